@@ -1,0 +1,157 @@
+# assay: one library, one program.  `make run` and `make test` do everything, set-up included.
+#
+#   make            build/assay and build/libassay.{a,so}
+#   make run        installs what is missing, builds, profiles two networks, writes report.html
+#   make test       installs what is missing, builds, runs all tests
+#   make test-arm   the tests for aarch64 under qemu-user
+#   make fuzz       a short run of every fuzz harness (FUZZ_SECONDS=10)
+#   make bench      what a span and a profiled run cost on this machine
+#   make install    PREFIX=/usr/local
+#
+# CC=clang, SAN=address|undefined|thread|memory-of-lists (comma-separated), CROSS=aarch64-linux-gnu-, PLANT=leak|race|... do
+# what they say; objects live in build/<cc>-<san>-<arch>/.
+
+CC       ?= gcc
+ifeq ($(origin CC),default)
+CC       := gcc
+endif
+SAN      ?=
+CROSS    ?=
+PLANT    ?=
+OPT      ?= -O2
+PREFIX   ?= /usr/local
+FILTER   ?=
+FUZZ_SECONDS ?= 10
+
+OS       := $(shell uname -s | tr A-Z a-z)
+COMPILER := $(CROSS)$(CC)
+ARCH     := $(shell $(COMPILER) -dumpmachine 2>/dev/null | cut -d- -f1)
+ifeq ($(CROSS),)
+PKG_CONFIG := pkg-config
+else
+PKG_CONFIG := PKG_CONFIG_LIBDIR=/usr/lib/$(CROSS:-=)/pkgconfig:/usr/share/pkgconfig pkg-config
+endif
+comma    := ,
+BUILD    := build/$(notdir $(CC))-$(if $(SAN),$(subst $(comma),-,$(SAN)),plain)-$(ARCH)$(if $(PLANT),-plant-$(PLANT))
+
+# What goes in, what is left out and why: tools/select reads the second lines of the plugs.
+ALL_SRC  := $(sort $(shell find src -name '*.c' ! -name '*_test.c' ! -path 'src/cli/*'))
+CLI_SRC  := $(sort $(wildcard src/cli/*.c))
+$(shell mkdir -p $(BUILD)/gen)
+LIB_SRC  := $(shell PKG_CONFIG="$(PKG_CONFIG)" tools/select $(OS) $(ARCH) $(BUILD)/gen/left_out $(BUILD)/gen/packages $(ALL_SRC))
+PACKAGES := jansson $(shell cat $(BUILD)/gen/packages 2>/dev/null)
+TEST_SRC := $(sort $(shell find src -name '*_test.c') $(wildcard tests/runner/*.c tests/conform/*.c tests/honest/*.c tests/golden/*.c))
+
+WARN     := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Werror
+ifdef LAX
+WARN     := -Wall
+endif
+CPPFLAGS += -Iinclude -Isrc -I. -D_GNU_SOURCE $(if $(PLANT),-DAS_PLANT_$(shell echo $(PLANT) | tr a-z A-Z))
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+CFLAGS   += -std=gnu11 $(OPT) -g -fPIC -ffp-contract=off $(WARN) $(SANFLAGS) $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
+LDLIBS   += $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null || echo -ljansson) -lm -lpthread
+ifeq ($(OS),linux)
+LDLIBS   += -ldl
+WRAP     := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free,--wrap=posix_memalign,--wrap=aligned_alloc
+TEST_CPP := -DAS_HAVE_WRAP
+endif
+
+LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/plugs.o $(BUILD)/gen/build.o
+CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/verbs.o
+TEST_OBJ := $(TEST_SRC:%.c=$(BUILD)/%.o)
+
+.PHONY: all run test test-unit test-arm fuzz bench install clean setup arrows
+all: build/assay build/libassay.a build/libassay.so
+
+build/assay: $(BUILD)/assay
+	@ln -sf $(BUILD:build/%=%)/assay build/assay
+build/libassay.a: $(BUILD)/libassay.a
+	@ln -sf $(BUILD:build/%=%)/libassay.a $@
+build/libassay.so: $(BUILD)/libassay.so
+	@ln -sf $(BUILD:build/%=%)/libassay.so $@
+
+$(BUILD)/assay: $(CLI_OBJ) $(BUILD)/libassay.a
+	@echo "  link $@"
+	@$(COMPILER) $(SANFLAGS) -o $@ $(CLI_OBJ) $(BUILD)/libassay.a $(LDLIBS)
+$(BUILD)/libassay.a: $(LIB_OBJ)
+	@rm -f $@ && $(CROSS)ar rcs $@ $(LIB_OBJ)
+$(BUILD)/libassay.so: $(LIB_OBJ)
+	@$(COMPILER) -shared $(SANFLAGS) -o $@ $(LIB_OBJ) $(LDLIBS)
+$(BUILD)/tests: $(TEST_OBJ) $(BUILD)/libassay.a
+	@echo "  link $@"
+	@$(COMPILER) $(SANFLAGS) $(WRAP) -o $@ $(TEST_OBJ) $(BUILD)/libassay.a $(LDLIBS)
+
+# Instruction sets by file suffix; tools/select keeps each out of the other architecture's build.
+$(BUILD)/%_avx2.o: ISA := -mavx2 -mfma -mf16c
+$(BUILD)/%_avx512.o: ISA := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma
+$(BUILD)/%_test.o: CPPFLAGS += $(TEST_CPP)
+$(BUILD)/tests/%.o: CPPFLAGS += $(TEST_CPP)
+
+$(BUILD)/%.o: %.c Makefile
+	@mkdir -p $(dir $@)
+	@$(if $(V),echo "  cc $<",:)
+	@$(COMPILER) $(CPPFLAGS) $(CFLAGS) $(ISA) -MMD -MP -c -o $@ $<
+$(BUILD)/gen/%.o: $(BUILD)/gen/%.c
+	@$(COMPILER) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/gen/plugs.c: FORCE
+	@tools/plugs $@ $(BUILD)/gen/left_out $(LIB_SRC)
+$(BUILD)/gen/verbs.c: FORCE
+	@tools/plugs --verbs $@ $(CLI_SRC)
+$(BUILD)/gen/build.c: FORCE
+	@printf '/* Written by the Makefile. */\n#include "base/plugs.h"\nconst char as_build_text[] = "%s, %s%s, %s-%s";\n' \
+	    "$$($(COMPILER) --version | head -1 | tr -d '\"\\')" "$(OPT)" "$(if $(SAN), -fsanitize=$(SAN))" "$(ARCH)" "$(OS)" >$@.tmp
+	@cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@
+FORCE:
+
+# --- what people type ------------------------------------------------------------------------------
+
+setup:
+	@tools/setup run test
+
+run:
+	@tools/setup run
+	@$(MAKE) --no-print-directory all
+	build/assay profile mlp-small --batch 8
+	build/assay profile cnn-small --batch 8 --json build/cnn-small.json --html report.html
+	@echo "report.html: the same as a page"
+
+test:
+	@tools/setup run test
+	@$(MAKE) --no-print-directory all test-build
+	@BUILD=$(BUILD) tools/test $(FILTER)
+
+.PHONY: test-build
+test-build: $(BUILD)/tests $(BUILD)/assay
+test-unit: $(BUILD)/tests
+	@$(EMULATOR) $(BUILD)/tests $(TEST_FLAGS) $(FILTER)
+
+test-arm:
+	@tools/setup arm
+	@$(MAKE) --no-print-directory CROSS=aarch64-linux-gnu- test-unit \
+	    EMULATOR="qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=/usr/lib/aarch64-linux-gnu" TEST_FLAGS="--no-fork --quiet"
+
+fuzz:
+	@tools/setup fuzz
+	@tools/fuzz $(FUZZ_SECONDS)
+
+bench: $(BUILD)/bench_span
+	@$(BUILD)/bench_span
+$(BUILD)/bench_span: $(BUILD)/bench/bench_span.o $(BUILD)/libassay.a
+	@$(COMPILER) $(SANFLAGS) -o $@ $^ $(LDLIBS)
+
+arrows:
+	@tools/arrows
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 $(BUILD)/assay $(DESTDIR)$(PREFIX)/bin/assay
+	install -m 644 $(BUILD)/libassay.a $(DESTDIR)$(PREFIX)/lib/
+	install -m 755 $(BUILD)/libassay.so $(DESTDIR)$(PREFIX)/lib/
+	install -m 644 include/assay.h $(DESTDIR)$(PREFIX)/include/
+	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+
+clean:
+	rm -rf build
+
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
