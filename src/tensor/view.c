@@ -1,0 +1,359 @@
+/* view.c - strided views: finding, reading, writing, copying and comparing elements.
+ *
+ * Elements are moved with memcpy, which compiles to one load or store: a view may then stand on
+ * memory of any declared type and alignment without undefined behaviour. */
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "tensor/tensor.h"
+
+/* --- Where an element is -------------------------------------------------------------------- */
+
+/* Row-major strides of a shape.  A dim of 0 counts as 1, as in as_shape_ok(). */
+as_view as_view_of(void *data, as_dtype dtype, const as_shape *shape)
+{
+    assert(shape->rank >= 0 && shape->rank <= AS_MAX_RANK);
+    as_view v = {.data = data, .dtype = dtype, .shape = *shape};
+    int64_t stride = 1;
+    for (int i = shape->rank - 1; i >= 0; i--) {
+        v.stride[i] = stride;
+        /* Only a shape that was never checked overflows; it wraps, and counting it saturates. */
+        (void)__builtin_mul_overflow(stride, shape->dim[i] ? shape->dim[i] : 1, &stride);
+    }
+    return v;
+}
+
+/* The count, and whether logical order is memory order; one pass, since every access asks for both. */
+static inline bool is_dense(const as_view *v, int64_t *count)
+{
+    int64_t n = 1;
+    bool dense = true, overflow = false;
+    for (int i = v->shape.rank - 1; i >= 0; i--) {
+        dense &= v->shape.dim[i] == 1 || v->stride[i] == n;
+        overflow |= __builtin_mul_overflow(n, v->shape.dim[i], &n);
+    }
+    assert(!overflow && "as_shape_ok() comes before a view");
+    (void)overflow;
+    *count = n;
+    return dense || n == 0;
+}
+
+bool as_view_contiguous(const as_view *v)
+{
+    int64_t count;
+    return is_dense(v, &count);
+}
+
+size_t as_view_bytes(const as_view *v)
+{
+    return (size_t)as_shape_count(&v->shape) * as_dtype_bytes(v->dtype);
+}
+
+as_view as_view_broadcast(const as_view *v, const as_shape *shape)
+{
+    as_view wide = {.data = v->data, .dtype = v->dtype, .shape = *shape};
+    int shift = shape->rank - v->shape.rank;
+    assert(shift >= 0);
+    for (int i = 0; i < v->shape.rank; i++) {
+        bool same = v->shape.dim[i] == shape->dim[i + shift];
+        assert(same || v->shape.dim[i] == 1);
+        wide.stride[i + shift] = same ? v->stride[i] : 0;
+    }
+    return wide;
+}
+
+/* Offsets are in elements. */
+static inline int64_t offset_i(const as_view *v, int64_t i)
+{
+    int64_t count;
+    bool dense = is_dense(v, &count);
+    assert(i >= 0 && i < count);
+    if (dense)
+        return i;
+    int64_t offset = 0;
+    for (int axis = v->shape.rank - 1; axis >= 0; axis--) {
+        int64_t dim = v->shape.dim[axis];
+        offset += i % dim * v->stride[axis];
+        i /= dim;
+    }
+    return offset;
+}
+
+static inline int64_t offset_at(const as_view *v, const int64_t *index)
+{
+    int64_t offset = 0;
+    for (int axis = 0; axis < v->shape.rank; axis++) {
+        assert(index[axis] >= 0 && index[axis] < v->shape.dim[axis]);
+        offset += index[axis] * v->stride[axis];
+    }
+    return offset;
+}
+
+/* Walks all elements in logical order without a division an element. */
+typedef struct walk {
+    const as_view *view;
+    int64_t        index[AS_MAX_RANK], offset;
+} walk;
+
+static inline void walk_on(walk *w)
+{
+    const as_view *v = w->view;
+    for (int axis = v->shape.rank - 1; axis >= 0; axis--) {
+        w->offset += v->stride[axis];
+        if (++w->index[axis] < v->shape.dim[axis])
+            return;
+        w->offset -= v->stride[axis] * v->shape.dim[axis];
+        w->index[axis] = 0;
+    }
+}
+
+/* --- What an element is --------------------------------------------------------------------- */
+
+/* Towards zero, as ONNX Cast and C; out of range saturates; NaN gives 0. */
+static int64_t i64_of(double x)
+{
+    if (isnan(x))
+        return 0;
+    if (x >= 0x1p63)
+        return INT64_MAX;
+    return x < -0x1p63 ? INT64_MIN : (int64_t)x;
+}
+
+static int64_t clamp(int64_t x, int64_t lo, int64_t hi)
+{
+    return x < lo ? lo : x > hi ? hi : x;
+}
+
+/* To f32 by rounding to odd: the last bit remembers that something was lost, so that a second rounding
+ * to f16 or bf16 gives what one rounding would have.  The nearest f32 would double-round: 1 + 2^-11 +
+ * 2^-40 would become a tie in f16 and go down. */
+static float f32_sticky(double x)
+{
+    float near = (float)x;
+    uint32_t bits;
+    memcpy(&bits, &near, sizeof bits);
+    if (isnan(x) || (double)near == x || bits & 1)
+        return near;
+    bits += fabs((double)near) > fabs(x) ? UINT32_MAX : 1; /* one step towards x, which is odd */
+    memcpy(&near, &bits, sizeof bits);
+    return near;
+}
+
+/* The same for i64 to f64: beyond 2^53 the last of the 53 bits kept is the sticky one. */
+static double f64_sticky(int64_t x)
+{
+    if (x > -(INT64_C(1) << 53) && x < INT64_C(1) << 53)
+        return (double)x;
+    int64_t kept = x / 2048, lost = x % 2048;
+    if (lost && !(kept & 1))
+        kept += lost > 0 ? 1 : -1;
+    return (double)(kept * 2048);
+}
+
+/* The sizes stand in each case, not in a table, so that an access calls nothing. */
+static inline unsigned char *element(const as_view *v, int64_t offset, size_t bytes)
+{
+    return (unsigned char *)v->data + offset * (int64_t)bytes;
+}
+
+#define LOAD(x, v, offset)  memcpy(&(x), element((v), (offset), sizeof(x)), sizeof(x))
+#define STORE(x, v, offset) memcpy(element((v), (offset), sizeof(x)), &(x), sizeof(x))
+
+static inline int64_t load_i64(const as_view *v, int64_t offset)
+{
+    int64_t x64;
+    int32_t x32;
+    switch (v->dtype) {
+    case AS_I8:
+        return (int8_t)*element(v, offset, 1);
+    case AS_U8:
+        return *element(v, offset, 1);
+    case AS_BOOL:
+        return *element(v, offset, 1) != 0; /* files may hold any byte */
+    case AS_I32:
+        LOAD(x32, v, offset);
+        return x32;
+    default:
+        assert(v->dtype == AS_I64);
+        LOAD(x64, v, offset);
+        return x64;
+    }
+}
+
+static inline double load(const as_view *v, int64_t offset)
+{
+    double x64;
+    float x32;
+    uint16_t x16;
+    switch (v->dtype) {
+    case AS_F64:
+        LOAD(x64, v, offset);
+        return x64;
+    case AS_F32:
+        LOAD(x32, v, offset);
+        return (double)x32;
+    case AS_F16:
+        LOAD(x16, v, offset);
+        return (double)as_f16_to_f32(x16);
+    case AS_BF16:
+        LOAD(x16, v, offset);
+        return (double)as_bf16_to_f32(x16);
+    default:
+        return (double)load_i64(v, offset);
+    }
+}
+
+static inline void store_i64(const as_view *v, int64_t offset, int64_t x)
+{
+    int32_t x32;
+    switch (v->dtype) {
+    case AS_I8:
+        *element(v, offset, 1) = (unsigned char)clamp(x, INT8_MIN, INT8_MAX);
+        return;
+    case AS_U8:
+        *element(v, offset, 1) = (unsigned char)clamp(x, 0, UINT8_MAX);
+        return;
+    case AS_BOOL:
+        *element(v, offset, 1) = x != 0;
+        return;
+    case AS_I32:
+        x32 = (int32_t)clamp(x, INT32_MIN, INT32_MAX);
+        STORE(x32, v, offset);
+        return;
+    default:
+        assert(v->dtype == AS_I64);
+        STORE(x, v, offset);
+        return;
+    }
+}
+
+static inline void store(const as_view *v, int64_t offset, double x)
+{
+    float x32;
+    uint16_t x16;
+    switch (v->dtype) {
+    case AS_F64:
+        STORE(x, v, offset);
+        return;
+    case AS_F32:
+        x32 = (float)x;
+        STORE(x32, v, offset);
+        return;
+    case AS_F16:
+        x16 = as_f16_from_f32(f32_sticky(x));
+        STORE(x16, v, offset);
+        return;
+    case AS_BF16:
+        x16 = as_bf16_from_f32(f32_sticky(x));
+        STORE(x16, v, offset);
+        return;
+    case AS_BOOL:
+        *element(v, offset, 1) = x != 0.0; /* 0.5 is true, which i64_of() would lose */
+        return;
+    default:
+        store_i64(v, offset, i64_of(x));
+        return;
+    }
+}
+
+/* As store_i64, for any dtype: rounds once. */
+static inline void store_any_i64(const as_view *v, int64_t offset, int64_t x)
+{
+    if (!as_dtype_is_float(v->dtype))
+        store_i64(v, offset, x);
+    else
+        store(v, offset, v->dtype == AS_F64 ? (double)x : f64_sticky(x));
+}
+
+double as_view_get(const as_view *v, int64_t i)
+{
+    return load(v, offset_i(v, i));
+}
+
+void as_view_set(const as_view *v, int64_t i, double x)
+{
+    store(v, offset_i(v, i), x);
+}
+
+int64_t as_view_get_i64(const as_view *v, int64_t i)
+{
+    int64_t offset = offset_i(v, i);
+    return as_dtype_is_float(v->dtype) ? i64_of(load(v, offset)) : load_i64(v, offset);
+}
+
+void as_view_set_i64(const as_view *v, int64_t i, int64_t x)
+{
+    store_any_i64(v, offset_i(v, i), x);
+}
+
+double as_view_at(const as_view *v, const int64_t *index)
+{
+    return load(v, offset_at(v, index));
+}
+
+void as_view_put(const as_view *v, const int64_t *index, double x)
+{
+    store(v, offset_at(v, index), x);
+}
+
+/* --- Whole views ---------------------------------------------------------------------------- */
+
+void as_view_copy(const as_view *dst, const as_view *src)
+{
+    int64_t count, n_src;
+    bool dst_dense = is_dense(dst, &count), src_dense = is_dense(src, &n_src);
+    assert(count == n_src);
+    if (count != n_src || !count)
+        return;
+    /* The same dtype moves bits, so that NaN payloads stay; bool does not, so that what we write is 0 or 1. */
+    bool as_bits = dst->dtype == src->dtype && dst->dtype != AS_BOOL, from_float = as_dtype_is_float(src->dtype);
+    size_t bytes = as_dtype_bytes(dst->dtype);
+    if (as_bits && dst_dense && src_dense) {
+        memmove(dst->data, src->data, (size_t)count * bytes);
+        return;
+    }
+    walk to = {.view = dst}, from = {.view = src};
+    for (int64_t i = 0; i < count; i++, walk_on(&to), walk_on(&from)) {
+        if (as_bits)
+            memmove(element(dst, to.offset, bytes), element(src, from.offset, bytes), bytes);
+        else if (from_float)
+            store(dst, to.offset, load(src, from.offset));
+        else
+            store_any_i64(dst, to.offset, load_i64(src, from.offset));
+    }
+}
+
+static double error_of(double a, double b)
+{
+    if (a == b || (isnan(a) && isnan(b)))
+        return 0.0;
+    if (!isfinite(a) || !isfinite(b))
+        return INFINITY;
+    double diff = fabs(a - b); /* of finite f64 it may overflow: halves do not, and 1 does not count there */
+    return isinf(diff) ? fabs(a / 2 - b / 2) / (fabs(b) / 2) : diff / (1.0 + fabs(b));
+}
+
+/* Integers are subtracted as integers: beyond 2^53 neighbours are the same double. */
+static double error_of_i64(int64_t a, int64_t b)
+{
+    uint64_t diff = a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
+    return (double)diff / (1.0 + fabs((double)b));
+}
+
+double as_view_error(const as_view *a, const as_view *b)
+{
+    if (!as_shape_same(&a->shape, &b->shape))
+        return INFINITY;
+    bool is_float = as_dtype_is_float(a->dtype) || as_dtype_is_float(b->dtype);
+    int64_t count = as_shape_count(&a->shape);
+    walk wa = {.view = a}, wb = {.view = b};
+    double largest = 0.0;
+    for (int64_t i = 0; i < count; i++, walk_on(&wa), walk_on(&wb)) {
+        double error = is_float ? error_of(load(a, wa.offset), load(b, wb.offset))
+                                : error_of_i64(load_i64(a, wa.offset), load_i64(b, wb.offset));
+        if (error > largest)
+            largest = error;
+    }
+    return largest;
+}
