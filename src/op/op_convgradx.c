@@ -1,0 +1,110 @@
+/* op_convgradx.c - assay.ConvGradX(dY, W): the gradient of Conv with respect to X.
+ *
+ * input_shape holds all sizes of X, because a stride forgets how many elements it did not reach.  The
+ * other attributes are Conv's.  Written as a gather over Y, not as the scatter that defines it, so that
+ * every element is one sum in double. */
+#include "op/rules.h"
+
+static const as_attr_def attrs[] = {
+    { .name = "auto_pad", .kind = AS_ATTR_TEXT }, { .name = "dilations", .kind = AS_ATTR_INTS },
+    { .name = "group", .kind = AS_ATTR_INT }, { .name = "kernel_shape", .kind = AS_ATTR_INTS },
+    { .name = "pads", .kind = AS_ATTR_INTS }, { .name = "strides", .kind = AS_ATTR_INTS },
+    { .name = "input_shape", .kind = AS_ATTR_INTS, .required = true }, { 0 },
+};
+
+static assay_status shapes_of(assay_env *env, const as_node_ctx *n, as_conv_shapes *out)
+{
+    as_shape       x;
+    as_conv_shapes s;
+    AS_TRY(as_attr_shape(env, n, "input_shape", n->in[0].dtype, &x));
+    AS_TRY(as_conv_read(env, n, &x, &n->in[1].shape, &s));
+    if (!as_shape_same(&s.y, &n->in[0].shape))
+        return as_refuse(env, n, "dY is %s, and X %s with W %s gives %s", AS_SHOW(&n->in[0].shape), AS_SHOW(&x),
+                         AS_SHOW(&n->in[1].shape), AS_SHOW(&s.y));
+    *out = s;
+    return ASSAY_OK;
+}
+
+static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
+{
+    as_conv_shapes s;
+    AS_TRY(as_rule_dtype(env, n, 0, 2, AS_SET_FLOAT));
+    AS_TRY(shapes_of(env, n, &s));
+    out[0] = as_info(n->in[0].dtype, &s.x);
+    return ASSAY_OK;
+}
+
+/* 2 * count(dY) * C/group * kernel flops: the multiply-adds of the forward pass, the whole kernel counted. */
+static as_cost cost(const as_node_ctx *n)
+{
+    as_cost        cost = as_cost_bytes(n);
+    as_conv_shapes s;
+    if (shapes_of(NULL, n, &s) == ASSAY_OK)
+        cost.flops = as_window_flops(&s.window, &s.y, s.w.dim[1]);
+    return cost;
+}
+
+/* The sum over all outputs that saw position p through some tap: o * stride = p + pad - k * dilation. */
+static double element(const as_conv_shapes *s, const as_view *dy, const as_view *w, int64_t image, int64_t c, const int64_t *p)
+{
+    const as_window *win = &s->window;
+    int64_t          n_m = s->w.dim[0] / win->group, first = c / s->w.dim[1] * n_m, k[3], o[3];
+    double           sum = 0.0;
+    for (int64_t m = first; m < first + n_m; m++) {
+        as_view plane = as_view_fix(dy, (int64_t[]){ image, m }, 2), kernel = as_view_fix(w, (int64_t[]){ m, c % s->w.dim[1] }, 2);
+        for (k[0] = 0; k[0] < win->kernel[0]; k[0]++)
+            for (k[1] = 0; k[1] < win->kernel[1]; k[1]++)
+                for (k[2] = 0; k[2] < win->kernel[2]; k[2]++) {
+                    bool reached = true;
+                    for (int i = 0; i < 3; i++) {
+                        int64_t at = p[i] + win->pad_begin[i] - k[i] * win->dilation[i];
+                        o[i] = at / win->stride[i];
+                        reached &= at >= 0 && at % win->stride[i] == 0 && o[i] < win->out[i];
+                    }
+                    if (reached)
+                        sum += as_view_at(&plane, o) * as_view_at(&kernel, k);
+                }
+    }
+    return sum;
+}
+
+static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
+{
+    as_conv_shapes s;
+    AS_TRY(shapes_of(env, n, &s));
+    int64_t p[3];
+    for (int64_t image = 0; image < s.x.dim[0]; image++)
+        for (int64_t c = 0; c < s.x.dim[1]; c++) {
+            as_view plane = as_view_fix(&out[0], (int64_t[]){ image, c }, 2);
+            for (p[0] = 0; p[0] < s.window.in[0]; p[0]++)
+                for (p[1] = 0; p[1] < s.window.in[1]; p[1]++)
+                    for (p[2] = 0; p[2] < s.window.in[2]; p[2]++)
+                        as_view_put(&plane, p, element(&s, &in[0], &in[1], image, c, p));
+        }
+    return ASSAY_OK;
+}
+
+static const as_case cases[] = {
+    /* By hand: dY [1,10] through kernel [2,3] with stride 2 on 5 elements: 2, 3, 20, 30, never reached. */
+    { .name = "1-D by hand", .n_in = 2, .in = { AS_IN(F32, 1, 1, 2), AS_IN(F32, 1, 1, 2) }, .n_attrs = 2,
+      .attrs = { AS_ATTR_LIST("input_shape", 1, 1, 5), AS_ATTR_LIST("strides", 2) },
+      .given = (const double[]){ 1, 10, 2, 3 }, .want = (const double[]){ 2, 3, 20, 30, 0 }, .n_want = 5 },
+    /* By hand: padded by one, each input is seen by its neighbours; the taps run backwards. */
+    { .name = "1-D padded by hand", .n_in = 2, .in = { AS_IN(F64, 1, 1, 3), AS_IN(F64, 1, 1, 3) }, .n_attrs = 2,
+      .attrs = { AS_ATTR_LIST("input_shape", 1, 1, 3), AS_ATTR_LIST("pads", 1, 1) },
+      .given = (const double[]){ 1, 2, 3, 1, 10, 100 }, .want = (const double[]){ 12, 123, 230 }, .n_want = 3 },
+    { .name = "3x3 from 8 to 16", .n_in = 2, .in = { AS_IN(F32, 1, 16, 8, 8), AS_IN(F32, 16, 8, 3, 3) }, .n_attrs = 2,
+      .attrs = { AS_ATTR_LIST("input_shape", 1, 8, 8, 8), AS_ATTR_LIST("pads", 1, 1, 1, 1) } },
+    { .name = "3x3 stride 2 on 17x15", .n_in = 2, .in = { AS_IN(F32, 2, 3, 9, 8), AS_IN(F32, 3, 7, 3, 3) }, .n_attrs = 3,
+      .attrs = { AS_ATTR_LIST("input_shape", 2, 7, 17, 15), AS_ATTR_LIST("pads", 1, 1, 1, 1), AS_ATTR_LIST("strides", 2, 2) } },
+    { .name = "depthwise, dilated", .n_in = 2, .in = { AS_IN(F64, 1, 9, 5, 3), AS_IN(F64, 9, 1, 3, 3) }, .n_attrs = 3,
+      .attrs = { AS_ATTR_LIST("input_shape", 1, 9, 9, 9), AS_ATTR_LIST("dilations", 2, 3), AS_ATTR_I("group", 9) } },
+    { .name = "no output channels", .n_in = 2, .in = { AS_IN(F32, 1, 0, 2, 2), AS_IN(F32, 0, 3, 3, 3) }, .n_attrs = 1,
+      .attrs = { AS_ATTR_LIST("input_shape", 1, 3, 4, 4) } },
+};
+
+const as_op as_op_convgradx = {
+    .name = "assay.ConvGradX", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1, .attrs = attrs,
+    .infer = infer, .cost = cost, .eval = eval,
+    .tolerance = 1e-4, .cases = cases, .n_cases = AS_COUNT(cases),
+};

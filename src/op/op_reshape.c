@@ -1,0 +1,90 @@
+/* op_reshape.c - the same elements in the same order under another shape. */
+#include "op/rules.h"
+
+static const as_attr_def attrs[] = { { .name = "allowzero", .kind = AS_ATTR_INT }, { 0 } };
+
+/* 0 copies the input's size (with allowzero it is a size of 0), one -1 takes what is left. */
+static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
+{
+    const as_shape *x = &n->in[0].shape;
+    int64_t         wish[AS_MAX_RANK];
+    int             rank, open = -1;
+    bool            zero_is_size = as_attr_int(n, "allowzero", 0) != 0, has_zero = false, too_large = false;
+    AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_ANY));
+    AS_TRY(as_rule_ints(env, n, 1, "shape", wish, &rank));
+
+    as_shape y = { .rank = rank };
+    int64_t  known = 1;
+    for (int i = 0; i < rank; i++) {
+        if (wish[i] < -1)
+            return as_refuse(env, n, "shape[%d] is %lld", i, (long long)wish[i]);
+        if (wish[i] == -1 && open >= 0)
+            return as_refuse(env, n, "shape[%d] and shape[%d] are both -1", open, i);
+        if (wish[i] == 0 && !zero_is_size && i >= x->rank)
+            return as_refuse(env, n, "shape[%d] is 0 and the input %s has no such axis to copy", i, AS_SHOW(x));
+        if (wish[i] == -1)
+            open = i;
+        y.dim[i] = wish[i] == 0 && !zero_is_size ? x->dim[i] : wish[i];
+        has_zero |= y.dim[i] == 0;
+        if (i != open && !has_zero)
+            too_large |= __builtin_mul_overflow(known, y.dim[i], &known);
+    }
+    int64_t count = as_shape_count(x);
+    if (has_zero)
+        known = 0;
+    else if (too_large)
+        return as_refuse(env, n, "the shape asked for is too large for the %lld elements of %s", (long long)count, AS_SHOW(x));
+    if (open >= 0) {
+        if (known == 0)
+            return as_refuse(env, n, "shape[%d] is -1 beside a size of 0, so any size would do", open);
+        if (count % known)
+            return as_refuse(env, n, "%lld elements of %s do not divide by the %lld of the sizes given", (long long)count, AS_SHOW(x), (long long)known);
+        y.dim[open] = count / known;
+        known = count;
+    }
+    if (known != count)
+        return as_refuse(env, n, "%s has %lld elements and %s has %lld", AS_SHOW(x), (long long)count, AS_SHOW(&y), (long long)known);
+    out[0] = as_info(n->in[0].dtype, &y);
+    return ASSAY_OK;
+}
+
+static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
+{
+    (void)env;
+    (void)n;
+    as_view_copy(&out[0], &in[0]);
+    return ASSAY_OK;
+}
+
+static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
+{
+    (void)in, (void)out;
+    d_in[0] = as_dtype_is_float(n->in[0].dtype) ? as_b_reshape(b, d_out[0], &n->in[0].shape) : -1;
+    d_in[1] = -1;
+    return ASSAY_OK;
+}
+
+#define SHAPE(...)                                                                                   \
+    { .dtype = AS_I64, .shape = { .rank = 1, .dim = { sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t) } }, \
+      .ints = (const int64_t[]){__VA_ARGS__} }
+
+static const as_case cases[] = {
+    /* By hand: the order stays. */
+    { .name = "by hand", .n_in = 2, .in = { AS_IN(F32, 2, 3), SHAPE(3, 2) },
+      .given = (const double[]){ 1, 2, 3, 4, 5, 6 }, .want = (const double[]){ 1, 2, 3, 4, 5, 6 }, .n_want = 6 },
+    { .name = "i32 to a row", .n_in = 2, .in = { AS_IN(I32, 3, 1), SHAPE(-1) }, .no_grad = true,
+      .given = (const double[]){ 1, -2, 3 }, .want = (const double[]){ 1, -2, 3 }, .n_want = 3 },
+    { .name = "flattened", .n_in = 2, .in = { AS_IN(F32, 2, 3, 5), SHAPE(0, -1) } },
+    { .name = "grown", .n_in = 2, .in = { AS_IN(F32, 17), SHAPE(1, -1, 1) } },
+    { .name = "f64 9x16 as 8x18", .n_in = 2, .in = { AS_IN(F64, 9, 16), SHAPE(8, 18) } },
+    { .name = "i64", .n_in = 2, .in = { AS_IN(I64, 31, 2), SHAPE(2, 31) }, .no_grad = true },
+    { .name = "to a scalar", .n_in = 2, .in = { AS_IN(F32, 1, 1), { .dtype = AS_I64, .shape = { .rank = 1 }, .ints = (const int64_t[]){ 0 } } } },
+    { .name = "empty with allowzero", .n_in = 2, .in = { AS_IN(F32, 3, 0), SHAPE(0, 7) }, .n_attrs = 1, .attrs = { AS_ATTR_I("allowzero", 1) } },
+};
+
+/* No flops.  The bytes are those of moving every element once; a plan that aliases moves none. */
+const as_op as_op_reshape = {
+    .name = "Reshape", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1, .attrs = attrs,
+    .infer = infer, .cost = as_cost_bytes, .eval = eval, .grad = grad,
+    .tolerance = 0.0, .view_only = true, .cases = cases, .n_cases = AS_COUNT(cases),
+};

@@ -1,0 +1,66 @@
+/* op_sub.c - A - B: element by element, with broadcasting; integers wrap as numpy's. */
+#include "op/rules.h"
+
+static double real(double a, double b)
+{
+    return a - b;
+}
+
+static uint64_t whole(uint64_t a, uint64_t b)
+{
+    return a - b;
+}
+
+static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
+{
+    (void)env;
+    (void)n;
+    as_each2(&in[0], &in[1], &out[0], real, whole);
+    return ASSAY_OK;
+}
+
+static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
+{
+    (void)in, (void)out;
+    d_in[0] = d_in[1] = -1;
+    if (d_out[0] < 0 || !as_dtype_is_float(n->in[0].dtype))
+        return ASSAY_OK;
+    d_in[0] = as_b_sum_to(b, d_out[0], &n->in[0].shape);
+    /* Negated after the sum, where there is less to negate. */
+    d_in[1] = as_b2(b, "Mul", as_b_sum_to(b, d_out[0], &n->in[1].shape), as_b_scalar(b, n->in[1].dtype, -1.0));
+    return ASSAY_OK;
+}
+
+static const as_case cases[] = {
+    /* By hand. */
+    { .name = "a row by hand", .n_in = 2, .in = { AS_IN(F32, 2, 2), AS_IN(F32, 2) },
+      .given = (const double[]){ 1, 2, 3, 4, 10, 20 }, .want = (const double[]){ -9, -18, -7, -16 }, .n_want = 4 },
+    /* By hand: -128 - 1 is 127, 0 - 1 in u8 is 255. */
+    { .name = "i8 wraps", .n_in = 2, .in = { AS_IN(I8, 1), AS_IN(I8, 1) }, .no_grad = true,
+      .given = (const double[]){ -128, 1 }, .want = (const double[]){ 127 }, .n_want = 1 },
+    { .name = "u8 wraps", .n_in = 2, .in = { AS_IN(U8, 1), AS_IN(U8, 1) }, .no_grad = true,
+      .given = (const double[]){ 0, 1 }, .want = (const double[]){ 255 }, .n_want = 1 },
+    { .name = "i32 by hand", .n_in = 2, .in = { AS_IN(I32, 2), AS_IN(I32, 1) }, .no_grad = true,
+      .given = (const double[]){ -2147483648.0, 5, 1 }, .want = (const double[]){ 2147483647, 4 }, .n_want = 2 },
+    { .name = "one element", .n_in = 2, .in = { AS_IN(F32, 1), AS_IN(F32, 1) } },
+    { .name = "3", .n_in = 2, .in = { AS_IN(F32, 3), AS_IN(F32, 3) } },
+    { .name = "7x9", .n_in = 2, .in = { AS_IN(F32, 7, 9), AS_IN(F32, 7, 9) } },
+    { .name = "8x16", .n_in = 2, .in = { AS_IN(F32, 8, 16), AS_IN(F32, 8, 16) } },
+    { .name = "15x17", .n_in = 2, .in = { AS_IN(F32, 15, 17), AS_IN(F32, 15, 17) } },
+    { .name = "a row to 31x33", .n_in = 2, .in = { AS_IN(F32, 31, 33), AS_IN(F32, 33) } },
+    { .name = "a column to 33x31", .n_in = 2, .in = { AS_IN(F32, 33, 1), AS_IN(F32, 33, 31) } },
+    { .name = "row and column", .n_in = 2, .in = { AS_IN(F64, 9, 1), AS_IN(F64, 1, 7) } },
+    { .name = "a scalar", .n_in = 2, .in = { AS_IN(F64, 3, 5), { .dtype = AS_F64 } } },
+    { .name = "channels", .n_in = 2, .in = { AS_IN(F32, 2, 3, 5, 7), AS_IN(F32, 3, 1, 1) } },
+    { .name = "f16", .n_in = 2, .in = { AS_IN(F16, 17), AS_IN(F16, 17) } },
+    { .name = "bf16", .n_in = 2, .in = { AS_IN(BF16, 17), AS_IN(BF16, 17) } },
+    { .name = "i64", .n_in = 2, .in = { AS_IN(I64, 3, 9), AS_IN(I64, 9) }, .lo = -1000, .hi = 1000, .no_grad = true },
+    { .name = "empty", .n_in = 2, .in = { AS_IN(F32, 0, 3), AS_IN(F32, 1, 3) } },
+};
+
+const as_op as_op_sub = {
+    .name = "Sub", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .infer = as_rule_broadcast, .cost = as_cost_each, .eval = eval, .grad = grad,
+    /* One rounding: double holds the exact result of two f32, so rounding it once more changes nothing. */
+    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+};

@@ -1,0 +1,160 @@
+/* rules.c - what the operator files share. */
+#include "op/rules.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+assay_status as_refuse(assay_env *env, const as_node_ctx *n, const char *format, ...)
+{
+    char    text[900]; /* the env keeps 1024 and cuts what is longer */
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return as_fail(env, ASSAY_BAD_INPUT, "%s '%s': %s", n->op->name, n->name ? n->name : "", text);
+}
+
+/* --- Checks --- */
+
+assay_status as_rule_dtype(assay_env *env, const as_node_ctx *n, int first, int count, unsigned set)
+{
+    as_dtype dtype = n->in[first].dtype;
+    for (int i = first; i < first + count; i++) {
+        if (!as_in_has(n, i))
+            continue;
+        if (n->in[i].dtype != dtype)
+            return as_refuse(env, n, "input %d is %s and input %d is %s: they must be of one dtype", first,
+                             as_dtype_name(dtype), i, as_dtype_name(n->in[i].dtype));
+    }
+    if (set & AS_DTYPE_BIT(dtype))
+        return ASSAY_OK;
+    char   list[96] = "";
+    size_t used = 0;
+    for (int d = AS_NONE + 1; d < AS_N_DTYPES; d++)
+        if ((set & AS_DTYPE_BIT(d)) && used < sizeof list)
+            used += (size_t)snprintf(list + used, sizeof list - used, " %s", as_dtype_name((as_dtype)d));
+    return as_refuse(env, n, "input %d is %s and must be one of%s", first, as_dtype_name(dtype), list);
+}
+
+assay_status as_rule_axis(assay_env *env, const as_node_ctx *n, int64_t axis, int rank, int *out)
+{
+    if (axis < -rank || axis >= rank)
+        return as_refuse(env, n, "axis %lld is outside of [%d, %d) for an input of rank %d", (long long)axis, -rank, rank, rank);
+    *out = (int)(axis < 0 ? axis + rank : axis);
+    return ASSAY_OK;
+}
+
+assay_status as_rule_ints(assay_env *env, const as_node_ctx *n, int i, const char *what, int64_t *values, int *count)
+{
+    const as_tensor_info *t = &n->in[i];
+    if (t->dtype != AS_I64 || t->shape.rank != 1)
+        return as_refuse(env, n, "%s (input %d) is %s %s and must be an i64 vector", what, i, as_dtype_name(t->dtype), AS_SHOW(&t->shape));
+    if (t->shape.dim[0] > AS_MAX_RANK)
+        return as_refuse(env, n, "%s (input %d) has %lld values and at most %d are possible", what, i, (long long)t->shape.dim[0], AS_MAX_RANK);
+    if (!t->constant && t->shape.dim[0] > 0)
+        return as_refuse(env, n, "%s (input %d) is computed by the network and must be known while planning", what, i);
+    *count = (int)t->shape.dim[0];
+    if (*count > 0)
+        memcpy(values, t->constant, (size_t)*count * sizeof *values);
+    return ASSAY_OK;
+}
+
+assay_status as_rule_like(assay_env *env, const as_node_ctx *n, unsigned set, as_tensor_info *out)
+{
+    AS_TRY(as_rule_dtype(env, n, 0, 1, set));
+    out[0] = as_info(n->in[0].dtype, &n->in[0].shape);
+    return ASSAY_OK;
+}
+
+/* --- Counting --- */
+
+uint64_t as_sat_add(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+uint64_t as_sat_mul(uint64_t a, uint64_t b)
+{
+    uint64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+/* --- Elements --- */
+
+as_view as_view_fix(const as_view *v, const int64_t *index, int count)
+{
+    as_view part = { .dtype = v->dtype, .shape = { .rank = v->shape.rank - count } };
+    int64_t offset = 0;
+    for (int i = 0; i < count; i++)
+        offset += index[i] * v->stride[i];
+    for (int i = count; i < v->shape.rank; i++) {
+        part.shape.dim[i - count] = v->shape.dim[i];
+        part.stride[i - count] = v->stride[i];
+    }
+    part.data = v->data && offset ? (char *)v->data + offset * (int64_t)as_dtype_bytes(v->dtype) : v->data; /* nothing has no address */
+    return part;
+}
+
+bool as_index_next(const as_shape *shape, int64_t *index)
+{
+    for (int i = shape->rank - 1; i >= 0; i--) {
+        if (++index[i] < shape->dim[i])
+            return true;
+        index[i] = 0;
+    }
+    return false;
+}
+
+int64_t as_int_wrap(as_dtype dtype, uint64_t x)
+{
+    switch (dtype) {
+    case AS_I8: return (int8_t)x;
+    case AS_U8: return (uint8_t)x;
+    case AS_I32: return (int32_t)x;
+    default: return (int64_t)x;
+    }
+}
+
+void as_each(const as_view *in, const as_view *out, double (*real)(double))
+{
+    int64_t count = as_shape_count(&out->shape);
+    for (int64_t i = 0; i < count; i++)
+        as_view_set(out, i, real(as_view_get(in, i)));
+}
+
+/* --- Add, Sub, Mul --- */
+
+assay_status as_rule_broadcast(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
+{
+    AS_TRY(as_rule_dtype(env, n, 0, 2, AS_SET_NUMBER));
+    as_shape shape;
+    if (!as_shape_broadcast(&n->in[0].shape, &n->in[1].shape, &shape))
+        return as_refuse(env, n, "A is %s and B is %s: they do not broadcast to one shape in range", AS_SHOW(&n->in[0].shape), AS_SHOW(&n->in[1].shape));
+    out[0] = as_info(n->in[0].dtype, &shape);
+    return ASSAY_OK;
+}
+
+as_cost as_cost_each(const as_node_ctx *n)
+{
+    as_cost cost = as_cost_bytes(n);
+    cost.flops = as_sat_count(&n->out[0].shape);
+    return cost;
+}
+
+void as_each2(const as_view *a, const as_view *b, const as_view *out, double (*real)(double, double),
+              uint64_t (*whole)(uint64_t, uint64_t))
+{
+    as_view wide_a = as_view_broadcast(a, &out->shape), wide_b = as_view_broadcast(b, &out->shape);
+    bool    is_float = as_dtype_is_float(out->dtype);
+    int64_t count = as_shape_count(&out->shape);
+    for (int64_t i = 0; i < count; i++) {
+        if (is_float) {
+            as_view_set(out, i, real(as_view_get(&wide_a, i), as_view_get(&wide_b, i)));
+        } else {
+            uint64_t bits = whole((uint64_t)as_view_get_i64(&wide_a, i), (uint64_t)as_view_get_i64(&wide_b, i));
+            as_view_set_i64(out, i, as_int_wrap(out->dtype, bits));
+        }
+    }
+}

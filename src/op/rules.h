@@ -1,0 +1,88 @@
+/* rules.h - what the operator files share: refusals, dtype sets, constants, counting, element-wise loops.
+ * Only op_*.c, op.c and window.c include it. */
+#ifndef AS_OP_RULES_H
+#define AS_OP_RULES_H
+
+#include "op/op.h"
+
+/* BAD_INPUT with "Conv 'stem': ..." in front, so that every sentence names its node. */
+assay_status as_refuse(assay_env *env, const as_node_ctx *n, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* A shape as text, alive until the end of the enclosing block. */
+#define AS_SHOW(shape) as_shape_show((shape), (char[192]){0}, 192)
+
+/* --- Checks --------------------------------------------------------------------------------- */
+
+#define AS_DTYPE_BIT(d) (1u << (d))
+#define AS_SET_FLOAT  (AS_DTYPE_BIT(AS_F64) | AS_DTYPE_BIT(AS_F32) | AS_DTYPE_BIT(AS_F16) | AS_DTYPE_BIT(AS_BF16))
+#define AS_SET_WIDE   (AS_SET_FLOAT | AS_DTYPE_BIT(AS_I32) | AS_DTYPE_BIT(AS_I64)) /* floats and the integers sums are made of */
+#define AS_SET_NUMBER (AS_SET_WIDE | AS_DTYPE_BIT(AS_I8) | AS_DTYPE_BIT(AS_U8))
+#define AS_SET_ANY    (AS_SET_NUMBER | AS_DTYPE_BIT(AS_BOOL))
+
+/* Inputs first .. first + count - 1, where present, are of one dtype out of the set. */
+assay_status as_rule_dtype(assay_env *env, const as_node_ctx *n, int first, int count, unsigned set);
+/* An axis in [-rank, rank) as [0, rank). */
+assay_status as_rule_axis(assay_env *env, const as_node_ctx *n, int64_t axis, int rank, int *out);
+/* Input i as an i64 vector known while planning; `what` is its name in ONNX. */
+assay_status as_rule_ints(assay_env *env, const as_node_ctx *n, int i, const char *what, int64_t *values, int *count);
+/* One input of a dtype in the set; the output is like it. */
+assay_status as_rule_like(assay_env *env, const as_node_ctx *n, unsigned set, as_tensor_info *out);
+
+static inline as_tensor_info as_info(as_dtype dtype, const as_shape *shape)
+{
+    return (as_tensor_info){ .dtype = dtype, .shape = *shape };
+}
+
+/* An input of a case: AS_IN(F32, 2, 3). */
+#define AS_IN(dtype_, ...) { .dtype = AS_##dtype_, .shape = AS_SHAPE(__VA_ARGS__) }
+
+/* --- Counting ------------------------------------------------------------------------------- */
+
+/* Stay at UINT64_MAX when it does not fit: each tensor of a MatMul may fit memory while M*N*K does not fit 64 bits. */
+uint64_t as_sat_add(uint64_t a, uint64_t b);
+uint64_t as_sat_mul(uint64_t a, uint64_t b);
+static inline uint64_t as_sat_count(const as_shape *shape) { return (uint64_t)as_shape_count(shape); }
+
+/* --- Elements ------------------------------------------------------------------------------- */
+
+/* The view with its first `count` axes held at `index`. */
+as_view as_view_fix(const as_view *v, const int64_t *index, int count);
+/* The next index in row-major order; false after the last.  Not for a shape with no elements. */
+bool    as_index_next(const as_shape *shape, int64_t *index);
+/* The low bits of x as a value of an integer dtype: two's complement, as numpy wraps. */
+int64_t as_int_wrap(as_dtype dtype, uint64_t x);
+
+/* out[i] = real(in[i]). */
+void as_each(const as_view *in, const as_view *out, double (*real)(double));
+
+/* --- Add, Sub, Mul --------------------------------------------------------------------------- */
+
+assay_status as_rule_broadcast(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
+/* One flop per output element. */
+as_cost      as_cost_each(const as_node_ctx *n);
+/* Floats by `real`; integers by `whole` on two's complement bits, then wrapped to the dtype. */
+void         as_each2(const as_view *a, const as_view *b, const as_view *out, double (*real)(double, double),
+                      uint64_t (*whole)(uint64_t, uint64_t));
+
+/* --- Windows --------------------------------------------------------------------------------- */
+
+/* The flat index in a plane of the maximum that output o (three indices) sees, -1 when the window holds no element at all.
+ * The first maximum in window order wins; a NaN counts as larger than any number, as in numpy. */
+int64_t  as_window_max(const as_window *w, const as_view *plane, const int64_t *o, double *max);
+/* The rule of MaxPool for x, shared with MaxPoolGrad: the window and y. */
+assay_status as_pool_read(assay_env *env, const as_node_ctx *n, const as_shape *x, as_window *w, as_shape *y);
+/* Elements of one plane (product over the axes), of the kernel, of the output plane. */
+int64_t  as_window_count(const int64_t size[3]);
+/* Conv and its two gradients do the same multiply-adds. */
+uint64_t as_window_flops(const as_window *w, const as_shape *y, int64_t channels_per_group);
+/* The attributes of Conv and MaxPool that a gradient node repeats, and one list more (NULL: none). */
+int      as_attrs_repeat(const as_node_ctx *n, const char *more, const int64_t *ints, size_t n_ints, as_attr *out);
+
+typedef struct as_conv_shapes { as_shape x, w, y; as_window window; } as_conv_shapes;
+/* The rule of Conv for x and w, shared with ConvGradX and ConvGradW: y and the window. */
+assay_status as_conv_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, as_conv_shapes *out);
+/* A list attribute that holds a whole shape (input_shape, weight_shape), checked to be in range. */
+assay_status as_attr_shape(assay_env *env, const as_node_ctx *n, const char *name, as_dtype dtype, as_shape *out);
+
+#endif

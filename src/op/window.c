@@ -1,0 +1,233 @@
+/* window.c - the windows of Conv, MaxPool and their gradients. */
+#include <math.h>
+#include <string.h>
+
+#include "op/rules.h"
+
+/* Larger sizes have no use and would let an honest-looking file ask for any amount of work. */
+#define MAX_SIZE ((int64_t)INT32_MAX)
+
+/* A list of n values in [least, MAX_SIZE], or all `otherwise` when it is not given. */
+static assay_status list_read(assay_env *env, const as_node_ctx *n, const char *name, size_t count, int64_t least,
+                              int64_t otherwise, int64_t *out)
+{
+    const as_attr *a = as_attr_find(n, name);
+    if (a && a->n != count)
+        return as_refuse(env, n, "%s has %zu values and needs %zu", name, a->n, count);
+    for (size_t i = 0; i < count; i++) {
+        out[i] = a ? a->ints[i] : otherwise;
+        if (out[i] < least || out[i] > MAX_SIZE)
+            return as_refuse(env, n, "%s[%zu] is %lld, outside of %lld to %lld", name, i, (long long)out[i], (long long)least,
+                             (long long)MAX_SIZE);
+    }
+    return ASSAY_OK;
+}
+
+static assay_status kernel_read(assay_env *env, const as_node_ctx *n, const int64_t *kernel, as_window *w)
+{
+    size_t count = (size_t)w->n_axes;
+    if (!kernel) {
+        if (!as_attr_find(n, "kernel_shape"))
+            return as_refuse(env, n, "attribute 'kernel_shape' is missing");
+        AS_TRY(list_read(env, n, "kernel_shape", count, 1, 1, w->kernel));
+        uint64_t taps = 1;
+        for (int i = 0; i < w->n_axes; i++)
+            taps = as_sat_mul(taps, (uint64_t)w->kernel[i]);
+        /* Unlike weights, a pooling window costs a file nothing to ask for. */
+        if (taps > (uint64_t)MAX_SIZE)
+            return as_refuse(env, n, "kernel_shape asks for windows of more than %lld elements", (long long)MAX_SIZE);
+        return ASSAY_OK;
+    }
+    int64_t said[3];
+    AS_TRY(list_read(env, n, "kernel_shape", count, 1, 1, said));
+    for (int i = 0; i < w->n_axes; i++) {
+        if (kernel[i] < 1 || kernel[i] > MAX_SIZE)
+            return as_refuse(env, n, "the kernel's size %d is %lld, outside of 1 to %lld", i, (long long)kernel[i], (long long)MAX_SIZE);
+        if (as_attr_find(n, "kernel_shape") && said[i] != kernel[i])
+            return as_refuse(env, n, "kernel_shape[%d] is %lld and the weights have %lld", i, (long long)said[i], (long long)kernel[i]);
+        w->kernel[i] = kernel[i];
+    }
+    return ASSAY_OK;
+}
+
+/* The output size of one axis when the pads are known. */
+static assay_status axis_explicit(assay_env *env, const as_node_ctx *n, bool ceil_mode, int i, as_window *w)
+{
+    /* Each factor is below 2^31, so `reach` fits; only the input's own size can overflow the sum. */
+    int64_t reach = (w->kernel[i] - 1) * w->dilation[i] + 1, padded;
+    if (__builtin_add_overflow(w->in[i], w->pad_begin[i] + w->pad_end[i], &padded))
+        return as_refuse(env, n, "spatial size %lld with pads %lld and %lld is too large", (long long)w->in[i],
+                         (long long)w->pad_begin[i], (long long)w->pad_end[i]);
+    if (padded < reach) {
+        if (w->in[i] > 0)
+            return as_refuse(env, n, "on spatial axis %d the window of %lld (kernel %lld, dilation %lld) does not fit size %lld with pads %lld and %lld",
+                             i, (long long)reach, (long long)w->kernel[i], (long long)w->dilation[i], (long long)w->in[i],
+                             (long long)w->pad_begin[i], (long long)w->pad_end[i]);
+        w->out[i] = 0; /* an empty input gives an empty output */
+        return ASSAY_OK;
+    }
+    int64_t room = padded - reach;
+    w->out[i] = room / w->stride[i] + 1;
+    /* One more if it starts before the end of the input: out * stride < in + pad_begin, without the product. */
+    if (ceil_mode && room % w->stride[i] && (w->in[i] + w->pad_begin[i] - 1) / w->stride[i] >= w->out[i])
+        w->out[i]++;
+    return ASSAY_OK;
+}
+
+/* SAME: as many outputs as strides fit the input, padded as little as possible. */
+static void axis_same(bool upper, int i, as_window *w)
+{
+    int64_t reach = (w->kernel[i] - 1) * w->dilation[i] + 1;
+    w->out[i] = w->in[i] / w->stride[i] + (w->in[i] % w->stride[i] != 0);
+    w->pad_begin[i] = w->pad_end[i] = 0;
+    if (w->out[i] == 0)
+        return;
+    /* (out - 1) * stride < in, so subtract first: the sum cannot overflow. */
+    int64_t missing = reach - (w->in[i] - (w->out[i] - 1) * w->stride[i]);
+    if (missing <= 0)
+        return;
+    w->pad_begin[i] = upper ? missing / 2 : missing - missing / 2;
+    w->pad_end[i] = missing - w->pad_begin[i];
+}
+
+assay_status as_window_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const int64_t *kernel, bool ceil_mode, as_window *out)
+{
+    if (x->rank < 3 || x->rank > 5)
+        return as_refuse(env, n, "X is %s: it must be [N, C, spatial...] with 1 to 3 spatial axes", AS_SHOW(x));
+    as_window w = { .n_axes = x->rank - 2, .group = as_attr_int(n, "group", 1) };
+    for (int i = 0; i < 3; i++)
+        w.in[i] = w.out[i] = w.kernel[i] = w.stride[i] = w.dilation[i] = 1;
+    for (int i = 0; i < w.n_axes; i++)
+        w.in[i] = x->dim[i + 2];
+    if (w.group < 1 || w.group > MAX_SIZE)
+        return as_refuse(env, n, "group is %lld, outside of 1 to %lld", (long long)w.group, (long long)MAX_SIZE);
+
+    size_t  count = (size_t)w.n_axes;
+    int64_t pads[6];
+    AS_TRY(kernel_read(env, n, kernel, &w));
+    AS_TRY(list_read(env, n, "strides", count, 1, 1, w.stride));
+    AS_TRY(list_read(env, n, "dilations", count, 1, 1, w.dilation));
+    AS_TRY(list_read(env, n, "pads", 2 * count, 0, 0, pads));
+    bool padded = false;
+    for (int i = 0; i < w.n_axes; i++) {
+        w.pad_begin[i] = pads[i];
+        w.pad_end[i] = pads[i + w.n_axes];
+        padded |= pads[i] || pads[i + w.n_axes];
+    }
+
+    const char *mode = as_attr_text(n, "auto_pad", "NOTSET");
+    bool        upper = !strcmp(mode, "SAME_UPPER"), same = upper || !strcmp(mode, "SAME_LOWER"), valid = !strcmp(mode, "VALID");
+    if (!same && !valid && strcmp(mode, "NOTSET"))
+        return as_refuse(env, n, "auto_pad is '%s' and must be NOTSET, SAME_UPPER, SAME_LOWER or VALID", mode);
+    if (padded && (same || valid))
+        return as_refuse(env, n, "pads and auto_pad '%s' are both given", mode);
+    for (int i = 0; i < w.n_axes; i++) {
+        if (same)
+            axis_same(upper, i, &w);
+        else /* VALID rounds down whatever ceil_mode says */
+            AS_TRY(axis_explicit(env, n, ceil_mode && !valid, i, &w));
+    }
+    *out = w;
+    return ASSAY_OK;
+}
+
+int64_t as_window_count(const int64_t size[3])
+{
+    /* With a 0 among them the others may be too large to multiply. */
+    return size[0] && size[1] && size[2] ? size[0] * size[1] * size[2] : 0;
+}
+
+int64_t as_window_max(const as_window *w, const as_view *plane, const int64_t *o, double *max)
+{
+    int64_t first = -1, k[3], p[3];
+    double  best = -INFINITY;
+    for (k[0] = 0; k[0] < w->kernel[0]; k[0]++)
+        for (k[1] = 0; k[1] < w->kernel[1]; k[1]++)
+            for (k[2] = 0; k[2] < w->kernel[2]; k[2]++) {
+                bool inside = true;
+                for (int i = 0; i < 3; i++) {
+                    p[i] = o[i] * w->stride[i] - w->pad_begin[i] + k[i] * w->dilation[i];
+                    inside &= p[i] >= 0 && p[i] < w->in[i];
+                }
+                if (!inside)
+                    continue;
+                double x = as_view_at(plane, p);
+                if (first < 0 || x > best || (isnan(x) && !isnan(best))) {
+                    best = x;
+                    first = (p[0] * w->in[1] + p[1]) * w->in[2] + p[2];
+                }
+            }
+    *max = best;
+    return first;
+}
+
+assay_status as_pool_read(assay_env *env, const as_node_ctx *n, const as_shape *x, as_window *w, as_shape *y)
+{
+    as_window found;
+    if (as_attr_int(n, "storage_order", 0) != 0)
+        return as_fail(env, ASSAY_UNSUPPORTED, "%s '%s': storage_order is %lld and only 0 (row-major) is possible", n->op->name,
+                       n->name ? n->name : "", (long long)as_attr_int(n, "storage_order", 0));
+    AS_TRY(as_window_read(env, n, x, NULL, as_attr_int(n, "ceil_mode", 0) != 0, &found));
+    as_shape shape = { .rank = x->rank, .dim = { x->dim[0], x->dim[1] } };
+    for (int i = 0; i < found.n_axes; i++) {
+        /* Such a window would hold padding only, and the maximum of nothing is no number. */
+        if (as_attr_find(n, "pads") && (found.pad_begin[i] >= found.kernel[i] || found.pad_end[i] >= found.kernel[i]))
+            return as_refuse(env, n, "pads %lld and %lld of spatial axis %d must be smaller than the kernel's %lld", (long long)found.pad_begin[i],
+                             (long long)found.pad_end[i], i, (long long)found.kernel[i]);
+        shape.dim[i + 2] = found.out[i];
+    }
+    *w = found;
+    *y = shape;
+    return ASSAY_OK;
+}
+
+int as_attrs_repeat(const as_node_ctx *n, const char *more, const int64_t *ints, size_t n_ints, as_attr *out)
+{
+    int count = 0;
+    for (; count < n->n_attrs; count++)
+        out[count] = n->attrs[count];
+    if (more)
+        out[count++] = (as_attr){ .name = more, .kind = AS_ATTR_INTS, .ints = ints, .n = n_ints };
+    return count;
+}
+
+assay_status as_conv_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, as_conv_shapes *out)
+{
+    if (x->rank < 3 || x->rank > 5 || w->rank != x->rank)
+        return as_refuse(env, n, "X is %s and W is %s: both must have rank 3 to 5, and the same", AS_SHOW(x), AS_SHOW(w));
+    as_conv_shapes s = { .x = *x, .w = *w };
+    AS_TRY(as_window_read(env, n, x, &w->dim[2], false, &s.window));
+    int64_t channels;
+    if (__builtin_mul_overflow(w->dim[1], s.window.group, &channels) || channels != x->dim[1])
+        return as_refuse(env, n, "X is %s and W is %s: %lld channels are not group %lld times %lld", AS_SHOW(x), AS_SHOW(w),
+                         (long long)x->dim[1], (long long)s.window.group, (long long)w->dim[1]);
+    if (w->dim[0] % s.window.group)
+        return as_refuse(env, n, "group %lld does not divide the %lld output channels", (long long)s.window.group, (long long)w->dim[0]);
+    s.y = (as_shape){ .rank = x->rank, .dim = { x->dim[0], w->dim[0] } };
+    for (int i = 0; i < s.window.n_axes; i++)
+        s.y.dim[i + 2] = s.window.out[i];
+    *out = s;
+    return ASSAY_OK;
+}
+
+uint64_t as_window_flops(const as_window *w, const as_shape *y, int64_t channels_per_group)
+{
+    uint64_t taps = (uint64_t)channels_per_group;
+    for (int i = 0; i < 3; i++)
+        taps = as_sat_mul(taps, (uint64_t)w->kernel[i]);
+    return as_sat_mul(2, as_sat_mul(taps, as_sat_count(y)));
+}
+
+assay_status as_attr_shape(assay_env *env, const as_node_ctx *n, const char *name, as_dtype dtype, as_shape *out)
+{
+    const as_attr *a = as_attr_find(n, name);
+    if (!a || a->n > AS_MAX_RANK)
+        return as_refuse(env, n, "attribute '%s' must hold at most %d sizes", name, AS_MAX_RANK);
+    as_shape shape = { .rank = (int)a->n };
+    for (size_t i = 0; i < a->n; i++)
+        shape.dim[i] = a->ints[i];
+    if (!as_shape_ok(&shape, dtype))
+        return as_refuse(env, n, "%s %s has a negative size or is too large", name, AS_SHOW(&shape));
+    *out = shape;
+    return ASSAY_OK;
+}
