@@ -1,0 +1,240 @@
+/* file.c - files in (mapped) and files out (to a temporary name, then renamed). */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/env.h"
+
+/* --- In ----------------------------------------------------------------------------------- */
+
+static assay_status map_fd(assay_env *env, const char *what, const char *path, int fd, uint64_t max_bytes, as_map *out)
+{
+    struct stat st;
+    if (fstat(fd, &st))
+        return as_fail(env, ASSAY_IO, "%s: %s: cannot look at it: %s", what, path, strerror(errno));
+    if (S_ISDIR(st.st_mode))
+        return as_fail(env, ASSAY_BAD_INPUT, "%s: %s: cannot read: it is a directory", what, path);
+    if (!S_ISREG(st.st_mode))
+        return as_fail(env, ASSAY_BAD_INPUT, "%s: %s: cannot read: it is not a regular file", what, path);
+    uint64_t bytes = (uint64_t)st.st_size;
+    if (max_bytes && bytes > max_bytes)
+        return as_fail(env, ASSAY_BAD_INPUT, "%s: %s: has %llu bytes, and at most %llu are read", what, path,
+                       (unsigned long long)bytes, (unsigned long long)max_bytes);
+    if (!bytes) {
+        *out = (as_map){.data = (const uint8_t *)""};
+        return ASSAY_OK;
+    }
+    if (bytes > SIZE_MAX)
+        return as_fail(env, ASSAY_NO_MEMORY, "%s: %s: %llu bytes are more than this machine can map", what, path,
+                       (unsigned long long)bytes);
+    void *base = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (base == MAP_FAILED)
+        return as_fail(env, errno == ENOMEM ? ASSAY_NO_MEMORY : ASSAY_IO, "%s: %s: cannot map its %llu bytes: %s",
+                       what, path, (unsigned long long)bytes, strerror(errno));
+    *out = (as_map){.data = base, .bytes = (size_t)bytes, .base = base};
+    return ASSAY_OK;
+}
+
+assay_status as_map_open(assay_env *env, const char *what, const char *path, uint64_t max_bytes, as_map *out)
+{
+    /* Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return as_fail(env, errno == ENOENT ? ASSAY_NOT_FOUND : ASSAY_IO, "%s: %s: cannot open: %s", what, path,
+                       strerror(errno));
+    assay_status status = map_fd(env, what, path, fd, max_bytes, out);
+    close(fd);
+    return status;
+}
+
+void as_map_close(as_map *map)
+{
+    if (map->base)
+        munmap(map->base, map->bytes);
+    *map = (as_map){0};
+}
+
+bool as_file_small(const char *path, char *buf, size_t size)
+{
+    if (!size)
+        return false;
+    buf[0] = '\0';
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return false;
+    size_t length = 0;
+    ssize_t got = 0;
+    while (length < size - 1) {
+        got = read(fd, buf + length, size - 1 - length);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        length += (size_t)got;
+    }
+    close(fd);
+    buf[got < 0 ? 0 : length] = '\0';
+    length = strlen(buf); /* device tree files end with a NUL of their own */
+    size_t start = strspn(buf, " \t\r\n");
+    while (length > start && strchr(" \t\r\n", buf[length - 1]))
+        length--;
+    memmove(buf, buf + start, length - start);
+    buf[length - start] = '\0';
+    return got >= 0;
+}
+
+/* --- Out ---------------------------------------------------------------------------------- */
+
+static assay_status cannot_write(assay_env *env, const char *path, int error)
+{
+    return as_fail(env, ASSAY_IO, "%s: cannot write: %s", path, error ? strerror(error) : "an earlier write failed");
+}
+
+/* Creates a file beside the target under a name of our own: short, since the target's may be as long
+ * as a name can be.  Not mkstemp(): its mode is 0600, and the umask cannot be read without setting it,
+ * which other threads would see. */
+static int temporary_create(as_out *out)
+{
+    const char *slash = strrchr(out->path, '/');
+    int dir_length = slash ? (int)(slash - out->path) + 1 : 0;
+    uint64_t salt = as_monotonic_ns() ^ (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)out;
+    for (int i = 0; i < 100; i++) {
+        uint64_t tag = as_hash64(&salt, sizeof salt);
+        snprintf(out->temporary, sizeof out->temporary, "%.*s.assay-%08x.tmp", dir_length, out->path,
+                 (unsigned)(tag & 0xffffffffu));
+        int fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+        salt++;
+    }
+    return -1;
+}
+
+/* Opens what is really written to.  A link is followed first, so that the file it points to is
+ * replaced and not the link; what is no regular file (a device, a pipe) is written straight. */
+static int target_open(as_out *out, int *error)
+{
+    struct stat st;
+    bool exists = !stat(out->path, &st);
+    int fd = -1;
+    if (exists && S_ISDIR(st.st_mode)) {
+        errno = EISDIR;
+    } else if (exists && !S_ISREG(st.st_mode)) {
+        fd = open(out->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    } else if (exists && access(out->path, W_OK)) {
+        /* A rename would replace a file that its owner has made read-only. */
+    } else {
+        char *real = exists ? realpath(out->path, NULL) : NULL;
+        if (real && strlen(real) < sizeof out->path)
+            memcpy(out->path, real, strlen(real) + 1);
+        free(real);
+        fd = temporary_create(out);
+        if (fd < 0)
+            out->temporary[0] = '\0';
+        else if (exists && fchmod(fd, st.st_mode & 07777) && errno != EPERM)
+            *error = errno;
+    }
+    if (fd < 0)
+        *error = errno;
+    return fd;
+}
+
+assay_status as_out_open(assay_env *env, const char *path, as_out *out)
+{
+    as_out made = {0};
+    size_t length = strlen(path);
+    if (!length)
+        return as_fail(env, ASSAY_BAD_INPUT, "cannot write: the file name is empty");
+    if (length >= sizeof made.path)
+        return as_fail(env, ASSAY_BAD_INPUT, "cannot write: a file name of %zu bytes, and at most %zu are possible",
+                       length, sizeof made.path - 1);
+    memcpy(made.path, path, length + 1);
+    if (!strcmp(path, "-")) {
+        made.file = stdout;
+        *out = made;
+        return ASSAY_OK;
+    }
+    int error = 0, fd = target_open(&made, &error);
+    if (!error && !(made.file = fdopen(fd, "w")))
+        error = errno;
+    if (error) {
+        if (fd >= 0)
+            close(fd);
+        if (made.temporary[0])
+            unlink(made.temporary);
+        return cannot_write(env, path, error);
+    }
+    *out = made;
+    return ASSAY_OK;
+}
+
+/* stdio forgets why an earlier write failed, and "no space left" is what the user has to know: asks
+ * again.  The temporary is lost anyway; to anything else nothing is added (no bytes). */
+static int write_error(const as_out *out)
+{
+    static const char zeros[4096];
+    size_t n = out->temporary[0] ? sizeof zeros : 0;
+    for (int i = 0; i < 16; i++)
+        if (write(fileno(out->file), zeros, n) < 0)
+            return errno;
+    return 0;
+}
+
+assay_status as_out_commit(assay_env *env, as_out *out)
+{
+    FILE *file = out->file;
+    bool is_stdout = file == stdout, failed = false;
+    int error = 0;
+    if (fflush(file)) {
+        failed = true;
+        error = errno;
+    } else if (ferror(file)) {
+        failed = true;
+        error = write_error(out);
+    } else if (out->temporary[0] && fsync(fileno(file)) && errno != EINVAL && errno != ENOTSUP) {
+        failed = true;
+        error = errno;
+    }
+    if (is_stdout)
+        clearerr(stdout); /* said now; the next output starts afresh */
+    else if (fclose(file) && !failed) {
+        failed = true;
+        error = errno;
+    }
+    out->file = NULL;
+    if (out->temporary[0]) {
+        if (!failed && rename(out->temporary, out->path)) {
+            failed = true;
+            error = errno;
+        }
+        if (failed)
+            unlink(out->temporary);
+        out->temporary[0] = '\0';
+    }
+    return failed ? cannot_write(env, is_stdout ? "standard output" : out->path, error) : ASSAY_OK;
+}
+
+void as_out_abandon(as_out *out)
+{
+    if (out->file && out->file != stdout)
+        fclose(out->file);
+    out->file = NULL;
+    if (out->temporary[0])
+        unlink(out->temporary);
+    out->temporary[0] = '\0';
+}
+
+assay_status as_file_write(assay_env *env, const char *path, const void *data, size_t n)
+{
+    as_out out;
+    AS_TRY(as_out_open(env, path, &out));
+    if (n)
+        fwrite(data, 1, n, out.file); /* an error stays in the stream, and commit finds it */
+    return as_out_commit(env, &out);
+}

@@ -1,0 +1,37 @@
+/* file.h - files in (mapped) and files out (to a temporary name, then renamed).
+ *
+ * An output either appears whole under its name or not at all: the old file stays until
+ * as_out_commit() has written, synced and renamed.  A path of "-" is standard output. */
+#ifndef AS_BASE_FILE_H
+#define AS_BASE_FILE_H
+
+#include "assay.h"
+#include "base/text.h"
+
+/* A read-only view of a whole regular file. */
+typedef struct as_map {
+    const uint8_t *data; /* non-NULL even for an empty file */
+    size_t         bytes;
+    void          *base; /* what to unmap; NULL if empty */
+} as_map;
+
+/* IO / NOT_FOUND with a sentence "`what`: PATH: cannot open: No such file..."; refuses directories
+ * and files above max_bytes (0: no limit). */
+assay_status as_map_open(assay_env *env, const char *what, const char *path, uint64_t max_bytes, as_map *out);
+void         as_map_close(as_map *map);
+
+typedef struct as_out {
+    FILE *file;   /* write to it freely; errors are found at commit */
+    char  path[4096], temporary[4128];
+} as_out;
+
+assay_status as_out_open(assay_env *env, const char *path, as_out *out);
+assay_status as_out_commit(assay_env *env, as_out *out); /* closes in any case; IO leaves the old file */
+void         as_out_abandon(as_out *out);                /* closes and removes the temporary */
+/* The three in one. */
+assay_status as_file_write(assay_env *env, const char *path, const void *data, size_t n);
+
+/* A small file (/proc, /sys) as trimmed text; false if unreadable.  Always NUL-terminated. */
+bool as_file_small(const char *path, char *buf, size_t size);
+
+#endif
