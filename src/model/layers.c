@@ -1,0 +1,52 @@
+/* layers.c - the layers that zoo files share. */
+#include <stdio.h>
+
+#include "model/zoo.h"
+
+int as_layer_dense(as_maker *m, const char *name, int x, int64_t n_in, int64_t n_out, const char *out)
+{
+    char    weight[64], bias[64];
+    as_attr attrs[] = { AS_ATTR_I("transB", 1) };
+    snprintf(weight, sizeof weight, "%s.weight", name);
+    snprintf(bias, sizeof bias, "%s.bias", name);
+    int w = as_maker_param_random(m, weight, &AS_SHAPE(n_out, n_in), n_in);
+    int b = as_maker_param_random(m, bias, &AS_SHAPE(n_out), n_in);
+    return as_maker_node(m, "Gemm", name, (int[]){ x, w, b }, 3, attrs, 1, NULL, 1, out ? &out : NULL);
+}
+
+int as_layer_relu(as_maker *m, const char *name, int x)
+{
+    return as_maker_node(m, "Relu", name, &x, 1, NULL, 0, NULL, 1, NULL);
+}
+
+int as_layer_conv3(as_maker *m, const char *name, int x, int64_t n_in, int64_t n_out)
+{
+    char    weight[64], bias[64];
+    as_attr attrs[] = { AS_ATTR_LIST("kernel_shape", 3, 3), AS_ATTR_LIST("pads", 1, 1, 1, 1) };
+    snprintf(weight, sizeof weight, "%s.weight", name);
+    snprintf(bias, sizeof bias, "%s.bias", name);
+    int w = as_maker_param_random(m, weight, &AS_SHAPE(n_out, n_in, 3, 3), n_in * 9);
+    int b = as_maker_param_random(m, bias, &AS_SHAPE(n_out), n_in * 9);
+    return as_maker_node(m, "Conv", name, (int[]){ x, w, b }, 3, attrs, 2, NULL, 1, NULL);
+}
+
+int as_layer_pool2(as_maker *m, const char *name, int x)
+{
+    as_attr attrs[] = { AS_ATTR_LIST("kernel_shape", 2, 2), AS_ATTR_LIST("strides", 2, 2) };
+    return as_maker_node(m, "MaxPool", name, &x, 1, attrs, 2, NULL, 1, NULL);
+}
+
+void as_layers_mlp(as_maker *m, const int64_t *sizes, size_t n)
+{
+    as_dims dims = { .rank = 2, .dim = { { .symbol = "batch" }, { .size = sizes[0] } } };
+    int     x = as_maker_input(m, "x", AS_F32, &dims);
+    for (size_t i = 1; i < n; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "fc%zu", i);
+        x = as_layer_dense(m, name, x, sizes[i - 1], sizes[i], i + 1 < n ? NULL : "y");
+        snprintf(name, sizeof name, "relu%zu", i);
+        if (i + 1 < n)
+            x = as_layer_relu(m, name, x);
+    }
+    as_maker_output(m, x);
+}

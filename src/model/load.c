@@ -1,0 +1,93 @@
+/* load.c - from a spec to a model: a file by its suffix, or a built-in network by its name. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+#include "model/maker.h"
+#include "model/zoo.h"
+
+static const as_format *format_of(const char *path)
+{
+    size_t n = strlen(path);
+    for (const as_format *const *format = as_fmt_table; *format; format++) {
+        size_t n_suffix = strlen((*format)->suffix);
+        if (n > n_suffix && !strcmp(path + n - n_suffix, (*format)->suffix))
+            return *format;
+    }
+    return NULL;
+}
+
+static bool is_file(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static assay_status fail_suffix(assay_env *env, const char *path)
+{
+    as_text known = {0};
+    for (const as_format *const *format = as_fmt_table; *format; format++)
+        as_text_printf(&known, "%s%s", known.length ? ", " : "", (*format)->suffix);
+    assay_status status = as_fail(env, ASSAY_BAD_INPUT, "model: %s: the file's suffix is none of a known format; known: %s", path,
+                                  known.length ? known.data : "none");
+    as_text_drop(&known);
+    return status;
+}
+
+static assay_status zoo_load(assay_env *env, const char *spec, uint64_t seed, assay_model **out)
+{
+    as_arena           arena = {0};
+    const as_zoo      *zoo;
+    const as_zoo_args *args;
+    as_maker          *m;
+    assay_status       status;
+    AS_TRY_OR(done, as_zoo_parse(env, &arena, spec, &zoo, &args));
+    AS_TRY_OR(done, as_maker_new(env, zoo->name, seed, &m));
+    zoo->build(m, args);
+    status = as_maker_finish(m, out);
+done:
+    as_arena_drop(&arena);
+    return status;
+}
+
+/* A built-in network keeps its name even where a file without a suffix has the same. */
+static assay_status spec_load(assay_env *env, const char *spec, uint64_t seed, assay_model **out)
+{
+    const as_format *format = format_of(spec);
+    if (format)
+        return format->load(env, spec, seed, out);
+    if (!as_zoo_find(spec, strcspn(spec, ":")) && is_file(spec))
+        return fail_suffix(env, spec);
+    return zoo_load(env, spec, seed, out);
+}
+
+static assay_status load(assay_env *env, const char *spec, assay_options *options, assay_model **out)
+{
+    assay_model *model = NULL;
+    const char  *weights = as_options_text(options, "weights");
+    AS_TRY(spec_load(env, spec, (uint64_t)as_options_int(options, "seed"), &model));
+    assay_status status = ASSAY_OK;
+    if (!(model->source = as_arena_text(&model->arena, spec)))
+        status = as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for its name", spec);
+    if (status == ASSAY_OK && weights)
+        status = as_model_weights(env, model, weights, false);
+    if (status == ASSAY_OK)
+        *out = model;
+    else
+        assay_model_free(model);
+    return status;
+}
+
+assay_status assay_model_load(assay_env *env, const char *spec, assay_options *options, assay_model **out)
+{
+    assay_options *standard = NULL;
+    if (!spec || !*spec || !out)
+        return as_fail(env, ASSAY_BAD_INPUT, "model: no file and no name is given; see `assay list models`");
+    if (!options) {
+        AS_TRY(assay_options_new(env, &standard));
+        options = standard;
+    }
+    assay_status status = load(env, spec, options, out);
+    assay_options_free(standard);
+    return status;
+}

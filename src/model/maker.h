@@ -1,0 +1,49 @@
+/* maker.h - the parts of the maker that only model/ needs: forward references, places, pruning.
+ * Private to model/. */
+#ifndef AS_MODEL_MAKER_H
+#define AS_MODEL_MAKER_H
+
+#include "model/model.h"
+
+/* A file of a few bytes can ask for any number of random weights; this much and no more. */
+#define AS_MAX_PARAM_BYTES (UINT64_C(16) << 30)
+#define AS_MAX_NAME_BYTES  512
+
+bool as_maker_failed(const as_maker *m);
+/* As as_maker_fail(), with a status of its own. */
+void as_maker_fail_as(as_maker *m, assay_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Where a reader is: stands in every sentence until the next call, "nodes[3]".  "" for nowhere. */
+void as_maker_at(as_maker *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The model's own name; the one given to as_maker_new() stays the title of sentences. */
+void as_maker_name(as_maker *m, const char *name);
+void as_maker_param_limit(as_maker *m, uint64_t max_bytes);
+/* Nodes that no output depends on are left out by as_maker_finish(), with their values and constants. */
+void as_maker_prune(as_maker *m);
+
+/* NULL after failing the maker with the nearest name. */
+const as_op *as_maker_op(as_maker *m, const char *name);
+/* The value of that name; made as one that a later node must compute when there is none. */
+int  as_maker_value_named(as_maker *m, const char *name);
+/* A parameter of any float dtype, the same numbers as as_maker_param_random() rounded to it. */
+int  as_maker_param_uniform(as_maker *m, const char *name, as_dtype dtype, const as_shape *shape, int64_t fan_in);
+/* A parameter whose data stays NULL: as_model_weights() fills it before anyone sees the model. */
+int  as_maker_param_later(as_maker *m, const char *name, as_dtype dtype, const as_shape *shape);
+const as_value *as_maker_value(const as_maker *m, int value);
+bool as_maker_is_output(const as_maker *m, int value);
+/* False when the name is taken. */
+bool as_maker_value_rename(as_maker *m, int value, const char *name);
+
+/* " (did you mean 'x'?)" in buf, or "" when nothing is near. */
+const char *as_hint(char *buf, size_t size, const char *word, const char *const *words, char quote);
+/* The names of all operators, NULL-terminated, in the arena; NULL: no memory. */
+const char *const *as_op_names(as_arena *arena);
+void as_dims_of_shape(const as_shape *shape, as_dims *out);
+/* Of a value without symbols. */
+as_shape as_shape_of_dims(const as_dims *dims);
+
+/* Replaces the data of the params by the tensors of a safetensors file, all of them or (only_empty) those that have
+ * none.  Missing and extra tensors, other shapes and dtypes are errors; a float tensor is converted to an f32 param.
+ * The file stays open in model->weights.  The model is unchanged on failure. */
+assay_status as_model_weights(assay_env *env, assay_model *model, const char *path, bool only_empty);
+
+#endif

@@ -1,0 +1,47 @@
+/* model.c - the end of a model, and what can be asked of every one. */
+#include "model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void assay_model_free(assay_model *model)
+{
+    if (!model)
+        return;
+    as_safetensors_drop(&model->weights);
+    as_arena_drop(&model->arena);
+    free(model);
+}
+
+static uint64_t param_sum(const assay_model *model, bool bytes)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < model->n_values; i++) {
+        const as_value *v = &model->values[i];
+        uint64_t        count = 1;
+        if (v->role != AS_ROLE_PARAM)
+            continue;
+        for (int k = 0; k < v->dims.rank; k++)
+            count *= (uint64_t)v->dims.dim[k].size;
+        sum += bytes ? count * as_dtype_bytes(v->dtype) : count;
+    }
+    return sum;
+}
+
+uint64_t as_model_param_count(const assay_model *model)
+{
+    return param_sum(model, false);
+}
+
+uint64_t as_model_param_bytes(const assay_model *model)
+{
+    return param_sum(model, true);
+}
+
+int as_model_value_find(const assay_model *model, const char *name)
+{
+    for (int i = 0; i < model->n_values; i++)
+        if (!strcmp(model->values[i].name, name))
+            return i;
+    return -1;
+}

@@ -1,0 +1,155 @@
+/* model.h - the graph: values, nodes, parameters; the zoo, the file formats, the gradient.
+ *
+ * A model never changes once loaded.  It owns one arena and its mapped files; assay_model_free()
+ * releases all of it.  Dimensions may be symbols ("batch"); a plan binds them. */
+#ifndef AS_MODEL_MODEL_H
+#define AS_MODEL_MODEL_H
+
+#include "base/options.h"
+#include "op/op.h"
+
+#define AS_MAX_NODES  100000
+#define AS_MAX_VALUES 400000
+
+typedef struct as_dim { int64_t size; const char *symbol; } as_dim; /* symbol non-NULL: size not known yet */
+typedef struct as_dims { int rank; as_dim dim[AS_MAX_RANK]; } as_dims;
+
+typedef enum as_role {
+    AS_ROLE_INPUT,     /* given by the user, every run */
+    AS_ROLE_PARAM,     /* a weight: has data, may be replaced, training changes it */
+    AS_ROLE_CONSTANT,  /* has data, never changes */
+    AS_ROLE_COMPUTED   /* the output of a node */
+} as_role;
+
+typedef struct as_value {
+    const char *name;
+    as_role     role;
+    as_dtype    dtype;
+    as_dims     dims;       /* of inputs, params and constants; computed values get theirs when bound */
+    const void *data;       /* params and constants: row-major, aligned to the element */
+    int         producer;   /* node that computes it, -1 if none */
+} as_value;
+
+typedef struct as_node {
+    const char    *name;
+    const as_op   *op;
+    const int     *in, *out; /* value ids; -1: absent optional */
+    int            n_in, n_out;
+    const as_attr *attrs;
+    int            n_attrs;
+} as_node;
+
+struct assay_model {
+    as_arena    arena;
+    const char *name;        /* "mlp-small" or the file's own */
+    const char *source;      /* the spec as given */
+    as_value   *values;  int n_values;
+    as_node    *nodes;   int n_nodes;    /* in an order in which inputs come before use, checked */
+    int        *inputs;  int n_inputs;
+    int        *outputs; int n_outputs;
+    as_safetensors weights;  /* open while params point into it */
+};
+
+/* --- Building --------------------------------------------------------------------------------- */
+
+/* Grows a model; used by the zoo, the readers and the gradient.  The first failure sticks: later calls return -1
+ * and as_maker_finish() reports it, so zoo files need no error handling. */
+typedef struct as_maker as_maker;
+
+assay_status as_maker_new(assay_env *env, const char *name, uint64_t seed, as_maker **out);
+int  as_maker_input(as_maker *m, const char *name, as_dtype dtype, const as_dims *dims);
+/* A parameter with given values (copied when `copy`, else they must outlive the model), or zeros when data is NULL. */
+int  as_maker_param(as_maker *m, const char *name, as_dtype dtype, const as_shape *shape, const void *data, bool copy);
+/* A f32 parameter uniform in [-1/sqrt(fan_in), 1/sqrt(fan_in)), Philox keyed by the seed and the name's hash. */
+int  as_maker_param_random(as_maker *m, const char *name, const as_shape *shape, int64_t fan_in);
+int  as_maker_constant(as_maker *m, const char *name, const as_view *value); /* copied; name NULL: made up */
+/* Adds a node by operator name; returns its first output, further ones in outs (may be NULL).  name NULL: made up ("relu_2").
+ * Output values are named after the node ("conv1", "conv1:1") unless out_names is given. */
+int  as_maker_node(as_maker *m, const char *op, const char *name, const int *in, int n_in, const as_attr *attrs, int n_attrs,
+                   int *outs, int n_out, const char *const *out_names);
+void as_maker_output(as_maker *m, int value);
+/* Sorts the nodes, checks the graph (names unique, no cycle, every input produced), and hands over; frees the maker
+ * in any case. */
+assay_status as_maker_finish(as_maker *m, assay_model **out);
+void as_maker_fail(as_maker *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+as_arena *as_maker_arena(as_maker *m);   /* lives as long as the model */
+
+/* --- Binding: symbols to sizes, shapes to every value ------------------------------------------- */
+
+typedef struct as_binding_dim { const char *symbol; int64_t size; } as_binding_dim;
+
+/* A concrete copy of the graph that passes may change.  Everything lives in the given arena, which must be the
+ * plan's: nodes hold complete contexts. */
+typedef struct as_bound_value {
+    const char    *name;
+    as_role        role;
+    as_tensor_info info;     /* info.constant set for AS_ROLE_CONSTANT only */
+    const void    *data;     /* params and constants */
+    int            producer; /* node id, -1 if none */
+    int            model_value; /* id in the model, -1 if made by a pass */
+} as_bound_value;
+
+typedef struct as_bound_node {
+    as_node_ctx ctx;
+    int        *in, *out;
+    bool        dead;        /* removed by a pass */
+} as_bound_node;
+
+typedef struct as_graph {
+    as_arena       *arena;
+    as_bound_value *values; int n_values, cap_values;
+    as_bound_node  *nodes;  int n_nodes, cap_nodes;
+    int            *inputs, n_inputs, *outputs, n_outputs;
+} as_graph;
+
+/* Unbound symbols are an error that names them; so is a bound symbol that the model does not have. */
+assay_status as_graph_bind(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims, uint64_t seed,
+                           as_arena *arena, as_graph *out);
+int          as_graph_add_value(as_graph *g, const as_bound_value *value); /* -1: no memory */
+/* The slow truth of the whole graph: evaluates every node by its op's eval.  `inputs` in graph order; `outputs` are views
+ * with memory of the caller.  All in the dtypes of the graph. */
+assay_status as_graph_eval(assay_env *env, const as_graph *g, const as_view *inputs, const as_view *outputs);
+/* Fills views of the inputs with the values that `run` uses when none are given: uniform in [-1,1), Philox by seed and name;
+ * integers in [0, 10). */
+void         as_random_input(uint64_t seed, const char *name, const as_view *view);
+
+/* The gradient graph: a model that computes, from the inputs and params of `model` (concrete, bound as given) and one input
+ * "d:<output>" per float output, the outputs "d:<name>" for each float input and param that is listed (zeros for one that no output depends on).  Nodes of
+ * the forward pass are included as far as the gradient reads them.  Borrows the data of params from `model`, which must outlive it.
+ * Fails by name for an operator on the way that has no gradient. */
+assay_status as_model_grad(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims,
+                           const char *const *wrt, int n_wrt, assay_model **out);
+
+/* --- Plugs: zoo_*.c and fmt_*.c ------------------------------------------------------------------ */
+
+typedef struct as_zoo_param { const char *key, *standard, *help; } as_zoo_param; /* "sizes" "784x512x256x10" "layer widths" */
+typedef struct as_zoo_args as_zoo_args;
+
+typedef struct as_zoo {
+    const char         *name;     /* "mlp-small" */
+    const char         *help;     /* one line */
+    const as_zoo_param *params;   /* NULL-key terminated; NULL: none */
+    void              (*build)(as_maker *m, const as_zoo_args *args);
+} as_zoo;
+
+extern const as_zoo *const as_zoo_table[];
+/* Values as given or standard; a list is "784x128x10"; bad text fails the maker with a sentence and returns 0. */
+const char *as_zoo_text(const as_zoo_args *args, const char *key);
+int64_t     as_zoo_int(as_maker *m, const as_zoo_args *args, const char *key, int64_t min, int64_t max);
+size_t      as_zoo_list(as_maker *m, const as_zoo_args *args, const char *key, int64_t min, int64_t max, int64_t *out, size_t max_n);
+
+typedef struct as_format {
+    const char   *suffix;         /* ".json" */
+    const char   *help;
+    assay_status (*load)(assay_env *env, const char *path, uint64_t seed, assay_model **out);
+    assay_status (*save)(assay_env *env, const assay_model *model, const char *path); /* NULL: read only */
+} as_format;
+
+extern const as_format *const as_fmt_table[];
+
+/* Parameter totals. */
+uint64_t as_model_param_count(const assay_model *model);
+uint64_t as_model_param_bytes(const assay_model *model);
+int      as_model_value_find(const assay_model *model, const char *name); /* -1 */
+
+#endif

@@ -1,0 +1,22 @@
+/* zoo.h - the arguments of a zoo name, and the layers that zoo files share.  Private to model/. */
+#ifndef AS_MODEL_ZOO_H
+#define AS_MODEL_ZOO_H
+
+#include "model/model.h"
+
+/* "name:key=value,key=value".  The name and the values live in the arena.  NOT_FOUND for a name nobody has, BAD_INPUT for a
+ * key that the network does not have; both sentences say what there is. */
+assay_status as_zoo_parse(assay_env *env, as_arena *arena, const char *spec, const as_zoo **zoo, const as_zoo_args **args);
+const as_zoo *as_zoo_find(const char *name, size_t n);
+
+/* Layers with torch's names and layouts: <name>.weight [out,in], <name>.bias [out].  `out` names the result (NULL: as the node). */
+int as_layer_dense(as_maker *m, const char *name, int x, int64_t n_in, int64_t n_out, const char *out);
+int as_layer_relu(as_maker *m, const char *name, int x);
+/* 3x3, stride 1, padded to keep the size: <name>.weight [out,in,3,3], <name>.bias [out]. */
+int as_layer_conv3(as_maker *m, const char *name, int x, int64_t n_in, int64_t n_out);
+/* 2x2, stride 2. */
+int as_layer_pool2(as_maker *m, const char *name, int x);
+/* x -> fc1 -> relu1 -> fc2 ... -> y for n sizes, the input's first. */
+void as_layers_mlp(as_maker *m, const int64_t *sizes, size_t n);
+
+#endif
