@@ -77,7 +77,7 @@ $(BUILD)/libassay.a: $(LIB_OBJ)
 	@rm -f $@ && $(CROSS)ar rcs $@ $(LIB_OBJ)
 $(BUILD)/libassay.so: $(LIB_OBJ)
 	@$(COMPILER) -shared $(SANFLAGS) -o $@ $(LIB_OBJ) $(LDLIBS)
-$(BUILD)/tests: $(TEST_OBJ) $(BUILD)/libassay.a
+$(BUILD)/run-tests: $(TEST_OBJ) $(BUILD)/libassay.a
 	@echo "  link $@"
 	@$(COMPILER) $(SANFLAGS) $(WRAP) -o $@ $(TEST_OBJ) $(BUILD)/libassay.a $(LDLIBS)
 
@@ -122,14 +122,14 @@ test:
 	@BUILD=$(BUILD) tools/test $(FILTER)
 
 .PHONY: test-build
-test-build: $(BUILD)/tests $(BUILD)/assay
-test-unit: $(BUILD)/tests
-	@$(EMULATOR) $(BUILD)/tests $(TEST_FLAGS) $(FILTER)
+test-build: $(BUILD)/run-tests $(BUILD)/assay
+test-unit: $(BUILD)/run-tests
+	@$(EMULATOR) $(BUILD)/run-tests $(TEST_FLAGS) $(FILTER)
 
 test-arm:
 	@tools/setup arm
 	@$(MAKE) --no-print-directory CROSS=aarch64-linux-gnu- test-unit \
-	    EMULATOR="qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=/usr/lib/aarch64-linux-gnu" TEST_FLAGS="--no-fork --quiet"
+	    EMULATOR="qemu-aarch64 -L /" TEST_FLAGS="--no-fork --quiet"
 
 fuzz:
 	@tools/setup fuzz

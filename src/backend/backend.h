@@ -1,0 +1,101 @@
+/* backend.h - what a device is to the laboratory.  One back end a file: be_<name>.c.
+ *
+ * The unit of work is a segment: consecutive plan steps on one device.  All memory of an instance on a device is one
+ * allocation, and buffers are offsets into it.  execute() returns when the work is really finished and writes
+ * spans as finely as the recorder asks and the device can see. */
+#ifndef AS_BACKEND_BACKEND_H
+#define AS_BACKEND_BACKEND_H
+
+#include "base/pool.h"
+#include "op/op.h"
+#include "trace/trace.h"
+
+typedef struct as_backend as_backend;
+
+/* An open device.  Back ends embed it as their first member. */
+typedef struct as_device {
+    const as_backend *backend;
+    assay_env        *env;
+    const char       *name;           /* "cpu", "opencl:0", "null:gemm=5us" */
+    const char       *text;           /* "AMD EPYC, avx2 fma, 2 threads" */
+    bool              host_memory;    /* the host can address its memory */
+    int               n_threads;      /* rings that its spans may use */
+    size_t            align;          /* of buffer offsets */
+    /* Kept by as_device_alloc/drop. */
+    uint64_t          live_bytes, peak_bytes, n_allocs;
+} as_device;
+
+typedef struct as_mem { void *handle; void *host; size_t bytes; } as_mem; /* host: NULL when not addressable */
+
+/* Which kernel a device takes for a node, and why not the others.  Text lives in the arena given. */
+typedef struct as_choice {
+    const void       *kernel;        /* the device's own; NULL: it refuses the node */
+    const char       *name, *why;    /* why this one, or why the device refuses */
+    as_trace_refusal *refused; int n_refused;
+    size_t            scratch_bytes; /* for all threads together */
+    as_cost           issued;        /* the work that this kernel issues; zero: as the op's cost */
+    /* Weight inputs that the kernel wants packed once: packed_bytes[i] > 0 asks for it. */
+    size_t            packed_bytes[4];
+} as_choice;
+
+/* One step of a segment: buffers by plan id. */
+typedef struct as_seg_step {
+    const as_node_ctx *ctx;
+    const as_choice   *choice;
+    const int         *in, *out;     /* plan buffer ids; -1 absent */
+    int                n_in, n_out;
+    int                scratch;      /* plan buffer id or -1 */
+    int                packed[4];    /* plan buffer ids of packed inputs, -1: none */
+    int                index;        /* step number in the plan, for spans */
+    /* True: instead of running the node, its kernel packs in[pack_input] into packed[pack_input]; the other operands
+     * are those of the node's own step, and no output is written. */
+    bool               pack;
+    int                pack_input;
+} as_seg_step;
+
+typedef struct as_segment { const as_seg_step *steps; int n_steps; } as_segment;
+
+/* Where every plan buffer is, for one instance: the device's base allocation plus offset, or an outside host pointer
+ * (host-addressable devices only). */
+typedef struct as_slot { size_t offset; void *outside; size_t bytes; } as_slot;
+typedef struct as_bindings { const as_mem *base; const as_slot *slots; int n_slots; } as_bindings;
+
+static inline void *as_slot_host(const as_bindings *b, int buffer)
+{
+    const as_slot *s = &b->slots[buffer];
+    return s->outside ? s->outside : (char *)b->base->host + s->offset;
+}
+
+typedef void (*as_device_found)(void *arg, const char *name, const char *text, const char *reason); /* reason: not usable, why */
+
+struct as_backend {
+    const char *name;  /* "cpu" */
+    const char *help;
+    const char *syntax; /* "cpu", "null[:OP=TIME,...]", "opencl[:N]" */
+    void         (*list)(assay_env *env, as_device_found found, void *arg);
+    /* args: what follows "name:" in --device, or NULL. */
+    assay_status (*open)(assay_env *env, const char *args, int n_threads, as_device **out);
+    void         (*close)(as_device *device);
+    assay_status (*alloc)(as_device *device, size_t bytes, as_mem *out);     /* zeroed */
+    void         (*drop)(as_device *device, as_mem *mem);
+    assay_status (*put)(as_device *device, const as_mem *dst, size_t offset, const void *src, size_t n);
+    assay_status (*get)(as_device *device, const as_mem *src, size_t offset, void *dst, size_t n);
+    /* Chooses a kernel by rule, never by a timing.  choice->kernel NULL: refused, with why. */
+    assay_status (*choose)(as_device *device, const as_node_ctx *n, as_arena *arena, as_choice *out);
+    /* Borrows each step's ctx until discard(); copies the rest.  Instances may share the code. */
+    assay_status (*compile)(as_device *device, const as_segment *segment, void **code);
+    /* recorder NULL: record nothing.  Writes spans of single steps and finer; those of the run and the segment belong to the
+     * caller, who can stamp around any device.  One call at a time on a device.  Allocates nothing. */
+    assay_status (*execute)(as_device *device, void *code, const as_bindings *bindings, const as_recorder *recorder);
+    void         (*discard)(as_device *device, void *code);
+};
+
+extern const as_backend *const as_be_table[];
+
+/* "cpu", "null:gemm=5us": finds the back end by the name before ':' and opens it.  The env must outlive the device. */
+assay_status as_device_open(assay_env *env, const char *spec, int n_threads, as_device **out);
+void         as_device_close(as_device *device);
+assay_status as_device_alloc(as_device *device, size_t bytes, as_mem *out); /* counts */
+void         as_device_drop(as_device *device, as_mem *mem);
+
+#endif

@@ -1,0 +1,315 @@
+/* be_null.c - a device that computes nothing and takes exactly as long as it was told: "null:gemm=5us,*=2us,put=1us".
+ *
+ * It tests the laboratory.  Every output is zeros.  Its time is told, not measured, so opening it makes the env's clock the
+ * fake one, which only the device moves: a report about it is exact to the nanosecond and the same on every machine.  Its
+ * memory has no host address, so a plan that forgets a transfer does not work by accident. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "backend/backend.h"
+#include "base/text.h"
+
+extern const as_backend as_be_null;
+
+#define DEFAULT_NS 1000u
+
+/* The device's kernel for an op: how long it takes. */
+typedef struct timing { const as_op *op; const char *why; uint64_t ns; bool given; } timing;
+
+typedef struct null_device {
+    as_device device;
+    as_arena  arena;
+    timing   *timings;             /* one an op of the table */
+    int       n_timings;
+    uint64_t  put_ns, get_ns, default_ns;
+    bool      put_given, get_given, default_given;
+} null_device;
+
+/* --- The spec ----------------------------------------------------------------------------------- */
+
+/* "gemm" and "convgradw" for "Gemm" and "assay.ConvGradW". */
+static const char *short_name(const as_op *op)
+{
+    const char *dot = strrchr(op->name, '.');
+    return dot ? dot + 1 : op->name;
+}
+
+static char *lower_copy(as_arena *arena, const char *text)
+{
+    char *copy = as_arena_text(arena, text);
+    for (char *c = copy; c && *c; c++)
+        *c = (char)(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
+    return copy;
+}
+
+static assay_status unknown(null_device *d, const char *args, const char *name)
+{
+    const char **words = AS_TAKE(&d->arena, const char *, d->n_timings + 3);
+    const char  *lower = lower_copy(&d->arena, name);
+    bool         ok = words && lower;
+    int          n = 0;
+    for (; ok && n < d->n_timings; n++)
+        ok = (words[n] = lower_copy(&d->arena, short_name(d->timings[n].op))) != NULL;
+    if (!ok)
+        return as_fail(d->device.env, ASSAY_NO_MEMORY, "device 'null:%s': no room for the names of %d ops", args, d->n_timings);
+    words[n++] = "put";
+    words[n] = "get";
+    const char *near = as_nearest(lower, words);
+    if (near)
+        return as_fail(d->device.env, ASSAY_BAD_INPUT, "device 'null:%s': there is no op '%s'; did you mean '%s'?", args, name, near);
+    return as_fail(d->device.env, ASSAY_BAD_INPUT, "device 'null:%s': there is no op '%s'; besides ops there are put, get and *", args,
+                   name);
+}
+
+static assay_status set(null_device *d, const char *args, const char *name, uint64_t ns)
+{
+    uint64_t *where = NULL;
+    bool     *given = NULL;
+    if (!strcmp(name, "*")) {
+        where = &d->default_ns, given = &d->default_given;
+    } else if (!strcasecmp(name, "put")) {
+        where = &d->put_ns, given = &d->put_given;
+    } else if (!strcasecmp(name, "get")) {
+        where = &d->get_ns, given = &d->get_given;
+    }
+    for (int i = 0; !where && i < d->n_timings; i++)
+        if (!strcasecmp(name, d->timings[i].op->name) || !strcasecmp(name, short_name(d->timings[i].op)))
+            where = &d->timings[i].ns, given = &d->timings[i].given;
+    if (!where)
+        return unknown(d, args, name);
+    if (*given)
+        return as_fail(d->device.env, ASSAY_BAD_INPUT, "device 'null:%s': the time of '%s' is given twice", args, name);
+    *where = ns;
+    *given = true;
+    return ASSAY_OK;
+}
+
+static assay_status spec_read(null_device *d, const char *args)
+{
+    char *text = as_arena_text(&d->arena, args), *rest = text;
+    if (!text)
+        return as_fail(d->device.env, ASSAY_NO_MEMORY, "device 'null:%s': no room for its times", args);
+    while (rest) {
+        char *item = rest, *comma = strchr(item, ','), *equals;
+        rest = comma ? comma + 1 : NULL;
+        if (comma)
+            *comma = '\0';
+        equals = strchr(item, '=');
+        if (!equals || equals == item)
+            return as_fail(d->device.env, ASSAY_BAD_INPUT, "device 'null:%s': '%s' is not OP=TIME", args, item);
+        *equals = '\0';
+        uint64_t ns;
+        if (!as_parse_duration_ns(equals + 1, &ns))
+            return as_fail(d->device.env, ASSAY_BAD_INPUT, "device 'null:%s': the time of '%s' is '%s', not a duration such as 250ns, 5us or 1.5ms",
+                           args, item, equals + 1);
+        AS_TRY(set(d, args, item, ns));
+    }
+    return ASSAY_OK;
+}
+
+/* --- Opening -------------------------------------------------------------------------------------- */
+
+static void list(assay_env *env, as_device_found found, void *arg)
+{
+    (void)env;
+    found(arg, "null", "computes nothing, takes as long as it is told, on a clock of its own", NULL);
+}
+
+static void close_null(as_device *device)
+{
+    null_device *d = (null_device *)device;
+    as_arena_drop(&d->arena);
+    free(d);
+}
+
+static assay_status fill(null_device *d, const char *args)
+{
+    assay_env *env = d->device.env;
+    while (as_op_table[d->n_timings])
+        d->n_timings++;
+    d->timings = AS_TAKE(&d->arena, timing, d->n_timings);
+    d->device.name = args ? as_arena_printf(&d->arena, "null:%s", args) : "null";
+    if (!d->timings || !d->device.name)
+        return as_fail(env, ASSAY_NO_MEMORY, "device 'null': no room for the times of %d ops", d->n_timings);
+    for (int i = 0; i < d->n_timings; i++)
+        d->timings[i].op = as_op_table[i];
+    if (args)
+        AS_TRY(spec_read(d, args));
+    for (int i = 0; i < d->n_timings; i++) {
+        timing *t = &d->timings[i];
+        if (!t->given)
+            t->ns = d->default_ns;
+        t->why = as_arena_printf(&d->arena, "takes %llu ns, %s", (unsigned long long)t->ns,
+                                 t->given ? "as told for this op" : d->default_given ? "as told for every op" : "which is the default");
+        if (!t->why)
+            return as_fail(env, ASSAY_NO_MEMORY, "device 'null': no room for the times of %d ops", d->n_timings);
+    }
+    return ASSAY_OK;
+}
+
+static assay_status open_null(assay_env *env, const char *args, int n_threads, as_device **out)
+{
+    (void)n_threads;
+    null_device *d = calloc(1, sizeof *d);
+    if (!d)
+        return as_fail(env, ASSAY_NO_MEMORY, "device 'null': no room for %zu bytes", sizeof *d);
+    d->device = (as_device){ .backend = &as_be_null, .env = env, .text = "computes nothing, takes as long as it is told",
+                             .n_threads = 1, .align = 64 };
+    d->default_ns = DEFAULT_NS;
+    assay_status status = fill(d, args);
+    if (status != ASSAY_OK) {
+        close_null(&d->device);
+        return status;
+    }
+    if (env->clock.kind != AS_CLOCK_FAKE)
+        as_clock_open_fake(&env->clock, 0);
+    *out = &d->device;
+    return ASSAY_OK;
+}
+
+/* --- Memory --------------------------------------------------------------------------------------- */
+
+static assay_status alloc(as_device *device, size_t bytes, as_mem *out)
+{
+    void *memory = calloc(bytes ? bytes : 1, 1);
+    if (!memory)
+        return as_fail(device->env, ASSAY_NO_MEMORY, "null: no room for %zu bytes", bytes);
+    *out = (as_mem){ .handle = memory, .bytes = bytes };
+    return ASSAY_OK;
+}
+
+static void drop(as_device *device, as_mem *mem)
+{
+    (void)device;
+    free(mem->handle);
+}
+
+static assay_status range_check(as_device *device, const char *what, const as_mem *mem, size_t offset, size_t n)
+{
+    if (offset > mem->bytes || n > mem->bytes - offset)
+        return as_fail(device->env, ASSAY_INTERNAL, "null: %s of %zu bytes at %zu does not fit an allocation of %zu", what, n, offset,
+                       mem->bytes);
+    return ASSAY_OK;
+}
+
+static assay_status put(as_device *device, const as_mem *dst, size_t offset, const void *src, size_t n)
+{
+    AS_TRY(range_check(device, "put", dst, offset, n));
+    if (n)
+        memcpy((char *)dst->handle + offset, src, n);
+    as_clock_advance(&device->env->clock, ((null_device *)device)->put_ns);
+    return ASSAY_OK;
+}
+
+static assay_status get(as_device *device, const as_mem *src, size_t offset, void *dst, size_t n)
+{
+    AS_TRY(range_check(device, "get", src, offset, n));
+    if (n)
+        memcpy(dst, (const char *)src->handle + offset, n);
+    as_clock_advance(&device->env->clock, ((null_device *)device)->get_ns);
+    return ASSAY_OK;
+}
+
+/* --- Code ------------------------------------------------------------------------------------------- */
+
+static assay_status choose(as_device *device, const as_node_ctx *n, as_arena *arena, as_choice *out)
+{
+    const null_device *d = (const null_device *)device;
+    (void)arena;
+    for (int i = 0; i < d->n_timings; i++)
+        if (d->timings[i].op == n->op) {
+            *out = (as_choice){ .kernel = &d->timings[i], .name = "null", .why = d->timings[i].why };
+            return ASSAY_OK;
+        }
+    *out = (as_choice){ .why = "the op is not in the table of ops" };
+    return ASSAY_OK;
+}
+
+typedef struct step { const int *out; int n_out, index; uint64_t ns; } step;
+typedef struct code { as_arena arena; step *steps; int n_steps; } code;
+
+static void discard(as_device *device, void *handle)
+{
+    code *c = handle;
+    (void)device;
+    if (!c)
+        return;
+    as_arena_drop(&c->arena);
+    free(c);
+}
+
+static bool step_make(as_arena *arena, const as_seg_step *from, step *to)
+{
+    const timing *t = from->choice->kernel;
+    int          *out = AS_TAKE(arena, int, from->n_out);
+    if (!out)
+        return false;
+    if (from->n_out)
+        memcpy(out, from->out, (size_t)from->n_out * sizeof *out);
+    *to = (step){ .out = out, .n_out = from->n_out, .index = from->index, .ns = t->ns };
+    return true;
+}
+
+static assay_status compile(as_device *device, const as_segment *segment, void **out)
+{
+    for (int i = 0; i < segment->n_steps; i++)
+        if (!segment->steps[i].choice->kernel || segment->steps[i].pack)
+            return as_fail(device->env, ASSAY_INTERNAL, "null: step %d %s", segment->steps[i].index,
+                           segment->steps[i].pack ? "packs, and nothing here asked for it" : "has no kernel");
+    code *c = calloc(1, sizeof *c);
+    if (c)
+        c->steps = AS_TAKE(&c->arena, step, segment->n_steps);
+    bool ok = c && c->steps;
+    for (int i = 0; ok && i < segment->n_steps; i++)
+        ok = step_make(&c->arena, &segment->steps[i], &c->steps[c->n_steps++]);
+    if (!ok) {
+        discard(device, c);
+        return as_fail(device->env, ASSAY_NO_MEMORY, "null: no room for a segment of %d steps", segment->n_steps);
+    }
+    *out = c;
+    return ASSAY_OK;
+}
+
+static assay_status outputs_clear(as_device *device, const step *s, const as_bindings *b)
+{
+    for (int i = 0; i < s->n_out; i++) {
+        if (s->out[i] < 0)
+            continue;
+        const as_slot *slot = &b->slots[s->out[i]];
+        if (slot->outside)
+            return as_fail(device->env, ASSAY_INTERNAL, "null: output %d of step %d is in host memory, which this device cannot reach", i,
+                           s->index);
+        AS_TRY(range_check(device, "output", b->base, slot->offset, slot->bytes));
+        memset((char *)b->base->handle + slot->offset, 0, slot->bytes);
+    }
+    return ASSAY_OK;
+}
+
+static assay_status execute(as_device *device, void *handle, const as_bindings *bindings, const as_recorder *recorder)
+{
+    const code *c = handle;
+    as_clock   *clock = &device->env->clock;
+    as_ring    *ring = recorder && recorder->rings && recorder->n_rings > 0 && recorder->detail >= AS_DETAIL_STEP ? recorder->rings : NULL;
+    for (int i = 0; i < c->n_steps; i++) {
+        const step *s = &c->steps[i];
+        if (i && as_cancelled(device->env))
+            return as_fail(device->env, ASSAY_CANCELLED, "null: cancelled after step %d", c->steps[i - 1].index);
+        uint64_t begin = as_clock_now(clock);
+        AS_TRY(outputs_clear(device, s, bindings));
+        as_clock_advance(clock, s->ns);
+        if (ring && recorder->detail >= AS_DETAIL_PART)
+            as_ring_add(ring, AS_SPAN_PART, s->index, begin, as_clock_now(clock));
+        if (ring)
+            as_ring_add(ring, AS_SPAN_STEP, s->index, begin, as_clock_now(clock));
+    }
+    return ASSAY_OK;
+}
+
+const as_backend as_be_null = {
+    .name = "null", .help = "computes nothing and takes as long as it is told: for tests of the laboratory itself",
+    .syntax = "null[:OP=TIME,...]",
+    .list = list, .open = open_null, .close = close_null, .alloc = alloc, .drop = drop, .put = put, .get = get,
+    .choose = choose, .compile = compile, .execute = execute, .discard = discard,
+};

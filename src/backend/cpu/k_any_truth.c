@@ -1,0 +1,22 @@
+/* k_any_truth.c - the operator's own eval: slow, right, for any dtype and layout, and for every op that nothing faster takes.
+ *
+ * One thread does it all, since an eval cannot be shared out.  It is the only kernel that can fail (an eval may need memory). */
+#include "backend/cpu/kernel.h"
+
+static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
+{
+    (void)n, (void)why, (void)why_size;
+    return true;
+}
+
+static void run(const as_kernel_args *args, int part, int n_parts, void *scratch)
+{
+    (void)n_parts, (void)scratch;
+    if (part == 0)
+        *args->status = args->ctx->op->eval(args->env, args->ctx, args->in, args->out);
+}
+
+const as_kernel as_k_any_truth = {
+    .name = "any_truth", .op = "*", .isa = AS_ISA_SCALAR, .rank = 0, .why = "the slow truth, in one thread",
+    .accepts = accepts, .run = run,
+};

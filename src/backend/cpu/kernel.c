@@ -1,0 +1,134 @@
+/* kernel.c - which kernel a node gets, and why not the others. */
+#include "backend/cpu/kernel.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/backend.h"
+
+static bool operand_ok(const as_tensor_info *t, const char *side, int i, bool must_be_f32, char *why, size_t why_size)
+{
+    if (t->dtype == AS_NONE)
+        return true;
+    if (t->dtype != AS_F32 && (must_be_f32 || as_dtype_is_float(t->dtype))) {
+        snprintf(why, why_size, "%s %d is %s, needs f32", side, i, as_dtype_name(t->dtype));
+        return false;
+    }
+    if (t->layout != AS_LAYOUT_ROW_MAJOR) {
+        snprintf(why, why_size, "%s %d is not row-major", side, i);
+        return false;
+    }
+    return true;
+}
+
+/* Input 0 and output 0 even when they are no floats: an i32 Add is none of an f32 kernel's business, the i64 axes of a
+ * ReduceSum are. */
+bool as_kernel_f32_only(const as_node_ctx *n, char *why, size_t why_size)
+{
+    for (int i = 0; i < n->n_in; i++)
+        if (!operand_ok(&n->in[i], "input", i, i == 0, why, why_size))
+            return false;
+    for (int i = 0; i < n->n_out; i++)
+        if (!operand_ok(&n->out[i], "output", i, i == 0, why, why_size))
+            return false;
+    return true;
+}
+
+/* --- The rule of choice ----------------------------------------------------------------------- */
+
+static bool is_for(const as_kernel *k, const as_node_ctx *n)
+{
+    return !strcmp(k->op, "*") || !strcmp(k->op, n->op->name);
+}
+
+/* NULL when the kernel could run the node, else why it cannot, in `why`. */
+static const char *hindrance(const as_kernel *k, const as_node_ctx *n, unsigned isa, unsigned masked, char *why, size_t why_size)
+{
+    char     names[64], said[200] = "it does not say why";
+    unsigned missing = k->isa & ~isa;
+    if (missing) {
+        bool by_hand = (missing & ~masked) == 0;
+        snprintf(why, why_size, "needs %s, which %s", as_isa_show(missing, names, sizeof names),
+                 by_hand ? "ASSAY_CPU masks" : "this CPU lacks");
+        return why;
+    }
+    if (!k->accepts(n, said, sizeof said)) {
+        snprintf(why, why_size, "refused: %s", said);
+        return why;
+    }
+    return NULL;
+}
+
+static bool is_better(const as_kernel *a, const as_kernel *b)
+{
+    return !b || a->rank > b->rank || (a->rank == b->rank && strcmp(a->name, b->name) < 0);
+}
+
+static const char *loss(as_arena *arena, const as_kernel *k, const as_kernel *winner)
+{
+    if (k->rank < winner->rank)
+        return as_arena_printf(arena, "rank %d is below %s's %d", k->rank, winner->name, winner->rank);
+    return as_arena_printf(arena, "rank %d is also %s's, which comes first by name", k->rank, winner->name);
+}
+
+static assay_status no_room(assay_env *env, const as_node_ctx *n)
+{
+    return as_fail(env, ASSAY_NO_MEMORY, "cpu: no room for the reasons of the kernel choice for %s '%s'", n->op->name,
+                   n->name ? n->name : "");
+}
+
+static void winner_ask(const as_kernel *k, const as_node_ctx *n, int n_parts, as_choice *out)
+{
+    out->kernel = k;
+    out->name = k->name;
+    if (k->scratch_bytes)
+        out->scratch_bytes = k->scratch_bytes(n, n_parts);
+    if (k->issued)
+        out->issued = k->issued(n);
+    for (int i = 0; k->packed_bytes && i < (int)AS_COUNT(out->packed_bytes) && i < n->n_in; i++)
+        out->packed_bytes[i] = k->packed_bytes(n, i);
+}
+
+assay_status as_kernel_choose(assay_env *env, const as_kernel *const *table, const as_node_ctx *n, unsigned isa, unsigned masked,
+                              int n_parts, as_arena *arena, as_choice *out)
+{
+    const as_kernel *winner = NULL;
+    char             why[256];
+    int              n_known = 0;
+    for (const as_kernel *const *k = table; *k; k++) {
+        if (!is_for(*k, n))
+            continue;
+        n_known++;
+        if (!hindrance(*k, n, isa, masked, why, sizeof why) && is_better(*k, winner))
+            winner = *k;
+    }
+
+    as_choice choice = {0};
+    choice.refused = AS_TAKE(arena, as_trace_refusal, n_known);
+    if (!choice.refused)
+        return no_room(env, n);
+    for (const as_kernel *const *k = table; *k; k++) {
+        if (!is_for(*k, n) || *k == winner)
+            continue;
+        const char *hindered = hindrance(*k, n, isa, masked, why, sizeof why);
+        const char *text = hindered ? as_arena_text(arena, hindered) : loss(arena, *k, winner);
+        if (!text)
+            return no_room(env, n);
+        choice.refused[choice.n_refused++] = (as_trace_refusal){ .kernel = (*k)->name, .why = text };
+    }
+
+    if (winner) {
+        winner_ask(winner, n, n_parts, &choice);
+        choice.why = choice.n_refused ? as_arena_printf(arena, "%s; rank %d is the highest that fits", winner->why, winner->rank)
+                                      : as_arena_printf(arena, "%s; the only kernel for %s", winner->why, n->op->name);
+    } else if (!n_known) {
+        choice.why = as_arena_printf(arena, "there is no kernel for %s", n->op->name);
+    } else {
+        choice.why = as_arena_printf(arena, "none of %d kernels fits; %s: %s", n_known, choice.refused[0].kernel,
+                                     choice.refused[0].why);
+    }
+    if (!choice.why)
+        return no_room(env, n);
+    *out = choice;
+    return ASSAY_OK;
+}

@@ -1,0 +1,63 @@
+/* kernel.h - what a CPU kernel is.  One kernel a file: k_<op>_<dtype>_<isa>.c exports as_k_<op>_<dtype>_<isa>.
+ *
+ * A kernel does one share of one node: run(args, part, n_parts, scratch), called by every thread at once, with a barrier
+ * after it.  It must give the same bits for every n_parts: the split may not change the order of any sum.  Files whose
+ * name ends in _avx2, _avx512 or _neon are compiled with that instruction set and must not be entered without it. */
+#ifndef AS_BACKEND_CPU_KERNEL_H
+#define AS_BACKEND_CPU_KERNEL_H
+
+#include "base/pool.h"
+#include "op/op.h"
+
+enum as_isa { AS_ISA_SCALAR = 0, AS_ISA_AVX2 = 1, AS_ISA_AVX512 = 2, AS_ISA_NEON = 4, AS_ISA_F16C = 8 };
+
+typedef struct as_kernel_args {
+    const as_node_ctx *ctx;
+    const as_view     *in;      /* absent: data NULL */
+    const as_view     *out;
+    const void *const *packed;  /* packed form of input i, or NULL */
+    /* For the kernel that can fail, the slow truth: part 0 alone leaves its sentence in env and sets *status, and no
+     * later step of the segment runs.  All others ignore both. */
+    assay_env         *env;
+    assay_status      *status;
+} as_kernel_args;
+
+typedef struct as_kernel {
+    const char *name;           /* "gemm_f32_scalar" */
+    const char *op;             /* "Gemm"; "*": any op */
+    unsigned    isa;            /* all of these bits must be there */
+    int         rank;           /* among those that accept, the highest wins */
+    const char *why;            /* "packed 6x16 tiles" */
+    /* False: says why not in `why`. */
+    bool   (*accepts)(const as_node_ctx *n, char *why, size_t why_size);
+    size_t (*scratch_bytes)(const as_node_ctx *n, int n_parts);                  /* NULL: none; per call, for all parts */
+    as_cost (*issued)(const as_node_ctx *n);                                      /* NULL: the op's cost */
+    /* Packing of constant inputs, once per parameter version; NULL: none. */
+    size_t (*packed_bytes)(const as_node_ctx *n, int input);
+    void   (*pack)(const as_kernel_args *args, int input, void *packed, int part, int n_parts);
+    void   (*run)(const as_kernel_args *args, int part, int n_parts, void *scratch);
+} as_kernel;
+
+extern const as_kernel *const as_k_table[];
+
+/* What this CPU has, less what ASSAY_CPU masks ("-avx2,-f16c"); read once when the device opens.  avx2 stands for AVX2
+ * with FMA, avx512 for F, BW, DQ and VL. */
+unsigned     as_isa_here(void);
+unsigned     as_isa_cpu(void);    /* nothing masked */
+/* The bits that a text such as "-avx2,-f16c" masks; NULL and "" mask none. */
+assay_status as_isa_mask(assay_env *env, const char *text, unsigned *out);
+const char  *as_isa_show(unsigned isa, char *buf, size_t size); /* "avx2 f16c"; "scalar" for none */
+const char  *as_cpu_name(char *buf, size_t size);               /* "AMD EPYC 7763 64-Core Processor" */
+
+/* The rule of choice: among the kernels in the table (NULL-terminated) whose isa is in `isa` and which accept the node, the
+ * highest rank wins, and the first by name among equals.  Every other kernel of the op gets its reason; `masked` only helps to
+ * word it.  Text lives in the arena. */
+struct as_choice;
+assay_status as_kernel_choose(assay_env *env, const as_kernel *const *table, const as_node_ctx *n, unsigned isa, unsigned masked,
+                              int n_parts, as_arena *arena, struct as_choice *out);
+
+/* Shared by the plain kernels: refuses unless every operand is row-major, and input 0, output 0 and every other present
+ * float operand are f32. */
+bool as_kernel_f32_only(const as_node_ctx *n, char *why, size_t why_size);
+
+#endif

@@ -1,0 +1,33 @@
+/* cl.h - the OpenCL library as the back end sees it: version 1.2, error codes by name, devices by number.
+ *
+ * Whatever a driver says (names, build logs) is data: shown with "%s", trimmed, never a format. */
+#ifndef AS_BACKEND_OPENCL_CL_H
+#define AS_BACKEND_OPENCL_CL_H
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+
+#include "base/env.h"
+
+const char *as_cl_error_name(cl_int code); /* "CL_OUT_OF_RESOURCES"; "an OpenCL error without a name" */
+
+/* NO_MEMORY when the code says that memory is short, else DEVICE: "opencl: <doing>: CL_... (-5)". */
+assay_status as_cl_fail(assay_env *env, cl_int code, const char *doing);
+
+/* Cuts white space at both ends and turns every other control character into a space, in place. */
+char *as_cl_trim(char *text);
+
+/* A device of this machine; index counts over all platforms, in the order of the loader. */
+typedef struct as_cl_found {
+    int            index;
+    cl_platform_id platform;
+    cl_device_id   device;
+    char           text[256];   /* "name, platform, 2 compute units, OpenCL 3.0 ..." */
+    char           reason[160]; /* why it cannot be used; "" if it can */
+} as_cl_found;
+
+/* Calls visit for each device until it returns false.  Returns how many there were; with none, `why` says why (it may also
+ * be set beside devices, when a further platform failed). */
+int as_cl_find(bool (*visit)(void *arg, const as_cl_found *found), void *arg, char *why, size_t why_size);
+
+#endif

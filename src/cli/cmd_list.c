@@ -1,0 +1,245 @@
+/* cmd_list.c - what is in here: ops, models, parameters, devices, kernels, sensors, verbs, options. */
+#include <string.h>
+
+#include "backend/backend.h"
+#include "backend/cpu/kernel.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "model/model.h"
+#include "sensor/sensor.h"
+
+enum { MAX_COLUMNS = 6 };
+
+/* Rows go to text or JSON alike. */
+typedef struct lister {
+    as_cli           *cli;
+    const char *const *columns; /* NULL-terminated */
+    as_json          *json;     /* NULL: text */
+    int               n_rows;
+} lister;
+
+static void row(lister *l, const char *const *cells)
+{
+    static const int width[MAX_COLUMNS] = {24, 12, 12, 30, 30, 20};
+    if (l->json) {
+        as_json_object(l->json);
+        for (int i = 0; l->columns[i]; i++)
+            as_json_key_text(l->json, l->columns[i], cells[i]);
+        as_json_object_end(l->json);
+    } else {
+        for (int i = 0; l->columns[i]; i++)
+            printf("%-*s%s", l->columns[i + 1] ? width[i] : 0, cells[i] ? cells[i] : "", l->columns[i + 1] ? "  " : "\n");
+    }
+    l->n_rows++;
+}
+
+static assay_status list_ops(lister *l)
+{
+    for (int i = 0; as_op_table[i]; i++) {
+        const as_op *op = as_op_table[i];
+        char         inputs[32], cases[32];
+        if (op->min_in == op->max_in)
+            snprintf(inputs, sizeof inputs, "%d in", op->min_in);
+        else
+            snprintf(inputs, sizeof inputs, "%d to %d in", op->min_in, op->max_in);
+        snprintf(cases, sizeof cases, "%zu cases", op->n_cases);
+        row(l, (const char *[]){op->name, inputs, cases, op->grad ? "with gradient" : "no gradient"});
+    }
+    return ASSAY_OK;
+}
+
+static assay_status list_models(lister *l)
+{
+    for (int i = 0; as_zoo_table[i]; i++)
+        row(l, (const char *[]){as_zoo_table[i]->name, as_zoo_table[i]->help});
+    for (int i = 0; as_fmt_table[i]; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "FILE%s", as_fmt_table[i]->suffix);
+        row(l, (const char *[]){name, as_fmt_table[i]->help});
+    }
+    return ASSAY_OK;
+}
+
+/* The parameters that a zoo name takes, then the tensors that it has. */
+static assay_status list_params(lister *l)
+{
+    if (l->cli->n_args < 2)
+        return as_fail(l->cli->env, ASSAY_BAD_INPUT, "list params needs a model: assay list params mlp");
+    const char  *spec = l->cli->args[1];
+    assay_model *model = NULL;
+    for (int i = 0; as_zoo_table[i]; i++) {
+        size_t n = strlen(as_zoo_table[i]->name);
+        if (strncmp(spec, as_zoo_table[i]->name, n) || (spec[n] && spec[n] != ':') || !as_zoo_table[i]->params)
+            continue;
+        for (const as_zoo_param *p = as_zoo_table[i]->params; p->key; p++)
+            row(l, (const char *[]){p->key, "key", p->standard, p->help});
+    }
+    AS_TRY(assay_model_load(l->cli->env, spec, l->cli->options, &model));
+    for (int i = 0; i < model->n_values; i++) {
+        const as_value *v = &model->values[i];
+        char            dims[160] = "[", bytes[32] = "";
+        if (v->role != AS_ROLE_PARAM && v->role != AS_ROLE_INPUT)
+            continue;
+        int64_t count = 1;
+        for (int k = 0; k < v->dims.rank; k++) {
+            size_t used = strlen(dims);
+            if (v->dims.dim[k].symbol)
+                snprintf(dims + used, sizeof dims - used, "%s%s", k ? "," : "", v->dims.dim[k].symbol);
+            else
+                snprintf(dims + used, sizeof dims - used, "%s%lld", k ? "," : "", (long long)v->dims.dim[k].size);
+            count *= v->dims.dim[k].symbol ? 1 : v->dims.dim[k].size;
+        }
+        strncat(dims, "]", sizeof dims - strlen(dims) - 1);
+        if (v->role == AS_ROLE_PARAM)
+            snprintf(bytes, sizeof bytes, "%lld bytes", (long long)(count * (int64_t)as_dtype_bytes(v->dtype)));
+        row(l, (const char *[]){v->name, v->role == AS_ROLE_PARAM ? "param" : "input", as_dtype_name(v->dtype), *bytes ? strcat(strcat(dims, "  "), bytes) : dims});
+    }
+    assay_model_free(model);
+    return ASSAY_OK;
+}
+
+static void device_found(void *arg, const char *name, const char *text, const char *reason)
+{
+    row(arg, (const char *[]){name, reason ? "not usable" : "usable", reason ? reason : text});
+}
+
+static assay_status list_devices(lister *l)
+{
+    for (int i = 0; as_be_table[i]; i++)
+        as_be_table[i]->list(l->cli->env, device_found, l);
+    return ASSAY_OK;
+}
+
+static assay_status list_kernels(lister *l)
+{
+    unsigned here = as_isa_here();
+    for (int i = 0; as_k_table[i]; i++) {
+        const as_kernel *k = as_k_table[i];
+        char             isa[64], rank[16];
+        snprintf(rank, sizeof rank, "rank %d", k->rank);
+        as_isa_show(k->isa, isa, sizeof isa);
+        row(l, (const char *[]){k->name, k->op, rank, (k->isa & here) == k->isa ? k->why : "not on this CPU", isa});
+    }
+    return ASSAY_OK;
+}
+
+static assay_status list_sensors(lister *l)
+{
+    as_sensors  *sensors = NULL;
+    assay_trace *trace = NULL;
+    assay_status status = as_sensors_open(l->cli->env, "all", &sensors);
+    if (status == ASSAY_OK)
+        status = as_trace_new(l->cli->env, &trace);
+    if (status == ASSAY_OK)
+        status = as_sensors_describe(l->cli->env, sensors, trace);
+    for (size_t i = 0; status == ASSAY_OK && i < trace->n_sensors; i++) {
+        const as_trace_sensor *s = &trace->sensors[i];
+        row(l, (const char *[]){s->name, s->unit, s->reason ? "unavailable" : "available", s->reason ? s->reason : s->source});
+    }
+    assay_trace_free(trace);
+    as_sensors_close(sensors);
+    return status;
+}
+
+static assay_status list_verbs(lister *l)
+{
+    for (int i = 0; as_cmd_table[i]; i++)
+        row(l, (const char *[]){as_cmd_table[i]->name, as_cmd_table[i]->summary});
+    return ASSAY_OK;
+}
+
+/* One row per verb and option: the inert-option test walks it. */
+static assay_status list_options(lister *l)
+{
+    for (int v = 0; as_cmd_table[v]; v++)
+        for (const as_option_def *def = as_option_table; def->key; def++)
+            if (as_option_takes(def, as_cmd_table[v]->name))
+                row(l, (const char *[]){as_cmd_table[v]->name, def->key, def->value ? def->value : "", def->example ? def->example : "", def->help});
+    return ASSAY_OK;
+}
+
+static const struct topic {
+    const char   *name;
+    const char   *columns[MAX_COLUMNS + 1];
+    assay_status (*list)(lister *l);
+} topics[] = {
+    {"ops", {"name", "inputs", "cases", "gradient"}, list_ops},
+    {"models", {"name", "help"}, list_models},
+    {"params", {"name", "what", "standard", "help"}, list_params},
+    {"devices", {"name", "state", "text"}, list_devices},
+    {"kernels", {"name", "op", "rank", "why", "isa"}, list_kernels},
+    {"sensors", {"name", "unit", "state", "source"}, list_sensors},
+    {"verbs", {"name", "summary"}, list_verbs},
+    {"options", {"verb", "option", "value", "example", "help"}, list_options},
+};
+
+static assay_status list_one(as_cli *cli, const struct topic *topic, as_json *json)
+{
+    lister l = {.cli = cli, .columns = topic->columns, .json = json};
+    if (json) {
+        as_json_key(json, topic->name);
+        as_json_array(json);
+    }
+    assay_status status = topic->list(&l);
+    if (json)
+        as_json_array_end(json);
+    return status;
+}
+
+static assay_status list_all(as_cli *cli, const struct topic *only, as_json *json)
+{
+    for (size_t i = 0; i < AS_COUNT(topics); i++) {
+        if (only ? only != &topics[i] : !strcmp(topics[i].name, "params") || !strcmp(topics[i].name, "options"))
+            continue;
+        if (!json && !only)
+            printf("%s%s:\n", i ? "\n" : "", topics[i].name);
+        AS_TRY(list_one(cli, &topics[i], json));
+    }
+    return ASSAY_OK;
+}
+
+static assay_status run(as_cli *cli)
+{
+    const struct topic *only = NULL;
+    const char         *path = as_options_text(cli->options, "json");
+    for (size_t i = 0; cli->n_args && i < AS_COUNT(topics); i++)
+        if (!strcmp(topics[i].name, cli->args[0]))
+            only = &topics[i];
+    if (cli->n_args && !only) {
+        const char *words[AS_COUNT(topics) + 1] = {NULL};
+        for (size_t i = 0; i < AS_COUNT(topics); i++)
+            words[i] = topics[i].name;
+        const char *near = as_nearest(cli->args[0], words);
+        return as_fail(cli->env, ASSAY_NOT_FOUND,
+                       "nothing to list under '%s'%s%s%s: ops, models, params MODEL, devices, kernels, sensors, verbs or options",
+                       cli->args[0], near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+    }
+    if (cli->n_args > 1 && strcmp(only->name, "params"))
+        return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is one argument too many for list %s", cli->args[1], only->name);
+    if (!path)
+        return list_all(cli, only, NULL);
+    as_out out;
+    AS_TRY(as_out_open(cli->env, path, &out));
+    as_json w;
+    as_json_start(&w, out.file, true);
+    as_json_object(&w);
+    as_json_key_text(&w, "schema", "assay.list/1");
+    assay_status status = list_all(cli, only, &w);
+    if (status != ASSAY_OK) {
+        as_out_abandon(&out);
+        return status;
+    }
+    as_json_object_end(&w);
+    as_json_finish(&w);
+    return as_out_commit(cli->env, &out);
+}
+
+const as_verb as_cmd_list = {
+    .name = "list", .summary = "what is in here: ops, models, devices, kernels, sensors, verbs, options",
+    .usage = "[ops|models|params MODEL|devices|kernels|sensors|verbs|options] [options]",
+    .details = "Without a topic it lists them all.  `list params MODEL` shows the keys that a built-in network takes, and its\n"
+               "inputs and parameters by name.",
+    .example = "assay list params mlp:sizes=784x64x10", .min_args = 0, .max_args = 2, .run = run,
+};

@@ -1,0 +1,218 @@
+/* main.c - the program: finds the verb, reads the options by the one table, maps a status to an exit code.
+ *
+ * Exit codes: 0 fine, 1 regression or failed requirement, 2 usage or bad input, 3 critical regression, 4 unresolved,
+ * 5 could not run or incomplete. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/cli.h"
+
+enum { EXIT_USAGE = 2, EXIT_NOT_RUN = 5 };
+
+static assay_env *env_of_signal; /* a handler has no other way to reach it */
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    assay_cancel(env_of_signal);
+    signal(SIGINT, SIG_DFL); /* a second Ctrl-C ends at once */
+}
+
+static int exit_code(assay_status status)
+{
+    switch (status) {
+    case ASSAY_OK: return 0;
+    case ASSAY_BAD_INPUT:
+    case ASSAY_NOT_FOUND:
+    case ASSAY_IO:
+    case ASSAY_UNSUPPORTED: return EXIT_USAGE;
+    default: return EXIT_NOT_RUN;
+    }
+}
+
+bool as_cli_colour(as_cli *cli, FILE *file)
+{
+    const char *when = as_options_text(cli->options, "colour");
+    if (!strcmp(when, "always"))
+        return true;
+    return !strcmp(when, "auto") && isatty(fileno(file)) && !getenv("NO_COLOR");
+}
+
+assay_status as_cli_named(assay_env *env, const char *what, const char *text, const char *const *names, int n_names,
+                          const bool *taken, int *index, const char **path)
+{
+    const char *equals = strchr(text, '=');
+    for (int i = 0; equals && i < n_names; i++)
+        if (strlen(names[i]) == (size_t)(equals - text) && !strncmp(names[i], text, (size_t)(equals - text))) {
+            if (taken[i])
+                return as_fail(env, ASSAY_BAD_INPUT, "%s '%s': %s is given twice", what, text, names[i]);
+            *index = i;
+            *path = equals + 1;
+            return ASSAY_OK;
+        }
+    if (equals && !strchr(text, '/') && access(text, F_OK))
+        return as_fail(env, ASSAY_NOT_FOUND, "%s '%s': the model has no %s named '%.*s'%s%s", what, text, what,
+                       (int)(equals - text), text, n_names ? "; it has " : "", n_names ? names[0] : "");
+    for (int i = 0; i < n_names; i++)
+        if (!taken[i]) {
+            *index = i;
+            *path = text;
+            return ASSAY_OK;
+        }
+    return as_fail(env, ASSAY_BAD_INPUT, "%s '%s': the model has only %d", what, text, n_names);
+}
+
+static const as_verb *verb_find(const char *name)
+{
+    for (int i = 0; as_cmd_table[i]; i++)
+        if (!strcmp(as_cmd_table[i]->name, name))
+            return as_cmd_table[i];
+    return NULL;
+}
+
+static void print_overview(FILE *file)
+{
+    fprintf(file, "assay %s: a performance laboratory for neural networks\n\nusage: assay VERB [MODEL] [options]\n\n", ASSAY_VERSION);
+    for (int i = 0; as_cmd_table[i]; i++)
+        fprintf(file, "  %-9s %s\n", as_cmd_table[i]->name, as_cmd_table[i]->summary);
+    fprintf(file, "\nassay VERB --help shows a verb's options and an example; `assay list models` shows built-in networks.\n"
+                  "MODEL is a file (.json) or a name with parameters, like mlp:sizes=784x128x10.\n"
+                  "\nStart here:  assay profile mlp-small\n");
+}
+
+static void print_help(const as_verb *verb)
+{
+    printf("assay %s: %s\n\nusage: assay %s%s%s\n\n%s\n", verb->name, verb->summary, verb->name, *verb->usage ? " " : "",
+           verb->usage, verb->details);
+    bool any = false;
+    for (const as_option_def *def = as_option_table; def->key; def++) {
+        if (!as_option_takes(def, verb->name))
+            continue;
+        if (!any)
+            printf("\noptions:\n");
+        any = true;
+        char left[64];
+        snprintf(left, sizeof left, "--%s%s%s", def->key, def->value ? " " : "", def->value ? def->value : "");
+        printf("  %-22s %s", left, def->help);
+        if (def->standard)
+            printf(" [%s]", def->standard);
+        printf("%s\n", def->many ? " (may be repeated)" : "");
+    }
+    printf("\nexample:\n  %s\n", verb->example);
+}
+
+/* Options are --key value or --key=value; a flag has no value.  "--" ends them. */
+static assay_status read_arguments(as_cli *cli, const as_verb *verb, int argc, char **argv, bool *help)
+{
+    assay_env *env = cli->env;
+    bool       only_args = false;
+    for (int i = 2; i < argc; i++) {
+        const char *word = argv[i];
+        if (only_args || strncmp(word, "--", 2)) {
+            if (!only_args && word[0] == '-' && word[1]) {
+                if (!strcmp(word, "-h")) {
+                    *help = true;
+                    return ASSAY_OK;
+                }
+                return as_fail(env, ASSAY_BAD_INPUT, "option '%s': options have two dashes; see assay %s --help", word, verb->name);
+            }
+            cli->args[cli->n_args++] = word;
+            continue;
+        }
+        if (!word[2]) {
+            only_args = true;
+            continue;
+        }
+        if (!strcmp(word, "--help")) {
+            *help = true;
+            return ASSAY_OK;
+        }
+        char        key[64];
+        const char *equals = strchr(word, '=');
+        size_t      length = equals ? (size_t)(equals - word - 2) : strlen(word + 2);
+        snprintf(key, sizeof key, "%.*s", (int)(length < 63 ? length : 63), word + 2);
+        const as_option_def *def = as_option_find(key);
+        if (!def || !as_option_takes(def, verb->name)) {
+            const char *words[128];
+            int         n = 0;
+            for (const as_option_def *d = as_option_table; d->key && n < 127; d++)
+                if (as_option_takes(d, verb->name))
+                    words[n++] = d->key;
+            words[n] = NULL;
+            const char *near = as_nearest(key, words);
+            return as_fail(env, ASSAY_BAD_INPUT, "no option --%s for this verb%s%s%s; see assay %s --help", key,
+                           near ? " (did you mean --" : "", near ? near : "", near ? "?)" : "", verb->name);
+        }
+        const char *value = equals ? equals + 1 : "on";
+        if (!equals && def->type != AS_OPT_FLAG) {
+            if (i + 1 >= argc)
+                return as_fail(env, ASSAY_BAD_INPUT, "option --%s needs a value (%s)", key, def->value ? def->value : "VALUE");
+            value = argv[++i];
+        }
+        AS_TRY(assay_options_set(env, cli->options, key, value));
+    }
+    return ASSAY_OK;
+}
+
+static assay_status run_verb(as_cli *cli, const as_verb *verb)
+{
+    if (cli->n_args < verb->min_args)
+        return as_fail(cli->env, ASSAY_BAD_INPUT, "something is missing: usage: assay %s %s", verb->name, verb->usage);
+    if (cli->n_args > verb->max_args)
+        return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is one argument too many: usage: assay %s %s",
+                       cli->args[verb->max_args], verb->name, verb->usage);
+    AS_TRY(verb->run(cli));
+    if (fflush(stdout) || ferror(stdout))
+        return as_fail(cli->env, ASSAY_IO, "standard output: cannot write");
+    /* An option that was accepted and read by nobody would be a lie. */
+    const char *unused = as_options_unused(cli->options);
+    if (unused)
+        return as_fail(cli->env, ASSAY_INTERNAL, "option --%s was given and had no effect: please report this", unused);
+    return ASSAY_OK;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+        print_overview(argc < 2 ? stderr : stdout);
+        return argc < 2 ? EXIT_USAGE : 0;
+    }
+    const char *name = !strcmp(argv[1], "--version") ? "version" : argv[1];
+    const as_verb *verb = verb_find(name);
+    if (!verb) {
+        const char *words[64];
+        int         n = 0;
+        for (; as_cmd_table[n] && n < 63; n++)
+            words[n] = as_cmd_table[n]->name;
+        words[n] = NULL;
+        const char *near = as_nearest(name, words);
+        fprintf(stderr, "assay: no verb '%s'%s%s%s; assay --help lists them\n", name, near ? " (did you mean " : "",
+                near ? near : "", near ? "?)" : "");
+        return EXIT_USAGE;
+    }
+    as_cli       cli = {.args = calloc((size_t)argc, sizeof(char *))};
+    bool         help = false;
+    assay_status status = cli.args ? assay_env_new(&cli.env) : ASSAY_NO_MEMORY;
+    if (status == ASSAY_OK)
+        status = assay_options_new(cli.env, &cli.options);
+    if (status == ASSAY_OK)
+        status = read_arguments(&cli, verb, argc, argv, &help);
+    if (status == ASSAY_OK && help) {
+        print_help(verb);
+    } else if (status == ASSAY_OK) {
+        env_of_signal = cli.env;
+        signal(SIGINT, on_interrupt);
+        signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error to report, not a reason to vanish */
+        status = run_verb(&cli, verb);
+    }
+    if (status != ASSAY_OK)
+        fprintf(stderr, "assay %s: %s\n", verb->name,
+                cli.env && *assay_message(cli.env) ? assay_message(cli.env) : assay_status_text(status));
+    assay_options_free(cli.options);
+    assay_env_free(cli.env);
+    free(cli.args);
+    return exit_code(status);
+}

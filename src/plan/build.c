@@ -1,0 +1,183 @@
+/* build.c - from a model and options to a plan: devices, sizes, passes, steps, memory, code. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "plan/lower.h"
+
+const char *as_buffer_role_text(as_buffer_role role)
+{
+    static const char *const texts[] = {
+        [AS_BUF_INPUT] = "input", [AS_BUF_OUTPUT] = "output", [AS_BUF_PARAM] = "param", [AS_BUF_CONSTANT] = "constant",
+        [AS_BUF_ACTIVATION] = "activation", [AS_BUF_PACKED] = "packed", [AS_BUF_SCRATCH] = "scratch",
+    };
+    return texts[role];
+}
+
+/* --- Sizes --------------------------------------------------------------------------------------------- */
+
+static bool model_has_symbol(const assay_model *model, const char *symbol)
+{
+    for (int i = 0; i < model->n_values; i++)
+        for (int k = 0; k < model->values[i].dims.rank; k++) {
+            const char *s = model->values[i].dims.dim[k].symbol;
+            if (s && !strcmp(s, symbol))
+                return true;
+        }
+    return false;
+}
+
+static assay_status dim_parse(assay_env *env, as_arena *arena, const char *text, as_binding_dim *out)
+{
+    const char *equals = strchr(text, '=');
+    int64_t size;
+    if (!equals || equals == text || !as_parse_i64(equals + 1, &size) || size < 0)
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: --dim %s: expected NAME=N with N a whole number from 0", text);
+    char *symbol = as_arena_text_n(arena, text, (size_t)(equals - text));
+    if (!symbol)
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the name of a dimension");
+    *out = (as_binding_dim){symbol, size};
+    return ASSAY_OK;
+}
+
+/* --batch is short for --dim batch=N; its standard value must not disturb a model without a batch. */
+static assay_status dims_read(assay_env *env, const assay_model *model, assay_options *options, assay_plan *plan)
+{
+    size_t n_given = as_options_many(options, "dim");
+    as_binding_dim *dims = AS_TAKE(&plan->arena, as_binding_dim, n_given + 1);
+    if (!dims)
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for %zu dimensions", n_given);
+    int n = 0;
+    bool has_batch = false;
+    for (size_t i = 0; i < n_given; i++) {
+        AS_TRY(dim_parse(env, &plan->arena, as_options_item(options, "dim", i), &dims[n]));
+        for (int k = 0; k < n; k++)
+            if (!strcmp(dims[k].symbol, dims[n].symbol))
+                return as_fail(env, ASSAY_BAD_INPUT, "plan: --dim %s is given twice, as %lld and as %lld", dims[n].symbol,
+                               (long long)dims[k].size, (long long)dims[n].size);
+        has_batch |= !strcmp(dims[n].symbol, "batch");
+        n++;
+    }
+    bool batch_is_set = as_options_is_set(options, "batch");
+    int64_t batch = as_options_int(options, "batch");
+    if (batch_is_set && has_batch)
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: --batch %lld and --dim batch=... are both given; one is enough", (long long)batch);
+    if (batch_is_set && !model_has_symbol(model, "batch"))
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: --batch %lld: the model '%s' has no dimension `batch`", (long long)batch, model->name);
+    if (!has_batch && model_has_symbol(model, "batch"))
+        dims[n++] = (as_binding_dim){"batch", batch};
+    plan->dims = dims;
+    plan->n_dims = n;
+    return ASSAY_OK;
+}
+
+/* --- Devices ------------------------------------------------------------------------------------------- */
+
+static bool is_host_spec(const char *spec) { return !strncmp(spec, "cpu", 3) && (!spec[3] || spec[3] == ':'); }
+
+static assay_status devices_open(assay_env *env, assay_options *options, assay_plan *plan)
+{
+    const char *spec = as_options_text(options, "device");
+    int n_threads = (int)as_options_int(options, "threads");
+    plan->devices = AS_TAKE(&plan->arena, as_device *, 2);
+    if (!plan->devices)
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for its devices");
+    AS_TRY(as_device_open(env, is_host_spec(spec) ? spec : "cpu", n_threads, &plan->devices[0]));
+    plan->n_devices = 1;
+    if (!plan->devices[0]->host_memory)
+        return as_fail(env, ASSAY_INTERNAL, "plan: the host device %s has memory that the host cannot address", plan->devices[0]->name);
+    if (is_host_spec(spec))
+        return ASSAY_OK;
+    AS_TRY(as_device_open(env, spec, n_threads, &plan->devices[1]));
+    plan->n_devices = 2;
+    return ASSAY_OK;
+}
+
+/* --- Passes -------------------------------------------------------------------------------------------- */
+
+static int by_order(const void *a, const void *b)
+{
+    const as_pass *x = *(const as_pass *const *)a, *y = *(const as_pass *const *)b;
+    return x->order != y->order ? (x->order < y->order ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+/* Room for one note more, which the aliasing of views takes. */
+static assay_status passes_run(assay_env *env, assay_plan *plan)
+{
+    int n = 0;
+    while (as_ps_table[n])
+        n++;
+    const as_pass **passes = AS_TAKE(&plan->arena, const as_pass *, n);
+    plan->passes = AS_TAKE(&plan->arena, as_pass_note, n + 1);
+    if (!passes || !plan->passes)
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for %d passes", n);
+    for (int i = 0; i < n; i++)
+        passes[i] = as_ps_table[i];
+    qsort(passes, (size_t)n, sizeof *passes, by_order);
+    for (int i = 0; i < n && plan->compiled; i++) {
+        as_pass_note *note = &plan->passes[plan->n_passes++];
+        *note = (as_pass_note){.pass = passes[i]->name, .text = passes[i]->help};
+        AS_TRY(passes[i]->run(env, &plan->graph, note));
+    }
+    return ASSAY_OK;
+}
+
+/* --- The plan ------------------------------------------------------------------------------------------ */
+
+static assay_status build(assay_env *env, const assay_model *model, assay_options *options, assay_plan *plan)
+{
+    plan->model = model;
+    plan->compiled = as_options_flag(options, "compile");
+    plan->seed = (uint64_t)as_options_int(options, "seed");
+    AS_TRY(dims_read(env, model, options, plan));
+    AS_TRY(devices_open(env, options, plan));
+    AS_TRY(as_graph_bind(env, model, plan->dims, plan->n_dims, plan->seed, &plan->arena, &plan->graph));
+    AS_TRY(passes_run(env, plan));
+    as_pass_note alias = {.pass = "alias", .text = "Reshape and Flatten share the memory of what they reshape"};
+    AS_TRY(as_plan_lower(env, plan, &alias));
+    if (plan->compiled)
+        plan->passes[plan->n_passes++] = alias;
+    AS_TRY(as_plan_place(env, plan));
+    return as_plan_segments(env, plan);
+}
+
+assay_status assay_plan_build(assay_env *env, const assay_model *model, assay_options *options, assay_plan **out)
+{
+    as_clock_kind kind = env->clock.kind;
+    uint64_t begin = as_clock_now(&env->clock);
+    assay_plan *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for a plan of '%s'", model->name);
+    assay_status status = build(env, model, options, plan);
+    if (status != ASSAY_OK) {
+        assay_plan_free(plan);
+        return status;
+    }
+    /* The null device puts its own clock in the place of the real one: planning takes no time on that one. */
+    plan->build_ns = env->clock.kind == kind ? as_clock_ns(&env->clock, as_clock_now(&env->clock) - begin) : 0;
+    *out = plan;
+    return ASSAY_OK;
+}
+
+void assay_plan_free(assay_plan *plan)
+{
+    if (!plan)
+        return;
+    for (int i = 0; i < plan->n_segments; i++)
+        if (plan->segments[i].code) {
+            as_device *device = plan->devices[plan->segments[i].device];
+            device->backend->discard(device, plan->segments[i].code);
+        }
+    for (int d = 0; d < plan->n_devices; d++)
+        as_device_close(plan->devices[d]);
+    as_arena_drop(&plan->arena);
+    free(plan);
+}
+
+uint64_t assay_plan_peak_bytes(const assay_plan *plan)
+{
+    uint64_t sum = 0;
+    for (int d = 0; d < plan->n_devices; d++)
+        sum += plan->device_bytes[d];
+    return sum;
+}

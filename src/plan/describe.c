@@ -1,0 +1,106 @@
+/* describe.c - the plan as a trace holds it, and what its other descriptions share. */
+#include "plan/describe.h"
+
+const char *as_step_op(const assay_plan *plan, const as_step *step)
+{
+    switch (step->kind) {
+    case AS_STEP_NODE: return plan->graph.nodes[step->node].ctx.op->name;
+    case AS_STEP_PACK: return "Pack";
+    case AS_STEP_PUT: return "Put";
+    case AS_STEP_GET: return "Get";
+    }
+    return "";
+}
+
+const char *as_step_stage(const assay_plan *plan, int step) { return step < plan->n_prologue ? "prologue" : "body"; }
+
+static void operand_show(const assay_plan *plan, int buffer, as_text *out)
+{
+    char shape[192];
+    if (buffer < 0) {
+        as_text_add(out, "-");
+        return;
+    }
+    const as_buffer *b = &plan->buffers[buffer];
+    as_text_printf(out, "%s%s", as_dtype_name(b->dtype), as_shape_show(&b->shape, shape, sizeof shape));
+}
+
+static void operands_show(const assay_plan *plan, const int *ids, int n, as_text *out)
+{
+    for (int i = 0; i < n; i++) {
+        as_text_add(out, i ? " " : "");
+        operand_show(plan, ids[i], out);
+    }
+}
+
+void as_step_shapes(const assay_plan *plan, const as_step *step, as_text *out)
+{
+    const as_seg_step *seg = &step->seg;
+    bool pack = step->kind == AS_STEP_PACK;
+    operands_show(plan, pack ? &seg->in[seg->pack_input] : seg->in, pack ? 1 : seg->n_in, out);
+    as_text_add(out, " -> ");
+    operands_show(plan, pack ? &seg->packed[seg->pack_input] : seg->out, pack ? 1 : seg->n_out, out);
+}
+
+static uint64_t operand_bytes(const assay_plan *plan, int buffer)
+{
+    return buffer < 0 ? 0 : plan->buffers[as_buffer_root(plan, buffer)].bytes;
+}
+
+uint64_t as_step_working_set(const assay_plan *plan, const as_step *step)
+{
+    uint64_t sum = operand_bytes(plan, step->seg.scratch);
+    for (int i = 0; i < step->seg.n_in; i++)
+        sum += operand_bytes(plan, step->seg.in[i]);
+    for (int i = 0; i < step->seg.n_out; i++)
+        sum += operand_bytes(plan, step->seg.out[i]);
+    for (int i = 0; i < 4; i++)
+        sum += operand_bytes(plan, step->seg.packed[i]);
+    return sum;
+}
+
+as_cost as_step_issued(const as_step *step)
+{
+    const as_cost *c = &step->choice.issued;
+    return c->flops || c->special || c->bytes_read || c->bytes_written ? *c : step->cost;
+}
+
+static assay_status step_describe(assay_env *env, const assay_plan *plan, int s, assay_trace *t)
+{
+    const as_step *step = &plan->steps[s];
+    as_cost issued = as_step_issued(step);
+    as_text shapes = {0};
+    as_step_shapes(plan, step, &shapes);
+    as_trace_step row = {
+        .name = step->name, .op = as_step_op(plan, step), .device = plan->devices[step->device]->name, .kernel = step->choice.name,
+        .why = step->choice.why, .refused = step->choice.refused, .n_refused = step->choice.n_refused, .shapes = shapes.data,
+        .stage = as_step_stage(plan, s), .segment = step->segment, .flops = step->cost.flops, .special = step->cost.special,
+        .bytes_read = step->cost.bytes_read, .bytes_written = step->cost.bytes_written, .issued_flops = issued.flops,
+        .issued_bytes = issued.bytes_read + issued.bytes_written, .working_set_bytes = as_step_working_set(plan, step),
+    };
+    int index = shapes.failed ? -1 : as_trace_add_step(t, &row);
+    as_text_drop(&shapes);
+    return index >= 0 ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "plan: no room in the trace for step %d, '%s'", s, step->name);
+}
+
+assay_status as_plan_describe(assay_env *env, const assay_plan *plan, assay_trace *t)
+{
+    for (int s = 0; s < plan->n_steps; s++)
+        AS_TRY(step_describe(env, plan, s, t));
+    bool none = plan->n_steps == 0; /* then there is no step to name */
+    for (int i = 0; i < plan->n_buffers; i++) {
+        const as_buffer *b = &plan->buffers[i];
+        as_trace_buffer row = {.name = b->name, .role = as_buffer_role_text(b->role), .device = plan->devices[b->device]->name,
+                               .bytes = b->bytes, .offset = b->offset, .first_step = none ? -1 : b->first,
+                               .last_step = none ? -1 : b->last};
+        if (!as_trace_add_buffer(t, &row))
+            return as_fail(env, ASSAY_NO_MEMORY, "plan: no room in the trace for buffer '%s'", b->name);
+    }
+    t->plan_ns = plan->build_ns;
+    t->compile_ns = plan->compile_ns;
+    t->peak_bytes_planned = assay_plan_peak_bytes(plan);
+    t->param_bytes = plan->param_bytes;
+    t->activation_bytes = plan->activation_bytes;
+    t->scratch_bytes = plan->scratch_bytes;
+    return ASSAY_OK;
+}

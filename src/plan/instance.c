@@ -1,0 +1,148 @@
+/* instance.c - what changes while a plan runs: one allocation a device, and where every buffer lies in it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/lower.h"
+
+static void slots_fill(assay_instance *instance)
+{
+    const assay_plan *plan = instance->plan;
+    for (int i = 0; i < plan->n_buffers; i++) {
+        const as_buffer *root = &plan->buffers[as_buffer_root(plan, i)];
+        union { const void *given; void *slot; } outside = {root->outside}; /* kernels only read it */
+        instance->slots[i] = (as_slot){.offset = root->offset, .outside = outside.slot, .bytes = root->bytes};
+    }
+}
+
+assay_status assay_instance_new(assay_env *env, const assay_plan *plan, assay_instance **out)
+{
+    assay_instance *instance = calloc(1, sizeof *instance);
+    if (!instance)
+        return as_fail(env, ASSAY_NO_MEMORY, "instance: no room for one of '%s'", plan->model->name);
+    instance->plan = plan;
+    instance->prologue_due = true;
+    instance->memory = AS_TAKE(&instance->arena, as_mem, plan->n_devices);
+    instance->bindings = AS_TAKE(&instance->arena, as_bindings, plan->n_devices);
+    instance->slots = AS_TAKE(&instance->arena, as_slot, plan->n_buffers);
+    assay_status status = ASSAY_OK;
+    if (!instance->memory || !instance->bindings || !instance->slots)
+        status = as_fail(env, ASSAY_NO_MEMORY, "instance: no room for the places of %d buffers", plan->n_buffers);
+    for (int d = 0; d < plan->n_devices && status == ASSAY_OK; d++) {
+        status = as_device_alloc(plan->devices[d], (size_t)plan->device_bytes[d], &instance->memory[d]);
+        instance->bindings[d] = (as_bindings){.base = &instance->memory[d], .slots = instance->slots, .n_slots = plan->n_buffers};
+    }
+    if (status != ASSAY_OK) {
+        assay_instance_free(instance);
+        return status;
+    }
+    slots_fill(instance);
+    *out = instance;
+    return ASSAY_OK;
+}
+
+void assay_instance_free(assay_instance *instance)
+{
+    if (!instance)
+        return;
+    for (int d = 0; instance->memory && d < instance->plan->n_devices; d++)
+        as_device_drop(instance->plan->devices[d], &instance->memory[d]);
+    as_arena_drop(&instance->arena);
+    free(instance);
+}
+
+static as_view view_of(const assay_instance *instance, int buffer)
+{
+    const as_buffer *b = &instance->plan->buffers[buffer];
+    return as_view_of(as_slot_host(&instance->bindings[0], buffer), b->dtype, &b->shape);
+}
+
+as_view as_instance_input(const assay_instance *instance, int i) { return view_of(instance, instance->plan->inputs[i]); }
+as_view as_instance_output(const assay_instance *instance, int i) { return view_of(instance, instance->plan->outputs[i]); }
+
+static int param_find(const as_graph *g, const char *name)
+{
+    for (int i = 0; i < g->n_values; i++)
+        if (g->values[i].role == AS_ROLE_PARAM && !strcmp(g->values[i].name, name))
+            return i;
+    return -1;
+}
+
+assay_status as_instance_set_param(assay_env *env, assay_instance *instance, const char *name, const as_view *view)
+{
+    const assay_plan *plan = instance->plan;
+    int value = param_find(&plan->graph, name);
+    if (value < 0)
+        return as_fail(env, ASSAY_NOT_FOUND, "instance: the model '%s' has no parameter '%s'", plan->model->name, name);
+    const as_tensor_info *info = &plan->graph.values[value].info;
+    char want[192], got[192];
+    if (view->dtype != info->dtype || !as_shape_same(&view->shape, &info->shape))
+        return as_fail(env, ASSAY_BAD_INPUT, "instance: parameter '%s' is %s%s and was given %s%s", name, as_dtype_name(info->dtype),
+                       as_shape_show(&info->shape, want, sizeof want), as_dtype_name(view->dtype),
+                       as_shape_show(&view->shape, got, sizeof got));
+    if (!as_view_contiguous(view))
+        return as_fail(env, ASSAY_BAD_INPUT, "instance: parameter '%s' was given values that are not row-major and contiguous", name);
+    if (as_info_bytes(info))
+        for (int i = 0; i < plan->n_buffers; i++) {
+            const as_buffer *root = &plan->buffers[as_buffer_root(plan, i)];
+            if (root->value == value && root->outside)
+                instance->slots[i].outside = view->data;
+        }
+    instance->prologue_due = true;
+    return ASSAY_OK;
+}
+
+/* --- One run ------------------------------------------------------------------------------------------- */
+
+static assay_status transfer_run(assay_instance *instance, const as_step *step)
+{
+    as_device *device = instance->plan->devices[step->device];
+    const as_bindings *host = &instance->bindings[0];
+    bool put = step->kind == AS_STEP_PUT;
+    int near = put ? step->seg.in[0] : step->seg.out[0], far = put ? step->seg.out[0] : step->seg.in[0];
+    const as_slot *slot = &instance->slots[far];
+    if (!slot->bytes)
+        return ASSAY_OK;
+    return put ? device->backend->put(device, &instance->memory[step->device], slot->offset, as_slot_host(host, near), slot->bytes)
+               : device->backend->get(device, &instance->memory[step->device], slot->offset, as_slot_host(host, near), slot->bytes);
+}
+
+/* A device writes the spans of its steps; those of transfers and whole segments are written here. */
+static assay_status segment_run(assay_env *env, assay_instance *instance, const as_plan_segment *segment, const as_recorder *recorder)
+{
+    const assay_plan *plan = instance->plan;
+    as_device *device = plan->devices[segment->device];
+    const as_step *step = &plan->steps[segment->first];
+    bool transfer = step->kind == AS_STEP_PUT || step->kind == AS_STEP_GET;
+    bool records = recorder && recorder->detail >= AS_DETAIL_SEGMENT;
+    uint64_t begin = records ? as_clock_now(&env->clock) : 0;
+    AS_TRY(transfer ? transfer_run(instance, step)
+                    : device->backend->execute(device, segment->code, &instance->bindings[segment->device], recorder));
+    if (!records)
+        return ASSAY_OK;
+    uint64_t end = as_clock_now(&env->clock);
+    if (transfer && recorder->detail >= AS_DETAIL_STEP)
+        as_ring_add(&recorder->rings[0], AS_SPAN_STEP, segment->first, begin, end);
+    as_ring_add(&recorder->rings[0], AS_SPAN_SEGMENT, segment->first, begin, end);
+    return ASSAY_OK;
+}
+
+assay_status as_instance_step(assay_env *env, assay_instance *instance, const as_recorder *recorder)
+{
+    const assay_plan *plan = instance->plan;
+    if (recorder && !recorder->rings)
+        recorder = NULL;
+    for (int i = 0; i < plan->n_segments; i++)
+        if (!plan->segments[i].prologue || instance->prologue_due)
+            AS_TRY(segment_run(env, instance, &plan->segments[i], recorder));
+    instance->prologue_due = false;
+    instance->step++;
+    return ASSAY_OK;
+}
+
+uint64_t as_instance_peak_bytes(const assay_instance *instance)
+{
+    uint64_t sum = 0;
+    for (int d = 0; d < instance->plan->n_devices; d++)
+        sum += instance->plan->devices[d]->peak_bytes;
+    return sum;
+}

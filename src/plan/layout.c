@@ -1,0 +1,170 @@
+/* layout.c - when each buffer lives, where it lies, and which steps make a segment. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/lower.h"
+#include "plan/place.h"
+
+/* More than any machine this runs on holds: a plan above it is a typing error in a dimension. */
+#define MAX_PLAN_BYTES (UINT64_C(1) << 40)
+
+/* --- Lifetimes ----------------------------------------------------------------------------------------- */
+
+static void live_at(as_buffer *b, int step)
+{
+    b->first = step < b->first ? step : b->first;
+    b->last = step > b->last ? step : b->last;
+}
+
+/* An alias keeps the memory that it shares alive. */
+static void touch(assay_plan *plan, int buffer, int step)
+{
+    if (buffer < 0)
+        return;
+    live_at(&plan->buffers[buffer], step);
+    live_at(&plan->buffers[as_buffer_root(plan, buffer)], step);
+}
+
+static void step_touch(assay_plan *plan, int s)
+{
+    const as_seg_step *seg = &plan->steps[s].seg;
+    for (int i = 0; i < seg->n_in; i++)
+        touch(plan, seg->in[i], s);
+    for (int i = 0; i < seg->n_out; i++)
+        touch(plan, seg->out[i], s);
+    for (int i = 0; i < 4; i++)
+        touch(plan, seg->packed[i], s);
+    touch(plan, seg->scratch, s);
+}
+
+static void lifetimes_find(assay_plan *plan)
+{
+    int end = plan->n_steps > 0 ? plan->n_steps - 1 : 0;
+    for (int i = 0; i < plan->n_buffers; i++)
+        plan->buffers[i].first = INT_MAX, plan->buffers[i].last = -1;
+    for (int s = 0; s < plan->n_steps; s++)
+        step_touch(plan, s);
+    for (int i = 0; i < plan->graph.n_inputs; i++) {
+        touch(plan, plan->inputs[i], 0);
+        touch(plan, plan->inputs[i], end);
+    }
+    for (int i = 0; i < plan->graph.n_outputs; i++)
+        touch(plan, plan->outputs[i], end);
+    for (int i = 0; i < plan->n_buffers; i++) {
+        as_buffer *b = &plan->buffers[i];
+        if (b->last < 0)
+            b->first = b->last = 0;
+        /* The prologue does not run every time: what it leaves to the body must outlast every run. */
+        if (b->first < plan->n_prologue && b->last >= plan->n_prologue)
+            b->last = end;
+    }
+}
+
+/* --- Memory -------------------------------------------------------------------------------------------- */
+
+static bool is_ours(const as_buffer *b) { return b->alias_of < 0 && !b->outside; }
+
+static assay_status device_place(assay_env *env, assay_plan *plan, int device, as_place_item *items)
+{
+    size_t n = 0;
+    for (int i = 0; i < plan->n_buffers; i++) {
+        const as_buffer *b = &plan->buffers[i];
+        if (b->device == device && is_ours(b))
+            items[n++] = (as_place_item){.bytes = b->bytes, .first = b->first, .last = b->last};
+    }
+    AS_TRY(as_place(env, items, n, plan->devices[device]->align, &plan->device_bytes[device]));
+    uint64_t least = as_place_lower_bound(items, n, plan->n_steps);
+    if (plan->device_bytes[device] > MAX_PLAN_BYTES || least > MAX_PLAN_BYTES)
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: an instance of '%s' would hold %llu bytes on %s, more than the %llu that are allowed",
+                       plan->model->name, (unsigned long long)plan->device_bytes[device], plan->devices[device]->name,
+                       (unsigned long long)MAX_PLAN_BYTES);
+    plan->lower_bound_bytes += least;
+    n = 0;
+    for (int i = 0; i < plan->n_buffers; i++)
+        if (plan->buffers[i].device == device && is_ours(&plan->buffers[i]))
+            plan->buffers[i].offset = items[n++].offset;
+    return ASSAY_OK;
+}
+
+static void add_up(uint64_t *sum, uint64_t more)
+{
+    if (__builtin_add_overflow(*sum, more, sum))
+        *sum = UINT64_MAX;
+}
+
+static void totals_count(assay_plan *plan)
+{
+    for (int i = 0; i < plan->n_buffers; i++) {
+        const as_buffer *b = &plan->buffers[i];
+        switch (b->role) {
+        case AS_BUF_PARAM:
+            if (b->device == 0)
+                add_up(&plan->param_bytes, b->bytes);
+            break;
+        case AS_BUF_INPUT:
+        case AS_BUF_OUTPUT:
+        case AS_BUF_ACTIVATION: add_up(&plan->activation_bytes, b->bytes); break;
+        case AS_BUF_SCRATCH: add_up(&plan->scratch_bytes, b->bytes); break;
+        case AS_BUF_PACKED: add_up(&plan->packed_bytes, b->bytes); break;
+        case AS_BUF_CONSTANT: break;
+        }
+    }
+}
+
+assay_status as_plan_place(assay_env *env, assay_plan *plan)
+{
+    lifetimes_find(plan);
+    totals_count(plan);
+    plan->device_bytes = AS_TAKE(&plan->arena, uint64_t, plan->n_devices);
+    as_place_item *items = calloc((size_t)plan->n_buffers + 1, sizeof *items);
+    assay_status status = ASSAY_OK;
+    if (!items || !plan->device_bytes)
+        status = as_fail(env, ASSAY_NO_MEMORY, "plan: no room to place %d buffers", plan->n_buffers);
+    for (int d = 0; d < plan->n_devices && status == ASSAY_OK; d++)
+        status = device_place(env, plan, d, items);
+    free(items);
+    if (status != ASSAY_OK)
+        return status;
+    for (int i = 0; i < plan->n_buffers; i++)
+        plan->buffers[i].offset = plan->buffers[as_buffer_root(plan, i)].offset;
+    return ASSAY_OK;
+}
+
+/* --- Segments ------------------------------------------------------------------------------------------ */
+
+static bool is_transfer(const as_step *s) { return s->kind == AS_STEP_PUT || s->kind == AS_STEP_GET; }
+
+static bool may_join(const assay_plan *plan, int s)
+{
+    const as_step *a = &plan->steps[s - 1], *b = &plan->steps[s];
+    return plan->compiled && s != plan->n_prologue && a->device == b->device && !is_transfer(a) && !is_transfer(b);
+}
+
+assay_status as_plan_segments(assay_env *env, assay_plan *plan)
+{
+    plan->segments = AS_TAKE(&plan->arena, as_plan_segment, plan->n_steps);
+    as_seg_step *seg_steps = AS_TAKE(&plan->arena, as_seg_step, plan->n_steps);
+    if (!plan->segments || !seg_steps)
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the segments of %d steps", plan->n_steps);
+    for (int s = 0; s < plan->n_steps; s++) {
+        as_step *step = &plan->steps[s];
+        if (s == 0 || !may_join(plan, s))
+            plan->segments[plan->n_segments++] =
+                (as_plan_segment){.device = step->device, .first = s, .prologue = s < plan->n_prologue, .seg = {.steps = &seg_steps[s]}};
+        seg_steps[s] = step->seg;
+        step->segment = plan->n_segments - 1;
+        as_plan_segment *segment = &plan->segments[plan->n_segments - 1];
+        segment->n_steps = ++segment->seg.n_steps;
+    }
+    uint64_t begin = as_clock_now(&env->clock);
+    for (int i = 0; i < plan->n_segments; i++) {
+        as_plan_segment *segment = &plan->segments[i];
+        if (is_transfer(&plan->steps[segment->first]))
+            continue;
+        as_device *device = plan->devices[segment->device];
+        AS_TRY(device->backend->compile(device, &segment->seg, &segment->code));
+    }
+    plan->compile_ns = as_clock_ns(&env->clock, as_clock_now(&env->clock) - begin);
+    return ASSAY_OK;
+}

@@ -1,0 +1,349 @@
+/* lower.c - from a bound graph to steps and buffers.
+ *
+ * Every value has a home device, where it is produced; it gets a buffer on another device by a transfer the first time
+ * somebody there reads it.  A value is steady when it depends on parameters and constants alone: the
+ * steps that produce, move or pack it belong to the prologue, all others to the body. */
+#include "plan/lower.h"
+
+#include <string.h>
+
+typedef struct step_list { as_step *items; int n, cap; } step_list;
+
+typedef struct lowering {
+    assay_env  *env;
+    assay_plan *plan;
+    as_graph   *graph;
+    as_arena   *arena;
+    step_list   stage[2];      /* body, prologue */
+    int         cap_buffers;
+    int        *home;          /* per value: its device */
+    int        *buffer;        /* per value and device: -1 not there yet */
+    bool       *steady;        /* per value */
+    bool       *is_output;     /* per value */
+} lowering;
+
+static assay_status no_memory(assay_env *env, const char *what)
+{
+    return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for %s", what);
+}
+
+/* Doubles an array in the arena; what is left behind lives as long as the plan, and is at most as much again. */
+static bool grow(as_arena *arena, void *array, int n, int *capacity, size_t bytes_each)
+{
+    if (n < *capacity)
+        return true;
+    int more = *capacity ? *capacity * 2 : 16;
+    void *items = as_arena_take(arena, (size_t)more, bytes_each, alignof(max_align_t)), **slot = array;
+    if (!items)
+        return false;
+    if (n)
+        memcpy(items, *slot, (size_t)n * bytes_each);
+    *slot = items;
+    *capacity = more;
+    return true;
+}
+
+static assay_status buffer_add(lowering *l, const as_buffer *buffer, int *out)
+{
+    if (!buffer->name || !grow(l->arena, &l->plan->buffers, l->plan->n_buffers, &l->cap_buffers, sizeof(as_buffer)))
+        return no_memory(l->env, "another buffer");
+    *out = l->plan->n_buffers;
+    l->plan->buffers[l->plan->n_buffers++] = *buffer;
+    return ASSAY_OK;
+}
+
+static assay_status step_add(lowering *l, bool steady, const as_step *step)
+{
+    step_list *list = &l->stage[steady];
+    if (!step->name || !grow(l->arena, &list->items, list->n, &list->cap, sizeof(as_step)))
+        return no_memory(l->env, "another step");
+    list->items[list->n++] = *step;
+    return ASSAY_OK;
+}
+
+static int *slot_of(lowering *l, int value, int device) { return &l->buffer[value * l->plan->n_devices + device]; }
+
+static as_buffer_role role_of(const lowering *l, int value, int device)
+{
+    switch (l->graph->values[value].role) {
+    case AS_ROLE_INPUT: return device == 0 ? AS_BUF_INPUT : AS_BUF_ACTIVATION;
+    case AS_ROLE_PARAM: return AS_BUF_PARAM;
+    case AS_ROLE_CONSTANT: return AS_BUF_CONSTANT;
+    case AS_ROLE_COMPUTED: break;
+    }
+    return device == 0 && l->is_output[value] ? AS_BUF_OUTPUT : AS_BUF_ACTIVATION;
+}
+
+/* A new buffer for a value on a device, not yet filled by anything. */
+static assay_status value_buffer(lowering *l, int value, int device, int *out)
+{
+    const as_bound_value *v = &l->graph->values[value];
+    as_buffer buffer = {.name = v->name, .role = role_of(l, value, device), .dtype = v->info.dtype, .shape = v->info.shape,
+                        .bytes = as_info_bytes(&v->info), .device = device, .alias_of = -1, .value = value};
+    if (v->data && l->plan->devices[device]->host_memory)
+        buffer.outside = v->data;
+    AS_TRY(buffer_add(l, &buffer, out));
+    *slot_of(l, value, device) = *out;
+    return ASSAY_OK;
+}
+
+static assay_status transfer_add(lowering *l, int value, as_step_kind kind, int device, int from, int to)
+{
+    const as_bound_value *v = &l->graph->values[value];
+    int *operands = AS_TAKE(l->arena, int, 2);
+    if (!operands)
+        return no_memory(l->env, "a transfer");
+    operands[0] = from;
+    operands[1] = to;
+    bool put = kind == AS_STEP_PUT;
+    uint64_t bytes = as_info_bytes(&v->info);
+    as_step step = {
+        .kind = kind, .name = as_arena_printf(l->arena, "%s %s", put ? "put" : "get", v->name), .device = device, .node = -1,
+        .seg = {.in = &operands[0], .out = &operands[1], .n_in = 1, .n_out = 1, .scratch = -1, .packed = {-1, -1, -1, -1}},
+        .choice = {.name = put ? "put" : "get",
+                   .why = put ? "a step on this device reads what the host has" : "the host needs what this device has"},
+        .cost = {.bytes_read = bytes, .bytes_written = bytes},
+    };
+    return step_add(l, l->steady[value], &step);
+}
+
+/* The buffer of a value on a device, after a transfer if it is not there yet.  All transfers pass the host. */
+static assay_status value_on(lowering *l, int value, int device, int *out)
+{
+    if (*slot_of(l, value, device) >= 0) {
+        *out = *slot_of(l, value, device);
+        return ASSAY_OK;
+    }
+    int from, to, home = l->home[value];
+    if (l->graph->values[value].data && l->plan->devices[device]->host_memory)
+        return value_buffer(l, value, device, out); /* in place */
+    if (device == home)
+        return value_buffer(l, value, device, out);
+    AS_TRY(value_on(l, value, device == 0 ? home : 0, &from));
+    AS_TRY(value_buffer(l, value, device, &to));
+    AS_TRY(device == 0 ? transfer_add(l, value, AS_STEP_GET, home, from, to)
+                       : transfer_add(l, value, AS_STEP_PUT, device, from, to));
+    *out = to;
+    return ASSAY_OK;
+}
+
+/* --- Nodes ------------------------------------------------------------------------------------------- */
+
+/* The wanted device if it takes the node, else the host, with the reason kept among the refusals. */
+static assay_status choose(lowering *l, const as_node_ctx *ctx, int *device, as_choice *out)
+{
+    as_device *wanted = l->plan->devices[l->plan->n_devices - 1], *host = l->plan->devices[0];
+    as_choice choice = {0};
+    AS_TRY(wanted->backend->choose(wanted, ctx, l->arena, &choice));
+    *device = l->plan->n_devices - 1;
+    if (!choice.kernel && wanted == host)
+        return as_fail(l->env, ASSAY_UNSUPPORTED, "plan: %s '%s': %s does not take it: %s", ctx->op->name, ctx->name, host->name,
+                       choice.why ? choice.why : "no reason given");
+    if (!choice.kernel) {
+        const char *why = choice.why ? choice.why : "no reason given";
+        choice = (as_choice){0};
+        AS_TRY(host->backend->choose(host, ctx, l->arena, &choice));
+        *device = 0;
+        if (!choice.kernel)
+            return as_fail(l->env, ASSAY_UNSUPPORTED, "plan: %s '%s': %s does not take it (%s) and neither does %s (%s)", ctx->op->name,
+                           ctx->name, wanted->name, why, host->name, choice.why ? choice.why : "no reason given");
+        as_trace_refusal *refused = AS_TAKE(l->arena, as_trace_refusal, choice.n_refused + 1);
+        if (!refused)
+            return no_memory(l->env, "a refusal");
+        refused[0] = (as_trace_refusal){wanted->name, why};
+        if (choice.n_refused)
+            memcpy(refused + 1, choice.refused, (size_t)choice.n_refused * sizeof *refused);
+        choice.refused = refused;
+        choice.n_refused++;
+    }
+    *out = choice;
+    return ASSAY_OK;
+}
+
+static bool is_given(const lowering *l, int value) { return l->graph->values[value].role != AS_ROLE_COMPUTED; }
+
+/* The value whose memory an alias shares, through aliases of aliases. */
+static int alias_source(const lowering *l, int value)
+{
+    int buffer = l->buffer[value * l->plan->n_devices + l->home[value]];
+    if (buffer >= 0 && l->plan->buffers[buffer].alias_of >= 0)
+        return l->plan->buffers[l->plan->buffers[buffer].alias_of].value;
+    return value;
+}
+
+/* A graph output must not be the caller's own input or a weight under another name: that one is copied. */
+static bool can_alias(const lowering *l, const as_bound_node *node)
+{
+    if (!l->plan->compiled || !node->ctx.op->view_only || node->ctx.n_out != 1 || node->out[0] < 0 || node->in[0] < 0)
+        return false;
+    return !(l->is_output[node->out[0]] && is_given(l, alias_source(l, node->in[0])));
+}
+
+static assay_status alias_add(lowering *l, const as_bound_node *node, as_pass_note *note)
+{
+    int value = node->out[0], device = l->home[node->in[0]], source;
+    const as_bound_value *v = &l->graph->values[value];
+    AS_TRY(value_on(l, node->in[0], device, &source));
+    as_buffer buffer = {.name = v->name, .role = role_of(l, value, device), .dtype = v->info.dtype, .shape = v->info.shape,
+                        .device = device, .alias_of = as_buffer_root(l->plan, source), .value = value};
+    l->home[value] = device;
+    note->n_changed++;
+    note->bytes_saved += as_info_bytes(&v->info);
+    return buffer_add(l, &buffer, slot_of(l, value, device));
+}
+
+/* Weights that the kernel wants in a form of its own are packed once, in the prologue; what changes every run is not. */
+static assay_status packs_add(lowering *l, int node_id, as_step *step)
+{
+    const as_bound_node *node = &l->graph->nodes[node_id];
+    for (int i = 0; i < 4 && i < node->ctx.n_in; i++) {
+        int value = node->in[i];
+        if (!step->choice.packed_bytes[i] || value < 0 || !l->steady[value])
+            continue;
+        const char *of = l->graph->values[value].name;
+        as_buffer buffer = {.name = as_arena_printf(l->arena, "packed %s", of), .role = AS_BUF_PACKED, .dtype = AS_U8,
+                            .shape = AS_SHAPE((int64_t)step->choice.packed_bytes[i]), .bytes = step->choice.packed_bytes[i],
+                            .device = step->device, .alias_of = -1, .value = value};
+        AS_TRY(buffer_add(l, &buffer, &step->seg.packed[i]));
+
+        int *in = AS_TAKE(l->arena, int, node->ctx.n_in), *out = AS_TAKE(l->arena, int, node->ctx.n_out);
+        if (!in || !out)
+            return no_memory(l->env, "a packing step");
+        for (int k = 0; k < node->ctx.n_in; k++)
+            in[k] = k == i ? step->seg.in[k] : -1;
+        for (int k = 0; k < node->ctx.n_out; k++)
+            out[k] = -1;
+        as_step pack = *step;
+        pack.kind = AS_STEP_PACK;
+        pack.name = as_arena_printf(l->arena, "pack %s", of);
+        pack.seg = (as_seg_step){.ctx = &node->ctx, .in = in, .out = out, .n_in = node->ctx.n_in, .n_out = node->ctx.n_out,
+                                 .scratch = -1, .packed = {-1, -1, -1, -1}, .pack = true, .pack_input = i};
+        pack.seg.packed[i] = step->seg.packed[i];
+        pack.cost = (as_cost){.bytes_read = as_info_bytes(&node->ctx.in[i]), .bytes_written = step->choice.packed_bytes[i]};
+        pack.choice.issued = (as_cost){0};
+        AS_TRY(step_add(l, true, &pack));
+    }
+    return ASSAY_OK;
+}
+
+static assay_status node_add(lowering *l, int node_id, bool steady)
+{
+    as_bound_node *node = &l->graph->nodes[node_id];
+    const as_node_ctx *ctx = &node->ctx;
+    int *in = AS_TAKE(l->arena, int, ctx->n_in), *out = AS_TAKE(l->arena, int, ctx->n_out);
+    if (!in || !out)
+        return no_memory(l->env, "the operands of a step");
+    as_step step = {.kind = AS_STEP_NODE, .name = ctx->name, .node = node_id, .cost = ctx->op->cost(ctx),
+                    .seg = {.ctx = ctx, .in = in, .out = out, .n_in = ctx->n_in, .n_out = ctx->n_out, .scratch = -1,
+                            .packed = {-1, -1, -1, -1}}};
+    AS_TRY(choose(l, ctx, &step.device, &step.choice));
+    for (int i = 0; i < ctx->n_in; i++) {
+        in[i] = -1;
+        if (node->in[i] >= 0)
+            AS_TRY(value_on(l, node->in[i], step.device, &in[i]));
+    }
+    AS_TRY(packs_add(l, node_id, &step));
+    for (int i = 0; i < ctx->n_out; i++) {
+        out[i] = -1;
+        if (node->out[i] < 0)
+            continue;
+        l->home[node->out[i]] = step.device;
+        AS_TRY(value_buffer(l, node->out[i], step.device, &out[i]));
+    }
+    if (step.choice.scratch_bytes) {
+        as_buffer scratch = {.name = as_arena_printf(l->arena, "scratch of %s", ctx->name), .role = AS_BUF_SCRATCH, .dtype = AS_U8,
+                             .shape = AS_SHAPE((int64_t)step.choice.scratch_bytes), .bytes = step.choice.scratch_bytes,
+                             .device = step.device, .alias_of = -1, .value = -1};
+        AS_TRY(buffer_add(l, &scratch, &step.seg.scratch));
+    }
+    return step_add(l, steady, &step);
+}
+
+/* An operator without inputs may be random, and a random one runs every time. */
+static bool is_steady(const lowering *l, const as_bound_node *node)
+{
+    int n_present = 0;
+    for (int i = 0; i < node->ctx.n_in; i++)
+        if (node->in[i] >= 0) {
+            if (!l->steady[node->in[i]])
+                return false;
+            n_present++;
+        }
+    return n_present > 0;
+}
+
+/* --- All of it --------------------------------------------------------------------------------------- */
+
+static assay_status ends_add(lowering *l, const int *values, int n, int **out)
+{
+    int *ids = AS_TAKE(l->arena, int, n);
+    if (!ids)
+        return no_memory(l->env, "the inputs and outputs");
+    for (int i = 0; i < n; i++)
+        AS_TRY(value_on(l, values[i], 0, &ids[i]));
+    *out = ids;
+    return ASSAY_OK;
+}
+
+/* Prologue first; a step's choice is pointed to only now that steps no longer move. */
+static assay_status steps_join(lowering *l)
+{
+    const step_list *body = &l->stage[false], *prologue = &l->stage[true];
+    assay_plan *plan = l->plan;
+    plan->n_prologue = prologue->n;
+    plan->n_steps = prologue->n + body->n;
+    plan->steps = AS_TAKE(l->arena, as_step, plan->n_steps);
+    if (!plan->steps)
+        return no_memory(l->env, "the steps");
+    if (prologue->n)
+        memcpy(plan->steps, prologue->items, (size_t)prologue->n * sizeof(as_step));
+    if (body->n)
+        memcpy(plan->steps + prologue->n, body->items, (size_t)body->n * sizeof(as_step));
+    for (int s = 0; s < plan->n_steps; s++) {
+        plan->steps[s].seg.choice = &plan->steps[s].choice;
+        plan->steps[s].seg.index = s;
+    }
+    return ASSAY_OK;
+}
+
+static assay_status lower(lowering *l, as_pass_note *alias_note)
+{
+    as_graph *g = l->graph;
+    AS_TRY(ends_add(l, g->inputs, g->n_inputs, &l->plan->inputs));
+    for (int i = 0; i < g->n_nodes; i++) {
+        const as_bound_node *node = &g->nodes[i];
+        if (node->dead)
+            continue;
+        bool steady = is_steady(l, node);
+        for (int k = 0; k < node->ctx.n_out; k++)
+            if (node->out[k] >= 0)
+                l->steady[node->out[k]] = steady;
+        AS_TRY(can_alias(l, node) ? alias_add(l, node, alias_note) : node_add(l, i, steady));
+    }
+    AS_TRY(ends_add(l, g->outputs, g->n_outputs, &l->plan->outputs));
+    return steps_join(l);
+}
+
+assay_status as_plan_lower(assay_env *env, assay_plan *plan, as_pass_note *alias_note)
+{
+    as_graph *g = &plan->graph;
+    as_arena marks = {0};
+    lowering l = {.env = env, .plan = plan, .graph = g, .arena = &plan->arena,
+                  .home = AS_TAKE(&marks, int, g->n_values), .steady = AS_TAKE(&marks, bool, g->n_values),
+                  .is_output = AS_TAKE(&marks, bool, g->n_values),
+                  .buffer = AS_TAKE(&marks, int, (size_t)g->n_values * (size_t)plan->n_devices)};
+    assay_status status;
+    if (!l.home || !l.steady || !l.is_output || !l.buffer) {
+        status = no_memory(env, "the marks of the graph's values");
+    } else {
+        for (int i = 0; i < g->n_values * plan->n_devices; i++)
+            l.buffer[i] = -1;
+        for (int i = 0; i < g->n_values; i++)
+            l.steady[i] = g->values[i].role == AS_ROLE_PARAM || g->values[i].role == AS_ROLE_CONSTANT;
+        for (int i = 0; i < g->n_outputs; i++)
+            l.is_output[g->outputs[i]] = true;
+        status = lower(&l, alias_note);
+    }
+    as_arena_drop(&marks);
+    return status;
+}

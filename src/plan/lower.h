@@ -1,0 +1,26 @@
+/* lower.h - the stages between a bound graph and a finished plan.  Private to plan/. */
+#ifndef AS_PLAN_LOWER_H
+#define AS_PLAN_LOWER_H
+
+#include "plan/plan.h"
+
+/* Graph -> steps and buffers: devices and kernels chosen, transfers and packing inserted, views made aliases. */
+assay_status as_plan_lower(assay_env *env, assay_plan *plan, as_pass_note *alias_note);
+/* Lifetimes, offsets, the bytes per device and the totals. */
+assay_status as_plan_place(assay_env *env, assay_plan *plan);
+/* Steps -> segments, each compiled by its device. */
+assay_status as_plan_segments(assay_env *env, assay_plan *plan);
+
+/* The buffer whose memory it is. */
+static inline int as_buffer_root(const assay_plan *plan, int buffer)
+{
+    return plan->buffers[buffer].alias_of >= 0 ? plan->buffers[buffer].alias_of : buffer;
+}
+
+/* Bytes that a tensor needs: a shape that was checked does not overflow. */
+static inline size_t as_info_bytes(const as_tensor_info *info)
+{
+    return (size_t)as_shape_count(&info->shape) * as_dtype_bytes(info->dtype);
+}
+
+#endif

@@ -1,0 +1,144 @@
+/* lower_test.c - packing, fallback and transfers, with devices that only pretend. */
+#include "plan/fixture.h"
+#include "plan/lower.h"
+
+/* Takes MatMul and packs its second input behind a header of 32 bytes; refuses all else. */
+static assay_status pretend_choose(as_device *device, const as_node_ctx *n, as_arena *arena, as_choice *out)
+{
+    (void)device, (void)arena;
+    if (strcmp(n->op->name, "MatMul")) {
+        *out = (as_choice){.why = "it can only multiply"};
+        return ASSAY_OK;
+    }
+    *out = (as_choice){.kernel = "pretended", .name = "pretended", .why = "told so", .scratch_bytes = 100};
+    out->packed_bytes[0] = 96;
+    out->packed_bytes[1] = as_info_bytes(&n->in[1]) + 32;
+    return ASSAY_OK;
+}
+
+static assay_status refuse_all(as_device *device, const as_node_ctx *n, as_arena *arena, as_choice *out)
+{
+    (void)device, (void)n, (void)arena;
+    *out = (as_choice){.why = "it is on strike"};
+    return ASSAY_OK;
+}
+
+static const as_backend pretender = {.name = "pretend", .choose = pretend_choose}, striker = {.name = "strike", .choose = refuse_all};
+
+/* y = tanh(x * w) */
+static void product_model(fixture *f)
+{
+    fixture_open(f, NULL);
+    as_maker *m = fixture_maker(f);
+    int w = as_maker_param(m, "w", AS_F32, &AS_SHAPE(3, 4), (float[12]){1}, true);
+    as_maker_output(m, fixture_node1(m, "Tanh", "t", fixture_node2(m, "MatMul", "mm", fixture_input(m, "x", 2, 3), w)));
+    expect_ok(f->env, as_maker_finish(m, &f->model));
+}
+
+/* Lowers by hand onto the devices given; nothing is compiled, so pretending is enough. */
+static assay_status lower_on(fixture *f, as_device **devices, int n, assay_plan *plan)
+{
+    as_pass_note note = {0};
+    *plan = (assay_plan){.model = f->model, .devices = devices, .n_devices = n, .compiled = true};
+    AS_TRY(as_graph_bind(f->env, f->model, NULL, 0, 1, &plan->arena, &plan->graph));
+    AS_TRY(as_plan_lower(f->env, plan, &note));
+    return as_plan_place(f->env, plan);
+}
+
+Test(lower, a_host_that_refuses_says_why)
+{
+    fixture f;
+    assay_plan plan;
+    product_model(&f);
+    as_device host = {.backend = &pretender, .name = "pretend", .host_memory = true, .n_threads = 1, .align = 64};
+    as_device *devices[] = {&host};
+    expect_fails(f.env, lower_on(&f, devices, 1, &plan), ASSAY_UNSUPPORTED, "Tanh 't': pretend does not take it: it can only multiply");
+    as_arena_drop(&plan.arena);
+    fixture_close(&f);
+}
+
+/* A host that is the real cpu device, and a far one that pretends. */
+static void two_devices(fixture *f, as_device **devices, as_device *far, const as_backend *backend)
+{
+    expect_ok(f->env, as_device_open(f->env, "cpu", 1, &devices[0]));
+    *far = (as_device){.backend = backend, .name = backend->name, .n_threads = 1, .align = 256, .env = f->env};
+    devices[1] = far;
+}
+
+Test(lower, moves_packs_runs_and_brings_back)
+{
+    fixture f;
+    assay_plan plan;
+    as_device far, *devices[2];
+    product_model(&f);
+    two_devices(&f, devices, &far, &pretender);
+    expect_ok(f.env, lower_on(&f, devices, 2, &plan));
+
+    static const struct { const char *name; as_step_kind kind; int device; } want[] = {
+        {"put w", AS_STEP_PUT, 1}, {"pack w", AS_STEP_PACK, 1}, {"put x", AS_STEP_PUT, 1},
+        {"mm", AS_STEP_NODE, 1},   {"get mm", AS_STEP_GET, 1},  {"t", AS_STEP_NODE, 0}};
+    expect_eq(plan.n_steps, 6);
+    expect_eq(plan.n_prologue, 2);
+    for (int i = 0; i < 6; i++) {
+        expect_str(plan.steps[i].name, want[i].name);
+        expect_eq(plan.steps[i].kind, want[i].kind);
+        expect_eq(plan.steps[i].device, want[i].device);
+        expect_eq(plan.steps[i].seg.index, i);
+        expect(plan.steps[i].seg.choice == &plan.steps[i].choice);
+    }
+    const as_seg_step *pack = &plan.steps[1].seg, *mm = &plan.steps[3].seg;
+    expect(pack->pack && pack->pack_input == 1);
+    expect_eq(pack->in[0], -1);
+    expect_eq(pack->in[1], mm->in[1]);
+    expect_eq(pack->packed[1], mm->packed[1]);
+    expect_eq(mm->packed[0], -1); /* x changes every run: packing it once would be wrong */
+    const as_buffer *packed = &plan.buffers[mm->packed[1]], *scratch = &plan.buffers[mm->scratch];
+    expect_eq(packed->role, AS_BUF_PACKED);
+    expect_eq(packed->bytes, 48 + 32);
+    expect_eq(packed->first, 1);
+    expect_eq(packed->last, 5); /* outlives the body, which runs again without the prologue */
+    expect_eq(plan.packed_bytes, 80);
+    expect_eq(scratch->bytes, 100);
+    expect_eq(scratch->first, 3);
+    expect_eq(scratch->last, 3);
+    expect_eq(scratch->offset % 256, 0);
+    expect_eq(plan.scratch_bytes, 100);
+    expect_eq(plan.steps[5].choice.n_refused >= 1, 1);
+    expect_str(plan.steps[5].choice.refused[0].kernel, "pretend");
+    expect_str(plan.steps[5].choice.refused[0].why, "it can only multiply");
+    as_arena_drop(&plan.arena);
+    as_device_close(devices[0]);
+    fixture_close(&f);
+}
+
+Test(lower, everything_falls_back_to_the_host_when_the_device_strikes)
+{
+    fixture f;
+    assay_plan plan;
+    as_device far, *devices[2];
+    product_model(&f);
+    two_devices(&f, devices, &far, &striker);
+    expect_ok(f.env, lower_on(&f, devices, 2, &plan));
+    expect_eq(plan.n_steps, 2);
+    expect_eq(plan.device_bytes[1], 0);
+    for (int s = 0; s < 2; s++) {
+        expect_eq(plan.steps[s].device, 0);
+        expect_str(plan.steps[s].choice.refused[0].why, "it is on strike");
+    }
+    as_arena_drop(&plan.arena);
+    as_device_close(devices[0]);
+    fixture_close(&f);
+}
+
+Test(lower, two_refusals_are_both_told)
+{
+    fixture f;
+    assay_plan plan;
+    product_model(&f);
+    as_device near = {.backend = &striker, .name = "near", .host_memory = true, .n_threads = 1, .align = 64};
+    as_device far = {.backend = &striker, .name = "far", .n_threads = 1, .align = 64};
+    as_device *devices[] = {&near, &far};
+    expect_fails(f.env, lower_on(&f, devices, 2, &plan), ASSAY_UNSUPPORTED, "far does not take it (it is on strike) and neither does near");
+    as_arena_drop(&plan.arena);
+    fixture_close(&f);
+}

@@ -1,0 +1,108 @@
+/* plan.h - a model bound to devices: ordered steps, chosen kernels, and every buffer a run needs.
+ *
+ * Never changes once built; threads may share it.  Owns its arena and its open devices: assay_plan_free() releases all of
+ * it.  Borrows the model, which must outlive the plan.
+ *
+ * Device 0 is always the host (the cpu back end): inputs and outputs live there.  The prologue (pack, transfer, what depends on
+ * parameters alone) runs once, and again when a parameter changes; the body runs every time. */
+#ifndef AS_PLAN_PLAN_H
+#define AS_PLAN_PLAN_H
+
+#include "backend/backend.h"
+#include "model/model.h"
+
+typedef enum as_buffer_role { AS_BUF_INPUT, AS_BUF_OUTPUT, AS_BUF_PARAM, AS_BUF_CONSTANT, AS_BUF_ACTIVATION, AS_BUF_PACKED, AS_BUF_SCRATCH } as_buffer_role;
+const char *as_buffer_role_text(as_buffer_role role);
+
+typedef struct as_buffer {
+    const char    *name;
+    as_buffer_role role;
+    as_dtype       dtype;
+    as_shape       shape;
+    size_t         bytes;          /* 0 for an alias; an outside buffer's own size, which is not in device_bytes */
+    int            device;
+    int            first, last;    /* steps between which its content matters; prologue results live to the end */
+    size_t         offset;         /* in its device's allocation */
+    const void    *outside;        /* params and constants on a host device: used in place, no bytes of ours */
+    int            alias_of;       /* buffer whose memory it shares (Reshape, Flatten), or -1 */
+    int            value;          /* graph value, -1 for scratch */
+} as_buffer;
+
+typedef enum as_step_kind { AS_STEP_NODE, AS_STEP_PACK, AS_STEP_PUT, AS_STEP_GET } as_step_kind;
+
+typedef struct as_step {
+    as_step_kind kind;
+    const char  *name;             /* the node's, "put x", "pack fc1.weight" */
+    int          device;           /* where it runs; of a transfer: the device that is not the host */
+    int          node;             /* graph node, or -1 */
+    as_seg_step  seg;              /* operands by buffer id; for PUT in[0] (host) -> out[0]; for GET in[0] -> out[0] (host) */
+    as_choice    choice;
+    as_cost      cost;
+    int          segment;
+} as_step;
+
+typedef struct as_plan_segment { int device; int first, n_steps; bool prologue; void *code; /* NULL for a transfer */ as_segment seg; } as_plan_segment;
+
+/* What each pass did, to be shown. */
+typedef struct as_pass_note { const char *pass; int n_changed; uint64_t bytes_saved; const char *text; } as_pass_note;
+
+struct assay_plan {
+    as_arena           arena;
+    const assay_model *model;
+    as_graph           graph;
+    as_device        **devices;  int n_devices;
+    uint64_t          *device_bytes;          /* of one instance, per device: exact */
+    as_step           *steps;    int n_steps, n_prologue;   /* the prologue comes first */
+    as_plan_segment   *segments; int n_segments;
+    as_buffer         *buffers;  int n_buffers;
+    int               *inputs, *outputs;      /* buffer ids in the order of the model's */
+    as_pass_note      *passes;   int n_passes;
+    const as_binding_dim *dims;  int n_dims;  /* symbols and the sizes they were bound to */
+    bool               compiled;              /* --compile on */
+    uint64_t           seed;
+    double             build_ns, compile_ns;
+    /* Sums over the buffers of a role, as if no memory were shared; activations include inputs and outputs.  Params count
+     * where they lie outside, on the host: a device's copies are in device_bytes. */
+    uint64_t           param_bytes, activation_bytes, scratch_bytes, packed_bytes;
+    uint64_t           lower_bound_bytes;     /* the most that is live at any step, summed over the devices: no plan can be smaller */
+};
+
+/* A pass changes the graph while the plan is built.  One a file: ps_<name>.c. */
+typedef struct as_pass {
+    const char *name;
+    int         order;            /* low runs first */
+    const char *help;
+    assay_status (*run)(assay_env *env, as_graph *graph, as_pass_note *note);
+} as_pass;
+extern const as_pass *const as_ps_table[];
+
+/* The plan as a trace describes it: steps, buffers, scalars. */
+assay_status as_plan_describe(assay_env *env, const assay_plan *plan, assay_trace *t);
+/* The plan for people (the verb `plan`). */
+void as_plan_print(const assay_plan *plan, FILE *file, bool colour);
+assay_status as_plan_json(assay_env *env, const assay_plan *plan, FILE *file);
+
+/* --- Instance: what changes while a plan runs -------------------------------------------------------- */
+
+struct assay_instance {
+    const assay_plan *plan;
+    as_arena          arena;
+    as_mem           *memory;     /* one per device */
+    as_slot          *slots;      /* per buffer */
+    as_bindings      *bindings;   /* per device */
+    bool              prologue_due;
+    uint32_t          step;       /* runs so far: keys random operators */
+};
+
+assay_status assay_instance_new(assay_env *env, const assay_plan *plan, assay_instance **out);
+void         assay_instance_free(assay_instance *instance);
+/* Where input and output i live on the host: write the one before, read the other after a step. */
+as_view      as_instance_input(const assay_instance *instance, int i);
+as_view      as_instance_output(const assay_instance *instance, int i);
+/* Uses other memory for a parameter from now on (borrowed, row-major, the parameter's dtype and shape). */
+assay_status as_instance_set_param(assay_env *env, assay_instance *instance, const char *name, const as_view *view);
+/* One run: the prologue if due, then the body.  Allocates nothing.  recorder NULL: records nothing. */
+assay_status as_instance_step(assay_env *env, assay_instance *instance, const as_recorder *recorder);
+uint64_t     as_instance_peak_bytes(const assay_instance *instance);  /* observed over its devices */
+
+#endif

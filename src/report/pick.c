@@ -1,0 +1,112 @@
+/* pick.c - facts by key into blocks. */
+#include "report/pick.h"
+
+#include <math.h>
+#include <string.h>
+
+static const as_fact *fact_find(const assay_facts *f, const char *key)
+{
+    for (int i = 0; i < f->n_groups; i++)
+        for (int j = 0; j < f->groups[i].n_facts; j++)
+            if (!strcmp(f->groups[i].facts[j].key, key))
+                return &f->groups[i].facts[j];
+    return NULL;
+}
+
+void as_pick_facts(as_doc *d, const assay_facts *f, as_block_kind kind, const char *const *keys)
+{
+    int n_keys = 0, n = 0;
+    while (keys[n_keys])
+        n_keys++;
+    const as_fact **found = AS_TAKE(&d->arena, const as_fact *, n_keys);
+    if (!found) {
+        d->failed = true;
+        return;
+    }
+    for (int i = 0; i < n_keys; i++) {
+        const as_fact *fact = fact_find(f, keys[i]);
+        if (fact)
+            found[n++] = fact;
+    }
+    if (n)
+        as_doc_add(d, &(as_block){.kind = kind, .facts = found, .n_facts = n});
+}
+
+void as_pick_group(as_doc *d, const assay_facts *f, const char *group)
+{
+    const as_fact_group *g = as_facts_group_find(f, group);
+    if (!g || !g->n_facts)
+        return;
+    const as_fact **all = AS_TAKE(&d->arena, const as_fact *, g->n_facts);
+    if (!all) {
+        d->failed = true;
+        return;
+    }
+    for (int i = 0; i < g->n_facts; i++)
+        all[i] = &g->facts[i];
+    as_doc_add(d, &(as_block){.kind = AS_BLOCK_FACTS, .facts = all, .n_facts = g->n_facts});
+}
+
+void as_pick_table(as_doc *d, const assay_facts *f, const char *group, const char *key)
+{
+    const as_table *t = as_facts_table_find(f, group, key);
+    if (t && t->n_rows)
+        as_doc_add(d, &(as_block){.kind = AS_BLOCK_TABLE, .text = t->label, .table = t});
+}
+
+void as_pick_findings(as_doc *d, const assay_facts *f, const char *group)
+{
+    const as_fact_group *g = as_facts_group_find(f, group);
+    if (g && g->n_findings)
+        as_doc_add(d, &(as_block){.kind = AS_BLOCK_FINDINGS, .findings = g->findings, .n_findings = g->n_findings});
+}
+
+void as_pick_notes(as_doc *d, const assay_facts *f, const char *const *prefixes)
+{
+    const as_fact_note **pairs = AS_TAKE(&d->arena, const as_fact_note *, f->n_notes);
+    int n = 0;
+    if (!pairs) {
+        d->failed = true;
+        return;
+    }
+    for (int i = 0; i < f->n_notes; i++) {
+        bool wanted = false;
+        for (const char *const *p = prefixes; *p && !wanted; p++)
+            wanted = !strncmp(f->notes[i].key, *p, strlen(*p));
+        if (wanted)
+            pairs[n++] = &f->notes[i];
+    }
+    if (n)
+        as_doc_add(d, &(as_block){.kind = AS_BLOCK_KEYVALUES, .pairs = pairs, .n_pairs = n});
+}
+
+void as_pick_chart(as_doc *d, const char *caption, const char *svg, const char *plain)
+{
+    if (!svg || !plain)
+        d->failed = true;
+    else if (*svg)
+        as_doc_add(d, &(as_block){.kind = AS_BLOCK_CHART, .text = caption, .svg = svg, .plain = plain});
+}
+
+int as_column_find(const as_table *t, const char *key)
+{
+    for (int i = 0; i < t->n_columns; i++)
+        if (!strcmp(t->columns[i].key, key))
+            return i;
+    return -1;
+}
+
+const as_cell *as_cell_at(const as_table *t, int row, int column)
+{
+    return column < 0 ? NULL : &t->cells[(size_t)row * (size_t)t->n_columns + (size_t)column];
+}
+
+const char *as_cell_words(const as_cell *c)
+{
+    return c && c->text ? c->text : "";
+}
+
+double as_cell_value(const as_cell *c)
+{
+    return c && !c->text && as_metric_has(&c->metric) ? c->metric.value : (double)NAN;
+}

@@ -1,0 +1,194 @@
+/* plain.c - text for terminals: cleaning, cutting, and charts in characters. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/stats.h"
+#include "base/text.h"
+#include "report/pick.h"
+
+enum { LABEL_COLUMNS = 24, BAR_COLUMNS = 32, N_BINS = 12, SPARK_COLUMNS = 60 };
+
+/* A terminal obeys C0, DEL and C1; the direction overrides (U+202A-E, U+2066-9) can make a line say something else. */
+static bool is_hidden(const char *s, size_t length)
+{
+    const unsigned char *u = (const unsigned char *)s;
+    if (length == 1)
+        return u[0] < 0x20 || u[0] == 0x7f;
+    if (length == 2)
+        return u[0] == 0xc2 && u[1] < 0xa0;
+    return length == 3 && u[0] == 0xe2 && ((u[1] == 0x80 && u[2] >= 0xaa && u[2] <= 0xae) || (u[1] == 0x81 && u[2] >= 0xa6 && u[2] <= 0xa9));
+}
+
+const char *as_clean_text(as_arena *arena, const char *text)
+{
+    size_t n = strlen(text);
+    char *clean = n < SIZE_MAX / 4 ? as_arena_take(arena, 3 * n + 1, 1, 1) : NULL, *to = clean;
+    if (!clean)
+        return "";
+    for (size_t i = 0; i < n;) {
+        size_t length = as_utf8_length(text + i, n - i);
+        if (!length) {
+            memcpy(to, "\xef\xbf\xbd", 3);
+            to += 3;
+        } else if (text[i] == '\n' || text[i] == '\t') {
+            *to++ = ' ';
+        } else if (!is_hidden(text + i, length)) {
+            memcpy(to, text + i, length);
+            to += length;
+        }
+        i += length ? length : 1;
+    }
+    return clean;
+}
+
+int as_text_columns(const char *text)
+{
+    int n = 0;
+    for (; *text; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
+const char *as_text_cut(as_arena *arena, const char *text, int columns)
+{
+    if (columns < 1 || as_text_columns(text) <= columns)
+        return text;
+    const char *end = text;
+    for (int n = 0; *end; end++)
+        if (((unsigned char)*end & 0xc0) != 0x80 && ++n == columns)
+            break;
+    const char *cut = as_arena_printf(arena, "%.*s…", (int)(end - text), text);
+    return cut ? cut : "";
+}
+
+static const char *signs(as_arena *arena, const char *text, const char *unit)
+{
+    size_t n = strlen(text);
+    const char *kept = as_arena_text(arena, text);
+    if (n > 3 && !strcmp(text + n - 3, " us"))
+        kept = as_arena_printf(arena, "%.*s µs", (int)(n - 3), text);
+    else if (n > 2 && !strcmp(unit, "celsius") && !strcmp(text + n - 2, " C"))
+        kept = as_arena_printf(arena, "%.*s °C", (int)(n - 2), text);
+    return kept ? kept : "";
+}
+
+const char *as_show_signs(as_arena *arena, double value, const char *unit)
+{
+    char buf[96];
+    return signs(arena, as_show(buf, sizeof buf, value, unit), unit);
+}
+
+const char *as_show_interval_signs(as_arena *arena, const assay_metric *m)
+{
+    char buf[160];
+    return signs(arena, as_show_interval(buf, sizeof buf, m), m->unit);
+}
+
+/* Eighths of a block; `share` of `columns`. */
+static void bar_add(as_text *t, double share, int columns)
+{
+    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    int n = (int)lround(fmin(fmax(share, 0), 1) * columns * 8);
+    for (int i = 0; i < n / 8; i++)
+        as_text_add(t, "█");
+    as_text_add(t, eighths[n % 8]);
+}
+
+static const char *keep(as_arena *arena, as_text *t)
+{
+    const char *kept = t->failed ? NULL : as_arena_text(arena, t->data ? t->data : "");
+    as_text_drop(t);
+    return kept;
+}
+
+static void pad_add(as_text *t, const char *text, int columns)
+{
+    as_text_add(t, text);
+    for (int n = as_text_columns(text); n < columns; n++)
+        as_text_add(t, " ");
+}
+
+const char *as_plain_bars(as_arena *arena, const as_bar *bars, int n, const char *unit)
+{
+    as_text t = {0};
+    char number[64];
+    double most = 0;
+    int widest = 1;
+    for (int i = 0; i < n; i++) {
+        most = fmax(most, bars[i].value);
+        int columns = as_text_columns(as_text_cut(arena, as_clean_text(arena, bars[i].label), LABEL_COLUMNS));
+        widest = columns > widest ? columns : widest;
+    }
+    for (int i = 0; i < n; i++) {
+        as_text bar = {0};
+        bar_add(&bar, most > 0 && isfinite(bars[i].value) ? bars[i].value / most : 0, BAR_COLUMNS);
+        pad_add(&t, as_text_cut(arena, as_clean_text(arena, bars[i].label), LABEL_COLUMNS), widest + 1);
+        pad_add(&t, bar.data ? bar.data : "", BAR_COLUMNS + 1);
+        as_text_printf(&t, "%s\n", as_show(number, sizeof number, bars[i].value, unit));
+        t.failed |= bar.failed;
+        as_text_drop(&bar);
+    }
+    return keep(arena, &t);
+}
+
+const char *as_plain_histogram(as_arena *arena, const double *x, size_t n, const char *unit)
+{
+    as_text t = {0};
+    char number[64];
+    size_t counts[N_BINS] = {0}, most = 0;
+    double lo = INFINITY, hi = -INFINITY;
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(x[i]))
+            lo = fmin(lo, x[i]), hi = fmax(hi, x[i]);
+    if (!(hi >= lo) || !isfinite(hi - lo))
+        return "";
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(x[i])) {
+            double share = hi > lo ? (x[i] - lo) / (hi - lo) : 0;
+            size_t bin = share < 1 ? (size_t)(share * N_BINS) : N_BINS - 1;
+            most = ++counts[bin] > most ? counts[bin] : most;
+        }
+    for (int i = 0; i < (hi > lo ? N_BINS : 1); i++) {
+        as_text row = {0};
+        bar_add(&row, (double)counts[i] / (double)most, BAR_COLUMNS);
+        as_text label = {0};
+        as_text_printf(&label, "%s", as_show(number, sizeof number, lo + (hi - lo) * i / N_BINS, unit));
+        for (int pad = as_text_columns(label.data ? label.data : ""); pad < 10; pad++)
+            as_text_add(&t, " ");
+        as_text_printf(&t, "%s ", label.data ? label.data : "");
+        pad_add(&t, row.data ? row.data : "", BAR_COLUMNS + 1);
+        as_text_printf(&t, "%zu\n", counts[i]);
+        t.failed |= row.failed | label.failed;
+        as_text_drop(&row);
+        as_text_drop(&label);
+    }
+    return keep(arena, &t);
+}
+
+/* One character a block of samples, its height the block's median. */
+const char *as_plain_line(as_arena *arena, const double *y, size_t n, const char *unit)
+{
+    static const char *const heights[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    as_text t = {0};
+    char a[64], b[64];
+    size_t n_blocks = n < SPARK_COLUMNS ? n : SPARK_COLUMNS;
+    double medians[SPARK_COLUMNS], lo = INFINITY, hi = -INFINITY;
+    double *scratch = AS_TAKE(arena, double, n);
+    if (!scratch)
+        return NULL;
+    for (size_t i = 0; i < n_blocks; i++) {
+        size_t begin = n * i / n_blocks, end = n * (i + 1) / n_blocks;
+        medians[i] = as_median(y + begin, end - begin, scratch);
+        if (isfinite(medians[i]))
+            lo = fmin(lo, medians[i]), hi = fmax(hi, medians[i]);
+    }
+    if (!(hi >= lo) || !isfinite(hi - lo))
+        return "";
+    for (size_t i = 0; i < n_blocks; i++) {
+        double share = hi > lo && isfinite(medians[i]) ? (medians[i] - lo) / (hi - lo) : 0;
+        as_text_add(&t, isfinite(medians[i]) ? heights[(int)fmin(share * 8, 7)] : " ");
+    }
+    as_text_printf(&t, "\n%s at the lowest, %s at the highest\n", as_show(a, sizeof a, lo, unit), as_show(b, sizeof b, hi, unit));
+    return keep(arena, &t);
+}

@@ -1,0 +1,98 @@
+/* report.c - facts to documents to a writer. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "report/report.h"
+
+const as_writer *as_writer_find(const char *name)
+{
+    for (const as_writer *const *w = as_wr_table; *w; w++)
+        if (!strcmp((*w)->name, name))
+            return *w;
+    return NULL;
+}
+
+static assay_status unknown_format(assay_env *env, const char *format)
+{
+    as_text names = {0};
+    for (const as_writer *const *w = as_wr_table; *w; w++)
+        as_text_printf(&names, "%s%s", w == as_wr_table ? "" : ", ", (*w)->name);
+    assay_status status = as_fail(env, ASSAY_NOT_FOUND, "report: no format \"%s\"; there are %s", format, names.data ? names.data : "none");
+    as_text_drop(&names);
+    return status;
+}
+
+static int by_order(const void *a, const void *b)
+{
+    const as_section *x = *(const as_section *const *)a, *y = *(const as_section *const *)b;
+    return x->order != y->order ? (x->order < y->order ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+static bool doc_make(as_doc *d, const assay_facts *f)
+{
+    size_t n = 0;
+    while (as_sec_table[n])
+        n++;
+    const as_section **order = AS_TAKE(&d->arena, const as_section *, n);
+    if (!order)
+        return false;
+    memcpy(order, as_sec_table, n * sizeof *order);
+    if (n)
+        qsort(order, n, sizeof *order, by_order);
+    for (size_t i = 0; i < n; i++)
+        order[i]->write(d, f);
+    return !d->failed;
+}
+
+static assay_status docs_write(assay_env *env, const as_writer *writer, const assay_facts *const *facts, size_t n, const as_write_settings *s,
+                               FILE *file, as_doc *docs, const as_doc **pointers)
+{
+    for (size_t i = 0; i < n; i++) {
+        pointers[i] = &docs[i];
+        if (!doc_make(&docs[i], facts[i]))
+            return as_fail(env, ASSAY_NO_MEMORY, "report: no room for the document of run %zu of %zu", i + 1, n);
+    }
+    errno = 0;
+    AS_TRY(writer->write(env, pointers, facts, n, s, file));
+    if (fflush(file) || ferror(file))
+        return as_fail(env, ASSAY_IO, "report: cannot write %s: %s", writer->name, errno ? strerror(errno) : "the stream failed");
+    return ASSAY_OK;
+}
+
+assay_status as_report_write(assay_env *env, const assay_facts *const *facts, size_t n, const char *format, const as_write_settings *s, FILE *file)
+{
+    const as_write_settings standard = {0};
+    const as_writer *writer = as_writer_find(format);
+    if (!writer)
+        return unknown_format(env, format);
+    if (!n)
+        return as_fail(env, ASSAY_BAD_INPUT, "report: there are no runs to report");
+    for (size_t i = 0; i < n; i++)
+        AS_TRY(as_facts_check(env, facts[i]));
+    as_doc *docs = calloc(n, sizeof *docs);
+    const as_doc **pointers = calloc(n, sizeof *pointers);
+    assay_status status = docs && pointers ? docs_write(env, writer, facts, n, s ? s : &standard, file, docs, pointers)
+                                           : as_fail(env, ASSAY_NO_MEMORY, "report: no room for %zu documents", n);
+    for (size_t i = 0; docs && i < n; i++)
+        as_arena_drop(&docs[i].arena);
+    free(docs);
+    free(pointers);
+    return status;
+}
+
+assay_status assay_report(assay_env *env, const assay_facts *const *facts, size_t n_facts, const char *format, const char *path)
+{
+    as_out out;
+    if (!as_writer_find(format))
+        return unknown_format(env, format);
+    AS_TRY(as_out_open(env, path, &out));
+    assay_status status = as_report_write(env, facts, n_facts, format, NULL, out.file);
+    if (status != ASSAY_OK) {
+        as_out_abandon(&out);
+        return status;
+    }
+    return as_out_commit(env, &out);
+}

@@ -1,0 +1,71 @@
+/* report.h - facts -> sections -> one neutral document -> writers.
+ *
+ * A section (sec_<name>.c) picks facts and says them: headings, paragraphs, metric lists, tables, charts.  A writer (wr_<name>.c) turns
+ * the document into text or HTML; wr_json writes the facts themselves.  Sections know no format and writers know no facts. */
+#ifndef AS_REPORT_REPORT_H
+#define AS_REPORT_REPORT_H
+
+#include "analysis/analysis.h"
+
+typedef enum as_block_kind { AS_BLOCK_TITLE, AS_BLOCK_HEADING, AS_BLOCK_TEXT, AS_BLOCK_FACTS, AS_BLOCK_TABLE, AS_BLOCK_CHART, AS_BLOCK_FINDINGS, AS_BLOCK_KEYVALUES, AS_BLOCK_HERO } as_block_kind;
+
+typedef struct as_block {
+    as_block_kind  kind;
+    const char    *key;        /* anchor of headings */
+    const char    *text;       /* title, heading, paragraph, chart caption */
+    const as_fact *const *facts; int n_facts;      /* FACTS and HERO (the few big numbers) */
+    const as_table *table;
+    const as_finding *findings; int n_findings;
+    const as_fact_note *const *pairs; int n_pairs; /* KEYVALUES */
+    const char    *svg;        /* CHART: a self-contained <svg>, colours by CSS classes with fallbacks */
+    const char    *plain;      /* CHART: the same in characters, for text */
+} as_block;
+
+typedef struct as_doc {
+    as_arena   arena;
+    as_block  *blocks; int n_blocks, cap_blocks;
+    bool       failed;         /* memory ran out */
+} as_doc;
+
+void as_doc_add(as_doc *d, const as_block *block);
+void as_doc_heading(as_doc *d, const char *key, const char *text);
+void as_doc_text(as_doc *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+typedef struct as_section {
+    const char *name;          /* "latency" */
+    int         order;
+    void      (*write)(as_doc *d, const assay_facts *f);
+} as_section;
+extern const as_section *const as_sec_table[];
+
+typedef struct as_write_settings { bool colour; int width; } as_write_settings; /* text only; width 0: 100 */
+
+typedef struct as_writer {
+    const char *name, *suffix, *help;   /* "html", ".html" */
+    assay_status (*write)(assay_env *env, const as_doc *const *docs, const assay_facts *const *facts, size_t n, const as_write_settings *s, FILE *file);
+} as_writer;
+extern const as_writer *const as_wr_table[];
+
+const as_writer *as_writer_find(const char *name);
+/* Facts to docs to the writer to `file`; every metric is checked again on the way. */
+assay_status as_report_write(assay_env *env, const assay_facts *const *facts, size_t n, const char *format, const as_write_settings *s, FILE *file);
+
+/* --- Charts: report/svg.c ------------------------------------------------------------------------------- */
+
+/* Each returns a self-contained <svg> in the arena, "" when there is nothing finite to draw, NULL when there is no memory. */
+
+/* Horizontal bars: share of time per layer. */
+typedef struct as_bar { const char *label, *detail; double value; } as_bar;
+const char *as_svg_bars(as_arena *arena, const as_bar *bars, int n, const char *unit, const char *title);
+/* Distribution of samples: histogram on a log or linear axis with marks (median, interval, quantiles). */
+typedef struct as_mark { double x; const char *label; } as_mark;
+const char *as_svg_histogram(as_arena *arena, const double *x, size_t n, const char *unit, const as_mark *marks, int n_marks, const char *title);
+/* A line over time (samples in the order taken), thinned to what the eye can see: min and max per pixel. */
+const char *as_svg_line(as_arena *arena, const double *x, const double *y, size_t n, const char *x_unit, const char *y_unit, const char *title);
+/* Buffers by lifetime: x is the step, y the offset.  Boxes of one tone share a colour, and `group` names it in the legend. */
+typedef struct as_box { const char *label, *group; double x0, x1, y0, y1; int tone; } as_box;
+const char *as_svg_boxes(as_arena *arena, const as_box *boxes, int n, const char *x_label, const char *y_unit, const char *title);
+/* Safe as element content and as a quoted attribute: control characters removed, invalid UTF-8 replaced. */
+const char *as_escape_html(as_arena *arena, const char *text);
+
+#endif

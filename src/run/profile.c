@@ -1,0 +1,76 @@
+/* profile.c - from a plan to a trace: an instance, inputs by seed, everything described, then measured. */
+#include <time.h>
+
+#include "base/options.h"
+#include "run/run.h"
+
+static void date_show(uint64_t unix_ns, char *buf, size_t size)
+{
+    time_t seconds = (time_t)(unix_ns / 1000000000u);
+    struct tm utc;
+    if (!gmtime_r(&seconds, &utc) || !strftime(buf, size, "%Y-%m-%dT%H:%M:%SZ", &utc))
+        snprintf(buf, size, "unknown");
+}
+
+static assay_status notes_add(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed, assay_trace *t)
+{
+    const assay_model *model = plan->model;
+    const as_device *device = plan->devices[plan->n_devices - 1];
+    char date[64];
+    date_show(t->start_unix_ns, date, sizeof date);
+    bool ok = as_trace_add_note(t, "model.name", "%s", model->name) && as_trace_add_note(t, "model.source", "%s", model->source ? model->source : "") &&
+              as_trace_add_note(t, "model.params", "%llu", (unsigned long long)as_model_param_count(model)) &&
+              as_trace_add_note(t, "model.param_bytes", "%llu", (unsigned long long)as_model_param_bytes(model)) &&
+              as_trace_add_note(t, "plan.device", "%s", device->name) && as_trace_add_note(t, "plan.device_text", "%s", device->text) &&
+              as_trace_add_note(t, "plan.threads", "%d", plan->devices[0]->n_threads) &&
+              as_trace_add_note(t, "plan.compile", "%s", plan->compiled ? "on" : "off") &&
+              as_trace_add_note(t, "plan.lower_bound_bytes", "%llu", (unsigned long long)plan->lower_bound_bytes) &&
+              as_trace_add_note(t, "plan.packed_bytes", "%llu", (unsigned long long)plan->packed_bytes) &&
+              as_trace_add_note(t, "run.seed", "%llu", (unsigned long long)seed) && as_trace_add_note(t, "run.started", "%s", date) &&
+              as_trace_add_note(t, "run.time_ns", "%llu", (unsigned long long)settings->time_ns);
+    if (ok && settings->n_runs)
+        ok = as_trace_add_note(t, "run.runs", "%llu", (unsigned long long)settings->n_runs);
+    for (int i = 0; ok && i < plan->n_dims; i++) { /* "plan.batch" and its like */
+        char key[256];
+        snprintf(key, sizeof key, "plan.%s", plan->dims[i].symbol);
+        ok = as_trace_add_note(t, key, "%lld", (long long)plan->dims[i].size);
+    }
+    return ok ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "run: no room for the notes of the trace");
+}
+
+static assay_status profile(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed, assay_instance *instance,
+                            assay_trace *t)
+{
+    for (int i = 0; i < plan->graph.n_inputs; i++) {
+        as_view view = as_instance_input(instance, i);
+        as_random_input(seed, plan->graph.values[plan->graph.inputs[i]].name, &view);
+    }
+    AS_TRY(notes_add(env, plan, settings, seed, t));
+    as_machine_describe(env, t);
+    AS_TRY(as_plan_describe(env, plan, t));
+    return as_run_measure(env, instance, settings, t);
+}
+
+assay_status as_run_profile(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed, assay_trace **out)
+{
+    assay_instance *instance;
+    assay_trace *t;
+    AS_TRY(assay_instance_new(env, plan, &instance));
+    assay_status status = as_trace_new(env, &t);
+    if (status == ASSAY_OK) {
+        status = profile(env, plan, settings, seed, instance, t);
+        if (status == ASSAY_OK || status == ASSAY_CANCELLED)
+            *out = t;
+        else
+            assay_trace_free(t);
+    }
+    assay_instance_free(instance);
+    return status;
+}
+
+assay_status assay_profile(assay_env *env, const assay_plan *plan, assay_options *options, assay_trace **out)
+{
+    as_run_settings settings;
+    AS_TRY(as_run_settings_read(env, options, &settings));
+    return as_run_profile(env, plan, &settings, (uint64_t)as_options_int(options, "seed"), out);
+}

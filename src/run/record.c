@@ -1,0 +1,162 @@
+/* record.c - what recording costs, how fine it may be, and where the spans go.
+ *
+ * The rings are filled while time is measured and drained between samples.  Totals cover every recorded run, spans are
+ * kept of the first ones only, so that the memory of a long measurement is bounded. */
+#include <string.h>
+
+#include "base/stats.h"
+#include "base/text.h"
+#include "run/runner.h"
+
+enum { N_COST_BATCHES = 15, N_COST_SPANS = 256, MAX_RING_SPANS = 1 << 20, MAX_KEPT_SPANS = 1 << 18 };
+
+/* --- Cost ---------------------------------------------------------------------------------------------- */
+
+/* A span is two stamps and a ring entry; batches, because one is shorter than what the clock resolves. */
+static double span_cost_ns(const as_clock *clock, as_span *room)
+{
+    double batches[N_COST_BATCHES], scratch[N_COST_BATCHES];
+    for (int i = 0; i < N_COST_BATCHES; i++) {
+        as_ring ring = {.spans = room, .capacity = N_COST_SPANS};
+        uint64_t begin = as_clock_now(clock);
+        for (int k = 0; k < N_COST_SPANS; k++) {
+            uint64_t at = as_clock_now(clock);
+            as_ring_add(&ring, AS_SPAN_STEP, k, at, as_clock_now(clock));
+        }
+        batches[i] = as_clock_ns(clock, as_clock_now(clock) - begin) / N_COST_SPANS;
+    }
+    return as_median(batches, N_COST_BATCHES, scratch);
+}
+
+static void body_count(const assay_plan *plan, uint64_t *n_segments, uint64_t *n_steps)
+{
+    *n_segments = 0;
+    *n_steps = (uint64_t)(plan->n_steps - plan->n_prologue);
+    for (int i = 0; i < plan->n_segments; i++)
+        *n_segments += !plan->segments[i].prologue;
+}
+
+static int n_rings(const assay_plan *plan)
+{
+    int most = 1;
+    for (int d = 0; d < plan->n_devices; d++)
+        most = plan->devices[d]->n_threads > most ? plan->devices[d]->n_threads : most;
+    return most;
+}
+
+/* A device other than the host may add a span by its own timestamps to each step's. */
+uint64_t as_runner_spans(const as_runner *r, as_detail detail)
+{
+    uint64_t n_segments, n_steps, n = 1;
+    body_count(r->instance->plan, &n_segments, &n_steps);
+    if (detail >= AS_DETAIL_SEGMENT)
+        n += n_segments;
+    if (detail >= AS_DETAIL_STEP)
+        n += r->instance->plan->n_devices > 1 ? 2 * n_steps : n_steps;
+    if (detail >= AS_DETAIL_PART)
+        n += n_steps * (uint64_t)n_rings(r->instance->plan);
+    return n;
+}
+
+/* The share of a run that recording it takes.  Parts are written by all threads at once, so only one thread's count. */
+static double cost_share(const as_runner *r, as_detail detail)
+{
+    uint64_t n_segments, n_steps, n = as_runner_spans(r, detail);
+    body_count(r->instance->plan, &n_segments, &n_steps);
+    if (detail >= AS_DETAIL_PART)
+        n -= n_steps * (uint64_t)(n_rings(r->instance->plan) - 1);
+    return r->fake ? 0 : (double)n * r->trace->span_cost_ns / r->run_ns;
+}
+
+assay_status as_runner_choose_detail(as_runner *r)
+{
+    static const char *const names[] = {[AS_DETAIL_RUN] = "runs", [AS_DETAIL_SEGMENT] = "segments", [AS_DETAIL_STEP] = "steps",
+                                        [AS_DETAIL_PART] = "parts"};
+    as_span *room = AS_TAKE(&r->arena, as_span, N_COST_SPANS);
+    if (!room)
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room to measure what a span costs");
+    r->trace->span_cost_ns = span_cost_ns(&r->env->clock, room);
+
+    as_detail wanted = r->settings->detail, detail = wanted;
+    double most = r->settings->max_cost;
+    while (detail > AS_DETAIL_RUN && cost_share(r, detail) > most)
+        detail = (as_detail)(detail - 1);
+    r->records_runs = cost_share(r, AS_DETAIL_RUN) <= most;
+    r->trace->detail = detail;
+    char cost[32], run[32];
+    as_show(cost, sizeof cost, r->trace->span_cost_ns, "ns");
+    as_show(run, sizeof run, r->run_ns, "ns");
+    const char *why = "";
+    if (detail != wanted || !r->records_runs)
+        why = as_arena_printf(&r->trace->arena, "%s in every run would cost %.2f %% of it (%llu spans of %s in %s), more than %.2f %%%s",
+                              names[r->records_runs ? detail + 1 : AS_DETAIL_RUN],
+                              100 * cost_share(r, r->records_runs ? (as_detail)(detail + 1) : AS_DETAIL_RUN),
+                              (unsigned long long)as_runner_spans(r, r->records_runs ? (as_detail)(detail + 1) : AS_DETAIL_RUN), cost, run,
+                              100 * most, r->records_runs ? "" : ": only whole samples are timed");
+    if (!why)
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room to say why spans are coarse");
+    r->trace->detail_why = why;
+    return ASSAY_OK;
+}
+
+/* --- Rings --------------------------------------------------------------------------------------------- */
+
+/* Ring 0 takes everything that one thread writes, the others the parts of theirs alone. */
+assay_status as_runner_make_rings(as_runner *r, as_detail detail, uint32_t runs_at_once)
+{
+    int n = n_rings(r->instance->plan);
+    uint64_t spans = as_runner_spans(r, detail), capacity;
+    if (__builtin_mul_overflow(spans, runs_at_once, &capacity) || capacity > MAX_RING_SPANS)
+        capacity = spans < MAX_RING_SPANS ? MAX_RING_SPANS : spans; /* at least one whole run; the rest counts as dropped */
+    as_ring *rings = AS_TAKE(&r->arena, as_ring, n);
+    for (int i = 0; rings && i < n; i++) {
+        uint32_t room = i == 0 || detail >= AS_DETAIL_PART ? (uint32_t)capacity : 1;
+        rings[i] = (as_ring){.spans = AS_TAKE(&r->arena, as_span, room), .capacity = room, .thread = (uint16_t)i};
+        if (!rings[i].spans)
+            rings = NULL;
+        else
+            memset(rings[i].spans, 1, room * sizeof(as_span)); /* every page is touched now and not between two stamps */
+    }
+    uint64_t kept = r->settings->kept_runs, fit = MAX_KEPT_SPANS / spans;
+    r->kept_runs = (uint32_t)(kept < fit ? kept : fit > 0 ? fit : kept > 0);
+    if (!rings || !as_trace_reserve(r->trace, r->kept_runs * spans, 0, 0, 0))
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room for %llu spans in each of %d rings", (unsigned long long)capacity, n);
+    r->recorder = (as_recorder){.rings = rings, .n_rings = n, .detail = detail};
+    return ASSAY_OK;
+}
+
+static void total_add(as_step_total *total, uint64_t ticks)
+{
+    total->min_ticks = !total->count || ticks < total->min_ticks ? ticks : total->min_ticks;
+    total->max_ticks = ticks > total->max_ticks ? ticks : total->max_ticks;
+    total->sum_ticks += ticks;
+    total->count++;
+}
+
+void as_runner_drain(as_runner *r, uint64_t kept_before)
+{
+    assay_trace *t = r->trace;
+    for (int i = 0; i < r->recorder.n_rings; i++) {
+        as_ring *ring = &r->recorder.rings[i];
+        for (uint32_t k = 0; k < ring->used; k++) {
+            as_span span = ring->spans[k];
+            if (span.kind == AS_SPAN_STEP && span.step >= 0 && (size_t)span.step < t->n_totals)
+                total_add(&t->totals[span.step], span.end_ticks - span.begin_ticks);
+            if (span.run >= kept_before)
+                continue;
+            span.begin_ticks -= t->start_ticks;
+            span.end_ticks -= t->start_ticks;
+            if (!as_trace_add_span(t, &span))
+                t->dropped_spans++;
+        }
+        t->dropped_spans += ring->dropped;
+        ring->used = 0;
+        ring->dropped = 0;
+    }
+}
+
+void as_runner_forget(as_runner *r)
+{
+    for (int i = 0; i < r->recorder.n_rings; i++)
+        r->recorder.rings[i].used = 0;
+}

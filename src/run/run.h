@@ -1,0 +1,44 @@
+/* run.h - warm-up, repetition, pinning and sensors around an instance; fills a trace and does nothing else.
+ *
+ * Between two stamps nothing is allocated, locked or printed.  Samples are raw: statistics belong to analysis/. */
+#ifndef AS_RUN_RUN_H
+#define AS_RUN_RUN_H
+
+#include "plan/plan.h"
+#include "sensor/sensor.h"
+
+typedef struct as_run_settings {
+    uint64_t    n_runs;          /* 0: by time */
+    uint64_t    time_ns;         /* budget of the measured part */
+    bool        pin;
+    const char *sensors;         /* as as_sensors_open() */
+    as_detail   detail;          /* finest wanted; coarsened by itself until it costs at most max_cost of the run */
+    double      max_cost;        /* 0.005 */
+    const char *trace_path;      /* grow this file while running, or NULL */
+    uint32_t    kept_runs;       /* runs whose spans are kept; totals cover all */
+    /* Called between samples, never inside one: share done in [0,1]; may be NULL. */
+    void      (*progress)(void *arg, double done);
+    void       *progress_arg;
+} as_run_settings;
+
+/* Options runs, time, pin, sensors, detail, trace. */
+assay_status as_run_settings_read(assay_env *env, assay_options *options, as_run_settings *out);
+
+/* Warms the instance up until it is stationary, measures, and fills the trace (made by as_trace_new, already described).
+ *
+ * Samples lie side by side with nothing timed between them: spans are drained, the file grows, sensors are read and progress is told
+ * there.  Runs are numbered from 0 through all samples.  With run spans on, those of a sample tile it exactly.
+ *
+ * When steps cost too much to record in the samples (detail_why says so), some runs more are made behind the last sample with all
+ * their steps.  Their spans have run numbers from trace->n_runs on, and the totals of the steps are theirs: shares of time may
+ * be taken from them, durations not.
+ *
+ * CANCELLED is the one failure that leaves a result: what was measured until then is in the trace, which is finished as any other. */
+assay_status as_run_measure(assay_env *env, assay_instance *instance, const as_run_settings *settings, assay_trace *trace);
+
+/* On CANCELLED *out holds the trace of what was measured, the caller's to free; on any other failure it is untouched.
+ * plan -> new trace: instance with random inputs, machine sheet, plan description, measurement.  The
+ * public assay_profile() is this with settings from options. */
+assay_status as_run_profile(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed, assay_trace **out);
+
+#endif

@@ -1,0 +1,47 @@
+/* runner.h - the state of one measurement.  Private to run/. */
+#ifndef AS_RUN_RUNNER_H
+#define AS_RUN_RUNNER_H
+
+#include "run/run.h"
+
+typedef struct as_runner {
+    assay_env             *env;
+    assay_instance        *instance;
+    const as_run_settings *settings;
+    assay_trace           *trace;
+    as_arena               arena;        /* the rings */
+    bool                   fake;         /* the clock only moves when the null device moves it */
+    bool                   reads_cpu;    /* the calling thread does all the work, so its CPU time is the work's */
+    double                 run_ns;       /* how long a run takes, as the warm-up saw it */
+    uint32_t               per_sample;   /* runs in a sample */
+    as_recorder            recorder;
+    bool                   records_runs; /* a run is long enough for a span of its own */
+    uint32_t               kept_runs;    /* whose spans are kept */
+} as_runner;
+
+/* Ticks of now, as the trace counts them. */
+uint64_t as_runner_now(const as_runner *r);
+/* n runs between two stamps.  recorder NULL: nothing is recorded; else runs are numbered from first_run. */
+assay_status as_runner_batch(as_runner *r, uint32_t first_run, uint32_t n, const as_recorder *recorder, as_sample *out);
+
+/* The first run, then blocks of runs until their times no longer fall or rise.  Sets run_ns and trace->first_run_ns. */
+assay_status as_runner_warm_up(as_runner *r);
+/* How many runs make a sample that the clock resolves well. */
+assay_status as_runner_size_sample(as_runner *r);
+
+/* Measures what a span costs and coarsens the detail until recording costs at most settings->max_cost of a run. */
+assay_status as_runner_choose_detail(as_runner *r);
+/* Rings that hold all spans of one sample, and room in the trace for what is kept. */
+assay_status as_runner_make_rings(as_runner *r, as_detail detail, uint32_t runs_at_once);
+/* Spans a run writes at a detail, at most, over all rings. */
+uint64_t     as_runner_spans(const as_runner *r, as_detail detail);
+/* Adds what the rings hold to the totals, keeps the spans of runs before `kept_before`, and empties the rings. */
+void         as_runner_drain(as_runner *r, uint64_t kept_before);
+void         as_runner_forget(as_runner *r); /* empties the rings: a run that did not end is no result */
+
+/* Puts the calling thread on one CPU; undo gives back what it was allowed before. */
+typedef struct as_pinning { bool done; unsigned char saved[1024]; } as_pinning;
+bool as_pinning_do(as_pinning *p, char *why, size_t why_size);
+void as_pinning_undo(as_pinning *p);
+
+#endif

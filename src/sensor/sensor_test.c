@@ -1,0 +1,356 @@
+/* sensor_test.c - the sensors of this machine: each has a value or a reason, and can be switched off. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "base/metric.h"
+#include "sensor/probe.h"
+#include "sensor/sensor.h"
+#include "tests/runner/test.h"
+
+static assay_env *fake_env(void)
+{
+    static assay_env env;
+    env = (assay_env){0};
+    as_clock_open_fake(&env.clock, 0);
+    return &env;
+}
+
+static size_t table_values(void)
+{
+    size_t n = 0;
+    for (size_t i = 0; as_sn_table[i]; i++)
+        n += (size_t)as_sn_table[i]->n_values;
+    return n;
+}
+
+/* The id of a trace sensor by name; the test fails when there is none. */
+static uint32_t id_of(const assay_trace *t, const char *name)
+{
+    for (size_t i = 0; i < t->n_sensors; i++)
+        if (!strcmp(t->sensors[i].name, name))
+            return (uint32_t)i;
+    fail("no sensor %s", name);
+}
+
+static bool has_reading(const assay_trace *t, uint32_t sensor)
+{
+    for (size_t i = 0; i < t->n_readings; i++)
+        if (t->readings[i].sensor == sensor)
+            return true;
+    return false;
+}
+
+Test(sensor, every_plug_is_described_whole)
+{
+    static const char *const units[] = {"1", "byte", "ns", "ratio", "hertz", "celsius", "joule"};
+    for (size_t i = 0; as_sn_table[i]; i++) {
+        const as_sensor *s = as_sn_table[i];
+        expect(s->name && s->help && s->open && s->read);
+        expect(s->n_values > 0 && s->n_values <= AS_SENSOR_MAX_VALUES);
+        for (int j = 0; j < s->n_values; j++) {
+            const as_sensor_value *v = &s->values[j];
+            bool unit_known = false;
+            expect(v->name && *v->name && v->source && *v->source);
+            expect(!strcmp(v->meaning, "delta") || !strcmp(v->meaning, "level") || !strcmp(v->meaning, "peak"));
+            for (size_t k = 0; k < AS_COUNT(units); k++)
+                unit_known = unit_known || !strcmp(v->unit, units[k]);
+            expect(unit_known);
+        }
+    }
+}
+
+Test(sensor, each_value_has_a_reading_or_a_reason)
+{
+    assay_env *env = fake_env();
+    as_sensors *s = NULL;
+    assay_trace *t;
+    expect_ok(env, as_trace_new(env, &t));
+    expect_ok(env, as_sensors_open(env, "all", &s));
+    expect_ok(env, as_sensors_describe(env, s, t));
+    expect_eq(t->n_sensors, table_values());
+    expect(as_trace_reserve(t, 0, 0, 0, as_sensors_n_values(s)));
+    as_sensors_read(s, false, 5, 9, t);
+    expect_eq(t->n_readings, as_sensors_n_values(s));
+    for (uint32_t i = 0; i < t->n_sensors; i++) {
+        expect(has_reading(t, i) == !t->sensors[i].reason);
+        expect(!t->sensors[i].reason || t->sensors[i].reason[0]);
+    }
+    expect_eq(t->readings[0].ticks, 5);
+    expect_eq(t->readings[0].sample, 9);
+    as_sensors_close(s);
+    assay_trace_free(t);
+}
+
+Test(sensor, switched_off_they_say_so_and_read_nothing)
+{
+    assay_env *env = fake_env();
+    as_sensors *s = NULL;
+    assay_trace *t;
+    expect_ok(env, as_trace_new(env, &t));
+    expect_ok(env, as_sensors_open(env, "none", &s));
+    expect_ok(env, as_sensors_describe(env, s, t));
+    expect_eq(as_sensors_n_values(s), 0);
+    expect(as_trace_reserve(t, 0, 0, 0, 64));
+    as_sensors_read(s, false, 0, 0, t);
+    as_sensors_read(s, true, 0, 0, t);
+    expect_eq(t->n_readings, 0);
+    expect_eq(t->n_sensors, table_values());
+    for (size_t i = 0; i < t->n_sensors; i++)
+        expect_str(t->sensors[i].reason, "switched off by --sensors");
+    as_sensors_close(s);
+    as_sensors_close(NULL);
+    assay_trace_free(t);
+}
+
+Test(sensor, a_list_opens_what_it_names)
+{
+    assay_env *env = fake_env();
+    as_sensors *s = NULL;
+    assay_trace *t;
+    expect_ok(env, as_trace_new(env, &t));
+    expect_ok(env, as_sensors_open(env, "rusage,cputime", &s));
+    expect_ok(env, as_sensors_describe(env, s, t));
+    expect_eq(as_sensors_n_values(s), 5);
+    expect(!t->sensors[id_of(t, "faults.minor")].reason);
+    expect(!t->sensors[id_of(t, "cpu.time")].reason);
+    expect_str(t->sensors[id_of(t, "memory.resident")].reason, "switched off by --sensors");
+    as_sensors_close(s);
+    assay_trace_free(t);
+}
+
+Test(sensor, an_unknown_name_gets_the_nearest)
+{
+    assay_env *env = fake_env();
+    as_sensors *s = NULL;
+    expect_fails(env, as_sensors_open(env, "rusge", &s), ASSAY_BAD_INPUT, "no sensor \"rusge\"; did you mean \"rusage\"?");
+    expect_has(assay_message(env), "cputime, ");
+    expect_fails(env, as_sensors_open(env, "rusage,", &s), ASSAY_BAD_INPUT, "no sensor \"\"");
+    expect_fails(env, as_sensors_open(env, "", &s), ASSAY_BAD_INPUT, "no sensor \"\"");
+    expect_fails(env, as_sensors_open(env, "rusage,all", &s), ASSAY_BAD_INPUT, "no sensor \"all\"");
+    expect_fails(env, as_sensors_open(env, "qqqqqqqqqqqq", &s), ASSAY_BAD_INPUT, "no sensor \"qqqqqqqqqqqq\"; there are");
+    expect(!s);
+}
+
+Test(sensor, readings_find_their_sensors_behind_others)
+{
+    assay_env *env = fake_env();
+    as_sensors *s = NULL;
+    assay_trace *t;
+    expect_ok(env, as_trace_new(env, &t));
+    as_trace_add_sensor(t, &(as_trace_sensor){.name = "another", .reason = "not ours"});
+    expect_ok(env, as_sensors_open(env, "cputime", &s));
+    expect_ok(env, as_sensors_describe(env, s, t));
+    expect(as_trace_reserve(t, 0, 0, 0, 4));
+    as_sensors_read(s, true, 0, 0, t);
+    expect_eq(t->n_readings, 1);
+    expect_eq(t->readings[0].sensor, id_of(t, "cpu.time"));
+    as_sensors_close(s);
+    assay_trace_free(t);
+}
+
+Test(sensor, a_trace_that_was_not_described_gets_no_readings)
+{
+    assay_env *env = fake_env();
+    as_sensors *s = NULL;
+    assay_trace *t;
+    expect_ok(env, as_trace_new(env, &t));
+    expect_ok(env, as_sensors_open(env, "all", &s));
+    expect(as_trace_reserve(t, 0, 0, 0, 64));
+    as_sensors_read(s, false, 0, 0, t);
+    expect_eq(t->n_readings, 0);
+    as_sensors_close(s);
+    assay_trace_free(t);
+}
+
+Test(sensor, reading_allocates_nothing)
+{
+    assay_env *env = fake_env();
+    as_sensors *s = NULL;
+    assay_trace *t;
+    expect_ok(env, as_trace_new(env, &t));
+    expect_ok(env, as_sensors_open(env, "all", &s));
+    expect_ok(env, as_sensors_describe(env, s, t));
+    expect(as_trace_reserve(t, 0, 0, 0, 4 * as_sensors_n_values(s)));
+    size_t before = as_test_n_allocs();
+    for (int i = 0; i < 4; i++)
+        as_sensors_read(s, i % 2, 0, 0, t);
+    expect_eq(as_test_n_allocs(), before);
+    as_sensors_close(s);
+    assay_trace_free(t);
+}
+
+/* Reads one value of one sensor, twice, with `work` in between. */
+static void read_around(const char *which, const char *name, void (*work)(void), double out[2])
+{
+    assay_env *env = fake_env();
+    as_sensors *s = NULL;
+    assay_trace *t;
+    expect_ok(env, as_trace_new(env, &t));
+    expect_ok(env, as_sensors_open(env, which, &s));
+    expect_ok(env, as_sensors_describe(env, s, t));
+    expect(as_trace_reserve(t, 0, 0, 0, 2 * as_sensors_n_values(s)));
+    as_sensors_read(s, false, 0, 0, t);
+    size_t first = t->n_readings;
+    work();
+    as_sensors_read(s, false, 1, 1, t);
+    uint32_t id = id_of(t, name);
+    out[0] = out[1] = NAN;
+    for (size_t i = 0; i < t->n_readings; i++)
+        if (t->readings[i].sensor == id)
+            out[i >= first] = t->readings[i].value;
+    as_sensors_close(s);
+    assay_trace_free(t);
+}
+
+enum { WORK_BYTES = 64 << 20, PAGE_BYTES = 4096 };
+
+static void touch_memory(void)
+{
+    volatile char *bytes = malloc(WORK_BYTES);
+    if (!bytes)
+        return;
+    for (size_t i = 0; i < WORK_BYTES; i += PAGE_BYTES)
+        bytes[i] = 1;
+    free((void *)bytes);
+}
+
+static void burn_cpu(void)
+{
+    volatile double x = 1;
+    for (int i = 0; i < 3000000; i++)
+        x = x * 1.0000001;
+}
+
+Test(sensor, the_resident_peak_sees_memory_that_was_touched)
+{
+    double peak[2];
+    read_around("memory", "memory.resident.peak", touch_memory, peak);
+    if (isnan(peak[0]))
+        skip("no resident peak here");
+    expect(peak[1] >= peak[0]);
+    expect(peak[1] >= WORK_BYTES);
+}
+
+Test(sensor, cpu_time_goes_on_with_work)
+{
+    double ns[2];
+    read_around("cputime", "cpu.time", burn_cpu, ns);
+    expect(ns[1] > ns[0]);
+}
+
+Test(sensor, the_machine_sheet_leaves_no_key_out)
+{
+    static const char *const keys[] = {
+        "machine.cpu.model", "machine.cpu.vendor", "machine.cpu.cores", "machine.cpu.allowed", "machine.cpu.isa",
+        "machine.cache.l1d", "machine.cache.l2", "machine.cache.l3", "machine.memory.bytes", "machine.os",
+        "machine.kernel", "machine.hypervisor", "machine.governor", "machine.microcode", "machine.boot",
+        "machine.loadavg", "machine.fingerprint", "clock.name", "clock.ns_per_tick", "clock.cost_ns",
+        "software.assay", "software.compiler", "software.libc"};
+    assay_env *env = fake_env();
+    assay_trace *t;
+    expect_ok(env, as_trace_new(env, &t));
+    as_machine_describe(env, t);
+    for (size_t i = 0; i < AS_COUNT(keys); i++) {
+        const char *value = as_trace_note_find(t, keys[i]);
+        if (!value || !*value)
+            fail("no note %s", keys[i]);
+        if (!strncmp(value, "unavailable", 11)) /* with its reason */
+            expect(strlen(value) > strlen("unavailable: "));
+    }
+    expect_str(as_trace_note_find(t, "software.assay"), ASSAY_VERSION);
+    assay_trace_free(t);
+}
+
+Test(sensor, the_fingerprint_is_the_same_twice)
+{
+    char a[17], b[17];
+    as_machine_fingerprint(a);
+    as_machine_fingerprint(b);
+    expect_str(a, b);
+    expect_eq(strlen(a), 16);
+    for (int i = 0; i < 16; i++)
+        expect(isxdigit((unsigned char)a[i]));
+}
+
+/* A value with a unit is a metric, and has a kind; null values have a reason. */
+static void expect_kinds(const json_t *value)
+{
+    const char *key;
+    json_t *item;
+    size_t i;
+    if (json_is_object(value) && json_object_get(value, "unit") && json_object_get(value, "value")) {
+        const char *kind = json_string_value(json_object_get(value, "kind"));
+        expect(kind && strcmp(kind, "missing"));
+        expect(!strcmp(kind, "unavailable") == !!json_is_null(json_object_get(value, "value")));
+        expect(strcmp(kind, "unavailable") || json_is_string(json_object_get(value, "reason")));
+        return;
+    }
+    json_object_foreach((json_t *)(uintptr_t)value, key, item)
+        expect_kinds(item);
+    json_array_foreach(value, i, item)
+        expect_kinds(item);
+}
+
+static json_t *doctor_json(assay_env *env)
+{
+    FILE *file = tmpfile();
+    json_error_t error;
+    expect(file);
+    expect_ok(env, as_doctor_write(env, file));
+    rewind(file);
+    json_t *root = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
+    fclose(file);
+    if (!root)
+        fail("line %d: %s", error.line, error.text);
+    return root;
+}
+
+Test(doctor, writes_one_object_in_which_every_number_has_its_kind)
+{
+    static const char *const keys[] = {"schema", "cpu", "caches", "isa", "governor", "virtual", "steal", "perf_event",
+                                       "rapl", "psi", "temperature", "clocks", "sensors", "libraries", "unavailable"};
+    assay_env *env = fake_env();
+    json_t *root = doctor_json(env);
+    expect_str(json_string_value(json_object_get(root, "schema")), "assay.doctor/1");
+    for (size_t i = 0; i < AS_COUNT(keys); i++)
+        expect(json_object_get(root, keys[i]));
+    expect_eq(json_array_size(json_object_get(root, "sensors")), table_values());
+    expect(json_array_size(json_object_get(root, "clocks")) >= 2);
+    expect_kinds(root);
+    json_decref(root);
+}
+
+Test(doctor, lists_why_for_everything_that_it_cannot_have)
+{
+    assay_env *env = fake_env();
+    json_t *root = doctor_json(env), *item, *sensors = json_object_get(root, "sensors");
+    size_t i, j, n_missing = 0;
+    json_t *missing = json_object_get(root, "unavailable"), *entry;
+    json_array_foreach(sensors, i, item) {
+        if (!json_is_null(json_object_get(json_object_get(item, "now"), "value")))
+            continue;
+        bool listed = false;
+        json_array_foreach(missing, j, entry)
+            listed = listed || json_equal(json_object_get(entry, "what"), json_object_get(item, "name"));
+        expect(listed);
+        n_missing++;
+    }
+    expect(json_array_size(missing) >= n_missing);
+    json_array_foreach(missing, i, entry) {
+        expect(strlen(json_string_value(json_object_get(entry, "what"))) > 0);
+        expect(strlen(json_string_value(json_object_get(entry, "why"))) > 0);
+    }
+    json_decref(root);
+}
+
+Test(doctor, says_when_it_cannot_write)
+{
+    assay_env *env = fake_env();
+    FILE *file = fopen("/dev/full", "w");
+    if (!file)
+        skip("no /dev/full here");
+    expect_fails(env, as_doctor_write(env, file), ASSAY_IO, "could not be written");
+    fclose(file);
+}

@@ -1,0 +1,221 @@
+/* trace.c - the trace in memory: growing arrays in one arena.
+ *
+ * Every string of a trace is its own copy and never NULL, but for a sensor's reason, so readers need not ask. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "trace/trace.h"
+
+enum { PAGE_BYTES = 4096, FIRST_CAPACITY = 8 };
+
+assay_status as_trace_new(assay_env *env, assay_trace **out)
+{
+    assay_trace *t = calloc(1, sizeof *t);
+    if (!t)
+        return as_fail(env, ASSAY_NO_MEMORY, "trace: no room for a new one");
+    struct timespec now = {0};
+    clock_gettime(CLOCK_REALTIME, &now);
+    t->start_unix_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    t->clock_name = "";
+    t->ns_per_tick = 1;
+    t->clock_cost_ns = NAN;
+    if (env) {
+        t->clock_name = as_arena_text(&t->arena, env->clock.name);
+        t->ns_per_tick = env->clock.ns_per_tick;
+        t->clock_cost_ns = env->clock.cost_ns;
+        t->start_ticks = as_clock_now(&env->clock);
+    }
+    if (!t->clock_name) {
+        assay_trace_free(t);
+        return as_fail(env, ASSAY_NO_MEMORY, "trace: no room for the clock's name");
+    }
+    t->complete = true; /* in memory it is whole; what a reader found cut short is not */
+    t->detail_why = "";
+    t->plan_ns = t->compile_ns = t->first_run_ns = t->span_cost_ns = NAN;
+    *out = t;
+    return ASSAY_OK;
+}
+
+void assay_trace_free(assay_trace *t)
+{
+    if (!t)
+        return;
+    as_arena_drop(&t->arena);
+    free(t);
+}
+
+/* --- Growing ---------------------------------------------------------------------------------------- */
+
+/* Room for one more by doubling; the old array stays in the arena, which at most doubles what is held. */
+static bool grow(as_arena *arena, void *array, size_t n, size_t *capacity, size_t bytes_each)
+{
+    if (n < *capacity)
+        return true;
+    size_t more = *capacity ? *capacity * 2 : FIRST_CAPACITY;
+    void *items = as_arena_take(arena, more, bytes_each, alignof(max_align_t));
+    if (!items)
+        return false;
+    void **slot = array;
+    if (n)
+        memcpy(items, *slot, n * bytes_each);
+    *slot = items;
+    *capacity = more;
+    return true;
+}
+
+#define GROW(t, items) grow(&(t)->arena, &(t)->items, (t)->n_##items, &(t)->cap_##items, sizeof *(t)->items)
+
+/* Copies the string; `missing` stands in for NULL. */
+static bool copy(as_arena *arena, const char **text, const char *missing)
+{
+    *text = as_arena_text(arena, *text ? *text : missing);
+    return *text != NULL;
+}
+
+/* A key may come again: the latest is the one that is found, as in a file that can only be appended to. */
+const char *as_trace_note_find(const assay_trace *t, const char *key)
+{
+    for (size_t i = t->n_notes; i-- > 0;)
+        if (!strcmp(t->notes[i].key, key))
+            return t->notes[i].value;
+    return NULL;
+}
+
+bool as_trace_add_note(assay_trace *t, const char *key, const char *format, ...)
+{
+    char small[256];
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int length = vsnprintf(small, sizeof small, format, args);
+    va_end(args);
+    char *value = length < 0 ? NULL : as_arena_take(&t->arena, (size_t)length + 1, 1, 1);
+    if (value)
+        vsnprintf(value, (size_t)length + 1, format, again);
+    va_end(again);
+    as_trace_note pair = {key, value};
+    if (!value || !copy(&t->arena, &pair.key, "") || !GROW(t, notes))
+        return false;
+    t->notes[t->n_notes++] = pair;
+    return true;
+}
+
+int as_trace_add_step(assay_trace *t, const as_trace_step *step)
+{
+    as_trace_step s = *step;
+    as_arena *a = &t->arena;
+    if (!copy(a, &s.name, "") || !copy(a, &s.op, "") || !copy(a, &s.device, "") || !copy(a, &s.kernel, "") ||
+        !copy(a, &s.why, "") || !copy(a, &s.shapes, "") || !copy(a, &s.stage, "body"))
+        return -1;
+    s.refused = AS_TAKE(a, as_trace_refusal, step->n_refused);
+    if (!s.refused || t->n_steps >= INT32_MAX)
+        return -1;
+    for (int i = 0; i < step->n_refused; i++) {
+        s.refused[i] = step->refused[i];
+        if (!copy(a, &s.refused[i].kernel, "") || !copy(a, &s.refused[i].why, ""))
+            return -1;
+    }
+    if (!GROW(t, steps))
+        return -1;
+    t->steps[t->n_steps] = s;
+    return (int)t->n_steps++;
+}
+
+bool as_trace_add_buffer(assay_trace *t, const as_trace_buffer *buffer)
+{
+    as_trace_buffer b = *buffer;
+    if (!copy(&t->arena, &b.name, "") || !copy(&t->arena, &b.role, "") || !copy(&t->arena, &b.device, "") ||
+        !GROW(t, buffers))
+        return false;
+    t->buffers[t->n_buffers++] = b;
+    return true;
+}
+
+int as_trace_add_sensor(assay_trace *t, const as_trace_sensor *sensor)
+{
+    as_trace_sensor s = *sensor;
+    as_arena *a = &t->arena;
+    if (!copy(a, &s.name, "") || !copy(a, &s.unit, "1") || !copy(a, &s.source, "") || !copy(a, &s.meaning, "level") ||
+        (s.reason && !copy(a, &s.reason, "")) || t->n_sensors >= INT32_MAX || !GROW(t, sensors))
+        return -1;
+    t->sensors[t->n_sensors] = s;
+    return (int)t->n_sensors++;
+}
+
+bool as_trace_add_roof(assay_trace *t, const as_trace_roof *roof)
+{
+    as_trace_roof r = *roof;
+    if (!copy(&t->arena, &r.name, "") || !copy(&t->arena, &r.unit, "1") || !copy(&t->arena, &r.source, "") ||
+        !GROW(t, roofs))
+        return false;
+    t->roofs[t->n_roofs++] = r;
+    return true;
+}
+
+/* --- The hot records -------------------------------------------------------------------------------- */
+
+/* A new array with room for `more` beyond n, every page of it touched now and not between two stamps. */
+static bool reserve(as_arena *arena, void *array, size_t n, size_t *capacity, size_t more, size_t bytes_each)
+{
+    size_t want;
+    if (__builtin_add_overflow(n, more, &want))
+        return false;
+    if (want <= *capacity)
+        return true;
+    unsigned char *items = as_arena_take(arena, want, bytes_each, alignof(max_align_t));
+    if (!items)
+        return false;
+    for (size_t i = 0; i < want * bytes_each; i += PAGE_BYTES)
+        ((volatile unsigned char *)items)[i] = 0;
+    void **slot = array;
+    if (n)
+        memcpy(items, *slot, n * bytes_each);
+    *slot = items;
+    *capacity = want;
+    return true;
+}
+
+#define RESERVE(t, items, more) \
+    reserve(&(t)->arena, &(t)->items, (t)->n_##items, &(t)->cap_##items, (more), sizeof *(t)->items)
+
+bool as_trace_reserve(assay_trace *t, size_t n_spans, size_t n_samples, size_t n_warmup, size_t n_readings)
+{
+    return RESERVE(t, spans, n_spans) && RESERVE(t, samples, n_samples) && RESERVE(t, warmup, n_warmup) &&
+           RESERVE(t, readings, n_readings);
+}
+
+bool as_trace_add_span(assay_trace *t, const as_span *span)
+{
+    if (t->n_spans == t->cap_spans)
+        return false;
+    t->spans[t->n_spans++] = *span;
+    return true;
+}
+
+bool as_trace_add_sample(assay_trace *t, const as_sample *sample)
+{
+    if (t->n_samples == t->cap_samples)
+        return false;
+    t->samples[t->n_samples++] = *sample;
+    return true;
+}
+
+bool as_trace_add_warmup(assay_trace *t, const as_sample *sample)
+{
+    if (t->n_warmup == t->cap_warmup)
+        return false;
+    t->warmup[t->n_warmup++] = *sample;
+    return true;
+}
+
+bool as_trace_add_reading(assay_trace *t, const as_reading *reading)
+{
+    if (t->n_readings == t->cap_readings)
+        return false;
+    t->readings[t->n_readings++] = *reading;
+    return true;
+}

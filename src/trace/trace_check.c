@@ -1,0 +1,120 @@
+/* trace_check.c - what may stand in a trace, so that readers can index and divide without asking. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "trace/format.h"
+
+static bool wrong(char why[AS_FAULT_BYTES], const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool wrong(char why[AS_FAULT_BYTES], const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, AS_FAULT_BYTES, format, args);
+    va_end(args);
+    return false;
+}
+
+static bool interval_ok(uint64_t begin, uint64_t end, char why[AS_FAULT_BYTES])
+{
+    if (end < begin)
+        return wrong(why, "ends at tick %llu, before it begins at %llu", (unsigned long long)end,
+                     (unsigned long long)begin);
+    return true;
+}
+
+static bool step_index_ok(const assay_trace *t, const char *what, int64_t step, char why[AS_FAULT_BYTES])
+{
+    if (step < -1 || step >= (int64_t)t->n_steps)
+        return wrong(why, "%s is %lld, and the trace has %zu steps", what, (long long)step, t->n_steps);
+    return true;
+}
+
+bool as_span_ok(const assay_trace *t, const as_span *span, char why[AS_FAULT_BYTES])
+{
+    if (span->kind > AS_SPAN_DEVICE)
+        return wrong(why, "its kind is %u, and the last known one is %d", span->kind, AS_SPAN_DEVICE);
+    return interval_ok(span->begin_ticks, span->end_ticks, why) && step_index_ok(t, "its step", span->step, why);
+}
+
+bool as_sample_ok(const as_sample *sample, char why[AS_FAULT_BYTES])
+{
+    if (!sample->n_runs)
+        return wrong(why, "a sample of no runs");
+    if (sample->n_runs - 1 > UINT32_MAX - sample->first_run)
+        return wrong(why, "%u runs from run %u on are more than can be numbered", sample->n_runs, sample->first_run);
+    return interval_ok(sample->begin_ticks, sample->end_ticks, why);
+}
+
+bool as_reading_ok(const assay_trace *t, const as_reading *reading, char why[AS_FAULT_BYTES])
+{
+    if (reading->sensor >= t->n_sensors)
+        return wrong(why, "its sensor is %u, and the trace has %zu", reading->sensor, t->n_sensors);
+    if (t->sensors[reading->sensor].reason)
+        return wrong(why, "its sensor %u is one that could not be read", reading->sensor);
+    return true;
+}
+
+bool as_trace_step_ok(const as_trace_step *step, char why[AS_FAULT_BYTES])
+{
+    return step->segment >= -1 || wrong(why, "its segment is %d", step->segment);
+}
+
+bool as_trace_buffer_ok(const assay_trace *t, const as_trace_buffer *buffer, char why[AS_FAULT_BYTES])
+{
+    if (buffer->bytes > UINT64_MAX - buffer->offset)
+        return wrong(why, "%llu bytes at offset %llu end beyond all memory", (unsigned long long)buffer->bytes,
+                     (unsigned long long)buffer->offset);
+    return step_index_ok(t, "its first step", buffer->first_step, why) &&
+           step_index_ok(t, "its last step", buffer->last_step, why);
+}
+
+bool as_trace_sensor_ok(const as_trace_sensor *sensor, char why[AS_FAULT_BYTES])
+{
+    const char *m = sensor->meaning;
+    if (strcmp(m, "delta") && strcmp(m, "level") && strcmp(m, "peak"))
+        return wrong(why, "its meaning is \"%.40s\", not delta, level or peak", m);
+    return true;
+}
+
+bool as_trace_clock_ok(const assay_trace *t, char why[AS_FAULT_BYTES])
+{
+    if (!isfinite(t->ns_per_tick) || t->ns_per_tick <= 0)
+        return wrong(why, "a tick lasts %g ns", t->ns_per_tick);
+    if (t->clock_cost_ns < 0 || isinf(t->clock_cost_ns))
+        return wrong(why, "reading the clock costs %g ns", t->clock_cost_ns);
+    return true;
+}
+
+bool as_trace_totals_ok(const assay_trace *t, char why[AS_FAULT_BYTES])
+{
+    if (t->n_totals && t->n_totals != t->n_steps)
+        return wrong(why, "%zu totals, and the trace has %zu steps", t->n_totals, t->n_steps);
+    for (size_t i = 0; i < t->n_totals; i++) {
+        const as_step_total *total = &t->totals[i];
+        if (total->count && (total->min_ticks > total->max_ticks || total->max_ticks > total->sum_ticks))
+            return wrong(why, "step %zu: least %llu, most %llu and sum %llu ticks cannot be", i,
+                         (unsigned long long)total->min_ticks, (unsigned long long)total->max_ticks,
+                         (unsigned long long)total->sum_ticks);
+    }
+    return true;
+}
+
+static const char *const details[] = {
+    [AS_DETAIL_RUN] = "run", [AS_DETAIL_SEGMENT] = "segment", [AS_DETAIL_STEP] = "step", [AS_DETAIL_PART] = "part"};
+
+const char *as_detail_text(as_detail detail)
+{
+    return (size_t)detail < AS_COUNT(details) ? details[detail] : NULL;
+}
+
+bool as_detail_find(const char *text, as_detail *out)
+{
+    for (size_t i = 0; i < AS_COUNT(details); i++) {
+        if (!strcmp(text, details[i])) {
+            *out = (as_detail)i;
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,774 @@
+/* trace_test.c - the trace in memory, and its file: there and back, cut anywhere, damaged everywhere. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "tests/runner/test.h"
+#include "trace/format.h"
+
+static assay_env *fake_env(void)
+{
+    static assay_env env;
+    env = (assay_env){0};
+    as_clock_open_fake(&env.clock, 1000);
+    return &env;
+}
+
+/* Two steps, two buffers, two sensors (one not available), a roof, and some of every record. */
+static assay_trace *small_trace(assay_env *env)
+{
+    assay_trace *t;
+    expect_ok(env, as_trace_new(env, &t));
+    as_trace_refusal refused[] = {{"gemm_f32_avx2", "this CPU has no \"avx2\""}, {"gemm_i8", "dtype f32"}};
+    expect(as_trace_add_note(t, "machine.cpu.model", "Zürich %d\n", 7));
+    expect_eq(as_trace_add_step(t, &(as_trace_step){.name = "fc1", .op = "Gemm", .device = "cpu",
+                                                    .kernel = "gemm_f32_scalar", .why = "the only one",
+                                                    .refused = refused, .n_refused = 2, .shapes = "f32[2,3]",
+                                                    .stage = "body", .segment = 0, .flops = UINT64_MAX,
+                                                    .special = 1, .bytes_read = 2, .bytes_written = 3,
+                                                    .issued_flops = INT64_MAX, .issued_bytes = 5,
+                                                    .working_set_bytes = (uint64_t)1 << 63}), 0);
+    expect_eq(as_trace_add_step(t, &(as_trace_step){.name = "relu", .op = "Relu", .segment = -1}), 1);
+    expect(as_trace_add_buffer(t, &(as_trace_buffer){.name = "x", .role = "input", .device = "cpu", .bytes = 24,
+                                                     .offset = 64, .first_step = -1, .last_step = 1}));
+    expect_eq(as_trace_add_sensor(t, &(as_trace_sensor){.name = "cpu.time", .unit = "ns", .source = "clock",
+                                                        .meaning = "delta"}), 0);
+    expect_eq(as_trace_add_sensor(t, &(as_trace_sensor){.name = "energy", .unit = "joule", .source = "rapl",
+                                                        .reason = "no powercap here", .meaning = "delta"}), 1);
+    expect(as_trace_add_roof(t, &(as_trace_roof){.name = "fma.f32", .unit = "flop/s", .value = 1.0 / 3, .lo = NAN,
+                                                 .hi = INFINITY, .n = 9, .source = "loop"}));
+    expect(as_trace_reserve(t, 3, 2, 1, 2));
+    expect(as_trace_add_warmup(t, &(as_sample){5, 9, UINT64_MAX, 0, 1}));
+    expect(as_trace_add_span(t, &(as_span){10, 30, -1, 0, AS_SPAN_RUN, 0, 0}));
+    expect(as_trace_add_span(t, &(as_span){11, 20, 0, 0, AS_SPAN_STEP, 3, 0}));
+    expect(as_trace_add_span(t, &(as_span){20, UINT64_MAX, 1, UINT32_MAX, AS_SPAN_DEVICE, UINT16_MAX, 0}));
+    expect(as_trace_add_sample(t, &(as_sample){10, 30, 19, 0, 1}));
+    expect(as_trace_add_sample(t, &(as_sample){30, 90, 55, 1, 3}));
+    expect(as_trace_add_reading(t, &(as_reading){10, 0.1, 0, 0}));
+    expect(as_trace_add_reading(t, &(as_reading){90, NAN, 0, UINT32_MAX}));
+    t->totals = AS_TAKE(&t->arena, as_step_total, 2);
+    t->n_totals = 2;
+    t->totals[0] = (as_step_total){4, UINT64_MAX, 9, 12};
+    t->detail = AS_DETAIL_PART;
+    t->detail_why = "";
+    t->n_runs = 4;
+    t->dropped_spans = 2;
+    t->plan_ns = 1e-300;
+    t->first_run_ns = 12345.678;
+    t->span_cost_ns = -INFINITY;
+    t->peak_bytes_planned = 1, t->peak_bytes_observed = 2, t->param_bytes = 3;
+    t->activation_bytes = 4, t->scratch_bytes = 5, t->steady_allocs = UINT64_MAX;
+    return t;
+}
+
+static bool same_f64(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+static void expect_same_items(const assay_trace *a, const assay_trace *b)
+{
+    expect_eq(a->n_notes, b->n_notes);
+    for (size_t i = 0; i < a->n_notes; i++) {
+        expect_str(a->notes[i].key, b->notes[i].key);
+        expect_str(a->notes[i].value, b->notes[i].value);
+    }
+    expect_eq(a->n_steps, b->n_steps);
+    for (size_t i = 0; i < a->n_steps; i++) {
+        const as_trace_step *x = &a->steps[i], *y = &b->steps[i];
+        expect_str(x->name, y->name);
+        expect_str(x->op, y->op);
+        expect_str(x->device, y->device);
+        expect_str(x->kernel, y->kernel);
+        expect_str(x->why, y->why);
+        expect_str(x->shapes, y->shapes);
+        expect_str(x->stage, y->stage);
+        expect_eq(x->n_refused, y->n_refused);
+        for (int j = 0; j < x->n_refused; j++) {
+            expect_str(x->refused[j].kernel, y->refused[j].kernel);
+            expect_str(x->refused[j].why, y->refused[j].why);
+        }
+        expect_eq(x->segment, y->segment);
+        expect(!memcmp(&x->flops, &y->flops, 7 * sizeof x->flops));
+    }
+    expect_eq(a->n_buffers, b->n_buffers);
+    for (size_t i = 0; i < a->n_buffers; i++) {
+        const as_trace_buffer *x = &a->buffers[i], *y = &b->buffers[i];
+        expect_str(x->name, y->name);
+        expect_str(x->role, y->role);
+        expect_str(x->device, y->device);
+        expect(x->bytes == y->bytes && x->offset == y->offset);
+        expect(x->first_step == y->first_step && x->last_step == y->last_step);
+    }
+    expect_eq(a->n_sensors, b->n_sensors);
+    for (size_t i = 0; i < a->n_sensors; i++) {
+        const as_trace_sensor *x = &a->sensors[i], *y = &b->sensors[i];
+        expect_str(x->name, y->name);
+        expect_str(x->unit, y->unit);
+        expect_str(x->source, y->source);
+        expect_str(x->meaning, y->meaning);
+        expect(!x->reason == !y->reason && (!x->reason || !strcmp(x->reason, y->reason)));
+    }
+    expect_eq(a->n_roofs, b->n_roofs);
+    for (size_t i = 0; i < a->n_roofs; i++) {
+        const as_trace_roof *x = &a->roofs[i], *y = &b->roofs[i];
+        expect_str(x->name, y->name);
+        expect_str(x->unit, y->unit);
+        expect_str(x->source, y->source);
+        expect(same_f64(x->value, y->value) && same_f64(x->lo, y->lo) && same_f64(x->hi, y->hi) && x->n == y->n);
+    }
+}
+
+static void expect_same(const assay_trace *a, const assay_trace *b)
+{
+    expect_str(a->clock_name, b->clock_name);
+    expect(same_f64(a->ns_per_tick, b->ns_per_tick) && same_f64(a->clock_cost_ns, b->clock_cost_ns));
+    expect(a->start_ticks == b->start_ticks && a->start_unix_ns == b->start_unix_ns);
+    expect_eq(a->complete, b->complete);
+    expect_eq(a->detail, b->detail);
+    expect_str(a->detail_why, b->detail_why);
+    expect_same_items(a, b);
+    expect_eq(a->n_spans, b->n_spans);
+    expect_eq(a->n_samples, b->n_samples);
+    expect_eq(a->n_warmup, b->n_warmup);
+    expect_eq(a->n_readings, b->n_readings);
+    expect_eq(a->n_totals, b->n_totals);
+    expect(!a->n_spans || !memcmp(a->spans, b->spans, a->n_spans * sizeof *a->spans));
+    expect(!a->n_samples || !memcmp(a->samples, b->samples, a->n_samples * sizeof *a->samples));
+    expect(!a->n_warmup || !memcmp(a->warmup, b->warmup, a->n_warmup * sizeof *a->warmup));
+    expect(!a->n_readings || !memcmp(a->readings, b->readings, a->n_readings * sizeof *a->readings));
+    expect(!a->n_totals || !memcmp(a->totals, b->totals, a->n_totals * sizeof *a->totals));
+    expect(a->n_runs == b->n_runs && a->dropped_spans == b->dropped_spans);
+    expect(same_f64(a->plan_ns, b->plan_ns) && same_f64(a->compile_ns, b->compile_ns));
+    expect(same_f64(a->first_run_ns, b->first_run_ns) && same_f64(a->span_cost_ns, b->span_cost_ns));
+    expect(!memcmp(&a->peak_bytes_planned, &b->peak_bytes_planned, 6 * sizeof a->peak_bytes_planned));
+}
+
+/* --- In memory ------------------------------------------------------------------------------------------ */
+
+Test(trace, starts_with_the_clock_of_the_env_and_without_measurements)
+{
+    assay_env *env = fake_env();
+    assay_trace *t;
+    expect_ok(env, as_trace_new(env, &t));
+    expect_str(t->clock_name, "fake");
+    expect_eq(t->start_ticks, 1000);
+    expect(t->start_unix_ns > (uint64_t)1500000000 * 1000000000u);
+    expect(isnan(t->plan_ns) && isnan(t->compile_ns) && isnan(t->first_run_ns) && isnan(t->span_cost_ns));
+    expect(t->complete);
+    assay_trace_free(t);
+    assay_trace_free(NULL);
+}
+
+Test(trace, copies_the_strings_that_it_is_given)
+{
+    assay_env *env = fake_env();
+    assay_trace *t;
+    char name[] = "conv1", why[] = "too small";
+    as_trace_refusal refused = {name, why};
+    expect_ok(env, as_trace_new(env, &t));
+    as_trace_add_step(t, &(as_trace_step){.name = name, .refused = &refused, .n_refused = 1});
+    memset(name, 'x', 5);
+    memset(why, 'x', 5);
+    expect_str(t->steps[0].name, "conv1");
+    expect_str(t->steps[0].refused[0].kernel, "conv1");
+    expect_str(t->steps[0].refused[0].why, "too small");
+    expect_str(t->steps[0].op, ""); /* never NULL */
+    expect_str(t->steps[0].stage, "body");
+    assay_trace_free(t);
+}
+
+Test(trace, finds_the_latest_note_of_a_key)
+{
+    assay_env *env = fake_env();
+    assay_trace *t;
+    expect_ok(env, as_trace_new(env, &t));
+    expect(as_trace_add_note(t, "a", "1"));
+    expect(as_trace_add_note(t, "b", "%s", "2"));
+    expect(as_trace_add_note(t, "a", "3"));
+    expect_str(as_trace_note_find(t, "a"), "3");
+    expect_str(as_trace_note_find(t, "b"), "2");
+    expect(!as_trace_note_find(t, "c"));
+    assay_trace_free(t);
+}
+
+Test(trace, keeps_a_note_longer_than_any_buffer)
+{
+    assay_env *env = fake_env();
+    assay_trace *t;
+    expect_ok(env, as_trace_new(env, &t));
+    expect(as_trace_add_note(t, "long", "%5000d", 7));
+    expect_eq(strlen(as_trace_note_find(t, "long")), 5000);
+    assay_trace_free(t);
+}
+
+Test(trace, takes_records_only_into_reserved_room)
+{
+    assay_env *env = fake_env();
+    assay_trace *t;
+    as_span span = {.step = -1};
+    expect_ok(env, as_trace_new(env, &t));
+    expect(!as_trace_add_span(t, &span));
+    expect(!as_trace_add_sample(t, &(as_sample){0}));
+    expect(!as_trace_add_warmup(t, &(as_sample){0}));
+    expect(!as_trace_add_reading(t, &(as_reading){0}));
+    expect(as_trace_reserve(t, 2, 1, 1, 1));
+    size_t before = as_test_n_allocs();
+    expect(as_trace_add_span(t, &span) && as_trace_add_span(t, &span) && !as_trace_add_span(t, &span));
+    expect(as_trace_add_sample(t, &(as_sample){0}) && !as_trace_add_sample(t, &(as_sample){0}));
+    expect_eq(as_test_n_allocs(), before);
+    expect(as_trace_reserve(t, 1, 0, 0, 0));
+    expect(as_trace_add_span(t, &span) && !as_trace_add_span(t, &span));
+    expect(!as_trace_reserve(t, SIZE_MAX, 0, 0, 0));
+    assay_trace_free(t);
+}
+
+Test(trace, ring_counts_what_it_drops)
+{
+    as_span spans[2];
+    as_ring ring = {.spans = spans, .capacity = 2, .run = 7, .thread = 3};
+    for (int i = 0; i < 5; i++)
+        as_ring_add(&ring, AS_SPAN_STEP, i, 10, 20);
+    expect_eq(ring.used, 2);
+    expect_eq(ring.dropped, 3);
+    expect_eq(spans[1].step, 1);
+    expect_eq(spans[1].run, 7);
+    expect_eq(spans[1].thread, 3);
+}
+
+/* --- There and back --------------------------------------------------------------------------------------- */
+
+Test(trace, comes_back_from_a_file_as_it_was)
+{
+    assay_env *env = fake_env();
+    assay_trace *t = small_trace(env), *back = NULL;
+    const char *path = as_test_path("a.trace");
+    expect_ok(env, assay_trace_save(env, t, path));
+    expect_ok(env, assay_trace_load(env, path, &back));
+    expect_same(back, t);
+    assay_trace_free(back);
+    assay_trace_free(t);
+}
+
+Test(trace, comes_back_when_it_holds_nothing)
+{
+    assay_env *env = fake_env();
+    assay_trace *t, *back = NULL;
+    expect_ok(env, as_trace_new(env, &t));
+    expect_ok(env, assay_trace_save(env, t, as_test_path("empty.trace")));
+    expect_ok(env, assay_trace_load(env, as_test_path("empty.trace"), &back));
+    expect_same(back, t);
+    assay_trace_free(back);
+    assay_trace_free(t);
+}
+
+Test(trace, comes_back_when_its_spans_fill_many_chunks)
+{
+    assay_env *env = fake_env();
+    assay_trace *t, *back = NULL;
+    expect_ok(env, as_trace_new(env, &t));
+    expect(as_trace_reserve(t, 5000, 0, 0, 0));
+    for (uint64_t i = 0; i < 5000; i++)
+        expect(as_trace_add_span(t, &(as_span){i, i * i, -1, (uint32_t)i, AS_SPAN_RUN, 0, 0}) || i * i < i);
+    expect_ok(env, assay_trace_save(env, t, as_test_path("long.trace")));
+    expect_ok(env, assay_trace_load(env, as_test_path("long.trace"), &back));
+    expect_same(back, t);
+    assay_trace_free(back);
+    assay_trace_free(t);
+}
+
+Test(trace, saved_incomplete_stays_incomplete)
+{
+    assay_env *env = fake_env();
+    assay_trace *t = small_trace(env), *back = NULL;
+    t->complete = false;
+    expect_ok(env, assay_trace_save(env, t, as_test_path("partial.trace")));
+    expect_ok(env, assay_trace_load(env, as_test_path("partial.trace"), &back));
+    expect_same(back, t);
+    assay_trace_free(back);
+    assay_trace_free(t);
+}
+
+Test(trace, grows_on_disk_and_is_readable_at_every_moment)
+{
+    assay_env *env = fake_env();
+    assay_trace *t = small_trace(env), *back = NULL;
+    const char *path = as_test_path("grow.trace");
+    as_trace_file *file = NULL;
+    expect_ok(env, as_trace_file_open(env, path, t, &file));
+    expect_ok(env, assay_trace_load(env, path, &back));
+    expect(!back->complete);
+    expect_eq(back->n_spans, 3);
+    expect_eq(back->n_runs, 4); /* the scalars are there from the beginning */
+    assay_trace_free(back);
+
+    expect(as_trace_reserve(t, 2, 1, 0, 1));
+    expect(as_trace_add_span(t, &(as_span){40, 50, 0, 1, AS_SPAN_STEP, 0, 0}));
+    expect(as_trace_add_sample(t, &(as_sample){40, 50, 1, 4, 1}));
+    expect(as_trace_add_note(t, "run.late", "yes"));
+    t->n_runs = 5;
+    expect_ok(env, as_trace_file_append(env, file, t));
+    expect_ok(env, assay_trace_load(env, path, &back));
+    expect(!back->complete);
+    expect_eq(back->n_spans, 4);
+    expect_eq(back->n_runs, 5);
+    expect_str(as_trace_note_find(back, "run.late"), "yes");
+    assay_trace_free(back);
+
+    expect(as_trace_add_span(t, &(as_span){50, 60, 1, 1, AS_SPAN_STEP, 0, 0}));
+    expect_ok(env, as_trace_file_close(env, file, t));
+    expect_ok(env, assay_trace_load(env, path, &back));
+    expect_same(back, t);
+    assay_trace_free(back);
+    assay_trace_free(t);
+}
+
+Test(trace, appends_nothing_when_nothing_is_new)
+{
+    assay_env *env = fake_env();
+    assay_trace *t = small_trace(env);
+    const char *path = as_test_path("still.trace");
+    as_trace_file *file = NULL;
+    struct stat before, after;
+    expect_ok(env, as_trace_file_open(env, path, t, &file));
+    expect(!stat(path, &before));
+    expect_ok(env, as_trace_file_append(env, file, t));
+    expect(!stat(path, &after));
+    expect_eq(after.st_size, before.st_size);
+    as_trace_file_abandon(file);
+    as_trace_file_abandon(NULL);
+    assay_trace_free(t);
+}
+
+Test(trace, abandoned_file_is_a_partial_one)
+{
+    assay_env *env = fake_env();
+    assay_trace *t = small_trace(env), *back = NULL;
+    const char *path = as_test_path("abandoned.trace");
+    as_trace_file *file = NULL;
+    expect_ok(env, as_trace_file_open(env, path, t, &file));
+    as_trace_file_abandon(file);
+    expect_ok(env, assay_trace_load(env, path, &back));
+    expect(!back->complete);
+    expect_same_items(back, t);
+    expect_eq(back->n_totals, 0);
+    assay_trace_free(back);
+    assay_trace_free(t);
+}
+
+/* --- Errors of the world ------------------------------------------------------------------------------------ */
+
+Test(trace, says_which_file_cannot_be_opened)
+{
+    assay_env *env = fake_env();
+    assay_trace *t = small_trace(env), *back = NULL;
+    as_trace_file *file = NULL;
+    expect_fails(env, assay_trace_load(env, as_test_path("absent"), &back), ASSAY_NOT_FOUND, "absent: cannot open");
+    expect_fails(env, as_trace_file_open(env, "/nowhere/x.trace", t, &file), ASSAY_IO,
+                 "/nowhere/x.trace: cannot write: No such file");
+    expect_fails(env, as_trace_file_open(env, "-", t, &file), ASSAY_BAD_INPUT, "not standard output");
+    expect_fails(env, assay_trace_save(env, t, "/nowhere/x.trace"), ASSAY_IO, "cannot write");
+    expect(!back && !file);
+    assay_trace_free(t);
+}
+
+Test(trace, says_when_the_disk_is_full)
+{
+    assay_env *env = fake_env();
+    assay_trace *t = small_trace(env);
+    as_trace_file *file = NULL;
+    if (access("/dev/full", W_OK)) {
+        assay_trace_free(t);
+        skip("no /dev/full here");
+    }
+    expect_fails(env, as_trace_file_open(env, "/dev/full", t, &file), ASSAY_IO, "cannot append after byte 0: No space");
+    expect(!file);
+    assay_trace_free(t);
+}
+
+/* Sets t->what to a fault and expects that saving names it and leaves no file. */
+static void expect_unsaved(assay_env *env, const assay_trace *t, const char *part)
+{
+    const char *path = as_test_path("unsaved.trace");
+    expect_fails(env, assay_trace_save(env, t, path), ASSAY_INTERNAL, part);
+    expect(access(path, F_OK));
+}
+
+Test(trace, does_not_save_what_it_could_not_read_again)
+{
+    assay_env *env = fake_env();
+    assay_trace *t = small_trace(env);
+    t->spans[1].step = 2;
+    expect_unsaved(env, t, "span 1: its step is 2, and the trace has 2 steps");
+    t->spans[1].step = 0;
+    t->spans[2].kind = 5;
+    expect_unsaved(env, t, "span 2: its kind is 5");
+    t->spans[2].kind = 0;
+    t->samples[0].n_runs = 0;
+    expect_unsaved(env, t, "sample 0: a sample of no runs");
+    t->samples[0].n_runs = 1;
+    t->warmup[0].end_ticks = 1;
+    expect_unsaved(env, t, "warm-up sample 0: ends at tick 1, before it begins at 5");
+    t->warmup[0].end_ticks = 9;
+    t->readings[0].sensor = 1;
+    expect_unsaved(env, t, "reading 0: its sensor 1 is one that could not be read");
+    t->readings[0].sensor = 2;
+    expect_unsaved(env, t, "reading 0: its sensor is 2, and the trace has 2");
+    t->readings[0].sensor = 0;
+    t->sensors[0].meaning = "sum";
+    expect_unsaved(env, t, "sensor 0: its meaning is \"sum\"");
+    t->sensors[0].meaning = "delta";
+    t->buffers[0].last_step = 2;
+    expect_unsaved(env, t, "buffer 0: its last step is 2");
+    t->buffers[0].last_step = -2;
+    expect_unsaved(env, t, "its last step is -2");
+    t->buffers[0].last_step = 0;
+    t->buffers[0].offset = UINT64_MAX;
+    expect_unsaved(env, t, "end beyond all memory");
+    t->buffers[0].offset = 0;
+    t->steps[0].segment = -2;
+    expect_unsaved(env, t, "step 0: its segment is -2");
+    t->steps[0].segment = 0;
+    t->n_totals = 1;
+    expect_unsaved(env, t, "1 totals, and the trace has 2 steps");
+    t->n_totals = 2;
+    t->totals[0].min_ticks = 13;
+    expect_unsaved(env, t, "least 13, most 12");
+    t->totals[0].min_ticks = 9;
+    t->detail = (as_detail)9;
+    expect_unsaved(env, t, "no such level");
+    t->detail = AS_DETAIL_RUN;
+    t->ns_per_tick = 0;
+    expect_unsaved(env, t, "a tick lasts 0 ns");
+    t->ns_per_tick = 1;
+    expect_ok(env, assay_trace_save(env, t, as_test_path("good.trace")));
+    assay_trace_free(t);
+}
+
+Test(trace, a_growing_file_keeps_its_whole_chunks_when_an_append_fails)
+{
+    assay_env *env = fake_env();
+    assay_trace *t = small_trace(env), *back = NULL;
+    const char *path = as_test_path("failed.trace");
+    as_trace_file *file = NULL;
+    expect_ok(env, as_trace_file_open(env, path, t, &file));
+    expect(as_trace_reserve(t, 1, 0, 0, 0));
+    expect(as_trace_add_span(t, &(as_span){.step = 77}));
+    expect(as_trace_add_note(t, "late", "1"));
+    expect_fails(env, as_trace_file_append(env, file, t), ASSAY_INTERNAL, "span 3: its step is 77");
+    expect_fails(env, as_trace_file_append(env, file, t), ASSAY_IO, "an earlier write failed");
+    expect_fails(env, as_trace_file_close(env, file, t), ASSAY_IO, "an earlier write failed");
+    expect_ok(env, assay_trace_load(env, path, &back));
+    expect(!back->complete);
+    expect_eq(back->n_spans, 3);
+    expect(!as_trace_note_find(back, "late"));
+    assay_trace_free(back);
+    assay_trace_free(t);
+}
+
+/* --- Damage --------------------------------------------------------------------------------------------------- */
+
+/* The bytes of small_trace(); the caller frees. */
+static uint8_t *small_bytes(assay_env *env, size_t *n)
+{
+    assay_trace *t = small_trace(env);
+    as_map map;
+    expect_ok(env, assay_trace_save(env, t, as_test_path("bytes.trace")));
+    assay_trace_free(t);
+    expect_ok(env, as_map_open(env, "test", as_test_path("bytes.trace"), 0, &map));
+    uint8_t *bytes = malloc(map.bytes);
+    memcpy(bytes, map.data, map.bytes);
+    *n = map.bytes;
+    as_map_close(&map);
+    return bytes;
+}
+
+/* Where the first chunk of a type begins. */
+static size_t chunk_find(const uint8_t *data, size_t n, const char *type)
+{
+    for (size_t at = AS_TRACE_HEAD_BYTES; at + AS_CHUNK_HEAD_BYTES <= n;) {
+        if (!memcmp(data + at, type, 4))
+            return at;
+        uint64_t length = as_le64(data + at + 8);
+        at += AS_CHUNK_HEAD_BYTES + length + as_chunk_padding(length) + AS_CRC_BYTES;
+    }
+    fail("no chunk %s", type);
+}
+
+static void resum(uint8_t *data, size_t at)
+{
+    uint64_t length = as_le64(data + at + 8);
+    size_t bytes = AS_CHUNK_HEAD_BYTES + length + as_chunk_padding(length);
+    as_le32_put(data + at + bytes, as_crc32(0, data + at, bytes));
+}
+
+Test(trace, cut_anywhere_gives_what_its_whole_chunks_hold)
+{
+    assay_env *env = fake_env();
+    size_t n, n_steps = 0, n_spans = 0;
+    uint8_t *bytes = small_bytes(env, &n);
+    for (size_t cut = 0; cut < n; cut++) {
+        uint8_t *part = malloc(cut ? cut : 1); /* of its own, so that a sanitiser sees a read beyond */
+        memcpy(part, bytes, cut);
+        assay_trace *t = NULL;
+        assay_status status = as_trace_parse(env, "cut", part, cut, &t);
+        free(part);
+        if (cut < AS_TRACE_HEAD_BYTES) {
+            expect_eq(status, ASSAY_BAD_INPUT);
+            continue;
+        }
+        expect_ok(env, status);
+        expect(!t->complete);
+        expect(t->n_steps >= n_steps && t->n_spans >= n_spans);
+        n_steps = t->n_steps, n_spans = t->n_spans;
+        assay_trace_free(t);
+    }
+    expect_eq(n_steps, 2);
+    expect_eq(n_spans, 3);
+    free(bytes);
+}
+
+Test(trace, every_flipped_byte_is_noticed)
+{
+    assay_env *env = fake_env();
+    size_t n;
+    uint8_t *bytes = small_bytes(env, &n);
+    for (size_t i = 0; i < n; i++) {
+        assay_trace *t = NULL;
+        bytes[i] ^= 0x40;
+        if (as_trace_parse(env, "flip", bytes, n, &t) == ASSAY_OK) {
+            expect(!t->complete); /* a length beyond the file looks like a cut, and the last chunk like a torn one */
+            assay_trace_free(t);
+        } else {
+            expect_has(assay_message(env), i < AS_TRACE_HEAD_BYTES ? "trace: flip: " : "checksum is");
+        }
+        bytes[i] ^= 0x40;
+    }
+    free(bytes);
+}
+
+Test(trace, names_the_offset_of_a_wrong_checksum)
+{
+    assay_env *env = fake_env();
+    size_t n;
+    uint8_t *bytes = small_bytes(env, &n);
+    assay_trace *t = NULL;
+    char want[64];
+    size_t at = chunk_find(bytes, n, "SPAN");
+    bytes[at + 20] ^= 1;
+    snprintf(want, sizeof want, "bad.trace: chunk SPAN at byte %zu: its checksum is", at);
+    expect_fails(env, as_trace_parse(env, "bad.trace", bytes, n, &t), ASSAY_BAD_INPUT, want);
+    expect(!t);
+    free(bytes);
+}
+
+Test(trace, zeros_to_the_end_are_a_torn_tail)
+{
+    assay_env *env = fake_env();
+    size_t n;
+    uint8_t *bytes = small_bytes(env, &n);
+    assay_trace *t = NULL;
+    size_t at = chunk_find(bytes, n, "SAMP");
+    memset(bytes + at, 0, n - at);
+    expect_ok(env, as_trace_parse(env, "zeros", bytes, n, &t));
+    expect(!t->complete);
+    expect_eq(t->n_spans, 3);
+    expect_eq(t->n_samples, 0);
+    assay_trace_free(t);
+    free(bytes);
+}
+
+Test(trace, skips_chunks_of_a_type_it_does_not_know)
+{
+    assay_env *env = fake_env();
+    size_t n;
+    uint8_t *bytes = small_bytes(env, &n);
+    assay_trace *t = NULL;
+    size_t at = chunk_find(bytes, n, "ROOF"), end = chunk_find(bytes, n, "END ");
+    memcpy(bytes + at, "NEWS", 4);
+    bytes[at + 4] = 9; /* nor its version */
+    resum(bytes, at);
+    expect_ok(env, as_trace_parse(env, "news", bytes, end, &t));
+    expect_eq(t->n_roofs, 0);
+    expect_eq(t->n_spans, 3);
+    assay_trace_free(t);
+    t = NULL;
+    /* The end knows how many roofs there were. */
+    expect_fails(env, as_trace_parse(env, "news", bytes, n, &t), ASSAY_BAD_INPUT, "should hold 1 roofs and holds 0");
+    free(bytes);
+}
+
+/* Writes value over `bytes` bytes at an offset of the first chunk of a type, with a right checksum. */
+static void expect_lie(const char *type, size_t offset, const void *value, size_t length, const char *part)
+{
+    assay_env *env = fake_env();
+    size_t n;
+    uint8_t *bytes = small_bytes(env, &n);
+    assay_trace *t = NULL;
+    size_t at = chunk_find(bytes, n, type);
+    memcpy(bytes + at + offset, value, length);
+    resum(bytes, at);
+    expect_fails(env, as_trace_parse(env, "lie", bytes, n, &t), ASSAY_BAD_INPUT, part);
+    expect(!t);
+    free(bytes);
+}
+
+Test(trace, refuses_records_that_lie)
+{
+    expect_lie("SPAN", 16 + 16, "\2\0\0\0", 4, "item 0: its step is 2, and the trace has 2 steps");
+    expect_lie("SPAN", 16 + 16, "\xfe\xff\xff\xff", 4, "its step is -2");
+    expect_lie("SPAN", 16 + 32 + 24, "\5\0", 2, "item 1: its kind is 5");
+    expect_lie("SPAN", 16 + 8, "\1\0", 2, "ends at tick 1, before it begins at 10");
+    expect_lie("SPAN", 16 + 28, "\1", 1, "its last four bytes are not zero");
+    expect_lie("SAMP", 16 + 28, "\0", 1, "item 0: a sample of no runs");
+    expect_lie("SAMP", 16 + 24, "\xff\xff\xff\xff\2\0\0\0", 8, "more than can be numbered");
+    expect_lie("WARM", 16 + 8, "\0", 1, "ends at tick 0, before it begins at 5");
+    expect_lie("READ", 16 + 16, "\7", 1, "its sensor is 7, and the trace has 2");
+    expect_lie("READ", 16 + 16, "\1", 1, "its sensor 1 is one that could not be read");
+    expect_lie("SPAN", 4, "\2", 1, "its version is 2, and this program reads version 1");
+}
+
+/* A file of a head, the given chunks (type, payload, type, payload ..., NULL) and no end. */
+static assay_status chunks_parse(assay_env *env, const char *const *chunks, assay_trace **out)
+{
+    as_text file = {0};
+    uint8_t head[16] = {0};
+    memcpy(head, AS_TRACE_MAGIC, 8);
+    head[8] = 1;
+    as_text_add_n(&file, (const char *)head, 16);
+    for (; *chunks; chunks += 2) {
+        size_t n = strlen(chunks[1]), at = file.length;
+        memcpy(head, chunks[0], 4);
+        as_le32_put(head + 4, 1);
+        as_le64_put(head + 8, n);
+        as_text_add_n(&file, (const char *)head, 16);
+        as_text_add_n(&file, chunks[1], n);
+        as_text_add_n(&file, "\0\0\0\0\0\0\0\0\0\0\0", as_chunk_padding(n) + 4);
+        resum((uint8_t *)file.data, at);
+    }
+    assay_status status = as_trace_parse(env, "made", (const uint8_t *)file.data, file.length, out);
+    as_text_drop(&file);
+    return status;
+}
+
+#define CLOCK "CLCK", "{\"name\":\"c\",\"ns_per_tick\":1,\"cost_ns\":null,\"start_ticks\":0,\"start_unix_ns\":0}"
+#define STEP(segment, flops, refused)                                                                     \
+    "[{\"name\":\"n\",\"op\":\"o\",\"device\":\"d\",\"kernel\":\"k\",\"why\":\"w\",\"shapes\":\"s\",\"stage\":\"body\"," \
+    "\"segment\":" segment ",\"flops\":" flops ",\"special\":0,\"bytes_read\":0,\"bytes_written\":0,"       \
+    "\"issued_flops\":0,\"issued_bytes\":0,\"working_set_bytes\":0,\"refused\":" refused "}]"
+#define SENSOR(reason, meaning) \
+    "[{\"name\":\"n\",\"unit\":\"u\",\"source\":\"s\",\"reason\":" reason ",\"meaning\":\"" meaning "\"}]"
+#define BUFFER(bytes, offset, last)                                                                       \
+    "[{\"name\":\"n\",\"role\":\"r\",\"device\":\"d\",\"bytes\":" bytes ",\"offset\":" offset             \
+    ",\"first_step\":-1,\"last_step\":" last "}]"
+
+static void expect_made_lie(const char *type, const char *payload, const char *part)
+{
+    assay_env *env = fake_env();
+    assay_trace *t = NULL;
+    const char *chunks[] = {CLOCK, type, payload, NULL};
+    expect_fails(env, chunks_parse(env, chunks, &t), ASSAY_BAD_INPUT, part);
+    expect(!t);
+}
+
+Test(trace, refuses_metadata_that_lie)
+{
+    expect_made_lie("NOTE", "{}", "chunk NOTE at byte 120: not a list");
+    expect_made_lie("NOTE", "", "chunk NOTE at byte");
+    expect_made_lie("NOTE", "[[\"a\"]]", "item 0: not a pair of texts");
+    expect_made_lie("NOTE", "[[\"a\",\"b\"],[\"a\",1]]", "item 1: not a pair of texts");
+    expect_made_lie("NOTE", "[[\"a\",\"\xff\"]]", "chunk NOTE at byte 120: made: line 1");
+    expect_made_lie("NOTE", "[[\"a\",\"b\"]]x", "line 1");
+    expect_made_lie("STEP", "[1]", "item 0: \"name\" is not text");
+    expect_made_lie("STEP", STEP("-2", "1", "[]"), "item 0: its segment is -2");
+    expect_made_lie("STEP", STEP("2147483648", "1", "[]"), "\"segment\" is not a whole number of 32 bits");
+    expect_made_lie("STEP", STEP("0", "-1", "[]"), "\"flops\" is not a count");
+    expect_made_lie("STEP", STEP("0", "\"18446744073709551616\"", "[]"), "\"flops\" is not a count");
+    expect_made_lie("STEP", STEP("0", "\"\"", "[]"), "\"flops\" is not a count");
+    expect_made_lie("STEP", STEP("0", "1.5", "[]"), "\"flops\" is not a count");
+    expect_made_lie("STEP", STEP("0", "1", "0"), "\"refused\" is not a list");
+    expect_made_lie("STEP", STEP("0", "1", "[[\"k\"]]"), "not a pair of texts");
+    expect_made_lie("BUFF", BUFFER("1", "1", "0"), "its last step is 0, and the trace has 0 steps");
+    expect_made_lie("BUFF", BUFFER("\"18446744073709551615\"", "1", "-1"), "end beyond all memory");
+    expect_made_lie("SENS", SENSOR("1", "level"), "\"reason\" is not text");
+    expect_made_lie("SENS", SENSOR("null", "sum"), "its meaning is \"sum\"");
+    expect_made_lie("ROOF", "[{\"name\":\"n\",\"unit\":\"u\",\"value\":\"x\"}]", "\"value\" is neither a number nor null");
+    expect_made_lie("SCAL", "[]", "not an object");
+    expect_made_lie("SCAL", "{\"detail\":\"fine\",\"detail_why\":\"\"}", "\"detail\" is \"fine\", not run");
+    expect_made_lie("TOTL", "[[1,2,1,2]]", "1 totals, and the trace has 0 steps");
+    expect_made_lie("TOTL", "[[1,2,1]]", "item 0: not four counts");
+    expect_made_lie("TOTL", "{}", "not a list");
+    expect_made_lie("END ", "{\"notes\":1}", "should hold 1 notes and holds 0");
+    expect_made_lie("END ", "{}", "\"notes\" is not a count");
+    expect_made_lie("CLCK", "{}", "a second clock");
+    expect_made_lie("SPAN", "123", "3 bytes are no whole number of records of 32");
+}
+
+Test(trace, refuses_a_second_list_of_totals)
+{
+    assay_env *env = fake_env();
+    assay_trace *t = NULL;
+    const char *chunks[] = {CLOCK, "TOTL", "[]", "TOTL", "[]", NULL};
+    expect_fails(env, chunks_parse(env, chunks, &t), ASSAY_BAD_INPUT, "totals a second time");
+}
+
+Test(trace, refuses_chunks_before_the_clock_and_behind_the_end)
+{
+    assay_env *env = fake_env();
+    assay_trace *t = NULL;
+    const char *before[] = {"NOTE", "[]", CLOCK, NULL};
+    const char *behind[] = {CLOCK, "END ",
+                            "{\"notes\":0,\"steps\":0,\"buffers\":0,\"sensors\":0,\"roofs\":0,\"warmup\":0,"
+                            "\"spans\":0,\"samples\":0,\"readings\":0}",
+                            "XXXX", "", NULL};
+    expect_fails(env, chunks_parse(env, before, &t), ASSAY_BAD_INPUT, "chunk NOTE at byte 16: it stands before");
+    expect_fails(env, chunks_parse(env, behind, &t), ASSAY_BAD_INPUT, "it stands behind the end");
+}
+
+Test(trace, refuses_a_clock_that_cannot_be)
+{
+    assay_env *env = fake_env();
+    assay_trace *t = NULL;
+    const char *still[] = {"CLCK", "{\"name\":\"c\",\"ns_per_tick\":0,\"cost_ns\":1,\"start_ticks\":0,\"start_unix_ns\":0}", NULL};
+    const char *free_[] = {"CLCK", "{\"name\":\"c\",\"ns_per_tick\":1,\"cost_ns\":-1,\"start_ticks\":0,\"start_unix_ns\":0}", NULL};
+    expect_fails(env, chunks_parse(env, still, &t), ASSAY_BAD_INPUT, "a tick lasts 0 ns");
+    expect_fails(env, chunks_parse(env, free_, &t), ASSAY_BAD_INPUT, "costs -1 ns");
+}
+
+Test(trace, refuses_what_is_no_trace)
+{
+    assay_env *env = fake_env();
+    assay_trace *t = NULL;
+    size_t n;
+    uint8_t *bytes = small_bytes(env, &n);
+    expect_fails(env, as_trace_parse(env, "x", bytes, 5, &t), ASSAY_BAD_INPUT, "x: has 5 bytes, and the head alone takes 16");
+    bytes[8] = 2;
+    expect_fails(env, as_trace_parse(env, "x", bytes, n, &t), ASSAY_BAD_INPUT, "its version is 2");
+    bytes[8] = 1, bytes[12] = 1;
+    expect_fails(env, as_trace_parse(env, "x", bytes, n, &t), ASSAY_BAD_INPUT, "its flags are 00000001");
+    bytes[0] = '{';
+    expect_fails(env, as_trace_parse(env, "x", bytes, n, &t), ASSAY_BAD_INPUT, "not a trace");
+    expect(!t);
+    free(bytes);
+}
+
+/* A length near 2^64 must not wrap around into something small. */
+Test(trace, takes_an_immense_length_for_a_cut)
+{
+    assay_env *env = fake_env();
+    size_t n;
+    uint8_t *bytes = small_bytes(env, &n);
+    size_t at = chunk_find(bytes, n, "STEP");
+    for (uint64_t less = 0; less < 40; less++) {
+        assay_trace *t = NULL;
+        as_le64_put(bytes + at + 8, UINT64_MAX - less);
+        expect_ok(env, as_trace_parse(env, "huge", bytes, n, &t));
+        expect(!t->complete && !t->n_steps);
+        assay_trace_free(t);
+    }
+    free(bytes);
+}

@@ -1,0 +1,18 @@
+# examples_test.sh - every example is built as its first lines say, and run.
+. "$(dirname "$0")/lib.sh"
+root=$(cd "$(dirname "$0")/../.." && pwd)
+lib=$(dirname "$ASSAY")/libassay.a
+# The compiler and the sanitiser of the library under test are in its folder's name.
+case $ASSAY in *clang-address-undefined*) cc="clang -fsanitize=address,undefined" ;; *clang*) cc=clang ;; *) cc=gcc ;; esac
+opencl=$(pkg-config --exists OpenCL && pkg-config --libs OpenCL)
+
+t "examples/profile.c compiles against the public header alone" \
+    $cc -std=c11 -Wall -Wextra -Werror -I"$root/include" "$root/examples/profile.c" "$lib" -ljansson $opencl -lm -lpthread -ldl -o "$dir/profile"
+t "examples/profile.c writes a page" "$dir/profile" mlp-small "$dir/page.html"
+t "the page is HTML" grep -qi '<!doctype html' "$dir/page.html"
+t "examples/profile.c says what is wrong" bash -c "! '$dir/profile' nothing '$dir/p.html' 2>'$dir/e' && grep -q nothing '$dir/e'"
+for model in "$root"/examples/*.json; do
+    t "$(basename "$model") runs" assay run "$model"
+    t "$(basename "$model") profiles" assay profile "$model" --runs 50
+done
+finish

@@ -1,0 +1,53 @@
+# verbs_test.sh - what a new user types, verb by verb.
+. "$(dirname "$0")/lib.sh"
+
+t "no verb shows the overview and exits 2" bash -c "! '$ASSAY' 2>'$dir/o' && grep -q 'usage: assay VERB' '$dir/o'"
+t "--help lists every verb" says "profile" --help
+for verb in run plan profile report list version doctor; do
+    t "$verb --help shows an example" says "example:" $verb --help
+done
+
+t "run prints an output with its shape" says "y: f32[2,10]" run mlp-small --batch 2
+t "run writes npy" assay run mlp-small --batch 3 --output "$dir/y.npy"
+t "the npy has the numpy magic" bash -c "head -c 6 '$dir/y.npy' | grep -q NUMPY"
+t "run takes its own output's kind as input of another model" assay run mlp:sizes=10x4 --input "$dir/y.npy" --output y="$dir/z.npy"
+t "the batch comes from the file" bash -c "'$ASSAY' run mlp:sizes=10x4 --input x='$dir/y.npy' | grep -qF '[3,4]'"
+t "the same seed gives the same bits" bash -c "'$ASSAY' run cnn-small --seed 5 --output '$dir/a.npy' && '$ASSAY' run cnn-small --seed 5 --output '$dir/b.npy' && cmp '$dir/a.npy' '$dir/b.npy'"
+t "another seed gives other bits" bash -c "'$ASSAY' run cnn-small --seed 6 --output '$dir/c.npy' && ! cmp -s '$dir/a.npy' '$dir/c.npy'"
+t "three threads give the same bits as one" bash -c "'$ASSAY' run cnn-small --seed 5 --batch 4 --output '$dir/t1.npy' && '$ASSAY' run cnn-small --seed 5 --batch 4 --threads 3 --output '$dir/t3.npy' && cmp '$dir/t1.npy' '$dir/t3.npy'"
+t "--compile off gives the same bits as on" bash -c "'$ASSAY' run cnn-small --seed 5 --compile off --output '$dir/off.npy' && cmp '$dir/a.npy' '$dir/off.npy'"
+t "run --json writes outputs" says '"schema": "assay.outputs/1"' run mlp-small --json -
+
+t "plan names the kernel and the bytes" says "gemm_f32" plan mlp-small --batch 8
+t "plan says why the others lost" says "any_truth" plan mlp-small
+t "plan --json has a schema" says '"schema": "assay.plan/1"' plan cnn-small --json -
+
+t "profile prints the median" says "median" profile mlp-small --time 60ms
+t "profile --json - is JSON alone" bash -c "'$ASSAY' profile mlp-small --time 60ms --json - | head -c 1 | grep -q '{'"
+t "profile writes JSON, HTML and a trace" assay profile cnn-small --time 60ms --json "$dir/p.json" --html "$dir/p.html" --trace "$dir/p.trace"
+t "the JSON has its schema" grep -q '"schema": "assay.run/1"' "$dir/p.json"
+t "the page is one self-contained file" bash -c "! grep -qE '(src|href)=\"?https?:' '$dir/p.html' && grep -q '<svg' '$dir/p.html'"
+t "profile by count measures that many runs" bash -c "'$ASSAY' profile mlp-small --runs 50 --json '$dir/n.json' >/dev/null && grep -qE '\"value\": 50,' '$dir/n.json'"
+t "the null device reports what it was told" says "5.00 us" profile mlp:sizes=8x4 --device null:gemm=5us --runs 50
+
+t "report reads a trace" says "median" report "$dir/p.trace"
+t "report reads a run JSON" says "median" report "$dir/p.json"
+t "a trace and its JSON tell the same" bash -c "'$ASSAY' report '$dir/p.trace' --json '$dir/q.json' && cmp '$dir/p.json' '$dir/q.json'"
+t "report writes HTML" assay report "$dir/p.json" --html "$dir/q.html"
+t "report takes several files" says "cnn-small" report "$dir/p.json" "$dir/n.json" --text
+t "a cut trace is readable and marked partial" bash -c "head -c 6000 '$dir/p.trace' >'$dir/cut.trace' && '$ASSAY' report '$dir/cut.trace' | grep -qi partial"
+
+t "list names ops" says "MaxPool" list ops
+t "list names models" says "cnn-small" list models
+t "list params shows tensors" says "fc1.weight" list params mlp-small
+t "list devices shows the CPU" says "cpu" list devices
+t "list kernels shows a kernel" says "conv_f32_scalar" list kernels
+t "list sensors says what is available" says "available" list sensors
+t "list verbs" says "doctor" list verbs
+t "list alone shows all" says "kernels:" list
+t "list --json" says '"schema": "assay.list/1"' list ops --json -
+t "version says what was left out" says "left out" version
+t "version --json" says '"left_out"' version --json -
+t "doctor is one JSON object" says '"schema": "assay.doctor/1"' doctor
+t "doctor says why a counter cannot be had, or counted it" says '"perf_event"' doctor
+finish
