@@ -55,8 +55,9 @@ static void head_print(const page *p)
         say(p->file, plan->dims[i].symbol);
         fprintf(p->file, "=%lld", (long long)plan->dims[i].size);
     }
-    fprintf(p->file, "\ncompile %s, %d steps in %d segments, %d of them in the prologue (once, and again when a parameter changes)\n",
-            plan->compiled ? "on" : "off", plan->n_steps, plan->n_segments, plan->n_prologue);
+    fprintf(p->file, "\ncompile %s, %d step%s in %d segment%s, %d in the prologue (once, and again when a parameter changes)\n",
+            plan->compiled ? "on" : "off", plan->n_steps, plan->n_steps == 1 ? "" : "s", plan->n_segments, plan->n_segments == 1 ? "" : "s",
+            plan->n_prologue);
     for (int d = 0; d < plan->n_devices; d++)
         fprintf(p->file, "device %s: %s\n", plan->devices[d]->name, plan->devices[d]->text);
 }

@@ -1,6 +1,7 @@
 /* chart_samples.c - what many samples look like: their distribution, and their course. */
 #include <math.h>
 
+#include "base/stats.h"
 #include "report/pick.h"
 #include "report/svg.h"
 
@@ -78,40 +79,72 @@ static void marks_paint(const ruler *r, as_paint *p, const as_mark *marks, int n
     }
 }
 
-const char *as_svg_histogram(as_arena *arena, const double *x, size_t n, const char *unit, const as_mark *marks, int n_marks, const char *title)
+/* Where the picture ends on the right.  A few samples far out would press the body into one bin; they are counted in a bin of
+ * their own instead, which says how many and how far. */
+static double far_end(as_arena *arena, const double *x, size_t n, double hi)
 {
-    as_paint p;
-    ruler r;
+    double *sorted = AS_TAKE(arena, double, n);
+    size_t n_finite = 0;
+    for (size_t i = 0; sorted && i < n; i++)
+        if (isfinite(x[i]))
+            sorted[n_finite++] = x[i];
+    if (n_finite < 20)
+        return hi;
+    as_sort(sorted, n_finite);
+    double middle = as_quantile_sorted(sorted, n_finite, .5), high = as_quantile_sorted(sorted, n_finite, .9);
+    double end = middle + 5 * (high - middle);
+    return high > middle && end < hi ? end : hi;
+}
+
+static void bins_paint(const ruler *r, as_paint *p, const size_t *counts, int n_bins, size_t most, double top, double bottom, double width)
+{
     char tip[160], a[64], b[64];
-    double lo, hi, width = AS_CHART_WIDTH - LEFT - RIGHT, top = 48, bottom = 220;
-    size_t counts[MAX_BINS] = {0}, most = 0;
-    if (!range_of(x, n, &lo, &hi) || !ruler_make(&r, lo, hi, unit))
-        return "";
-    int n_bins = (int)fmin(fmax(2 * sqrt((double)n), 8), MAX_BINS);
-    for (size_t i = 0; i < n; i++)
-        if (isfinite(x[i])) {
-            int bin = (int)(ruler_share(&r, x[i]) * n_bins);
-            bin = bin < 0 ? 0 : bin >= n_bins ? n_bins - 1 : bin;
-            most = ++counts[bin] > most ? counts[bin] : most;
-        }
-    as_axis finer = r.axis; /* bins are narrower than steps */
+    as_axis finer = r->axis; /* bins are narrower than steps */
     finer.decimals++;
-    as_paint_open(&p, arena, bottom + 28, title);
-    ruler_paint(&r, &p, top, bottom, width);
     for (int i = 0; i < n_bins; i++) {
         if (!counts[i])
             continue;
         double from = (double)i / n_bins, to = (double)(i + 1) / n_bins, h = (double)counts[i] / (double)most * (bottom - top);
-        double v0 = r.log ? exp(r.lo + from * (r.hi - r.lo)) : r.axis.lo + from * (r.axis.hi - r.axis.lo);
-        double v1 = r.log ? exp(r.lo + to * (r.hi - r.lo)) : r.axis.lo + to * (r.axis.hi - r.axis.lo);
+        double v0 = r->log ? exp(r->lo + from * (r->hi - r->lo)) : r->axis.lo + from * (r->axis.hi - r->axis.lo);
+        double v1 = r->log ? exp(r->lo + to * (r->hi - r->lo)) : r->axis.lo + to * (r->axis.hi - r->axis.lo);
         snprintf(tip, sizeof tip, "%zu samples from %s to %s", counts[i], as_axis_label(&finer, a, sizeof a, v0), as_axis_label(&finer, b, sizeof b, v1));
-        as_paint_rect(&p, LEFT + from * width + .5, bottom - h, (to - from) * width - 1, h, "c0", tip);
+        as_paint_rect(p, LEFT + from * width + .5, bottom - h, (to - from) * width - 1, h, "c0", tip);
     }
+}
+
+const char *as_svg_histogram(as_arena *arena, const double *x, size_t n, const char *unit, const as_mark *marks, int n_marks, const char *title)
+{
+    as_paint p;
+    ruler r;
+    char words[160];
+    double lo, hi, width = AS_CHART_WIDTH - LEFT - RIGHT, top = 48, bottom = 220;
+    size_t counts[MAX_BINS] = {0}, most = 1, n_beyond = 0;
+    if (!range_of(x, n, &lo, &hi) || !ruler_make(&r, lo, far_end(arena, x, n, hi), unit))
+        return "";
+    int n_bins = (int)fmin(fmax(2 * sqrt((double)n), 8), MAX_BINS);
+    for (size_t i = 0; i < n; i++) {
+        double share = isfinite(x[i]) ? ruler_share(&r, x[i]) : 2;
+        n_beyond += isfinite(x[i]) && share > 1;
+        if (share > 1)
+            continue;
+        int bin = share > 0 ? (int)(share * n_bins) : 0;
+        bin = bin >= n_bins ? n_bins - 1 : bin;
+        most = ++counts[bin] > most ? counts[bin] : most;
+    }
+    as_paint_open(&p, arena, bottom + 28, title);
+    ruler_paint(&r, &p, top, bottom, width);
+    bins_paint(&r, &p, counts, n_bins, most, top, bottom, width);
     as_paint_line(&p, LEFT, bottom, LEFT + width, bottom, "axis");
-    snprintf(tip, sizeof tip, "%zu", most);
-    as_paint_words(&p, LEFT - 8, top + 4, "end", "faint", tip);
+    snprintf(words, sizeof words, "%zu", most);
+    as_paint_words(&p, LEFT - 8, top + 4, "end", "faint", words);
     as_paint_words(&p, LEFT - 8, bottom + 4, "end", "faint", "0");
     marks_paint(&r, &p, marks, n_marks, bottom, width);
+    if (n_beyond) {
+        snprintf(words, sizeof words, "%zu beyond, up to %s", n_beyond, as_show_signs(arena, hi, unit ? unit : "1"));
+        double h = fmin((double)n_beyond / (double)most, 1) * (bottom - top);
+        as_paint_rect(&p, LEFT + width + 8, bottom - fmax(h, 2), 12, fmax(h, 2), "c1", words);
+        as_paint_words(&p, LEFT + width + 20, top - 8, "end", "faint", words);
+    }
     return as_paint_close(&p);
 }
 

@@ -1,4 +1,7 @@
 /* pinning.c - keeps the measuring thread on one CPU, and lets it go again afterwards. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* sched_getaffinity */
+#endif
 #include "run/runner.h"
 
 #ifdef __linux__

@@ -1,4 +1,5 @@
 /* profile.c - from a plan to a trace: an instance, inputs by seed, everything described, then measured. */
+#include <string.h>
 #include <time.h>
 
 #include "base/options.h"
@@ -30,9 +31,9 @@ static assay_status notes_add(assay_env *env, const assay_plan *plan, const as_r
               as_trace_add_note(t, "run.time_ns", "%llu", (unsigned long long)settings->time_ns);
     if (ok && settings->n_runs)
         ok = as_trace_add_note(t, "run.runs", "%llu", (unsigned long long)settings->n_runs);
-    for (int i = 0; ok && i < plan->n_dims; i++) { /* "plan.batch" and its like */
-        char key[256];
-        snprintf(key, sizeof key, "plan.%s", plan->dims[i].symbol);
+    for (int i = 0; ok && i < plan->n_dims; i++) { /* "plan.batch", "plan.dim.time" */
+        char key[640];
+        snprintf(key, sizeof key, "plan.%s%s", strcmp(plan->dims[i].symbol, "batch") ? "dim." : "", plan->dims[i].symbol);
         ok = as_trace_add_note(t, key, "%lld", (long long)plan->dims[i].size);
     }
     return ok ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "run: no room for the notes of the trace");

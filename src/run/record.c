@@ -70,8 +70,8 @@ static double cost_share(const as_runner *r, as_detail detail)
 
 assay_status as_runner_choose_detail(as_runner *r)
 {
-    static const char *const names[] = {[AS_DETAIL_RUN] = "runs", [AS_DETAIL_SEGMENT] = "segments", [AS_DETAIL_STEP] = "steps",
-                                        [AS_DETAIL_PART] = "parts"};
+    static const char *const names[] = {[AS_DETAIL_RUN] = "run", [AS_DETAIL_SEGMENT] = "segment", [AS_DETAIL_STEP] = "step",
+                                        [AS_DETAIL_PART] = "part"};
     as_span *room = AS_TAKE(&r->arena, as_span, N_COST_SPANS);
     if (!room)
         return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room to measure what a span costs");
@@ -87,11 +87,10 @@ assay_status as_runner_choose_detail(as_runner *r)
     as_show(cost, sizeof cost, r->trace->span_cost_ns, "ns");
     as_show(run, sizeof run, r->run_ns, "ns");
     const char *why = "";
+    as_detail refused = r->records_runs ? (as_detail)(detail + 1) : AS_DETAIL_RUN; /* the coarsest that costs too much */
     if (detail != wanted || !r->records_runs)
-        why = as_arena_printf(&r->trace->arena, "%s in every run would cost %.2f %% of it (%llu spans of %s in %s), more than %.2f %%%s",
-                              names[r->records_runs ? detail + 1 : AS_DETAIL_RUN],
-                              100 * cost_share(r, r->records_runs ? (as_detail)(detail + 1) : AS_DETAIL_RUN),
-                              (unsigned long long)as_runner_spans(r, r->records_runs ? (as_detail)(detail + 1) : AS_DETAIL_RUN), cost, run,
+        why = as_arena_printf(&r->trace->arena, "a span for every %s would cost %.2f %% of a run (%llu of %s each in %s), more than %.2f %%%s",
+                              names[refused], 100 * cost_share(r, refused), (unsigned long long)as_runner_spans(r, refused), cost, run,
                               100 * most, r->records_runs ? "" : ": only whole samples are timed");
     if (!why)
         return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room to say why spans are coarse");
