@@ -63,7 +63,7 @@ static inline void as_synthetic_samples(assay_trace *t, const as_synthetic *s)
 {
     size_t n = s->n_samples ? s->n_samples : 200;
     uint64_t at = 1000000;
-    expect(as_trace_reserve(t, 0, n, 1, n * 4));
+    expect(as_trace_reserve(t, 0, n, 1, 16));
     expect(as_trace_add_warmup(t, &(as_sample){.begin_ticks = 0, .end_ticks = 900000, .n_runs = 7, .cpu_ns = UINT64_MAX}));
     for (size_t i = 0; i < n; i++) {
         uint64_t wall = 2 * (uint64_t)(100000 + ((int)(i % 11) - 5) * 100);

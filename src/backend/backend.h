@@ -85,9 +85,11 @@ struct as_backend {
     /* Borrows each step's ctx until discard(); copies the rest.  Instances may share the code. */
     assay_status (*compile)(as_device *device, const as_segment *segment, void **code);
     /* recorder NULL: record nothing.  Writes spans of single steps and finer; those of the run and the segment belong to the
-     * caller, who can stamp around any device.  One call at a time on a device.  Allocates nothing. */
+     * caller, who can stamp around any device.  Threads that share a plan may call it at once, each with bindings of its own.  Allocates nothing. */
     assay_status (*execute)(as_device *device, void *code, const as_bindings *bindings, const as_recorder *recorder);
     void         (*discard)(as_device *device, void *code);
+    /* Runs fn once in every host thread that execute() uses, part 0 in the caller; NULL: it uses none but the caller. */
+    void         (*each_thread)(as_device *device, as_pool_fn fn, void *arg);
 };
 
 extern const as_backend *const as_be_table[];

@@ -22,6 +22,7 @@ enum { ALIGN_BYTES = 64, N_PACKED = 4 };
 typedef struct cpu_device {
     as_device device;
     as_pool  *pool;
+    atomic_flag pool_taken; /* by an execute() that forks */
     unsigned  isa, masked;
     char      text[192];
 } cpu_device;
@@ -52,7 +53,7 @@ static assay_status open_cpu(assay_env *env, const char *args, int n_threads, as
     cpu_device *cpu = calloc(1, sizeof *cpu);
     if (!cpu)
         return as_fail(env, ASSAY_NO_MEMORY, "device 'cpu': no room for %zu bytes", sizeof *cpu);
-    assay_status status = as_pool_new(env, n_threads, false, &cpu->pool);
+    assay_status status = as_pool_new(env, n_threads, &cpu->pool);
     if (status != ASSAY_OK) {
         free(cpu);
         return status;
@@ -315,15 +316,21 @@ static assay_status execute(as_device *device, void *handle, const as_bindings *
     bool        records = recorder && recorder->rings && recorder->n_rings > 0 && recorder->detail >= AS_DETAIL_STEP;
     job         j = { .cpu = cpu, .code = handle, .bindings = bindings, .recorder = records ? recorder : NULL };
     atomic_init(&j.last, j.code->n_steps - 1);
-    if (j.code->fork)
-        as_pool_run(cpu->pool, part_run, &j);
-    else
+    /* A plan may be shared by threads, its pool may not: who comes second walks alone, to the same bits. */
+    bool alone = !j.code->fork || atomic_flag_test_and_set_explicit(&cpu->pool_taken, memory_order_acquire);
+    if (alone) {
         part_run(&j, 0, 1);
+    } else {
+        as_pool_run(cpu->pool, part_run, &j);
+        atomic_flag_clear_explicit(&cpu->pool_taken, memory_order_release);
+    }
     return j.status;
 }
+
+static void each_thread(as_device *device, as_pool_fn fn, void *arg) { as_pool_run(((cpu_device *)device)->pool, fn, arg); }
 
 const as_backend as_be_cpu = {
     .name = "cpu", .help = "this machine's CPU, by assay's own kernels", .syntax = "cpu",
     .list = list, .open = open_cpu, .close = close_cpu, .alloc = alloc, .drop = drop, .put = put, .get = get,
-    .choose = choose, .compile = compile, .execute = execute, .discard = discard,
+    .choose = choose, .compile = compile, .execute = execute, .discard = discard, .each_thread = each_thread,
 };

@@ -187,26 +187,38 @@ int as_cpu_count(void)
     return n > 0 ? (int)n : 1;
 }
 
-bool as_pin_self(int index, char *why, size_t why_size)
+bool as_pin_self(as_pin *pin, int index, char *why, size_t why_size)
 {
     cpu_set_t allowed, one;
+    _Static_assert(sizeof allowed <= sizeof pin->saved, "the set of CPUs fits");
+    pin->done = false;
     if (sched_getaffinity(0, sizeof allowed, &allowed)) {
         snprintf(why, why_size, "the CPUs that may be used cannot be listed");
         return false;
     }
+    memcpy(pin->saved, &allowed, sizeof allowed);
     CPU_ZERO(&one);
     int left = index;
     for (size_t cpu = 0; cpu < CPU_SETSIZE && index >= 0; cpu++) {
         if (!CPU_ISSET(cpu, &allowed) || left--)
             continue;
         CPU_SET(cpu, &one);
-        if (!sched_setaffinity(0, sizeof one, &one))
-            return true;
-        snprintf(why, why_size, "the system refuses CPU %zu", cpu);
-        return false;
+        pin->done = !sched_setaffinity(0, sizeof one, &one);
+        if (!pin->done)
+            snprintf(why, why_size, "the system refuses CPU %zu", cpu);
+        return pin->done;
     }
     snprintf(why, why_size, "there is no CPU number %d among the %d that may be used", index, CPU_COUNT(&allowed));
     return false;
+}
+
+void as_pin_undo(as_pin *pin)
+{
+    cpu_set_t set;
+    memcpy(&set, pin->saved, sizeof set);
+    if (pin->done)
+        sched_setaffinity(0, sizeof set, &set);
+    pin->done = false;
 }
 
 #else
@@ -217,46 +229,20 @@ int as_cpu_count(void)
     return n > 0 ? (int)n : 1;
 }
 
-bool as_pin_self(int index, char *why, size_t why_size)
+bool as_pin_self(as_pin *pin, int index, char *why, size_t why_size)
 {
+    pin->done = false;
     snprintf(why, why_size, "this system cannot pin a thread to CPU number %d", index);
     return false;
 }
 
+void as_pin_undo(as_pin *pin) { pin->done = false; }
+
 #endif
-
-typedef struct pinning {
-    atomic_int n_refused;
-    char       why[128]; /* of the first that was refused */
-} pinning;
-
-static void pin_part(void *arg, int part, int n_parts)
-{
-    pinning *p = arg;
-    char why[sizeof p->why];
-    (void)n_parts;
-    if (part && !as_pin_self(part, why, sizeof why) && !atomic_fetch_add(&p->n_refused, 1))
-        memcpy(p->why, why, sizeof why);
-}
 
 /* --- The pool ----------------------------------------------------------------------------- */
 
-static assay_status pool_fill(assay_env *env, as_pool *pool, bool pin)
-{
-    int error = workers_start(pool);
-    if (error)
-        return as_fail(env, ASSAY_DEVICE, "pool: cannot start thread %d of %d: %s", pool->n_started + 2,
-                       pool->n_threads, strerror(error));
-    pinning p = {.why = ""};
-    if (pin)
-        as_pool_run(pool, pin_part, &p);
-    if (atomic_load(&p.n_refused))
-        return as_fail(env, ASSAY_UNSUPPORTED, "pool: cannot pin %d of %d threads: %s", atomic_load(&p.n_refused),
-                       pool->n_threads, p.why);
-    return ASSAY_OK;
-}
-
-assay_status as_pool_new(assay_env *env, int n_threads, bool pin, as_pool **out)
+assay_status as_pool_new(assay_env *env, int n_threads, as_pool **out)
 {
     if (n_threads < 1 || n_threads > MAX_THREADS)
         return as_fail(env, ASSAY_BAD_INPUT, "pool: %d threads asked for, and 1 to %d are possible", n_threads,
@@ -277,10 +263,11 @@ assay_status as_pool_new(assay_env *env, int n_threads, bool pin, as_pool **out)
     gate_init(&pool->start);
     gate_init(&pool->done);
     gate_init(&pool->meet);
-    assay_status status = pool_fill(env, pool, pin);
-    if (status != ASSAY_OK) {
+    int error = workers_start(pool);
+    if (error) {
+        int which = pool->n_started + 2;
         as_pool_free(pool);
-        return status;
+        return as_fail(env, ASSAY_DEVICE, "pool: cannot start thread %d of %d: %s", which, n_threads, strerror(error));
     }
     *out = pool;
     return ASSAY_OK;

@@ -12,17 +12,20 @@
 typedef struct as_pool as_pool;
 typedef void (*as_pool_fn)(void *arg, int part, int n_parts);
 
-/* n_threads >= 1 in all, the caller counted.  pin: worker i on the i-th CPU this process may use
- * (the caller is not pinned here; it pins itself afterwards, since threads inherit what it may use).
- * UNSUPPORTED when a worker cannot be pinned. */
-assay_status as_pool_new(assay_env *env, int n_threads, bool pin, as_pool **out);
+/* n_threads >= 1 in all, the caller counted. */
+assay_status as_pool_new(assay_env *env, int n_threads, as_pool **out);
 void         as_pool_free(as_pool *pool);
 int          as_pool_threads(const as_pool *pool);
 void         as_pool_run(as_pool *pool, as_pool_fn fn, void *arg);
 void         as_pool_barrier(as_pool *pool, int part);
 
 int  as_cpu_count(void);                 /* CPUs the calling thread may use; ask before pinning it */
-bool as_pin_self(int index, char *why, size_t why_size); /* calling thread on the index-th allowed CPU; false + why where not possible */
+
+/* Keeps the calling thread on the index-th CPU it may use, until as_pin_undo() by the same thread gives it back what it had
+ * before: threads made later inherit it.  False + why where not possible. */
+typedef struct as_pin { bool done; unsigned char saved[1024]; } as_pin;
+bool as_pin_self(as_pin *pin, int index, char *why, size_t why_size);
+void as_pin_undo(as_pin *pin);
 
 /* [*begin, *end) of `n` items for a part, in units of `grain`, as evenly as can be. */
 static inline void as_share(int64_t n, int64_t grain, int part, int n_parts, int64_t *begin, int64_t *end)

@@ -1,7 +1,7 @@
 /* fmt_json_test.c - the JSON model file: what it says, how it is refused, and that it survives being saved. */
 #include "tests/runner/test.h"
 
-#include "model/testing.h"
+#include "model/test_support.h"
 
 static void expect_refusal(const char *text, const char *sentence)
 {

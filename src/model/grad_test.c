@@ -1,7 +1,7 @@
 /* grad_test.c - gradients of whole models against finite differences in f64. */
 #include "tests/runner/test.h"
 
-#include "model/testing.h"
+#include "model/test_support.h"
 
 /* sum(d:y * y): a scalar whose gradient by any input or param the gradient model computes. */
 static double loss(assay_env *env, test_run *t, const as_view *d)

@@ -1,7 +1,7 @@
 /* graph_test.c - binding symbols and shapes, and the slow truth of a whole graph. */
 #include "tests/runner/test.h"
 
-#include "model/testing.h"
+#include "model/test_support.h"
 
 static assay_model *example(assay_env *env, const char *name)
 {

@@ -1,7 +1,7 @@
 /* load_test.c - from a spec to a model: suffixes, seeds, and weights from a file. */
 #include "tests/runner/test.h"
 
-#include "model/testing.h"
+#include "model/test_support.h"
 
 static assay_status load(assay_env *env, const char *spec, const char *seed, const char *weights, assay_model **out)
 {

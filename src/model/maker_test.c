@@ -1,7 +1,7 @@
 /* maker_test.c - growing a model: names, order, refusals, pruning. */
 #include "tests/runner/test.h"
 
-#include "model/testing.h"
+#include "model/test_support.h"
 
 static as_maker *maker(assay_env *env)
 {

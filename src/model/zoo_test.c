@@ -1,7 +1,7 @@
 /* zoo_test.c - the built-in networks and how they are named. */
 #include "tests/runner/test.h"
 
-#include "model/testing.h"
+#include "model/test_support.h"
 #include "model/zoo.h"
 
 static assay_model *load(assay_env *env, const char *spec)

@@ -1,5 +1,5 @@
 /* build_test.c - sizes, passes, aliases, prologue and segments of real plans. */
-#include "plan/fixture.h"
+#include "plan/test_fixture.h"
 
 Test(plan, binds_the_batch_and_states_it)
 {

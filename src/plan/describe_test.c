@@ -1,6 +1,6 @@
 /* describe_test.c - the plan as text, as JSON and in a trace says the same. */
 #include "base/json.h"
-#include "plan/fixture.h"
+#include "plan/test_fixture.h"
 
 static char *text_of(const assay_plan *plan, bool colour)
 {

@@ -1,5 +1,5 @@
 /* instance_test.c - the plan gives the truth, the same bits every time, and obeys a changed parameter. */
-#include "plan/fixture.h"
+#include "plan/test_fixture.h"
 
 /* The plan's outputs against the slow truth of the same graph. */
 static void agrees_with_the_truth(const char *spec, const char *batch, const char *compile)

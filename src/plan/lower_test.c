@@ -1,5 +1,5 @@
 /* lower_test.c - packing, fallback and transfers, with devices that only pretend. */
-#include "plan/fixture.h"
+#include "plan/test_fixture.h"
 #include "plan/lower.h"
 
 /* Takes MatMul and packs its second input behind a header of 32 bytes; refuses all else. */

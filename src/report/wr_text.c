@@ -227,8 +227,13 @@ static void grid_shrink(const page *p, grid *g)
             if (!g->is_number[c] && g->widths[c] > MIN_TEXT_COLUMN && (widest < 0 || g->widths[c] > g->widths[widest]))
                 widest = c;
         }
-        if (sum - 2 <= p->width || widest < 0)
+        if (sum - 2 <= p->width)
             return;
+        if (widest < 0) { /* the table will be split, each part beginning with the first column */
+            if (!g->is_number[0] && g->widths[0] > p->width / 3)
+                g->widths[0] = p->width / 3;
+            return;
+        }
         int over = sum - 2 - p->width, least = g->widths[widest] - over;
         g->widths[widest] = over > 8 ? g->widths[widest] - 1 : least > MIN_TEXT_COLUMN ? least : g->widths[widest] - 1;
     }
@@ -288,6 +293,8 @@ static void write_table(page *p, const as_block *b)
     int from = 1;
     do {
         int to = from, sum = g.widths[0] + 2;
+        if (from < t->n_columns && sum + g.widths[from] + 2 > p->width)
+            g.widths[from] = p->width - sum - 2;
         while (to < t->n_columns && (to == from || sum + g.widths[to] + 2 <= p->width))
             sum += g.widths[to++] + 2;
         if (from > 1)

@@ -268,16 +268,14 @@ static assay_status finish(as_runner *r, chores *c, assay_status status)
     return status;
 }
 
-static void pin_note(assay_trace *t, const as_run_settings *settings, const as_pinning *pinning, const char *why, int n_threads)
+static void pin_note(assay_trace *t, const as_pinning *p)
 {
-    if (!settings->pin)
+    if (!p->device)
         as_trace_add_note(t, "run.pin", "off");
-    else if (!pinning->done)
-        as_trace_add_note(t, "run.pin", "not possible: %s", why);
-    else if (n_threads > 1)
-        as_trace_add_note(t, "run.pin", "the calling thread; its %d helpers are placed by the system", n_threads - 1);
-    else
+    else if (p->n_pinned == p->n_threads)
         as_trace_add_note(t, "run.pin", "on");
+    else
+        as_trace_add_note(t, "run.pin", "%d of %d threads: %s", p->n_pinned, p->n_threads, p->why);
 }
 
 assay_status as_run_measure(assay_env *env, assay_instance *instance, const as_run_settings *settings, assay_trace *trace)
@@ -287,11 +285,10 @@ assay_status as_run_measure(assay_env *env, assay_instance *instance, const as_r
     r.reads_cpu = !r.fake && plan->n_devices == 1 && plan->devices[0]->n_threads == 1;
     chores c = {0};
     as_pinning pinning = {0};
-    char why[256] = "";
     AS_TRY(as_sensors_open(env, settings->sensors, &c.sensors));
     if (settings->pin)
-        as_pinning_do(&pinning, why, sizeof why);
-    pin_note(trace, settings, &pinning, why, plan->devices[0]->n_threads);
+        as_pinning_do(&pinning, plan->devices[0], &r.arena);
+    pin_note(trace, &pinning);
     assay_status status = finish(&r, &c, measure(&r, &c));
     as_pinning_undo(&pinning);
     if (c.file)

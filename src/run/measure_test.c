@@ -1,6 +1,6 @@
 /* measure_test.c - how often, how fine, and what is kept, on a clock that only the null device moves. */
 #include "base/options.h"
-#include "plan/fixture.h"
+#include "plan/test_fixture.h"
 #include "run/run.h"
 
 static const as_run_settings quiet = {.n_runs = 20, .time_ns = 1000000000, .sensors = "none", .detail = AS_DETAIL_STEP, .max_cost = 0.005,

@@ -1,39 +1,51 @@
-/* pinning.c - keeps the measuring thread on one CPU, and lets it go again afterwards. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* sched_getaffinity */
-#endif
-#include "run/runner.h"
-
-#ifdef __linux__
-#include <sched.h>
-#endif
+/* pinning.c - keeps the threads that measure on a CPU each, and lets them go again afterwards. */
+#include <stdatomic.h>
 #include <string.h>
 
-bool as_pinning_do(as_pinning *p, char *why, size_t why_size)
+#include "run/runner.h"
+
+typedef struct pin_job { as_pinning *p; atomic_int n_pinned, n_refused; } pin_job;
+
+static void pin_part(void *arg, int part, int n_parts)
 {
-    *p = (as_pinning){0};
-#ifdef __linux__
-    cpu_set_t set;
-    _Static_assert(sizeof set <= sizeof p->saved, "the set of CPUs fits");
-    if (sched_getaffinity(0, sizeof set, &set)) {
-        snprintf(why, why_size, "the CPUs that this thread may use could not be read");
-        return false;
-    }
-    memcpy(p->saved, &set, sizeof set);
-#endif
-    p->done = as_pin_self(0, why, why_size);
-    return p->done;
+    pin_job *j = arg;
+    char     why[sizeof j->p->why] = "";
+    (void)n_parts;
+    if (as_pin_self(&j->p->pins[part], part, why, sizeof why))
+        atomic_fetch_add(&j->n_pinned, 1);
+    else if (!atomic_fetch_add(&j->n_refused, 1)) /* only the first writes the reason */
+        memcpy(j->p->why, why, sizeof why);
 }
 
-/* Threads made later inherit what this one may use: a plan built after a profile must not find itself on one CPU. */
+static void undo_part(void *arg, int part, int n_parts)
+{
+    as_pinning *p = arg;
+    (void)n_parts;
+    as_pin_undo(&p->pins[part]);
+}
+
+static void each_thread(as_pinning *p, as_pool_fn fn, void *arg)
+{
+    if (p->device->backend->each_thread)
+        p->device->backend->each_thread(p->device, fn, arg);
+    else
+        fn(arg, 0, 1);
+}
+
+void as_pinning_do(as_pinning *p, as_device *device, as_arena *arena)
+{
+    *p = (as_pinning){.device = device, .n_threads = device->n_threads};
+    p->pins = AS_TAKE(arena, as_pin, p->n_threads);
+    if (!p->pins)
+        return;
+    pin_job j = {.p = p};
+    each_thread(p, pin_part, &j);
+    p->n_pinned = atomic_load(&j.n_pinned);
+}
+
 void as_pinning_undo(as_pinning *p)
 {
-#ifdef __linux__
-    if (p->done) {
-        cpu_set_t set;
-        memcpy(&set, p->saved, sizeof set);
-        sched_setaffinity(0, sizeof set, &set);
-    }
-#endif
-    p->done = false;
+    if (p->pins)
+        each_thread(p, undo_part, p);
+    p->pins = NULL;
 }

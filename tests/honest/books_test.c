@@ -1,5 +1,5 @@
 /* books_test.c - the books of time close: what the parts took is what the whole took. */
-#include "plan/fixture.h"
+#include "plan/test_fixture.h"
 #include "run/run.h"
 
 enum { N_RUNS = 9 };

@@ -1,5 +1,5 @@
 /* null_device_test.c - a device that takes as long as it is told: the laboratory must report exactly that. */
-#include "plan/fixture.h"
+#include "plan/test_fixture.h"
 #include "run/run.h"
 
 enum { N_RUNS = 12 };

@@ -1,5 +1,5 @@
 /* plan_memory_test.c - a plan states its peak to the byte, and a steady run allocates nothing. */
-#include "plan/fixture.h"
+#include "plan/test_fixture.h"
 
 static void states_what_it_takes(const char *spec, const char *batch, const char *device)
 {

@@ -1,6 +1,6 @@
-/* fixture.h - for tests: a model, options, a plan and an instance in a few words. */
-#ifndef AS_PLAN_FIXTURE_H
-#define AS_PLAN_FIXTURE_H
+/* test_fixture.h - for tests: a model, options, a plan and an instance in a few words. */
+#ifndef AS_PLAN_TEST_FIXTURE_H
+#define AS_PLAN_TEST_FIXTURE_H
 
 #include <stdlib.h>
 

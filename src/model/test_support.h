@@ -1,7 +1,7 @@
-/* testing.h - what the tests of model/ share: a model out of JSON text, and a bound model with memory for its inputs and
+/* test_support.h - what the tests of model/ share: a model out of JSON text, and a bound model with memory for its inputs and
  * outputs.  Only *_test.c include it, after tests/runner/test.h. */
-#ifndef AS_MODEL_TESTING_H
-#define AS_MODEL_TESTING_H
+#ifndef AS_MODEL_TEST_SUPPORT_H
+#define AS_MODEL_TEST_SUPPORT_H
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,277 @@
+/* report_test.c - documents, writers and charts: nothing unescaped, nothing without a kind. */
+#include "analysis/synthetic_trace.h"
+
+#include <stdlib.h>
+
+#include "report/pick.h"
+#include "report/report.h"
+
+#define HOSTILE "<script>alert('x')</script>\"&\x1b[31m\x07\xff\xe2\x80\xae"
+
+static assay_facts *facts_of(assay_env *env, as_synthetic s)
+{
+    assay_facts *f;
+    assay_trace *t = as_synthetic_trace(env, s);
+    expect_ok(env, assay_analyse(env, t, &f));
+    assay_trace_free(t);
+    return f;
+}
+
+static char *report_of(assay_env *env, const assay_facts *f, size_t n, const char *format, as_write_settings s)
+{
+    char *data = NULL;
+    size_t bytes;
+    const assay_facts *all[] = {f, f, f};
+    FILE *file = open_memstream(&data, &bytes);
+    expect_ok(env, as_report_write(env, all, n, format, &s, file));
+    fclose(file);
+    return data;
+}
+
+static assay_env *env_new(void)
+{
+    assay_env *env;
+    expect_eq(assay_env_new(&env), ASSAY_OK);
+    return env;
+}
+
+Test(report, hostile_names_are_escaped_in_html)
+{
+    assay_env *env = env_new();
+    assay_facts *f = facts_of(env, (as_synthetic){.name = HOSTILE});
+    char *html = report_of(env, f, 1, "html", (as_write_settings){0});
+    const char *script = strstr(html, "<script");
+    expect(script && !strstr(script + 1, "<script")); /* only our own, at the end */
+    expect(strstr(html, "&lt;script&gt;alert(&#39;x&#39;)"));
+    expect(!strchr(html, '\x1b') && !strchr(html, '\x07') && !strchr(html, '\xff'));
+    expect(strstr(html, "default-src 'none'"));
+    expect(!strstr(html, "src=\"") && !strstr(html, "@import") && !strstr(html, "url("));
+    free(html);
+    assay_facts_free(f);
+    assay_env_free(env);
+}
+
+Test(report, control_characters_never_reach_a_terminal)
+{
+    assay_env *env = env_new();
+    assay_facts *f = facts_of(env, (as_synthetic){.name = HOSTILE});
+    char *text = report_of(env, f, 1, "text", (as_write_settings){0});
+    for (const char *c = text; *c; c++)
+        if ((unsigned char)*c < 0x20 && *c != '\n')
+            fail("control character %d", *c);
+    expect(!strstr(text, "\xe2\x80\xae"));
+    free(text);
+    text = report_of(env, f, 1, "text", (as_write_settings){.colour = true});
+    expect(strstr(text, "\x1b[1m"));
+    expect(!strstr(text, "\x1b[31m\x07"));
+    free(text);
+    assay_facts_free(f);
+    assay_env_free(env);
+}
+
+Test(report, text_keeps_to_its_width_and_loses_no_column)
+{
+    assay_env *env = env_new();
+    assay_facts *f = facts_of(env, (as_synthetic){0});
+    static const int widths[] = {40, 60, 80, 100, 200};
+    for (int i = 0; i < 5; i++) {
+        char *text = report_of(env, f, 1, "text", (as_write_settings){.width = widths[i]});
+        for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+            if (as_text_columns(line) > widths[i])
+                fail("%d columns, allowed %d: %s", as_text_columns(line), widths[i], line);
+        free(text);
+        text = report_of(env, f, 1, "text", (as_write_settings){.width = widths[i]});
+        expect_has(text, "working set");
+        expect_has(text, "byte rate");
+        free(text);
+    }
+    assay_facts_free(f);
+    assay_env_free(env);
+}
+
+Test(report, html_shows_unit_kind_source_count_and_interval_of_a_number)
+{
+    assay_env *env = env_new();
+    assay_facts *f = facts_of(env, (as_synthetic){.n_samples = 400});
+    char *html = report_of(env, f, 1, "html", (as_write_settings){0});
+    expect(strstr(html, "title=\"measured; source: clock tsc, wall time of a sample / its runs; n = 400; exactly 100000 ns; interval "));
+    expect(strstr(html, "<sup class=\"km\">M</sup>"));
+    expect(strstr(html, "title=\"unavailable; reason: no RAPL domain in this virtual machine\""));
+    expect(strstr(html, "<svg") && strstr(html, "prefers-color-scheme:dark") && strstr(html, "@media print"));
+    free(html);
+    assay_facts_free(f);
+    assay_env_free(env);
+}
+
+Test(report, several_runs_are_one_json_and_one_page)
+{
+    assay_env *env = env_new();
+    json_t *root;
+    assay_facts *f = facts_of(env, (as_synthetic){0});
+    char *json = report_of(env, f, 3, "json", (as_write_settings){0});
+    expect_ok(env, as_json_parse(env, "test", "-", json, strlen(json), &root));
+    expect_str(json_string_value(json_object_get(root, "schema")), "assay.runs/1");
+    expect_eq(json_array_size(json_object_get(root, "runs")), 3);
+    expect_str(json_string_value(json_object_get(json_array_get(json_object_get(root, "runs"), 2), "schema")), "assay.run/1");
+    json_decref(root);
+    free(json);
+    char *html = report_of(env, f, 2, "html", (as_write_settings){0});
+    expect(strstr(html, "id=\"r1-latency\"") && strstr(html, "id=\"r2-latency\"") && strstr(html, "href=\"#r2-top\""));
+    free(html);
+    assay_facts_free(f);
+    assay_env_free(env);
+}
+
+Test(report, a_metric_without_a_kind_reaches_no_writer)
+{
+    static const char *const formats[] = {"text", "json", "html"};
+    assay_env *env = env_new();
+    assay_facts *f = facts_of(env, (as_synthetic){0});
+    const assay_facts *all[] = {f};
+    f->groups[0].facts[0].metric.kind = ASSAY_KIND_MISSING;
+    for (int i = 0; i < 3; i++) {
+        char *data = NULL;
+        size_t bytes;
+        FILE *file = open_memstream(&data, &bytes);
+        expect_fails(env, as_report_write(env, all, 1, formats[i], NULL, file), ASSAY_INTERNAL, "facts: latency.median: metric has no kind");
+        fclose(file);
+        expect_eq(bytes, 0);
+        free(data);
+    }
+    expect_fails(env, assay_report(env, all, 1, "html", as_test_path("none.html")), ASSAY_INTERNAL, "no kind");
+    FILE *none = fopen(as_test_path("none.html"), "r");
+    expect(!none);
+    assay_facts_free(f);
+    assay_env_free(env);
+}
+
+Test(report, unknown_formats_and_no_runs_get_a_sentence)
+{
+    assay_env *env = env_new();
+    assay_facts *f = facts_of(env, (as_synthetic){0});
+    const assay_facts *all[] = {f};
+    expect_fails(env, as_report_write(env, all, 1, "pdf", NULL, stdout), ASSAY_NOT_FOUND, "report: no format \"pdf\"; there are ");
+    expect_fails(env, assay_report(env, all, 1, "pdf", as_test_path("x.pdf")), ASSAY_NOT_FOUND, "html");
+    expect_fails(env, as_report_write(env, all, 0, "text", NULL, stdout), ASSAY_BAD_INPUT, "there are no runs to report");
+    expect_str(as_writer_find("html")->suffix, ".html");
+    assay_facts_free(f);
+    assay_env_free(env);
+}
+
+Test(report, a_full_disk_is_an_error)
+{
+    assay_env *env = env_new();
+    FILE *full = fopen("/dev/full", "w");
+    if (!full) {
+        assay_env_free(env);
+        skip("no /dev/full here");
+    }
+    assay_facts *f = facts_of(env, (as_synthetic){0});
+    const assay_facts *all[] = {f};
+    expect_fails(env, as_report_write(env, all, 1, "html", NULL, full), ASSAY_IO, "report: cannot write html: ");
+    fclose(full);
+    assay_facts_free(f);
+    assay_env_free(env);
+}
+
+Test(report, what_is_unavailable_says_why_in_every_format)
+{
+    assay_env *env = env_new();
+    assay_facts *f = facts_of(env, (as_synthetic){.no_sensors = true, .no_steps = true});
+    static const char *const formats[] = {"text", "json", "html"};
+    for (int i = 0; i < 3; i++) {
+        char *data = report_of(env, f, 1, formats[i], (as_write_settings){.width = 200});
+        expect(strstr(data, "switched off by --sensors"));
+        expect(strstr(data, "spans by step would cost 0.9 % of the run"));
+        free(data);
+    }
+    assay_facts_free(f);
+    assay_env_free(env);
+}
+
+/* Facts of a file may hold any cell anywhere. */
+Test(report, tables_of_the_wrong_shape_do_no_harm)
+{
+    static const char json[] =
+        "{\"schema\":\"assay.run/1\",\"title\":\"\",\"notes\":{},\"groups\":{\"layers\":{\"label\":\"\",\"facts\":{},\"tables\":{\"steps\":{\"label\":\"\",\"columns\":"
+        "[{\"key\":\"time\",\"label\":\"\"}],\"rows\":[[\"text\"]]}},\"series\":{},\"findings\":[]},\"memory\":{\"label\":\"\",\"facts\":{},\"tables\":{\"buffers\":"
+        "{\"label\":\"\",\"columns\":[{\"key\":\"name\",\"label\":\"\"}],\"rows\":[[\"x\"]]}},\"series\":{},\"findings\":[]},\"latency\":{\"label\":\"\",\"facts\":{},"
+        "\"tables\":{},\"series\":{\"samples\":{\"label\":\"\",\"kind\":\"measured\",\"source\":\"s\",\"x_unit\":null,\"y_unit\":\"ns\",\"x\":null,"
+        "\"y\":[null,1e308,-1e308]}},\"findings\":[]}}}";
+    static const char *const formats[] = {"text", "json", "html"};
+    assay_env *env = env_new();
+    assay_facts *f;
+    expect_ok(env, as_facts_parse(env, "x.json", json, sizeof json - 1, &f));
+    for (int i = 0; i < 3; i++)
+        free(report_of(env, f, 1, formats[i], (as_write_settings){0}));
+    assay_facts_free(f);
+    assay_env_free(env);
+}
+
+Test(charts, draw_nothing_of_nothing)
+{
+    as_arena a = {0};
+    double bad[] = {NAN, INFINITY};
+    expect_str(as_svg_bars(&a, NULL, 0, "ns", "t"), "");
+    expect_str(as_svg_bars(&a, &(as_bar){"a", NULL, NAN}, 1, "ns", "t"), "");
+    expect_str(as_svg_histogram(&a, bad, 2, "ns", NULL, 0, "t"), "");
+    expect_str(as_svg_line(&a, NULL, bad, 2, NULL, "ns", "t"), "");
+    expect_str(as_svg_boxes(&a, NULL, 0, "x", "byte", "t"), "");
+    expect_str(as_plain_histogram(&a, bad, 2, "ns"), "");
+    expect_str(as_plain_line(&a, bad, 2, "ns"), "");
+    as_arena_drop(&a);
+}
+
+Test(charts, draw_one_value_and_escape_its_name)
+{
+    as_arena a = {0};
+    double one[] = {5};
+    const char *svg = as_svg_bars(&a, &(as_bar){"<b>", "\"q\"", 5}, 1, "ns", "a<b");
+    expect_has(svg, "&lt;b&gt;");
+    expect_has(svg, "aria-label=\"a&lt;b\"");
+    expect(!strstr(svg, "<b>"));
+    expect_has(as_svg_histogram(&a, one, 1, "ns", &(as_mark){5, "median"}, 1, "t"), "1 samples from");
+    expect_has(as_svg_line(&a, NULL, one, 1, NULL, "ns", "t"), "<path");
+    expect_has(as_svg_boxes(&a, &(as_box){"x", "input", 0, 1, 0, 64, 1}, 1, "step", "byte", "t"), "x, input, 64 B");
+    as_arena_drop(&a);
+}
+
+Test(charts, a_long_course_is_thinned_but_keeps_its_spike)
+{
+    enum { N = 200000 };
+    as_arena a = {0};
+    double *y = calloc(N, sizeof *y);
+    expect(y != NULL);
+    for (int i = 0; i < N; i++)
+        y[i] = 100 + i % 3;
+    y[77777] = 1000;
+    const char *svg = as_svg_line(&a, NULL, y, N, NULL, "ns", "t");
+    size_t bytes = strlen(svg);
+    bool has_top = strstr(svg, " 12L") || strstr(svg, " 12\""); /* the spike reaches the top of the picture */
+    free(y);
+    expect(bytes < 80000);
+    expect(has_top);
+    as_arena_drop(&a);
+}
+
+Test(charts, histogram_counts_what_lies_far_out)
+{
+    as_arena a = {0};
+    double x[100];
+    for (int i = 0; i < 100; i++)
+        x[i] = 1000 + i;
+    x[99] = 1e6;
+    expect_has(as_svg_histogram(&a, x, 100, "ns", NULL, 0, "t"), "1 beyond, up to 1.00 ms");
+    as_arena_drop(&a);
+}
+
+Test(charts, in_characters_align_and_cut)
+{
+    as_arena a = {0};
+    expect_str(as_plain_bars(&a, (as_bar[]){{"a", NULL, 2}, {"bb", NULL, 1}}, 2, "ns"),
+               "a  ████████████████████████████████ 2 ns\nbb ████████████████                 1 ns\n");
+    expect_str(as_text_cut(&a, "µµµµ", 3), "µµ…");
+    expect_str(as_clean_text(&a, "a\x1b[0m\nb\xc2\x9b"), "a[0m b");
+    expect_str(as_escape_html(&a, "<&>\"'\x01\x80"), "&lt;&amp;&gt;&quot;&#39;\xef\xbf\xbd");
+    as_arena_drop(&a);
+}
