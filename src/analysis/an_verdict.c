@@ -54,6 +54,27 @@ static bool is_drifting(const drift *d)
     return d->known && d->certain && fabs(d->change) > MAX_DRIFT;
 }
 
+/* A large difference that the noise could have made is neither drift nor steadiness. */
+static bool is_open(const drift *d)
+{
+    return d->known && !d->certain && fabs(d->change) > MAX_DRIFT;
+}
+
+static const char *steadiness_words(const drift *d)
+{
+    if (!d->known)
+        return "too short to judge its steadiness";
+    return is_drifting(d) ? "drifting" : is_open(d) ? "too noisy to judge its steadiness" : "stationary";
+}
+
+/* "" for a whole run. */
+static const char *partial_words(const assay_trace *t)
+{
+    if (as_trace_note_find(t, "run.cancelled"))
+        return "; the run is partial";
+    return t->complete ? "" : "; the trace is partial";
+}
+
 static void drift_add(assay_facts *f, as_fact_group *g, const drift *d)
 {
     const char *reason = as_say(f, "needs 30 samples above zero, has %zu", d->n);
@@ -67,6 +88,9 @@ static void drift_add(assay_facts *f, as_fact_group *g, const drift *d)
     else if (is_drifting(d))
         as_facts_find(f, g, AS_LEVEL_WARN, "The run is not stationary: its last third is %.1f %% %s than its first (trend %+.1f %% over the run), so the median mixes two states.",
                       100 * fabs(d->change), d->change > 0 ? "slower" : "faster", 100 * d->slope_change);
+    else if (is_open(d))
+        as_facts_find(f, g, AS_LEVEL_NOTE, "Whether the run is stationary cannot be told: its last third differs from its first by %+.1f %%, which the noise could have made.",
+                      100 * d->change);
     else
         as_facts_find(f, g, AS_LEVEL_GOOD, "The run is stationary: its last third differs from its first by %+.1f %% (trend %+.1f %% over the run).", 100 * d->change, 100 * d->slope_change);
 }
@@ -138,18 +162,17 @@ static void overall_add(assay_facts *f, as_fact_group *g, const assay_trace *t, 
     const char *label = as_facts_note_find(f, "contention.label");
     as_level worst = worst_level(f);
     if (!median || !as_metric_has(median)) {
-        as_facts_find(f, g, AS_LEVEL_BAD, "%s: no latency was measured%s.", f->title, t->complete ? "" : "; the trace is partial");
+        as_facts_find(f, g, AS_LEVEL_BAD, "%s: no latency was measured%s.", f->title, partial_words(t));
         return;
     }
-    const char *state = !d->known ? "too short to judge its steadiness" : is_drifting(d) ? "drifting" : "stationary";
     const char *machine = label && strcmp(label, "unknown") ? as_say(f, "on a %s machine", label) : "on a machine whose quiet is unknown";
-    if (!t->complete || is_drifting(d))
+    if (*partial_words(t) || is_drifting(d))
         worst = worst > AS_LEVEL_WARN ? worst : AS_LEVEL_WARN;
     char interval[128];
     as_show_interval(interval, sizeof interval, median);
     as_facts_find(f, g, worst, "%s: %s a run (%s%s), %s, %s, %s. The number holds within this session only%s.", f->title, as_say_number(f, median->value, "ns"),
-                  isnan(median->lo) ? "no interval: too few samples" : *interval ? "95 % interval " : "all samples equal", interval, machine, state, books_words(f),
-                  t->complete ? "" : "; the trace is partial");
+                  isnan(median->lo) ? "no interval: too few samples" : *interval ? "95 % interval " : "all samples equal", interval, machine, steadiness_words(d), books_words(f),
+                  partial_words(t));
 }
 
 static void run(assay_facts *f, const assay_trace *t)
@@ -161,6 +184,8 @@ static void run(assay_facts *f, const assay_trace *t)
     overall_add(f, g, t, &d);
     if (!t->complete)
         as_facts_find(f, g, AS_LEVEL_WARN, "The trace is partial: its end was never written, so what follows covers %zu samples that were on disk.", times.n);
+    if (as_trace_note_find(t, "run.cancelled"))
+        as_facts_find(f, g, AS_LEVEL_WARN, "The run is partial: it was stopped %s.", as_trace_note_find(t, "run.cancelled"));
     dominance_add(f, g);
     drift_add(f, g, &d);
     for (size_t i = 0; i < AS_COUNT(groups); i++) {

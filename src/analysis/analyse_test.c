@@ -1,5 +1,5 @@
 /* analyse_test.c - a trace with known numbers must land where arithmetic says. */
-#include "analysis/synthetic_trace.h"
+#include "analysis/test_trace.h"
 
 #include "analysis/analysis.h"
 
@@ -317,6 +317,30 @@ Test(analyse, a_drifting_run_is_not_called_stationary)
     lab_close(&l);
     l = lab_new((as_synthetic){.n_samples = 300});
     expect(has_finding(&l, "verdict", AS_LEVEL_GOOD, "The run is stationary"));
+    lab_close(&l);
+}
+
+/* Times that swing by half: the last third is 10 % slower, and nobody could know. */
+Test(analyse, a_noisy_run_is_called_neither_stationary_nor_drifting)
+{
+    lab l = lab_open((as_synthetic){.n_samples = 90});
+    for (size_t i = 0; i < l.trace->n_samples; i++) {
+        as_sample *s = &l.trace->samples[i];
+        uint64_t   base = (s->end_ticks - s->begin_ticks) / 2;
+        s->end_ticks = s->begin_ticks + base + base * ((i * 7919) % 101) / 50 + (i >= 60 ? base / 5 : 0);
+    }
+    lab_run(&l);
+    expect(fabs(metric(&l, "verdict.drift")->value) > .02);
+    expect(has_finding(&l, "verdict", AS_LEVEL_NOTE, "cannot be told"));
+    lab_close(&l);
+}
+
+Test(analyse, a_stopped_run_is_reported_as_partial)
+{
+    lab l = lab_open((as_synthetic){0});
+    expect(as_trace_add_note(l.trace, "run.cancelled", "after 7 measured runs"));
+    lab_run(&l);
+    expect(has_finding(&l, "verdict", AS_LEVEL_WARN, "The run is partial: it was stopped after 7 measured runs."));
     lab_close(&l);
 }
 

@@ -1,7 +1,6 @@
 /* chart_samples.c - what many samples look like: their distribution, and their course. */
 #include <math.h>
 
-#include "base/stats.h"
 #include "report/pick.h"
 #include "report/svg.h"
 
@@ -79,23 +78,6 @@ static void marks_paint(const ruler *r, as_paint *p, const as_mark *marks, int n
     }
 }
 
-/* Where the picture ends on the right.  A few samples far out would press the body into one bin; they are counted in a bin of
- * their own instead, which says how many and how far. */
-static double far_end(as_arena *arena, const double *x, size_t n, double hi)
-{
-    double *sorted = AS_TAKE(arena, double, n);
-    size_t n_finite = 0;
-    for (size_t i = 0; sorted && i < n; i++)
-        if (isfinite(x[i]))
-            sorted[n_finite++] = x[i];
-    if (n_finite < 20)
-        return hi;
-    as_sort(sorted, n_finite);
-    double middle = as_quantile_sorted(sorted, n_finite, .5), high = as_quantile_sorted(sorted, n_finite, .9);
-    double end = middle + 5 * (high - middle);
-    return high > middle && end < hi ? end : hi;
-}
-
 static void bins_paint(const ruler *r, as_paint *p, const size_t *counts, int n_bins, size_t most, double top, double bottom, double width)
 {
     char tip[160], a[64], b[64];
@@ -119,7 +101,7 @@ const char *as_svg_histogram(as_arena *arena, const double *x, size_t n, const c
     char words[160];
     double lo, hi, width = AS_CHART_WIDTH - LEFT - RIGHT, top = 48, bottom = 220;
     size_t counts[MAX_BINS] = {0}, most = 1, n_beyond = 0;
-    if (!range_of(x, n, &lo, &hi) || !ruler_make(&r, lo, far_end(arena, x, n, hi), unit))
+    if (!range_of(x, n, &lo, &hi) || !ruler_make(&r, lo, as_far_end(arena, x, n, hi), unit))
         return "";
     int n_bins = (int)fmin(fmax(2 * sqrt((double)n), 8), MAX_BINS);
     for (size_t i = 0; i < n; i++) {

@@ -24,6 +24,10 @@ const char *as_plain_bars(as_arena *arena, const as_bar *bars, int n, const char
 const char *as_plain_histogram(as_arena *arena, const double *x, size_t n, const char *unit);
 const char *as_plain_line(as_arena *arena, const double *y, size_t n, const char *unit);
 
+/* Where a picture of samples up to `hi` ends on the right.  A few far out would press the body into one bin; they are counted in a
+ * bin of their own instead, which says how many and how far. */
+double as_far_end(as_arena *arena, const double *x, size_t n, double hi);
+
 /* as_show() and as_show_interval() with the signs that a page can show: µs, °C. */
 const char *as_show_signs(as_arena *arena, double value, const char *unit);
 const char *as_show_interval_signs(as_arena *arena, const assay_metric *m);

@@ -132,37 +132,58 @@ const char *as_plain_bars(as_arena *arena, const as_bar *bars, int n, const char
     return keep(arena, &t);
 }
 
+double as_far_end(as_arena *arena, const double *x, size_t n, double hi)
+{
+    double *sorted = AS_TAKE(arena, double, n);
+    size_t n_finite = 0;
+    for (size_t i = 0; sorted && i < n; i++)
+        if (isfinite(x[i]))
+            sorted[n_finite++] = x[i];
+    if (n_finite < 20)
+        return hi;
+    as_sort(sorted, n_finite);
+    double middle = as_quantile_sorted(sorted, n_finite, .5), high = as_quantile_sorted(sorted, n_finite, .9);
+    double end = middle + 5 * (high - middle);
+    return high > middle && end < hi ? end : hi;
+}
+
+static void bin_add(as_arena *arena, as_text *t, const char *label, size_t count, size_t most)
+{
+    as_text row = {0};
+    bar_add(&row, (double)count / (double)most, BAR_COLUMNS);
+    for (int pad = as_text_columns(label); pad < 10; pad++)
+        as_text_add(t, " ");
+    as_text_printf(t, "%s ", as_text_cut(arena, label, 24));
+    pad_add(t, row.data ? row.data : "", BAR_COLUMNS + 1);
+    as_text_printf(t, "%zu\n", count);
+    t->failed |= row.failed;
+    as_text_drop(&row);
+}
+
 const char *as_plain_histogram(as_arena *arena, const double *x, size_t n, const char *unit)
 {
     as_text t = {0};
     char number[64];
-    size_t counts[N_BINS] = {0}, most = 0;
+    size_t counts[N_BINS] = {0}, most = 1, n_beyond = 0;
     double lo = INFINITY, hi = -INFINITY;
     for (size_t i = 0; i < n; i++)
         if (isfinite(x[i]))
             lo = fmin(lo, x[i]), hi = fmax(hi, x[i]);
     if (!(hi >= lo) || !isfinite(hi - lo))
         return "";
-    for (size_t i = 0; i < n; i++)
-        if (isfinite(x[i])) {
-            double share = hi > lo ? (x[i] - lo) / (hi - lo) : 0;
+    double end = as_far_end(arena, x, n, hi);
+    for (size_t i = 0; i < n; i++) {
+        if (isfinite(x[i]) && x[i] <= end) {
+            double share = end > lo ? (x[i] - lo) / (end - lo) : 0;
             size_t bin = share < 1 ? (size_t)(share * N_BINS) : N_BINS - 1;
             most = ++counts[bin] > most ? counts[bin] : most;
         }
-    for (int i = 0; i < (hi > lo ? N_BINS : 1); i++) {
-        as_text row = {0};
-        bar_add(&row, (double)counts[i] / (double)most, BAR_COLUMNS);
-        as_text label = {0};
-        as_text_printf(&label, "%s", as_show(number, sizeof number, lo + (hi - lo) * i / N_BINS, unit));
-        for (int pad = as_text_columns(label.data ? label.data : ""); pad < 10; pad++)
-            as_text_add(&t, " ");
-        as_text_printf(&t, "%s ", label.data ? label.data : "");
-        pad_add(&t, row.data ? row.data : "", BAR_COLUMNS + 1);
-        as_text_printf(&t, "%zu\n", counts[i]);
-        t.failed |= row.failed | label.failed;
-        as_text_drop(&row);
-        as_text_drop(&label);
+        n_beyond += isfinite(x[i]) && x[i] > end;
     }
+    for (int i = 0; i < (end > lo ? N_BINS : 1); i++)
+        bin_add(arena, &t, as_show(number, sizeof number, lo + (end - lo) * i / N_BINS, unit), counts[i], most);
+    if (n_beyond)
+        as_text_printf(&t, "    beyond %zu, up to %s\n", n_beyond, as_show(number, sizeof number, hi, unit));
     return keep(arena, &t);
 }
 

@@ -1,5 +1,5 @@
 /* report_test.c - documents, writers and charts: nothing unescaped, nothing without a kind. */
-#include "analysis/synthetic_trace.h"
+#include "analysis/test_trace.h"
 
 #include <stdlib.h>
 
@@ -262,6 +262,7 @@ Test(charts, histogram_counts_what_lies_far_out)
         x[i] = 1000 + i;
     x[99] = 1e6;
     expect_has(as_svg_histogram(&a, x, 100, "ns", NULL, 0, "t"), "1 beyond, up to 1.00 ms");
+    expect_has(as_plain_histogram(&a, x, 100, "ns"), "beyond 1, up to 1.00 ms");
     as_arena_drop(&a);
 }
 

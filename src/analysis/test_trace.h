@@ -1,9 +1,9 @@
-/* synthetic_trace.h - a trace with known numbers, for tests: 4 steps, and samples whose times are plain arithmetic.
+/* test_trace.h - a trace with known numbers, for tests: 4 steps, and samples whose times are plain arithmetic.
  *
  * A run is 100 us on a fake clock of 1 ns a tick; sample i is 100 us + (i % 11 - 5) * 100 ns, so the median is exactly 100 us.  The body's
  * steps take 50, 30, 15 and `tail_us` us of each kept run; step 4 is a prologue step. */
-#ifndef AS_ANALYSIS_SYNTHETIC_TRACE_H
-#define AS_ANALYSIS_SYNTHETIC_TRACE_H
+#ifndef AS_ANALYSIS_TEST_TRACE_H
+#define AS_ANALYSIS_TEST_TRACE_H
 
 #include <stdio.h>
 
