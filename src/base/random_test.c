@@ -105,6 +105,29 @@ Test(random, pcg64_chooses_distinct_items_by_either_method)
 
 /* Each pair of 0..3 in either order should come equally often: 12 outcomes, chi-square with 11 degrees
  * of freedom is below 31.3 for all but one seed in a thousand, and the seed is fixed. */
+/* numpy 2.4: default_rng(seed).choice(n, k, replace=False); the first items, and sum of item * (position + 1). */
+Test(random, pcg64_chooses_what_numpy_chooses)
+{
+    static const struct { uint64_t seed; int64_t n, k, first[4], sum; } cases[] = {
+        {1111, 50, 20, {26, 41, 10, 46}, 6027},
+        {22222, 10, 10, {2, 4, 5, 1}, 266},
+        {7, 20000, 500, {7349, 10231, 16198, 13269}, 1308912998}, /* the tail shuffle */
+        {7, 20000, 300, {2591, 14841, 4839, 19012}, 481321732},   /* Floyd's method */
+    };
+    static int64_t items[500];
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        as_pcg64 g;
+        int64_t  sum = 0;
+        as_pcg64_seed(&g, cases[c].seed);
+        expect(as_pcg64_choose(&g, cases[c].n, cases[c].k, items));
+        for (int i = 0; i < 4; i++)
+            expect_eq(items[i], cases[c].first[i]);
+        for (int64_t i = 0; i < cases[c].k; i++)
+            sum += items[i] * (i + 1);
+        expect_eq(sum, cases[c].sum);
+    }
+}
+
 Test(random, pcg64_chooses_without_favour)
 {
     int counts[16] = {0};
