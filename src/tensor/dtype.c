@@ -18,8 +18,12 @@ static const struct {
     [AS_BF16] = {"bf16", 2, true},
     [AS_I8]   = {"i8", 1, false},
     [AS_U8]   = {"u8", 1, false},
+    [AS_I16]  = {"i16", 2, false},
+    [AS_U16]  = {"u16", 2, false},
     [AS_I32]  = {"i32", 4, false},
+    [AS_U32]  = {"u32", 4, false},
     [AS_I64]  = {"i64", 8, false},
+    [AS_U64]  = {"u64", 8, false},
     [AS_BOOL] = {"bool", 1, false},
 };
 

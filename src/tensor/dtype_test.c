@@ -27,7 +27,11 @@ Test(dtype, sizes_are_those_of_the_c_types) {
     expect_eq(as_dtype_bytes(AS_BF16), 2);
     expect_eq(as_dtype_bytes(AS_I8), 1);
     expect_eq(as_dtype_bytes(AS_U8), 1);
+    expect_eq(as_dtype_bytes(AS_I16), 2);
+    expect_eq(as_dtype_bytes(AS_U16), 2);
     expect_eq(as_dtype_bytes(AS_I32), 4);
+    expect_eq(as_dtype_bytes(AS_U32), 4);
+    expect_eq(as_dtype_bytes(AS_U64), 8);
     expect_eq(as_dtype_bytes(AS_I64), 8);
     expect_eq(as_dtype_bytes(AS_BOOL), 1);
 }

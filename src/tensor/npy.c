@@ -18,7 +18,8 @@ static const struct {
     as_dtype dtype;
 } codes[] = {
     {"f2", AS_F16}, {"f4", AS_F32}, {"f8", AS_F64}, {"i1", AS_I8},
-    {"u1", AS_U8},  {"i4", AS_I32}, {"i8", AS_I64}, {"b1", AS_BOOL},
+    {"u1", AS_U8},  {"i2", AS_I16}, {"u2", AS_U16}, {"i4", AS_I32},
+    {"u4", AS_U32}, {"i8", AS_I64}, {"u8", AS_U64}, {"b1", AS_BOOL},
 };
 
 /* --- The header ----------------------------------------------------------------------------- */
@@ -109,7 +110,7 @@ static assay_status parse_descr(parser *p, header *h)
             }
     descr = shortened(descr);
     return as_fail(p->env, ASSAY_BAD_INPUT,
-                   "npy: %s: elements of type '%.*s' are not read; f2 f4 f8 i1 u1 i4 i8 b1 are, after one of < > | =",
+                   "npy: %s: elements of type '%.*s' are not read; f2 f4 f8 i1 u1 i2 u2 i4 u4 i8 u8 b1 are, after one of < > | =",
                    p->path, descr.length, descr.data);
 }
 

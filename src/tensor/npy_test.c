@@ -223,7 +223,7 @@ Test(npy, refuses_other_magic_and_versions) {
 Test(npy, names_the_dtype_that_it_does_not_read) {
     setup();
     refuse_header(HEADER("<c16", "False", "(0,)"), "elements of type '<c16' are not read; f2 f4 f8");
-    refuse_header(HEADER("<u4", "False", "(0,)"), "elements of type '<u4'");
+    refuse_header(HEADER("<u3", "False", "(0,)"), "elements of type '<u3'");
     refuse_header(HEADER("f4", "False", "(0,)"), "elements of type 'f4'");
     refuse_header(HEADER("!f4", "False", "(0,)"), "elements of type '!f4'");
     refuse_header(HEADER("", "False", "(0,)"), "elements of type ''");

@@ -14,7 +14,7 @@
 
 typedef enum as_dtype {
     AS_NONE = 0, /* an absent optional tensor */
-    AS_F64, AS_F32, AS_F16, AS_BF16, AS_I8, AS_U8, AS_I32, AS_I64, AS_BOOL,
+    AS_F64, AS_F32, AS_F16, AS_BF16, AS_I8, AS_U8, AS_I16, AS_U16, AS_I32, AS_U32, AS_I64, AS_U64, AS_BOOL,
     AS_N_DTYPES
 } as_dtype;
 
@@ -53,8 +53,9 @@ size_t  as_view_bytes(const as_view *v);            /* count * element size */
 /* The same elements under a wider shape, stride 0 where repeated; the shape must be broadcastable to. */
 as_view as_view_broadcast(const as_view *v, const as_shape *shape);
 
-/* Element i in row-major logical order, as double (exact for all but i64 beyond 2^53) or i64. Setters round
- * floats to the dtype, saturate integers (NaN gives 0), and store x != 0 for bool. */
+/* Element i in row-major logical order, as double (exact for all but i64 and u64 beyond 2^53) or i64. Setters
+ * round floats to the dtype, saturate integers (NaN gives 0), and store x != 0 for bool.  The two of i64 move a u64
+ * as its two's complement bits: 2^64 - 1 is got as -1, and setting -1 stores it. */
 double  as_view_get(const as_view *v, int64_t i);
 void    as_view_set(const as_view *v, int64_t i, double x);
 int64_t as_view_get_i64(const as_view *v, int64_t i);
@@ -62,7 +63,7 @@ void    as_view_set_i64(const as_view *v, int64_t i, int64_t x);
 /* Same by index vector of length rank. */
 double  as_view_at(const as_view *v, const int64_t *index);
 void    as_view_put(const as_view *v, const int64_t *index, double x);
-/* Copies element by element with conversion; shapes must have the same count. */
+/* Copies element by element with conversion by value, u64 too; shapes must have the same count. */
 void    as_view_copy(const as_view *dst, const as_view *src);
 
 /* Largest |a - b| / (1 + |b|) over all elements; infinity when NaNs or infinities differ or shapes differ. */

@@ -120,6 +120,14 @@ static int64_t i64_of(double x)
     return x < -0x1p63 ? INT64_MIN : (int64_t)x;
 }
 
+/* The same for u64, as its bits. */
+static uint64_t u64_of(double x)
+{
+    if (!(x > 0.0))
+        return 0;
+    return x >= 0x1p64 ? UINT64_MAX : (uint64_t)x;
+}
+
 static int64_t clamp(int64_t x, int64_t lo, int64_t hi)
 {
     return x < lo ? lo : x > hi ? hi : x;
@@ -151,6 +159,14 @@ static double f64_sticky(int64_t x)
     return (double)(kept * 2048);
 }
 
+/* And for u64. */
+static double f64_sticky_u64(uint64_t x)
+{
+    if (x <= INT64_MAX)
+        return f64_sticky((int64_t)x);
+    return (double)((x / 2048 | (x % 2048 != 0)) * 2048);
+}
+
 /* The sizes stand in each case, not in a table, so that an access calls nothing. */
 static inline unsigned char *element(const as_view *v, int64_t offset, size_t bytes)
 {
@@ -160,10 +176,14 @@ static inline unsigned char *element(const as_view *v, int64_t offset, size_t by
 #define LOAD(x, v, offset)  memcpy(&(x), element((v), (offset), sizeof(x)), sizeof(x))
 #define STORE(x, v, offset) memcpy(element((v), (offset), sizeof(x)), &(x), sizeof(x))
 
+/* A u64 comes as its bits. */
 static inline int64_t load_i64(const as_view *v, int64_t offset)
 {
     int64_t x64;
     int32_t x32;
+    uint32_t u32;
+    int16_t x16;
+    uint16_t u16;
     switch (v->dtype) {
     case AS_I8:
         return (int8_t)*element(v, offset, 1);
@@ -171,11 +191,20 @@ static inline int64_t load_i64(const as_view *v, int64_t offset)
         return *element(v, offset, 1);
     case AS_BOOL:
         return *element(v, offset, 1) != 0; /* files may hold any byte */
+    case AS_I16:
+        LOAD(x16, v, offset);
+        return x16;
+    case AS_U16:
+        LOAD(u16, v, offset);
+        return u16;
     case AS_I32:
         LOAD(x32, v, offset);
         return x32;
+    case AS_U32:
+        LOAD(u32, v, offset);
+        return u32;
     default:
-        assert(v->dtype == AS_I64);
+        assert(v->dtype == AS_I64 || v->dtype == AS_U64);
         LOAD(x64, v, offset);
         return x64;
     }
@@ -199,14 +228,20 @@ static inline double load(const as_view *v, int64_t offset)
     case AS_BF16:
         LOAD(x16, v, offset);
         return (double)as_bf16_to_f32(x16);
+    case AS_U64:
+        return (double)(uint64_t)load_i64(v, offset);
     default:
         return (double)load_i64(v, offset);
     }
 }
 
+/* Into a u64 go the bits. */
 static inline void store_i64(const as_view *v, int64_t offset, int64_t x)
 {
     int32_t x32;
+    uint32_t u32;
+    int16_t x16;
+    uint16_t u16;
     switch (v->dtype) {
     case AS_I8:
         *element(v, offset, 1) = (unsigned char)clamp(x, INT8_MIN, INT8_MAX);
@@ -217,12 +252,24 @@ static inline void store_i64(const as_view *v, int64_t offset, int64_t x)
     case AS_BOOL:
         *element(v, offset, 1) = x != 0;
         return;
+    case AS_I16:
+        x16 = (int16_t)clamp(x, INT16_MIN, INT16_MAX);
+        STORE(x16, v, offset);
+        return;
+    case AS_U16:
+        u16 = (uint16_t)clamp(x, 0, UINT16_MAX);
+        STORE(u16, v, offset);
+        return;
     case AS_I32:
         x32 = (int32_t)clamp(x, INT32_MIN, INT32_MAX);
         STORE(x32, v, offset);
         return;
+    case AS_U32:
+        u32 = (uint32_t)clamp(x, 0, UINT32_MAX);
+        STORE(u32, v, offset);
+        return;
     default:
-        assert(v->dtype == AS_I64);
+        assert(v->dtype == AS_I64 || v->dtype == AS_U64);
         STORE(x, v, offset);
         return;
     }
@@ -251,6 +298,9 @@ static inline void store(const as_view *v, int64_t offset, double x)
     case AS_BOOL:
         *element(v, offset, 1) = x != 0.0; /* 0.5 is true, which i64_of() would lose */
         return;
+    case AS_U64:
+        store_i64(v, offset, (int64_t)u64_of(x));
+        return;
     default:
         store_i64(v, offset, i64_of(x));
         return;
@@ -264,6 +314,20 @@ static inline void store_any_i64(const as_view *v, int64_t offset, int64_t x)
         store_i64(v, offset, x);
     else
         store(v, offset, v->dtype == AS_F64 ? (double)x : f64_sticky(x));
+}
+
+/* An integer element of one view into another, by value. */
+static inline void convert_i64(const as_view *dst, int64_t to, const as_view *src, int64_t from)
+{
+    int64_t x = load_i64(src, from);
+    if (src->dtype == AS_U64 && x < 0) { /* 2^63 or more */
+        if (as_dtype_is_float(dst->dtype))
+            store(dst, to, dst->dtype == AS_F64 ? (double)(uint64_t)x : f64_sticky_u64((uint64_t)x));
+        else
+            store_i64(dst, to, dst->dtype == AS_U64 ? x : INT64_MAX);
+        return;
+    }
+    store_any_i64(dst, to, dst->dtype == AS_U64 && x < 0 ? 0 : x);
 }
 
 double as_view_get(const as_view *v, int64_t i)
@@ -320,7 +384,7 @@ void as_view_copy(const as_view *dst, const as_view *src)
         else if (from_float)
             store(dst, to.offset, load(src, from.offset));
         else
-            store_any_i64(dst, to.offset, load_i64(src, from.offset));
+            convert_i64(dst, to.offset, src, from.offset);
     }
 }
 
@@ -335,10 +399,17 @@ static double error_of(double a, double b)
 }
 
 /* Integers are subtracted as integers: beyond 2^53 neighbours are the same double. */
-static double error_of_i64(int64_t a, int64_t b)
+static double error_of_i64(const as_view *a, int64_t at_a, const as_view *b, int64_t at_b)
 {
-    uint64_t diff = a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
-    return (double)diff / (1.0 + fabs((double)b));
+    int64_t x = load_i64(a, at_a), y = load_i64(b, at_b);
+    bool big_x = a->dtype == AS_U64 && x < 0, big_y = b->dtype == AS_U64 && y < 0; /* 2^63 or more, and so the larger */
+    bool x_larger = big_x == big_y ? x > y : big_x;
+    uint64_t diff = x_larger ? (uint64_t)x - (uint64_t)y : (uint64_t)y - (uint64_t)x;
+    double size = fabs(load(b, at_b));
+    /* Between a negative i64 and a big u64 there may be more than 64 bits. */
+    if (big_x != big_y && (big_x ? y : x) < 0)
+        return fabs(load(a, at_a) - load(b, at_b)) / (1.0 + size);
+    return (double)diff / (1.0 + size);
 }
 
 double as_view_error(const as_view *a, const as_view *b)
@@ -351,7 +422,7 @@ double as_view_error(const as_view *a, const as_view *b)
     double largest = 0.0;
     for (int64_t i = 0; i < count; i++, walk_on(&wa), walk_on(&wb)) {
         double error = is_float ? error_of(load(a, wa.offset), load(b, wb.offset))
-                                : error_of_i64(load_i64(a, wa.offset), load_i64(b, wb.offset));
+                                : error_of_i64(a, wa.offset, b, wb.offset);
         if (error > largest)
             largest = error;
     }

@@ -113,6 +113,9 @@ Test(view, set_saturates_integers_and_cuts_towards_zero) {
     static const struct { as_dtype dtype; double in, out; } rows[] = {
         {AS_I8, 1e9, 127},    {AS_I8, -1e9, -128},   {AS_I8, -1.9, -1},          {AS_I8, NAN, 0},
         {AS_U8, 300, 255},    {AS_U8, -1, 0},        {AS_U8, 254.9, 254},        {AS_U8, NAN, 0},
+        {AS_I16, 40000, 32767}, {AS_I16, -40000, -32768}, {AS_U16, 1e6, 65535}, {AS_U16, -1, 0},
+        {AS_U32, 1e10, 4294967295.0}, {AS_U32, -1, 0}, {AS_U64, -1, 0}, {AS_U64, NAN, 0}, {AS_U64, 0x1p63, 0x1p63},
+        {AS_U64, 1e30, 0x1p64},
         {AS_I32, 1e10, 2147483647.0}, {AS_I32, -INFINITY, -2147483648.0},        {AS_I32, -0.5, 0},
         {AS_I64, 0x1p63, 0x1p63},     {AS_I64, INFINITY, 0x1p63},                {AS_I64, -0x1p63, -0x1p63},
         {AS_I64, -1e300, -0x1p63},    {AS_I64, NAN, 0},                          {AS_I64, -3.7, -3},
@@ -121,6 +124,32 @@ Test(view, set_saturates_integers_and_cuts_towards_zero) {
         if (stored(rows[i].dtype, rows[i].in) != rows[i].out)
             fail("%s of %g is %g, expected %g", as_dtype_name(rows[i].dtype), rows[i].in,
                  stored(rows[i].dtype, rows[i].in), rows[i].out);
+}
+
+Test(view, of_u64_passes_its_bits_through_i64_and_its_value_through_double) {
+    uint64_t x = UINT64_MAX;
+    as_view v = as_view_of(&x, AS_U64, &scalar);
+    expect_eq(as_view_get_i64(&v, 0), -1);
+    expect(as_view_get(&v, 0) == 0x1p64);
+    as_view_set_i64(&v, 0, INT64_MIN);
+    expect(x == UINT64_C(1) << 63);
+}
+
+Test(view, copy_converts_u64_by_value) {
+    uint64_t big = UINT64_MAX - 1, u = 7;
+    int64_t i = -5;
+    float f = 0;
+    as_view vb = as_view_of(&big, AS_U64, &scalar), vu = as_view_of(&u, AS_U64, &scalar);
+    as_view vi = as_view_of(&i, AS_I64, &scalar), vf = as_view_of(&f, AS_F32, &scalar);
+    as_view_copy(&vu, &vi);
+    expect(u == 0);
+    as_view_copy(&vf, &vb);
+    expect(f == 0x1p64f);
+    expect(as_view_error(&vb, &vi) > 1e18);
+    as_view_copy(&vi, &vb);
+    expect_eq(i, INT64_MAX);
+    u = UINT64_MAX;
+    expect(as_view_error(&vu, &vb) > 0.0 && as_view_error(&vu, &vb) < 1e-19);
 }
 
 Test(view, set_stores_x_unequal_zero_for_bool) {
