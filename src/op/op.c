@@ -51,11 +51,22 @@ size_t as_attr_ints(const as_node_ctx *n, const char *name, int64_t *out, size_t
     return a->n;
 }
 
+size_t as_attr_texts(const as_node_ctx *n, const char *name, const char **out, size_t max)
+{
+    const as_attr *a = as_attr_find(n, name);
+    if (!a)
+        return 0;
+    for (size_t i = 0; i < a->n && i < max; i++)
+        out[i] = a->texts[i];
+    return a->n;
+}
+
 /* --- The checks common to all --- */
 
 static const char *const kind_names[] = {
     [AS_ATTR_INT] = "an integer", [AS_ATTR_FLOAT] = "a float", [AS_ATTR_TEXT] = "a text",
     [AS_ATTR_INTS] = "a list of integers", [AS_ATTR_FLOATS] = "a list of floats", [AS_ATTR_TENSOR] = "a tensor",
+    [AS_ATTR_TEXTS] = "a list of texts",
 };
 
 static const char *kind_name(as_attr_kind kind)
@@ -75,7 +86,10 @@ static assay_status attr_check(assay_env *env, const as_node_ctx *n, const as_at
     if (def->kind != a->kind)
         return as_refuse(env, n, "attribute '%s' is %s and must be %s", a->name, kind_name(a->kind), kind_name(def->kind));
     bool empty = (a->kind == AS_ATTR_TEXT && !a->text) || (a->kind == AS_ATTR_INTS && a->n && !a->ints) ||
-                 (a->kind == AS_ATTR_FLOATS && a->n && !a->floats) || (a->kind == AS_ATTR_TENSOR && !a->tensor);
+                 (a->kind == AS_ATTR_FLOATS && a->n && !a->floats) || (a->kind == AS_ATTR_TENSOR && !a->tensor) ||
+                 (a->kind == AS_ATTR_TEXTS && a->n && !a->texts);
+    for (size_t i = 0; !empty && a->kind == AS_ATTR_TEXTS && i < a->n; i++)
+        empty = !a->texts[i];
     if (empty)
         return as_refuse(env, n, "attribute '%s' has no value", a->name);
     if (as_attr_find(n, a->name) != a)

@@ -10,12 +10,12 @@
 #include "base/env.h"
 #include "tensor/tensor.h"
 
-#define AS_MAX_IN  16
-#define AS_MAX_OUT 8
+#define AS_MAX_IN  64
+#define AS_MAX_OUT 32
 
 /* --- Attributes --------------------------------------------------------------------------- */
 
-typedef enum as_attr_kind { AS_ATTR_INT, AS_ATTR_FLOAT, AS_ATTR_TEXT, AS_ATTR_INTS, AS_ATTR_FLOATS, AS_ATTR_TENSOR } as_attr_kind;
+typedef enum as_attr_kind { AS_ATTR_INT, AS_ATTR_FLOAT, AS_ATTR_TEXT, AS_ATTR_INTS, AS_ATTR_FLOATS, AS_ATTR_TENSOR, AS_ATTR_TEXTS } as_attr_kind;
 
 typedef struct as_attr {
     const char    *name;
@@ -25,8 +25,9 @@ typedef struct as_attr {
     const char    *text;
     const int64_t *ints;
     const double  *floats;
-    size_t         n;      /* of ints or floats */
+    size_t         n;      /* of ints, floats or texts */
     const as_view *tensor;
+    const char *const *texts;
 } as_attr;
 
 #define AS_ATTR_I(name_, value_)   { .name = (name_), .kind = AS_ATTR_INT, .i = (value_) }
@@ -34,6 +35,8 @@ typedef struct as_attr {
 #define AS_ATTR_S(name_, value_)   { .name = (name_), .kind = AS_ATTR_TEXT, .text = (value_) }
 #define AS_ATTR_LIST(name_, ...)   { .name = (name_), .kind = AS_ATTR_INTS, .ints = (const int64_t[]){__VA_ARGS__}, \
                                      .n = sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t) }
+#define AS_ATTR_TEXT_LIST(name_, ...) { .name = (name_), .kind = AS_ATTR_TEXTS, .texts = (const char *const[]){__VA_ARGS__}, \
+                                     .n = sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *) }
 
 /* The attributes an operator knows; the list ends with a NULL name. */
 typedef struct as_attr_def {
@@ -77,6 +80,8 @@ double         as_attr_float(const as_node_ctx *n, const char *name, double othe
 const char    *as_attr_text(const as_node_ctx *n, const char *name, const char *otherwise);
 /* Copies at most max values of an INTS attribute; returns how many it has (0: not given). */
 size_t         as_attr_ints(const as_node_ctx *n, const char *name, int64_t *out, size_t max);
+/* Copies at most max pointers of a TEXTS attribute; returns how many it has (0: not given). */
+size_t         as_attr_texts(const as_node_ctx *n, const char *name, const char **out, size_t max);
 static inline bool as_in_has(const as_node_ctx *n, int i) { return i < n->n_in && n->in[i].dtype != AS_NONE; }
 
 /* --- Cost ----------------------------------------------------------------------------------- */
@@ -130,9 +135,10 @@ typedef struct as_case_in {
 
 /* One call of the operator, for tests and benchmarks; random inputs are uniform in [lo, hi), or [-1,1) when both are 0.
  * `want` (optional) are the values of output 0 computed another way, compared within 1e-6 relative. */
+#define AS_CASE_MAX_IN 9 /* QLinearConv */
 typedef struct as_case {
     const char   *name;
-    as_case_in    in[6];
+    as_case_in    in[AS_CASE_MAX_IN];  /* QLinearConv has nine */
     int           n_in;
     as_attr       attrs[8];
     int           n_attrs;

@@ -3,7 +3,7 @@
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
-    return as_rule_like(env, n, AS_SET_WIDE | AS_DTYPE_BIT(AS_I8), out);
+    return as_rule_like(env, n, AS_SET_FLOAT | AS_SET_SIGNED, out);
 }
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)

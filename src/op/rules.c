@@ -29,7 +29,7 @@ assay_status as_rule_dtype(assay_env *env, const as_node_ctx *n, int first, int 
     }
     if (set & AS_DTYPE_BIT(dtype))
         return ASSAY_OK;
-    char   list[96] = "";
+    char   list[128] = "";
     size_t used = 0;
     for (int d = AS_NONE + 1; d < AS_N_DTYPES; d++)
         if ((set & AS_DTYPE_BIT(d)) && used < sizeof list)
@@ -112,7 +112,10 @@ int64_t as_int_wrap(as_dtype dtype, uint64_t x)
     switch (dtype) {
     case AS_I8: return (int8_t)x;
     case AS_U8: return (uint8_t)x;
+    case AS_I16: return (int16_t)x;
+    case AS_U16: return (uint16_t)x;
     case AS_I32: return (int32_t)x;
+    case AS_U32: return (uint32_t)x;
     default: return (int64_t)x;
     }
 }
@@ -124,7 +127,144 @@ void as_each(const as_view *in, const as_view *out, double (*real)(double))
         as_view_set(out, i, real(as_view_get(in, i)));
 }
 
-/* --- Add, Sub, Mul --- */
+void as_each_with(const as_view *in, const as_view *out, double (*real)(double, double, double), double a, double b)
+{
+    int64_t count = as_shape_count(&out->shape);
+    for (int64_t i = 0; i < count; i++)
+        as_view_set(out, i, real(as_view_get(in, i), a, b));
+}
+
+void as_each_any(const as_view *in, const as_view *out, double (*real)(double), uint64_t (*whole)(uint64_t))
+{
+    if (as_dtype_is_float(out->dtype)) {
+        as_each(in, out, real);
+        return;
+    }
+    int64_t count = as_shape_count(&out->shape);
+    for (int64_t i = 0; i < count; i++)
+        as_view_set_i64(out, i, as_int_wrap(out->dtype, whole((uint64_t)as_view_get_i64(in, i))));
+}
+
+assay_status as_rule_float(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
+{
+    return as_rule_like(env, n, AS_SET_FLOAT, out);
+}
+
+assay_status as_rule_number(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
+{
+    return as_rule_like(env, n, AS_SET_NUMBER, out);
+}
+
+assay_status as_rule_all(assay_env *env, const as_node_ctx *n, int first, unsigned set, as_tensor_info *out)
+{
+    for (int i = first; i < n->n_in; i++)
+        if (!as_in_has(n, i))
+            return as_refuse(env, n, "input %d of %d is absent", i, n->n_in);
+    AS_TRY(as_rule_dtype(env, n, first, n->n_in - first, set));
+    as_shape shape = n->in[0].shape, wider;
+    for (int i = 1; i < n->n_in; i++) {
+        if (!as_shape_broadcast(&shape, &n->in[i].shape, &wider))
+            return as_refuse(env, n, "input %d is %s and those before it are %s: they do not broadcast to one shape in range", i,
+                             AS_SHOW(&n->in[i].shape), AS_SHOW(&shape));
+        shape = wider;
+    }
+    out[0] = as_info(n->in[first].dtype, &shape);
+    return ASSAY_OK;
+}
+
+as_cost as_cost_special(const as_node_ctx *n)
+{
+    as_cost cost = as_cost_bytes(n);
+    cost.special = as_sat_count(&n->out[0].shape);
+    return cost;
+}
+
+/* --- Comparing and logic --- */
+
+as_order as_order_of(const as_view *a, const as_view *b, int64_t i)
+{
+    if (as_dtype_is_float(a->dtype)) {
+        double x = as_view_get(a, i), y = as_view_get(b, i);
+        return x < y ? AS_LESS : x > y ? AS_GREATER : x == y ? AS_EQUAL : AS_UNORDERED;
+    }
+    int64_t x = as_view_get_i64(a, i), y = as_view_get_i64(b, i);
+    if (x == y)
+        return AS_EQUAL;
+    return (a->dtype == AS_U64 ? (uint64_t)x < (uint64_t)y : x < y) ? AS_LESS : AS_GREATER;
+}
+
+assay_status as_rule_compare(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
+{
+    AS_TRY(as_rule_all(env, n, 0, AS_SET_NUMBER, out));
+    out[0].dtype = AS_BOOL;
+    return ASSAY_OK;
+}
+
+void as_each_compare(const as_view *in, const as_view *out, bool (*holds)(as_order))
+{
+    as_view a = as_view_broadcast(&in[0], &out->shape), b = as_view_broadcast(&in[1], &out->shape);
+    int64_t count = as_shape_count(&out->shape);
+    for (int64_t i = 0; i < count; i++)
+        as_view_set_i64(out, i, holds(as_order_of(&a, &b, i)));
+}
+
+assay_status as_rule_logic(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
+{
+    return as_rule_all(env, n, 0, AS_DTYPE_BIT(AS_BOOL), out);
+}
+
+assay_status as_rule_bits(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
+{
+    return as_rule_all(env, n, 0, AS_SET_INT, out);
+}
+
+/* --- Words for gradients --- */
+
+static int scalar_like(as_builder *b, int x, double k)
+{
+    return x < 0 ? -1 : as_b_scalar(b, b->info(b, x)->dtype, k);
+}
+
+int as_b_times(as_builder *b, int x, double k)
+{
+    return as_b2(b, "Mul", x, scalar_like(b, x, k));
+}
+
+int as_b_plus(as_builder *b, int x, double k)
+{
+    return as_b2(b, "Add", x, scalar_like(b, x, k));
+}
+
+int as_b_versus(as_builder *b, const char *op, int x, double k)
+{
+    return as_b2(b, op, x, scalar_like(b, x, k));
+}
+
+int as_b_where(as_builder *b, int condition, int x, int y)
+{
+    return condition < 0 || x < 0 || y < 0 ? -1 : b->node(b, "Where", (int[]){ condition, x, y }, 3, NULL, 0, NULL, 1);
+}
+
+int as_b_only(as_builder *b, int condition, int x)
+{
+    return as_b_where(b, condition, x, scalar_like(b, x, 0.0));
+}
+
+int as_b_except(as_builder *b, int condition, int x)
+{
+    return as_b_where(b, condition, scalar_like(b, x, 0.0), x);
+}
+
+int as_b_zeros(as_builder *b, int x)
+{
+    if (x < 0)
+        return -1;
+    as_shape shape = b->info(b, x)->shape; /* a copy: the builder may move its infos */
+    int      zero = scalar_like(b, x, 0.0);
+    return shape.rank == 0 ? zero : as_b2(b, "Expand", zero, as_b_ints(b, shape.dim, (size_t)shape.rank));
+}
+
+/* --- Add, Sub, Mul, Div --- */
 
 assay_status as_rule_broadcast(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {

@@ -16,8 +16,11 @@ assay_status as_refuse(assay_env *env, const as_node_ctx *n, const char *format,
 
 #define AS_DTYPE_BIT(d) (1u << (d))
 #define AS_SET_FLOAT  (AS_DTYPE_BIT(AS_F64) | AS_DTYPE_BIT(AS_F32) | AS_DTYPE_BIT(AS_F16) | AS_DTYPE_BIT(AS_BF16))
-#define AS_SET_WIDE   (AS_SET_FLOAT | AS_DTYPE_BIT(AS_I32) | AS_DTYPE_BIT(AS_I64)) /* floats and the integers sums are made of */
-#define AS_SET_NUMBER (AS_SET_WIDE | AS_DTYPE_BIT(AS_I8) | AS_DTYPE_BIT(AS_U8))
+#define AS_SET_WIDE   (AS_SET_FLOAT | AS_DTYPE_BIT(AS_I32) | AS_DTYPE_BIT(AS_U32) | AS_DTYPE_BIT(AS_I64) | AS_DTYPE_BIT(AS_U64)) /* floats and the integers sums are made of */
+#define AS_SET_SIGNED (AS_DTYPE_BIT(AS_I8) | AS_DTYPE_BIT(AS_I16) | AS_DTYPE_BIT(AS_I32) | AS_DTYPE_BIT(AS_I64))
+#define AS_SET_UNSIGNED (AS_DTYPE_BIT(AS_U8) | AS_DTYPE_BIT(AS_U16) | AS_DTYPE_BIT(AS_U32) | AS_DTYPE_BIT(AS_U64))
+#define AS_SET_INT    (AS_SET_SIGNED | AS_SET_UNSIGNED)
+#define AS_SET_NUMBER (AS_SET_FLOAT | AS_SET_INT)
 #define AS_SET_ANY    (AS_SET_NUMBER | AS_DTYPE_BIT(AS_BOOL))
 
 /* Inputs first .. first + count - 1, where present, are of one dtype out of the set. */
@@ -55,8 +58,65 @@ int64_t as_int_wrap(as_dtype dtype, uint64_t x);
 
 /* out[i] = real(in[i]). */
 void as_each(const as_view *in, const as_view *out, double (*real)(double));
+/* The same with two numbers more, the operator's attributes. */
+void as_each_with(const as_view *in, const as_view *out, double (*real)(double, double, double), double a, double b);
+/* Floats by `real`; integers by `whole` on two's complement bits, then wrapped to the dtype. */
+void as_each_any(const as_view *in, const as_view *out, double (*real)(double), uint64_t (*whole)(uint64_t));
 
-/* --- Add, Sub, Mul --------------------------------------------------------------------------- */
+/* The infer of one input: the output is like it. */
+assay_status as_rule_float(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
+assay_status as_rule_number(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
+/* All inputs of one dtype out of the set, broadcast to one shape; for Max, Sum, Where (first = 1 there). */
+assay_status as_rule_all(assay_env *env, const as_node_ctx *n, int first, unsigned set, as_tensor_info *out);
+
+/* One special operation (exp, log, a division, a root) per output element. */
+as_cost      as_cost_special(const as_node_ctx *n);
+
+/* --- Comparing and logic: two inputs, bool out ------------------------------------------------ */
+
+/* How element i of a stands to element i of b, views of one dtype: exact for integers. */
+typedef enum as_order { AS_LESS, AS_EQUAL, AS_GREATER, AS_UNORDERED /* a NaN */ } as_order;
+as_order     as_order_of(const as_view *a, const as_view *b, int64_t i);
+
+assay_status as_rule_compare(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
+void         as_each_compare(const as_view *in, const as_view *out, bool (*holds)(as_order));
+assay_status as_rule_logic(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
+assay_status as_rule_bits(assay_env *env, const as_node_ctx *n, as_tensor_info *out); /* integers in, integers out */
+
+/* --- Words for gradients; -1 in gives -1 out ---------------------------------------------------- */
+
+int as_b_times(as_builder *b, int x, double k);                /* x * k */
+int as_b_plus(as_builder *b, int x, double k);                 /* x + k */
+int as_b_versus(as_builder *b, const char *op, int x, double k); /* a comparison: "Less" is x < k */
+int as_b_where(as_builder *b, int condition, int x, int y);
+int as_b_only(as_builder *b, int condition, int x);            /* x where it holds, else 0 */
+int as_b_except(as_builder *b, int condition, int x);          /* 0 where it holds, else x */
+int as_b_zeros(as_builder *b, int x);                          /* of the shape and dtype of x: the slope of a step */
+
+/* --- Cases every element-wise operator has, random in [lo, hi) ----------------------------------- */
+
+#define AS_CASES_ONE(lo_, hi_)                                                                          \
+    { .name = "one element", .n_in = 1, .in = { AS_IN(F32, 1) }, .lo = (lo_), .hi = (hi_) },            \
+    { .name = "scalar", .n_in = 1, .in = { { .dtype = AS_F64 } }, .lo = (lo_), .hi = (hi_) },           \
+    { .name = "7", .n_in = 1, .in = { AS_IN(F32, 7) }, .lo = (lo_), .hi = (hi_) },                      \
+    { .name = "8x9", .n_in = 1, .in = { AS_IN(F32, 8, 9) }, .lo = (lo_), .hi = (hi_) },                 \
+    { .name = "15x17", .n_in = 1, .in = { AS_IN(F32, 15, 17) }, .lo = (lo_), .hi = (hi_) },             \
+    { .name = "3x33x5", .n_in = 1, .in = { AS_IN(F32, 3, 33, 5) }, .lo = (lo_), .hi = (hi_) },          \
+    { .name = "f64", .n_in = 1, .in = { AS_IN(F64, 3, 17) }, .lo = (lo_), .hi = (hi_) },                \
+    { .name = "f16", .n_in = 1, .in = { AS_IN(F16, 33) }, .lo = (lo_), .hi = (hi_) },                   \
+    { .name = "bf16", .n_in = 1, .in = { AS_IN(BF16, 9) }, .lo = (lo_), .hi = (hi_) },                  \
+    { .name = "empty", .n_in = 1, .in = { AS_IN(F32, 0, 3) } }
+
+#define AS_CASES_TWO(dtype_, lo_, hi_)                                                                                    \
+    { .name = "one element", .n_in = 2, .in = { AS_IN(dtype_, 1), AS_IN(dtype_, 1) }, .lo = (lo_), .hi = (hi_) },         \
+    { .name = "7x9", .n_in = 2, .in = { AS_IN(dtype_, 7, 9), AS_IN(dtype_, 7, 9) }, .lo = (lo_), .hi = (hi_) },           \
+    { .name = "a row to 15x17", .n_in = 2, .in = { AS_IN(dtype_, 15, 17), AS_IN(dtype_, 17) }, .lo = (lo_), .hi = (hi_) }, \
+    { .name = "row and column", .n_in = 2, .in = { AS_IN(dtype_, 9, 1), AS_IN(dtype_, 1, 7) }, .lo = (lo_), .hi = (hi_) }, \
+    { .name = "a scalar", .n_in = 2, .in = { AS_IN(dtype_, 3, 5), { .dtype = AS_##dtype_ } }, .lo = (lo_), .hi = (hi_) }, \
+    { .name = "channels", .n_in = 2, .in = { AS_IN(dtype_, 2, 3, 5, 7), AS_IN(dtype_, 3, 1, 1) }, .lo = (lo_), .hi = (hi_) }, \
+    { .name = "empty", .n_in = 2, .in = { AS_IN(dtype_, 0, 3), AS_IN(dtype_, 1, 3) } }
+
+/* --- Add, Sub, Mul, Div --------------------------------------------------------------------------- */
 
 assay_status as_rule_broadcast(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
 /* One flop per output element. */

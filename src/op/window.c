@@ -1,8 +1,8 @@
-/* window.c - the windows of Conv, MaxPool and their gradients. */
+/* window.c - the windows of Conv, ConvTranspose, the pools and their gradients. */
 #include <math.h>
 #include <string.h>
 
-#include "op/rules.h"
+#include "op/taps.h"
 
 /* Larger sizes have no use and would let an honest-looking file ask for any amount of work. */
 #define MAX_SIZE ((int64_t)INT32_MAX)
@@ -229,5 +229,85 @@ assay_status as_attr_shape(assay_env *env, const as_node_ctx *n, const char *nam
     if (!as_shape_ok(&shape, dtype))
         return as_refuse(env, n, "%s %s has a negative size or is too large", name, AS_SHOW(&shape));
     *out = shape;
+    return ASSAY_OK;
+}
+
+/* --- ConvTranspose --- */
+
+/* The pads of one axis for an output of `size`; what cannot be cut off (a size beyond reach) stays behind the end. */
+static void axis_cut(int64_t natural, int64_t size, bool upper, int i, as_window *w)
+{
+    int64_t total = natural > size ? natural - size : 0;
+    w->pad_begin[i] = upper ? total / 2 : total - total / 2;
+    w->pad_end[i] = total - w->pad_begin[i];
+    w->in[i] = size;
+}
+
+/* Output and pads of one axis.  `size` 0: no output_shape. */
+static assay_status axis_transposed(assay_env *env, const as_node_ctx *n, const char *mode, int64_t more, int64_t size, int i, as_window *w)
+{
+    int64_t reach = (w->kernel[i] - 1) * w->dilation[i] + 1, natural;
+    bool    upper = !strcmp(mode, "SAME_UPPER"), same = upper || !strcmp(mode, "SAME_LOWER");
+    if (w->out[i] < 1)
+        return as_refuse(env, n, "X has size 0 on spatial axis %d", i);
+    if (__builtin_mul_overflow(w->out[i], w->stride[i], &natural) || __builtin_add_overflow(natural - w->stride[i], reach + more, &natural))
+        return as_refuse(env, n, "spatial size %lld with stride %lld is too large", (long long)w->out[i], (long long)w->stride[i]);
+    if (size || same) {
+        axis_cut(natural, size ? size : w->out[i] * w->stride[i], upper, i, w);
+        return ASSAY_OK;
+    }
+    w->in[i] = natural - w->pad_begin[i] - w->pad_end[i];
+    if (w->in[i] < 1)
+        return as_refuse(env, n, "on spatial axis %d pads %lld and %lld leave nothing of %lld", i, (long long)w->pad_begin[i],
+                         (long long)w->pad_end[i], (long long)natural);
+    return ASSAY_OK;
+}
+
+static assay_status transposed_channels(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, int64_t group, int64_t *out)
+{
+    if (x->dim[1] != w->dim[0] || x->dim[1] % group)
+        return as_refuse(env, n, "X is %s and W is %s: their %lld and %lld channels must be the same and a multiple of group %lld", AS_SHOW(x),
+                         AS_SHOW(w), (long long)x->dim[1], (long long)w->dim[0], (long long)group);
+    if (__builtin_mul_overflow(w->dim[1], group, out))
+        return as_refuse(env, n, "W is %s: %lld groups of %lld channels are too many", AS_SHOW(w), (long long)group, (long long)w->dim[1]);
+    return ASSAY_OK;
+}
+
+assay_status as_transposed_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, as_conv_shapes *out)
+{
+    if (x->rank < 3 || x->rank > 5 || w->rank != x->rank)
+        return as_refuse(env, n, "X is %s and W is %s: both must have rank 3 to 5, and the same", AS_SHOW(x), AS_SHOW(w));
+    as_window win = { .n_axes = x->rank - 2, .group = as_attr_int(n, "group", 1) };
+    for (int i = 0; i < 3; i++)
+        win.in[i] = win.out[i] = win.kernel[i] = win.stride[i] = win.dilation[i] = 1;
+    if (win.group < 1 || win.group > MAX_SIZE)
+        return as_refuse(env, n, "group is %lld, outside of 1 to %lld", (long long)win.group, (long long)MAX_SIZE);
+    size_t  count = (size_t)win.n_axes;
+    int64_t pads[6], more[3], size[3] = {0};
+    AS_TRY(kernel_read(env, n, &w->dim[2], &win));
+    AS_TRY(list_read(env, n, "strides", count, 1, 1, win.stride));
+    AS_TRY(list_read(env, n, "dilations", count, 1, 1, win.dilation));
+    AS_TRY(list_read(env, n, "pads", 2 * count, 0, 0, pads));
+    AS_TRY(list_read(env, n, "output_padding", count, 0, 0, more));
+    if (as_attr_find(n, "output_shape"))
+        AS_TRY(list_read(env, n, "output_shape", count, 1, 1, size));
+    const char *mode = as_attr_text(n, "auto_pad", "NOTSET");
+    bool        padded = false, set = strcmp(mode, "NOTSET") != 0;
+    if (set && strcmp(mode, "SAME_UPPER") && strcmp(mode, "SAME_LOWER") && strcmp(mode, "VALID"))
+        return as_refuse(env, n, "auto_pad is '%s' and must be NOTSET, SAME_UPPER, SAME_LOWER or VALID", mode);
+    as_conv_shapes s = { .x = *x, .w = *w, .y = { .rank = x->rank, .dim = { x->dim[0] } } };
+    AS_TRY(transposed_channels(env, n, x, w, win.group, &s.y.dim[1]));
+    for (int i = 0; i < win.n_axes; i++) {
+        win.out[i] = x->dim[i + 2];
+        win.pad_begin[i] = pads[i];
+        win.pad_end[i] = pads[i + win.n_axes];
+        padded |= pads[i] || pads[i + win.n_axes];
+        AS_TRY(axis_transposed(env, n, mode, more[i], size[i], i, &win));
+        s.y.dim[i + 2] = win.in[i];
+    }
+    if (padded && set)
+        return as_refuse(env, n, "pads and auto_pad '%s' are both given", mode);
+    s.window = win;
+    *out = s;
     return ASSAY_OK;
 }

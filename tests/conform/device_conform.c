@@ -54,7 +54,7 @@ static void inputs_make(const as_case *c, as_dtype instead_of_f64, as_conform_ca
     }
 }
 
-void as_conform_make(assay_env *env, const as_op *op, const as_case *c, int n_out, as_dtype instead_of_f64, as_conform_case *out)
+bool as_conform_make(assay_env *env, const as_op *op, const as_case *c, int n_out, as_dtype instead_of_f64, as_conform_case *out)
 {
     memset(out, 0, sizeof *out);
     snprintf(out->label, sizeof out->label, "%s '%s'%s%s, %d of its outputs", op->name, c->name,
@@ -62,8 +62,10 @@ void as_conform_make(assay_env *env, const as_op *op, const as_case *c, int n_ou
     inputs_make(c, instead_of_f64, out);
     out->ctx = (as_node_ctx){ .op = op, .name = c->name, .attrs = c->attrs, .n_attrs = c->n_attrs, .in = out->in_info,
                               .n_in = c->n_in, .n_out = n_out };
-    if (as_op_infer(env, &out->ctx, out->out_info) != ASSAY_OK)
-        fail("%s: infer: %s", out->label, assay_message(env));
+    if (as_op_infer(env, &out->ctx, out->out_info) != ASSAY_OK) {
+        as_arena_drop(&out->arena);
+        return false;
+    }
     out->ctx.out = out->out_info;
     for (int i = 0; i < n_out; i++) {
         const as_tensor_info *t = &out->out_info[i];
@@ -72,6 +74,7 @@ void as_conform_make(assay_env *env, const as_op *op, const as_case *c, int n_ou
     }
     if (op->eval(env, &out->ctx, out->in, out->want) != ASSAY_OK)
         fail("%s: eval: %s", out->label, assay_message(env));
+    return true;
 }
 
 void as_conform_drop(as_conform_case *c)
@@ -94,14 +97,21 @@ void as_conform_each(assay_env *env, const char *op_name, void (*visit)(void *, 
         if (op_name && strcmp(op_name, (*op)->name))
             continue;
         n_ops++;
-        for (size_t i = 0; i < (*op)->n_cases; i++)
+        for (size_t i = 0; i < (*op)->n_cases; i++) {
+            const as_case *from = &(*op)->cases[i];
+            int            n_made = 0;
             for (int n_out = (*op)->min_out; n_out <= (*op)->max_out; n_out++)
-                for (int narrow = 0; narrow <= as_conform_has_f64(&(*op)->cases[i]); narrow++) {
+                for (int narrow = 0; narrow <= as_conform_has_f64(from); narrow++) {
                     as_conform_case c;
-                    as_conform_make(env, *op, &(*op)->cases[i], n_out, narrow ? AS_F32 : AS_NONE, &c);
+                    if (!as_conform_make(env, *op, from, n_out, narrow ? AS_F32 : AS_NONE, &c))
+                        continue; /* not every form of an operator has all its outputs: BatchNormalization has one or three */
+                    n_made++;
                     visit(arg, env, &c);
                     as_conform_drop(&c);
                 }
+            if (!n_made)
+                fail("%s '%s': infer: %s", (*op)->name, from->name, assay_message(env));
+        }
     }
     if (!n_ops)
         fail("there is no operator %s", op_name ? op_name : "at all");

@@ -11,14 +11,14 @@
 typedef struct as_conform_case {
     as_arena       arena;
     as_node_ctx    ctx;
-    as_tensor_info in_info[6], out_info[AS_MAX_OUT];
-    as_view        in[6], want[AS_MAX_OUT];   /* an absent input has no data */
+    as_tensor_info in_info[AS_CASE_MAX_IN], out_info[AS_MAX_OUT];
+    as_view        in[AS_CASE_MAX_IN], want[AS_MAX_OUT];   /* an absent input has no data */
     char           label[160];                /* "Conv 'dilated 2x3' as f32, 1 outputs" */
 } as_conform_case;
 
-/* instead_of_f64: AS_NONE takes the case as it is; AS_F32 makes its f64 operands f32.  Fails the test when the operator
- * refuses its own case. */
-void as_conform_make(assay_env *env, const as_op *op, const as_case *c, int n_out, as_dtype instead_of_f64, as_conform_case *out);
+/* instead_of_f64: AS_NONE takes the case as it is; AS_F32 makes its f64 operands f32.  False when the operator
+ * refuses the case with so many outputs. */
+bool as_conform_make(assay_env *env, const as_op *op, const as_case *c, int n_out, as_dtype instead_of_f64, as_conform_case *out);
 void as_conform_drop(as_conform_case *c);
 bool as_conform_has_f64(const as_case *c);
 /* Calls visit for every case of every operator (op_name NULL: all), each number of outputs, also with f32 for f64. */

@@ -44,6 +44,8 @@ Test(op_truth, every_operator_has_a_case_with_values) {
 /* The first axis fastest: the same tensor, and no element where a contiguous reader would look. */
 static void turn(as_arena *arena, as_view *v)
 {
+    if (v->dtype == AS_NONE) /* an absent input has no elements to turn */
+        return;
     as_view other = op_case_alloc(arena, v->dtype, &v->shape);
     int64_t stride = 1;
     for (int i = 0; i < v->shape.rank; i++) {

@@ -1,0 +1,75 @@
+/* op_cast.c - the same values as another dtype, which `to` names by ONNX's number.  Integers keep their low bits, floats go
+ * to integers towards zero and saturate (ONNX leaves those that do not fit open), and what is not 0 is true. */
+#include "op/move.h"
+
+static const as_attr_def attrs[] = {
+    { .name = "to", .kind = AS_ATTR_INT, .required = true }, { .name = "saturate", .kind = AS_ATTR_INT }, { 0 },
+};
+
+/* TensorProto.DataType; `saturate` is about float8 alone, and those are not here. */
+static const as_dtype dtypes[] = {
+    [1] = AS_F32, [2] = AS_U8, [3] = AS_I8, [4] = AS_U16, [5] = AS_I16, [6] = AS_I32, [7] = AS_I64, [9] = AS_BOOL,
+    [10] = AS_F16, [11] = AS_F64, [12] = AS_U32, [13] = AS_U64, [16] = AS_BF16,
+};
+
+static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
+{
+    int64_t to = as_attr_int(n, "to", 0);
+    AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_ANY));
+    if (to < 0 || to >= (int64_t)AS_COUNT(dtypes) || dtypes[to] == AS_NONE)
+        return as_refuse(env, n, "to is %lld, which is no dtype that is known here", (long long)to);
+    out[0] = as_info(dtypes[to], &n->in[0].shape);
+    return ASSAY_OK;
+}
+
+static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
+{
+    (void)env, (void)n;
+    as_view_cast(&out[0], &in[0]);
+    return ASSAY_OK;
+}
+
+static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
+{
+    (void)in, (void)out;
+    d_in[0] = -1;
+    if (d_out[0] < 0 || !as_dtype_is_float(n->in[0].dtype) || !as_dtype_is_float(n->out[0].dtype))
+        return ASSAY_OK;
+    int64_t back = 0;
+    while (dtypes[back] != n->in[0].dtype)
+        back++;
+    as_attr to = AS_ATTR_I("to", back);
+    d_in[0] = b->node(b, "Cast", &d_out[0], 1, &to, 1, NULL, 1);
+    return ASSAY_OK;
+}
+
+#define TO(number_) .n_attrs = 1, .attrs = { AS_ATTR_I("to", number_) }
+
+static const as_case cases[] = {
+    /* By hand: towards zero, and saturating. */
+    { .name = "f32 to i8 by hand", .n_in = 1, .in = { AS_IN(F32, 6) }, TO(3), .no_grad = true,
+      AS_GIVEN(-1.9, 1.9, 0.5, -300, 300, 127), AS_WANT(-1, 1, 0, -128, 127, 127) },
+    /* numpy: array([200, -1, 256, 127], int16).astype(int8), and ONNX's own example 200 -> -56. */
+    { .name = "i16 to i8 by numpy", .n_in = 1, .in = { AS_IN(I16, 4) }, TO(3), .no_grad = true, AS_GIVEN(200, -1, 256, 127), AS_WANT(-56, -1, 0, 127) },
+    { .name = "i8 to u16 by numpy", .n_in = 1, .in = { AS_IN(I8, 3) }, TO(4), .no_grad = true, AS_GIVEN(-1, -128, 5), AS_WANT(65535, 65408, 5) },
+    { .name = "f64 to u32 by hand", .n_in = 1, .in = { AS_IN(F64, 4) }, TO(12), .no_grad = true,
+      AS_GIVEN(-5, 4294967295.0, 5e9, 2.5), AS_WANT(0, 4294967295.0, 4294967295.0, 2) },
+    { .name = "f64 to u64 by hand", .n_in = 1, .in = { AS_IN(F64, 3) }, TO(13), .no_grad = true, AS_GIVEN(-5, 0x1p60, 2.5), AS_WANT(0, 0x1p60, 2) },
+    { .name = "f32 to bool by hand", .n_in = 1, .in = { AS_IN(F32, 4) }, TO(9), .no_grad = true, AS_GIVEN(0, 0.25, -1, -0.0), AS_WANT(0, 1, 1, 0) },
+    { .name = "i32 to bool by hand", .n_in = 1, .in = { AS_IN(I32, 3) }, TO(9), .no_grad = true, AS_GIVEN(0, 256, -1), AS_WANT(0, 1, 1) },
+    { .name = "bool to f16 by hand", .n_in = 1, .in = { AS_IN(BOOL, 2) }, TO(10), .no_grad = true, AS_GIVEN(0, 1), AS_WANT(0, 1) },
+    { .name = "i64 to bf16 by hand", .n_in = 1, .in = { AS_IN(I64, 3) }, TO(16), .no_grad = true, AS_GIVEN(1, 256, -3), AS_WANT(1, 256, -3) },
+    { .name = "f32 to f16", .n_in = 1, .in = { AS_IN(F32, 3, 17) }, TO(10), .no_grad = true },
+    { .name = "f16 to f32", .n_in = 1, .in = { AS_IN(F16, 9) }, TO(1), .no_grad = true },
+    { .name = "f32 to f64", .n_in = 1, .in = { AS_IN(F32, 7, 9) }, TO(11) }, /* the one that differences can see through */
+    { .name = "u8 to f32", .n_in = 1, .in = { AS_IN(U8, 33) }, TO(1), .lo = 0, .hi = 255, .no_grad = true },
+    { .name = "scalar", .n_in = 1, .in = { { .dtype = AS_F32 } }, TO(7), .lo = -9, .hi = 9, .no_grad = true },
+    { .name = "empty", .n_in = 1, .in = { AS_IN(F32, 0, 3) }, TO(6), .no_grad = true },
+};
+
+/* No flops by definition: a conversion computes nothing new. */
+const as_op as_op_cast = {
+    .name = "Cast", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1, .attrs = attrs,
+    .infer = infer, .cost = as_cost_bytes, .eval = eval, .grad = grad,
+    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+};

@@ -1,0 +1,41 @@
+/* op_identity.c - y = x. */
+#include "op/rules.h"
+
+static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
+{
+    return as_rule_like(env, n, AS_SET_ANY, out);
+}
+
+static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
+{
+    (void)env, (void)n;
+    as_view_copy(&out[0], &in[0]);
+    return ASSAY_OK;
+}
+
+static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
+{
+    (void)b, (void)in, (void)out;
+    d_in[0] = as_dtype_is_float(n->in[0].dtype) ? d_out[0] : -1;
+    return ASSAY_OK;
+}
+
+static const as_case cases[] = {
+    /* By hand. */
+    { .name = "f32", .n_in = 1, .in = { AS_IN(F32, 3) },
+      .given = (const double[]){ 1, -2, 0.5 },
+      .want = (const double[]){ 1, -2, 0.5 }, .n_want = 3 },
+    { .name = "bool", .n_in = 1, .in = { AS_IN(BOOL, 2) },
+      .given = (const double[]){ 0, 1 },
+      .want = (const double[]){ 0, 1 }, .n_want = 2, .no_grad = true },
+    { .name = "u64", .n_in = 1, .in = { AS_IN(U64, 2) },
+      .given = (const double[]){ 9.223372036854776e+18, 1 },
+      .want = (const double[]){ 9.223372036854776e+18, 1 }, .n_want = 2, .no_grad = true },
+    AS_CASES_ONE(-1, 1),
+};
+
+const as_op as_op_identity = {
+    .name = "Identity", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
+    .infer = infer, .cost = as_cost_bytes, .eval = eval, .grad = grad,
+    .tolerance = 0.0, .view_only = true, .cases = cases, .n_cases = AS_COUNT(cases),
+};

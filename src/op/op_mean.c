@@ -1,0 +1,61 @@
+/* op_mean.c - the mean of all inputs: element by element, with broadcasting. */
+#include "op/rules.h"
+
+static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
+{
+    return as_rule_all(env, n, 0, AS_SET_FLOAT, out);
+}
+
+/* One addition for each input after the first, and one product. */
+static as_cost cost(const as_node_ctx *n)
+{
+    as_cost cost = as_cost_each(n);
+    cost.flops = as_sat_mul((uint64_t)n->n_in, cost.flops);
+    return cost;
+}
+
+static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
+{
+    (void)env;
+    int64_t count = as_shape_count(&out[0].shape);
+    as_view wide[AS_MAX_IN];
+    for (int k = 0; k < n->n_in; k++)
+        wide[k] = as_view_broadcast(&in[k], &out[0].shape);
+    for (int64_t i = 0; i < count; i++) {
+        double sum = as_view_get(&wide[0], i);
+        for (int k = 1; k < n->n_in; k++)
+            sum += as_view_get(&wide[k], i);
+        as_view_set(&out[0], i, sum / n->n_in);
+    }
+    return ASSAY_OK;
+}
+
+static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
+{
+    (void)in, (void)out;
+    int d = as_b_times(b, d_out[0], 1.0 / n->n_in);
+    for (int i = 0; i < n->n_in; i++)
+        d_in[i] = as_b_sum_to(b, d, &n->in[i].shape);
+    return ASSAY_OK;
+}
+
+static const as_case cases[] = {
+    /* The values of onnx's reference evaluator. */
+    { .name = "f32", .n_in = 3, .in = { AS_IN(F32, 2, 3), AS_IN(F32, 3), { .dtype = AS_F32 } },
+      .given = (const double[]){ 1, -2, 3.5, 0, -5, 6, 1, 2, -5, 0.5 },
+      .want = (const double[]){ 0.8333333134651184, 0.1666666716337204, -0.3333333432674408, 0.5, -0.8333333134651184, 0.5 }, .n_want = 6 },
+    { .name = "one input", .n_in = 1, .in = { AS_IN(F32, 7) } },
+    { .name = "two", .n_in = 2, .in = { AS_IN(F32, 7, 9), AS_IN(F32, 7, 9) } },
+    { .name = "three of three shapes", .n_in = 3, .in = { AS_IN(F32, 9, 1), AS_IN(F32, 1, 7), AS_IN(F32, 3, 1, 1) } },
+    { .name = "six", .n_in = 6, .in = { AS_IN(F64, 5), AS_IN(F64, 5), AS_IN(F64, 1), { .dtype = AS_F64 }, AS_IN(F64, 5), AS_IN(F64, 5) } },
+    { .name = "15x17 and a row", .n_in = 2, .in = { AS_IN(F32, 15, 17), AS_IN(F32, 17) } },
+    { .name = "f16", .n_in = 2, .in = { AS_IN(F16, 33), AS_IN(F16, 33) } },
+    { .name = "bf16", .n_in = 2, .in = { AS_IN(BF16, 9), AS_IN(BF16, 9) } },
+    { .name = "empty", .n_in = 2, .in = { AS_IN(F32, 0, 3), AS_IN(F32, 1, 3) } },
+};
+
+const as_op as_op_mean = {
+    .name = "Mean", .min_in = 1, .max_in = AS_MAX_IN, .min_out = 1, .max_out = 1,
+    .infer = infer, .cost = cost, .eval = eval, .grad = grad,
+    .tolerance = 1e-5, .cases = cases, .n_cases = AS_COUNT(cases), /* up to 64 f32 roundings */
+};

@@ -1,0 +1,46 @@
+/* op_thresholdedrelu.c - y = x above alpha and 0 up to it, element by element. */
+#include "op/rules.h"
+
+static const as_attr_def attrs[] = {
+    { .name = "alpha", .kind = AS_ATTR_FLOAT }, { 0 },
+};
+
+static double real(double x, double alpha, double unused)
+{
+    (void)unused;
+    return x > alpha ? x : 0.0;
+}
+
+static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
+{
+    (void)env;
+    as_each_with(&in[0], &out[0], real, as_attr_float(n, "alpha", 1.0), 0.0);
+    return ASSAY_OK;
+}
+
+static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
+{
+    (void)out;
+    d_in[0] = -1;
+    if (d_out[0] < 0)
+        return ASSAY_OK;
+    d_in[0] = as_b_only(b, as_b_versus(b, "Greater", in[0], as_attr_float(n, "alpha", 1.0)), d_out[0]);
+    return ASSAY_OK;
+}
+
+static const as_case cases[] = {
+    /* The values of onnx's reference evaluator. */
+    { .name = "given", .n_in = 1, .in = { AS_IN(F64, 7) },
+      .given = (const double[]){ 0, 0.5, -0.75, 1, -1.5, 2.25, -3 },
+      .want = (const double[]){ 0, 0, 0, 0, 0, 2.25, 0 }, .n_want = 7, .no_grad = true },
+    { .name = "with attributes", .n_in = 1, .in = { AS_IN(F64, 7) }, .n_attrs = 1, .attrs = { AS_ATTR_F("alpha", -1.0) },
+      .given = (const double[]){ 0, 0.5, -0.75, 1, -1.5, 2.25, -3 },
+      .want = (const double[]){ 0, 0.5, -0.75, 1, 0, 2.25, 0 }, .n_want = 7, .no_grad = true },
+    AS_CASES_ONE(-3, 3),
+};
+
+const as_op as_op_thresholdedrelu = {
+    .name = "ThresholdedRelu", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1, .attrs = attrs,
+    .infer = as_rule_float, .cost = as_cost_each, .eval = eval, .grad = grad,
+    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+};

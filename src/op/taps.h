@@ -1,0 +1,57 @@
+/* taps.h - which elements a window sees, and the window of ConvTranspose.  Only op_*pool*.c, op_convtranspose.c and window.c
+ * include it. */
+#ifndef AS_OP_TAPS_H
+#define AS_OP_TAPS_H
+
+#include "op/rules.h"
+
+/* The input position p of tap k of output o; false when it lies on padding. */
+static inline bool as_tap_at(const as_window *w, const int64_t *o, const int64_t *k, int64_t *p)
+{
+    bool inside = true;
+    for (int i = 0; i < 3; i++) {
+        p[i] = o[i] * w->stride[i] - w->pad_begin[i] + k[i] * w->dilation[i];
+        inside &= p[i] >= 0 && p[i] < w->in[i];
+    }
+    return inside;
+}
+
+/* What an average divides by: the taps on elements, with `pads` also those on padding; never those beyond the padding, where
+ * only ceil_mode reaches. */
+static inline int64_t as_taps_count(const as_window *w, const int64_t *o, bool pads)
+{
+    int64_t count = 1;
+    for (int i = 0; i < 3; i++) {
+        int64_t seen = 0;
+        for (int64_t k = 0; k < w->kernel[i]; k++) {
+            int64_t p = o[i] * w->stride[i] - w->pad_begin[i] + k * w->dilation[i];
+            seen += p >= (pads ? -w->pad_begin[i] : 0) && p < w->in[i] + (pads ? w->pad_end[i] : 0);
+        }
+        count *= seen;
+    }
+    return count;
+}
+
+/* The output o that sees input position p through tap k; false when there is none. */
+static inline bool as_tap_from(const as_window *w, const int64_t *p, const int64_t *k, int64_t *o)
+{
+    bool seen = true;
+    for (int i = 0; i < 3; i++) {
+        int64_t at = p[i] + w->pad_begin[i] - k[i] * w->dilation[i];
+        o[i] = at / w->stride[i];
+        seen &= at >= 0 && at % w->stride[i] == 0 && o[i] < w->out[i];
+    }
+    return seen;
+}
+
+/* The rule of ConvTranspose.  It is a Conv turned round: the window is that of the Conv from y to x, so its `in` are the sizes of
+ * y and its `out` those of x. */
+assay_status as_transposed_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, as_conv_shapes *out);
+
+/* for (each tap k of a window) */
+#define AS_EACH3(k, size)                                                                             \
+    for ((k)[0] = 0; (k)[0] < (size)[0]; (k)[0]++)                                                    \
+        for ((k)[1] = 0; (k)[1] < (size)[1]; (k)[1]++)                                                \
+            for ((k)[2] = 0; (k)[2] < (size)[2]; (k)[2]++)
+
+#endif
