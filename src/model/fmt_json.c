@@ -177,7 +177,8 @@ static bool element_read(reader *r, const json_t *j, const as_view *view, size_t
         return false;
     }
     as_view_set_i64(view, at, json_integer_value(j)); /* saturates, so what does not fit reads back as another */
-    if (as_view_get_i64(view, at) == json_integer_value(j))
+    bool is_negative = view->dtype == AS_U64 && json_integer_value(j) < 0; /* a u64 would take the bits */
+    if (!is_negative && as_view_get_i64(view, at) == json_integer_value(j))
         return true;
     as_maker_fail(r->m, "\"values\"[%zu] is %" JSON_INTEGER_FORMAT ", which does not fit %s", i, json_integer_value(j),
                   as_dtype_name(view->dtype));
@@ -301,6 +302,20 @@ static bool attr_tensor(reader *r, json_t *object, as_attr *out)
     return true;
 }
 
+static bool attr_texts(reader *r, const char *name, json_t *j, as_attr *out)
+{
+    size_t       n = json_array_size(j); /* 0 for what is no array */
+    const char **texts = AS_TAKE(&r->scratch, const char *, n);
+    bool         ok = json_is_array(j) && texts;
+    for (size_t i = 0; ok && i < n; i++)
+        ok = (texts[i] = json_string_value(json_array_get(j, i))) != NULL;
+    out->texts = texts;
+    out->n = n;
+    if (!ok)
+        as_maker_fail(r->m, "attribute \"%s\" must be a list of texts", name);
+    return ok;
+}
+
 /* What a JSON value means is decided by the operator, so that 1 may stand where 1.0 is meant. */
 static bool attr_read(reader *r, const as_attr_def *def, json_t *j, as_attr *out)
 {
@@ -323,6 +338,8 @@ static bool attr_read(reader *r, const as_attr_def *def, json_t *j, as_attr *out
         return attr_numbers(r, def->name, j, out);
     case AS_ATTR_TENSOR:
         return attr_tensor(r, j, out);
+    case AS_ATTR_TEXTS:
+        return attr_texts(r, def->name, j, out);
     }
     if (want)
         as_maker_fail(r->m, "attribute \"%s\" must be %s", def->name, want);

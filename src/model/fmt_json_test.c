@@ -128,10 +128,20 @@ Test(fmt_json, refuses_graphs_that_are_none)
     expect_refusal(WITH_NODE("{\"op\":\"Relu\",\"in\":[\"x\"],\"out\":[]}"), "nodes[1]: Relu '' has 0 outputs and gives 1 to 1");
     expect_refusal(WITH_NODE("{\"op\":\"Add\",\"name\":\"n\",\"in\":[\"x\"],\"out\":[\"a\"]}"), "nodes[1]: Add 'n' has 1 inputs and takes 2 to 2");
     expect_refusal(WITH_NODE("{\"op\":\"Add\",\"name\":\"n\",\"in\":[\"\",\"x\"],\"out\":[\"a\"]}"), "nodes[1]: Add 'n': input 0 is absent");
-    expect_refusal(WITH_NODE("{\"op\":\"Add\",\"in\":[\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\"],\"out\":[\"a\"]}"),
-                   "nodes[1]: \"in\" has 17 names and at most 16 are possible");
-    expect_refusal(WITH_NODE("{\"op\":\"Add\",\"in\":[\"x\"],\"out\":[\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\",\"8\",\"9\"]}"),
-                   "nodes[1]: \"out\" has 9 names and at most 8 are possible");
+    expect_refusal(WITH_NODE("{\"op\":\"Add\",\"in\":["
+                             "\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\","
+                             "\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\","
+                             "\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\","
+                             "\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\","
+                             "\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\",\"x\""
+                             "],\"out\":[\"a\"]}"),
+                   "nodes[1]: \"in\" has 65 names and at most 64 are possible");
+    expect_refusal(WITH_NODE("{\"op\":\"Add\",\"in\":[\"x\"],\"out\":["
+                             "\"0\",\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\",\"8\",\"9\",\"10\",\"11\",\"12\","
+                             "\"13\",\"14\",\"15\",\"16\",\"17\",\"18\",\"19\",\"20\",\"21\",\"22\",\"23\",\"24\",\"25\","
+                             "\"26\",\"27\",\"28\",\"29\",\"30\",\"31\",\"32\""
+                             "]}"),
+                   "nodes[1]: \"out\" has 33 names and at most 32 are possible");
     expect_refusal("{\"format\":\"assay.model/1\",\"name\":\"\",\"inputs\":[],\"nodes\":[],\"outputs\":[]}", "\"name\" must have 1 to 512 bytes");
 }
 

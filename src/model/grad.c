@@ -130,6 +130,8 @@ static void nodes_copy(grad *b, const as_graph *g, state *values)
         int                  in[AS_MAX_IN], out[AS_MAX_OUT];
         const char          *names[AS_MAX_OUT];
         bool                 wanted = false;
+        if (n->dead)
+            continue; /* folded: its results are constants */
         for (int k = 0; k < n->ctx.n_in; k++) {
             in[k] = n->in[k] < 0 ? -1 : values[n->in[k]].id;
             wanted |= n->in[k] >= 0 && values[n->in[k]].wanted;
@@ -290,7 +292,8 @@ assay_status as_model_grad(assay_env *env, const assay_model *model, const as_bi
     nodes_copy(&b, &g, values);
     outputs_seed(&b, &g, values);
     for (int i = g.n_nodes - 1; i >= 0 && !as_maker_failed(b.m); i--)
-        node_back(&b, &g, &g.nodes[i], values);
+        if (!g.nodes[i].dead)
+            node_back(&b, &g, &g.nodes[i], values);
     for (int i = 0; i < n_wrt && !as_maker_failed(b.m); i++)
         output_name(&b, &g.values[ids[i]], values[ids[i]].d);
     status = as_maker_finish(b.m, out);

@@ -113,6 +113,121 @@ static assay_status node_bind(assay_env *env, const assay_model *model, int id, 
     return ASSAY_OK;
 }
 
+/* --- Shape arithmetic ------------------------------------------------------------------------- */
+
+/* Shapes are computed by nodes (Shape, Gather, Concat, ...) that end in a Reshape or a Slice, which must know the values.
+ * So what is small and known is computed here, whatever the plan's passes do later.  Weights are not touched: a param
+ * is no constant, and large constants stay. */
+enum { FOLD_MAX_INTS = 65536, FOLD_MAX_FLOATS = 1024 };
+#define FOLD_MAX_FLOPS       (UINT64_C(4) << 20) /* of one node */
+#define FOLD_MAX_TOTAL_FLOPS (UINT64_C(256) << 20)
+#define FOLD_MAX_TOTAL_BYTES (UINT64_C(64) << 20)
+
+typedef struct folder { bool *is_output; uint64_t flops, bytes; } folder;
+
+/* Their results depend on the shape of the input alone. */
+static bool reads_shape_only(const as_op *op)
+{
+    return !strcmp(op->name, "Shape") || !strcmp(op->name, "Size");
+}
+
+static bool is_random(const as_op *op)
+{
+    return !strncmp(op->name, "Random", 6) || !strcmp(op->name, "Dropout") || !strcmp(op->name, "Bernoulli") ||
+           !strcmp(op->name, "Multinomial");
+}
+
+static bool is_small(const as_tensor_info *info, uint64_t *bytes)
+{
+    uint64_t count = (uint64_t)as_shape_count(&info->shape), each = as_dtype_bytes(info->dtype);
+    *bytes += count * each;
+    return count <= (as_dtype_is_float(info->dtype) ? (uint64_t)FOLD_MAX_FLOATS : (uint64_t)FOLD_MAX_INTS);
+}
+
+static bool can_fold(const as_bound_node *node, folder *f)
+{
+    const as_node_ctx *n = &node->ctx;
+    bool               shape_only = reads_shape_only(n->op);
+    int                n_present = 0;
+    uint64_t           bytes = 0, ignored = 0;
+    if (is_random(n->op))
+        return false;
+    for (int i = 0; i < n->n_in; i++)
+        if (as_in_has(n, i)) {
+            n_present++;
+            if (!shape_only && (!n->in[i].constant || !is_small(&n->in[i], &ignored)))
+                return false;
+        }
+    for (int i = 0; i < n->n_out; i++)
+        if (!is_small(&n->out[i], &bytes))
+            return false;
+    /* Without an input it may be random or large, and "Constant" has been made a constant by the readers. */
+    if (!n_present)
+        return false;
+    as_cost  cost = n->op->cost(n);
+    uint64_t flops = cost.flops > UINT64_MAX - cost.special ? UINT64_MAX : cost.flops + cost.special;
+    if (flops > FOLD_MAX_FLOPS || f->flops + flops > FOLD_MAX_TOTAL_FLOPS || f->bytes + bytes > FOLD_MAX_TOTAL_BYTES)
+        return false;
+    f->flops += flops;
+    f->bytes += bytes;
+    return true;
+}
+
+/* Memory for a view that nobody reads: Shape and Size look at the view's shape only. */
+static as_view known_view(const as_tensor_info *info)
+{
+    static const uint64_t nothing = 0;
+    return as_view_of((void *)(uintptr_t)(info->constant ? info->constant : &nothing), info->dtype, &info->shape);
+}
+
+/* A graph output stays a node, so that a plan gives it a buffer of its own; its readers see the values all the same. */
+static assay_status node_fold(assay_env *env, const assay_model *model, as_bound_node *node, as_graph *g, folder *f)
+{
+    as_view in[AS_MAX_IN] = {0}, out[AS_MAX_OUT] = {0};
+    if (!can_fold(node, f))
+        return ASSAY_OK;
+    for (int i = 0; i < node->ctx.n_in; i++)
+        if (as_in_has(&node->ctx, i))
+            in[i] = known_view(&node->ctx.in[i]);
+    for (int i = 0; i < node->ctx.n_out; i++) {
+        const as_tensor_info *info = &node->ctx.out[i];
+        void *data = as_arena_take(g->arena, (size_t)as_shape_count(&info->shape), as_dtype_bytes(info->dtype), 64);
+        if (!data)
+            return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for the constant that node '%s' gives", model->name, node->ctx.name);
+        out[i] = as_view_of(data, info->dtype, &info->shape);
+    }
+    assay_status status = node->ctx.op->eval(env, &node->ctx, in, out);
+    if (status != ASSAY_OK)
+        return as_fail(env, status, "model: %s: %s", model->name, assay_message(env));
+    node->dead = true;
+    for (int i = 0; i < node->ctx.n_out; i++)
+        node->dead &= !f->is_output[node->out[i]];
+    for (int i = 0; i < node->ctx.n_out; i++) {
+        as_bound_value *v = &g->values[node->out[i]];
+        v->info.constant = out[i].data;
+        if (node->dead) {
+            v->role = AS_ROLE_CONSTANT;
+            v->data = out[i].data;
+            v->producer = -1;
+        }
+    }
+    return ASSAY_OK;
+}
+
+static assay_status nodes_bind(assay_env *env, const assay_model *model, uint64_t seed, as_graph *g)
+{
+    folder f = { .is_output = AS_TAKE(g->arena, bool, g->n_values) };
+    if (!f.is_output)
+        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory to bind %d nodes", model->name, g->n_nodes);
+    for (int i = 0; i < g->n_outputs; i++)
+        f.is_output[g->outputs[i]] = true;
+    for (int i = 0; i < g->n_nodes; i++) {
+        AS_TRY(node_bind(env, model, i, seed, g));
+        AS_TRY(node_fold(env, model, &g->nodes[i], g, &f));
+    }
+    return ASSAY_OK;
+}
+
 static assay_status values_bind(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims, as_graph *g)
 {
     for (int i = 0; i < model->n_values; i++) {
@@ -144,8 +259,7 @@ assay_status as_graph_bind(assay_env *env, const assay_model *model, const as_bi
     memcpy(g.inputs, model->inputs, (size_t)g.n_inputs * sizeof *g.inputs);
     memcpy(g.outputs, model->outputs, (size_t)g.n_outputs * sizeof *g.outputs);
     AS_TRY(values_bind(env, model, dims, n_dims, &g));
-    for (int i = 0; i < g.n_nodes; i++)
-        AS_TRY(node_bind(env, model, i, seed, &g));
+    AS_TRY(nodes_bind(env, model, seed, &g));
     *out = g;
     return ASSAY_OK;
 }

@@ -103,6 +103,12 @@ static void attr_write(as_json *w, const as_attr *a)
                 number_write(w, a->floats[i]);
         as_json_array_end(w);
         return;
+    case AS_ATTR_TEXTS:
+        as_json_array(w);
+        for (size_t i = 0; i < a->n; i++)
+            as_json_text(w, a->texts[i]);
+        as_json_array_end(w);
+        return;
     }
 }
 

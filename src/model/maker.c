@@ -489,6 +489,45 @@ int as_maker_constant(as_maker *m, const char *name, const as_view *view)
     return value_add(m, value, "constant");
 }
 
+int as_maker_constant_borrow(as_maker *m, const char *name, as_dtype dtype, const as_shape *shape, const void *data)
+{
+    if (!shape_check(m, "constant", name, dtype, shape))
+        return -1;
+    if ((uintptr_t)data % as_dtype_bytes(dtype)) {
+        void *own = elements_take(m, "constant", name, dtype, shape);
+        if (!own)
+            return -1;
+        data = memcpy(own, data, (size_t)as_shape_count(shape) * as_dtype_bytes(dtype));
+    }
+    as_value value = { .name = name, .role = AS_ROLE_CONSTANT, .dtype = dtype, .data = data, .producer = -1 };
+    as_dims_of_shape(shape, &value.dims);
+    return value_add(m, value, "constant");
+}
+
+int as_maker_value_find(const as_maker *m, const char *name)
+{
+    return find(m, &m->value_names, name);
+}
+
+int as_maker_node_find(const as_maker *m, const char *name)
+{
+    return find(m, &m->node_names, name);
+}
+
+const as_map *as_maker_map(as_maker *m, as_map *map)
+{
+    as_map_link *link = AS_TAKE(&m->model->arena, as_map_link, 1);
+    if (!link) {
+        as_map_close(map);
+        fail_memory(m, "a mapped file");
+        return NULL;
+    }
+    *link = (as_map_link){ .map = *map, .next = m->model->maps };
+    m->model->maps = link;
+    *map = (as_map){0};
+    return &link->map;
+}
+
 /* --- Nodes -------------------------------------------------------------------------------------- */
 
 static const void *copy_of(as_arena *arena, const void *data, size_t n, size_t bytes_each)
@@ -510,6 +549,13 @@ static bool attr_copy(as_arena *arena, const as_attr *from, as_attr *to)
         ok &= (to->ints = copy_of(arena, from->ints, from->n, sizeof *from->ints)) != NULL;
     if (from->floats)
         ok &= (to->floats = copy_of(arena, from->floats, from->n, sizeof *from->floats)) != NULL;
+    if (from->texts) {
+        const char **texts = AS_TAKE(arena, const char *, from->n);
+        ok &= texts != NULL;
+        for (size_t i = 0; texts && i < from->n; i++)
+            ok &= (texts[i] = as_arena_text(arena, from->texts[i])) != NULL;
+        to->texts = texts;
+    }
     if (from->tensor) {
         const as_view *t = from->tensor;
         void          *data = as_arena_take(arena, (size_t)as_shape_count(&t->shape), as_dtype_bytes(t->dtype), 8);

@@ -28,6 +28,13 @@ int  as_maker_value_named(as_maker *m, const char *name);
 int  as_maker_param_uniform(as_maker *m, const char *name, as_dtype dtype, const as_shape *shape, int64_t fan_in);
 /* A parameter whose data stays NULL: as_model_weights() fills it before anyone sees the model. */
 int  as_maker_param_later(as_maker *m, const char *name, as_dtype dtype, const as_shape *shape);
+/* A constant that points at `data`, which must outlive the model, or at a copy when it is not aligned. */
+int  as_maker_constant_borrow(as_maker *m, const char *name, as_dtype dtype, const as_shape *shape, const void *data);
+int  as_maker_value_find(const as_maker *m, const char *name); /* -1: there is none */
+int  as_maker_node_find(const as_maker *m, const char *name);
+/* Hands a map over to the model, which closes it.  In any case: when there is no memory the map is closed, the maker
+ * fails and NULL is returned. */
+const as_map *as_maker_map(as_maker *m, as_map *map);
 const as_value *as_maker_value(const as_maker *m, int value);
 bool as_maker_is_output(const as_maker *m, int value);
 /* False when the name is taken. */

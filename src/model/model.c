@@ -9,6 +9,8 @@ void assay_model_free(assay_model *model)
     if (!model)
         return;
     as_safetensors_drop(&model->weights);
+    for (as_map_link *link = model->maps; link; link = link->next)
+        as_map_close(&link->map);
     as_arena_drop(&model->arena);
     free(model);
 }

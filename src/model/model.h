@@ -39,6 +39,9 @@ typedef struct as_node {
     int            n_attrs;
 } as_node;
 
+/* A mapped file that values point into. */
+typedef struct as_map_link { as_map map; struct as_map_link *next; } as_map_link;
+
 struct assay_model {
     as_arena    arena;
     const char *name;        /* "mlp-small" or the file's own */
@@ -48,6 +51,7 @@ struct assay_model {
     int        *inputs;  int n_inputs;
     int        *outputs; int n_outputs;
     as_safetensors weights;  /* open while params point into it */
+    as_map_link *maps;       /* open while params and constants point into them; the links lie in the arena */
 };
 
 /* --- Building --------------------------------------------------------------------------------- */
@@ -83,7 +87,7 @@ typedef struct as_binding_dim { const char *symbol; int64_t size; } as_binding_d
 typedef struct as_bound_value {
     const char    *name;
     as_role        role;
-    as_tensor_info info;     /* info.constant set for AS_ROLE_CONSTANT only */
+    as_tensor_info info;     /* info.constant set when the values are known: constants, and what is computed from them alone */
     const void    *data;     /* params and constants */
     int            producer; /* node id, -1 if none */
     int            model_value; /* id in the model, -1 if made by a pass */
@@ -102,7 +106,9 @@ typedef struct as_graph {
     int            *inputs, n_inputs, *outputs, n_outputs;
 } as_graph;
 
-/* Unbound symbols are an error that names them; so is a bound symbol that the model does not have. */
+/* Shape arithmetic is folded: a small node of known inputs alone (or Shape, Size) is evaluated at once, its results become
+ * constants and the node is dead; where a result is an output of the graph the node stays and info.constant is set.
+ * Unbound symbols are an error that names them; so is a bound symbol that the model does not have. */
 assay_status as_graph_bind(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims, uint64_t seed,
                            as_arena *arena, as_graph *out);
 int          as_graph_add_value(as_graph *g, const as_bound_value *value); /* -1: no memory */

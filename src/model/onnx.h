@@ -1,0 +1,39 @@
+/* onnx.h - ONNX files: models (.onnx), single tensors (.pb), and what of a file is not supported. */
+#ifndef AS_MODEL_ONNX_H
+#define AS_MODEL_ONNX_H
+
+#include "model/model.h"
+
+/* Operators are read in the forms of these versions of the standard set and converted to those of AS_ONNX_OPSET; above it
+ * an operator must be unchanged, which its attribute table decides. */
+enum { AS_ONNX_OPSET_MIN = 7, AS_ONNX_OPSET = 20, AS_ONNX_OPSET_MAX = 28, AS_ONNX_IR = 9 };
+/* A float initialiser up to this many elements is a constant, so that Resize, Clip, Pad and Range know its values while
+ * planning; a larger one is a parameter.  Integers and bools are constants whatever their size. */
+enum { AS_ONNX_MAX_CONSTANT = 64 };
+
+/* TensorProto.DataType from and to ours; AS_NONE and 0 when there is none. */
+as_dtype as_onnx_dtype(int64_t code);
+int      as_onnx_dtype_code(as_dtype dtype);
+
+/* A model from bytes that outlive it, for tests and the fuzzer.  `path` names the file in sentences; external data are
+ * looked for beside it. */
+assay_status as_onnx_parse(assay_env *env, const char *path, const uint8_t *data, size_t n, assay_model **out);
+assay_status as_onnx_save(assay_env *env, const assay_model *model, const char *path);
+
+/* The operators of a file that nothing here answers to. */
+typedef struct as_onnx_missing {
+    const char *op;
+    const char *domain;   /* "" for the standard one */
+    int         n_nodes;
+} as_onnx_missing;
+
+/* All of them, in the order in which the file first uses them; texts live in the arena.  n_nodes (may be NULL) is the
+ * number of nodes in the file. */
+assay_status as_onnx_unsupported(assay_env *env, const char *path, as_arena *arena, const as_onnx_missing **out, int *n_out,
+                                 int *n_nodes);
+
+/* A file that holds one TensorProto.  The view points into the mapping where it can. */
+assay_status as_pb_tensor_load(assay_env *env, const char *path, as_tensor *out);
+assay_status as_pb_tensor_parse(assay_env *env, const char *path, const uint8_t *data, size_t n, as_tensor *out); /* borrows data */
+
+#endif
