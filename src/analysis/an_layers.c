@@ -10,6 +10,7 @@ static const char *const columns[] = {
     "name|layer", "op|op", "time|time", "share|share", "flop_rate|work rate", "byte_rate|byte rate", "intensity|intensity", "flops|work",
     "special|special", "bytes|bytes", "working_set|working set", "kernel|kernel", "device|device", NULL,
 };
+static const char *const graph_columns[] = {"name|layer", "step|step", "op|op", "stage|stage", "device|device", "segment|segment", "time|time", "mean|mean time", "inputs|inputs", NULL};
 static const char *const kernel_columns[] = {"name|layer", "shapes|shapes", "kernel|kernel", "why|why this one", "refused|refused", NULL};
 
 /* Why no step has a time. */
@@ -119,6 +120,49 @@ static void kernels_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
     }
 }
 
+static assay_metric mean_metric(const double *x, size_t n, const char *source)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += x[i];
+    return as_metric_measured(sum / (double)n, NAN, NAN, n, "ns", source);
+}
+
+/* Means add up where medians do not: a picture of parts in a whole needs them. */
+static assay_metric step_mean(assay_facts *f, const assay_trace *t, const as_kept *k, size_t i)
+{
+    const as_step_times *times = &k->steps[i];
+    return times->n ? mean_metric(times->ns, times->n, times->by_device ? "the device's own stamps, mean" : "spans of the step, mean") : step_time(f, t, k, i);
+}
+
+static assay_metric run_mean(assay_facts *f, const as_kept *k)
+{
+    double *walls = AS_TAKE(&f->arena, double, k->n_runs);
+    size_t n = 0;
+    for (size_t i = 0; walls && i < k->n_runs; i++)
+        if (as_kept_uses(k, &k->runs[i]) && isfinite(k->runs[i].wall_ns))
+            walls[n++] = k->runs[i].wall_ns;
+    return n ? mean_metric(walls, n, "spans of whole runs, mean") : as_metric_unavailable("ns", "no whole run was recorded by step");
+}
+
+/* Every step of the plan by its index, with the steps whose results it reads: the network as it ran. */
+static void graph_add(assay_facts *f, as_fact_group *g, const assay_trace *t, const as_kept *k)
+{
+    as_table *table = t->n_steps ? as_facts_table(f, g, "graph", "Steps of the plan and where their inputs come from", graph_columns) : NULL;
+    for (size_t i = 0; i < t->n_steps; i++) {
+        const as_trace_step *s = &t->steps[i];
+        as_text inputs = {0};
+        for (int j = 0; j < s->n_inputs; j++)
+            as_text_printf(&inputs, "%s%d", j ? " " : "", s->inputs[j]);
+        as_cell cells[] = {{.text = or_dash(s->name)}, {.metric = as_metric_counted(i, "1", "plan")}, {.text = or_dash(s->op)}, {.text = or_dash(s->stage)},
+                           {.text = or_dash(s->device)},
+                           {.metric = s->segment < 0 ? as_metric_unavailable("1", "the step belongs to no segment") : as_metric_counted((uint64_t)s->segment, "1", "plan")},
+                           {.metric = step_time(f, t, k, i)}, {.metric = step_mean(f, t, k, i)}, {.text = inputs.data ? inputs.data : "-"}};
+        as_facts_row(f, table, cells);
+        as_text_drop(&inputs);
+    }
+}
+
 static void run(assay_facts *f, const assay_trace *t)
 {
     as_fact_group *g = as_facts_group(f, "layers", "Layers");
@@ -128,9 +172,11 @@ static void run(assay_facts *f, const assay_trace *t)
     as_facts_add(f, g, "layers.n_steps", "steps of the plan", as_metric_counted(t->n_steps, "1", "plan"));
     as_facts_add(f, g, "layers.kept_runs", "runs with spans by step",
                  as_metric_counted(k.uses_detailed ? k.n_timed + k.n_detailed : k.n_timed, "1", "spans of the trace"));
+    as_facts_add(f, g, "layers.run_mean", "mean of the runs with spans by step", run_mean(f, &k));
     steps_add(f, g, t, &k, false);
     steps_add(f, g, t, &k, true);
     kernels_add(f, g, t);
+    graph_add(f, g, t, &k);
     if (k.uses_detailed)
         as_facts_find(f, g, AS_LEVEL_NOTE, "Times by step come from %zu detailed runs outside the timed samples%s%s.", k.n_detailed,
                       *t->detail_why ? ": " : "", t->detail_why);

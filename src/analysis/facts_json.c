@@ -5,14 +5,16 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/analysis.h"
 
 #define SCHEMA "assay.run/1"
+#define SCHEMA_ALL "assay.runs/1"
 
 /* Far above any real run; facts and notes are looked up one after the other. */
-enum { MAX_GROUPS = 256, MAX_FACTS = 8192, MAX_NOTES = 8192, MAX_COLUMNS = 256 };
+enum { MAX_GROUPS = 256, MAX_FACTS = 8192, MAX_NOTES = 8192, MAX_COLUMNS = 256, MAX_RUNS = 4096 };
 
 static const char *const level_names[] = {[AS_LEVEL_NOTE] = "note", [AS_LEVEL_GOOD] = "good", [AS_LEVEL_WARN] = "warn", [AS_LEVEL_BAD] = "bad"};
 
@@ -469,7 +471,7 @@ static assay_status groups_read(reader *r, json_t *groups)
     if (!json_is_object(groups) || json_object_size(groups) > MAX_GROUPS)
         return complain(r, "\"groups\": expected an object of at most %d, found %s of %zu", MAX_GROUPS, type_name(groups), json_object_size(groups));
     json_object_foreach(groups, key, value) {
-        size_t up = go_down(r, "groups[\"%.80s\"]", key);
+        size_t up = go_down(r, "%sgroups[\"%.80s\"]", r->length ? "." : "", key);
         AS_TRY(group_read(r, key, value));
         go_up(r, up);
     }
@@ -497,8 +499,8 @@ static assay_status run_read(reader *r, json_t *root)
     if (!json_is_object(root))
         return complain(r, "expected an object, found %s", type_name(root));
     AS_TRY(text_read(r, root, "schema", false, &schema));
-    if (!strcmp(schema, "assay.runs/1"))
-        return complain(r, "the file holds several runs (\"assay.runs/1\"); give one run (\"%s\") a file", SCHEMA);
+    if (!strcmp(schema, SCHEMA_ALL))
+        return complain(r, "one run (\"%s\") is read here, and this holds several (\"%s\")", SCHEMA, SCHEMA_ALL);
     if (strcmp(schema, SCHEMA))
         return complain(r, "\"schema\" is \"%s\"; this reader knows \"%s\"", schema, SCHEMA);
     AS_TRY(keys_check(r, root, keys));
@@ -509,17 +511,84 @@ static assay_status run_read(reader *r, json_t *root)
     return r->facts->status;
 }
 
+/* One run at the place where the reader stands. */
+static assay_status facts_of(reader *r, json_t *root, assay_facts **out)
+{
+    r->n_facts = 0;
+    r->facts = as_facts_new(r->env);
+    assay_status status = r->facts ? run_read(r, root) : as_fail(r->env, ASSAY_NO_MEMORY, "run JSON: %s: no room for facts", r->path);
+    if (status != ASSAY_OK)
+        assay_facts_free(r->facts);
+    else
+        *out = r->facts;
+    return status;
+}
+
 assay_status as_facts_parse(assay_env *env, const char *path, const char *data, size_t n, assay_facts **out)
 {
     json_t *root;
     AS_TRY(as_json_parse(env, "run JSON", path, data, n, &root));
-    reader r = {.env = env, .path = path, .facts = as_facts_new(env)};
-    assay_status status = r.facts ? run_read(&r, root) : as_fail(env, ASSAY_NO_MEMORY, "run JSON: %s: no room for facts", path);
+    reader r = {.env = env, .path = path};
+    assay_status status = facts_of(&r, root, out);
     json_decref(root);
+    return status;
+}
+
+/* --- Several runs ------------------------------------------------------------------------------------- */
+
+void as_facts_free_all(assay_facts **facts, size_t n)
+{
+    for (size_t i = 0; facts && i < n; i++)
+        assay_facts_free(facts[i]);
+    free(facts);
+}
+
+/* The list of runs: the "runs" of several, or one run alone, which is borrowed too. */
+static assay_status runs_find(reader *r, json_t *root, json_t **out, size_t *n)
+{
+    static const char *const keys[] = {"schema", "runs", NULL};
+    const char *schema = json_string_value(json_object_get(root, "schema"));
+    *n = 1;
+    *out = NULL;
+    if (!schema || strcmp(schema, SCHEMA_ALL))
+        return ASSAY_OK;
+    json_t *runs = json_object_get(root, "runs");
+    AS_TRY(keys_check(r, root, keys));
+    if (!json_is_array(runs) || !json_array_size(runs) || json_array_size(runs) > MAX_RUNS)
+        return complain(r, "\"runs\": expected an array of 1 to %d, found %s of %zu", MAX_RUNS, type_name(runs), json_array_size(runs));
+    *n = json_array_size(runs);
+    *out = runs;
+    return ASSAY_OK;
+}
+
+static assay_status all_read(reader *r, json_t *root, assay_facts ***out, size_t *n_out)
+{
+    json_t *runs;
+    size_t n, i;
+    AS_TRY(runs_find(r, root, &runs, &n));
+    assay_facts **all = calloc(n, sizeof *all);
+    assay_status status = all ? ASSAY_OK : as_fail(r->env, ASSAY_NO_MEMORY, "run JSON: %s: no room for %zu runs", r->path, n);
+    for (i = 0; i < n && status == ASSAY_OK; i++) {
+        go_up(r, 0);
+        if (runs)
+            go_down(r, "runs[%zu]", i);
+        status = facts_of(r, runs ? json_array_get(runs, i) : root, &all[i]);
+    }
     if (status != ASSAY_OK) {
-        assay_facts_free(r.facts);
+        as_facts_free_all(all, n);
         return status;
     }
-    *out = r.facts;
+    *out = all;
+    *n_out = n;
     return ASSAY_OK;
+}
+
+assay_status as_facts_parse_all(assay_env *env, const char *path, const char *data, size_t n, assay_facts ***out, size_t *n_out)
+{
+    json_t *root;
+    AS_TRY(as_json_parse(env, "run JSON", path, data, n, &root));
+    reader r = {.env = env, .path = path};
+    assay_status status = all_read(&r, root, out, n_out);
+    json_decref(root);
+    return status;
 }

@@ -224,7 +224,7 @@ Test(facts_json, hostile_files_get_a_sentence_with_the_place)
         {"[]", "run JSON: x.json: top level: expected an object, found an array"},
         {"{}", "\"schema\": expected a string, found missing"},
         {"{\"schema\":\"assay.run/2\"}", "\"schema\" is \"assay.run/2\"; this reader knows \"assay.run/1\""},
-        {"{\"schema\":\"assay.runs/1\",\"runs\":[]}", "the file holds several runs"},
+        {"{\"schema\":\"assay.runs/1\",\"runs\":[]}", "and this holds several (\"assay.runs/1\")"},
         {"{\"schema\":\"assay.run/1\",\"extra\":1}", "x.json: top level: unknown key \"extra\"; this reader knows assay.run/1"},
         {"{\"schema\":\"assay.run/1\",\"title\":7}", "\"title\": expected a string, found an integer"},
         {"{\"schema\":\"assay.run/1\",\"title\":\"\",\"notes\":{\"a\":1}}", "\"notes\"[\"a\"]: expected a string under a key, found an integer"},

@@ -1,6 +1,8 @@
 /* describe.c - the plan as a trace holds it, and what its other descriptions share. */
 #include "plan/describe.h"
 
+#include <stdlib.h>
+
 const char *as_step_op(const assay_plan *plan, const as_step *step)
 {
     switch (step->kind) {
@@ -65,7 +67,44 @@ as_cost as_step_issued(const as_step *step)
     return c->flops || c->special || c->bytes_read || c->bytes_written ? *c : step->cost;
 }
 
-static assay_status step_describe(assay_env *env, const assay_plan *plan, int s, assay_trace *t)
+/* writers[b]: the step that wrote buffer b last, -1 for none; kept for the roots, whose memory their aliases share. */
+static void input_add(const assay_plan *plan, const int *writers, int buffer, int *inputs, int *n)
+{
+    int from = buffer < 0 ? -1 : writers[as_buffer_root(plan, buffer)], at = *n;
+    for (int i = 0; i < *n; i++)
+        if (inputs[i] == from)
+            return;
+    if (from < 0)
+        return;
+    for (; at > 0 && inputs[at - 1] > from; at--)
+        inputs[at] = inputs[at - 1];
+    inputs[at] = from;
+    ++*n;
+}
+
+static int inputs_find(const assay_plan *plan, const as_step *step, const int *writers, int *inputs)
+{
+    const as_seg_step *seg = &step->seg;
+    int n = 0;
+    for (int i = 0; i < seg->n_in; i++)
+        if (step->kind != AS_STEP_PACK || i == seg->pack_input)
+            input_add(plan, writers, seg->in[i], inputs, &n);
+    for (int i = 0; i < 4 && step->kind != AS_STEP_PACK; i++)
+        input_add(plan, writers, seg->packed[i], inputs, &n);
+    return n;
+}
+
+static void outputs_mark(const assay_plan *plan, const as_step *step, int s, int *writers)
+{
+    const as_seg_step *seg = &step->seg;
+    bool pack = step->kind == AS_STEP_PACK;
+    const int *out = pack ? &seg->packed[seg->pack_input] : seg->out;
+    for (int i = 0; i < (pack ? 1 : seg->n_out); i++)
+        if (out[i] >= 0)
+            writers[as_buffer_root(plan, out[i])] = s;
+}
+
+static assay_status step_describe(assay_env *env, const assay_plan *plan, int s, int *writers, int *inputs, assay_trace *t)
 {
     const as_step *step = &plan->steps[s];
     as_cost issued = as_step_issued(step);
@@ -77,16 +116,33 @@ static assay_status step_describe(assay_env *env, const assay_plan *plan, int s,
         .stage = as_step_stage(plan, s), .segment = step->segment, .flops = step->cost.flops, .special = step->cost.special,
         .bytes_read = step->cost.bytes_read, .bytes_written = step->cost.bytes_written, .issued_flops = issued.flops,
         .issued_bytes = issued.bytes_read + issued.bytes_written, .working_set_bytes = as_step_working_set(plan, step),
+        .inputs = inputs, .n_inputs = inputs_find(plan, step, writers, inputs),
     };
+    outputs_mark(plan, step, s, writers);
     int index = shapes.failed ? -1 : as_trace_add_step(t, &row);
     as_text_drop(&shapes);
     return index >= 0 ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "plan: no room in the trace for step %d, '%s'", s, step->name);
 }
 
+static assay_status steps_describe(assay_env *env, const assay_plan *plan, assay_trace *t)
+{
+    size_t most = 4; /* inputs of a step: its operands and up to four packed ones */
+    for (int s = 0; s < plan->n_steps; s++)
+        most = (size_t)plan->steps[s].seg.n_in + 4 > most ? (size_t)plan->steps[s].seg.n_in + 4 : most;
+    int *writers = malloc(((size_t)plan->n_buffers + 1) * sizeof *writers), *inputs = malloc(most * sizeof *inputs);
+    assay_status status = writers && inputs ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the edges between %d steps", plan->n_steps);
+    for (int b = 0; writers && b < plan->n_buffers; b++)
+        writers[b] = -1;
+    for (int s = 0; s < plan->n_steps && status == ASSAY_OK; s++)
+        status = step_describe(env, plan, s, writers, inputs, t);
+    free(writers);
+    free(inputs);
+    return status;
+}
+
 assay_status as_plan_describe(assay_env *env, const assay_plan *plan, assay_trace *t)
 {
-    for (int s = 0; s < plan->n_steps; s++)
-        AS_TRY(step_describe(env, plan, s, t));
+    AS_TRY(steps_describe(env, plan, t));
     bool none = plan->n_steps == 0; /* then there is no step to name */
     for (int i = 0; i < plan->n_buffers; i++) {
         const as_buffer *b = &plan->buffers[i];

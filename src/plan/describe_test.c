@@ -112,6 +112,11 @@ Test(describe, the_trace_knows_every_step_and_buffer)
     expect_str(t->steps[0].shapes, "f32[4,784] f32[128,784] f32[128] -> f32[4,128]");
     expect_eq(t->steps[0].working_set_bytes, 4 * (4 * 784 + 128 * 784 + 128 + 4 * 128));
     expect(t->steps[0].flops >= 2u * 4 * 784 * 128);
+    expect_eq(t->steps[0].n_inputs, 0);
+    for (int s = 1; s < 3; s++) {
+        expect_eq(t->steps[s].n_inputs, 1); /* fc1 -> relu -> fc2 */
+        expect_eq(t->steps[s].inputs[0], s - 1);
+    }
     expect_eq(t->n_buffers, f.plan->n_buffers);
     expect_eq(t->peak_bytes_planned, assay_plan_peak_bytes(f.plan));
     expect_eq(t->param_bytes, 4 * 101770);

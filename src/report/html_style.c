@@ -45,6 +45,9 @@ const char as_html_style[] =
     ".chart .text{fill:var(--ink)}.chart .faint{fill:var(--soft)}.chart .grid{stroke:var(--grid)}.chart .axis{stroke:var(--axis)}.chart .mark{stroke:var(--mark);stroke-dasharray:3 3}.chart .marktext{fill:var(--mark);font-weight:600;font-size:11px}\n"
     ".chart .track{fill:var(--track)}.chart .line{stroke:var(--c0)}.chart .boxtext{fill:var(--card);font-weight:600;pointer-events:none}\n"
     ".chart .c0{fill:var(--c0)}.chart .c1{fill:var(--c1)}.chart .c2{fill:var(--c2)}.chart .c3{fill:var(--c3)}.chart .c4{fill:var(--c4)}.chart .c5{fill:var(--c5)}.chart .c6{fill:var(--c6)}.chart rect:hover{opacity:.8}\n"
+    ".hero+.hero{margin-top:-.3rem}.hero+.hero .v{font-size:1.25rem}.hero+.hero>div:first-child{border-color:var(--line);box-shadow:none}\n"
+    ".chart .edge{stroke:var(--axis);stroke-width:1.3;fill:none}.flame .f{cursor:pointer}.flame .f:focus{outline:none}.flame .f:focus rect{stroke:var(--ink);stroke-width:2}.flame .f.hit rect{fill:var(--mark)}.flame .f.off rect{opacity:.3}\n"
+    ".search{font:inherit;font-size:.82rem;color:var(--ink);background:var(--card);border:1px solid var(--line);border-radius:8px;padding:.25rem .6rem;margin:0 .6rem .5rem 0;width:14rem;max-width:60%}.search+output{font-size:.8rem;color:var(--soft)}\n"
     ".legend{font-size:.78rem;color:var(--soft);max-width:1200px;margin:0 auto;padding:0 1.25rem 2.5rem}.legend sup{margin:0 .3rem 0 0;vertical-align:0;font-size:.72rem}.legend span{display:inline-block;margin-right:1.1rem}\n"
     "@media(max-width:640px){section{padding:1rem}.scroll{margin:0 -1rem;padding:0 1rem}h1{font-size:1.45rem}.kv{grid-template-columns:1fr}.kv dd{margin-bottom:.45rem}.facts{grid-template-columns:1fr}}\n"
     "@media print{:root{--bg:#fff;--card:#fff;--ink:#000;--soft:#444;--line:#ccc}nav{display:none}article{max-width:none;padding:0}section{border:0;border-top:1px solid #999;border-radius:0;padding:.6rem 0}"
@@ -58,4 +61,16 @@ const char as_html_script[] =
     "if(x.v===null||y.v===null)return(x.v===null)-(y.v===null)||x.k-y.k;"
     "var d=typeof x.v==='number'&&typeof y.v==='number'?x.v-y.v:String(x.v).localeCompare(String(y.v));return(down?-d:d)||x.k-y.k}).forEach(function(e){b.appendChild(e.r)});"
     "t.querySelectorAll('th').forEach(function(o){o.removeAttribute('aria-sort')});th.setAttribute('aria-sort',down?'descending':'ascending')}"
-    "th.addEventListener('click',go);th.addEventListener('keydown',function(e){if(e.key==='Enter'||e.key===' '){e.preventDefault();go()}})});\n";
+    "th.addEventListener('click',go);th.addEventListener('keydown',function(e){if(e.key==='Enter'||e.key===' '){e.preventDefault();go()}})});\n"
+    /* Flame graph: a box carries its share of the whole (data-x, data-w); zooming maps one box's span to the full width. */
+    "document.querySelectorAll('svg.flame').forEach(function(svg){var W=+svg.getAttribute('data-width'),all=Array.from(svg.querySelectorAll('.f'));"
+    "function zoom(x,w){all.forEach(function(g){var a=(+g.getAttribute('data-x')-x)/w*W,b=a+g.getAttribute('data-w')/w*W;a=Math.max(a,0);b=Math.min(b,W);"
+    "var r=g.querySelector('rect'),t=g.querySelector('text'),d=b-a;g.style.display=d<.3?'none':'';if(d<.3)return;"
+    "r.setAttribute('x',a+.5);r.setAttribute('width',Math.max(d-1,.3));t.setAttribute('x',a+6);"
+    "var s=g.getAttribute('data-l'),n=Math.floor((d-10)/7.2);t.textContent=n<2?'':s.length>n?s.slice(0,n-1)+'\xe2\x80\xa6':s})}"
+    "all.forEach(function(g){function go(){zoom(+g.getAttribute('data-x'),+g.getAttribute('data-w')||1)}g.setAttribute('tabindex','0');"
+    "g.addEventListener('click',go);g.addEventListener('keydown',function(e){if(e.key==='Enter')go();if(e.key==='Escape')zoom(0,1)})});"
+    "var q=document.createElement('input'),o=document.createElement('output');q.type='search';q.className='search';q.placeholder='search layers';q.setAttribute('aria-label','search the flame graph');"
+    "q.addEventListener('input',function(){var s=q.value.toLowerCase(),n=0,sum=0;all.forEach(function(g){var hit=s&&+g.getAttribute('data-d')>1&&g.getAttribute('data-s').toLowerCase().indexOf(s)>=0;"
+    "g.classList.toggle('hit',!!hit);g.classList.toggle('off',!!s&&!hit);if(hit){n++;sum+=+g.getAttribute('data-w')}});o.textContent=s?n+' found, '+(sum*100).toFixed(1)+' % of the run':''});"
+    "svg.parentNode.insertBefore(q,svg);svg.parentNode.insertBefore(o,svg)});\n";

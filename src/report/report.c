@@ -31,19 +31,81 @@ static int by_order(const void *a, const void *b)
     return x->order != y->order ? (x->order < y->order ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-static bool doc_make(as_doc *d, const assay_facts *f)
+/* --- Sections ------------------------------------------------------------------------------------------- */
+
+/* Whether `name` (n bytes) is in the comma list. */
+static bool list_has(const char *list, const char *name, size_t n)
 {
-    size_t n = 0;
-    while (as_sec_table[n])
-        n++;
-    const as_section **order = AS_TAKE(&d->arena, const as_section *, n);
+    while (*list) {
+        size_t bytes = strcspn(list, ",");
+        if (bytes == n && !strncmp(list, name, n))
+            return true;
+        list += bytes + (list[bytes] == ',');
+    }
+    return false;
+}
+
+/* The nearest name, and all of them in the order of the report. */
+static assay_status unknown_section(assay_env *env, const char *name, size_t n, const as_section *const *order, size_t n_order)
+{
+    as_text names = {0};
+    char given[64];
+    const char **words = calloc(n_order + 1, sizeof *words), *near = NULL;
+    snprintf(given, sizeof given, "%.*s", (int)(n < sizeof given ? n : sizeof given - 1), name);
+    for (size_t i = 0; words && i < n_order; i++)
+        words[i] = order[i]->name;
+    near = words ? as_nearest(given, words) : NULL;
+    for (size_t i = 0; i < n_order; i++)
+        as_text_printf(&names, "%s%s", i ? ", " : "", order[i]->name);
+    assay_status status = as_fail(env, ASSAY_BAD_INPUT, "report: no section \"%s\"%s%s%s; there are %s", given, near ? "; did you mean \"" : "", near ? near : "",
+                                  near ? "\"?" : "", names.data ? names.data : "none");
+    as_text_drop(&names);
+    free(words);
+    return status;
+}
+
+static const as_section **sections_take(as_arena *arena, size_t *n)
+{
+    for (*n = 0; as_sec_table[*n];)
+        ++*n;
+    const as_section **order = AS_TAKE(arena, const as_section *, *n + 1);
+    if (!order)
+        return NULL;
+    memcpy(order, as_sec_table, *n * sizeof *order);
+    qsort(order, *n, sizeof *order, by_order);
+    return order;
+}
+
+assay_status as_sections_check(assay_env *env, const char *sections)
+{
+    as_arena arena = {0};
+    size_t n;
+    const as_section **order = sections_take(&arena, &n);
+    assay_status status = order ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "report: no room for the list of sections");
+    const char *at = sections;
+    do {
+        size_t bytes = strcspn(at, ","), i = 0;
+        while (status == ASSAY_OK && i < n && !(strlen(order[i]->name) == bytes && !strncmp(order[i]->name, at, bytes)))
+            i++;
+        if (status == ASSAY_OK && i == n)
+            status = unknown_section(env, at, bytes, order, n);
+        at += bytes;
+    } while (status == ASSAY_OK && *at++);
+    as_arena_drop(&arena);
+    return status;
+}
+
+/* Every document begins with its title, whatever its sections: runs of one report must be told apart. */
+static bool doc_make(as_doc *d, const assay_facts *f, const char *sections)
+{
+    size_t n;
+    const as_section **order = sections_take(&d->arena, &n);
     if (!order)
         return false;
-    memcpy(order, as_sec_table, n * sizeof *order);
-    if (n)
-        qsort(order, n, sizeof *order, by_order);
+    as_doc_add(d, &(as_block){.kind = AS_BLOCK_TITLE, .key = "top", .text = *f->title ? f->title : "a run"});
     for (size_t i = 0; i < n; i++)
-        order[i]->write(d, f);
+        if (!sections || list_has(sections, order[i]->name, strlen(order[i]->name)))
+            order[i]->write(d, f);
     return !d->failed;
 }
 
@@ -52,7 +114,7 @@ static assay_status docs_write(assay_env *env, const as_writer *writer, const as
 {
     for (size_t i = 0; i < n; i++) {
         pointers[i] = &docs[i];
-        if (!doc_make(&docs[i], facts[i]))
+        if (!doc_make(&docs[i], facts[i], s->sections))
             return as_fail(env, ASSAY_NO_MEMORY, "report: no room for the document of run %zu of %zu", i + 1, n);
     }
     errno = 0;
@@ -68,6 +130,8 @@ assay_status as_report_write(assay_env *env, const assay_facts *const *facts, si
     const as_writer *writer = as_writer_find(format);
     if (!writer)
         return unknown_format(env, format);
+    if (s && s->sections)
+        AS_TRY(as_sections_check(env, s->sections));
     if (!n)
         return as_fail(env, ASSAY_BAD_INPUT, "report: there are no runs to report");
     for (size_t i = 0; i < n; i++)
@@ -83,16 +147,21 @@ assay_status as_report_write(assay_env *env, const assay_facts *const *facts, si
     return status;
 }
 
-assay_status assay_report(assay_env *env, const assay_facts *const *facts, size_t n_facts, const char *format, const char *path)
+assay_status as_report_save(assay_env *env, const assay_facts *const *facts, size_t n, const char *format, const as_write_settings *s, const char *path)
 {
     as_out out;
     if (!as_writer_find(format))
         return unknown_format(env, format);
     AS_TRY(as_out_open(env, path, &out));
-    assay_status status = as_report_write(env, facts, n_facts, format, NULL, out.file);
+    assay_status status = as_report_write(env, facts, n, format, s, out.file);
     if (status != ASSAY_OK) {
         as_out_abandon(&out);
         return status;
     }
     return as_out_commit(env, &out);
+}
+
+assay_status assay_report(assay_env *env, const assay_facts *const *facts, size_t n_facts, const char *format, const char *path)
+{
+    return as_report_save(env, facts, n_facts, format, NULL, path);
 }

@@ -38,7 +38,11 @@ typedef struct as_section {
 } as_section;
 extern const as_section *const as_sec_table[];
 
-typedef struct as_write_settings { bool colour; int width; } as_write_settings; /* text only; width 0: 100 */
+typedef struct as_write_settings {
+    bool        colour;    /* text only */
+    int         width;     /* text only; 0: 100 */
+    const char *sections;  /* "summary,layers": only these, in the report's own order; NULL: all.  JSON is always whole. */
+} as_write_settings;
 
 typedef struct as_writer {
     const char *name, *suffix, *help;   /* "html", ".html" */
@@ -47,8 +51,12 @@ typedef struct as_writer {
 extern const as_writer *const as_wr_table[];
 
 const as_writer *as_writer_find(const char *name);
-/* Facts to docs to the writer to `file`; every metric is checked again on the way. */
+/* Facts to docs to the writer to `file`; every metric is checked again on the way.  A section that is not there is refused by name. */
 assay_status as_report_write(assay_env *env, const assay_facts *const *facts, size_t n, const char *format, const as_write_settings *s, FILE *file);
+/* The same to a file that appears whole or not at all; NULL settings: the standard ones. */
+assay_status as_report_save(assay_env *env, const assay_facts *const *facts, size_t n, const char *format, const as_write_settings *s, const char *path);
+/* BAD_INPUT for a name that is no section, with the nearest and the list: for asking before the work is done. */
+assay_status as_sections_check(assay_env *env, const char *sections);
 
 /* --- Charts: report/svg.c ------------------------------------------------------------------------------- */
 
@@ -65,6 +73,12 @@ const char *as_svg_line(as_arena *arena, const double *x, const double *y, size_
 /* Buffers by lifetime: x is the step, y the offset.  Boxes of one tone share a colour, and `group` names it in the legend. */
 typedef struct as_box { const char *label, *group; double x0, x1, y0, y1; int tone; } as_box;
 const char *as_svg_boxes(as_arena *arena, const as_box *boxes, int n, const char *x_label, const char *y_unit, const char *title);
+/* A flame graph: frame i lies below the last one before it of a smaller depth, from `start` on; the page makes it zoom and search. */
+typedef struct as_frame { const char *label, *detail; int depth; double start, value; } as_frame;
+const char *as_svg_flame(as_arena *arena, const as_frame *frames, int n, const char *unit, const char *title);
+/* A graph from top to bottom, each node below all that it reads, with a bar for its value against the greatest; NaN: none. */
+typedef struct as_vertex { const char *label, *detail; double value; const int *inputs; int n_inputs; } as_vertex; /* inputs: earlier vertices */
+const char *as_svg_graph(as_arena *arena, const as_vertex *vertices, int n, const char *unit, const char *title);
 /* Safe as element content and as a quoted attribute: control characters removed, invalid UTF-8 replaced. */
 const char *as_escape_html(as_arena *arena, const char *text);
 

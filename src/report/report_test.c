@@ -276,3 +276,58 @@ Test(charts, in_characters_align_and_cut)
     expect_str(as_escape_html(&a, "<&>\"'\x01\x80"), "&lt;&amp;&gt;&quot;&#39;\xef\xbf\xbd");
     as_arena_drop(&a);
 }
+
+Test(charts, flame_boxes_carry_their_shares_and_escape_their_names)
+{
+    as_arena a = {0};
+    as_frame frames[] = {{"run", "one run", 0, 0, 100}, {"segment 0, cpu", NULL, 1, 0, 80}, {"\"<x>", "Gemm", 2, 0, 60}, {"y", "Relu", 2, 60, 20}};
+    const char *svg = as_svg_flame(&a, frames, 4, "ns", "t");
+    expect_has(svg, "<svg class=\"chart flame\" data-width=\"920\" xmlns=");
+    expect_has(svg, "data-x=\"0.6\" data-w=\"0.2\" data-d=\"2\" data-l=\"y\" data-s=\"y Relu\"");
+    expect_has(svg, "data-l=\"&quot;&lt;x&gt;\"");
+    expect_has(svg, "60 ns, 60.0 % of the run");
+    expect(!strstr(svg, "<x>"));
+    expect_str(as_svg_flame(&a, NULL, 0, "ns", "t"), "");
+    expect_str(as_svg_flame(&a, &(as_frame){"z", NULL, 0, 0, 0}, 1, "ns", "t"), "");
+    expect_str(as_svg_flame(&a, &(as_frame){"z", NULL, 0, 0, NAN}, 1, "ns", "t"), "");
+    expect_str(as_svg_flame(&a, &(as_frame){"z", NULL, 99, 0, 1}, 1, "ns", "t"), "");
+    as_arena_drop(&a);
+}
+
+Test(charts, a_graph_puts_each_node_below_what_it_reads)
+{
+    as_arena a = {0};
+    as_vertex v[] = {{"a<", "Conv", 10, NULL, 0}, {"b", "Relu", 5, (const int[]){0}, 1}, {"c", "Add", NAN, (const int[]){0, 1}, 2}, {"w", "Pack", 1, NULL, 0},
+                     {"d", "Gemm", 2, (const int[]){2, 3}, 2}};
+    const char *svg = as_svg_graph(&a, v, 5, "ns", "t");
+    int n_edges = 0;
+    for (const char *at = svg; (at = strstr(at, "<path class=\"edge\"")); at++)
+        n_edges++;
+    expect_eq(n_edges, 5);
+    expect_has(svg, "y=\"8\"");   /* a */
+    expect_has(svg, "y=\"200\""); /* d, three rows below */
+    expect(!strstr(svg, "y=\"264\""));
+    expect_has(svg, "a&lt;, Conv: 10 ns");
+    expect_has(svg, "c, Add: n/a");
+    expect_str(as_svg_graph(&a, v, 1, "ns", "t"), ""); /* no edges: nothing to say */
+    expect_str(as_svg_graph(&a, NULL, 0, "ns", "t"), "");
+    expect_str(as_svg_graph(&a, &(as_vertex){"x", NULL, 1, (const int[]){0}, 1}, 1, "ns", "t"), ""); /* it reads itself */
+    as_arena_drop(&a);
+}
+
+Test(report, the_page_has_flame_and_graph_and_says_the_sizes_first)
+{
+    assay_env *env = env_new();
+    assay_facts *f = facts_of(env, (as_synthetic){0});
+    char *html = report_of(env, f, 1, "html", (as_write_settings){0}), *text = report_of(env, f, 1, "text", (as_write_settings){0});
+    expect_has(html, "svg class=\"chart flame\"");
+    expect_has(html, "data-l=\"segment 1, cpu\"");
+    expect_has(html, "<path class=\"edge\"");
+    const char *params = strstr(text, "parameters"), *activations = strstr(text, "activations"), *flops = strstr(text, "useful flops  "), *verdict = strstr(text, "Verdict");
+    expect(params && activations && flops && params < activations && activations < flops && flops < verdict);
+    expect(!strstr(text, "Flame graph")); /* no caption without a picture */
+    free(html);
+    free(text);
+    assay_facts_free(f);
+    assay_env_free(env);
+}

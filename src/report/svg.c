@@ -46,7 +46,7 @@ const char *as_escape_html(as_arena *arena, const char *text)
 static const struct { const char *class, *fill, *stroke; } styles[] = {
     {"c0", "#4263c9", "none"}, {"c1", "#e08a2e", "none"}, {"c2", "#2a9d78", "none"}, {"c3", "#b3549f", "none"}, {"c4", "#c7a32b", "none"},
     {"c5", "#4fa3c7", "none"}, {"c6", "#8b93a1", "none"}, {"text", "#1c2330", "none"}, {"faint", "#6b7484", "none"}, {"grid", "none", "#e3e6ec"},
-    {"axis", "none", "#9aa3b2"}, {"mark", "none", "#c2410c"}, {"marktext", "#c2410c", "none"}, {"band", "#e7ebf8", "none"}, {"track", "#eef0f5", "none"}, {"boxtext", "#ffffff", "none"},
+    {"axis", "none", "#9aa3b2"}, {"mark", "none", "#c2410c"}, {"marktext", "#c2410c", "none"}, {"band", "#e7ebf8", "none"}, {"track", "#eef0f5", "none"}, {"boxtext", "#ffffff", "none"}, {"edge", "none", "#9aa3b2"},
 };
 
 static void style_add(as_paint *p, const char *class)

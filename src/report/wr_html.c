@@ -1,4 +1,4 @@
-/* wr_html.c - the document as one self-contained page: no network, no script but sorting, every string escaped. */
+/* wr_html.c - the document as one self-contained page: no network, no script but sorting and the flame graph, every string escaped. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

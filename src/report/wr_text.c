@@ -179,6 +179,8 @@ static void write_pairs(page *p, const as_block *b)
 static void write_chart(page *p, const as_block *b)
 {
     const char *line = b->plain;
+    if (!*line)
+        return; /* a picture that characters cannot show */
     if (b->text)
         fprintf(p->file, "\n  %s%s%s\n", paint(p, DIM), as_text_cut(&p->arena, as_clean_text(&p->arena, b->text), p->width - INDENT), paint(p, PLAIN));
     while (*line) {

@@ -62,7 +62,7 @@ static inline uint64_t as_le64(const uint8_t *p)
 bool as_span_ok(const assay_trace *t, const as_span *span, char why[AS_FAULT_BYTES]);
 bool as_sample_ok(const as_sample *sample, char why[AS_FAULT_BYTES]);
 bool as_reading_ok(const assay_trace *t, const as_reading *reading, char why[AS_FAULT_BYTES]);
-bool as_trace_step_ok(const as_trace_step *step, char why[AS_FAULT_BYTES]);
+bool as_trace_step_ok(const as_trace_step *step, size_t index, char why[AS_FAULT_BYTES]);
 bool as_trace_buffer_ok(const assay_trace *t, const as_trace_buffer *buffer, char why[AS_FAULT_BYTES]);
 bool as_trace_sensor_ok(const as_trace_sensor *sensor, char why[AS_FAULT_BYTES]);
 bool as_trace_clock_ok(const assay_trace *t, char why[AS_FAULT_BYTES]);

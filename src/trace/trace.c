@@ -119,8 +119,12 @@ int as_trace_add_step(assay_trace *t, const as_trace_step *step)
         if (!copy(a, &s.refused[i].kernel, "") || !copy(a, &s.refused[i].why, ""))
             return -1;
     }
-    if (!GROW(t, steps))
+    int *inputs = AS_TAKE(a, int, step->n_inputs);
+    if (!inputs || !GROW(t, steps))
         return -1;
+    if (step->n_inputs)
+        memcpy(inputs, step->inputs, (size_t)step->n_inputs * sizeof *inputs);
+    s.inputs = inputs;
     t->steps[t->n_steps] = s;
     return (int)t->n_steps++;
 }

@@ -55,8 +55,14 @@ bool as_reading_ok(const assay_trace *t, const as_reading *reading, char why[AS_
     return true;
 }
 
-bool as_trace_step_ok(const as_trace_step *step, char why[AS_FAULT_BYTES])
+bool as_trace_step_ok(const as_trace_step *step, size_t index, char why[AS_FAULT_BYTES])
 {
+    for (int i = 0; i < step->n_inputs; i++) {
+        if (step->inputs[i] < 0 || (size_t)step->inputs[i] >= index)
+            return wrong(why, "its input is step %d, which is not before it", step->inputs[i]);
+        if (i && step->inputs[i] <= step->inputs[i - 1])
+            return wrong(why, "its inputs do not rise: step %d follows %d", step->inputs[i], step->inputs[i - 1]);
+    }
     return step->segment >= -1 || wrong(why, "its segment is %d", step->segment);
 }
 

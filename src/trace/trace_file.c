@@ -182,8 +182,13 @@ static bool step_put(as_json *w, const assay_trace *t, size_t i, char *why)
     put_u64(w, "issued_flops", x->issued_flops);
     put_u64(w, "issued_bytes", x->issued_bytes);
     put_u64(w, "working_set_bytes", x->working_set_bytes);
+    as_json_key(w, "inputs");
+    as_json_array(w);
+    for (int j = 0; j < x->n_inputs; j++)
+        as_json_i64(w, x->inputs[j]);
+    as_json_array_end(w);
     as_json_object_end(w);
-    return as_trace_step_ok(x, why);
+    return as_trace_step_ok(x, i, why);
 }
 
 static bool buffer_put(as_json *w, const assay_trace *t, size_t i, char *why)

@@ -166,7 +166,6 @@ static assay_status refusals_read(reader *r, const json_t *list, as_trace_step *
 
 static assay_status step_fields(reader *r, const json_t *o, as_trace_step *s)
 {
-    char why[AS_FAULT_BYTES];
     AS_TRY(get_text(r, o, "name", &s->name));
     AS_TRY(get_text(r, o, "op", &s->op));
     AS_TRY(get_text(r, o, "device", &s->device));
@@ -181,19 +180,49 @@ static assay_status step_fields(reader *r, const json_t *o, as_trace_step *s)
     AS_TRY(get_u64(r, o, "bytes_written", &s->bytes_written));
     AS_TRY(get_u64(r, o, "issued_flops", &s->issued_flops));
     AS_TRY(get_u64(r, o, "issued_bytes", &s->issued_bytes));
-    AS_TRY(get_u64(r, o, "working_set_bytes", &s->working_set_bytes));
-    return as_trace_step_ok(s, why) ? ASSAY_OK : item_lie(r, why);
+    return get_u64(r, o, "working_set_bytes", &s->working_set_bytes);
+}
+
+/* Traces from before steps knew their inputs have no list; then `ints` stays NULL. */
+static assay_status inputs_read(reader *r, const json_t *list, as_trace_step *step, int **ints)
+{
+    if (!list)
+        return ASSAY_OK;
+    if (!json_is_array(list))
+        return item_lie(r, "\"inputs\" is not a list");
+    size_t n = json_array_size(list);
+    if (n > r->t->n_steps)
+        return item_lie(r, "it has more inputs than there are steps before it");
+    *ints = calloc(n ? n : 1, sizeof **ints);
+    if (!*ints)
+        return no_room(r);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *value = json_array_get(list, i);
+        if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) > INT32_MAX)
+            return item_lie(r, "\"inputs\" holds what is no step");
+        (*ints)[i] = (int)json_integer_value(value);
+    }
+    step->inputs = *ints;
+    step->n_inputs = (int)n;
+    return ASSAY_OK;
 }
 
 static assay_status step_read(reader *r, const json_t *o)
 {
+    char why[AS_FAULT_BYTES];
+    int *inputs = NULL;
     as_trace_step step = {0};
     assay_status status = step_fields(r, o, &step);
     if (status == ASSAY_OK)
         status = refusals_read(r, json_object_get(o, "refused"), &step);
+    if (status == ASSAY_OK)
+        status = inputs_read(r, json_object_get(o, "inputs"), &step, &inputs);
+    if (status == ASSAY_OK && !as_trace_step_ok(&step, r->t->n_steps, why))
+        status = item_lie(r, why);
     if (status == ASSAY_OK && as_trace_add_step(r->t, &step) < 0)
         status = no_room(r);
     free(step.refused);
+    free(inputs);
     return status;
 }
 

@@ -32,7 +32,7 @@ static assay_trace *small_trace(assay_env *env)
                                                     .special = 1, .bytes_read = 2, .bytes_written = 3,
                                                     .issued_flops = INT64_MAX, .issued_bytes = 5,
                                                     .working_set_bytes = (uint64_t)1 << 63}), 0);
-    expect_eq(as_trace_add_step(t, &(as_trace_step){.name = "relu", .op = "Relu", .segment = -1}), 1);
+    expect_eq(as_trace_add_step(t, &(as_trace_step){.name = "relu", .op = "Relu", .segment = -1, .inputs = (const int[]){0}, .n_inputs = 1}), 1);
     expect(as_trace_add_buffer(t, &(as_trace_buffer){.name = "x", .role = "input", .device = "cpu", .bytes = 24,
                                                      .offset = 64, .first_step = -1, .last_step = 1}));
     expect_eq(as_trace_add_sensor(t, &(as_trace_sensor){.name = "cpu.time", .unit = "ns", .source = "clock",
@@ -92,6 +92,9 @@ static void expect_same_items(const assay_trace *a, const assay_trace *b)
             expect_str(x->refused[j].kernel, y->refused[j].kernel);
             expect_str(x->refused[j].why, y->refused[j].why);
         }
+        expect_eq(x->n_inputs, y->n_inputs);
+        for (int j = 0; j < x->n_inputs; j++)
+            expect_eq(x->inputs[j], y->inputs[j]);
         expect_eq(x->segment, y->segment);
         expect(!memcmp(&x->flops, &y->flops, 7 * sizeof x->flops));
     }
@@ -656,10 +659,12 @@ static assay_status chunks_parse(assay_env *env, const char *const *chunks, assa
 }
 
 #define CLOCK "CLCK", "{\"name\":\"c\",\"ns_per_tick\":1,\"cost_ns\":null,\"start_ticks\":0,\"start_unix_ns\":0}"
-#define STEP(segment, flops, refused)                                                                     \
-    "[{\"name\":\"n\",\"op\":\"o\",\"device\":\"d\",\"kernel\":\"k\",\"why\":\"w\",\"shapes\":\"s\",\"stage\":\"body\"," \
+#define STEP(segment, flops, refused) "[" STEP_ITEM(segment, flops, refused) "]"
+#define STEP_ITEM(segment, flops, refused)                                                                \
+    "{\"name\":\"n\",\"op\":\"o\",\"device\":\"d\",\"kernel\":\"k\",\"why\":\"w\",\"shapes\":\"s\",\"stage\":\"body\"," \
     "\"segment\":" segment ",\"flops\":" flops ",\"special\":0,\"bytes_read\":0,\"bytes_written\":0,"       \
-    "\"issued_flops\":0,\"issued_bytes\":0,\"working_set_bytes\":0,\"refused\":" refused "}]"
+    "\"issued_flops\":0,\"issued_bytes\":0,\"working_set_bytes\":0,\"refused\":" refused "}"
+#define STEP2(inputs) "[" STEP_ITEM("0", "1", "[]") "," STEP_ITEM("0", "1", "[],\"inputs\":" inputs) "]"
 #define SENSOR(reason, meaning) \
     "[{\"name\":\"n\",\"unit\":\"u\",\"source\":\"s\",\"reason\":" reason ",\"meaning\":\"" meaning "\"}]"
 #define BUFFER(bytes, offset, last)                                                                       \
@@ -692,6 +697,11 @@ Test(trace, refuses_metadata_that_lie)
     expect_made_lie("STEP", STEP("0", "1.5", "[]"), "\"flops\" is not a count");
     expect_made_lie("STEP", STEP("0", "1", "0"), "\"refused\" is not a list");
     expect_made_lie("STEP", STEP("0", "1", "[[\"k\"]]"), "not a pair of texts");
+    expect_made_lie("STEP", STEP("0", "1", "[],\"inputs\":0"), "\"inputs\" is not a list");
+    expect_made_lie("STEP", STEP("0", "1", "[],\"inputs\":[0]"), "it has more inputs than there are steps before it");
+    expect_made_lie("STEP", STEP2("[1]"), "item 1: its input is step 1, which is not before it");
+    expect_made_lie("STEP", STEP2("[-1]"), "\"inputs\" holds what is no step");
+    expect_made_lie("STEP", STEP2("[0.5]"), "\"inputs\" holds what is no step");
     expect_made_lie("BUFF", BUFFER("1", "1", "0"), "its last step is 0, and the trace has 0 steps");
     expect_made_lie("BUFF", BUFFER("\"18446744073709551615\"", "1", "-1"), "end beyond all memory");
     expect_made_lie("SENS", SENSOR("1", "level"), "\"reason\" is not text");
@@ -771,4 +781,18 @@ Test(trace, takes_an_immense_length_for_a_cut)
         assay_trace_free(t);
     }
     free(bytes);
+}
+
+Test(trace, steps_without_inputs_load_and_inputs_that_fall_are_not_saved)
+{
+    assay_env *env = fake_env();
+    assay_trace *t = NULL;
+    const char *chunks[] = {CLOCK, "STEP", STEP2("[0]"), NULL};
+    expect_ok(env, chunks_parse(env, chunks, &t));
+    expect_eq(t->steps[0].n_inputs, 0); /* the key was missing */
+    expect_eq(t->steps[1].n_inputs, 1);
+    expect_eq(t->steps[1].inputs[0], 0);
+    expect_eq(as_trace_add_step(t, &(as_trace_step){.name = "x", .inputs = (const int[]){1, 0}, .n_inputs = 2}), 2);
+    expect_fails(env, assay_trace_save(env, t, as_test_path("falling.trace")), ASSAY_INTERNAL, "its inputs do not rise: step 0 follows 1");
+    assay_trace_free(t);
 }
