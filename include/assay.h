@@ -108,7 +108,7 @@ typedef struct assay_instance assay_instance;
 typedef struct assay_trace    assay_trace;
 typedef struct assay_facts    assay_facts;
 
-/* `spec` is a file (.json) or a zoo name with parameters: "mlp:sizes=784x128x10".  The option
+/* `spec` is a file (.onnx, .json) or a zoo name with parameters: "mlp:sizes=784x128x10".  The option
  * `weights` names a safetensors file whose tensors replace the parameters of the same name. */
 assay_status assay_model_load(assay_env *env, const char *spec, assay_options *options, assay_model **out);
 void         assay_model_free(assay_model *model);
@@ -129,7 +129,7 @@ assay_status assay_trace_load(assay_env *env, const char *path, assay_trace **ou
 
 assay_status assay_analyse(assay_env *env, const assay_trace *trace, assay_facts **out);
 void         assay_facts_free(assay_facts *facts);
-/* `format` is "text", "json" or "html".  The old file stays when writing fails. */
+/* `format` is "text", "json", "html", "csv" or "markdown".  The old file stays when writing fails. */
 assay_status assay_report(assay_env *env, const assay_facts *const *facts, size_t n_facts,
                           const char *format, const char *path);
 

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "model/model.h"
+#include "model/onnx.h"
 #include "sensor/sensor.h"
 
 enum { MAX_COLUMNS = 6 };
@@ -35,8 +35,29 @@ static void row(lister *l, const char *const *cells)
     l->n_rows++;
 }
 
+/* What of an ONNX file is not supported: all of it at once, not the first. */
+static assay_status list_missing(lister *l, const char *path)
+{
+    as_arena               arena = {0};
+    const as_onnx_missing *missing = NULL;
+    int                    n = 0, n_nodes = 0;
+    assay_status           status = as_onnx_unsupported(l->cli->env, path, &arena, &missing, &n, &n_nodes);
+    for (int i = 0; status == ASSAY_OK && i < n; i++) {
+        char nodes[32];
+        snprintf(nodes, sizeof nodes, "%d of %d nodes", missing[i].n_nodes, n_nodes);
+        row(l, (const char *[]){missing[i].op, nodes, *missing[i].domain ? missing[i].domain : "ai.onnx", "not supported"});
+    }
+    if (status == ASSAY_OK && n == 0 && !l->json)
+        printf("all %d nodes of %s are supported\n", n_nodes, path);
+    as_arena_drop(&arena);
+    return status;
+}
+
 static assay_status list_ops(lister *l)
 {
+    const char *onnx = as_options_text(l->cli->options, "onnx");
+    if (onnx)
+        return list_missing(l, onnx);
     for (int i = 0; as_op_table[i]; i++) {
         const as_op *op = as_op_table[i];
         char         inputs[32], cases[32];
@@ -216,6 +237,8 @@ static assay_status run(as_cli *cli)
                        "nothing to list under '%s'%s%s%s: ops, models, params MODEL, devices, kernels, sensors, verbs or options",
                        cli->args[0], near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
     }
+    if (as_options_is_set(cli->options, "onnx") && (!only || strcmp(only->name, "ops")))
+        return as_fail(cli->env, ASSAY_BAD_INPUT, "--onnx goes with list ops: assay list ops --onnx FILE");
     if (cli->n_args > 1 && strcmp(only->name, "params"))
         return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is one argument too many for list %s", cli->args[1], only->name);
     if (!path)

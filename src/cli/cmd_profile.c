@@ -17,17 +17,24 @@ static void draw_progress(void *arg, double done)
     fflush(stderr);
 }
 
+/* Text goes to standard output unless another form was sent there. */
 static assay_status show(as_cli *cli, const assay_facts *facts)
 {
+    static const char *const formats[] = {"json", "html", "csv", "markdown"}; /* keys of options, and names of writers */
     const assay_facts *one[] = {facts};
-    const char        *json = as_options_text(cli->options, "json"), *html = as_options_text(cli->options, "html");
-    as_write_settings  settings = {.colour = as_cli_colour(cli, stdout)};
-    if (!json || strcmp(json, "-"))
+    as_write_settings  settings = {.colour = as_cli_colour(cli, stdout), .sections = as_options_text(cli->options, "sections")};
+    bool               taken = false;
+    for (size_t i = 0; i < AS_COUNT(formats); i++) {
+        const char *path = as_options_text(cli->options, formats[i]);
+        taken |= path && !strcmp(path, "-");
+    }
+    if (!taken)
         AS_TRY(as_report_write(cli->env, one, 1, "text", &settings, stdout));
-    if (json)
-        AS_TRY(assay_report(cli->env, one, 1, "json", json));
-    if (html)
-        AS_TRY(assay_report(cli->env, one, 1, "html", html));
+    for (size_t i = 0; i < AS_COUNT(formats); i++) {
+        const char *path = as_options_text(cli->options, formats[i]);
+        if (path)
+            AS_TRY(as_report_save(cli->env, one, 1, formats[i], &settings, path));
+    }
     return ASSAY_OK;
 }
 
@@ -39,6 +46,8 @@ static assay_status run(as_cli *cli)
     assay_facts    *facts = NULL;
     as_run_settings settings;
     assay_status    status = as_run_settings_read(cli->env, cli->options, &settings), measured = ASSAY_OK;
+    if (status == ASSAY_OK && as_options_text(cli->options, "sections"))
+        status = as_sections_check(cli->env, as_options_text(cli->options, "sections")); /* before a long measurement, not after it */
     if (isatty(STDERR_FILENO))
         settings.progress = draw_progress;
     if (status == ASSAY_OK)

@@ -1,4 +1,4 @@
-/* cmd_report.c - a trace or a run JSON as text, JSON or HTML. */
+/* cmd_report.c - traces and run JSON as text, JSON, HTML, CSV or Markdown. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,60 +8,93 @@
 
 enum { MAX_FILES = 64 };
 
+/* All runs of all files, in the order given. */
+typedef struct runs { assay_facts **facts; size_t n; } runs;
+
+static assay_status runs_add(assay_env *env, runs *all, assay_facts **more, size_t n)
+{
+    assay_facts **grown = realloc(all->facts, (all->n + n) * sizeof *grown);
+    if (!grown)
+        return as_fail(env, ASSAY_NO_MEMORY, "report: no room for %zu runs", all->n + n);
+    memcpy(grown + all->n, more, n * sizeof *more);
+    all->facts = grown;
+    all->n += n;
+    return ASSAY_OK;
+}
+
+static assay_status trace_load(assay_env *env, const char *path, const as_map *map, runs *all)
+{
+    assay_trace *trace = NULL;
+    assay_facts *facts = NULL;
+    assay_status status = as_trace_parse(env, path, map->data, map->bytes, &trace);
+    if (status == ASSAY_OK)
+        status = assay_analyse(env, trace, &facts);
+    if (status == ASSAY_OK)
+        status = runs_add(env, all, &facts, 1);
+    if (status != ASSAY_OK)
+        assay_facts_free(facts);
+    assay_trace_free(trace);
+    return status;
+}
+
+static assay_status json_load(assay_env *env, const char *path, const as_map *map, runs *all)
+{
+    assay_facts **facts;
+    size_t        n;
+    AS_TRY(as_facts_parse_all(env, path, (const char *)map->data, map->bytes, &facts, &n));
+    assay_status status = runs_add(env, all, facts, n);
+    if (status != ASSAY_OK)
+        as_facts_free_all(facts, n);
+    else
+        free(facts); /* the runs themselves are now in `all` */
+    return status;
+}
+
 /* What a file is shows in its first byte: JSON begins with a brace (or white space before one), a trace with its magic. */
-static assay_status load(assay_env *env, const char *path, assay_facts **out)
+static assay_status load(assay_env *env, const char *path, runs *all)
 {
     as_map map;
     AS_TRY(as_map_open(env, "report", path, 0, &map));
     size_t at = 0;
     while (at < map.bytes && strchr(" \t\r\n", map.data[at]) && map.data[at])
         at++;
-    assay_status status;
-    if (at < map.bytes && map.data[at] == '{') {
-        status = as_facts_parse(env, path, (const char *)map.data, map.bytes, out);
-    } else {
-        assay_trace *trace = NULL;
-        status = as_trace_parse(env, path, map.data, map.bytes, &trace);
-        if (status == ASSAY_OK)
-            status = assay_analyse(env, trace, out);
-        assay_trace_free(trace);
-    }
+    assay_status status = at < map.bytes && map.data[at] == '{' ? json_load(env, path, &map, all) : trace_load(env, path, &map, all);
     as_map_close(&map);
     return status;
 }
 
 static assay_status show(as_cli *cli, const assay_facts *const *facts, size_t n)
 {
-    const char *json = as_options_text(cli->options, "json"), *html = as_options_text(cli->options, "html");
-    bool        text = as_options_flag(cli->options, "text");
-    bool        colour = as_cli_colour(cli, stdout);
-    if (text || (!json && !html)) {
-        as_write_settings settings = {.colour = colour};
+    static const char *const formats[] = {"json", "html", "csv", "markdown"}; /* keys of options, and names of writers */
+    as_write_settings settings = {.colour = as_cli_colour(cli, stdout), .sections = as_options_text(cli->options, "sections")};
+    bool text = as_options_flag(cli->options, "text"), other = false;
+    for (size_t i = 0; i < AS_COUNT(formats); i++)
+        other |= as_options_text(cli->options, formats[i]) != NULL;
+    if (text || !other)
         AS_TRY(as_report_write(cli->env, facts, n, "text", &settings, stdout));
+    for (size_t i = 0; i < AS_COUNT(formats); i++) {
+        const char *path = as_options_text(cli->options, formats[i]);
+        if (path)
+            AS_TRY(as_report_save(cli->env, facts, n, formats[i], &settings, path));
     }
-    if (json)
-        AS_TRY(assay_report(cli->env, facts, n, "json", json));
-    if (html)
-        AS_TRY(assay_report(cli->env, facts, n, "html", html));
     return ASSAY_OK;
 }
 
 static assay_status run(as_cli *cli)
 {
-    assay_facts *facts[MAX_FILES] = {NULL};
+    runs         all = {0};
     assay_status status = ASSAY_OK;
     for (int i = 0; i < cli->n_args && status == ASSAY_OK; i++)
-        status = load(cli->env, cli->args[i], &facts[i]);
+        status = load(cli->env, cli->args[i], &all);
     if (status == ASSAY_OK)
-        status = show(cli, (const assay_facts *const *)facts, (size_t)cli->n_args);
-    for (int i = 0; i < cli->n_args; i++)
-        assay_facts_free(facts[i]);
+        status = show(cli, (const assay_facts *const *)all.facts, all.n);
+    as_facts_free_all(all.facts, all.n);
     return status;
 }
 
 const as_verb as_cmd_report = {
-    .name = "report", .summary = "a trace or a run JSON as text, JSON or HTML", .usage = "FILE... [options]",
-    .details = "Reads traces (profile --trace) and run JSON (profile --json) and writes them again in another form.  A trace that\n"
+    .name = "report", .summary = "traces and run JSON as text, HTML, Markdown, CSV or JSON", .usage = "FILE... [options]",
+    .details = "Reads traces (profile --trace) and run JSON (profile --json, one run or several) and writes them again in another form.  A trace that\n"
                "was cut by a crash gives what it holds, marked partial.",
     .example = "assay profile mlp-small --time 200ms --trace t.trace && assay report t.trace --html report.html", .min_args = 1,
     .max_args = MAX_FILES, .run = run,

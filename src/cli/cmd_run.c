@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "cli/cli.h"
+#include "model/onnx.h"
 #include "plan/plan.h"
 
 enum { MAX_IO = 64, SHOWN_VALUES = 16 };
@@ -64,7 +65,9 @@ static assay_status read_inputs(as_cli *cli, job *j)
         int         i;
         const char *path;
         AS_TRY(as_cli_named(cli->env, "input", as_options_item(cli->options, "input", k), names, n, j->has_input, &i, &path));
-        AS_TRY(as_npy_load(cli->env, path, &j->given[i]));
+        size_t length = strlen(path);
+        bool   is_pb = length > 3 && !strcmp(path + length - 3, ".pb");
+        AS_TRY(is_pb ? as_pb_tensor_load(cli->env, path, &j->given[i]) : as_npy_load(cli->env, path, &j->given[i]));
         j->has_input[i] = true;
         j->in_path[i] = path;
     }
@@ -200,7 +203,7 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_run = {
     .name = "run", .summary = "the network's answer on your own data (npy in, npy out)", .usage = "MODEL [options]",
-    .details = "Runs MODEL once.  Inputs come from npy files; those without a file are random by --seed.  A symbolic dimension\n"
+    .details = "Runs MODEL once.  Inputs come from npy files (or .pb, an ONNX TensorProto); those without a file are random by --seed.  A symbolic dimension\n"
                "such as the batch is taken from the file's shape.  Outputs go to npy files, or are printed.",
     .example = "assay run mlp-small --batch 2 --output y.npy", .min_args = 1, .max_args = 1, .run = run,
 };

@@ -79,7 +79,7 @@ static void print_overview(FILE *file)
     for (int i = 0; as_cmd_table[i]; i++)
         fprintf(file, "  %-9s %s\n", as_cmd_table[i]->name, as_cmd_table[i]->summary);
     fprintf(file, "\nassay VERB --help shows a verb's options and an example; `assay list models` shows built-in networks.\n"
-                  "MODEL is a file (.json) or a name with parameters, like mlp:sizes=784x128x10.\n"
+                  "MODEL is a file (.onnx, .json) or a name with parameters, like mlp:sizes=784x128x10.\n"
                   "\nStart here:  assay profile mlp-small\n");
 }
 

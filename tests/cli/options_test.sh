@@ -11,13 +11,20 @@ arguments() { # the rest of a command line that works for a verb
     profile) echo "mlp-small --runs 50" ;;
     report) echo "run.json" ;;
     list) echo "ops" ;;
+    export) echo "mlp-small --onnx out.onnx" ;;
     esac
 }
 "$ASSAY" list options >rows
 while read -r verb option value example _; do
     case $option in
     text) t "$verb --$option is read" assay $verb $(arguments $verb) --text; continue ;;
-    weights) t "$verb --$option is read" refuses 2 "w.safetensors" $verb mlp-small --weights w.safetensors; continue ;;
+    onnx)
+        case $verb in
+        list) t "$verb --$option is read" refuses 2 "m.onnx" list ops --onnx m.onnx ;;
+        *) t "$verb --$option is read" assay $verb mlp-small --onnx m2.onnx ;;
+        esac
+        continue ;;
+    weights) t "$verb --$option is read" refuses 2 "w.safetensors" $verb $(arguments $verb) --weights w.safetensors; continue ;;
     dim) t "$verb --$option is read" assay $verb $(arguments $verb) --dim batch=3; continue ;;
     time) t "$verb --$option is read" assay $verb mlp-small --time 50ms; continue ;;
     runs) t "$verb --$option is read" assay $verb mlp-small --runs 50; continue ;;
