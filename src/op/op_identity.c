@@ -3,7 +3,7 @@
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
-    return as_rule_like(env, n, AS_SET_ANY, out);
+    return as_rule_like(env, n, AS_SET_EVERY, out);
 }
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
@@ -31,6 +31,8 @@ static const as_case cases[] = {
     { .name = "u64", .n_in = 1, .in = { AS_IN(U64, 2) },
       .given = (const double[]){ 9.223372036854776e+18, 1 },
       .want = (const double[]){ 9.223372036854776e+18, 1 }, .n_want = 2, .no_grad = true },
+    { .name = "i4", .n_in = 1, .in = { AS_IN(I4, 3) }, .given = (const double[]){ -8, 7, 0 }, .want = (const double[]){ -8, 7, 0 }, .n_want = 3, .no_grad = true },
+    { .name = "f8e8m0", .n_in = 1, .in = { AS_IN(F8E8M0, 2) }, .given = (const double[]){ 1, 0x1p-127 }, .want = (const double[]){ 1, 0x1p-127 }, .n_want = 2, .no_grad = true },
     AS_CASES_ONE(-1, 1),
 };
 

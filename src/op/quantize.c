@@ -16,6 +16,16 @@ void as_quant_put(const as_view *y, int64_t i, double x, int64_t zero_point)
     as_view_set(y, i, rint(x) + (double)zero_point); /* an integer, which the setter saturates */
 }
 
+void as_quant_put_small(const as_view *y, int64_t i, double x, double zero_point, bool saturate)
+{
+    double sum = x + zero_point;
+    if (saturate) { /* what is stored exactly needs no other way into the view */
+        uint8_t code = as_small_from_f64(y->dtype, sum, true, AS_E8M0_UP);
+        sum = as_small_to_f64(y->dtype, code);
+    }
+    as_view_set(y, i, sum);
+}
+
 assay_status as_quant_dtype(assay_env *env, const as_node_ctx *n, int i, const char *what, unsigned set)
 {
     if (!as_in_has(n, i) || (set & AS_DTYPE_BIT(n->in[i].dtype)))
@@ -87,6 +97,8 @@ int64_t as_quant_grid_at(const as_quant_grid *g, const as_shape *param, const in
 /* TensorProto.DataType, those that the quantised operators name. */
 static const struct { int64_t code; as_dtype dtype; } codes[] = {
     { 1, AS_F32 }, { 2, AS_U8 }, { 3, AS_I8 }, { 4, AS_U16 }, { 5, AS_I16 }, { 6, AS_I32 }, { 10, AS_F16 }, { 11, AS_F64 }, { 16, AS_BF16 },
+    { 17, AS_F8E4M3FN }, { 18, AS_F8E4M3FNUZ }, { 19, AS_F8E5M2 }, { 20, AS_F8E5M2FNUZ }, { 21, AS_U4 }, { 22, AS_I4 }, { 23, AS_F4E2M1 },
+    { 25, AS_U2 }, { 26, AS_I2 }, { 27, AS_F6E2M3 }, { 28, AS_F6E3M2 },
 };
 
 assay_status as_quant_code(assay_env *env, const as_node_ctx *n, const char *attr, as_dtype otherwise, unsigned set, as_dtype *out)

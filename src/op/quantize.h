@@ -6,14 +6,16 @@
 #include "op/rules.h"
 
 #define AS_SET_BYTE  (AS_DTYPE_BIT(AS_U8) | AS_DTYPE_BIT(AS_I8))
-#define AS_SET_QUANT (AS_SET_BYTE | AS_DTYPE_BIT(AS_U16) | AS_DTYPE_BIT(AS_I16))
+#define AS_SET_QUANT (AS_SET_BYTE | AS_DTYPE_BIT(AS_U16) | AS_DTYPE_BIT(AS_I16) | AS_SET_FLOAT8 | AS_SET_NARROW)
 #define AS_SET_SCALE (AS_DTYPE_BIT(AS_F32) | AS_DTYPE_BIT(AS_F16) | AS_DTYPE_BIT(AS_BF16))
 
 /* x rounded to a float dtype.  Operators here round where the definition does, because a quotient that lies on a tie in
  * f32 and beside it in double would give another integer. */
 double as_round_to(as_dtype dtype, double x);
-/* round(x), ties to even, plus the zero point, saturated to the view's dtype, as element i. */
+/* round(x), ties to even, plus the zero point, saturated to the view's integer dtype, as element i. */
 void   as_quant_put(const as_view *y, int64_t i, double x, int64_t zero_point);
+/* The same for the small floats, which round by themselves and saturate when told so. */
+void   as_quant_put_small(const as_view *y, int64_t i, double x, double zero_point, bool saturate);
 /* Input i is of a dtype in the set; `what` is its name in ONNX. */
 assay_status as_quant_dtype(assay_env *env, const as_node_ctx *n, int i, const char *what, unsigned set);
 /* Input i holds one value. */

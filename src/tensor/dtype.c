@@ -1,4 +1,4 @@
-/* dtype.c - names and sizes of element types, and the two 16-bit floats.
+/* dtype.c - names and sizes of element types, and the two 16-bit floats; small_float.c has the smaller ones.
  *
  * The conversions are pure integer work: the result does not depend on the rounding mode, on
  * flush-to-zero, or on whether the CPU has instructions for it. */
@@ -9,22 +9,35 @@
 static const struct {
     const char *name;
     size_t      bytes;
+    int         bits;
     bool        is_float;
 } dtypes[AS_N_DTYPES] = {
-    [AS_NONE] = {"none", 0, false},
-    [AS_F64]  = {"f64", 8, true},
-    [AS_F32]  = {"f32", 4, true},
-    [AS_F16]  = {"f16", 2, true},
-    [AS_BF16] = {"bf16", 2, true},
-    [AS_I8]   = {"i8", 1, false},
-    [AS_U8]   = {"u8", 1, false},
-    [AS_I16]  = {"i16", 2, false},
-    [AS_U16]  = {"u16", 2, false},
-    [AS_I32]  = {"i32", 4, false},
-    [AS_U32]  = {"u32", 4, false},
-    [AS_I64]  = {"i64", 8, false},
-    [AS_U64]  = {"u64", 8, false},
-    [AS_BOOL] = {"bool", 1, false},
+    [AS_NONE]       = {"none", 0, 0, false},
+    [AS_F64]        = {"f64", 8, 64, true},
+    [AS_F32]        = {"f32", 4, 32, true},
+    [AS_F16]        = {"f16", 2, 16, true},
+    [AS_BF16]       = {"bf16", 2, 16, true},
+    [AS_I8]         = {"i8", 1, 8, false},
+    [AS_U8]         = {"u8", 1, 8, false},
+    [AS_I16]        = {"i16", 2, 16, false},
+    [AS_U16]        = {"u16", 2, 16, false},
+    [AS_I32]        = {"i32", 4, 32, false},
+    [AS_U32]        = {"u32", 4, 32, false},
+    [AS_I64]        = {"i64", 8, 64, false},
+    [AS_U64]        = {"u64", 8, 64, false},
+    [AS_BOOL]       = {"bool", 1, 8, false},
+    [AS_F8E4M3FN]   = {"f8e4m3fn", 1, 8, true},
+    [AS_F8E4M3FNUZ] = {"f8e4m3fnuz", 1, 8, true},
+    [AS_F8E5M2]     = {"f8e5m2", 1, 8, true},
+    [AS_F8E5M2FNUZ] = {"f8e5m2fnuz", 1, 8, true},
+    [AS_F8E8M0]     = {"f8e8m0", 1, 8, true},
+    [AS_F6E2M3]     = {"f6e2m3", 1, 6, true},
+    [AS_F6E3M2]     = {"f6e3m2", 1, 6, true},
+    [AS_F4E2M1]     = {"f4e2m1", 1, 4, true},
+    [AS_I4]         = {"i4", 1, 4, false},
+    [AS_U4]         = {"u4", 1, 4, false},
+    [AS_I2]         = {"i2", 1, 2, false},
+    [AS_U2]         = {"u2", 1, 2, false},
 };
 
 static bool is_known(as_dtype dtype)
@@ -52,9 +65,49 @@ size_t as_dtype_bytes(as_dtype dtype)
     return is_known(dtype) ? dtypes[dtype].bytes : 0;
 }
 
+int as_dtype_bits(as_dtype dtype)
+{
+    return is_known(dtype) ? dtypes[dtype].bits : 0;
+}
+
 bool as_dtype_is_float(as_dtype dtype)
 {
     return is_known(dtype) && dtypes[dtype].is_float;
+}
+
+bool as_dtype_is_small_float(as_dtype dtype)
+{
+    return as_dtype_is_float(dtype) && dtypes[dtype].bits <= 8;
+}
+
+/* --- Packed elements ---------------------------------------------------------------------- */
+
+/* Counted in eights, which are whole bytes whatever the bits of one: the bits of all could overflow. */
+size_t as_packed_bytes(as_dtype dtype, size_t count)
+{
+    size_t bits = (size_t)as_dtype_bits(dtype);
+    return count / 8 * bits + (count % 8 * bits + 7) / 8;
+}
+
+uint8_t as_packed_get(as_dtype dtype, const uint8_t *packed, size_t i)
+{
+    unsigned       bits = (unsigned)as_dtype_bits(dtype), at = (unsigned)(i % 8) * bits, mask = (1u << bits) - 1;
+    const uint8_t *byte = packed + i / 8 * bits + at / 8;
+    unsigned       code = (unsigned)*byte >> at % 8;
+    if (at % 8 + bits > 8)
+        code |= (unsigned)byte[1] << (8 - at % 8);
+    code &= mask;
+    bool is_negative = (dtype == AS_I4 || dtype == AS_I2) && code >> (bits - 1);
+    return (uint8_t)(is_negative ? code | ~mask : code);
+}
+
+void as_packed_put(as_dtype dtype, uint8_t *packed, size_t i, uint8_t element)
+{
+    unsigned bits = (unsigned)as_dtype_bits(dtype), at = (unsigned)(i % 8) * bits, code = element & ((1u << bits) - 1);
+    uint8_t *byte = packed + i / 8 * bits + at / 8;
+    *byte = (uint8_t)(*byte | code << at % 8);
+    if (at % 8 + bits > 8)
+        byte[1] = (uint8_t)(byte[1] | code >> (8 - at % 8));
 }
 
 /* --- f16 and bf16 ------------------------------------------------------------------------- */

@@ -36,9 +36,22 @@ Test(dtype, sizes_are_those_of_the_c_types) {
     expect_eq(as_dtype_bytes(AS_BOOL), 1);
 }
 
-Test(dtype, floats_are_the_four_floats) {
-    for (int i = 0; i < AS_N_DTYPES; i++)
-        expect_eq(as_dtype_is_float((as_dtype)i), i == AS_F64 || i == AS_F32 || i == AS_F16 || i == AS_BF16);
+Test(dtype, floats_are_the_four_large_ones_and_the_eight_small_ones) {
+    for (int i = 0; i < AS_N_DTYPES; i++) {
+        bool is_large = i == AS_F64 || i == AS_F32 || i == AS_F16 || i == AS_BF16, is_small = i >= AS_F8E4M3FN && i <= AS_F4E2M1;
+        expect_eq(as_dtype_is_float((as_dtype)i), is_large || is_small);
+        expect_eq(as_dtype_is_small_float((as_dtype)i), is_small);
+    }
+}
+
+Test(dtype, names_tell_the_bits_and_less_than_eight_take_a_byte) {
+    for (int i = AS_NONE + 1; i < AS_N_DTYPES; i++) {
+        const char *digits = strpbrk(as_dtype_name((as_dtype)i), "12345678");
+        int         bits = digits ? (int)strtol(digits, NULL, 10) : 8; /* bool */
+        expect_eq(as_dtype_bits((as_dtype)i), bits);
+        expect_eq(as_dtype_bytes((as_dtype)i), bits < 8 ? 1 : bits / 8);
+    }
+    expect_eq(as_dtype_bits(AS_NONE), 0);
 }
 
 Test(dtype, a_number_that_is_no_dtype_has_no_size_and_a_name_that_says_so) {

@@ -324,7 +324,17 @@ static const char *code_of(as_dtype dtype)
     for (size_t i = 0; i < AS_COUNT(codes); i++)
         if (codes[i].dtype == dtype)
             return codes[i].code;
-    return NULL; /* not reached: bf16 was replaced and none was refused */
+    return NULL; /* not reached: written_as() knows all others, and none was refused */
+}
+
+/* The narrowest dtype with a code that holds all values. */
+static as_dtype written_as(as_dtype dtype)
+{
+    if (dtype == AS_BF16 || as_dtype_is_small_float(dtype))
+        return AS_F32;
+    if (dtype == AS_I4 || dtype == AS_I2)
+        return AS_I8;
+    return dtype == AS_U4 || dtype == AS_U2 ? AS_U8 : dtype;
 }
 
 /* Magic, version 1.0, length and header; padded so that the elements start at a multiple of 64. */
@@ -350,7 +360,7 @@ static void write_header(FILE *file, as_dtype dtype, const as_shape *shape)
 assay_status as_npy_save(assay_env *env, const char *path, const as_view *view)
 {
     AS_TRY(as_dense_check(env, "npy", path, NULL, view));
-    as_dtype dtype = view->dtype == AS_BF16 ? AS_F32 : view->dtype;
+    as_dtype dtype = written_as(view->dtype);
     as_out out;
     AS_TRY(as_out_open(env, path, &out));
     write_header(out.file, dtype, &view->shape);

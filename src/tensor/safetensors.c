@@ -19,7 +19,8 @@ static const struct {
 } codes[] = {
     {"F64", AS_F64}, {"F32", AS_F32}, {"F16", AS_F16}, {"BF16", AS_BF16}, {"I8", AS_I8},
     {"U8", AS_U8},   {"I16", AS_I16}, {"U16", AS_U16}, {"I32", AS_I32},  {"U32", AS_U32},
-    {"I64", AS_I64}, {"U64", AS_U64}, {"BOOL", AS_BOOL},
+    {"I64", AS_I64}, {"U64", AS_U64}, {"BOOL", AS_BOOL}, {"F8_E4M3", AS_F8E4M3FN}, {"F8_E5M2", AS_F8E5M2},
+    {"F8_E8M0", AS_F8E8M0},
 };
 
 /* --- Reading ---------------------------------------------------------------------------------- */
@@ -53,7 +54,7 @@ static assay_status parse_dtype(const reader *r, const char *name, const json_t 
         }
     return as_fail(r->env, ASSAY_BAD_INPUT,
                    "safetensors: %s: " NAME_WIDTH
-                   ": elements of dtype \"%.40s\" are not read; F64 F32 F16 BF16 I8 U8 I32 I64 BOOL are",
+                   ": elements of dtype \"%.40s\" are not read; F64 F32 F16 BF16 F8_E4M3 F8_E5M2 F8_E8M0 I8 U8 I16 U16 I32 U32 I64 U64 BOOL are",
                    r->path, name, code);
 }
 
@@ -315,7 +316,7 @@ static const char *code_of(as_dtype dtype)
     for (size_t i = 0; i < AS_COUNT(codes); i++)
         if (codes[i].dtype == dtype)
             return codes[i].code;
-    return NULL; /* not reached: as_dense_check() refuses none */
+    return NULL;
 }
 
 /* Wide elements first: with a start at a multiple of 8 every tensor is then aligned without holes. */
@@ -344,6 +345,9 @@ static assay_status check_items(assay_env *env, const char *path, const as_named
             return as_fail(env, ASSAY_BAD_INPUT, "safetensors: %s: the name of tensor %zu, " NAME_WIDTH ", is not UTF-8",
                            path, i, name);
         AS_TRY(as_dense_check(env, "safetensors", path, name, &items[i]->view));
+        if (!code_of(items[i]->view.dtype))
+            return as_fail(env, ASSAY_UNSUPPORTED, "safetensors: %s: " NAME_WIDTH " is of %s, for which the format has no name", path,
+                           name, as_dtype_name(items[i]->view.dtype));
         if (__builtin_add_overflow(total, as_view_bytes(&items[i]->view), &total) || total > INT64_MAX)
             return as_fail(env, ASSAY_BAD_INPUT, "safetensors: %s: %zu tensors need more than 2^63 - 1 bytes", path, n);
     }

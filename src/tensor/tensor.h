@@ -15,18 +15,42 @@
 typedef enum as_dtype {
     AS_NONE = 0, /* an absent optional tensor */
     AS_F64, AS_F32, AS_F16, AS_BF16, AS_I8, AS_U8, AS_I16, AS_U16, AS_I32, AS_U32, AS_I64, AS_U64, AS_BOOL,
+    AS_F8E4M3FN, AS_F8E4M3FNUZ, AS_F8E5M2, AS_F8E5M2FNUZ, AS_F8E8M0, AS_F6E2M3, AS_F6E3M2, AS_F4E2M1, /* the small floats */
+    AS_I4, AS_U4, AS_I2, AS_U2,
     AS_N_DTYPES
 } as_dtype;
 
+/* An element of less than 8 bits takes a byte in memory and is packed in files alone: a stride counts elements and an
+ * element has an address, for these as for all others.  The byte of an integer is its value as i8 or u8; that of a float
+ * its code, with the bits above it 0. */
+
 const char *as_dtype_name(as_dtype dtype);            /* "f32" */
 bool        as_dtype_parse(const char *name, as_dtype *out);
-size_t      as_dtype_bytes(as_dtype dtype);           /* 0 for AS_NONE */
+size_t      as_dtype_bytes(as_dtype dtype);           /* in memory; 0 for AS_NONE */
+int         as_dtype_bits(as_dtype dtype);            /* of the format, and so of a packed file: 4 for i4 */
+/* Whether elements at this address may be loaded as what they are.  A mapped file holds them anywhere. */
+static inline bool as_dtype_aligned(as_dtype dtype, const void *data) { return (uintptr_t)data % as_dtype_bytes(dtype) == 0; }
 bool        as_dtype_is_float(as_dtype dtype);
+bool        as_dtype_is_small_float(as_dtype dtype);  /* those of 8 bits and less */
 
 uint16_t as_f16_from_f32(float x);  /* round to nearest even, overflow to infinity */
 float    as_f16_to_f32(uint16_t x);
 uint16_t as_bf16_from_f32(float x); /* round to nearest even, NaN stays NaN */
 float    as_bf16_to_f32(uint16_t x);
+
+/* The small floats.  `saturate` turns what is too large, infinities too, into the largest number; else it becomes an
+ * infinity, or a NaN where there is none.  f6 and f4 have neither: they saturate always, and a NaN becomes 0.  The round
+ * counts for f8e8m0, the powers of two from 2^-127 to 2^127 without sign and zero, alone: all others go to the nearest,
+ * ties to even.  0 and what is below the least power become that when saturating, else NaN; what is negative becomes NaN. */
+typedef enum as_e8m0_round { AS_E8M0_NEAREST /* ties up */, AS_E8M0_UP, AS_E8M0_DOWN } as_e8m0_round;
+double  as_small_to_f64(as_dtype dtype, uint8_t code); /* exact */
+uint8_t as_small_from_f64(as_dtype dtype, double x, bool saturate, as_e8m0_round round);
+
+/* Elements of less than 8 bits as files pack them: one after the other without gaps, the first in the lowest bits, the last
+ * byte filled up with zeros. */
+size_t  as_packed_bytes(as_dtype dtype, size_t count);
+uint8_t as_packed_get(as_dtype dtype, const uint8_t *packed, size_t i);            /* as the byte that it is in memory */
+void    as_packed_put(as_dtype dtype, uint8_t *packed, size_t i, uint8_t element); /* the bits must be 0 before */
 
 typedef struct as_shape { int rank; int64_t dim[AS_MAX_RANK]; } as_shape;
 
@@ -54,7 +78,7 @@ size_t  as_view_bytes(const as_view *v);            /* count * element size */
 as_view as_view_broadcast(const as_view *v, const as_shape *shape);
 
 /* Element i in row-major logical order, as double (exact for all but i64 and u64 beyond 2^53) or i64. Setters
- * round floats to the dtype, saturate integers (NaN gives 0), and store x != 0 for bool.  The two of i64 move a u64
+ * round floats to the dtype without saturating, saturate integers (NaN gives 0), and store x != 0 for bool.  The two of i64 move a u64
  * as its two's complement bits: 2^64 - 1 is got as -1, and setting -1 stores it. */
 double  as_view_get(const as_view *v, int64_t i);
 void    as_view_set(const as_view *v, int64_t i, double x);
@@ -84,7 +108,7 @@ void as_tensor_drop(as_tensor *tensor);
 /* numpy .npy, versions 1 to 3, C and Fortran order.  Every size is checked against the file's. */
 assay_status as_npy_load(assay_env *env, const char *path, as_tensor *out);
 assay_status as_npy_parse(assay_env *env, const char *path, const uint8_t *data, size_t n, as_tensor *out); /* borrows data; for tests and the fuzzer */
-/* bf16 has no npy code and is written as f32. */
+/* bf16 and the small floats have no npy code and are written as f32; integers of less than 8 bits as i8 or u8. */
 assay_status as_npy_save(assay_env *env, const char *path, const as_view *view);
 
 typedef struct as_named_view { const char *name; as_view view; } as_named_view;

@@ -186,8 +186,12 @@ static inline int64_t load_i64(const as_view *v, int64_t offset)
     uint16_t u16;
     switch (v->dtype) {
     case AS_I8:
+    case AS_I4:
+    case AS_I2:
         return (int8_t)*element(v, offset, 1);
     case AS_U8:
+    case AS_U4:
+    case AS_U2:
         return *element(v, offset, 1);
     case AS_BOOL:
         return *element(v, offset, 1) != 0; /* files may hold any byte */
@@ -228,6 +232,15 @@ static inline double load(const as_view *v, int64_t offset)
     case AS_BF16:
         LOAD(x16, v, offset);
         return (double)as_bf16_to_f32(x16);
+    case AS_F8E4M3FN:
+    case AS_F8E4M3FNUZ:
+    case AS_F8E5M2:
+    case AS_F8E5M2FNUZ:
+    case AS_F8E8M0:
+    case AS_F6E2M3:
+    case AS_F6E3M2:
+    case AS_F4E2M1:
+        return as_small_to_f64(v->dtype, *element(v, offset, 1));
     case AS_U64:
         return (double)(uint64_t)load_i64(v, offset);
     default:
@@ -248,6 +261,18 @@ static inline void store_i64(const as_view *v, int64_t offset, int64_t x)
         return;
     case AS_U8:
         *element(v, offset, 1) = (unsigned char)clamp(x, 0, UINT8_MAX);
+        return;
+    case AS_I4:
+        *element(v, offset, 1) = (unsigned char)clamp(x, -8, 7);
+        return;
+    case AS_U4:
+        *element(v, offset, 1) = (unsigned char)clamp(x, 0, 15);
+        return;
+    case AS_I2:
+        *element(v, offset, 1) = (unsigned char)clamp(x, -2, 1);
+        return;
+    case AS_U2:
+        *element(v, offset, 1) = (unsigned char)clamp(x, 0, 3);
         return;
     case AS_BOOL:
         *element(v, offset, 1) = x != 0;
@@ -294,6 +319,16 @@ static inline void store(const as_view *v, int64_t offset, double x)
     case AS_BF16:
         x16 = as_bf16_from_f32(f32_sticky(x));
         STORE(x16, v, offset);
+        return;
+    case AS_F8E4M3FN:
+    case AS_F8E4M3FNUZ:
+    case AS_F8E5M2:
+    case AS_F8E5M2FNUZ:
+    case AS_F8E8M0:
+    case AS_F6E2M3:
+    case AS_F6E3M2:
+    case AS_F4E2M1:
+        *element(v, offset, 1) = as_small_from_f64(v->dtype, x, false, AS_E8M0_NEAREST);
         return;
     case AS_BOOL:
         *element(v, offset, 1) = x != 0.0; /* 0.5 is true, which i64_of() would lose */
