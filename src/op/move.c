@@ -25,7 +25,7 @@ assay_status as_rule_numbers(assay_env *env, const as_node_ctx *n, int i, const 
     if (size > max)
         return as_refuse(env, n, "%s (input %d) has %lld values and at most %d are possible", what, i, (long long)size, max);
     if (!t->constant && size > 0)
-        return as_refuse(env, n, "%s (input %d) is computed by the network and must be known while planning", what, i);
+        return as_refuse(env, n, "%s (input %d) must be known while planning", what, i);
     for (int64_t k = 0; k < size; k++) {
         int32_t narrow;
         if (t->dtype == AS_I64) {
@@ -100,7 +100,7 @@ void as_view_fill(const as_view *v, const as_view *one)
 
 void as_view_zero(const as_view *v)
 {
-    double  storage = 0.0; /* eight zero bytes are a zero of any dtype */
+    double  storage = 0.0; /* eight zero bytes are a zero of any dtype, and the least number of f8e8m0, which has no zero */
     as_view zero = { .data = &storage, .dtype = v->dtype };
     as_view_fill(v, &zero);
 }
@@ -110,8 +110,12 @@ uint64_t as_bits_get(const as_view *one)
     union { uint8_t u8; int8_t i8; uint16_t u16; int16_t i16; uint32_t u32; int32_t i32; uint64_t u64; } x = { 0 };
     memcpy(&x, one->data, as_dtype_bytes(one->dtype));
     switch (one->dtype) {
-    case AS_I8: return (uint64_t)(int64_t)x.i8;
-    case AS_U8: return x.u8;
+    case AS_I8:
+    case AS_I4:
+    case AS_I2: return (uint64_t)(int64_t)x.i8;
+    case AS_U8:
+    case AS_U4:
+    case AS_U2: return x.u8;
     case AS_BOOL: return x.u8 != 0;
     case AS_I16: return (uint64_t)(int64_t)x.i16;
     case AS_U16: return x.u16;
@@ -126,7 +130,7 @@ void as_bits_set(const as_view *one, uint64_t x)
     union { uint8_t u8; uint16_t u16; uint32_t u32; uint64_t u64; } low = { 0 };
     size_t bytes = as_dtype_bytes(one->dtype);
     switch (bytes) {
-    case 1: low.u8 = one->dtype == AS_BOOL ? x != 0 : (uint8_t)x; break;
+    case 1: low.u8 = one->dtype == AS_BOOL ? x != 0 : (uint8_t)as_int_wrap(one->dtype, x); break;
     case 2: low.u16 = (uint16_t)x; break;
     case 4: low.u32 = (uint32_t)x; break;
     default: low.u64 = x;
@@ -137,6 +141,8 @@ void as_bits_set(const as_view *one, uint64_t x)
 /* The range of an integer dtype as doubles; the upper end is the first value that is too large. */
 static uint64_t saturated(as_dtype dtype, double x)
 {
+    if (as_dtype_bits(dtype) < 8)
+        return fabs(x) < 0x1p63 ? (uint64_t)(int64_t)x : 0; /* whoever stores it keeps the low bits */
     int      bits = 8 * (int)as_dtype_bytes(dtype);
     bool     is_signed = dtype == AS_I8 || dtype == AS_I16 || dtype == AS_I32 || dtype == AS_I64;
     uint64_t top = is_signed ? (UINT64_C(1) << (bits - 1)) - 1 : UINT64_MAX >> (64 - bits);
@@ -151,25 +157,47 @@ static uint64_t saturated(as_dtype dtype, double x)
 
 /* u64 is the one integer that as_view_set_i64 cannot take.  Beyond 53 bits the last one kept remembers what was lost, so
  * that rounding it once more to a shorter float gives what one rounding would have. */
-static void real_of_u64(const as_view *dst, uint64_t x)
+static double sticky(uint64_t x)
 {
-    if (dst->dtype == AS_F64 || x < UINT64_C(1) << 53)
-        as_view_set(dst, 0, (double)x);
-    else
-        as_view_set(dst, 0, (double)((x >> 11) | ((x & 2047) != 0)) * 2048.0);
+    return x < UINT64_C(1) << 53 ? (double)x : (double)((x >> 11) | ((x & 2047) != 0)) * 2048.0;
 }
 
-void as_view_cast(const as_view *dst, const as_view *src)
+static void real_of_u64(const as_view *dst, uint64_t x)
+{
+    as_view_set(dst, 0, dst->dtype == AS_F64 ? (double)x : sticky(x));
+}
+
+static void small_of(const as_view *dst, const as_view *src, const as_cast *how)
+{
+    double x = as_view_get(src, 0);
+    if (src->dtype == AS_U64 || (src->dtype == AS_I64 && x >= 0.0)) /* f8e8m0 reaches as far, and a negative one is large enough */
+        x = sticky(as_bits_get(src));
+    *(uint8_t *)dst->data = as_small_from_f64(dst->dtype, x, how->saturate, how->round);
+}
+
+assay_status as_cast_read(assay_env *env, const as_node_ctx *n, as_cast *out)
+{
+    const char *round = as_attr_text(n, "round_mode", "up");
+    bool        is_up = !strcmp(round, "up"), is_down = !strcmp(round, "down");
+    if (!is_up && !is_down && strcmp(round, "nearest"))
+        return as_refuse(env, n, "round_mode is '%.40s' and must be up, down or nearest", round);
+    *out = (as_cast){ as_attr_int(n, "saturate", 1) != 0, is_up ? AS_E8M0_UP : is_down ? AS_E8M0_DOWN : AS_E8M0_NEAREST };
+    return ASSAY_OK;
+}
+
+void as_view_cast(const as_view *dst, const as_view *src, const as_cast *how)
 {
     int64_t count = as_shape_count(&dst->shape);
-    bool    from_float = as_dtype_is_float(src->dtype), to_float = as_dtype_is_float(dst->dtype);
-    if ((from_float && to_float) || dst->dtype == src->dtype) {
+    bool    from_float = as_dtype_is_float(src->dtype), to_float = as_dtype_is_float(dst->dtype), to_small = as_dtype_is_small_float(dst->dtype);
+    if ((from_float && to_float && !to_small) || dst->dtype == src->dtype) {
         as_view_copy(dst, src);
         return;
     }
     for (int64_t i = 0; i < count; i++) {
         as_view to = as_view_nth(dst, i), from = as_view_nth(src, i);
-        if (from_float) {
+        if (to_small) {
+            small_of(&to, &from, how);
+        } else if (from_float) {
             double x = as_view_get(&from, 0);
             as_bits_set(&to, dst->dtype == AS_BOOL ? x != 0.0 : saturated(dst->dtype, x));
         } else if (!to_float) {

@@ -28,8 +28,12 @@ void     as_view_zero(const as_view *v);
 /* An integer or bool of rank 0: its bits, extended by its sign; storing keeps the low ones, as ONNX casts. */
 uint64_t as_bits_get(const as_view *one);
 void     as_bits_set(const as_view *one, uint64_t x);
-/* Copies with ONNX Cast's conversions: integers keep their low bits, floats go towards zero and saturate. */
-void     as_view_cast(const as_view *dst, const as_view *src);
+/* How Cast and CastLike make small floats: their attributes saturate and round_mode. */
+typedef struct as_cast { bool saturate; as_e8m0_round round; } as_cast;
+assay_status as_cast_read(assay_env *env, const as_node_ctx *n, as_cast *out);
+/* Copies with ONNX Cast's conversions: integers keep their low bits, floats go towards zero and saturate; into integers of
+ * less than 8 bits they keep the low bits, too, as ONNX's own tests have it. */
+void     as_view_cast(const as_view *dst, const as_view *src, const as_cast *how);
 /* Orders two elements of one dtype: below, equal 0 or above; a NaN is above all numbers. */
 int      as_element_order(const as_view *a, const as_view *b);
 

@@ -151,9 +151,12 @@ typedef struct as_case {
 
 /* --- The operator ---------------------------------------------------------------------------------- */
 
+#define AS_INPUT_BIT(i) (UINT64_C(1) << (i))
+
 struct as_op {
     const char *name;        /* "MatMul"; domain assay: "assay.ConvGradW" */
     int         min_in, max_in, min_out, max_out;
+    uint64_t    known_in;    /* bit i: the shape of an output depends on the values of input i, so they must be known while planning */
     const as_attr_def *attrs; /* all it knows, ended by a NULL name; NULL: none */
     /* Shapes and dtypes of the outputs, or a sentence "Gemm 'fc1': A is [2,3] and B is [4,5]: ..." */
     assay_status (*infer)(assay_env *env, const as_node_ctx *n, as_tensor_info *out);

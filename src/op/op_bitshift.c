@@ -1,5 +1,5 @@
-/* op_bitshift.c - unsigned X shifted left or right by Y bits: element by element, with broadcasting; by all bits or more
- * gives 0. */
+/* op_bitshift.c - integer X shifted left or right by Y bits: element by element, with broadcasting.  To the right a signed
+ * X keeps its sign; by all bits or more, or by a negative Y, every bit is shifted out. */
 #include <string.h>
 
 #include "op/rules.h"
@@ -13,7 +13,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     const char *direction = as_attr_text(n, "direction", "");
     if (strcmp(direction, "LEFT") && strcmp(direction, "RIGHT"))
         return as_refuse(env, n, "direction is '%s' and must be LEFT or RIGHT", direction);
-    return as_rule_all(env, n, 0, AS_SET_UNSIGNED, out);
+    return as_rule_all(env, n, 0, AS_SET_INT, out);
 }
 
 /* C leaves a shift by 64 or more undefined; a narrower dtype is wrapped afterwards. */
@@ -27,10 +27,18 @@ static uint64_t right(uint64_t x, uint64_t y)
     return y < 64 ? x >> y : 0;
 }
 
+/* Signed integers come with their sign in all 64 bits, so that a negative Y is a large one.  C leaves it to the compiler
+ * what >> does to a negative number; turned over, no number is negative. */
+static uint64_t right_signed(uint64_t x, uint64_t y)
+{
+    return x >> 63 ? ~right(~x, y) : right(x, y);
+}
+
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
     (void)env;
-    as_each2(&in[0], &in[1], &out[0], NULL, strcmp(as_attr_text(n, "direction", ""), "LEFT") ? right : left);
+    bool is_left = !strcmp(as_attr_text(n, "direction", ""), "LEFT"), is_signed = (AS_DTYPE_BIT(out[0].dtype) & AS_SET_SIGNED) != 0;
+    as_each2(&in[0], &in[1], &out[0], NULL, is_left ? left : is_signed ? right_signed : right);
     return ASSAY_OK;
 }
 
@@ -45,7 +53,16 @@ static const as_case cases[] = {
     { .name = "u64 right", .n_in = 2, .in = { AS_IN(U64, 2), AS_IN(U64, 2) }, .n_attrs = 1, .attrs = { AS_ATTR_S("direction", "RIGHT") },
       .given = (const double[]){ 9.223372036854776e+18, 9.223372036854776e+18, 63, 1 },
       .want = (const double[]){ 1, 4.611686018427388e+18 }, .n_want = 2 },
+    { .name = "i8 right", .n_in = 2, .in = { AS_IN(I8, 6), AS_IN(I8, 6) }, .n_attrs = 1, .attrs = { AS_ATTR_S("direction", "RIGHT") },
+      .given = (const double[]){ -8, -128, 100, -8, 4, -1, 1, 1, 2, 8, 9, -1 },
+      .want = (const double[]){ -4, -64, 25, -1, 0, -1 }, .n_want = 6 },
+    { .name = "i32 left", .n_in = 2, .in = { AS_IN(I32, 6), AS_IN(I32, 6) }, .n_attrs = 1, .attrs = { AS_ATTR_S("direction", "LEFT") },
+      .given = (const double[]){ 1073741824, 1, -1073741824, -8, 4, -3, 1, 31, 1, 32, -1, 2 },
+      .want = (const double[]){ -2147483648.0, -2147483648.0, -2147483648.0, 0, 0, -12 }, .n_want = 6 },
     /* By hand. */
+    { .name = "i64 right", .n_in = 2, .in = { AS_IN(I64, 4), AS_IN(I64, 4) }, .n_attrs = 1, .attrs = { AS_ATTR_S("direction", "RIGHT") },
+      .given = (const double[]){ -9.223372036854775808e+18, -9.223372036854775808e+18, -9, 7, 63, 64, 1, -3 },
+      .want = (const double[]){ -1, -1, -5, 0 }, .n_want = 4 },
     { .name = "beyond all bits", .n_in = 2, .in = { AS_IN(U64, 2), AS_IN(U64, 2) }, .n_attrs = 1, .attrs = { AS_ATTR_S("direction", "LEFT") },
       .given = (const double[]){ 5, 7, 64, 1000 },
       .want = (const double[]){ 0, 0 }, .n_want = 2 },
@@ -55,6 +72,6 @@ static const as_case cases[] = {
 
 const as_op as_op_bitshift = {
     .name = "BitShift", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = as_cost_each, .eval = eval,
+    .infer = infer, .cost = as_cost_each, .eval = eval, /* no gradient: integers have none */
     .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
 };

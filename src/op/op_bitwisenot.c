@@ -30,6 +30,6 @@ static const as_case cases[] = {
 
 const as_op as_op_bitwisenot = {
     .name = "BitwiseNot", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = as_rule_bits, .cost = as_cost_each, .eval = eval,
+    .infer = as_rule_bits, .cost = as_cost_each, .eval = eval, /* no gradient: integers have none */
     .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
 };

@@ -32,6 +32,6 @@ static const as_case cases[] = {
 
 const as_op as_op_bitwisexor = {
     .name = "BitwiseXor", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
-    .infer = as_rule_bits, .cost = as_cost_each, .eval = eval,
+    .infer = as_rule_bits, .cost = as_cost_each, .eval = eval, /* no gradient: integers have none */
     .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
 };

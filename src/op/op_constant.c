@@ -63,6 +63,6 @@ static const as_case cases[] = {
 
 const as_op as_op_constant = {
     .name = "Constant", .min_in = 0, .max_in = 0, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = as_cost_bytes, .eval = eval,
+    .infer = infer, .cost = as_cost_bytes, .eval = eval, /* no gradient: it has no input */
     .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
 };

@@ -43,7 +43,7 @@ static const as_case cases[] = {
 };
 
 const as_op as_op_constantofshape = {
-    .name = "ConstantOfShape", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = as_cost_bytes, .eval = eval,
+    .name = "ConstantOfShape", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1, .known_in = AS_INPUT_BIT(0), .attrs = attrs,
+    .infer = infer, .cost = as_cost_bytes, .eval = eval, /* no gradient: its input is a shape, which is of integers */
     .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
 };

@@ -103,7 +103,7 @@ static const as_case cases[] = {
 
 const as_op as_op_convgradw = {
     .name = "assay.ConvGradW", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval,
+    .infer = infer, .cost = cost, .eval = eval, /* no gradient: it is one itself, and second derivatives are not built */
     /* Its sums run over batch and plane: ten times as long as a forward sum. */
     .tolerance = 5e-4, .cases = cases, .n_cases = AS_COUNT(cases),
 };

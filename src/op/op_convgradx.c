@@ -105,6 +105,6 @@ static const as_case cases[] = {
 
 const as_op as_op_convgradx = {
     .name = "assay.ConvGradX", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval,
+    .infer = infer, .cost = cost, .eval = eval, /* no gradient: it is one itself, and second derivatives are not built */
     .tolerance = 1e-4, .cases = cases, .n_cases = AS_COUNT(cases),
 };

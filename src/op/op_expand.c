@@ -52,7 +52,7 @@ static const as_case cases[] = {
 
 /* No flops: the input is read once and the output written once. */
 const as_op as_op_expand = {
-    .name = "Expand", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .name = "Expand", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1, .known_in = AS_INPUT_BIT(1),
     .infer = infer, .cost = as_cost_bytes, .eval = eval, .grad = grad,
     .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
 };

@@ -7,7 +7,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
 {
     const as_shape *x = &n->in[0].shape;
     int64_t         axis = as_attr_int(n, "axis", 1), side[2] = { 1, 1 };
-    AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_ANY));
+    AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_EVERY));
     if (axis < -x->rank || axis > x->rank)
         return as_refuse(env, n, "axis %lld is outside of [%d, %d] for an input of rank %d", (long long)axis, -x->rank, x->rank, x->rank);
     if (axis < 0)

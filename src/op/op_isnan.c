@@ -34,6 +34,6 @@ static const as_case cases[] = {
 
 const as_op as_op_isnan = {
     .name = "IsNaN", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = infer, .cost = as_cost_each, .eval = eval,
+    .infer = infer, .cost = as_cost_each, .eval = eval, /* no gradient: the output is no number */
     .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
 };

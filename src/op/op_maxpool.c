@@ -32,6 +32,13 @@ static as_cost cost(const as_node_ctx *n)
     return cost;
 }
 
+/* The place in a plane, counted along the last axis first (storage_order 0, as `where` is) or along the first (1). */
+static int64_t place(const as_window *w, bool column_major, int64_t where)
+{
+    int64_t last = where % w->in[2], middle = where / w->in[2] % w->in[1], first = where / w->in[2] / w->in[1];
+    return column_major ? first + w->in[0] * (middle + w->in[1] * last) : where;
+}
+
 /* A dilated window may step over all of a small input: it holds nothing, so the maximum is the dtype's lowest value
  * (the setter saturates -infinity) and the index is -1. */
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
@@ -40,6 +47,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     as_window w;
     AS_TRY(as_pool_read(env, n, &n->in[0].shape, &w, &y));
     int64_t o[3], n_plane = as_window_count(w.in);
+    bool    column_major = as_attr_int(n, "storage_order", 0) == 1;
     for (int64_t image = 0; image < y.dim[0]; image++)
         for (int64_t c = 0; c < y.dim[1]; c++) {
             as_view x = as_view_fix(&in[0], (int64_t[]){ image, c }, 2), best = as_view_fix(&out[0], (int64_t[]){ image, c }, 2);
@@ -52,7 +60,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
                         as_view_put(&best, o, max);
                         if (n->n_out > 1) {
                             as_view index = as_view_fix(&out[1], (int64_t[]){ image, c }, 2);
-                            as_view_set_i64(&index, at, where < 0 ? -1 : plane + where);
+                            as_view_set_i64(&index, at, where < 0 ? -1 : plane + place(&w, column_major, where));
                         }
                     }
         }

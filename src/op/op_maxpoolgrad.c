@@ -95,6 +95,6 @@ static const as_case cases[] = {
 
 const as_op as_op_maxpoolgrad = {
     .name = "assay.MaxPoolGrad", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval,
+    .infer = infer, .cost = cost, .eval = eval, /* no gradient: it is one itself, and second derivatives are not built */
     .tolerance = 1e-6, .cases = cases, .n_cases = AS_COUNT(cases), /* a few additions where windows overlap */
 };

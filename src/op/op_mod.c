@@ -1,5 +1,5 @@
 /* op_mod.c - the rest of A / B: element by element, with broadcasting.  It has the sign of B, as Python's; with fmod = 1
- * that of A, as C's, and floats are only taken then. */
+ * that of A, as C's. */
 #include <math.h>
 
 #include "op/rules.h"
@@ -13,10 +13,16 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     int64_t mode = as_attr_int(n, "fmod", 0);
     if (mode != 0 && mode != 1)
         return as_refuse(env, n, "fmod is %lld and must be 0 or 1", (long long)mode);
-    AS_TRY(as_rule_broadcast(env, n, out));
-    if (mode == 0 && as_dtype_is_float(n->in[0].dtype))
-        return as_refuse(env, n, "the inputs are %s and only integers can be taken with fmod = 0", as_dtype_name(n->in[0].dtype));
-    return ASSAY_OK;
+    return as_rule_broadcast(env, n, out);
+}
+
+/* A rest of zero has B's sign, too.  An infinite B leaves A as it is or, when their signs differ, is the answer. */
+static double real_like_python(double a, double b)
+{
+    double rest = fmod(a, b);
+    if (rest == 0.0)
+        return copysign(0.0, b);
+    return !isnan(rest) && (rest < 0.0) != (b < 0.0) ? rest + b : rest;
 }
 
 /* By 0 gives 0, as numpy; by -1 never reaches C's %, which overflows for the lowest integer. */
@@ -41,11 +47,11 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 {
     (void)env;
     bool is_c = as_attr_int(n, "fmod", 0) == 1;
-    as_each2(&in[0], &in[1], &out[0], fmod, out[0].dtype == AS_U64 ? of_unsigned : is_c ? like_c : like_python);
+    as_each2(&in[0], &in[1], &out[0], is_c ? fmod : real_like_python, out[0].dtype == AS_U64 ? of_unsigned : is_c ? like_c : like_python);
     return ASSAY_OK;
 }
 
-/* y = A - trunc(A / B) * B: dA = dy, and dB = -trunc(A / B) * dy = (y - A) / B * dy. */
+/* y = A - t * B where t is A / B rounded to zero or down: dA = dy, and dB = -t * dy = (y - A) / B * dy. */
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
     d_in[0] = d_in[1] = -1;
@@ -68,6 +74,10 @@ static const as_case cases[] = {
     { .name = "f64", .n_in = 2, .in = { AS_IN(F64, 6), AS_IN(F64, 6) }, .n_attrs = 1, .attrs = { AS_ATTR_I("fmod", 1) },
       .given = (const double[]){ -4.3, 7.2, 5, 4.3, -7.2, 8, 2.1, -3.4, 8, -2.1, 3.4, 5 },
       .want = (const double[]){ -0.09999999999999964, 0.40000000000000036, 5, 0.09999999999999964, -0.40000000000000036, 3 }, .n_want = 6 },
+    { .name = "f64 like Python", .n_in = 2, .in = { AS_IN(F64, 6), AS_IN(F64, 6) },
+      .given = (const double[]){ -4.3, 7.2, 5, 4.3, -7.2, 8, 2.1, -3.4, 8, -2.1, 3.4, 5 },
+      .want = (const double[]){ 2.0000000000000004, -2.9999999999999996, 5, -2.0000000000000004, 2.9999999999999996, 3 }, .n_want = 6 },
+    { .name = "row and column like Python", .n_in = 2, .in = { AS_IN(F32, 9, 1), AS_IN(F32, 1, 7) }, .lo = 0.3, .hi = 3 },
     { .name = "u64", .n_in = 2, .in = { AS_IN(U64, 2), { .dtype = AS_U64 } },
       .given = (const double[]){ 9.223372036854776e+18, 5, 3 },
       .want = (const double[]){ 2, 2 }, .n_want = 2, .no_grad = true },

@@ -14,7 +14,7 @@ static assay_status depth_read(assay_env *env, const as_node_ctx *n, int64_t *ou
     if (t->shape.rank > 1 || as_shape_count(&t->shape) != 1)
         return as_refuse(env, n, "depth (input 1) is %s and must be one number", AS_SHOW(&t->shape));
     if (!t->constant)
-        return as_refuse(env, n, "depth (input 1) is computed by the network and must be known while planning");
+        return as_refuse(env, n, "depth (input 1) must be known while planning");
     union { const void *read; void *view; } data = { t->constant };
     as_view one = { .data = data.view, .dtype = t->dtype };
     int64_t depth = as_view_get_i64(&one, 0);
@@ -86,7 +86,7 @@ static const as_case cases[] = {
 };
 
 const as_op as_op_onehot = {
-    .name = "OneHot", .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = as_cost_bytes, .eval = eval,
+    .name = "OneHot", .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1, .known_in = AS_INPUT_BIT(1), .attrs = attrs,
+    .infer = infer, .cost = as_cost_bytes, .eval = eval, /* no gradient: indices and depth are integers, and the two values are constants, not learned */
     .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
 };

@@ -23,6 +23,6 @@ static const as_case cases[] = {
 
 const as_op as_op_or = {
     .name = "Or", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
-    .infer = as_rule_logic, .cost = as_cost_each, .eval = eval,
+    .infer = as_rule_logic, .cost = as_cost_each, .eval = eval, /* no gradient: the output is no number */
     .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
 };

@@ -55,7 +55,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     const as_shape *x = &n->in[0].shape;
     as_shape        y = *x;
     padding         p;
-    AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_ANY));
+    AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_EVERY));
     AS_TRY(padding_read(env, n, &p));
     if (as_in_has(n, 2)) {
         if (n->in[2].dtype != n->in[0].dtype)
@@ -180,7 +180,7 @@ static const as_case cases[] = {
 };
 
 const as_op as_op_pad = {
-    .name = "Pad", .min_in = 2, .max_in = 4, .min_out = 1, .max_out = 1, .attrs = attrs,
+    .name = "Pad", .min_in = 2, .max_in = 4, .min_out = 1, .max_out = 1, .known_in = AS_INPUT_BIT(1) | AS_INPUT_BIT(3), .attrs = attrs,
     .infer = infer, .cost = as_cost_bytes, .eval = eval, .grad = grad,
     .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
 };

@@ -10,7 +10,7 @@ static assay_status number_of(assay_env *env, const as_node_ctx *n, int i, as_vi
     if (t->shape.rank > 1 || as_shape_count(&t->shape) != 1)
         return as_refuse(env, n, "%s (input %d) is %s and must be one number", names[i], i, AS_SHOW(&t->shape));
     if (!t->constant)
-        return as_refuse(env, n, "%s (input %d) is computed by the network and must be known while planning", names[i], i);
+        return as_refuse(env, n, "%s (input %d) must be known while planning", names[i], i);
     union { const void *read; void *view; } data = { t->constant };
     *out = (as_view){ .data = data.view, .dtype = t->dtype };
     return ASSAY_OK;
@@ -77,7 +77,7 @@ static const as_case cases[] = {
 };
 
 const as_op as_op_range = {
-    .name = "Range", .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1,
-    .infer = infer, .cost = as_cost_bytes, .eval = eval,
+    .name = "Range", .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1, .known_in = AS_INPUT_BIT(0) | AS_INPUT_BIT(1) | AS_INPUT_BIT(2),
+    .infer = infer, .cost = as_cost_bytes, .eval = eval, /* no gradient: its inputs are known while planning, so nothing that is learned comes in */
     .tolerance = 1e-6, .cases = cases, .n_cases = AS_COUNT(cases), /* an f32 kernel may add delta again and again */
 };

@@ -61,7 +61,7 @@ static const as_case cases[] = {
 };
 
 const as_op as_op_reducel2 = {
-    .name = "ReduceL2", .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1, .attrs = as_reduce_attrs,
+    .name = "ReduceL2", .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1, .known_in = AS_INPUT_BIT(1), .attrs = as_reduce_attrs,
     .infer = as_reduce_infer_sum, .cost = cost, .eval = eval, .grad = grad,
     .tolerance = 1e-4, .cases = cases, .n_cases = AS_COUNT(cases),
 };

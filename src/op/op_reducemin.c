@@ -63,7 +63,7 @@ static const as_case cases[] = {
 
 /* One comparison a term but the first counts as one flop. */
 const as_op as_op_reducemin = {
-    .name = "ReduceMin", .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1, .attrs = as_reduce_attrs,
+    .name = "ReduceMin", .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1, .known_in = AS_INPUT_BIT(1), .attrs = as_reduce_attrs,
     .infer = infer, .cost = as_reduce_cost, .eval = eval, .grad = as_reduce_grad_order,
     .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
 };

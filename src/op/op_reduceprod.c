@@ -43,7 +43,7 @@ static const as_case cases[] = {
 };
 
 const as_op as_op_reduceprod = {
-    .name = "ReduceProd", .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1, .attrs = as_reduce_attrs,
+    .name = "ReduceProd", .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1, .known_in = AS_INPUT_BIT(1), .attrs = as_reduce_attrs,
     .infer = as_reduce_infer_sum, .cost = as_reduce_cost, .eval = eval, .grad = NULL,
     .tolerance = 1e-5, .cases = cases, .n_cases = AS_COUNT(cases),
 };

@@ -35,6 +35,6 @@ static const as_case cases[] = {
 /* One comparison per element counts as one flop. */
 const as_op as_op_relugrad = {
     .name = "assay.ReluGrad", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
-    .infer = infer, .cost = as_cost_each, .eval = eval,
+    .infer = infer, .cost = as_cost_each, .eval = eval, /* no gradient: it is one itself, and second derivatives are not built */
     .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
 };

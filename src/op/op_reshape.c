@@ -10,7 +10,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     int64_t         wish[AS_MAX_RANK];
     int             rank, open = -1;
     bool            zero_is_size = as_attr_int(n, "allowzero", 0) != 0, has_zero = false, too_large = false;
-    AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_ANY));
+    AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_EVERY));
     AS_TRY(as_rule_ints(env, n, 1, "shape", wish, &rank));
 
     as_shape y = { .rank = rank };
@@ -84,7 +84,7 @@ static const as_case cases[] = {
 
 /* No flops.  The bytes are those of moving every element once; a plan that aliases moves none. */
 const as_op as_op_reshape = {
-    .name = "Reshape", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1, .attrs = attrs,
+    .name = "Reshape", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1, .known_in = AS_INPUT_BIT(1), .attrs = attrs,
     .infer = infer, .cost = as_cost_bytes, .eval = eval, .grad = grad,
     .tolerance = 0.0, .view_only = true, .cases = cases, .n_cases = AS_COUNT(cases),
 };

@@ -78,7 +78,7 @@ static assay_status scales_read(assay_env *env, const as_node_ctx *n, resize *r)
     if (t->dtype != AS_F32 || t->shape.rank != 1 || t->shape.dim[0] != r->n_axes)
         return as_refuse(env, n, "scales (input %d) is %s %s and must be f32 [%d]", SCALES, as_dtype_name(t->dtype), AS_SHOW(&t->shape), r->n_axes);
     if (!scales)
-        return as_refuse(env, n, "scales (input %d) is computed by the network and must be known while planning", SCALES);
+        return as_refuse(env, n, "scales (input %d) must be known while planning", SCALES);
     for (int i = 0; i < r->n_axes; i++) {
         int   axis = r->axes[i];
         float size = floorf((float)n->in[X].shape.dim[axis] * scales[i]);
@@ -424,7 +424,7 @@ static const as_case cases[] = {
 
 /* No gradient: it needs the transposed resampling, an operator of its own; networks that learn here do not resize. */
 const as_op as_op_resize = {
-    .name = "Resize", .min_in = 1, .max_in = 4, .min_out = 1, .max_out = 1, .attrs = attrs,
+    .name = "Resize", .min_in = 1, .max_in = 4, .min_out = 1, .max_out = 1, .known_in = AS_INPUT_BIT(2) | AS_INPUT_BIT(3), .attrs = attrs,
     .infer = infer, .cost = cost, .eval = eval,
     .tolerance = 1e-5, .cases = cases, .n_cases = AS_COUNT(cases),
 };

@@ -15,7 +15,7 @@ static int bound_of(const as_node_ctx *n, const char *name, int64_t otherwise)
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
     int start = bound_of(n, "start", 0), end = bound_of(n, "end", n->in[0].shape.rank);
-    AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_ANY));
+    AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_EVERY));
     out[0] = as_info(AS_I64, &AS_SHAPE(end > start ? end - start : 0));
     return ASSAY_OK;
 }
@@ -46,6 +46,6 @@ static const as_case cases[] = {
 
 const as_op as_op_shape = {
     .name = "Shape", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval,
+    .infer = infer, .cost = cost, .eval = eval, /* no gradient: the output is of integers and does not depend on the values */
     .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
 };

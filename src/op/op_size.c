@@ -3,7 +3,7 @@
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
-    AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_ANY));
+    AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_EVERY));
     out[0] = as_info(AS_I64, &(as_shape){ 0 });
     return ASSAY_OK;
 }
@@ -30,6 +30,6 @@ static const as_case cases[] = {
 
 const as_op as_op_size = {
     .name = "Size", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = infer, .cost = cost, .eval = eval,
+    .infer = infer, .cost = cost, .eval = eval, /* no gradient: the output is of integers and does not depend on the values */
     .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
 };

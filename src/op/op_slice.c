@@ -114,7 +114,7 @@ static const as_case cases[] = {
 };
 
 const as_op as_op_slice = {
-    .name = "Slice", .min_in = 3, .max_in = 5, .min_out = 1, .max_out = 1,
+    .name = "Slice", .min_in = 3, .max_in = 5, .min_out = 1, .max_out = 1, .known_in = AS_INPUT_BIT(1) | AS_INPUT_BIT(2) | AS_INPUT_BIT(3) | AS_INPUT_BIT(4),
     .infer = infer, .cost = as_cost_picked, .eval = eval, .grad = grad,
     .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
 };

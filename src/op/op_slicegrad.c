@@ -55,6 +55,6 @@ static const as_case cases[] = {
 
 const as_op as_op_slicegrad = {
     .name = "assay.SliceGrad", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = as_cost_bytes, .eval = eval,
+    .infer = infer, .cost = as_cost_bytes, .eval = eval, /* no gradient: it is one itself, and second derivatives are not built */
     .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
 };

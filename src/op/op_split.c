@@ -110,7 +110,7 @@ static const as_case cases[] = {
 };
 
 const as_op as_op_split = {
-    .name = "Split", .min_in = 1, .max_in = 2, .min_out = 1, .max_out = AS_MAX_OUT, .attrs = attrs,
+    .name = "Split", .min_in = 1, .max_in = 2, .min_out = 1, .max_out = AS_MAX_OUT, .known_in = AS_INPUT_BIT(1), .attrs = attrs,
     .infer = infer, .cost = as_cost_bytes, .eval = eval, .grad = grad,
     .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
 };

@@ -6,7 +6,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     const as_shape *x = &n->in[0].shape;
     unsigned        axes = 0;
     as_shape        y = {0};
-    AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_ANY));
+    AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_EVERY));
     if (as_in_has(n, 1))
         AS_TRY(as_rule_axes(env, n, 1, x->rank, &axes));
     for (int i = 0; i < x->rank; i++) {
@@ -47,7 +47,7 @@ static const as_case cases[] = {
 };
 
 const as_op as_op_squeeze = {
-    .name = "Squeeze", .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,
+    .name = "Squeeze", .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1, .known_in = AS_INPUT_BIT(1),
     .infer = infer, .cost = as_cost_bytes, .eval = eval, .grad = grad,
     .tolerance = 0.0, .view_only = true, .cases = cases, .n_cases = AS_COUNT(cases),
 };

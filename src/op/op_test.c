@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "op/rules.h"
+#include "tests/conform/op_case.h"
 #include "tests/runner/test.h"
 
 static assay_env *env;
@@ -141,7 +142,7 @@ static const refusal refusals[] = {
     { .op = "MaxPool", .part = "kernel_shape[1] is 0", .n_in = 1, .n_attrs = 1, .attrs = { AS_ATTR_LIST("kernel_shape", 1, 0) }, .in = { AS_IN(F32, 1, 1, 4, 4) } },
     { .op = "MaxPool", .part = "windows of more than 2147483647 elements", .n_in = 1, .n_attrs = 1, .attrs = { AS_ATTR_LIST("kernel_shape", 65536, 65536) }, .in = { AS_IN(F32, 1, 1, 4, 4) } },
     { .op = "MaxPool", .part = "pads 2 and 0 of spatial axis 0 must be smaller than the kernel's 2", .n_in = 1, .n_attrs = 2, .in = { AS_IN(F32, 1, 1, 4) }, .attrs = { AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_LIST("pads", 2, 0) } },
-    { .op = "MaxPool", .part = "storage_order is 1", .n_in = 1, .n_attrs = 2, .in = { AS_IN(F32, 1, 1, 4) }, .attrs = { AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_I("storage_order", 1) }, .status = ASSAY_UNSUPPORTED },
+    { .op = "MaxPool", .part = "storage_order is 2", .n_in = 1, .n_attrs = 2, .in = { AS_IN(F32, 1, 1, 4) }, .attrs = { AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_I("storage_order", 2) } },
     { .op = "MaxPool", .part = "spatial size 9223372036854775807 with pads 1 and 1 is too large", .n_in = 1, .n_attrs = 2, .in = { AS_IN(U8, 1, 1, INT64_MAX) }, .attrs = { AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_LIST("pads", 1, 1) } },
     /* gradients of windows */
     { .op = "assay.ConvGradX", .part = "attribute 'input_shape' is missing", .n_in = 2, .in = { AS_IN(F32, 1, 1, 2), AS_IN(F32, 1, 1, 2) } },
@@ -163,10 +164,10 @@ static const refusal refusals[] = {
     { .op = "Transpose", .part = "perm names axis 1 twice", .n_in = 1, .n_attrs = 1, .attrs = { AS_ATTR_LIST("perm", 1, 1) }, .in = { AS_IN(F32, 2, 3) } },
     { .op = "ReduceSum", .part = "axis 2 is outside of [-2, 2)", .n_in = 2, .in = { AS_IN(F32, 2, 3), INTS(2) } },
     { .op = "ReduceSum", .part = "axes names axis 1 twice", .n_in = 2, .in = { AS_IN(F32, 2, 3), INTS(1, -1) } },
-    { .op = "ReduceSum", .part = "axes (input 1) is computed by the network", .n_in = 2, .in = { AS_IN(F32, 2, 3), AS_IN(I64, 1) } },
+    { .op = "ReduceSum", .part = "axes (input 1) must be known while planning", .n_in = 2, .in = { AS_IN(F32, 2, 3), AS_IN(I64, 1) } },
     { .op = "ReduceSum", .part = "axes (input 1) is i32 [1] and must be an i64 vector", .n_in = 2, .in = { AS_IN(F32, 2, 3), AS_IN(I32, 1) } },
     /* shapes */
-    { .op = "Reshape", .part = "shape (input 1) is computed by the network", .n_in = 2, .in = { AS_IN(F32, 2, 3), AS_IN(I64, 1) } },
+    { .op = "Reshape", .part = "shape (input 1) must be known while planning", .n_in = 2, .in = { AS_IN(F32, 2, 3), AS_IN(I64, 1) } },
     { .op = "Reshape", .part = "shape (input 1) is i64 [1,1] and must be an i64 vector", .n_in = 2, .in = { AS_IN(F32, 2, 3), AS_IN(I64, 1, 1) } },
     { .op = "Reshape", .part = "shape (input 1) has 9 values and at most 8", .n_in = 2, .in = { AS_IN(F32, 1), INTS(1, 1, 1, 1, 1, 1, 1, 1, 1) } },
     { .op = "Reshape", .part = "shape[1] is -2", .n_in = 2, .in = { AS_IN(F32, 2, 3), INTS(2, -2) } },
@@ -269,6 +270,35 @@ Test(op, infers_the_shape_that_onnx_says) {
             fail("%s, number %zu: %s, expected %s", s->op, i, AS_SHOW(&out.shape), s->want);
         expect_eq(out.dtype, AS_F32);
         expect(!out.constant && out.layout == AS_LAYOUT_ROW_MAJOR);
+    }
+    end();
+}
+
+/* The field and the rule must agree: binding walks back to the inputs that the field names. */
+Test(op, known_in_names_the_inputs_whose_values_infer_needs) {
+    start();
+    for (const as_op *const *op = as_op_table; *op; op++) {
+        uint64_t needed = 0;
+        for (size_t i = 0; i < (*op)->n_cases; i++) {
+            op_call call;
+            op_case_start(env, *op, &(*op)->cases[i], AS_NONE, &call);
+            for (int k = 0; k < call.node.n_in; k++) {
+                as_tensor_info out[AS_MAX_OUT] = {0};
+                const void    *values = call.in[k].constant;
+                if (!values)
+                    continue;
+                call.in[k].constant = NULL;
+                if (as_op_infer(env, &call.node, out) != ASSAY_OK) {
+                    if (!strstr(assay_message(env), "must be known while planning"))
+                        fail("%s, case '%s', input %d: %s", (*op)->name, (*op)->cases[i].name, k, assay_message(env));
+                    needed |= AS_INPUT_BIT(k);
+                }
+                call.in[k].constant = values;
+            }
+            as_arena_drop(&call.arena);
+        }
+        if (needed != (*op)->known_in)
+            fail("%s: infer needs the inputs %#llx, known_in is %#llx", (*op)->name, (unsigned long long)needed, (unsigned long long)(*op)->known_in);
     }
     end();
 }

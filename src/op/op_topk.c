@@ -111,7 +111,7 @@ static const as_case cases[] = {
 };
 
 const as_op as_op_topk = {
-    .name = "TopK", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 2, .attrs = attrs,
+    .name = "TopK", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 2, .known_in = AS_INPUT_BIT(1), .attrs = attrs,
     .infer = infer, .cost = cost, .eval = eval, .grad = grad,
     .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
 };

@@ -27,7 +27,7 @@ static assay_status perm_of(assay_env *env, const as_node_ctx *n, int *out)
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
     int perm[AS_MAX_RANK];
-    AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_ANY));
+    AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_EVERY));
     AS_TRY(perm_of(env, n, perm));
     as_shape y = { .rank = n->in[0].shape.rank };
     for (int i = 0; i < y.rank; i++)

@@ -5,7 +5,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
 {
     const as_shape *x = &n->in[0].shape;
     unsigned        axes;
-    AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_ANY));
+    AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_EVERY));
     AS_TRY(as_rule_index(env, n, 1, "axes", true));
     int64_t count = as_shape_count(&n->in[1].shape);
     if (count > AS_MAX_RANK - x->rank)
@@ -42,7 +42,7 @@ static const as_case cases[] = {
 };
 
 const as_op as_op_unsqueeze = {
-    .name = "Unsqueeze", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
+    .name = "Unsqueeze", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1, .known_in = AS_INPUT_BIT(1),
     .infer = infer, .cost = as_cost_bytes, .eval = eval, .grad = grad,
     .tolerance = 0.0, .view_only = true, .cases = cases, .n_cases = AS_COUNT(cases),
 };

@@ -30,7 +30,7 @@ static const refusal refusals[] = {
     { .op = "ReduceMean", .part = "input 0 is bool", .n_in = 1, .in = { AS_IN(BOOL, 1) } },
     { .op = "ReduceMin", .part = "axis -3 is outside of [-2, 2)", .n_in = 2, .in = { AS_IN(F32, 2, 3), INTS(-3) } },
     { .op = "ReduceL2", .part = "axes names axis 0 twice", .n_in = 2, .in = { AS_IN(F32, 2, 3), INTS(0, -2) } },
-    { .op = "ReduceProd", .part = "axes (input 1) is computed by the network", .n_in = 2, .in = { AS_IN(F32, 2, 3), AS_IN(I64, 1) } },
+    { .op = "ReduceProd", .part = "axes (input 1) must be known while planning", .n_in = 2, .in = { AS_IN(F32, 2, 3), AS_IN(I64, 1) } },
     { .op = "ArgMax", .part = "input 0 is bool", .n_in = 1, .in = { AS_IN(BOOL, 1) } },
     { .op = "ArgMax", .part = "axis 1 is outside of [-1, 1)", .n_in = 1, .in = { AS_IN(F32, 2) }, ATTR(AS_ATTR_I("axis", 1)) },
     { .op = "ArgMin", .part = "the input is [0,2]: along axis 0 there is no element to point at", .n_in = 1, .in = { AS_IN(F32, 0, 2) } },

@@ -29,7 +29,7 @@ assay_status as_rule_dtype(assay_env *env, const as_node_ctx *n, int first, int 
     }
     if (set & AS_DTYPE_BIT(dtype))
         return ASSAY_OK;
-    char   list[128] = "";
+    char   list[256] = ""; /* all names take 130 */
     size_t used = 0;
     for (int d = AS_NONE + 1; d < AS_N_DTYPES; d++)
         if ((set & AS_DTYPE_BIT(d)) && used < sizeof list)
@@ -53,7 +53,7 @@ assay_status as_rule_ints(assay_env *env, const as_node_ctx *n, int i, const cha
     if (t->shape.dim[0] > AS_MAX_RANK)
         return as_refuse(env, n, "%s (input %d) has %lld values and at most %d are possible", what, i, (long long)t->shape.dim[0], AS_MAX_RANK);
     if (!t->constant && t->shape.dim[0] > 0)
-        return as_refuse(env, n, "%s (input %d) is computed by the network and must be known while planning", what, i);
+        return as_refuse(env, n, "%s (input %d) must be known while planning", what, i);
     *count = (int)t->shape.dim[0];
     if (*count > 0)
         memcpy(values, t->constant, (size_t)*count * sizeof *values);
@@ -116,6 +116,10 @@ int64_t as_int_wrap(as_dtype dtype, uint64_t x)
     case AS_U16: return (uint16_t)x;
     case AS_I32: return (int32_t)x;
     case AS_U32: return (uint32_t)x;
+    case AS_I4: return (int64_t)((x & 15) ^ 8) - 8;
+    case AS_U4: return (int64_t)(x & 15);
+    case AS_I2: return (int64_t)((x & 3) ^ 2) - 2;
+    case AS_U2: return (int64_t)(x & 3);
     default: return (int64_t)x;
     }
 }

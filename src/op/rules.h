@@ -22,6 +22,11 @@ assay_status as_refuse(assay_env *env, const as_node_ctx *n, const char *format,
 #define AS_SET_INT    (AS_SET_SIGNED | AS_SET_UNSIGNED)
 #define AS_SET_NUMBER (AS_SET_FLOAT | AS_SET_INT)
 #define AS_SET_ANY    (AS_SET_NUMBER | AS_DTYPE_BIT(AS_BOOL))
+/* What ONNX stores and converts and does not compute with: floats of 8 bits and less, integers of less than 8. */
+#define AS_SET_FLOAT8 (AS_DTYPE_BIT(AS_F8E4M3FN) | AS_DTYPE_BIT(AS_F8E4M3FNUZ) | AS_DTYPE_BIT(AS_F8E5M2) | AS_DTYPE_BIT(AS_F8E5M2FNUZ))
+#define AS_SET_NARROW (AS_DTYPE_BIT(AS_F6E2M3) | AS_DTYPE_BIT(AS_F6E3M2) | AS_DTYPE_BIT(AS_F4E2M1) | AS_DTYPE_BIT(AS_I4) | AS_DTYPE_BIT(AS_U4) | \
+                       AS_DTYPE_BIT(AS_I2) | AS_DTYPE_BIT(AS_U2))
+#define AS_SET_EVERY  (AS_SET_ANY | AS_SET_FLOAT8 | AS_DTYPE_BIT(AS_F8E8M0) | AS_SET_NARROW)
 
 /* Inputs first .. first + count - 1, where present, are of one dtype out of the set. */
 assay_status as_rule_dtype(assay_env *env, const as_node_ctx *n, int first, int count, unsigned set);

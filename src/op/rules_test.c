@@ -30,6 +30,22 @@ Test(rules, a_nan_passes_through_max_min_clip_sign_and_leaky_relu) {
     assay_env_free(env);
 }
 
+Test(rules, a_rest_like_pythons_at_zero_and_infinity) {
+    static const double a[] = { 0.0, -0.0, -3.0, 3.0, -1.0, 1.0, INFINITY, -INFINITY, 1.0, NAN, 1.0 };
+    static const double b[] = { -2.0, 2.0, INFINITY, INFINITY, -INFINITY, -INFINITY, 2.0, 2.0, 0.0, 2.0, NAN };
+    static const double want[] = { -0.0, 0.0, INFINITY, 3.0, -1.0, -INFINITY, NAN, NAN, NAN, NAN, NAN }; /* numpy's mod */
+    double              y[AS_COUNT(want)];
+    assay_env          *env;
+    expect(assay_env_new(&env) == ASSAY_OK);
+    as_shape shape = AS_SHAPE(AS_COUNT(want));
+    as_view  in[2] = { as_view_of((void *)(uintptr_t)a, AS_F64, &shape), as_view_of((void *)(uintptr_t)b, AS_F64, &shape) };
+    as_view  out = as_view_of(y, AS_F64, &shape);
+    expect_ok(env, call(env, "Mod", NULL, 0, in, 2, &out));
+    for (size_t i = 0; i < AS_COUNT(want); i++)
+        expect((isnan(want[i]) && isnan(y[i])) || (y[i] == want[i] && !signbit(y[i]) == !signbit(want[i])));
+    assay_env_free(env);
+}
+
 Test(rules, no_comparison_holds_of_a_nan) {
     static const char *const names[] = { "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual" };
     double     a = NAN, b = 1.0;
@@ -107,13 +123,12 @@ static const refusal refusals[] = {
     { .op = "PRelu", .part = "slope is [2,3] and cannot be broadcast to X, which is [3]", .n_in = 2, .in = { AS_IN(F32, 3), AS_IN(F32, 2, 3) } },
     { .op = "Pow", .part = "input 0 is u8", .n_in = 2, .in = { AS_IN(U8, 1), AS_IN(F32, 1) } },
     { .op = "Pow", .part = "X is [2] and Y is [3]", .n_in = 2, .in = { AS_IN(F32, 2), AS_IN(F32, 3) } },
-    { .op = "Mod", .part = "the inputs are f32 and only integers", .n_in = 2, .in = { AS_IN(F32, 1), AS_IN(F32, 1) } },
     { .op = "Mod", .part = "fmod is 2", .n_in = 2, .in = { AS_IN(I8, 1), AS_IN(I8, 1) }, .n_attrs = 1, .attrs = { AS_ATTR_I("fmod", 2) } },
     { .op = "Celu", .part = "alpha is 0", .n_in = 1, .in = { AS_IN(F32, 1) }, .n_attrs = 1, .attrs = { AS_ATTR_F("alpha", 0.0) } },
     { .op = "Gelu", .part = "approximate is 'fast' and must be none or tanh", .n_in = 1, .in = { AS_IN(F32, 1) }, .n_attrs = 1, .attrs = { AS_ATTR_S("approximate", "fast") } },
     { .op = "BitShift", .part = "attribute 'direction' is missing", .n_in = 2, .in = { AS_IN(U8, 1), AS_IN(U8, 1) } },
     { .op = "BitShift", .part = "direction is 'UP' and must be LEFT or RIGHT", .n_in = 2, .in = { AS_IN(U8, 1), AS_IN(U8, 1) }, .n_attrs = 1, .attrs = { AS_ATTR_S("direction", "UP") } },
-    { .op = "BitShift", .part = "input 0 is i8", .n_in = 2, .in = { AS_IN(I8, 1), AS_IN(I8, 1) }, .n_attrs = 1, .attrs = { AS_ATTR_S("direction", "LEFT") } },
+    { .op = "BitShift", .part = "input 0 is f32", .n_in = 2, .in = { AS_IN(F32, 1), AS_IN(F32, 1) }, .n_attrs = 1, .attrs = { AS_ATTR_S("direction", "LEFT") } },
 };
 
 Test(rules, refuse_with_a_sentence) {

@@ -164,9 +164,9 @@ int64_t as_window_max(const as_window *w, const as_view *plane, const int64_t *o
 assay_status as_pool_read(assay_env *env, const as_node_ctx *n, const as_shape *x, as_window *w, as_shape *y)
 {
     as_window found;
-    if (as_attr_int(n, "storage_order", 0) != 0)
-        return as_fail(env, ASSAY_UNSUPPORTED, "%s '%s': storage_order is %lld and only 0 (row-major) is possible", n->op->name,
-                       n->name ? n->name : "", (long long)as_attr_int(n, "storage_order", 0));
+    int64_t   order = as_attr_int(n, "storage_order", 0);
+    if (order != 0 && order != 1)
+        return as_refuse(env, n, "storage_order is %lld and must be 0 (row-major) or 1 (column-major)", (long long)order);
     AS_TRY(as_window_read(env, n, x, NULL, as_attr_int(n, "ceil_mode", 0) != 0, &found));
     as_shape shape = { .rank = x->rank, .dim = { x->dim[0], x->dim[1] } };
     for (int i = 0; i < found.n_axes; i++) {
