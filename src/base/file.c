@@ -53,6 +53,47 @@ assay_status as_map_open(assay_env *env, const char *what, const char *path, uin
     return status;
 }
 
+/* The directory of a path, all links followed when they are those of the file too; NULL: there is none.  The caller frees it. */
+static char *real_directory(const char *path, bool follow)
+{
+    char *real = follow ? realpath(path, NULL) : NULL;
+    const char *of = follow ? real : path, *slash = of ? strrchr(of, '/') : NULL;
+    char *directory = NULL;
+    if (of) {
+        char *named = slash == of ? strdup("/") : slash ? strndup(of, (size_t)(slash - of)) : strdup(".");
+        directory = named ? realpath(named, NULL) : NULL;
+        free(named);
+    }
+    free(real);
+    return directory;
+}
+
+static bool is_below(const char *path, const char *directory)
+{
+    size_t n = directory ? strlen(directory) : 0;
+    if (n == 1)
+        return true; /* the root */
+    return n && !strncmp(path, directory, n) && path[n] == '/';
+}
+
+assay_status as_map_open_beside(assay_env *env, const char *what, const char *owner, const char *path, uint64_t max_bytes, as_map *out)
+{
+    char *real = realpath(path, NULL);
+    if (!real)
+        return as_fail(env, errno == ENOENT ? ASSAY_NOT_FOUND : ASSAY_IO, "%s: %s: cannot open: %s", what, path, strerror(errno));
+    char *named = real_directory(owner, false), *linked = real_directory(owner, true);
+    assay_status status;
+    if (is_below(real, named) || is_below(real, linked))
+        status = as_map_open(env, what, real, max_bytes, out); /* what was looked at, not what its name may mean by now */
+    else
+        status = as_fail(env, ASSAY_BAD_INPUT, "%s: %s: not read: a link leads to %s, which is not below the directory of %s", what, path,
+                         real, owner);
+    free(real);
+    free(named);
+    free(linked);
+    return status;
+}
+
 void as_map_close(as_map *map)
 {
     if (map->base)

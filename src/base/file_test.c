@@ -73,6 +73,54 @@ Test(file, does_not_wait_for_a_pipe_that_nobody_writes_to)
     expect_fails(&env, as_map_open(&env, "npy", path, 0, &map), ASSAY_BAD_INPUT, "not a regular file");
 }
 
+static const char *beside(const char *owner, const char *path)
+{
+    static assay_env env;
+    as_map map;
+    env = (assay_env){0};
+    if (as_map_open_beside(&env, "test", owner, path, 0, &map) == ASSAY_OK) {
+        as_map_close(&map);
+        return "read";
+    }
+    return assay_message(&env);
+}
+
+Test(file, links_do_not_lead_out_of_the_owners_directory)
+{
+    assay_env env = {0};
+    expect(!mkdir(as_test_path("in"), 0777) && !mkdir(as_test_path("in/deep"), 0777) && !mkdir(as_test_path("in-2"), 0777));
+    expect_ok(&env, as_file_write(&env, as_test_path("in/w"), "w", 1));
+    expect_ok(&env, as_file_write(&env, as_test_path("in/deep/w"), "w", 1));
+    expect_ok(&env, as_file_write(&env, as_test_path("out"), "o", 1));
+    expect_ok(&env, as_file_write(&env, as_test_path("in-2/w"), "o", 1));
+    const char *owner = as_test_path("in/model");
+    expect_str(beside(owner, as_test_path("in/w")), "read");
+    expect_str(beside(owner, as_test_path("in/deep/w")), "read");
+    expect(!symlink("deep/w", as_test_path("in/inner")) && !symlink("../out", as_test_path("in/outer")));
+    expect(!symlink("../in-2", as_test_path("in/near")) && !symlink("/", as_test_path("in/root")) && !symlink("gone", as_test_path("in/dangling")));
+    expect_str(beside(owner, as_test_path("in/inner")), "read");
+    expect_has(beside(owner, as_test_path("in/outer")), "a link leads to /");
+    expect_has(beside(owner, as_test_path("in/outer")), "/out, which is not below the directory of ");
+    expect_has(beside(owner, as_test_path("in/near/w")), "/in-2/w, which is not below"); /* a name that only begins like the directory's */
+    expect_has(beside(owner, as_test_path("in/root/etc/hosts")), "which is not below");
+    expect_has(beside(owner, as_test_path("in/dangling")), "cannot open: No such file");
+    expect_has(beside(owner, as_test_path("in/deep")), "it is a directory");
+}
+
+/* A model that is itself a link may use what lies beside the real one. */
+Test(file, an_owner_that_is_a_link_has_two_directories)
+{
+    assay_env env = {0};
+    expect(!mkdir(as_test_path("store"), 0777) && !mkdir(as_test_path("names"), 0777));
+    expect_ok(&env, as_file_write(&env, as_test_path("store/1"), "m", 1));
+    expect_ok(&env, as_file_write(&env, as_test_path("store/2"), "w", 1));
+    expect(!symlink("../store/1", as_test_path("names/model")) && !symlink("../store/2", as_test_path("names/w")));
+    expect_ok(&env, as_file_write(&env, as_test_path("names/plain"), "w", 1));
+    expect_str(beside(as_test_path("names/model"), as_test_path("names/w")), "read");
+    expect_str(beside(as_test_path("names/model"), as_test_path("names/plain")), "read");
+    expect_has(beside(as_test_path("names/plain"), as_test_path("names/w")), "which is not below");
+}
+
 Test(file, appears_under_its_name_only_when_committed)
 {
     assay_env env = {0};

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/env.h"
@@ -273,4 +274,30 @@ const char *as_options_unused(const assay_options *o)
         if (o->slots[i].n_items && !o->slots[i].is_read)
             return as_option_table[i].key;
     return NULL;
+}
+
+/* --- Names in values --- */
+
+assay_status as_option_named(assay_env *env, const char *what, const char *text, const char *const *names, int n_names,
+                             const bool *taken, int *index, const char **path)
+{
+    const char *equals = strchr(text, '=');
+    for (int i = 0; equals && i < n_names; i++)
+        if (strlen(names[i]) == (size_t)(equals - text) && !strncmp(names[i], text, (size_t)(equals - text))) {
+            if (taken[i])
+                return as_fail(env, ASSAY_BAD_INPUT, "%s '%s': %s is given twice", what, text, names[i]);
+            *index = i;
+            *path = equals + 1;
+            return ASSAY_OK;
+        }
+    if (equals && !strchr(text, '/') && access(text, F_OK))
+        return as_fail(env, ASSAY_NOT_FOUND, "%s '%s': the model has no %s named '%.*s'%s%s", what, text, what,
+                       (int)(equals - text), text, n_names ? "; it has " : "", n_names ? names[0] : "");
+    for (int i = 0; i < n_names; i++)
+        if (!taken[i]) {
+            *index = i;
+            *path = text;
+            return ASSAY_OK;
+        }
+    return as_fail(env, ASSAY_BAD_INPUT, "%s '%s': the model has only %d", what, text, n_names);
 }

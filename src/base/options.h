@@ -38,4 +38,8 @@ const char *as_options_item(assay_options *o, const char *key, size_t i);
 /* The first option that was set and never read, or NULL. */
 const char *as_options_unused(const assay_options *o);
 
+/* "name=path" or "path": finds which of `names` is meant.  A path alone is for the only or first name without one. */
+assay_status as_option_named(assay_env *env, const char *what, const char *text, const char *const *names, int n_names,
+                             const bool *taken, int *index, const char **path);
+
 #endif

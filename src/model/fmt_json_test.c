@@ -250,6 +250,57 @@ Test(fmt_json, saves_gradients_absent_inputs_and_numbers_that_json_lacks)
     assay_env_free(env);
 }
 
+/* A network without inputs: the value of one Constant node, compared element by element after being saved and loaded again. */
+static void expect_constant(const char *attr, as_dtype dtype, int rank, const double *want, int64_t n)
+{
+    assay_env   *env = test_env();
+    assay_model *model = NULL;
+    test_run     t;
+    char         text[512];
+    snprintf(text, sizeof text, MODEL("", "", "{\"op\":\"Constant\",\"in\":[],\"out\":[\"y\"],\"attrs\":{%s}}", "\"y\""), attr);
+    expect_ok(env, test_parse(env, text, &model));
+    test_bind(env, model, 0, &t);
+    expect_ok(env, as_graph_eval(env, &t.graph, t.inputs, t.outputs));
+    expect_eq(t.outputs[0].dtype, dtype);
+    expect_eq(t.outputs[0].shape.rank, rank);
+    expect_eq(as_shape_count(&t.outputs[0].shape), n);
+    for (int64_t i = 0; i < n; i++)
+        expect(as_view_get(&t.outputs[0], i) == want[i]);
+    as_arena_drop(&t.arena);
+    expect_round_trip(env, model, 0);
+    assay_env_free(env);
+}
+
+Test(fmt_json, reads_and_saves_attributes_of_every_kind)
+{
+    expect_constant("\"value_int\":-3", AS_I64, 0, (const double[]){ -3 }, 1);
+    expect_constant("\"value_ints\":[7,-9]", AS_I64, 1, (const double[]){ 7, -9 }, 2);
+    expect_constant("\"value_float\":0.5", AS_F32, 0, (const double[]){ 0.5 }, 1);
+    expect_constant("\"value_float\":\"inf\"", AS_F32, 0, (const double[]){ INFINITY }, 1);
+    expect_constant("\"value_floats\":[1,0.25,\"-inf\"]", AS_F32, 1, (const double[]){ 1, 0.25, -INFINITY }, 3);
+    expect_constant("\"value_floats\":[]", AS_F32, 1, NULL, 0);
+    expect_constant("\"value\":{\"dtype\":\"f64\",\"shape\":[2,1],\"values\":[0.1,-2]}", AS_F64, 2, (const double[]){ 0.1, -2 }, 2);
+    expect_constant("\"value\":{\"dtype\":\"bool\",\"shape\":[],\"values\":[true]}", AS_BOOL, 0, (const double[]){ 1 }, 1);
+    expect_constant("\"value\":{\"dtype\":\"f32\",\"shape\":[0,3],\"values\":[]}", AS_F32, 2, NULL, 0);
+}
+
+Test(fmt_json, refuses_attributes_of_another_kind)
+{
+#define CONSTANT(attr_) WITH_NODE("{\"op\":\"Constant\",\"in\":[],\"out\":[\"z\"],\"attrs\":{" attr_ "}}")
+    expect_refusal(CONSTANT("\"value_float\":\"half\""), "nodes[1]: attribute \"value_float\" must be a number");
+    expect_refusal(CONSTANT("\"value_float\":[1]"), "attribute \"value_float\" must be a number");
+    expect_refusal(CONSTANT("\"value_int\":1.5"), "attribute \"value_int\" must be a whole number");
+    expect_refusal(CONSTANT("\"value_floats\":1"), "attribute \"value_floats\" must be a list of numbers");
+    expect_refusal(CONSTANT("\"value_floats\":[1,true]"), "attribute \"value_floats\" must be a list of numbers");
+    expect_refusal(CONSTANT("\"value_ints\":[1.5]"), "attribute \"value_ints\" must be a list of whole numbers");
+    expect_refusal(CONSTANT("\"value\":[1]"), "nodes[1]: it must be an object");
+    expect_refusal(CONSTANT("\"value\":{\"dtype\":\"f32\",\"shape\":[2],\"values\":[1]}"), "nodes[1]:");
+    expect_refusal(CONSTANT("\"value\":{\"dtype\":\"f31\",\"shape\":[1],\"values\":[1]}"), "f31");
+    expect_refusal(CONSTANT("\"value\":{\"dtype\":\"f32\",\"shape\":[1]}"), "the key \"values\" is missing");
+    expect_refusal(CONSTANT("\"value\":{\"dtype\":\"f32\",\"shape\":[1],\"values\":[1],\"name\":\"v\"}"), "unknown key \"name\"");
+    expect_refusal(CONSTANT("\"value\":{\"dtype\":\"u8\",\"shape\":[1],\"values\":[256]}"), "nodes[1]:");
+}
+
 Test(fmt_json, keeps_integers_and_bools_exactly)
 {
     assay_env   *env = test_env();

@@ -270,7 +270,7 @@ assay_status as_model_grad(assay_env *env, const assay_model *model, const as_bi
     assay_status status = ASSAY_OK;
     if (n_wrt < 1)
         return as_fail(env, ASSAY_BAD_INPUT, "gradient: model %s: no input or parameter is listed", model->name);
-    AS_TRY_OR(done, as_graph_bind(env, model, dims, n_dims, 0, &arena, &g));
+    AS_TRY_OR(done, as_graph_bind(env, model, dims, n_dims, NULL, 0, 0, &arena, &g));
     state *values = AS_TAKE(&arena, state, g.n_values);
     int   *ids = AS_TAKE(&arena, int, n_wrt);
     char  *title = as_arena_printf(&arena, "%s:grad", model->name);

@@ -5,6 +5,8 @@
 
 #include "base/random.h"
 #include "base/text.h"
+#include "model/bind.h"
+#include "model/known.h"
 #include "model/maker.h"
 
 /* --- Symbols ---------------------------------------------------------------------------------- */
@@ -86,144 +88,62 @@ static assay_status shape_bind(assay_env *env, const assay_model *model, const a
 
 /* --- Binding ---------------------------------------------------------------------------------- */
 
-static assay_status node_bind(assay_env *env, const assay_model *model, int id, uint64_t seed, as_graph *g)
-{
-    const as_node  *from = &model->nodes[id];
-    as_bound_node  *node = &g->nodes[id];
-    as_tensor_info *in = AS_TAKE(g->arena, as_tensor_info, from->n_in), *out = AS_TAKE(g->arena, as_tensor_info, from->n_out);
-    node->in = AS_TAKE(g->arena, int, from->n_in);
-    node->out = AS_TAKE(g->arena, int, from->n_out);
-    if (!in || !out || !node->in || !node->out)
-        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory to bind node '%s'", model->name, from->name);
-    for (int i = 0; i < from->n_in; i++) {
-        node->in[i] = from->in[i];
-        if (from->in[i] >= 0)
-            in[i] = g->values[from->in[i]].info;
-    }
-    node->ctx = (as_node_ctx){ .op = from->op, .name = from->name, .attrs = from->attrs, .n_attrs = from->n_attrs, .in = in,
-                               .n_in = from->n_in, .n_out = from->n_out, .seed = seed, .node_id = (uint32_t)id };
-    assay_status status = as_op_infer(env, &node->ctx, out);
-    if (status != ASSAY_OK)
-        return as_fail(env, status, "model: %s: %s", model->name, assay_message(env));
-    node->ctx.out = out;
-    for (int i = 0; i < from->n_out; i++) {
-        node->out[i] = from->out[i];
-        g->values[from->out[i]].info = out[i];
-    }
-    return ASSAY_OK;
-}
-
-/* --- Shape arithmetic ------------------------------------------------------------------------- */
-
-/* Shapes are computed by nodes (Shape, Gather, Concat, ...) that end in a Reshape or a Slice, which must know the values.
- * So what is small and known is computed here, whatever the plan's passes do later.  Weights are not touched: a param
- * is no constant, and large constants stay. */
-enum { FOLD_MAX_INTS = 65536, FOLD_MAX_FLOATS = 1024 };
-#define FOLD_MAX_FLOPS       (UINT64_C(4) << 20) /* of one node */
-#define FOLD_MAX_TOTAL_FLOPS (UINT64_C(256) << 20)
-#define FOLD_MAX_TOTAL_BYTES (UINT64_C(64) << 20)
-
-typedef struct folder { bool *is_output; uint64_t flops, bytes; } folder;
-
-/* Their results depend on the shape of the input alone. */
-static bool reads_shape_only(const as_op *op)
-{
-    return !strcmp(op->name, "Shape") || !strcmp(op->name, "Size");
-}
-
-static bool is_random(const as_op *op)
-{
-    return !strncmp(op->name, "Random", 6) || !strcmp(op->name, "Dropout") || !strcmp(op->name, "Bernoulli") ||
-           !strcmp(op->name, "Multinomial");
-}
-
-static bool is_small(const as_tensor_info *info, uint64_t *bytes)
-{
-    uint64_t count = (uint64_t)as_shape_count(&info->shape), each = as_dtype_bytes(info->dtype);
-    *bytes += count * each;
-    return count <= (as_dtype_is_float(info->dtype) ? (uint64_t)FOLD_MAX_FLOATS : (uint64_t)FOLD_MAX_INTS);
-}
-
-static bool can_fold(const as_bound_node *node, folder *f)
-{
-    const as_node_ctx *n = &node->ctx;
-    bool               shape_only = reads_shape_only(n->op);
-    int                n_present = 0;
-    uint64_t           bytes = 0, ignored = 0;
-    if (is_random(n->op))
-        return false;
-    for (int i = 0; i < n->n_in; i++)
-        if (as_in_has(n, i)) {
-            n_present++;
-            if (!shape_only && (!n->in[i].constant || !is_small(&n->in[i], &ignored)))
-                return false;
-        }
-    for (int i = 0; i < n->n_out; i++)
-        if (!is_small(&n->out[i], &bytes))
-            return false;
-    /* Without an input it may be random or large, and "Constant" has been made a constant by the readers. */
-    if (!n_present)
-        return false;
-    as_cost  cost = n->op->cost(n);
-    uint64_t flops = cost.flops > UINT64_MAX - cost.special ? UINT64_MAX : cost.flops + cost.special;
-    if (flops > FOLD_MAX_FLOPS || f->flops + flops > FOLD_MAX_TOTAL_FLOPS || f->bytes + bytes > FOLD_MAX_TOTAL_BYTES)
-        return false;
-    f->flops += flops;
-    f->bytes += bytes;
-    return true;
-}
-
-/* Memory for a view that nobody reads: Shape and Size look at the view's shape only. */
-static as_view known_view(const as_tensor_info *info)
-{
-    static const uint64_t nothing = 0;
-    return as_view_of((void *)(uintptr_t)(info->constant ? info->constant : &nothing), info->dtype, &info->shape);
-}
-
-/* A graph output stays a node, so that a plan gives it a buffer of its own; its readers see the values all the same. */
-static assay_status node_fold(assay_env *env, const assay_model *model, as_bound_node *node, as_graph *g, folder *f)
-{
-    as_view in[AS_MAX_IN] = {0}, out[AS_MAX_OUT] = {0};
-    if (!can_fold(node, f))
-        return ASSAY_OK;
-    for (int i = 0; i < node->ctx.n_in; i++)
-        if (as_in_has(&node->ctx, i))
-            in[i] = known_view(&node->ctx.in[i]);
-    for (int i = 0; i < node->ctx.n_out; i++) {
-        const as_tensor_info *info = &node->ctx.out[i];
-        void *data = as_arena_take(g->arena, (size_t)as_shape_count(&info->shape), as_dtype_bytes(info->dtype), 64);
-        if (!data)
-            return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for the constant that node '%s' gives", model->name, node->ctx.name);
-        out[i] = as_view_of(data, info->dtype, &info->shape);
-    }
-    assay_status status = node->ctx.op->eval(env, &node->ctx, in, out);
-    if (status != ASSAY_OK)
-        return as_fail(env, status, "model: %s: %s", model->name, assay_message(env));
-    node->dead = true;
-    for (int i = 0; i < node->ctx.n_out; i++)
-        node->dead &= !f->is_output[node->out[i]];
-    for (int i = 0; i < node->ctx.n_out; i++) {
-        as_bound_value *v = &g->values[node->out[i]];
-        v->info.constant = out[i].data;
-        if (node->dead) {
-            v->role = AS_ROLE_CONSTANT;
-            v->data = out[i].data;
-            v->producer = -1;
-        }
-    }
-    return ASSAY_OK;
-}
-
 static assay_status nodes_bind(assay_env *env, const assay_model *model, uint64_t seed, as_graph *g)
 {
-    folder f = { .is_output = AS_TAKE(g->arena, bool, g->n_values) };
-    if (!f.is_output)
-        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory to bind %d nodes", model->name, g->n_nodes);
+    as_binder b = { .env = env, .model = model, .g = g, .seed = seed, .is_output = AS_TAKE(g->arena, bool, g->n_values) };
+    as_scope  s = { .model = model, .map = AS_TAKE(g->arena, int, g->n_values), .prefix = "" };
+    if (!b.is_output || !s.map)
+        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory to bind %d nodes", model->name, model->n_nodes);
     for (int i = 0; i < g->n_outputs; i++)
-        f.is_output[g->outputs[i]] = true;
-    for (int i = 0; i < g->n_nodes; i++) {
-        AS_TRY(node_bind(env, model, i, seed, g));
-        AS_TRY(node_fold(env, model, &g->nodes[i], g, &f));
+        b.is_output[g->outputs[i]] = true;
+    for (int i = 0; i < g->n_values; i++)
+        s.map[i] = i;
+    return as_bind_scope(&b, &s);
+}
+
+/* Elements that lie in a file at any address, in memory where they may be loaded as what they are. */
+const void *as_bind_aligned(as_arena *arena, const as_tensor_info *info, const void *data)
+{
+    size_t count = (size_t)as_shape_count(&info->shape), each = as_dtype_bytes(info->dtype);
+    void  *copy = as_arena_take(arena, count, each, 64);
+    return copy ? memcpy(copy, data, count * each) : NULL;
+}
+
+/* The values of an input in its own dtype; kept when a shape depends on them. */
+static assay_status known_bind(assay_env *env, const assay_model *model, const as_known_input *known, bool needed, as_graph *g, as_bound_value *to)
+{
+    const as_shape *shape = &to->info.shape;
+    if (!as_shape_same(&known->view.shape, shape))
+        return as_fail(env, ASSAY_BAD_INPUT, "model: %s: input '%s': %s holds %s, the model takes %s", model->name, known->name, known->source,
+                       as_shape_show(&known->view.shape, (char[192]){0}, 192), as_shape_show(shape, (char[192]){0}, 192));
+    if (known->view.dtype != to->info.dtype && !(as_dtype_is_float(known->view.dtype) && as_dtype_is_float(to->info.dtype)))
+        return as_fail(env, ASSAY_BAD_INPUT, "model: %s: input '%s': %s holds %s, the model takes %s", model->name, known->name, known->source,
+                       as_dtype_name(known->view.dtype), as_dtype_name(to->info.dtype));
+    if (!needed)
+        return ASSAY_OK;
+    void *data = as_arena_take(g->arena, (size_t)as_shape_count(shape), as_dtype_bytes(to->info.dtype), 64);
+    if (!data)
+        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for the values of input '%s'", model->name, known->name);
+    as_view copy = as_view_of(data, to->info.dtype, shape);
+    as_view_copy(&copy, &known->view);
+    to->info.constant = data;
+    return ASSAY_OK;
+}
+
+static assay_status inputs_know(assay_env *env, const assay_model *model, const as_known_input *known, int n_known, as_graph *g)
+{
+    bool *needed = AS_TAKE(g->arena, bool, model->n_values);
+    if (!needed)
+        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory to bind %d values", model->name, model->n_values);
+    if (n_known && !as_known_mark(model, needed))
+        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory to find what must be known of %d values", model->name, model->n_values);
+    for (int k = 0; k < n_known; k++) {
+        int i = 0;
+        while (i < model->n_inputs && strcmp(model->values[model->inputs[i]].name, known[k].name))
+            i++;
+        if (i == model->n_inputs)
+            return as_fail(env, ASSAY_BAD_INPUT, "model: %s: it has no input '%s'", model->name, known[k].name);
+        AS_TRY(known_bind(env, model, &known[k], needed[model->inputs[i]], g, &g->values[model->inputs[i]]));
     }
     return ASSAY_OK;
 }
@@ -238,27 +158,31 @@ static assay_status values_bind(assay_env *env, const assay_model *model, const 
             continue;
         to->info.dtype = from->dtype;
         AS_TRY(shape_bind(env, model, from, dims, n_dims, &to->info.shape));
-        if (from->role == AS_ROLE_CONSTANT)
-            to->info.constant = from->data;
+        if (from->role != AS_ROLE_CONSTANT)
+            continue;
+        if (!as_dtype_aligned(from->dtype, from->data) && !(to->data = as_bind_aligned(g->arena, &to->info, from->data)))
+            return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for the constant '%s'", model->name, from->name);
+        to->info.constant = to->data;
     }
     return ASSAY_OK;
 }
 
-assay_status as_graph_bind(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims, uint64_t seed,
-                           as_arena *arena, as_graph *out)
+assay_status as_graph_bind(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims, const as_known_input *known,
+                           int n_known, uint64_t seed, as_arena *arena, as_graph *out)
 {
     AS_TRY(dims_check(env, model, dims, n_dims));
-    as_graph g = { .arena = arena, .n_values = model->n_values, .cap_values = model->n_values, .n_nodes = model->n_nodes,
+    as_graph g = { .arena = arena, .n_values = model->n_values, .cap_values = model->n_values,
                    .cap_nodes = model->n_nodes, .n_inputs = model->n_inputs, .n_outputs = model->n_outputs };
     g.values = AS_TAKE(arena, as_bound_value, g.n_values);
-    g.nodes = AS_TAKE(arena, as_bound_node, g.n_nodes);
+    g.nodes = AS_TAKE(arena, as_bound_node, g.cap_nodes);
     g.inputs = AS_TAKE(arena, int, g.n_inputs);
     g.outputs = AS_TAKE(arena, int, g.n_outputs);
     if (!g.values || !g.nodes || !g.inputs || !g.outputs)
-        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory to bind %d nodes", model->name, g.n_nodes);
+        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory to bind %d nodes", model->name, g.cap_nodes);
     memcpy(g.inputs, model->inputs, (size_t)g.n_inputs * sizeof *g.inputs);
     memcpy(g.outputs, model->outputs, (size_t)g.n_outputs * sizeof *g.outputs);
     AS_TRY(values_bind(env, model, dims, n_dims, &g));
+    AS_TRY(inputs_know(env, model, known, n_known, &g));
     AS_TRY(nodes_bind(env, model, seed, &g));
     *out = g;
     return ASSAY_OK;
@@ -325,8 +249,13 @@ static assay_status graph_eval(assay_env *env, const as_graph *g, const as_view 
     if (!views)
         return as_fail(env, ASSAY_NO_MEMORY, "evaluate: no memory for %d values", g->n_values);
     for (int i = 0; i < g->n_values; i++)
-        if (g->values[i].data) /* a view's memory is not const; no operator writes to an input */
-            views[i] = as_view_of((void *)(uintptr_t)g->values[i].data, g->values[i].info.dtype, &g->values[i].info.shape);
+        if (g->values[i].data) {
+            const as_tensor_info *info = &g->values[i].info;
+            const void           *data = g->values[i].data;
+            if (!as_dtype_aligned(info->dtype, data) && !(data = as_bind_aligned(arena, info, data)))
+                return as_fail(env, ASSAY_NO_MEMORY, "evaluate: no memory for '%s'", g->values[i].name);
+            views[i] = as_view_of((void *)(uintptr_t)data, info->dtype, &info->shape); /* not const, but no operator writes to an input */
+        }
     for (int i = 0; i < g->n_inputs; i++) {
         AS_TRY(view_check(env, &g->values[g->inputs[i]], "input", &inputs[i]));
         views[g->inputs[i]] = inputs[i];
@@ -366,7 +295,7 @@ void as_random_input(uint64_t seed, const char *name, const as_view *view)
     for (int64_t i = 0; i < count; i++) {
         double unit = (double)as_philox_uniform(seed, node, step, (uint64_t)i);
         if (as_dtype_is_float(view->dtype))
-            as_view_set(view, i, 2.0 * unit - 1.0);
+            as_view_set(view, i, view->dtype == AS_F8E8M0 ? 1.0 - unit : 2.0 * unit - 1.0); /* which knows no sign and no zero */
         else if (view->dtype == AS_BOOL)
             as_view_set_i64(view, i, unit >= 0.5);
         else

@@ -63,7 +63,7 @@ static void expect_bind_fails(const char *text, const as_binding_dim *dims, int 
     as_arena     arena = {0};
     as_graph     g = { .n_nodes = 77 };
     expect_ok(env, test_parse(env, text, &model));
-    expect_fails(env, as_graph_bind(env, model, dims, n, 1, &arena, &g), ASSAY_BAD_INPUT, sentence);
+    expect_fails(env, as_graph_bind(env, model, dims, n, NULL, 0, 1, &arena, &g), ASSAY_BAD_INPUT, sentence);
     expect_eq(g.n_nodes, 77);
     as_arena_drop(&arena);
     assay_model_free(model);
@@ -204,4 +204,77 @@ Test(graph, draws_inputs_by_seed_and_name_alike_in_every_layout)
         seen |= 1 << whole[i];
     }
     expect(seen & 1 && seen & 1 << 9);
+}
+
+/* --- Inputs that shapes depend on ------------------------------------------------------------------ */
+
+#define I64_INPUT(name_, shape_) "{\"name\":\"" name_ "\",\"dtype\":\"i64\",\"shape\":" shape_ "}"
+#define RESHAPED MODEL(X_F64("[6]") "," I64_INPUT("s", "[2]"), "",                                             \
+                       "{\"op\":\"Neg\",\"name\":\"n\",\"in\":[\"s\"],\"out\":[\"m\"]},"                      \
+                       "{\"op\":\"Neg\",\"name\":\"p\",\"in\":[\"m\"],\"out\":[\"t\"]},"                      \
+                       "{\"op\":\"Reshape\",\"name\":\"r\",\"in\":[\"x\",\"t\"],\"out\":[\"y\"]}", "\"y\"")
+
+static assay_status bind_known(assay_env *env, const char *text, const as_known_input *known, int n, as_arena *arena, as_graph *g)
+{
+    assay_model *model = NULL;
+    expect_ok(env, test_parse(env, text, &model));
+    assay_status status = as_graph_bind(env, model, NULL, 0, known, n, 1, arena, g);
+    if (status == ASSAY_OK) { /* names belong to the model */
+        expect_str(g->values[g->inputs[1]].name, "s");
+    }
+    assay_model_free(model);
+    return status;
+}
+
+Test(graph, knows_the_inputs_that_shapes_are_computed_from)
+{
+    assay_env           *env = test_env();
+    as_arena             arena = {0};
+    as_graph             g;
+    int64_t              sizes[] = { 3, 2 };
+    double               x[6] = {0};
+    const as_known_input known[] = { { "s", as_view_of(sizes, AS_I64, &AS_SHAPE(2)), "s.npy" }, { "x", as_view_of(x, AS_F64, &AS_SHAPE(6)), "x.npy" } };
+    expect_ok(env, bind_known(env, RESHAPED, known, 2, &arena, &g));
+    expect(as_shape_same(&g.values[g.outputs[0]].info.shape, &AS_SHAPE(3, 2)));
+    expect(g.values[g.inputs[1]].info.constant && g.values[g.inputs[1]].info.constant != sizes);
+    expect(!g.values[g.inputs[0]].info.constant); /* no shape depends on it: it stays free */
+    expect(g.nodes[0].dead && g.nodes[1].dead && !g.nodes[2].dead);
+    expect_eq(g.values[g.inputs[1]].role, AS_ROLE_INPUT);
+    as_arena_drop(&arena);
+    assay_env_free(env);
+}
+
+Test(graph, names_the_input_that_must_be_given)
+{
+    assay_env           *env = test_env();
+    as_arena             arena = {0};
+    as_graph             g;
+    int64_t              sizes[] = { 3, 2, 1 };
+    float                real[2] = {0};
+    const as_known_input longer = { "s", as_view_of(sizes, AS_I64, &AS_SHAPE(3)), "s.npy" }, other = { "z", as_view_of(sizes, AS_I64, &AS_SHAPE(2)), "s.npy" },
+                         floats = { "s", as_view_of(real, AS_F32, &AS_SHAPE(2)), "f.npy" };
+    expect_fails(env, bind_known(env, RESHAPED, NULL, 0, &arena, &g), ASSAY_BAD_INPUT,
+                 "Reshape 'r': shape (input 1) must be known while planning; give the values of the input 's' (--input s=FILE)");
+    expect_fails(env, bind_known(env, RESHAPED, &longer, 1, &arena, &g), ASSAY_BAD_INPUT, "input 's': s.npy holds [3], the model takes [2]");
+    expect_fails(env, bind_known(env, RESHAPED, &floats, 1, &arena, &g), ASSAY_BAD_INPUT, "input 's': f.npy holds f32, the model takes i64");
+    expect_fails(env, bind_known(env, RESHAPED, &other, 1, &arena, &g), ASSAY_BAD_INPUT, "it has no input 'z'");
+    as_arena_drop(&arena);
+    assay_env_free(env);
+}
+
+Test(graph, a_shape_alone_fixes_no_input)
+{
+    assay_env           *env = test_env();
+    as_arena             arena = {0};
+    as_graph             g;
+    int64_t              values[6] = {0};
+    const as_known_input known = { "s", as_view_of(values, AS_I64, &AS_SHAPE(2, 3)), "s.npy" };
+    expect_ok(env, bind_known(env, MODEL(X_F64("[6]") "," I64_INPUT("s", "[2,3]"), "",
+                                         "{\"op\":\"Shape\",\"name\":\"n\",\"in\":[\"s\"],\"out\":[\"t\"]},"
+                                         "{\"op\":\"Reshape\",\"name\":\"r\",\"in\":[\"x\",\"t\"],\"out\":[\"y\"]}", "\"y\""),
+                              &known, 1, &arena, &g));
+    expect(!g.values[g.inputs[1]].info.constant);
+    expect(as_shape_same(&g.values[g.outputs[0]].info.shape, &AS_SHAPE(2, 3)));
+    as_arena_drop(&arena);
+    assay_env_free(env);
 }

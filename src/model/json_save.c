@@ -142,6 +142,10 @@ assay_status as_model_json_save(assay_env *env, const assay_model *model, const 
 {
     as_out  out;
     as_json w;
+    for (int i = 0; i < model->n_nodes; i++)
+        if (model->nodes[i].n_bodies)
+            return as_fail(env, ASSAY_UNSUPPORTED, "model: %s: model %s has the %s '%s', and subgraphs are not written", path, model->name,
+                           model->nodes[i].op->name, model->nodes[i].name);
     AS_TRY(as_out_open(env, path, &out));
     as_json_start(&w, out.file, true);
     as_json_object(&w);

@@ -11,8 +11,12 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/random.h"
+
+/* Constants up to this size are copied when they are not aligned; larger ones stay in their file. */
+#define MAX_COPIED_BYTES (UINT64_C(64) << 10)
 
 /* Open addressing from names to ids; slots hold id + 1, 0 is empty.  Never more than half full. */
 typedef struct table {
@@ -34,6 +38,7 @@ struct as_maker {
     table        value_names, node_names;
     int          next_made;  /* made-up names count up and never look back, so hostile names cost nothing */
     uint64_t     param_bytes, max_param_bytes;
+    uint64_t     taken_bytes, memory_bytes; /* of elements that no file holds, and what the machine has for them */
     bool         prune;
     assay_status failure;
     char         message[1024], place[96];
@@ -188,11 +193,19 @@ static void *grown(void *array, int *cap, int n, size_t bytes_each)
 
 /* --- Beginning and end of a maker ------------------------------------------------------------------ */
 
+/* 0: the machine does not say. */
+static uint64_t machine_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), bytes_each = sysconf(_SC_PAGESIZE);
+    return pages > 0 && bytes_each > 0 ? (uint64_t)pages * (uint64_t)bytes_each : 0;
+}
+
 assay_status as_maker_new(assay_env *env, const char *name, uint64_t seed, as_maker **out)
 {
     as_maker *m = calloc(1, sizeof *m);
     if (m)
-        *m = (as_maker){ .env = env, .seed = seed, .max_param_bytes = AS_MAX_PARAM_BYTES, .model = calloc(1, sizeof *m->model) };
+        *m = (as_maker){ .env = env, .seed = seed, .max_param_bytes = AS_MAX_PARAM_BYTES,
+                          .memory_bytes = machine_memory(), .model = calloc(1, sizeof *m->model) };
     if (m && m->model) {
         m->model->name = m->title = as_arena_text(&m->model->arena, name);
         if (m->title) {
@@ -231,6 +244,11 @@ void as_maker_name(as_maker *m, const char *name)
         m->model->name = copy;
     else
         fail_memory(m, "the name");
+}
+
+void as_maker_memory_limit(as_maker *m, uint64_t memory_bytes)
+{
+    m->memory_bytes = memory_bytes;
 }
 
 void as_maker_param_limit(as_maker *m, uint64_t max_bytes)
@@ -413,6 +431,14 @@ static int param_add(as_maker *m, const char *name, as_dtype dtype, const as_sha
 /* Zeroed memory for the elements, on a cache line of its own. */
 static void *elements_take(as_maker *m, const char *what, const char *name, as_dtype dtype, const as_shape *shape)
 {
+    uint64_t bytes = (uint64_t)as_shape_count(shape) * as_dtype_bytes(dtype), limit = m->memory_bytes;
+    if (limit && (bytes > limit || m->taken_bytes > limit - bytes)) {
+        as_maker_fail(m, "%s '%s' of %s %s has %" PRIu64 " bytes, after %" PRIu64 " that are held already: more than the %" PRIu64
+                      " bytes of memory that this machine has", what, name, as_dtype_name(dtype),
+                      as_shape_show(shape, (char[192]){0}, 192), bytes, m->taken_bytes, limit);
+        return NULL;
+    }
+    m->taken_bytes += bytes;
     void *data = as_arena_take(&m->model->arena, (size_t)as_shape_count(shape), as_dtype_bytes(dtype), 64);
     if (!data)
         as_maker_fail_as(m, ASSAY_NO_MEMORY, "no memory for the %" PRId64 " elements of %s '%s'", as_shape_count(shape), what, name);
@@ -423,7 +449,7 @@ int as_maker_param(as_maker *m, const char *name, as_dtype dtype, const as_shape
 {
     if (!param_check(m, name, dtype, shape))
         return -1;
-    if (!data || copy || (uintptr_t)data % as_dtype_bytes(dtype)) {
+    if (!data || copy) {
         void *own = elements_take(m, "parameter", name, dtype, shape);
         if (!own)
             return -1;
@@ -493,11 +519,12 @@ int as_maker_constant_borrow(as_maker *m, const char *name, as_dtype dtype, cons
 {
     if (!shape_check(m, "constant", name, dtype, shape))
         return -1;
-    if ((uintptr_t)data % as_dtype_bytes(dtype)) {
+    size_t bytes = (size_t)as_shape_count(shape) * as_dtype_bytes(dtype);
+    if (!as_dtype_aligned(dtype, data) && bytes <= MAX_COPIED_BYTES) {
         void *own = elements_take(m, "constant", name, dtype, shape);
         if (!own)
             return -1;
-        data = memcpy(own, data, (size_t)as_shape_count(shape) * as_dtype_bytes(dtype));
+        data = memcpy(own, data, bytes);
     }
     as_value value = { .name = name, .role = AS_ROLE_CONSTANT, .dtype = dtype, .data = data, .producer = -1 };
     as_dims_of_shape(shape, &value.dims);
@@ -644,41 +671,111 @@ static bool counts_ok(as_maker *m, const as_op *op, const char *name, int n_in, 
     return false;
 }
 
-int as_maker_node(as_maker *m, const char *op_name, const char *name, const int *in, int n_in, const as_attr *attrs, int n_attrs,
-                  int *outs, int n_out, const char *const *out_names)
+typedef struct node_parts {
+    const as_op   *op;
+    const char    *name;
+    const int     *in;
+    int            n_in, n_formal;
+    const as_attr *attrs;
+    int            n_attrs;
+    const as_body *bodies;
+    int            n_bodies;
+    int            n_out;
+    const char *const *out_names;
+} node_parts;
+
+static int node_add(as_maker *m, const node_parts *p, int *outs)
 {
-    const as_op *op = m->failure == ASSAY_OK ? as_maker_op(m, op_name) : NULL;
-    while (n_in > 0 && in[n_in - 1] < 0)
-        n_in--; /* trailing absent inputs are cut */
-    if (!op || !counts_ok(m, op, name ? name : "", n_in, n_out, n_attrs) || !(name = node_name(m, op_name, name)))
+    const as_op *op = p->op;
+    const char  *name = p->name;
+    if (!counts_ok(m, op, name ? name : "", p->n_formal, p->n_out, p->n_attrs) || !(name = node_name(m, op->name, name)))
         return -1;
     as_arena *arena = &m->model->arena;
-    int      *in_copy = AS_TAKE(arena, int, n_in), *out_ids = AS_TAKE(arena, int, n_out);
-    as_attr  *attr_copies = AS_TAKE(arena, as_attr, n_attrs);
+    int      *in_copy = AS_TAKE(arena, int, p->n_in), *out_ids = AS_TAKE(arena, int, p->n_out);
+    as_attr  *attr_copies = AS_TAKE(arena, as_attr, p->n_attrs);
     bool      ok = in_copy && out_ids && attr_copies && GROW(m->nodes, m->cap_nodes, m->n_nodes);
-    for (int i = 0; ok && i < n_attrs; i++)
-        ok = attr_copy(arena, &attrs[i], &attr_copies[i]);
+    for (int i = 0; ok && i < p->n_attrs; i++)
+        ok = attr_copy(arena, &p->attrs[i], &attr_copies[i]);
     if (!ok)
         return fail_memory(m, "a node");
-    for (int i = 0; i < n_in; i++) {
-        assert(in[i] < m->n_values);
-        in_copy[i] = in[i];
-        if (in[i] < 0 && i < op->min_in) {
+    for (int i = 0; i < p->n_in; i++) {
+        assert(p->in[i] < m->n_values);
+        in_copy[i] = p->in[i];
+        if (p->in[i] < 0 && i < op->min_in) {
             as_maker_fail(m, "%s '%s': input %d is absent and it needs the first %d", op->name, name, i, op->min_in);
             return -1;
         }
     }
-    for (int i = 0; i < n_out; i++)
-        if ((out_ids[i] = output_add(m, name, i, out_names ? out_names[i] : NULL)) < 0)
+    for (int i = 0; i < p->n_out; i++)
+        if ((out_ids[i] = output_add(m, name, i, p->out_names ? p->out_names[i] : NULL)) < 0)
             return -1;
     int id = m->n_nodes++;
-    m->nodes[id] = (as_node){ .name = name, .op = op, .in = in_copy, .out = out_ids, .n_in = n_in, .n_out = n_out,
-                              .attrs = attr_copies, .n_attrs = n_attrs };
+    m->nodes[id] = (as_node){ .name = name, .op = op, .in = in_copy, .out = out_ids, .n_in = p->n_in, .n_out = p->n_out,
+                              .attrs = attr_copies, .n_attrs = p->n_attrs, .bodies = p->bodies, .n_bodies = p->n_bodies, .n_formal = p->n_formal };
     if (!table_add(m, &m->node_names, name, id))
         return fail_memory(m, "a node");
     if (outs)
-        memcpy(outs, out_ids, (size_t)n_out * sizeof *outs);
+        memcpy(outs, out_ids, (size_t)p->n_out * sizeof *outs);
     return out_ids[0];
+}
+
+int as_maker_node(as_maker *m, const char *op_name, const char *name, const int *in, int n_in, const as_attr *attrs, int n_attrs,
+                  int *outs, int n_out, const char *const *out_names)
+{
+    node_parts p = { .op = m->failure == ASSAY_OK ? as_maker_op(m, op_name) : NULL, .name = name, .in = in, .attrs = attrs, .n_attrs = n_attrs,
+                     .n_out = n_out, .out_names = out_names };
+    while (n_in > 0 && in[n_in - 1] < 0)
+        n_in--; /* trailing absent inputs are cut */
+    p.n_in = p.n_formal = n_in;
+    return p.op ? node_add(m, &p, outs) : -1;
+}
+
+/* --- Subgraphs ----------------------------------------------------------------------------------- */
+
+int as_maker_formal(as_maker *m, const char *name)
+{
+    int id = value_add(m, (as_value){ .name = name, .role = AS_ROLE_COMPUTED, .producer = -1 }, "input");
+    if (id < 0)
+        return -1;
+    if (!GROW(m->inputs, m->cap_inputs, m->n_inputs))
+        return fail_memory(m, "an input");
+    m->inputs[m->n_inputs++] = id;
+    return id;
+}
+
+int as_maker_capture(as_maker *m)
+{
+    int n_formal = m->n_inputs;
+    for (int i = 0; i < n_formal; i++)
+        m->values[m->inputs[i]].role = AS_ROLE_INPUT;
+    for (int i = 0; i < m->n_values && m->failure == ASSAY_OK; i++)
+        if (m->values[i].role == AS_ROLE_COMPUTED && m->values[i].producer < 0) {
+            if (!GROW(m->inputs, m->cap_inputs, m->n_inputs))
+                return fail_memory(m, "an input");
+            m->values[i].role = AS_ROLE_INPUT;
+            m->inputs[m->n_inputs++] = i;
+        }
+    return n_formal;
+}
+
+void as_maker_adopt(as_maker *m, assay_model *body)
+{
+    as_model_link *link = AS_TAKE(&m->model->arena, as_model_link, 1);
+    if (!link) {
+        assay_model_free(body);
+        fail_memory(m, "a subgraph");
+        return;
+    }
+    *link = (as_model_link){ .model = body, .next = m->model->bodies };
+    m->model->bodies = link;
+}
+
+int as_maker_control(as_maker *m, const as_op *op, const char *name, const int *in, int n_in, int n_formal, const as_attr *attrs, int n_attrs,
+                     const as_body *bodies, int n_bodies, int n_out, const char *const *out_names)
+{
+    node_parts p = { .op = op, .name = name, .in = in, .n_in = n_in, .n_formal = n_formal, .attrs = attrs, .n_attrs = n_attrs, .bodies = bodies,
+                     .n_bodies = n_bodies, .n_out = n_out, .out_names = out_names };
+    return m->failure == ASSAY_OK ? node_add(m, &p, NULL) : -1;
 }
 
 void as_maker_output(as_maker *m, int value)

@@ -17,6 +17,8 @@ void as_maker_at(as_maker *m, const char *format, ...) __attribute__((format(pri
 /* The model's own name; the one given to as_maker_new() stays the title of sentences. */
 void as_maker_name(as_maker *m, const char *name);
 void as_maker_param_limit(as_maker *m, uint64_t max_bytes);
+/* Memory that elements which no file holds may take together; the machine's own, unless set.  0: no limit. */
+void as_maker_memory_limit(as_maker *m, uint64_t memory_bytes);
 /* Nodes that no output depends on are left out by as_maker_finish(), with their values and constants. */
 void as_maker_prune(as_maker *m);
 
@@ -28,7 +30,8 @@ int  as_maker_value_named(as_maker *m, const char *name);
 int  as_maker_param_uniform(as_maker *m, const char *name, as_dtype dtype, const as_shape *shape, int64_t fan_in);
 /* A parameter whose data stays NULL: as_model_weights() fills it before anyone sees the model. */
 int  as_maker_param_later(as_maker *m, const char *name, as_dtype dtype, const as_shape *shape);
-/* A constant that points at `data`, which must outlive the model, or at a copy when it is not aligned. */
+/* A constant that points at `data`, which must outlive the model and may have any alignment: a small one that is not aligned
+ * is copied, so that not every binding has to. */
 int  as_maker_constant_borrow(as_maker *m, const char *name, as_dtype dtype, const as_shape *shape, const void *data);
 int  as_maker_value_find(const as_maker *m, const char *name); /* -1: there is none */
 int  as_maker_node_find(const as_maker *m, const char *name);
@@ -39,6 +42,19 @@ const as_value *as_maker_value(const as_maker *m, int value);
 bool as_maker_is_output(const as_maker *m, int value);
 /* False when the name is taken. */
 bool as_maker_value_rename(as_maker *m, int value, const char *name);
+
+/* --- Subgraphs: a maker of its own, whose model becomes the body of a node of another ---------------- */
+
+/* An input whose type is that of what will be bound to it. */
+int  as_maker_formal(as_maker *m, const char *name);
+/* Before finishing: values that are read and that nothing computes become inputs, behind the formal ones, to be bound to the values
+ * of that name around the subgraph.  Returns how many are formal. */
+int  as_maker_capture(as_maker *m);
+/* Hands a finished body over, which lives as long as the model; freed at once when there is no memory for it. */
+void as_maker_adopt(as_maker *m, assay_model *body);
+/* A node with bodies, which lie in the arena.  Inputs from n_formal on are those that the bodies read. */
+int  as_maker_control(as_maker *m, const as_op *op, const char *name, const int *in, int n_in, int n_formal, const as_attr *attrs, int n_attrs,
+                      const as_body *bodies, int n_bodies, int n_out, const char *const *out_names);
 
 /* " (did you mean 'x'?)" in buf, or "" when nothing is near. */
 const char *as_hint(char *buf, size_t size, const char *word, const char *const *words, char quote);

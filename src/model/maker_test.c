@@ -290,6 +290,63 @@ Test(maker, limits_the_bytes_of_all_parameters_together)
     expect_refusal(env, m, "has 4398046511104 bytes and brings the parameters above the limit of 17179869184 bytes");
 }
 
+Test(maker, takes_no_more_memory_than_the_machine_has)
+{
+    assay_env *env = test_env();
+    as_maker  *m = maker(env);
+    float      held[30] = {0};
+    as_maker_memory_limit(m, 100);
+    expect(as_maker_param(m, "borrowed", AS_F32, &AS_SHAPE(30), held, false) >= 0); /* takes none */
+    expect(as_maker_param_random(m, "a", &AS_SHAPE(20), 1) >= 0);
+    expect(as_maker_param(m, "zeros", AS_F32, &AS_SHAPE(5), NULL, false) >= 0);
+    as_maker_param_random(m, "b", &AS_SHAPE(1), 1);
+    expect_refusal(env, m, "parameter 'b' of f32 [1] has 4 bytes, after 100 that are held already: more than the 100 bytes of memory");
+    env = test_env();
+    m = maker(env);
+    as_maker_memory_limit(m, 7);
+    as_maker_constant(m, "c", &(as_view){ .data = held, .dtype = AS_F32, .shape = AS_SHAPE(2), .stride = {1} });
+    expect_refusal(env, m, "constant 'c' of f32 [2] has 8 bytes, after 0 that are held already: more than the 7 bytes of memory");
+}
+
+/* Bytes of a file lie anywhere: a parameter stays there, a small constant is copied, a large one is copied when it is bound. */
+Test(maker, unaligned_data_stay_where_they_are)
+{
+    enum { LARGE = 20000 };
+    assay_env     *env = test_env();
+    as_maker      *m = maker(env);
+    assay_model   *model;
+    unsigned char *bytes = calloc(LARGE + 1, 4), *odd = bytes + 1;
+    float          x = 3.0f;
+    memcpy(odd + 4, &x, 4);
+    int p = as_maker_param(m, "p", AS_F32, &AS_SHAPE(LARGE), odd, false);
+    int small = as_maker_constant_borrow(m, "small", AS_F32, &AS_SHAPE(2), odd);
+    int large = as_maker_constant_borrow(m, "large", AS_F32, &AS_SHAPE(LARGE), odd);
+    as_maker_output(m, as_maker_node(m, "Add", "sum", (int[]){p, large}, 2, NULL, 0, NULL, 1, NULL));
+    as_maker_output(m, as_maker_node(m, "Neg", "minus", &small, 1, NULL, 0, NULL, 1, NULL));
+    expect_ok(env, as_maker_finish(m, &model));
+    expect(model->values[as_model_value_find(model, "p")].data == odd);
+    expect(model->values[as_model_value_find(model, "large")].data == odd);
+    expect(as_dtype_aligned(AS_F32, model->values[as_model_value_find(model, "small")].data));
+    expect(model->arena.bytes_used < 8192);
+
+    as_arena arena = {0};
+    as_graph g;
+    expect_ok(env, as_graph_bind(env, model, NULL, 0, NULL, 0, 1, &arena, &g));
+    expect(g.values[as_model_value_find(model, "p")].data == odd);
+    const as_bound_value *v = &g.values[as_model_value_find(model, "large")];
+    expect(v->data == v->info.constant && as_dtype_aligned(AS_F32, v->data));
+    float  *sum = malloc(LARGE * sizeof *sum), minus[2];
+    as_view out[] = { as_view_of(sum, AS_F32, &AS_SHAPE(LARGE)), as_view_of(minus, AS_F32, &AS_SHAPE(2)) };
+    expect_ok(env, as_graph_eval(env, &g, NULL, out));
+    expect_near(sum[1], 6, 0);
+    expect_near(minus[1], -3, 0);
+    free(sum);
+    as_arena_drop(&arena);
+    assay_model_free(model);
+    free(bytes);
+    assay_env_free(env);
+}
+
 Test(maker, keeps_the_first_failure)
 {
     assay_env *env = test_env();

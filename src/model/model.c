@@ -8,6 +8,8 @@ void assay_model_free(assay_model *model)
 {
     if (!model)
         return;
+    for (as_model_link *link = model->bodies; link; link = link->next)
+        assay_model_free(link->model);
     as_safetensors_drop(&model->weights);
     for (as_map_link *link = model->maps; link; link = link->next)
         as_map_close(&link->map);
@@ -18,6 +20,8 @@ void assay_model_free(assay_model *model)
 static uint64_t param_sum(const assay_model *model, bool bytes)
 {
     uint64_t sum = 0;
+    for (const as_model_link *link = model->bodies; link; link = link->next)
+        sum += param_sum(link->model, bytes);
     for (int i = 0; i < model->n_values; i++) {
         const as_value *v = &model->values[i];
         uint64_t        count = 1;

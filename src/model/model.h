@@ -26,9 +26,18 @@ typedef struct as_value {
     as_role     role;
     as_dtype    dtype;
     as_dims     dims;       /* of inputs, params and constants; computed values get theirs when bound */
-    const void *data;       /* params and constants: row-major, aligned to the element */
+    const void *data;       /* params and constants: row-major, at any address: what a file holds is used where it lies */
     int         producer;   /* node that computes it, -1 if none */
 } as_value;
+
+/* A subgraph of If, Loop or Scan: a model of its own, whose first inputs are the formal ones and the others values of the graph
+ * around it, by name.  Inputs of a body have no dtype and no dims: they are those of what is bound to them. */
+typedef struct as_body {
+    const char        *name;     /* "then_branch" */
+    const assay_model *graph;    /* owned by the model around it */
+    int                n_formal;
+    const int         *from;     /* for every other input: which input of the node it is */
+} as_body;
 
 typedef struct as_node {
     const char    *name;
@@ -37,7 +46,13 @@ typedef struct as_node {
     int            n_in, n_out;
     const as_attr *attrs;
     int            n_attrs;
+    const as_body *bodies;   /* none but for If, Loop and Scan */
+    int            n_bodies;
+    int            n_formal; /* with bodies: inputs of the node itself, the others are read in the bodies alone */
 } as_node;
+
+/* A model that another owns. */
+typedef struct as_model_link { assay_model *model; struct as_model_link *next; } as_model_link;
 
 /* A mapped file that values point into. */
 typedef struct as_map_link { as_map map; struct as_map_link *next; } as_map_link;
@@ -51,6 +66,7 @@ struct assay_model {
     int        *inputs;  int n_inputs;
     int        *outputs; int n_outputs;
     as_safetensors weights;  /* open while params point into it */
+    as_model_link *bodies;   /* subgraphs of its nodes; the links lie in the arena */
     as_map_link *maps;       /* open while params and constants point into them; the links lie in the arena */
 };
 
@@ -62,7 +78,8 @@ typedef struct as_maker as_maker;
 
 assay_status as_maker_new(assay_env *env, const char *name, uint64_t seed, as_maker **out);
 int  as_maker_input(as_maker *m, const char *name, as_dtype dtype, const as_dims *dims);
-/* A parameter with given values (copied when `copy`, else they must outlive the model), or zeros when data is NULL. */
+/* A parameter with given values (copied when `copy`, else they must outlive the model and may lie at any address), or zeros
+ * when data is NULL. */
 int  as_maker_param(as_maker *m, const char *name, as_dtype dtype, const as_shape *shape, const void *data, bool copy);
 /* A f32 parameter uniform in [-1/sqrt(fan_in), 1/sqrt(fan_in)), Philox keyed by the seed and the name's hash. */
 int  as_maker_param_random(as_maker *m, const char *name, const as_shape *shape, int64_t fan_in);
@@ -82,13 +99,21 @@ as_arena *as_maker_arena(as_maker *m);   /* lives as long as the model */
 
 typedef struct as_binding_dim { const char *symbol; int64_t size; } as_binding_dim;
 
+/* The values that an input will have in every run of what is bound. */
+typedef struct as_known_input {
+    const char *name;
+    as_view     view;
+    const char *source; /* for sentences: the file */
+} as_known_input;
+
 /* A concrete copy of the graph that passes may change.  Everything lives in the given arena, which must be the
  * plan's: nodes hold complete contexts. */
 typedef struct as_bound_value {
     const char    *name;
     as_role        role;
-    as_tensor_info info;     /* info.constant set when the values are known: constants, and what is computed from them alone */
-    const void    *data;     /* params and constants */
+    as_tensor_info info;     /* info.constant set when the values are known: constants, known inputs that shapes depend on, and what is
+                              * computed from them alone */
+    const void    *data;     /* params: at any address, as in the model; constants: aligned to the element */
     int            producer; /* node id, -1 if none */
     int            model_value; /* id in the model, -1 if made by a pass */
 } as_bound_value;
@@ -106,11 +131,18 @@ typedef struct as_graph {
     int            *inputs, n_inputs, *outputs, n_outputs;
 } as_graph;
 
-/* Shape arithmetic is folded: a small node of known inputs alone (or Shape, Size) is evaluated at once, its results become
+/* If, Loop and Scan are written out: the branch that the known condition takes, every iteration of a known number.  The nodes
+ * are named after them, "loop[3]/add".  Where that is not known they are refused.
+ *
+ * Shape arithmetic is folded: a small node of known inputs alone (or Shape, Size) is evaluated at once, its results become
  * constants and the node is dead; where a result is an output of the graph the node stays and info.constant is set.
- * Unbound symbols are an error that names them; so is a bound symbol that the model does not have. */
-assay_status as_graph_bind(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims, uint64_t seed,
-                           as_arena *arena, as_graph *out);
+ * Unbound symbols are an error that names them; so is a bound symbol that the model does not have.
+ *
+ * An input that a shape is computed from (the axes of a Squeeze, the shape of a Reshape) needs values here: they become its
+ * info.constant, and the graph is right for these values only.  Other known inputs are checked for shape and dtype and stay free.
+ * Where a value that must be known is not, the sentence names the input to be given. */
+assay_status as_graph_bind(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims, const as_known_input *known,
+                           int n_known, uint64_t seed, as_arena *arena, as_graph *out);
 int          as_graph_add_value(as_graph *g, const as_bound_value *value); /* -1: no memory */
 /* The slow truth of the whole graph: evaluates every node by its op's eval.  `inputs` in graph order; `outputs` are views
  * with memory of the caller.  All in the dtypes of the graph. */

@@ -6,7 +6,7 @@
 
 /* Operators are read in the forms of these versions of the standard set and converted to those of AS_ONNX_OPSET; above it
  * an operator must be unchanged, which its attribute table decides. */
-enum { AS_ONNX_OPSET_MIN = 7, AS_ONNX_OPSET = 20, AS_ONNX_OPSET_MAX = 28, AS_ONNX_IR = 9 };
+enum { AS_ONNX_OPSET_MIN = 1, AS_ONNX_OPSET = 20, AS_ONNX_OPSET_MAX = 28, AS_ONNX_IR = 9 };
 /* A float initialiser up to this many elements is a constant, so that Resize, Clip, Pad and Range know its values while
  * planning; a larger one is a parameter.  Integers and bools are constants whatever their size. */
 enum { AS_ONNX_MAX_CONSTANT = 64 };
@@ -14,17 +14,20 @@ enum { AS_ONNX_MAX_CONSTANT = 64 };
 /* TensorProto.DataType from and to ours; AS_NONE and 0 when there is none. */
 as_dtype as_onnx_dtype(int64_t code);
 int      as_onnx_dtype_code(as_dtype dtype);
+/* What ONNX calls a code, "string" for 8, also when it is none of ours; "unknown" when it is none of ONNX's. */
+const char *as_onnx_code_name(int64_t code);
 
 /* A model from bytes that outlive it, for tests and the fuzzer.  `path` names the file in sentences; external data are
  * looked for beside it. */
 assay_status as_onnx_parse(assay_env *env, const char *path, const uint8_t *data, size_t n, assay_model **out);
 assay_status as_onnx_save(assay_env *env, const assay_model *model, const char *path);
 
-/* The operators of a file that nothing here answers to. */
+/* The operators of a file that nothing here answers to, or not always. */
 typedef struct as_onnx_missing {
     const char *op;
     const char *domain;   /* "" for the standard one */
     int         n_nodes;
+    const char *when;     /* NULL: never supported.  Else when: If, Loop and Scan depend on what is known while planning */
 } as_onnx_missing;
 
 /* All of them, in the order in which the file first uses them; texts live in the arena.  n_nodes (may be NULL) is the

@@ -100,9 +100,9 @@ static assay_status type_settle(reading *a)
     if (a->found != T_NONE && a->found != a->type)
         return as_fail(a->env, ASSAY_BAD_INPUT, "onnx: %s: node '%s': attribute '%.*s' says it is %s and holds %s", a->path, a->node,
                        AS_SPAN(a->name), type_names[a->type], type_names[a->found]);
-    if (a->type == T_NONE || (a->found == T_NONE && a->type == T_TENSOR))
+    if (a->type == T_NONE || (a->found == T_NONE && (a->type == T_TENSOR || a->type == T_GRAPH)))
         return refuse(a, ASSAY_BAD_INPUT, "has no value");
-    if (a->type > T_STRINGS || a->type == T_GRAPH)
+    if (a->type > T_STRINGS)
         return as_fail(a->env, ASSAY_UNSUPPORTED, "onnx: %s: node '%s': attribute '%.*s' is of type %s, which is not supported", a->path,
                        a->node, AS_SPAN(a->name), type_names[a->type]);
     return ASSAY_OK;
@@ -126,7 +126,8 @@ static assay_status values_collect(const reading *a, as_arena *arena, as_pb_span
         case T_FLOAT: out->attr.f = f32_of(f.value); break;
         case T_INT: out->attr.i = (int64_t)f.value; break;
         case T_STRING: AS_TRY(as_onnx_text(a->env, a->path, arena, f.bytes, &out->attr.text)); break;
-        case T_TENSOR: out->tensor = f.bytes; break;
+        case T_TENSOR:
+        case T_GRAPH: out->tensor = f.bytes; break;
         case T_FLOATS: l->n = (size_t)(as_pb_numbers(&f, AS_PB_FIXED32, l->bits + l->n) - l->bits); break;
         case T_INTS: l->n = (size_t)(as_pb_numbers(&f, AS_PB_VARINT, l->bits + l->n) - l->bits); break;
         case T_STRINGS: AS_TRY(as_onnx_text(a->env, a->path, arena, f.bytes, &l->texts[l->n++])); break;
@@ -136,7 +137,7 @@ static assay_status values_collect(const reading *a, as_arena *arena, as_pb_span
 }
 
 static const as_attr_kind kinds[] = {
-    [T_FLOAT] = AS_ATTR_FLOAT, [T_INT] = AS_ATTR_INT, [T_STRING] = AS_ATTR_TEXT, [T_TENSOR] = AS_ATTR_TENSOR,
+    [T_FLOAT] = AS_ATTR_FLOAT, [T_INT] = AS_ATTR_INT, [T_STRING] = AS_ATTR_TEXT, [T_TENSOR] = AS_ATTR_TENSOR, [T_GRAPH] = AS_ATTR_TENSOR,
     [T_FLOATS] = AS_ATTR_FLOATS, [T_INTS] = AS_ATTR_INTS, [T_STRINGS] = AS_ATTR_TEXTS,
 };
 
@@ -148,7 +149,7 @@ assay_status as_onnx_attr_read(assay_env *env, const char *path, as_arena *arena
     AS_TRY(type_settle(&a));
     bool         is_list = a.type == T_FLOATS || a.type == T_INTS || a.type == T_STRINGS;
     size_t       n = is_list ? a.n : 0;
-    as_onnx_attr made = { .attr = { .kind = kinds[a.type], .text = a.type == T_STRING ? "" : NULL, .n = n } };
+    as_onnx_attr made = { .is_graph = a.type == T_GRAPH, .attr = { .kind = kinds[a.type], .text = a.type == T_STRING ? "" : NULL, .n = n } };
     lists        l = { .bits = AS_TAKE(arena, uint64_t, n), .texts = AS_TAKE(arena, const char *, a.type == T_STRINGS ? n : 0) };
     double      *floats = AS_TAKE(arena, double, a.type == T_FLOATS ? n : 0);
     if (!l.bits || !l.texts || !floats)

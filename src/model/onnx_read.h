@@ -19,6 +19,8 @@ assay_status as_onnx_broken(assay_env *env, const char *path, const char *what, 
 
 typedef struct as_onnx_tensor {
     as_pb_span message, name, raw, location;
+    as_pb_span list;           /* the last packed list of floats, whose bytes are the elements, */
+    uint32_t   list_field;     /* and which one */
     as_dtype   dtype;
     as_shape   shape;
     bool       has_raw, external, has_length;
@@ -27,17 +29,22 @@ typedef struct as_onnx_tensor {
 
 /* Everything about a tensor is checked but the place of its external data. */
 assay_status as_onnx_tensor_read(assay_env *env, const char *path, as_pb_span message, as_onnx_tensor *out);
-/* The bytes where they lie, or NULL when they must be converted into memory of the caller by ..._fill(). */
+/* The bytes where they lie, at any address, or NULL when they must be converted into memory of the caller by ..._fill(). */
 const void  *as_onnx_tensor_bytes(const as_onnx_tensor *t);
 void         as_onnx_tensor_fill(const as_onnx_tensor *t, void *out);
-size_t       as_onnx_tensor_size(const as_onnx_tensor *t);
+size_t       as_onnx_tensor_size(const as_onnx_tensor *t);     /* in memory */
+size_t       as_onnx_tensor_raw_size(const as_onnx_tensor *t); /* of raw data: less where elements are packed */
 
 /* --- Attributes and nodes ---------------------------------------------------------------------------- */
 
 /* Tensors stay where they are until it is known what becomes of them. */
-typedef struct as_onnx_attr { as_attr attr; as_pb_span tensor; } as_onnx_attr;
+typedef struct as_onnx_attr {
+    as_attr    attr;
+    as_pb_span tensor;
+    bool       is_graph; /* of a subgraph: `tensor` is its message, and attr has no value but its name */
+} as_onnx_attr;
 
-enum { AS_ONNX_MAX_ATTRS = 32 };
+enum { AS_ONNX_MAX_ATTRS = 32, AS_ONNX_MAX_BODIES = 2 };
 
 typedef struct as_onnx_node {
     const char  *op;     /* our operator's name */
@@ -48,6 +55,8 @@ typedef struct as_onnx_node {
     int          n_out;
     as_onnx_attr attrs[AS_ONNX_MAX_ATTRS];
     int          n_attrs;
+    as_body      bodies[AS_ONNX_MAX_BODIES]; /* without `from` */
+    int          n_bodies;
     bool         standard; /* of the standard domain: older forms are converted */
 } as_onnx_node;
 

@@ -1,4 +1,5 @@
-/* onnx_save.c - writes a model as an ONNX file: operator set 20, IR version 9, weights as raw bytes.
+/* onnx_save.c - writes a model as an ONNX file: operator set 20 or the first newer one that has all it uses, weights as raw
+ * bytes.
  *
  * Lengths come before what they measure, so everything but the weights is built in memory first, and the weights are then
  * written from where they lie. */
@@ -53,12 +54,12 @@ static void probe_start(const assay_model *model, probe *p)
         }
     }
     for (int i = 0; i < 2 && fits; i++)
-        p->ok[i] = as_graph_bind(NULL, model, p->dims[i], p->n_dims, 0, &p->arena[i], &p->graph[i]) == ASSAY_OK;
+        p->ok[i] = as_graph_bind(NULL, model, p->dims[i], p->n_dims, NULL, 0, 0, &p->arena[i], &p->graph[i]) == ASSAY_OK;
     if (!p->ok[0] && fits) { /* at least the dtypes */
         for (int i = 0; i < p->n_dims; i++)
             p->dims[0][i].size = 1;
         as_arena_drop(&p->arena[0]);
-        p->ok[0] = as_graph_bind(NULL, model, p->dims[0], p->n_dims, 0, &p->arena[0], &p->graph[0]) == ASSAY_OK;
+        p->ok[0] = as_graph_bind(NULL, model, p->dims[0], p->n_dims, NULL, 0, 0, &p->arena[0], &p->graph[0]) == ASSAY_OK;
         p->ok[1] = false;
     }
 }
@@ -138,6 +139,31 @@ static void output_put(as_text *graph, const assay_model *model, int id, const p
 
 /* --- Tensors, attributes, nodes ------------------------------------------------------------------------------ */
 
+/* Elements of less than 8 bits, which are packed in files, are packed so many at a time: a multiple of 8, which are whole bytes. */
+enum { CHUNK = 4096 };
+
+static bool is_packed(const as_view *view)
+{
+    return as_dtype_bits(view->dtype) < 8;
+}
+
+static size_t raw_bytes(const as_view *view)
+{
+    return is_packed(view) ? as_packed_bytes(view->dtype, as_view_bytes(view)) : as_view_bytes(view);
+}
+
+/* Up to CHUNK elements from `first` on; how many bytes they are. */
+static size_t chunk_pack(const as_view *view, size_t first, uint8_t *out)
+{
+    size_t n = as_view_bytes(view) - first;
+    if (n > CHUNK)
+        n = CHUNK;
+    memset(out, 0, CHUNK);
+    for (size_t i = 0; i < n; i++)
+        as_packed_put(view->dtype, out, i, ((const uint8_t *)view->data)[first + i]);
+    return as_packed_bytes(view->dtype, n);
+}
+
 /* All of a TensorProto but the raw bytes, which follow. */
 static void tensor_head(as_text *t, const char *name, const as_view *view)
 {
@@ -146,15 +172,18 @@ static void tensor_head(as_text *t, const char *name, const as_view *view)
     as_pb_put_int(t, 2, as_onnx_dtype_code(view->dtype));
     if (name)
         as_pb_put_text(t, 8, name);
-    as_pb_put_head(t, 9, as_view_bytes(view));
+    as_pb_put_head(t, 9, raw_bytes(view));
 }
 
 /* Attribute tensors are copied row-major by the maker. */
 static void tensor_put(as_text *out, uint32_t number, const as_view *view)
 {
     as_text t = {0};
+    uint8_t chunk[CHUNK];
     tensor_head(&t, NULL, view);
-    if (as_view_bytes(view))
+    for (size_t i = 0; is_packed(view) && i < as_view_bytes(view); i += CHUNK)
+        as_text_add_n(&t, (const char *)chunk, chunk_pack(view, i, chunk));
+    if (!is_packed(view) && as_view_bytes(view))
         as_text_add_n(&t, view->data, as_view_bytes(view));
     message_put(out, number, &t);
 }
@@ -229,7 +258,7 @@ static void initialiser_head(as_text *out, const as_value *v)
     as_text t = {0};
     as_view view = initialiser_view(v);
     tensor_head(&t, v->name, &view);
-    as_pb_put_head(out, 5, t.length + as_view_bytes(&view));
+    as_pb_put_head(out, 5, t.length + raw_bytes(&view));
     if (t.data)
         as_text_add_n(out, t.data, t.length);
     out->failed |= t.failed;
@@ -244,7 +273,7 @@ static uint64_t initialisers_bytes(const assay_model *model, bool *failed)
             as_text t = {0};
             as_view view = initialiser_view(&model->values[i]);
             initialiser_head(&t, &model->values[i]);
-            bytes += t.length + as_view_bytes(&view);
+            bytes += t.length + raw_bytes(&view);
             *failed |= t.failed;
             as_text_drop(&t);
         }
@@ -267,6 +296,88 @@ static void graph_put(as_text *graph, const assay_model *model)
     probe_drop(&p);
 }
 
+/* The first operator set, from AS_ONNX_OPSET on, with what is newer than that: dtypes by TensorProto's numbers, operators
+ * and attributes by name. */
+static const struct { int code, opset; } new_dtypes[] = { { 21, 21 }, { 22, 21 }, { 23, 23 }, { 24, 24 }, { 25, 25 }, { 26, 25 }, { 27, 28 }, { 28, 28 } };
+static const struct { const char *op, *attr; int opset; } new_forms[] = {
+    { "GroupNormalization", NULL, 21 }, { "RMSNormalization", NULL, 23 }, { "QuantizeLinear", "block_size", 21 },
+    { "QuantizeLinear", "output_dtype", 21 }, { "QuantizeLinear", "precision", 23 }, { "DequantizeLinear", "block_size", 21 },
+    { "DequantizeLinear", "output_dtype", 23 }, { "Cast", "round_mode", 24 }, { "CastLike", "round_mode", 24 }, { "SpaceToDepth", "mode", 28 },
+};
+/* IR versions by the operator set that they came with. */
+static const struct { int opset, ir; } new_irs[] = { { 21, 10 }, { 23, 11 }, { 24, 12 }, { 25, 13 }, { 28, 14 } };
+
+static int opset_of_code(int64_t code)
+{
+    for (size_t i = 0; i < AS_COUNT(new_dtypes); i++)
+        if (new_dtypes[i].code == code)
+            return new_dtypes[i].opset;
+    return 0;
+}
+
+static int opset_of_form(const char *op, const char *attr)
+{
+    for (size_t i = 0; i < AS_COUNT(new_forms); i++)
+        if (!strcmp(new_forms[i].op, op) && (attr ? new_forms[i].attr && !strcmp(new_forms[i].attr, attr) : !new_forms[i].attr))
+            return new_forms[i].opset;
+    return 0;
+}
+
+static void opset_raise(int *opset, int needed)
+{
+    if (needed > *opset)
+        *opset = needed;
+}
+
+/* Dtypes of computed values come from those of inputs, initialisers and attributes. */
+/* Types that an operator took only later.  The type of a computed value is not known before it is bound, so that such a file
+ * may name a set that is too old; whoever checks it will say so. */
+static int opset_of_types(const assay_model *model, const as_node *node)
+{
+    as_dtype first = node->n_in > 0 && node->in[0] >= 0 ? model->values[node->in[0]].dtype : AS_NONE;
+    as_dtype zero = node->n_in > 2 && node->in[2] >= 0 ? model->values[node->in[2]].dtype : AS_NONE;
+    bool     is_signed = first == AS_I8 || first == AS_I16 || first == AS_I32 || first == AS_I64;
+    if (!strcmp(node->op->name, "BitShift") && is_signed)
+        return 28;
+    if (!strcmp(node->op->name, "Mod") && as_dtype_is_float(first)) {
+        for (int i = 0; i < node->n_attrs; i++)
+            if (!strcmp(node->attrs[i].name, "fmod") && node->attrs[i].i)
+                return 0;
+        return 28;
+    }
+    bool quantizes = !strcmp(node->op->name, "QuantizeLinear") || !strcmp(node->op->name, "DequantizeLinear");
+    return quantizes && (zero == AS_I16 || zero == AS_U16) ? 21 : 0;
+}
+
+static int opset_needed(const assay_model *model)
+{
+    int opset = AS_ONNX_OPSET;
+    for (int i = 0; i < model->n_values; i++)
+        opset_raise(&opset, opset_of_code(as_onnx_dtype_code(model->values[i].dtype)));
+    for (int i = 0; i < model->n_nodes; i++) {
+        const as_node *node = &model->nodes[i];
+        opset_raise(&opset, opset_of_form(node->op->name, NULL));
+        opset_raise(&opset, opset_of_types(model, node));
+        for (int k = 0; k < node->n_attrs; k++) {
+            const as_attr *a = &node->attrs[k];
+            opset_raise(&opset, opset_of_form(node->op->name, a->name));
+            if (a->kind == AS_ATTR_TENSOR)
+                opset_raise(&opset, opset_of_code(as_onnx_dtype_code(a->tensor->dtype)));
+            else if (a->kind == AS_ATTR_INT && (!strcmp(a->name, "to") || !strcmp(a->name, "output_dtype")))
+                opset_raise(&opset, opset_of_code(a->i));
+        }
+    }
+    return opset;
+}
+
+static int ir_of_opset(int opset)
+{
+    int ir = AS_ONNX_IR;
+    for (size_t i = 0; i < AS_COUNT(new_irs) && new_irs[i].opset <= opset; i++)
+        ir = new_irs[i].ir;
+    return ir;
+}
+
 static void opset_put(as_text *file, const char *domain, int64_t version)
 {
     as_text t = {0};
@@ -278,12 +389,13 @@ static void opset_put(as_text *file, const char *domain, int64_t version)
 static void file_head(as_text *file, const assay_model *model, uint64_t graph_bytes)
 {
     bool ours = false;
+    int  opset = opset_needed(model);
     for (int i = 0; i < model->n_nodes; i++)
         ours |= is_ours(model->nodes[i].op);
-    as_pb_put_int(file, 1, AS_ONNX_IR);
+    as_pb_put_int(file, 1, ir_of_opset(opset));
     as_pb_put_text(file, 2, "assay");
     as_pb_put_text(file, 3, ASSAY_VERSION);
-    opset_put(file, "", AS_ONNX_OPSET);
+    opset_put(file, "", opset);
     if (ours)
         opset_put(file, "assay", 1);
     as_pb_put_head(file, 7, graph_bytes);
@@ -301,7 +413,10 @@ static void initialisers_write(FILE *file, const assay_model *model, bool *faile
         *failed |= t.failed;
         if (t.data)
             fwrite(t.data, 1, t.length, file); /* errors are found at commit */
-        if (as_view_bytes(&view))
+        uint8_t chunk[CHUNK];
+        for (size_t k = 0; is_packed(&view) && k < as_view_bytes(&view); k += CHUNK)
+            fwrite(chunk, 1, chunk_pack(&view, k, chunk), file);
+        if (!is_packed(&view) && as_view_bytes(&view))
             fwrite(view.data, 1, as_view_bytes(&view), file);
         as_text_drop(&t);
     }
@@ -312,6 +427,10 @@ assay_status as_onnx_save(assay_env *env, const assay_model *model, const char *
     as_text      head = {0}, graph = {0};
     bool         failed = false;
     assay_status status = ASSAY_OK;
+    for (int i = 0; i < model->n_nodes; i++)
+        if (model->nodes[i].n_bodies)
+            return as_fail(env, ASSAY_UNSUPPORTED, "onnx: %s: model %s has the %s '%s', and subgraphs are not written", path, model->name,
+                           model->nodes[i].op->name, model->nodes[i].name);
     uint64_t     weights = initialisers_bytes(model, &failed);
     graph_put(&graph, model);
     file_head(&head, model, graph.length + weights);

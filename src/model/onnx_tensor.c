@@ -9,13 +9,16 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "raw tensors are used 
 
 static const as_dtype dtypes[] = {
     [1] = AS_F32, [2] = AS_U8, [3] = AS_I8, [4] = AS_U16, [5] = AS_I16, [6] = AS_I32, [7] = AS_I64, [9] = AS_BOOL, [10] = AS_F16,
-    [11] = AS_F64, [12] = AS_U32, [13] = AS_U64, [16] = AS_BF16,
+    [11] = AS_F64, [12] = AS_U32, [13] = AS_U64, [16] = AS_BF16, [17] = AS_F8E4M3FN, [18] = AS_F8E4M3FNUZ, [19] = AS_F8E5M2,
+    [20] = AS_F8E5M2FNUZ, [21] = AS_U4, [22] = AS_I4, [23] = AS_F4E2M1, [24] = AS_F8E8M0, [25] = AS_U2, [26] = AS_I2, [27] = AS_F6E2M3,
+    [28] = AS_F6E3M2,
 };
 
 /* For sentences about those that are not supported. */
 static const char *const code_names[] = {
     "undefined", "float", "uint8", "int8", "uint16", "int16", "int32", "int64", "string", "bool", "float16", "double", "uint32", "uint64",
     "complex64", "complex128", "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4", "int4", "float4e2m1",
+    "float8e8m0", "uint2", "int2", "float6e2m3", "float6e3m2",
 };
 
 as_dtype as_onnx_dtype(int64_t code)
@@ -29,6 +32,11 @@ int as_onnx_dtype_code(as_dtype dtype)
         if (dtypes[i] == dtype && dtype != AS_NONE)
             return (int)i;
     return 0;
+}
+
+const char *as_onnx_code_name(int64_t code)
+{
+    return code >= 0 && (size_t)code < AS_COUNT(code_names) ? code_names[code] : "unknown";
 }
 
 assay_status as_onnx_text(assay_env *env, const char *path, as_arena *arena, as_pb_span span, const char **out)
@@ -69,20 +77,50 @@ static bool is_list(uint32_t field)
     return field == 4 || field == 5 || field == 7 || field == 10 || field == 11;
 }
 
-static void element_put(uint8_t *out, as_dtype dtype, size_t width, uint64_t value)
+static bool is_packed(as_dtype dtype)
 {
+    return as_dtype_bits(dtype) < 8;
+}
+
+/* How many elements a number of a typed list holds: of 4 and 2 bits the byte full, of all others one. */
+static unsigned per_number(as_dtype dtype)
+{
+    int bits = as_dtype_bits(dtype);
+    return bits == 4 || bits == 2 ? 8 / (unsigned)bits : 1;
+}
+
+/* What a number of a typed list holds, the last one perhaps not in full; where the next goes. */
+static uint8_t *number_put(uint8_t *out, const uint8_t *end, as_dtype dtype, uint64_t value)
+{
+    uint8_t low = (uint8_t)value;
+    if (is_packed(dtype)) {
+        for (unsigned i = 0; i < per_number(dtype) && out < end; i++)
+            *out++ = as_packed_get(dtype, &low, i);
+        return out;
+    }
     if (dtype == AS_BOOL)
         value = value != 0;
-    memcpy(out, &value, width); /* the low bytes come first */
+    memcpy(out, &value, as_dtype_bytes(dtype)); /* the low bytes come first */
+    return out + as_dtype_bytes(dtype);
+}
+
+static void raw_fill(const as_onnx_tensor *t, uint8_t *out)
+{
+    if (is_packed(t->dtype)) {
+        for (size_t i = 0; i < as_onnx_tensor_size(t); i++)
+            out[i] = as_packed_get(t->dtype, t->raw.data, i);
+        return;
+    }
+    for (size_t i = 0; i < t->raw.n; i++)
+        out[i] = t->dtype == AS_BOOL ? t->raw.data[i] != 0 : t->raw.data[i];
 }
 
 void as_onnx_tensor_fill(const as_onnx_tensor *t, void *out)
 {
-    size_t   width = as_dtype_bytes(t->dtype);
-    uint8_t *at = out;
+    uint8_t       *at = out;
+    const uint8_t *end = at + as_onnx_tensor_size(t);
     if (t->has_raw) {
-        for (size_t i = 0; i < t->raw.n; i++)
-            at[i] = t->dtype == AS_BOOL ? t->raw.data[i] != 0 : t->raw.data[i];
+        raw_fill(t, out);
         return;
     }
     list         l = list_of(t->dtype);
@@ -91,12 +129,11 @@ void as_onnx_tensor_fill(const as_onnx_tensor *t, void *out)
         if (f.number != l.field)
             continue;
         if (f.wire == l.wire) {
-            element_put(at, t->dtype, width, f.value);
-            at += width;
+            at = number_put(at, end, t->dtype, f.value);
         } else if (l.wire == AS_PB_VARINT) {
             as_pb_reader numbers = as_pb_read(f.bytes);
-            for (uint64_t value; numbers.at != numbers.end && as_pb_varint(&numbers, &value); at += width)
-                element_put(at, t->dtype, width, value);
+            for (uint64_t value; numbers.at != numbers.end && as_pb_varint(&numbers, &value);)
+                at = number_put(at, end, t->dtype, value);
         } else if (f.bytes.n) { /* f32 and f64: the list's bytes are the elements */
             memcpy(at, f.bytes.data, f.bytes.n);
             at += f.bytes.n;
@@ -109,9 +146,17 @@ size_t as_onnx_tensor_size(const as_onnx_tensor *t)
     return (size_t)as_shape_count(&t->shape) * as_dtype_bytes(t->dtype);
 }
 
+size_t as_onnx_tensor_raw_size(const as_onnx_tensor *t)
+{
+    return is_packed(t->dtype) ? as_packed_bytes(t->dtype, (size_t)as_shape_count(&t->shape)) : as_onnx_tensor_size(t);
+}
+
 const void *as_onnx_tensor_bytes(const as_onnx_tensor *t)
 {
-    return t->has_raw && t->dtype != AS_BOOL && t->raw.n ? t->raw.data : NULL;
+    if (t->has_raw)
+        return t->dtype != AS_BOOL && !is_packed(t->dtype) && t->raw.n ? t->raw.data : NULL;
+    bool whole = t->list.n && t->list.n == as_onnx_tensor_size(t) && t->list_field == list_of(t->dtype).field;
+    return whole && (t->dtype == AS_F32 || t->dtype == AS_F64) ? t->list.data : NULL;
 }
 
 /* --- Reading ------------------------------------------------------------------------------------------ */
@@ -180,7 +225,7 @@ static assay_status dims_add(assay_env *env, const char *path, as_onnx_tensor *t
 /* The values are there, in one place, and as many as the dims say. */
 static assay_status values_check(assay_env *env, const char *path, const as_onnx_tensor *t, const size_t *counts)
 {
-    uint64_t count = (uint64_t)as_shape_count(&t->shape), bytes = as_onnx_tensor_size(t);
+    uint64_t count = (uint64_t)as_shape_count(&t->shape), bytes = as_onnx_tensor_raw_size(t), per = per_number(t->dtype);
     char     shape[192];
     as_shape_show(&t->shape, shape, sizeof shape);
     if (t->external) {
@@ -198,6 +243,7 @@ static assay_status values_check(assay_env *env, const char *path, const as_onnx
         return ASSAY_OK;
     }
     size_t n = counts[list_of(t->dtype).field];
+    count = count / per + (count % per != 0);
     if (n != count)
         return as_fail(env, ASSAY_BAD_INPUT, "onnx: %s: tensor '%.*s' of %s %s needs %" PRIu64 " values and its list has %zu", path,
                        AS_SPAN(t->name), as_dtype_name(t->dtype), shape, count, n);
@@ -216,6 +262,8 @@ static assay_status tensor_fields(assay_env *env, const char *path, as_onnx_tens
             if (n == SIZE_MAX)
                 return refuse(env, path, t, "a list of its values cannot be read");
             counts[f.number] += n;
+            if (f.wire == AS_PB_BYTES && l.wire != AS_PB_VARINT)
+                t->list = f.bytes, t->list_field = f.number;
         } else if (f.wire == AS_PB_VARINT) {
             if (f.number == 2)
                 *code = (int64_t)f.value;
@@ -244,7 +292,7 @@ assay_status as_onnx_tensor_read(assay_env *env, const char *path, as_pb_span me
     t.dtype = as_onnx_dtype(code);
     if (t.dtype == AS_NONE)
         return as_fail(env, ASSAY_UNSUPPORTED, "onnx: %s: tensor '%.*s' has the data type %" PRId64 " (%s), which is not supported", path,
-                       AS_SPAN(t.name), code, code >= 0 && (size_t)code < AS_COUNT(code_names) ? code_names[code] : "unknown");
+                       AS_SPAN(t.name), code, as_onnx_code_name(code));
     if (!as_shape_ok(&t.shape, t.dtype))
         return as_fail(env, ASSAY_BAD_INPUT, "onnx: %s: tensor '%.*s' of %s %s: a size is negative or their product too large", path,
                        AS_SPAN(t.name), as_dtype_name(t.dtype), as_shape_show(&t.shape, (char[192]){0}, 192));

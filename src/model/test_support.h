@@ -58,7 +58,7 @@ static inline void test_bind(assay_env *env, const assay_model *model, int64_t b
 {
     as_binding_dim dim = { "batch", batch };
     *t = (test_run){0};
-    expect_ok(env, as_graph_bind(env, model, &dim, batch > 0, 1, &t->arena, &t->graph));
+    expect_ok(env, as_graph_bind(env, model, &dim, batch > 0, NULL, 0, 1, &t->arena, &t->graph));
     test_views(t, t->graph.inputs, t->graph.n_inputs, t->inputs);
     test_views(t, t->graph.outputs, t->graph.n_outputs, t->outputs);
     for (int i = 0; i < t->graph.n_inputs; i++)

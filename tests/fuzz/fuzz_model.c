@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     as_arena       arena = {0};
     as_graph       g;
     env->message[0] = '\0';
-    status = as_graph_bind(env, model, dims, n_dims, 1, &arena, &g);
+    status = as_graph_bind(env, model, dims, n_dims, NULL, 0, 1, &arena, &g);
     check(env, status);
     if (status == ASSAY_OK && is_small(&g)) {
         evaluate(env, &arena, &g);

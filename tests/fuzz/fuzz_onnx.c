@@ -28,7 +28,7 @@ static void bind(assay_env *env, const assay_model *model)
     as_arena arena = {0};
     as_graph g;
     env->message[0] = '\0';
-    check(env, as_graph_bind(env, model, dims, n, 1, &arena, &g));
+    check(env, as_graph_bind(env, model, dims, n, NULL, 0, 1, &arena, &g));
     as_arena_drop(&arena);
 }
 
