@@ -32,8 +32,4 @@ extern const as_verb *const as_cmd_table[];
 /* Whether text to this stream is coloured, by the option colour. */
 bool as_cli_colour(as_cli *cli, FILE *file);
 
-/* "name=path" or "path": finds which of `names` is meant.  A path alone is for the only or first name without one. */
-assay_status as_cli_named(assay_env *env, const char *what, const char *text, const char *const *names, int n_names,
-                          const bool *taken, int *index, const char **path);
-
 #endif

@@ -40,14 +40,16 @@ static assay_status list_missing(lister *l, const char *path)
 {
     as_arena               arena = {0};
     const as_onnx_missing *missing = NULL;
-    int                    n = 0, n_nodes = 0;
+    int                    n = 0, n_nodes = 0, n_bad = 0;
     assay_status           status = as_onnx_unsupported(l->cli->env, path, &arena, &missing, &n, &n_nodes);
     for (int i = 0; status == ASSAY_OK && i < n; i++) {
         char nodes[32];
         snprintf(nodes, sizeof nodes, "%d of %d nodes", missing[i].n_nodes, n_nodes);
-        row(l, (const char *[]){missing[i].op, nodes, *missing[i].domain ? missing[i].domain : "ai.onnx", "not supported"});
+        row(l, (const char *[]){missing[i].op, nodes, *missing[i].domain ? missing[i].domain : "ai.onnx",
+                                missing[i].when ? missing[i].when : "not supported"});
+        n_bad += !missing[i].when;
     }
-    if (status == ASSAY_OK && n == 0 && !l->json)
+    if (status == ASSAY_OK && n_bad == 0 && !l->json)
         printf("all %d nodes of %s are supported\n", n_nodes, path);
     as_arena_drop(&arena);
     return status;

@@ -41,30 +41,6 @@ bool as_cli_colour(as_cli *cli, FILE *file)
     return !strcmp(when, "auto") && isatty(fileno(file)) && !getenv("NO_COLOR");
 }
 
-assay_status as_cli_named(assay_env *env, const char *what, const char *text, const char *const *names, int n_names,
-                          const bool *taken, int *index, const char **path)
-{
-    const char *equals = strchr(text, '=');
-    for (int i = 0; equals && i < n_names; i++)
-        if (strlen(names[i]) == (size_t)(equals - text) && !strncmp(names[i], text, (size_t)(equals - text))) {
-            if (taken[i])
-                return as_fail(env, ASSAY_BAD_INPUT, "%s '%s': %s is given twice", what, text, names[i]);
-            *index = i;
-            *path = equals + 1;
-            return ASSAY_OK;
-        }
-    if (equals && !strchr(text, '/') && access(text, F_OK))
-        return as_fail(env, ASSAY_NOT_FOUND, "%s '%s': the model has no %s named '%.*s'%s%s", what, text, what,
-                       (int)(equals - text), text, n_names ? "; it has " : "", n_names ? names[0] : "");
-    for (int i = 0; i < n_names; i++)
-        if (!taken[i]) {
-            *index = i;
-            *path = text;
-            return ASSAY_OK;
-        }
-    return as_fail(env, ASSAY_BAD_INPUT, "%s '%s': the model has only %d", what, text, n_names);
-}
-
 static const as_verb *verb_find(const char *name)
 {
     for (int i = 0; as_cmd_table[i]; i++)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/given.h"
 #include "plan/lower.h"
 
 const char *as_buffer_role_text(as_buffer_role role)
@@ -44,11 +45,14 @@ static assay_status dim_parse(assay_env *env, as_arena *arena, const char *text,
 static assay_status dims_read(assay_env *env, const assay_model *model, assay_options *options, assay_plan *plan)
 {
     size_t n_given = as_options_many(options, "dim");
-    as_binding_dim *dims = AS_TAKE(&plan->arena, as_binding_dim, n_given + 1);
+    size_t n_axes = 0;
+    for (int i = 0; i < model->n_inputs; i++)
+        n_axes += (size_t)model->values[model->inputs[i]].dims.rank;
+    as_binding_dim *dims = AS_TAKE(&plan->arena, as_binding_dim, n_given + n_axes + 1);
     if (!dims)
         return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for %zu dimensions", n_given);
     int n = 0;
-    bool has_batch = false;
+    bool has_batch = false, batch_is_set = as_options_is_set(options, "batch");
     for (size_t i = 0; i < n_given; i++) {
         AS_TRY(dim_parse(env, &plan->arena, as_options_item(options, "dim", i), &dims[n]));
         for (int k = 0; k < n; k++)
@@ -58,12 +62,14 @@ static assay_status dims_read(assay_env *env, const assay_model *model, assay_op
         has_batch |= !strcmp(dims[n].symbol, "batch");
         n++;
     }
-    bool batch_is_set = as_options_is_set(options, "batch");
     int64_t batch = as_options_int(options, "batch");
     if (batch_is_set && has_batch)
         return as_fail(env, ASSAY_BAD_INPUT, "plan: --batch %lld and --dim batch=... are both given; one is enough", (long long)batch);
     if (batch_is_set && !model_has_symbol(model, "batch"))
         return as_fail(env, ASSAY_BAD_INPUT, "plan: --batch %lld: the model '%s' has no dimension `batch`", (long long)batch, model->name);
+    n = as_given_dims(plan, batch_is_set, dims, n);
+    for (int k = 0; k < n; k++)
+        has_batch |= !strcmp(dims[k].symbol, "batch");
     if (!has_batch && model_has_symbol(model, "batch"))
         dims[n++] = (as_binding_dim){"batch", batch};
     plan->dims = dims;
@@ -129,9 +135,15 @@ static assay_status build(assay_env *env, const assay_model *model, assay_option
     plan->model = model;
     plan->compiled = as_options_flag(options, "compile");
     plan->seed = (uint64_t)as_options_int(options, "seed");
+    const as_known_input *known;
+    int n_known;
+    AS_TRY(as_given_read(env, options, plan));
     AS_TRY(dims_read(env, model, options, plan));
     AS_TRY(devices_open(env, options, plan));
-    AS_TRY(as_graph_bind(env, model, plan->dims, plan->n_dims, plan->seed, &plan->arena, &plan->graph));
+    AS_TRY(as_given_known(env, plan, &known, &n_known));
+    AS_TRY(as_graph_bind(env, model, plan->dims, plan->n_dims, known, n_known, plan->seed, &plan->arena, &plan->graph));
+    for (int i = 0; i < plan->graph.n_inputs; i++)
+        plan->n_fixed += plan->graph.values[plan->graph.inputs[i]].info.constant != NULL;
     AS_TRY(passes_run(env, plan));
     as_pass_note alias = {.pass = "alias", .text = "Reshape and Flatten share the memory of what they reshape"};
     AS_TRY(as_plan_lower(env, plan, &alias));
@@ -170,6 +182,7 @@ void assay_plan_free(assay_plan *plan)
         }
     for (int d = 0; d < plan->n_devices; d++)
         as_device_close(plan->devices[d]);
+    as_given_drop(plan);
     as_arena_drop(&plan->arena);
     free(plan);
 }

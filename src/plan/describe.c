@@ -10,6 +10,7 @@ const char *as_step_op(const assay_plan *plan, const as_step *step)
     case AS_STEP_PACK: return "Pack";
     case AS_STEP_PUT: return "Put";
     case AS_STEP_GET: return "Get";
+    case AS_STEP_ALIGN: return "Align";
     }
     return "";
 }

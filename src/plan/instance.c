@@ -14,6 +14,16 @@ static void slots_fill(assay_instance *instance)
     }
 }
 
+static void inputs_fill(assay_instance *instance)
+{
+    const assay_plan *plan = instance->plan;
+    for (int i = 0; i < plan->graph.n_inputs; i++)
+        if (plan->given && plan->given[i].path) {
+            as_view view = as_instance_input(instance, i);
+            as_view_copy(&view, &plan->given[i].tensor.view);
+        }
+}
+
 assay_status assay_instance_new(assay_env *env, const assay_plan *plan, assay_instance **out)
 {
     assay_instance *instance = calloc(1, sizeof *instance);
@@ -36,6 +46,7 @@ assay_status assay_instance_new(assay_env *env, const assay_plan *plan, assay_in
         return status;
     }
     slots_fill(instance);
+    inputs_fill(instance);
     *out = instance;
     return ASSAY_OK;
 }
@@ -81,6 +92,9 @@ assay_status as_instance_set_param(assay_env *env, assay_instance *instance, con
                        as_shape_show(&view->shape, got, sizeof got));
     if (!as_view_contiguous(view))
         return as_fail(env, ASSAY_BAD_INPUT, "instance: parameter '%s' was given values that are not row-major and contiguous", name);
+    if (!as_dtype_aligned(view->dtype, view->data))
+        return as_fail(env, ASSAY_BAD_INPUT, "instance: parameter '%s' was given values at an address that is no multiple of %zu, the size of %s",
+                       name, as_dtype_bytes(view->dtype), as_dtype_name(view->dtype));
     if (as_info_bytes(info))
         for (int i = 0; i < plan->n_buffers; i++) {
             const as_buffer *root = &plan->buffers[as_buffer_root(plan, i)];
@@ -97,7 +111,7 @@ static assay_status transfer_run(assay_instance *instance, const as_step *step)
 {
     as_device *device = instance->plan->devices[step->device];
     const as_bindings *host = &instance->bindings[0];
-    bool put = step->kind == AS_STEP_PUT;
+    bool put = step->kind != AS_STEP_GET;
     int near = put ? step->seg.in[0] : step->seg.out[0], far = put ? step->seg.out[0] : step->seg.in[0];
     const as_slot *slot = &instance->slots[far];
     if (!slot->bytes)
@@ -112,7 +126,7 @@ static assay_status segment_run(assay_env *env, assay_instance *instance, const 
     const assay_plan *plan = instance->plan;
     as_device *device = plan->devices[segment->device];
     const as_step *step = &plan->steps[segment->first];
-    bool transfer = step->kind == AS_STEP_PUT || step->kind == AS_STEP_GET;
+    bool transfer = as_step_is_transfer(step->kind);
     bool records = recorder && recorder->detail >= AS_DETAIL_SEGMENT;
     uint64_t begin = records ? as_clock_now(&env->clock) : 0;
     AS_TRY(transfer ? transfer_run(instance, step)
@@ -126,9 +140,25 @@ static assay_status segment_run(assay_env *env, assay_instance *instance, const 
     return ASSAY_OK;
 }
 
+/* Shapes and steps were made for these values: with others the answer would be wrong and nobody would notice. */
+static assay_status fixed_check(assay_env *env, const assay_instance *instance)
+{
+    const as_graph *g = &instance->plan->graph;
+    for (int i = 0; i < g->n_inputs; i++) {
+        const as_bound_value *v = &g->values[g->inputs[i]];
+        as_view view = as_instance_input(instance, i);
+        if (v->info.constant && as_info_bytes(&v->info) && memcmp(view.data, v->info.constant, as_info_bytes(&v->info)))
+            return as_fail(env, ASSAY_BAD_INPUT, "instance: shapes depend on the input '%s', which has other values than the plan was made for",
+                           v->name);
+    }
+    return ASSAY_OK;
+}
+
 assay_status as_instance_step(assay_env *env, assay_instance *instance, const as_recorder *recorder)
 {
     const assay_plan *plan = instance->plan;
+    if (plan->n_fixed)
+        AS_TRY(fixed_check(env, instance));
     if (recorder && !recorder->rings)
         recorder = NULL;
     for (int i = 0; i < plan->n_segments; i++)

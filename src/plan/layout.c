@@ -133,7 +133,7 @@ assay_status as_plan_place(assay_env *env, assay_plan *plan)
 
 /* --- Segments ------------------------------------------------------------------------------------------ */
 
-static bool is_transfer(const as_step *s) { return s->kind == AS_STEP_PUT || s->kind == AS_STEP_GET; }
+static bool is_transfer(const as_step *s) { return as_step_is_transfer(s->kind); }
 
 static bool may_join(const assay_plan *plan, int s)
 {

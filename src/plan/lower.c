@@ -1,7 +1,8 @@
 /* lower.c - from a bound graph to steps and buffers.
  *
  * Every value has a home device, where it is produced; it gets a buffer on another device by a transfer the first time
- * somebody there reads it.  A value is steady when it depends on parameters and constants alone: the
+ * somebody there reads it.  Parameters and constants on the host are used where they lie, unless their address is not aligned to
+ * their element (a file may hold them anywhere): those are copied once for the steps that read them.  A value is steady when it depends on parameters and constants alone: the
  * steps that produce, move or pack it belong to the prologue, all others to the body. */
 #include "plan/lower.h"
 
@@ -18,6 +19,7 @@ typedef struct lowering {
     int         cap_buffers;
     int        *home;          /* per value: its device */
     int        *buffer;        /* per value and device: -1 not there yet */
+    int        *given;         /* per value: the buffer that is the memory of a param or constant itself, -1 none yet */
     bool       *steady;        /* per value */
     bool       *is_output;     /* per value */
 } lowering;
@@ -74,7 +76,7 @@ static as_buffer_role role_of(const lowering *l, int value, int device)
     return device == 0 && l->is_output[value] ? AS_BUF_OUTPUT : AS_BUF_ACTIVATION;
 }
 
-/* A new buffer for a value on a device, not yet filled by anything. */
+/* A new buffer for a value on a device, not yet filled by anything but what lies there already. */
 static assay_status value_buffer(lowering *l, int value, int device, int *out)
 {
     const as_bound_value *v = &l->graph->values[value];
@@ -87,7 +89,27 @@ static assay_status value_buffer(lowering *l, int value, int device, int *out)
     return ASSAY_OK;
 }
 
-static assay_status transfer_add(lowering *l, int value, as_step_kind kind, int device, int from, int to)
+/* Where a param or constant lies; steps of the host read it there if it is aligned, else it is good for copying alone. */
+static assay_status given_buffer(lowering *l, int value, int *out)
+{
+    const as_bound_value *v = &l->graph->values[value];
+    if (l->given[value] < 0) {
+        as_buffer buffer = {.name = v->name, .role = role_of(l, value, 0), .dtype = v->info.dtype, .shape = v->info.shape,
+                            .bytes = as_info_bytes(&v->info), .outside = v->data, .alias_of = -1, .value = value};
+        AS_TRY(buffer_add(l, &buffer, &l->given[value]));
+        if (as_dtype_aligned(v->info.dtype, v->data))
+            *slot_of(l, value, 0) = l->given[value];
+    }
+    *out = l->given[value];
+    return ASSAY_OK;
+}
+
+typedef struct transfer { as_step_kind kind; const char *verb, *why; } transfer;
+
+static const transfer put = {AS_STEP_PUT, "put", "a step on this device reads what the host has"};
+static const transfer get = {AS_STEP_GET, "get", "the host needs what this device has"};
+
+static assay_status transfer_add(lowering *l, int value, const transfer *t, int device, int from, int to)
 {
     const as_bound_value *v = &l->graph->values[value];
     int *operands = AS_TAKE(l->arena, int, 2);
@@ -95,34 +117,54 @@ static assay_status transfer_add(lowering *l, int value, as_step_kind kind, int 
         return no_memory(l->env, "a transfer");
     operands[0] = from;
     operands[1] = to;
-    bool put = kind == AS_STEP_PUT;
     uint64_t bytes = as_info_bytes(&v->info);
     as_step step = {
-        .kind = kind, .name = as_arena_printf(l->arena, "%s %s", put ? "put" : "get", v->name), .device = device, .node = -1,
+        .kind = t->kind, .name = as_arena_printf(l->arena, "%s %s", t->verb, v->name), .device = device, .node = -1,
         .seg = {.in = &operands[0], .out = &operands[1], .n_in = 1, .n_out = 1, .scratch = -1, .packed = {-1, -1, -1, -1}},
-        .choice = {.name = put ? "put" : "get",
-                   .why = put ? "a step on this device reads what the host has" : "the host needs what this device has"},
+        .choice = {.name = t->verb, .why = t->why},
         .cost = {.bytes_read = bytes, .bytes_written = bytes},
     };
     return step_add(l, l->steady[value], &step);
 }
 
+/* A copy of a param or constant that steps of this device may load as what it is. */
+static assay_status align_add(lowering *l, int value, int device, int *out)
+{
+    const as_bound_value *v = &l->graph->values[value];
+    size_t each = as_dtype_bytes(v->info.dtype);
+    transfer align = {AS_STEP_ALIGN, "align",
+                      as_arena_printf(l->arena, "the file holds these weights at addresses that are no multiple of %zu bytes, the size of %s",
+                                      each, as_dtype_name(v->info.dtype))};
+    as_buffer buffer = {.name = as_arena_printf(l->arena, "aligned %s", v->name), .role = AS_BUF_PACKED, .dtype = v->info.dtype,
+                        .shape = v->info.shape, .bytes = as_info_bytes(&v->info), .device = device, .alias_of = -1, .value = value};
+    int from;
+    if (!align.why)
+        return no_memory(l->env, "a reason");
+    AS_TRY(given_buffer(l, value, &from));
+    AS_TRY(buffer_add(l, &buffer, out));
+    *slot_of(l, value, device) = *out;
+    return transfer_add(l, value, &align, device, from, *out);
+}
+
 /* The buffer of a value on a device, after a transfer if it is not there yet.  All transfers pass the host. */
 static assay_status value_on(lowering *l, int value, int device, int *out)
 {
+    const as_bound_value *v = &l->graph->values[value];
     if (*slot_of(l, value, device) >= 0) {
         *out = *slot_of(l, value, device);
         return ASSAY_OK;
     }
     int from, to, home = l->home[value];
-    if (l->graph->values[value].data && l->plan->devices[device]->host_memory)
-        return value_buffer(l, value, device, out); /* in place */
+    if (v->data && l->plan->devices[device]->host_memory) {
+        if (!as_dtype_aligned(v->info.dtype, v->data))
+            return align_add(l, value, device, out);
+        return device == 0 ? given_buffer(l, value, out) : value_buffer(l, value, device, out);
+    }
     if (device == home)
         return value_buffer(l, value, device, out);
-    AS_TRY(value_on(l, value, device == 0 ? home : 0, &from));
+    AS_TRY(v->data ? given_buffer(l, value, &from) : value_on(l, value, device == 0 ? home : 0, &from));
     AS_TRY(value_buffer(l, value, device, &to));
-    AS_TRY(device == 0 ? transfer_add(l, value, AS_STEP_GET, home, from, to)
-                       : transfer_add(l, value, AS_STEP_PUT, device, from, to));
+    AS_TRY(device == 0 ? transfer_add(l, value, &get, home, from, to) : transfer_add(l, value, &put, device, from, to));
     *out = to;
     return ASSAY_OK;
 }
@@ -330,14 +372,16 @@ assay_status as_plan_lower(assay_env *env, assay_plan *plan, as_pass_note *alias
     as_arena marks = {0};
     lowering l = {.env = env, .plan = plan, .graph = g, .arena = &plan->arena,
                   .home = AS_TAKE(&marks, int, g->n_values), .steady = AS_TAKE(&marks, bool, g->n_values),
-                  .is_output = AS_TAKE(&marks, bool, g->n_values),
+                  .is_output = AS_TAKE(&marks, bool, g->n_values), .given = AS_TAKE(&marks, int, g->n_values),
                   .buffer = AS_TAKE(&marks, int, (size_t)g->n_values * (size_t)plan->n_devices)};
     assay_status status;
-    if (!l.home || !l.steady || !l.is_output || !l.buffer) {
+    if (!l.home || !l.steady || !l.is_output || !l.given || !l.buffer) {
         status = no_memory(env, "the marks of the graph's values");
     } else {
         for (int i = 0; i < g->n_values * plan->n_devices; i++)
             l.buffer[i] = -1;
+        for (int i = 0; i < g->n_values; i++)
+            l.given[i] = -1;
         for (int i = 0; i < g->n_values; i++)
             l.steady[i] = g->values[i].role == AS_ROLE_PARAM || g->values[i].role == AS_ROLE_CONSTANT;
         for (int i = 0; i < g->n_outputs; i++)

@@ -40,7 +40,7 @@ static assay_status lower_on(fixture *f, as_device **devices, int n, assay_plan 
 {
     as_pass_note note = {0};
     *plan = (assay_plan){.model = f->model, .devices = devices, .n_devices = n, .compiled = true};
-    AS_TRY(as_graph_bind(f->env, f->model, NULL, 0, 1, &plan->arena, &plan->graph));
+    AS_TRY(as_graph_bind(f->env, f->model, NULL, 0, NULL, 0, 1, &plan->arena, &plan->graph));
     AS_TRY(as_plan_lower(f->env, plan, &note));
     return as_plan_place(f->env, plan);
 }
@@ -106,6 +106,66 @@ Test(lower, moves_packs_runs_and_brings_back)
     expect_eq(plan.steps[5].choice.n_refused >= 1, 1);
     expect_str(plan.steps[5].choice.refused[0].kernel, "pretend");
     expect_str(plan.steps[5].choice.refused[0].why, "it can only multiply");
+    as_arena_drop(&plan.arena);
+    as_device_close(devices[0]);
+    fixture_close(&f);
+}
+
+/* The same with a weight that lies where no float may be loaded. */
+static void odd_model(fixture *f, unsigned char *odd)
+{
+    fixture_open(f, NULL);
+    as_maker *m = fixture_maker(f);
+    int w = as_maker_param(m, "w", AS_F32, &AS_SHAPE(3, 4), odd, false);
+    as_maker_output(m, fixture_node1(m, "Tanh", "t", fixture_node2(m, "MatMul", "mm", fixture_input(m, "x", 2, 3), w)));
+    as_maker_output(m, fixture_node1(m, "Neg", "n", w));
+    expect_ok(f->env, as_maker_finish(m, &f->model));
+}
+
+Test(lower, what_is_not_aligned_is_copied_once_for_the_host)
+{
+    fixture f;
+    assay_plan plan;
+    as_device *devices[1];
+    _Alignas(8) unsigned char memory[56] = {0};
+    odd_model(&f, memory + 1);
+    expect_ok(f.env, as_device_open(f.env, "cpu", 1, &devices[0]));
+    expect_ok(f.env, lower_on(&f, devices, 1, &plan));
+    expect_eq(plan.n_prologue, 2); /* the copy, and the Neg of a parameter */
+    const as_step *align = &plan.steps[0];
+    expect_str(align->name, "align w");
+    expect_eq(align->kind, AS_STEP_ALIGN);
+    expect_has(align->choice.why, "no multiple of 4 bytes, the size of f32");
+    const as_buffer *from = &plan.buffers[align->seg.in[0]], *to = &plan.buffers[align->seg.out[0]];
+    expect(from->outside == memory + 1 && from->role == AS_BUF_PARAM);
+    expect(!to->outside && to->role == AS_BUF_PACKED && to->bytes == 48);
+    expect_str(to->name, "aligned w");
+    expect_eq(plan.steps[fixture_step_find(&plan, "mm")].seg.in[1], align->seg.out[0]);
+    expect_eq(plan.steps[fixture_step_find(&plan, "n")].seg.in[0], align->seg.out[0]);
+    expect_eq(to->last, plan.n_steps - 1); /* the body reads it every time */
+    expect_eq(plan.packed_bytes, 48);
+    expect_eq(plan.param_bytes, 48);
+    as_arena_drop(&plan.arena);
+    as_device_close(devices[0]);
+    fixture_close(&f);
+}
+
+/* A transfer moves bytes, so only the host's own step needs the aligned copy. */
+Test(lower, a_transfer_takes_what_is_not_aligned_as_it_is)
+{
+    fixture f;
+    assay_plan plan;
+    as_device far, *devices[2];
+    _Alignas(8) unsigned char memory[56] = {0};
+    odd_model(&f, memory + 1);
+    two_devices(&f, devices, &far, &pretender);
+    expect_ok(f.env, lower_on(&f, devices, 2, &plan));
+    int put = fixture_step_find(&plan, "put w"), align = fixture_step_find(&plan, "align w");
+    expect(put >= 0 && align >= 0);
+    expect(plan.buffers[plan.steps[put].seg.in[0]].outside == memory + 1);
+    expect_eq(plan.steps[put].seg.in[0], plan.steps[align].seg.in[0]);
+    expect_eq(plan.steps[fixture_step_find(&plan, "n")].seg.in[0], plan.steps[align].seg.out[0]);
+    expect_eq(plan.param_bytes, 48);
     as_arena_drop(&plan.arena);
     as_device_close(devices[0]);
     fixture_close(&f);

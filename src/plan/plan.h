@@ -23,19 +23,22 @@ typedef struct as_buffer {
     int            device;
     int            first, last;    /* steps between which its content matters; prologue results live to the end */
     size_t         offset;         /* in its device's allocation */
-    const void    *outside;        /* params and constants on a host device: used in place, no bytes of ours */
+    const void    *outside;        /* params and constants on a host device: used in place, at any address, no bytes of ours */
     int            alias_of;       /* buffer whose memory it shares (Reshape, Flatten), or -1 */
     int            value;          /* graph value, -1 for scratch */
 } as_buffer;
 
-typedef enum as_step_kind { AS_STEP_NODE, AS_STEP_PACK, AS_STEP_PUT, AS_STEP_GET } as_step_kind;
+/* Align: a param or constant whose address in its file is no multiple of its element's size is copied once, like a put. */
+typedef enum as_step_kind { AS_STEP_NODE, AS_STEP_PACK, AS_STEP_PUT, AS_STEP_GET, AS_STEP_ALIGN } as_step_kind;
+
+static inline bool as_step_is_transfer(as_step_kind kind) { return kind == AS_STEP_PUT || kind == AS_STEP_GET || kind == AS_STEP_ALIGN; }
 
 typedef struct as_step {
     as_step_kind kind;
     const char  *name;             /* the node's, "put x", "pack fc1.weight" */
     int          device;           /* where it runs; of a transfer: the device that is not the host */
     int          node;             /* graph node, or -1 */
-    as_seg_step  seg;              /* operands by buffer id; for PUT in[0] (host) -> out[0]; for GET in[0] -> out[0] (host) */
+    as_seg_step  seg;              /* operands by buffer id; for PUT and ALIGN in[0] (host) -> out[0]; for GET in[0] -> out[0] (host) */
     as_choice    choice;
     as_cost      cost;
     int          segment;
@@ -46,9 +49,14 @@ typedef struct as_plan_segment { int device; int first, n_steps; bool prologue; 
 /* What each pass did, to be shown. */
 typedef struct as_pass_note { const char *pass; int n_changed; uint64_t bytes_saved; const char *text; } as_pass_note;
 
+/* What the option `input` gave to an input; path NULL: nothing. */
+typedef struct as_given { as_tensor tensor; const char *path; } as_given;
+
 struct assay_plan {
     as_arena           arena;
     const assay_model *model;
+    as_given          *given;    /* one a model input; an instance begins with these values */
+    int                n_fixed;  /* inputs whose values the plan is made for: graph.values[graph.inputs[i]].info.constant is set */
     as_graph           graph;
     as_device        **devices;  int n_devices;
     uint64_t          *device_bytes;          /* of one instance, per device: exact */
@@ -96,10 +104,11 @@ struct assay_instance {
 
 assay_status assay_instance_new(assay_env *env, const assay_plan *plan, assay_instance **out);
 void         assay_instance_free(assay_instance *instance);
-/* Where input and output i live on the host: write the one before, read the other after a step. */
+/* Where input and output i live on the host: write the one before, read the other after a step.  An input that shapes depend on
+ * holds the values that the plan was made for, and must keep them: a step refuses others. */
 as_view      as_instance_input(const assay_instance *instance, int i);
 as_view      as_instance_output(const assay_instance *instance, int i);
-/* Uses other memory for a parameter from now on (borrowed, row-major, the parameter's dtype and shape). */
+/* Uses other memory for a parameter from now on (borrowed, row-major, aligned, the parameter's dtype and shape). */
 assay_status as_instance_set_param(assay_env *env, assay_instance *instance, const char *name, const as_view *view);
 /* One run: the prologue if due, then the body.  Allocates nothing.  recorder NULL: records nothing. */
 assay_status as_instance_step(assay_env *env, assay_instance *instance, const as_recorder *recorder);

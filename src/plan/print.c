@@ -108,6 +108,8 @@ static bool same_choice(const as_choice *a, const as_choice *b)
     return true;
 }
 
+static bool has_reason(const as_step *step) { return step->kind == AS_STEP_NODE || step->kind == AS_STEP_ALIGN; }
+
 /* Equal reasons are told once, with the steps that they hold for. */
 static void whys_print(const page *p)
 {
@@ -116,11 +118,11 @@ static void whys_print(const page *p)
     bool *told = calloc((size_t)plan->n_steps + 1, sizeof *told);
     for (int s = 0; told && s < plan->n_steps; s++) {
         const as_choice *choice = &plan->steps[s].choice;
-        if (told[s] || plan->steps[s].kind != AS_STEP_NODE)
+        if (told[s] || !has_reason(&plan->steps[s]))
             continue;
         fprintf(p->file, "%s: %s  %s[step", choice->name ? choice->name : "?", choice->why ? choice->why : "", p->dim);
         for (int k = s; k < plan->n_steps; k++)
-            if (plan->steps[k].kind == AS_STEP_NODE && same_choice(choice, &plan->steps[k].choice)) {
+            if (has_reason(&plan->steps[k]) && same_choice(choice, &plan->steps[k].choice)) {
                 told[k] = true;
                 fprintf(p->file, " %d", k);
             }
@@ -200,7 +202,7 @@ static void totals_print(const page *p)
     fprintf(p->file, "%-24s %s\n", "lower bound", bytes_show(text, sizeof text, plan->lower_bound_bytes));
     fprintf(p->file, "%-24s %s\n", "activations, not shared", bytes_show(text, sizeof text, plan->activation_bytes));
     fprintf(p->file, "%-24s %s\n", "scratch, not shared", bytes_show(text, sizeof text, plan->scratch_bytes));
-    fprintf(p->file, "%-24s %s\n", "packed weights", bytes_show(text, sizeof text, plan->packed_bytes));
+    fprintf(p->file, "%-24s %s\n", "packed, aligned weights", bytes_show(text, sizeof text, plan->packed_bytes));
     fprintf(p->file, "%-24s %s, the model's own\n", "parameters", bytes_show(text, sizeof text, plan->param_bytes));
     fprintf(p->file, "%-24s %llu flop (%s)\n", "work of one run", (unsigned long long)flops, as_show(text, sizeof text, (double)flops, "flop"));
 }

@@ -43,6 +43,8 @@ static assay_status profile(assay_env *env, const assay_plan *plan, const as_run
                             assay_trace *t)
 {
     for (int i = 0; i < plan->graph.n_inputs; i++) {
+        if (plan->given && plan->given[i].path)
+            continue; /* the instance begins with it */
         as_view view = as_instance_input(instance, i);
         as_random_input(seed, plan->graph.values[plan->graph.inputs[i]].name, &view);
     }

@@ -1,0 +1,17 @@
+/* given.h - the values that the user gave to inputs, read before planning: shapes may depend on them.
+ * Private to plan/. */
+#ifndef AS_PLAN_GIVEN_H
+#define AS_PLAN_GIVEN_H
+
+#include "plan/plan.h"
+
+/* Reads the files of the option `input` into plan->given, one a model input; plan->model must be set. */
+assay_status as_given_read(assay_env *env, assay_options *options, assay_plan *plan);
+void         as_given_drop(assay_plan *plan);
+/* Adds the symbols that the shapes of the files decide and that `dims` does not have: a [5,784] file makes the batch 5.  `dims`
+ * has room for as many as all inputs have dimensions. */
+int          as_given_dims(const assay_plan *plan, bool but_batch, as_binding_dim *dims, int n_dims);
+/* In the form that binding takes, in the plan's arena. */
+assay_status as_given_known(assay_env *env, assay_plan *plan, const as_known_input **out, int *n_out);
+
+#endif
