@@ -6,6 +6,7 @@
 #   make test-arm   the tests for aarch64 under qemu-user
 #   make fuzz       a short run of every fuzz harness (FUZZ_SECONDS=10)
 #   make bench      what a span and a profiled run cost on this machine
+#   make bench-load what loading a 100 MB ONNX model costs, beside ONNX Runtime (a Python environment in build/)
 #   make install    PREFIX=/usr/local
 #
 # CC=clang, SAN=address|undefined|thread|memory-of-lists (comma-separated), CROSS=aarch64-linux-gnu-, PLANT=leak|race|... do
@@ -60,7 +61,7 @@ LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/plugs.o $(BUILD)/gen/build.
 CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/verbs.o
 TEST_OBJ := $(TEST_SRC:%.c=$(BUILD)/%.o)
 
-.PHONY: all run test test-unit test-arm fuzz bench install clean setup arrows
+.PHONY: all run test test-unit test-arm fuzz bench bench-load install clean setup arrows
 all: build/assay build/libassay.a build/libassay.so
 
 build/assay: $(BUILD)/assay
@@ -137,7 +138,9 @@ fuzz:
 
 bench: $(BUILD)/bench_span
 	@$(BUILD)/bench_span
-$(BUILD)/bench_span: $(BUILD)/bench/bench_span.o $(BUILD)/libassay.a
+bench-load: $(BUILD)/bench_load
+	@tools/onnx-load --bench $<
+$(BUILD)/bench_span $(BUILD)/bench_load: $(BUILD)/bench_%: $(BUILD)/bench/bench_%.o $(BUILD)/libassay.a
 	@$(COMPILER) $(SANFLAGS) -o $@ $^ $(LDLIBS)
 
 arrows:
