@@ -4,6 +4,7 @@ set -u
 passed=0 failed=0
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
+export ASSAY_CACHE_DIR="$dir/cache" # roofs are measured once a script at most, and the user's own are left alone
 
 t() { # "sentence" command...
     local name=$1

@@ -1,0 +1,212 @@
+/* cache.c - roofs in a file of the user's cache.  The file can be anything by the time it is read, so it is believed in nothing. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/plugs.h"
+#include "roof/roof.h"
+#include "sensor/sensor.h"
+
+#define SCHEMA "assay.roofs/1"
+enum { FILE_BYTES_MAX = 1 << 20, NAME_MAX_BYTES = 48, SOURCE_MAX_BYTES = 1000, PATH_BYTES = 4096 };
+
+/* --- Which file -------------------------------------------------------------------------------------------------- */
+
+/* The boot, since a machine may come back with another microcode, clock or host; the build, since roofs of a build without optimisation
+ * or with sanitisers are not those of another. */
+void as_roofs_key(char out[17], int n_threads)
+{
+    as_machine m;
+    as_text    text = {0};
+    char       fingerprint[17], isa[64];
+    as_machine_read(&m);
+    as_machine_fingerprint(fingerprint);
+    as_text_printf(&text, "%s|%s|%s|%d|%s|%s", fingerprint, m.boot.known ? m.boot.text : "?", as_isa_show(as_isa_here(), isa, sizeof isa),
+                   n_threads, ASSAY_VERSION, as_build_text);
+    snprintf(out, 17, "%016llx", (unsigned long long)as_hash64(text.data ? text.data : "", text.length));
+    as_text_drop(&text);
+}
+
+bool as_roofs_path(char *out, size_t size, const char *key)
+{
+    const char *own = getenv("ASSAY_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int         n = 0;
+    if (own && *own)
+        n = snprintf(out, size, "%s/roofs-%s.json", own, key);
+    else if (xdg && *xdg == '/') /* a relative one is to be ignored, says the specification */
+        n = snprintf(out, size, "%s/assay/roofs-%s.json", xdg, key);
+    else if (home && *home)
+        n = snprintf(out, size, "%s/.cache/assay/roofs-%s.json", home, key);
+    return n > 0 && (size_t)n < size;
+}
+
+/* --- In ------------------------------------------------------------------------------------------------------------ */
+
+static bool unit_ok(const char *unit)
+{
+    static const char *const units[] = {"flop/s", "op/s", "byte/s", "element/s", "hertz", "ns"};
+    for (size_t i = 0; i < AS_COUNT(units); i++)
+        if (!strcmp(units[i], unit))
+            return true;
+    return false;
+}
+
+static bool name_ok(const char *name)
+{
+    size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-");
+    return n > 0 && n <= NAME_MAX_BYTES && !name[n];
+}
+
+static bool text_ok(const char *text)
+{
+    for (const char *p = text; *p; p++)
+        if ((unsigned char)*p < ' ')
+            return false;
+    return *text && strlen(text) <= SOURCE_MAX_BYTES;
+}
+
+static double number_of(const json_t *object, const char *key)
+{
+    const json_t *v = json_object_get(object, key);
+    return json_is_number(v) ? json_number_value(v) : (double)NAN;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+static assay_status roof_read(assay_env *env, const char *path, const json_t *item, as_roofs *r)
+{
+    const char   *name = text_of(item, "name"), *unit = text_of(item, "unit"), *source = text_of(item, "source");
+    double        value = number_of(item, "value"), lo = number_of(item, "lo"), hi = number_of(item, "hi");
+    const json_t *n = json_object_get(item, "n");
+    if (!name_ok(name))
+        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: roof %d has no name that can be", path, r->n);
+    if (as_roofs_find(r, name))
+        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: %s is there twice", path, name);
+    if (!unit_ok(unit))
+        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: %s has the unit '%.32s'", path, name, unit);
+    if (!(lo > 0.0 && lo <= value && value <= hi && isfinite(hi)))
+        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: %s is %g between %g and %g", path, name, value, lo, hi);
+    if (!json_is_integer(n) || json_integer_value(n) < 1)
+        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: %s does not say of how many chunks it is", path, name);
+    if (!text_ok(source))
+        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: %s has no source that can be shown", path, name);
+    as_trace_roof *to = &r->list[r->n];
+    *to = (as_trace_roof){.name = as_arena_text(&r->arena, name), .unit = as_arena_text(&r->arena, unit), .value = value, .lo = lo,
+                          .hi = hi, .n = (uint64_t)json_integer_value(n), .source = as_arena_text(&r->arena, source)};
+    if (!to->name || !to->unit || !to->source)
+        return as_fail(env, ASSAY_NO_MEMORY, "roofs: no room for %s", name);
+    r->n++;
+    return ASSAY_OK;
+}
+
+static assay_status roofs_read(assay_env *env, const char *path, const json_t *root, const char *key, as_roofs *r)
+{
+    const json_t *list = json_object_get(root, "roofs"), *when = json_object_get(root, "measured_unix_s");
+    size_t        n = json_array_size(list);
+    double        seconds = number_of(root, "seconds");
+    if (strcmp(text_of(root, "schema"), SCHEMA))
+        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: the schema is '%.64s', not " SCHEMA, path, text_of(root, "schema"));
+    if (strcmp(text_of(root, "key"), key))
+        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: it is of '%.32s', and this machine, boot and build are %s", path, text_of(root, "key"),
+                       key);
+    if (!json_is_integer(when) || json_integer_value(when) < 0 || json_integer_value(when) > INT64_C(253402300799) ||
+        !(seconds >= 0.0 && seconds < 1e6))
+        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: it does not say when they were measured", path);
+    if (!json_is_array(list) || n < 1 || n > AS_ROOFS_MAX)
+        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: it holds %zu roofs, and 1 to %d are possible", path, n, AS_ROOFS_MAX);
+    r->unix_s = (uint64_t)json_integer_value(when);
+    r->seconds = seconds;
+    r->key = as_arena_text(&r->arena, key);
+    r->list = AS_TAKE(&r->arena, as_trace_roof, n);
+    if (!r->key || !r->list)
+        return as_fail(env, ASSAY_NO_MEMORY, "roofs: no room for %zu", n);
+    for (size_t i = 0; i < n; i++)
+        AS_TRY(roof_read(env, path, json_array_get(list, i), r));
+    return ASSAY_OK;
+}
+
+assay_status as_roofs_parse(assay_env *env, const char *path, const char *data, size_t n, const char *key, as_roofs *out)
+{
+    json_t  *root;
+    as_roofs made = {0};
+    AS_TRY(as_json_parse(env, "roofs", path, data, n, &root));
+    assay_status status = roofs_read(env, path, root, key, &made);
+    json_decref(root);
+    if (status == ASSAY_OK)
+        *out = made;
+    else
+        as_roofs_drop(&made);
+    return status;
+}
+
+assay_status as_roofs_load(assay_env *env, const char *path, const char *key, as_roofs *out)
+{
+    as_map map;
+    AS_TRY(as_map_open(env, "roofs", path, FILE_BYTES_MAX, &map));
+    assay_status status = as_roofs_parse(env, path, (const char *)map.data, map.bytes, key, out);
+    as_map_close(&map);
+    return status;
+}
+
+/* --- Out ------------------------------------------------------------------------------------------------------------ */
+
+static void roofs_write(FILE *file, const as_roofs *r)
+{
+    as_json w;
+    as_json_start(&w, file, true);
+    as_json_object(&w);
+    as_json_key_text(&w, "schema", SCHEMA);
+    as_json_key_text(&w, "key", r->key);
+    as_json_key_u64(&w, "measured_unix_s", r->unix_s);
+    as_json_key_f64(&w, "seconds", r->seconds);
+    as_json_key(&w, "roofs");
+    as_json_array(&w);
+    for (int i = 0; i < r->n; i++) {
+        as_json_object(&w);
+        as_json_key_text(&w, "name", r->list[i].name);
+        as_json_key_text(&w, "unit", r->list[i].unit);
+        as_json_key_f64(&w, "value", r->list[i].value);
+        as_json_key_f64(&w, "lo", r->list[i].lo);
+        as_json_key_f64(&w, "hi", r->list[i].hi);
+        as_json_key_u64(&w, "n", r->list[i].n);
+        as_json_key_text(&w, "source", r->list[i].source);
+        as_json_object_end(&w);
+    }
+    as_json_array_end(&w);
+    as_json_object_end(&w);
+    as_json_finish(&w);
+}
+
+/* Every folder above the file that is not there yet, for nobody else to write in. */
+static void folders_make(const char *path)
+{
+    char part[PATH_BYTES];
+    if (strlen(path) >= sizeof part)
+        return;
+    for (size_t i = 0; path[i]; i++) {
+        part[i] = path[i];
+        if (i && path[i] == '/') {
+            part[i] = '\0';
+            if (mkdir(part, 0700) && errno != EEXIST)
+                return; /* opening the file says why */
+            part[i] = '/';
+        }
+    }
+}
+
+assay_status as_roofs_save(assay_env *env, const char *path, const as_roofs *r)
+{
+    as_out out;
+    folders_make(path);
+    AS_TRY(as_out_open(env, path, &out));
+    roofs_write(out.file, r);
+    return as_out_commit(env, &out);
+}

@@ -1,0 +1,139 @@
+/* chunks.c - which chunks are believed, and what they say together. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "roof/roof.h"
+
+enum { ENOUGH = 5 };
+#define MANY_REJECTED 0.25  /* of all chunks */
+#define TAKES_DIFFER  0.02  /* what a machine at rest keeps, except in caches that it shares */
+
+void as_chunks_take(as_chunks *c)
+{
+    if (c->n_takes < AS_TAKES_MAX)
+        c->take_first[c->n_takes++] = c->n;
+}
+
+/* Keeps the best few, best first. */
+static void best_keep(double *best, double rate)
+{
+    for (int i = 0; i < AS_CHUNKS_BEST; i++) {
+        if (!(rate > best[i]))
+            continue;
+        double worse = best[i];
+        best[i] = rate;
+        rate = worse;
+    }
+}
+
+static void reject(as_chunks *c, double rate, double cpu_share)
+{
+    if (!c->n_rejected || rate < c->rejected_worst)
+        c->rejected_worst = rate;
+    double possible = cpu_share > 0.01 && cpu_share < 1.0 ? rate / cpu_share : rate;
+    c->rejected_cpu_best = fmax(c->rejected_cpu_best, possible);
+    best_keep(c->rejected_best, rate);
+    c->n_rejected++;
+}
+
+bool as_chunks_add(as_chunks *c, double rate, double cpu_share)
+{
+    if (!isfinite(rate) || rate <= 0.0 || c->n == AS_CHUNKS_MAX)
+        return false;
+    if (!(cpu_share >= AS_CHUNK_CPU)) { /* NaN too */
+        reject(c, rate, cpu_share);
+        return false;
+    }
+    c->rate[c->n++] = rate;
+    return true;
+}
+
+static void best_of(const double *rate, int n, double best[AS_CHUNKS_BEST])
+{
+    for (int i = 0; i < AS_CHUNKS_BEST; i++)
+        best[i] = 0.0;
+    for (int i = 0; i < n; i++)
+        best_keep(best, rate[i]);
+}
+
+double as_third_best(const double *rate, int n)
+{
+    double best[AS_CHUNKS_BEST];
+    best_of(rate, n, best);
+    return n < 1 ? (double)NAN : best[n < AS_CHUNKS_BEST ? n - 1 : AS_CHUNKS_BEST - 1];
+}
+
+bool as_best_agree(const double *rate, int n, double within)
+{
+    double best[AS_CHUNKS_BEST];
+    best_of(rate, n, best);
+    return n >= AS_CHUNKS_BEST && best[0] <= best[AS_CHUNKS_BEST - 1] * (1.0 + within);
+}
+
+bool as_chunks_enough(const as_chunks *c)
+{
+    int first = c->n_takes ? c->take_first[c->n_takes - 1] : 0, n = c->n - first;
+    return n >= ENOUGH && as_best_agree(c->rate + first, n, AS_CHUNK_AGREE);
+}
+
+/* The lowest and the highest third best of the takes. */
+static void takes_range(const as_chunks *c, double *lo, double *hi)
+{
+    *lo = INFINITY;
+    *hi = 0.0;
+    for (int i = 0; i < c->n_takes; i++) {
+        int    end = i + 1 < c->n_takes ? c->take_first[i + 1] : c->n;
+        double third = as_third_best(c->rate + c->take_first[i], end - c->take_first[i]);
+        if (isnan(third))
+            continue;
+        *lo = fmin(*lo, third);
+        *hi = fmax(*hi, third);
+    }
+}
+
+static void all_rejected(const as_chunks *c, as_band *b)
+{
+    int third = c->n_rejected < AS_CHUNKS_BEST ? c->n_rejected - 1 : AS_CHUNKS_BEST - 1;
+    b->value = c->rejected_best[third];
+    b->lo = c->rejected_worst;
+    b->hi = fmax(c->rejected_cpu_best, c->rejected_best[0]);
+    b->n = (uint64_t)c->n_rejected;
+    snprintf(b->disturbed, sizeof b->disturbed, "disturbed: machine too busy, all %d chunks pre-empted", c->n_rejected);
+}
+
+bool as_chunks_band(const as_chunks *c, as_band *out)
+{
+    as_band b = {0};
+    double  takes_lo, takes_hi, best[AS_CHUNKS_BEST];
+    int     total = c->n + c->n_rejected;
+    if (!total)
+        return false;
+    if (!c->n) {
+        all_rejected(c, &b);
+        *out = b;
+        return true;
+    }
+    takes_range(c, &takes_lo, &takes_hi);
+    best_of(c->rate, c->n, best);
+    b.value = as_third_best(c->rate, c->n);
+    b.hi = best[0];
+    b.lo = fmin(b.value, takes_lo);
+    b.n = (uint64_t)c->n;
+    if (c->n_rejected > MANY_REJECTED * total)
+        snprintf(b.disturbed, sizeof b.disturbed, "disturbed: %d of %d chunks pre-empted", c->n_rejected, total);
+    else if (!as_best_agree(c->rate, c->n, AS_CHUNK_AGREE))
+        snprintf(b.disturbed, sizeof b.disturbed, "disturbed: the best of %d chunks is %.1f %% above the third", c->n,
+                 (b.hi / b.value - 1.0) * 100.0);
+    else if (takes_hi > takes_lo * (1.0 + TAKES_DIFFER))
+        snprintf(b.disturbed, sizeof b.disturbed, "disturbed: takes differ by %.0f %%", (takes_hi / takes_lo - 1.0) * 100.0);
+    if (c->n < AS_CHUNKS_BEST && c->n_rejected) { /* too few to stand alone */
+        b.lo = fmin(b.lo, c->rejected_best[0]);
+        b.hi = fmax(b.hi, c->rejected_cpu_best);
+    }
+    if (b.disturbed[0]) /* widened: what was really seen at worst */
+        for (int i = 0; i < c->n; i++)
+            b.lo = fmin(b.lo, c->rate[i]);
+    *out = b;
+    return true;
+}

@@ -1,0 +1,156 @@
+/* roof.h - the machine's own roofs: what it can do at most, measured and never taken from a sheet.  One meter a file: rf_<name>.c.
+ *
+ * A meter is a loop whose work is known exactly.  It is timed in chunks of one to two milliseconds, in takes that are spread over
+ * the session: short, so that some chunks escape the scheduler on a busy machine; several, so that a neighbour who comes and goes is
+ * seen as a band and not as a roof.  The third best chunk is the value: the best may be an accident, the mean is the load.
+ *
+ * Roofs are kept in a file of the user's cache and looked at again, for 10 ms, before they are believed. */
+#ifndef AS_ROOF_ROOF_H
+#define AS_ROOF_ROOF_H
+
+#include "backend/cpu/kernel.h"
+#include "base/arena.h"
+#include "base/env.h"
+#include "base/pool.h"
+#include "sensor/probe.h"
+#include "trace/trace.h"
+
+/* --- Meters ------------------------------------------------------------------------------------------ */
+
+typedef enum as_meter_kind {
+    AS_METER_REGISTERS, /* touches no memory */
+    AS_METER_L1,        /* once, in half of L1 */
+    AS_METER_LEVELS,    /* in every cache and in memory: ".l1", ".l2", ".l3", ".dram" follow its name */
+    AS_METER_DRAM,      /* in memory alone: ".dram" follows */
+    AS_METER_CLOCK,     /* one thread, no suffix */
+    AS_METER_FORK       /* forks of the pool; what it gives is a time, the lowest is the best, and one thread has none */
+} as_meter_kind;
+
+enum { AS_METER_STREAMS = 3 };
+
+/* What a pass works on: `bytes` (a multiple of AS_METER_GRAIN) at each of stream[0..n_streams), filled with floats around 1. */
+#define AS_METER_GRAIN 1536
+typedef struct as_meter_args {
+    char    *stream[AS_METER_STREAMS];
+    size_t   bytes;
+    as_pool *pool;   /* AS_METER_FORK */
+} as_meter_args;
+
+typedef struct as_meter {
+    const char   *name;      /* "fma.f32.avx2", "read" */
+    const char   *unit;      /* "flop/s", "op/s", "byte/s", "element/s", "hertz", "ns" */
+    const char   *what;      /* what the loop does, for the source of the number */
+    as_meter_kind kind;
+    unsigned      isa;       /* all of these bits must be there */
+    int           rank;      /* of those with one name, the highest is taken */
+    int           order;     /* rising; the clock comes first */
+    int           n_streams;
+    int           lanes;     /* > 0: a pass issues per_pass / (2 lanes) fused instructions, so the rate tells how many a cycle */
+    /* Work of one pass over args->bytes, in the unit without "/s". */
+    double      (*per_pass)(size_t bytes);
+    void        (*run)(const as_meter_args *args, uint64_t n_passes);
+} as_meter;
+
+extern const as_meter *const as_rf_table[];
+
+/* --- Chunks: the rules of what is believed, pure ------------------------------------------------------ */
+
+#define AS_CHUNK_AGREE 0.015   /* the best three lie this close together */
+#define AS_CHUNK_CPU   0.97    /* CPU time by wall time; below, the chunk was pre-empted */
+enum { AS_CHUNKS_MAX = 256, AS_TAKES_MAX = 8, AS_CHUNKS_BEST = 3 };
+
+typedef struct as_chunks {
+    double  rate[AS_CHUNKS_MAX];          /* accepted ones, in the order made */
+    int     n, n_rejected;
+    double  rejected_best[AS_CHUNKS_BEST], rejected_worst; /* by the wall clock, best first */
+    double  rejected_cpu_best;            /* by CPU time: no more was possible */
+    int     take_first[AS_TAKES_MAX];     /* index of a take's first chunk */
+    int     n_takes;
+} as_chunks;                              /* {0} is empty */
+
+void   as_chunks_take(as_chunks *c);      /* a new take begins; more than AS_TAKES_MAX go into the last */
+/* rate: work a second; cpu_share: CPU time by wall time of the slowest thread.  Says whether it was accepted; a rate that is not
+ * positive and finite never is, and nor is one for which there is no room. */
+bool   as_chunks_add(as_chunks *c, double rate, double cpu_share);
+/* Third best of `n` (the worst of fewer, NaN of none). */
+double as_third_best(const double *rate, int n);
+/* At least three, and the best is at most `within` above the third. */
+bool   as_best_agree(const double *rate, int n, double within);
+/* Whether the take that is going on has seen enough: five accepted, the best three agree. */
+bool   as_chunks_enough(const as_chunks *c);
+
+/* What the chunks say.  Where nothing was accepted the band reaches from the worst chunk to what CPU time alone allows. */
+typedef struct as_band { double value, lo, hi; uint64_t n; char disturbed[160]; /* "": not */ } as_band;
+bool   as_chunks_band(const as_chunks *c, as_band *out); /* false: no chunk at all */
+
+/* --- Where the levels are, pure -------------------------------------------------------------------------- */
+
+typedef struct as_memory_level { const char *name; size_t bytes; } as_memory_level; /* bytes: what a pass walks through, all streams together */
+typedef struct as_memory_levels {
+    as_memory_level level[4];
+    int      n;              /* rising; the last is "dram" */
+    char     caution[160];   /* "" or what is not as it should be */
+} as_memory_levels;
+
+/* Half of L1, half of L2, a third of a CPU's share of L3, four times the last cache. */
+void as_memory_levels_find(const as_machine *m, as_memory_levels *out);
+/* How many CPUs a list such as "0-3,8" names; 0 if it is none. */
+int  as_cpu_list_count(const char *list);
+/* "read", "l1", 2 -> "read.l1.t2"; level "" for none, threads 0 for no suffix. */
+const char *as_roof_name(char *buf, size_t size, const char *meter, const char *level, int n_threads);
+
+/* --- Roofs ------------------------------------------------------------------------------------------------- */
+
+enum { AS_ROOFS_MAX = 256 };
+
+/* Owns its arena, in which all text lives; {0} is empty. */
+typedef struct as_roofs {
+    as_arena       arena;
+    as_trace_roof *list;
+    int            n;
+    uint64_t       unix_s;      /* when they were measured */
+    double         seconds;     /* how long that took */
+    const char    *key;         /* of the machine, the boot, the build, the instruction sets and the threads */
+} as_roofs;
+void as_roofs_drop(as_roofs *r);
+const as_trace_roof *as_roofs_find(const as_roofs *r, const char *name);
+
+typedef struct as_roof_settings {
+    int    n_threads;
+    double budget_s;                          /* 0: as usual, at most 5 s in all */
+    size_t dram_bytes;                        /* 0: as as_memory_levels_find() says; tests take less */
+    void (*progress)(void *arg, double done); /* may be NULL */
+    void  *progress_arg;
+} as_roof_settings;
+
+/* Measures every meter that this CPU can run, for one thread and for n_threads.  CANCELLED leaves *out untouched. */
+assay_status as_roofs_measure(assay_env *env, const as_roof_settings *settings, as_roofs *out);
+/* The multiply-add point alone, for about 10 ms; false when there was no undisturbed chunk.  `name` gets the roof's name. */
+bool         as_roofs_probe(assay_env *env, char *name, size_t size, double *rate);
+
+/* --- The cache ----------------------------------------------------------------------------------------------- */
+
+void as_roofs_key(char out[17], int n_threads);
+/* $ASSAY_CACHE_DIR, $XDG_CACHE_HOME/assay or ~/.cache/assay, and the file of this key in it; false where there is no such place. */
+bool as_roofs_path(char *out, size_t size, const char *key);
+/* Believes nothing: another schema or key, a number that cannot be, a name twice are BAD_INPUT with a sentence. */
+assay_status as_roofs_parse(assay_env *env, const char *path, const char *data, size_t n, const char *key, as_roofs *out);
+assay_status as_roofs_load(assay_env *env, const char *path, const char *key, as_roofs *out);
+/* Makes the folders that are missing; written whole or not at all. */
+assay_status as_roofs_save(assay_env *env, const char *path, const as_roofs *r);
+
+typedef enum as_roofs_how {
+    AS_ROOFS_LOOK,     /* the cached ones as they are, or none */
+    AS_ROOFS_AUTO,     /* the cached ones once they are verified, else measured */
+    AS_ROOFS_MEASURE   /* measured in any case */
+} as_roofs_how;
+
+/* `source` says where they come from, and what was wrong with the cache: "measured in 2.3 s; ...".  With LOOK, or under a clock that
+ * is a fake, r->n may be 0.  More threads than CPUs have the roofs of all CPUs. */
+assay_status as_roofs_get(assay_env *env, as_roofs_how how, const as_roof_settings *settings, as_roofs *r, char *source, size_t source_size);
+/* As records of the trace, with the notes "roofs.when" and "roofs.source". */
+assay_status as_roofs_describe(assay_env *env, const as_roofs *r, const char *source, assay_trace *t);
+/* "2026-03-01T12:00:00Z" */
+const char  *as_roofs_when(const as_roofs *r, char *buf, size_t size);
+
+#endif
