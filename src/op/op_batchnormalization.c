@@ -123,6 +123,10 @@ static const as_case cases[] = {
     { .name = "3-D, training", .n_in = 5, .in = { AS_IN(F64, 2, 3, 2, 3, 2), VECTORS(F64, 3) }, TRAIN },
     { .name = "vector, training", .n_in = 5, .in = { AS_IN(F64, 7), VECTORS(F64, 1) }, TRAIN },
     { .name = "f16 with f32 statistics", .n_in = 5, .in = { AS_IN(F16, 2, 3, 4), AS_IN(F16, 3), AS_IN(F16, 3), AS_IN(F32, 3), AS_IN(F32, 3) }, .lo = 0.5, .hi = 1.5 },
+    { .name = "rows around a vector", .n_in = 5, .in = { AS_IN(F32, 3, 5, 33), VECTORS(F32, 5) }, .lo = 0.5, .hi = 1.5 },
+    { .name = "channels around a vector", .n_in = 5, .in = { AS_IN(F32, 2, 19, 3, 5), VECTORS(F32, 19) }, .lo = 0.5, .hi = 1.5 },
+    { .name = "f32 vector", .n_in = 5, .in = { AS_IN(F32, 37), VECTORS(F32, 1) }, .lo = 0.5, .hi = 1.5 },
+    { .name = "no channels", .n_in = 5, .in = { AS_IN(F32, 2, 0, 4), VECTORS(F32, 0) }, .lo = 0.5, .hi = 1.5 },
     { .name = "no images", .n_in = 5, .in = { AS_IN(F32, 0, 3, 4), VECTORS(F32, 3) }, .lo = 0.5, .hi = 1.5 },
 };
 

@@ -102,6 +102,16 @@ static const as_case cases[] = {
     { .name = "f32 to f64", .n_in = 1, .in = { AS_IN(F32, 7, 9) }, TO(11) }, /* the one that differences can see through */
     { .name = "u8 to f32", .n_in = 1, .in = { AS_IN(U8, 33) }, TO(1), .lo = 0, .hi = 255, .no_grad = true },
     { .name = "scalar", .n_in = 1, .in = { { .dtype = AS_F32 } }, TO(7), .lo = -9, .hi = 9, .no_grad = true },
+    { .name = "f32 to bf16, 3x29", .n_in = 1, .in = { AS_IN(F32, 3, 29) }, TO(16), .no_grad = true },
+    { .name = "bf16 to f32, 3x29", .n_in = 1, .in = { AS_IN(BF16, 3, 29) }, TO(1), .no_grad = true },
+    { .name = "f16 to f32, 3x29", .n_in = 1, .in = { AS_IN(F16, 3, 29) }, TO(1), .no_grad = true },
+    { .name = "f32 to f16, 3x29", .n_in = 1, .in = { AS_IN(F32, 3, 29) }, TO(10), .no_grad = true },
+    { .name = "f32 to i32, 3x29", .n_in = 1, .in = { AS_IN(F32, 3, 29) }, TO(6), .lo = -3e9, .hi = 3e9, .no_grad = true },
+    { .name = "i32 to f32, 3x29", .n_in = 1, .in = { AS_IN(I32, 3, 29) }, TO(1), .lo = -2e9, .hi = 2e9, .no_grad = true },
+    { .name = "f32 to i64, 3x29", .n_in = 1, .in = { AS_IN(F32, 3, 29) }, TO(7), .lo = -2e19, .hi = 2e19, .no_grad = true },
+    { .name = "i64 to f32, 3x29", .n_in = 1, .in = { AS_IN(I64, 3, 29) }, TO(1), .lo = -1e6, .hi = 1e6, .no_grad = true },
+    { .name = "f32 to bool, 3x29", .n_in = 1, .in = { AS_IN(F32, 3, 29) }, TO(9), .no_grad = true },
+    { .name = "bool to f32, 3x29", .n_in = 1, .in = { AS_IN(BOOL, 3, 29) }, TO(1), .no_grad = true },
     { .name = "empty", .n_in = 1, .in = { AS_IN(F32, 0, 3) }, TO(6), .no_grad = true },
 };
 

@@ -147,6 +147,10 @@ static const as_case cases[] = {
       .n_attrs = 2, .attrs = { AS_ATTR_F("alpha", 0.5), AS_ATTR_I("transA", 1) } },
     { .name = "transA transB", .n_in = 3, .in = { AS_IN(F64, 9, 7), AS_IN(F64, 3, 9), AS_IN(F64, 3) }, .n_attrs = 4,
       .attrs = { AS_ATTR_F("alpha", 0.5), AS_ATTR_F("beta", 3.0), AS_ATTR_I("transA", 1), AS_ATTR_I("transB", 1) } },
+    { .name = "transA f32", .n_in = 3, .in = { AS_IN(F32, 9, 13), AS_IN(F32, 9, 17), AS_IN(F32, 13, 1) },
+      .n_attrs = 2, .attrs = { AS_ATTR_F("alpha", 0.5), AS_ATTR_I("transA", 1) } },
+    { .name = "transA transB f32", .n_in = 3, .in = { AS_IN(F32, 5, 7), AS_IN(F32, 18, 5), AS_IN(F32, 18) }, .n_attrs = 3,
+      .attrs = { AS_ATTR_F("beta", 3.0), AS_ATTR_I("transA", 1), AS_ATTR_I("transB", 1) } },
     { .name = "alpha 0", .n_in = 3, .in = { AS_IN(F64, 3, 4), AS_IN(F64, 4, 5), AS_IN(F64, 5) }, .n_attrs = 1, .attrs = { AS_ATTR_F("alpha", 0.0) } },
 };
 

@@ -92,6 +92,8 @@ static const as_case cases[] = {
     { .name = "2-D", .n_in = 3, .in = { AS_IN(F32, 2, 6, 3, 4), AS_IN(F32, 6), AS_IN(F32, 6) }, .n_attrs = 1, .attrs = { AS_ATTR_I("num_groups", 3) } },
     { .name = "one group", .n_in = 3, .in = { AS_IN(F64, 2, 3, 5), AS_IN(F64, 3), AS_IN(F64, 3) }, .n_attrs = 1, .attrs = { AS_ATTR_I("num_groups", 1) } },
     { .name = "a group a channel", .n_in = 3, .in = { AS_IN(F16, 2, 3, 5), AS_IN(F16, 3), AS_IN(F16, 3) }, .n_attrs = 1, .attrs = { AS_ATTR_I("num_groups", 3) } },
+    { .name = "around two vectors", .n_in = 3, .in = { AS_IN(F32, 2, 6, 19), AS_IN(F32, 6), AS_IN(F32, 6) }, .n_attrs = 1, .attrs = { AS_ATTR_I("num_groups", 2) } },
+    { .name = "a matrix", .n_in = 3, .in = { AS_IN(F32, 3, 36), AS_IN(F32, 36), AS_IN(F32, 36) }, .n_attrs = 1, .attrs = { AS_ATTR_I("num_groups", 2) } },
     { .name = "no images", .n_in = 3, .in = { AS_IN(F32, 0, 4, 5), AS_IN(F32, 4), AS_IN(F32, 4) }, .n_attrs = 1, .attrs = { AS_ATTR_I("num_groups", 2) } },
 };
 

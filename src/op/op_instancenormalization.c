@@ -52,6 +52,8 @@ static const as_case cases[] = {
     { .name = "2-D", .n_in = 3, .in = { AS_IN(F32, 2, 3, 4, 5), AS_IN(F32, 3), AS_IN(F32, 3) } },
     { .name = "3-D", .n_in = 3, .in = { AS_IN(F64, 2, 2, 3, 2, 3), AS_IN(F64, 2), AS_IN(F64, 2) } },
     { .name = "f16", .n_in = 3, .in = { AS_IN(F16, 1, 3, 9), AS_IN(F16, 3), AS_IN(F16, 3) } },
+    { .name = "around two vectors", .n_in = 3, .in = { AS_IN(F32, 2, 3, 37), AS_IN(F32, 3), AS_IN(F32, 3) } },
+    { .name = "one pixel", .n_in = 3, .in = { AS_IN(F32, 2, 9, 1), AS_IN(F32, 9), AS_IN(F32, 9) } },
     { .name = "no images", .n_in = 3, .in = { AS_IN(F32, 0, 3, 9), AS_IN(F32, 3), AS_IN(F32, 3) } },
 };
 

@@ -181,6 +181,10 @@ static const as_case cases[] = {
     { .name = "batch times column", .n_in = 2, .in = { AS_IN(F64, 2, 3, 5), AS_IN(F64, 5) } },
     { .name = "batch with one matrix", .n_in = 2, .in = { AS_IN(F32, 3, 2, 5, 8), AS_IN(F32, 8, 3) } },
     { .name = "batch with batch", .n_in = 2, .in = { AS_IN(F32, 3, 5, 8), AS_IN(F32, 3, 8, 9) } },
+    { .name = "batches of tall matrices", .n_in = 2, .in = { AS_IN(F32, 2, 19, 6), AS_IN(F32, 2, 6, 17) } },
+    { .name = "one row a batch", .n_in = 2, .in = { AS_IN(F32, 4, 1, 9), AS_IN(F32, 4, 9, 33) } },
+    { .name = "one matrix with a batch", .n_in = 2, .in = { AS_IN(F32, 13, 5), AS_IN(F32, 2, 3, 5, 8) } },
+    { .name = "batch times a column", .n_in = 2, .in = { AS_IN(F32, 2, 3, 5), AS_IN(F32, 5) } },
     { .name = "batches broadcast both ways", .n_in = 2,
       .in = { AS_IN(F32, 2, 1, 3, 4), AS_IN(F32, 3, 4, 5) } },
 };

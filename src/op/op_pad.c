@@ -1,62 +1,17 @@
 /* op_pad.c - more elements before and behind each axis (negative pads cut): a constant, or what `reflect`, `edge` and `wrap`
  * find inside.  The pads are known while planning. */
 #include "op/move.h"
-
-#include <string.h>
+#include "op/padding.h"
 
 static const as_attr_def attrs[] = { { .name = "mode", .kind = AS_ATTR_TEXT }, { 0 } };
-
-typedef enum pad_mode { CONSTANT, REFLECT, EDGE, WRAP } pad_mode;
-
-typedef struct padding {
-    pad_mode mode;
-    int64_t  begin[AS_MAX_RANK], end[AS_MAX_RANK]; /* 0 where an axis is not named */
-} padding;
-
-static assay_status mode_read(assay_env *env, const as_node_ctx *n, pad_mode *out)
-{
-    static const char *const names[] = { "constant", "reflect", "edge", "wrap" };
-    const char              *name = as_attr_text(n, "mode", "constant");
-    for (size_t i = 0; i < AS_COUNT(names); i++)
-        if (!strcmp(name, names[i])) {
-            *out = (pad_mode)i;
-            return ASSAY_OK;
-        }
-    return as_refuse(env, n, "mode is '%.40s' and must be constant, reflect, edge or wrap", name);
-}
-
-static assay_status padding_read(assay_env *env, const as_node_ctx *n, padding *out)
-{
-    int      rank = n->in[0].shape.rank, n_pads, n_axes = rank, axis;
-    int64_t  pads[2 * AS_MAX_RANK], axes[AS_MAX_RANK];
-    unsigned seen = 0;
-    *out = (padding){ 0 };
-    AS_TRY(mode_read(env, n, &out->mode));
-    AS_TRY(as_rule_numbers(env, n, 1, "pads", 2 * AS_MAX_RANK, pads, &n_pads));
-    for (int i = 0; i < rank; i++)
-        axes[i] = i;
-    if (as_in_has(n, 3))
-        AS_TRY(as_rule_numbers(env, n, 3, "axes", AS_MAX_RANK, axes, &n_axes));
-    if (n_pads != 2 * n_axes)
-        return as_refuse(env, n, "pads (input 1) has %d values for %d axes, which need two each", n_pads, n_axes);
-    for (int i = 0; i < n_axes; i++) {
-        AS_TRY(as_rule_axis(env, n, axes[i], rank, &axis));
-        if (seen & (1u << axis))
-            return as_refuse(env, n, "axes names axis %d twice", axis);
-        seen |= 1u << axis;
-        out->begin[axis] = pads[i];
-        out->end[axis] = pads[n_axes + i];
-    }
-    return ASSAY_OK;
-}
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
     const as_shape *x = &n->in[0].shape;
     as_shape        y = *x;
-    padding         p;
+    as_padding      p;
     AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_EVERY));
-    AS_TRY(padding_read(env, n, &p));
+    AS_TRY(as_padding_read(env, n, &p));
     if (as_in_has(n, 2)) {
         if (n->in[2].dtype != n->in[0].dtype)
             return as_refuse(env, n, "data is %s and constant_value (input 2) is %s", as_dtype_name(n->in[0].dtype), as_dtype_name(n->in[2].dtype));
@@ -68,7 +23,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
         if (too_large || y.dim[i] < 0)
             return as_refuse(env, n, "axis %d has %lld elements and cannot be padded by %lld and %lld", i, (long long)x->dim[i], (long long)p.begin[i],
                              (long long)p.end[i]);
-        if (p.mode != CONSTANT && x->dim[i] == 0 && y.dim[i] > 0)
+        if (p.mode != AS_PAD_CONSTANT && x->dim[i] == 0 && y.dim[i] > 0)
             return as_refuse(env, n, "axis %d has no elements that the padding could repeat", i);
     }
     out[0] = as_info(n->in[0].dtype, &y);
@@ -76,7 +31,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
 }
 
 /* The constant everywhere, then what both have in common. */
-static void pad_constant(const padding *p, const as_view *x, const as_view *value, const as_view *y)
+static void pad_constant(const as_padding *p, const as_view *x, const as_view *value, const as_view *y)
 {
     as_view from = *x, to = *y;
     if (value)
@@ -92,23 +47,12 @@ static void pad_constant(const padding *p, const as_view *x, const as_view *valu
     as_view_copy(&to, &from);
 }
 
-/* Where position i, counted from the first element, comes from; the pattern goes on however far it is. */
-static int64_t source_of(pad_mode mode, int64_t i, int64_t size)
-{
-    if (mode == EDGE)
-        return i < 0 ? 0 : i >= size ? size - 1 : i;
-    int64_t period = mode == WRAP ? size : size > 1 ? 2 * (size - 1) : 1;
-    i %= period;
-    i += i < 0 ? period : 0;
-    return i < size ? i : period - i;
-}
-
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
-    padding p;
-    int     rank = in[0].shape.rank;
-    AS_TRY(padding_read(env, n, &p));
-    if (p.mode == CONSTANT) {
+    as_padding p;
+    int        rank = in[0].shape.rank;
+    AS_TRY(as_padding_read(env, n, &p));
+    if (p.mode == AS_PAD_CONSTANT) {
         as_view value = { 0 };
         if (as_in_has(n, 2))
             value = as_view_nth(&in[2], 0);
@@ -120,7 +64,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
         return ASSAY_OK;
     do {
         for (int k = 0; k < rank; k++)
-            from[k] = source_of(p.mode, index[k] - p.begin[k], in[0].shape.dim[k]);
+            from[k] = as_padding_source(p.mode, index[k] - p.begin[k], in[0].shape.dim[k]);
         as_view x = as_view_fix(&in[0], from, rank), y = as_view_fix(&out[0], index, rank);
         as_view_copy(&y, &x);
     } while (as_index_next(&out[0].shape, index));
@@ -131,15 +75,15 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
     (void)in, (void)out;
-    padding p;
-    int     rank = n->in[0].shape.rank;
-    int64_t back[2 * AS_MAX_RANK];
+    as_padding p;
+    int        rank = n->in[0].shape.rank;
+    int64_t    back[2 * AS_MAX_RANK];
     for (int i = 0; i < n->n_in; i++)
         d_in[i] = -1;
     if (d_out[0] < 0 || !as_dtype_is_float(n->in[0].dtype))
         return ASSAY_OK;
-    AS_TRY(padding_read(b->env, n, &p));
-    if (p.mode != CONSTANT)
+    AS_TRY(as_padding_read(b->env, n, &p));
+    if (p.mode != AS_PAD_CONSTANT)
         return as_no_grad(b->env, n, "only that of the mode constant is known");
     for (int i = 0; i < rank; i++) {
         back[i] = -p.begin[i];

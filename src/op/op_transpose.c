@@ -81,6 +81,13 @@ static const as_case cases[] = {
     { .name = "NCHW to NHWC", .n_in = 1, .in = { AS_IN(F32, 2, 3, 7, 9) }, .n_attrs = 1, .attrs = { AS_ATTR_LIST("perm", 0, 2, 3, 1) } },
     { .name = "NHWC to NCHW", .n_in = 1, .in = { AS_IN(F64, 2, 7, 9, 3) }, .n_attrs = 1, .attrs = { AS_ATTR_LIST("perm", 0, 3, 1, 2) } },
     { .name = "i32", .n_in = 1, .in = { AS_IN(I32, 3, 8) }, .lo = -1000, .hi = 1000, .no_grad = true },
+    { .name = "many planes", .n_in = 1, .in = { AS_IN(F32, 3, 9, 10) }, .n_attrs = 1, .attrs = { AS_ATTR_LIST("perm", 0, 2, 1) } },
+    { .name = "the last axis stays", .n_in = 1, .in = { AS_IN(F32, 3, 4, 5) }, .n_attrs = 1, .attrs = { AS_ATTR_LIST("perm", 1, 0, 2) } },
+    { .name = "four axes crossed", .n_in = 1, .in = { AS_IN(F32, 9, 2, 3, 17) }, .n_attrs = 1, .attrs = { AS_ATTR_LIST("perm", 3, 1, 0, 2) } },
+    { .name = "a wide one", .n_in = 1, .in = { AS_IN(F32, 521, 3) } },
+    { .name = "three rows", .n_in = 1, .in = { AS_IN(F32, 3, 40) } },
+    { .name = "u8", .n_in = 1, .in = { AS_IN(U8, 5, 17, 3) }, .lo = 0, .hi = 255, .no_grad = true, .n_attrs = 1, .attrs = { AS_ATTR_LIST("perm", 2, 0, 1) } },
+    { .name = "f16, the last axis stays", .n_in = 1, .in = { AS_IN(F16, 5, 7, 3) }, .no_grad = true, .n_attrs = 1, .attrs = { AS_ATTR_LIST("perm", 1, 0, 2) } },
     { .name = "empty", .n_in = 1, .in = { AS_IN(F32, 0, 3) } },
 };
 

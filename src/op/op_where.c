@@ -52,6 +52,8 @@ static const as_case cases[] = {
     { .name = "15x17", .n_in = 3, .in = { AS_IN(BOOL, 15, 17), AS_IN(F32, 15, 17), AS_IN(F32, 15, 17) } },
     { .name = "a mask of rows", .n_in = 3, .in = { AS_IN(BOOL, 9, 1), AS_IN(F32, 9, 7), { .dtype = AS_F32 } } },
     { .name = "channels", .n_in = 3, .in = { AS_IN(BOOL, 3, 1, 1), AS_IN(F32, 2, 3, 5, 7), AS_IN(F32, 5, 1) } },
+    { .name = "a value in the place of X", .n_in = 3, .in = { AS_IN(BOOL, 2, 37), { .dtype = AS_F32 }, AS_IN(F32, 2, 37) } },
+    { .name = "a value in the place of Y", .n_in = 3, .in = { AS_IN(BOOL, 2, 37), AS_IN(F32, 2, 37), { .dtype = AS_F32 } } },
     { .name = "f16", .n_in = 3, .in = { AS_IN(BOOL, 17), AS_IN(F16, 17), AS_IN(F16, 17) } },
     { .name = "i64", .n_in = 3, .in = { AS_IN(BOOL, 17), AS_IN(I64, 17), AS_IN(I64, 17) }, .lo = -100, .hi = 100 },
     { .name = "empty", .n_in = 3, .in = { AS_IN(BOOL, 1), AS_IN(F32, 0, 3), AS_IN(F32, 3) } },
