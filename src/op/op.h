@@ -11,7 +11,8 @@
 #include "tensor/tensor.h"
 
 #define AS_MAX_IN  64
-#define AS_MAX_OUT 32
+#define AS_MAX_OUT 64
+#define AS_MAX_EXPANDED 20000 /* nodes that one composite may become */
 
 /* --- Attributes --------------------------------------------------------------------------- */
 
@@ -139,6 +140,7 @@ typedef struct as_case_in {
 typedef struct as_case {
     const char   *name;
     as_case_in    in[AS_CASE_MAX_IN];  /* QLinearConv has nine */
+    const as_case_in *wide;            /* instead of `in`, for the few operators with more */
     int           n_in;
     as_attr       attrs[8];
     int           n_attrs;
@@ -148,6 +150,8 @@ typedef struct as_case {
     size_t        n_want;
     bool          no_grad;    /* finite differences do not apply here (a kink, an integer) */
 } as_case;
+
+static inline const as_case_in *as_case_input(const as_case *c, int i) { return c->wide ? &c->wide[i] : &c->in[i]; }
 
 /* --- The operator ---------------------------------------------------------------------------------- */
 
@@ -166,6 +170,10 @@ struct as_op {
     /* Given values in/out and the gradient of each output (-1: none), sets d_in[i] for each differentiable
      * input (-1: none needed or not differentiable).  NULL: not differentiable at all. */
     assay_status (*grad)(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in);
+    /* A composite as primitives, for devices and formats without it: builds nodes from the values `in` (-1: absent) and sets
+     * out[i] for each of n->n_out outputs.  Time is unrolled; UNSUPPORTED, before any node, above AS_MAX_EXPANDED of them.  No node
+     * holds the size of the batch, axis 0 of input 0: a file keeps it open.  NULL: a primitive. */
+    assay_status (*expand)(as_builder *b, const as_node_ctx *n, const int *in, int *out);
     double         tolerance;  /* as_view_error allowed to a f32 kernel against eval; 0: exact */
     bool           view_only;  /* Reshape, Flatten: moves no element, so a plan may alias instead */
     const as_case *cases;
