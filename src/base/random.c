@@ -36,6 +36,11 @@ uint32_t as_mt19937_u32(as_mt19937 *g)
     return y ^ y >> 18;
 }
 
+float as_mt19937_uniform(as_mt19937 *g)
+{
+    return (float)(as_mt19937_u32(g) & 0xffffff) * 0x1p-24f;
+}
+
 uint32_t as_mt19937_below(as_mt19937 *g, uint32_t max)
 {
     if (!max)

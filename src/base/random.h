@@ -10,6 +10,7 @@
 typedef struct as_mt19937 { uint32_t state[624]; int next; } as_mt19937;
 void     as_mt19937_seed(as_mt19937 *g, uint32_t seed);
 uint32_t as_mt19937_u32(as_mt19937 *g);
+float    as_mt19937_uniform(as_mt19937 *g);                           /* [0,1) as torch.rand: the low 24 bits * 2^-24 */
 uint32_t as_mt19937_below(as_mt19937 *g, uint32_t max);             /* in [0, max], masked rejection */
 void     as_mt19937_shuffle(as_mt19937 *g, int64_t *items, size_t n);
 

@@ -17,6 +17,15 @@ Test(random, mt19937_gives_the_known_stream)
     expect_eq(value, 4123659995);
 }
 
+Test(random, mt19937_is_uniform_as_torch)
+{
+    as_mt19937 g;
+    as_mt19937_seed(&g, 0); /* torch.manual_seed(0); torch.rand(3) */
+    expect_near(as_mt19937_uniform(&g), 0.496256589889526367, 0);
+    expect_near(as_mt19937_uniform(&g), 0.768221795558929443, 0);
+    expect_near(as_mt19937_uniform(&g), 0.088477432727813721, 0);
+}
+
 Test(random, mt19937_shuffles_as_numpy)
 {
     static const int64_t want[] = {7, 3, 4, 5, 0, 6, 2, 1};

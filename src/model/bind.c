@@ -135,7 +135,7 @@ static assay_status node_fold(as_binder *b, as_bound_node *node)
 
 /* --- Nodes -------------------------------------------------------------------------------------- */
 
-static bool nodes_grow(as_graph *g)
+bool as_bind_nodes_grow(as_graph *g)
 {
     if (g->n_nodes < g->cap_nodes)
         return true;
@@ -156,7 +156,7 @@ assay_status as_bind_op(as_binder *b, const as_op *op, const char *name, const a
     as_graph       *g = b->g;
     as_tensor_info *in = AS_TAKE(g->arena, as_tensor_info, n_in), *out = AS_TAKE(g->arena, as_tensor_info, n_out);
     as_bound_node   made = { .in = AS_TAKE(g->arena, int, n_in), .out = AS_TAKE(g->arena, int, n_out) };
-    if (!in || !out || !made.in || !made.out || !nodes_grow(g))
+    if (!in || !out || !made.in || !made.out || !as_bind_nodes_grow(g))
         return as_fail(b->env, ASSAY_NO_MEMORY, "model: %s: no memory to bind node '%s'", b->model->name, name);
     for (int i = 0; i < n_in; i++) {
         made.in[i] = in_ids[i];

@@ -34,6 +34,8 @@ assay_status as_bind_scope(as_binder *b, const as_scope *s);
 /* One node between bound values; texts and attributes must outlive the graph.  Folded when its inputs are known. */
 assay_status as_bind_op(as_binder *b, const as_op *op, const char *name, const as_attr *attrs, int n_attrs, const int *in, int n_in,
                         const int *out, int n_out);
+/* Room for one node more; false: no memory. */
+bool         as_bind_nodes_grow(as_graph *g);
 /* If, Loop or Scan (control.c). */
 assay_status as_bind_control(as_binder *b, const as_scope *s, const as_node *node);
 /* The sentence (already in env) that a value is not known, with the input that could be given for it, where there is one. */

@@ -61,12 +61,45 @@ static assay_status spec_load(assay_env *env, const char *spec, uint64_t seed, a
     return zoo_load(env, spec, seed, out);
 }
 
+/* Whether a built-in network has a key that its arguments do not set. */
+static bool key_is_open(const as_zoo *zoo, const char *args, const char *key)
+{
+    size_t n = strlen(key);
+    for (const char *at = args; *at; at += strcspn(at, ",")) {
+        at++; /* the ':' or ',' before a key */
+        if (!strncmp(at, key, n) && at[n] == '=')
+            return false;
+    }
+    for (const as_zoo_param *p = zoo->params; p && p->key; p++)
+        if (!strcmp(p->key, key))
+            return true;
+    return false;
+}
+
+/* Options that need an input switch it on in a built-in network that has it for the asking: --timespans ts.npy is enough. */
+static assay_status spec_complete(assay_env *env, as_arena *arena, const char *spec, assay_options *options, const char **out)
+{
+    const char   *args = spec + strcspn(spec, ":");
+    const as_zoo *zoo = format_of(spec) ? NULL : as_zoo_find(spec, (size_t)(args - spec));
+    bool          timespans = zoo && as_options_is_set(options, "timespans") && key_is_open(zoo, args, "timespans");
+    bool          state = zoo && (as_options_is_set(options, "state-in") || as_options_is_set(options, "stream")) && key_is_open(zoo, args, "state");
+    *out = spec;
+    if (timespans || state)
+        *out = as_arena_printf(arena, "%s%c%s%s%s", spec, *args ? ',' : ':', timespans ? "timespans=1" : "", timespans && state ? "," : "",
+                               state ? "state=1" : "");
+    return *out ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for its name", spec);
+}
+
 static assay_status load(assay_env *env, const char *spec, assay_options *options, assay_model **out)
 {
     assay_model *model = NULL;
-    const char  *weights = as_options_text(options, "weights");
-    AS_TRY(spec_load(env, spec, (uint64_t)as_options_int(options, "seed"), &model));
-    assay_status status = ASSAY_OK;
+    as_arena     scratch = {0};
+    const char  *weights = as_options_text(options, "weights"), *whole;
+    assay_status status = spec_complete(env, &scratch, spec, options, &whole);
+    if (status == ASSAY_OK)
+        status = spec_load(env, whole, (uint64_t)as_options_int(options, "seed"), &model);
+    as_arena_drop(&scratch);
+    AS_TRY(status);
     if (!(model->source = as_arena_text(&model->arena, spec)))
         status = as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for its name", spec);
     if (status == ASSAY_OK && weights)

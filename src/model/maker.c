@@ -232,6 +232,16 @@ static void maker_free(as_maker *m)
     free(m);
 }
 
+uint64_t as_maker_seed(const as_maker *m)
+{
+    return m->seed;
+}
+
+assay_env *as_maker_env(as_maker *m)
+{
+    return m->env;
+}
+
 as_arena *as_maker_arena(as_maker *m)
 {
     return &m->model->arena;

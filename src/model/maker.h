@@ -10,6 +10,10 @@
 #define AS_MAX_NAME_BYTES  512
 
 bool as_maker_failed(const as_maker *m);
+/* The one given to as_maker_new(), for values drawn another way than as_maker_param_random() draws them. */
+uint64_t   as_maker_seed(const as_maker *m);
+/* For calls that leave a sentence; as_maker_fail_as(m, status, "%s", assay_message(as_maker_env(m))) hands it on. */
+assay_env *as_maker_env(as_maker *m);
 /* As as_maker_fail(), with a status of its own. */
 void as_maker_fail_as(as_maker *m, assay_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Where a reader is: stands in every sentence until the next call, "nodes[3]".  "" for nowhere. */

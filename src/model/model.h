@@ -158,6 +158,14 @@ void         as_random_input(uint64_t seed, const char *name, const as_view *vie
 assay_status as_model_grad(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims,
                            const char *const *wrt, int n_wrt, assay_model **out);
 
+/* Composite operators as primitives (as_op.expand), everything else as it stands.  Dimensions given are fixed in the result; the
+ * others stay symbols, and the batch is the only one that a composite lets stay.  Borrows the data of params and constants from
+ * `model`, which must outlive it. */
+assay_status as_model_expand(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims, assay_model **out);
+bool         as_model_has_composites(const assay_model *model);
+/* The same in a bound graph, for running op by op; a composite that would be too many nodes stays.  On failure the graph is lost. */
+assay_status as_graph_expand(assay_env *env, const assay_model *model, uint64_t seed, as_graph *g);
+
 /* --- Plugs: zoo_*.c and fmt_*.c ------------------------------------------------------------------ */
 
 typedef struct as_zoo_param { const char *key, *standard, *help; } as_zoo_param; /* "sizes" "784x512x256x10" "layer widths" */

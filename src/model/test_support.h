@@ -56,9 +56,15 @@ static inline void test_views(test_run *t, const int *ids, int n, as_view *out)
 
 static inline void test_bind(assay_env *env, const assay_model *model, int64_t batch, test_run *t)
 {
-    as_binding_dim dim = { "batch", batch };
+    as_binding_dim dims[2] = { { "batch", batch }, { "seq", 3 } };
+    bool           has_seq = false; /* a network over sequences of any length */
+    for (int i = 0; i < model->n_inputs; i++)
+        for (int k = 0; k < model->values[model->inputs[i]].dims.rank; k++) {
+            const char *symbol = model->values[model->inputs[i]].dims.dim[k].symbol;
+            has_seq |= symbol && !strcmp(symbol, "seq");
+        }
     *t = (test_run){0};
-    expect_ok(env, as_graph_bind(env, model, &dim, batch > 0, NULL, 0, 1, &t->arena, &t->graph));
+    expect_ok(env, as_graph_bind(env, model, dims, batch > 0 ? 1 + has_seq : 0, NULL, 0, 1, &t->arena, &t->graph));
     test_views(t, t->graph.inputs, t->graph.n_inputs, t->inputs);
     test_views(t, t->graph.outputs, t->graph.n_outputs, t->outputs);
     for (int i = 0; i < t->graph.n_inputs; i++)

@@ -44,6 +44,31 @@ static const void *data_of(as_arena *arena, const as_value *param, const as_view
     return data;
 }
 
+/* Files of others hold what is fixed here too (the masks of a wiring): such a tensor must say what the model says. */
+static assay_status constants_check(assay_env *env, const assay_model *model, const char *path, const as_named_view *const *sorted,
+                                    const as_safetensors *file, bool *used)
+{
+    for (int i = 0; i < model->n_values; i++) {
+        const as_value      *v = &model->values[i];
+        const as_named_view *item = v->role == AS_ROLE_CONSTANT && v->data ? find(sorted, file->n_items, v->name) : NULL;
+        if (!item)
+            continue;
+        as_shape shape = as_shape_of_dims(&v->dims);
+        as_view  own = as_view_of((void *)(uintptr_t)v->data, v->dtype, &shape);
+        int64_t  count = as_shape_count(&shape), k = 0;
+        if (!as_shape_same(&shape, &item->view.shape))
+            return as_fail(env, ASSAY_BAD_INPUT, "weights: %s: tensor '%s' is %s and the constant of model %s is %s", path, v->name,
+                           as_shape_show(&item->view.shape, (char[192]){0}, 192), model->name, as_shape_show(&shape, (char[192]){0}, 192));
+        while (k < count && as_view_get(&own, k) == as_view_get(&item->view, k))
+            k++;
+        if (k < count)
+            return as_fail(env, ASSAY_BAD_INPUT, "weights: %s: tensor '%s' has %g as element %lld and the constant of model %s has %g", path,
+                           v->name, as_view_get(&item->view, k), (long long)k, model->name, as_view_get(&own, k));
+        used[item - file->items] = true;
+    }
+    return ASSAY_OK;
+}
+
 /* New data for each wanted param in data[], NULL for the others; checks everything before anything changes. */
 static assay_status match(assay_env *env, assay_model *model, const char *path, bool only_empty, const as_safetensors *file,
                           as_arena *scratch, const void ***out)
@@ -71,6 +96,7 @@ static assay_status match(assay_env *env, assay_model *model, const char *path, 
         if (!(data[i] = data_of(&model->arena, param, &item->view)))
             return as_fail(env, ASSAY_NO_MEMORY, "weights: %s: no memory to convert tensor '%s'", path, param->name);
     }
+    AS_TRY(constants_check(env, model, path, (const as_named_view *const *)sorted, file, used));
     for (size_t i = 0; i < file->n_items; i++)
         if (!used[i])
             return as_fail(env, ASSAY_BAD_INPUT, "weights: %s: tensor '%s', %s %s, belongs to no parameter of model %s%s", path,

@@ -109,6 +109,14 @@ const char *as_zoo_text(const as_zoo_args *args, const char *key)
     return NULL;
 }
 
+bool as_zoo_is_given(const as_zoo_args *args, const char *key)
+{
+    for (size_t i = 0; i < params_count(args->zoo); i++)
+        if (!strcmp(args->zoo->params[i].key, key))
+            return args->values[i] != NULL;
+    return false;
+}
+
 int64_t as_zoo_int(as_maker *m, const as_zoo_args *args, const char *key, int64_t min, int64_t max)
 {
     const char *text = as_zoo_text(args, key);

@@ -8,6 +8,8 @@
  * key that the network does not have; both sentences say what there is. */
 assay_status as_zoo_parse(assay_env *env, as_arena *arena, const char *spec, const as_zoo **zoo, const as_zoo_args **args);
 const as_zoo *as_zoo_find(const char *name, size_t n);
+/* Whether the key was written, with whatever value. */
+bool as_zoo_is_given(const as_zoo_args *args, const char *key);
 
 /* Layers with torch's names and layouts: <name>.weight [out,in], <name>.bias [out].  `out` names the result (NULL: as the node). */
 int as_layer_dense(as_maker *m, const char *name, int x, int64_t n_in, int64_t n_out, const char *out);

@@ -1,0 +1,50 @@
+/* wiring.h - neural circuits: who is connected to whom, and with which sign.
+ *
+ * FullyConnected, Random, NCP and AutoNCP as the torch reference (ncps 1.0.1) builds them, synapse for synapse: the same
+ * arguments give the same matrices bit for bit.  A wiring is built once, for one number of inputs; a second build with another number is an
+ * error, never more synapses.
+ *
+ * Neurons are numbered motor, command, inter (of one-layer wirings: motor below output_dim, inter above). */
+#ifndef AS_MODEL_WIRING_H
+#define AS_MODEL_WIRING_H
+
+#include "base/arena.h"
+#include "base/env.h"
+
+typedef enum as_wiring_kind { AS_WIRING_FULL, AS_WIRING_RANDOM, AS_WIRING_NCP, AS_WIRING_AUTONCP } as_wiring_kind;
+
+/* What can be asked for; what a kind does not have is 0. */
+typedef struct as_wiring_spec {
+    as_wiring_kind kind;
+    int64_t  units, out;            /* full, random, autoncp; out 0: all units */
+    int64_t  inter, command, motor, sensory_fanout, inter_fanout, recurrent_command, motor_fanin; /* ncp */
+    double   sparsity;              /* random, autoncp */
+    uint64_t seed;
+    bool     self_connections;      /* full */
+} as_wiring_spec;
+
+typedef enum as_neuron { AS_NEURON_MOTOR, AS_NEURON_COMMAND, AS_NEURON_INTER } as_neuron;
+
+typedef struct as_wiring {
+    as_wiring_spec spec;                       /* as asked for; of autoncp also the ncp numbers that follow from it */
+    int            n_units, n_out, n_inputs;   /* n_inputs 0: not built yet */
+    int            n_inter, n_command, n_motor; /* one-layer wirings: command 0 */
+    int            n_layers;                   /* 1, or 3: inter, command, motor */
+    int8_t        *adjacency;                  /* [n_units][n_units], source by target: -1, 0, +1 */
+    int8_t        *sensory;                    /* [n_inputs][n_units] */
+} as_wiring;
+
+/* "autoncp:units=28,out=4,sparsity=0.5,seed=22222"; every wrong key, number or combination has its sentence. */
+assay_status as_wiring_parse(assay_env *env, const char *text, as_wiring_spec *out);
+/* The checks of the reference, each with a sentence; then all synapses.  Memory is the arena's. */
+assay_status as_wiring_make(assay_env *env, const as_wiring_spec *spec, int n_inputs, as_arena *arena, as_wiring *out);
+/* For a wiring that is shared: fine when it was built for so many inputs, an error otherwise. */
+assay_status as_wiring_expect(assay_env *env, const as_wiring *w, int n_inputs);
+
+as_neuron as_wiring_type(const as_wiring *w, int neuron);
+int       as_wiring_synapses(const as_wiring *w);
+int       as_wiring_sensory_synapses(const as_wiring *w);
+/* The neurons of layer l (0 inter, 1 command, 2 motor; one-layer wirings: all), in the order of the reference's layers. */
+int       as_wiring_layer(const as_wiring *w, int layer, int *neurons);
+
+#endif
