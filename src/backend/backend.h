@@ -27,15 +27,21 @@ typedef struct as_device {
 
 typedef struct as_mem { void *handle; void *host; size_t bytes; } as_mem; /* host: NULL when not addressable */
 
+/* Inputs that can be packed: the first so many.  A recurrent cell's weights begin behind its states. */
+enum { AS_N_PACKED = 12 };
+#define AS_NOT_PACKED { -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1 }
+
 /* Which kernel a device takes for a node, and why not the others.  Text lives in the arena given. */
 typedef struct as_choice {
     const void       *kernel;        /* the device's own; NULL: it refuses the node */
     const char       *name, *why;    /* why this one, or why the device refuses */
     as_trace_refusal *refused; int n_refused;
+    bool              slow;          /* the operator's slow truth, for want of a kernel: no reason to fuse into it */
+    unsigned          in_place;      /* bit i: output 0 may lie where input i lies, when they are alike */
     size_t            scratch_bytes; /* for all threads together */
     as_cost           issued;        /* the work that this kernel issues; zero: as the op's cost */
     /* Weight inputs that the kernel wants packed once: packed_bytes[i] > 0 asks for it. */
-    size_t            packed_bytes[4];
+    size_t            packed_bytes[AS_N_PACKED];
 } as_choice;
 
 /* One step of a segment: buffers by plan id. */
@@ -45,7 +51,7 @@ typedef struct as_seg_step {
     const int         *in, *out;     /* plan buffer ids; -1 absent */
     int                n_in, n_out;
     int                scratch;      /* plan buffer id or -1 */
-    int                packed[4];    /* plan buffer ids of packed inputs, -1: none */
+    int                packed[AS_N_PACKED]; /* plan buffer ids of packed inputs, -1: none */
     int                index;        /* step number in the plan, for spans */
     /* True: instead of running the node, its kernel packs in[pack_input] into packed[pack_input]; the other operands
      * are those of the node's own step, and no output is written. */
@@ -90,6 +96,8 @@ struct as_backend {
     void         (*discard)(as_device *device, void *code);
     /* Runs fn once in every host thread that execute() uses, part 0 in the caller; NULL: it uses none but the caller. */
     void         (*each_thread)(as_device *device, as_pool_fn fn, void *arg);
+    /* How its threads have waited for each other so far; NULL: it has none that could. */
+    as_pool_waits (*waits)(as_device *device);
 };
 
 extern const as_backend *const as_be_table[];

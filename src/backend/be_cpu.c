@@ -13,7 +13,7 @@
 
 extern const as_backend as_be_cpu;
 
-enum { ALIGN_BYTES = 64, N_PACKED = 4 };
+enum { ALIGN_BYTES = 64, N_PACKED = AS_N_PACKED };
 
 /* Below this much work a fork costs more than it saves: some microseconds for waking the threads against a scalar Gflop/s. */
 #define FORK_FLOPS   1000000u
@@ -329,8 +329,10 @@ static assay_status execute(as_device *device, void *handle, const as_bindings *
 
 static void each_thread(as_device *device, as_pool_fn fn, void *arg) { as_pool_run(((cpu_device *)device)->pool, fn, arg); }
 
+static as_pool_waits waits(as_device *device) { return as_pool_waits_read(((cpu_device *)device)->pool); }
+
 const as_backend as_be_cpu = {
     .name = "cpu", .help = "this machine's CPU, by assay's own kernels", .syntax = "cpu",
     .list = list, .open = open_cpu, .close = close_cpu, .alloc = alloc, .drop = drop, .put = put, .get = get,
-    .choose = choose, .compile = compile, .execute = execute, .discard = discard, .each_thread = each_thread,
+    .choose = choose, .compile = compile, .execute = execute, .discard = discard, .each_thread = each_thread, .waits = waits,
 };

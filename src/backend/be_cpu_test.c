@@ -125,7 +125,7 @@ static void chain_new(chain *c, as_device *device, const as_kernel *kernel, uint
     for (int i = 0; i < N_STEPS; i++) {
         c->choice[i].kernel = kernel;
         c->steps[i] = (as_seg_step){ .ctx = &step_ctx, .choice = &c->choice[i], .in = &c->ids[i], .out = &c->ids[i + 1], .n_in = 1, .n_out = 1,
-                                     .scratch = -1, .packed = { -1, -1, -1, -1 }, .index = 10 + i };
+                                     .scratch = -1, .packed = AS_NOT_PACKED, .index = 10 + i };
     }
     expect_ok(env, as_device_alloc(device, (N_STEPS + 1) * N * sizeof(float), &c->mem));
     expect_ok(env, device->backend->compile(device, &(as_segment){ c->steps, N_STEPS }, &c->code));
@@ -467,7 +467,8 @@ Test(be_cpu, a_pack_step_packs_and_the_kernel_finds_it_with_its_scratch)
     op_flops = 1000000;
     for (int i = 0; i < 5; i++)
         slots[i] = (as_slot){ .offset = (size_t)i * N * sizeof(float), .bytes = N * sizeof(float) };
-    as_seg_step run = { .ctx = &n, .choice = &choice, .in = in, .out = out, .n_in = 2, .n_out = 1, .scratch = 4, .packed = { -1, 3, -1, -1 } };
+    as_seg_step run = { .ctx = &n, .choice = &choice, .in = in, .out = out, .n_in = 2, .n_out = 1, .scratch = 4, .packed = AS_NOT_PACKED };
+    run.packed[1] = 3;
     as_seg_step steps[2] = { run, run };
     steps[0].pack = true;
     steps[0].pack_input = 1;
@@ -497,7 +498,7 @@ Test(be_cpu, a_constant_without_a_buffer_is_read_where_the_node_has_it)
     int            absent = -1, first = 0;
     as_mem         none = {0};
     void          *code = NULL;
-    as_seg_step    step = { .ctx = &n, .choice = &choice, .in = &absent, .out = &first, .n_in = 1, .n_out = 1, .scratch = -1, .packed = { -1, -1, -1, -1 } };
+    as_seg_step    step = { .ctx = &n, .choice = &choice, .in = &absent, .out = &first, .n_in = 1, .n_out = 1, .scratch = -1, .packed = AS_NOT_PACKED };
     expect_ok(env, device->backend->compile(device, &(as_segment){ &step, 1 }, &code));
     expect_ok(env, device->backend->execute(device, code, &(as_bindings){ &none, &slot, 1 }, NULL));
     expect_near(result[3], 9.0f, 0);
@@ -516,7 +517,7 @@ Test(be_cpu, the_truth_reads_channels_that_come_last)
     int            ids[2] = { 0, 1 };
     as_mem         none = {0};
     void          *code = NULL;
-    as_seg_step    step = { .ctx = &n, .choice = &choice, .in = &ids[0], .out = &ids[1], .n_in = 1, .n_out = 1, .scratch = -1, .packed = { -1, -1, -1, -1 } };
+    as_seg_step    step = { .ctx = &n, .choice = &choice, .in = &ids[0], .out = &ids[1], .n_in = 1, .n_out = 1, .scratch = -1, .packed = AS_NOT_PACKED };
     for (int i = 0; i < 12; i++)
         data[i] = (float)i; /* pixel i / 3, channel i % 3 */
     expect_ok(env, device->backend->compile(device, &(as_segment){ &step, 1 }, &code));

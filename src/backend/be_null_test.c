@@ -33,7 +33,7 @@ static void step_make(as_device *device, const char *op, int index, as_arena *ar
     expect(s->choice.kernel != NULL);
     s->id = 0;
     s->seg = (as_seg_step){ .ctx = &s->ctx, .choice = &s->choice, .in = &s->id, .out = &s->id, .n_in = 1, .n_out = 1, .scratch = -1,
-                            .packed = { -1, -1, -1, -1 }, .index = index };
+                            .packed = AS_NOT_PACKED, .index = index };
 }
 
 /* What one op takes on the clock, in ns. */

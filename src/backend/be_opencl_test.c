@@ -61,7 +61,7 @@ static void step_set(network *net, int i, const char *op, int n_in, int a, int b
     net->ctx[i].out = &net->info[out];
     expect_ok(env, device->backend->choose(device, &net->ctx[i], &arena, &net->choice[i]));
     net->steps[i] = (as_seg_step){ .ctx = &net->ctx[i], .choice = &net->choice[i], .in = net->in[i], .out = net->out[i], .n_in = n_in,
-                                   .n_out = 1, .scratch = -1, .packed = { -1, -1, -1, -1 }, .index = 10 + i };
+                                   .n_out = 1, .scratch = -1, .packed = AS_NOT_PACKED, .index = 10 + i };
 }
 
 static void truth(network *net)

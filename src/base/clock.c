@@ -2,6 +2,7 @@
 #include "base/clock.h"
 
 #include <math.h>
+#include <sys/resource.h>
 #include <time.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -169,4 +170,14 @@ void as_clock_open(as_clock *clock)
 #endif
     as_clock_open_monotonic(clock);
     clock->why = why;
+}
+
+long as_thread_switches(void)
+{
+#ifdef RUSAGE_THREAD
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) ? 0 : usage.ru_nivcsw;
+#else
+    return 0;
+#endif
 }

@@ -32,6 +32,7 @@ void as_clock_open_fake(as_clock *clock, uint64_t start_ns);
 uint64_t as_monotonic_ns(void);   /* CLOCK_MONOTONIC (CLOCK_UPTIME_RAW on macOS) */
 uint64_t as_thread_cpu_ns(void);  /* CPU time of this thread; costs about 1 us */
 uint64_t as_process_cpu_ns(void);
+long     as_thread_switches(void); /* involuntary context switches of this thread so far; 0 where the system does not tell them by thread */
 /* Measured cost of one call of f, the median of many. */
 double   as_clock_cost_ns(uint64_t (*f)(void));
 

@@ -48,6 +48,7 @@ struct as_pool {
     gate       start, done, meet;
     alignas(LINE_BYTES) atomic_int n_left;  /* workers that have not finished this run */
     alignas(LINE_BYTES) atomic_int n_met;   /* parts that wait at the barrier */
+    alignas(LINE_BYTES) atomic_ullong n_barriers, n_late; /* of all runs: met, and waits at them that ended in sleep */
 #ifdef AS_PLANT_RACE
     int        n_finished; /* see part_finished() */
 #endif
@@ -106,26 +107,28 @@ static void gate_park(gate *g, unsigned seen)
     pthread_mutex_unlock(&g->mutex);
 }
 
-static void gate_wait(gate *g, unsigned seen, bool may_spin)
+/* True when it took so long that the thread slept. */
+static bool gate_wait(gate *g, unsigned seen, bool may_spin)
 {
     if (gate_is_past(g, seen))
-        return;
+        return false;
     uint64_t start_ns = as_monotonic_ns(), waited_ns = may_spin ? 0 : SPIN_NS;
     while (waited_ns < YIELD_NS) {
         if (waited_ns < SPIN_NS) {
             for (int i = 0; i < SPINS_PER_LOOK; i++) {
                 if (gate_is_past(g, seen))
-                    return;
+                    return false;
                 relax();
             }
         } else {
             sched_yield();
             if (gate_is_past(g, seen))
-                return;
+                return false;
         }
         waited_ns = as_monotonic_ns() - start_ns + (may_spin ? 0 : SPIN_NS);
     }
     gate_park(g, seen);
+    return true;
 }
 
 /* --- Workers ------------------------------------------------------------------------------ */
@@ -293,6 +296,12 @@ int as_pool_threads(const as_pool *pool)
     return pool->n_threads;
 }
 
+as_pool_waits as_pool_waits_read(as_pool *pool)
+{
+    return (as_pool_waits){.n_barriers = atomic_load_explicit(&pool->n_barriers, memory_order_relaxed),
+                           .n_late = atomic_load_explicit(&pool->n_late, memory_order_relaxed)};
+}
+
 void as_pool_run(as_pool *pool, as_pool_fn fn, void *arg)
 {
     if (pool->n_threads == 1) {
@@ -318,9 +327,11 @@ void as_pool_barrier(as_pool *pool, int part)
         return;
     unsigned seen = atomic_load_explicit(&pool->meet.number, memory_order_relaxed);
     if (atomic_fetch_add_explicit(&pool->n_met, 1, memory_order_acq_rel) + 1 < pool->n_threads) {
-        gate_wait(&pool->meet, seen, pool->may_spin);
+        if (gate_wait(&pool->meet, seen, pool->may_spin))
+            atomic_fetch_add_explicit(&pool->n_late, 1, memory_order_relaxed);
         return;
     }
+    atomic_fetch_add_explicit(&pool->n_barriers, 1, memory_order_relaxed);
     atomic_store_explicit(&pool->n_met, 0, memory_order_relaxed); /* before anyone can come again */
     gate_advance(&pool->meet);
 }

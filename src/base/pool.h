@@ -19,6 +19,11 @@ int          as_pool_threads(const as_pool *pool);
 void         as_pool_run(as_pool *pool, as_pool_fn fn, void *arg);
 void         as_pool_barrier(as_pool *pool, int part);
 
+/* Since the pool was made: barriers met, and waits at them that were so long (20 us) that the thread went to sleep, because a part
+ * had much more to do or because its CPU was taken away. */
+typedef struct as_pool_waits { uint64_t n_barriers, n_late; } as_pool_waits;
+as_pool_waits as_pool_waits_read(as_pool *pool);
+
 int  as_cpu_count(void);                 /* CPUs the calling thread may use; ask before pinning it */
 
 /* Keeps the calling thread on the index-th CPU it may use, until as_pin_undo() by the same thread gives it back what it had

@@ -1,6 +1,6 @@
 /* k_any_truth.c - the operator's own eval: slow, right, for any dtype and layout, and for every op that nothing faster takes.
  *
- * One thread does it all, since an eval cannot be shared out.  It is the only kernel that can fail (an eval may need memory). */
+ * One thread does it all, since an eval cannot be shared out.  It can fail (an eval may need memory), which only Gather and LTC can besides. */
 #include "backend/cpu/kernel.h"
 
 static bool accepts(const as_node_ctx *n, char *why, size_t why_size)

@@ -34,11 +34,41 @@ bool as_kernel_f32_only(const as_node_ctx *n, char *why, size_t why_size)
     return true;
 }
 
+static bool is_like(const as_tensor_info *t, const as_tensor_info *y, const char *side, int i, char *why, size_t why_size)
+{
+    if (t->dtype == AS_NONE)
+        return true;
+    if (t->dtype != AS_F32)
+        snprintf(why, why_size, "%s %d is %s, needs f32", side, i, as_dtype_name(t->dtype));
+    else if (!as_shape_same(&t->shape, &y->shape))
+        snprintf(why, why_size, "%s %d is %s, needs the output's %s", side, i, as_shape_show(&t->shape, (char[96]){0}, 96),
+                 as_shape_show(&y->shape, (char[96]){0}, 96));
+    else if (t->layout != y->layout)
+        snprintf(why, why_size, "%s %d lies in another order than output 0", side, i);
+    else
+        return true;
+    return false;
+}
+
+bool as_kernel_flat(const as_node_ctx *n, char *why, size_t why_size)
+{
+    for (int i = 0; i < n->n_in; i++)
+        if (!is_like(&n->in[i], &n->out[0], "input", i, why, why_size))
+            return false;
+    for (int i = 0; i < n->n_out; i++)
+        if (!is_like(&n->out[i], &n->out[0], "output", i, why, why_size))
+            return false;
+    return true;
+}
+
 /* --- The rule of choice ----------------------------------------------------------------------- */
 
-static bool is_for(const as_kernel *k, const as_node_ctx *n)
+bool as_kernel_is_for(const as_kernel *k, const char *op)
 {
-    return !strcmp(k->op, "*") || !strcmp(k->op, n->op->name);
+    for (const char *const *also = k->also; also && *also; also++)
+        if (!strcmp(*also, op))
+            return true;
+    return !strcmp(k->op, "*") || !strcmp(k->op, op);
 }
 
 /* NULL when the kernel could run the node, else why it cannot, in `why`. */
@@ -81,6 +111,8 @@ static void winner_ask(const as_kernel *k, const as_node_ctx *n, int n_parts, as
 {
     out->kernel = k;
     out->name = k->name;
+    out->slow = !strcmp(k->op, "*");
+    out->in_place = k->in_place;
     if (k->scratch_bytes)
         out->scratch_bytes = k->scratch_bytes(n, n_parts);
     if (k->issued)
@@ -96,7 +128,7 @@ assay_status as_kernel_choose(assay_env *env, const as_kernel *const *table, con
     char             why[256];
     int              n_known = 0;
     for (const as_kernel *const *k = table; *k; k++) {
-        if (!is_for(*k, n))
+        if (!as_kernel_is_for(*k, n->op->name))
             continue;
         n_known++;
         if (!hindrance(*k, n, isa, masked, why, sizeof why) && is_better(*k, winner))
@@ -108,7 +140,7 @@ assay_status as_kernel_choose(assay_env *env, const as_kernel *const *table, con
     if (!choice.refused)
         return no_room(env, n);
     for (const as_kernel *const *k = table; *k; k++) {
-        if (!is_for(*k, n) || *k == winner)
+        if (!as_kernel_is_for(*k, n->op->name) || *k == winner)
             continue;
         const char *hindered = hindrance(*k, n, isa, masked, why, sizeof why);
         const char *text = hindered ? as_arena_text(arena, hindered) : loss(arena, *k, winner);

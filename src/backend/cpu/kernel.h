@@ -16,7 +16,7 @@ typedef struct as_kernel_args {
     const as_view     *in;      /* absent: data NULL */
     const as_view     *out;
     const void *const *packed;  /* packed form of input i, or NULL */
-    /* For the kernel that can fail, the slow truth: part 0 alone leaves its sentence in env and sets *status, and no
+    /* For those that can fail, the slow truth, Gather, and LTC with its gradient: part 0 alone leaves its sentence in env and sets *status, and no
      * later step of the segment runs.  All others ignore both. */
     assay_env         *env;
     assay_status      *status;
@@ -25,9 +25,13 @@ typedef struct as_kernel_args {
 typedef struct as_kernel {
     const char *name;           /* "gemm_f32_scalar" */
     const char *op;             /* "Gemm"; "*": any op */
+    const char *const *also;    /* further operators it computes, NULL-terminated; NULL: none */
     unsigned    isa;            /* all of these bits must be there */
     int         rank;           /* among those that accept, the highest wins */
     const char *why;            /* "packed 6x16 tiles" */
+    /* Bit i: output 0 may lie where input i lies, when both have one dtype, shape and layout: every element is read before it
+     * is written, and by the part that writes it. */
+    unsigned    in_place;
     /* False: says why not in `why`. */
     bool   (*accepts)(const as_node_ctx *n, char *why, size_t why_size);
     size_t (*scratch_bytes)(const as_node_ctx *n, int n_parts);                  /* NULL: none; per call, for all parts */
@@ -39,6 +43,7 @@ typedef struct as_kernel {
 } as_kernel;
 
 extern const as_kernel *const as_k_table[];
+bool as_kernel_is_for(const as_kernel *k, const char *op); /* by op, also or "*" */
 
 /* What this CPU has, less what ASSAY_CPU masks ("-avx2,-f16c"); read once when the device opens.  avx2 stands for AVX2
  * with FMA, avx512 for F, BW, DQ and VL. */
@@ -59,5 +64,7 @@ assay_status as_kernel_choose(assay_env *env, const as_kernel *const *table, con
 /* Shared by the plain kernels: refuses unless every operand is row-major, and input 0, output 0 and every other present
  * float operand are f32. */
 bool as_kernel_f32_only(const as_node_ctx *n, char *why, size_t why_size);
+/* Shared by what walks memory from end to end: refuses unless every present operand is f32 and of output 0's shape and layout. */
+bool as_kernel_flat(const as_node_ctx *n, char *why, size_t why_size);
 
 #endif

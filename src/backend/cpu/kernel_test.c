@@ -177,3 +177,25 @@ Test(choice, f32_only_looks_at_floats_and_at_the_first_operands_whatever_they_ar
     expect(!as_kernel_f32_only(&n.ctx, why, sizeof why));
     expect_str(why, "output 0 is i32, needs f32");
 }
+
+Test(choice, flat_wants_one_shape_and_one_layout)
+{
+    char why[96] = "";
+    node n;
+    node_make(&n, AS_F32)->ctx.n_in = 2;
+    n.in[1] = n.in[0];
+    expect(as_kernel_flat(&n.ctx, why, sizeof why));
+    n.in[0].layout = n.in[1].layout = n.out[0].layout = AS_LAYOUT_NHWC;
+    expect(as_kernel_flat(&n.ctx, why, sizeof why));
+    n.in[1].layout = AS_LAYOUT_ROW_MAJOR;
+    expect(!as_kernel_flat(&n.ctx, why, sizeof why));
+    expect_str(why, "input 1 lies in another order than output 0");
+    n.in[1].shape = AS_SHAPE(1);
+    expect(!as_kernel_flat(&n.ctx, why, sizeof why));
+    expect_str(why, "input 1 is [1], needs the output's [4]");
+    n.in[1].dtype = AS_NONE;
+    expect(as_kernel_flat(&n.ctx, why, sizeof why));
+    n.out[0].dtype = AS_F16;
+    expect(!as_kernel_flat(&n.ctx, why, sizeof why));
+    expect_str(why, "output 0 is f16, needs f32");
+}

@@ -1,0 +1,48 @@
+/* ltc_flow.h - what flows through synapses, on vectors; included behind a simd_*.h. */
+#ifndef AS_BACKEND_CPU_LTC_FLOW_H
+#define AS_BACKEND_CPU_LTC_FLOW_H
+
+/* gcc keeps an array of vectors in registers only when every loop over it is unrolled, which -O2 does not do by itself. */
+#define EACH_Z _Pragma("GCC unroll 4") for (int i = 0; i < n; i++)
+
+/* z[i] becomes 1 + 2^z[i], whose inverse is the sigmoid.  Beyond 2^63 it stays there: a product of two is a float still, and an
+ * opening of 1e-19 is none.  Adding 1.5 * 2^23 + 127 rounds to an integer and leaves the bits of its power; the polynomial is minimax
+ * for 2^r, 1.6e-7.  NaN stays NaN.  Line by line for all n: one after the other they would fill the machine's window with waiting. */
+V_INLINE void shut(vf *z, int n)
+{
+    const vf magic = v_set(12582912.0f + 127.0f), one = v_set(1.0f);
+    vf       t[4], r[4], p[4];
+    EACH_Z z[i] = v_min(v_set(63.0f), z[i]);
+    EACH_Z z[i] = v_max(v_set(-63.0f), z[i]);
+    EACH_Z t[i] = v_add(z[i], magic);
+    EACH_Z r[i] = v_sub(t[i], magic);
+    EACH_Z r[i] = v_sub(z[i], r[i]);
+    EACH_Z p[i] = v_fma(v_set(1.327647129e-3f), r[i], v_set(9.675541893e-3f));
+    EACH_Z p[i] = v_fma(p[i], r[i], v_set(5.550713092e-2f));
+    EACH_Z p[i] = v_fma(p[i], r[i], v_set(2.402212024e-1f));
+    EACH_Z p[i] = v_fma(p[i], r[i], v_set(6.931469440e-1f));
+    EACH_Z p[i] = v_fma(p[i], r[i], one);
+    EACH_Z z[i] = v_fma(p[i], v_bits(vi_shift_left(vi_bits(t[i]), 23)), one);
+}
+
+typedef struct flow { vf num, den; } flow; /* sums of a * erev and of a */
+
+/* Two synapses over one division: p / d + q / e = (p e + q d) / (d e). */
+V_INLINE flow flow_two(flow f, vf d, vf e, vf flow_d, vf flow_e, vf open_d, vf open_e)
+{
+    vf inverse = v_div(v_set(1.0f), v_mul(d, e));
+    f.num = v_fma(v_fma(flow_d, e, v_mul(flow_e, d)), inverse, f.num);
+    f.den = v_fma(v_fma(open_d, e, v_mul(open_e, d)), inverse, f.den);
+    return f;
+}
+
+V_INLINE flow flow_one(flow f, vf d, vf flow_d, vf open_d)
+{
+    vf inverse = v_div(v_set(1.0f), d);
+    return (flow){ v_fma(flow_d, inverse, f.num), v_fma(open_d, inverse, f.den) };
+}
+
+/* (C v + dt num) / (C + dt den) */
+V_INLINE vf step(vf cm, vf v, vf dt, flow f) { return v_div(v_fma(dt, f.num, v_mul(cm, v)), v_fma(dt, f.den, cm)); }
+
+#endif

@@ -1,0 +1,10 @@
+/* turn.h - Transpose and Relayout as walks. */
+#ifndef AS_BACKEND_CPU_TURN_H
+#define AS_BACKEND_CPU_TURN_H
+
+#include "backend/cpu/walk.h"
+
+/* From how the input lies to how the output lies. */
+as_walk as_turn_of(const as_node_ctx *n);
+
+#endif

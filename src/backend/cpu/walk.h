@@ -1,0 +1,30 @@
+/* walk.h - elements that move: a row-major output whose axes are steps through an input.
+ *
+ * Slice, Expand, Tile, Transpose and their kin are all one loop nest; they differ in the steps alone, which may be 0 (repeat) or
+ * negative.  Elements move as bytes, whatever the dtype. */
+#ifndef AS_BACKEND_CPU_WALK_H
+#define AS_BACKEND_CPU_WALK_H
+
+#include "backend/cpu/kernel.h"
+
+enum { AS_WALK_MAX = 2 * AS_MAX_RANK };
+
+typedef struct as_walk {
+    int     rank;                                  /* axes of one element left out, neighbours joined */
+    int64_t count, start;                          /* elements in all; where in the input the first one lies */
+    int64_t dim[AS_WALK_MAX], step[AS_WALK_MAX];   /* from the outermost; steps in elements */
+} as_walk;
+
+/* No axes yet: one element. */
+static inline as_walk as_walk_new(int64_t start) { return (as_walk){ .count = 1, .start = start }; }
+/* One more axis of the output, inside those that are there. */
+void as_walk_axis(as_walk *w, int64_t dim, int64_t step);
+/* The steps of a row-major shape. */
+void as_walk_steps(const as_shape *shape, int64_t *step);
+/* Moves this part's share; both are whole tensors of elements of `bytes`. */
+void as_walk_run(const as_walk *w, size_t bytes, const void *from, void *to, int part, int n_parts);
+
+/* n elements of `bytes` all equal to the one at `from`. */
+void as_walk_fill(void *to, const void *from, size_t bytes, int64_t n);
+
+#endif
