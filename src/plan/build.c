@@ -41,18 +41,19 @@ static assay_status dim_parse(assay_env *env, as_arena *arena, const char *text,
     return ASSAY_OK;
 }
 
-/* --batch is short for --dim batch=N; its standard value must not disturb a model without a batch. */
+/* --batch is short for --dim batch=N and --seq for --dim seq=N; their standard values must not disturb a model without. */
 static assay_status dims_read(assay_env *env, const assay_model *model, assay_options *options, assay_plan *plan)
 {
     size_t n_given = as_options_many(options, "dim");
     size_t n_axes = 0;
     for (int i = 0; i < model->n_inputs; i++)
         n_axes += (size_t)model->values[model->inputs[i]].dims.rank;
-    as_binding_dim *dims = AS_TAKE(&plan->arena, as_binding_dim, n_given + n_axes + 1);
+    as_binding_dim *dims = AS_TAKE(&plan->arena, as_binding_dim, n_given + n_axes + 2);
     if (!dims)
         return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for %zu dimensions", n_given);
     int n = 0;
     bool has_batch = false, batch_is_set = as_options_is_set(options, "batch");
+    bool has_seq = false, seq_is_set = as_options_is_set(options, "seq");
     for (size_t i = 0; i < n_given; i++) {
         AS_TRY(dim_parse(env, &plan->arena, as_options_item(options, "dim", i), &dims[n]));
         for (int k = 0; k < n; k++)
@@ -60,6 +61,7 @@ static assay_status dims_read(assay_env *env, const assay_model *model, assay_op
                 return as_fail(env, ASSAY_BAD_INPUT, "plan: --dim %s is given twice, as %lld and as %lld", dims[n].symbol,
                                (long long)dims[k].size, (long long)dims[n].size);
         has_batch |= !strcmp(dims[n].symbol, "batch");
+        has_seq |= !strcmp(dims[n].symbol, "seq");
         n++;
     }
     int64_t batch = as_options_int(options, "batch");
@@ -67,9 +69,20 @@ static assay_status dims_read(assay_env *env, const assay_model *model, assay_op
         return as_fail(env, ASSAY_BAD_INPUT, "plan: --batch %lld and --dim batch=... are both given; one is enough", (long long)batch);
     if (batch_is_set && !model_has_symbol(model, "batch"))
         return as_fail(env, ASSAY_BAD_INPUT, "plan: --batch %lld: the model '%s' has no dimension `batch`", (long long)batch, model->name);
+    int64_t seq = as_options_int(options, "seq");
+    if (seq_is_set && has_seq)
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: --seq %lld and --dim seq=... are both given; one is enough", (long long)seq);
+    if (seq_is_set && !model_has_symbol(model, "seq"))
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: --seq %lld: the model '%s' has no dimension `seq`", (long long)seq, model->name);
+    if (seq_is_set)
+        dims[n++] = (as_binding_dim){"seq", seq}; /* before the files: binding has the sentence for one of another length */
     n = as_given_dims(plan, batch_is_set, dims, n);
-    for (int k = 0; k < n; k++)
+    for (int k = 0; k < n; k++) {
         has_batch |= !strcmp(dims[k].symbol, "batch");
+        has_seq |= !strcmp(dims[k].symbol, "seq");
+    }
+    if (!has_seq && model_has_symbol(model, "seq"))
+        dims[n++] = (as_binding_dim){"seq", seq};
     if (!has_batch && model_has_symbol(model, "batch"))
         dims[n++] = (as_binding_dim){"batch", batch};
     plan->dims = dims;
@@ -107,23 +120,24 @@ static int by_order(const void *a, const void *b)
     return x->order != y->order ? (x->order < y->order ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-/* Room for one note more, which the aliasing of views takes. */
+/* Room for two notes more, which lowering writes: views that alias, results in place. */
 static assay_status passes_run(assay_env *env, assay_plan *plan)
 {
     int n = 0;
     while (as_ps_table[n])
         n++;
     const as_pass **passes = AS_TAKE(&plan->arena, const as_pass *, n);
-    plan->passes = AS_TAKE(&plan->arena, as_pass_note, n + 1);
+    plan->passes = AS_TAKE(&plan->arena, as_pass_note, n + 2);
     if (!passes || !plan->passes)
         return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for %d passes", n);
     for (int i = 0; i < n; i++)
         passes[i] = as_ps_table[i];
     qsort(passes, (size_t)n, sizeof *passes, by_order);
+    as_pass_ctx ctx = {.device = plan->devices[plan->n_devices - 1], .winograd = plan->winograd, .weights_as = plan->weights_as};
     for (int i = 0; i < n && plan->compiled; i++) {
         as_pass_note *note = &plan->passes[plan->n_passes++];
         *note = (as_pass_note){.pass = passes[i]->name, .text = passes[i]->help};
-        AS_TRY(passes[i]->run(env, &plan->graph, note));
+        AS_TRY(passes[i]->run(env, &plan->graph, &ctx, note));
     }
     return ASSAY_OK;
 }
@@ -133,7 +147,13 @@ static assay_status passes_run(assay_env *env, assay_plan *plan)
 static assay_status build(assay_env *env, const assay_model *model, assay_options *options, assay_plan *plan)
 {
     plan->model = model;
+    if (!strcmp(as_options_text(options, "compile"), "both"))
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: compile both is two plans, which only `profile` compares; on or off is one");
     plan->compiled = as_options_flag(options, "compile");
+    plan->winograd = as_options_flag(options, "winograd");
+    plan->weights_as = as_arena_text(&plan->arena, as_options_text(options, "weights-as"));
+    if (!plan->weights_as)
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for its options");
     plan->seed = (uint64_t)as_options_int(options, "seed");
     const as_known_input *known;
     int n_known;
@@ -142,13 +162,18 @@ static assay_status build(assay_env *env, const assay_model *model, assay_option
     AS_TRY(devices_open(env, options, plan));
     AS_TRY(as_given_known(env, plan, &known, &n_known));
     AS_TRY(as_graph_bind(env, model, plan->dims, plan->n_dims, known, n_known, plan->seed, &plan->arena, &plan->graph));
+    if (!plan->compiled)
+        AS_TRY(as_graph_expand(env, model, plan->seed, &plan->graph));
     for (int i = 0; i < plan->graph.n_inputs; i++)
         plan->n_fixed += plan->graph.values[plan->graph.inputs[i]].info.constant != NULL;
     AS_TRY(passes_run(env, plan));
     as_pass_note alias = {.pass = "alias", .text = "Reshape and Flatten share the memory of what they reshape"};
-    AS_TRY(as_plan_lower(env, plan, &alias));
-    if (plan->compiled)
+    as_pass_note in_place = {.pass = "in place", .text = "a result takes the memory of an operand that is read for the last time"};
+    AS_TRY(as_plan_lower(env, plan, &alias, &in_place));
+    if (plan->compiled) {
         plan->passes[plan->n_passes++] = alias;
+        plan->passes[plan->n_passes++] = in_place;
+    }
     AS_TRY(as_plan_place(env, plan));
     return as_plan_segments(env, plan);
 }

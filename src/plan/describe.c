@@ -57,7 +57,7 @@ uint64_t as_step_working_set(const assay_plan *plan, const as_step *step)
         sum += operand_bytes(plan, step->seg.in[i]);
     for (int i = 0; i < step->seg.n_out; i++)
         sum += operand_bytes(plan, step->seg.out[i]);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < AS_N_PACKED; i++)
         sum += operand_bytes(plan, step->seg.packed[i]);
     return sum;
 }
@@ -90,7 +90,7 @@ static int inputs_find(const assay_plan *plan, const as_step *step, const int *w
     for (int i = 0; i < seg->n_in; i++)
         if (step->kind != AS_STEP_PACK || i == seg->pack_input)
             input_add(plan, writers, seg->in[i], inputs, &n);
-    for (int i = 0; i < 4 && step->kind != AS_STEP_PACK; i++)
+    for (int i = 0; i < AS_N_PACKED && step->kind != AS_STEP_PACK; i++)
         input_add(plan, writers, seg->packed[i], inputs, &n);
     return n;
 }

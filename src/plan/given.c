@@ -1,12 +1,104 @@
 /* given.c - npy and .pb files for the inputs of a model. */
 #include "plan/given.h"
 
+#include <float.h>
 #include <string.h>
 
 #include "base/options.h"
 #include "model/onnx.h"
+#include "plan/state.h"
 
 static const as_value *input_of(const assay_plan *plan, int i) { return &plan->model->values[plan->model->inputs[i]]; }
+
+static bool is_symbol(const as_dim *dim, const char *symbol) { return dim->symbol && !strcmp(dim->symbol, symbol); }
+
+/* A network over sequences also takes one sequence alone, as torch does: x [seq, inputs], time spans [seq], a state [units]. */
+static bool is_over_sequences(const assay_model *model)
+{
+    const as_dims *dims = model->n_inputs ? &model->values[model->inputs[0]].dims : NULL;
+    return dims && dims->rank >= 2 && is_symbol(&dims->dim[0], "batch") && is_symbol(&dims->dim[1], "seq");
+}
+
+static void batch_add(as_given *given)
+{
+    as_view *v = &given->tensor.view;
+    memmove(v->shape.dim + 1, v->shape.dim, (size_t)v->shape.rank * sizeof v->shape.dim[0]);
+    memmove(v->stride + 1, v->stride, (size_t)v->shape.rank * sizeof v->stride[0]);
+    v->shape.dim[0] = 1;
+    v->stride[0] = 0;
+    v->shape.rank++;
+    given->unbatched = true;
+}
+
+static assay_status file_read(assay_env *env, assay_plan *plan, int i, const char *path)
+{
+    as_given *given = &plan->given[i];
+    size_t    length = strlen(path);
+    bool      is_pb = length > 3 && !strcmp(path + length - 3, ".pb");
+    if (!(path = as_arena_text(&plan->arena, path)))
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the name of a file");
+    AS_TRY(is_pb ? as_pb_tensor_load(env, path, &given->tensor) : as_npy_load(env, path, &given->tensor));
+    given->path = path;
+    const as_dims *wanted = &input_of(plan, i)->dims;
+    if (is_over_sequences(plan->model) && given->tensor.view.shape.rank == wanted->rank - 1 && is_symbol(&wanted->dim[0], "batch"))
+        batch_add(given);
+    return ASSAY_OK;
+}
+
+/* A span is how long a step took: what is negative or no number would give answers that mean nothing. */
+static assay_status timespans_read(assay_env *env, assay_options *options, assay_plan *plan, const bool *taken)
+{
+    const char *path = as_options_text(options, "timespans");
+    int         i = as_timespans_find(plan->model);
+    if (!path || (as_options_flag(options, "stream") && !strcmp(path, "stdin"))) /* they come with the samples */
+        return ASSAY_OK;
+    if (i < 0)
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: --timespans %s: the model '%s' has no input `timespans`", path, plan->model->name);
+    if (taken[i])
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: --timespans %s and --input timespans=... are both given; one is enough", path);
+    AS_TRY(file_read(env, plan, i, path));
+    as_view *v = &plan->given[i].tensor.view;
+    if (v->shape.rank == input_of(plan, i)->dims.rank + 1 && v->shape.dim[v->shape.rank - 1] == 1)
+        v->shape.rank--; /* [batch, seq, 1], as some write them */
+    return ASSAY_OK;
+}
+
+static assay_status timespans_check(assay_env *env, const assay_plan *plan)
+{
+    int i = as_timespans_find(plan->model);
+    if (i < 0 || !plan->given[i].path)
+        return ASSAY_OK;
+    const as_view *v = &plan->given[i].tensor.view;
+    for (int64_t k = 0; k < as_shape_count(&v->shape); k++) {
+        double span = as_view_get(v, k);
+        if (!(span >= 0 && span <= DBL_MAX))
+            return as_fail(env, ASSAY_BAD_INPUT, "plan: %s: time span %lld is %g, and must be a number from 0", plan->given[i].path,
+                           (long long)k, span);
+    }
+    return ASSAY_OK;
+}
+
+static assay_status states_read(assay_env *env, assay_options *options, assay_plan *plan, bool *taken)
+{
+    as_state_pair pairs[AS_MAX_STATES];
+    const char   *names[AS_MAX_STATES];
+    bool          has[AS_MAX_STATES] = {false};
+    int           n = as_state_find(plan->model, pairs, AS_MAX_STATES);
+    for (int k = 0; k < n; k++) {
+        names[k] = input_of(plan, pairs[k].input)->name;
+        has[k] = taken[pairs[k].input];
+    }
+    for (size_t k = 0; k < as_options_many(options, "state-in"); k++) {
+        int         i;
+        const char *path, *text = as_options_item(options, "state-in", k);
+        if (!n)
+            return as_fail(env, ASSAY_BAD_INPUT, "plan: --state-in %s: the model '%s' has no state input such as h0", text, plan->model->name);
+        AS_TRY(as_option_named(env, "state-in", text, names, n, has, &i, &path));
+        AS_TRY(file_read(env, plan, pairs[i].input, path));
+        has[i] = true;
+    }
+    return ASSAY_OK;
+}
 
 assay_status as_given_read(assay_env *env, assay_options *options, assay_plan *plan)
 {
@@ -23,15 +115,12 @@ assay_status as_given_read(assay_env *env, assay_options *options, assay_plan *p
         int         i;
         const char *path;
         AS_TRY(as_option_named(env, "input", as_options_item(options, "input", k), names, n, taken, &i, &path));
-        size_t length = strlen(path);
-        bool   is_pb = length > 3 && !strcmp(path + length - 3, ".pb");
-        if (!(path = as_arena_text(&plan->arena, path)))
-            return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the name of a file");
-        AS_TRY(is_pb ? as_pb_tensor_load(env, path, &given[i].tensor) : as_npy_load(env, path, &given[i].tensor));
-        given[i].path = path;
+        AS_TRY(file_read(env, plan, i, path));
         taken[i] = true;
     }
-    return ASSAY_OK;
+    AS_TRY(timespans_read(env, options, plan, taken));
+    AS_TRY(states_read(env, options, plan, taken));
+    return timespans_check(env, plan);
 }
 
 void as_given_drop(assay_plan *plan)

@@ -92,3 +92,122 @@ Test(given, names_and_files_must_be_there)
     expect_fails(f.env, assay_plan_build(f.env, f.model, f.options, &f.plan), ASSAY_NOT_FOUND, "none.npy");
     fixture_close(&f);
 }
+
+/* --- Sequences ------------------------------------------------------------------------------------------ */
+
+/* y = x * 1 [batch,seq,2], h_n = h0 [batch,3], and time spans [batch,seq]. */
+static void sequences(fixture *f)
+{
+    as_maker *m;
+    as_dim    batch = { .symbol = "batch" }, seq = { .symbol = "seq" };
+    as_dims   x = { .rank = 3, .dim = { batch, seq, { .size = 2 } } }, t = { .rank = 2, .dim = { batch, seq } }, h = { .rank = 2, .dim = { batch, { .size = 3 } } };
+    const char *names[] = { "y", "spans", "h_n" };
+    fixture_open(f, NULL);
+    expect_ok(f->env, as_maker_new(f->env, "sequences", 1, &m));
+    int in[] = { as_maker_input(m, "x", AS_F32, &x), as_maker_input(m, "timespans", AS_F32, &t), as_maker_input(m, "h0", AS_F32, &h) };
+    for (int i = 0; i < 3; i++)
+        as_maker_output(m, as_maker_node(m, "Neg", NULL, &in[i], 1, NULL, 0, NULL, 1, &names[i]));
+    expect_ok(f->env, as_maker_finish(m, &f->model));
+}
+
+static void give_as(fixture *f, const char *option, const char *name, const float *values, as_shape shape)
+{
+    char    path[512];
+    as_view view = as_view_of((void *)(uintptr_t)values, AS_F32, &shape);
+    snprintf(path, sizeof path, "%s", as_test_path(name));
+    expect_ok(f->env, as_npy_save(f->env, path, &view));
+    fixture_set(f, option, path);
+}
+
+static const float numbers[12] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
+
+Test(given, one_sequence_needs_no_batch_axis)
+{
+    fixture f;
+    sequences(&f);
+    give_as(&f, "input", "x.npy", numbers, AS_SHAPE(4, 2));
+    give_as(&f, "timespans", "t.npy", numbers, AS_SHAPE(4));
+    give_as(&f, "state-in", "h.npy", numbers, AS_SHAPE(3));
+    fixture_plan(&f);
+    expect(f.plan->given[0].unbatched && f.plan->given[1].unbatched && f.plan->given[2].unbatched);
+    expect_ok(f.env, assay_instance_new(f.env, f.plan, &f.instance));
+    fixture_step(&f);
+    as_view y = as_instance_output(f.instance, 0), spans = as_instance_output(f.instance, 1), h = as_instance_output(f.instance, 2);
+    expect(as_shape_same(&y.shape, &AS_SHAPE(1, 4, 2)) && as_shape_same(&spans.shape, &AS_SHAPE(1, 4)) && as_shape_same(&h.shape, &AS_SHAPE(1, 3)));
+    expect(as_view_get(&y, 7) == -8 && as_view_get(&spans, 3) == -4 && as_view_get(&h, 2) == -3);
+    fixture_close(&f);
+}
+
+Test(given, a_batch_of_sequences_and_spans_with_an_axis_of_1_are_taken_too)
+{
+    fixture f;
+    sequences(&f);
+    give_as(&f, "input", "x.npy", numbers, AS_SHAPE(2, 3, 2));
+    give_as(&f, "timespans", "t.npy", numbers, AS_SHAPE(2, 3, 1));
+    fixture_plan(&f);
+    expect(!f.plan->given[0].unbatched && !f.plan->given[1].unbatched);
+    expect_ok(f.env, assay_instance_new(f.env, f.plan, &f.instance));
+    fixture_step(&f);
+    as_view spans = as_instance_output(f.instance, 1);
+    expect(as_shape_same(&spans.shape, &AS_SHAPE(2, 3)));
+    expect(as_view_get(&spans, 5) == -6);
+    fixture_close(&f);
+}
+
+Test(given, time_spans_that_are_no_time_are_refused)
+{
+    static const struct { float value; const char *words; } cases[] = { { -1, "time span 1 is -1" }, { NAN, "time span 1 is" }, { INFINITY, "time span 1 is inf" } };
+    for (size_t i = 0; i < AS_COUNT(cases); i++) {
+        fixture f;
+        float   spans[] = { 0, cases[i].value, 1 };
+        sequences(&f);
+        give_as(&f, "timespans", "t.npy", spans, AS_SHAPE(1, 3));
+        expect_fails(f.env, assay_plan_build(f.env, f.model, f.options, &f.plan), ASSAY_BAD_INPUT, cases[i].words);
+        fixture_close(&f);
+    }
+}
+
+Test(given, the_length_of_a_sequence_is_an_option_or_comes_from_a_file)
+{
+    fixture f;
+    sequences(&f);
+    fixture_set(&f, "seq", "7");
+    fixture_plan(&f);
+    expect_ok(f.env, assay_instance_new(f.env, f.plan, &f.instance));
+    as_view x = as_instance_input(f.instance, 0);
+    expect(as_shape_same(&x.shape, &AS_SHAPE(1, 7, 2)));
+    fixture_close(&f);
+
+    sequences(&f);
+    fixture_set(&f, "seq", "7");
+    fixture_set(&f, "dim", "seq=7");
+    expect_fails(f.env, assay_plan_build(f.env, f.model, f.options, &f.plan), ASSAY_BAD_INPUT, "--seq 7 and --dim seq=... are both given");
+    fixture_close(&f);
+
+    fixture_open(&f, "mlp-small");
+    fixture_set(&f, "seq", "7");
+    expect_fails(f.env, assay_plan_build(f.env, f.model, f.options, &f.plan), ASSAY_BAD_INPUT, "has no dimension `seq`");
+    fixture_close(&f);
+}
+
+Test(given, spans_and_states_need_their_inputs)
+{
+    fixture f;
+    fixture_open(&f, "mlp-small");
+    fixture_set(&f, "timespans", "t.npy");
+    expect_fails(f.env, assay_plan_build(f.env, f.model, f.options, &f.plan), ASSAY_BAD_INPUT, "has no input `timespans`");
+    fixture_close(&f);
+
+    fixture_open(&f, "mlp-small");
+    fixture_set(&f, "state-in", "h.npy");
+    expect_fails(f.env, assay_plan_build(f.env, f.model, f.options, &f.plan), ASSAY_BAD_INPUT, "has no state input such as h0");
+    fixture_close(&f);
+
+    sequences(&f);
+    give_as(&f, "timespans", "t.npy", numbers, AS_SHAPE(1, 3));
+    char option[640];
+    snprintf(option, sizeof option, "timespans=%s", as_test_path("t.npy"));
+    fixture_set(&f, "input", option);
+    expect_fails(f.env, assay_plan_build(f.env, f.model, f.options, &f.plan), ASSAY_BAD_INPUT, "and --input timespans=... are both given");
+    fixture_close(&f);
+}

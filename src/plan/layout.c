@@ -33,7 +33,7 @@ static void step_touch(assay_plan *plan, int s)
         touch(plan, seg->in[i], s);
     for (int i = 0; i < seg->n_out; i++)
         touch(plan, seg->out[i], s);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < AS_N_PACKED; i++)
         touch(plan, seg->packed[i], s);
     touch(plan, seg->scratch, s);
 }

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "plan/edit.h"
+
 typedef struct step_list { as_step *items; int n, cap; } step_list;
 
 typedef struct lowering {
@@ -22,6 +24,9 @@ typedef struct lowering {
     int        *given;         /* per value: the buffer that is the memory of a param or constant itself, -1 none yet */
     bool       *steady;        /* per value */
     bool       *is_output;     /* per value */
+    int        *n_readers;     /* per value: inputs of nodes that read it, outputs of the graph counted too */
+    int        *reader;        /* per value: the last node that does */
+    as_pass_note *in_place_note;
 } lowering;
 
 static assay_status no_memory(assay_env *env, const char *what)
@@ -120,7 +125,7 @@ static assay_status transfer_add(lowering *l, int value, const transfer *t, int 
     uint64_t bytes = as_info_bytes(&v->info);
     as_step step = {
         .kind = t->kind, .name = as_arena_printf(l->arena, "%s %s", t->verb, v->name), .device = device, .node = -1,
-        .seg = {.in = &operands[0], .out = &operands[1], .n_in = 1, .n_out = 1, .scratch = -1, .packed = {-1, -1, -1, -1}},
+        .seg = {.in = &operands[0], .out = &operands[1], .n_in = 1, .n_out = 1, .scratch = -1, .packed = AS_NOT_PACKED},
         .choice = {.name = t->verb, .why = t->why},
         .cost = {.bytes_read = bytes, .bytes_written = bytes},
     };
@@ -234,11 +239,58 @@ static assay_status alias_add(lowering *l, const as_bound_node *node, as_pass_no
     return buffer_add(l, &buffer, slot_of(l, value, device));
 }
 
-/* Weights that the kernel wants in a form of its own are packed once, in the prologue; what changes every run is not. */
+/* --- In place -------------------------------------------------------------------------------------------- */
+
+/* Every value in that memory must have been read for the last time: by one reader each, of which this step is the last. */
+static bool is_last_read(const lowering *l, int buffer, int node)
+{
+    int root = as_buffer_root(l->plan, buffer);
+    for (int b = 0; b < l->plan->n_buffers; b++) {
+        const as_buffer *other = &l->plan->buffers[b];
+        if (as_buffer_root(l->plan, b) != root)
+            continue;
+        if (other->role != AS_BUF_ACTIVATION || other->value < 0 || l->n_readers[other->value] != 1 ||
+            (b == buffer && l->reader[other->value] != node))
+            return false;
+    }
+    return true;
+}
+
+static bool is_alike(const as_tensor_info *a, const as_tensor_info *b)
+{
+    return a->dtype == b->dtype && a->layout == b->layout && as_shape_same(&a->shape, &b->shape);
+}
+
+/* The input whose memory output 0 may take over, or -1. */
+static int input_to_overwrite(const lowering *l, const as_step *step, bool steady)
+{
+    const as_bound_node *node = &l->graph->nodes[step->node];
+    const as_node_ctx   *ctx = &node->ctx;
+    if (!l->plan->compiled || steady || l->graph->n_nodes > AS_EDIT_MAX_NODES || ctx->n_out != 1 || node->out[0] < 0 || !as_info_bytes(&ctx->out[0]))
+        return -1;
+    for (int i = 0; i < ctx->n_in && i < 32; i++)
+        if ((step->choice.in_place >> i & 1u) && node->in[i] >= 0 && l->home[node->in[i]] == step->device && !is_given(l, node->in[i]) &&
+            !l->steady[node->in[i]] && is_alike(&ctx->in[i], &ctx->out[0]) && is_last_read(l, step->seg.in[i], step->node))
+            return i;
+    return -1;
+}
+
+static assay_status output_over(lowering *l, int value, int device, int input)
+{
+    const as_bound_value *v = &l->graph->values[value];
+    as_buffer buffer = {.name = v->name, .role = role_of(l, value, device), .dtype = v->info.dtype, .shape = v->info.shape,
+                        .device = device, .alias_of = as_buffer_root(l->plan, input), .value = value};
+    l->in_place_note->n_changed++;
+    l->in_place_note->bytes_saved += as_info_bytes(&v->info);
+    return buffer_add(l, &buffer, slot_of(l, value, device));
+}
+
+/* Weights that the kernel wants in a form of its own are packed once, in the prologue; what changes every run is not.  Packing one sees
+ * the others that are as steady, since a change of any does the whole prologue again. */
 static assay_status packs_add(lowering *l, int node_id, as_step *step)
 {
     const as_bound_node *node = &l->graph->nodes[node_id];
-    for (int i = 0; i < 4 && i < node->ctx.n_in; i++) {
+    for (int i = 0; i < AS_N_PACKED && i < node->ctx.n_in; i++) {
         int value = node->in[i];
         if (!step->choice.packed_bytes[i] || value < 0 || !l->steady[value])
             continue;
@@ -252,14 +304,14 @@ static assay_status packs_add(lowering *l, int node_id, as_step *step)
         if (!in || !out)
             return no_memory(l->env, "a packing step");
         for (int k = 0; k < node->ctx.n_in; k++)
-            in[k] = k == i ? step->seg.in[k] : -1;
+            in[k] = node->in[k] >= 0 && l->steady[node->in[k]] ? step->seg.in[k] : -1;
         for (int k = 0; k < node->ctx.n_out; k++)
             out[k] = -1;
         as_step pack = *step;
         pack.kind = AS_STEP_PACK;
         pack.name = as_arena_printf(l->arena, "pack %s", of);
         pack.seg = (as_seg_step){.ctx = &node->ctx, .in = in, .out = out, .n_in = node->ctx.n_in, .n_out = node->ctx.n_out,
-                                 .scratch = -1, .packed = {-1, -1, -1, -1}, .pack = true, .pack_input = i};
+                                 .scratch = -1, .packed = AS_NOT_PACKED, .pack = true, .pack_input = i};
         pack.seg.packed[i] = step->seg.packed[i];
         pack.cost = (as_cost){.bytes_read = as_info_bytes(&node->ctx.in[i]), .bytes_written = step->choice.packed_bytes[i]};
         pack.choice.issued = (as_cost){0};
@@ -277,7 +329,7 @@ static assay_status node_add(lowering *l, int node_id, bool steady)
         return no_memory(l->env, "the operands of a step");
     as_step step = {.kind = AS_STEP_NODE, .name = ctx->name, .node = node_id, .cost = ctx->op->cost(ctx),
                     .seg = {.ctx = ctx, .in = in, .out = out, .n_in = ctx->n_in, .n_out = ctx->n_out, .scratch = -1,
-                            .packed = {-1, -1, -1, -1}}};
+                            .packed = AS_NOT_PACKED}};
     AS_TRY(choose(l, ctx, &step.device, &step.choice));
     for (int i = 0; i < ctx->n_in; i++) {
         in[i] = -1;
@@ -290,7 +342,13 @@ static assay_status node_add(lowering *l, int node_id, bool steady)
         if (node->out[i] < 0)
             continue;
         l->home[node->out[i]] = step.device;
-        AS_TRY(value_buffer(l, node->out[i], step.device, &out[i]));
+        int over = i == 0 ? input_to_overwrite(l, &step, steady) : -1;
+        if (over >= 0) {
+            AS_TRY(output_over(l, node->out[i], step.device, in[over]));
+            out[i] = *slot_of(l, node->out[i], step.device);
+        } else {
+            AS_TRY(value_buffer(l, node->out[i], step.device, &out[i]));
+        }
     }
     if (step.choice.scratch_bytes) {
         as_buffer scratch = {.name = as_arena_printf(l->arena, "scratch of %s", ctx->name), .role = AS_BUF_SCRATCH, .dtype = AS_U8,
@@ -366,16 +424,29 @@ static assay_status lower(lowering *l, as_pass_note *alias_note)
     return steps_join(l);
 }
 
-assay_status as_plan_lower(assay_env *env, assay_plan *plan, as_pass_note *alias_note)
+static void readers_count(lowering *l)
+{
+    for (int i = 0; i < l->graph->n_nodes; i++)
+        for (int k = 0; !l->graph->nodes[i].dead && k < l->graph->nodes[i].ctx.n_in; k++)
+            if (l->graph->nodes[i].in[k] >= 0) {
+                l->n_readers[l->graph->nodes[i].in[k]]++;
+                l->reader[l->graph->nodes[i].in[k]] = i;
+            }
+    for (int i = 0; i < l->graph->n_outputs; i++)
+        l->n_readers[l->graph->outputs[i]]++;
+}
+
+assay_status as_plan_lower(assay_env *env, assay_plan *plan, as_pass_note *alias_note, as_pass_note *in_place_note)
 {
     as_graph *g = &plan->graph;
     as_arena marks = {0};
     lowering l = {.env = env, .plan = plan, .graph = g, .arena = &plan->arena,
                   .home = AS_TAKE(&marks, int, g->n_values), .steady = AS_TAKE(&marks, bool, g->n_values),
                   .is_output = AS_TAKE(&marks, bool, g->n_values), .given = AS_TAKE(&marks, int, g->n_values),
-                  .buffer = AS_TAKE(&marks, int, (size_t)g->n_values * (size_t)plan->n_devices)};
+                  .n_readers = AS_TAKE(&marks, int, g->n_values), .reader = AS_TAKE(&marks, int, g->n_values),
+                  .in_place_note = in_place_note, .buffer = AS_TAKE(&marks, int, (size_t)g->n_values * (size_t)plan->n_devices)};
     assay_status status;
-    if (!l.home || !l.steady || !l.is_output || !l.given || !l.buffer) {
+    if (!l.home || !l.steady || !l.is_output || !l.given || !l.buffer || !l.n_readers || !l.reader) {
         status = no_memory(env, "the marks of the graph's values");
     } else {
         for (int i = 0; i < g->n_values * plan->n_devices; i++)
@@ -386,6 +457,7 @@ assay_status as_plan_lower(assay_env *env, assay_plan *plan, as_pass_note *alias
             l.steady[i] = g->values[i].role == AS_ROLE_PARAM || g->values[i].role == AS_ROLE_CONSTANT;
         for (int i = 0; i < g->n_outputs; i++)
             l.is_output[g->outputs[i]] = true;
+        readers_count(&l);
         status = lower(&l, alias_note);
     }
     as_arena_drop(&marks);

@@ -5,7 +5,7 @@
 #include "plan/plan.h"
 
 /* Graph -> steps and buffers: devices and kernels chosen, transfers and packing inserted, views made aliases. */
-assay_status as_plan_lower(assay_env *env, assay_plan *plan, as_pass_note *alias_note);
+assay_status as_plan_lower(assay_env *env, assay_plan *plan, as_pass_note *alias_note, as_pass_note *in_place_note);
 /* Lifetimes, offsets, the bytes per device and the totals. */
 assay_status as_plan_place(assay_env *env, assay_plan *plan);
 /* Steps -> segments, each compiled by its device. */

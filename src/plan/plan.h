@@ -49,8 +49,9 @@ typedef struct as_plan_segment { int device; int first, n_steps; bool prologue; 
 /* What each pass did, to be shown. */
 typedef struct as_pass_note { const char *pass; int n_changed; uint64_t bytes_saved; const char *text; } as_pass_note;
 
-/* What the option `input` gave to an input; path NULL: nothing. */
-typedef struct as_given { as_tensor tensor; const char *path; } as_given;
+/* What the options input, timespans and state-in gave to an input; path NULL: nothing.  Unbatched: the file has no batch
+ * axis, the tensor has one of size 1. */
+typedef struct as_given { as_tensor tensor; const char *path; bool unbatched; } as_given;
 
 struct assay_plan {
     as_arena           arena;
@@ -67,6 +68,8 @@ struct assay_plan {
     as_pass_note      *passes;   int n_passes;
     const as_binding_dim *dims;  int n_dims;  /* symbols and the sizes they were bound to */
     bool               compiled;              /* --compile on */
+    bool               winograd;              /* --winograd: less exact convolutions were allowed */
+    const char        *weights_as;            /* --weights-as: what kernels may store weights of products as */
     uint64_t           seed;
     double             build_ns, compile_ns;
     /* Sums over the buffers of a role, as if no memory were shared; activations include inputs and outputs.  Params count
@@ -75,12 +78,20 @@ struct assay_plan {
     uint64_t           lower_bound_bytes;     /* the most that is live at any step, summed over the devices: no plan can be smaller */
 };
 
-/* A pass changes the graph while the plan is built.  One a file: ps_<name>.c. */
+/* What a pass may know besides the graph. */
+typedef struct as_pass_ctx {
+    as_device *device;    /* where the nodes go if it takes them: a fusion that it has no kernel for is no gain */
+    bool       winograd;  /* --winograd: less exact convolutions are allowed */
+    const char *weights_as; /* --weights-as: "f32", "f16", "bf16" */
+} as_pass_ctx;
+
+/* A pass changes the graph while the plan is built.  One a file: ps_<name>.c.  Orders: 10 fold, 20 norms, 30 fuse, 40 chain,
+ * 50 storage, 60 layout, 90 dead. */
 typedef struct as_pass {
     const char *name;
     int         order;            /* low runs first */
     const char *help;
-    assay_status (*run)(assay_env *env, as_graph *graph, as_pass_note *note);
+    assay_status (*run)(assay_env *env, as_graph *graph, const as_pass_ctx *ctx, as_pass_note *note);
 } as_pass;
 extern const as_pass *const as_ps_table[];
 

@@ -1,8 +1,9 @@
 /* ps_dead.c - removes the nodes whose results nobody needs. */
 #include "plan/plan.h"
 
-static assay_status run(assay_env *env, as_graph *graph, as_pass_note *note)
+static assay_status run(assay_env *env, as_graph *graph, const as_pass_ctx *ctx, as_pass_note *note)
 {
+    (void)ctx;
     as_arena scratch = {0};
     bool *needed = AS_TAKE(&scratch, bool, graph->n_values);
     if (!needed)

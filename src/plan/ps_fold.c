@@ -87,8 +87,9 @@ static assay_status context_refresh(assay_env *env, as_graph *g, as_bound_node *
     return ASSAY_OK;
 }
 
-static assay_status run(assay_env *env, as_graph *graph, as_pass_note *note)
+static assay_status run(assay_env *env, as_graph *graph, const as_pass_ctx *ctx, as_pass_note *note)
 {
+    (void)ctx;
     uint64_t held = 0, bytes;
     for (int i = 0; i < graph->n_nodes; i++) {
         as_bound_node *node = &graph->nodes[i];

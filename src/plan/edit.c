@@ -1,0 +1,198 @@
+/* edit.c - how passes change a bound graph. */
+#include "plan/edit.h"
+
+#include <string.h>
+
+bool as_edit_is_output(const as_graph *g, int value)
+{
+    for (int i = 0; i < g->n_outputs; i++)
+        if (g->outputs[i] == value)
+            return true;
+    return false;
+}
+
+static int count(const as_graph *g, int value, int *last)
+{
+    int n = 0;
+    for (int i = 0; i < g->n_nodes; i++)
+        for (int k = 0; !g->nodes[i].dead && k < g->nodes[i].ctx.n_in; k++)
+            if (g->nodes[i].in[k] == value) {
+                *last = i;
+                n++;
+            }
+    return n;
+}
+
+int as_edit_readers(const as_graph *g, int value)
+{
+    int last;
+    return count(g, value, &last) + as_edit_is_output(g, value);
+}
+
+int as_edit_only_reader(const as_graph *g, int value)
+{
+    int last = -1;
+    return count(g, value, &last) == 1 && !as_edit_is_output(g, value) ? last : -1;
+}
+
+/* What a pass asks about is a weight or a few steps from one; a graph can be made in which looking further takes for ever. */
+static bool is_steady(const as_graph *g, int value, int *left)
+{
+    const as_bound_value *v = &g->values[value];
+    if (v->role == AS_ROLE_PARAM || v->role == AS_ROLE_CONSTANT)
+        return true;
+    if (v->role == AS_ROLE_INPUT || v->producer < 0 || --*left < 0)
+        return false;
+    const as_bound_node *node = &g->nodes[v->producer];
+    for (int k = 0; k < node->ctx.n_in; k++)
+        if (node->in[k] >= 0 && !is_steady(g, node->in[k], left))
+            return false;
+    return node->ctx.n_in > 0;
+}
+
+bool as_edit_is_steady(const as_graph *g, int value)
+{
+    int left = 32;
+    return is_steady(g, value, &left);
+}
+
+bool as_edit_is_too_large(const as_graph *g, as_pass_note *note)
+{
+    if (g->n_nodes <= AS_EDIT_MAX_NODES)
+        return false;
+    const char *text = as_arena_printf(g->arena, "left out: %d nodes are more than %d", g->n_nodes, AS_EDIT_MAX_NODES);
+    if (text)
+        note->text = text;
+    return true;
+}
+
+static assay_status no_memory(assay_env *env, const char *name)
+{
+    return as_fail(env, ASSAY_NO_MEMORY, "plan: no room to change node '%s'", name ? name : "");
+}
+
+/* Everything of the context but its outputs' layout. */
+assay_status as_edit_try(assay_env *env, const as_graph *g, const as_edit *edit, as_node_ctx *out)
+{
+    const as_op    *op = as_op_find(edit->op);
+    as_tensor_info *in = AS_TAKE(g->arena, as_tensor_info, edit->n_in + 1), *y = AS_TAKE(g->arena, as_tensor_info, 1);
+    as_attr        *attrs = AS_TAKE(g->arena, as_attr, edit->n_attrs + 1);
+    if (!op)
+        return as_fail(env, ASSAY_INTERNAL, "plan: a pass asks for the operator '%s', which is not there", edit->op);
+    if (!in || !y || !attrs)
+        return no_memory(env, edit->name);
+    as_node_ctx n = { .op = op, .name = edit->name ? edit->name : op->name, .attrs = attrs, .n_attrs = edit->n_attrs, .in = in,
+                      .n_in = edit->n_in, .n_out = 1 };
+    if (edit->n_attrs)
+        memcpy(attrs, edit->attrs, (size_t)edit->n_attrs * sizeof *attrs);
+    for (int i = 0; i < edit->n_in; i++)
+        if (edit->in[i] >= 0)
+            in[i] = g->values[edit->in[i]].info;
+    while (n.n_in > 0 && n.in[n.n_in - 1].dtype == AS_NONE)
+        n.n_in--;
+    AS_TRY(as_op_infer(env, &n, y));
+    y->layout = edit->out >= 0 ? g->values[edit->out].info.layout : edit->layout;
+    n.out = y;
+    *out = n;
+    return ASSAY_OK;
+}
+
+/* The node that the edit asks for, its output value there or made. */
+static assay_status node_make(assay_env *env, as_graph *g, const as_edit *edit, as_bound_node *out)
+{
+    as_bound_node node = { .in = AS_TAKE(g->arena, int, edit->n_in + 1), .out = AS_TAKE(g->arena, int, 1) };
+    as_edit       named = *edit;
+    if (!node.in || !node.out)
+        return no_memory(env, edit->name);
+    if (!named.name)
+        named.name = as_arena_printf(g->arena, "%s_%d", edit->op, g->n_nodes);
+    AS_TRY(as_edit_try(env, g, &named, &node.ctx));
+    if (edit->out >= 0) {
+        const as_tensor_info *was = &g->values[edit->out].info, *now = &node.ctx.out[0];
+        if (was->dtype != now->dtype || !as_shape_same(&was->shape, &now->shape))
+            return as_fail(env, ASSAY_INTERNAL, "plan: %s '%s' gives %s %s in the place of %s %s", edit->op, named.name,
+                           as_dtype_name(now->dtype), as_shape_show(&now->shape, (char[192]){0}, 192), as_dtype_name(was->dtype),
+                           as_shape_show(&was->shape, (char[192]){0}, 192));
+    }
+    if (edit->n_in)
+        memcpy(node.in, edit->in, (size_t)edit->n_in * sizeof *node.in);
+    node.out[0] = edit->out;
+    if (edit->out < 0) {
+        as_bound_value value = { .name = named.name, .role = AS_ROLE_COMPUTED, .info = node.ctx.out[0], .producer = -1, .model_value = -1 };
+        node.out[0] = as_graph_add_value(g, &value);
+        if (node.out[0] < 0)
+            return no_memory(env, named.name);
+    }
+    *out = node;
+    return ASSAY_OK;
+}
+
+assay_status as_edit_replace(assay_env *env, as_graph *g, int id, const as_edit *edit)
+{
+    as_bound_node node;
+    as_edit       named = *edit;
+    if (!named.name)
+        named.name = g->nodes[id].ctx.name;
+    AS_TRY(node_make(env, g, &named, &node));
+    node.ctx.seed = g->nodes[id].ctx.seed;
+    node.ctx.node_id = g->nodes[id].ctx.node_id;
+    g->nodes[id] = node;
+    g->values[node.out[0]].producer = id;
+    return ASSAY_OK;
+}
+
+assay_status as_edit_insert(assay_env *env, as_graph *g, int before, const as_edit *edit, int *value)
+{
+    as_bound_node node;
+    AS_TRY(node_make(env, g, edit, &node));
+    if (g->n_nodes == g->cap_nodes) {
+        int            cap = g->cap_nodes ? g->cap_nodes * 2 : 16;
+        as_bound_node *moved = AS_TAKE(g->arena, as_bound_node, cap);
+        if (!moved)
+            return no_memory(env, node.ctx.name);
+        if (g->n_nodes)
+            memcpy(moved, g->nodes, (size_t)g->n_nodes * sizeof *moved);
+        g->nodes = moved;
+        g->cap_nodes = cap;
+    }
+    memmove(&g->nodes[before + 1], &g->nodes[before], (size_t)(g->n_nodes - before) * sizeof *g->nodes);
+    for (int i = 0; i < g->n_values; i++)
+        if (g->values[i].producer >= before)
+            g->values[i].producer++;
+    node.ctx.node_id = UINT32_MAX - (uint32_t)g->n_nodes; /* of no random stream */
+    g->nodes[before] = node;
+    g->n_nodes++;
+    g->values[node.out[0]].producer = before;
+    *value = node.out[0];
+    return ASSAY_OK;
+}
+
+void as_edit_rewire(as_graph *g, int from, int to)
+{
+    for (int i = 0; i < g->n_nodes; i++)
+        for (int k = 0; !g->nodes[i].dead && k < g->nodes[i].ctx.n_in; k++)
+            if (g->nodes[i].in[k] == from) {
+                g->nodes[i].in[k] = to;
+                as_edit_refresh(g, i);
+            }
+}
+
+/* The infos of a context are const for everyone but the graph that owns them. */
+void as_edit_refresh(as_graph *g, int id)
+{
+    as_bound_node  *node = &g->nodes[id];
+    as_tensor_info *in = (as_tensor_info *)(uintptr_t)node->ctx.in, *out = (as_tensor_info *)(uintptr_t)node->ctx.out;
+    for (int k = 0; k < node->ctx.n_in; k++)
+        if (node->in[k] >= 0)
+            in[k] = g->values[node->in[k]].info;
+    for (int k = 0; k < node->ctx.n_out; k++)
+        if (node->out[k] >= 0)
+            out[k] = g->values[node->out[k]].info;
+}
+
+bool as_edit_is_taken(assay_env *env, const as_pass_ctx *ctx, as_arena *arena, const as_node_ctx *n)
+{
+    as_choice choice = {0};
+    (void)env;
+    return ctx->device->backend->choose(ctx->device, n, arena, &choice) == ASSAY_OK && choice.kernel && !choice.slow;
+}
