@@ -1,5 +1,6 @@
 /* an_contention.c - was the machine ours?  CPU time against wall time, switches, steal and pressure. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/evidence.h"
@@ -79,6 +80,36 @@ static void label_add(assay_facts *f, as_fact_group *g)
                   label, 100 * share, (unsigned long long)dirty->n, numbers(f));
 }
 
+static assay_metric note_count(const assay_trace *t, const char *key, const char *source)
+{
+    const char *text = as_trace_note_find(t, key);
+    if (!text || *text < '0' || *text > '9')
+        return as_metric_unavailable("1", "one thread, or a device whose threads are not ours");
+    return as_metric_counted(strtoull(text, NULL, 10), "1", source);
+}
+
+#define LATE_SHARE 0.001 /* of barriers; below, threads come together as they should */
+
+/* Threads wait for the slowest: a core that is taken away shows at the barriers, and so does uneven work. */
+static void threads_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
+{
+    assay_metric barriers = note_count(t, "threads.barriers", "the thread pool"), late = note_count(t, "threads.late", "the thread pool");
+    assay_metric switches = note_count(t, "threads.switches", "getrusage of every thread of the pool");
+    if (!as_metric_has(&barriers) || !as_metric_has(&late) || !as_metric_has(&switches))
+        return;
+    as_facts_add(f, g, "contention.barriers", "barriers that the threads met at", barriers);
+    as_facts_add(f, g, "contention.late", "waits at barriers beyond 20 us", late);
+    as_facts_add(f, g, "contention.thread_switches", "involuntary switches of all threads", switches);
+    double share = barriers.value > 0 ? late.value / barriers.value : 0;
+    if (share <= LATE_SHARE)
+        as_facts_find(f, g, AS_LEVEL_GOOD, "The threads kept together: %.0f of %.0f barriers were waited at for more than 20 us.", late.value, barriers.value);
+    else if (switches.value > 0)
+        as_facts_find(f, g, AS_LEVEL_WARN, "A core was taken away: %.2f %% of %.0f barriers were waited at for more than 20 us, and threads were switched off their CPUs %.0f times. "
+                      "Times of several threads are then the neighbours' too.", 100 * share, barriers.value, switches.value);
+    else
+        as_facts_find(f, g, AS_LEVEL_WARN, "The work is uneven: %.2f %% of %.0f barriers were waited at for more than 20 us, though no thread was switched away.", 100 * share, barriers.value);
+}
+
 static void run(assay_facts *f, const assay_trace *t)
 {
     static const char *const switches[] = {"involuntary", "nivcsw", NULL}, *const steal[] = {"steal", NULL};
@@ -90,6 +121,7 @@ static void run(assay_facts *f, const assay_trace *t)
     sensor_add(f, g, t, "contention.steal", "time stolen by the hypervisor", steal, "ns");
     sensor_add(f, g, t, "contention.pressure", "pressure stall", pressure, "ns");
     label_add(f, g);
+    threads_add(f, g, t);
 }
 
 const as_analysis as_an_contention = {.name = "contention", .order = 70, .run = run};

@@ -79,6 +79,11 @@ const char *as_svg_flame(as_arena *arena, const as_frame *frames, int n, const c
 /* A graph from top to bottom, each node below all that it reads, with a bar for its value against the greatest; NaN: none. */
 typedef struct as_vertex { const char *label, *detail; double value; const int *inputs; int n_inputs; } as_vertex; /* inputs: earlier vertices */
 const char *as_svg_graph(as_arena *arena, const as_vertex *vertices, int n, const char *unit, const char *title);
+/* A roofline, both axes logarithmic: each bandwidth is a band that rises to the work rate's, which is flat; a point a layer. */
+typedef struct as_roof_band { const char *label; double lo, hi; } as_roof_band;               /* byte/s; of `flat`, flop/s */
+typedef struct as_roof_point { const char *label, *detail; double intensity, rate, weight; } as_roof_point; /* weight: share of time, for its size */
+const char *as_svg_roofline(as_arena *arena, const as_roof_band *flat, const as_roof_band *slopes, int n_slopes, const as_roof_point *points, int n,
+                            const char *title);
 /* Safe as element content and as a quoted attribute: control characters removed, invalid UTF-8 replaced. */
 const char *as_escape_html(as_arena *arena, const char *text);
 

@@ -76,6 +76,9 @@ static void write_section(as_doc *d, const assay_facts *f)
     as_doc_heading(d, "provenance", "Provenance");
     as_doc_text(d, "Every number has a unit, a kind, a source and, where there are samples enough, an interval. Numbers of time hold within this session only.");
     legend_add(d, c);
+    const char *winograd = as_facts_note_find(f, "winograd.error");
+    if (winograd)
+        as_doc_text(d, "Winograd's convolutions were allowed (--winograd): on this run's inputs, outputs differ by at most %s relative from the exact plan's.", winograd);
     for (int i = 0; i < c->n_sources; i++) {
         const char *key = as_arena_printf(&d->arena, "source %d", i + 1);
         sources[i] = (as_fact_note){key ? key : "source", c->sources[i]};

@@ -83,6 +83,14 @@ void as_paint_open(as_paint *p, as_arena *arena, double height, const char *titl
                    (int)AS_CHART_WIDTH, (int)ceil(height), as_escape_html(arena, title));
 }
 
+static void tip_add(as_paint *p, const char *element, const char *tip)
+{
+    if (tip)
+        as_text_printf(&p->text, "><title>%s</title></%s>\n", as_escape_html(p->arena, tip), element);
+    else
+        as_text_add(&p->text, "/>\n");
+}
+
 void as_paint_rect(as_paint *p, double x, double y, double width, double height, const char *class, const char *tip)
 {
     as_text_add(&p->text, "<rect");
@@ -91,10 +99,7 @@ void as_paint_rect(as_paint *p, double x, double y, double width, double height,
     attribute_add(p, "width", fmax(width, 0));
     attribute_add(p, "height", fmax(height, 0));
     style_add(p, class);
-    if (tip)
-        as_text_printf(&p->text, "><title>%s</title></rect>\n", as_escape_html(p->arena, tip));
-    else
-        as_text_add(&p->text, "/>\n");
+    tip_add(p, "rect", tip);
 }
 
 void as_paint_line(as_paint *p, double x1, double y1, double x2, double y2, const char *class)
@@ -115,6 +120,31 @@ void as_paint_words(as_paint *p, double x, double y, const char *anchor, const c
     attribute_add(p, "y", y);
     style_add(p, class);
     as_text_printf(&p->text, " text-anchor=\"%s\">%s</text>\n", anchor, as_escape_html(p->arena, words));
+}
+
+void as_paint_dot(as_paint *p, double x, double y, double radius, const char *class, const char *tip)
+{
+    as_text_add(&p->text, "<circle");
+    attribute_add(p, "cx", x);
+    attribute_add(p, "cy", y);
+    attribute_add(p, "r", radius);
+    style_add(p, class);
+    as_text_add(&p->text, " fill-opacity=\"0.75\"");
+    tip_add(p, "circle", tip);
+}
+
+void as_paint_area(as_paint *p, const double *xy, int n, const char *class, const char *tip)
+{
+    as_text_add(&p->text, "<polygon points=\"");
+    for (int i = 0; i < n; i++) {
+        as_paint_number(p, xy[2 * i]);
+        as_text_add(&p->text, ",");
+        as_paint_number(p, xy[2 * i + 1]);
+        as_text_add(&p->text, i + 1 < n ? " " : "\"");
+    }
+    style_add(p, class);
+    as_text_add(&p->text, " fill-opacity=\"0.45\"");
+    tip_add(p, "polygon", tip);
 }
 
 const char *as_paint_close(as_paint *p)
