@@ -258,6 +258,7 @@ static const unit_family families[] = {
     {"flop/s", 1, 1e3, SI("FLOP/s")},
     {"op", 1, 1e3, SI("op")},
     {"op/s", 1, 1e3, SI("op/s")},
+    {"element/s", 1, 1e3, SI("elem/s")},
     {"1/s", 1, 1e3, SI("/s")},
     {"hertz", 1, 1e3, SI("Hz")},
     {"watt", 1e6, 1e3, {"uW", "mW", "W", "kW", NULL}},

@@ -38,8 +38,20 @@ static assay_status show(as_cli *cli, const assay_facts *facts)
     return ASSAY_OK;
 }
 
+/* With --compile both the profile is of the compiled plan, and the other takes turns with it afterwards. */
+static assay_status pair_run(as_cli *cli, const assay_model *model, const assay_plan *plan, const as_run_settings *settings, assay_trace *trace)
+{
+    assay_plan *off = NULL;
+    AS_TRY(assay_options_set(cli->env, cli->options, "compile", "off"));
+    AS_TRY(assay_plan_build(cli->env, model, cli->options, &off));
+    assay_status status = as_run_pair(cli->env, plan, off, settings, (uint64_t)as_options_int(cli->options, "seed"), trace);
+    assay_plan_free(off);
+    return status;
+}
+
 static assay_status run(as_cli *cli)
 {
+    bool            both = !strcmp(as_options_text(cli->options, "compile"), "both");
     assay_model    *model = NULL;
     assay_plan     *plan = NULL;
     assay_trace    *trace = NULL;
@@ -52,10 +64,16 @@ static assay_status run(as_cli *cli)
         settings.progress = draw_progress;
     if (status == ASSAY_OK)
         status = assay_model_load(cli->env, cli->args[0], cli->options, &model);
+    if (status == ASSAY_OK && both)
+        status = assay_options_set(cli->env, cli->options, "compile", "on");
     if (status == ASSAY_OK)
         status = assay_plan_build(cli->env, model, cli->options, &plan);
     if (status == ASSAY_OK)
         measured = status = as_run_profile(cli->env, plan, &settings, (uint64_t)as_options_int(cli->options, "seed"), &trace);
+    if (status == ASSAY_OK && plan->winograd)
+        status = as_run_winograd_note(cli->env, plan, cli->options, (uint64_t)as_options_int(cli->options, "seed"), trace);
+    if (status == ASSAY_OK && both)
+        status = pair_run(cli, model, plan, &settings, trace);
     if (status == ASSAY_CANCELLED && trace)
         status = ASSAY_OK; /* Ctrl-C keeps what was measured; the exit code still says incomplete */
     if (status == ASSAY_OK)

@@ -18,7 +18,7 @@ enum { KEPT_RUNS = 64, MAX_SAMPLES = 200000, MAX_FAKE_SAMPLES = 4096, MAX_SENSOR
 assay_status as_run_settings_read(assay_env *env, assay_options *options, as_run_settings *out)
 {
     static const char *const details[] = {"run", "segment", "step", "part"};
-    const char *wanted = as_options_text(options, "detail");
+    const char *wanted = as_options_text(options, "detail"), *roofs = as_options_text(options, "roofs");
     as_detail detail = AS_DETAIL_RUN;
     while ((size_t)detail < AS_COUNT(details) && strcmp(wanted, details[detail]))
         detail = (as_detail)(detail + 1);
@@ -27,7 +27,8 @@ assay_status as_run_settings_read(assay_env *env, assay_options *options, as_run
     *out = (as_run_settings){
         .n_runs = (uint64_t)as_options_int(options, "runs"), .time_ns = as_options_duration_ns(options, "time"),
         .pin = as_options_flag(options, "pin"), .sensors = as_options_text(options, "sensors"), .detail = detail, .max_cost = MAX_COST,
-        .trace_path = as_options_text(options, "trace"), .kept_runs = KEPT_RUNS,
+        .trace_path = as_options_text(options, "trace"), .kept_runs = KEPT_RUNS, .with_roofs = strcmp(roofs, "off") != 0,
+        .roofs = strcmp(roofs, "measure") ? AS_ROOFS_AUTO : AS_ROOFS_MEASURE,
     };
     return ASSAY_OK;
 }
@@ -236,14 +237,60 @@ static assay_status prepare(as_runner *r, chores *c)
     return ASSAY_OK;
 }
 
+/* --- Threads that wait for each other -------------------------------------------------------------------- */
+
+/* How often each thread was put off its CPU, in the order of the parts. */
+enum { MAX_SEEN_THREADS = 64 };
+typedef struct thread_counts { long switches[MAX_SEEN_THREADS]; as_pool_waits waits; } thread_counts;
+
+static void switches_read(void *arg, int part, int n_parts)
+{
+    thread_counts *c = arg;
+    (void)n_parts;
+    if (part < MAX_SEEN_THREADS)
+        c->switches[part] = as_thread_switches();
+}
+
+static bool has_threads(const as_runner *r)
+{
+    const as_device *d = r->instance->plan->devices[0];
+    return !r->fake && d->n_threads > 1 && d->backend->waits && d->backend->each_thread;
+}
+
+static void threads_read(const as_runner *r, thread_counts *out)
+{
+    as_device *d = r->instance->plan->devices[0];
+    if (!has_threads(r))
+        return;
+    d->backend->each_thread(d, switches_read, out);
+    out->waits = d->backend->waits(d);
+}
+
+/* A stolen core shows as waits that last and threads that were switched away; uneven work as waits alone. */
+static void threads_note(const as_runner *r, const thread_counts *before, const thread_counts *after)
+{
+    long switches = 0;
+    if (!has_threads(r))
+        return;
+    for (int i = 0; i < MAX_SEEN_THREADS; i++)
+        switches += after->switches[i] - before->switches[i];
+    as_trace_add_note(r->trace, "threads.barriers", "%llu", (unsigned long long)(after->waits.n_barriers - before->waits.n_barriers));
+    as_trace_add_note(r->trace, "threads.late", "%llu", (unsigned long long)(after->waits.n_late - before->waits.n_late));
+    as_trace_add_note(r->trace, "threads.switches", "%ld", switches);
+}
+
 static assay_status measure(as_runner *r, chores *c)
 {
+    thread_counts before = {0}, after = {0};
     AS_TRY(prepare(r, c));
+    threads_read(r, &before);
     uint64_t allocs = allocs_count(r->instance->plan);
     sensors_read(r, c, false);
     assay_status status = samples_take(r, c);
     if (status == ASSAY_OK || status == ASSAY_CANCELLED)
         sensors_read(r, c, false);
+    threads_read(r, &after);
+    threads_note(r, &before, &after);
     r->trace->steady_allocs = allocs_count(r->instance->plan) - allocs;
     return status == ASSAY_OK ? details_take(r) : status;
 }

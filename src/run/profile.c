@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "base/options.h"
+#include "plan/state.h"
 #include "run/run.h"
 
 static void date_show(uint64_t unix_ns, char *buf, size_t size)
@@ -25,6 +26,7 @@ static assay_status notes_add(assay_env *env, const assay_plan *plan, const as_r
               as_trace_add_note(t, "plan.device", "%s", device->name) && as_trace_add_note(t, "plan.device_text", "%s", device->text) &&
               as_trace_add_note(t, "plan.threads", "%d", plan->devices[0]->n_threads) &&
               as_trace_add_note(t, "plan.compile", "%s", plan->compiled ? "on" : "off") &&
+              as_trace_add_note(t, "plan.weights_as", "%s", plan->compiled ? plan->weights_as : "f32") &&
               as_trace_add_note(t, "plan.lower_bound_bytes", "%llu", (unsigned long long)plan->lower_bound_bytes) &&
               as_trace_add_note(t, "plan.packed_bytes", "%llu", (unsigned long long)plan->packed_bytes) &&
               as_trace_add_note(t, "run.seed", "%llu", (unsigned long long)seed) && as_trace_add_note(t, "run.started", "%s", date) &&
@@ -39,6 +41,21 @@ static assay_status notes_add(assay_env *env, const assay_plan *plan, const as_r
     return ok ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "run: no room for the notes of the trace");
 }
 
+/* Before the run, while its threads are parked: what is measured here must not be disturbed by it, nor it by this. */
+static assay_status roofs_add(assay_env *env, const assay_plan *plan, const as_run_settings *settings, assay_trace *t)
+{
+    const as_device *device = plan->devices[plan->n_devices - 1];
+    as_roofs roofs;
+    char source[1024];
+    if (!settings->with_roofs || strcmp(device->backend->name, "cpu"))
+        return ASSAY_OK;
+    as_roof_settings how = {.n_threads = device->n_threads, .progress = settings->progress, .progress_arg = settings->progress_arg};
+    AS_TRY(as_roofs_get(env, settings->roofs, &how, &roofs, source, sizeof source));
+    assay_status status = as_roofs_describe(env, &roofs, source, t);
+    as_roofs_drop(&roofs);
+    return status;
+}
+
 static assay_status profile(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed, assay_instance *instance,
                             assay_trace *t)
 {
@@ -46,11 +63,12 @@ static assay_status profile(assay_env *env, const assay_plan *plan, const as_run
         if (plan->given && plan->given[i].path)
             continue; /* the instance begins with it */
         as_view view = as_instance_input(instance, i);
-        as_random_input(seed, plan->graph.values[plan->graph.inputs[i]].name, &view);
+        as_input_fill(plan->model, i, seed, &view);
     }
     AS_TRY(notes_add(env, plan, settings, seed, t));
     as_machine_describe(env, t);
     AS_TRY(as_plan_describe(env, plan, t));
+    AS_TRY(roofs_add(env, plan, settings, t));
     return as_run_measure(env, instance, settings, t);
 }
 

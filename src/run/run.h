@@ -5,6 +5,7 @@
 #define AS_RUN_RUN_H
 
 #include "plan/plan.h"
+#include "roof/roof.h"
 #include "sensor/sensor.h"
 
 typedef struct as_run_settings {
@@ -16,12 +17,14 @@ typedef struct as_run_settings {
     double      max_cost;        /* 0.005 */
     const char *trace_path;      /* grow this file while running, or NULL */
     uint32_t    kept_runs;       /* runs whose spans are kept; totals cover all */
+    bool         with_roofs;     /* a CPU's roofs go into the trace, had as `roofs` says */
+    as_roofs_how roofs;
     /* Called between samples, never inside one: share done in [0,1]; may be NULL. */
     void      (*progress)(void *arg, double done);
     void       *progress_arg;
 } as_run_settings;
 
-/* Options runs, time, pin, sensors, detail, trace. */
+/* Options runs, time, pin, sensors, detail, roofs, trace. */
 assay_status as_run_settings_read(assay_env *env, assay_options *options, as_run_settings *out);
 
 /* Warms the instance up until it is stationary, measures, and fills the trace (made by as_trace_new, already described).
@@ -40,5 +43,17 @@ assay_status as_run_measure(assay_env *env, assay_instance *instance, const as_r
  * plan -> new trace: instance with random inputs, machine sheet, plan description, measurement.  The
  * public assay_profile() is this with settings from options. */
 assay_status as_run_profile(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed, assay_trace **out);
+
+/* Two plans of one model, compiled and not: compares their outputs on the same inputs, then runs them in alternating blocks, the order
+ * of each round drawn by a coin, for settings->time_ns.  Adds to the trace the sensors "pair.on" and "pair.off" with a reading a round (ns
+ * a run; CPU time of the thread where one thread does the work, else wall time), and notes pair.*: plan time, first call, difference. */
+assay_status as_run_pair(assay_env *env, const assay_plan *on, const assay_plan *off, const as_run_settings *settings, uint64_t seed,
+                         assay_trace *trace);
+
+/* --winograd, measured: builds the same plan without it, runs it on the inputs of an instance that has run, and gives the largest
+ * difference of any output, relative where an output is large (as_view_error).  The options come back as they were: winograd on. */
+assay_status as_run_winograd_error(assay_env *env, const assay_instance *instance, assay_options *options, double *error);
+/* The same on random inputs by seed, as the note "winograd.error" of a trace. */
+assay_status as_run_winograd_note(assay_env *env, const assay_plan *plan, assay_options *options, uint64_t seed, assay_trace *trace);
 
 #endif

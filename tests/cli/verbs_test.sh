@@ -3,7 +3,7 @@
 
 t "no verb shows the overview and exits 2" bash -c "! '$ASSAY' 2>'$dir/o' && grep -q 'usage: assay VERB' '$dir/o'"
 t "--help lists every verb" says "profile" --help
-for verb in run plan profile report list version doctor; do
+for verb in run plan profile report list version doctor devices; do
     t "$verb --help shows an example" says "example:" $verb --help
 done
 
@@ -20,14 +20,17 @@ t "run --json writes outputs" says '"schema": "assay.outputs/1"' run mlp-small -
 
 t "plan names the kernel and the bytes" says "gemm_f32" plan mlp-small --batch 8
 t "plan says why the others lost" says "any_truth" plan mlp-small
+t "plan says whose weights are stored in 16 bits" says "are stored as bf16" plan mlp-small --weights-as bf16
+t "weights in 16 bits give other bits" bash -c "'$ASSAY' run mlp-small --output '$dir/w32.npy' && '$ASSAY' run mlp-small --weights-as f16 --output '$dir/w16.npy' && ! cmp -s '$dir/w32.npy' '$dir/w16.npy'"
+t "weights of another type are refused" refuses 2 "none of: f32 f16 bf16" run mlp-small --weights-as i8
 t "plan --json has a schema" says '"schema": "assay.plan/1"' plan cnn-small --json -
 
-t "profile prints the median" says "median" profile mlp-small --time 60ms
-t "profile --json - is JSON alone" bash -c "'$ASSAY' profile mlp-small --time 60ms --json - | head -c 1 | grep -q '{'"
-t "profile writes JSON, HTML and a trace" assay profile cnn-small --time 60ms --json "$dir/p.json" --html "$dir/p.html" --trace "$dir/p.trace"
+t "profile prints the median" says "median" profile mlp-small --roofs off --time 60ms
+t "profile --json - is JSON alone" bash -c "'$ASSAY' profile mlp-small --roofs off --time 60ms --json - | head -c 1 | grep -q '{'"
+t "profile writes JSON, HTML and a trace" assay profile cnn-small --roofs off --time 60ms --json "$dir/p.json" --html "$dir/p.html" --trace "$dir/p.trace"
 t "the JSON has its schema" grep -q '"schema": "assay.run/1"' "$dir/p.json"
 t "the page is one self-contained file" bash -c "! grep -qE '(src|href)=\"?https?:' '$dir/p.html' && grep -q '<svg' '$dir/p.html'"
-t "profile by count measures that many runs" bash -c "'$ASSAY' profile mlp-small --runs 50 --json '$dir/n.json' >/dev/null && grep -qE '\"value\": 50,' '$dir/n.json'"
+t "profile by count measures that many runs" bash -c "'$ASSAY' profile mlp-small --roofs off --runs 50 --json '$dir/n.json' >/dev/null && grep -qE '\"value\": 50,' '$dir/n.json'"
 t "the null device reports what it was told" says "5.00 us" profile mlp:sizes=8x4 --device null:gemm=5us --runs 50
 
 t "report reads a trace" says "median" report "$dir/p.trace"

@@ -1,0 +1,43 @@
+/* stream.h - one answer a sample, for ever: what a control loop does, with its deadline watched.
+ *
+ * A sample is read, the network takes one step, the answer is written, and what the network remembers goes into the next step.
+ * Three stamps a sample: after the read that completed it, before the write and after it; between them nothing is allocated,
+ * locked or printed but the answer.  Durations are counted in boxes (tally.h), so memory does not grow. */
+#ifndef AS_RUN_STREAM_H
+#define AS_RUN_STREAM_H
+
+#include "plan/plan.h"
+#include "run/tally.h"
+
+typedef struct as_stream_settings {
+    int      in_fd, out_fd;
+    bool     raw;           /* 32-bit floats of this machine instead of lines of numbers with commas */
+    bool     has_timespans; /* the last number of a sample is its time span */
+    int64_t  rate_hz;       /* 0: none asked for */
+    uint64_t deadline_ns;   /* 0: the period of the rate; without a rate nothing is late */
+} as_stream_settings;
+
+/* Stays where it is: metrics point to the texts in it. */
+typedef struct as_stream_report {
+    uint64_t n, n_missed, n_waiting; /* answers; late ones; samples that were there before the answer to the one before was out */
+    bool     cancelled;
+    int64_t  rate_hz;
+    uint64_t deadline_ns;            /* 0: none */
+    char     clock[32];              /* who measured */
+    assay_metric rate;               /* answers a second, from the first sample to the last answer */
+    assay_metric compute_p50;        /* sample to answer computed */
+    assay_metric p50, p99, p999, max; /* sample to answer written */
+    assay_metric jitter;             /* median difference between the latencies of successive answers */
+    assay_metric interval_jitter;    /* median distance between the time from answer to answer and the period */
+    char     reasons[5][96];         /* behind the metrics that are not available */
+} as_stream_report;
+
+/* Streams until the input ends, assay_cancel(), or a failure; the instance is of batch 1 (and seq 1), its states hold what the first step
+ * begins with, and other inputs what they shall keep.  Inputs: the first is the sample.  Bad samples are refused by line.
+ * *report holds the answers that were given, in every case. */
+assay_status as_stream_run(assay_env *env, assay_instance *instance, const as_stream_settings *settings, as_stream_report *report);
+
+void         as_stream_print(const as_stream_report *report, FILE *file);
+assay_status as_stream_json(assay_env *env, const as_stream_report *report, const char *model, const char *path);
+
+#endif

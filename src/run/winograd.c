@@ -1,0 +1,59 @@
+/* winograd.c - what the faster, less exact convolutions cost in accuracy, on the inputs at hand. */
+#include <math.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "run/run.h"
+
+/* The exact plan on the inputs of an instance that has run. */
+static assay_status exact_run(assay_env *env, const assay_plan *exact, const assay_instance *instance, double *error)
+{
+    assay_instance *other;
+    AS_TRY(assay_instance_new(env, exact, &other));
+    for (int i = 0; i < exact->graph.n_inputs; i++) {
+        as_view to = as_instance_input(other, i), from = as_instance_input(instance, i);
+        as_view_copy(&to, &from);
+    }
+    assay_status status = as_instance_step(env, other, NULL);
+    double       worst = 0.0;
+    for (int i = 0; status == ASSAY_OK && i < exact->graph.n_outputs; i++) {
+        as_view got = as_instance_output(instance, i), want = as_instance_output(other, i);
+        double  one = as_view_error(&got, &want);
+        worst = one > worst || isnan(one) ? one : worst;
+    }
+    assay_instance_free(other);
+    if (status == ASSAY_OK)
+        *error = worst;
+    return status;
+}
+
+assay_status as_run_winograd_error(assay_env *env, const assay_instance *instance, assay_options *options, double *error)
+{
+    assay_plan *exact = NULL;
+    AS_TRY(assay_options_set(env, options, "winograd", "off"));
+    assay_status status = assay_plan_build(env, instance->plan->model, options, &exact);
+    if (status == ASSAY_OK)
+        status = exact_run(env, exact, instance, error);
+    assay_plan_free(exact);
+    assay_status back = assay_options_set(env, options, "winograd", "on");
+    (void)as_options_flag(options, "winograd"); /* setting it anew must not look like an option that nobody read */
+    return status == ASSAY_OK ? back : status;
+}
+
+assay_status as_run_winograd_note(assay_env *env, const assay_plan *plan, assay_options *options, uint64_t seed, assay_trace *trace)
+{
+    assay_instance *instance;
+    double          error;
+    AS_TRY(assay_instance_new(env, plan, &instance));
+    for (int i = 0; i < plan->graph.n_inputs; i++) {
+        as_view view = as_instance_input(instance, i);
+        as_random_input(seed, plan->graph.values[plan->graph.inputs[i]].name, &view);
+    }
+    assay_status status = as_instance_step(env, instance, NULL);
+    if (status == ASSAY_OK)
+        status = as_run_winograd_error(env, instance, options, &error);
+    assay_instance_free(instance);
+    if (status == ASSAY_OK && !as_trace_add_note(trace, "winograd.error", "%.3g", error))
+        status = as_fail(env, ASSAY_NO_MEMORY, "run: no room for the note on Winograd's error");
+    return status;
+}
