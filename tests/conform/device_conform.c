@@ -28,8 +28,8 @@ static void fill(as_arena *arena, const as_case *c, int input, const double *giv
     float *random = take(arena, (size_t)count, sizeof *random);
     as_philox_fill(7, (uint32_t)input, 0, lo, hi, random, (size_t)count);
     for (int64_t i = 0; i < count; i++) {
-        if (c->in[input].ints)
-            as_view_set_i64(v, i, c->in[input].ints[i]);
+        if (as_case_input(c, input)->ints)
+            as_view_set_i64(v, i, as_case_input(c, input)->ints[i]);
         else
             as_view_set(v, i, given ? given[i] : (double)random[i]);
     }
@@ -39,17 +39,17 @@ static void inputs_make(const as_case *c, as_dtype instead_of_f64, as_conform_ca
 {
     const double *given = c->given;
     for (int i = 0; i < c->n_in; i++) {
-        as_dtype dtype = c->in[i].dtype;
+        as_dtype dtype = as_case_input(c, i)->dtype;
         if (dtype == AS_NONE)
             continue;
         if (dtype == AS_F64 && instead_of_f64 != AS_NONE)
             dtype = instead_of_f64;
-        int64_t count = as_shape_count(&c->in[i].shape);
+        int64_t count = as_shape_count(&as_case_input(c, i)->shape);
         void   *data = take(&out->arena, (size_t)count, as_dtype_bytes(dtype));
-        out->in[i] = as_view_of(data, dtype, &c->in[i].shape);
-        out->in_info[i] = (as_tensor_info){ .dtype = dtype, .shape = c->in[i].shape, .constant = c->in[i].ints ? data : NULL };
+        out->in[i] = as_view_of(data, dtype, &as_case_input(c, i)->shape);
+        out->in_info[i] = (as_tensor_info){ .dtype = dtype, .shape = as_case_input(c, i)->shape, .constant = as_case_input(c, i)->ints ? data : NULL };
         fill(&out->arena, c, i, given, &out->in[i]);
-        if (given && !c->in[i].ints)
+        if (given && !as_case_input(c, i)->ints)
             given += count;
     }
 }
@@ -82,10 +82,57 @@ void as_conform_drop(as_conform_case *c)
     as_arena_drop(&c->arena);
 }
 
+as_view as_conform_view(void *data, const as_tensor_info *info)
+{
+    as_view v = as_view_of(data, info->dtype, &info->shape);
+    int     rank = info->shape.rank;
+    if (info->layout != AS_LAYOUT_NHWC || rank < 3)
+        return v;
+    int64_t step = info->shape.dim[1];
+    v.stride[1] = 1;
+    for (int i = rank - 1; i >= 0; i--)
+        if (i != 1) {
+            v.stride[i] = step;
+            step *= info->shape.dim[i];
+        }
+    return v;
+}
+
+static bool is_in_which(const as_conform_case *c, int i, unsigned which)
+{
+    if (!as_in_has(&c->ctx, i) || c->in_info[i].shape.rank < 3)
+        return false;
+    return i == 0 ? which & AS_CONFORM_X : (which & AS_CONFORM_Y) && as_shape_same(&c->in_info[i].shape, &c->out_info[0].shape);
+}
+
+bool as_conform_relayout(const as_conform_case *from, unsigned which, as_conform_case *out)
+{
+    int n_changed = 0;
+    *out = *from;
+    out->arena = (as_arena){0};
+    snprintf(out->label, sizeof out->label, "%.120s, NHWC%s%s", from->label, which & AS_CONFORM_X ? " in" : "", which & AS_CONFORM_Y ? " out" : "");
+    out->ctx.in = out->in_info;
+    out->ctx.out = out->out_info;
+    for (int i = 0; i < from->ctx.n_in; i++)
+        if (is_in_which(from, i, which)) {
+            out->in_info[i].layout = AS_LAYOUT_NHWC;
+            out->in[i] = as_conform_view(take(&out->arena, as_view_bytes(&from->in[i]), 1), &out->in_info[i]);
+            as_view_copy(&out->in[i], &from->in[i]);
+            n_changed++;
+        }
+    if ((which & AS_CONFORM_Y) && from->ctx.n_out > 0 && from->out_info[0].shape.rank > 2) {
+        out->out_info[0].layout = AS_LAYOUT_NHWC;
+        n_changed++;
+    }
+    if (!n_changed)
+        as_arena_drop(&out->arena);
+    return n_changed > 0;
+}
+
 bool as_conform_has_f64(const as_case *c)
 {
     for (int i = 0; i < c->n_in; i++)
-        if (c->in[i].dtype == AS_F64)
+        if (as_case_input(c, i)->dtype == AS_F64)
             return true;
     return false;
 }
@@ -180,14 +227,14 @@ static void step_make(const as_device *device, const as_conform_case *c, const a
                       as_seg_step *step)
 {
     *step = (as_seg_step){ .ctx = &c->ctx, .choice = choice, .in = in, .out = out, .n_in = c->ctx.n_in, .n_out = c->ctx.n_out,
-                           .scratch = -1, .packed = { -1, -1, -1, -1 } };
+                           .scratch = -1, .packed = AS_NOT_PACKED };
     for (int i = 0; i < c->ctx.n_in; i++)
         in[i] = as_in_has(&c->ctx, i) ? place(l, device, as_view_bytes(&c->in[i])) : -1;
     for (int i = 0; i < c->ctx.n_out; i++)
         out[i] = place(l, device, as_view_bytes(&c->want[i]));
     if (choice->scratch_bytes)
         step->scratch = place(l, device, choice->scratch_bytes);
-    for (int i = 0; i < 4 && i < c->ctx.n_in; i++)
+    for (int i = 0; i < AS_N_PACKED && i < c->ctx.n_in; i++)
         if (choice->packed_bytes[i] && in[i] >= 0)
             step->packed[i] = place(l, device, choice->packed_bytes[i]);
 }
@@ -235,13 +282,13 @@ bool as_conform_run(assay_env *env, as_device *device, const as_conform_case *c)
 
     layout      l = {0};
     int         in[AS_MAX_IN], out[AS_MAX_OUT], n_steps = 0;
-    as_seg_step node, steps[6];
+    as_seg_step node, steps[AS_N_PACKED + 2];
     if (device->n_threads > 1)
         expect_ok(env, be->choose(device, &ballast, &arena, &heavy));
     if (heavy.kernel)
-        steps[n_steps++] = (as_seg_step){ .ctx = &ballast, .choice = &heavy, .scratch = -1, .packed = { -1, -1, -1, -1 } };
+        steps[n_steps++] = (as_seg_step){ .ctx = &ballast, .choice = &heavy, .scratch = -1, .packed = AS_NOT_PACKED };
     step_make(device, c, &choice, &l, in, out, &node);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < AS_N_PACKED; i++)
         if (node.packed[i] >= 0) {
             steps[n_steps] = node;
             steps[n_steps].pack = true;
@@ -267,7 +314,7 @@ bool as_conform_run(assay_env *env, as_device *device, const as_conform_case *c)
         guards_check(&l, image, c, device->name);
         as_view got[AS_MAX_OUT];
         for (int i = 0; i < c->ctx.n_out; i++)
-            got[i] = as_view_of(image + l.slots[out[i]].offset, c->want[i].dtype, &c->want[i].shape);
+            got[i] = as_conform_view(image + l.slots[out[i]].offset, &c->out_info[i]);
         as_conform_judge(c, got, device->name);
         for (int i = 0; i < c->ctx.n_in; i++)
             if (in[i] >= 0 && memcmp(image + l.slots[in[i]].offset, c->in[i].data, as_view_bytes(&c->in[i])))
@@ -283,11 +330,17 @@ typedef struct tally { as_device *device; int n_ran, n_refused; } tally;
 
 static void device_visit(void *arg, assay_env *env, const as_conform_case *c)
 {
-    tally *t = arg;
+    tally          *t = arg;
+    as_conform_case other;
     if (as_conform_run(env, t->device, c))
         t->n_ran++;
     else
         t->n_refused++;
+    for (unsigned which = 1; which <= (AS_CONFORM_X | AS_CONFORM_Y); which++)
+        if (as_conform_relayout(c, which, &other)) {
+            as_conform_run(env, t->device, &other);
+            as_conform_drop(&other);
+        }
 }
 
 void as_conform_device(assay_env *env, const char *spec, int n_threads, const char *op_name_or_NULL, int *n_ran, int *n_refused)

@@ -11,8 +11,8 @@
 typedef struct as_conform_case {
     as_arena       arena;
     as_node_ctx    ctx;
-    as_tensor_info in_info[AS_CASE_MAX_IN], out_info[AS_MAX_OUT];
-    as_view        in[AS_CASE_MAX_IN], want[AS_MAX_OUT];   /* an absent input has no data */
+    as_tensor_info in_info[AS_MAX_IN], out_info[AS_MAX_OUT];
+    as_view        in[AS_MAX_IN], want[AS_MAX_OUT];   /* an absent input has no data */
     char           label[160];                /* "Conv 'dilated 2x3' as f32, 1 outputs" */
 } as_conform_case;
 
@@ -20,6 +20,11 @@ typedef struct as_conform_case {
  * refuses the case with so many outputs. */
 bool as_conform_make(assay_env *env, const as_op *op, const as_case *c, int n_out, as_dtype instead_of_f64, as_conform_case *out);
 void as_conform_drop(as_conform_case *c);
+/* The same case with operands of rank 3 and more in NHWC: input 0 (AS_CONFORM_X), the output with all further inputs of its shape
+ * (AS_CONFORM_Y).  False when that changes nothing.  The truth stays row-major. */
+enum { AS_CONFORM_X = 1, AS_CONFORM_Y = 2 };
+bool as_conform_relayout(const as_conform_case *from, unsigned which, as_conform_case *out);
+as_view as_conform_view(void *data, const as_tensor_info *info); /* strides by layout */
 bool as_conform_has_f64(const as_case *c);
 /* Calls visit for every case of every operator (op_name NULL: all), each number of outputs, also with f32 for f64. */
 void as_conform_each(assay_env *env, const char *op_name, void (*visit)(void *arg, assay_env *env, const as_conform_case *c), void *arg);

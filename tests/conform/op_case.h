@@ -30,8 +30,8 @@ static inline void op_case_fill(const as_case *c, int i, const double **given, c
     if (lo == 0.0 && hi == 0.0)
         lo = -1.0, hi = 1.0;
     for (int64_t e = 0; e < count; e++) {
-        if (c->in[i].ints)
-            as_view_set_i64(v, e, c->in[i].ints[e]);
+        if (as_case_input(c, i)->ints)
+            as_view_set_i64(v, e, as_case_input(c, i)->ints[e]);
         else if (*given)
             as_view_set(v, e, *(*given)++);
         else
@@ -45,15 +45,15 @@ static inline void op_case_start(assay_env *env, const as_op *op, const as_case 
     const double *given = c->given;
     *call = (op_call){ .node = { .op = op, .name = c->name, .attrs = c->attrs, .n_attrs = c->n_attrs, .n_in = c->n_in, .n_out = 1 } };
     for (int i = 0; i < c->n_in; i++) {
-        as_dtype dtype = c->in[i].dtype;
+        as_dtype dtype = as_case_input(c, i)->dtype;
         if (dtype == AS_NONE)
             continue;
         if (as_dtype_is_float(dtype) && float_as != AS_NONE)
             dtype = float_as;
-        call->in_view[i] = op_case_alloc(&call->arena, dtype, &c->in[i].shape);
+        call->in_view[i] = op_case_alloc(&call->arena, dtype, &as_case_input(c, i)->shape);
         op_case_fill(c, i, &given, &call->in_view[i]);
-        call->in[i] = (as_tensor_info){ .dtype = dtype, .shape = c->in[i].shape };
-        if (c->in[i].ints)
+        call->in[i] = (as_tensor_info){ .dtype = dtype, .shape = as_case_input(c, i)->shape };
+        if (as_case_input(c, i)->ints)
             call->in[i].constant = call->in_view[i].data;
     }
     call->node.in = call->in;

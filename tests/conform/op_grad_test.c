@@ -5,69 +5,12 @@
  * direction over all of them are compared. */
 #include <stdio.h>
 
-#include "tests/conform/op_case.h"
+#include "tests/conform/op_tape.h"
 
 #define STEP      1e-6
 #define TOLERANCE 2e-6 /* relative to 1 + |gradient|: STEP leaves about 1e-9 of rounding, the softmax of 1000 1e-7 */
 #define MAX_VALUES 128
 #define N_SINGLES  12
-
-/* The tape: an as_builder whose values are views that hold their numbers already. */
-typedef struct tape {
-    as_builder     b; /* first, so that the builder's pointer is the tape's */
-    as_arena      *arena;
-    as_tensor_info info[MAX_VALUES];
-    as_view        view[MAX_VALUES];
-    int            n;
-} tape;
-
-static int tape_add(tape *t, const as_tensor_info *info, const as_view *view)
-{
-    expect(t->n < MAX_VALUES);
-    t->info[t->n] = *info;
-    t->view[t->n] = *view;
-    return t->n++;
-}
-
-static int tape_constant(as_builder *b, const as_view *value)
-{
-    tape   *t = (tape *)b;
-    as_view copy = op_case_alloc(t->arena, value->dtype, &value->shape);
-    as_view_copy(&copy, value);
-    return tape_add(t, &(as_tensor_info){ .dtype = value->dtype, .shape = value->shape, .constant = copy.data }, &copy);
-}
-
-static const as_tensor_info *tape_info(as_builder *b, int value)
-{
-    expect(value >= 0 && value < ((tape *)b)->n);
-    return &((tape *)b)->info[value];
-}
-
-static int tape_node(as_builder *b, const char *name, const int *in, int n_in, const as_attr *attrs, int n_attrs, int *outs, int n_out)
-{
-    tape          *t = (tape *)b;
-    as_tensor_info info[AS_MAX_IN], found[AS_MAX_OUT];
-    as_view        view[AS_MAX_IN], result[AS_MAX_OUT];
-    const as_op   *op = as_op_find(name);
-    if (!op)
-        fail("a gradient asks for %s, which does not exist", name);
-    for (int i = 0; i < n_in; i++) {
-        info[i] = *tape_info(b, in[i]);
-        view[i] = t->view[in[i]];
-    }
-    as_node_ctx n = { .op = op, .name = "gradient", .attrs = attrs, .n_attrs = n_attrs, .in = info, .n_in = n_in, .out = found, .n_out = n_out };
-    expect_ok(b->env, as_op_infer(b->env, &n, found));
-    for (int i = 0; i < n_out; i++)
-        result[i] = op_case_alloc(t->arena, found[i].dtype, &found[i].shape);
-    expect_ok(b->env, op->eval(b->env, &n, view, result));
-    int first = t->n;
-    for (int i = 0; i < n_out; i++) {
-        int id = tape_add(t, &found[i], &result[i]);
-        if (outs)
-            outs[i] = id;
-    }
-    return first;
-}
 
 static double weight(int64_t e) { return (double)as_philox_uniform(7, 0, 0, (uint64_t)e) - 0.5; }
 static double direction(int64_t e) { return 2.0 * (double)as_philox_uniform(8, 0, 0, (uint64_t)e) - 1.0; }
@@ -126,13 +69,10 @@ static void case_check(assay_env *env, const as_op *op, const as_case *c, char *
     op_call call;
     op_case_start(env, op, c, AS_F64, &call);
     op_case_eval(env, op, c, &call);
-    tape *t = AS_TAKE(&call.arena, tape, 1);
-    expect(t);
-    t->b = (as_builder){ .node = tape_node, .constant = tape_constant, .info = tape_info, .env = env };
-    t->arena = &call.arena;
+    tape *t = tape_new(env, &call.arena, MAX_VALUES);
     int in[AS_MAX_IN], out[1], d_out[1], d_in[AS_MAX_IN];
     for (int i = 0; i < c->n_in; i++) {
-        in[i] = c->in[i].dtype == AS_NONE ? -1 : tape_add(t, &call.in[i], &call.in_view[i]);
+        in[i] = as_case_input(c, i)->dtype == AS_NONE ? -1 : tape_add(t, &call.in[i], &call.in_view[i]);
         d_in[i] = -2;
     }
     as_view y = op_case_alloc(&call.arena, AS_F64, &call.out[0].shape), dy = y;
@@ -146,7 +86,7 @@ static void case_check(assay_env *env, const as_op *op, const as_case *c, char *
 
     *why = 0;
     for (int i = 0; i < c->n_in && !*why; i++) {
-        if (!as_dtype_is_float(c->in[i].dtype)) {
+        if (!as_dtype_is_float(as_case_input(c, i)->dtype)) {
             if (d_in[i] != -1)
                 snprintf(why, size, "input %d is not a float and got a gradient", i);
             continue;
@@ -165,7 +105,7 @@ static bool has_float(const as_case *c)
 {
     bool has = false;
     for (int i = 0; i < c->n_in; i++)
-        has |= as_dtype_is_float(c->in[i].dtype);
+        has |= as_dtype_is_float(as_case_input(c, i)->dtype);
     return has;
 }
 
@@ -201,9 +141,7 @@ Test(op_grad, without_an_output_gradient_asks_for_nothing) {
         if (!(*op)->grad)
             continue;
         op_case_start(env, *op, &(*op)->cases[0], AS_NONE, &call);
-        tape *t = AS_TAKE(&call.arena, tape, 1);
-        t->b = (as_builder){ .node = tape_node, .constant = tape_constant, .info = tape_info, .env = env };
-        t->arena = &call.arena;
+        tape *t = tape_new(env, &call.arena, MAX_VALUES);
         int in[AS_MAX_IN] = {0}, out[1], none[AS_MAX_OUT] = { -1, -1, -1, -1, -1, -1, -1, -1 }, d_in[AS_MAX_IN];
         for (int i = 0; i < call.node.n_in; i++)
             in[i] = tape_add(t, &call.in[i], &call.in_view[i]);
