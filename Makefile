@@ -6,6 +6,7 @@
 #   make test-arm   the tests for aarch64 under qemu-user
 #   make fuzz       a short run of every fuzz harness (FUZZ_SECONDS=10)
 #   make bench      what a span and a profiled run cost on this machine
+#   make bench-peers  assay beside OpenBLAS, oneDNN, libxsmm and ONNX Runtime, tables into docs/benchmarks.md
 #   make bench-load what loading a 100 MB ONNX model costs, beside ONNX Runtime (a Python environment in build/)
 #   make install    PREFIX=/usr/local
 #
@@ -130,7 +131,7 @@ test-unit: $(BUILD)/run-tests
 test-arm:
 	@tools/setup arm
 	@$(MAKE) --no-print-directory CROSS=aarch64-linux-gnu- test-unit \
-	    EMULATOR="qemu-aarch64 -L /" TEST_FLAGS="--no-fork --quiet"
+	    EMULATOR="env ASSAY_TEST_SHORT=1 qemu-aarch64 -L /" TEST_FLAGS="--no-fork --quiet"
 
 fuzz:
 	@tools/setup fuzz
@@ -142,6 +143,21 @@ bench-load: $(BUILD)/bench_load
 	@tools/onnx-load --bench $<
 $(BUILD)/bench_span $(BUILD)/bench_load: $(BUILD)/bench_%: $(BUILD)/bench/bench_%.o $(BUILD)/libassay.a
 	@$(COMPILER) $(SANFLAGS) -o $@ $^ $(LDLIBS)
+
+# The peers are libraries of other people: only this target installs and links them.
+PEER_FLAGS = $(shell pkg-config --exists openblas && echo -DHAVE_OPENBLAS `pkg-config --cflags openblas`) \
+    $(if $(wildcard /usr/include/dnnl.h),-DHAVE_DNNL) $(if $(wildcard /usr/include/libxsmm.h),-DHAVE_XSMM)
+PEER_LIBS  = $(shell pkg-config --libs openblas 2>/dev/null) $(if $(wildcard /usr/include/dnnl.h),-ldnnl) $(if $(wildcard /usr/include/libxsmm.h),-lxsmm)
+.PHONY: bench-peers
+bench-peers:
+	@tools/setup run peers
+	@$(MAKE) --no-print-directory all build/libpeers.so
+	@test -x build/peers-venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/peers-venv
+	@build/peers-venv/bin/python -m pip install --quiet onnxruntime onnx 'numpy<2' || echo "bench-peers: ONNX Runtime cannot be installed; its rows will say so"
+	@build/peers-venv/bin/python -m pip install --quiet --no-deps ncps || echo "bench-peers: ncps cannot be installed; its rows will say so"
+	@build/peers-venv/bin/python tools/bench-peers $(BENCH_FLAGS) --into docs/benchmarks.md
+build/libpeers.so: bench/peers.c $(BUILD)/libassay.a
+	@$(COMPILER) $(CPPFLAGS) $(CFLAGS) $(PEER_FLAGS) -shared -o $@ $^ $(PEER_LIBS) $(LDLIBS)
 
 arrows:
 	@tools/arrows
