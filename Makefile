@@ -147,7 +147,7 @@ $(BUILD)/bench_span $(BUILD)/bench_load: $(BUILD)/bench_%: $(BUILD)/bench/bench_
 # The peers are libraries of other people: only this target installs and links them.
 PEER_FLAGS = $(shell pkg-config --exists openblas && echo -DHAVE_OPENBLAS `pkg-config --cflags openblas`) \
     $(if $(wildcard /usr/include/dnnl.h),-DHAVE_DNNL) $(if $(wildcard /usr/include/libxsmm.h),-DHAVE_XSMM)
-PEER_LIBS  = $(shell pkg-config --libs openblas 2>/dev/null) $(if $(wildcard /usr/include/dnnl.h),-ldnnl) $(if $(wildcard /usr/include/libxsmm.h),-lxsmm)
+PEER_LIBS  = $(shell pkg-config --libs openblas 2>/dev/null) $(if $(wildcard /usr/include/dnnl.h),-ldnnl -l:libgomp.so.1) $(if $(wildcard /usr/include/libxsmm.h),-lxsmm)
 .PHONY: bench-peers
 bench-peers:
 	@tools/setup run peers

@@ -16,6 +16,7 @@
 #endif
 #ifdef HAVE_DNNL
 #include <dnnl.h>
+void omp_set_num_threads(int n); /* of the OpenMP that oneDNN runs on */
 #endif
 #ifdef HAVE_XSMM
 #include <libxsmm.h>
@@ -96,8 +97,10 @@ arm *peers_product(const char *library, int m, int k, int n, int threads)
     }
 #endif
 #ifdef HAVE_DNNL
-    if (!strcmp(library, "onednn"))
+    if (!strcmp(library, "onednn")) {
+        omp_set_num_threads(threads);
         return product_new(m, k, n, dnnl_run);
+    }
 #endif
 #ifdef HAVE_XSMM
     if (!strcmp(library, "libxsmm") && threads == 1) {
