@@ -18,7 +18,8 @@ t "a network runs over irregular time from a file of weights" assay run $net --s
 "$ASSAY" run $net --seed 9 --seq 3 --weights "$dir/w.safetensors" --output "$dir/y1.npy"
 t "time spans matter" bash -c "! cmp -s '$dir/y.npy' '$dir/y1.npy'"
 spans "$dir/one.npy" "$one" "$one" "$one"
-t "time spans of 1 are what is meant without any" bash -c "'$ASSAY' run $net --seed 9 --seq 3 --weights '$dir/w.safetensors' --timespans '$dir/one.npy' --output '$dir/y2.npy' && cmp '$dir/y1.npy' '$dir/y2.npy'"
+# Op by op: without time spans the fused kernel adds its two time heads once, which rounds otherwise.
+t "time spans of 1 are what is meant without any" bash -c "for n in 1 2; do spans=; [ \$n = 1 ] || spans='--timespans $dir/one.npy'; '$ASSAY' run $net --compile off --seed 9 --seq 3 --weights '$dir/w.safetensors' \$spans --output '$dir/o'\$n.npy || exit 1; done; cmp '$dir/o1.npy' '$dir/o2.npy'"
 spans "$dir/bad.npy" "$one" "$minus" "$one"
 t "a negative time span is refused" refuses 2 "time span" run $net --seq 3 --timespans "$dir/bad.npy"
 spans "$dir/nan.npy" "$one" "$nan" "$one"

@@ -50,7 +50,8 @@ t "to the bit but for their decimals" close_to raw.csv y.csv 2e-6
 # Time spans: the last column, against a file of spans for the whole sequence.
 t "time spans come in the last column" bash -c "'$ASSAY' run $net --stream --timespans stdin <x_spans.csv >ys.csv 2>/dev/null && [ \$(wc -l <ys.csv) = 40 ] && ! cmp -s ys.csv y.csv"
 sed 's/$/,1/' x.csv >x_ones.csv
-t "spans of 1 are no spans" bash -c "'$ASSAY' run $net --stream --timespans stdin <x_ones.csv 2>/dev/null | cmp - y.csv"
+# Within rounding: without spans the fused kernel adds its two time heads once.
+t "spans of 1 are no spans" bash -c "'$ASSAY' run $net --stream --timespans stdin <x_ones.csv 2>/dev/null >y_ones.csv; paste -d, y_ones.csv y.csv | awk -F, 'NF < 2 || NF % 2 { exit 1 } { for (i = 1; i <= NF / 2; i++) { d = \$i - \$(i + NF / 2); if (d > 1e-5 || d < -1e-5) exit 1 } n++ } END { if (n != 40) exit 1 }'"
 
 # The same for a whole sequence, from files: 20 pairs of 0.5 and 2.
 npy() { printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': $1, }"; cat; } # shape, then raw numbers
