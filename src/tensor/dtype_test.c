@@ -1,4 +1,6 @@
 /* dtype_test.c - names, sizes, and every one of the 65536 values of the 16-bit floats. */
+#include <stdlib.h>
+
 #include "tensor/tensor.h"
 #include "tests/runner/test.h"
 

@@ -1,4 +1,5 @@
 /* small_float_test.c - every code of the floats of 8 bits and less, and what becomes of numbers between them. */
+#include <stdlib.h>
 #include "tensor/tensor.h"
 #include "tests/runner/test.h"
 
