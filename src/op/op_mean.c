@@ -17,25 +17,14 @@ static as_cost cost(const as_node_ctx *n)
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
     (void)env;
-    int64_t count = as_shape_count(&out[0].shape);
-    as_view wide[AS_MAX_IN];
-    for (int k = 0; k < n->n_in; k++)
-        wide[k] = as_view_broadcast(&in[k], &out[0].shape);
-    for (int64_t i = 0; i < count; i++) {
-        double sum = as_view_get(&wide[0], i);
-        for (int k = 1; k < n->n_in; k++)
-            sum += as_view_get(&wide[k], i);
-        as_view_set(&out[0], i, sum / n->n_in);
-    }
+    as_each_sum(n, in, out, n->n_in);
     return ASSAY_OK;
 }
 
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
     (void)in, (void)out;
-    int d = as_b_times(b, d_out[0], 1.0 / n->n_in);
-    for (int i = 0; i < n->n_in; i++)
-        d_in[i] = as_b_sum_to(b, d, &n->in[i].shape);
+    as_sum_grad(b, n, as_b_times(b, d_out[0], 1.0 / n->n_in), d_in);
     return ASSAY_OK;
 }
 

@@ -6,26 +6,12 @@
 
 static double real(const as_terms *t)
 {
-    double best = -INFINITY;
-    for (int64_t i = 0; i < t->count; i++) {
-        double x = as_term(t, i);
-        if (x > best || isnan(x))
-            best = x;
-        if (isnan(x))
-            break;
-    }
-    return best;
+    return t->count ? as_term(t, as_terms_best(t, true, false)) : -INFINITY;
 }
 
 static uint64_t whole(const as_terms *t)
 {
-    if (t->count == 0)
-        return as_bits_lowest(t->dtype);
-    uint64_t best = as_term_bits(t, 0);
-    for (int64_t i = 1; i < t->count; i++)
-        if (as_bits_less(t->dtype, best, as_term_bits(t, i)))
-            best = as_term_bits(t, i);
-    return best;
+    return t->count ? as_term_bits(t, as_terms_best(t, true, false)) : as_bits_lowest(t->dtype);
 }
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)

@@ -202,7 +202,7 @@ assay_status as_reduce_grad_order(as_builder *b, const as_node_ctx *n, const int
     return ASSAY_OK;
 }
 
-/* --- ArgMax, ArgMin --- */
+/* --- ArgMax, ArgMin, ReduceMax, ReduceMin --- */
 
 const as_attr_def as_arg_attrs[] = {
     { .name = "axis", .kind = AS_ATTR_INT }, { .name = "keepdims", .kind = AS_ATTR_INT }, { .name = "select_last_index", .kind = AS_ATTR_INT }, { 0 },
@@ -234,6 +234,15 @@ static int duel(const as_terms *t, int64_t i, int64_t best, bool largest)
     return a == b ? 0 : (a < b) != largest ? 1 : -1;
 }
 
+int64_t as_terms_best(const as_terms *t, bool largest, bool last)
+{
+    int64_t best = 0;
+    for (int64_t i = 1; i < t->count; i++)
+        if (duel(t, i, best, largest) + last > 0)
+            best = i;
+    return best;
+}
+
 assay_status as_arg_eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out, bool largest)
 {
     int axis;
@@ -241,13 +250,8 @@ assay_status as_arg_eval(assay_env *env, const as_node_ctx *n, const as_view *in
     as_view  turned = as_axes_last(&in[0], 1u << axis);
     as_terms t = { .x = as_view_bits(&turned), .dtype = in[0].dtype, .count = n->in[0].shape.dim[axis] };
     int64_t  count = as_shape_count(&out[0].shape);
-    int      last = as_attr_int(n, "select_last_index", 0) != 0;
-    for (int64_t i = 0; i < count; i++, t.first += t.count) {
-        int64_t best = 0;
-        for (int64_t j = 1; j < t.count; j++)
-            if (duel(&t, j, best, largest) + last > 0)
-                best = j;
-        as_view_set_i64(&out[0], i, best);
-    }
+    bool     last = as_attr_int(n, "select_last_index", 0) != 0;
+    for (int64_t i = 0; i < count; i++, t.first += t.count)
+        as_view_set_i64(&out[0], i, as_terms_best(&t, largest, last));
     return ASSAY_OK;
 }

@@ -63,11 +63,15 @@ int          as_reduce_grad_sum(as_builder *b, const as_node_ctx *n, int x);
 /* ReduceMax and ReduceMin: the terms equal to the result share its gradient. */
 assay_status as_reduce_grad_order(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in);
 
+/* The number of the largest, or the smallest, of the terms, of which there must be one: of equals the first, or the last when asked; a
+ * NaN wins over any number, as in numpy. */
+int64_t      as_terms_best(const as_terms *t, bool largest, bool last);
+
 /* --- ArgMax, ArgMin: the two differ in one comparison --------------------------------------------- */
 
 extern const as_attr_def as_arg_attrs[]; /* axis, keepdims, select_last_index */
 assay_status as_arg_infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
-/* The first, or with select_last_index the last, of equals wins; a NaN wins over any number, as in numpy. */
+/* as_terms_best(), the last of equals with select_last_index. */
 assay_status as_arg_eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out, bool largest);
 
 /* A constant i64 input of a case. */

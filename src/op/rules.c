@@ -302,3 +302,25 @@ void as_each2(const as_view *a, const as_view *b, const as_view *out, double (*r
         }
     }
 }
+
+/* --- Sum and Mean --------------------------------------------------------------------------------- */
+
+void as_each_sum(const as_node_ctx *n, const as_view *in, const as_view *out, double by)
+{
+    int64_t count = as_shape_count(&out[0].shape);
+    as_view wide[AS_MAX_IN];
+    for (int k = 0; k < n->n_in; k++)
+        wide[k] = as_view_broadcast(&in[k], &out[0].shape);
+    for (int64_t i = 0; i < count; i++) {
+        double sum = as_view_get(&wide[0], i);
+        for (int k = 1; k < n->n_in; k++)
+            sum += as_view_get(&wide[k], i);
+        as_view_set(&out[0], i, sum / by);
+    }
+}
+
+void as_sum_grad(as_builder *b, const as_node_ctx *n, int d, int *d_in)
+{
+    for (int i = 0; i < n->n_in; i++)
+        d_in[i] = as_b_sum_to(b, d, &n->in[i].shape);
+}

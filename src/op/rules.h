@@ -74,6 +74,10 @@ assay_status as_rule_number(assay_env *env, const as_node_ctx *n, as_tensor_info
 /* All inputs of one dtype out of the set, broadcast to one shape; for Max, Sum, Where (first = 1 there). */
 assay_status as_rule_all(assay_env *env, const as_node_ctx *n, int first, unsigned set, as_tensor_info *out);
 
+/* Sum and Mean: all inputs added and divided by `by`; the gradient d of the sum goes to every input, in its shape. */
+void         as_each_sum(const as_node_ctx *n, const as_view *in, const as_view *out, double by);
+void         as_sum_grad(as_builder *b, const as_node_ctx *n, int d, int *d_in);
+
 /* One special operation (exp, log, a division, a root) per output element. */
 as_cost      as_cost_special(const as_node_ctx *n);
 

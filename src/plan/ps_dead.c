@@ -1,5 +1,5 @@
 /* ps_dead.c - removes the nodes whose results nobody needs. */
-#include "plan/plan.h"
+#include "plan/lower.h"
 
 static assay_status run(assay_env *env, as_graph *graph, const as_pass_ctx *ctx, as_pass_note *note)
 {
@@ -30,7 +30,7 @@ static assay_status run(assay_env *env, as_graph *graph, const as_pass_ctx *ctx,
         for (int k = 0; k < node->ctx.n_out; k++)
             if (node->out[k] >= 0) {
                 const as_tensor_info *info = &graph->values[node->out[k]].info;
-                note->bytes_saved += (uint64_t)as_shape_count(&info->shape) * as_dtype_bytes(info->dtype);
+                note->bytes_saved += as_info_bytes(info);
             }
     }
     note->text = "nodes whose results nobody needs are left out";

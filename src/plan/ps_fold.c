@@ -3,23 +3,11 @@
  * Parameters are not constants: they may be replaced, so what depends on them is a prologue step instead. */
 #include <string.h>
 
-#include "plan/plan.h"
+#include "plan/edit.h"
+#include "plan/lower.h"
 
 /* A small constant may be expanded into any amount of memory; beyond this it is cheaper to compute than to keep. */
 #define MAX_FOLDED_BYTES (UINT64_C(64) << 20)
-
-static uint64_t info_bytes(const as_tensor_info *info)
-{
-    return (uint64_t)as_shape_count(&info->shape) * as_dtype_bytes(info->dtype);
-}
-
-static bool is_output(const as_graph *g, int value)
-{
-    for (int i = 0; i < g->n_outputs; i++)
-        if (g->outputs[i] == value)
-            return true;
-    return false;
-}
 
 /* A graph output stays a step, so that it gets a buffer of the instance; an operator without inputs may be random. */
 static bool can_fold(const as_graph *g, const as_bound_node *node, uint64_t *bytes)
@@ -34,7 +22,7 @@ static bool can_fold(const as_graph *g, const as_bound_node *node, uint64_t *byt
     *bytes = 0;
     for (int k = 0; k < node->ctx.n_out; k++)
         if (node->out[k] >= 0) {
-            if (is_output(g, node->out[k]) || __builtin_add_overflow(*bytes, info_bytes(&g->values[node->out[k]].info), bytes))
+            if (as_edit_is_output(g, node->out[k]) || __builtin_add_overflow(*bytes, as_info_bytes(&g->values[node->out[k]].info), bytes))
                 return false;
         }
     return n_present > 0;
@@ -51,10 +39,10 @@ static assay_status node_eval(assay_env *env, as_graph *g, const as_bound_node *
         }
     for (int k = 0; k < node->ctx.n_out; k++) {
         const as_tensor_info *info = node->out[k] >= 0 ? &g->values[node->out[k]].info : &node->ctx.out[k];
-        void *data = as_arena_take(g->arena, (size_t)info_bytes(info), 1, 64);
+        void *data = as_arena_take(g->arena, as_info_bytes(info), 1, 64);
         if (!data)
             return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the %llu constant bytes that %s '%s' gives",
-                           (unsigned long long)info_bytes(info), node->ctx.op->name, node->ctx.name);
+                           (unsigned long long)as_info_bytes(info), node->ctx.op->name, node->ctx.name);
         out[k] = as_view_of(data, info->dtype, &info->shape);
     }
     AS_TRY(node->ctx.op->eval(env, &node->ctx, in, out));

@@ -6,6 +6,7 @@
 
 #include "op/activation.h"
 #include "plan/edit.h"
+#include "plan/lower.h"
 
 /* What was found behind a product, step by step. */
 typedef struct tail {
@@ -17,15 +18,9 @@ typedef struct tail {
     uint64_t bytes;          /* of results that need no memory any more */
 } tail;
 
-static uint64_t value_bytes(const as_graph *g, int value)
-{
-    const as_tensor_info *info = &g->values[value].info;
-    return (uint64_t)as_shape_count(&info->shape) * as_dtype_bytes(info->dtype);
-}
-
 static void take(const as_graph *g, tail *t, int node)
 {
-    t->bytes += value_bytes(g, t->value);
+    t->bytes += as_info_bytes(&g->values[t->value].info);
     t->dead[t->n_dead++] = t->node;
     t->node = node;
     t->value = g->nodes[node].out[0];
@@ -84,7 +79,7 @@ static bool gated_take(const as_graph *g, tail *t, const char *gate_op, as_act_k
             return false;
     }
     t->act = (as_act){ .kind = kind, .alpha = alpha, .beta = beta };
-    t->bytes += value_bytes(g, g->nodes[gate].out[0]);
+    t->bytes += as_info_bytes(&g->values[g->nodes[gate].out[0]].info);
     t->dead[t->n_dead++] = gate;
     take(g, t, times);
     return true;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "plan/edit.h"
+#include "plan/lower.h"
 
 typedef struct walk {
     assay_env         *env;
@@ -51,7 +52,7 @@ static assay_status relayout_add(walk *w, int before, int value, as_layout to, i
     const as_bound_value *v = &w->g->values[value];
     as_edit               edit = { .op = "assay.Relayout", .name = as_arena_printf(w->g->arena, "%s to %s", v->name, to == AS_LAYOUT_NHWC ? "nhwc" : "nchw"),
                                    .in = &value, .n_in = 1, .out = -1, .layout = to };
-    uint64_t              bytes = (uint64_t)as_shape_count(&v->info.shape) * as_dtype_bytes(v->info.dtype);
+    uint64_t              bytes = as_info_bytes(&v->info);
     AS_TRY(as_edit_insert(w->env, w->g, before, &edit, out));
     w->n_relayouts++;
     w->bytes += 2 * bytes;

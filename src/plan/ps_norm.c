@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plan/edit.h"
+#include "plan/lower.h"
 
 /* x of the normalisation comes from a product that nobody else reads, with weights of the prologue. */
 typedef struct match { int product, norm; int axis; /* of the weights, the outputs' */ } match;
@@ -86,7 +87,7 @@ static assay_status run(assay_env *env, as_graph *g, const as_pass_ctx *ctx, as_
             continue;
         const as_tensor_info *y = &g->nodes[i].ctx.out[0];
         note->n_changed++;
-        note->bytes_saved += (uint64_t)as_shape_count(&y->shape) * as_dtype_bytes(y->dtype);
+        note->bytes_saved += as_info_bytes(y);
         AS_TRY(fold(env, g, m));
     }
     return ASSAY_OK;
