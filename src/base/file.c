@@ -8,6 +8,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#if defined(__APPLE__)
+#include <mach-o/dyld.h>
+#endif
 
 #include "base/env.h"
 
@@ -278,4 +281,22 @@ assay_status as_file_write(assay_env *env, const char *path, const void *data, s
     if (n)
         fwrite(data, 1, n, out.file); /* an error stays in the stream, and commit finds it */
     return as_out_commit(env, &out);
+}
+
+/* --- This program ---------------------------------------------------------------------------- */
+
+assay_status as_self_path(assay_env *env, char *out, size_t size)
+{
+#if defined(__APPLE__)
+    uint32_t room = (uint32_t)size;
+    if (!_NSGetExecutablePath(out, &room))
+        return ASSAY_OK;
+#else
+    ssize_t n = readlink("/proc/self/exe", out, size - 1);
+    if (n > 0 && (size_t)n < size - 1) {
+        out[n] = 0;
+        return ASSAY_OK;
+    }
+#endif
+    return as_fail(env, ASSAY_UNSUPPORTED, "the path of this program cannot be had from the system");
 }

@@ -34,6 +34,9 @@ void         as_out_abandon(as_out *out);                /* closes and removes t
 /* The three in one. */
 assay_status as_file_write(assay_env *env, const char *path, const void *data, size_t n);
 
+/* The path of the program that runs; UNSUPPORTED where the system does not tell. */
+assay_status as_self_path(assay_env *env, char *out, size_t size);
+
 /* A small file (/proc, /sys) as trimmed text; false if unreadable.  Always NUL-terminated. */
 bool as_file_small(const char *path, char *buf, size_t size);
 

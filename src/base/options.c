@@ -129,6 +129,19 @@ static assay_status fail_unknown(assay_env *env, const char *key)
     return ASSAY_BAD_INPUT;
 }
 
+/* The next number of a list such as 1,2,8 within the range; false when it is none.  *list moves behind its comma, to NULL at the end. */
+static bool list_next(const char **list, const char *range, int64_t *out)
+{
+    char   one[32];
+    size_t n = strcspn(*list, ",");
+    if (n >= sizeof one)
+        return false;
+    memcpy(one, *list, n);
+    one[n] = 0;
+    *list = (*list)[n] ? *list + n + 1 : NULL;
+    return as_parse_i64(one, out) && range_has(range, *out);
+}
+
 static assay_status value_check(assay_env *env, const as_option_def *def, const char *value)
 {
     int64_t  whole;
@@ -144,6 +157,11 @@ static assay_status value_check(assay_env *env, const as_option_def *def, const 
             return ASSAY_OK;
         return as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": \"%s\" is not a whole number%s%s", def->key, value,
                        def->choices ? " in " : "", def->choices ? def->choices : "");
+    case AS_OPT_INTS:
+        for (const char *rest = value; rest;)
+            if (!list_next(&rest, def->choices, &whole))
+                return as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": \"%s\" is not a list of whole numbers in %s", def->key, value, def->choices);
+        return ASSAY_OK;
     case AS_OPT_CHOICE:
         if (list_has(def->choices, value) && !strchr(value, ' '))
             return ASSAY_OK;
@@ -219,10 +237,24 @@ int64_t as_options_int(assay_options *o, const char *key)
 {
     const char *text = as_options_text(o, key);
     int64_t value = 0;
-    bool ok = !text || as_parse_i64(text, &value);
+    bool ok = !text || list_next(&text, NULL, &value);
     assert(ok && "only whole numbers are read as such");
     (void)ok;
     return value;
+}
+
+size_t as_options_ints(assay_options *o, const char *key, int64_t *out, size_t max)
+{
+    size_t n = 0;
+    for (const char *rest = as_options_text(o, key); rest; n++) {
+        int64_t value = 0;
+        bool    ok = list_next(&rest, NULL, &value);
+        assert(ok && "only lists of whole numbers are read as such");
+        (void)ok;
+        if (n < max)
+            out[n] = value;
+    }
+    return n;
 }
 
 bool as_options_flag(assay_options *o, const char *key)

@@ -7,7 +7,7 @@
 
 #include "assay.h"
 
-typedef enum as_option_type { AS_OPT_FLAG, AS_OPT_INT, AS_OPT_TEXT, AS_OPT_FILE, AS_OPT_CHOICE, AS_OPT_DURATION } as_option_type;
+typedef enum as_option_type { AS_OPT_FLAG, AS_OPT_INT, AS_OPT_INTS, AS_OPT_TEXT, AS_OPT_FILE, AS_OPT_CHOICE, AS_OPT_DURATION } as_option_type;
 
 typedef struct as_option_def {
     const char    *key;      /* "batch": --batch on the command line */
@@ -15,7 +15,7 @@ typedef struct as_option_def {
     const char    *standard; /* default value as text; NULL: not set */
     const char    *verbs;    /* space-separated verbs that take it, "*" for all */
     const char    *value;    /* what --help calls the value: "N", "FILE" ... */
-    const char    *choices;  /* AS_OPT_CHOICE: "on off"; AS_OPT_INT: "1..65536" */
+    const char    *choices;  /* AS_OPT_CHOICE: "on off"; AS_OPT_INT and AS_OPT_INTS (a list, 1,2): "1..65536" */
     bool           many;     /* may be given more than once */
     const char    *help;     /* one line */
     const char    *example;  /* a value that the inert-option test sets */
@@ -29,7 +29,9 @@ bool as_option_takes(const as_option_def *def, const char *verb);
 /* Getters assert that the key is in the table; they return the default when unset and mark it read. */
 bool        as_options_is_set(assay_options *o, const char *key); /* marks nothing */
 const char *as_options_text(assay_options *o, const char *key);   /* NULL when unset without default */
-int64_t     as_options_int(assay_options *o, const char *key);
+int64_t     as_options_int(assay_options *o, const char *key);    /* of a list: the first */
+/* All numbers of a list; at most max, how many there are is returned. */
+size_t      as_options_ints(assay_options *o, const char *key, int64_t *out, size_t max);
 bool        as_options_flag(assay_options *o, const char *key);
 uint64_t    as_options_duration_ns(assay_options *o, const char *key);
 /* Repeated options: how many, and the i-th in the order given. */

@@ -190,6 +190,17 @@ int as_cpu_count(void)
     return n > 0 ? (int)n : 1;
 }
 
+int as_cpu_self(void)
+{
+    cpu_set_t allowed;
+    int       self = sched_getcpu(), index = 0;
+    if (self < 0 || sched_getaffinity(0, sizeof allowed, &allowed))
+        return 0;
+    for (int cpu = 0; cpu < self; cpu++)
+        index += CPU_ISSET((size_t)cpu, &allowed) != 0;
+    return index;
+}
+
 bool as_pin_self(as_pin *pin, int index, char *why, size_t why_size)
 {
     cpu_set_t allowed, one;
@@ -231,6 +242,8 @@ int as_cpu_count(void)
     long n = sysconf(_SC_NPROCESSORS_ONLN);
     return n > 0 ? (int)n : 1;
 }
+
+int as_cpu_self(void) { return 0; }
 
 bool as_pin_self(as_pin *pin, int index, char *why, size_t why_size)
 {

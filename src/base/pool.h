@@ -25,6 +25,7 @@ typedef struct as_pool_waits { uint64_t n_barriers, n_late; } as_pool_waits;
 as_pool_waits as_pool_waits_read(as_pool *pool);
 
 int  as_cpu_count(void);                 /* CPUs the calling thread may use; ask before pinning it */
+int  as_cpu_self(void);                  /* which of these it is on now, counted from 0; 0 where the system does not tell */
 
 /* Keeps the calling thread on the index-th CPU it may use, until as_pin_undo() by the same thread gives it back what it had
  * before: threads made later inherit it.  False + why where not possible. */

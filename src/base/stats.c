@@ -325,3 +325,17 @@ bool as_segment_interval(const double *x, size_t n, double confidence, double *s
                          .n_effective = fmin(fmax(n_effective, 1), (double)n)};
     return true;
 }
+
+bool as_steady_reached(const double *y, size_t n)
+{
+    enum { LAST = 8 };
+    double scratch[LAST * (LAST - 1) / 2], half[LAST];
+    if (n < LAST)
+        return false;
+    const double *last = y + n - LAST;
+    double median = as_median(last, LAST, half);
+    if (fabs(as_theil_sen(last, LAST, scratch)) * LAST >= 0.005 * median)
+        return false;
+    double older = as_median(last, LAST / 2, half), newer = as_median(last + LAST / 2, LAST / 2, half);
+    return newer >= older * (1 - 0.01);
+}

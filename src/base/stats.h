@@ -22,6 +22,10 @@ bool   as_median_ranks(size_t n, double confidence, size_t *lo, size_t *hi, doub
 typedef struct as_interval { double value, lo, hi, confidence; double n_effective; } as_interval;
 bool   as_segment_interval(const double *x, size_t n, double confidence, double *scratch, as_interval *out);
 
+/* A series of block times is steady: over the last 8 the Theil-Sen slope times 8 is below 0.5 % of the median, and the newer half is not
+ * above 1 % faster than the older.  False with fewer than 8. */
+bool   as_steady_reached(const double *y, size_t n);
+
 /* Smallest n for which quantile q may be shown: at least two samples beyond it with 99 % certainty,
  * which is MLPerf's 662 for .99 and 64 for .9, and always above ln .01 / ln q.  Low quantiles mirror. */
 size_t as_quantile_needs(double q);
