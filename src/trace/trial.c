@@ -1,0 +1,452 @@
+/* trial.c - the record of a trial: room for it, and JSON both ways ("assay.trial/1").
+ *
+ * Blocks are written as columns, one array a field, so that any tool can load them as a table; 64-bit words are hexadecimal text, because
+ * JSON's numbers are doubles to many readers. */
+#include "trace/trial.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCHEMA "assay.trial/1"
+enum { MAX_ARMS = 1024, MAX_NOTES = 4096 };
+#define MAX_TURNS ((size_t)1 << 24)
+#define MAX_SHOTS ((size_t)1 << 28)
+
+static const char *const state_names[AS_TRIAL_N_STATES] = {"complete", "partial", "timeout", "failed", "refused"};
+static const char *const layout_names[AS_N_MEMORY_LAYOUTS] = {"shared", "fixed", "random", "relaunched"};
+
+const char *as_trial_state_text(as_trial_state state) { return (unsigned)state < AS_TRIAL_N_STATES ? state_names[state] : "unknown"; }
+const char *as_memory_layout_text(as_memory_layout l) { return (unsigned)l < AS_N_MEMORY_LAYOUTS ? layout_names[l] : "unknown"; }
+
+/* --- Room --------------------------------------------------------------------------------------------- */
+
+assay_status as_trial_new(assay_env *env, const char *name, int n_arms, as_trial **out)
+{
+    as_trial *t = calloc(1, sizeof *t);
+    if (t) {
+        t->name = as_arena_text(&t->arena, name);
+        t->arms = AS_TAKE(&t->arena, as_trial_arm, n_arms);
+    }
+    if (!t || !t->name || !t->arms) {
+        as_trial_free(t);
+        return as_fail(env, ASSAY_NO_MEMORY, "trial: no room for '%s'", name);
+    }
+    t->reason = "";
+    t->n_arms = n_arms;
+    for (int i = 0; i < n_arms; i++)
+        t->arms[i] = (as_trial_arm){.name = "", .what = "", .error = NAN, .launch_ns = NAN, .first_ns = {NAN, NAN, NAN},
+                                    .ledger = {NAN, NAN, NAN, NAN, NAN}};
+    *out = t;
+    return ASSAY_OK;
+}
+
+void as_trial_free(as_trial *t)
+{
+    if (!t)
+        return;
+    free(t->turns);
+    free(t->shots);
+    as_arena_drop(&t->arena);
+    free(t);
+}
+
+/* Grows *array to hold at least `want` items of `size` bytes. */
+static bool grow(void **array, size_t *cap, size_t want, size_t size)
+{
+    if (want <= *cap)
+        return true;
+    size_t room = *cap * 2 > want ? *cap * 2 : want;
+    void  *moved = room <= SIZE_MAX / size ? realloc(*array, room * size) : NULL;
+    if (!moved)
+        return false;
+    *array = moved;
+    *cap = room;
+    return true;
+}
+
+bool as_trial_reserve(as_trial *t, size_t n_turns, size_t n_shots)
+{
+    return grow((void **)&t->turns, &t->cap_turns, t->n_turns + n_turns, sizeof *t->turns) &&
+           grow((void **)&t->shots, &t->cap_shots, t->n_shots + n_shots, sizeof *t->shots);
+}
+
+const char *as_trial_keep(as_trial *t, const char *text) { return as_arena_text(&t->arena, text); }
+
+bool as_trial_note(as_trial *t, const char *key, const char *format, ...)
+{
+    char    value[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(value, sizeof value, format, args);
+    va_end(args);
+    if (t->n_notes == t->cap_notes) {
+        int            cap = t->cap_notes ? 2 * t->cap_notes : 32;
+        as_trial_note_item *moved = AS_TAKE(&t->arena, as_trial_note_item, cap);
+        if (!moved)
+            return false;
+        if (t->n_notes)
+            memcpy(moved, t->notes, (size_t)t->n_notes * sizeof *moved);
+        t->notes = moved;
+        t->cap_notes = cap;
+    }
+    as_trial_note_item note = {as_trial_keep(t, key), as_trial_keep(t, value)};
+    if (!note.key || !note.value)
+        return false;
+    t->notes[t->n_notes++] = note;
+    return true;
+}
+
+const char *as_trial_note_find(const as_trial *t, const char *key)
+{
+    for (int i = t->n_notes - 1; i >= 0; i--) /* the last one counts */
+        if (!strcmp(t->notes[i].key, key))
+            return t->notes[i].value;
+    return NULL;
+}
+
+/* --- Writing ------------------------------------------------------------------------------------------ */
+
+static void hex_write(as_json *w, const char *key, uint64_t value)
+{
+    char text[20];
+    snprintf(text, sizeof text, "%016" PRIx64, value);
+    as_json_key_text(w, key, text);
+}
+
+/* The fields of a block, one line each: the writer and the reader go by this list. */
+typedef enum field_type { FIELD_U32, FIELD_F64 } field_type;
+typedef struct field { const char *key; field_type type; size_t offset; } field;
+#define FIELD(name, type) { #name, type, offsetof(as_turn, name) }
+static const field fields[] = {
+    FIELD(launch, FIELD_U32),  FIELD(round, FIELD_U32),    FIELD(arm, FIELD_U32),      FIELD(order, FIELD_U32),
+    FIELD(n_shots, FIELD_U32), FIELD(switches, FIELD_U32), FIELD(start_ns, FIELD_F64), FIELD(wall_ns, FIELD_F64),
+    FIELD(cpu_ns, FIELD_F64),  FIELD(busy, FIELD_F64),     FIELD(steal, FIELD_F64),    FIELD(fma_ns, FIELD_F64),
+    FIELD(copy_ns, FIELD_F64),
+};
+
+static void turns_write(const as_trial *t, as_json *w)
+{
+    as_json_key(w, "blocks");
+    as_json_object(w);
+    for (size_t f = 0; f < AS_COUNT(fields); f++) {
+        as_json_key(w, fields[f].key);
+        as_json_array(w);
+        for (size_t i = 0; i < t->n_turns; i++) {
+            const char *at = (const char *)&t->turns[i] + fields[f].offset;
+            if (fields[f].type == FIELD_U32)
+                as_json_u64(w, *(const uint32_t *)(const void *)at);
+            else
+                as_json_f64(w, *(const double *)(const void *)at);
+        }
+        as_json_array_end(w);
+    }
+    as_json_object_end(w);
+}
+
+static void shots_write(const as_trial *t, as_json *w)
+{
+    as_json_key(w, "samples");
+    as_json_object(w);
+    for (int cpu = 0; cpu < 2; cpu++) {
+        as_json_key(w, cpu ? "cpu_ns" : "wall_ns");
+        as_json_array(w);
+        for (size_t i = 0; i < t->n_shots; i++)
+            as_json_f64(w, (double)(cpu ? t->shots[i].cpu_ns : t->shots[i].wall_ns));
+        as_json_array_end(w);
+    }
+    as_json_object_end(w);
+}
+
+static void arms_write(const as_trial *t, as_json *w)
+{
+    as_json_key(w, "arms");
+    as_json_array(w);
+    for (int i = 0; i < t->n_arms; i++) {
+        const as_trial_arm *a = &t->arms[i];
+        as_json_object(w);
+        as_json_key_text(w, "name", a->name);
+        as_json_key_text(w, "what", a->what);
+        hex_write(w, "hash", a->hash);
+        as_json_key_f64(w, "error", a->error);
+        as_json_key_f64(w, "launch_ns", a->launch_ns);
+        as_json_key(w, "first_ns");
+        as_json_array(w);
+        for (int k = 0; k < 3; k++)
+            as_json_f64(w, a->first_ns[k]);
+        as_json_array_end(w);
+        as_json_key(w, "ledger");
+        as_json_object(w);
+        as_json_key_f64(w, "flops", a->ledger.flops);
+        as_json_key_f64(w, "bytes", a->ledger.bytes);
+        as_json_key_f64(w, "allocations", a->ledger.allocations);
+        as_json_key_f64(w, "launches", a->ledger.launches);
+        as_json_key_f64(w, "peak_bytes", a->ledger.peak_bytes);
+        as_json_object_end(w);
+        as_json_object_end(w);
+    }
+    as_json_array_end(w);
+}
+
+void as_trial_write(const as_trial *t, as_json *w, bool with_samples)
+{
+    as_json_object(w);
+    as_json_key_text(w, "schema", SCHEMA);
+    as_json_key_text(w, "name", t->name);
+    as_json_key_text(w, "state", as_trial_state_text(t->state));
+    as_json_key_text(w, "reason", t->reason);
+    as_json_key_i64(w, "unix_time", t->unix_time);
+    as_json_key_text(w, "fingerprint", t->fingerprint);
+    hex_write(w, "seed", t->seed);
+    as_json_key_text(w, "decided_by", t->by_cpu ? "thread CPU time" : "wall time");
+    as_json_key_text(w, "memory", as_memory_layout_text(t->memory));
+    as_json_key_u64(w, "calls", t->calls);
+    as_json_key_u64(w, "n_launches", t->n_launches);
+    as_json_key_u64(w, "n_rounds", t->n_rounds);
+    as_json_key_f64(w, "clock_cost_ns", t->clock_cost_ns);
+    as_json_key_f64(w, "block_ns", t->block_ns);
+    as_json_key_f64(w, "budget_ns", t->budget_ns);
+    as_json_key_f64(w, "spent_ns", t->spent_ns);
+    as_json_key(w, "notes");
+    as_json_array(w);
+    for (int i = 0; i < t->n_notes; i++) {
+        as_json_array(w);
+        as_json_text(w, t->notes[i].key);
+        as_json_text(w, t->notes[i].value);
+        as_json_array_end(w);
+    }
+    as_json_array_end(w);
+    arms_write(t, w);
+    turns_write(t, w);
+    if (with_samples && t->n_shots)
+        shots_write(t, w);
+    as_json_object_end(w);
+}
+
+/* --- Reading ------------------------------------------------------------------------------------------ */
+
+typedef struct reader { assay_env *env; const char *what, *path; as_trial *t; } reader;
+
+static assay_status refuse(const reader *r, const char *key, const char *why)
+{
+    return as_fail(r->env, ASSAY_BAD_INPUT, "%s: %s: trial: \"%s\" %s", r->what, r->path, key, why);
+}
+
+static assay_status text_read(const reader *r, const json_t *o, const char *key, const char **out)
+{
+    const json_t *v = json_object_get(o, key);
+    if (!json_is_string(v))
+        return refuse(r, key, "is missing or no text");
+    *out = as_arena_text_n(&r->t->arena, json_string_value(v), json_string_length(v));
+    return *out ? ASSAY_OK : as_fail(r->env, ASSAY_NO_MEMORY, "%s: %s: no room for a trial", r->what, r->path);
+}
+
+/* null is NaN. */
+static bool number(const json_t *v, double *out)
+{
+    if (json_is_null(v))
+        *out = NAN;
+    else if (json_is_number(v))
+        *out = json_number_value(v);
+    else
+        return false;
+    return true;
+}
+
+static assay_status f64_read(const reader *r, const json_t *o, const char *key, double *out)
+{
+    return number(json_object_get(o, key), out) ? ASSAY_OK : refuse(r, key, "is missing or no number");
+}
+
+static assay_status u32_read(const reader *r, const json_t *o, const char *key, uint32_t *out)
+{
+    const json_t *v = json_object_get(o, key);
+    if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) > UINT32_MAX)
+        return refuse(r, key, "is missing or no whole number of 32 bits");
+    *out = (uint32_t)json_integer_value(v);
+    return ASSAY_OK;
+}
+
+static assay_status hex_read(const reader *r, const json_t *o, const char *key, uint64_t *out)
+{
+    const char *text = json_string_value(json_object_get(o, key));
+    if (!text || strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16)
+        return refuse(r, key, "is missing or not 16 hexadecimal digits");
+    *out = strtoull(text, NULL, 16);
+    return ASSAY_OK;
+}
+
+static assay_status choice_read(const reader *r, const json_t *o, const char *key, const char *const *names, int n, int *out)
+{
+    const char *text = json_string_value(json_object_get(o, key));
+    for (int i = 0; text && i < n; i++)
+        if (!strcmp(text, names[i])) {
+            *out = i;
+            return ASSAY_OK;
+        }
+    return refuse(r, key, "is missing or no word that is known");
+}
+
+static assay_status arm_read(const reader *r, const json_t *o, as_trial_arm *a)
+{
+    AS_TRY(text_read(r, o, "name", &a->name));
+    AS_TRY(text_read(r, o, "what", &a->what));
+    AS_TRY(hex_read(r, o, "hash", &a->hash));
+    AS_TRY(f64_read(r, o, "error", &a->error));
+    AS_TRY(f64_read(r, o, "launch_ns", &a->launch_ns));
+    const json_t *first = json_object_get(o, "first_ns"), *ledger = json_object_get(o, "ledger");
+    if (json_array_size(first) != 3)
+        return refuse(r, "first_ns", "is not an array of three");
+    for (size_t k = 0; k < 3; k++)
+        if (!number(json_array_get(first, k), &a->first_ns[k]))
+            return refuse(r, "first_ns", "holds what is no number");
+    AS_TRY(f64_read(r, ledger, "flops", &a->ledger.flops));
+    AS_TRY(f64_read(r, ledger, "bytes", &a->ledger.bytes));
+    AS_TRY(f64_read(r, ledger, "allocations", &a->ledger.allocations));
+    AS_TRY(f64_read(r, ledger, "launches", &a->ledger.launches));
+    return f64_read(r, ledger, "peak_bytes", &a->ledger.peak_bytes);
+}
+
+static assay_status column_read(const reader *r, const json_t *blocks, const field *f)
+{
+    const json_t *column = json_object_get(blocks, f->key);
+    if (!json_is_array(column) || json_array_size(column) != r->t->n_turns)
+        return refuse(r, f->key, "is missing, or has not one value a block");
+    for (size_t i = 0; i < r->t->n_turns; i++) {
+        const json_t *v = json_array_get(column, i);
+        void         *at = (char *)&r->t->turns[i] + f->offset;
+        if (f->type == FIELD_F64 && !number(v, at))
+            return refuse(r, f->key, "holds what is no number");
+        if (f->type == FIELD_U32) {
+            if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) > UINT32_MAX)
+                return refuse(r, f->key, "holds what is no whole number of 32 bits");
+            *(uint32_t *)at = (uint32_t)json_integer_value(v);
+        }
+    }
+    return ASSAY_OK;
+}
+
+/* Blocks come launch by launch and round by round; every arm is one that there is. */
+static assay_status turns_check(const reader *r)
+{
+    size_t shots = 0;
+    for (size_t i = 0; i < r->t->n_turns; i++) {
+        as_turn *turn = &r->t->turns[i], *last = i ? turn - 1 : NULL;
+        if (turn->arm >= (uint32_t)r->t->n_arms)
+            return refuse(r, "arm", "names an arm that there is not");
+        if (last && (turn->launch < last->launch || turn->round < last->round))
+            return refuse(r, "round", "goes backwards");
+        turn->first_shot = (uint32_t)shots;
+        shots += turn->n_shots;
+        if (shots > MAX_SHOTS)
+            return refuse(r, "n_shots", "adds up to more samples than can be");
+    }
+    return ASSAY_OK;
+}
+
+static assay_status shots_read(const reader *r, const json_t *o)
+{
+    const json_t *samples = json_object_get(o, "samples");
+    const json_t *wall = json_object_get(samples, "wall_ns"), *cpu = json_object_get(samples, "cpu_ns");
+    if (!samples)
+        return ASSAY_OK;
+    const as_turn *last = r->t->n_turns ? &r->t->turns[r->t->n_turns - 1] : NULL;
+    size_t         n = last ? (size_t)last->first_shot + last->n_shots : 0;
+    if (json_array_size(wall) != n || json_array_size(cpu) != n)
+        return refuse(r, "samples", "are not as many as the blocks say");
+    if (!as_trial_reserve(r->t, 0, n))
+        return as_fail(r->env, ASSAY_NO_MEMORY, "%s: %s: no room for %zu samples", r->what, r->path, n);
+    for (size_t i = 0; i < n; i++) {
+        double w, c;
+        if (!number(json_array_get(wall, i), &w) || !number(json_array_get(cpu, i), &c))
+            return refuse(r, "samples", "hold what is no number");
+        r->t->shots[r->t->n_shots++] = (as_shot){(float)w, (float)c};
+    }
+    return ASSAY_OK;
+}
+
+static assay_status notes_read(const reader *r, const json_t *o)
+{
+    const json_t *notes = json_object_get(o, "notes");
+    if (!json_is_array(notes) || json_array_size(notes) > MAX_NOTES)
+        return refuse(r, "notes", "are missing or too many");
+    for (size_t i = 0; i < json_array_size(notes); i++) {
+        const char *key = json_string_value(json_array_get(json_array_get(notes, i), 0));
+        const char *value = json_string_value(json_array_get(json_array_get(notes, i), 1));
+        if (!key || !value)
+            return refuse(r, "notes", "are not pairs of text");
+        if (!as_trial_note(r->t, key, "%s", value))
+            return as_fail(r->env, ASSAY_NO_MEMORY, "%s: %s: no room for notes", r->what, r->path);
+    }
+    return ASSAY_OK;
+}
+
+static assay_status head_read(const reader *r, const json_t *o)
+{
+    as_trial   *t = r->t;
+    int         choice = 0;
+    const char *print = json_string_value(json_object_get(o, "fingerprint"));
+    AS_TRY(text_read(r, o, "name", &t->name));
+    AS_TRY(choice_read(r, o, "state", state_names, AS_TRIAL_N_STATES, &choice));
+    t->state = (as_trial_state)choice;
+    AS_TRY(text_read(r, o, "reason", &t->reason));
+    if (!json_is_integer(json_object_get(o, "unix_time")))
+        return refuse(r, "unix_time", "is missing or no whole number");
+    t->unix_time = json_integer_value(json_object_get(o, "unix_time"));
+    if (!print || strlen(print) >= sizeof t->fingerprint)
+        return refuse(r, "fingerprint", "is missing or too long");
+    memcpy(t->fingerprint, print, strlen(print) + 1);
+    AS_TRY(hex_read(r, o, "seed", &t->seed));
+    AS_TRY(choice_read(r, o, "decided_by", (const char *const[]){"wall time", "thread CPU time"}, 2, &choice));
+    t->by_cpu = choice == 1;
+    AS_TRY(choice_read(r, o, "memory", layout_names, AS_N_MEMORY_LAYOUTS, &choice));
+    t->memory = (as_memory_layout)choice;
+    AS_TRY(u32_read(r, o, "calls", &t->calls));
+    AS_TRY(u32_read(r, o, "n_launches", &t->n_launches));
+    AS_TRY(u32_read(r, o, "n_rounds", &t->n_rounds));
+    AS_TRY(f64_read(r, o, "clock_cost_ns", &t->clock_cost_ns));
+    AS_TRY(f64_read(r, o, "block_ns", &t->block_ns));
+    AS_TRY(f64_read(r, o, "budget_ns", &t->budget_ns));
+    AS_TRY(f64_read(r, o, "spent_ns", &t->spent_ns));
+    return notes_read(r, o);
+}
+
+static assay_status body_read(const reader *r, const json_t *o)
+{
+    const json_t *arms = json_object_get(o, "arms"), *blocks = json_object_get(o, "blocks");
+    for (int i = 0; i < r->t->n_arms; i++)
+        AS_TRY(arm_read(r, json_array_get(arms, (size_t)i), &r->t->arms[i]));
+    size_t n = json_array_size(json_object_get(blocks, fields[0].key));
+    if (!json_is_object(blocks) || n > MAX_TURNS)
+        return refuse(r, "blocks", "are missing or too many");
+    if (!as_trial_reserve(r->t, n, 0))
+        return as_fail(r->env, ASSAY_NO_MEMORY, "%s: %s: no room for %zu blocks", r->what, r->path, n);
+    r->t->n_turns = n;
+    for (size_t f = 0; f < AS_COUNT(fields); f++)
+        AS_TRY(column_read(r, blocks, &fields[f]));
+    AS_TRY(turns_check(r));
+    return shots_read(r, o);
+}
+
+assay_status as_trial_read(assay_env *env, const char *what, const char *path, const json_t *object, as_trial **out)
+{
+    reader        r = {.env = env, .what = what, .path = path};
+    const char   *schema = json_string_value(json_object_get(object, "schema"));
+    const json_t *arms = json_object_get(object, "arms");
+    if (!schema || strcmp(schema, SCHEMA))
+        return as_fail(env, ASSAY_BAD_INPUT, "%s: %s: trial: its schema is '%s' and not " SCHEMA, what, path, schema ? schema : "missing");
+    if (!json_is_array(arms) || !json_array_size(arms) || json_array_size(arms) > MAX_ARMS)
+        return refuse(&r, "arms", "are missing or too many");
+    AS_TRY(as_trial_new(env, "", (int)json_array_size(arms), &r.t));
+    assay_status status = head_read(&r, object);
+    if (status == ASSAY_OK)
+        status = body_read(&r, object);
+    if (status != ASSAY_OK) {
+        as_trial_free(r.t);
+        return status;
+    }
+    *out = r.t;
+    return ASSAY_OK;
+}

@@ -1,0 +1,411 @@
+/* trial_test.c - the record of a trial: its room, its JSON there and back, and everything that a reader must refuse. */
+#include "trace/trial.h"
+
+#include <stdlib.h>
+
+#include "tests/runner/test.h"
+
+static assay_env *fake_env(void)
+{
+    static assay_env env;
+    env = (assay_env){0};
+    as_clock_open_fake(&env.clock, 1000);
+    return &env;
+}
+
+/* Two arms in three rounds over two launches, two samples a block, with what is not known and what is largest. */
+static as_trial *small_trial(assay_env *env)
+{
+    as_trial *t;
+    expect_ok(env, as_trial_new(env, "matmul/64", 2, &t));
+    expect(as_trial_reserve(t, 6, 12));
+    t->arms[0].name = "old";
+    t->arms[0].what = "./old --fast";
+    t->arms[1] = (as_trial_arm){.name = "Zürich \"new\"\n", .what = "", .hash = UINT64_MAX, .error = 1.0 / 3, .launch_ns = 1e-300,
+                                .first_ns = {3, NAN, 1}, .ledger = {1e18, 2.5, 0, 3, NAN}};
+    for (uint32_t i = 0; i < 6; i++) {
+        double at = 1000.0 / 3 * (1 + i);
+        t->turns[t->n_turns++] = (as_turn){.launch = i / 4, .round = i / 2, .arm = (i + i / 2) % 2, .order = i % 2, .first_shot = 2 * i, .n_shots = 2,
+                                           .start_ns = 1e6 * i, .wall_ns = at, .cpu_ns = i == 3 ? NAN : at / 2, .busy = i == 3 ? NAN : .5, .steal = NAN,
+                                           .fma_ns = 1.25 * i, .copy_ns = 0.1, .switches = i == 5 ? UINT32_MAX : i};
+        for (int k = 0; k < 2; k++)
+            t->shots[t->n_shots++] = (as_shot){(float)at + (float)k / 3, k ? (float)NAN : (float)at};
+    }
+    t->state = AS_TRIAL_PARTIAL;
+    t->reason = "stopped before its end";
+    t->n_launches = 2;
+    t->n_rounds = 3;
+    t->calls = UINT32_MAX;
+    t->by_cpu = true;
+    t->memory = AS_MEMORY_RELAUNCHED;
+    t->clock_cost_ns = 21.5;
+    t->block_ns = 0.25e6;
+    t->budget_ns = 5e9;
+    t->spent_ns = NAN;
+    t->seed = 0xfedcba9876543210u; /* no double and no signed number holds it */
+    t->unix_time = -1;
+    memcpy(t->fingerprint, "0123456789abcdef", 17);
+    expect(as_trial_note(t, "machine.cpu", "a %s of %d", "CPU", 7));
+    return t;
+}
+
+static char *trial_text(const as_trial *t, bool with_samples)
+{
+    char   *text = NULL;
+    size_t  n;
+    as_json w;
+    FILE   *file = open_memstream(&text, &n);
+    expect(file);
+    as_json_start(&w, file, false);
+    as_trial_write(t, &w, with_samples);
+    as_json_finish(&w);
+    expect_eq(fclose(file), 0);
+    return text;
+}
+
+static as_trial *text_trial(assay_env *env, const char *text)
+{
+    json_t   *root = NULL;
+    as_trial *t = NULL;
+    expect_ok(env, as_json_parse(env, "test", "t.json", text, strlen(text), &root));
+    expect_ok(env, as_trial_read(env, "test", "t.json", root, &t));
+    json_decref(root);
+    return t;
+}
+
+static void expect_same(double got, double want)
+{
+    if (isnan(want) ? !isnan(got) : !(got >= want && got <= want))
+        fail("%.17g became %.17g", want, got);
+}
+
+static void expect_same_arm(const as_trial_arm *got, const as_trial_arm *want)
+{
+    expect_str(got->name, want->name);
+    expect_str(got->what, want->what);
+    expect(got->hash == want->hash);
+    expect_same(got->error, want->error);
+    expect_same(got->launch_ns, want->launch_ns);
+    for (int k = 0; k < 3; k++)
+        expect_same(got->first_ns[k], want->first_ns[k]);
+    expect_same(got->ledger.flops, want->ledger.flops);
+    expect_same(got->ledger.bytes, want->ledger.bytes);
+    expect_same(got->ledger.allocations, want->ledger.allocations);
+    expect_same(got->ledger.launches, want->ledger.launches);
+    expect_same(got->ledger.peak_bytes, want->ledger.peak_bytes);
+}
+
+static void expect_same_turn(const as_turn *got, const as_turn *want)
+{
+    expect_eq(got->launch, want->launch);
+    expect_eq(got->round, want->round);
+    expect_eq(got->arm, want->arm);
+    expect_eq(got->order, want->order);
+    expect_eq(got->first_shot, want->first_shot);
+    expect_eq(got->n_shots, want->n_shots);
+    expect_eq(got->switches, want->switches);
+    expect_same(got->start_ns, want->start_ns);
+    expect_same(got->wall_ns, want->wall_ns);
+    expect_same(got->cpu_ns, want->cpu_ns);
+    expect_same(got->busy, want->busy);
+    expect_same(got->steal, want->steal);
+    expect_same(got->fma_ns, want->fma_ns);
+    expect_same(got->copy_ns, want->copy_ns);
+}
+
+/* --- In memory ---------------------------------------------------------------------------------------------- */
+
+Test(trial, is_new_with_nothing_known_about_its_arms)
+{
+    assay_env *env = fake_env();
+    as_trial  *t;
+    expect_ok(env, as_trial_new(env, "a case", 3, &t));
+    expect_str(t->name, "a case");
+    expect_str(t->reason, "");
+    expect_eq(t->state, AS_TRIAL_COMPLETE);
+    expect_eq(t->n_arms, 3);
+    expect(isnan(t->arms[2].error) && isnan(t->arms[2].launch_ns) && isnan(t->arms[2].first_ns[0]) && isnan(t->arms[2].ledger.flops));
+    expect(isnan(t->arms[2].ledger.peak_bytes));
+    expect_eq(t->arms[2].hash, 0);
+    as_trial_free(t);
+    as_trial_free(NULL);
+}
+
+Test(trial, room_that_was_reserved_is_not_moved)
+{
+    assay_env *env = fake_env();
+    as_trial  *t;
+    expect_ok(env, as_trial_new(env, "a case", 1, &t));
+    expect(as_trial_reserve(t, 10, 100));
+    const as_turn *turns = t->turns;
+    const as_shot *shots = t->shots;
+    for (size_t i = 0; i < 10; i++) {
+        size_t before = as_test_n_allocs();
+        expect(as_trial_reserve(t, 1, 10));
+        expect_eq(as_test_n_allocs(), before);
+        t->n_turns++;
+        t->n_shots += 10;
+    }
+    expect(t->turns == turns && t->shots == shots);
+    expect(!as_trial_reserve(t, SIZE_MAX / 2, 0));
+    expect(t->turns == turns);
+    as_trial_free(t);
+}
+
+Test(trial, the_last_note_of_a_key_counts)
+{
+    assay_env *env = fake_env();
+    as_trial  *t;
+    expect_ok(env, as_trial_new(env, "a case", 1, &t));
+    expect(as_trial_note_find(t, "k7") == NULL);
+    for (int i = 0; i < 100; i++) {
+        char key[8];
+        snprintf(key, sizeof key, "k%d", i % 50);
+        expect(as_trial_note(t, key, "%d", i));
+    }
+    expect_str(as_trial_note_find(t, "k7"), "57");
+    expect_eq(t->n_notes, 100);
+    as_trial_free(t);
+}
+
+Test(trial, states_and_layouts_have_words)
+{
+    expect_str(as_trial_state_text(AS_TRIAL_COMPLETE), "complete");
+    expect_str(as_trial_state_text(AS_TRIAL_REFUSED), "refused");
+    expect_str(as_trial_state_text(AS_TRIAL_N_STATES), "unknown");
+    expect_str(as_memory_layout_text(AS_MEMORY_RANDOM), "random");
+    expect_str(as_memory_layout_text((as_memory_layout)-1), "unknown");
+}
+
+/* --- There and back ------------------------------------------------------------------------------------------ */
+
+static void expect_round_trip(bool with_samples)
+{
+    assay_env *env = fake_env();
+    as_trial  *t = small_trial(env);
+    char      *text = trial_text(t, with_samples), *again;
+    as_trial  *back = text_trial(env, text);
+    expect_str(back->name, t->name);
+    expect_eq(back->state, t->state);
+    expect_str(back->reason, t->reason);
+    expect(back->seed == t->seed);
+    expect_eq(back->unix_time, -1);
+    expect_str(back->fingerprint, t->fingerprint);
+    expect(back->by_cpu);
+    expect_eq(back->memory, t->memory);
+    expect_eq(back->calls, t->calls);
+    expect_eq(back->n_launches, 2);
+    expect_eq(back->n_rounds, 3);
+    expect_same(back->clock_cost_ns, t->clock_cost_ns);
+    expect_same(back->block_ns, t->block_ns);
+    expect_same(back->budget_ns, t->budget_ns);
+    expect_same(back->spent_ns, NAN);
+    expect_str(as_trial_note_find(back, "machine.cpu"), "a CPU of 7");
+    expect_eq(back->n_arms, 2);
+    for (int i = 0; i < 2; i++)
+        expect_same_arm(&back->arms[i], &t->arms[i]);
+    expect_eq(back->n_turns, t->n_turns);
+    for (size_t i = 0; i < t->n_turns; i++)
+        expect_same_turn(&back->turns[i], &t->turns[i]);
+    expect_eq(back->n_shots, with_samples ? t->n_shots : 0);
+    for (size_t i = 0; i < back->n_shots; i++) {
+        expect_same((double)back->shots[i].wall_ns, (double)t->shots[i].wall_ns);
+        expect_same((double)back->shots[i].cpu_ns, (double)t->shots[i].cpu_ns);
+    }
+    again = trial_text(back, true); /* and the text of it is the same text */
+    expect_str(again, text);
+    free(again);
+    free(text);
+    as_trial_free(back);
+    as_trial_free(t);
+}
+
+Test(trial, comes_back_from_json_with_its_samples) { expect_round_trip(true); }
+Test(trial, comes_back_from_json_without_samples) { expect_round_trip(false); }
+
+Test(trial, every_state_layout_and_clock_comes_back)
+{
+    assay_env *env = fake_env();
+    as_trial  *t = small_trial(env);
+    for (int i = 0; i < AS_TRIAL_N_STATES * AS_N_MEMORY_LAYOUTS; i++) {
+        t->state = (as_trial_state)(i % AS_TRIAL_N_STATES);
+        t->memory = (as_memory_layout)(i / AS_TRIAL_N_STATES);
+        t->by_cpu = i % 2;
+        char     *text = trial_text(t, false);
+        as_trial *back = text_trial(env, text);
+        expect_eq(back->state, t->state);
+        expect_eq(back->memory, t->memory);
+        expect_eq(back->by_cpu, t->by_cpu);
+        as_trial_free(back);
+        free(text);
+    }
+    as_trial_free(t);
+}
+
+Test(trial, without_blocks_comes_back)
+{
+    assay_env *env = fake_env();
+    as_trial  *t;
+    expect_ok(env, as_trial_new(env, "nothing", 1, &t));
+    t->state = AS_TRIAL_TIMEOUT;
+    char     *text = trial_text(t, true);
+    as_trial *back = text_trial(env, text);
+    expect_eq(back->n_turns, 0);
+    expect_eq(back->n_shots, 0);
+    expect_eq(back->state, AS_TRIAL_TIMEOUT);
+    expect_str(back->fingerprint, "");
+    free(text);
+    as_trial_free(back);
+    as_trial_free(t);
+}
+
+/* --- What is refused ------------------------------------------------------------------------------------------- */
+
+/* The record with one change: the value at "a.b.0" becomes `value`, or goes when that is NULL. */
+static json_t *changed(assay_env *env, const char *path, const char *value)
+{
+    as_trial *t = small_trial(env);
+    char     *text = trial_text(t, true), part[32];
+    json_t   *root = NULL, *at, *fresh = value ? json_loads(value, JSON_DECODE_ANY, NULL) : NULL;
+    expect_ok(env, as_json_parse(env, "test", "t.json", text, strlen(text), &root));
+    expect(!value || fresh);
+    at = root;
+    for (;; path++) {
+        size_t n = strcspn(path, ".");
+        snprintf(part, sizeof part, "%.*s", (int)n, path);
+        path += n;
+        if (!*path)
+            break;
+        at = json_is_array(at) ? json_array_get(at, (size_t)atoi(part)) : json_object_get(at, part);
+        expect(at);
+    }
+    if (json_is_array(at))
+        expect_eq(fresh ? json_array_set_new(at, (size_t)atoi(part), fresh) : json_array_remove(at, (size_t)atoi(part)), 0);
+    else
+        expect_eq(fresh ? json_object_set_new(at, part, fresh) : json_object_del(at, part), 0);
+    free(text);
+    as_trial_free(t);
+    return root;
+}
+
+static void expect_refused(const char *path, const char *value, const char *sentence)
+{
+    assay_env   *env = fake_env();
+    json_t      *root = changed(env, path, value);
+    as_trial    *untouched = small_trial(env), *out = untouched;
+    assay_status status = as_trial_read(env, "test", "t.json", root, &out);
+    if (status != ASSAY_BAD_INPUT)
+        fail("%s = %s: %s", path, value ? value : "(gone)", assay_status_text(status));
+    if (!strstr(assay_message(env), sentence))
+        fail("%s = %s: \"%s\" does not hold \"%s\"", path, value ? value : "(gone)", assay_message(env), sentence);
+    expect_has(assay_message(env), "test: t.json: trial: ");
+    expect(out == untouched);
+    as_trial_free(untouched);
+    json_decref(root);
+}
+
+Test(trial, of_another_schema_is_refused)
+{
+    expect_refused("schema", "\"assay.trial/2\"", "its schema is 'assay.trial/2' and not assay.trial/1");
+    expect_refused("schema", "1", "its schema is 'missing'");
+    expect_refused("schema", NULL, "its schema is 'missing'");
+}
+
+Test(trial, that_is_no_object_is_refused)
+{
+    assay_env *env = fake_env();
+    as_trial  *t = NULL;
+    json_t    *array = json_array();
+    expect_fails(env, as_trial_read(env, "test", "t.json", NULL, &t), ASSAY_BAD_INPUT, "its schema is 'missing'");
+    expect_fails(env, as_trial_read(env, "test", "t.json", array, &t), ASSAY_BAD_INPUT, "its schema is 'missing'");
+    expect(!t);
+    json_decref(array);
+}
+
+Test(trial, with_a_key_that_is_missing_is_refused_by_its_name)
+{
+    static const char *const keys[] = {
+        "name", "state", "reason", "unix_time", "fingerprint", "seed", "decided_by", "memory", "calls", "n_launches", "n_rounds", "clock_cost_ns",
+        "block_ns", "budget_ns", "spent_ns", "notes", "arms", "blocks",
+        "arms.1.name", "arms.1.what", "arms.1.hash", "arms.1.error", "arms.1.launch_ns", "arms.1.first_ns",
+        "arms.1.ledger.flops", "arms.1.ledger.bytes", "arms.1.ledger.allocations", "arms.1.ledger.launches", "arms.1.ledger.peak_bytes",
+        "blocks.round", "blocks.arm", "blocks.order", "blocks.n_shots", "blocks.switches", "blocks.start_ns", "blocks.wall_ns", "blocks.cpu_ns",
+        "blocks.busy", "blocks.steal", "blocks.fma_ns", "blocks.copy_ns",
+    };
+    for (size_t i = 0; i < AS_COUNT(keys); i++) {
+        const char *dot = strrchr(keys[i], '.');
+        char        named[40];
+        snprintf(named, sizeof named, "\"%s\" ", dot ? dot + 1 : keys[i]);
+        expect_refused(keys[i], NULL, named);
+    }
+    expect_refused("arms.0.ledger", NULL, "\"flops\" is missing or no number");
+    expect_refused("blocks.launch", NULL, "\"launch\" is missing, or has not one value a block");
+}
+
+Test(trial, with_a_word_or_number_of_the_wrong_kind_is_refused)
+{
+    static const struct { const char *path, *value, *sentence; } all[] = {
+        {"name", "7", "\"name\" is missing or no text"},
+        {"state", "\"done\"", "\"state\" is missing or no word that is known"},
+        {"decided_by", "\"the sun\"", "\"decided_by\" is missing or no word that is known"},
+        {"memory", "0", "\"memory\" is missing or no word that is known"},
+        {"unix_time", "1.5", "\"unix_time\" is missing or no whole number"},
+        {"fingerprint", "\"0123456789abcdef0\"", "\"fingerprint\" is missing or too long"},
+        {"seed", "7", "\"seed\" is missing or not 16 hexadecimal digits"},
+        {"seed", "\"123\"", "\"seed\" is missing or not 16 hexadecimal digits"},
+        {"seed", "\"0x23456789abcdef\"", "\"seed\" is missing or not 16 hexadecimal digits"},
+        {"calls", "4294967296", "\"calls\" is missing or no whole number of 32 bits"},
+        {"n_rounds", "-1", "\"n_rounds\" is missing or no whole number of 32 bits"},
+        {"n_launches", "2.5", "\"n_launches\" is missing or no whole number of 32 bits"},
+        {"budget_ns", "\"5s\"", "\"budget_ns\" is missing or no number"},
+        {"arms.1.hash", "\"FFFFFFFFFFFFFFFF\"", "\"hash\" is missing or not 16 hexadecimal digits"},
+        {"arms.0.first_ns.2", NULL, "\"first_ns\" is not an array of three"},
+        {"arms.0.first_ns.1", "\"x\"", "\"first_ns\" holds what is no number"},
+        {"arms.0", "7", "\"name\" is missing or no text"},
+        {"notes.0", "[\"one\"]", "\"notes\" are not pairs of text"},
+        {"notes.0", "[\"one\",2]", "\"notes\" are not pairs of text"},
+        {"notes", "{}", "\"notes\" are missing or too many"},
+        {"blocks.wall_ns.3", "\"fast\"", "\"wall_ns\" holds what is no number"},
+        {"blocks.switches.0", "-1", "\"switches\" holds what is no whole number of 32 bits"},
+        {"blocks.order.0", "0.5", "\"order\" holds what is no whole number of 32 bits"},
+        {"blocks.launch.5", "4294967296", "\"launch\" holds what is no whole number of 32 bits"},
+    };
+    for (size_t i = 0; i < AS_COUNT(all); i++)
+        expect_refused(all[i].path, all[i].value, all[i].sentence);
+}
+
+Test(trial, whose_counts_do_not_agree_is_refused)
+{
+    static const struct { const char *path, *value, *sentence; } all[] = {
+        {"arms", "[]", "\"arms\" are missing or too many"},
+        {"blocks", "[]", "\"blocks\" are missing or too many"},
+        {"blocks.busy.5", NULL, "\"busy\" is missing, or has not one value a block"},
+        {"blocks.launch.5", NULL, "\"round\" is missing, or has not one value a block"},
+        {"blocks.copy_ns", "{}", "\"copy_ns\" is missing, or has not one value a block"},
+        {"blocks.arm.4", "2", "\"arm\" names an arm that there is not"},
+        {"blocks.arm.4", "4294967295", "\"arm\" names an arm that there is not"},
+        {"arms.1", NULL, "\"arm\" names an arm that there is not"},
+        {"blocks.round.0", "1", "\"round\" goes backwards"},
+        {"blocks.round.5", "1", "\"round\" goes backwards"},
+        {"blocks.launch.0", "1", "\"round\" goes backwards"},
+        {"blocks.n_shots.0", "3", "\"samples\" are not as many as the blocks say"},
+        {"blocks.n_shots.0", "4294967295", "\"n_shots\" adds up to more samples than can be"},
+        {"samples.wall_ns.11", NULL, "\"samples\" are not as many as the blocks say"},
+        {"samples.cpu_ns", NULL, "\"samples\" are not as many as the blocks say"},
+        {"samples", "7", "\"samples\" are not as many as the blocks say"},
+        {"samples.cpu_ns.4", "true", "\"samples\" hold what is no number"},
+    };
+    for (size_t i = 0; i < AS_COUNT(all); i++)
+        expect_refused(all[i].path, all[i].value, all[i].sentence);
+}
+
+Test(trial, with_keys_of_a_later_writer_is_read)
+{
+    assay_env *env = fake_env();
+    as_trial  *t = NULL;
+    json_t    *root = changed(env, "humidity", "[1, 2]");
+    expect_ok(env, as_trial_read(env, "test", "t.json", root, &t));
+    expect_eq(t->n_turns, 6);
+    as_trial_free(t);
+    json_decref(root);
+}
