@@ -10,10 +10,11 @@
 #include <string.h>
 
 #include "analysis/evidence.h"
+#include "analysis/roofline.h"
 
 #define MARGIN 1.05
 
-typedef struct roof { double value, lo, hi; const char *name; } roof;   /* value NaN: not measured */
+typedef struct roof { double value, lo, hi; const char *name; bool disturbed; } roof;   /* value NaN: not measured */
 
 /* --- The roofs of the trace -------------------------------------------------------------------------- */
 
@@ -28,7 +29,8 @@ static roof roof_find(const assay_trace *t, const char *front, const char *back)
             continue;
         if (isnan(best.value) || r->value > best.value)
             best = (roof){ .value = r->value, .lo = r->lo > 0 && r->lo <= r->value ? r->lo : r->value,
-                           .hi = r->hi >= r->value && isfinite(r->hi) ? r->hi : r->value, .name = r->name };
+                           .hi = r->hi >= r->value && isfinite(r->hi) ? r->hi : r->value, .name = r->name,
+                           .disturbed = r->source && strstr(r->source, "disturbed: ") };
     }
     return best;
 }
@@ -143,6 +145,26 @@ static double least_ns(const machine *m, const as_trace_step *s)
     return fmax(compute, memory);
 }
 
+/* --- The sum over a plan that was described and not run -------------------------------------------------- */
+
+bool as_roofline_sum(const assay_trace *t, as_roofline_least *out)
+{
+    machine m = machine_read(t);
+    double  most = 0;
+    *out = (as_roofline_least){ .roof = "-" };
+    for (size_t i = 0; i < t->n_steps; i++) {
+        const as_trace_step *s = &t->steps[i];
+        verdict              v = judge(&m, s);
+        if (as_step_is_prologue(s) || !(v.roof_ns > 0))
+            continue;
+        out->roof_ns += v.roof_ns;
+        out->fast_ns += least_ns(&m, s);
+        if (v.roof_ns > most)
+            most = v.roof_ns, out->roof = v.roof;
+    }
+    return out->roof_ns > 0;
+}
+
 /* --- All steps ----------------------------------------------------------------------------------------- */
 
 enum { NAME, OP, TIME, BOUND, LEVEL, ROOF, ROOF_RATE, OF_ROOF, RECOVERABLE, FLOPS, ISSUED_FLOPS, BYTES, ISSUED_BYTES, WORKING_SET, INTENSITY, RATE, N_COLUMNS };
@@ -184,6 +206,14 @@ static void row_add(assay_facts *f, as_table *table, const as_trace_step *s, con
     as_facts_row(f, table, c);
 }
 
+/* A roof that was measured while others used the machine may be too low: it convicts nobody. */
+static bool roof_may_be_low(const machine *m, const as_trace_step *s) { return m->fma[is_f64(s)].disturbed || m->bytes[L1].disturbed; }
+
+static void above_doubt(assay_facts *f, as_fact_group *g, const as_trace_step *s)
+{
+    as_facts_find(f, g, AS_LEVEL_WARN, "%s is above its roof, but the roof was measured on a busy machine and may be too low: measure it again with assay devices --measure.", s->name);
+}
+
 static void above_find(assay_facts *f, as_fact_group *g, const as_trace_step *s, const assay_metric *time, double least)
 {
     as_facts_find(f, g, AS_LEVEL_BAD, "%s is above its roof, which is an error of the instrument: it took at most %s for work that takes at least %s at the fastest roofs, more than "
@@ -223,7 +253,9 @@ static void steps_judge(assay_facts *f, as_fact_group *g, const assay_trace *t, 
         sum.n_timed++;
         sum.roof += v.roof_ns;
         double slow = isnan(time->hi) ? time->value : time->hi, least = least_ns(m, s), gain = time->value - v.roof_ns;
-        if (slow > 0 && slow * MARGIN < least) {
+        if (slow > 0 && slow * MARGIN < least && roof_may_be_low(m, s)) {
+            above_doubt(f, g, s);
+        } else if (slow > 0 && slow * MARGIN < least) {
             sum.n_above++;
             above_find(f, g, s, time, least);
         }

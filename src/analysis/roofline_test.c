@@ -89,6 +89,17 @@ Test(roofline, what_is_faster_than_physics_is_an_error_of_the_instrument)
     lab_close(&l);
 }
 
+/* The same on roofs that were measured while others used the machine: they may be too low, and convict nobody. */
+Test(roofline, a_disturbed_roof_convicts_nobody)
+{
+    lab l = lab_open(150e9, "test; disturbed: 7 of 20 chunks pre-empted");
+    lab_run(&l);
+    expect(!says(&l, "roofline", AS_LEVEL_BAD, "fc2 is above its roof"));
+    expect(says(&l, "roofline", AS_LEVEL_WARN, "fc2 is above its roof, but the roof was measured on a busy machine"));
+    expect_near(as_facts_metric(l.facts, "roofline.above")->value, 0, 0);
+    lab_close(&l);
+}
+
 /* 3 % above is within the margin. */
 Test(roofline, the_margin_is_five_percent)
 {

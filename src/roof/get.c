@@ -49,12 +49,36 @@ static bool verified(assay_env *env, const as_roofs *r, as_text *source)
     return holds;
 }
 
-static assay_status measure(assay_env *env, const as_roof_settings *settings, as_roofs *r, as_text *source)
+bool as_roof_is_disturbed(const as_trace_roof *roof) { return roof->source && strstr(roof->source, "disturbed: "); }
+
+int as_roofs_mend(as_roofs *r, const as_roofs *before)
+{
+    int n = 0;
+    for (int i = 0; i < r->n; i++) {
+        as_trace_roof       *now = &r->list[i];
+        const as_trace_roof *then = as_roofs_find(before, now->name);
+        if (!then || !as_roof_is_disturbed(now) || as_roof_is_disturbed(then) || !(then->value > now->value) || !strcmp(now->unit, "ns"))
+            continue;
+        const char *source = as_arena_text(&r->arena, then->source);
+        if (!source)
+            continue;
+        now->value = then->value;
+        now->hi = then->hi > now->hi ? then->hi : now->hi;
+        now->source = source;
+        n++;
+    }
+    return n;
+}
+
+static assay_status measure(assay_env *env, const as_roof_settings *settings, const as_roofs *before, as_roofs *r, as_text *source)
 {
     char path[4096];
     AS_TRY(as_roofs_measure(env, settings, r));
     as_text why = {0};
     as_text_printf(&why, "measured in %.1f s%s", r->seconds, source->data ? source->data : "");
+    int n = as_roofs_mend(r, before);
+    if (n)
+        as_text_printf(&why, "; %d were disturbed, and keep the higher value of the time before", n);
     if (as_roofs_path(path, sizeof path, r->key) && as_roofs_save(env, path, r) != ASSAY_OK)
         as_text_printf(&why, "; not kept: %s", assay_message(env));
     as_text_drop(source);
@@ -65,7 +89,7 @@ static assay_status measure(assay_env *env, const as_roof_settings *settings, as
 assay_status as_roofs_get(assay_env *env, as_roofs_how how, const as_roof_settings *wanted, as_roofs *r, char *source, size_t source_size)
 {
     as_text          text = {0};
-    as_roofs         found = {0};
+    as_roofs         found = {0}, before = {0};
     char             when[32];
     assay_status     status = ASSAY_OK;
     as_roof_settings of_cpus = *wanted, *settings = &of_cpus;
@@ -82,16 +106,18 @@ assay_status as_roofs_get(assay_env *env, as_roofs_how how, const as_roof_settin
     }
     bool has = how != AS_ROOFS_MEASURE && cached_find(env, settings->n_threads, &found, &text);
     if (has && how == AS_ROOFS_AUTO && !verified(env, &found, &text)) {
-        as_roofs_drop(&found);
+        before = found;
+        found = (as_roofs){0};
         has = false;
     }
     if (has)
         snprintf(source, source_size, "cached, measured %s%s", as_roofs_when(&found, when, sizeof when), text.data ? text.data : "");
     else if (how != AS_ROOFS_LOOK)
-        status = measure(env, settings, &found, &text);
+        status = measure(env, settings, &before, &found, &text);
     if (!has && status == ASSAY_OK)
         snprintf(source, source_size, "%s%s", how == AS_ROOFS_LOOK ? "none measured yet" : "", text.data ? text.data : "");
     as_text_drop(&text);
+    as_roofs_drop(&before);
     if (status == ASSAY_OK)
         *r = found;
     return status;

@@ -114,6 +114,9 @@ typedef struct as_roofs {
 } as_roofs;
 void as_roofs_drop(as_roofs *r);
 const as_trace_roof *as_roofs_find(const as_roofs *r, const char *name);
+bool as_roof_is_disturbed(const as_trace_roof *roof); /* its source says so */
+/* What disturbs a measurement only makes it lower: where the one before was undisturbed and higher, it is still the roof.  How many. */
+int  as_roofs_mend(as_roofs *r, const as_roofs *before);
 
 typedef struct as_roof_settings {
     int    n_threads;

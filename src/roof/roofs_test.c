@@ -279,3 +279,25 @@ Test(roofs, go_into_a_trace_with_their_notes)
     as_roofs_drop(&r);
     assay_env_free(env);
 }
+
+Test(roofs, a_disturbed_roof_keeps_the_higher_value_of_the_time_before)
+{
+    as_trace_roof now[] = {{.name = "fma.f32.avx2.t1", .unit = "flop/s", .value = 10e9, .lo = 9e9, .hi = 11e9, .source = "loop; disturbed: 7 of 20 chunks pre-empted"},
+                           {.name = "read.l1.t1", .unit = "byte/s", .value = 90e9, .lo = 89e9, .hi = 91e9, .source = "loop"},
+                           {.name = "read.l2.t1", .unit = "byte/s", .value = 50e9, .lo = 40e9, .hi = 51e9, .source = "loop; disturbed: takes differ by 25 %"},
+                           {.name = "fork.t2", .unit = "ns", .value = 70, .lo = 60, .hi = 90, .source = "loop; disturbed: takes differ by 25 %"}};
+    as_trace_roof then[] = {{.name = "fma.f32.avx2.t1", .unit = "flop/s", .value = 95e9, .lo = 94e9, .hi = 96e9, .source = "loop"},
+                            {.name = "read.l1.t1", .unit = "byte/s", .value = 100e9, .lo = 99e9, .hi = 101e9, .source = "loop"},
+                            {.name = "read.l2.t1", .unit = "byte/s", .value = 80e9, .lo = 70e9, .hi = 81e9, .source = "loop; disturbed: takes differ by 9 %"},
+                            {.name = "fork.t2", .unit = "ns", .value = 75, .lo = 60, .hi = 90, .source = "loop"}};
+    as_roofs r = {.list = now, .n = 4}, before = {.list = then, .n = 4};
+    expect_eq(as_roofs_mend(&r, &before), 1);
+    expect_near(now[0].value, 95e9, 1);
+    expect_near(now[0].hi, 96e9, 1);
+    expect_near(now[0].lo, 9e9, 1);
+    expect(!as_roof_is_disturbed(&now[0]));
+    expect_near(now[1].value, 90e9, 1); /* undisturbed: the machine is slower now */
+    expect_near(now[2].value, 50e9, 1); /* the one before was disturbed, too */
+    expect_near(now[3].value, 70, 1);   /* of a time the lower one is the better */
+    as_arena_drop(&r.arena);
+}
