@@ -98,6 +98,8 @@ static assay_status devices_open(assay_env *env, assay_options *options, assay_p
 {
     const char *spec = as_options_text(options, "device");
     int n_threads = (int)as_options_int(options, "threads");
+    if (as_options_ints(options, "threads", NULL, 0) > 1)
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: threads is the list %s; a plan is made for one number", as_options_text(options, "threads"));
     plan->devices = AS_TAKE(&plan->arena, as_device *, 2);
     if (!plan->devices)
         return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for its devices");

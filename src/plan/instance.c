@@ -10,7 +10,8 @@ static void slots_fill(assay_instance *instance)
     for (int i = 0; i < plan->n_buffers; i++) {
         const as_buffer *root = &plan->buffers[as_buffer_root(plan, i)];
         union { const void *given; void *slot; } outside = {root->outside}; /* kernels only read it */
-        instance->slots[i] = (as_slot){.offset = root->offset, .outside = outside.slot, .bytes = root->bytes};
+        size_t offset = root->offset + (root->device == 0 ? instance->host_offset : 0);
+        instance->slots[i] = (as_slot){.offset = offset, .outside = outside.slot, .bytes = root->bytes};
     }
 }
 
@@ -24,13 +25,32 @@ static void inputs_fill(assay_instance *instance)
         }
 }
 
+static assay_status memory_take(assay_env *env, assay_instance *instance, int d, const as_mem *host)
+{
+    const assay_plan *plan = instance->plan;
+    size_t bytes = (size_t)plan->device_bytes[d] + (d == 0 ? instance->host_offset : 0);
+    if (d != 0 || !host)
+        return as_device_alloc(plan->devices[d], bytes, &instance->memory[d]);
+    if (host->bytes < bytes)
+        return as_fail(env, ASSAY_INTERNAL, "instance: '%s' needs %zu bytes and was lent %zu", plan->model->name, bytes, host->bytes);
+    instance->memory[d] = *host;
+    instance->host_is_lent = true;
+    return ASSAY_OK;
+}
+
 assay_status assay_instance_new(assay_env *env, const assay_plan *plan, assay_instance **out)
+{
+    return as_instance_new_at(env, plan, 0, NULL, out);
+}
+
+assay_status as_instance_new_at(assay_env *env, const assay_plan *plan, size_t offset, const as_mem *host, assay_instance **out)
 {
     assay_instance *instance = calloc(1, sizeof *instance);
     if (!instance)
         return as_fail(env, ASSAY_NO_MEMORY, "instance: no room for one of '%s'", plan->model->name);
     instance->plan = plan;
     instance->prologue_due = true;
+    instance->host_offset = offset;
     instance->memory = AS_TAKE(&instance->arena, as_mem, plan->n_devices);
     instance->bindings = AS_TAKE(&instance->arena, as_bindings, plan->n_devices);
     instance->slots = AS_TAKE(&instance->arena, as_slot, plan->n_buffers);
@@ -38,7 +58,7 @@ assay_status assay_instance_new(assay_env *env, const assay_plan *plan, assay_in
     if (!instance->memory || !instance->bindings || !instance->slots)
         status = as_fail(env, ASSAY_NO_MEMORY, "instance: no room for the places of %d buffers", plan->n_buffers);
     for (int d = 0; d < plan->n_devices && status == ASSAY_OK; d++) {
-        status = as_device_alloc(plan->devices[d], (size_t)plan->device_bytes[d], &instance->memory[d]);
+        status = memory_take(env, instance, d, host);
         instance->bindings[d] = (as_bindings){.base = &instance->memory[d], .slots = instance->slots, .n_slots = plan->n_buffers};
     }
     if (status != ASSAY_OK) {
@@ -55,10 +75,16 @@ void assay_instance_free(assay_instance *instance)
 {
     if (!instance)
         return;
-    for (int d = 0; instance->memory && d < instance->plan->n_devices; d++)
+    for (int d = instance->host_is_lent ? 1 : 0; instance->memory && d < instance->plan->n_devices; d++)
         as_device_drop(instance->plan->devices[d], &instance->memory[d]);
     as_arena_drop(&instance->arena);
     free(instance);
+}
+
+void as_instance_refresh(assay_instance *instance)
+{
+    instance->prologue_due = true;
+    inputs_fill(instance);
 }
 
 static as_view view_of(const assay_instance *instance, int buffer)

@@ -110,11 +110,19 @@ struct assay_instance {
     as_slot          *slots;      /* per buffer */
     as_bindings      *bindings;   /* per device */
     bool              prologue_due;
+    bool              host_is_lent; /* memory[0] is somebody else's */
+    size_t            host_offset;  /* buffers on the host lie so far behind where the plan put them */
     uint32_t          step;       /* runs so far: keys random operators */
 };
 
 assay_status assay_instance_new(assay_env *env, const assay_plan *plan, assay_instance **out);
+/* The same at another place, for comparisons that must not depend on where buffers happen to lie: `offset` bytes (a multiple of 64)
+ * further on, and in `host` when it is given (at least plan->device_bytes[0] + offset bytes, lent for the instance's life) instead of
+ * memory of its own. */
+assay_status as_instance_new_at(assay_env *env, const assay_plan *plan, size_t offset, const as_mem *host, assay_instance **out);
 void         assay_instance_free(assay_instance *instance);
+/* Forgets the prologue's results and the given inputs' values, which somebody overwrote in lent memory: the next step makes them anew. */
+void         as_instance_refresh(assay_instance *instance);
 /* Where input and output i live on the host: write the one before, read the other after a step.  An input that shapes depend on
  * holds the values that the plan was made for, and must keep them: a step refuses others. */
 as_view      as_instance_input(const assay_instance *instance, int i);
