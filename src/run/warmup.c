@@ -13,24 +13,9 @@ enum { N_LAST = 8, MIN_RUNS = 3, MAX_BLOCKS = 256, MAX_TIMES = 512, MAX_GROWTHS 
 #define BLOCK_NS         10e6
 #define SAMPLE_NS        50e3
 #define SAMPLE_COSTS     200.0  /* of reading the clock */
-#define FLAT_SLOPE       0.005  /* over the last blocks, of the median */
-#define STILL_FASTER     0.01   /* newer half against older */
 #define MAX_PER_SAMPLE   1000000u
 
-/* --- Stationary ---------------------------------------------------------------------------------------- */
-
-static bool is_stationary(const double *blocks, size_t n)
-{
-    double scratch[N_LAST * (N_LAST - 1) / 2], half[N_LAST];
-    if (n < N_LAST)
-        return false;
-    const double *last = blocks + n - N_LAST;
-    double median = as_median(last, N_LAST, half);
-    if (fabs(as_theil_sen(last, N_LAST, scratch)) * N_LAST >= FLAT_SLOPE * median)
-        return false;
-    double older = as_median(last, N_LAST / 2, half), newer = as_median(last + N_LAST / 2, N_LAST / 2, half);
-    return newer >= older * (1 - STILL_FASTER);
-}
+/* --- Blocks until steady ------------------------------------------------------------------------------- */
 
 /* Runs for about block_ns; *median gets the middle of the single runs (the first MAX_TIMES of them). */
 static assay_status block_run(as_runner *r, double block_ns, as_sample *out, double *median)
@@ -75,7 +60,7 @@ assay_status as_runner_warm_up(as_runner *r)
         as_trace_add_warmup(r->trace, &sample);
         n_runs += sample.n_runs;
         n++;
-        stationary = is_stationary(medians, n);
+        stationary = as_steady_reached(medians, n);
     }
     if (n)
         r->run_ns = as_median(medians + (n > N_LAST ? n - N_LAST : 0), n > N_LAST ? N_LAST : n, scratch);

@@ -1,0 +1,180 @@
+/* arm_plan.c - an instance of a plan as an arm: launched at another place each time, or in memory that arms share. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "run/arm_plan.h"
+
+enum { PAGE = 4096, LINE = 64, MAX_PAGES = 256 };
+
+/* --- Memory that arms share ----------------------------------------------------------------------------- */
+
+struct as_slab {
+    as_mem      mem;
+    void       *block;
+    const void *user;   /* the arm whose tensors are in it */
+};
+
+assay_status as_slab_new(assay_env *env, as_slab **out)
+{
+    *out = calloc(1, sizeof **out);
+    return *out ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "measure: no room for memory that arms share");
+}
+
+void as_slab_free(as_slab *slab)
+{
+    if (slab)
+        free(slab->block);
+    free(slab);
+}
+
+/* Before the first launch: large enough for every arm. */
+static assay_status slab_grow(assay_env *env, as_slab *slab, size_t bytes)
+{
+    if (bytes <= slab->mem.bytes)
+        return ASSAY_OK;
+    void *block = NULL;
+    if (posix_memalign(&block, PAGE, bytes))
+        return as_fail(env, ASSAY_NO_MEMORY, "measure: no room for %zu bytes that arms share", bytes);
+    memset(block, 0, bytes);
+    free(slab->block);
+    slab->block = block;
+    slab->mem = (as_mem){.host = block, .bytes = bytes};
+    return ASSAY_OK;
+}
+
+/* --- The arm ---------------------------------------------------------------------------------------------- */
+
+typedef struct plan_arm {
+    const assay_plan *plan;
+    assay_instance   *instance;
+    as_slab          *slab;
+    uint64_t          seed;
+    bool              random, reads_cpu, is_known;
+    char              what[256];
+} plan_arm;
+
+static void inputs_draw(const plan_arm *a)
+{
+    const as_graph *g = &a->plan->graph;
+    for (int i = 0; i < g->n_inputs; i++) {
+        if (g->values[g->inputs[i]].info.constant || (a->plan->given && a->plan->given[i].path))
+            continue;
+        as_view view = as_instance_input(a->instance, i);
+        as_random_input(a->seed, g->values[g->inputs[i]].name, &view);
+    }
+}
+
+static uint64_t outputs_hash(const plan_arm *a)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (int i = 0; i < a->plan->graph.n_outputs; i++) {
+        as_view              view = as_instance_output(a->instance, i);
+        const unsigned char *bytes = view.data;
+        for (size_t k = 0, n = as_view_bytes(&view); k < n; k++)
+            hash = (hash ^ bytes[k]) * 0x100000001b3u;
+    }
+    return hash ? hash : 1;
+}
+
+static as_ledger ledger_of(const assay_plan *plan)
+{
+    as_ledger l = {.flops = 0};
+    for (int i = plan->n_prologue; i < plan->n_steps; i++) {
+        const as_cost *c = &plan->steps[i].cost;
+        l.flops += (double)c->flops;
+        l.bytes += (double)(c->bytes_read + c->bytes_written);
+        l.launches++;
+    }
+    for (int d = 0; d < plan->n_devices; d++)
+        l.peak_bytes += (double)plan->device_bytes[d];
+    return l;
+}
+
+static void land(void *self)
+{
+    plan_arm *a = self;
+    assay_instance_free(a->instance);
+    a->instance = NULL;
+    if (a->slab && a->slab->user == a)
+        a->slab->user = NULL;
+}
+
+/* The slab holds another arm's tensors: inputs and packed weights are made anew. */
+static void take_slab(plan_arm *a)
+{
+    if (!a->slab || a->slab->user == a)
+        return;
+    as_instance_refresh(a->instance);
+    inputs_draw(a);
+    a->slab->user = a;
+}
+
+static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trial_arm *info)
+{
+    plan_arm *a = self;
+    land(a);
+    size_t offset = a->random ? seed % MAX_PAGES * PAGE + seed / MAX_PAGES % (PAGE / LINE) * LINE : 0;
+    AS_TRY(as_instance_new_at(env, a->plan, offset, a->slab ? &a->slab->mem : NULL, &a->instance));
+    inputs_draw(a);
+    if (a->slab)
+        a->slab->user = a;
+    for (int i = 0; i < 3; i++) {
+        uint64_t begin = as_clock_now(&env->clock);
+        AS_TRY(as_instance_step(env, a->instance, NULL));
+        info->first_ns[i] = as_clock_ns(&env->clock, as_clock_now(&env->clock) - begin);
+    }
+    if (!a->is_known) {
+        info->hash = outputs_hash(a);
+        info->ledger = ledger_of(a->plan);
+        a->is_known = true;
+    }
+    return ASSAY_OK;
+}
+
+static assay_status block(assay_env *env, void *self, bool warm, uint32_t calls, uint32_t n, as_shot *shots, uint32_t *switches)
+{
+    plan_arm *a = self;
+    bool      fresh = a->slab && a->slab->user != a;
+    take_slab(a);
+    if (warm || fresh)
+        AS_TRY(as_instance_step(env, a->instance, NULL));
+    long     before = as_thread_switches();
+    float    per = 1.0f / (float)calls;
+    uint64_t cpu = a->reads_cpu ? as_thread_cpu_ns() : 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t begin = as_clock_now(&env->clock);
+        for (uint32_t k = 0; k < calls; k++)
+            AS_TRY(as_instance_step(env, a->instance, NULL));
+        uint64_t end = as_clock_now(&env->clock), cpu_end = a->reads_cpu ? as_thread_cpu_ns() : 0;
+        if (end < begin)
+            return as_fail(env, ASSAY_DEVICE, "measure: %s: the clock %s went back during a sample", a->what, env->clock.name);
+        shots[i] = (as_shot){(float)as_clock_ns(&env->clock, end - begin) * per, a->reads_cpu ? (float)(cpu_end - cpu) * per : NAN};
+        cpu = cpu_end;
+    }
+    *switches = (uint32_t)(as_thread_switches() - before);
+    return ASSAY_OK;
+}
+
+assay_status as_arm_plan(assay_env *env, const char *name, const assay_plan *plan, uint64_t seed, as_slab *slab, bool random, as_arm *out)
+{
+    plan_arm *a = calloc(1, sizeof *a);
+    if (!a)
+        return as_fail(env, ASSAY_NO_MEMORY, "measure: no room for the arm '%s'", name);
+    bool reads_cpu = env->clock.kind != AS_CLOCK_FAKE && plan->n_devices == 1 && plan->devices[0]->n_threads == 1;
+    *a = (plan_arm){.plan = plan, .slab = slab, .seed = seed, .random = random, .reads_cpu = reads_cpu};
+    snprintf(a->what, sizeof a->what, "%s on %s, %d thread%s", plan->model->source, plan->devices[plan->n_devices - 1]->name,
+             plan->devices[0]->n_threads, plan->devices[0]->n_threads == 1 ? "" : "s");
+    if (slab) {
+        assay_status status = slab_grow(env, slab, (size_t)plan->device_bytes[0]);
+        if (status != ASSAY_OK) {
+            free(a);
+            return status;
+        }
+    }
+    *out = (as_arm){.name = name, .what = a->what, .self = a, .by_cpu = reads_cpu, .launch = launch, .block = block, .land = land, .drop = free};
+    return ASSAY_OK;
+}
+
+const assay_instance *as_arm_plan_instance(const as_arm *arm) { return ((const plan_arm *)arm->self)->instance; }

@@ -1,0 +1,436 @@
+/* sampler.c - arms take turns in randomised blocks.
+ *
+ * Order of running beats every statistic: arms that are measured one after the other differ by whatever the machine did meanwhile, arms that
+ * alternate in blocks of some milliseconds, the order drawn by a coin each round, do not.  For identical arms the sign of a round's
+ * difference is then a fair coin whatever the noise is: the guarantee comes from here and not from a model.
+ *
+ * Between the stamps of a sample nothing is allocated, printed or locked; between rounds memory is reserved, the system is read and progress is told. */
+#include "run/sampler.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/pool.h"
+#include "base/random.h"
+#include "base/stats.h"
+#include "run/probes.h"
+#include "sensor/sensor.h"
+
+#define SAMPLE_NS       50e3
+#define SAMPLE_COSTS    200.0   /* readings of the clock in a sample */
+#define BLOCK_NS        0.25e6  /* several arms: a neighbour comes and goes within milliseconds, and must be the same to both */
+#define BLOCK_ALONE_NS  4e6
+#define MAX_BLOCK_NS    10e6
+#define MAX_WARM_UP_NS  1e9
+#define MAX_CALLS       10000000u
+#define COIN            0x636f696eu
+#define PLACE           0x706c6163u
+enum { MAX_SAMPLES = 1024, MAX_GROWTHS = 40, MAX_WARM_UP = 256, MIN_QUARTILE = 8, MIN_LAUNCHES = 16, MAX_ARMS = 1024 };
+
+typedef struct sampler {
+    assay_env                 *env;
+    const as_arm              *arms;
+    int                        n_arms;
+    const as_sampler_settings *settings;
+    as_trial                  *trial;
+    uint64_t                   begin, last;  /* ticks */
+    double                     block_ns, told_ns;
+    double                    *call_ns;      /* of each arm, as the calibration saw it */
+    double                    *launch_ns;    /* sums over launches */
+    int                       *order;
+    uint32_t                   n_samples;    /* in a block */
+    bool                       warm;         /* one call before each block is not timed */
+    int                        n_warm_up;    /* rounds of a launch that are not kept; -1: not known yet */
+    double                     round_ns;     /* what a round takes, probes and all */
+    as_shot                   *shots;        /* of one block */
+    double                    *wall, *cpu;   /* of one block, for its quantiles */
+    as_probes                 *probes;
+    as_arena                   arena;
+} sampler;
+
+void as_sampler_defaults(as_sampler_settings *s)
+{
+    *s = (as_sampler_settings){.budget_ns = 5000000000u, .warm_up = -1, .memory = AS_MEMORY_FIXED, .probes = true,
+                               .cpu = -1, .seed = 1};
+}
+
+/* --- Time --------------------------------------------------------------------------------------------- */
+
+/* A clock that goes back would make every number after it a lie. */
+static assay_status time_spent(sampler *s, double *ns)
+{
+    uint64_t now = as_clock_now(&s->env->clock);
+    if (now < s->last)
+        return as_fail(s->env, ASSAY_DEVICE, "measure: %s: the clock %s went back by %.0f ns between two blocks", s->trial->name,
+                       s->env->clock.name, as_clock_ns(&s->env->clock, s->last - now));
+    s->last = now;
+    *ns = as_clock_ns(&s->env->clock, now - s->begin);
+    return ASSAY_OK;
+}
+
+/* --- One block ---------------------------------------------------------------------------------------- */
+
+static double lower_quartile(double *x, size_t n)
+{
+    as_sort(x, n);
+    return as_quantile_sorted(x, n, n < MIN_QUARTILE ? 0.5 : 0.25);
+}
+
+static assay_status shots_check(sampler *s, const as_arm *arm)
+{
+    for (uint32_t i = 0; i < s->n_samples; i++)
+        if (!(s->shots[i].wall_ns >= 0) || s->shots[i].cpu_ns < 0)
+            return as_fail(s->env, ASSAY_DEVICE, "measure: %s: %s: a sample took %g ns of wall time and %g ns of CPU time: the clock went back",
+                           s->trial->name, arm->name, (double)s->shots[i].wall_ns, (double)s->shots[i].cpu_ns);
+    return ASSAY_OK;
+}
+
+static void turn_summarise(sampler *s, as_turn *turn)
+{
+    double wall = 0, cpu = 0;
+    for (uint32_t i = 0; i < s->n_samples; i++) {
+        wall += s->wall[i] = (double)s->shots[i].wall_ns;
+        cpu += s->cpu[i] = (double)s->shots[i].cpu_ns;
+    }
+    turn->busy = wall > 0 ? cpu / wall : NAN;
+    turn->wall_ns = lower_quartile(s->wall, s->n_samples);
+    turn->cpu_ns = isnan(cpu) ? NAN : lower_quartile(s->cpu, s->n_samples);
+}
+
+static assay_status block_run(sampler *s, int arm, as_turn *turn)
+{
+    const as_arm *a = &s->arms[arm];
+    AS_TRY(time_spent(s, &turn->start_ns));
+    AS_TRY(a->block(s->env, a->self, s->warm, s->trial->calls, s->n_samples, s->shots, &turn->switches));
+    AS_TRY(shots_check(s, a));
+    turn->n_shots = s->n_samples;
+    turn_summarise(s, turn);
+    turn->fma_ns = turn->copy_ns = turn->steal = NAN;
+    if (s->probes)
+        as_probes_read(s->probes, s->env, &turn->fma_ns, &turn->copy_ns);
+    return ASSAY_OK;
+}
+
+/* --- One round ---------------------------------------------------------------------------------------- */
+
+static void order_draw(sampler *s, uint32_t launch, uint64_t draw)
+{
+    for (int i = 0; i < s->n_arms; i++)
+        s->order[i] = i;
+    for (int i = s->n_arms - 1; i > 0; i--) {
+        int k = (int)(as_philox_uniform(s->settings->seed, COIN, launch, draw * MAX_ARMS + (uint64_t)i) * (float)(i + 1));
+        int kept = s->order[i];
+        s->order[i] = s->order[k];
+        s->order[k] = kept;
+    }
+}
+
+static void turn_keep(sampler *s, as_turn *turn)
+{
+    as_trial *t = s->trial;
+    turn->first_shot = (uint32_t)t->n_shots;
+    if (s->settings->keep_samples) {
+        memcpy(t->shots + t->n_shots, s->shots, turn->n_shots * sizeof *s->shots);
+        t->n_shots += turn->n_shots;
+    }
+    t->turns[t->n_turns++] = *turn;
+}
+
+/* kept: into the trial; else only the sum of its block times comes back, for the warm-up. */
+static assay_status round_run(sampler *s, uint32_t launch, uint64_t draw, bool kept, double *sum)
+{
+    as_trial *t = s->trial;
+    size_t    first = t->n_turns, first_shot = t->n_shots;
+    double    begin_ns, end_ns, steal_begin = as_probes_steal_ns(s->probes);
+    AS_TRY(time_spent(s, &begin_ns));
+    if (!as_trial_reserve(t, (size_t)s->n_arms, s->settings->keep_samples ? (size_t)s->n_arms * s->n_samples : 0))
+        return as_fail(s->env, ASSAY_NO_MEMORY, "measure: %s: no room for another round", t->name);
+    order_draw(s, launch, draw);
+    *sum = 0;
+    for (int k = 0; k < s->n_arms; k++) {
+        as_turn      turn = {.launch = launch, .round = t->n_rounds, .arm = (uint32_t)s->order[k], .order = (uint32_t)k};
+        assay_status status = block_run(s, s->order[k], &turn);
+        if (status != ASSAY_OK) { /* half a round is no pair */
+            t->n_turns = first;
+            t->n_shots = first_shot;
+            return status;
+        }
+        *sum += as_turn_ns(t, &turn);
+        if (kept)
+            turn_keep(s, &turn);
+    }
+    AS_TRY(time_spent(s, &end_ns));
+    s->round_ns = end_ns - begin_ns;
+    double steal = (as_probes_steal_ns(s->probes) - steal_begin) / s->round_ns;
+    for (size_t i = first; i < t->n_turns; i++)
+        t->turns[i].steal = steal;
+    t->n_rounds += kept;
+    return ASSAY_OK;
+}
+
+/* --- How many calls a sample, how many samples a block ------------------------------------------------- */
+
+/* Doubles the calls until three samples in a row last long enough; one that was pre-empted must not set it, so the shortest counts. */
+static assay_status arm_calibrate(sampler *s, int arm, double sample_ns, double most_ns, uint32_t *calls)
+{
+    const as_arm *a = &s->arms[arm];
+    uint32_t      c = 1, switches;
+    for (int growth = 0; growth < MAX_GROWTHS; growth++) {
+        as_shot shots[3];
+        bool    one = s->call_ns[arm] > most_ns; /* calls so long that one is enough to know */
+        AS_TRY(a->block(s->env, a->self, !growth && !one, c, one ? 1 : 3, shots, &switches));
+        double shortest = (double)shots[0].wall_ns;
+        for (int i = 1; i < (one ? 1 : 3); i++)
+            shortest = fmin(shortest, (double)shots[i].wall_ns);
+        s->call_ns[arm] = fmax(shortest, 1e-3);
+        double want = ceil(sample_ns / s->call_ns[arm]);
+        if (want <= c || c >= MAX_CALLS || as_cancelled(s->env))
+            break;
+        c = want > 10.0 * c ? 10 * c : (uint32_t)want;
+        c = c > MAX_CALLS ? MAX_CALLS : c;
+    }
+    *calls = c > *calls ? c : *calls;
+    return ASSAY_OK;
+}
+
+static assay_status calibrate(sampler *s)
+{
+    as_trial *t = s->trial;
+    double    cost = t->by_cpu ? as_clock_cost_ns(as_thread_cpu_ns) + s->env->clock.cost_ns : s->env->clock.cost_ns;
+    t->clock_cost_ns = s->env->clock.kind == AS_CLOCK_FAKE ? 0 : cost;
+    t->calls = 1;
+    double slowest = 0, most = (double)s->settings->budget_ns / (20.0 * s->n_arms);
+    for (int i = 0; i < s->n_arms; i++) {
+        double first = t->arms[i].first_ns[2];
+        s->call_ns[i] = isnan(first) ? 0 : first;
+        AS_TRY(arm_calibrate(s, i, fmax(SAMPLE_NS, SAMPLE_COSTS * t->clock_cost_ns), most, &t->calls));
+        slowest = fmax(slowest, s->call_ns[i]);
+    }
+    double n = s->block_ns / (slowest * t->calls);
+    s->n_samples = n < 1 ? 1 : n > MAX_SAMPLES ? MAX_SAMPLES : (uint32_t)n;
+    s->warm = slowest * 2 <= s->block_ns; /* a call as long as a block has no cold start worth the time */
+    t->block_ns = slowest * t->calls * s->n_samples;
+    return ASSAY_OK;
+}
+
+/* --- Launches ------------------------------------------------------------------------------------------- */
+
+static bool is_single(const sampler *s) { return s->settings->memory == AS_MEMORY_SHARED || s->settings->memory == AS_MEMORY_FIXED; }
+
+static assay_status launch_all(sampler *s, uint32_t launch)
+{
+    for (int i = 0; i < s->n_arms; i++) {
+        const as_arm *a = &s->arms[i];
+        double        begin, end;
+        as_trial_arm  info = s->trial->arms[i];
+        uint64_t      seed = (uint64_t)(as_philox_uniform(s->settings->seed, PLACE, launch, (uint64_t)i) * 16777216.0f);
+        AS_TRY(time_spent(s, &begin));
+        AS_TRY(a->launch(s->env, a->self, seed, &info));
+        AS_TRY(time_spent(s, &end));
+        s->launch_ns[i] += end - begin;
+        if (!launch)
+            s->trial->arms[i] = info;
+        s->trial->arms[i].launch_ns = s->launch_ns[i] / (launch + 1);
+    }
+    return ASSAY_OK;
+}
+
+static void land_all(sampler *s)
+{
+    for (int i = 0; i < s->n_arms; i++)
+        s->arms[i].land(s->arms[i].self);
+}
+
+/* The first launch finds out how many rounds warm it up; the later ones do as many, and at most three. */
+static assay_status warm_up(sampler *s, uint32_t launch)
+{
+    double y[MAX_WARM_UP], cap = fmin((double)s->settings->budget_ns / 10, MAX_WARM_UP_NS), spent, begin;
+    int    fixed = s->settings->warm_up >= 0 ? s->settings->warm_up : s->n_warm_up;
+    int    most = fixed >= 0 ? fixed : MAX_WARM_UP, n = 0;
+    AS_TRY(time_spent(s, &begin));
+    for (spent = begin; n < most && !as_cancelled(s->env); n++) {
+        if (fixed < 0 && (spent - begin > cap || (n && as_steady_reached(y, (size_t)n))))
+            break;
+        double sum;
+        AS_TRY(round_run(s, launch, ((uint64_t)1 << 32) + (uint64_t)n, false, &sum));
+        if (n < MAX_WARM_UP)
+            y[n] = sum;
+        AS_TRY(time_spent(s, &spent));
+    }
+    if (!launch) {
+        as_trial_note(s->trial, "warm_up.rounds", "%d", n);
+        s->n_warm_up = n < 3 ? n : 3;
+    }
+    return ASSAY_OK;
+}
+
+/* Launches beat rounds as long as a launch costs no more than its rounds; below 16 launches the interval gets wide. */
+static uint32_t rounds_of_launch(const sampler *s, double spent_ns, double launch_cost_ns)
+{
+    const as_sampler_settings *settings = s->settings;
+    if (settings->rounds_a_launch)
+        return settings->rounds_a_launch;
+    if (is_single(s))
+        return UINT32_MAX;
+    double left = (double)settings->budget_ns - spent_ns, round = fmax(s->round_ns, 1);
+    double n = fmax(4, launch_cost_ns / round);
+    if (left < (MIN_LAUNCHES - 1) * (launch_cost_ns + n * round)) /* 16 must fit */
+        n = (left / (MIN_LAUNCHES - 1) - launch_cost_ns) / round;
+    return n < 1 ? 1 : n > 100000 ? 100000 : (uint32_t)n;
+}
+
+static void tell(sampler *s, double spent_ns)
+{
+    const as_sampler_settings *settings = s->settings;
+    if (!settings->progress || spent_ns - s->told_ns < 1e8)
+        return;
+    s->told_ns = spent_ns;
+    double done = settings->n_rounds ? (double)s->trial->n_rounds / settings->n_rounds : spent_ns / (double)settings->budget_ns;
+    settings->progress(settings->progress_arg, done < 1 ? done : 1, s->trial);
+}
+
+/* True: no further round in this trial. */
+static bool is_over(const sampler *s, double spent_ns, double next_ns)
+{
+    const as_sampler_settings *settings = s->settings;
+    if (as_cancelled(s->env))
+        return true;
+    if (settings->n_rounds)
+        return s->trial->n_rounds >= settings->n_rounds;
+    return s->trial->n_rounds > 0 && spent_ns + next_ns > (double)settings->budget_ns;
+}
+
+static assay_status rounds_run(sampler *s, uint32_t launch, uint32_t n, bool *over)
+{
+    double spent, sum;
+    for (uint32_t i = 0; i < n && !*over; i++) {
+        AS_TRY(time_spent(s, &spent));
+        *over = is_over(s, spent, s->round_ns);
+        if (*over)
+            break;
+        AS_TRY(round_run(s, launch, i, true, &sum));
+        tell(s, spent);
+        /* A launch is a unit when memory is not shared: half of one is not looked at. */
+        if (is_single(s) || i + 1 == n)
+            *over = s->settings->enough && s->settings->enough(s->settings->enough_arg, s->trial);
+    }
+    return ASSAY_OK;
+}
+
+static assay_status launches_run(sampler *s)
+{
+    const as_sampler_settings *settings = s->settings;
+    bool                       over = false;
+    uint32_t                   n_rounds = 0;
+    double                     launch_cost = 0, spent, ready;
+    for (uint32_t launch = 0; !over && !(settings->max_launches && launch >= settings->max_launches); launch++) {
+        AS_TRY(time_spent(s, &spent));
+        if (launch && (is_single(s) || is_over(s, spent, launch_cost + s->round_ns)))
+            break;
+        AS_TRY(launch_all(s, launch));
+        if (!launch)
+            AS_TRY(calibrate(s));
+        double unused;
+        if (!launch && s->settings->warm_up != 0) /* what a round takes, before anything is planned with it */
+            AS_TRY(round_run(s, launch, (uint64_t)1 << 33, false, &unused));
+        AS_TRY(warm_up(s, launch));
+        AS_TRY(time_spent(s, &ready));
+        launch_cost = launch ? ready - spent : 0;
+        if (!launch) /* the first also calibrates: what the next will cost is its launches and warm-up */
+            for (int i = 0; i < s->n_arms; i++)
+                launch_cost += s->launch_ns[i] + s->n_warm_up * s->round_ns / s->n_arms;
+        if (!n_rounds)
+            n_rounds = rounds_of_launch(s, ready, launch_cost);
+        AS_TRY(rounds_run(s, launch, n_rounds, &over));
+        land_all(s);
+        s->trial->n_launches = launch + 1;
+    }
+    return ASSAY_OK;
+}
+
+/* --- The whole ------------------------------------------------------------------------------------------ */
+
+static assay_status sampler_open(sampler *s)
+{
+    s->call_ns = AS_TAKE(&s->arena, double, s->n_arms);
+    s->launch_ns = AS_TAKE(&s->arena, double, s->n_arms);
+    s->order = AS_TAKE(&s->arena, int, s->n_arms);
+    s->shots = AS_TAKE(&s->arena, as_shot, MAX_SAMPLES);
+    s->wall = AS_TAKE(&s->arena, double, MAX_SAMPLES);
+    s->cpu = AS_TAKE(&s->arena, double, MAX_SAMPLES);
+    if (!s->call_ns || !s->launch_ns || !s->order || !s->shots || !s->wall || !s->cpu)
+        return as_fail(s->env, ASSAY_NO_MEMORY, "measure: %s: no room for %d arms", s->trial->name, s->n_arms);
+    double block = s->settings->block_ns > 0 ? s->settings->block_ns : s->n_arms > 1 ? BLOCK_NS : BLOCK_ALONE_NS;
+    s->block_ns = block < MAX_BLOCK_NS ? block : MAX_BLOCK_NS;
+    s->n_warm_up = -1;
+    if (s->settings->probes && s->env->clock.kind != AS_CLOCK_FAKE)
+        AS_TRY(as_probes_open(s->env, &s->arena, &s->probes));
+    return ASSAY_OK;
+}
+
+static assay_status trial_begin(sampler *s)
+{
+    as_trial                  *t = s->trial;
+    const as_sampler_settings *settings = s->settings;
+    t->by_cpu = !settings->by_wall && s->env->clock.kind != AS_CLOCK_FAKE;
+    for (int i = 0; i < s->n_arms; i++) {
+        t->by_cpu = t->by_cpu && s->arms[i].by_cpu;
+        t->arms[i].name = as_trial_keep(t, s->arms[i].name);
+        t->arms[i].what = as_trial_keep(t, s->arms[i].what);
+        if (!t->arms[i].name || !t->arms[i].what)
+            return as_fail(s->env, ASSAY_NO_MEMORY, "measure: %s: no room for the names of its arms", t->name);
+    }
+    t->memory = settings->memory;
+    t->budget_ns = (double)settings->budget_ns;
+    t->seed = settings->seed;
+    t->unix_time = (int64_t)time(NULL);
+    as_machine_fingerprint(t->fingerprint);
+    s->begin = s->last = as_clock_now(&s->env->clock);
+    return ASSAY_OK;
+}
+
+static void trial_end(sampler *s, assay_status status)
+{
+    as_trial *t = s->trial;
+    double    spent;
+    if (time_spent(s, &spent) == ASSAY_OK)
+        t->spent_ns = spent;
+    if (status != ASSAY_OK && status != ASSAY_CANCELLED) {
+        const char *reason = as_trial_keep(t, assay_message(s->env));
+        t->state = strstr(assay_message(s->env), "timed out") ? AS_TRIAL_TIMEOUT : AS_TRIAL_FAILED;
+        t->reason = reason ? reason : "";
+    } else if (as_cancelled(s->env)) {
+        t->state = AS_TRIAL_PARTIAL;
+        t->reason = "stopped before its end";
+    }
+}
+
+assay_status as_sampler_run(assay_env *env, const as_arm *arms, int n_arms, const as_sampler_settings *settings, as_trial *trial)
+{
+    if (n_arms < 1 || n_arms > MAX_ARMS || n_arms != trial->n_arms)
+        return as_fail(env, ASSAY_INTERNAL, "measure: %s: %d arms for a trial of %d", trial->name, n_arms, trial->n_arms);
+    sampler s = {.env = env, .arms = arms, .n_arms = n_arms, .settings = settings, .trial = trial};
+    as_pin  pin = {0};
+    char    why[128] = "";
+    assay_status status = sampler_open(&s);
+    if (status == ASSAY_OK)
+        status = trial_begin(&s);
+    if (status == ASSAY_OK) {
+        bool alone = true; /* threads of their own are placed by their device */
+        for (int i = 0; i < n_arms; i++)
+            alone = alone && arms[i].by_cpu;
+        if (settings->cpu >= -1 && alone && !as_pin_self(&pin, settings->cpu < 0 ? as_cpu_self() : settings->cpu, why, sizeof why))
+            as_trial_note(trial, "pinned", "no: %s", why);
+        status = launches_run(&s);
+        land_all(&s);
+        as_pin_undo(&pin);
+    }
+    if (status == ASSAY_OK && as_cancelled(env))
+        status = as_fail(env, ASSAY_CANCELLED, "measure: %s: stopped after %u rounds", trial->name, trial->n_rounds);
+    trial_end(&s, status);
+    as_probes_close(s.probes);
+    as_arena_drop(&s.arena);
+    return status;
+}
