@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/metric.h"
 #include "trace/trace.h"
+#include "trace/trial.h"
 
 typedef struct as_fact { const char *key, *label; assay_metric metric; } as_fact; /* "latency.median", "median latency" */
 
@@ -47,6 +48,8 @@ struct assay_facts {
     const char    *title;               /* "mlp-small, batch 1, cpu" */
     as_fact_note  *notes;  int n_notes, cap_notes;   /* model, machine, software, as in the trace */
     as_fact_group *groups; int n_groups, cap_groups;
+    as_trial     **trials; size_t n_trials;          /* behind the verdicts, in the JSON too: any of them can be computed again */
+    bool           owns_trials, with_samples;
 };
 
 /* Adding: strings are copied (invalid UTF-8 becomes U+FFFD); the first failure sticks in facts->status and later calls do nothing.
@@ -62,6 +65,9 @@ void           as_facts_row(assay_facts *f, as_table *t, const as_cell *cells);
 void           as_facts_series(assay_facts *f, as_fact_group *g, const as_series *series); /* copied; must have a kind and a source */
 void           as_facts_find(assay_facts *f, as_fact_group *g, as_level level, const char *format, ...) __attribute__((format(printf, 4, 5)));
 void           as_facts_note(assay_facts *f, const char *key, const char *value);
+
+/* Borrows the trials for the life of the facts. */
+void           as_facts_trials(assay_facts *f, as_trial *const *trials, size_t n, bool with_samples);
 
 /* Looking up: NULL when not there. */
 const as_fact_group *as_facts_group_find(const assay_facts *f, const char *key);

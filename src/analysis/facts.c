@@ -23,6 +23,8 @@ void assay_facts_free(assay_facts *f)
 {
     if (!f)
         return;
+    for (size_t i = 0; f->owns_trials && i < f->n_trials; i++)
+        as_trial_free(f->trials[i]);
     as_arena_drop(&f->arena);
     free(f);
 }
@@ -443,4 +445,16 @@ assay_status as_facts_check(assay_env *env, const assay_facts *f)
                 return as_fail(env, ASSAY_INTERNAL, "facts: series %s has no kind or no source", g->series[j].key);
     }
     return ASSAY_OK;
+}
+
+void as_facts_trials(assay_facts *f, as_trial *const *trials, size_t n, bool with_samples)
+{
+    f->trials = AS_TAKE(&f->arena, as_trial *, n);
+    if (!f->trials) {
+        no_room(f, "trials");
+        return;
+    }
+    memcpy(f->trials, trials, n * sizeof *trials);
+    f->n_trials = n;
+    f->with_samples = with_samples;
 }

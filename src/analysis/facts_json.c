@@ -14,7 +14,7 @@
 #define SCHEMA_ALL "assay.runs/1"
 
 /* Far above any real run; facts and notes are looked up one after the other. */
-enum { MAX_GROUPS = 256, MAX_FACTS = 8192, MAX_NOTES = 8192, MAX_COLUMNS = 256, MAX_RUNS = 4096 };
+enum { MAX_GROUPS = 256, MAX_FACTS = 8192, MAX_NOTES = 8192, MAX_COLUMNS = 256, MAX_RUNS = 4096, MAX_TRIALS = 4096 };
 
 static const char *const level_names[] = {[AS_LEVEL_NOTE] = "note", [AS_LEVEL_GOOD] = "good", [AS_LEVEL_WARN] = "warn", [AS_LEVEL_BAD] = "bad"};
 
@@ -132,6 +132,13 @@ assay_status as_facts_write(assay_env *env, const assay_facts *f, as_json *w)
     for (int i = 0; i < f->n_groups; i++)
         group_write(&f->groups[i], w);
     as_json_object_end(w);
+    if (f->n_trials) {
+        as_json_key(w, "trials");
+        as_json_array(w);
+        for (size_t i = 0; i < f->n_trials; i++)
+            as_trial_write(f->trials[i], w, f->with_samples);
+        as_json_array_end(w);
+    }
     as_json_object_end(w);
     return ASSAY_OK;
 }
@@ -492,9 +499,26 @@ static assay_status notes_read(reader *r, json_t *notes)
     return r->facts->status;
 }
 
+static assay_status trials_read(reader *r, json_t *trials)
+{
+    assay_facts *f = r->facts;
+    size_t       n = json_array_size(trials);
+    if (trials && (!json_is_array(trials) || n > MAX_TRIALS))
+        return complain(r, "\"trials\": expected an array of at most %d, found %s", MAX_TRIALS, type_name(trials));
+    f->owns_trials = true;
+    f->trials = AS_TAKE(&f->arena, as_trial *, n);
+    if (!f->trials)
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run JSON: %s: no room for %zu trials", r->path, n);
+    for (; f->n_trials < n; f->n_trials++) {
+        AS_TRY(as_trial_read(r->env, "run JSON", r->path, json_array_get(trials, f->n_trials), &f->trials[f->n_trials]));
+        f->with_samples = f->with_samples || f->trials[f->n_trials]->n_shots;
+    }
+    return ASSAY_OK;
+}
+
 static assay_status run_read(reader *r, json_t *root)
 {
-    static const char *const keys[] = {"schema", "title", "notes", "groups", NULL};
+    static const char *const keys[] = {"schema", "title", "notes", "groups", "trials", NULL};
     const char *schema, *title;
     if (!json_is_object(root))
         return complain(r, "expected an object, found %s", type_name(root));
@@ -507,6 +531,7 @@ static assay_status run_read(reader *r, json_t *root)
     AS_TRY(text_read(r, root, "title", false, &title));
     AS_TRY(notes_read(r, json_object_get(root, "notes")));
     AS_TRY(groups_read(r, json_object_get(root, "groups")));
+    AS_TRY(trials_read(r, json_object_get(root, "trials")));
     r->facts->title = as_facts_keep(r->facts, title);
     return r->facts->status;
 }

@@ -1,0 +1,37 @@
+/* plausible.h - the lie detector: can these numbers be true?
+ *
+ * Pure functions on numbers.  A benchmark that measures nothing (work that was never forced, inputs that nobody reads, a clock around an
+ * empty call) looks like a very fast one; each test here catches a way in which that shows.  What fails is refused with a sentence, never
+ * corrected. */
+#ifndef AS_ANALYSIS_PLAUSIBLE_H
+#define AS_ANALYSIS_PLAUSIBLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { AS_SENTENCE_BYTES = 240 };
+
+typedef struct as_claim {              /* what one case says of itself */
+    const char *name, *family;         /* cases of a family differ in size only */
+    double      median_ns, lo_ns, hi_ns; /* of a call; NaN: was not measured, and is not judged */
+    double      flops, bytes;          /* that the kernels issue in a call; NaN: not known */
+    double      flops_roof, bytes_roof;/* a second, of the fastest level that could hold the loop; NaN: not known */
+    double      least_ns;              /* the least time that roofs allow the whole plan; NaN: not known */
+    double      floor_ns;              /* a call costs up to this whatever it does (clock, call, launch of a device): below it sizes may look alike */
+    bool        told;                  /* a device whose time is told to it, not measured (null): nothing to judge */
+    double      once_ns, twice_ns;     /* time of n calls and of 2 n calls; NaN: not measured */
+    uint64_t    hash, poisoned_hash;   /* of the outputs; either 0: not had */
+    bool        refused;               /* out */
+    char        sentence[AS_SENTENCE_BYTES];
+} as_claim;
+
+/* Time of n calls and of 2 n calls: their ratio must be about 2.  False, with the sentence, below 1.5 or above 3; true where one of
+ * them is not a time. */
+bool as_double_is_plausible(double once_ns, double twice_ns, char *sentence, size_t size);
+/* Nothing is faster than its roof: false when the interval's near end is 5 % above it. */
+bool as_roof_is_plausible(const as_claim *c, char *sentence, size_t size);
+/* All tests on all cases; how many were refused. */
+size_t as_claims_judge(as_claim *claims, size_t n);
+
+#endif
