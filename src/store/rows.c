@@ -1,0 +1,280 @@
+/* rows.c - trials as rows of a store, and back.
+ *
+ * A row has the trial's JSON, its samples as bytes, and beside them the few numbers that history and planning ask for, so that these
+ * need not parse anything.  The hash is of values and not of the text, so that it outlives a change of how they are written. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "store/kind.h"
+
+enum { SAMPLE_BYTES = 8 };
+
+static assay_status no_room(assay_env *env, const char *name) { return as_fail(env, ASSAY_NO_MEMORY, "store: no room for '%s'", name); }
+
+/* --- The hash of a content ------------------------------------------------------------------------------- */
+
+static void add_u64(as_sha256 *h, uint64_t value)
+{
+    uint8_t bytes[8];
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)(value >> 8 * i);
+    as_sha256_add(h, bytes, sizeof bytes);
+}
+
+/* JSON knows one NaN and one zero. */
+static void add_f64(as_sha256 *h, double value)
+{
+    uint64_t bits;
+    value = value == 0.0 ? 0.0 : value;
+    memcpy(&bits, &value, sizeof bits);
+    add_u64(h, isfinite(value) ? bits : UINT64_MAX);
+}
+
+static void add_text(as_sha256 *h, const char *text)
+{
+    add_u64(h, strlen(text));
+    as_sha256_add(h, text, strlen(text));
+}
+
+static void add_arm(as_sha256 *h, const as_trial_arm *a)
+{
+    const as_ledger *l = &a->ledger;
+    const double     numbers[] = {a->error, a->launch_ns, a->first_ns[0], a->first_ns[1], a->first_ns[2], l->flops, l->bytes, l->allocations,
+                                  l->launches, l->peak_bytes};
+    add_text(h, a->name);
+    add_text(h, a->what);
+    add_u64(h, a->hash);
+    for (size_t i = 0; i < AS_COUNT(numbers); i++)
+        add_f64(h, numbers[i]);
+}
+
+static void add_turn(as_sha256 *h, const as_turn *t)
+{
+    const uint32_t counts[] = {t->launch, t->round, t->arm, t->order, t->n_shots, t->switches};
+    const double   numbers[] = {t->start_ns, t->wall_ns, t->cpu_ns, t->busy, t->steal, t->fma_ns, t->copy_ns};
+    for (size_t i = 0; i < AS_COUNT(counts); i++)
+        add_u64(h, counts[i]);
+    for (size_t i = 0; i < AS_COUNT(numbers); i++)
+        add_f64(h, numbers[i]);
+}
+
+static void add_trial(as_sha256 *h, const as_trial *t, const as_trial_row *row)
+{
+    const uint64_t counts[] = {t->n_launches, t->n_rounds, t->calls, t->by_cpu, t->seed, (uint64_t)t->unix_time, (uint64_t)t->n_arms,
+                               t->n_turns, (uint64_t)t->n_notes, row->samples_bytes};
+    const double   numbers[] = {t->clock_cost_ns, t->block_ns, t->budget_ns, t->spent_ns};
+    add_text(h, t->name);
+    add_text(h, as_trial_state_text(t->state));
+    add_text(h, t->reason);
+    add_text(h, as_memory_layout_text(t->memory));
+    add_text(h, t->fingerprint);
+    for (size_t i = 0; i < AS_COUNT(counts); i++)
+        add_u64(h, counts[i]);
+    for (size_t i = 0; i < AS_COUNT(numbers); i++)
+        add_f64(h, numbers[i]);
+    for (int i = 0; i < t->n_arms; i++)
+        add_arm(h, &t->arms[i]);
+    for (size_t i = 0; i < t->n_turns; i++)
+        add_turn(h, &t->turns[i]);
+    for (int i = 0; i < t->n_notes; i++) {
+        add_text(h, t->notes[i].key);
+        add_text(h, t->notes[i].value);
+    }
+    as_sha256_add(h, row->samples, row->samples_bytes);
+}
+
+static void add_run(as_sha256 *h, const as_stored_run *run)
+{
+    const char *const texts[] = {run->kind, run->title, run->fingerprint, run->commit, run->state, run->report};
+    for (size_t i = 0; i < AS_COUNT(texts); i++)
+        add_text(h, texts[i]);
+    add_u64(h, (uint64_t)run->unix_time);
+    add_u64(h, (uint64_t)run->n_trials);
+}
+
+/* --- Samples as bytes --------------------------------------------------------------------------------------- */
+
+static void float_put(uint8_t *to, float value)
+{
+    uint32_t bits = 0x7fc00000; /* one NaN, whatever the machine's */
+    if (isfinite(value))
+        memcpy(&bits, &value, sizeof bits);
+    if (value == 0.0f)
+        bits = 0;
+    for (int i = 0; i < 4; i++)
+        to[i] = (uint8_t)(bits >> 8 * i);
+}
+
+static float float_get(const uint8_t *from)
+{
+    uint32_t bits = (uint32_t)from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
+    float    value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static size_t shots_of_turns(const as_trial *t)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->n_turns; i++)
+        n += t->turns[i].n_shots;
+    return n;
+}
+
+static assay_status samples_make(assay_env *env, as_arena *arena, const as_trial *t, as_trial_row *row)
+{
+    if (!t->n_shots)
+        return ASSAY_OK;
+    if (t->n_shots != shots_of_turns(t))
+        return as_fail(env, ASSAY_BAD_INPUT, "store: '%s' has %zu samples, and its blocks say %zu", t->name, t->n_shots, shots_of_turns(t));
+    uint8_t *bytes = as_arena_take(arena, t->n_shots, SAMPLE_BYTES, 8);
+    if (!bytes)
+        return no_room(env, t->name);
+    for (size_t i = 0; i < t->n_shots; i++) {
+        float_put(bytes + SAMPLE_BYTES * i, t->shots[i].wall_ns);
+        float_put(bytes + SAMPLE_BYTES * i + 4, t->shots[i].cpu_ns);
+    }
+    row->samples = bytes;
+    row->samples_bytes = t->n_shots * SAMPLE_BYTES;
+    return ASSAY_OK;
+}
+
+/* --- A trial as a row ----------------------------------------------------------------------------------------- */
+
+static assay_status text_of(assay_env *env, as_arena *arena, const as_trial *t, const char **out)
+{
+    char   *text = NULL;
+    size_t  n = 0;
+    as_json w;
+    FILE   *file = open_memstream(&text, &n);
+    if (!file)
+        return no_room(env, t->name);
+    as_json_start(&w, file, false);
+    as_trial_write(t, &w, false);
+    bool failed = ferror(file) != 0;
+    failed |= fclose(file) != 0;
+    *out = failed ? NULL : as_arena_text_n(arena, text, n);
+    free(text);
+    return *out ? ASSAY_OK : no_room(env, t->name);
+}
+
+static assay_status trial_parse(assay_env *env, const char *path, const char *json, as_trial **out)
+{
+    json_t *root;
+    AS_TRY(as_json_parse(env, "store", path, json, strlen(json), &root));
+    assay_status status = as_trial_read(env, "store", path, root, out);
+    json_decref(root);
+    return status;
+}
+
+/* What history and planning ask for.  A pair of arms has a variance; one alone has none that a comparison could use. */
+static assay_status columns_make(assay_env *env, as_arena *arena, const as_trial *t, as_trial_row *row)
+{
+    row->arms = AS_TAKE(arena, as_arm_row, t->n_arms);
+    if (!row->arms)
+        return no_room(env, t->name);
+    row->n_arms = t->n_arms;
+    row->variance = (as_variance){NAN, NAN, NAN, 0};
+    for (int i = 0; i < t->n_arms; i++) {
+        as_alone alone;
+        as_alone_judge(t, i, &alone);
+        row->arms[i] = (as_arm_row){as_arena_text(arena, t->arms[i].name), alone.median, alone.lo, alone.hi, alone.p25};
+        if (!row->arms[i].name)
+            return no_room(env, t->name);
+    }
+    if (t->n_arms >= 2) {
+        as_duel_rules rules;
+        as_duel       duel;
+        as_duel_rules_standard(&rules);
+        as_duel_judge(t, 0, 1, &rules, &duel);
+        row->variance = duel.variance;
+    }
+    return ASSAY_OK;
+}
+
+static assay_status trial_row_make(assay_env *env, as_arena *arena, const as_trial *t, as_sha256 *h, as_trial_row *row)
+{
+    as_trial *again = NULL;
+    *row = (as_trial_row){.state = as_trial_state_text(t->state)};
+    AS_TRY(samples_make(env, arena, t, row));
+    AS_TRY(text_of(env, arena, t, &row->json));
+    AS_TRY(trial_parse(env, t->name, row->json, &again));
+    row->name = as_arena_text(arena, again->name);
+    add_trial(h, again, row); /* as it will be read: text that is no UTF-8 is not what it was */
+    as_trial_free(again);
+    if (!row->name)
+        return no_room(env, t->name);
+    return columns_make(env, arena, t, row);
+}
+
+/* Text that JSON can carry: a byte that belongs to no character becomes '?'. */
+static const char *clean(as_arena *arena, const char *text)
+{
+    char *copy = as_arena_text(arena, text ? text : "");
+    for (size_t i = 0, n = copy ? strlen(copy) : 0; i < n;) {
+        size_t length = as_utf8_length(copy + i, n - i);
+        if (!length)
+            copy[i] = '?';
+        i += length ? length : 1;
+    }
+    return copy;
+}
+
+assay_status as_run_row_make(assay_env *env, as_arena *arena, const as_stored_run *run, const as_trial *const *trials, size_t n, as_run_row *out)
+{
+    as_sha256  h;
+    as_run_row row = {.n_trials = n, .trials = AS_TAKE(arena, as_trial_row, n)};
+    row.run = (as_stored_run){.kind = clean(arena, run->kind), .title = clean(arena, run->title), .fingerprint = clean(arena, run->fingerprint),
+                              .commit = clean(arena, run->commit), .state = clean(arena, run->state), .unix_time = run->unix_time,
+                              .n_trials = (int64_t)n, .report = clean(arena, run->report)};
+    const as_stored_run *r = &row.run;
+    if (!row.trials || !r->kind || !r->title || !r->fingerprint || !r->commit || !r->state || !r->report)
+        return no_room(env, run->title);
+    as_sha256_start(&h);
+    add_run(&h, r);
+    for (size_t i = 0; i < n; i++)
+        AS_TRY(trial_row_make(env, arena, trials[i], &h, &row.trials[i]));
+    as_sha256_finish(&h, row.hash);
+    *out = row;
+    return ASSAY_OK;
+}
+
+/* --- And back ------------------------------------------------------------------------------------------------ */
+
+static assay_status samples_read(assay_env *env, const char *path, const as_trial_row *row, as_trial *t)
+{
+    size_t n = row->samples_bytes / SAMPLE_BYTES;
+    if (!row->samples_bytes)
+        return ASSAY_OK;
+    if (row->samples_bytes % SAMPLE_BYTES || n != shots_of_turns(t))
+        return as_fail(env, ASSAY_BAD_INPUT, "store: %s: '%s' has %zu bytes of samples, and its blocks say %zu samples: the store is damaged", path,
+                       t->name, row->samples_bytes, shots_of_turns(t));
+    if (!as_trial_reserve(t, 0, n))
+        return no_room(env, t->name);
+    const uint8_t *bytes = row->samples;
+    for (size_t i = 0; i < n; i++)
+        t->shots[i] = (as_shot){float_get(bytes + SAMPLE_BYTES * i), float_get(bytes + SAMPLE_BYTES * i + 4)};
+    t->n_shots = n;
+    return ASSAY_OK;
+}
+
+assay_status as_trial_row_read(assay_env *env, const char *path, const as_trial_row *row, as_trial **out)
+{
+    as_trial *t;
+    AS_TRY(trial_parse(env, path, row->json, &t));
+    assay_status status = samples_read(env, path, row, t);
+    if (status != ASSAY_OK)
+        as_trial_free(t);
+    else
+        *out = t;
+    return status;
+}
+
+void as_trials_free(as_trial **trials, size_t n)
+{
+    for (size_t i = 0; trials && i < n; i++)
+        as_trial_free(trials[i]);
+    free(trials);
+}

@@ -1,0 +1,217 @@
+/* store.c - opens a store by its URL and hands every question to its kind. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "store/kind.h"
+
+#define STANDARD_DIR  ".assay"
+#define STANDARD_PATH STANDARD_DIR "/runs.db"
+
+/* --- Which store ------------------------------------------------------------------------------------------ */
+
+static assay_status kind_find(assay_env *env, const char *name, size_t n, const as_store_kind **out)
+{
+    for (int i = 0; as_st_table[i]; i++)
+        if (strlen(as_st_table[i]->name) == n && !strncmp(as_st_table[i]->name, name, n)) {
+            *out = as_st_table[i];
+            return ASSAY_OK;
+        }
+    if (n == 6 && !strncmp(name, "sqlite", n))
+        return as_fail(env, ASSAY_UNSUPPORTED,
+                       "store: this assay was built without SQLite: install libsqlite3-dev (brew install sqlite) and build it again, or give --store none");
+    return as_fail(env, ASSAY_UNSUPPORTED, "store: there is no kind of store named '%.*s': a store is a path, or sqlite:PATH", (int)n, name);
+}
+
+/* "sqlite:PATH" has a scheme; a path may hold a colon after a slash, a dot or a single letter. */
+static size_t scheme_length(const char *url)
+{
+    size_t n = strspn(url, "abcdefghijklmnopqrstuvwxyz0123456789");
+    return n >= 2 && url[n] == ':' ? n : 0;
+}
+
+static assay_status paths_set(assay_env *env, const char *path, as_store *s)
+{
+    const char *slash = strrchr(path, '/');
+    int         folder = slash ? (int)(slash - path) + 1 : 0;
+    int         n = snprintf(s->path, sizeof s->path, "%s", path);
+    int         m = snprintf(s->objects, sizeof s->objects, "%.*sobjects", folder, path);
+    if (n <= 0 || (size_t)n + 16 >= sizeof s->path || (size_t)m + AS_OBJECT_ID >= sizeof s->objects)
+        return as_fail(env, ASSAY_BAD_INPUT, "store: a path of %zu bytes cannot be opened", strlen(path));
+    return ASSAY_OK;
+}
+
+static assay_status folder_make(assay_env *env, const char *path)
+{
+    if (mkdir(path, 0777) && errno != EEXIST)
+        return as_fail(env, ASSAY_IO, "store: %s: cannot make the directory: %s", path, strerror(errno));
+    return ASSAY_OK;
+}
+
+static assay_status open_as(assay_env *env, const char *url, bool create, as_store *s)
+{
+    bool   standard = !url || !*url;
+    size_t scheme = standard ? 0 : scheme_length(url);
+    AS_TRY(kind_find(env, scheme ? url : "sqlite", scheme ? scheme : strlen("sqlite"), &s->kind));
+    AS_TRY(paths_set(env, standard ? STANDARD_PATH : url + (scheme ? scheme + 1 : 0), s));
+    if (standard && create)
+        AS_TRY(folder_make(env, STANDARD_DIR));
+    return s->kind->open(env, s->path, create, &s->db);
+}
+
+assay_status as_store_open(assay_env *env, const char *url, bool create, as_store **out)
+{
+    as_store *s = calloc(1, sizeof *s);
+    if (!s)
+        return as_fail(env, ASSAY_NO_MEMORY, "store: no room to open it");
+    s->lock = -1;
+    assay_status status = open_as(env, url, create, s);
+    if (status != ASSAY_OK)
+        free(s);
+    else
+        *out = s;
+    return status;
+}
+
+void as_store_close(as_store *s)
+{
+    if (!s)
+        return;
+    s->kind->close(s->db);
+    if (s->lock >= 0)
+        close(s->lock);
+    free(s);
+}
+
+const char *as_store_path(const as_store *s) { return s->path; }
+
+/* --- Runs ---------------------------------------------------------------------------------------------------- */
+
+assay_status as_store_put_run(assay_env *env, as_store *s, const as_stored_run *run, const as_trial *const *trials, size_t n, int64_t *id)
+{
+    as_arena     arena = {0};
+    as_run_row   row;
+    int64_t      given = 0;
+    assay_status status = as_run_row_make(env, &arena, run, trials, n, &row);
+    if (status == ASSAY_OK)
+        status = s->kind->put_runs(env, s->db, &row, 1, false, &given);
+    if (status == ASSAY_OK && id)
+        *id = given;
+    as_arena_drop(&arena);
+    return status;
+}
+
+assay_status as_store_list_runs(assay_env *env, as_store *s, const char *kind, size_t limit, as_arena *arena, as_stored_run **out, size_t *n)
+{
+    return s->kind->list_runs(env, s->db, kind, limit, arena, out, n);
+}
+
+assay_status as_store_get_run(assay_env *env, as_store *s, int64_t id, as_arena *arena, as_stored_run *out)
+{
+    as_run_row row;
+    AS_TRY(s->kind->get_run(env, s->db, id, arena, &row));
+    *out = row.run;
+    return ASSAY_OK;
+}
+
+static assay_status trials_read(assay_env *env, as_store *s, const as_trial_row *rows, size_t n, as_trial ***out)
+{
+    as_trial   **trials = calloc(n ? n : 1, sizeof *trials);
+    assay_status status = ASSAY_OK;
+    if (!trials)
+        return as_fail(env, ASSAY_NO_MEMORY, "store: no room for %zu trials", n);
+    for (size_t i = 0; i < n && status == ASSAY_OK; i++)
+        status = as_trial_row_read(env, s->path, &rows[i], &trials[i]);
+    if (status != ASSAY_OK)
+        as_trials_free(trials, n);
+    else
+        *out = trials;
+    return status;
+}
+
+assay_status as_store_get_trials(assay_env *env, as_store *s, int64_t id, as_trial ***out, size_t *n)
+{
+    as_arena      arena = {0};
+    as_trial_row *rows = NULL;
+    size_t        n_rows = 0;
+    assay_status  status = s->kind->get_trials(env, s->db, id, &arena, &rows, &n_rows);
+    if (status == ASSAY_OK)
+        status = trials_read(env, s, rows, n_rows, out);
+    if (status == ASSAY_OK)
+        *n = n_rows;
+    as_arena_drop(&arena);
+    return status;
+}
+
+assay_status as_store_remove_runs(assay_env *env, as_store *s, const int64_t *ids, size_t n) { return s->kind->remove_runs(env, s->db, ids, n); }
+
+assay_status as_store_remove_run(assay_env *env, as_store *s, int64_t id) { return s->kind->remove_runs(env, s->db, &id, 1); }
+
+/* --- History of a case ---------------------------------------------------------------------------------------- */
+
+assay_status as_store_history(assay_env *env, as_store *s, const char *name, const char *fingerprint, as_arena *arena, as_past **out, size_t *n)
+{
+    return s->kind->history(env, s->db, name, fingerprint, arena, out, n);
+}
+
+assay_status as_store_cases(assay_env *env, as_store *s, as_arena *arena, as_case_count **out, size_t *n)
+{
+    return s->kind->cases(env, s->db, arena, out, n);
+}
+
+assay_status as_store_get_variance(assay_env *env, as_store *s, const char *name, const char *fingerprint, as_variance *out)
+{
+    return s->kind->get_variance(env, s->db, name, fingerprint, out);
+}
+
+/* --- Named values ------------------------------------------------------------------------------------------------ */
+
+assay_status as_store_check_name(assay_env *env, const char *what, const char *name)
+{
+#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+    enum { LONGEST = 64 };
+    size_t n = strlen(name);
+    if (!n || n > LONGEST || !strchr(LETTERS, name[0]) || strspn(name, LETTERS "._-") != n)
+        return as_fail(env, ASSAY_BAD_INPUT, "%s '%.80s' is no name: 1 to 64 letters, digits, dots, dashes and underscores, a letter or digit first", what, name);
+    return ASSAY_OK;
+#undef LETTERS
+}
+
+assay_status as_store_put_named(assay_env *env, as_store *s, const char *kind, const char *name, const char *json, int64_t run, bool replace)
+{
+    AS_TRY(as_store_check_name(env, kind, name));
+    return s->kind->put_named(env, s->db, kind, &(as_named){.name = name, .unix_time = (int64_t)time(NULL), .run = run, .json = json}, replace);
+}
+
+assay_status as_store_get_named(assay_env *env, as_store *s, const char *kind, const char *name, as_arena *arena, const char **json, int64_t *run)
+{
+    as_named value;
+    AS_TRY(as_store_check_name(env, kind, name));
+    AS_TRY(s->kind->get_named(env, s->db, kind, name, arena, &value));
+    *json = value.json;
+    if (run)
+        *run = value.run;
+    return ASSAY_OK;
+}
+
+assay_status as_store_list_named(assay_env *env, as_store *s, const char *kind, as_arena *arena, as_named **out, size_t *n)
+{
+    return s->kind->list_named(env, s->db, kind, arena, out, n);
+}
+
+assay_status as_store_remove_named(assay_env *env, as_store *s, const char *kind, const char *name)
+{
+    AS_TRY(as_store_check_name(env, kind, name));
+    return s->kind->remove_named(env, s->db, kind, name);
+}
+
+assay_status as_store_rename_named(assay_env *env, as_store *s, const char *kind, const char *from, const char *to, bool replace)
+{
+    AS_TRY(as_store_check_name(env, kind, from));
+    AS_TRY(as_store_check_name(env, kind, to));
+    return s->kind->rename_named(env, s->db, kind, from, to, replace);
+}

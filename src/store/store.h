@@ -1,0 +1,86 @@
+/* store.h - what was measured, kept: runs with their trials, baselines, what is known about the noise of a case.
+ *
+ * A store is opened by URL: NULL or "" is ".assay/runs.db" below the working directory; a path, or "sqlite:PATH", is that file.  Whatever a
+ * writer was doing when it was killed, the store holds all of a run or nothing of it; several processes may write at once.
+ * Objects (executables, models) lie beside the database in "objects/", named by their SHA-256. */
+#ifndef AS_STORE_STORE_H
+#define AS_STORE_STORE_H
+
+#include "analysis/duel.h"
+#include "trace/trial.h"
+
+typedef struct as_store as_store;
+
+#define AS_STORE_SCHEMA 1
+
+/* Opens; makes it when `create`, else NOT_FOUND.  A file that is no store, is damaged, or was written by a newer assay is refused with a
+ * sentence and left as it is; an older schema is migrated in one transaction. */
+assay_status as_store_open(assay_env *env, const char *url, bool create, as_store **out);
+void         as_store_close(as_store *s);
+const char  *as_store_path(const as_store *s);
+
+/* --- Runs -------------------------------------------------------------------------------------------- */
+
+typedef struct as_stored_run {
+    int64_t     id;             /* given by the store */
+    const char *kind;           /* "bench", "compare", "check", "baseline", "noise" */
+    const char *title;          /* what was asked for */
+    const char *fingerprint;    /* of the machine */
+    const char *commit;         /* of the working directory, "" if none */
+    const char *state;          /* "complete", "partial", ... */
+    int64_t     unix_time;
+    int64_t     n_trials;
+    const char *report;         /* the run as "assay.run/1" JSON; NULL in lists */
+} as_stored_run;
+
+/* All in one transaction.  Raw samples go along where the trial has them. */
+assay_status as_store_put_run(assay_env *env, as_store *s, const as_stored_run *run, const as_trial *const *trials, size_t n, int64_t *id);
+/* Newest first; kind NULL: all; limit 0: all.  The rows live in the arena. */
+assay_status as_store_list_runs(assay_env *env, as_store *s, const char *kind, size_t limit, as_arena *arena, as_stored_run **out, size_t *n);
+assay_status as_store_get_run(assay_env *env, as_store *s, int64_t id, as_arena *arena, as_stored_run *out);
+/* Its trials, to be freed one by one and the array by free(). */
+assay_status as_store_get_trials(assay_env *env, as_store *s, int64_t id, as_trial ***out, size_t *n);
+/* NOT_FOUND by id; BAD_INPUT when a baseline stands on it (named). */
+assay_status as_store_remove_run(assay_env *env, as_store *s, int64_t id);
+/* The same of several, all or none. */
+assay_status as_store_remove_runs(assay_env *env, as_store *s, const int64_t *ids, size_t n);
+/* Runs as one JSON file "assay.runs-export/1" and back (new ids; a run that is there already, by its content's hash, is not doubled). */
+assay_status as_store_export(assay_env *env, as_store *s, const int64_t *ids, size_t n, FILE *file);
+assay_status as_store_import(assay_env *env, as_store *s, const char *path, size_t *n_added, size_t *n_known);
+
+/* --- History of a case --------------------------------------------------------------------------------- */
+
+/* One arm of one stored trial. */
+typedef struct as_past { int64_t run; int64_t unix_time; const char *commit, *fingerprint, *arm; double median_ns, lo_ns, hi_ns, p25_ns; } as_past;
+/* Oldest first; fingerprint NULL: of all machines. */
+assay_status as_store_history(assay_env *env, as_store *s, const char *name, const char *fingerprint, as_arena *arena, as_past **out, size_t *n);
+/* Names of the cases that have a history, with their counts. */
+typedef struct as_case_count { const char *name; int64_t n; } as_case_count;
+assay_status as_store_cases(assay_env *env, as_store *s, as_arena *arena, as_case_count **out, size_t *n);
+/* The variance of a case on this machine as last seen (for planning); NOT_FOUND if never. */
+assay_status as_store_get_variance(assay_env *env, as_store *s, const char *name, const char *fingerprint, as_variance *out);
+
+/* --- Named values: baselines, noise ----------------------------------------------------------------------- */
+
+/* JSON text under (kind, name), e.g. ("baseline", "main"), ("noise", fingerprint).  Replaces only when `replace`, else BAD_INPUT if there.
+ * run: the run it stands on, 0 if none; that run is then kept. */
+assay_status as_store_put_named(assay_env *env, as_store *s, const char *kind, const char *name, const char *json, int64_t run, bool replace);
+assay_status as_store_get_named(assay_env *env, as_store *s, const char *kind, const char *name, as_arena *arena, const char **json, int64_t *run);
+typedef struct as_named { const char *name; int64_t unix_time, run; const char *json; } as_named;
+assay_status as_store_list_named(assay_env *env, as_store *s, const char *kind, as_arena *arena, as_named **out, size_t *n);
+assay_status as_store_remove_named(assay_env *env, as_store *s, const char *kind, const char *name);
+assay_status as_store_rename_named(assay_env *env, as_store *s, const char *kind, const char *from, const char *to, bool replace);
+/* BAD_INPUT for a name that is not [A-Za-z0-9][A-Za-z0-9._-]{0,63}. */
+assay_status as_store_check_name(assay_env *env, const char *what, const char *name);
+
+/* --- Objects ------------------------------------------------------------------------------------------------ */
+
+#define AS_OBJECT_ID 65 /* 64 hex digits and a NUL */
+/* Copies a file in (or finds that it is there); keeps the executable bit. */
+assay_status as_store_put_object(assay_env *env, as_store *s, const char *path, char id[AS_OBJECT_ID]);
+/* Its path, after its content was compared with its name; NOT_FOUND when missing, BAD_INPUT when changed. */
+assay_status as_store_get_object(assay_env *env, as_store *s, const char *id, char *path, size_t size);
+/* Removes objects that no baseline names (their JSON contains the id); none while another process that puts objects has the store open. */
+assay_status as_store_sweep(assay_env *env, as_store *s, size_t *n_removed);
+
+#endif

@@ -1,0 +1,197 @@
+/* transfer.c - runs as one JSON file, "assay.runs-export/1", and back into a store.
+ *
+ * The file may come from anybody: everything in it is read and held against its hash before anything is written. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "store/kind.h"
+
+#define SCHEMA "assay.runs-export/1"
+#define FILE_BYTES_MAX ((uint64_t)1 << 32)
+enum { RUNS_MAX = 1 << 20 };
+
+/* --- Out --------------------------------------------------------------------------------------------------------- */
+
+void as_runs_write_begin(as_json *w, FILE *file)
+{
+    as_json_start(w, file, false);
+    as_json_object(w);
+    as_json_key_text(w, "schema", SCHEMA);
+    as_json_key(w, "runs");
+    as_json_array(w);
+}
+
+void as_runs_write_end(as_json *w)
+{
+    as_json_array_end(w);
+    as_json_object_end(w);
+    as_json_finish(w);
+}
+
+/* The report is text within text: its bytes count for the hash. */
+void as_run_write(as_json *w, const as_run_row *row, const as_trial *const *trials, size_t n)
+{
+    as_json_object(w);
+    as_json_key_text(w, "kind", row->run.kind);
+    as_json_key_text(w, "title", row->run.title);
+    as_json_key_text(w, "fingerprint", row->run.fingerprint);
+    as_json_key_text(w, "commit", row->run.commit);
+    as_json_key_text(w, "state", row->run.state);
+    as_json_key_i64(w, "unix_time", row->run.unix_time);
+    as_json_key_text(w, "hash", row->hash);
+    as_json_key_text(w, "report", row->run.report);
+    as_json_key(w, "trials");
+    as_json_array(w);
+    for (size_t i = 0; i < n; i++)
+        as_trial_write(trials[i], w, true);
+    as_json_array_end(w);
+    as_json_object_end(w);
+}
+
+static assay_status export_one(assay_env *env, as_store *s, int64_t id, as_json *w)
+{
+    as_arena     arena = {0};
+    as_run_row   row;
+    as_trial   **trials = NULL;
+    size_t       n = 0;
+    assay_status status = s->kind->get_run(env, s->db, id, &arena, &row);
+    if (status == ASSAY_OK)
+        status = as_store_get_trials(env, s, id, &trials, &n);
+    if (status == ASSAY_OK)
+        as_run_write(w, &row, (const as_trial *const *)trials, n);
+    as_trials_free(trials, n);
+    as_arena_drop(&arena);
+    return status;
+}
+
+assay_status as_store_export(assay_env *env, as_store *s, const int64_t *ids, size_t n, FILE *file)
+{
+    as_json w;
+    as_runs_write_begin(&w, file);
+    for (size_t i = 0; i < n; i++)
+        AS_TRY(export_one(env, s, ids[i], &w));
+    as_runs_write_end(&w);
+    return ASSAY_OK;
+}
+
+/* --- In ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct reader { assay_env *env; const char *path; size_t at; as_arena *arena; } reader; /* at: which run */
+
+static assay_status refuse(const reader *r, const char *key, const char *why)
+{
+    return as_fail(r->env, ASSAY_BAD_INPUT, "import: %s: run %zu: \"%s\" %s", r->path, r->at + 1, key, why);
+}
+
+static assay_status text_read(const reader *r, const json_t *o, const char *key, const char **out)
+{
+    *out = json_string_value(json_object_get(o, key));
+    return *out ? ASSAY_OK : refuse(r, key, "is missing or no text");
+}
+
+static assay_status head_read(const reader *r, const json_t *o, as_stored_run *run, const char **hash)
+{
+    AS_TRY(text_read(r, o, "kind", &run->kind));
+    AS_TRY(text_read(r, o, "title", &run->title));
+    AS_TRY(text_read(r, o, "fingerprint", &run->fingerprint));
+    AS_TRY(text_read(r, o, "commit", &run->commit));
+    AS_TRY(text_read(r, o, "state", &run->state));
+    AS_TRY(text_read(r, o, "report", &run->report));
+    AS_TRY(text_read(r, o, "hash", hash));
+    const json_t *when = json_object_get(o, "unix_time");
+    if (!json_is_integer(when))
+        return refuse(r, "unix_time", "is missing or no whole number");
+    run->unix_time = json_integer_value(when);
+    return ASSAY_OK;
+}
+
+static assay_status trials_read(const reader *r, const json_t *list, as_trial **trials, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        AS_TRY(as_trial_read(r->env, "import", r->path, json_array_get(list, i), &trials[i]));
+    return ASSAY_OK;
+}
+
+static assay_status run_read(const reader *r, const json_t *o, as_run_row *row)
+{
+    as_stored_run run = {0};
+    const char   *hash;
+    const json_t *list = json_object_get(o, "trials");
+    size_t        n = json_array_size(list);
+    AS_TRY(head_read(r, o, &run, &hash));
+    if (!json_is_array(list))
+        return refuse(r, "trials", "are missing");
+    as_trial **trials = calloc(n ? n : 1, sizeof *trials);
+    if (!trials)
+        return as_fail(r->env, ASSAY_NO_MEMORY, "import: %s: no room for %zu trials", r->path, n);
+    assay_status status = trials_read(r, list, trials, n);
+    if (status == ASSAY_OK)
+        status = as_run_row_make(r->env, r->arena, &run, (const as_trial *const *)trials, n, row);
+    as_trials_free(trials, n);
+    if (status == ASSAY_OK && strcmp(hash, row->hash))
+        status = refuse(r, "hash", "is not that of its content: the file was changed or cut");
+    return status;
+}
+
+static assay_status runs_read(assay_env *env, const char *path, const json_t *root, as_run_batch *batch)
+{
+    const char   *schema = json_string_value(json_object_get(root, "schema"));
+    const json_t *runs = json_object_get(root, "runs");
+    if (!schema || strcmp(schema, SCHEMA))
+        return as_fail(env, ASSAY_BAD_INPUT, "import: %s: its schema is '%.64s' and not " SCHEMA, path, schema ? schema : "missing");
+    if (!json_is_array(runs) || json_array_size(runs) > RUNS_MAX)
+        return as_fail(env, ASSAY_BAD_INPUT, "import: %s: \"runs\" are missing or too many", path);
+    batch->n = json_array_size(runs);
+    batch->rows = AS_TAKE(&batch->arena, as_run_row, batch->n);
+    if (!batch->rows)
+        return as_fail(env, ASSAY_NO_MEMORY, "import: %s: no room for %zu runs", path, batch->n);
+    for (size_t i = 0; i < batch->n; i++)
+        AS_TRY(run_read(&(reader){env, path, i, &batch->arena}, json_array_get(runs, i), &batch->rows[i]));
+    return ASSAY_OK;
+}
+
+assay_status as_runs_parse(assay_env *env, const char *path, const char *data, size_t n, as_run_batch *out)
+{
+    json_t      *root;
+    as_run_batch made = {0};
+    AS_TRY(as_json_parse(env, "import", path, data, n, &root));
+    assay_status status = runs_read(env, path, root, &made);
+    json_decref(root);
+    if (status == ASSAY_OK)
+        *out = made;
+    else
+        as_arena_drop(&made.arena);
+    return status;
+}
+
+static assay_status batch_put(assay_env *env, as_store *s, const as_run_batch *batch, size_t *n_added)
+{
+    int64_t *ids = calloc(batch->n ? batch->n : 1, sizeof *ids);
+    if (!ids)
+        return as_fail(env, ASSAY_NO_MEMORY, "import: no room for %zu runs", batch->n);
+    assay_status status = s->kind->put_runs(env, s->db, batch->rows, batch->n, true, ids);
+    *n_added = 0;
+    for (size_t i = 0; i < batch->n; i++)
+        *n_added += ids[i] != 0;
+    free(ids);
+    return status;
+}
+
+assay_status as_store_import(assay_env *env, as_store *s, const char *path, size_t *n_added, size_t *n_known)
+{
+    as_map       map;
+    as_run_batch batch = {0};
+    size_t       added = 0;
+    AS_TRY(as_map_open(env, "import", path, FILE_BYTES_MAX, &map));
+    assay_status status = as_runs_parse(env, path, (const char *)map.data, map.bytes, &batch);
+    as_map_close(&map);
+    if (status == ASSAY_OK)
+        status = batch_put(env, s, &batch, &added);
+    if (status == ASSAY_OK) {
+        *n_added = added;
+        *n_known = batch.n - added;
+    }
+    as_arena_drop(&batch.arena);
+    return status;
+}
