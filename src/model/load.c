@@ -40,12 +40,18 @@ static assay_status zoo_load(assay_env *env, const char *spec, uint64_t seed, as
     const as_zoo      *zoo;
     const as_zoo_args *args;
     as_maker          *m;
+    assay_model       *model = NULL;
     assay_status       status;
     AS_TRY_OR(done, as_zoo_parse(env, &arena, spec, &zoo, &args));
     AS_TRY_OR(done, as_maker_new(env, zoo->name, seed, &m));
     zoo->build(m, args);
-    status = as_maker_finish(m, out);
+    AS_TRY_OR(done, as_maker_finish(m, &model));
+    if (zoo->refine)
+        AS_TRY_OR(done, zoo->refine(env, args, &model));
+    *out = model;
+    model = NULL;
 done:
+    assay_model_free(model);
     as_arena_drop(&arena);
     return status;
 }

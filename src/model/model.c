@@ -10,6 +10,8 @@ void assay_model_free(assay_model *model)
         return;
     for (as_model_link *link = model->bodies; link; link = link->next)
         assay_model_free(link->model);
+    for (as_model_link *link = model->lenders; link; link = link->next)
+        assay_model_free(link->model);
     as_safetensors_drop(&model->weights);
     for (as_map_link *link = model->maps; link; link = link->next)
         as_map_close(&link->map);

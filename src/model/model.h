@@ -67,6 +67,7 @@ struct assay_model {
     int        *outputs; int n_outputs;
     as_safetensors weights;  /* open while params point into it */
     as_model_link *bodies;   /* subgraphs of its nodes; the links lie in the arena */
+    as_model_link *lenders;  /* models whose data its params point at; the links lie in the arena */
     as_map_link *maps;       /* open while params and constants point into them; the links lie in the arena */
 };
 
@@ -171,11 +172,27 @@ assay_status as_graph_expand(assay_env *env, const assay_model *model, uint64_t 
 typedef struct as_zoo_param { const char *key, *standard, *help; } as_zoo_param; /* "sizes" "784x512x256x10" "layer widths" */
 typedef struct as_zoo_args as_zoo_args;
 
+/* The words that a key takes, NULL-terminated. */
+typedef struct as_zoo_choice { const char *key; const char *const *words; } as_zoo_choice;
+
+/* What a workload of `bench` is measured over; a network has none. */
+typedef struct as_zoo_axes {
+    const char *variant;            /* the key that a word alone sets, "op" for elementwise:add; NULL: none */
+    int         min_dims, max_dims; /* numbers that the key `size` takes; 0: there is no such key */
+    const char *form;               /* of the size, for sentences: "MxN" */
+    const char *rows;               /* the key whose first number counts rows that do not depend on each other; NULL: none */
+} as_zoo_axes;
+
 typedef struct as_zoo {
-    const char         *name;     /* "mlp-small" */
-    const char         *help;     /* one line */
-    const as_zoo_param *params;   /* NULL-key terminated; NULL: none */
-    void              (*build)(as_maker *m, const as_zoo_args *args);
+    const char          *name;     /* "mlp-small" */
+    const char          *help;     /* one line */
+    const as_zoo_param  *params;   /* NULL-key terminated; NULL: none */
+    const as_zoo_choice *choices;  /* of those that take a word; NULL-key terminated; NULL: none */
+    const as_zoo_axes   *axes;     /* NULL: a network */
+    void               (*build)(as_maker *m, const as_zoo_args *args);
+    /* What the maker cannot do: changes the finished model, or replaces it by one that owns it.  NULL: nothing.  The model stays the
+     * caller's on failure. */
+    assay_status       (*refine)(assay_env *env, const as_zoo_args *args, assay_model **model);
 } as_zoo;
 
 extern const as_zoo *const as_zoo_table[];

@@ -56,15 +56,21 @@ static inline void test_views(test_run *t, const int *ids, int n, as_view *out)
 
 static inline void test_bind(assay_env *env, const assay_model *model, int64_t batch, test_run *t)
 {
-    as_binding_dim dims[2] = { { "batch", batch }, { "seq", 3 } };
-    bool           has_seq = false; /* a network over sequences of any length */
+    as_binding_dim dims[2];
+    bool           has_batch = false, has_seq = false; /* a workload has a fixed size; a network may be for sequences of any length */
+    int            n_dims = 0;
     for (int i = 0; i < model->n_inputs; i++)
         for (int k = 0; k < model->values[model->inputs[i]].dims.rank; k++) {
             const char *symbol = model->values[model->inputs[i]].dims.dim[k].symbol;
+            has_batch |= symbol && !strcmp(symbol, "batch");
             has_seq |= symbol && !strcmp(symbol, "seq");
         }
+    if (has_batch && batch > 0)
+        dims[n_dims++] = (as_binding_dim){ "batch", batch };
+    if (has_seq && batch > 0)
+        dims[n_dims++] = (as_binding_dim){ "seq", 3 };
     *t = (test_run){0};
-    expect_ok(env, as_graph_bind(env, model, dims, batch > 0 ? 1 + has_seq : 0, NULL, 0, 1, &t->arena, &t->graph));
+    expect_ok(env, as_graph_bind(env, model, dims, n_dims, NULL, 0, 1, &t->arena, &t->graph));
     test_views(t, t->graph.inputs, t->graph.n_inputs, t->inputs);
     test_views(t, t->graph.outputs, t->graph.n_outputs, t->outputs);
     for (int i = 0; i < t->graph.n_inputs; i++)

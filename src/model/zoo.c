@@ -117,6 +117,62 @@ bool as_zoo_is_given(const as_zoo_args *args, const char *key)
     return false;
 }
 
+const as_zoo *as_zoo_args_zoo(const as_zoo_args *args) { return args->zoo; }
+
+int64_t as_zoo_number(const as_zoo_args *args, const char *key)
+{
+    int64_t value = 0;
+    return as_parse_i64(as_zoo_text(args, key), &value) ? value : 0;
+}
+
+void as_model_fix(assay_model *model, const char *symbol, int64_t size)
+{
+    for (int i = 0; i < model->n_values; i++)
+        for (int k = 0; k < model->values[i].dims.rank; k++) {
+            as_dim *dim = &model->values[i].dims.dim[k];
+            if (dim->symbol && !strcmp(dim->symbol, symbol))
+                *dim = (as_dim){ .size = size };
+        }
+}
+
+const char *as_zoo_word(as_maker *m, const as_zoo_args *args, const char *key)
+{
+    const as_zoo_choice *choice = args->zoo->choices;
+    const char          *text = as_zoo_text(args, key);
+    while (strcmp(choice->key, key))
+        choice++;
+    for (const char *const *word = choice->words; *word; word++)
+        if (!strcmp(*word, text))
+            return *word;
+    char    hint[160];
+    as_text all = {0};
+    for (const char *const *word = choice->words; *word; word++)
+        as_text_printf(&all, "%s%s", all.length ? ", " : "", *word);
+    as_maker_fail(m, "%s=%s is none of %s%s", key, text, all.data ? all.data : "them", as_hint(hint, sizeof hint, text, choice->words, '\''));
+    as_text_drop(&all);
+    return NULL;
+}
+
+as_dtype as_zoo_dtype(as_maker *m, const as_zoo_args *args, const char *key)
+{
+    as_dtype    dtype = AS_NONE;
+    const char *word = as_zoo_word(m, args, key);
+    if (word && !as_dtype_parse(word, &dtype))
+        as_maker_fail(m, "%s=%s is no element type", key, word);
+    return dtype;
+}
+
+void as_zoo_build(as_maker *m, const char *spec)
+{
+    const as_zoo      *zoo;
+    const as_zoo_args *args;
+    assay_status       status = as_zoo_parse(as_maker_env(m), as_maker_arena(m), spec, &zoo, &args);
+    if (status == ASSAY_OK)
+        zoo->build(m, args);
+    else
+        as_maker_fail_as(m, status, "%s", assay_message(as_maker_env(m)));
+}
+
 int64_t as_zoo_int(as_maker *m, const as_zoo_args *args, const char *key, int64_t min, int64_t max)
 {
     const char *text = as_zoo_text(args, key);

@@ -11,6 +11,18 @@ const as_zoo *as_zoo_find(const char *name, size_t n);
 /* Whether the key was written, with whatever value. */
 bool as_zoo_is_given(const as_zoo_args *args, const char *key);
 
+const as_zoo *as_zoo_args_zoo(const as_zoo_args *args);
+/* The number of a key that as_zoo_int() has accepted. */
+int64_t     as_zoo_number(const as_zoo_args *args, const char *key);
+/* Gives a symbol of the inputs its size, for good; nothing where there is none. */
+void        as_model_fix(assay_model *model, const char *symbol, int64_t size);
+/* The word of a key that takes one of several; NULL after failing the maker with those there are and the nearest. */
+const char *as_zoo_word(as_maker *m, const as_zoo_args *args, const char *key);
+/* The word as dtype of a key that takes dtypes; AS_NONE after failing the maker. */
+as_dtype    as_zoo_dtype(as_maker *m, const as_zoo_args *args, const char *key);
+/* Builds another network of the zoo in this maker: "lstm:units=64". */
+void        as_zoo_build(as_maker *m, const char *spec);
+
 /* Layers with torch's names and layouts: <name>.weight [out,in], <name>.bias [out].  `out` names the result (NULL: as the node). */
 int as_layer_dense(as_maker *m, const char *name, int x, int64_t n_in, int64_t n_out, const char *out);
 int as_layer_relu(as_maker *m, const char *name, int x);

@@ -106,6 +106,8 @@ static const as_case cases[] = {
     { .name = "bf16 to f32, 3x29", .n_in = 1, .in = { AS_IN(BF16, 3, 29) }, TO(1), .no_grad = true },
     { .name = "f16 to f32, 3x29", .n_in = 1, .in = { AS_IN(F16, 3, 29) }, TO(1), .no_grad = true },
     { .name = "f32 to f16, 3x29", .n_in = 1, .in = { AS_IN(F32, 3, 29) }, TO(10), .no_grad = true },
+    { .name = "f32 to i8, 3x29", .n_in = 1, .in = { AS_IN(F32, 3, 29) }, TO(3), .lo = -150, .hi = 150, .no_grad = true },
+    { .name = "i8 to f32, 3x29", .n_in = 1, .in = { AS_IN(I8, 3, 29) }, TO(1), .lo = -128, .hi = 127, .no_grad = true },
     { .name = "f32 to i32, 3x29", .n_in = 1, .in = { AS_IN(F32, 3, 29) }, TO(6), .lo = -3e9, .hi = 3e9, .no_grad = true },
     { .name = "i32 to f32, 3x29", .n_in = 1, .in = { AS_IN(I32, 3, 29) }, TO(1), .lo = -2e9, .hi = 2e9, .no_grad = true },
     { .name = "f32 to i64, 3x29", .n_in = 1, .in = { AS_IN(F32, 3, 29) }, TO(7), .lo = -2e19, .hi = 2e19, .no_grad = true },

@@ -1,5 +1,5 @@
-/* cast_body.h - the body of k_cast_f32_<machine>.c, after its simd_*.h: Cast and CastLike between f32 and f16, bf16, i32, i64 and
- * bool.  To integers it goes towards zero and saturates; NaN gives 0. */
+/* cast_body.h - the body of k_cast_f32_<machine>.c, after its simd_*.h: Cast and CastLike between f32 and f16, bf16, i8, i32, i64
+ * and bool.  To integers it goes towards zero and saturates; NaN gives 0. */
 #include <stdio.h>
 
 #include "backend/cpu/kernel.h"
@@ -7,7 +7,7 @@
 
 enum { STRIP = 8 };
 
-static bool is_known(as_dtype d) { return d == AS_F16 || d == AS_BF16 || d == AS_I32 || d == AS_I64 || d == AS_BOOL; }
+static bool is_known(as_dtype d) { return d == AS_F16 || d == AS_BF16 || d == AS_I8 || d == AS_I32 || d == AS_I64 || d == AS_BOOL; }
 
 static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
 {
@@ -21,6 +21,7 @@ static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
     return false;
 }
 
+V_INLINE int8_t  i8_of(float x) { return x >= 127.0f ? INT8_MAX : x > -128.0f ? (int8_t)x : x <= -128.0f ? INT8_MIN : 0; }
 V_INLINE int32_t i32_of(float x) { return x >= 0x1p31f ? INT32_MAX : x > -0x1p31f ? (int32_t)x : x <= -0x1p31f ? INT32_MIN : 0; }
 V_INLINE int64_t i64_of(float x) { return x >= 0x1p63f ? INT64_MAX : x > -0x1p63f ? (int64_t)x : x <= -0x1p63f ? INT64_MIN : 0; }
 
@@ -73,6 +74,7 @@ static void narrow(as_dtype dtype, const void *from, void *to, int64_t n)
     switch (dtype) {
     case AS_F16: f16_of(from, to, n); return;
     case AS_BF16: EACH(uint16_t, float, as_bf16_from_f32(v)) return;
+    case AS_I8: EACH(int8_t, float, i8_of(v)) return;
     case AS_I32: EACH(int32_t, float, i32_of(v)) return;
     case AS_I64: EACH(int64_t, float, i64_of(v)) return;
     default: EACH(uint8_t, float, v != 0.0f) return;
@@ -84,6 +86,7 @@ static void widen(as_dtype dtype, const void *from, void *to, int64_t n)
     switch (dtype) {
     case AS_F16: from_f16(from, to, n); return;
     case AS_BF16: from_bf16(from, to, n); return;
+    case AS_I8: EACH(float, int8_t, (float)v) return;
     case AS_I32: EACH(float, int32_t, (float)v) return;
     case AS_I64: EACH(float, int64_t, (float)v) return;
     default: EACH(float, uint8_t, (float)(v != 0)) return;

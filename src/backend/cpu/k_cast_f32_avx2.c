@@ -1,4 +1,4 @@
-/* k_cast_f32_avx2.c - f32 from and to f16, bf16, i32, i64 and bool, vectors of eight. */
+/* k_cast_f32_avx2.c - f32 from and to f16, bf16, i8, i32, i64 and bool, vectors of eight. */
 #include "backend/cpu/simd_avx2.h"
 
 #include "backend/cpu/cast_body.h"

@@ -1,4 +1,4 @@
-/* k_cast_f32_neon.c - f32 from and to f16, bf16, i32, i64 and bool, vectors of four. */
+/* k_cast_f32_neon.c - f32 from and to f16, bf16, i8, i32, i64 and bool, vectors of four. */
 #include "backend/cpu/simd_neon.h"
 
 #include "backend/cpu/cast_body.h"

@@ -1,4 +1,4 @@
-/* k_cast_f32_scalar.c - f32 from and to f16, bf16, i32, i64 and bool, the compiler's vectors. */
+/* k_cast_f32_scalar.c - f32 from and to f16, bf16, i8, i32, i64 and bool, the compiler's vectors. */
 #include "backend/cpu/simd_plain.h"
 
 #include "backend/cpu/cast_body.h"
