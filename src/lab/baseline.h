@@ -1,0 +1,49 @@
+/* baseline.h - something that can be run again: named cases, each with the program (and model) it was measured with.
+ *
+ * A stored number is no baseline on a shared machine; a stored program is.  What `check` compares is the baseline's own program, started
+ * again, against today's, in turns.  JSON is "assay.baseline/1" in the store; programs and model files are objects of the store. */
+#ifndef AS_LAB_BASELINE_H
+#define AS_LAB_BASELINE_H
+
+#include "analysis/check_facts.h"
+#include "base/json.h"
+#include "lab/keep.h"
+#include "lab/lab.h"
+
+typedef struct as_artefact { int at; const char *id, *name; } as_artefact; /* word of the command that it stands for; name: as it was called */
+
+typedef struct as_baseline_case {
+    const char        *name;
+    const char *const *argv;       /* NULL-terminated; the word "@assay" is this program, whichever it is then */
+    as_artefact       *objects; int n_objects;
+    double             p25_ns, peak_bytes; /* as measured when it was saved; NaN */
+} as_baseline_case;
+
+typedef struct as_baseline {
+    as_arena          arena;
+    const char       *name, *description, *fingerprint, *commit;
+    int64_t           unix_time, run;
+    as_baseline_case *cases; int n_cases;
+} as_baseline;
+
+/* What is to be saved: cases of the laboratory, or commands that speak the line protocol. */
+assay_status as_baseline_of_cases(assay_env *env, const as_bench_cases *cases, assay_options *user, as_baseline **out);
+assay_status as_baseline_of_commands(assay_env *env, const char *const *commands, int n, as_baseline **out);
+void         as_baseline_free(as_baseline *b);
+
+/* Measures every case alone, keeps programs and models as objects, and the whole under its name.  BAD_INPUT when the name is taken. */
+assay_status as_baseline_save(assay_env *env, as_store *store, as_baseline *b, const char *name, const char *description, const as_lab_settings *s);
+assay_status as_baseline_load(assay_env *env, as_store *store, const char *name, as_baseline **out);
+void         as_baseline_print(const as_baseline *b, FILE *file);
+void         as_baseline_write(const as_baseline *b, as_json *w);
+
+/* The command as it is today: "@assay" replaced by this program. */
+assay_status as_baseline_words(assay_env *env, as_arena *arena, const char *const *argv, const char *const **out);
+
+/* Every case again, candidate against baseline; trials[i] belongs to the caller.  A case whose artefact is missing or that cannot run is
+ * Failed with its sentence; cancel leaves the rest incomplete. */
+typedef struct as_check { as_arena arena; as_check_case *cases; as_trial **trials; as_duel *duels; int n; } as_check;
+assay_status as_baseline_check(assay_env *env, as_store *store, const as_baseline *b, bool cross_machine, const as_lab_settings *s, as_check *out);
+void         as_check_drop(as_check *c);
+
+#endif

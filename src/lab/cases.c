@@ -1,0 +1,675 @@
+/* cases.c - words, options and suite lines to cases: every axis gets its values, and the axes multiply. */
+#include "lab/cases.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+enum { MAX_AXES = 24, MAX_VALUES = 256, MAX_SUITE_BYTES = 1 << 20 };
+
+/* One thing that varies.  `standard` is the value that short names leave out. */
+typedef struct axis {
+    const char  *key, *standard;
+    const char **values;
+    int          n;
+    bool         of_spec;   /* a key of the workload, else an option */
+} axis;
+
+/* One line of a suite, or one argument. */
+typedef struct line {
+    const char   *name;     /* as given, without the words behind a workload's ':' */
+    const as_zoo *zoo;      /* a workload; NULL: a model */
+    axis          axes[MAX_AXES];
+    int           n_axes;
+} line;
+
+typedef struct reader {
+    assay_env      *env;
+    assay_options  *options;
+    as_bench_cases *out;
+    const char     *where;  /* "bench", "suite.txt:3" */
+    int             cap_items, cap_notes;
+} reader;
+
+static assay_status no_memory(reader *r) { return as_fail(r->env, ASSAY_NO_MEMORY, "%s: no memory for its cases", r->where); }
+
+/* --- Lists that grow in the arena ------------------------------------------------------------------ */
+
+static void *grown(as_arena *arena, void *items, int n, int *cap, size_t size)
+{
+    if (n < *cap)
+        return items;
+    int   more = *cap ? 2 * *cap : 16;
+    void *moved = as_arena_take(arena, (size_t)more, size, 16);
+    if (!moved)
+        return NULL;
+    if (n)
+        memcpy(moved, items, (size_t)n * size);
+    *cap = more;
+    return moved;
+}
+
+static assay_status note(reader *r, const char *text)
+{
+    as_bench_cases *o = r->out;
+    for (int i = 0; text && i < o->n_notes; i++)
+        if (!strcmp(o->notes[i], text))
+            return ASSAY_OK;
+    const char **notes = grown(&o->arena, o->notes, o->n_notes, &r->cap_notes, sizeof *notes);
+    if (!notes || !text)
+        return no_memory(r);
+    o->notes = notes;
+    o->notes[o->n_notes++] = text;
+    return ASSAY_OK;
+}
+
+/* --- Words ----------------------------------------------------------------------------------------- */
+
+/* "; did you mean 'x'?" or what there is. */
+static assay_status fail_word(reader *r, const char *what, const char *word, const char *const *words)
+{
+    const char *near = as_nearest(word, words);
+    as_text     all = {0};
+    for (const char *const *w = words; !near && *w; w++)
+        as_text_printf(&all, "%s%s", all.length ? ", " : "", *w);
+    assay_status status = near ? as_fail(r->env, ASSAY_BAD_INPUT, "%s: there is no %s '%s'; did you mean '%s'?", r->where, what, word, near)
+                               : as_fail(r->env, ASSAY_BAD_INPUT, "%s: there is no %s '%s'; there are %s", r->where, what, word, all.data ? all.data : "none");
+    as_text_drop(&all);
+    return status;
+}
+
+static bool words_have(const char *const *words, const char *word)
+{
+    while (*words && strcmp(*words, word))
+        words++;
+    return *words != NULL;
+}
+
+/* "a,b,c" as values; an empty one is refused. */
+static assay_status list_split(reader *r, const char *key, const char *text, const char **values, int *n)
+{
+    for (const char *at = text; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        size_t length = strcspn(at, ",");
+        if (!length)
+            return as_fail(r->env, ASSAY_BAD_INPUT, "%s: %s: '%s' has an empty value", r->where, key, text);
+        if (*n == MAX_VALUES)
+            return as_fail(r->env, ASSAY_BAD_INPUT, "%s: %s has more than %d values", r->where, key, MAX_VALUES);
+        if (!(values[(*n)++] = as_arena_text_n(&r->out->arena, at, length)))
+            return no_memory(r);
+    }
+    return ASSAY_OK;
+}
+
+/* "null:gemm=5us,*=2us" has commas of its own: what is OP=TIME belongs to the device before it. */
+static assay_status devices_join(reader *r, const char **values, int *n)
+{
+    int kept = 0;
+    for (int i = 0; i < *n; i++) {
+        if (kept && strchr(values[i], '=') && !strchr(values[i], ':'))
+            values[kept - 1] = as_arena_printf(&r->out->arena, "%s%c%s", values[kept - 1], strchr(values[kept - 1], ':') ? ',' : ':', values[i]);
+        else
+            values[kept++] = values[i];
+        if (!values[kept - 1])
+            return no_memory(r);
+    }
+    *n = kept;
+    return ASSAY_OK;
+}
+
+static assay_status devices_check(reader *r, const axis *a)
+{
+    const char *names[64];
+    int         n = 0;
+    for (; as_be_table[n] && n < (int)AS_COUNT(names) - 1; n++)
+        names[n] = as_be_table[n]->name;
+    names[n] = NULL;
+    for (int i = 0; i < a->n; i++) {
+        const char *name = as_arena_text_n(&r->out->arena, a->values[i], strcspn(a->values[i], ":"));
+        if (!name)
+            return no_memory(r);
+        if (!words_have(names, name))
+            return fail_word(r, "device", name, names);
+    }
+    return ASSAY_OK;
+}
+
+/* --- Axes of a line ---------------------------------------------------------------------------------- */
+
+static axis *axis_find(line *l, const char *key)
+{
+    for (int i = 0; i < l->n_axes; i++)
+        if (!strcmp(l->axes[i].key, key))
+            return &l->axes[i];
+    return NULL;
+}
+
+static const as_zoo_param *param_find(const as_zoo *zoo, const char *key)
+{
+    for (const as_zoo_param *p = zoo->params; p && p->key; p++)
+        if (!strcmp(p->key, key))
+            return p;
+    return NULL;
+}
+
+static const as_zoo_choice *choice_find(const as_zoo *zoo, const char *key)
+{
+    for (const as_zoo_choice *c = zoo->choices; c && c->key; c++)
+        if (!strcmp(c->key, key))
+            return c;
+    return NULL;
+}
+
+/* Options that a line may set besides the keys of its workload. */
+static const char *const line_options[] = { "device", "threads", "compile", "weights-as", "winograd", "batch", "seq", NULL };
+
+static assay_status key_check(reader *r, const line *l, const char *key)
+{
+    const char *keys[MAX_AXES + AS_COUNT(line_options)];
+    int         n = 0;
+    for (const as_zoo_param *p = l->zoo ? l->zoo->params : NULL; p && p->key && n < MAX_AXES; p++)
+        keys[n++] = p->key;
+    for (int i = 0; line_options[i]; i++) {
+        bool is_shape = !strcmp(line_options[i], "batch") || !strcmp(line_options[i], "seq");
+        if (!l->zoo || !is_shape) /* a workload has them as keys or not at all */
+            keys[n++] = line_options[i];
+    }
+    keys[n] = NULL;
+    if (words_have(keys, key))
+        return ASSAY_OK;
+    return fail_word(r, as_arena_printf(&r->out->arena, "key of %s", l->name), key, keys);
+}
+
+static assay_status axis_add(reader *r, line *l, const char *key, const char *text)
+{
+    axis *a = &l->axes[l->n_axes];
+    if (axis_find(l, key))
+        return as_fail(r->env, ASSAY_BAD_INPUT, "%s: the key '%s' is given twice", r->where, key);
+    if (l->n_axes == MAX_AXES)
+        return as_fail(r->env, ASSAY_BAD_INPUT, "%s: more than %d keys", r->where, MAX_AXES);
+    const as_zoo_param *p = l->zoo ? param_find(l->zoo, key) : NULL;
+    *a = (axis){ .key = key, .standard = p ? p->standard : NULL, .of_spec = p != NULL, .values = AS_TAKE(&r->out->arena, const char *, MAX_VALUES) };
+    if (!a->values)
+        return no_memory(r);
+    AS_TRY(list_split(r, key, text, a->values, &a->n));
+    l->n_axes++;
+    return strcmp(key, "device") ? ASSAY_OK : devices_join(r, a->values, &a->n);
+}
+
+/* An option's values become an axis where the line says nothing itself. */
+static assay_status axis_default(reader *r, line *l, const char *key, const char *text)
+{
+    return axis_find(l, key) || !text ? ASSAY_OK : axis_add(r, l, key, text);
+}
+
+static assay_status words_check(reader *r, const line *l)
+{
+    for (int i = 0; i < l->n_axes; i++) {
+        const axis          *a = &l->axes[i];
+        const as_zoo_choice *c = l->zoo && a->of_spec ? choice_find(l->zoo, a->key) : NULL;
+        for (int k = 0; c && k < a->n; k++)
+            if (!words_have(c->words, a->values[k]))
+                return fail_word(r, a->key, a->values[k], c->words);
+        if (!strcmp(a->key, "device"))
+            AS_TRY(devices_check(r, a));
+    }
+    return ASSAY_OK;
+}
+
+/* --- Sizes --------------------------------------------------------------------------------------------- */
+
+/* Numbers in "512x512", 0 where it is not of that form. */
+static int size_dims(const char *text)
+{
+    int n = 0;
+    for (const char *at = text;; at++) {
+        size_t length = strspn(at, "0123456789");
+        if (!length || length > 9 || *at == '0')
+            return 0;
+        at += length;
+        n++;
+        if (!*at)
+            return n;
+        if (*at != 'x')
+            return 0;
+    }
+}
+
+static bool size_fits(const as_zoo_axes *axes, const char *text)
+{
+    int n = size_dims(text);
+    return n >= axes->min_dims && n <= axes->max_dims;
+}
+
+/* Sizes of the command line are for all workloads: each takes those of its form, and its own standard when there is none. */
+static assay_status sizes_default(reader *r, line *l)
+{
+    const char *text = as_options_text(r->options, "sizes"), *values[MAX_VALUES];
+    as_text     kept = {0};
+    int         n = 0, n_kept = 0;
+    if (!text || axis_find(l, "size"))
+        return ASSAY_OK;
+    AS_TRY(list_split(r, "sizes", text, values, &n));
+    for (int i = 0; i < n; i++)
+        if (!size_dims(values[i]))
+            return as_fail(r->env, ASSAY_BAD_INPUT, "%s: the size '%s' is not whole numbers from 1 with x between them", r->where, values[i]);
+    for (int i = 0; i < n; i++)
+        if (size_fits(l->zoo->axes, values[i]))
+            as_text_printf(&kept, "%s%s", n_kept++ ? "," : "", values[i]);
+    assay_status status = kept.failed ? no_memory(r) : ASSAY_OK;
+    if (status == ASSAY_OK && n_kept)
+        status = axis_add(r, l, "size", kept.data);
+    if (status == ASSAY_OK && n_kept < n)
+        status = note(r, as_arena_printf(&r->out->arena, "%s takes sizes of the form %s: %s", l->name, l->zoo->axes->form,
+                                         n_kept ? "the others were left out" : "none was given, so it is measured at its own"));
+    as_text_drop(&kept);
+    return status;
+}
+
+static assay_status own_sizes_check(reader *r, line *l)
+{
+    const axis *a = axis_find(l, "size");
+    for (int i = 0; a && i < a->n; i++)
+        if (!size_fits(l->zoo->axes, a->values[i]))
+            return as_fail(r->env, ASSAY_BAD_INPUT, "%s: the size '%s' of %s is not of the form %s", r->where, a->values[i], l->name, l->zoo->axes->form);
+    return ASSAY_OK;
+}
+
+/* A transposed operand needs two axes: such a pair is left out, not refused. */
+static bool goes_together(const char *layout, const char *size)
+{
+    return !layout || !size || strcmp(layout, "transposed") || size_dims(size) > 1;
+}
+
+/* --- What the options say -------------------------------------------------------------------------------- */
+
+/* An option of the command line that some lines have no use for. */
+static assay_status option_axis(reader *r, line *l, const char *option, const char *key)
+{
+    bool has = l->zoo && param_find(l->zoo, key);
+    if (!as_options_is_set(r->options, option))
+        return ASSAY_OK;
+    const char *text = as_options_text(r->options, option);
+    if (has)
+        return axis_default(r, l, key, text);
+    return note(r, as_arena_printf(&r->out->arena, "%s has no %s: --%s %s says nothing about it", l->name, key, option, text));
+}
+
+/* Options of the user that change what is measured are axes of one value, so that they are in the name. */
+static assay_status options_add(reader *r, line *l)
+{
+    static const char *const keys[] = { "batch", "seq", "compile", "weights-as", NULL };
+    for (int i = l->zoo ? 2 : 0; keys[i]; i++)
+        if (as_options_is_set(r->options, keys[i]))
+            AS_TRY(axis_default(r, l, keys[i], as_options_text(r->options, keys[i])));
+    if (as_options_flag(r->options, "winograd"))
+        AS_TRY(axis_default(r, l, "winograd", "on"));
+    if (!l->zoo)
+        as_options_text(r->options, "weights"); /* read here, where the user's options live: a case is opened in a process of its own */
+    const axis *compile = axis_find(l, "compile");
+    for (int i = 0; compile && i < compile->n; i++)
+        if (!strcmp(compile->values[i], "both"))
+            return as_fail(r->env, ASSAY_BAD_INPUT, "%s: compile=both is for profile; a suite takes compile=on,off, and compare sets them side by side", r->where);
+    return ASSAY_OK;
+}
+
+static assay_status line_complete(reader *r, line *l)
+{
+    const as_zoo_axes *axes = l->zoo ? l->zoo->axes : NULL;
+    if (axes && axes->min_dims)
+        AS_TRY(own_sizes_check(r, l));
+    if (axes && axes->min_dims)
+        AS_TRY(sizes_default(r, l));
+    else
+        AS_TRY(option_axis(r, l, "sizes", "size"));
+    AS_TRY(option_axis(r, l, "dtypes", "dtype"));
+    AS_TRY(option_axis(r, l, "layout", "layout"));
+    if (l->zoo) { /* a model's own are options that its plan reads */
+        AS_TRY(option_axis(r, l, "batch", "batch"));
+        AS_TRY(option_axis(r, l, "seq", "seq"));
+    }
+    for (const as_zoo_param *p = l->zoo ? l->zoo->params : NULL; p && p->key; p++)
+        AS_TRY(axis_default(r, l, p->key, p->standard));
+    AS_TRY(options_add(r, l));
+    const char *devices = as_options_text(r->options, "devices");
+    AS_TRY(axis_default(r, l, "device", devices ? devices : "cpu"));
+    AS_TRY(axis_default(r, l, "threads", as_options_text(r->options, "threads")));
+    return words_check(r, l);
+}
+
+/* --- Cases --------------------------------------------------------------------------------------------- */
+
+/* One choice of every axis: which value each has. */
+typedef struct pick { const line *l; int at[MAX_AXES]; } pick;
+
+static const char *picked(const pick *p, const char *key)
+{
+    for (int i = 0; i < p->l->n_axes; i++)
+        if (!strcmp(p->l->axes[i].key, key))
+            return p->l->axes[i].values[p->at[i]];
+    return NULL;
+}
+
+/* "512" for "512x512"; only where a single number is no size itself. */
+static size_t square_length(const as_zoo *zoo, const char *size)
+{
+    size_t n = strcspn(size, "x");
+    return zoo->axes->min_dims == 2 && size_dims(size) == 2 && !strncmp(size, size + n + 1, n) && !size[2 * n + 1] ? n : strlen(size);
+}
+
+typedef enum name_form { FORM_ID, FORM_NAME, FORM_FAMILY } name_form;
+
+/* The parts that every workload has in the same place, and then what is left as key=value. */
+static const char *const placed[] = { "size", "dtype", "layout", NULL };
+static const char *const placed_last[] = { "device", "threads", NULL };
+
+static void placed_add(as_text *t, const pick *p, const char *key, name_form form)
+{
+    const char *value = picked(p, key);
+    if (!value)
+        return;
+    if (!strcmp(key, "size")) {
+        as_text_add(t, "/");
+        if (form == FORM_FAMILY)
+            as_text_add(t, "*");
+        else
+            as_text_add_n(t, value, form == FORM_NAME ? square_length(p->l->zoo, value) : strlen(value));
+    } else if (form != FORM_NAME || strcmp(key, "layout") || strcmp(value, "contiguous")) {
+        as_text_printf(t, "/%s", value);
+    }
+}
+
+static char *name_make(reader *r, const pick *p, name_form form)
+{
+    const line *l = p->l;
+    const char *variant = l->zoo ? l->zoo->axes->variant : NULL;
+    as_text     t = {0};
+    as_text_add(&t, l->name);
+    if (variant)
+        as_text_printf(&t, "/%s", picked(p, variant));
+    for (int i = 0; placed[i]; i++)
+        placed_add(&t, p, placed[i], form);
+    for (int i = 0; i < l->n_axes; i++) {
+        const axis *a = &l->axes[i];
+        const char *value = a->values[p->at[i]];
+        bool        standard = a->standard && !strcmp(a->standard, value);
+        if (words_have(placed, a->key) || words_have(placed_last, a->key) || (variant && !strcmp(a->key, variant)))
+            continue;
+        if (form != FORM_NAME || !standard)
+            as_text_printf(&t, "/%s=%s", a->key, value);
+    }
+    for (size_t i = 0; !l->zoo && i < as_options_many(r->options, "dim"); i++)
+        as_text_printf(&t, "/%s", as_options_item(r->options, "dim", i));
+    if (form != FORM_NAME || strcmp(picked(p, "device"), "cpu"))
+        as_text_printf(&t, "/%s", picked(p, "device"));
+    if (form != FORM_NAME || strcmp(picked(p, "threads"), "1"))
+        as_text_printf(&t, "/t%s", picked(p, "threads"));
+    char *text = t.failed ? NULL : as_arena_text(&r->out->arena, t.data);
+    as_text_drop(&t);
+    return text;
+}
+
+static const char *spec_make(reader *r, const pick *p)
+{
+    as_text t = {0};
+    as_text_add(&t, p->l->name);
+    for (int i = 0, n = 0; i < p->l->n_axes; i++)
+        if (p->l->axes[i].of_spec)
+            as_text_printf(&t, "%c%s=%s", n++ ? ',' : ':', p->l->axes[i].key, p->l->axes[i].values[p->at[i]]);
+    const char *text = t.failed ? NULL : as_arena_text(&r->out->arena, t.data);
+    as_text_drop(&t);
+    return text;
+}
+
+static assay_status threads_read(reader *r, const char *text, int *out)
+{
+    int64_t n;
+    if (!as_parse_i64(text, &n) || n < 1 || n > 1024)
+        return as_fail(r->env, ASSAY_BAD_INPUT, "%s: threads=%s is not a whole number from 1 to 1024", r->where, text);
+    *out = (int)n;
+    return ASSAY_OK;
+}
+
+static assay_status settings_make(reader *r, const pick *p, as_bench_case *c)
+{
+    as_setting *settings = AS_TAKE(&r->out->arena, as_setting, p->l->n_axes);
+    if (!settings)
+        return no_memory(r);
+    for (int i = 0; i < p->l->n_axes; i++) {
+        const axis *a = &p->l->axes[i];
+        if (!a->of_spec && !words_have(placed_last, a->key))
+            settings[c->n_settings++] = (as_setting){ a->key, a->values[p->at[i]] };
+    }
+    c->settings = settings;
+    return ASSAY_OK;
+}
+
+static assay_status case_add(reader *r, const pick *p)
+{
+    as_bench_cases *o = r->out;
+    as_bench_case   c = { .id = name_make(r, p, FORM_ID), .name = name_make(r, p, FORM_NAME), .family = name_make(r, p, FORM_FAMILY),
+                          .workload = p->l->name, .spec = spec_make(r, p), .device = picked(p, "device"), .is_workload = p->l->zoo != NULL };
+    if (!c.id || !c.name || !c.family || !c.spec)
+        return no_memory(r);
+    AS_TRY(threads_read(r, picked(p, "threads"), &c.threads));
+    AS_TRY(settings_make(r, p, &c));
+    for (int i = 0; i < o->n_items; i++)
+        if (!strcmp(o->items[i].id, c.id))
+            return note(r, as_arena_printf(&o->arena, "%s is asked for twice and measured once", c.id));
+    if (o->n_items == AS_BENCH_MAX_CASES)
+        return as_fail(r->env, ASSAY_BAD_INPUT, "%s: more than %d cases; give fewer sizes, types, layouts, devices or threads", r->where, AS_BENCH_MAX_CASES);
+    as_bench_case *items = grown(&o->arena, o->items, o->n_items, &r->cap_items, sizeof *items);
+    if (!items)
+        return no_memory(r);
+    o->items = items;
+    o->items[o->n_items++] = c;
+    return ASSAY_OK;
+}
+
+/* The last axis turns fastest: cases of one size follow each other. */
+static bool pick_next(pick *p)
+{
+    for (int i = p->l->n_axes - 1; i >= 0; i--) {
+        if (++p->at[i] < p->l->axes[i].n)
+            return true;
+        p->at[i] = 0;
+    }
+    return false;
+}
+
+static assay_status line_expand(reader *r, const line *l)
+{
+    pick p = { .l = l };
+    do {
+        if (goes_together(picked(&p, "layout"), picked(&p, "size")))
+            AS_TRY(case_add(r, &p));
+        else
+            AS_TRY(note(r, as_arena_printf(&r->out->arena, "%s of size %s has one axis and cannot be transposed: left out", l->name,
+                                           picked(&p, "size"))));
+    } while (pick_next(&p));
+    return ASSAY_OK;
+}
+
+/* --- Lines ----------------------------------------------------------------------------------------------- */
+
+static const as_zoo *workload_find(const char *name, size_t n)
+{
+    for (int i = 0; as_zoo_table[i]; i++)
+        if (as_zoo_table[i]->axes && strlen(as_zoo_table[i]->name) == n && !memcmp(as_zoo_table[i]->name, name, n))
+            return as_zoo_table[i];
+    return NULL;
+}
+
+/* The sentence about a model that is not there is the loader's own. */
+static assay_status model_check(reader *r, const char *name)
+{
+    assay_model *model = NULL;
+    for (int i = 0; as_zoo_table[i]; i++)
+        if (strlen(as_zoo_table[i]->name) == strcspn(name, ":") && !strncmp(as_zoo_table[i]->name, name, strcspn(name, ":")))
+            return ASSAY_OK;
+    if (!access(name, R_OK))
+        return ASSAY_OK;
+    assay_status status = assay_model_load(r->env, name, NULL, &model);
+    assay_model_free(model);
+    if (status == ASSAY_OK || !strcmp(r->where, "bench"))
+        return status;
+    char *sentence = as_arena_text(&r->out->arena, assay_message(r->env));
+    return as_fail(r->env, status, "%s: %s", r->where, sentence ? sentence : "no such model");
+}
+
+static assay_status line_begin(reader *r, const char *name, line *l)
+{
+    size_t n = strcspn(name, ":");
+    *l = (line){ .name = name, .zoo = workload_find(name, n) };
+    if (!l->zoo)
+        return model_check(r, name);
+    l->name = as_arena_text_n(&r->out->arena, name, n);
+    return l->name ? ASSAY_OK : no_memory(r);
+}
+
+/* "key=a,b" or, of an argument, words for the workload's own variant. */
+static assay_status item_add(reader *r, line *l, const char *item)
+{
+    const char *equals = strchr(item, '=');
+    if (!equals && !(l->zoo && l->zoo->axes->variant))
+        return as_fail(r->env, ASSAY_BAD_INPUT, "%s: %s: '%s' is not of the form key=value", r->where, l->name, item);
+    const char *key = equals ? as_arena_text_n(&r->out->arena, item, (size_t)(equals - item)) : l->zoo->axes->variant;
+    if (!key)
+        return no_memory(r);
+    AS_TRY(key_check(r, l, key));
+    return axis_add(r, l, key, equals ? equals + 1 : item);
+}
+
+/* "add,mul" or "size=64x64,128x128,dtype=f16": a word without '=' goes on with the list before it. */
+static assay_status words_add(reader *r, line *l, const char *words)
+{
+    char *copy = as_arena_text(&r->out->arena, words);
+    if (!copy)
+        return no_memory(r);
+    while (copy) {
+        char *end = copy + strcspn(copy, ","), *rest = NULL;
+        for (; *end; end += 1 + strcspn(end + 1, ","))
+            if (strcspn(end + 1, "=") < strcspn(end + 1, ",")) {
+                *end = '\0';
+                rest = end + 1;
+                break;
+            }
+        AS_TRY(item_add(r, l, copy));
+        copy = rest;
+    }
+    return ASSAY_OK;
+}
+
+static assay_status argument_read(reader *r, const char *argument)
+{
+    line l;
+    AS_TRY(line_begin(r, argument, &l));
+    if (l.zoo && argument[strlen(l.name)] == ':')
+        AS_TRY(words_add(r, &l, argument + strlen(l.name) + 1));
+    AS_TRY(line_complete(r, &l));
+    return line_expand(r, &l);
+}
+
+/* NAME key=value ...; the text is cut in place. */
+static assay_status suite_line(reader *r, char *text)
+{
+    static const char blank[] = " \t\r";
+    line l;
+    text[strcspn(text, "#")] = '\0';
+    text += strspn(text, blank);
+    if (!*text)
+        return ASSAY_OK;
+    char *name = text, *rest = text + strcspn(text, blank);
+    if (*rest)
+        *rest++ = '\0';
+    AS_TRY(line_begin(r, name, &l));
+    if (l.zoo && name[strlen(l.name)] == ':')
+        AS_TRY(words_add(r, &l, name + strlen(l.name) + 1));
+    for (rest += strspn(rest, blank); *rest; rest += strspn(rest, blank)) {
+        char *item = rest;
+        rest += strcspn(rest, blank);
+        if (*rest)
+            *rest++ = '\0';
+        AS_TRY(item_add(r, &l, item));
+    }
+    AS_TRY(line_complete(r, &l));
+    return line_expand(r, &l);
+}
+
+static assay_status suite_read(reader *r, const char *path, const char *text)
+{
+    char *copy = as_arena_text(&r->out->arena, text);
+    if (!copy)
+        return no_memory(r);
+    for (int n = 1; copy; n++) {
+        char *end = strchr(copy, '\n');
+        if (end)
+            *end = '\0';
+        if (!(r->where = as_arena_printf(&r->out->arena, "%s:%d", path, n))) {
+            r->where = path;
+            return no_memory(r);
+        }
+        AS_TRY(suite_line(r, copy));
+        copy = end ? end + 1 : NULL;
+    }
+    r->where = path;
+    return r->out->n_items ? ASSAY_OK : as_fail(r->env, ASSAY_BAD_INPUT, "%s: the suite has no case", path);
+}
+
+static assay_status suite_load(reader *r, const char *path)
+{
+    as_map map;
+    AS_TRY(as_map_open(r->env, "suite", path, MAX_SUITE_BYTES, &map));
+    char        *text = memchr(map.data, 0, map.bytes) ? NULL : as_arena_text_n(&r->out->arena, (const char *)map.data, map.bytes);
+    assay_status status = text ? suite_read(r, path, text) : as_fail(r->env, ASSAY_BAD_INPUT, "%s: the suite is not text", path);
+    as_map_close(&map);
+    return status;
+}
+
+static assay_status reader_begin(assay_env *env, assay_options *options, reader *r)
+{
+    *r = (reader){ .env = env, .options = options, .out = calloc(1, sizeof *r->out), .where = "bench" };
+    return r->out ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "bench: no memory for its cases");
+}
+
+static assay_status reader_end(reader *r, assay_status status, as_bench_cases **out)
+{
+    if (status == ASSAY_OK)
+        *out = r->out;
+    else
+        as_bench_cases_free(r->out);
+    return status;
+}
+
+assay_status as_bench_cases_parse(assay_env *env, const char *path, const char *text, assay_options *options, as_bench_cases **out)
+{
+    reader r;
+    AS_TRY(reader_begin(env, options, &r));
+    return reader_end(&r, suite_read(&r, path, text), out);
+}
+
+assay_status as_bench_cases_read(assay_env *env, const char *const *args, int n_args, assay_options *options, as_bench_cases **out)
+{
+    reader       r;
+    const char  *suite = as_options_text(options, "suite");
+    assay_status status = ASSAY_OK;
+    if (!suite && !n_args)
+        return as_fail(env, ASSAY_BAD_INPUT, "bench: nothing to measure: name a workload such as matmul, a model, or a file with --suite");
+    AS_TRY(reader_begin(env, options, &r));
+    if (suite)
+        status = suite_load(&r, suite);
+    r.where = "bench";
+    for (int i = 0; i < n_args && status == ASSAY_OK; i++)
+        status = argument_read(&r, args[i]);
+    return reader_end(&r, status, out);
+}
+
+void as_bench_cases_free(as_bench_cases *cases)
+{
+    if (!cases)
+        return;
+    as_arena_drop(&cases->arena);
+    free(cases);
+}

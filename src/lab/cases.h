@@ -1,0 +1,58 @@
+/* cases.h - what `bench` measures: from words on the command line, or a suite file, to a list of cases.
+ *
+ * A case is one workload or model with every axis fixed: size, element type, layout, device, threads.  Axes with several values
+ * multiply.  What a line of a suite says itself wins over the options of the command line, which win over what is standard.
+ *
+ * (as_case is taken: one call of an operator, op/op.h.) */
+#ifndef AS_LAB_CASES_H
+#define AS_LAB_CASES_H
+
+#include "model/model.h"
+#include "plan/plan.h"
+
+enum { AS_BENCH_MAX_CASES = 4096 };
+
+typedef struct as_setting { const char *key, *value; } as_setting;
+
+typedef struct as_bench_case {
+    const char       *id;         /* "matmul/512x512/f32/contiguous/cpu/t1": every axis, and so unique */
+    const char       *name;       /* "matmul/512/f32": what is standard is left out; unique among the cases, too */
+    const char       *family;     /* the id with * for the size: cases of a family differ in size only */
+    const char       *workload;   /* "matmul", or the model as it was given */
+    const char       *spec;       /* for assay_model_load(): "matmul:size=512x512,dtype=f32,layout=contiguous" */
+    const as_setting *settings;   /* options besides device and threads, of this case alone: { "batch", "8" } */
+    int               n_settings;
+    const char       *device;
+    int               threads;
+    bool              is_workload; /* of the table below, not a user's model */
+} as_bench_case;
+
+typedef struct as_bench_cases {
+    as_arena       arena;
+    as_bench_case *items;  int n_items;
+    const char   **notes;  int n_notes;  /* what was left out and why, a sentence each */
+} as_bench_cases;
+
+/* Arguments: a workload ("matmul"), one with words ("elementwise:add,mul", "matmul:size=64x64,128x128,dtype=f32,f16"), or a model.
+ * Options read: suite, sizes, dtypes, layout, devices, threads, batch, seq. */
+assay_status as_bench_cases_read(assay_env *env, const char *const *args, int n_args, assay_options *options, as_bench_cases **out);
+/* The same of a text instead of the option suite: `path` is for sentences. */
+assay_status as_bench_cases_parse(assay_env *env, const char *path, const char *text, assay_options *options, as_bench_cases **out);
+void         as_bench_cases_free(as_bench_cases *cases);
+
+/* The options that a case is opened with: those of the user that a model or a plan reads, and the case's own. */
+assay_status as_bench_case_options(assay_env *env, const as_bench_case *c, assay_options *user, assay_options **out);
+
+/* A case that can be run. */
+typedef struct as_bench_subject {
+    assay_options *options;
+    assay_model   *model;
+    assay_plan    *plan;
+    const char    *slow;   /* a step for which there is no kernel, so that the slow truth is what runs; NULL: none */
+} as_bench_subject;
+
+/* UNSUPPORTED where a workload in another type than f32 would run by the slow truth: its time would say nothing. */
+assay_status as_bench_case_open(assay_env *env, const as_bench_case *c, assay_options *user, as_bench_subject *out);
+void         as_bench_subject_close(as_bench_subject *subject);
+
+#endif

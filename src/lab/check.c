@@ -1,0 +1,199 @@
+/* check.c - a baseline run again, in turns with today's program. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "lab/baseline.h"
+#include "sensor/probe.h"
+#include "sensor/sensor.h"
+
+typedef struct checker {
+    assay_env             *env;
+    as_store              *store;
+    const as_baseline     *b;
+    const as_lab_settings *s;
+    as_check              *c;
+    char                   links[16][4352]; int n_links; /* names with the suffix that readers go by, for objects that have none */
+} checker;
+
+static assay_status no_room(assay_env *env) { return as_fail(env, ASSAY_NO_MEMORY, "check: no room for the cases"); }
+
+/* --- The baseline's command ----------------------------------------------------------------------------- */
+
+static void links_drop(checker *k)
+{
+    for (int i = 0; i < k->n_links; i++)
+        unlink(k->links[i]);
+    k->n_links = 0;
+}
+
+/* A model is read by its suffix, and an object has none: a link beside it has. */
+static assay_status link_make(checker *k, const as_artefact *a, const char *object, char *path, size_t size)
+{
+    const char *dot = strrchr(a->name, '.');
+    if (!dot || a->at == 0 || k->n_links == (int)AS_COUNT(k->links)) {
+        snprintf(path, size, "%s", object);
+        return ASSAY_OK;
+    }
+    char *link = k->links[k->n_links];
+    snprintf(link, sizeof k->links[0], "%s.%d.%d%s", object, (int)getpid(), k->n_links, dot);
+    unlink(link);
+    if (symlink(object, link))
+        return as_fail(k->env, ASSAY_IO, "check: %s: cannot make a link to it: %s", object, strerror(errno));
+    k->n_links++;
+    snprintf(path, size, "%s", link);
+    return ASSAY_OK;
+}
+
+static assay_status words_then(checker *k, const as_baseline_case *c, const char *const **out)
+{
+    const char *const *today;
+    AS_TRY(as_baseline_words(k->env, &k->c->arena, c->argv, &today));
+    int n = 0;
+    while (today[n])
+        n++;
+    const char **words = AS_TAKE(&k->c->arena, const char *, n + 1);
+    if (!words)
+        return no_room(k->env);
+    memcpy(words, today, (size_t)n * sizeof *words);
+    for (int i = 0; i < c->n_objects; i++) {
+        char object[4096], path[4352];
+        AS_TRY(as_store_get_object(k->env, k->store, c->objects[i].id, object, sizeof object));
+        char *whole = realpath(object, NULL); /* commands run from any directory */
+        assay_status status = whole ? link_make(k, &c->objects[i], whole, path, sizeof path)
+                                    : as_fail(k->env, ASSAY_IO, "check: %s: %s", object, strerror(errno));
+        free(whole);
+        AS_TRY(status);
+        words[c->objects[i].at] = as_arena_text(&k->c->arena, path);
+        if (!words[c->objects[i].at])
+            return no_room(k->env);
+    }
+    *out = words;
+    return ASSAY_OK;
+}
+
+/* --- One case ---------------------------------------------------------------------------------------------- */
+
+static assay_status case_run(checker *k, int i)
+{
+    static const char *const names[] = {"baseline", "candidate"};
+    const char *const       *argvs[2];
+    AS_TRY(words_then(k, &k->b->cases[i], &argvs[0]));
+    AS_TRY(as_baseline_words(k->env, &k->c->arena, k->b->cases[i].argv, &argvs[1]));
+    return as_lab_compare_bins(k->env, k->b->cases[i].name, argvs, names, 2, k->s, &k->c->trials[i]);
+}
+
+static void case_note(checker *k, int i, assay_status status)
+{
+    as_check_case  *c = &k->c->cases[i];
+    const as_trial *t = k->c->trials[i];
+    const char     *message = as_arena_text(&k->c->arena, assay_message(k->env));
+    if (status == ASSAY_CANCELLED || (t && t->state == AS_TRIAL_PARTIAL))
+        c->incomplete = "stopped before its end";
+    else if (status != ASSAY_OK)
+        c->failure = message ? message : "could not be run";
+    else if (t->state == AS_TRIAL_TIMEOUT)
+        c->incomplete = t->reason;
+    else if (t->state != AS_TRIAL_COMPLETE)
+        c->failure = t->reason;
+    if (!t || c->failure)
+        return;
+    as_duel_judge(t, 0, 1, &k->s->rules, &k->c->duels[i]);
+    c->duel = &k->c->duels[i];
+    c->trial = t;
+    c->b = 1;
+}
+
+/* --- Another machine ------------------------------------------------------------------------------------------ */
+
+/* Numbers of two machines say nothing about a change, but for code that stays in a cache the low quantiles say how the machines differ.
+ * So there is no verdict, and the reason says what was seen. */
+static void foreign_note(checker *k, int i, const as_trial *t, uint64_t cache_bytes)
+{
+    const as_baseline_case *b = &k->b->cases[i];
+    as_duel                *d = &k->c->duels[i];
+    as_alone                alone;
+    as_alone_judge(t, 0, &alone);
+    *d = (as_duel){.verdict = AS_UNRESOLVED, .ratio = NAN, .lo = NAN, .hi = NAN, .confidence = NAN, .unit = "session", .by = "none", .p_slower = 1, .p_faster = 1, .p_flip = 1,
+                   .ln_e_slower = -INFINITY, .ln_e_faster = -INFINITY, .ln_e_same = -INFINITY, .visible = NAN, .needed_ns = NAN, .a_ns = b->p25_ns,
+                   .b_ns = alone.p25, .a_lo = NAN, .a_hi = NAN, .b_lo = NAN, .b_hi = NAN, .n_reasons = 1};
+    if (b->peak_bytes <= (double)cache_bytes) {
+        d->ratio = alone.p25 / b->p25_ns;
+        snprintf(d->reasons[0], sizeof d->reasons[0], "another machine: lower quartile %.3g times the stored one: how the machines differ, not what changed", d->ratio);
+    } else {
+        snprintf(d->reasons[0], sizeof d->reasons[0], "another machine, and not known to stay in a cache: not comparable");
+    }
+    k->c->cases[i].duel = d;
+}
+
+static uint64_t l2_bytes(void)
+{
+    as_machine machine;
+    as_machine_read(&machine);
+    for (int i = 0; i < machine.n_caches; i++)
+        if (machine.caches[i].level == 2)
+            return machine.caches[i].bytes;
+    return 0;
+}
+
+static assay_status foreign_run(checker *k, int i)
+{
+    const char *const *argv;
+    as_lab_settings    own = *k->s;
+    own.sampler.keep_samples = true;
+    AS_TRY(as_baseline_words(k->env, &k->c->arena, k->b->cases[i].argv, &argv));
+    AS_TRY(as_lab_compare_bins(k->env, k->b->cases[i].name, &argv, &k->b->cases[i].name, 1, &own, &k->c->trials[i]));
+    if (k->c->trials[i]->state == AS_TRIAL_COMPLETE)
+        foreign_note(k, i, k->c->trials[i], l2_bytes());
+    return ASSAY_OK;
+}
+
+/* --- All ------------------------------------------------------------------------------------------------------- */
+
+assay_status as_baseline_check(assay_env *env, as_store *store, const as_baseline *b, bool cross_machine, const as_lab_settings *s, as_check *out)
+{
+    checker *k = calloc(1, sizeof *k);
+    char     print[17];
+    as_machine_fingerprint(print);
+    bool foreign = strcmp(print, b->fingerprint);
+    if (foreign && !cross_machine) {
+        free(k);
+        return as_fail(env, ASSAY_BAD_INPUT, "check: the baseline '%s' was made on machine %s and this is %s: numbers of two machines cannot be compared "
+                       "(--cross-machine looks at what can)", b->name, b->fingerprint, print);
+    }
+    *out = (as_check){.n = b->n_cases};
+    out->cases = AS_TAKE(&out->arena, as_check_case, b->n_cases);
+    out->trials = AS_TAKE(&out->arena, as_trial *, b->n_cases);
+    out->duels = AS_TAKE(&out->arena, as_duel, b->n_cases);
+    if (!k || !out->cases || !out->trials || !out->duels) {
+        free(k);
+        as_check_drop(out);
+        return no_room(env);
+    }
+    *k = (checker){.env = env, .store = store, .b = b, .s = s, .c = out};
+    for (int i = 0; i < b->n_cases; i++) {
+        out->cases[i].name = b->cases[i].name;
+        if (as_cancelled(env)) {
+            out->cases[i].incomplete = "not begun: it was stopped before";
+            continue;
+        }
+        assay_status status = foreign ? foreign_run(k, i) : case_run(k, i);
+        if (!foreign || status != ASSAY_OK || out->trials[i]->state != AS_TRIAL_COMPLETE)
+            case_note(k, i, status);
+        links_drop(k);
+    }
+    free(k);
+    return ASSAY_OK;
+}
+
+void as_check_drop(as_check *c)
+{
+    for (int i = 0; c->trials && i < c->n; i++)
+        as_trial_free(c->trials[i]);
+    as_arena_drop(&c->arena);
+    *c = (as_check){0};
+}

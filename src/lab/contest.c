@@ -1,0 +1,400 @@
+/* contest.c - arms and rows from the command line; one trial a row. */
+#include "lab/contest.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/duel_facts.h"
+#include "base/text.h"
+
+enum { MAX_VARY = 8, MAX_VALUES = 64, MAX_ROWS = 512 };
+
+typedef struct axis { const char *key; const char *values[MAX_VALUES]; int n; } axis;
+
+typedef struct maker {
+    assay_env      *env;
+    assay_options  *user;
+    as_contest     *c;
+    axis            axes[MAX_VARY]; int n_axes;
+    const char *const *args; int n_args;
+    bool            by_args;   /* arms are the arguments; else the values of the first axis */
+} maker;
+
+static assay_status no_room(assay_env *env) { return as_fail(env, ASSAY_NO_MEMORY, "compare: no room for its arms"); }
+
+/* --- Axes ---------------------------------------------------------------------------------------------- */
+
+/* Commas separate values; of devices, what is OP=TIME belongs to the one before it: null:gemm=5us,*=2us. */
+static assay_status axis_add(maker *m, const char *key, const char *list)
+{
+    if (m->n_axes == MAX_VARY)
+        return as_fail(m->env, ASSAY_BAD_INPUT, "compare: more than %d --vary", MAX_VARY);
+    axis *a = &m->axes[m->n_axes++];
+    *a = (axis){.key = key};
+    for (const char *at = list; at;) {
+        size_t n = strcspn(at, ",");
+        if (a->n == MAX_VALUES)
+            return as_fail(m->env, ASSAY_BAD_INPUT, "compare: --vary %s: more than %d values", key, MAX_VALUES);
+        if (!n)
+            return as_fail(m->env, ASSAY_BAD_INPUT, "compare: --vary %s=%s: a value is empty", key, list);
+        const char *value = as_arena_text_n(&m->c->arena, at, n);
+        bool        joins = value && a->n && !strcmp(key, "device") && strchr(value, '=') && !strchr(value, ':');
+        if (joins)
+            value = as_arena_printf(&m->c->arena, "%s%c%s", a->values[a->n - 1], strchr(a->values[a->n - 1], ':') ? ',' : ':', value);
+        if (!value)
+            return no_room(m->env);
+        a->values[joins ? a->n - 1 : a->n++] = value;
+        at = at[n] ? at + n + 1 : NULL;
+    }
+    return ASSAY_OK;
+}
+
+static assay_status axes_read(maker *m)
+{
+    const char *devices = as_options_is_set(m->user, "devices") ? as_options_text(m->user, "devices") : NULL;
+    if (devices && strchr(devices, ','))
+        AS_TRY(axis_add(m, "device", devices));
+    for (size_t i = 0; i < as_options_many(m->user, "vary"); i++) {
+        const char *text = as_options_item(m->user, "vary", i), *equals = strchr(text, '=');
+        if (!equals || equals == text)
+            return as_fail(m->env, ASSAY_BAD_INPUT, "compare: --vary %s: it is KEY=A,B, such as threads=1,2", text);
+        const char *key = as_arena_text_n(&m->c->arena, text, (size_t)(equals - text));
+        if (!key)
+            return no_room(m->env);
+        AS_TRY(axis_add(m, key, equals + 1));
+    }
+    m->by_args = m->n_args > 1;
+    if (!m->by_args && !m->n_axes)
+        return as_fail(m->env, ASSAY_BAD_INPUT, "compare: %s alone is no comparison: name a second model, --vary KEY=A,B or --devices A,B", m->args[0]);
+    if (!m->by_args && m->axes[0].n < 2)
+        return as_fail(m->env, ASSAY_BAD_INPUT, "compare: --vary %s=%s is one value: two or more are compared", m->axes[0].key, m->axes[0].values[0]);
+    return ASSAY_OK;
+}
+
+/* --- One case of an arm and a row ------------------------------------------------------------------------- */
+
+static assay_status options_copy(assay_env *env, assay_options *from, assay_options *to)
+{
+    static const char *const keys[] = {"sizes", "dtypes", "layout", "threads", "batch", "seq", "compile", "weights-as", "winograd", "seed", "weights"};
+    for (size_t i = 0; i < AS_COUNT(keys); i++)
+        if (as_options_is_set(from, keys[i]))
+            AS_TRY(assay_options_set(env, to, keys[i], as_options_text(from, keys[i])));
+    if (as_options_is_set(from, "device"))
+        AS_TRY(assay_options_set(env, to, "devices", as_options_text(from, "device")));
+    if (as_options_is_set(from, "devices") && !strchr(as_options_text(from, "devices"), ','))
+        AS_TRY(assay_options_set(env, to, "devices", as_options_text(from, "devices")));
+    for (size_t i = 0; i < as_options_many(from, "dim"); i++)
+        AS_TRY(assay_options_set(env, to, "dim", as_options_item(from, "dim", i)));
+    return ASSAY_OK;
+}
+
+/* What a key of --vary is called as an option; NULL: it is a parameter of the model. */
+static const char *option_of(const char *key, bool workload)
+{
+    static const struct { const char *key, *option; } names[] = {
+        {"threads", "threads"}, {"batch", "batch"}, {"seq", "seq"}, {"compile", "compile"}, {"winograd", "winograd"}, {"weights-as", "weights-as"},
+        {"device", "devices"}, {"size", "sizes"}, {"sizes", "sizes"}, {"dtype", "dtypes"}, {"dtypes", "dtypes"}, {"layout", "layout"}};
+    const size_t of_both = 7; /* the rest are of workloads; a model may have a parameter of that name */
+    if (!strcmp(key, "precision"))
+        return workload ? "dtypes" : "weights-as";
+    for (size_t i = 0; i < (workload ? AS_COUNT(names) : of_both); i++)
+        if (!strcmp(key, names[i].key))
+            return names[i].option;
+    return NULL;
+}
+
+/* A key that is no option must be a parameter of the model, and weights must fit: asked now, in one sentence, and not of every row. */
+static assay_status keys_check(maker *m, const as_bench_case *c, bool workload)
+{
+    assay_options *options = NULL;
+    assay_model   *model = NULL;
+    bool           asks = as_options_is_set(m->user, "weights");
+    for (int i = 0; i < m->n_axes; i++)
+        asks = asks || !option_of(m->axes[i].key, workload);
+    if (!asks || c->is_workload) /* a workload's are known already */
+        return ASSAY_OK;
+    AS_TRY(as_bench_case_options(m->env, c, m->user, &options));
+    assay_status status = assay_model_load(m->env, c->spec, options, &model);
+    assay_model_free(model);
+    assay_options_free(options);
+    return status;
+}
+
+/* at: the value of every axis, -1 where it is not this one's. */
+static assay_status cases_of(maker *m, const char *arg, bool workload, const int *at, as_bench_cases **out)
+{
+    assay_options *options = NULL;
+    as_text        spec = {0};
+    assay_status   status = assay_options_new(m->env, &options);
+    as_text_printf(&spec, "%s", arg);
+    if (status == ASSAY_OK)
+        status = options_copy(m->env, m->user, options);
+    for (int i = 0; i < m->n_axes && status == ASSAY_OK; i++) {
+        const axis *a = &m->axes[i];
+        const char *option = option_of(a->key, workload);
+        if (option)
+            status = assay_options_set(m->env, options, option, a->values[at[i]]);
+        else
+            as_text_printf(&spec, "%c%s=%s", strchr(spec.data, ':') ? ',' : ':', a->key, a->values[at[i]]);
+    }
+    if (status == ASSAY_OK) {
+        const char *one[] = {spec.data};
+        status = as_bench_cases_read(m->env, one, 1, options, out);
+    }
+    as_text_drop(&spec);
+    assay_options_free(options);
+    return status;
+}
+
+static assay_status list_keep(maker *m, as_bench_cases *list)
+{
+    as_contest *c = m->c;
+    if (c->n_lists == c->cap_lists) {
+        int              cap = c->cap_lists ? 2 * c->cap_lists : 16;
+        as_bench_cases **moved = AS_TAKE(&c->arena, as_bench_cases *, cap);
+        if (!moved) {
+            as_bench_cases_free(list);
+            return no_room(m->env);
+        }
+        if (c->n_lists)
+            memcpy(moved, c->lists, (size_t)c->n_lists * sizeof *moved);
+        c->lists = moved;
+        c->cap_lists = cap;
+    }
+    c->lists[c->n_lists++] = list;
+    return ASSAY_OK;
+}
+
+/* --- Rows -------------------------------------------------------------------------------------------------- */
+
+static double number_of(const char *text)
+{
+    double value;
+    if (as_parse_f64(text, &value))
+        return value;
+    value = 1; /* a size: the product of its dimensions */
+    for (const char *at = text; *at;) {
+        char  *end;
+        double one = strtod(at, &end);
+        if (end == at || !(one > 0) || (*end && *end != 'x'))
+            return NAN;
+        value *= one;
+        at = *end ? end + 1 : end;
+    }
+    return *text ? value : NAN;
+}
+
+static double items_of(const as_bench_case *c)
+{
+    for (int i = 0; i < c->n_settings; i++)
+        if (!strcmp(c->settings[i].key, "batch"))
+            return number_of(c->settings[i].value);
+    return c->is_workload ? NAN : 1;
+}
+
+/* The part of a case's id that is its size: behind the workload. */
+static const char *size_of(as_arena *arena, const as_bench_case *c)
+{
+    const char *slash = strchr(c->id, '/');
+    return slash ? as_arena_text_n(arena, slash + 1, strcspn(slash + 1, "/")) : "";
+}
+
+static assay_status row_add(maker *m, const char *label, double value, as_bench_cases *const *lists, int k)
+{
+    as_contest           *c = m->c;
+    const as_bench_case **cases = AS_TAKE(&c->arena, const as_bench_case *, c->n_arms);
+    if (c->n_rows == MAX_ROWS)
+        return as_fail(m->env, ASSAY_BAD_INPUT, "compare: more than %d rows; give fewer values", MAX_ROWS);
+    if (c->n_rows == c->cap_rows) {
+        int             cap = c->cap_rows ? 2 * c->cap_rows : 16;
+        as_contest_row *moved = AS_TAKE(&c->arena, as_contest_row, cap);
+        if (!moved)
+            return no_room(m->env);
+        if (c->n_rows)
+            memcpy(moved, c->rows, (size_t)c->n_rows * sizeof *moved);
+        c->rows = moved;
+        c->cap_rows = cap;
+    }
+    if (!cases)
+        return no_room(m->env);
+    for (int i = 0; i < c->n_arms; i++)
+        cases[i] = &lists[i]->items[k];
+    double items = items_of(cases[0]);
+    for (int i = 1; i < c->n_arms; i++)
+        items = items == items_of(cases[i]) ? items : NAN;
+    c->rows[c->n_rows++] = (as_contest_row){.label = label, .value = value, .items = items, .cases = cases};
+    return ASSAY_OK;
+}
+
+static const char *label_of(maker *m, const int *at, int first)
+{
+    as_text text = {0};
+    for (int i = first; i < m->n_axes; i++)
+        as_text_printf(&text, "%s%s=%s", text.length ? "," : "", m->axes[i].key, m->axes[i].values[at[i]]);
+    const char *kept = as_arena_text(&m->c->arena, text.data ? text.data : "");
+    as_text_drop(&text);
+    return kept;
+}
+
+/* All arms at one choice of the axes of rows. */
+static assay_status rows_at(maker *m, int *at, int first)
+{
+    as_contest     *c = m->c;
+    as_bench_cases *lists[MAX_VALUES] = {NULL};
+    for (int i = 0; i < c->n_arms; i++) {
+        const char *arg = m->args[m->by_args ? i : 0];
+        bool        workload = !strncmp(arg, "bench:", 6);
+        if (!m->by_args)
+            at[0] = i;
+        AS_TRY(cases_of(m, arg + (workload ? 6 : 0), workload, at, &lists[i]));
+        AS_TRY(list_keep(m, lists[i]));
+        if (lists[i]->n_items)
+            AS_TRY(keys_check(m, &lists[i]->items[0], workload));
+        if (lists[i]->n_items != lists[0]->n_items || !lists[i]->n_items)
+            return as_fail(m->env, ASSAY_BAD_INPUT, "compare: %s gives %d cases and %s %d: arms must have the same ones", c->arms[0], lists[0]->n_items,
+                           c->arms[i], lists[i]->n_items);
+    }
+    const char *label = label_of(m, at, first);
+    for (int k = 0; k < lists[0]->n_items; k++) {
+        const char *own = label;
+        double      value = m->n_axes > first ? number_of(m->axes[first].values[at[first]]) : NAN;
+        if (lists[0]->n_items > 1) {
+            own = size_of(&c->arena, &lists[0]->items[k]);
+            value = number_of(own ? own : "");
+            if (own && label && *label)
+                own = as_arena_printf(&c->arena, "%s,%s", own, label);
+        }
+        if (!own)
+            return no_room(m->env);
+        AS_TRY(row_add(m, own, value, lists, k));
+    }
+    if (lists[0]->n_items > 1)
+        c->key = "size";
+    return ASSAY_OK;
+}
+
+static int row_order(const void *x, const void *y)
+{
+    const as_contest_row *a = x, *b = y;
+    if (isnan(a->value) || isnan(b->value))
+        return 0;
+    return (a->value > b->value) - (a->value < b->value);
+}
+
+static assay_status arms_name(maker *m)
+{
+    as_contest *c = m->c;
+    c->n_arms = m->by_args ? m->n_args : m->axes[0].n;
+    if (c->n_arms > MAX_VALUES)
+        return as_fail(m->env, ASSAY_BAD_INPUT, "compare: more than %d arms", MAX_VALUES);
+    c->arms = AS_TAKE(&c->arena, const char *, c->n_arms);
+    for (int i = 0; c->arms && i < c->n_arms; i++) {
+        c->arms[i] = m->by_args ? m->args[i] : as_arena_printf(&c->arena, "%s=%s", m->axes[0].key, m->axes[0].values[i]);
+        for (int k = 0; m->by_args && k < i; k++)
+            if (!strcmp(m->args[i], m->args[k])) /* the same twice is a test of the laboratory, and legal */
+                c->arms[i] = as_arena_printf(&c->arena, "%s (%d)", m->args[i], i + 1);
+        if (!c->arms[i])
+            return no_room(m->env);
+    }
+    return c->arms ? ASSAY_OK : no_room(m->env);
+}
+
+static assay_status contest_fill(maker *m)
+{
+    AS_TRY(axes_read(m));
+    AS_TRY(arms_name(m));
+    int at[MAX_VARY] = {0}, first = m->by_args ? 0 : 1;
+    m->c->key = m->n_axes > first ? m->axes[first].key : "";
+    for (bool more = true; more;) {
+        AS_TRY(rows_at(m, at, first));
+        more = false;
+        for (int i = m->n_axes - 1; i >= first && !more; i--) { /* the last axis turns fastest */
+            at[i] = (at[i] + 1) % m->axes[i].n;
+            more = at[i] != 0;
+        }
+    }
+    qsort(m->c->rows, (size_t)m->c->n_rows, sizeof *m->c->rows, row_order);
+    m->c->title = m->by_args ? as_arena_printf(&m->c->arena, "%s against %s%s", m->c->arms[1], m->c->arms[0], m->c->n_arms > 2 ? " and others" : "")
+                             : as_arena_printf(&m->c->arena, "%s by %s", m->args[0], m->axes[0].key);
+    return m->c->title ? ASSAY_OK : no_room(m->env);
+}
+
+assay_status as_contest_read(assay_env *env, const char *const *args, int n_args, assay_options *options, as_contest **out)
+{
+    maker m = {.env = env, .user = options, .c = calloc(1, sizeof *m.c), .args = args, .n_args = n_args};
+    if (!m.c)
+        return no_room(env);
+    assay_status status = contest_fill(&m);
+    if (status == ASSAY_OK)
+        *out = m.c;
+    else
+        as_contest_free(m.c);
+    return status;
+}
+
+void as_contest_free(as_contest *c)
+{
+    if (!c)
+        return;
+    for (int i = 0; i < c->n_rows; i++)
+        as_trial_free(c->rows[i].trial);
+    for (int i = 0; i < c->n_lists; i++)
+        as_bench_cases_free(c->lists[i]);
+    as_arena_drop(&c->arena);
+    free(c);
+}
+
+/* --- Running ------------------------------------------------------------------------------------------------- */
+
+assay_status as_contest_run(assay_env *env, as_contest *c, assay_options *options, const as_lab_settings *s)
+{
+    for (int i = 0; i < c->n_rows; i++) {
+        as_contest_row *r = &c->rows[i];
+        const char     *name = *r->label ? as_arena_printf(&c->arena, "%s, %s", c->title, r->label) : c->title;
+        r->duels = AS_TAKE(&c->arena, as_duel, c->n_arms);
+        if (!name || !r->duels)
+            return no_room(env);
+        assay_status status = as_lab_compare(env, name, r->cases, c->arms, c->n_arms, options, s, &r->trial);
+        for (int b = 1; r->trial && b < c->n_arms; b++)
+            as_duel_judge(r->trial, 0, b, &s->rules, &r->duels[b - 1]);
+        AS_TRY(status);
+    }
+    return ASSAY_OK;
+}
+
+static void sweep_add(assay_facts *f, const as_contest *c)
+{
+    as_sweep_row *rows = AS_TAKE(&f->arena, as_sweep_row, c->n_rows);
+    int           n = 0;
+    for (int i = 0; rows && i < c->n_rows; i++)
+        if (c->rows[i].trial && c->rows[i].trial->n_rounds)
+            rows[n++] = (as_sweep_row){.label = *c->rows[i].label ? c->rows[i].label : "all", .value = c->rows[i].value, .items = c->rows[i].items,
+                                       .trial = c->rows[i].trial, .duels = c->rows[i].duels};
+    as_sweep sweep = {.key = *c->key ? c->key : "case", .arms = c->arms, .n_arms = c->n_arms, .rows = rows, .n_rows = n};
+    if (n > 1 || (n && c->n_arms > 2))
+        as_sweep_add(f, &sweep);
+}
+
+assay_status as_contest_facts(assay_env *env, const as_contest *c, const as_lab_settings *s, assay_facts **out)
+{
+    as_duel_row *rows = calloc((size_t)(c->n_rows * c->n_arms), sizeof *rows);
+    size_t       n = 0;
+    if (!rows)
+        return no_room(env);
+    for (int i = 0; i < c->n_rows; i++)
+        for (int b = 1; c->rows[i].trial && b < c->n_arms; b++)
+            rows[n++] = (as_duel_row){.trial = c->rows[i].trial, .a = 0, .b = b, .duel = c->rows[i].duels[b - 1], .rules = &s->rules};
+    assay_facts *f = as_facts_of_duels(env, rows, n, c->title);
+    free(rows);
+    if (!f)
+        return no_room(env);
+    sweep_add(f, c);
+    if (f->status != ASSAY_OK) {
+        assay_status status = f->status;
+        assay_facts_free(f);
+        return status;
+    }
+    *out = f;
+    return ASSAY_OK;
+}

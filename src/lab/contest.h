@@ -1,0 +1,37 @@
+/* contest.h - what `compare` sets side by side: arms, and the values over which they are compared.
+ *
+ * Arms are the models that were named, or the values of the first --vary (of several --devices, the devices).  Rows are the values of the
+ * further --vary and of lists such as --sizes: each row is a trial of all arms. */
+#ifndef AS_LAB_CONTEST_H
+#define AS_LAB_CONTEST_H
+
+#include "analysis/sweep.h"
+#include "lab/lab.h"
+
+typedef struct as_contest_row {
+    const char                  *label;   /* "batch=8"; "" when there is one */
+    double                       value;   /* 8; NaN */
+    double                       items;   /* done by a call: the batch; NaN */
+    const as_bench_case *const  *cases;   /* one an arm */
+    as_trial                    *trial;   /* as_contest_run() fills these */
+    as_duel                     *duels;   /* n_arms - 1 */
+} as_contest_row;
+
+typedef struct as_contest {
+    as_arena        arena;
+    const char     *title, *key;          /* key: of the rows, "batch" */
+    const char    **arms;  int n_arms;
+    as_contest_row *rows;  int n_rows, cap_rows;
+    as_bench_cases **lists; int n_lists, cap_lists;
+    const char    **notes; int n_notes, cap_notes;
+} as_contest;
+
+/* Options read: vary, devices, and those of as_bench_cases_read(). */
+assay_status as_contest_read(assay_env *env, const char *const *args, int n_args, assay_options *options, as_contest **out);
+void         as_contest_free(as_contest *c);
+/* Row by row; a row that could not be measured is a trial that says so.  CANCELLED keeps the rows so far (trial NULL: not begun). */
+assay_status as_contest_run(assay_env *env, as_contest *c, assay_options *options, const as_lab_settings *s);
+/* All of it as facts: the duels, and the sweep where there are several rows or arms. */
+assay_status as_contest_facts(assay_env *env, const as_contest *c, const as_lab_settings *s, assay_facts **out);
+
+#endif

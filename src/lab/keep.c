@@ -1,0 +1,135 @@
+/* keep.c - runs into the store, with the commit that they were made at. */
+#include "lab/keep.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "sensor/sensor.h"
+
+/* --- The commit ----------------------------------------------------------------------------------------- */
+
+static bool is_hash(const char *text) { return strspn(text, "0123456789abcdef") == strlen(text) && (strlen(text) == 40 || strlen(text) == 64); }
+
+/* "REF" in packed-refs: lines "hash ref". */
+static bool packed_find(const char *git, const char *ref, char out[65])
+{
+    char  path[4800], line[512], hash[65], name[400];
+    snprintf(path, sizeof path, "%s/packed-refs", git);
+    FILE *file = fopen(path, "r");
+    bool  found = false;
+    while (file && !found && fgets(line, sizeof line, file))
+        found = sscanf(line, "%64[0-9a-f] %399s", hash, name) == 2 && !strcmp(name, ref) && is_hash(hash);
+    if (file)
+        fclose(file);
+    if (found)
+        memcpy(out, hash, strlen(hash) + 1);
+    return found;
+}
+
+static bool head_read(const char *git, char out[65])
+{
+    char path[4800], text[512];
+    snprintf(path, sizeof path, "%s/HEAD", git);
+    if (!as_file_small(path, text, sizeof text))
+        return false;
+    if (strncmp(text, "ref: ", 5)) {
+        snprintf(out, 65, "%.64s", is_hash(text) ? text : "");
+        return *out;
+    }
+    char ref[400];
+    snprintf(ref, sizeof ref, "%.399s", text + 5);
+    snprintf(path, sizeof path, "%s/%s", git, ref);
+    if (!strstr(ref, "..") && as_file_small(path, text, sizeof text) && is_hash(text)) {
+        snprintf(out, 65, "%.64s", text);
+        return true;
+    }
+    return packed_find(git, ref, out);
+}
+
+void as_lab_commit(char out[65])
+{
+    char at[4096];
+    *out = 0;
+    if (!getcwd(at, sizeof at))
+        return;
+    for (;;) { /* upwards until a repository is found */
+        char git[4200];
+        snprintf(git, sizeof git, "%s/.git", at);
+        if (head_read(git, out))
+            return;
+        *out = 0;
+        char *slash = strrchr(at, '/');
+        if (!slash || !*at)
+            return;
+        *slash = 0;
+    }
+}
+
+/* --- The run ---------------------------------------------------------------------------------------------- */
+
+assay_status as_lab_store(assay_env *env, assay_options *options, bool create, as_store **out)
+{
+    const char *url = as_options_text(options, "store");
+    if (url && !strcmp(url, "none"))
+        return as_fail(env, ASSAY_BAD_INPUT, "store: --store none keeps nothing, so there is nothing to look up or to save in: name a file");
+    return as_store_open(env, url, create, out);
+}
+
+static assay_status facts_text(assay_env *env, const assay_facts *facts, char **out)
+{
+    size_t  n = 0;
+    as_json w;
+    FILE   *file = open_memstream(out, &n);
+    if (!file)
+        return as_fail(env, ASSAY_NO_MEMORY, "store: no room for the report of the run");
+    assay_facts lean = *facts; /* the trials are rows of their own in the store */
+    lean.n_trials = 0;
+    as_json_start(&w, file, false);
+    assay_status status = as_facts_write(env, &lean, &w);
+    if (status == ASSAY_OK)
+        as_json_finish(&w);
+    if (fclose(file) && status == ASSAY_OK)
+        status = as_fail(env, ASSAY_NO_MEMORY, "store: no room for the report of the run");
+    if (status != ASSAY_OK) {
+        free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+static const char *state_of(const as_trial *const *trials, size_t n)
+{
+    as_trial_state worst = AS_TRIAL_COMPLETE;
+    for (size_t i = 0; i < n; i++)
+        worst = trials[i]->state > worst ? trials[i]->state : worst;
+    return as_trial_state_text(worst);
+}
+
+assay_status as_lab_keep(assay_env *env, assay_options *options, const char *kind, const char *title, const as_trial *const *trials, size_t n,
+                         const assay_facts *facts, int64_t *id)
+{
+    const char *url = as_options_text(options, "store");
+    as_store   *store = NULL;
+    char       *report = NULL, commit[65], print[17];
+    *id = 0;
+    if (url && !strcmp(url, "none"))
+        return ASSAY_OK;
+    assay_status status = as_lab_store(env, options, true, &store);
+    if (status == ASSAY_UNSUPPORTED && !url)
+        return ASSAY_OK;
+    as_lab_commit(commit);
+    as_machine_fingerprint(print);
+    if (status == ASSAY_OK)
+        status = facts_text(env, facts, &report);
+    as_stored_run run = {.kind = kind, .title = title, .fingerprint = print, .commit = commit, .state = state_of(trials, n),
+                         .unix_time = (int64_t)time(NULL), .report = report};
+    if (status == ASSAY_OK)
+        status = as_store_put_run(env, store, &run, trials, n, id);
+    free(report);
+    as_store_close(store);
+    return status;
+}

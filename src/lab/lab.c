@@ -1,0 +1,362 @@
+/* lab.c - cases alone and against each other: opened, compared with the slow truth, measured in turns. */
+#include "lab/lab.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/roofline.h"
+#include "base/text.h"
+#include "lab/truth.h"
+#include "sensor/sensor.h"
+
+/* --- Settings ---------------------------------------------------------------------------------------------- */
+
+assay_status as_lab_percent(assay_env *env, const char *option, const char *text, double *share)
+{
+    char   number[32];
+    size_t n = strlen(text);
+    while (n && (text[n - 1] == '%' || text[n - 1] == ' '))
+        n--;
+    snprintf(number, sizeof number, "%.*s", (int)(n < 31 ? n : 31), text);
+    double value;
+    if (!as_parse_f64(number, &value) || !(value >= 0) || value > 1000)
+        return as_fail(env, ASSAY_BAD_INPUT, "option --%s: \"%s\" is not a percentage from 0 to 1000, such as 2 or 2.5%%", option, text);
+    *share = value / 100;
+    return ASSAY_OK;
+}
+
+static bool takes(const char *key, const char *verb) { return as_option_takes(as_option_find(key), verb); }
+
+static assay_status rules_read(assay_env *env, assay_options *o, const char *verb, as_duel_rules *rules)
+{
+    as_duel_rules_standard(rules);
+    if (takes("margin", verb))
+        AS_TRY(as_lab_percent(env, "margin", as_options_text(o, "margin"), &rules->margin));
+    if (takes("alpha", verb)) {
+        const char *text = as_options_text(o, "alpha");
+        if (!as_parse_f64(text, &rules->alpha) || !(rules->alpha >= 1e-6 && rules->alpha <= 0.5))
+            return as_fail(env, ASSAY_BAD_INPUT, "option --alpha: \"%s\" is not a share from 0.000001 to 0.5", text);
+    }
+    return ASSAY_OK;
+}
+
+static assay_status sampler_read(assay_env *env, assay_options *o, const char *verb, as_sampler_settings *s)
+{
+    as_sampler_defaults(s);
+    s->memory = AS_MEMORY_RANDOM;
+    s->seed = (uint64_t)as_options_int(o, "seed");
+    if (as_options_is_set(o, "budget"))
+        s->budget_ns = as_options_duration_ns(o, "budget");
+    if (takes("clock", verb))
+        s->by_wall = !strcmp(as_options_text(o, "clock"), "wall");
+    if (takes("runs", verb) && as_options_is_set(o, "runs"))
+        s->n_rounds = (uint32_t)as_options_int(o, "runs");
+    if (takes("layout-of-memory", verb) && as_options_text(o, "layout-of-memory")) {
+        const char *how = as_options_text(o, "layout-of-memory");
+        for (int i = 0; i < AS_N_MEMORY_LAYOUTS; i++)
+            if (!strcmp(how, as_memory_layout_text((as_memory_layout)i)))
+                s->memory = (as_memory_layout)i;
+    }
+    if (takes("warmup", verb) && strcmp(as_options_text(o, "warmup"), "auto")) {
+        int64_t n;
+        if (!as_parse_i64(as_options_text(o, "warmup"), &n) || n < 0 || n > 1000000)
+            return as_fail(env, ASSAY_BAD_INPUT, "option --warmup: \"%s\" is neither auto nor a number of rounds", as_options_text(o, "warmup"));
+        s->warm_up = (int)n;
+    }
+    return ASSAY_OK;
+}
+
+assay_status as_lab_settings_read(assay_env *env, assay_options *options, const char *verb, as_lab_settings *out)
+{
+    *out = (as_lab_settings){.early = true, .isolate = env->clock.kind != AS_CLOCK_FAKE};
+    AS_TRY(sampler_read(env, options, verb, &out->sampler));
+    AS_TRY(rules_read(env, options, verb, &out->rules));
+    if (takes("timeout", verb))
+        out->timeout_ns = as_options_duration_ns(options, "timeout");
+    if (takes("target-width", verb) && as_options_text(options, "target-width"))
+        AS_TRY(as_lab_percent(env, "target-width", as_options_text(options, "target-width"), &out->target_width));
+    return ASSAY_OK;
+}
+
+/* --- When it is enough --------------------------------------------------------------------------------------- */
+
+typedef struct look { const as_lab_settings *s; uint32_t next; bool *settled; int n; } look;
+
+/* Every comparison with arm 0 has its verdict.  One that was settled stays so. */
+static bool settled(void *arg, const as_trial *t)
+{
+    look *l = arg;
+    bool  all = true;
+    if (t->n_rounds < l->next)
+        return false;
+    l->next = t->n_rounds + t->n_rounds / 20 + 1; /* a look costs as much as what was measured */
+    for (int b = 1; b < l->n; b++) {
+        l->settled[b] = l->settled[b] || as_duel_settled(t, 0, b, &l->s->rules);
+        all = all && l->settled[b];
+    }
+    return all;
+}
+
+/* The interval is narrow enough. */
+static bool narrow(void *arg, const as_trial *t)
+{
+    look    *l = arg;
+    as_alone alone;
+    if (t->n_rounds < l->next)
+        return false;
+    l->next = t->n_rounds + t->n_rounds / 4 + 1;
+    as_alone_judge(t, 0, &alone);
+    return alone.hi - alone.lo <= l->s->target_width * alone.median;
+}
+
+/* --- Arms that are plans ---------------------------------------------------------------------------------------- */
+
+typedef struct bench {
+    const char                 *name;
+    const as_bench_case *const *cases;
+    const char *const          *names;
+    int                         n;
+    assay_options              *user;
+    const as_lab_settings      *s;
+    as_bench_subject           *subjects;
+    as_truth                   *truths;
+    as_arm                     *arms;
+    as_slab                    *slab;
+    as_arena                    arena;
+} bench;
+
+static assay_status subject_open(assay_env *env, bench *b, int i, const as_sampler_settings *sampler)
+{
+    AS_TRY(as_bench_case_open(env, b->cases[i], b->user, &b->subjects[i]));
+    AS_TRY(as_truth_check(env, b->cases[i], &b->subjects[i], sampler->seed, &b->truths[i]));
+    if (b->truths[i].wrong)
+        return as_fail(env, ASSAY_DEVICE, "%s: its answer is wrong: %s", b->cases[i]->name, b->truths[i].sentence);
+    return as_arm_plan(env, b->names ? b->names[i] : b->cases[i]->name, b->subjects[i].plan, sampler->seed, b->slab,
+                       sampler->memory == AS_MEMORY_RANDOM, &b->arms[i]);
+}
+
+/* What the roofs say about the plan: the least that it can take, and the least that could be believed. */
+static void roofs_note(assay_env *env, const as_roofs *roofs, const assay_plan *plan, int arm, as_trial *trial)
+{
+    assay_trace *t = NULL;
+    char         key[48];
+    if (!roofs || !roofs->n || plan->n_devices > 1 || as_trace_new(env, &t) != ASSAY_OK)
+        return;
+    as_machine_describe(env, t);
+    as_roofline_least least;
+    if (as_plan_describe(env, plan, t) == ASSAY_OK && as_roofs_describe(env, roofs, "", t) == ASSAY_OK && as_roofline_sum(t, &least)) {
+        snprintf(key, sizeof key, "arm%d.roof_ns", arm);
+        as_trial_note(trial, key, "%.9g", least.roof_ns);
+        snprintf(key, sizeof key, "arm%d.least_ns", arm);
+        as_trial_note(trial, key, "%.9g", least.fast_ns);
+        snprintf(key, sizeof key, "arm%d.roof", arm);
+        as_trial_note(trial, key, "%s", least.roof);
+    }
+    assay_trace_free(t);
+}
+
+static void arms_note(assay_env *env, const bench *b, as_trial *t)
+{
+    for (int i = 0; i < b->n; i++) {
+        char key[48];
+        t->arms[i].error = b->truths[i].error;
+        if (!t->arms[i].hash)
+            t->arms[i].hash = b->truths[i].hash;
+        snprintf(key, sizeof key, "arm%d.compared", i);
+        as_trial_note(t, key, "%s", b->truths[i].compared);
+        snprintf(key, sizeof key, "arm%d.poisoned_hash", i);
+        as_trial_note(t, key, "%016llx", (unsigned long long)b->truths[i].poisoned_hash);
+        if (b->subjects[i].slow) {
+            snprintf(key, sizeof key, "arm%d.slow", i);
+            as_trial_note(t, key, "%s", b->subjects[i].slow);
+        }
+        roofs_note(env, b->s->roofs, b->subjects[i].plan, i, t);
+    }
+}
+
+/* One sample by the clock that decides, in ns. */
+static assay_status sample_take(assay_env *env, const as_arm *arm, const as_trial *t, uint32_t calls, double *ns)
+{
+    as_shot  shot;
+    uint32_t switches;
+    AS_TRY(arm->block(env, arm->self, false, calls, 1, &shot, &switches));
+    *ns = (double)(t->by_cpu ? shot.cpu_ns : shot.wall_ns) * calls;
+    return ASSAY_OK;
+}
+
+/* Twice the calls must take about twice as long: a sample that does not grow with its work measures something else.  Pairs in turns; what is
+ * noted is the ratio of their interval that is nearest to 2, so that noise convicts nobody. */
+static void doubled_note(assay_env *env, const as_arm *arm, const as_sampler_settings *s, as_trial *t)
+{
+    enum { N = 15 };
+    double       once[N], ratio[N], scratch[N], cover;
+    size_t       lo, hi;
+    as_trial_arm info = t->arms[0];
+    if (!t->calls || 3.0 * N * t->block_ns > (double)s->budget_ns || arm->launch(env, arm->self, 0, &info) != ASSAY_OK)
+        return;
+    int n = 0;
+    for (double twice; n < N; n++) {
+        if (sample_take(env, arm, t, t->calls, &once[n]) != ASSAY_OK || sample_take(env, arm, t, 2 * t->calls, &twice) != ASSAY_OK || !(once[n] > 0))
+            break;
+        ratio[n] = twice / once[n];
+    }
+    arm->land(arm->self);
+    if (n < N || !as_median_ranks(N, 0.99, &lo, &hi, &cover))
+        return;
+    as_sort(ratio, N);
+    double median = as_median(once, N, scratch), nearest = ratio[lo] > 2 ? ratio[lo] : ratio[hi] < 2 ? ratio[hi] : 2;
+    as_trial_note(t, "once_ns", "%.9g", median);
+    as_trial_note(t, "twice_ns", "%.9g", median * nearest);
+}
+
+static assay_status bench_run(assay_env *env, bench *b, as_sampler_settings *sampler, as_trial *t)
+{
+    b->subjects = AS_TAKE(&b->arena, as_bench_subject, b->n);
+    b->truths = AS_TAKE(&b->arena, as_truth, b->n);
+    b->arms = AS_TAKE(&b->arena, as_arm, b->n);
+    look l = {.s = b->s, .next = b->n > 1 ? 0 : 40, .settled = AS_TAKE(&b->arena, bool, b->n), .n = b->n};
+    if (!b->subjects || !b->truths || !b->arms || !l.settled)
+        return as_fail(env, ASSAY_NO_MEMORY, "measure: %s: no room for %d arms", b->name, b->n);
+    if (sampler->memory == AS_MEMORY_SHARED)
+        AS_TRY(as_slab_new(env, &b->slab));
+    for (int i = 0; i < b->n; i++) {
+        t->arms[i].name = as_trial_keep(t, b->names ? b->names[i] : b->cases[i]->name);
+        AS_TRY(subject_open(env, b, i, sampler));
+        if (sampler->progress)
+            sampler->progress(sampler->progress_arg, 0, t);
+    }
+    if (b->n > 1 && b->s->early && !sampler->n_rounds) {
+        sampler->enough = settled;
+        sampler->enough_arg = &l;
+    } else if (b->n == 1 && b->s->target_width > 0) {
+        sampler->enough = narrow;
+        sampler->enough_arg = &l;
+    }
+    assay_status status = as_sampler_run(env, b->arms, b->n, sampler, t);
+    if (status == ASSAY_OK)
+        arms_note(env, b, t);
+    if (status == ASSAY_OK && b->n == 1 && env->clock.kind != AS_CLOCK_FAKE)
+        doubled_note(env, &b->arms[0], sampler, t);
+    return status;
+}
+
+static void bench_close(bench *b)
+{
+    for (int i = 0; i < b->n; i++) {
+        if (b->arms && b->arms[i].drop) {
+            b->arms[i].land(b->arms[i].self);
+            b->arms[i].drop(b->arms[i].self);
+        }
+        if (b->subjects)
+            as_bench_subject_close(&b->subjects[i]);
+    }
+    as_slab_free(b->slab);
+    as_arena_drop(&b->arena);
+}
+
+static assay_status bench_job(assay_env *env, void *arg, as_sampler_settings *sampler, as_trial **out)
+{
+    bench    *b = arg;
+    as_trial *t;
+    AS_TRY(as_trial_new(env, b->name, b->n, &t));
+    *out = t;
+    assay_status status = bench_run(env, b, sampler, t);
+    bench_close(b);
+    if (status != ASSAY_OK && status != ASSAY_CANCELLED && status != ASSAY_NO_MEMORY) {
+        if (t->state == AS_TRIAL_COMPLETE) { /* it failed before the sampler could say so */
+            const char *reason = as_trial_keep(t, assay_message(env));
+            t->state = AS_TRIAL_FAILED;
+            t->reason = reason ? reason : "";
+        }
+        return ASSAY_OK;
+    }
+    return status;
+}
+
+static assay_status bench_do(assay_env *env, bench *b, as_trial **out)
+{
+    if (b->s->isolate)
+        return as_lab_isolated(env, b->name, b->n, bench_job, b, b->s, out);
+    as_sampler_settings sampler = b->s->sampler;
+    as_trial           *t = NULL;
+    assay_status        status = bench_job(env, b, &sampler, &t);
+    if (status == ASSAY_OK || (status == ASSAY_CANCELLED && t))
+        *out = t;
+    else
+        as_trial_free(t);
+    return status;
+}
+
+assay_status as_lab_measure(assay_env *env, const as_bench_case *c, assay_options *user, const as_lab_settings *s, as_trial **out)
+{
+    as_lab_settings own = *s;
+    own.sampler.keep_samples = true;
+    bench b = {.name = c->name, .cases = &c, .n = 1, .user = user, .s = &own};
+    return bench_do(env, &b, out);
+}
+
+assay_status as_lab_compare(assay_env *env, const char *name, const as_bench_case *const *cases, const char *const *names, int n,
+                            assay_options *user, const as_lab_settings *s, as_trial **out)
+{
+    bench b = {.name = name, .cases = cases, .names = names, .n = n, .user = user, .s = s};
+    return bench_do(env, &b, out);
+}
+
+/* --- Arms that are programs, or the caller's --------------------------------------------------------------------- */
+
+typedef struct told { const as_lab_settings *s; const char *name; } told;
+
+static void pass_on(void *arg, double done, const as_trial *t)
+{
+    const told *to = arg;
+    (void)t;
+    to->s->progress(to->s->progress_arg, to->name, done);
+}
+
+assay_status as_lab_compare_arms(assay_env *env, const char *name, const as_arm *arms, int n, const as_lab_settings *s, as_trial **out)
+{
+    as_sampler_settings sampler = s->sampler;
+    told                to = {s, name};
+    look                l = {.s = s, .settled = calloc((size_t)n, sizeof(bool)), .n = n};
+    as_trial           *t = NULL;
+    if (!l.settled)
+        return as_fail(env, ASSAY_NO_MEMORY, "measure: %s: no room for %d arms", name, n);
+    if (s->early && !sampler.n_rounds && n > 1) {
+        sampler.enough = settled;
+        sampler.enough_arg = &l;
+    }
+    if (s->progress) {
+        sampler.progress = pass_on;
+        sampler.progress_arg = &to;
+    }
+    assay_status status = as_trial_new(env, name, n, &t);
+    if (status == ASSAY_OK)
+        status = as_sampler_run(env, arms, n, &sampler, t);
+    free(l.settled);
+    if (status == ASSAY_DEVICE) /* the trial says it */
+        status = ASSAY_OK;
+    if (status == ASSAY_OK || status == ASSAY_CANCELLED)
+        *out = t;
+    else
+        as_trial_free(t);
+    return status;
+}
+
+assay_status as_lab_compare_bins(assay_env *env, const char *name, const char *const *const *argvs, const char *const *names, int n,
+                                 const as_lab_settings *s, as_trial **out)
+{
+    as_lab_settings own = *s;
+    as_arm         *arms = calloc((size_t)n, sizeof *arms);
+    assay_status    status = arms ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "measure: %s: no room for %d programs", name, n);
+    own.sampler.memory = AS_MEMORY_RELAUNCHED;
+    for (int i = 0; i < n && status == ASSAY_OK; i++)
+        status = as_arm_bin(env, names[i], argvs[i], s->timeout_ns, &arms[i]);
+    if (status == ASSAY_OK)
+        status = as_lab_compare_arms(env, name, arms, n, &own, out);
+    for (int i = 0; i < n && arms; i++)
+        if (arms[i].drop)
+            arms[i].drop(arms[i].self);
+    free(arms);
+    return status;
+}

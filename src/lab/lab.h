@@ -1,0 +1,46 @@
+/* lab.h - the laboratory: cases measured alone, arms measured against each other.  Sees the doers and the readers.
+ *
+ * Every case runs in a child process of its own: what hangs is ended and recorded as timed out, what crashes is recorded as failed, and the
+ * other cases go on.  Answers are compared with the slow truth before anything is timed. */
+#ifndef AS_LAB_LAB_H
+#define AS_LAB_LAB_H
+
+#include "analysis/duel.h"
+#include "lab/cases.h"
+#include "roof/roof.h"
+#include "run/sampler.h"
+
+typedef struct as_lab_settings {
+    as_sampler_settings sampler;
+    as_duel_rules       rules;
+    bool                early;         /* a comparison ends as soon as it is settled */
+    double              target_width;  /* of a case alone: stop when its interval is so narrow, a share; 0: by the budget */
+    uint64_t            timeout_ns;    /* of a launch, and of every answer of a child */
+    bool                isolate;       /* a child process a case; off where the clock is a fake */
+    const as_roofs     *roofs;         /* NULL: no share of a roof can be told */
+    void              (*progress)(void *arg, const char *name, double done);
+    void               *progress_arg;
+} as_lab_settings;
+
+/* Options budget, timeout, warmup, runs, clock, layout-of-memory, target-width, margin, alpha, seed: those that the verb takes. */
+assay_status as_lab_settings_read(assay_env *env, assay_options *options, const char *verb, as_lab_settings *out);
+/* "1%", "1 %" or "1": percent as a share; BAD_INPUT with the option's name. */
+assay_status as_lab_percent(assay_env *env, const char *option, const char *text, double *share);
+
+/* One case alone.  A case that cannot be measured is a trial whose state and reason say so: the call itself fails only for lack of memory
+ * or on cancel (and then *out holds what was measured). */
+assay_status as_lab_measure(assay_env *env, const as_bench_case *c, assay_options *user, const as_lab_settings *s, as_trial **out);
+/* Cases against each other, arm 0 being the one that the others are compared with.  names: of the arms. */
+assay_status as_lab_compare(assay_env *env, const char *name, const as_bench_case *const *cases, const char *const *names, int n,
+                            assay_options *user, const as_lab_settings *s, as_trial **out);
+/* Programs that speak the line protocol: one argv each. */
+assay_status as_lab_compare_bins(assay_env *env, const char *name, const char *const *const *argvs, const char *const *names, int n,
+                                 const as_lab_settings *s, as_trial **out);
+/* Arms of the caller's own, in this process. */
+assay_status as_lab_compare_arms(assay_env *env, const char *name, const as_arm *arms, int n, const as_lab_settings *s, as_trial **out);
+
+/* Runs `job` in a child and brings its trial back.  A child that is silent for timeout_ns (progress counts) is ended with its group. */
+typedef assay_status (*as_lab_job)(assay_env *env, void *arg, as_sampler_settings *sampler, as_trial **out);
+assay_status as_lab_isolated(assay_env *env, const char *name, int n_arms, as_lab_job job, void *arg, const as_lab_settings *s, as_trial **out);
+
+#endif

@@ -1,0 +1,19 @@
+/* load.h - work of a known amount, to test the laboratory itself: a slowdown is really done, not multiplied in.
+ *
+ * "compute": passes over a buffer that stays in L1.  "memory": a triad through arrays far larger than the caches.  extra 0.01 does one
+ * hundredth more of the same. */
+#ifndef AS_LAB_LOAD_H
+#define AS_LAB_LOAD_H
+
+#include "run/sampler.h"
+
+typedef struct as_load as_load; /* the buffers, which arms share */
+
+assay_status as_load_new(assay_env *env, const char *kind, as_load **out); /* BAD_INPUT: no such kind */
+void         as_load_free(as_load *load);
+/* An arm on these buffers; the load must outlive it. */
+assay_status as_load_arm(assay_env *env, as_load *load, const char *name, double extra, as_arm *out);
+/* "compute", "memory:0.02": kind and extra. */
+assay_status as_load_parse(assay_env *env, const char *spec, char *kind, size_t size, double *extra);
+
+#endif

@@ -1,0 +1,256 @@
+/* noise.c - A/A on this machine. */
+#include "lab/noise.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "analysis/trial_facts.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "lab/load.h"
+#include "sensor/sensor.h"
+
+#define ALPHA 0.01
+#define MIN_ROUNDS 30 /* for a noise that is recommended by */
+static const char *const loads[] = {"compute", "memory"};
+static const double      blocks_ns[] = {0.25e6, 1e6, 4e6};
+static const double      seconds[] = {1, 5, 30};
+_Static_assert(AS_COUNT(loads) * AS_COUNT(blocks_ns) == AS_NOISE_TRIALS, "a trial a load and block length");
+
+/* --- Measuring -------------------------------------------------------------------------------------------- */
+
+static assay_status trial_run(assay_env *env, const as_lab_settings *s, const char *kind, double block_ns, as_trial **out)
+{
+    as_lab_settings own = *s;
+    as_load        *load = NULL;
+    as_arm          arms[2] = {{0}, {0}};
+    char            name[64];
+    own.early = false;
+    own.sampler.memory = AS_MEMORY_SHARED;
+    own.sampler.block_ns = block_ns;
+    own.sampler.budget_ns = s->sampler.budget_ns / AS_NOISE_TRIALS;
+    snprintf(name, sizeof name, "%s, blocks of %g ms", kind, block_ns / 1e6);
+    assay_status status = as_load_new(env, kind, &load);
+    for (int i = 0; i < 2 && status == ASSAY_OK; i++)
+        status = as_load_arm(env, load, i ? "again" : "once", 0, &arms[i]);
+    if (status == ASSAY_OK)
+        status = as_lab_compare_arms(env, name, arms, 2, &own, out);
+    for (int i = 0; i < 2; i++)
+        if (arms[i].drop)
+            arms[i].drop(arms[i].self);
+    as_load_free(load);
+    return status;
+}
+
+assay_status as_noise_measure(assay_env *env, const as_lab_settings *s, as_noise *out)
+{
+    *out = (as_noise){.n = 0};
+    for (size_t i = 0; i < AS_NOISE_TRIALS; i++) {
+        assay_status status = trial_run(env, s, loads[i / AS_COUNT(blocks_ns)], blocks_ns[i % AS_COUNT(blocks_ns)], &out->trials[out->n]);
+        out->n += out->trials[out->n] != NULL;
+        AS_TRY(status);
+    }
+    return ASSAY_OK;
+}
+
+void as_noise_drop(as_noise *n)
+{
+    for (int i = 0; i < n->n; i++)
+        as_trial_free(n->trials[i]);
+    n->n = 0;
+}
+
+/* --- What it says ------------------------------------------------------------------------------------------- */
+
+typedef struct view { as_noise_plan plan; size_t n_rounds; } view;
+
+/* The same trial by either clock. */
+static bool view_of(const as_trial *t, bool by_wall, view *out)
+{
+    as_trial      other = *t;
+    as_duel_rules rules = {.margin = 0, .alpha = ALPHA};
+    as_duel       duel;
+    other.by_cpu = !by_wall;
+    if (t->n_rounds < 4)
+        return false;
+    as_duel_judge(&other, 0, 1, &rules, &duel);
+    *out = (view){.plan = {.block_ns = t->block_ns, .sigma_round = duel.variance.sigma_round, .by_wall = by_wall, .round_ns = t->spent_ns / t->n_rounds,
+                           .unix_time = t->unix_time}, .n_rounds = t->n_rounds};
+    return out->plan.sigma_round >= 0;
+}
+
+double as_noise_visible(const as_noise_plan *p, double alpha, double span)
+{
+    as_variance v = {.sigma_round = p->sigma_round, .n_launches = 1};
+    return expm1(as_effect_visible(&v, alpha, 1, fmax(1, span * 1e9 / p->round_ns)));
+}
+
+static void row_add(assay_facts *f, as_table *table, const as_trial *t, const view *v)
+{
+    as_cell cells[7] = {{.text = t->name}, {.text = v->plan.by_wall ? "wall" : "thread CPU"}};
+    cells[2].metric = as_number_counted((double)v->n_rounds, "1", "rounds of two blocks", NULL);
+    cells[3].metric = as_number_derived(v->plan.sigma_round, NAN, NAN, v->n_rounds, "ratio", "1.4826 MAD of the differences of a round", NULL);
+    for (size_t i = 0; i < AS_COUNT(seconds); i++)
+        cells[4 + i].metric = as_number_derived(as_noise_visible(&v->plan, ALPHA, seconds[i]), NAN, NAN, v->n_rounds, "ratio",
+                                                "effect found with 95 % power at 99 % confidence, from the noise of a round", NULL);
+    as_facts_row(f, table, cells);
+}
+
+static const char *const columns[] = {"what|the same work twice", "clock|clock", "rounds|rounds", "sigma|noise of a round", "in_1s|seen in 1 s",
+                                      "in_5s|seen in 5 s", "in_30s|seen in 30 s", NULL};
+
+/* The least effect that can be seen in 5 s; false: nothing was measured. */
+static bool best_of(const as_noise *n, const char *load, view *best, const as_trial **of)
+{
+    bool found = false;
+    for (int i = 0; i < n->n; i++)
+        for (int wall = 0; wall < 2; wall++) {
+            view v;
+            if ((load && strncmp(n->trials[i]->name, load, strlen(load))) || !view_of(n->trials[i], wall, &v))
+                continue;
+            if (v.n_rounds < MIN_ROUNDS && found)
+                continue;
+            if (found && best->n_rounds >= MIN_ROUNDS && as_noise_visible(&v.plan, ALPHA, 5) >= as_noise_visible(&best->plan, ALPHA, 5))
+                continue;
+            *best = v;
+            *of = n->trials[i];
+            found = true;
+        }
+    return found;
+}
+
+static void findings_add(assay_facts *f, as_fact_group *g, const as_noise *n)
+{
+    as_disturbance all = {0};
+    char           said[4][160];
+    for (size_t i = 0; i < AS_COUNT(loads); i++) {
+        view            v;
+        const as_trial *t;
+        if (best_of(n, loads[i], &v, &t))
+            as_facts_find(f, g, AS_LEVEL_GOOD, "%s-bound work: %.2g %% can be seen in 1 s, %.2g %% in 5 s, %.2g %% in 30 s, by %s and %s.", loads[i],
+                          100 * as_noise_visible(&v.plan, ALPHA, 1), 100 * as_noise_visible(&v.plan, ALPHA, 5), 100 * as_noise_visible(&v.plan, ALPHA, 30),
+                          v.plan.by_wall ? "wall time" : "thread CPU time", strchr(t->name, ',') ? strchr(t->name, ',') + 2 : t->name);
+    }
+    for (int i = 0; i < n->n; i++) {
+        as_disturbance d;
+        as_disturbance_find(n->trials[i], &d);
+        all.frequency += d.frequency / n->n;
+        all.dram += d.dram / n->n;
+        all.preempted += d.preempted / n->n;
+        all.stolen += d.stolen / n->n;
+    }
+    int k = as_disturbance_say(&all, said, 4);
+    for (int i = 0; i < k; i++)
+        as_facts_find(f, g, AS_LEVEL_WARN, "%s.", said[i]);
+    if (!k)
+        as_facts_find(f, g, AS_LEVEL_NOTE, "Nothing disturbed more than 5 %% of the blocks.");
+    static const char source[] = "probes and clocks of every block";
+    as_facts_add(f, g, "noise.preempted", "blocks with the thread pre-empted", as_number_measured(all.preempted, NAN, NAN, (uint64_t)n->n, "ratio", source, NULL));
+    as_facts_add(f, g, "noise.dram", "blocks with a neighbour on the memory", as_number_measured(all.dram, NAN, NAN, (uint64_t)n->n, "ratio", source, NULL));
+    as_facts_add(f, g, "noise.frequency", "blocks with the core slower", as_number_measured(all.frequency, NAN, NAN, (uint64_t)n->n, "ratio", source, NULL));
+    as_facts_add(f, g, "noise.stolen", "blocks with time stolen", as_number_measured(all.stolen, NAN, NAN, (uint64_t)n->n, "ratio", source, NULL));
+}
+
+assay_status as_noise_facts(assay_env *env, const as_noise *n, assay_facts **out)
+{
+    assay_facts *f = as_facts_new(env);
+    if (!f)
+        return as_fail(env, ASSAY_NO_MEMORY, "noise: no room for the result");
+    f->title = as_facts_keep(f, "noise of this machine");
+    as_fact_group *g = as_facts_group(f, "noise", "Noise");
+    if (n->n)
+        as_trial_notes(f, n->trials[0]);
+    as_table *table = as_facts_table(f, g, "resolution", "What can be resolved", columns);
+    for (int i = 0; i < n->n; i++)
+        for (int wall = 0; wall < 2; wall++) {
+            view v;
+            if (view_of(n->trials[i], wall, &v))
+                row_add(f, table, n->trials[i], &v);
+        }
+    findings_add(f, g, n);
+    for (int i = 0; i < n->n; i += (int)AS_COUNT(blocks_ns))
+        as_trial_series(f, g, n->trials[i], i);
+    as_facts_trials(f, n->trials, (size_t)n->n, false);
+    if (f->status != ASSAY_OK) {
+        assay_status status = f->status;
+        assay_facts_free(f);
+        return status;
+    }
+    *out = f;
+    return ASSAY_OK;
+}
+
+/* --- For the next run ------------------------------------------------------------------------------------------ */
+
+assay_status as_noise_save(assay_env *env, as_store *store, const as_noise *n)
+{
+    view            v;
+    const as_trial *t;
+    char            print[17], *text = NULL;
+    size_t          size;
+    as_json         w;
+    if (!best_of(n, NULL, &v, &t))
+        return ASSAY_OK;
+    FILE *file = open_memstream(&text, &size);
+    if (!file)
+        return as_fail(env, ASSAY_NO_MEMORY, "noise: no room for what is kept");
+    as_json_start(&w, file, false);
+    as_json_object(&w);
+    as_json_key_text(&w, "schema", "assay.noise/1");
+    as_json_key_f64(&w, "block_ns", v.plan.block_ns);
+    as_json_key_f64(&w, "sigma_round", v.plan.sigma_round);
+    as_json_key_f64(&w, "round_ns", v.plan.round_ns);
+    as_json_key_bool(&w, "by_wall", v.plan.by_wall);
+    as_json_key_i64(&w, "unix_time", v.plan.unix_time);
+    as_json_object_end(&w);
+    as_json_finish(&w);
+    as_machine_fingerprint(print);
+    assay_status status = fclose(file) ? as_fail(env, ASSAY_NO_MEMORY, "noise: no room for what is kept")
+                                       : as_store_put_named(env, store, "noise", print, text, 0, true);
+    free(text);
+    return status;
+}
+
+bool as_noise_load(assay_env *env, as_store *store, as_noise_plan *out)
+{
+    as_arena    arena = {0};
+    const char *text;
+    char        print[17];
+    int64_t     run;
+    json_t     *o = NULL;
+    as_machine_fingerprint(print);
+    if (as_store_get_named(env, store, "noise", print, &arena, &text, &run) == ASSAY_OK)
+        o = json_loads(text, 0, NULL);
+    as_arena_drop(&arena);
+    *out = (as_noise_plan){.block_ns = json_number_value(json_object_get(o, "block_ns")), .sigma_round = json_number_value(json_object_get(o, "sigma_round")),
+                           .round_ns = json_number_value(json_object_get(o, "round_ns")), .by_wall = json_is_true(json_object_get(o, "by_wall")),
+                           .unix_time = json_integer_value(json_object_get(o, "unix_time"))};
+    json_decref(o);
+    return out->block_ns >= 1e3 && out->block_ns <= 1e8 && out->sigma_round > 0 && out->round_ns > 0;
+}
+
+void as_noise_expect(assay_env *env, assay_options *options, const char *name, as_lab_settings *s, char *sentence, size_t size)
+{
+    as_store     *store;
+    as_noise_plan plan;
+    as_variance   v;
+    char          print[17];
+    const char   *url = as_options_text(options, "store");
+    double        budget = (double)s->sampler.budget_ns / 1e9;
+    *sentence = 0;
+    if ((url && !strcmp(url, "none")) || as_lab_store(env, options, false, &store) != ASSAY_OK)
+        return;
+    as_machine_fingerprint(print);
+    bool knows = as_noise_load(env, store, &plan);
+    if (knows && !(s->sampler.block_ns > 0))
+        s->sampler.block_ns = plan.block_ns;
+    if (as_store_get_variance(env, store, name, print, &v) == ASSAY_OK && v.rounds_a_launch >= 1)
+        snprintf(sentence, size, "By what this case showed last time, %.2g %% can be seen in %.3g s.",
+                 100 * expm1(as_effect_visible(&v, s->rules.alpha, fmax(v.n_launches, 1), v.rounds_a_launch)), budget);
+    else if (knows)
+        snprintf(sentence, size, "By the noise that was measured on this machine, %.2g %% can be seen in %.3g s.", 100 * as_noise_visible(&plan, s->rules.alpha, budget),
+                 budget);
+    as_store_close(store);
+}

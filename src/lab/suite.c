@@ -1,0 +1,154 @@
+/* suite.c - cases one after the other, the lie detector, the facts. */
+#include "lab/suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/plausible.h"
+#include "base/text.h"
+
+/* What a call may cost whatever it does, rather too much than too little: on the calling thread, with other threads, on a device. */
+static const double FLOOR_NS = 2e3, FLOOR_THREADS_NS = 2e4, FLOOR_DEVICE_NS = 3e5;
+
+assay_status as_suite_measure(assay_env *env, const as_bench_cases *cases, assay_options *user, const as_lab_settings *s, as_suite **out)
+{
+    as_suite    *suite = calloc(1, sizeof *suite);
+    assay_status status = ASSAY_OK;
+    if (suite)
+        *suite = (as_suite){ .cases = cases, .trials = AS_TAKE(&suite->arena, as_trial *, cases->n_items) };
+    if (!suite || !suite->trials) {
+        as_suite_free(suite);
+        return as_fail(env, ASSAY_NO_MEMORY, "bench: no memory for %d cases", cases->n_items);
+    }
+    for (int i = 0; i < cases->n_items && status == ASSAY_OK; i++) {
+        as_trial *trial = NULL;
+        status = as_lab_measure(env, &cases->items[i], user, s, &trial);
+        if (trial)
+            suite->trials[suite->n_trials++] = trial;
+    }
+    if (status == ASSAY_OK || status == ASSAY_CANCELLED)
+        *out = suite;
+    else
+        as_suite_free(suite);
+    return status;
+}
+
+void as_suite_free(as_suite *suite)
+{
+    if (!suite)
+        return;
+    for (size_t i = 0; i < suite->n_trials; i++)
+        as_trial_free(suite->trials[i]);
+    as_arena_drop(&suite->arena);
+    free(suite);
+}
+
+/* --- The lie detector -------------------------------------------------------------------------------- */
+
+static double note_number(const as_trial *t, const char *key)
+{
+    const char *text = as_trial_note_find(t, key);
+    double      value;
+    return text && as_parse_f64(text, &value) ? value : (double)NAN;
+}
+
+static bool has_number(const as_trial *t) { return (t->state == AS_TRIAL_COMPLETE || t->state == AS_TRIAL_PARTIAL) && t->n_turns; }
+
+static as_alone alone_of(const as_trial *t)
+{
+    as_alone alone = { .median = NAN, .lo = NAN, .hi = NAN };
+    if (has_number(t))
+        as_alone_judge(t, 0, &alone);
+    return alone;
+}
+
+static bool is_told(const as_bench_case *c) { return !strncmp(c->device, "null", 4); }
+
+static double floor_of(const as_bench_case *c)
+{
+    return strncmp(c->device, "cpu", 3) ? FLOOR_DEVICE_NS : c->threads > 1 ? FLOOR_THREADS_NS : FLOOR_NS;
+}
+
+static as_claim claim_of(const as_bench_case *c, const as_trial *t)
+{
+    as_alone    alone = alone_of(t);
+    const char *poisoned = as_trial_note_find(t, "arm0.poisoned_hash");
+    return (as_claim){ .name = c->name, .family = c->family, .median_ns = alone.median, .lo_ns = alone.lo, .hi_ns = alone.hi,
+                       .flops = t->arms[0].ledger.flops, .bytes = t->arms[0].ledger.bytes, .flops_roof = NAN, .bytes_roof = NAN,
+                       .least_ns = note_number(t, "arm0.least_ns"), .floor_ns = floor_of(c) + (t->calls ? 20 * t->clock_cost_ns / t->calls : 0),
+                       .told = is_told(c), .once_ns = note_number(t, "once_ns"), .twice_ns = note_number(t, "twice_ns"), .hash = t->arms[0].hash,
+                       .poisoned_hash = poisoned ? strtoull(poisoned, NULL, 16) : 0 };
+}
+
+assay_status as_suite_judge(assay_env *env, as_suite *suite, size_t *n_refused)
+{
+    as_claim *claims = AS_TAKE(&suite->arena, as_claim, suite->n_trials);
+    if (!claims)
+        return as_fail(env, ASSAY_NO_MEMORY, "bench: no memory to look at %zu cases", suite->n_trials);
+    for (size_t i = 0; i < suite->n_trials; i++)
+        claims[i] = claim_of(&suite->cases->items[i], suite->trials[i]);
+    *n_refused = as_claims_judge(claims, suite->n_trials);
+    for (size_t i = 0; i < suite->n_trials; i++) {
+        as_trial *t = suite->trials[i];
+        if (!claims[i].refused || !has_number(t))
+            continue;
+        t->state = AS_TRIAL_REFUSED;
+        t->reason = as_trial_keep(t, claims[i].sentence);
+        if (!t->reason) {
+            t->reason = "";
+            return as_fail(env, ASSAY_NO_MEMORY, "bench: no memory for the reason why %s is refused", t->name);
+        }
+    }
+    return ASSAY_OK;
+}
+
+size_t as_suite_missing(const as_suite *suite)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < suite->n_trials; i++)
+        n += !has_number(suite->trials[i]);
+    return n;
+}
+
+/* --- Facts --------------------------------------------------------------------------------------------- */
+
+static as_bench_row row_of(const as_trial *t)
+{
+    as_alone alone = alone_of(t);
+    double   roof_ns = note_number(t, "arm0.roof_ns");
+    return (as_bench_row){ .trial = t, .alone = alone, .flops = t->arms[0].ledger.flops, .bytes = t->arms[0].ledger.bytes,
+                           .roof_share = roof_ns / alone.median, .roof = as_trial_note_find(t, "arm0.roof"),
+                           .roof_reason = isnan(roof_ns) ? "no roof of this device was measured" : NULL, .error = t->arms[0].error,
+                           .compared = as_trial_note_find(t, "arm0.compared"), .refusal = t->state == AS_TRIAL_REFUSED ? t->reason : NULL };
+}
+
+static void notes_add(assay_facts *f, const as_suite *suite)
+{
+    as_fact_group *g = as_facts_group(f, "bench", "Bench");
+    for (int i = 0; i < suite->cases->n_notes; i++)
+        as_facts_find(f, g, AS_LEVEL_NOTE, "%s.", suite->cases->notes[i]);
+    for (size_t i = 0; i < suite->n_trials; i++) {
+        const char *slow = as_trial_note_find(suite->trials[i], "arm0.slow");
+        if (slow)
+            as_facts_find(f, g, AS_LEVEL_WARN, "%s: there is no kernel for step '%s': what was timed is the slow truth.", suite->trials[i]->name, slow);
+    }
+}
+
+assay_status as_suite_facts(assay_env *env, as_suite *suite, assay_facts **out)
+{
+    as_bench_row *rows = AS_TAKE(&suite->arena, as_bench_row, suite->n_trials);
+    for (size_t i = 0; rows && i < suite->n_trials; i++)
+        rows[i] = row_of(suite->trials[i]);
+    assay_facts *facts = rows ? as_facts_of_bench(env, rows, suite->n_trials) : NULL;
+    if (!facts)
+        return as_fail(env, ASSAY_NO_MEMORY, "bench: no memory for the result");
+    notes_add(facts, suite);
+    if (facts->status != ASSAY_OK) {
+        assay_status status = facts->status;
+        assay_facts_free(facts);
+        return status;
+    }
+    *out = facts;
+    return ASSAY_OK;
+}

@@ -1,0 +1,24 @@
+/* suite.h - cases measured one after the other, looked at by the lie detector, and turned into facts: the verb `bench` as a call. */
+#ifndef AS_LAB_SUITE_H
+#define AS_LAB_SUITE_H
+
+#include "analysis/bench_facts.h"
+#include "lab/lab.h"
+
+typedef struct as_suite {
+    const as_bench_cases *cases;   /* borrowed */
+    as_trial            **trials;  /* of the first n_trials cases */
+    size_t                n_trials;
+    as_arena              arena;
+} as_suite;
+
+/* A case that cannot be measured is a trial that says so.  CANCELLED: *out holds what was measured until then. */
+assay_status as_suite_measure(assay_env *env, const as_bench_cases *cases, assay_options *user, const as_lab_settings *s, as_suite **out);
+/* What the lie detector refuses becomes a trial that was refused, with its reason; how many. */
+assay_status as_suite_judge(assay_env *env, as_suite *suite, size_t *n_refused);
+assay_status as_suite_facts(assay_env *env, as_suite *suite, assay_facts **out);
+/* Cases without a number: timed out, failed, refused. */
+size_t       as_suite_missing(const as_suite *suite);
+void         as_suite_free(as_suite *suite);
+
+#endif

@@ -1,0 +1,29 @@
+/* truth.h - is the answer right?  Asked before anything is timed, outside of the budget.
+ *
+ * The plan runs once and its outputs are compared with the slow truth of the same model on the same inputs.  Where that would take
+ * too long, some rows are compared: the same model with fewer rows, fed with the rows that were drawn.  The outputs are hashed,
+ * and inputs of another seed must change the hash: what does not look at its inputs does not compute. */
+#ifndef AS_LAB_TRUTH_H
+#define AS_LAB_TRUTH_H
+
+#include "lab/cases.h"
+
+typedef enum as_truth_how { AS_TRUTH_ALL, AS_TRUTH_ROWS, AS_TRUTH_NONE } as_truth_how;
+
+typedef struct as_truth {
+    as_truth_how how;
+    bool         wrong;         /* the answer differs by more than it may, or does not depend on the inputs */
+    bool         poison_tried, poison_changes;
+    double       error;         /* largest as_view_error of a float output; NaN: not compared */
+    double       tolerance;
+    int64_t      n_rows, of_rows;
+    int64_t      n_flipped;     /* integers that are off by one, where a rounding went the other way */
+    uint64_t     hash, poisoned_hash; /* of all outputs; 0: not had */
+    char         compared[200]; /* "all 1024 outputs", "8 of 512 rows", "none: the null device computes nothing" */
+    char         sentence[400]; /* why it is wrong; "" */
+} as_truth;
+
+/* A wrong answer is no failure of the call: out->wrong says so.  Inputs are those of `seed`, as in the arms. */
+assay_status as_truth_check(assay_env *env, const as_bench_case *c, const as_bench_subject *subject, uint64_t seed, as_truth *out);
+
+#endif
