@@ -5,7 +5,7 @@
 #include "report/pick.h"
 #include "report/svg.h"
 
-enum { ROW = 26, LABEL_WIDTH = 170, VALUE_WIDTH = 150, LABEL_CHARS = 24 };
+enum { ROW = 26, LABEL_WIDTH = 190, VALUE_WIDTH = 150, LABEL_CHARS = 24 };
 
 /* The label on the left, a pale track, the bar, and its value where the bar's room ends. */
 const char *as_svg_bars(as_arena *arena, const as_bar *bars, int n, const char *unit, const char *title)

@@ -6,15 +6,6 @@
 
 enum { LEFT = 64, RIGHT = 34, MAX_BINS = 72, MAX_MARKS = 16 };
 
-static bool range_of(const double *x, size_t n, double *lo, double *hi)
-{
-    *lo = INFINITY, *hi = -INFINITY;
-    for (size_t i = 0; i < n; i++)
-        if (isfinite(x[i]))
-            *lo = fmin(*lo, x[i]), *hi = fmax(*hi, x[i]);
-    return *hi >= *lo && isfinite(*hi - *lo);
-}
-
 /* --- Histogram ------------------------------------------------------------------------------------------ */
 
 /* Position in the axis' own coordinate: logarithms when the tail is far out, so that the body can still be seen. */
@@ -101,7 +92,7 @@ const char *as_svg_histogram(as_arena *arena, const double *x, size_t n, const c
     char words[160];
     double lo, hi, width = AS_CHART_WIDTH - LEFT - RIGHT, top = 48, bottom = 220;
     size_t counts[MAX_BINS] = {0}, most = 1, n_beyond = 0;
-    if (!range_of(x, n, &lo, &hi) || !ruler_make(&r, lo, as_far_end(arena, x, n, hi), unit))
+    if (!as_range_of(x, n, &lo, &hi) || !ruler_make(&r, lo, as_far_end(arena, x, n, hi), unit))
         return "";
     int n_bins = (int)fmin(fmax(2 * sqrt((double)n), 8), MAX_BINS);
     for (size_t i = 0; i < n; i++) {
@@ -179,7 +170,7 @@ const char *as_svg_line(as_arena *arena, const double *x, const double *y, size_
     as_axis axis, time;
     char label[64];
     double lo, hi, x_lo = 0, x_hi = n ? (double)(n - 1) : 0, width = AS_CHART_WIDTH - LEFT - RIGHT, floor_y = LINE_TOP + LINE_HEIGHT;
-    if (!range_of(y, n, &lo, &hi) || (x && !range_of(x, n, &x_lo, &x_hi)) || !as_axis_make(&axis, lo, hi, 4, y_unit))
+    if (!as_range_of(y, n, &lo, &hi) || (x && !as_range_of(x, n, &x_lo, &x_hi)) || !as_axis_make(&axis, lo, hi, 4, y_unit))
         return "";
     as_paint_open(&p, arena, floor_y + 28, title);
     for (double v = axis.lo; v <= axis.hi + axis.step / 2; v += axis.step) {

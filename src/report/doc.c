@@ -21,7 +21,8 @@ void as_doc_add(as_doc *d, const as_block *block)
         d->blocks = grown;
         d->cap_blocks = more;
     }
-    d->blocks[d->n_blocks++] = *block;
+    d->blocks[d->n_blocks] = *block;
+    d->blocks[d->n_blocks++].detail |= d->detail;
 }
 
 void as_doc_heading(as_doc *d, const char *key, const char *text)

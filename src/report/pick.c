@@ -110,3 +110,13 @@ double as_cell_value(const as_cell *c)
 {
     return c && !c->text && as_metric_has(&c->metric) ? c->metric.value : (double)NAN;
 }
+
+const char *as_words_at(const as_table *t, int row, const char *key)
+{
+    return as_cell_words(as_cell_at(t, row, as_column_find(t, key)));
+}
+
+double as_value_at(const as_table *t, int row, const char *key)
+{
+    return as_cell_value(as_cell_at(t, row, as_column_find(t, key)));
+}

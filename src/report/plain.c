@@ -95,14 +95,14 @@ static void bar_add(as_text *t, double share, int columns)
     as_text_add(t, eighths[n % 8]);
 }
 
-static const char *keep(as_arena *arena, as_text *t)
+const char *as_text_keep(as_arena *arena, as_text *t)
 {
     const char *kept = t->failed ? NULL : as_arena_text(arena, t->data ? t->data : "");
     as_text_drop(t);
     return kept;
 }
 
-static void pad_add(as_text *t, const char *text, int columns)
+void as_text_pad(as_text *t, const char *text, int columns)
 {
     as_text_add(t, text);
     for (int n = as_text_columns(text); n < columns; n++)
@@ -123,13 +123,13 @@ const char *as_plain_bars(as_arena *arena, const as_bar *bars, int n, const char
     for (int i = 0; i < n; i++) {
         as_text bar = {0};
         bar_add(&bar, most > 0 && isfinite(bars[i].value) ? bars[i].value / most : 0, BAR_COLUMNS);
-        pad_add(&t, as_text_cut(arena, as_clean_text(arena, bars[i].label), LABEL_COLUMNS), widest + 1);
-        pad_add(&t, bar.data ? bar.data : "", BAR_COLUMNS + 1);
+        as_text_pad(&t, as_text_cut(arena, as_clean_text(arena, bars[i].label), LABEL_COLUMNS), widest + 1);
+        as_text_pad(&t, bar.data ? bar.data : "", BAR_COLUMNS + 1);
         as_text_printf(&t, "%s\n", as_show(number, sizeof number, bars[i].value, unit));
         t.failed |= bar.failed;
         as_text_drop(&bar);
     }
-    return keep(arena, &t);
+    return as_text_keep(arena, &t);
 }
 
 double as_far_end(as_arena *arena, const double *x, size_t n, double hi)
@@ -154,7 +154,7 @@ static void bin_add(as_arena *arena, as_text *t, const char *label, size_t count
     for (int pad = as_text_columns(label); pad < 10; pad++)
         as_text_add(t, " ");
     as_text_printf(t, "%s ", as_text_cut(arena, label, 24));
-    pad_add(t, row.data ? row.data : "", BAR_COLUMNS + 1);
+    as_text_pad(t, row.data ? row.data : "", BAR_COLUMNS + 1);
     as_text_printf(t, "%zu\n", count);
     t->failed |= row.failed;
     as_text_drop(&row);
@@ -184,7 +184,7 @@ const char *as_plain_histogram(as_arena *arena, const double *x, size_t n, const
         bin_add(arena, &t, as_show(number, sizeof number, lo + (end - lo) * i / N_BINS, unit), counts[i], most);
     if (n_beyond)
         as_text_printf(&t, "    beyond %zu, up to %s\n", n_beyond, as_show(number, sizeof number, hi, unit));
-    return keep(arena, &t);
+    return as_text_keep(arena, &t);
 }
 
 /* One character a block of samples, its height the block's median. */
@@ -211,5 +211,5 @@ const char *as_plain_line(as_arena *arena, const double *y, size_t n, const char
         as_text_add(&t, isfinite(medians[i]) ? heights[(int)fmin(share * 8, 7)] : " ");
     }
     as_text_printf(&t, "\n%s at the lowest, %s at the highest\n", as_show(a, sizeof a, lo, unit), as_show(b, sizeof b, hi, unit));
-    return keep(arena, &t);
+    return as_text_keep(arena, &t);
 }

@@ -104,8 +104,10 @@ static bool doc_make(as_doc *d, const assay_facts *f, const char *sections)
         return false;
     as_doc_add(d, &(as_block){.kind = AS_BLOCK_TITLE, .key = "top", .text = *f->title ? f->title : "a run"});
     for (size_t i = 0; i < n; i++)
-        if (!sections || list_has(sections, order[i]->name, strlen(order[i]->name)))
+        if (!sections || list_has(sections, order[i]->name, strlen(order[i]->name))) {
+            d->detail = order[i]->detail;
             order[i]->write(d, f);
+        }
     return !d->failed;
 }
 

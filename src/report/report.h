@@ -19,12 +19,14 @@ typedef struct as_block {
     const as_fact_note *const *pairs; int n_pairs; /* KEYVALUES */
     const char    *svg;        /* CHART: a self-contained <svg>, colours by CSS classes with fallbacks */
     const char    *plain;      /* CHART: the same in characters, for text */
+    bool           detail;     /* left out of a brief text */
 } as_block;
 
 typedef struct as_doc {
     as_arena   arena;
     as_block  *blocks; int n_blocks, cap_blocks;
     bool       failed;         /* memory ran out */
+    bool       detail;         /* what is added now is detail */
 } as_doc;
 
 void as_doc_add(as_doc *d, const as_block *block);
@@ -35,12 +37,14 @@ typedef struct as_section {
     const char *name;          /* "latency" */
     int         order;
     void      (*write)(as_doc *d, const assay_facts *f);
+    bool        detail;        /* all of it */
 } as_section;
 extern const as_section *const as_sec_table[];
 
 typedef struct as_write_settings {
     bool        colour;    /* text only */
     int         width;     /* text only; 0: 100 */
+    bool        brief;     /* text only: without the details, which other forms always have */
     const char *sections;  /* "summary,layers": only these, in the report's own order; NULL: all.  JSON is always whole. */
 } as_write_settings;
 
@@ -84,6 +88,24 @@ typedef struct as_roof_band { const char *label; double lo, hi; } as_roof_band; 
 typedef struct as_roof_point { const char *label, *detail; double intensity, rate, weight; } as_roof_point; /* weight: share of time, for its size */
 const char *as_svg_roofline(as_arena *arena, const as_roof_band *flat, const as_roof_band *slopes, int n_slopes, const as_roof_point *points, int n,
                             const char *title);
+/* Values with their intervals, a row each, against a zero line; with a margin above 0 its band is drawn.  Values are shares: "ratio". */
+typedef struct as_forest_row { const char *label, *detail, *words; double value, lo, hi; as_level level; } as_forest_row; /* words: at the right end */
+const char *as_svg_forest(as_arena *arena, const as_forest_row *rows, int n, double margin, const char *title);
+/* Paired differences, a dot a round, beside their distribution; the estimate with its interval, and the margin. */
+typedef struct as_duel_picture { const double *x, *y; size_t n; double estimate, lo, hi, margin; as_level level; } as_duel_picture;
+const char *as_svg_duel(as_arena *arena, const as_duel_picture *d, const char *title);
+/* What happened while it was measured: lanes one below the other over the same seconds, a dot a block; values far out are pinned to the edge. */
+typedef struct as_lane_line { const char *label; const double *x, *y; size_t n; int tone; } as_lane_line;
+typedef struct as_lane { const char *label, *unit; as_lane_line lines[8]; int n_lines; } as_lane;
+const char *as_svg_noise(as_arena *arena, const as_lane *lanes, int n, const char *title);
+/* Values in their order with intervals, the level of each segment, and where it changed. */
+typedef struct as_step_mark { size_t at; double before, after; bool went_away; const char *label; } as_step_mark;
+typedef struct as_history_picture { const double *x, *y, *lo, *hi; size_t n; const char *const *labels; const char *unit; const as_step_mark *marks; int n_marks; } as_history_picture; /* x: seconds since 1970 */
+const char *as_svg_history(as_arena *arena, const as_history_picture *h, const char *title);
+/* Times over the first arm's, over the values of a sweep, both logarithmic, with bands; crossovers are marked with their range. */
+typedef struct as_sweep_line { const char *label; const double *x, *y, *lo, *hi; size_t n; } as_sweep_line;
+typedef struct as_sweep_mark { double at, lo, hi; } as_sweep_mark;
+const char *as_svg_sweep(as_arena *arena, const as_sweep_line *lines, int n, const as_sweep_mark *marks, int n_marks, const char *x_label, const char *title);
 /* Safe as element content and as a quoted attribute: control characters removed, invalid UTF-8 replaced. */
 const char *as_escape_html(as_arena *arena, const char *text);
 

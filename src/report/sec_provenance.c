@@ -89,4 +89,4 @@ static void write_section(as_doc *d, const assay_facts *f)
         as_doc_text(d, "More sources than these %d are named by the numbers themselves.", MAX_SOURCES);
 }
 
-const as_section as_sec_provenance = {.name = "provenance", .order = 110, .write = write_section};
+const as_section as_sec_provenance = {.name = "provenance", .order = 110, .write = write_section, .detail = true};

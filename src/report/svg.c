@@ -29,7 +29,8 @@ const char *as_escape_html(as_arena *arena, const char *text)
         size_t length = as_utf8_length(text + i, n - i);
         const char *named = entity(text[i]);
         unsigned char c = (unsigned char)text[i];
-        bool is_control = c < 0x20 || c == 0x7f || (length == 2 && c == 0xc2 && (unsigned char)text[i + 1] < 0xa0);
+        bool is_control = c < 0x20 || c == 0x7f || (length == 2 && c == 0xc2 && (unsigned char)text[i + 1] < 0xa0) ||
+                          (length == 3 && !strncmp(text + i, "\xef\xbf", 2) && (unsigned char)text[i + 2] >= 0xbe); /* U+FFFE and U+FFFF are no XML */
         const char *put = named ? named : length ? text + i : "\xef\xbf\xbd";
         size_t n_put = named ? strlen(named) : length ? length : 3;
         if (named || !is_control) {
@@ -47,6 +48,8 @@ static const struct { const char *class, *fill, *stroke; } styles[] = {
     {"c0", "#4263c9", "none"}, {"c1", "#e08a2e", "none"}, {"c2", "#2a9d78", "none"}, {"c3", "#b3549f", "none"}, {"c4", "#c7a32b", "none"},
     {"c5", "#4fa3c7", "none"}, {"c6", "#8b93a1", "none"}, {"text", "#1c2330", "none"}, {"faint", "#6b7484", "none"}, {"grid", "none", "#e3e6ec"},
     {"axis", "none", "#9aa3b2"}, {"mark", "none", "#c2410c"}, {"marktext", "#c2410c", "none"}, {"band", "#e7ebf8", "none"}, {"track", "#eef0f5", "none"}, {"boxtext", "#ffffff", "none"}, {"edge", "none", "#9aa3b2"},
+    {"s0", "none", "#4263c9"}, {"s1", "none", "#e08a2e"}, {"s2", "none", "#2a9d78"}, {"s3", "none", "#b3549f"}, {"s4", "none", "#c7a32b"}, {"s5", "none", "#4fa3c7"}, {"s6", "none", "#8b93a1"},
+    {"note", "#6b7484", "none"}, {"good", "#1c8558", "none"}, {"warn", "#b7791f", "none"}, {"bad", "#b93226", "none"}, {"zero", "none", "#6b7484"}, {"limit", "none", "#c2410c"},
 };
 
 static void style_add(as_paint *p, const char *class)
@@ -59,6 +62,18 @@ static void style_add(as_paint *p, const char *class)
 const char *as_tone_class(int tone)
 {
     return styles[tone >= 0 && tone < AS_N_TONES ? tone : AS_N_TONES - 1].class;
+}
+
+const char *as_tone_stroke(int tone)
+{
+    static const char *const strokes[AS_N_TONES] = {"s0", "s1", "s2", "s3", "s4", "s5", "s6"};
+    return strokes[tone >= 0 && tone < AS_N_TONES ? tone : AS_N_TONES - 1];
+}
+
+const char *as_level_class(as_level level)
+{
+    static const char *const classes[] = {[AS_LEVEL_NOTE] = "note", [AS_LEVEL_GOOD] = "good", [AS_LEVEL_WARN] = "warn", [AS_LEVEL_BAD] = "bad"};
+    return (unsigned)level < AS_COUNT(classes) ? classes[level] : "note";
 }
 
 void as_paint_number(as_paint *p, double value)
@@ -133,7 +148,7 @@ void as_paint_dot(as_paint *p, double x, double y, double radius, const char *cl
     tip_add(p, "circle", tip);
 }
 
-void as_paint_area(as_paint *p, const double *xy, int n, const char *class, const char *tip)
+static void area_add(as_paint *p, const double *xy, int n, const char *class, const char *opacity, const char *tip)
 {
     as_text_add(&p->text, "<polygon points=\"");
     for (int i = 0; i < n; i++) {
@@ -143,8 +158,32 @@ void as_paint_area(as_paint *p, const double *xy, int n, const char *class, cons
         as_text_add(&p->text, i + 1 < n ? " " : "\"");
     }
     style_add(p, class);
-    as_text_add(&p->text, " fill-opacity=\"0.45\"");
+    as_text_printf(&p->text, " fill-opacity=\"%s\"", opacity);
     tip_add(p, "polygon", tip);
+}
+
+void as_paint_area(as_paint *p, const double *xy, int n, const char *class, const char *tip)
+{
+    area_add(p, xy, n, class, "0.45", tip);
+}
+
+void as_paint_veil(as_paint *p, const double *xy, int n, const char *class, const char *tip)
+{
+    area_add(p, xy, n, class, "0.2", tip);
+}
+
+void as_paint_path(as_paint *p, const double *xy, int n, const char *class)
+{
+    as_text_add(&p->text, "<path d=\"");
+    for (int i = 0; i < n; i++) {
+        as_text_add(&p->text, i ? "L" : "M");
+        as_paint_number(p, xy[2 * i]);
+        as_text_add(&p->text, " ");
+        as_paint_number(p, xy[2 * i + 1]);
+    }
+    as_text_add(&p->text, "\"");
+    style_add(p, class);
+    as_text_add(&p->text, " stroke-width=\"2\" stroke-linejoin=\"round\"/>\n");
 }
 
 const char *as_paint_close(as_paint *p)
@@ -170,6 +209,15 @@ static double round_step(double range, int n)
     double raw = range / n, power = pow(10, floor(log10(raw)));
     double lead = raw / power;
     return (lead <= 1 ? 1 : lead <= 2 ? 2 : lead <= 5 ? 5 : 10) * power;
+}
+
+bool as_range_of(const double *x, size_t n, double *lo, double *hi)
+{
+    *lo = INFINITY, *hi = -INFINITY;
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(x[i]))
+            *lo = fmin(*lo, x[i]), *hi = fmax(*hi, x[i]);
+    return *hi >= *lo && isfinite(*hi - *lo);
 }
 
 bool as_axis_make(as_axis *axis, double lo, double hi, int n_ticks, const char *unit)

@@ -20,8 +20,14 @@ void        as_paint_line(as_paint *p, double x1, double y1, double x2, double y
 void        as_paint_words(as_paint *p, double x, double y, const char *anchor, const char *class, const char *words); /* escapes */
 void        as_paint_dot(as_paint *p, double x, double y, double radius, const char *class, const char *tip);
 void        as_paint_area(as_paint *p, const double *xy, int n, const char *class, const char *tip); /* n corners, x and y each */
+void        as_paint_veil(as_paint *p, const double *xy, int n, const char *class, const char *tip); /* the same, and what is below shows through */
+void        as_paint_path(as_paint *p, const double *xy, int n, const char *class);                  /* a line through n points */
 const char *as_paint_close(as_paint *p);                          /* NULL: no memory */
 const char *as_tone_class(int tone);
+const char *as_tone_stroke(int tone);                             /* the same for lines */
+const char *as_level_class(as_level level);                       /* "good", "warn" ... */
+/* Least and greatest finite value; false when there is none. */
+bool        as_range_of(const double *x, size_t n, double *lo, double *hi);
 
 /* From lo to hi in round steps, in the unit that reads best. */
 typedef struct as_axis { double lo, hi, step, factor; const char *unit; int decimals; } as_axis;

@@ -192,7 +192,7 @@ static void write_chart(page *p, const as_block *b)
 
 /* --- Tables ----------------------------------------------------------------------------------------------- */
 
-/* The kind of all numbers of the column, MISSING when they differ: then each shows its own. */
+/* The kind of all numbers of the column, MISSING when they differ: then each shows its own, as what is unavailable always does. */
 static assay_kind column_kind(const as_table *t, int column, bool *has_numbers)
 {
     assay_kind kind = ASSAY_KIND_MISSING;
@@ -201,9 +201,11 @@ static assay_kind column_kind(const as_table *t, int column, bool *has_numbers)
         const as_cell *c = as_cell_at(t, row, column);
         if (c->text)
             continue;
-        if (*has_numbers && c->metric.kind != kind)
-            return ASSAY_KIND_MISSING;
         *has_numbers = true;
+        if (!as_metric_has(&c->metric))
+            continue;
+        if (kind != ASSAY_KIND_MISSING && c->metric.kind != kind)
+            return ASSAY_KIND_MISSING;
         kind = c->metric.kind;
     }
     return kind;
@@ -251,10 +253,10 @@ static void write_table(page *p, const as_block *b)
         for (int c = 0; c < t->n_columns; c++) {
             const as_cell *cell = as_cell_at(t, row, c);
             if (!cell->text) {
-                write_number_cell(p, &cell->metric, column_kinds[c] == ASSAY_KIND_MISSING);
+                write_number_cell(p, &cell->metric, column_kinds[c] != cell->metric.kind);
                 continue;
             }
-            fputs("<td>", p->file);
+            fputs(*cell->text == '[' || (*cell->text >= '0' && *cell->text <= '9') ? "<td class=\"w\">" : "<td>", p->file); /* numbers stay on one line */
             put(p, cell->text);
             fputs("</td>", p->file);
         }

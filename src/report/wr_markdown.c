@@ -7,8 +7,9 @@
 #include "base/text.h"
 #include "report/pick.h"
 
-/* Up to so many sections stand open; with more, all but the verdict are folded. */
+/* Up to so many sections stand open; with more, all but those that answer are folded. */
 enum { MAX_OPEN = 3 };
+static const char *const answers[] = {"verdict", "bench", "compare", "check", "sweep", "history", "noise"};
 
 typedef struct page {
     FILE    *file;
@@ -66,10 +67,18 @@ static void write_title(page *p, const as_block *b)
     fputs("\n\n", p->file);
 }
 
+static bool is_answer(const char *key)
+{
+    for (size_t i = 0; i < AS_COUNT(answers); i++)
+        if (!strcmp(key, answers[i]))
+            return true;
+    return false;
+}
+
 static void write_heading(page *p, const as_block *b)
 {
     fold_close(p);
-    p->in_fold = p->folds && strcmp(b->key, "verdict");
+    p->in_fold = p->folds && !is_answer(b->key);
     fputs(p->in_fold ? "<details>\n<summary><b>" : "## ", p->file);
     if (p->in_fold)
         fputs(as_escape_html(&p->arena, b->text), p->file); /* inside a tag's line it is HTML, not Markdown */

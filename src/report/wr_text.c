@@ -194,7 +194,7 @@ static void write_chart(page *p, const as_block *b)
 
 /* --- Tables ----------------------------------------------------------------------------------------------- */
 
-typedef struct grid { const as_table *table; const char **texts; int *widths; bool *is_number; } grid;
+typedef struct grid { const as_table *table; const char **texts; int *widths, *natural; bool *is_number; } grid; /* natural: what the texts ask for */
 
 static const char *cell_of(page *p, const as_cell *c)
 {
@@ -204,8 +204,8 @@ static const char *cell_of(page *p, const as_cell *c)
 static bool grid_make(page *p, const as_table *t, grid *g)
 {
     size_t n = (size_t)t->n_rows * (size_t)t->n_columns;
-    *g = (grid){.table = t, .texts = AS_TAKE(&p->arena, const char *, n), .widths = AS_TAKE(&p->arena, int, t->n_columns), .is_number = AS_TAKE(&p->arena, bool, t->n_columns)};
-    if (!g->texts || !g->widths || !g->is_number)
+    *g = (grid){.table = t, .texts = AS_TAKE(&p->arena, const char *, n), .widths = AS_TAKE(&p->arena, int, t->n_columns), .natural = AS_TAKE(&p->arena, int, t->n_columns), .is_number = AS_TAKE(&p->arena, bool, t->n_columns)};
+    if (!g->texts || !g->widths || !g->natural || !g->is_number)
         return false;
     for (int c = 0; c < t->n_columns; c++)
         g->widths[c] = as_text_columns(as_clean_text(&p->arena, t->columns[c].label));
@@ -216,6 +216,7 @@ static bool grid_make(page *p, const as_table *t, grid *g)
         g->widths[c] = columns > g->widths[c] ? columns : g->widths[c];
         g->is_number[c] |= !t->cells[i].text;
     }
+    memcpy(g->natural, g->widths, (size_t)t->n_columns * sizeof *g->widths);
     return true;
 }
 
@@ -299,6 +300,12 @@ static void write_table(page *p, const as_block *b)
             g.widths[from] = p->width - sum - 2;
         while (to < t->n_columns && (to == from || sum + g.widths[to] + 2 <= p->width))
             sum += g.widths[to++] + 2;
+        for (int c = from; c < to; c++) { /* what had to shrink for the whole may have room in its part */
+            int more = g.natural[c] - g.widths[c];
+            more = more > p->width - sum ? p->width - sum : more;
+            if (!g.is_number[c] && more > 0)
+                g.widths[c] += more, sum += more;
+        }
         if (from > 1)
             fputc('\n', p->file);
         write_columns(p, &g, from, to > 1 ? to : 1);
@@ -325,6 +332,8 @@ static assay_status write_doc(assay_env *env, const as_doc *const *docs, const a
             fputs("\n\n", file);
         p.before = -1;
         for (int j = 0; j < docs[i]->n_blocks; j++) {
+            if (s->brief && docs[i]->blocks[j].detail)
+                continue;
             writers[docs[i]->blocks[j].kind](&p, &docs[i]->blocks[j]);
             p.before = (int)docs[i]->blocks[j].kind;
             as_arena_drop(&p.arena);
