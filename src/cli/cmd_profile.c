@@ -2,7 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/show.h"
 #include "report/report.h"
 #include "run/run.h"
 
@@ -15,27 +15,6 @@ static void draw_progress(void *arg, double done)
     if (done >= 1.0)
         fprintf(stderr, "\r%62s\r", "");
     fflush(stderr);
-}
-
-/* Text goes to standard output unless another form was sent there. */
-static assay_status show(as_cli *cli, const assay_facts *facts)
-{
-    static const char *const formats[] = {"json", "html", "csv", "markdown"}; /* keys of options, and names of writers */
-    const assay_facts *one[] = {facts};
-    as_write_settings  settings = {.colour = as_cli_colour(cli, stdout), .sections = as_options_text(cli->options, "sections")};
-    bool               taken = false;
-    for (size_t i = 0; i < AS_COUNT(formats); i++) {
-        const char *path = as_options_text(cli->options, formats[i]);
-        taken |= path && !strcmp(path, "-");
-    }
-    if (!taken)
-        AS_TRY(as_report_write(cli->env, one, 1, "text", &settings, stdout));
-    for (size_t i = 0; i < AS_COUNT(formats); i++) {
-        const char *path = as_options_text(cli->options, formats[i]);
-        if (path)
-            AS_TRY(as_report_save(cli->env, one, 1, formats[i], &settings, path));
-    }
-    return ASSAY_OK;
 }
 
 /* With --compile both the profile is of the compiled plan, and the other takes turns with it afterwards. */
@@ -79,7 +58,7 @@ static assay_status run(as_cli *cli)
     if (status == ASSAY_OK)
         status = assay_analyse(cli->env, trace, &facts);
     if (status == ASSAY_OK)
-        status = show(cli, facts);
+        status = as_cli_show(cli, facts);
     if (status == ASSAY_OK && measured == ASSAY_CANCELLED)
         status = as_fail(cli->env, ASSAY_CANCELLED, "stopped after %llu runs: what was measured is shown, marked partial",
                          (unsigned long long)trace->n_runs);

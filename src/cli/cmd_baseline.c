@@ -1,0 +1,171 @@
+/* cmd_baseline.c - named things to compare with: programs and models that can be run again. */
+#include <string.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "cli/show.h"
+#include "lab/baseline.h"
+
+static assay_status subject_read(as_cli *cli, as_baseline **out)
+{
+    size_t n_bin = as_options_many(cli->options, "bin");
+    if (n_bin) {
+        const char *commands[64];
+        AS_TRY(as_cli_only(cli, "baseline save --bin", "bin description budget timeout seed store progress json"));
+        if (cli->n_args > 2)
+            return as_fail(cli->env, ASSAY_BAD_INPUT, "baseline save: %s beside --bin: save models and programs under names of their own", cli->args[2]);
+        if (n_bin > AS_COUNT(commands))
+            return as_fail(cli->env, ASSAY_BAD_INPUT, "baseline: more than %zu programs", AS_COUNT(commands));
+        for (size_t i = 0; i < n_bin; i++)
+            commands[i] = as_options_item(cli->options, "bin", i);
+        return as_baseline_of_commands(cli->env, commands, (int)n_bin, out);
+    }
+    if (cli->n_args < 3 && !as_options_is_set(cli->options, "suite"))
+        return as_fail(cli->env, ASSAY_BAD_INPUT, "baseline save: of what: name a MODEL, --suite FILE or --bin CMD");
+    as_bench_cases *cases;
+    AS_TRY(as_bench_cases_read(cli->env, cli->args + 2, cli->n_args - 2, cli->options, &cases));
+    assay_status status = as_baseline_of_cases(cli->env, cases, cli->options, out);
+    as_bench_cases_free(cases);
+    return status;
+}
+
+static assay_status json_write(as_cli *cli, const as_baseline *b, const char *path)
+{
+    as_out  out;
+    as_json w;
+    AS_TRY(as_out_open(cli->env, path, &out));
+    as_json_start(&w, out.file, true);
+    as_baseline_write(b, &w);
+    as_json_finish(&w);
+    return as_out_commit(cli->env, &out);
+}
+
+static assay_status save(as_cli *cli, as_store *store)
+{
+    as_lab_settings s;
+    as_baseline    *b = NULL;
+    AS_TRY(as_lab_settings_read(cli->env, cli->options, "baseline", &s));
+    if (!as_options_is_set(cli->options, "budget"))
+        s.sampler.budget_ns = 1000000000u;
+    as_cli_progress(cli, &s);
+    const char *description = as_options_text(cli->options, "description");
+    AS_TRY(subject_read(cli, &b));
+    const char  *json = as_options_text(cli->options, "json");
+    assay_status status = as_baseline_save(cli->env, store, b, cli->args[1], description ? description : "", &s);
+    as_cli_progress_end(&s);
+    if (status == ASSAY_OK && !(json && !strcmp(json, "-")))
+        printf("saved baseline %s: %d case%s\n", b->name, b->n_cases, b->n_cases == 1 ? "" : "s");
+    if (status == ASSAY_OK && json)
+        status = json_write(cli, b, json);
+    as_baseline_free(b);
+    return status;
+}
+
+static assay_status list(as_cli *cli, as_store *store)
+{
+    as_arena   arena = {0};
+    as_named  *all;
+    size_t     n;
+    const char *json = as_options_text(cli->options, "json");
+    assay_status status = as_store_list_named(cli->env, store, "baseline", &arena, &all, &n);
+    if (status == ASSAY_OK && json) {
+        as_out  out;
+        as_json w;
+        status = as_out_open(cli->env, json, &out);
+        if (status == ASSAY_OK) {
+            as_json_start(&w, out.file, true);
+            as_json_array(&w);
+            for (size_t i = 0; i < n; i++) {
+                as_json_object(&w);
+                as_json_key_text(&w, "name", all[i].name);
+                as_json_key_i64(&w, "unix_time", all[i].unix_time);
+                as_json_key_i64(&w, "run", all[i].run);
+                as_json_object_end(&w);
+            }
+            as_json_array_end(&w);
+            as_json_finish(&w);
+            status = as_out_commit(cli->env, &out);
+        }
+    } else if (status == ASSAY_OK) {
+        for (size_t i = 0; i < n; i++) {
+            char   when[32];
+            time_t t = (time_t)all[i].unix_time;
+            strftime(when, sizeof when, "%Y-%m-%d %H:%M", gmtime(&t));
+            printf("%-24s %s UTC  run %lld\n", all[i].name, when, (long long)all[i].run);
+        }
+        if (!n)
+            printf("no baselines; assay baseline save NAME MODEL makes one\n");
+    }
+    as_arena_drop(&arena);
+    return status;
+}
+
+static assay_status show(as_cli *cli, as_store *store)
+{
+    as_baseline *b;
+    const char  *json = as_options_text(cli->options, "json");
+    assay_status status = ASSAY_OK;
+    AS_TRY(as_baseline_load(cli->env, store, cli->args[1], &b));
+    if (json)
+        status = json_write(cli, b, json);
+    else
+        as_baseline_print(b, stdout);
+    as_baseline_free(b);
+    return status;
+}
+
+static assay_status remove_it(as_cli *cli, as_store *store)
+{
+    size_t n;
+    AS_TRY(as_store_check_name(cli->env, "baseline", cli->args[1]));
+    AS_TRY(as_store_remove_named(cli->env, store, "baseline", cli->args[1]));
+    AS_TRY(as_store_sweep(cli->env, store, &n));
+    printf("removed baseline %s and %zu object%s that nothing else needs\n", cli->args[1], n, n == 1 ? "" : "s");
+    return ASSAY_OK;
+}
+
+static assay_status promote(as_cli *cli, as_store *store)
+{
+    size_t n;
+    AS_TRY(as_store_check_name(cli->env, "baseline", cli->args[2]));
+    AS_TRY(as_store_rename_named(cli->env, store, "baseline", cli->args[1], cli->args[2], true));
+    AS_TRY(as_store_sweep(cli->env, store, &n));
+    printf("baseline %s is now %s\n", cli->args[1], cli->args[2]);
+    return ASSAY_OK;
+}
+
+static assay_status run(as_cli *cli)
+{
+    static const struct { const char *word; int min_args, max_args; const char *usage, *options; assay_status (*run)(as_cli *, as_store *); } words[] = {
+        {"save", 2, 66, "save NAME [MODEL... | --suite FILE | --bin CMD]", NULL, save}, {"list", 1, 1, "list", "store json", list},
+        {"show", 2, 2, "show NAME", "store json", show}, {"promote", 3, 3, "promote FROM TO", "store", promote}, {"rm", 2, 2, "rm NAME", "store", remove_it}};
+    for (size_t i = 0; i < AS_COUNT(words); i++) {
+        if (strcmp(cli->args[0], words[i].word))
+            continue;
+        if (cli->n_args < words[i].min_args || cli->n_args > words[i].max_args)
+            return as_fail(cli->env, ASSAY_BAD_INPUT, "usage: assay baseline %s", words[i].usage);
+        if (words[i].options) {
+            char what[32];
+            snprintf(what, sizeof what, "baseline %s", words[i].word);
+            AS_TRY(as_cli_only(cli, what, words[i].options));
+        }
+        if (words[i].run == save)
+            AS_TRY(as_store_check_name(cli->env, "baseline", cli->args[1]));
+        as_store    *store;
+        AS_TRY(as_lab_store(cli->env, cli->options, words[i].run == save, &store));
+        assay_status status = words[i].run(cli, store);
+        as_store_close(store);
+        return status;
+    }
+    return as_fail(cli->env, ASSAY_BAD_INPUT, "baseline: '%s' is none of save, list, show, promote, rm", cli->args[0]);
+}
+
+const as_verb as_cmd_baseline = {
+    .name = "baseline", .summary = "named programs and models to check against, kept so that they can be run again",
+    .usage = "save NAME [MODEL... | --suite FILE | --bin CMD] | list | show NAME | promote FROM TO | rm NAME  [options]",
+    .details = "A baseline keeps the program itself (assay, or yours) and the model file by content, with samples, counts and the machine's\n"
+               "fingerprint; `assay check` runs it again, in turns with today's.  save measures every case once (--budget, 1s) and refuses a name\n"
+               "that is taken; promote renames, over what was there; rm also removes the programs that nothing else needs.  All but save take\n"
+               "--store, list and show --json.  Exit codes: 0 done, 2 bad input, 5 a case could not be run.",
+    .example = "assay baseline save main mlp-small --batch 8", .min_args = 1, .max_args = 66, .run = run,
+};

@@ -1,0 +1,120 @@
+/* cmd_bench.c - workloads and models over sizes, types, layouts, devices and threads: one row a case. */
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/show.h"
+#include "lab/keep.h"
+#include "lab/suite.h"
+
+/* --- The line protocol ------------------------------------------------------------------------------------ */
+
+static assay_status speak(as_cli *cli, const as_bench_cases *cases)
+{
+    const as_bench_case *c = &cases->items[0];
+    as_bench_subject     subject = {0};
+    as_arm               arm = {0};
+    if (cases->n_items != 1)
+        return as_fail(cli->env, ASSAY_BAD_INPUT, "bench: --speak answers for one case, and there are %d", cases->n_items);
+    AS_TRY(as_bench_case_open(cli->env, c, cli->options, &subject));
+    assay_status status = as_arm_plan(cli->env, c->name, subject.plan, (uint64_t)as_options_int(cli->options, "seed"), NULL, true, &arm);
+    if (status == ASSAY_OK)
+        status = as_arm_speak(cli->env, &arm, stdin, stdout);
+    if (arm.drop) {
+        arm.land(arm.self);
+        arm.drop(arm.self);
+    }
+    as_bench_subject_close(&subject);
+    return status;
+}
+
+/* --- Measuring ---------------------------------------------------------------------------------------------- */
+
+/* Roofs are needed where the CPU works: for the share of the roof, and for the lie detector. */
+static assay_status roofs_get(as_cli *cli, const as_bench_cases *cases, as_roofs *roofs)
+{
+    as_roof_settings how = { .n_threads = 1 };
+    bool             cpu = false;
+    char             source[256];
+    for (int i = 0; i < cases->n_items; i++)
+        if (!strncmp(cases->items[i].device, "cpu", 3)) {
+            cpu = true;
+            how.n_threads = cases->items[i].threads > how.n_threads ? cases->items[i].threads : how.n_threads;
+        }
+    return cpu ? as_roofs_get(cli->env, AS_ROOFS_AUTO, &how, roofs, source, sizeof source) : ASSAY_OK;
+}
+
+static char *title_make(as_cli *cli, as_arena *arena)
+{
+    as_text     t = {0};
+    const char *suite = as_options_text(cli->options, "suite");
+    as_text_add(&t, suite ? suite : "");
+    for (int i = 0; i < cli->n_args; i++)
+        as_text_printf(&t, "%s%s", t.length ? " " : "", cli->args[i]);
+    char *title = t.failed ? NULL : as_arena_text(arena, t.data);
+    as_text_drop(&t);
+    return title;
+}
+
+/* Ctrl-C keeps what was measured; the exit code still says incomplete. */
+static assay_status finish(as_cli *cli, as_suite *suite, bool cancelled)
+{
+    assay_facts *facts = NULL;
+    size_t       n_refused;
+    int64_t      id;
+    AS_TRY(as_suite_judge(cli->env, suite, &n_refused));
+    AS_TRY(as_suite_facts(cli->env, suite, &facts));
+    as_facts_trials(facts, suite->trials, suite->n_trials, as_options_flag(cli->options, "samples"));
+    assay_status status = facts->status == ASSAY_OK ? as_cli_show(cli, facts) : facts->status;
+    const char  *title = title_make(cli, &suite->arena);
+    if (status == ASSAY_OK)
+        status = as_lab_keep(cli->env, cli->options, "bench", title ? title : "bench", (const as_trial *const *)suite->trials, suite->n_trials, facts, &id);
+    assay_facts_free(facts);
+    AS_TRY(status);
+    size_t n_missing = as_suite_missing(suite);
+    if (cancelled)
+        return as_fail(cli->env, ASSAY_CANCELLED, "bench: stopped after %zu of %d cases: what was measured is shown, the last marked partial", suite->n_trials,
+                       suite->cases->n_items);
+    if (n_missing)
+        return as_fail(cli->env, ASSAY_DEVICE, "bench: %zu of %zu cases have no number: they timed out, failed or were refused, as their rows say", n_missing,
+                       suite->n_trials);
+    return ASSAY_OK;
+}
+
+static assay_status measure(as_cli *cli, const as_bench_cases *cases, as_lab_settings *s)
+{
+    as_roofs     roofs = {0};
+    as_suite    *suite = NULL;
+    assay_status status = roofs_get(cli, cases, &roofs), measured;
+    s->roofs = &roofs;
+    if (status == ASSAY_OK) {
+        measured = status = as_suite_measure(cli->env, cases, cli->options, s, &suite);
+        as_cli_progress_end(s);
+        if (suite && suite->n_trials)
+            status = finish(cli, suite, measured == ASSAY_CANCELLED);
+    }
+    as_suite_free(suite);
+    as_roofs_drop(&roofs);
+    return status;
+}
+
+static assay_status run(as_cli *cli)
+{
+    as_lab_settings s;
+    as_bench_cases *cases = NULL;
+    AS_TRY(as_lab_settings_read(cli->env, cli->options, "bench", &s));
+    s.sampler.keep_samples = as_options_flag(cli->options, "samples");
+    as_cli_progress(cli, &s);
+    AS_TRY(as_bench_cases_read(cli->env, cli->args, cli->n_args, cli->options, &cases));
+    assay_status status = as_options_flag(cli->options, "speak") ? speak(cli, cases) : measure(cli, cases, &s);
+    as_bench_cases_free(cases);
+    return status;
+}
+
+const as_verb as_cmd_bench = {
+    .name = "bench", .summary = "workloads and models over sizes, types, layouts, devices and threads: one row a case",
+    .usage = "WORKLOAD|MODEL... [options] | --suite FILE [options]",
+    .details = "Workloads: matmul, elementwise:add,mul,... quantize, conv, layout, softmax, cell, train; keys and words follow a colon, lists\n"
+               "multiply.  Every answer is compared with the slow truth before it is timed; a case whose numbers cannot be true is refused with\n"
+               "the reason.  docs/bench.md says what a row means.",
+    .example = "assay bench matmul elementwise:add,mul --sizes 64x64,128x128 --budget 100ms", .min_args = 0, .max_args = 64, .run = run,
+};

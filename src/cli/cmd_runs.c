@@ -1,0 +1,242 @@
+/* cmd_runs.c - housekeeping of the stored runs: list, show, rm, export, import. */
+#include <string.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "report/report.h"
+#include "store/store.h"
+
+enum { MAX_RUNS = 4096 }; /* on one command line */
+
+typedef struct errand { as_cli *cli; as_store *store; as_arena arena; int64_t *ids; size_t n_ids; } errand;
+
+static const char *when_text(int64_t unix_time, char *buf, size_t size)
+{
+    time_t    seconds = (time_t)unix_time;
+    struct tm utc;
+    if (!gmtime_r(&seconds, &utc) || !strftime(buf, size, "%Y-%m-%d %H:%M:%S", &utc))
+        snprintf(buf, size, "%lld", (long long)unix_time);
+    return buf;
+}
+
+/* --- list --------------------------------------------------------------------------------------------------------- */
+
+static void list_json(const as_stored_run *runs, size_t n, const char *path, FILE *file)
+{
+    as_json w;
+    as_json_start(&w, file, true);
+    as_json_object(&w);
+    as_json_key_text(&w, "schema", "assay.runs-list/1");
+    as_json_key_text(&w, "store", path);
+    as_json_key(&w, "runs");
+    as_json_array(&w);
+    for (size_t i = 0; i < n; i++) {
+        as_json_object(&w);
+        as_json_key_i64(&w, "id", runs[i].id);
+        as_json_key_i64(&w, "unix_time", runs[i].unix_time);
+        as_json_key_text(&w, "kind", runs[i].kind);
+        as_json_key_text(&w, "state", runs[i].state);
+        as_json_key_i64(&w, "n_trials", runs[i].n_trials);
+        as_json_key_text(&w, "commit", runs[i].commit);
+        as_json_key_text(&w, "fingerprint", runs[i].fingerprint);
+        as_json_key_text(&w, "title", runs[i].title);
+        as_json_object_end(&w);
+    }
+    as_json_array_end(&w);
+    as_json_object_end(&w);
+    as_json_finish(&w);
+}
+
+static void list_text(const as_stored_run *runs, size_t n, const char *path)
+{
+    char when[32];
+    if (!n) {
+        printf("%s holds no runs\n", path);
+        return;
+    }
+    printf("%6s  %-19s  %-8s  %-8s  %6s  %-10s  %s\n", "id", "when (UTC)", "kind", "state", "trials", "commit", "title");
+    for (size_t i = 0; i < n; i++)
+        printf("%6lld  %-19s  %-8s  %-8s  %6lld  %-10.10s  %s\n", (long long)runs[i].id, when_text(runs[i].unix_time, when, sizeof when),
+               runs[i].kind, runs[i].state, (long long)runs[i].n_trials, *runs[i].commit ? runs[i].commit : "-", runs[i].title);
+}
+
+static assay_status list(errand *e)
+{
+    as_stored_run *runs;
+    size_t         n;
+    as_out         out;
+    const char    *path = as_options_text(e->cli->options, "json");
+    AS_TRY(as_store_list_runs(e->cli->env, e->store, NULL, 0, &e->arena, &runs, &n));
+    if (!path) {
+        list_text(runs, n, as_store_path(e->store));
+        return ASSAY_OK;
+    }
+    AS_TRY(as_out_open(e->cli->env, path, &out));
+    list_json(runs, n, as_store_path(e->store), out.file);
+    return as_out_commit(e->cli->env, &out);
+}
+
+/* --- show --------------------------------------------------------------------------------------------------------- */
+
+static assay_status report_show(errand *e, const as_stored_run *run)
+{
+    assay_facts     **facts;
+    size_t            n;
+    char              what[64];
+    as_write_settings settings = {.colour = as_cli_colour(e->cli, stdout)};
+    snprintf(what, sizeof what, "run %lld", (long long)run->id);
+    AS_TRY(as_facts_parse_all(e->cli->env, what, run->report, strlen(run->report), &facts, &n));
+    assay_status status = as_report_write(e->cli->env, (const assay_facts *const *)facts, n, "text", &settings, stdout);
+    as_facts_free_all(facts, n);
+    return status;
+}
+
+static assay_status show(errand *e)
+{
+    as_stored_run run;
+    char          when[32];
+    const char   *path = as_options_text(e->cli->options, "json");
+    AS_TRY(as_store_get_run(e->cli->env, e->store, e->ids[0], &e->arena, &run));
+    if (path && *run.report)
+        return as_file_write(e->cli->env, path, run.report, strlen(run.report));
+    if (path)
+        return as_fail(e->cli->env, ASSAY_NOT_FOUND, "run %lld has no report; assay runs export writes what it has", (long long)run.id);
+    printf("run %lld: %s\n%s UTC, %s, %s, %lld %s, machine %s%s%s\n", (long long)run.id, run.title,
+           when_text(run.unix_time, when, sizeof when), run.kind, run.state, (long long)run.n_trials,
+           run.n_trials == 1 ? "trial" : "trials", run.fingerprint,
+           *run.commit ? ", commit " : "", run.commit);
+    if (!*run.report)
+        return ASSAY_OK;
+    printf("\n");
+    return report_show(e, &run);
+}
+
+/* --- rm, export, import ---------------------------------------------------------------------------------------------- */
+
+static assay_status rm(errand *e)
+{
+    AS_TRY(as_store_remove_runs(e->cli->env, e->store, e->ids, e->n_ids));
+    printf("removed %zu %s\n", e->n_ids, e->n_ids == 1 ? "run" : "runs");
+    return ASSAY_OK;
+}
+
+static assay_status ids_take(errand *e, size_t n)
+{
+    e->ids = AS_TAKE(&e->arena, int64_t, n);
+    return e->ids ? ASSAY_OK : as_fail(e->cli->env, ASSAY_NO_MEMORY, "no room for %zu ids", n);
+}
+
+static assay_status ids_all(errand *e)
+{
+    as_stored_run *runs;
+    size_t         n;
+    AS_TRY(as_store_list_runs(e->cli->env, e->store, NULL, 0, &e->arena, &runs, &n));
+    AS_TRY(ids_take(e, n));
+    for (size_t i = 0; i < n; i++)
+        e->ids[i] = runs[n - 1 - i].id; /* oldest first, so that ids come in the same order where they go */
+    e->n_ids = n;
+    return ASSAY_OK;
+}
+
+static assay_status export(errand *e)
+{
+    as_out      out;
+    const char *path = as_options_text(e->cli->options, "json");
+    if (!e->n_ids)
+        AS_TRY(ids_all(e));
+    AS_TRY(as_out_open(e->cli->env, path ? path : "-", &out));
+    assay_status status = as_store_export(e->cli->env, e->store, e->ids, e->n_ids, out.file);
+    if (status == ASSAY_OK)
+        return as_out_commit(e->cli->env, &out);
+    as_out_abandon(&out);
+    return status;
+}
+
+static assay_status import(errand *e)
+{
+    size_t n_added, n_known;
+    AS_TRY(as_store_import(e->cli->env, e->store, e->cli->args[1], &n_added, &n_known));
+    printf("added %zu %s to %s; %zu %s there already\n", n_added, n_added == 1 ? "run" : "runs", as_store_path(e->store), n_known,
+           n_known == 1 ? "was" : "were");
+    return ASSAY_OK;
+}
+
+/* --- Which of them ------------------------------------------------------------------------------------------------------ */
+
+static const struct word {
+    const char   *name, *usage;
+    int           min_args, max_args; /* beside the word itself */
+    bool          takes_ids, takes_json, creates;
+    assay_status (*run)(errand *e);
+} words[] = {
+    {"list", "list", 0, 0, false, true, false, list},
+    {"show", "show ID", 1, 1, true, true, false, show},
+    {"rm", "rm ID...", 1, MAX_RUNS, true, false, false, rm},
+    {"export", "export [ID...] [--json FILE|-]", 0, MAX_RUNS, true, true, false, export},
+    {"import", "import FILE", 1, 1, false, false, true, import},
+};
+
+static assay_status word_find(as_cli *cli, const struct word **out)
+{
+    const char *names[AS_COUNT(words) + 1] = {NULL};
+    for (size_t i = 0; i < AS_COUNT(words); i++) {
+        names[i] = words[i].name;
+        if (!strcmp(words[i].name, cli->args[0])) {
+            *out = &words[i];
+            return ASSAY_OK;
+        }
+    }
+    const char *near = as_nearest(cli->args[0], names);
+    return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is nothing to do with runs%s%s%s: list, show, rm, export or import", cli->args[0],
+                   near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+}
+
+static assay_status arguments_read(errand *e, const struct word *word)
+{
+    as_cli *cli = e->cli;
+    int     n = cli->n_args - 1;
+    if (n < word->min_args || n > word->max_args)
+        return as_fail(cli->env, ASSAY_BAD_INPUT, "%s: usage: assay runs %s", n < word->min_args ? "something is missing" : "too many arguments",
+                       word->usage);
+    if (as_options_is_set(cli->options, "json") && !word->takes_json)
+        return as_fail(cli->env, ASSAY_BAD_INPUT, "--json goes with runs list, show and export, and not with %s", word->name);
+    AS_TRY(ids_take(e, (size_t)n));
+    for (int i = 1; word->takes_ids && i <= n; i++)
+        if (!as_parse_i64(cli->args[i], &e->ids[e->n_ids++]) || e->ids[e->n_ids - 1] < 1)
+            return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is no id of a run; assay runs list shows them", cli->args[i]);
+    return ASSAY_OK;
+}
+
+static assay_status run_word(errand *e, const struct word *word)
+{
+    const char *store = as_options_text(e->cli->options, "store");
+    AS_TRY(arguments_read(e, word));
+    if (store && !strcmp(store, "none"))
+        return as_fail(e->cli->env, ASSAY_BAD_INPUT, "runs needs a store, and --store none says that there is none");
+    AS_TRY(as_store_open(e->cli->env, store, word->creates, &e->store));
+    assay_status status = word->run(e);
+    as_store_close(e->store);
+    return status;
+}
+
+static assay_status run(as_cli *cli)
+{
+    const struct word *word = NULL;
+    errand             e = {.cli = cli};
+    AS_TRY(word_find(cli, &word));
+    assay_status status = run_word(&e, word);
+    as_arena_drop(&e.arena);
+    return status;
+}
+
+const as_verb as_cmd_runs = {
+    .name = "runs", .summary = "the stored runs: list, show, remove, carry to another store",
+    .usage = "list | show ID | rm ID... | export [ID...] | import FILE [options]",
+    .details = "What bench, compare, check, baseline and noise have measured is kept in .assay/runs.db below the working directory, or where --store says.\n"
+               "export writes runs with all their samples as one JSON file (all runs when no ID is given); import reads it into a store and\n"
+               "leaves out what is there already.  A run that a baseline stands on cannot be removed.",
+    .example = "assay bench softmax --sizes 64x64 --budget 200ms && assay runs list", .min_args = 1, .max_args = MAX_RUNS, .run = run,
+};
