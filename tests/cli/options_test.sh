@@ -1,8 +1,30 @@
 # options_test.sh - no option is inert: every option of every verb is given once, and the program fails when nobody read it.
 . "$(dirname "$0")/lib.sh"
+corpus=$(cd "$(dirname "$0")/../fuzz/corpus/runs" && pwd)
 cd "$dir" || exit 2
+names() { # "words" args...: does not succeed, and says the words somewhere
+    local words=$1
+    shift
+    ! "$ASSAY" "$@" >n.out 2>&1 && grep -qF -- "$words" n.out
+}
 "$ASSAY" run mlp:sizes=10x784 --batch 2 --output x.npy || exit 2
 "$ASSAY" profile mlp-small --roofs off --runs 50 --json run.json >/dev/null || exit 2
+
+printf 'softmax size=4x4\n' >suite.txt
+arm="'$ASSAY' selftest --arm compute"
+null="--devices null:gemm=5us,null:gemm=9us" # two arms whose time is told
+store=yes
+if "$ASSAY" runs import "$corpus/none.json" 2>&1 | grep -q "built without SQLite"; then
+    store=no
+else
+    "$ASSAY" runs import "$corpus/none.json" --store s.db >/dev/null || exit 2
+    "$ASSAY" baseline save main mlp:sizes=8x4 --devices null:gemm=5us --budget 50ms --store s.db >/dev/null || exit 2
+fi
+"$ASSAY" compare mlp-small $null --budget 50ms --store none --json cmp.json >/dev/null || exit 2
+for i in $(seq 300); do # trials that were counted already, so that none is left to be done
+    printf '{"cell": "compute", "count": "alarms", "hit": false}\n{"cell": "compute", "count": "power", "hit": true}\n'
+done >counted.jsonl
+cp counted.jsonl state.jsonl
 
 arguments() { # the rest of a command line that works for a verb
     case $1 in
@@ -13,12 +35,37 @@ arguments() { # the rest of a command line that works for a verb
     list) echo "ops" ;;
     export) echo "mlp-small --onnx out.onnx" ;;
     wiring) echo "autoncp:units=8,out=2" ;;
+    bench) echo "mlp-small --devices null --runs 5 --warmup 1 --store none" ;;
+    compare) echo "mlp-small $null --budget 50ms --store none" ;;
+    baseline) echo "save $2 mlp-small --devices null:gemm=5us --budget 50ms --store s.db" ;;
+    check) echo "--baseline main --budget 50ms --store s.db" ;;
+    history) echo "--store s.db" ;;
+    noise) echo "--budget 100ms --store none" ;;
+    runs) echo "list" ;;
+    selftest) echo "--stats --cells compute --state counted.jsonl" ;;
     esac
 }
 "$ASSAY" list options >rows
 while read -r verb option value example _; do
+    case $store-$verb in no-baseline|no-check|no-history|no-runs) continue ;; esac
     case $verb-$option in
-    *-seq) t "$verb --$option is read" assay $verb $(arguments $verb | sed 's/mlp-small/cfc:input=3,units=4/') --seq 3; continue ;;
+    compare-device) t "$verb --$option is read" assay compare mlp-small --vary batch=1,2 --device null --budget 50ms --store none; continue ;;
+    compare-vary) t "$verb --$option is read" assay compare mlp-small --device null --vary batch=1,2 --budget 50ms --store none; continue ;;
+    compare-devices) t "$verb --$option is read" assay $verb $(arguments $verb); continue ;;
+    compare-store|bench-store) [ $store = no ] || t "$verb --$option is read" assay $verb $(arguments $verb) --store s.db; continue ;;
+    compare-bin) t "$verb --$option is read" assay compare --bin "$arm" --bin "$arm:1" --budget 50ms --store none; continue ;;
+    compare-from) t "$verb --$option is read" assay compare --from cmp.json; continue ;;
+    baseline-suite) t "$verb --$option is read" assay baseline save of-suite --suite suite.txt --budget 50ms --store s.db; continue ;;
+    baseline-bin) t "$verb --$option is read" assay baseline save of-bin --bin "$arm" --budget 50ms --store s.db; continue ;;
+    bench-suite) t "$verb --$option is read" assay bench --suite suite.txt --devices null --runs 5 --store none; continue ;;
+    bench-weights) t "$verb --$option is read" names w.safetensors bench mlp-small --devices null --runs 5 --store none --weights w.safetensors; continue ;;
+    baseline-weights) t "$verb --$option is read" names w.safetensors $verb $(arguments $verb of-weights) --weights w.safetensors; continue ;;
+    bench-speak) t "$verb --$option is read" bash -c "'$ASSAY' bench mlp-small --devices null --speak </dev/null"; continue ;;
+    selftest-arm) t "$verb --$option is read" bash -c "'$ASSAY' selftest --arm compute </dev/null"; continue ;;
+    bench-devices|baseline-devices) example=null ;; # the CPU would have its roofs measured
+    esac
+    case $verb-$option in
+    *-seq) t "$verb --$option is read" assay $verb $(arguments $verb of-seq | sed 's/mlp-small/cfc:input=3,units=4/') --seq 3; continue ;;
     *-timespans) t "$verb --$option is read" refuses 2 "ts.npy" $verb cfc:input=3,units=4 --timespans ts.npy; continue ;;
     run-state-in) t "$verb --$option is read" refuses 2 "h.npy" run cfc:input=3,units=4 --state-in h.npy; continue ;;
     run-state-out) t "$verb --$option is read" assay run cfc:input=3,units=4 --state-out h2.npy; continue ;;
@@ -29,7 +76,7 @@ while read -r verb option value example _; do
     wiring-crc) t "$verb --$option is read" assay $verb $(arguments $verb) --crc; continue ;;
     esac
     case $option in
-    text|winograd) t "$verb --$option is read" assay $verb $(arguments $verb) --$option; continue ;;
+    text|winograd|samples|cross-machine|stats|full) t "$verb --$option is read" assay $verb $(arguments $verb of-$option) --$option; continue ;;
     onnx)
         case $verb in
         list) t "$verb --$option is read" refuses 2 "m.onnx" list ops --onnx m.onnx ;;
@@ -37,13 +84,12 @@ while read -r verb option value example _; do
         esac
         continue ;;
     weights) t "$verb --$option is read" refuses 2 "w.safetensors" $verb $(arguments $verb) --weights w.safetensors; continue ;;
-    dim) t "$verb --$option is read" assay $verb $(arguments $verb) --dim batch=3; continue ;;
+    dim) t "$verb --$option is read" assay $verb $(arguments $verb of-dim) --dim batch=3; continue ;;
     time) t "$verb --$option is read" assay $verb mlp-small --roofs off --time 50ms; continue ;;
-    runs) t "$verb --$option is read" assay $verb mlp-small --roofs off --runs 50; continue ;;
     roofs) t "$verb --$option is read" assay $verb mlp-small --runs 50 --roofs off; continue ;;
     measure) continue ;; # takes seconds: roofs_test.sh gives it, and would fail too if nobody read it
     esac
-    t "$verb --$option is read" assay $verb $(arguments $verb) --$option "$example"
+    t "$verb --$option is read" assay $verb $(arguments $verb of-$option) --$option "$example"
 done <rows
 t "there are options to test" [ "$(wc -l <rows)" -gt 20 ]
 finish

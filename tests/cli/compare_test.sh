@@ -1,0 +1,91 @@
+# compare_test.sh - arms side by side: on the null device, whose time is told, verdicts are certain; what is not one is refused in a sentence.
+. "$(dirname "$0")/lib.sh"
+cd "$dir" || exit 2
+quick="--budget 100ms --store none --progress never"
+model=mlp:sizes=8x4
+arm="'$ASSAY' selftest --arm compute"
+verdict() { # "words" args...: compare says the words
+    local words=$1
+    shift
+    says "$words" compare "$@" $quick
+}
+
+t "twice the time is slower" verdict "SLOWER (critical)" $model --devices null:gemm=5us,null:gemm=10us
+t "half the time is faster" verdict "FASTER" $model --devices null:gemm=10us,null:gemm=5us
+t "the same time is the same" verdict "SAME" $model --devices null:gemm=5us,null:gemm=5us
+t "4 % more is slower than a margin of 1 %" verdict "SLOWER (minor)" $model --devices null:gemm=100us,null:gemm=104us
+t "and the same within a margin of 5 %" verdict "SAME" $model --devices null:gemm=100us,null:gemm=104us --margin 5%
+t "two models" verdict "mlp-small against $model" $model mlp-small --device null
+t "the same one twice is a test of the laboratory" verdict "$model (2) against $model" $model $model --device null
+t "three arms are two comparisons" bash -c "'$ASSAY' compare $model --vary batch=1,2,3 --device null $quick | grep -c SAME | grep -qx 2"
+t "a device with several operators is one arm" verdict "11.0 -> 19.0 us" mlp-small --vary device=null:gemm=5us,relu=1us,null:gemm=9us
+for vary in threads=1,2 batch=1,8 compile=on,off precision=f32,f16 weights-as=f32,bf16 winograd=off,on; do
+    t "--vary $vary" verdict "mlp-small by ${vary%%=*}" mlp-small --vary $vary
+done
+t "--vary takes a parameter of the model" verdict "sizes=8x8" mlp --vary sizes=8x4,8x8 --device null
+t "a workload over devices, by size" verdict "32x32" bench:matmul --devices null:matmul=5us,null:matmul=9us --sizes 16x16,32x32
+t "a workload by element type" verdict "dtype=f16" bench:matmul --vary dtype=f32,f16 --sizes 16x16
+t "rows tell where the winner flips" verdict "does not flip" $model --devices null:gemm=5us,null:gemm=9us --vary batch=1,8
+t "exactly so many rounds" bash -c "'$ASSAY' compare $model --device null --vary batch=1,2 --runs 7 --warmup 0 --layout-of-memory fixed $quick | grep -q '7 rounds'"
+
+# --- Programs ---------------------------------------------------------------------------------------------------------
+t "programs that speak the line protocol" says "SLOWER" compare --bin "$arm" "$arm:1" --budget 3s --store none
+t "one alone is no comparison" refuses 2 "name a second program" compare --bin "$arm" $quick
+t "one that is not there" refuses 2 "cannot be started" compare --bin "$arm" ./nosuch $quick
+t "one that does not speak" refuses 5 "its greeting" compare --bin "$arm" "echo hello" $quick
+printf '#!/bin/sh\necho about to hang >&2\nsleep 100 & wait\n' >hang
+chmod +x hang
+t "one that never answers is ended and named" refuses 5 '"./hang": its greeting: timed out after 0.3 s; it said: about to hang' compare --bin "$arm" ./hang --timeout 300ms $quick
+t "an option that says nothing about programs" refuses 2 "--threads says nothing about it" compare --bin "$arm" "$arm" --threads 2
+
+# --- Bad input --------------------------------------------------------------------------------------------------------
+t "nothing named" refuses 2 "name two models" compare
+t "one arm" refuses 2 "alone is no comparison" compare mlp-small $quick
+t "one value" refuses 2 "is one value" compare mlp-small --vary threads=1 $quick
+t "--vary without a key" refuses 2 "it is KEY=A,B" compare mlp-small --vary 1,2 $quick
+t "--vary with an empty value" refuses 2 "a value is empty" compare mlp-small --vary threads=1,,2 $quick
+t "a key that there is not" refuses 2 "mlp-small has no key 'nope'" compare mlp-small --vary nope=1,2 $quick
+t "a key that the workload has not" refuses 2 "no key of matmul 'nope'" compare bench:matmul --vary nope=1,2 $quick
+t "a value that cannot be" refuses 2 "none of: f32 f16 bf16" compare mlp-small --vary precision=f32,i9 $quick
+t "a model that is not there" refuses 2 "'nosuch'" compare mlp-small nosuch $quick
+t "arms with other cases" refuses 2 "arms must have the same ones" compare bench:elementwise:add,mul bench:softmax $quick
+for margin in x -1 nan 1e9; do t "--margin $margin" refuses 2 "is not a percentage" compare $model --devices null,null --margin=$margin $quick; done
+for alpha in x 0 1 nan; do t "--alpha $alpha" refuses 2 "is not a share" compare $model --devices null,null --alpha $alpha $quick; done
+t "--budget" refuses 2 "is not a duration" compare $model --devices null,null --budget 5parsecs
+t "--warmup" refuses 2 "neither auto nor a number" compare $model --devices null,null --warmup few $quick
+t "a store that cannot be had does not lose the result" bash -c "! '$ASSAY' compare $model --devices null,null --budget 50ms --store nosuch/s.db >o 2>e && grep -q SAME o && grep -q nosuch/s.db e"
+
+# --- Files ------------------------------------------------------------------------------------------------------------
+t "all files are written" assay compare $model --devices null:gemm=5us,null:gemm=10us $quick --samples --json c.json --html c.html --csv c.csv --markdown c.md
+t "report reads the JSON back" says "SLOWER (critical)" report c.json
+t "the JSON holds the trial" grep -q '"schema": "assay.trial/1"' c.json
+t "--json - is JSON alone" bash -c "'$ASSAY' compare $model --devices null,null $quick --json - | head -c 1 | grep -q '{'"
+t "the page is one self-contained file" bash -c "! grep -qE '(src|href)=\"?https?:' c.html && grep -q '<svg' c.html"
+t "CSV has a row a number" grep -q '^1,compare,compare.slower' c.csv
+t "Markdown has a table" grep -q '^|' c.md
+t "a verdict is computed again from the file" says "SLOWER (critical)" compare --from c.json
+t "with another margin it is another" says "SAME" compare --from c.json --margin 200%
+t "and nothing else can be said about it" refuses 2 "--budget says nothing about it" compare --from c.json --budget 1s
+"$ASSAY" profile mlp-small --roofs off --runs 50 --json p.json >/dev/null
+t "a file without a trial" refuses 2 "no trial of two arms" compare --from p.json
+
+# --- Time -------------------------------------------------------------------------------------------------------------
+t "the budget is kept, by a clock that only the null device moves" bash -c "
+    ASSAY_CLOCK=fake '$ASSAY' compare $model --devices null:gemm=5us,null:gemm=5us --margin 0 --budget 200ms --store none --json - |
+    tr -d ' \n' | grep -oE '\"spent_ns\":[0-9.e+]+' | cut -d: -f2 | awk '{ exit !(\$1 > 1.5e8 && \$1 <= 2.2e8) }'"
+
+if ! has_store; then finish; exit; fi
+interrupted() { # Ctrl-C after the first rounds
+    "$ASSAY" compare $model $model --runs 1000000000 --layout-of-memory shared --budget 100s --store int.db >i.out 2>i.err &
+    local pid=$!
+    sleep 2
+    kill -INT $pid
+    wait $pid
+    local got=$?
+    cat i.err
+    [ $got = 5 ] && grep -q "marked partial" i.err && grep -q "is partial" i.out
+}
+t "Ctrl-C keeps what was measured and says so" interrupted
+t "and stores it" bash -c "'$ASSAY' runs list --store int.db | grep -q 'compare *partial'"
+t "a comparison is kept by default" bash -c "'$ASSAY' compare $model --devices null,null --budget 50ms >/dev/null && '$ASSAY' runs list | grep -q 'compare *complete'"
+finish

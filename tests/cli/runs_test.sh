@@ -1,0 +1,67 @@
+# runs_test.sh - the stored runs from the command line: carried in, listed, shown, carried out, removed; bad input is one sentence.
+. "$(dirname "$0")/lib.sh"
+corpus=$(cd "$(dirname "$0")/../fuzz/corpus/runs" && pwd)
+cd "$dir" || exit 2
+if "$ASSAY" runs import "$corpus/none.json" --store probe.db 2>&1 | grep -q "built without SQLite"; then
+    t "without SQLite the remedy is named" refuses 2 "install libsqlite3-dev" runs list
+    finish
+    exit
+fi
+
+# A file of runs made by hand, with its hash: texts with their lengths, then the numbers, all as src/store/rows.c has it.
+sum() { if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi | cut -c1-64; }
+le64() { local i; for i in 0 8 16 24 32 40 48 56; do printf "\\x$(printf %02x $(($1 >> i & 255)))"; done; }
+text() { le64 "$(printf %s "$1" | wc -c)"; printf %s "$1"; }
+escaped() { printf %s "$1" | sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' | sed -e ':a' -e 'N' -e '$!ba' -e 's/\n/\\n/g'; }
+run_file() { # title unix_time report
+    local hash
+    hash=$({ text bench; text "$1"; text 0123456789abcdef; text abc; text complete; text "$3"; le64 "$2"; le64 0; } | sum)
+    printf '{"schema":"assay.runs-export/1","runs":[{"kind":"bench","title":"%s","fingerprint":"0123456789abcdef","commit":"abc","state":"complete",' "$1"
+    printf '"unix_time":%d,"hash":"%s","report":"%s","trials":[]}]}\n' "$2" "$hash" "$(escaped "$3")"
+}
+"$ASSAY" profile mlp-small --roofs off --runs 50 --json run.json >/dev/null || exit 2
+report=$(cat run.json)
+run_file "bench by hand" 86400 "$report" >hand.json
+
+t "there is no store at first" refuses 2 "there is none yet" runs list
+t "and asking for it makes none" [ ! -e .assay ]
+t "import makes one and says what it did" says "added 1 run to .assay/runs.db; 0 were there already" runs import hand.json
+t "nothing is doubled" says "added 0 runs to .assay/runs.db; 1 was there already" runs import hand.json
+t "a run with trials comes along" says "added 1 run" runs import "$corpus/runs.json"
+t "list shows time and title" says "1970-01-02 00:00:00  bench     complete       0  abc         bench by hand" runs list
+t "list is JSON too" bash -c "'$ASSAY' runs list --json - | grep -q '\"title\": *\"one\"'"
+t "show says which run it is" says "run 1: bench by hand" runs show 1
+"$ASSAY" report run.json >want.txt 2>/dev/null
+t "show prints the report that was stored" bash -c "'$ASSAY' runs show 1 | tail -n +4 | cmp - want.txt"
+t "show --json gives its JSON" bash -c "'$ASSAY' runs show 1 --json - | cmp - <(printf %s \"\$(cat run.json)\")"
+t "all runs are exported when none is named" bash -c "'$ASSAY' runs export --json all.json && grep -q 'bench by hand' all.json && grep -q '\"one\"' all.json"
+t "export goes to standard output" bash -c "'$ASSAY' runs export 2 >two.json && cmp two.json '$corpus/runs.json'"
+t "and comes back in another store" says "added 2 runs to other.db" runs import all.json --store other.db
+t "a path of the store may be a URL" says "bench by hand" runs list --store sqlite:other.db
+t "rm removes" says "removed 2 runs" runs rm 1 2 --store other.db
+t "an empty store says so" says "other.db holds no runs" runs list --store other.db
+
+t "an unknown word is refused with the nearest" refuses 2 "did you mean list?" runs lis
+t "nothing to show" refuses 2 "something is missing: usage: assay runs show ID" runs show
+t "too much to show" refuses 2 "too many arguments" runs show 1 2
+t "no id" refuses 2 "'x' is no id of a run" runs show x
+t "no such run" refuses 2 "there is no run 99" runs show 99
+t "rm of one that is not there removes none" refuses 2 "there is no run 99" runs rm 1 99
+t "which is still there" says "bench by hand" runs list
+t "an export that fails writes no file" bash -c "! '$ASSAY' runs export 1 99 --json no.json && [ ! -e no.json ]"
+t "--json goes not with rm" refuses 2 "--json goes with" runs rm 1 --json x.json
+t "--store none is no store" refuses 2 "runs needs a store" runs list --store none
+sed 's/by hand/by Hand/' hand.json >changed.json
+t "a changed file of runs is refused" refuses 2 "\"hash\" is not that of its content" runs import changed.json
+t "a run JSON is no file of runs" refuses 2 "and not assay.runs-export/1" runs import run.json
+head -c 300 hand.json >cut.json
+t "a cut one is refused where it ends" refuses 2 "cut.json: line 1" runs import cut.json
+t "a missing one too" refuses 2 "nothing.json: cannot open" runs import nothing.json
+echo "no database" >text.db
+t "a file that is no store is refused" refuses 2 "text.db: is no store" runs import hand.json --store text.db
+t "and left as it is" grep -qx "no database" text.db
+head -c 9000 .assay/runs.db >torn.db
+t "a damaged store is refused" refuses 2 "the file is damaged" runs list --store torn.db
+t "a directory is no store" refuses 2 "is a directory" runs list --store "$dir"
+t "a store of another kind is refused" refuses 2 "no kind of store named 'postgres'" runs list --store postgres:here
+finish
