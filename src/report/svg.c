@@ -147,6 +147,13 @@ void as_paint_area(as_paint *p, const double *xy, int n, const char *class, cons
     tip_add(p, "polygon", tip);
 }
 
+void as_paint_group(as_paint *p, const char *tip)
+{
+    as_text_printf(&p->text, "<g><title>%s</title>\n", tip ? as_escape_html(p->arena, tip) : "");
+}
+
+void as_paint_group_end(as_paint *p) { as_text_add(&p->text, "</g>\n"); }
+
 const char *as_paint_close(as_paint *p)
 {
     as_text_add(&p->text, "</svg>\n");

@@ -20,6 +20,8 @@ void        as_paint_line(as_paint *p, double x1, double y1, double x2, double y
 void        as_paint_words(as_paint *p, double x, double y, const char *anchor, const char *class, const char *words); /* escapes */
 void        as_paint_dot(as_paint *p, double x, double y, double radius, const char *class, const char *tip);
 void        as_paint_area(as_paint *p, const double *xy, int n, const char *class, const char *tip); /* n corners, x and y each */
+void        as_paint_group(as_paint *p, const char *tip);         /* all up to its end has this tip */
+void        as_paint_group_end(as_paint *p);
 const char *as_paint_close(as_paint *p);                          /* NULL: no memory */
 const char *as_tone_class(int tone);
 
