@@ -2,12 +2,13 @@
  *
  * as_pool_run() runs fn(arg, part, n_parts) once in every thread, the caller being part 0, and
  * returns when all are done.  Inside, as_pool_barrier() makes all parts meet.  Workers and barriers
- * spin for a bounded time, then park.  A pool of one thread runs in the caller without any atomics.
- * as_pool_run() is not reentrant and is called by one thread at a time. */
+ * spin for a bounded time, then park; workers are kept off the caller's CPU.  A pool of one thread runs in
+ * the caller without any atomics.  as_pool_run() is not reentrant and is called by one thread at a time. */
 #ifndef AS_BASE_POOL_H
 #define AS_BASE_POOL_H
 
 #include "assay.h"
+#include "base/cpus.h"
 
 typedef struct as_pool as_pool;
 typedef void (*as_pool_fn)(void *arg, int part, int n_parts);
@@ -19,19 +20,10 @@ int          as_pool_threads(const as_pool *pool);
 void         as_pool_run(as_pool *pool, as_pool_fn fn, void *arg);
 void         as_pool_barrier(as_pool *pool, int part);
 
-/* Since the pool was made: barriers met, and waits at them that were so long (20 us) that the thread went to sleep, because a part
- * had much more to do or because its CPU was taken away. */
+/* Since the pool was made: barriers met, and waits at them of 20 us or more, because a part had much more to do or because its
+ * CPU was taken away. */
 typedef struct as_pool_waits { uint64_t n_barriers, n_late; } as_pool_waits;
 as_pool_waits as_pool_waits_read(as_pool *pool);
-
-int  as_cpu_count(void);                 /* CPUs the calling thread may use; ask before pinning it */
-int  as_cpu_self(void);                  /* which of these it is on now, counted from 0; 0 where the system does not tell */
-
-/* Keeps the calling thread on the index-th CPU it may use, until as_pin_undo() by the same thread gives it back what it had
- * before: threads made later inherit it.  False + why where not possible. */
-typedef struct as_pin { bool done; unsigned char saved[1024]; } as_pin;
-bool as_pin_self(as_pin *pin, int index, char *why, size_t why_size);
-void as_pin_undo(as_pin *pin);
 
 /* [*begin, *end) of `n` items for a part, in units of `grain`, as evenly as can be. */
 static inline void as_share(int64_t n, int64_t grain, int part, int n_parts, int64_t *begin, int64_t *end)

@@ -151,28 +151,6 @@ Test(pool, refuses_impossible_sizes)
     expect(!pool);
 }
 
-Test(pool, pins_the_calling_thread_and_lets_it_go_again)
-{
-    as_pin pin, again;
-    char   why[128] = "";
-    int    n = as_cpu_count();
-    expect(n >= 1);
-    if (!as_pin_self(&pin, n - 1, why, sizeof why)) {
-        expect(why[0]);
-        skip("%s", why);
-    }
-    expect_eq(as_cpu_count(), 1);
-    expect(!as_pin_self(&again, 1, why, sizeof why));
-    expect_has(why, "there is no CPU number 1 among the 1");
-    as_pin_undo(&again); /* was not done: changes nothing */
-    expect_eq(as_cpu_count(), 1);
-    as_pin_undo(&pin);
-    expect_eq(as_cpu_count(), n);
-    expect(!as_pin_self(&pin, 1 << 20, why, sizeof why));
-    expect(!as_pin_self(&pin, -1, why, sizeof why));
-    expect_eq(as_cpu_count(), n);
-}
-
 Test(pool, shares_everything_once_and_in_whole_grains)
 {
     static const int64_t cases[][2] = {{0, 1}, {1, 1}, {7, 1}, {100, 8}, {64, 64}, {65, 64}, {1000003, 16}};

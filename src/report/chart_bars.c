@@ -5,29 +5,33 @@
 #include "report/pick.h"
 #include "report/svg.h"
 
-enum { ROW = 26, LABEL_WIDTH = 190, VALUE_WIDTH = 150, LABEL_CHARS = 24 };
+enum { ROW = 26, LABEL_WIDTH = 200, LABEL_CHARS = 25, VALUE_WIDTH = 84, DETAIL_WIDTH = 126, DETAIL_CHARS = 17,
+       BAR_ROOM = (int)AS_CHART_WIDTH - LABEL_WIDTH - VALUE_WIDTH - DETAIL_WIDTH };
 
-/* The label on the left, a pale track, the bar, and its value where the bar's room ends. */
+/* The label on the left, a pale track, the bar, then columns for the value and the detail.  Hovering over any of them tells all, uncut. */
+static void bar_paint(as_paint *p, const as_bar *bar, double y, double share, const char *value)
+{
+    as_paint_group(p, as_arena_printf(p->arena, "%s: %s%s%s", bar->label, value, bar->detail ? ", " : "", bar->detail ? bar->detail : ""));
+    as_paint_words(p, LABEL_WIDTH - 10, y + 17, "end", "text", as_text_cut(p->arena, bar->label, LABEL_CHARS));
+    as_paint_rect(p, LABEL_WIDTH, y + 4, BAR_ROOM, ROW - 9, "track", NULL);
+    as_paint_rect(p, LABEL_WIDTH, y + 4, fmax(share * BAR_ROOM, 1), ROW - 9, as_tone_class(0), NULL);
+    as_paint_words(p, LABEL_WIDTH + BAR_ROOM + 10, y + 17, "start", "text", value);
+    if (bar->detail)
+        as_paint_words(p, AS_CHART_WIDTH - 2, y + 17, "end", "faint", as_text_cut(p->arena, bar->detail, DETAIL_CHARS));
+    as_paint_group_end(p);
+}
+
 const char *as_svg_bars(as_arena *arena, const as_bar *bars, int n, const char *unit, const char *title)
 {
     as_paint p;
-    double most = 0, room = AS_CHART_WIDTH - LABEL_WIDTH - VALUE_WIDTH;
+    double   most = 0;
     for (int i = 0; i < n; i++)
         most = fmax(most, isfinite(bars[i].value) ? bars[i].value : 0);
     if (n < 1 || !(most > 0))
         return "";
     as_paint_open(&p, arena, 8 + (double)n * ROW, title);
-    for (int i = 0; i < n; i++) {
-        double y = 4 + (double)i * ROW, length = isfinite(bars[i].value) ? fmax(bars[i].value, 0) / most * room : 0;
-        const char *value = as_show_signs(arena, bars[i].value, unit);
-        const char *tip = as_arena_printf(arena, "%s: %s%s%s", bars[i].label, value, bars[i].detail ? ", " : "", bars[i].detail ? bars[i].detail : "");
-        as_paint_words(&p, LABEL_WIDTH - 10, y + 17, "end", "text", as_text_cut(arena, bars[i].label, LABEL_CHARS));
-        as_paint_rect(&p, LABEL_WIDTH, y + 4, room, ROW - 9, "track", NULL);
-        as_paint_rect(&p, LABEL_WIDTH, y + 4, fmax(length, 1), ROW - 9, as_tone_class(0), tip);
-        as_paint_words(&p, LABEL_WIDTH + room + 10, y + 17, "start", "text", value);
-        if (bars[i].detail)
-            as_paint_words(&p, AS_CHART_WIDTH - 2, y + 17, "end", "faint", as_text_cut(arena, bars[i].detail, 14));
-    }
+    for (int i = 0; i < n; i++)
+        bar_paint(&p, &bars[i], 4 + (double)i * ROW, isfinite(bars[i].value) ? fmax(bars[i].value, 0) / most : 0, as_show_signs(arena, bars[i].value, unit));
     return as_paint_close(&p);
 }
 

@@ -236,6 +236,16 @@ Test(charts, draw_one_value_and_escape_its_name)
     as_arena_drop(&a);
 }
 
+Test(charts, a_bar_cuts_long_names_and_tells_them_whole_in_its_tip)
+{
+    as_arena a = {0};
+    const char *svg = as_svg_bars(&a, &(as_bar){"block3_1_skip+residual+relu+pool", "assay.SomethingVeryLong", 5}, 1, "ns", "t");
+    expect_has(svg, "<g><title>block3_1_skip+residual+relu+pool: 5 ns, assay.SomethingVeryLong</title>");
+    expect_has(svg, ">block3_1_skip+residual+r…</text>");
+    expect_has(svg, ">assay.SomethingV…</text>");
+    as_arena_drop(&a);
+}
+
 Test(charts, a_long_course_is_thinned_but_keeps_its_spike)
 {
     enum { N = 200000 };

@@ -186,6 +186,13 @@ void as_paint_path(as_paint *p, const double *xy, int n, const char *class)
     as_text_add(&p->text, " stroke-width=\"2\" stroke-linejoin=\"round\"/>\n");
 }
 
+void as_paint_group(as_paint *p, const char *tip)
+{
+    as_text_printf(&p->text, "<g><title>%s</title>\n", tip ? as_escape_html(p->arena, tip) : "");
+}
+
+void as_paint_group_end(as_paint *p) { as_text_add(&p->text, "</g>\n"); }
+
 const char *as_paint_close(as_paint *p)
 {
     as_text_add(&p->text, "</svg>\n");

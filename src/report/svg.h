@@ -22,6 +22,8 @@ void        as_paint_dot(as_paint *p, double x, double y, double radius, const c
 void        as_paint_area(as_paint *p, const double *xy, int n, const char *class, const char *tip); /* n corners, x and y each */
 void        as_paint_veil(as_paint *p, const double *xy, int n, const char *class, const char *tip); /* the same, and what is below shows through */
 void        as_paint_path(as_paint *p, const double *xy, int n, const char *class);                  /* a line through n points */
+void        as_paint_group(as_paint *p, const char *tip);         /* all up to its end has this tip */
+void        as_paint_group_end(as_paint *p);
 const char *as_paint_close(as_paint *p);                          /* NULL: no memory */
 const char *as_tone_class(int tone);
 const char *as_tone_stroke(int tone);                             /* the same for lines */

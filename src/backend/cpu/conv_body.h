@@ -5,13 +5,13 @@
 
 #include "backend/cpu/conv_tile.h"
 
-/* Up to so many products an output, the pool goes with the tiles: sums that wait in scratch would cost more than four ends of a tile. */
-enum { CONV_SHORT = 64 };
-
-/* First layers: the walk's lengths are constants too, and all of it is unrolled. */
-V_INLINE void conv_tile_taps(const conv_tile *t, int n_a, int n_b, int run, const float *const x[CONV_PIXELS], vf acc[CONV_PIXELS][CONV_V])
+/* First layers: the walk's lengths are constants too, and all of it is unrolled.  n_a 0: the lengths are t's. */
+V_INLINE void conv_tile_sums(const conv_tile *t, int n_p, int n_a, int n_b, int run, const float *const x[CONV_PIXELS], vf acc[CONV_PIXELS][CONV_V])
 {
-    const int n_p = CONV_PIXELS;
+    if (!n_a) {
+        conv_tile_taps(t, n_p, x, acc);
+        return;
+    }
     CONV_UNROLL(3) for (int a = 0; a < n_a; a++)
         CONV_UNROLL(3) for (int b = 0; b < n_b; b++)
             CONV_UNROLL(9) for (int k = 0; k < run; k++)
@@ -25,25 +25,24 @@ V_INLINE void conv_tile_first(const conv_tile *t, int n_a, int n_b, int run)
     const float *x[CONV_PIXELS];
     conv_tile_begin(t, n_p, x, acc);
     /* So few products a line of output wait for the line: fetched one tile ahead, 70 -> 78 % of peak at 3 to 32 channels. */
-    CONV_EACH_P __builtin_prefetch(t->y + (n_p + p) * t->step, 1);
-    conv_tile_taps(t, n_a, n_b, run, x, acc);
+    CONV_EACH_P __builtin_prefetch(t->y + t->spot[n_p + p].to, 1);
+    conv_tile_sums(t, n_p, n_a, n_b, run, x, acc);
     conv_tile_end(t, n_p, acc);
 }
 
-/* The same for the four pixels of each result of a pool. */
-V_INLINE void conv_tile_first_pool(const conv_tile *t, int n_a, int n_b, int run)
+/* The four pixels of each result of a pool: four walks, each a pixel on, keep the larger. */
+V_INLINE void conv_tile_pool(const conv_tile *t, int n_p, int n_a, int n_b, int run)
 {
-    const int     n_p = CONV_PIXELS;
     vf            acc[CONV_PIXELS][CONV_V];
     const float  *x[CONV_PIXELS];
     float         best[CONV_PIXELS * AS_CONV_PANEL];
     const int64_t hop[3] = { t->right, t->below - t->right, t->right };
     conv_tile_begin(t, n_p, x, acc);
-    CONV_EACH_P __builtin_prefetch(t->y + (n_p + p) * t->step, 1);
+    CONV_EACH_P __builtin_prefetch(t->y + t->spot[n_p + p].to, 1);
     for (int i = 0;; i++) {
-        conv_tile_taps(t, n_a, n_b, run, x, acc);
+        conv_tile_sums(t, n_p, n_a, n_b, run, x, acc);
         if (i)
-            CONV_EACH_P CONV_EACH_V acc[p][v] = conv_larger(v_load(best + p * AS_CONV_PANEL + v * VW), acc[p][v]);
+            CONV_EACH_P CONV_EACH_V acc[p][v] = v_larger(v_load(best + p * AS_CONV_PANEL + v * VW), acc[p][v]);
         if (i == 3)
             break;
         CONV_EACH_P CONV_EACH_V {
@@ -55,22 +54,26 @@ V_INLINE void conv_tile_first_pool(const conv_tile *t, int n_a, int n_b, int run
     conv_tile_end(t, n_p, acc);
 }
 
+V_INLINE void conv_tile_pool_walk(const conv_tile *t, int n_p) { conv_tile_pool(t, n_p, 0, 0, 0); }
+static __attribute__((noinline)) void conv_tile_full_pool(const conv_tile *t) { conv_tile_pool_walk(t, CONV_PIXELS); }
+static void conv_tile_some_pool(const conv_tile *t, int n) { CONV_SOME(t, n, conv_tile_pool_walk) }
+
 /* 3x3 on 1 channel; on 3 channels of whole pixels; on 3 planes. */
-static __attribute__((noinline)) void conv_tile_3x1x3(const conv_tile *t) { conv_tile_first(t, 3, 1, 3); }
-static __attribute__((noinline)) void conv_tile_3x1x9(const conv_tile *t) { conv_tile_first(t, 3, 1, 9); }
+static __attribute__((noinline)) void conv_tile_1x3x3(const conv_tile *t) { conv_tile_first(t, 1, 3, 3); }
+static __attribute__((noinline)) void conv_tile_1x3x9(const conv_tile *t) { conv_tile_first(t, 1, 3, 9); }
 static __attribute__((noinline)) void conv_tile_3x3x3(const conv_tile *t) { conv_tile_first(t, 3, 3, 3); }
-static __attribute__((noinline)) void conv_tile_3x1x3_pool(const conv_tile *t) { conv_tile_first_pool(t, 3, 1, 3); }
-static __attribute__((noinline)) void conv_tile_3x1x9_pool(const conv_tile *t) { conv_tile_first_pool(t, 3, 1, 9); }
-static __attribute__((noinline)) void conv_tile_3x3x3_pool(const conv_tile *t) { conv_tile_first_pool(t, 3, 3, 3); }
+static __attribute__((noinline)) void conv_tile_1x3x3_pool(const conv_tile *t) { conv_tile_pool(t, CONV_PIXELS, 1, 3, 3); }
+static __attribute__((noinline)) void conv_tile_1x3x9_pool(const conv_tile *t) { conv_tile_pool(t, CONV_PIXELS, 1, 3, 9); }
+static __attribute__((noinline)) void conv_tile_3x3x3_pool(const conv_tile *t) { conv_tile_pool(t, CONV_PIXELS, 3, 3, 3); }
 
 static void conv_tile_choose(conv_job *j)
 {
     const as_conv_plan *v = &j->v;
-    j->tile = conv_tile_full;
-    if (v->n_a == 3 && v->n_b == 1 && v->run == 3)
-        j->tile = conv_tile_3x1x3, j->tile_pool = conv_tile_3x1x3_pool;
-    if (v->n_a == 3 && v->n_b == 1 && v->run == 9)
-        j->tile = conv_tile_3x1x9, j->tile_pool = conv_tile_3x1x9_pool;
+    j->tile = conv_tile_full, j->tile_pool = conv_tile_full_pool;
+    if (v->n_a == 1 && v->n_b == 3 && v->run == 3)
+        j->tile = conv_tile_1x3x3, j->tile_pool = conv_tile_1x3x3_pool;
+    if (v->n_a == 1 && v->n_b == 3 && v->run == 9)
+        j->tile = conv_tile_1x3x9, j->tile_pool = conv_tile_1x3x9_pool;
     if (v->n_a == 3 && v->n_b == 3 && v->run == 3)
         j->tile = conv_tile_3x3x3, j->tile_pool = conv_tile_3x3x3_pool;
 }
@@ -86,16 +89,18 @@ static bool conv_job_make(const as_kernel_args *args, int part, int n_parts, voi
     if (as_act_read(NULL, n, &act) != ASSAY_OK || !as_conv_plan_make(n, n_parts, &j->v) || !j->v.n_units)
         return false;
     const as_conv_plan *v = &j->v;
-    char *at = (char *)scratch + (size_t)part * (v->offset_bytes + v->strip_bytes + v->weight_bytes + v->y_bytes);
-    j->offset = (int64_t *)(void *)at;
-    j->strip = (float *)(void *)(at += v->offset_bytes);
+    char *at = (char *)scratch + (size_t)part * (v->spot_bytes + v->strip_bytes + v->weight_bytes + v->y_bytes);
+    j->spot = (as_conv_spot *)(void *)at;
+    j->strip = (float *)(void *)(at += v->spot_bytes);
     j->weight = (float *)(void *)(at += v->strip_bytes);
     j->held = (float *)(void *)(at += v->weight_bytes);
-    j->planes = v->pool > 1 ? j->held + (v->rows_held * v->w.out[2] * AS_CONV_PANEL + 15) / 16 * 16 : j->held;
+    j->planes = v->pool > 1 ? j->held + v->pixels_unit * AS_CONV_PANEL : j->held;
     j->act = vm_act_of(&act);
     conv_clamp(j);
     conv_tile_choose(j);
-    j->pools_tiles = v->pool > 1 && j->clamps && !j->r && !v->depthwise && v->k <= CONV_SHORT;
+    /* Sums of few products that wait in scratch would cost more than four ends of a tile. */
+    j->pools_tiles = v->pool > 1 && j->clamps && !j->r && !v->depthwise && v->k <= AS_CONV_SHORT;
+    j->step = v->y_nhwc && (v->pool == 1 || j->pools_tiles) ? v->n_m : AS_CONV_PANEL;
     return true;
 }
 
@@ -124,12 +129,15 @@ static void conv_planes_end(const conv_job *j, const as_conv_unit *u, int64_t m,
 {
     const as_conv_plan *v = &j->v;
     int64_t             plane = v->y_rows * v->y_cols, n = u->n_rows / v->pool * v->y_cols;
+    int64_t             last = n >= VW && !j->r ? n - VW : n; /* some pixels twice, rather than part of a vector; a residual may lie where they go */
     const float        *from = j->planes;
     for (int64_t image = 0; image < u->n_images; image++, from += n * AS_CONV_PANEL)
         for (int c = 0; c < n_m; c += VW) {
             int64_t at = ((u->image + image) * v->n_m + m + c) * plane + u->row / v->pool * v->y_cols;
-            for (int64_t i = 0; i < n; i += VW)
-                conv_planes_block(j, from + i * AS_CONV_PANEL + c, n - i < VW ? (int)(n - i) : VW, n_m - c < VW ? n_m - c : VW, at + i, plane);
+            for (int64_t i = 0; i < n; i += VW) {
+                int64_t k = i < last ? i : last < n ? last : i;
+                conv_planes_block(j, from + k * AS_CONV_PANEL + c, n - k < VW ? (int)(n - k) : VW, n_m - c < VW ? n_m - c : VW, at + k, plane);
+            }
         }
 }
 
@@ -151,9 +159,9 @@ static void conv_held_end(const conv_job *j, int64_t image, int64_t row, int64_t
 /* The largest of four: at x, the pixel right of it, and the two below. */
 V_INLINE vf conv_largest(const float *x, int64_t below)
 {
-    vf best = conv_larger(v_load(x), v_load(x + AS_CONV_PANEL));
-    best = conv_larger(best, v_load(x + below));
-    return conv_larger(best, v_load(x + below + AS_CONV_PANEL));
+    vf best = v_larger(v_load(x), v_load(x + AS_CONV_PANEL));
+    best = v_larger(best, v_load(x + below));
+    return v_larger(best, v_load(x + below + AS_CONV_PANEL));
 }
 
 /* One row of results from two rows of 16 channels, of which n_m exist. */
@@ -170,12 +178,12 @@ static void conv_row_pool(const float *x, int64_t n, int n_m, float *y, int64_t 
         }
 }
 
-/* Rows [first, first + n_rows) of a unit, counted over its images, whose sums wait in j->held. */
-static void conv_held_pool(const conv_job *j, const as_conv_unit *u, int64_t first, int64_t n_rows, int64_t m, int n_m)
+/* The rows of a unit, whose sums wait in j->held. */
+static void conv_held_pool(const conv_job *j, const as_conv_unit *u, int64_t m, int n_m)
 {
     const as_conv_plan *v = &j->v;
     float              *sums = j->held;
-    for (int64_t i = first; i < first + n_rows; i += 2, sums += 2 * v->w.out[2] * AS_CONV_PANEL) {
+    for (int64_t i = 0; i < u->n_images * u->n_rows; i += 2, sums += 2 * v->w.out[2] * AS_CONV_PANEL) {
         int64_t image = u->image + i / u->n_rows, row = u->row + i % u->n_rows;
         for (int k = 0; k < 2 && (j->r || !j->clamps); k++)
             conv_held_end(j, image, row + k, m, n_m, sums + k * v->w.out[2] * AS_CONV_PANEL);
@@ -194,7 +202,7 @@ V_INLINE void conv_deep_walk(const conv_tile *t, int n_p, const as_conv_plan *pl
     vf           acc[CONV_PIXELS][CONV_V];
     const float *x[CONV_PIXELS], *w = t->w;
     CONV_EACH_P {
-        x[p] = t->x + t->offset[p];
+        x[p] = t->x + t->spot[p].from;
         CONV_EACH_V acc[p][v] = v_load(t->bias + v * VW);
     }
     int64_t step_b = plan->w.dilation[2] * plan->pitch, wide = (plan->n_c + AS_CONV_PANEL - 1) / AS_CONV_PANEL * AS_CONV_PANEL;
@@ -214,15 +222,15 @@ static void conv_deep_one(const conv_tile *t, const as_conv_plan *plan) { conv_d
 
 static void conv_deep_run(const as_conv_plan *plan, conv_tile t, int64_t n)
 {
-    for (; n >= CONV_PIXELS; n -= CONV_PIXELS, conv_tile_skip(&t, CONV_PIXELS))
+    for (; n >= CONV_PIXELS; n -= CONV_PIXELS, t.spot += CONV_PIXELS)
         conv_deep_full(&t, plan);
-    for (; n > 0; n--, conv_tile_skip(&t, 1))
+    for (; n > 0; n--, t.spot++)
         conv_deep_one(&t, plan);
 }
 
 /* --- A panel of a unit ---------------------------------------------------------------------------------- */
 
-static void conv_sums_run(const conv_job *j, const conv_tile *t, int64_t n)
+static void conv_block_run(const conv_job *j, const conv_tile *t, int64_t n)
 {
     if (j->v.depthwise)
         conv_deep_run(&j->v, *t, n);
@@ -230,89 +238,68 @@ static void conv_sums_run(const conv_job *j, const conv_tile *t, int64_t n)
         conv_pixels_run(j->tile, *t, n);
 }
 
-static void conv_act_rows(const as_act_f32 *act, float *y, int64_t step, int64_t n_rows, int n_m)
+static void conv_act_spots(const conv_job *j, const conv_tile *t, int64_t n)
 {
-    for (int64_t i = 0; i < n_rows; i++, y += step)
-        for (int m = 0; m < n_m; m += VW) {
-            int n = n_m - m < VW ? n_m - m : VW;
-            v_store_n(y + m, n, vm_act(act, v_load_n(y + m, n)));
+    for (int64_t i = 0; i < n; i++)
+        for (int m = 0; m < t->n_m; m += VW) {
+            int    some = t->n_m - m < VW ? t->n_m - m : VW;
+            float *y = t->y + t->spot[i].to + m;
+            v_store_n(y, some, vm_act(&j->act, v_load_n(y, some)));
         }
 }
 
-/* Into the output itself; an activation that is no clamp follows while the pixels are in L1. */
-static void conv_pixels_out(const conv_job *j, const as_conv_unit *u, conv_tile t, int64_t n, int64_t m)
+/* The sums of a unit's pixels; with `acts`, an activation that is no clamp follows while they are in L1. */
+static void conv_sums_run(const conv_job *j, const conv_tile *all, bool acts)
 {
-    const as_conv_plan *v = &j->v;
-    int64_t             at = ((u->image * v->y_rows + u->row) * v->y_cols) * v->n_m + m, some = j->clamps ? n : CONV_PIXELS * 16;
-    t.y = j->y + at, t.step = v->n_m;
-    t.r = j->r ? j->r + at : NULL;
-    for (int64_t i = 0; i < n; i += some, conv_tile_skip(&t, some)) {
-        int64_t now = n - i < some ? n - i : some;
-        conv_sums_run(j, &t, now);
-        if (!j->clamps)
-            conv_act_rows(&j->act, t.y, t.step, now, t.n_m);
+    conv_tile t = *all;
+    for (const as_conv_block *b = j->block; b < j->block + j->n_blocks; b++) {
+        t.x = all->x + b->x, t.w = all->w + b->w;
+        t.n_a = b->n_a, t.n_b = b->n_b, t.run = b->run;
+        int64_t some = acts ? CONV_PIXELS * 16 : b->n;
+        for (int64_t n = b->n, now; n > 0; n -= now, t.spot += now) {
+            now = n < some ? n : some;
+            conv_block_run(j, &t, now);
+            if (acts)
+                conv_act_spots(j, &t, now);
+        }
     }
 }
 
-/* Into scratch, some rows at a time, and from there by the pool. */
-static void conv_pixels_pool(const conv_job *j, const as_conv_unit *u, conv_tile t, int64_t m, int n_m)
-{
-    const as_conv_plan *v = &j->v;
-    int64_t             n_rows = u->n_images * u->n_rows;
-    t.y = j->held, t.step = t.n_m = AS_CONV_PANEL;
-    if (j->r)
-        t.lo = -INFINITY, t.hi = INFINITY;
-    for (int64_t row = 0; row < n_rows; row += v->rows_held, t.offset += v->rows_held * v->w.out[2]) {
-        int64_t now = n_rows - row < v->rows_held ? n_rows - row : v->rows_held;
-        conv_sums_run(j, &t, now * v->w.out[2]);
-        conv_held_pool(j, u, row, now, m, n_m);
-    }
-}
-
-/* Where a clamp follows the sums, the pool goes with the tiles: four walks for the same results, each a pixel on, keep the larger. */
+/* Where a clamp follows the sums of few products, the pool goes with the tiles. */
 static void conv_tiles_pool(const conv_job *j, conv_tile t, int64_t n)
 {
-    float best[CONV_PIXELS * AS_CONV_PANEL];
     t.right = j->v.w.stride[2] * j->v.pitch, t.below = j->v.w.stride[1] * j->v.row;
-    for (int n_p; n > 0; n -= n_p, conv_tile_skip(&t, n_p)) {
-        conv_tile one = t;
+    for (int n_p; n > 0; n -= n_p, t.spot += n_p) {
         n_p = conv_tile_share(n);
-        if (n_p == CONV_PIXELS && j->tile_pool) {
+        if (n_p == CONV_PIXELS)
             j->tile_pool(&t);
-            continue;
-        }
-        one.y = best, one.step = one.n_m = AS_CONV_PANEL;
-        for (int i = 0; i < 4; i++) {
-            if (i == 3)
-                one.y = t.y, one.step = t.step, one.n_m = t.n_m;
-            one.x = t.x + i / 2 * t.below + i % 2 * t.right;
-            conv_tile_run(j->tile, &one, n_p);
-            one.best = best;
-        }
+        else
+            conv_tile_some_pool(&t, n_p);
     }
 }
 
-/* The channels [m, m + n_m) of a unit's n pixels from x under the weights w. */
-static void conv_panel_run(const conv_job *j, const as_conv_unit *u, int64_t n, const float *x, const float *w, int64_t m, int n_m)
+/* The channels [m, m + n_m) of a unit's pixels from x under the weights w. */
+static void conv_panel_run(const conv_job *j, const as_conv_unit *u, const float *x, const float *w, int64_t m, int n_m)
 {
     const as_conv_plan *v = &j->v;
+    bool                pools_held = v->pool > 1 && !j->pools_tiles;
+    int64_t             at = ((u->image * v->y_rows + u->row / v->pool) * v->y_cols) * v->n_m + m;
     float               bias[AS_CONV_PANEL];
     conv_bias(j, m, n_m, bias);
     conv_tile t = { .x = x, .w = w, .bias = bias, .n_m = n_m, .n_a = v->n_a, .step_a = v->step_a, .n_b = v->n_b, .step_b = v->step_b,
-                    .run = v->run, .lo = j->lo, .hi = j->hi, .offset = j->offset };
-    if (j->pools_tiles) {
-        t.y = v->y_nhwc ? j->y + (u->image * v->y_rows + u->row / 2) * v->y_cols * v->n_m + m : j->planes;
-        t.step = v->y_nhwc ? v->n_m : AS_CONV_PANEL, t.n_m = v->y_nhwc ? n_m : AS_CONV_PANEL;
-        conv_tiles_pool(j, t, n / 4);
-    } else if (v->pool > 1) {
-        conv_pixels_pool(j, u, t, m, n_m);
-    } else if (v->y_nhwc) {
-        conv_pixels_out(j, u, t, n, m);
-    } else {
-        t.y = j->planes, t.step = t.n_m = AS_CONV_PANEL;
-        t.lo = -INFINITY, t.hi = INFINITY;
-        conv_sums_run(j, &t, n);
-    }
+                    .run = v->run, .step_wa = v->n_b * v->run * AS_CONV_PANEL, .step_wb = v->run * AS_CONV_PANEL, .lo = j->lo, .hi = j->hi, .spot = j->spot, .y = j->y + at };
+    if (pools_held || !v->y_nhwc)
+        t.y = pools_held ? j->held : j->planes, t.n_m = AS_CONV_PANEL;
+    else
+        t.r = j->r ? j->r + at : NULL;
+    if (!j->pools_tiles && (pools_held ? j->r != NULL : !v->y_nhwc))
+        t.lo = -INFINITY, t.hi = INFINITY; /* the activation waits for the residual, or for the way into planes */
+    if (j->pools_tiles)
+        conv_tiles_pool(j, t, j->block[0].n);
+    else
+        conv_sums_run(j, &t, v->y_nhwc && v->pool == 1 && !j->clamps);
+    if (pools_held)
+        conv_held_pool(j, u, m, n_m);
     if (!v->y_nhwc)
         conv_planes_end(j, u, m, n_m);
 }
@@ -320,19 +307,20 @@ static void conv_panel_run(const conv_job *j, const as_conv_unit *u, int64_t n, 
 /* --- A part --------------------------------------------------------------------------------------------- */
 
 /* Units [begin, end) under the panels [first, last), whose weights start at w. */
-static void conv_units_run(const conv_job *j, int64_t begin, int64_t end, int64_t first, int64_t last, const float *w)
+static void conv_units_run(conv_job *j, int64_t begin, int64_t end, int64_t first, int64_t last, const float *w)
 {
     const as_conv_plan *v = &j->v;
     int64_t             n = -1, step = v->depthwise ? AS_CONV_PANEL : v->k * AS_CONV_PANEL;
     for (int64_t i = begin; i < end; i++) {
         as_conv_unit u = as_conv_unit_at(v, i);
-        if (n != u.n_images * u.n_rows * v->w.out[2])
-            n = as_conv_offsets(v, &u, j->pools_tiles ? 2 : 1, j->offset);
+        if (n != u.n_images * u.n_rows || (v->skips && v->units_image > 1))
+            j->n_blocks = as_conv_spots(v, &u, j->pools_tiles ? 2 : 1, j->step, j->spot, j->block);
+        n = u.n_images * u.n_rows;
         const float *x = as_conv_strip(v, &u, j->x, j->strip);
         for (int64_t panel = first; panel < last; panel++) {
             int64_t g = v->depthwise ? 0 : panel / v->n_panels, at = (v->depthwise ? panel : panel % v->n_panels) * AS_CONV_PANEL;
             int64_t left = (v->depthwise ? v->n_c : v->m_group) - at;
-            conv_panel_run(j, &u, n, x + (v->depthwise ? at : g * v->c_group), w + (panel - first) * step, g * v->m_group + at,
+            conv_panel_run(j, &u, x + (v->depthwise ? at : g * v->c_group), w + (panel - first) * step, g * v->m_group + at,
                            left < AS_CONV_PANEL ? (int)left : AS_CONV_PANEL);
         }
     }

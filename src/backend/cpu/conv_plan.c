@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "backend/cpu/plain.h"
+#include "op/rules.h"
 
 /* A strip and a panel of weights should stay in half of a small L2 while all output channels pass over them. */
-enum { STRIP_BYTES = 96 * 1024, MAX_PIXELS = 1024, UNITS_PER_PART = 4, HELD_PIXELS = 256 /* 16 KiB of sums */ };
+enum { STRIP_BYTES = 96 * 1024, MAX_PIXELS = 1024, UNITS_PER_PART = 4 };
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -33,11 +34,10 @@ static void walk_make(as_conv_plan *v)
         v->n_b = w->kernel[1], v->step_b = w->dilation[1] * v->row;
         v->run = w->kernel[2];
     } else {
-        v->n_a = w->kernel[1], v->step_a = w->dilation[1] * v->row;
-        bool joined = w->dilation[2] == 1 && v->pitch == v->c_group; /* the taps of a row are one run of memory */
-        v->n_b = joined ? 1 : w->kernel[2];
-        v->step_b = w->dilation[2] * v->pitch;
-        v->run = joined ? w->kernel[2] * v->c_group : v->c_group;
+        v->joined = w->dilation[2] == 1 && v->pitch == v->c_group;
+        v->n_a = v->joined ? 1 : w->kernel[1], v->step_a = w->dilation[1] * v->row;
+        v->n_b = v->joined ? w->kernel[1] : w->kernel[2], v->step_b = v->joined ? v->step_a : w->dilation[2] * v->pitch;
+        v->run = v->joined ? w->kernel[2] * v->c_group : v->c_group;
     }
 }
 
@@ -54,14 +54,10 @@ static void strip_make(as_conv_plan *v, int64_t rows)
     walk_make(v);
 }
 
-/* Sums of a panel that wait: for the pool as many pairs of rows as fit, and what they gave; for planes all. */
+/* Sums of a panel that wait for the pool, and results that wait to become planes. */
 static void held_make(as_conv_plan *v)
 {
-    int64_t rows = v->images_unit * v->rows_unit;
-    v->rows_held = v->pool == 1 ? rows : least(rows, most(v->pool, HELD_PIXELS / most(1, v->w.out[2]) / v->pool * v->pool));
-    v->y_bytes = 0;
-    if (v->pool > 1)
-        v->y_bytes = line_bytes(v->rows_held * v->w.out[2] * AS_CONV_PANEL);
+    v->y_bytes = v->pool > 1 ? line_bytes(v->pixels_unit * AS_CONV_PANEL) : 0;
     if (!v->y_nhwc)
         v->y_bytes += line_bytes(v->pixels_unit / (v->pool * v->pool) * AS_CONV_PANEL);
 }
@@ -92,7 +88,7 @@ static void units_make(as_conv_plan *v, int n_parts)
     }
     v->n_units = v->units_image > 1 ? v->n_images * v->units_image : (v->n_images + v->images_unit - 1) / v->images_unit;
     v->pixels_unit = v->images_unit * v->rows_unit * w->out[2];
-    v->offset_bytes = line_bytes(2 * v->pixels_unit);
+    v->spot_bytes = line_bytes((v->pixels_unit + AS_CONV_MORE_SPOTS) * (int64_t)(sizeof(as_conv_spot) / sizeof(float)));
     v->strip_bytes = v->copies ? line_bytes(v->images_unit * v->image) : 0;
     v->weight_bytes = line_bytes(v->depthwise ? v->k * up(v->n_c, AS_CONV_PANEL) : v->k * AS_CONV_PANEL);
     held_make(v);
@@ -117,12 +113,29 @@ bool as_conv_plan_make(const as_node_ctx *n, int n_parts, as_conv_plan *out)
     v.planar = !v.x_nhwc && v.group == 1 && v.n_c <= AS_CONV_MAX_PLANES && v.w.dilation[2] == 1;
     v.copies = !v.x_nhwc || !is_inside(&v.w) || (v.depthwise && v.n_c % AS_CONV_PANEL);
     v.k = v.w.kernel[1] * v.w.kernel[2] * v.c_group;
+    v.skips = v.copies && !v.planar && !v.depthwise && v.k > AS_CONV_SHORT && 2 * (v.w.kernel[1] + v.w.kernel[2] + 1) <= AS_CONV_MAX_BLOCKS;
     if (n_parts && v.n_images && v.w.out[1] && v.w.out[2])
         units_make(&v, n_parts);
     else
         strip_make(&v, most(1, v.w.out[1]));
     *out = v;
     return true;
+}
+
+/* --- Taps that lie inside ------------------------------------------------------------------------------- */
+
+/* Taps [begin, end) of an axis. */
+typedef struct span { int64_t begin, end; } span;
+
+/* Those that lie inside at output o, or all that there are. */
+static span taps_at(const as_conv_plan *v, int axis, int64_t o)
+{
+    span t = { 0, v->w.kernel[axis] };
+    while (v->skips && t.begin < t.end && as_plain_at(&v->w, axis, o, t.begin) < 0)
+        t.begin++;
+    while (v->skips && t.begin < t.end && as_plain_at(&v->w, axis, o, t.end - 1) >= v->w.in[axis])
+        t.end--;
+    return t;
 }
 
 /* --- What a kernel is asked ------------------------------------------------------------------------- */
@@ -169,10 +182,31 @@ size_t as_conv_scratch_bytes(const as_node_ctx *n, int n_parts)
         as_conv_plan v;
         if (!as_conv_plan_make(n, parts, &v))
             return 0;
-        size_t all = (size_t)parts * (v.offset_bytes + v.strip_bytes + v.weight_bytes + v.y_bytes);
+        size_t all = (size_t)parts * (v.spot_bytes + v.strip_bytes + v.weight_bytes + v.y_bytes);
         bytes = all > bytes ? all : bytes;
     }
     return bytes;
+}
+
+as_cost as_conv_issued(const as_node_ctx *n)
+{
+    as_conv_plan v;
+    as_cost      cost = n->op->cost(n);
+    if (!as_conv_plan_make(n, 0, &v) || !v.skips)
+        return cost;
+    int64_t across = 0, walked = 0, high = v.w.kernel[1], wide = v.w.kernel[2];
+    for (int64_t col = 0; col < v.w.out[2]; col++) {
+        span t = taps_at(&v, 2, col);
+        across += t.end - t.begin;
+    }
+    for (int64_t row = 0; row < v.w.out[1]; row++) {
+        span t = taps_at(&v, 1, row);
+        walked += (t.end - t.begin) * (t.end - t.begin < high ? wide * v.w.out[2] : across);
+    }
+    uint64_t left_out = (uint64_t)(v.w.out[1] * v.w.out[2] * high * wide - walked);
+    uint64_t flops = as_sat_mul(as_sat_mul(2 * left_out, (uint64_t)(v.c_group * v.n_m)), (uint64_t)v.n_images);
+    cost.flops -= flops < cost.flops ? flops : 0;
+    return cost;
 }
 
 /* --- Weights ------------------------------------------------------------------------------------------ */
@@ -233,13 +267,67 @@ as_conv_unit as_conv_unit_at(const as_conv_plan *v, int64_t index)
     return (as_conv_unit){ .image = index / v->units_image, .n_images = 1, .row = row, .n_rows = least(v->rows_unit, v->w.out[1] - row) };
 }
 
-int64_t as_conv_offsets(const as_conv_plan *v, const as_conv_unit *u, int64_t each, int64_t *offset)
+/* The end of the outputs from o on that have the same taps inside; *t: these. */
+static int64_t band_end(const as_conv_plan *v, int axis, int64_t o, int64_t last, span *t)
 {
+    *t = taps_at(v, axis, o);
+    for (o++; v->skips && o < last; o++) {
+        span next = taps_at(v, axis, o);
+        if (next.begin != t->begin || next.end != t->end)
+            return o;
+    }
+    return last;
+}
+
+static as_conv_block block_make(const as_conv_plan *v, span rows, span cols)
+{
+    int64_t n_rows = rows.end - rows.begin, n_cols = cols.end - cols.begin, wide = v->w.kernel[2] * v->c_group;
+    if (!v->skips)
+        return (as_conv_block){ .n_a = v->n_a, .n_b = v->n_b, .run = v->run };
+    as_conv_block to = { .n_a = n_rows, .n_b = n_cols, .run = v->c_group, .w = (rows.begin * wide + cols.begin * v->c_group) * AS_CONV_PANEL,
+                         .x = rows.begin * v->step_a + cols.begin * v->w.dilation[2] * v->pitch };
+    if (v->joined)
+        to.n_a = 1, to.n_b = n_rows, to.run = n_cols * v->c_group;
+    return to;
+}
+
+/* Rows and columns of a unit's images. */
+typedef struct area { int64_t row, row_end, col, col_end; } area;
+
+static as_conv_spot *area_fill(const as_conv_plan *v, const as_conv_unit *u, const area *r, int64_t each, int64_t step, as_conv_spot *spot)
+{
+    as_conv_spot down = { .from = each * v->w.stride[1] * v->row, .to = v->w.out[2] / each * step };
+    as_conv_spot right = { .from = each * v->w.stride[2] * v->pitch, .to = step };
     for (int64_t image = 0; image < u->n_images; image++)
-        for (int64_t row = 0; row < u->n_rows; row += each)
-            for (int64_t col = 0; col < v->w.out[2]; col += each)
-                *offset++ = image * v->image + row * v->w.stride[1] * v->row + col * v->w.stride[2] * v->pitch;
-    return u->n_images * u->n_rows * v->w.out[2];
+        for (int64_t row = r->row / each; row < r->row_end / each; row++) {
+            int64_t      col = r->col / each, all = image * (u->n_rows / each) + row; /* rows before, over the images */
+            as_conv_spot at = { .from = image * v->image + row * down.from + col * right.from, .to = all * down.to + col * right.to };
+            for (; col < r->col_end / each; col++, at.from += right.from, at.to += right.to)
+                *spot++ = at;
+        }
+    return spot;
+}
+
+int as_conv_spots(const as_conv_plan *v, const as_conv_unit *u, int64_t each, int64_t step, as_conv_spot *spot, as_conv_block *block)
+{
+    const as_window *w = &v->w;
+    int              n = 0;
+    for (int64_t row = u->row, row_end; row < u->row + u->n_rows; row = row_end) {
+        span a, b;
+        row_end = band_end(v, 1, row, u->row + u->n_rows, &a);
+        for (int64_t col = 0, col_end; col < w->out[2]; col = col_end) {
+            col_end = band_end(v, 2, col, w->out[2], &b);
+            if (a.end - a.begin < w->kernel[1])
+                b = (span){ 0, w->kernel[2] }, col_end = w->out[2];
+            as_conv_spot *first = spot;
+            spot = area_fill(v, u, &(area){ row - u->row, row_end - u->row, col, col_end }, each, step, spot);
+            block[n] = block_make(v, a, b);
+            block[n++].n = spot - first;
+        }
+    }
+    for (int i = 0; i < AS_CONV_MORE_SPOTS; i++)
+        spot[i] = spot[-1];
+    return n;
 }
 
 /* A few floats: a call of memset costs more. */
@@ -247,6 +335,16 @@ static void zeros_fill(float *to, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         to[i] = 0.0f;
+}
+
+/* A row of a plane, likewise. */
+static void floats_copy(float *to, const float *from, int64_t n)
+{
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        memcpy(to + i, from + i, 8 * sizeof *to);
+    for (; i < n; i++)
+        to[i] = from[i];
 }
 
 /* One row of the input between the zeros of its padding; columns [begin, end) of the strip are inside. */
@@ -276,7 +374,7 @@ static void planes_fill(const as_conv_plan *v, const float *x, int64_t begin, in
     int64_t plane = v->w.in[1] * v->w.in[2];
     for (int64_t c = 0; c < v->n_c; c++, x += plane, to += v->plane) {
         zeros_fill(to, begin);
-        memcpy(to + begin, x, (size_t)(end - begin) * sizeof *to);
+        floats_copy(to + begin, x, end - begin);
         zeros_fill(to + end, v->strip_width - end);
     }
 }

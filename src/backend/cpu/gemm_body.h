@@ -109,6 +109,16 @@ static void panel_pack(const as_gemm *g, const float *b, int64_t width, tile_b *
             panel[k * TILE_COLS + tile_place(j)] = tile_store(b[k * g->b_row + j * g->b_step]);
 }
 
+/* The rows of a tile, while the one before is packed: they begin pages apart, which no machine foresees. */
+static void rows_fetch(const recipe *w, int64_t tile, const float *a, int64_t k)
+{
+    int64_t row;
+    int     n = as_gemm_tile(&w->rows, tile, &row);
+    for (int r = 0; r < n; r++)
+        for (int64_t i = 0; i < k; i += LINE_FLOATS)
+            __builtin_prefetch(a + (row + r) * w->g.a_row + i);
+}
+
 /* Tiles [first, end) of rows as [tile][k][rows of it]. */
 static void rows_pack(const recipe *w, int64_t first, int64_t end, const float *a, int64_t k, float *to)
 {
@@ -116,6 +126,8 @@ static void rows_pack(const recipe *w, int64_t first, int64_t end, const float *
     for (int64_t t = first; t < end; t++) {
         int64_t row;
         int     n = as_gemm_tile(&w->rows, t, &row);
+        if (g->a_step == 1 && t + 1 < end)
+            rows_fetch(w, t + 1, a, k);
         if (n == AS_GEMM_ROWS) {
             const float *from = a + row * g->a_row;
             for (int64_t i = 0; i < k; i++, from += g->a_step, to += AS_GEMM_ROWS) {

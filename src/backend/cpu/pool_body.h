@@ -90,9 +90,6 @@ static pool_window pool_window_at(const pool_job *j, const float *image, int64_t
     return p;
 }
 
-/* NaN is larger than any number, once seen it stays. */
-V_INLINE vf pool_larger(vf best, vf x) { return v_pick(v_is_nan(best), best, v_max(best, x)); }
-
 /* n_v whole vectors of channels, or the first `some` lanes of one. */
 V_INLINE void pool_block(const pool_window *p, bool max, int n_v, int some, const float *x, float *y)
 {
@@ -104,7 +101,7 @@ V_INLINE void pool_block(const pool_window *p, bool max, int n_v, int some, cons
         for (int64_t b = 0; b < p->n_cols; b++, at += p->col)
             _Pragma("GCC unroll 4") for (int v = 0; v < n_v; v++) {
                 vf one = some < VW ? v_load_n(at + v * VW, some) : v_load(at + v * VW);
-                row[v] = max ? pool_larger(row[v], one) : v_add(row[v], one);
+                row[v] = max ? v_larger(row[v], one) : v_add(row[v], one);
             }
         _Pragma("GCC unroll 4") for (int v = 0; v < n_v; v++) all[v] = max ? row[v] : v_add(all[v], row[v]);
     }

@@ -54,6 +54,7 @@ V_INLINE vf v_sqrt(vf a) { return vsqrtq_f32(a); }
 /* NaN in either gives NaN here, which is more than is asked. */
 V_INLINE vf v_max(vf a, vf b) { return vmaxq_f32(a, b); }
 V_INLINE vf v_min(vf a, vf b) { return vminq_f32(a, b); }
+V_INLINE vf v_larger(vf a, vf b) { return vmaxq_f32(a, b); }
 
 V_INLINE vf v_and(vf a, vf b) { return v_of_u(vandq_u32(v_to_u(a), v_to_u(b))); }
 V_INLINE vf v_or(vf a, vf b) { return v_of_u(vorrq_u32(v_to_u(a), v_to_u(b))); }

@@ -60,6 +60,7 @@ V_INLINE vf v_is_nan(vf a) { return v_bits((vi)(a != a)); }
 V_INLINE vf v_pick(vf mask, vf yes, vf no) { vi m = vi_bits(mask); return v_bits((m & vi_bits(yes)) | (~m & vi_bits(no))); }
 V_INLINE vf v_max(vf a, vf b) { return v_pick(v_gt(a, b), a, b); }
 V_INLINE vf v_min(vf a, vf b) { return v_pick(v_lt(a, b), a, b); }
+V_INLINE vf v_larger(vf a, vf b) { return v_pick(v_is_nan(a), a, v_max(a, b)); }
 V_INLINE vf v_abs(vf a) { return v_bits(vi_bits(a) & 0x7fffffff); }
 V_INLINE vf v_neg(vf a) { return -a; }
 V_INLINE vf v_sign_bit(vf a) { return v_and(a, v_set(-0.0f)); }

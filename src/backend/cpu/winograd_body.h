@@ -19,7 +19,7 @@ typedef struct wino_plan {
     int64_t      n_down, n_across, n_tiles; /* tiles of an image, and in all */
     int64_t      block, n_blocks;           /* tiles of a block */
     int64_t      n_panels;
-    size_t       offset_bytes, v_bytes, m_bytes, patch_bytes, weight_bytes;
+    size_t       spot_bytes, v_bytes, m_bytes, patch_bytes, weight_bytes;
 } wino_plan;
 
 static size_t wino_lines(int64_t n_floats) { return (size_t)(n_floats + 15) / 16 * 64; }
@@ -37,7 +37,7 @@ static bool wino_plan_make(const as_node_ctx *n, int n_parts, wino_plan *out)
     most = fair < most ? fair : most;
     p.block = most < WINO_GRAIN ? WINO_GRAIN : most / WINO_GRAIN * WINO_GRAIN;
     p.n_blocks = (p.n_tiles + p.block - 1) / p.block;
-    p.offset_bytes = wino_lines(2 * p.block);
+    p.spot_bytes = wino_lines(p.block * (int64_t)(sizeof(as_conv_spot) / sizeof(float)));
     p.v_bytes = wino_lines(WINO_POINTS * p.block * p.v.n_c);
     p.m_bytes = wino_lines(WINO_POINTS * p.block * AS_CONV_PANEL);
     p.patch_bytes = wino_lines(WINO_POINTS * p.v.n_c);
@@ -46,7 +46,7 @@ static bool wino_plan_make(const as_node_ctx *n, int n_parts, wino_plan *out)
     return true;
 }
 
-static size_t wino_part_bytes(const wino_plan *p) { return p->offset_bytes + p->v_bytes + p->m_bytes + p->patch_bytes + p->weight_bytes; }
+static size_t wino_part_bytes(const wino_plan *p) { return p->spot_bytes + p->v_bytes + p->m_bytes + p->patch_bytes + p->weight_bytes; }
 
 static bool wino_accepts(const as_node_ctx *n, char *why, size_t why_size)
 {
@@ -243,8 +243,6 @@ V_INLINE void wino_store(const conv_job *j, const wino_place *at, int i, int k, 
         *to = one[c];
 }
 
-V_INLINE vf wino_larger(vf best, vf x) { return v_pick(v_is_nan(best), best, v_max(best, x)); }
-
 /* m holds the tile's products, `step` floats from point to point. */
 static void wino_tile_out(const conv_job *j, const float *m, int64_t step, const float *bias, const wino_place *at)
 {
@@ -271,9 +269,9 @@ static void wino_tile_out(const conv_job *j, const float *m, int64_t step, const
         CONV_UNROLL(2) for (int i = 0; i < WINO_OUT; i += 2) {
             if (i >= at->n_rows)
                 break;
-            vf two = wino_larger(o[i], o[i + 1]);
+            vf two = v_larger(o[i], o[i + 1]);
             if (k % 2)
-                wino_store(j, at, i / 2, k / 2, wino_larger(left[i], two));
+                wino_store(j, at, i / 2, k / 2, v_larger(left[i], two));
             else
                 left[i] = two;
         }
@@ -282,7 +280,7 @@ static void wino_tile_out(const conv_job *j, const float *m, int64_t step, const
 
 /* --- A node -------------------------------------------------------------------------------------------------- */
 
-typedef struct wino_job { wino_plan p; conv_job j; int64_t *offset; float *v, *m, *patch, *weight; } wino_job;
+typedef struct wino_job { wino_plan p; conv_job j; as_conv_spot *spot; float *v, *m, *patch, *weight; } wino_job;
 
 typedef struct wino_spot { int64_t image, row, col; } wino_spot; /* the tile's first output */
 
@@ -324,7 +322,7 @@ static void wino_panel_run(const wino_job *w, int64_t first, int64_t n, int64_t 
     int64_t             m = panel * AS_CONV_PANEL;
     int                 n_m = v->n_m - m < AS_CONV_PANEL ? (int)(v->n_m - m) : AS_CONV_PANEL;
     conv_bias(&w->j, m, n_m, bias);
-    conv_tile t = { .offset = w->offset, .bias = zeros, .step = AS_CONV_PANEL, .n_m = AS_CONV_PANEL, .n_a = 1, .n_b = 1, .run = v->n_c,
+    conv_tile t = { .spot = w->spot, .bias = zeros, .n_m = AS_CONV_PANEL, .n_a = 1, .n_b = 1, .run = v->n_c,
                     .lo = -INFINITY, .hi = INFINITY };
     for (int64_t point = 0; point < WINO_POINTS; point++) {
         t.x = w->v + point * w->p.block * v->n_c;
@@ -367,8 +365,8 @@ static void wino_run(const as_kernel_args *args, int part, int n_parts, void *sc
     if (as_shape_count(&n->out[0].shape) == 0 || as_act_read(NULL, n, &act) != ASSAY_OK || !wino_plan_make(n, n_parts, &w.p))
         return;
     char *at = (char *)scratch + (size_t)part * wino_part_bytes(&w.p);
-    w.offset = (int64_t *)(void *)at;
-    w.v = (float *)(void *)(at += w.p.offset_bytes);
+    w.spot = (as_conv_spot *)(void *)at;
+    w.v = (float *)(void *)(at += w.p.spot_bytes);
     w.m = (float *)(void *)(at += w.p.v_bytes);
     w.patch = (float *)(void *)(at += w.p.m_bytes);
     w.weight = (float *)(void *)(at + w.p.patch_bytes);
@@ -376,7 +374,7 @@ static void wino_run(const as_kernel_args *args, int part, int n_parts, void *sc
     w.j.act = vm_act_of(&act);
     conv_clamp(&w.j);
     for (int64_t i = 0; i < w.p.block; i++)
-        w.offset[i] = i * w.p.v.n_c;
+        w.spot[i] = (as_conv_spot){ .from = i * w.p.v.n_c, .to = i * AS_CONV_PANEL };
     as_share(w.p.n_blocks, 1, part, n_parts, &begin, &end);
     if (args->packed[1]) {
         wino_blocks_run(&w, begin, end, 0, w.p.n_panels, args->packed[1]);
