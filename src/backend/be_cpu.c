@@ -277,6 +277,11 @@ static void step_run(job *j, const step *s, int part, int n_parts)
     for (int i = 0; i < N_PACKED; i++)
         packed[i] = address(j, s->packed[i]);
     s->kernel->run(&args, part, n_parts, address(j, s->scratch));
+    if (s->kernel->finish) {
+        if (n_parts > 1)
+            as_pool_barrier(j->cpu->pool, part);
+        s->kernel->finish(&args, part, n_parts, address(j, s->scratch));
+    }
 }
 
 /* Only part 0 fails (in the slow truth) or looks whether someone wants us to stop. */

@@ -36,6 +36,8 @@ static void kernel_run(assay_env *env, const as_kernel *k, const as_conform_case
     void  *scratch = scratch_bytes ? as_arena_take(&arena, scratch_bytes, 1, 64) : NULL;
     for (int part = 0; part < n_parts; part++)
         k->run(&args, part, n_parts, scratch);
+    for (int part = 0; k->finish && part < n_parts; part++)
+        k->finish(&args, part, n_parts, scratch);
     if (status != ASSAY_OK)
         fail("%s: %s: %s", k->name, c->label, assay_message(env));
     as_arena_drop(&arena);

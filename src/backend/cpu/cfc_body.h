@@ -9,116 +9,14 @@
 
 enum { FEW = VW / 2 }; /* samples that are not worth a vector */
 
-/* --- From sums to values -------------------------------------------------------------------------------- */
-
-typedef enum as_cfc_end { END_NONE, END_ACT, END_PURE } as_cfc_end; /* of a layer of one head */
-
-V_INLINE vf act_of(as_cfc_act act, vf x)
-{
-    switch (act) {
-    case AS_CFC_LECUN_TANH: return v_mul(v_set(1.7159f), vm_tanh(v_mul(v_set(0.666f), x)));
-    case AS_CFC_TANH: return vm_tanh(x);
-    case AS_CFC_RELU: return vm_relu(x);
-    case AS_CFC_SILU: return vm_silu(x);
-    case AS_CFC_GELU: return vm_gelu(x);
-    }
-    return x;
-}
-
-V_INLINE vf pure_of(vf f, vf tau, vf a, vf ts)
-{
-    return v_fnma(v_mul(a, vm_exp(v_neg(v_mul(ts, v_add(tau, v_abs(f)))))), f, a);
-}
-
-V_INLINE vf blend_of(const as_cfc *c, vf one, vf two, vf gate)
-{
-    vf g = vm_sigmoid(gate);
-    if (c->semantics == AS_CFC_TORCH) {
-        one = vm_tanh(one);
-        two = vm_tanh(two);
-    }
-    return v_fma(g, c->mode == AS_CFC_NO_GATE ? two : v_sub(two, one), one);
-}
-
-V_INLINE vf memory_of(vf i, vf ig, vf fg, vf og, vf *c)
-{
-    *c = v_fma(*c, vm_sigmoid(fg), v_mul(vm_tanh(i), vm_sigmoid(ig)));
-    return v_mul(vm_tanh(*c), vm_sigmoid(og));
-}
-
-/* --- Samples side by side ------------------------------------------------------------------------------ */
-
-V_INLINE void side_cells(const int units, const int heads, const int vecs, const work *w, const layer *l, const inputs *in, int64_t unit, float *out)
-{
-    vf sum[SUMS][2];
-    side_sums(units, heads, vecs, l, unit_at(w, l, unit), in, sum);
-    TILE_UNROLL
-    for (int u = 0; u < units; u++) {
-        TILE_UNROLL
-        for (int v = 0; v < vecs; v++) {
-            vf *s = &sum[u * heads][v], gate = heads == 3 ? sum[u * heads + 2][v] : v_fma(sum[u * heads + 2][v], v_load(w->ts + v * VW), sum[u * heads + heads - 1][v]);
-            v_store(out + (unit + u) * vecs * VW + v * VW, blend_of(&w->b->c, *s, sum[u * heads + 1][v], gate));
-        }
-    }
-}
-
-V_INLINE void side_cell(const int vecs, const work *w, const layer *l, const inputs *in, float *out)
-{
-    int64_t u = 0;
-    if (l->heads == 4) {
-        for (; u < l->n; u++)
-            side_cells(1, 4, vecs, w, l, in, u, out);
-        return;
-    }
-    for (; u + 2 <= l->n; u += 2)
-        side_cells(2, 3, vecs, w, l, in, u, out);
-    if (u < l->n)
-        side_cells(1, 3, vecs, w, l, in, u, out);
-}
-
-V_INLINE void side_rows(const int units, const int vecs, const work *w, const layer *l, const inputs *in, int64_t unit, as_cfc_end end, float *out)
-{
-    const float *at = unit_at(w, l, unit);
-    vf           sum[SUMS][2];
-    side_sums(units, 1, vecs, l, at, in, sum);
-    TILE_UNROLL
-    for (int u = 0; u < units; u++) {
-        TILE_UNROLL
-        for (int v = 0; v < vecs; v++) {
-            vf x = sum[u][v];
-            if (end == END_ACT)
-                x = act_of(w->b->c.act, x);
-            else if (end == END_PURE)
-                x = pure_of(x, v_one(at + VW + u), v_one(at + 2 * VW + u), v_load(w->ts + v * VW));
-            v_store(out + ((unit + u) * vecs + v) * VW, x);
-        }
-    }
-}
-
-V_INLINE void side_layer(const int vecs, const work *w, const layer *l, const inputs *in, as_cfc_end end, float *out)
-{
-    int64_t u = 0;
-    for (; u + 4 <= l->n; u += 4)
-        side_rows(4, vecs, w, l, in, u, end, out);
-    for (; u < l->n; u++)
-        side_rows(1, vecs, w, l, in, u, end, out);
-}
-
-V_INLINE void side_memory(const int vecs, const work *w, const inputs *in, float *out)
-{
-    const layer *l = &w->b->memory;
-    for (int64_t u = 0; u < l->n; u++) {
-        vf sum[SUMS][2];
-        side_sums(1, 4, vecs, l, unit_at(w, l, u), in, sum);
-        TILE_UNROLL
-        for (int v = 0; v < vecs; v++) {
-            float *at = w->memory + (u * vecs + v) * VW;
-            vf     c = v_load(at);
-            v_store(out + (u * vecs + v) * VW, memory_of(sum[0][v], sum[1][v], sum[2][v], sum[3][v], &c));
-            v_store(at, c);
-        }
-    }
-}
+TILE_LAYER(cells3_1, cells_tile, 3, 1, false)
+TILE_LAYER(cells3_2, cells_tile, 3, 2, false)
+TILE_LAYER(cells4_1, cells_tile, 4, 1, false)
+TILE_LAYER(cells4_2, cells_tile, 4, 2, false)
+TILE_LAYER(rows_1, rows_tile, 1, 1, false)
+TILE_LAYER(rows_2, rows_tile, 1, 2, false)
+TILE_LAYER(memory_1, memory_tile, 4, 1, false)
+TILE_LAYER(memory_2, memory_tile, 4, 2, false)
 
 /* --- Units side by side ---------------------------------------------------------------------------------- */
 
@@ -178,6 +76,7 @@ static void one_cell(const work *w, const layer *l, const inputs *in, float *out
             one_sums(3, l, unit_at(w, l, u), in, s);
             gate = s[2];
         }
+        heads_of(&w->b->c, &s[0], &s[1], &gate);
         some_store(out + u, l->n - u, blend_of(&w->b->c, s[0], s[1], gate));
     }
 }
@@ -191,7 +90,7 @@ static void one_layer(const work *w, const layer *l, const inputs *in, as_cfc_en
         if (end == END_ACT)
             s[0] = act_of(w->b->c.act, s[0]);
         else if (end == END_PURE)
-            s[0] = pure_of(s[0], v_load(at + VW), v_load(at + 2 * VW), v_one(w->ts));
+            s[0] = pure_of(s[0], pure_decay(s[0], v_load(at + VW), v_one(w->ts)), v_load(at + 2 * VW));
         some_store(out + u, l->n - u, s[0]);
     }
 }
@@ -202,7 +101,8 @@ static void one_memory(const work *w, const inputs *in, float *out)
     for (int64_t u = 0; u < l->n; u += VW) {
         vf s[4], c = l->n - u >= VW ? v_load(w->memory + u) : v_load_n(w->memory + u, (int)(l->n - u));
         one_sums(4, l, unit_at(w, l, u), in, s);
-        some_store(out + u, l->n - u, memory_of(s[0], s[1], s[2], s[3], &c));
+        c = v_fma(c, vm_sigmoid(s[2]), v_mul(vm_tanh(s[0]), vm_sigmoid(s[1])));
+        some_store(out + u, l->n - u, v_mul(vm_tanh(c), vm_sigmoid(s[3])));
         some_store(w->memory + u, l->n - u, c);
     }
 }
@@ -210,25 +110,25 @@ static void one_memory(const work *w, const inputs *in, float *out)
 /* --- One step ------------------------------------------------------------------------------------------- */
 
 /* By lanes: 1, VW or SIDE, a constant where it is called. */
-V_INLINE void cell_run(const int lanes, const work *w, const layer *l, const inputs *in, float *out)
-{
-    const bool pure = w->b->c.mode == AS_CFC_PURE;
-    if (lanes == 1 && pure)
-        one_layer(w, l, in, END_PURE, out);
-    else if (lanes == 1)
-        one_cell(w, l, in, out);
-    else if (pure)
-        side_layer(lanes / VW, w, l, in, END_PURE, out);
-    else
-        side_cell(lanes / VW, w, l, in, out);
-}
-
 V_INLINE void layer_run(const int lanes, const work *w, const layer *l, const inputs *in, as_cfc_end end, float *out)
 {
     if (lanes == 1)
         one_layer(w, l, in, end, out);
     else
-        side_layer(lanes / VW, w, l, in, end, out);
+        (lanes == VW ? rows_1 : rows_2)(&(tile){ .w = w, .l = l, .in = in, .end = end, .out = out });
+}
+
+V_INLINE void cell_run(const int lanes, const work *w, const layer *l, const inputs *in, float *out)
+{
+    const tile t = { .w = w, .l = l, .in = in, .out = out };
+    if (w->b->c.mode == AS_CFC_PURE)
+        layer_run(lanes, w, l, in, END_PURE, out);
+    else if (lanes == 1)
+        one_cell(w, l, in, out);
+    else if (l->heads == 4)
+        (lanes == VW ? cells4_1 : cells4_2)(&t);
+    else
+        (lanes == VW ? cells3_1 : cells3_2)(&t);
 }
 
 /* w->h becomes the state after the step. */
@@ -241,7 +141,7 @@ V_INLINE void step_run(const int lanes, work *w)
         if (lanes == 1)
             one_memory(w, &in, w->mid);
         else
-            side_memory(lanes / VW, w, &in, w->mid);
+            (lanes == VW ? memory_1 : memory_2)(&(tile){ .w = w, .l = &b->memory, .in = &in, .out = w->mid });
         float *swap = w->h;
         w->h = w->mid;
         w->mid = swap;
@@ -262,7 +162,7 @@ V_INLINE void step_run(const int lanes, work *w)
 
 /* --- Sequences -------------------------------------------------------------------------------------------- */
 
-static void y_put(const int lanes, work *w, const as_view *out, int64_t first, int64_t n, int64_t t)
+V_INLINE void y_put(const int lanes, work *w, const as_view *out, int64_t first, int64_t n, int64_t t)
 {
     const as_cfc *c = &w->b->c;
     const float  *y = w->h + c->cell[c->n_cells - 1].at * lanes;
@@ -271,12 +171,7 @@ static void y_put(const int lanes, work *w, const as_view *out, int64_t first, i
         return;
     if (c->has_fc) {
         inputs in = { y, c->n_out, NULL, 0 };
-        if (lanes == 1)
-            one_layer(w, &w->b->fc, &in, END_NONE, w->y);
-        else if (lanes == VW)
-            side_layer(1, w, &w->b->fc, &in, END_NONE, w->y);
-        else
-            side_layer(2, w, &w->b->fc, &in, END_NONE, w->y);
+        layer_run(lanes, w, &w->b->fc, &in, END_NONE, w->y);
         y = w->y;
     }
     lanes_put(lanes, n, y, c->n_y, (float *)out->data + first * step + (c->sequences ? t * c->n_y : 0), step);
@@ -360,7 +255,7 @@ static bool cfc_accepts(const as_node_ctx *n, char *why, size_t why_size)
     return false;
 }
 
-/* Units of work: blocks of SIDE samples; what the last does not fill goes as one vector, or sample by sample. */
+/* Units of work: vectors of samples, two at a time where there are two; what the last does not fill by half goes sample by sample. */
 static void cfc_run(const as_kernel_args *args, int part, int n_parts, void *scratch)
 {
     const float *packed = args->packed ? args->packed[PACKED_INPUT] : NULL, *weights = packed ? packed + BOOK_FLOATS : NULL;
@@ -373,7 +268,7 @@ static void cfc_run(const as_kernel_args *args, int part, int n_parts, void *scr
         weights = NULL;
     }
     const int64_t n = b->c.n_batch, each = lines(work_floats(b) + 16) + lines(b->n_floats);
-    as_share(n, SIDE, part, n_parts, &begin, &end);
+    as_share(n, VW, part, n_parts, &begin, &end);
     if (begin >= end)
         return;
     float *p = (float *)scratch + part * each;

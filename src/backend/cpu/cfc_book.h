@@ -77,17 +77,40 @@ typedef struct source {
     bool           signs;   /* of the mask count */
 } source;
 
+/* Up to VW numbers, scaled, and masked as weights from the at-th on are. */
+V_INLINE vf weights_load(const source *s, const float *from, int64_t at, int count)
+{
+    vf w = v_mul(v_set(s->scale), v_load_n(from, count)), m;
+    if (!s->mask || !s->mask->data)
+        return w;
+    if (s->mask->dtype == AS_I8) {
+        float of[VW] = {0};
+        for (int i = 0; i < count; i++)
+            of[i] = (float)((const int8_t *)s->mask->data)[at + i];
+        m = v_load(of);
+    } else {
+        m = v_load_n((const float *)s->mask->data + at, count);
+    }
+    return v_mul(w, s->signs ? m : v_abs(m));
+}
+
 static void head_add(const layer *l, int head, const source *s, float *weights)
 {
-    const bool masked = s->mask && s->mask->data;
-    for (int64_t u = 0; u < l->n; u++) {
-        float *to = weights + l->at + u / VW * panel_floats(l) + head * VW + u % VW;
-        if (s->b)
-            *to += s->scale * s->b[u] + s->shift;
-        for (int64_t k = 0; k < s->k; k++) {
-            float m = !masked ? 1.0f : s->mask->dtype == AS_I8 ? (float)((const int8_t *)s->mask->data)[u * s->k + k]
-                                                              : ((const float *)s->mask->data)[u * s->k + k];
-            to[(l->first + s->k_at + k) * l->heads * VW] += s->scale * s->w[u * s->k + k] * (s->signs ? m : fabsf(m));
+    for (int64_t u = 0; u < l->n; u += VW) {
+        const int64_t units = l->n - u < VW ? l->n - u : VW, row = l->heads * VW;
+        float        *panel = weights + l->at + u / VW * panel_floats(l) + head * VW;
+        for (int64_t i = 0; s->b && i < units; i++)
+            panel[i] += s->scale * s->b[u + i] + s->shift;
+        for (int64_t k = 0; k < s->k; k += VW) {
+            const int count = s->k - k < VW ? (int)(s->k - k) : VW;
+            float    *to = panel + (l->first + s->k_at + k) * row;
+            vf        r[VW];
+            _Pragma("GCC unroll 16")
+            for (int i = 0; i < VW; i++)
+                r[i] = i < units ? weights_load(s, s->w + (u + i) * s->k + k, (u + i) * s->k + k, count) : v_zero();
+            v_transpose(r);
+            for (int i = 0; i < count; i++)
+                v_store(to + i * row, v_add(v_load(to + i * row), r[i]));
         }
     }
 }

@@ -34,7 +34,9 @@ enum { TILE_ROWS = 6, TILE_VECS = AS_SIMD_REGISTERS >= 32 ? 4 : 2, TILE_COLS = T
 
 /* sum += a * b, and the sum stays in its register.  By name, because gcc, given v_fma(), at times multiplies into a's or b's
  * register, turns the sums around between the steps of K, lacks one register for that, and keeps a sum in memory: 60 % of peak. */
-#if defined __FMA__
+#if defined __AVX512F__
+#define TILE_FMA(sum, a, b) __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b))
+#elif defined __FMA__
 #define TILE_FMA(sum, a, b) __asm__("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b))
 #elif defined __aarch64__
 #define TILE_FMA(sum, a, b) __asm__ volatile("fmla %0.4s, %1.4s, %2.4s" : "+w"(sum) : "w"(a), "w"(b)) /* volatile: in this order */

@@ -30,7 +30,7 @@ typedef struct flow { vf num, den; } flow; /* sums of a * erev and of a */
 /* Two synapses over one division: p / d + q / e = (p e + q d) / (d e). */
 V_INLINE flow flow_two(flow f, vf d, vf e, vf flow_d, vf flow_e, vf open_d, vf open_e)
 {
-    vf inverse = v_div(v_set(1.0f), v_mul(d, e));
+    vf inverse = v_inverse(v_mul(d, e));
     f.num = v_fma(v_fma(flow_d, e, v_mul(flow_e, d)), inverse, f.num);
     f.den = v_fma(v_fma(open_d, e, v_mul(open_e, d)), inverse, f.den);
     return f;
@@ -38,11 +38,11 @@ V_INLINE flow flow_two(flow f, vf d, vf e, vf flow_d, vf flow_e, vf open_d, vf o
 
 V_INLINE flow flow_one(flow f, vf d, vf flow_d, vf open_d)
 {
-    vf inverse = v_div(v_set(1.0f), d);
+    vf inverse = v_inverse(d);
     return (flow){ v_fma(flow_d, inverse, f.num), v_fma(open_d, inverse, f.den) };
 }
 
 /* (C v + dt num) / (C + dt den) */
-V_INLINE vf step(vf cm, vf v, vf dt, flow f) { return v_div(v_fma(dt, f.num, v_mul(cm, v)), v_fma(dt, f.den, cm)); }
+V_INLINE vf step(vf cm, vf v, vf dt, flow f) { return v_mul(v_fma(dt, f.num, v_mul(cm, v)), v_inverse(v_fma(dt, f.den, cm))); }
 
 #endif

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "backend/cpu/kernel.h"
+#include "backend/cpu/vmath.h"
 #include "op/ltc.h"
 
 enum { FROM, A, B, FLOW, OPEN, N_ROWS, GROUP = N_ROWS * VW /* floats */ };
@@ -93,6 +94,15 @@ static size_t table_lay(const table_head *h, void *base, table *t)
 
 static double pos(double p) { return p > 20.0 ? p : log1p(exp(p)); }
 
+/* pos() of up to VW weights, and its slope, as they are constrained. */
+V_INLINE void open_load(const as_ltc *s, const float *w, int64_t left, float *open, float *rise)
+{
+    vf x = v_load_n(w, left < VW ? (int)left : VW);
+    v_store(open, s->implicit ? vm_softplus(x) : x);
+    if (rise)
+        v_store(rise, s->implicit ? vm_sigmoid(x) : v_set(1.0f));
+}
+
 /* Degrees, slots and starts.  A counting sort: units of one degree keep their order. */
 static void synapses_sort(synapses *l, const unsigned char *mask, int64_t n_sources, int64_t n_units, int64_t slots, int32_t *tally)
 {
@@ -123,25 +133,27 @@ static void synapses_fill(synapses *l, const unsigned char *mask, const as_view 
 {
     const float *sigma = m[0].data, *mu = m[1].data, *w = m[2].data, *erev = m[3].data;
     int32_t     *done = tally;
+    float        open[VW];
     memset(done, 0, (size_t)slots * sizeof *done);
     memset(l->groups, 0, (size_t)l->start[slots / VW] * GROUP * sizeof *l->groups);
     for (int64_t k = 0; k < l->start[slots / VW]; k++)
         for (int lane = 0; lane < VW; lane++)
             memcpy(l->groups + k * GROUP + FROM * VW + lane, &nothing, sizeof nothing);
-    for (int64_t i = 0, at = 0; i < n_sources; i++) {
-        int32_t source = from ? from[i] : (int32_t)i;
-        for (int64_t j = 0; j < s->n_units; j++, at++) {
-            if (mask && !mask[at])
-                continue;
-            int64_t slot = l->place[j];
-            float  *g = l->groups + (l->start[slot / VW] + done[slot]++) * GROUP + slot % VW;
-            double  open = s->implicit ? pos(w[at]) : (double)w[at], slope = -1.4426950408889634 * (double)sigma[at];
-            memcpy(g + FROM * VW, &source, sizeof source);
-            g[A * VW] = (float)slope;
-            g[B * VW] = (float)(-slope * (double)mu[at]);
-            g[FLOW * VW] = (float)(open * (double)erev[at]);
-            g[OPEN * VW] = (float)open;
-        }
+    for (int64_t at = 0; at < n_sources * s->n_units; at++) {
+        int64_t j = at % s->n_units;
+        int32_t source = from ? from[at / s->n_units] : (int32_t)(at / s->n_units);
+        if (at % VW == 0)
+            open_load(s, w + at, n_sources * s->n_units - at, open, NULL);
+        if (mask && !mask[at])
+            continue;
+        int64_t slot = l->place[j];
+        float  *g = l->groups + (l->start[slot / VW] + done[slot]++) * GROUP + slot % VW;
+        double  slope = -1.4426950408889634 * (double)sigma[at];
+        memcpy(g + FROM * VW, &source, sizeof source);
+        g[A * VW] = (float)slope;
+        g[B * VW] = (float)(-slope * (double)mu[at]);
+        g[FLOW * VW] = open[at % VW] * erev[at];
+        g[OPEN * VW] = open[at % VW];
     }
 }
 

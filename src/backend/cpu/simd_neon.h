@@ -48,6 +48,7 @@ V_INLINE vf v_add(vf a, vf b) { return vaddq_f32(a, b); }
 V_INLINE vf v_sub(vf a, vf b) { return vsubq_f32(a, b); }
 V_INLINE vf v_mul(vf a, vf b) { return vmulq_f32(a, b); }
 V_INLINE vf v_div(vf a, vf b) { return vdivq_f32(a, b); }
+V_INLINE vf v_inverse(vf a) { return vdivq_f32(vdupq_n_f32(1.0f), a); }
 V_INLINE vf v_fma(vf a, vf b, vf c) { return vfmaq_f32(c, a, b); }
 V_INLINE vf v_fnma(vf a, vf b, vf c) { return vfmsq_f32(c, a, b); }
 V_INLINE vf v_sqrt(vf a) { return vsqrtq_f32(a); }
@@ -85,6 +86,8 @@ V_INLINE float v_sum(vf a)
     float32x2_t s = vadd_f32(vget_low_f32(a), vget_high_f32(a));
     return vget_lane_f32(vpadd_f32(s, s), 0);
 }
+/* Lane i of the result is the sum over the lanes of r[i]; VW vectors. */
+V_INLINE vf v_sums(const vf *r) { return vpaddq_f32(vpaddq_f32(r[0], r[1]), vpaddq_f32(r[2], r[3])); }
 V_INLINE float v_highest(vf a) { return vmaxvq_f32(a); }
 
 V_INLINE vf v_halves(vf a, vf b, bool high) /* the same half of both */

@@ -46,6 +46,7 @@ V_INLINE vf v_add(vf a, vf b) { return a + b; }
 V_INLINE vf v_sub(vf a, vf b) { return a - b; }
 V_INLINE vf v_mul(vf a, vf b) { return a * b; }
 V_INLINE vf v_div(vf a, vf b) { return a / b; }
+V_INLINE vf v_inverse(vf a) { return v_set(1.0f) / a; }
 V_INLINE vf v_fma(vf a, vf b, vf c) { return a * b + c; }
 V_INLINE vf v_fnma(vf a, vf b, vf c) { return c - a * b; }
 V_INLINE vf v_sqrt(vf a) { return (vf){ sqrtf(a[0]), sqrtf(a[1]), sqrtf(a[2]), sqrtf(a[3]) }; }
@@ -82,6 +83,7 @@ V_INLINE vi vi_shift_left(vi a, int n) { return (vi)((vu)a << (uint32_t)n); }
 V_INLINE vi vi_shift_right(vi a, int n) { return a >> n; }
 
 V_INLINE float v_sum(vf a) { return (a[0] + a[2]) + (a[1] + a[3]); }
+V_INLINE vf v_sums(const vf *r) { return (vf){ v_sum(r[0]), v_sum(r[1]), v_sum(r[2]), v_sum(r[3]) }; }
 V_INLINE float v_highest(vf a)
 {
     float x = a[0];
