@@ -151,17 +151,22 @@ static assay_status round_run(sampler *s, uint32_t launch, uint64_t draw, bool k
     *sum = 0;
     for (int k = 0; k < s->n_arms; k++) {
         as_turn      turn = {.launch = launch, .round = t->n_rounds, .arm = (uint32_t)s->order[k], .order = (uint32_t)k};
-        assay_status status = block_run(s, s->order[k], &turn);
-        if (status != ASSAY_OK) { /* half a round is no pair */
+        assay_status one = block_run(s, s->order[k], &turn);
+        if (one != ASSAY_OK) { /* half a round is no pair */
             t->n_turns = first;
             t->n_shots = first_shot;
-            return status;
+            return one;
         }
         *sum += as_turn_ns(t, &turn);
         if (kept)
             turn_keep(s, &turn);
     }
-    AS_TRY(time_spent(s, &end_ns));
+    assay_status status = time_spent(s, &end_ns);
+    if (status != ASSAY_OK) {
+        t->n_turns = first;
+        t->n_shots = first_shot;
+        return status;
+    }
     s->round_ns = end_ns - begin_ns;
     double steal = (as_probes_steal_ns(s->probes) - steal_begin) / s->round_ns;
     for (size_t i = first; i < t->n_turns; i++)
@@ -219,9 +224,12 @@ static assay_status calibrate(sampler *s)
 
 static bool is_single(const sampler *s) { return s->settings->memory == AS_MEMORY_SHARED || s->settings->memory == AS_MEMORY_FIXED; }
 
+/* In an order drawn by a coin, too: who is launched first gets other pages than who comes second, and always the same one would be slower. */
 static assay_status launch_all(sampler *s, uint32_t launch)
 {
-    for (int i = 0; i < s->n_arms; i++) {
+    order_draw(s, launch, (uint64_t)1 << 34);
+    for (int k = 0; k < s->n_arms; k++) {
+        int           i = s->order[k];
         const as_arm *a = &s->arms[i];
         double        begin, end;
         as_trial_arm  info = s->trial->arms[i];
@@ -274,7 +282,7 @@ static uint32_t rounds_of_launch(const sampler *s, double spent_ns, double launc
         return settings->rounds_a_launch;
     if (is_single(s))
         return UINT32_MAX;
-    double left = (double)settings->budget_ns - spent_ns, round = fmax(s->round_ns, 1);
+    double left = (double)settings->budget_ns - spent_ns, round = fmax(s->round_ns, fmax(s->n_arms * s->trial->block_ns, 1));
     double n = fmax(4, launch_cost_ns / round);
     if (left < (MIN_LAUNCHES - 1) * (launch_cost_ns + n * round)) /* 16 must fit */
         n = (left / (MIN_LAUNCHES - 1) - launch_cost_ns) / round;

@@ -808,17 +808,23 @@ static void expect_answer(const as_arm *arm, const void *want, size_t bytes)
     expect(!memcmp(view.data, want, bytes));
 }
 
-Test(arm_plan, two_plans_in_one_slab_answer_right_in_turns)
+Test(arm_plan, several_plans_in_one_slab_answer_right_in_turns)
 {
-    static const char *const specs[] = {"mlp-small", "cfc:units=16,proj=4"};
-    fixture      f[2];
-    as_arm       arms[2], own[2];
+    enum { N = 3 }; /* the first and the last lie in the same bytes, with other weights that are packed there */
+    static const struct { const char *spec, *seed; } all[N] = {{"mlp-small", "1"}, {"cfc:units=16,proj=4", "1"}, {"mlp-small", "2"}};
+    fixture      f[N];
+    as_arm       arms[N], own[N];
     as_slab     *slab;
     as_trial_arm info;
-    void        *want[2];
-    size_t       bytes[2];
-    for (int i = 0; i < 2; i++) {
-        open_plan(&f[i], specs[i]);
+    void        *want[N];
+    size_t       bytes[N];
+    for (int i = 0; i < N; i++) {
+        fixture_open(&f[i], NULL);
+        as_clock_open_fake(&f[i].env->clock, 1000);
+        fixture_set(&f[i], "threads", "1");
+        fixture_set(&f[i], "seed", all[i].seed);
+        expect_ok(f[i].env, assay_model_load(f[i].env, all[i].spec, f[i].options, &f[i].model));
+        fixture_plan(&f[i]);
         expect_ok(f[i].env, as_arm_plan(f[i].env, "own", f[i].plan, 5, NULL, false, &own[i]));
         expect_ok(f[i].env, own[i].launch(f[i].env, own[i].self, 0, &info));
         one_block(&f[i], &own[i]);
@@ -828,18 +834,20 @@ Test(arm_plan, two_plans_in_one_slab_answer_right_in_turns)
         expect(want[i]);
         memcpy(want[i], view.data, bytes[i]);
     }
+    expect(f[0].plan->n_prologue > 0 && memcmp(want[0], want[2], bytes[0]));
     expect_ok(f[0].env, as_slab_new(f[0].env, &slab));
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < N; i++)
         expect_ok(f[i].env, as_arm_plan(f[i].env, "shared", f[i].plan, 5, slab, false, &arms[i]));
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < N; i++)
         expect_ok(f[i].env, arms[i].launch(f[i].env, arms[i].self, 0, &info));
     expect(as_arm_plan_instance(&arms[0])->memory[0].host == as_arm_plan_instance(&arms[1])->memory[0].host);
-    for (int turn = 0; turn < 6; turn++) {
-        int i = turn == 3 ? 0 : turn % 2; /* twice the same in a row, too */
+    static const int turns[] = {0, 1, 2, 2, 0, 2, 1, 1, 0, 0};
+    for (size_t k = 0; k < AS_COUNT(turns); k++) {
+        int i = turns[k];
         one_block(&f[i], &arms[i]);
         expect_answer(&arms[i], want[i], bytes[i]);
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < N; i++) {
         arm_drop(&arms[i]);
         arm_drop(&own[i]);
         free(want[i]);
