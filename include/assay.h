@@ -133,6 +133,21 @@ void         assay_facts_free(assay_facts *facts);
 assay_status assay_report(assay_env *env, const assay_facts *const *facts, size_t n_facts,
                           const char *format, const char *path);
 
+/* --- Benchmarks, comparisons, baselines, checks -------------------------------------------- */
+
+/* `what` and the options are those of the verbs: workloads ("matmul", "elementwise:add,mul") or models.  Each case runs in a child process.
+ * Options read by all: budget, timeout, seed, store ("none" keeps nothing).  CANCELLED leaves the facts of what was measured in *out. */
+
+/* One row a case; options sizes, dtypes, layout, devices, threads, warmup, runs, target-width ... */
+assay_status assay_bench(assay_env *env, const char *const *what, size_t n, assay_options *options, assay_facts **out);
+/* Side by side, in turns; options vary ("threads=1,2"), devices, margin, alpha ... */
+assay_status assay_compare(assay_env *env, const char *const *what, size_t n, assay_options *options, assay_facts **out);
+/* Keeps this program's way to run the cases under a name, so that assay_check() can run it again; the program must be `assay` itself, or one
+ * that answers `bench CASE --speak` as it does.  Option description. */
+assay_status assay_baseline_create(assay_env *env, const char *name, const char *const *what, size_t n, assay_options *options);
+/* Today's against the baseline's; options threshold (percent), severity, alpha, fail-on, cross-machine.  *exit_code as of `assay check`. */
+assay_status assay_check(assay_env *env, const char *baseline, assay_options *options, assay_facts **out, int *exit_code);
+
 #ifdef __cplusplus
 }
 #endif

@@ -29,20 +29,6 @@ static assay_status speak(as_cli *cli, const as_bench_cases *cases)
 
 /* --- Measuring ---------------------------------------------------------------------------------------------- */
 
-/* Roofs are needed where the CPU works: for the share of the roof, and for the lie detector. */
-static assay_status roofs_get(as_cli *cli, const as_bench_cases *cases, as_roofs *roofs)
-{
-    as_roof_settings how = { .n_threads = 1 };
-    bool             cpu = false;
-    char             source[256];
-    for (int i = 0; i < cases->n_items; i++)
-        if (!strncmp(cases->items[i].device, "cpu", 3)) {
-            cpu = true;
-            how.n_threads = cases->items[i].threads > how.n_threads ? cases->items[i].threads : how.n_threads;
-        }
-    return cpu ? as_roofs_get(cli->env, AS_ROOFS_AUTO, &how, roofs, source, sizeof source) : ASSAY_OK;
-}
-
 static char *title_make(as_cli *cli, as_arena *arena)
 {
     as_text     t = {0};
@@ -84,7 +70,7 @@ static assay_status measure(as_cli *cli, const as_bench_cases *cases, as_lab_set
 {
     as_roofs     roofs = {0};
     as_suite    *suite = NULL;
-    assay_status status = roofs_get(cli, cases, &roofs), measured;
+    assay_status status = as_suite_roofs(cli->env, cases, &roofs), measured;
     s->roofs = &roofs;
     if (status == ASSAY_OK) {
         measured = status = as_suite_measure(cli->env, cases, cli->options, s, &suite);

@@ -7,36 +7,6 @@
 #include "lab/baseline.h"
 #include "report/report.h"
 
-static assay_status severities_read(as_cli *cli, as_duel_rules *rules)
-{
-    const char *text = as_options_text(cli->options, "severity");
-    double      value[3];
-    char        one[32];
-    const char *at = text;
-    for (int i = 0; i < 3; i++) {
-        size_t n = strcspn(at, ",");
-        snprintf(one, sizeof one, "%.*s", (int)(n < 31 ? n : 31), at);
-        if (!as_parse_f64(one, &value[i]) || value[i] < 0 || (i && value[i] < value[i - 1]) || (i < 2) != (at[n] == ','))
-            return as_fail(cli->env, ASSAY_BAD_INPUT, "option --severity: \"%s\" is not three rising percentages such as 15,30,50", text);
-        at += n + (i < 2);
-    }
-    rules->severity[AS_SEVERITY_MODERATE] = value[0] / 100;
-    rules->severity[AS_SEVERITY_MAJOR] = value[1] / 100;
-    rules->severity[AS_SEVERITY_CRITICAL] = value[2] / 100;
-    return ASSAY_OK;
-}
-
-static assay_status settings_read(as_cli *cli, as_lab_settings *s, as_fail_on *fail_on)
-{
-    AS_TRY(as_lab_settings_read(cli->env, cli->options, "check", s));
-    AS_TRY(as_lab_percent(cli->env, "threshold", as_options_text(cli->options, "threshold"), &s->rules.margin));
-    AS_TRY(severities_read(cli, &s->rules));
-    s->sampler.keep_samples = as_options_flag(cli->options, "samples");
-    if (!as_fail_on_read(as_options_text(cli->options, "fail-on"), fail_on))
-        return as_fail(cli->env, ASSAY_BAD_INPUT, "option --fail-on: \"%s\" is not known", as_options_text(cli->options, "fail-on"));
-    return ASSAY_OK;
-}
-
 /* What --output-format says, to --output-file or standard output; and the files that every verb writes. */
 static assay_status result_write(as_cli *cli, const assay_facts *facts)
 {
@@ -63,62 +33,21 @@ static assay_status result_write(as_cli *cli, const assay_facts *facts)
     return ASSAY_OK;
 }
 
-static assay_status judge(as_cli *cli, as_check *c, const as_baseline *b, const as_lab_settings *s, as_fail_on fail_on)
-{
-    as_check_result result;
-    char            title[128];
-    int64_t         id;
-    as_trial       *trials[4096];
-    size_t          n = 0;
-    AS_TRY(as_check_decide(cli->env, c->cases, (size_t)c->n, &s->rules, AS_CHECK_Q, fail_on, &result));
-    snprintf(title, sizeof title, "check against %.64s", b->name);
-    assay_facts *facts = as_facts_of_check(cli->env, &result, title);
-    if (!facts)
-        return as_fail(cli->env, ASSAY_NO_MEMORY, "check: no room for the result");
-    for (int i = 0; i < c->n && n < AS_COUNT(trials); i++)
-        if (c->trials[i])
-            trials[n++] = c->trials[i];
-    as_facts_trials(facts, trials, n, s->sampler.keep_samples);
-    assay_status status = facts->status;
-    if (status == ASSAY_OK)
-        status = result_write(cli, facts);
-    if (status == ASSAY_OK)
-        status = as_lab_keep(cli->env, cli->options, "check", title, (const as_trial *const *)trials, n, facts, &id);
-    assay_facts_free(facts);
-    cli->exit_code = result.exit_code;
-    return status;
-}
-
-static assay_status check_with(as_cli *cli, as_store *store, const char *name, const as_lab_settings *s, as_fail_on fail_on)
-{
-    as_baseline *b;
-    as_check     c = {0};
-    bool         cross = as_options_flag(cli->options, "cross-machine");
-    AS_TRY(as_baseline_load(cli->env, store, name, &b));
-    assay_status status = as_baseline_check(cli->env, store, b, cross, s, &c);
-    as_cli_progress_end(s);
-    if (status == ASSAY_OK) {
-        status = judge(cli, &c, b, s, fail_on);
-        as_check_drop(&c);
-    }
-    as_baseline_free(b);
-    return status;
-}
-
 static assay_status run(as_cli *cli)
 {
     as_lab_settings s;
     as_fail_on      fail_on;
-    as_store       *store;
+    assay_facts    *facts = NULL;
     const char     *name = as_options_text(cli->options, "baseline");
-    AS_TRY(settings_read(cli, &s, &fail_on));
+    AS_TRY(as_check_settings_read(cli->env, cli->options, &s, &fail_on));
     if (!name)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "check: against what: --baseline NAME (assay baseline list shows them)");
     as_cli_progress(cli, &s);
-    AS_TRY(as_store_check_name(cli->env, "check: baseline", name));
-    AS_TRY(as_lab_store(cli->env, cli->options, false, &store));
-    assay_status status = check_with(cli, store, name, &s, fail_on);
-    as_store_close(store);
+    assay_status status = as_check_run(cli->env, name, cli->options, &s, fail_on, &facts, &cli->exit_code);
+    as_cli_progress_end(&s);
+    if (status == ASSAY_OK)
+        status = result_write(cli, facts);
+    assay_facts_free(facts);
     return status;
 }
 

@@ -123,7 +123,7 @@ static assay_status programs_run(as_cli *cli, as_lab_settings *s)
     programs     p = {.n = 0};
     as_trial    *trial = NULL;
     char         name[256] = "";
-    AS_TRY(as_cli_only(cli, "compare --bin", "bin budget timeout runs warmup clock seed samples margin alpha store progress json html csv markdown colour"));
+    AS_TRY(as_cli_only(cli, "compare --bin", "bin budget timeout runs warmup clock seed samples margin alpha store progress json html csv markdown sections colour"));
     assay_status status = programs_read(cli, &p);
     if (status == ASSAY_OK) {
         snprintf(name, sizeof name, "%.120s against %.120s", p.commands[1], p.commands[0]);
@@ -147,7 +147,7 @@ static assay_status judged_again(as_cli *cli, const char *path, const as_lab_set
 {
     as_map       map;
     assay_facts *old = NULL, *facts = NULL;
-    AS_TRY(as_cli_only(cli, "compare --from", "from margin alpha json html csv markdown colour"));
+    AS_TRY(as_cli_only(cli, "compare --from", "from margin alpha json html csv markdown sections colour"));
     if (cli->n_args)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "compare: --from %s judges what was measured and runs nothing: leave out %s", path, cli->args[0]);
     AS_TRY(as_map_open(cli->env, "compare", path, (uint64_t)1 << 30, &map));

@@ -45,5 +45,9 @@ assay_status as_baseline_words(assay_env *env, as_arena *arena, const char *cons
 typedef struct as_check { as_arena arena; as_check_case *cases; as_trial **trials; as_duel *duels; int n; } as_check;
 assay_status as_baseline_check(assay_env *env, as_store *store, const as_baseline *b, bool cross_machine, const as_lab_settings *s, as_check *out);
 void         as_check_drop(as_check *c);
+/* The whole of `assay check` but its settings: loads, runs, decides, keeps the run. */
+assay_status as_check_run(assay_env *env, const char *baseline, assay_options *options, const as_lab_settings *s, as_fail_on fail_on, assay_facts **out, int *exit_code);
+/* As as_lab_settings_read(), and threshold, severity, fail-on, samples. */
+assay_status as_check_settings_read(assay_env *env, assay_options *options, as_lab_settings *s, as_fail_on *fail_on);
 
 #endif

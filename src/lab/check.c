@@ -190,6 +190,38 @@ assay_status as_baseline_check(assay_env *env, as_store *store, const as_baselin
     return ASSAY_OK;
 }
 
+/* --- What the options say ---------------------------------------------------------------------------------------- */
+
+static assay_status severities_read(assay_env *env, assay_options *options, as_duel_rules *rules)
+{
+    const char *text = as_options_text(options, "severity");
+    double      value[3];
+    char        one[32];
+    const char *at = text;
+    for (int i = 0; i < 3; i++) {
+        size_t n = strcspn(at, ",");
+        snprintf(one, sizeof one, "%.*s", (int)(n < 31 ? n : 31), at);
+        if (!as_parse_f64(one, &value[i]) || value[i] < 0 || (i && value[i] < value[i - 1]) || (i < 2) != (at[n] == ','))
+            return as_fail(env, ASSAY_BAD_INPUT, "option --severity: \"%s\" is not three rising percentages such as 15,30,50", text);
+        at += n + (i < 2);
+    }
+    rules->severity[AS_SEVERITY_MODERATE] = value[0] / 100;
+    rules->severity[AS_SEVERITY_MAJOR] = value[1] / 100;
+    rules->severity[AS_SEVERITY_CRITICAL] = value[2] / 100;
+    return ASSAY_OK;
+}
+
+assay_status as_check_settings_read(assay_env *env, assay_options *options, as_lab_settings *s, as_fail_on *fail_on)
+{
+    AS_TRY(as_lab_settings_read(env, options, "check", s));
+    AS_TRY(as_lab_percent(env, "threshold", as_options_text(options, "threshold"), &s->rules.margin));
+    AS_TRY(severities_read(env, options, &s->rules));
+    s->sampler.keep_samples = as_options_flag(options, "samples");
+    if (!as_fail_on_read(as_options_text(options, "fail-on"), fail_on))
+        return as_fail(env, ASSAY_BAD_INPUT, "option --fail-on: \"%s\" is not known", as_options_text(options, "fail-on"));
+    return ASSAY_OK;
+}
+
 void as_check_drop(as_check *c)
 {
     for (int i = 0; c->trials && i < c->n; i++)

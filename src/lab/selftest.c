@@ -23,14 +23,14 @@ const as_cell_def as_selftest_cells[] = {
      .extra = 0.02, .alarms_claim = 0.01, .power_claim = 0.95, .n_alarms = {3, 300}, .n_power = {3, 100}},
     {.name = "programs", .what = "two executables, compute-bound", .load = "compute", .where = AS_CELL_PROGRAMS, .budget_s = 5,
      .extra = 0.01, .alarms_claim = 0.01, .power_claim = 0.95, .n_alarms = {3, 300}, .n_power = {3, 100}},
-    {.name = "programs-memory", .what = "two executables, DRAM-bound", .load = "memory", .where = AS_CELL_PROGRAMS, .budget_s = 8,
+    {.name = "programs-memory", .what = "two executables, DRAM-bound", .load = "memory", .where = AS_CELL_PROGRAMS, .budget_s = 6,
      .extra = 0.03, .alarms_claim = 0.01, .power_claim = 0.95, .n_alarms = {3, 300}, .n_power = {3, 100}},
     {.name = "suite", .what = "suite of 100 identical cases, threshold 2 %", .load = "compute", .where = AS_CELL_SUITE, .budget_s = 0.1, .margin = 0.02,
      .alarms_claim = 0.05, .power_claim = 0, .n_alarms = {1, 60}, .n_power = {0, 0}},
-    {.name = "same", .what = "equivalence within 2 %", .load = "compute", .where = AS_CELL_PROCESS, .budget_s = 1, .margin = 0.02,
-     .extra = 0.02, .same = true, .alarms_claim = 0.01, .power_claim = 0.95, .n_alarms = {10, 300}, .n_power = {10, 100}},
-    {.name = "same-memory", .what = "equivalence within 2 %, DRAM-bound", .load = "memory", .where = AS_CELL_PROCESS, .budget_s = 4, .margin = 0.02,
-     .extra = 0.02, .same = true, .alarms_claim = 0.01, .power_claim = 0.95, .n_alarms = {2, 100}, .n_power = {2, 100}},
+    {.name = "same", .what = "equivalence within 2 %; false: proven at +2.25 %", .load = "compute", .where = AS_CELL_PROCESS, .budget_s = 1, .margin = 0.02,
+     .extra = 0.0225, .same = true, .alarms_claim = 0.01, .power_claim = 0.95, .n_alarms = {10, 300}, .n_power = {10, 100}},
+    {.name = "same-memory", .what = "equivalence within 2 %, DRAM-bound; false: proven at +2.25 %", .load = "memory", .where = AS_CELL_PROCESS, .budget_s = 4, .margin = 0.02,
+     .extra = 0.0225, .same = true, .alarms_claim = 0.01, .power_claim = 0.95, .n_alarms = {2, 100}, .n_power = {2, 100}},
     {.name = NULL},
 };
 
@@ -208,7 +208,7 @@ static int cell_find(const char *name)
     return -1;
 }
 
-/* Lines that are whole count; a last one that was cut off by a kill does not. */
+/* Lines that are whole count; a last one that was cut off by a kill does not, and the next one begins on a line of its own. */
 static assay_status state_read(selftest *t)
 {
     char line[1024];
@@ -216,7 +216,12 @@ static assay_status state_read(selftest *t)
     rewind(t->state);
     while (fgets(line, sizeof line, t->state)) {
         json_t *o = json_loads(line, 0, NULL);
+        bool    cut = !strchr(line, '\n');
         row++;
+        if (!o && !cut)
+            return as_fail(t->env, ASSAY_BAD_INPUT, "selftest: %s: line %d is no JSON", t->s->state, row);
+        if (cut)
+            fputc('\n', t->state); /* the file is open for appending */
         if (!o)
             continue;
         int         cell = cell_find(json_string_value(json_object_get(o, "cell")) ? json_string_value(json_object_get(o, "cell")) : "");

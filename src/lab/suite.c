@@ -152,3 +152,16 @@ assay_status as_suite_facts(assay_env *env, as_suite *suite, assay_facts **out)
     *out = facts;
     return ASSAY_OK;
 }
+
+assay_status as_suite_roofs(assay_env *env, const as_bench_cases *cases, as_roofs *roofs)
+{
+    as_roof_settings how = { .n_threads = 1 };
+    bool             cpu = false;
+    char             source[256];
+    for (int i = 0; i < cases->n_items; i++)
+        if (!strncmp(cases->items[i].device, "cpu", 3)) {
+            cpu = true;
+            how.n_threads = cases->items[i].threads > how.n_threads ? cases->items[i].threads : how.n_threads;
+        }
+    return cpu ? as_roofs_get(env, AS_ROOFS_AUTO, &how, roofs, source, sizeof source) : ASSAY_OK;
+}

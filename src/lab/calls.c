@@ -1,0 +1,172 @@
+/* calls.c - the laboratory as calls of the library: what the verbs do, without a terminal. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lab/baseline.h"
+#include "lab/contest.h"
+#include "lab/keep.h"
+#include "lab/suite.h"
+
+/* The facts own the trials from now on. */
+static void trials_give(assay_facts *f, as_trial **trials, size_t n)
+{
+    as_facts_trials(f, trials, n, true);
+    f->owns_trials = f->n_trials == n;
+    for (size_t i = 0; f->owns_trials && i < n; i++)
+        trials[i] = NULL;
+}
+
+/* What was measured is kept and handed over; the status is that of the measurement. */
+static assay_status facts_give(assay_env *env, assay_options *options, const char *kind, assay_facts *f, assay_status measured, assay_facts **out)
+{
+    int64_t      id;
+    assay_status status = f->status;
+    if (status == ASSAY_OK)
+        status = as_lab_keep(env, options, kind, f->title, (const as_trial *const *)f->trials, f->n_trials, f, &id);
+    if (status != ASSAY_OK) {
+        assay_facts_free(f);
+        return status;
+    }
+    *out = f;
+    return measured == ASSAY_CANCELLED ? as_fail(env, measured, "%s: stopped; what was measured is there", kind) : ASSAY_OK;
+}
+
+/* --- Bench ----------------------------------------------------------------------------------------------- */
+
+static assay_status suite_run(assay_env *env, const as_bench_cases *cases, assay_options *options, as_lab_settings *s, assay_facts **out)
+{
+    as_suite    *suite = NULL;
+    assay_facts *f = NULL;
+    size_t       n_refused;
+    assay_status status = as_suite_measure(env, cases, options, s, &suite), measured = status;
+    if (suite)
+        status = as_suite_judge(env, suite, &n_refused);
+    if (suite && status == ASSAY_OK)
+        status = as_suite_facts(env, suite, &f);
+    if (f) {
+        trials_give(f, suite->trials, suite->n_trials);
+        status = facts_give(env, options, "bench", f, measured, out);
+    }
+    as_suite_free(suite);
+    return status;
+}
+
+assay_status assay_bench(assay_env *env, const char *const *what, size_t n, assay_options *options, assay_facts **out)
+{
+    as_lab_settings s;
+    as_bench_cases *cases;
+    as_roofs        roofs = {0};
+    AS_TRY(as_lab_settings_read(env, options, "bench", &s));
+    AS_TRY(as_bench_cases_read(env, what, (int)n, options, &cases));
+    assay_status status = as_suite_roofs(env, cases, &roofs);
+    s.roofs = &roofs;
+    if (status == ASSAY_OK)
+        status = suite_run(env, cases, options, &s, out);
+    as_roofs_drop(&roofs);
+    as_bench_cases_free(cases);
+    return status;
+}
+
+/* --- Compare --------------------------------------------------------------------------------------------- */
+
+assay_status assay_compare(assay_env *env, const char *const *what, size_t n, assay_options *options, assay_facts **out)
+{
+    as_lab_settings s;
+    as_contest     *c;
+    assay_facts    *f = NULL;
+    size_t          n_trials = 0;
+    AS_TRY(as_lab_settings_read(env, options, "compare", &s));
+    AS_TRY(as_contest_read(env, what, (int)n, options, &c));
+    assay_status status = as_contest_run(env, c, options, &s), measured = status;
+    as_trial   **trials = calloc((size_t)c->n_rows, sizeof *trials);
+    if (!trials)
+        status = as_fail(env, ASSAY_NO_MEMORY, "compare: no room for %d rows", c->n_rows);
+    else if (status == ASSAY_OK || status == ASSAY_CANCELLED)
+        status = as_contest_facts(env, c, &s, &f);
+    if (f) {
+        for (int i = 0; i < c->n_rows; i++)
+            if (c->rows[i].trial) {
+                trials[n_trials++] = c->rows[i].trial;
+                c->rows[i].trial = NULL;
+            }
+        trials_give(f, trials, n_trials);
+        status = facts_give(env, options, "compare", f, measured, out);
+    }
+    free(trials);
+    as_contest_free(c);
+    return status;
+}
+
+/* --- Baseline, check -------------------------------------------------------------------------------------- */
+
+assay_status assay_baseline_create(assay_env *env, const char *name, const char *const *what, size_t n, assay_options *options)
+{
+    as_lab_settings s;
+    as_bench_cases *cases;
+    as_baseline    *b = NULL;
+    as_store       *store = NULL;
+    const char     *description = as_options_text(options, "description");
+    AS_TRY(as_store_check_name(env, "baseline", name));
+    AS_TRY(as_lab_settings_read(env, options, "baseline", &s));
+    AS_TRY(as_bench_cases_read(env, what, (int)n, options, &cases));
+    assay_status status = as_baseline_of_cases(env, cases, options, &b);
+    if (status == ASSAY_OK)
+        status = as_lab_store(env, options, true, &store);
+    if (status == ASSAY_OK)
+        status = as_baseline_save(env, store, b, name, description ? description : "", &s);
+    as_store_close(store);
+    as_baseline_free(b);
+    as_bench_cases_free(cases);
+    return status;
+}
+
+static assay_status check_judge(assay_env *env, as_check *c, const char *name, const as_lab_settings *s, as_fail_on fail_on, assay_options *options, assay_facts **out,
+                                int *exit_code)
+{
+    as_check_result result;
+    char            title[128];
+    size_t          n = 0;
+    AS_TRY(as_check_decide(env, c->cases, (size_t)c->n, &s->rules, AS_CHECK_Q, fail_on, &result));
+    snprintf(title, sizeof title, "check against %.64s", name);
+    assay_facts *f = as_facts_of_check(env, &result, title);
+    if (!f)
+        return as_fail(env, ASSAY_NO_MEMORY, "check: no room for the result");
+    for (int i = 0; i < c->n; i++) /* those that there are, side by side */
+        if (c->trials[i]) {
+            as_trial *t = c->trials[i];
+            c->trials[i] = NULL;
+            c->trials[n++] = t;
+        }
+    trials_give(f, c->trials, n);
+    f->with_samples = s->sampler.keep_samples;
+    *exit_code = result.exit_code;
+    return facts_give(env, options, "check", f, ASSAY_OK, out);
+}
+
+assay_status as_check_run(assay_env *env, const char *baseline, assay_options *options, const as_lab_settings *s, as_fail_on fail_on, assay_facts **out, int *exit_code)
+{
+    as_store    *store = NULL;
+    as_baseline *b = NULL;
+    as_check     c = {0};
+    bool         cross = as_options_flag(options, "cross-machine");
+    AS_TRY(as_store_check_name(env, "check", baseline));
+    AS_TRY(as_lab_store(env, options, false, &store));
+    assay_status status = as_baseline_load(env, store, baseline, &b);
+    if (status == ASSAY_OK)
+        status = as_baseline_check(env, store, b, cross, s, &c);
+    as_store_close(store);
+    if (status == ASSAY_OK) {
+        status = check_judge(env, &c, baseline, s, fail_on, options, out, exit_code);
+        as_check_drop(&c);
+    }
+    as_baseline_free(b);
+    return status;
+}
+
+assay_status assay_check(assay_env *env, const char *baseline, assay_options *options, assay_facts **out, int *exit_code)
+{
+    as_lab_settings s;
+    as_fail_on      fail_on;
+    AS_TRY(as_check_settings_read(env, options, &s, &fail_on));
+    return as_check_run(env, baseline, options, &s, fail_on, out, exit_code);
+}

@@ -1,0 +1,969 @@
+/* lab_test.c - the laboratory around a measurement: children that hang and crash, arms and rows from options, baselines, noise and the state of a
+ * self-test.  Times are planted: by the null device, by a program that answers what it was told, or not at all. */
+#include "lab/lab.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "analysis/test_trial.h"
+#include "lab/baseline.h"
+#include "lab/contest.h"
+#include "lab/noise.h"
+#include "lab/selftest.h"
+#include "sensor/sensor.h"
+#include "store/test_store.h"
+
+typedef struct fixture { assay_env *env; assay_options *options; as_lab_settings s; } fixture;
+
+/* A fake clock: what is run in this process takes no time but what the null device says. */
+static fixture begin(void)
+{
+    fixture f = {.env = store_env()};
+    expect_ok(f.env, assay_options_new(f.env, &f.options));
+    f.s = (as_lab_settings){.early = true, .timeout_ns = 60000000000u};
+    as_sampler_defaults(&f.s.sampler);
+    f.s.sampler.budget_ns = 50000000;
+    f.s.sampler.memory = AS_MEMORY_RANDOM;
+    f.s.sampler.cpu = -2;
+    as_duel_rules_standard(&f.s.rules);
+    return f;
+}
+
+static void set(fixture *f, const char *key, const char *value) { expect_ok(f->env, assay_options_set(f->env, f->options, key, value)); }
+static void end(fixture *f) { assay_options_free(f->options); }
+
+/* --- Settings ----------------------------------------------------------------------------------------------------- */
+
+Test(lab, percent_is_a_share)
+{
+    static const struct { const char *text; double share; } good[] = {{"1%", 0.01}, {"1 %", 0.01}, {"2.5", 0.025}, {"0", 0}, {"1000%", 10}};
+    static const char *const bad[] = {"", "%", "x", "-1", "1001", "nan", "1%2", "inf"};
+    fixture f = begin();
+    for (size_t i = 0; i < AS_COUNT(good); i++) {
+        double share = -1;
+        expect_ok(f.env, as_lab_percent(f.env, "margin", good[i].text, &share));
+        expect_near(share, good[i].share, 1e-15);
+    }
+    for (size_t i = 0; i < AS_COUNT(bad); i++) {
+        double share = -1;
+        expect_fails(f.env, as_lab_percent(f.env, "margin", bad[i], &share), ASSAY_BAD_INPUT, "option --margin: ");
+        expect_near(share, -1, 0);
+    }
+    end(&f);
+}
+
+Test(lab, settings_are_standard_when_nothing_is_said)
+{
+    fixture         f = begin();
+    as_lab_settings s;
+    expect_ok(f.env, as_lab_settings_read(f.env, f.options, "compare", &s));
+    expect_eq(s.sampler.budget_ns, 5000000000u);
+    expect_eq(s.sampler.memory, AS_MEMORY_RANDOM);
+    expect_eq(s.sampler.warm_up, -1);
+    expect_eq(s.sampler.n_rounds, 0);
+    expect_eq(s.sampler.seed, 1);
+    expect(!s.sampler.by_wall && s.early);
+    expect(!s.isolate); /* a child could not move this clock */
+    expect_near(s.rules.margin, 0.01, 0);
+    expect_near(s.rules.alpha, 0.01, 0);
+    expect_eq(s.timeout_ns, 60000000000u);
+    end(&f);
+}
+
+Test(lab, settings_come_from_the_options_that_the_verb_takes)
+{
+    fixture         f = begin();
+    as_lab_settings s;
+    set(&f, "budget", "100ms");
+    set(&f, "timeout", "3s");
+    set(&f, "warmup", "7");
+    set(&f, "runs", "12");
+    set(&f, "clock", "wall");
+    set(&f, "layout-of-memory", "shared");
+    set(&f, "margin", "5%");
+    set(&f, "alpha", "0.05");
+    set(&f, "seed", "9");
+    expect_ok(f.env, as_lab_settings_read(f.env, f.options, "compare", &s));
+    expect_eq(s.sampler.budget_ns, 100000000);
+    expect_eq(s.timeout_ns, 3000000000u);
+    expect_eq(s.sampler.warm_up, 7);
+    expect_eq(s.sampler.n_rounds, 12);
+    expect(s.sampler.by_wall);
+    expect_eq(s.sampler.memory, AS_MEMORY_SHARED);
+    expect_near(s.rules.margin, 0.05, 0);
+    expect_near(s.rules.alpha, 0.05, 0);
+    expect_eq(s.sampler.seed, 9);
+    expect(as_options_unused(f.options) == NULL);
+    set(&f, "target-width", "2%");
+    expect_ok(f.env, as_lab_settings_read(f.env, f.options, "bench", &s));
+    expect_near(s.target_width, 0.02, 0);
+    expect_near(s.rules.margin, 0.01, 0); /* bench has no margin */
+    end(&f);
+}
+
+Test(lab, settings_that_make_no_sense_are_refused)
+{
+    static const struct { const char *key, *value, *verb, *sentence; } all[] = {
+        {"warmup", "some", "compare", "--warmup: \"some\""}, {"warmup", "-3", "compare", "--warmup: \"-3\""}, {"margin", "wide", "compare", "--margin: \"wide\""},
+        {"alpha", "0", "compare", "--alpha: \"0\""}, {"alpha", "0.6", "compare", "--alpha: \"0.6\""}, {"target-width", "-1%", "bench", "--target-width: \"-1%\""}};
+    for (size_t i = 0; i < AS_COUNT(all); i++) {
+        fixture         f = begin();
+        as_lab_settings s;
+        set(&f, all[i].key, all[i].value);
+        expect_fails(f.env, as_lab_settings_read(f.env, f.options, all[i].verb, &s), ASSAY_BAD_INPUT, all[i].sentence);
+        end(&f);
+    }
+}
+
+/* --- Children -------------------------------------------------------------------------------------------------------- */
+
+static assay_status isolated(fixture *f, as_lab_job job, void *arg, uint64_t timeout_ms, as_trial **out)
+{
+    f->s.timeout_ns = timeout_ms * 1000000;
+    *out = NULL;
+    assay_status status = as_lab_isolated(f->env, "a job", 2, job, arg, &f->s, out);
+    expect(waitpid(-1, NULL, WNOHANG) < 0); /* no child is left */
+    return status;
+}
+
+static assay_status job_good(assay_env *env, void *arg, as_sampler_settings *sampler, as_trial **out)
+{
+    (void)sampler;
+    *out = as_planted_trial(env, (as_planted){.name = arg, .n_shots = 3, .n_launches = 2});
+    return ASSAY_OK;
+}
+
+static assay_status job_hangs(assay_env *env, void *arg, as_sampler_settings *sampler, as_trial **out)
+{
+    (void)env, (void)arg, (void)sampler, (void)out;
+    if (fork() < 0) /* both hang */
+        return ASSAY_IO;
+    while (pause()) /* always -1 */
+        continue;
+    return ASSAY_OK;
+}
+
+static assay_status job_is_killed(assay_env *env, void *arg, as_sampler_settings *sampler, as_trial **out)
+{
+    (void)env, (void)sampler, (void)out;
+    kill(getpid(), *(int *)arg);
+    return ASSAY_OK;
+}
+
+static assay_status job_exits(assay_env *env, void *arg, as_sampler_settings *sampler, as_trial **out)
+{
+    (void)env, (void)arg, (void)sampler, (void)out;
+    _exit(3);
+}
+
+static assay_status job_fails(assay_env *env, void *arg, as_sampler_settings *sampler, as_trial **out)
+{
+    (void)arg, (void)sampler, (void)out;
+    return as_fail(env, ASSAY_BAD_INPUT, "a job: its model is upside down");
+}
+
+/* A beat every tenth of a second, for longer than the timeout. */
+static assay_status job_is_long(assay_env *env, void *arg, as_sampler_settings *sampler, as_trial **out)
+{
+    for (int i = 0; i < 25; i++) {
+        poll(NULL, 0, 100);
+        sampler->progress(sampler->progress_arg, i / 25.0, NULL);
+    }
+    return job_good(env, arg, sampler, out);
+}
+
+static assay_status job_waits_for_the_end(assay_env *env, void *arg, as_sampler_settings *sampler, as_trial **out)
+{
+    AS_TRY(job_good(env, arg, sampler, out));
+    sampler->progress(sampler->progress_arg, 0.5, NULL);
+    while (!as_cancelled(env))
+        poll(NULL, 0, 10);
+    (*out)->state = AS_TRIAL_PARTIAL;
+    return as_fail(env, ASSAY_CANCELLED, "a job: stopped after 3 rounds");
+}
+
+Test(isolate, the_trial_of_a_child_comes_back_whole)
+{
+    fixture   f = begin();
+    as_trial *t;
+    expect_ok(f.env, isolated(&f, job_good, "good", 60000, &t));
+    expect_eq(t->state, AS_TRIAL_COMPLETE);
+    expect_str(t->name, "good");
+    expect_eq(t->n_turns, 20);
+    expect_eq(t->n_shots, 60);
+    expect_str(t->arms[1].name, "new");
+    as_trial_free(t);
+    end(&f);
+}
+
+Test(isolate, a_child_that_hangs_is_ended_with_its_children_and_recorded_as_timed_out)
+{
+    fixture   f = begin();
+    as_trial *t;
+    int       ends[2];
+    expect_eq(pipe(ends), 0); /* ends when nobody has it any more */
+    expect_ok(f.env, isolated(&f, job_hangs, NULL, 300, &t));
+    expect_eq(t->state, AS_TRIAL_TIMEOUT);
+    expect_str(t->reason, "timed out: no round ended within 0.3 s");
+    expect_str(t->name, "a job");
+    expect_eq(t->n_arms, 2);
+    expect_eq(t->n_turns, 0);
+    close(ends[1]);
+    expect_eq(poll(&(struct pollfd){.fd = ends[0], .events = POLLIN}, 1, 20000), 1);
+    close(ends[0]);
+    as_trial_free(t);
+    end(&f);
+}
+
+Test(isolate, a_child_that_crashes_is_recorded_with_its_signal)
+{
+    static const struct { int number; const char *reason; } all[] = {{SIGKILL, "its process was ended by signal 9 ("}, {SIGABRT, "its process was ended by signal 6 ("}};
+    for (size_t i = 0; i < AS_COUNT(all); i++) {
+        fixture   f = begin();
+        as_trial *t;
+        int       number = all[i].number;
+        expect_ok(f.env, isolated(&f, job_is_killed, &number, 60000, &t));
+        expect_eq(t->state, AS_TRIAL_FAILED);
+        expect_has(t->reason, all[i].reason);
+        as_trial_free(t);
+        end(&f);
+    }
+}
+
+Test(isolate, a_child_that_leaves_without_an_answer_has_failed)
+{
+    fixture   f = begin();
+    as_trial *t;
+    expect_ok(f.env, isolated(&f, job_exits, NULL, 60000, &t));
+    expect_eq(t->state, AS_TRIAL_FAILED);
+    expect_str(t->reason, "its process ended without an answer");
+    as_trial_free(t);
+    end(&f);
+}
+
+Test(isolate, the_sentence_of_a_child_that_fails_comes_back)
+{
+    fixture   f = begin();
+    as_trial *t;
+    expect_ok(f.env, isolated(&f, job_fails, NULL, 60000, &t));
+    expect_eq(t->state, AS_TRIAL_FAILED);
+    expect_str(t->reason, "a job: its model is upside down");
+    as_trial_free(t);
+    end(&f);
+}
+
+static void count_beat(void *arg, const char *name, double done)
+{
+    expect_str(name, "a job");
+    expect(done >= 0 && done <= 1);
+    ++*(int *)arg;
+}
+
+Test(isolate, progress_keeps_a_long_child_alive)
+{
+    fixture   f = begin();
+    as_trial *t;
+    int       n = 0;
+    f.s.progress = count_beat;
+    f.s.progress_arg = &n;
+    expect_ok(f.env, isolated(&f, job_is_long, "long", 2000, &t));
+    expect_eq(t->state, AS_TRIAL_COMPLETE);
+    expect(n >= 1);
+    as_trial_free(t);
+    end(&f);
+}
+
+static void cancel_it(void *arg, const char *name, double done)
+{
+    (void)name, (void)done;
+    assay_cancel(arg);
+}
+
+Test(isolate, cancel_reaches_the_child_and_keeps_what_it_measured)
+{
+    fixture   f = begin();
+    as_trial *t;
+    f.s.progress = cancel_it;
+    f.s.progress_arg = f.env;
+    expect_fails(f.env, isolated(&f, job_waits_for_the_end, "half", 60000, &t), ASSAY_CANCELLED, "stopped after 3 rounds");
+    expect(t);
+    expect_eq(t->state, AS_TRIAL_PARTIAL);
+    expect_eq(t->n_turns, 20);
+    as_trial_free(t);
+    end(&f);
+}
+
+/* --- Contest ----------------------------------------------------------------------------------------------------------- */
+
+static as_contest *contest(fixture *f, const char *a, const char *b)
+{
+    const char *args[] = {a, b};
+    as_contest *c = NULL;
+    expect_ok(f->env, as_contest_read(f->env, args, b ? 2 : 1, f->options, &c));
+    return c;
+}
+
+static void expect_no_contest(const char *a, const char *b, const char *vary, const char *sentence)
+{
+    fixture     f = begin();
+    const char *args[] = {a, b};
+    as_contest *c = NULL;
+    if (vary)
+        set(&f, "vary", vary);
+    expect_fails(f.env, as_contest_read(f.env, args, b ? 2 : 1, f.options, &c), ASSAY_BAD_INPUT, sentence);
+    expect(!c);
+    end(&f);
+}
+
+Test(contest, arms_are_the_models_that_are_named)
+{
+    fixture     f = begin();
+    as_contest *c = contest(&f, "mlp-small", "mlp-bn");
+    expect_eq(c->n_arms, 2);
+    expect_str(c->arms[0], "mlp-small");
+    expect_str(c->arms[1], "mlp-bn");
+    expect_eq(c->n_rows, 1);
+    expect_str(c->rows[0].label, "");
+    expect(isnan(c->rows[0].value));
+    expect_str(c->rows[0].cases[1]->spec, "mlp-bn");
+    expect_str(c->title, "mlp-bn against mlp-small");
+    as_contest_free(c);
+    c = contest(&f, "mlp-small", "mlp-small"); /* a test of the laboratory */
+    expect_str(c->arms[1], "mlp-small (2)");
+    as_contest_free(c);
+    end(&f);
+}
+
+Test(contest, arms_are_the_values_that_vary)
+{
+    fixture f = begin();
+    set(&f, "vary", "threads=1,2");
+    as_contest *c = contest(&f, "mlp-small", NULL);
+    expect_eq(c->n_arms, 2);
+    expect_str(c->arms[0], "threads=1");
+    expect_str(c->arms[1], "threads=2");
+    expect_eq(c->n_rows, 1);
+    expect_eq(c->rows[0].cases[0]->threads, 1);
+    expect_eq(c->rows[0].cases[1]->threads, 2);
+    expect_str(c->title, "mlp-small by threads");
+    as_contest_free(c);
+    end(&f);
+}
+
+Test(contest, the_second_vary_makes_rows)
+{
+    fixture f = begin();
+    set(&f, "vary", "compile=on,off");
+    set(&f, "vary", "batch=32,1,8");
+    as_contest *c = contest(&f, "mlp-small", NULL);
+    static const double values[] = {1, 8, 32}; /* in order, whatever was said first */
+    static const char *const labels[] = {"batch=1", "batch=8", "batch=32"};
+    expect_eq(c->n_arms, 2);
+    expect_str(c->arms[1], "compile=off");
+    expect_eq(c->n_rows, 3);
+    expect_str(c->key, "batch");
+    for (int i = 0; i < 3; i++) {
+        expect_str(c->rows[i].label, labels[i]);
+        expect_near(c->rows[i].value, values[i], 0);
+        expect_near(c->rows[i].items, values[i], 0);
+    }
+    as_contest_free(c);
+    end(&f);
+}
+
+Test(contest, models_are_compared_over_what_varies)
+{
+    fixture f = begin();
+    set(&f, "vary", "batch=1,8");
+    as_contest *c = contest(&f, "mlp-small", "mlp-bn");
+    expect_eq(c->n_arms, 2);
+    expect_str(c->arms[1], "mlp-bn");
+    expect_eq(c->n_rows, 2);
+    expect_str(c->rows[1].label, "batch=8");
+    expect_str(c->rows[1].cases[1]->spec, "mlp-bn");
+    as_contest_free(c);
+    end(&f);
+}
+
+Test(contest, several_devices_are_arms)
+{
+    fixture f = begin();
+    set(&f, "devices", "cpu,null");
+    as_contest *c = contest(&f, "mlp-small", NULL);
+    expect_str(c->arms[0], "device=cpu");
+    expect_str(c->arms[1], "device=null");
+    expect_str(c->rows[0].cases[0]->device, "cpu");
+    expect_str(c->rows[0].cases[1]->device, "null");
+    as_contest_free(c);
+    end(&f);
+}
+
+static const char *setting_of(const as_bench_case *c, const char *key)
+{
+    for (int i = 0; i < c->n_settings; i++)
+        if (!strcmp(c->settings[i].key, key))
+            return c->settings[i].value;
+    return NULL;
+}
+
+Test(contest, precision_is_of_weights_in_a_model_and_of_elements_in_a_workload)
+{
+    fixture f = begin();
+    set(&f, "vary", "precision=f32,f16");
+    as_contest *c = contest(&f, "mlp-small", NULL);
+    expect_str(c->arms[1], "precision=f16");
+    expect_str(setting_of(c->rows[0].cases[1], "weights-as"), "f16");
+    as_contest_free(c);
+    c = contest(&f, "bench:matmul", NULL);
+    expect_has(c->rows[0].cases[0]->spec, "dtype=f32");
+    expect_has(c->rows[0].cases[1]->spec, "dtype=f16");
+    as_contest_free(c);
+    end(&f);
+}
+
+Test(contest, another_key_is_a_parameter_of_the_model)
+{
+    fixture f = begin();
+    set(&f, "vary", "units=8,16");
+    as_contest *c = contest(&f, "cfc:proj=4", NULL);
+    expect_str(c->rows[0].cases[0]->spec, "cfc:proj=4,units=8");
+    expect_str(c->rows[0].cases[1]->spec, "cfc:proj=4,units=16");
+    as_contest_free(c);
+    end(&f);
+}
+
+Test(contest, sizes_of_a_workload_are_rows)
+{
+    fixture f = begin();
+    set(&f, "vary", "threads=1,2");
+    set(&f, "sizes", "32x32,16x16");
+    as_contest *c = contest(&f, "bench:matmul", NULL);
+    expect_eq(c->n_rows, 2);
+    expect_str(c->key, "size");
+    expect_str(c->rows[0].label, "16x16");
+    expect_near(c->rows[0].value, 256, 0);
+    expect_near(c->rows[1].value, 1024, 0);
+    expect_has(c->rows[1].cases[1]->spec, "32x32");
+    expect(isnan(c->rows[0].items));
+    as_contest_free(c);
+    end(&f);
+}
+
+Test(contest, what_is_no_comparison_is_refused)
+{
+    expect_no_contest("mlp-small", NULL, NULL, "mlp-small alone is no comparison");
+    expect_no_contest("mlp-small", NULL, "threads=1", "--vary threads=1 is one value");
+    expect_no_contest("mlp-small", NULL, "threads", "--vary threads: it is KEY=A,B");
+    expect_no_contest("mlp-small", NULL, "=1,2", "it is KEY=A,B");
+    expect_no_contest("mlp-small", NULL, "threads=1,,2", "a value is empty");
+    expect_no_contest("mlp-small", NULL, "threads=1,2,", "a value is empty");
+}
+
+Test(contest, arms_with_other_cases_are_refused)
+{
+    fixture     f = begin();
+    const char *args[] = {"bench:matmul", "mlp-small"};
+    as_contest *c = NULL;
+    set(&f, "sizes", "16x16,32x32");
+    expect_fails(f.env, as_contest_read(f.env, args, 2, f.options, &c), ASSAY_BAD_INPUT,
+                 "bench:matmul gives 2 cases and mlp-small 1: arms must have the same ones");
+    expect(!c);
+    end(&f);
+}
+
+Test(contest, is_run_row_by_row_and_judged)
+{
+    fixture f = begin();
+    set(&f, "vary", "device=null:gemm=50us,null:gemm=60us");
+    set(&f, "vary", "batch=1,2");
+    as_contest *c = contest(&f, "mlp-small", NULL);
+    expect_ok(f.env, as_contest_run(f.env, c, f.options, &f.s));
+    for (int i = 0; i < 2; i++) {
+        expect_eq(c->rows[i].trial->state, AS_TRIAL_COMPLETE);
+        expect(c->rows[i].trial->n_rounds > 0);
+        expect_eq(c->rows[i].duels[0].verdict, AS_SLOWER);
+        expect_near(c->rows[i].duels[0].ratio, 1.2, 0.05);
+        expect_str(c->rows[i].trial->arms[1].name, "device=null:gemm=60us");
+    }
+    assay_facts *facts = NULL;
+    expect_ok(f.env, as_contest_facts(f.env, c, &f.s, &facts));
+    assay_facts_free(facts);
+    as_contest_free(c);
+    end(&f);
+}
+
+Test(contest, cancel_keeps_the_rows_before)
+{
+    fixture f = begin();
+    set(&f, "vary", "device=null:gemm=50us,null:gemm=60us");
+    set(&f, "vary", "batch=1,2");
+    as_contest *c = contest(&f, "mlp-small", NULL);
+    assay_cancel(f.env);
+    expect_eq(as_contest_run(f.env, c, f.options, &f.s), ASSAY_CANCELLED);
+    expect(c->rows[1].trial == NULL);
+    assay_facts *facts = NULL;
+    expect_ok(f.env, as_contest_facts(f.env, c, &f.s, &facts));
+    assay_facts_free(facts);
+    as_contest_free(c);
+    end(&f);
+}
+
+/* --- Cases that cannot be measured ------------------------------------------------------------------------------------------ */
+
+Test(lab, a_case_alone_is_measured_with_its_samples)
+{
+    fixture         f = begin();
+    as_bench_cases *cases = NULL;
+    as_trial       *t = NULL;
+    const char     *model = "mlp-small";
+    set(&f, "devices", "null:gemm=50us");
+    expect_ok(f.env, as_bench_cases_read(f.env, &model, 1, f.options, &cases));
+    expect_ok(f.env, as_lab_measure(f.env, &cases->items[0], f.options, &f.s, &t));
+    expect_eq(t->state, AS_TRIAL_COMPLETE);
+    expect(t->n_shots > 0);
+    expect_has(as_trial_note_find(t, "arm0.compared"), "none");
+    as_trial_free(t);
+    as_bench_cases_free(cases);
+    end(&f);
+}
+
+Test(lab, a_case_that_cannot_be_opened_is_a_trial_that_failed)
+{
+    fixture             f = begin();
+    as_trial           *t = NULL;
+    const as_bench_case none = {.id = "x", .name = "x", .family = "x", .workload = "x", .spec = "no-such-model", .device = "cpu", .threads = 1};
+    expect_ok(f.env, as_lab_measure(f.env, &none, f.options, &f.s, &t));
+    expect_eq(t->state, AS_TRIAL_FAILED);
+    expect_has(t->reason, "no-such-model");
+    expect_eq(t->n_turns, 0);
+    as_trial_free(t);
+    end(&f);
+}
+
+/* --- Baselines ---------------------------------------------------------------------------------------------------------------- */
+
+/* A program that says that a call takes so many ns. */
+static const char *toy(const char *name, int ns)
+{
+    const char *path = as_test_path(name);
+    FILE       *file = fopen(path, "w");
+    expect(file);
+    fprintf(file,
+            "#!/bin/sh\necho 'assay-arm 1 toy by=cpu'\nwhile read -r verb a b n; do case $verb in\nlaunch) echo ok;;\nhash) echo ok 1f;;\n"
+            "ledger) echo ok flops=8 peak=4096;;\nblock) t=$((b * %d)); out='ok 0'; while [ $n -gt 0 ]; do out=\"$out $t $t\"; n=$((n - 1)); done; echo $out;;\n"
+            "end) exit 0;;\nesac; done\n", ns);
+    expect_eq(fclose(file), 0);
+    expect_eq(chmod(path, 0755), 0);
+    return path;
+}
+
+typedef struct shelf { fixture f; as_store *store; as_baseline *b; as_check check; } shelf;
+
+static shelf shelf_open(const char *name)
+{
+    shelf s = {.f = begin()};
+    s.store = store_open(s.f.env, name);
+    s.f.s.sampler.warm_up = 0;
+    s.f.s.sampler.rounds_a_launch = 2;
+    s.f.s.sampler.n_rounds = 24;
+    s.f.s.rules.margin = 0.02;
+    return s;
+}
+
+static void shelf_close(shelf *s)
+{
+    as_check_drop(&s->check);
+    as_baseline_free(s->b);
+    as_store_close(s->store);
+    end(&s->f);
+}
+
+static void save(shelf *s, const char *const *commands, int n)
+{
+    as_baseline *b = NULL;
+    uint32_t     n_rounds = s->f.s.sampler.n_rounds;
+    expect_ok(s->f.env, as_baseline_of_commands(s->f.env, commands, n, &b));
+    s->f.s.sampler.n_rounds = 2;
+    expect_ok(s->f.env, as_baseline_save(s->f.env, s->store, b, "main", "before the change", &s->f.s));
+    s->f.s.sampler.n_rounds = n_rounds;
+    as_baseline_free(b);
+}
+
+static void load(shelf *s) { expect_ok(s->f.env, as_baseline_load(s->f.env, s->store, "main", &s->b)); }
+static assay_status check(shelf *s, bool cross) { return as_baseline_check(s->f.env, s->store, s->b, cross, &s->f.s, &s->check); }
+
+static char *named_json(shelf *s)
+{
+    as_arena    arena = {0};
+    const char *json;
+    int64_t     run;
+    expect_ok(s->f.env, as_store_get_named(s->f.env, s->store, "baseline", "main", &arena, &json, &run));
+    char *copy = strdup(json);
+    expect(copy);
+    as_arena_drop(&arena);
+    return copy;
+}
+
+static void named_put(shelf *s, const char *json)
+{
+    expect_ok(s->f.env, as_store_put_named(s->f.env, s->store, "baseline", "main", json, 0, true));
+}
+
+Test(baseline, comes_back_from_the_store)
+{
+    shelf       s = shelf_open("b1.db");
+    const char *path = toy("toy", 60000);
+    char        command[4200], print[17];
+    snprintf(command, sizeof command, "%s 'two words' x", path);
+    const char *const commands[] = {path, command};
+    save(&s, commands, 2);
+    load(&s);
+    as_machine_fingerprint(print);
+    expect_str(s.b->name, "main");
+    expect_str(s.b->description, "before the change");
+    expect_str(s.b->fingerprint, print);
+    expect(s.b->unix_time > 0 && s.b->run > 0);
+    expect_eq(s.b->n_cases, 2);
+    expect_str(s.b->cases[1].name, command);
+    expect_str(s.b->cases[1].argv[0], path);
+    expect_str(s.b->cases[1].argv[1], "two words");
+    expect_str(s.b->cases[1].argv[2], "x");
+    expect(s.b->cases[1].argv[3] == NULL);
+    expect_eq(s.b->cases[0].n_objects, 1);
+    expect_eq(s.b->cases[0].objects[0].at, 0);
+    expect_eq(strlen(s.b->cases[0].objects[0].id), 64);
+    expect_str(s.b->cases[0].objects[0].name, "toy");
+    expect_near(s.b->cases[0].p25_ns, 60000, 0.01);
+    expect_near(s.b->cases[0].peak_bytes, 4096, 0);
+    shelf_close(&s);
+}
+
+Test(baseline, the_same_program_is_the_same_and_a_slower_one_is_slower)
+{
+    shelf             s = shelf_open("b2.db");
+    const char *const commands[] = {toy("toy", 60000)};
+    save(&s, commands, 1);
+    load(&s);
+    expect_ok(s.f.env, check(&s, false));
+    expect_eq(s.check.n, 1);
+    expect(!s.check.cases[0].failure && !s.check.cases[0].incomplete);
+    expect_eq(s.check.duels[0].verdict, AS_SAME);
+    expect_str(s.check.duels[0].unit, "launch");
+    as_check_drop(&s.check);
+    toy("toy", 75000); /* today's program; the store has the old one */
+    expect_ok(s.f.env, check(&s, false));
+    expect_eq(s.check.duels[0].verdict, AS_SLOWER);
+    expect_near(s.check.duels[0].ratio, 1.25, 1e-4);
+    expect_eq(s.check.duels[0].severity, AS_SEVERITY_MODERATE);
+    shelf_close(&s);
+}
+
+Test(baseline, a_name_that_is_taken_or_is_a_path_is_refused)
+{
+    shelf             s = shelf_open("b3.db");
+    const char *const commands[] = {toy("toy", 60000)};
+    as_baseline      *b = NULL;
+    save(&s, commands, 1);
+    expect_ok(s.f.env, as_baseline_of_commands(s.f.env, commands, 1, &b));
+    expect_fails(s.f.env, as_baseline_save(s.f.env, s.store, b, "main", "", &s.f.s), ASSAY_BAD_INPUT, "'main' is there already");
+    static const char *const bad[] = {"../main", "a/b", "", ".hidden", "a b"};
+    size_t n = store_count(s.f.env, s.store);
+    for (size_t i = 0; i < AS_COUNT(bad); i++) {
+        expect_eq(as_baseline_save(s.f.env, s.store, b, bad[i], "", &s.f.s), ASSAY_BAD_INPUT);
+        expect_fails(s.f.env, as_baseline_load(s.f.env, s.store, bad[i], &s.b), ASSAY_BAD_INPUT, "baseline");
+    }
+    expect_eq(store_count(s.f.env, s.store), n);
+    expect_fails(s.f.env, as_baseline_load(s.f.env, s.store, "other", &s.b), ASSAY_NOT_FOUND, "other");
+    expect(!s.b);
+    as_baseline_free(b);
+    shelf_close(&s);
+}
+
+Test(baseline, a_program_that_is_not_there_is_refused)
+{
+    fixture           f = begin();
+    as_baseline      *b = NULL;
+    const char *const here[] = {"./no/such/program"}, *const path[] = {"no-such-program-at-all"};
+    expect_fails(f.env, as_baseline_of_commands(f.env, here, 1, &b), ASSAY_NOT_FOUND, "./no/such/program");
+    expect_fails(f.env, as_baseline_of_commands(f.env, path, 1, &b), ASSAY_NOT_FOUND, "in $PATH");
+    expect(!b);
+    end(&f);
+}
+
+static void expect_bad_record(shelf *s, const char *json, const char *sentence)
+{
+    named_put(s, json);
+    expect_fails(s->f.env, as_baseline_load(s->f.env, s->store, "main", &s->b), ASSAY_BAD_INPUT, sentence);
+    expect(!s->b);
+}
+
+Test(baseline, of_a_newer_schema_or_damaged_is_refused)
+{
+    shelf s = shelf_open("b4.db");
+#define ID   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define HEAD "\"description\":\"\",\"fingerprint\":\"0\",\"commit\":\"\",\"unix_time\":1,"
+    expect_bad_record(&s, "{\"schema\":\"assay.baseline/2\"," HEAD "\"cases\":[{}]}", "'assay.baseline/2', and this assay reads assay.baseline/1: a newer assay wrote it");
+    expect_bad_record(&s, "{" HEAD "\"cases\":[{}]}", "it is of the schema 'missing'");
+    expect_bad_record(&s, "{\"schema\":\"assay.baseline/1\"," HEAD "\"cases\":[]}", "it has no cases");
+    expect_bad_record(&s, "{\"schema\":\"assay.baseline/1\"," HEAD "\"cases\":[{\"name\":\"x\",\"argv\":[],\"objects\":[]}]}", "main: its record is damaged");
+    expect_bad_record(&s, "{\"schema\":\"assay.baseline/1\"," HEAD "\"cases\":[{\"name\":\"x\",\"argv\":[\"a\"],\"objects\":[{\"at\":0,\"id\":\"0\",\"name\":\"a\"}]}]}",
+                      "main: its record is damaged");
+    expect_bad_record(&s, "{\"schema\":\"assay.baseline/1\"," HEAD "\"cases\":[{\"name\":\"x\",\"argv\":[\"a\"],\"objects\":[{\"at\":1,\"id\":\"" ID "\",\"name\":\"a\"}]}]}",
+                      "main: its record is damaged");
+    expect_bad_record(&s, "{\"schema\":\"assay.baseline/1\",\"cases\":[{\"name\":\"x\",\"argv\":[\"a\"],\"objects\":[]}]}", "main: its record is damaged");
+    named_put(&s, "{\"schema\":\"assay.baseline/1\"," HEAD "\"cases\":[{\"name\":\"x\",\"argv\":[\"a\"],\"objects\":[{\"at\":0,\"id\":\"" ID "\",\"name\":\"a\"}]}]}");
+#undef HEAD
+#undef ID
+    load(&s); /* and whole it is taken */
+    expect(isnan(s.b->cases[0].p25_ns));
+    shelf_close(&s);
+}
+
+Test(baseline, a_case_without_its_artefact_has_failed_and_the_others_go_on)
+{
+    shelf             s = shelf_open("b5.db");
+    const char *const commands[] = {toy("toy", 60000), toy("other", 60001)};
+    char              path[4096];
+    save(&s, commands, 2);
+    load(&s);
+    expect_ok(s.f.env, as_store_get_object(s.f.env, s.store, s.b->cases[0].objects[0].id, path, sizeof path));
+    expect_eq(chmod(path, 0644), 0);
+    expect_eq(unlink(path), 0);
+    expect_ok(s.f.env, check(&s, false));
+    expect(s.check.cases[0].failure && *s.check.cases[0].failure);
+    expect_has(s.check.cases[0].failure, s.b->cases[0].objects[0].id);
+    expect(!s.check.cases[0].duel);
+    expect(!s.check.cases[1].failure);
+    expect_eq(s.check.duels[1].verdict, AS_SAME);
+    shelf_close(&s);
+}
+
+Test(baseline, cancel_leaves_the_rest_incomplete)
+{
+    shelf             s = shelf_open("b6.db");
+    const char *const commands[] = {toy("toy", 60000)};
+    save(&s, commands, 1);
+    load(&s);
+    assay_cancel(s.f.env);
+    expect_ok(s.f.env, check(&s, false));
+    expect_has(s.check.cases[0].incomplete, "not begun");
+    expect(!s.check.cases[0].failure);
+    shelf_close(&s);
+}
+
+Test(baseline, of_another_machine_gives_no_verdict)
+{
+    shelf             s = shelf_open("b7.db");
+    const char *const commands[] = {toy("toy", 60000)};
+    save(&s, commands, 1);
+    char *json = named_json(&s), print[17];
+    as_machine_fingerprint(print);
+    char *at = strstr(json, print);
+    expect(at);
+    memcpy(at, "feedfeedfeedfeed", 16);
+    named_put(&s, json);
+    free(json);
+    load(&s);
+    toy("toy", 90000);
+    expect_fails(s.f.env, check(&s, false), ASSAY_BAD_INPUT, "was made on machine feedfeedfeedfeed and this is ");
+    expect_ok(s.f.env, check(&s, true));
+    expect_eq(s.check.duels[0].verdict, AS_UNRESOLVED);
+    expect_eq(s.check.duels[0].severity, AS_SEVERITY_NONE);
+    expect_has(s.check.duels[0].reasons[0], "another machine");
+    expect(isnan(s.check.duels[0].lo) && isnan(s.check.duels[0].hi));
+    expect_near(s.check.duels[0].a_ns, 60000, 0.01);
+    expect_near(s.check.duels[0].b_ns, 90000, 0.01);
+    shelf_close(&s);
+}
+
+/* --- Noise ------------------------------------------------------------------------------------------------------------------------ */
+
+static as_noise planted_noise(assay_env *env)
+{
+    as_noise n = {.n = 2};
+    n.trials[0] = as_planted_trial(env, (as_planted){.name = "compute, blocks of 1 ms", .noise = 0.02, .n_rounds = 20});
+    n.trials[1] = as_planted_trial(env, (as_planted){.name = "memory, blocks of 4 ms", .noise = 0.002, .n_rounds = 20});
+    n.trials[0]->block_ns = 1e6;
+    n.trials[1]->block_ns = 4e6;
+    for (int i = 0; i < 2; i++)
+        n.trials[i]->memory = AS_MEMORY_SHARED;
+    return n;
+}
+
+Test(noise, what_planning_needs_is_kept_for_this_machine)
+{
+    fixture       f = begin();
+    as_store     *store = store_open(f.env, "noise.db");
+    as_noise_plan plan;
+    as_noise      n = planted_noise(f.env);
+    expect(!as_noise_load(f.env, store, &plan));
+    expect_ok(f.env, as_noise_save(f.env, store, &n));
+    expect(as_noise_load(f.env, store, &plan));
+    expect_near(plan.block_ns, 4e6, 0); /* of the quieter one */
+    expect(plan.sigma_round > 0.0001 && plan.sigma_round < 0.004);
+    expect_near(plan.round_ns, 4.1e9 / 320, 1);
+    expect_eq(plan.unix_time, 1700000000);
+    expect_ok(f.env, as_noise_save(f.env, store, &n)); /* the newer replaces it */
+    double one = as_noise_visible(&plan, 0.01, 1), hundred = as_noise_visible(&plan, 0.01, 100);
+    expect_near(one / hundred, 10, 0.5);
+    as_noise_drop(&n);
+    as_store_close(store);
+    end(&f);
+}
+
+Test(noise, a_comparison_is_planned_by_what_the_store_knows)
+{
+    fixture   f = begin();
+    as_store *store = store_open(f.env, "noise2.db");
+    as_noise  n = planted_noise(f.env);
+    char      sentence[200] = "?";
+    set(&f, "store", as_test_path("noise2.db"));
+    as_noise_expect(f.env, f.options, "a case", &f.s, sentence, sizeof sentence);
+    expect_str(sentence, "");
+    expect_near(f.s.sampler.block_ns, 0, 0);
+    expect_ok(f.env, as_noise_save(f.env, store, &n));
+    as_noise_expect(f.env, f.options, "a case", &f.s, sentence, sizeof sentence);
+    expect_has(sentence, "By the noise that was measured on this machine, ");
+    expect_near(f.s.sampler.block_ns, 4e6, 0);
+    f.s.sampler.block_ns = 2e6; /* what was asked for stays */
+    as_noise_expect(f.env, f.options, "a case", &f.s, sentence, sizeof sentence);
+    expect_near(f.s.sampler.block_ns, 2e6, 0);
+    as_noise_drop(&n);
+    as_store_close(store);
+    end(&f);
+}
+
+Test(noise, a_record_that_makes_no_sense_is_as_none)
+{
+    static const char *const bad[] = {"[]", "{}", "no json", "{\"block_ns\":1e99,\"sigma_round\":1,\"round_ns\":1}", "{\"block_ns\":1e6,\"sigma_round\":0,\"round_ns\":1}"};
+    fixture       f = begin();
+    as_store     *store = store_open(f.env, "noise3.db");
+    as_noise_plan plan;
+    char          print[17];
+    as_machine_fingerprint(print);
+    for (size_t i = 0; i < AS_COUNT(bad); i++) {
+        expect_ok(f.env, as_store_put_named(f.env, store, "noise", print, bad[i], 0, true));
+        expect(!as_noise_load(f.env, store, &plan));
+    }
+    as_store_close(store);
+    end(&f);
+}
+
+Test(noise, its_facts_say_what_can_be_seen)
+{
+    fixture      f = begin();
+    as_noise     n = planted_noise(f.env);
+    assay_facts *facts = NULL;
+    expect_ok(f.env, as_noise_facts(f.env, &n, &facts));
+    expect_str(facts->title, "noise of this machine");
+    assay_facts_free(facts);
+    as_noise_drop(&n);
+    end(&f);
+}
+
+/* --- The state of a self-test --------------------------------------------------------------------------------------------------------- */
+
+static FILE *state_file(const char *name)
+{
+    FILE *file = fopen(as_test_path(name), "w");
+    expect(file);
+    return file;
+}
+
+static void lines_add(FILE *file, const char *cell, const char *count, int n, int n_hits)
+{
+    for (int i = 0; i < n; i++)
+        fprintf(file, "{\"cell\":\"%s\",\"count\":\"%s\",\"trial\":%d,\"hit\":%s,\"seconds\":1}\n", cell, count, i, i < n_hits ? "true" : "false");
+}
+
+/* Cancelled before it begins: what would have to be measured is not. */
+static assay_status resume(assay_env *env, const char *state, const char *cells, as_cell_result *results)
+{
+    as_selftest_settings s = {.cells = cells, .state = as_test_path(state), .self = "/nowhere", .seed = 1};
+    assay_cancel(env);
+    return as_selftest_run(env, &s, results);
+}
+
+static int cell_at(const char *name)
+{
+    for (int i = 0; i < as_selftest_n_cells(); i++)
+        if (!strcmp(as_selftest_cells[i].name, name))
+            return i;
+    fail("there is no cell %s", name);
+}
+
+Test(selftest, goes_on_where_its_state_ends)
+{
+    assay_env     *env = store_env();
+    as_cell_result results[16];
+    FILE          *file = state_file("whole");
+    lines_add(file, "compute", "alarms", 20, 1);
+    lines_add(file, "compute", "power", 20, 19);
+    lines_add(file, "memory", "alarms", 2, 0);
+    fclose(file);
+    expect_ok(env, resume(env, "whole", "compute", results)); /* all 40 are there */
+    const as_cell_result *r = &results[cell_at("compute")];
+    expect_eq(r->alarms.n, 20);
+    expect_eq(r->alarms.k, 1);
+    expect_eq(r->power.n, 20);
+    expect_eq(r->power.k, 19);
+    expect(r->alarms.lo < 0.05 && r->alarms.hi > 0.05 && r->power.hi > 0.99);
+    expect(!r->alarms_broken && !r->power_broken);
+    expect_eq(results[cell_at("memory")].alarms.n, 2);
+    expect_fails(env, resume(env, "whole", "compute,memory", results), ASSAY_CANCELLED, "what was counted is kept");
+    expect_eq(results[cell_at("memory")].alarms.n, 2);
+}
+
+Test(selftest, a_claim_outside_of_the_bounds_is_broken)
+{
+    assay_env     *env = store_env();
+    as_cell_result results[16];
+    FILE          *file = state_file("broken");
+    lines_add(file, "compute", "alarms", 20, 5);
+    lines_add(file, "compute", "power", 20, 9);
+    fclose(file);
+    expect_ok(env, resume(env, "broken", "compute", results));
+    expect(results[cell_at("compute")].alarms_broken);
+    expect(results[cell_at("compute")].power_broken);
+}
+
+Test(selftest, a_last_line_that_was_cut_off_is_not_counted)
+{
+    assay_env     *env = store_env();
+    as_cell_result results[16];
+    FILE          *file = state_file("cut");
+    lines_add(file, "compute", "alarms", 7, 0);
+    fprintf(file, "{\"cell\":\"compute\",\"count\":\"al");
+    fclose(file);
+    expect_fails(env, resume(env, "cut", "compute", results), ASSAY_CANCELLED, "stopped");
+    expect_eq(results[cell_at("compute")].alarms.n, 7);
+}
+
+Test(selftest, a_line_that_is_no_trial_is_refused_by_its_number)
+{
+    static const char *const bad[] = {"{}", "[1]", "{\"cell\":\"compute\",\"count\":\"power\"}", "{\"cell\":\"kitchen\",\"count\":\"power\",\"hit\":true}",
+                                      "{\"cell\":\"compute\",\"hit\":true}"};
+    for (size_t i = 0; i < AS_COUNT(bad); i++) {
+        assay_env     *env = store_env();
+        as_cell_result results[16];
+        FILE          *file = state_file("damaged");
+        lines_add(file, "compute", "alarms", 3, 0);
+        fprintf(file, "%s\n", bad[i]);
+        lines_add(file, "compute", "alarms", 3, 0);
+        fclose(file);
+        expect_fails(env, resume(env, "damaged", "compute", results), ASSAY_BAD_INPUT, "damaged: line 4 is no trial");
+    }
+}
+
+Test(selftest, a_cell_that_there_is_not_is_refused)
+{
+    assay_env     *env = store_env();
+    as_cell_result results[16];
+    expect_fails(env, resume(env, "none", "compute,kitchen", results), ASSAY_BAD_INPUT, "there is no cell 'kitchen'");
+    expect_fails(env, resume(env, "none", "comput", results), ASSAY_BAD_INPUT, "there is no cell 'comput'");
+    as_selftest_settings s = {.cells = "compute", .state = as_test_path("no/such/folder/state")};
+    expect_fails(env, as_selftest_run(env, &s, results), ASSAY_IO, "cannot open it");
+}
