@@ -202,12 +202,13 @@ static void plan_next(as_duel *out, const as_trial *t, int a, int b, const round
     as_variance_split(r->d, r->launch, r->n, scratch, &out->variance);
     bool   rounds_are_units = !by_launch(t);
     double n_launches = rounds_are_units ? 1 : (double)r->n_launches;
-    double effect = as_effect_visible(&out->variance, rules->alpha, n_launches, (double)r->n / n_launches);
+    double alpha = FINAL_SHARE / 2 * rules->alpha; /* what each of the two intervals has */
+    double effect = as_effect_visible(&out->variance, alpha, n_launches, (double)r->n / n_launches);
     out->visible = expm1(edge + effect);
     double launch = (isnan(t->arms[a].launch_ns) ? 0 : t->arms[a].launch_ns) + (isnan(t->arms[b].launch_ns) ? 0 : t->arms[b].launch_ns);
     double round = (t->spent_ns - launch * (double)r->n_launches) / (double)r->n;
     double gap = fmax(fabs(fabs(theta) - edge), fmax(edge / 4, 0.0005));
-    out->needed_ns = as_time_needed(&out->variance, rules->alpha, gap, launch, fmax(round, 1), rounds_are_units);
+    out->needed_ns = as_time_needed(&out->variance, alpha, gap, launch, fmax(round, 1), rounds_are_units);
 end:
     free(scratch);
 }

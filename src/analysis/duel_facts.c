@@ -307,6 +307,15 @@ static void findings_add(assay_facts *f, as_fact_group *g, const as_duel_row *ro
         as_facts_find(f, g, AS_LEVEL_NOTE, "the ledger is identical: the same work was done slower, so look at code generation or the environment");
 }
 
+/* Programs say what they computed by a hash: another one is another work.  Plans were compared with the slow truth instead, and may round
+ * differently. */
+static void hashes_compare(assay_facts *f, as_fact_group *g, const as_duel_row *row)
+{
+    const as_trial_arm *a = &row->trial->arms[row->a], *b = &row->trial->arms[row->b];
+    if (row->trial->memory == AS_MEMORY_RELAUNCHED && a->hash && b->hash && a->hash != b->hash)
+        as_facts_find(f, g, AS_LEVEL_WARN, "%s: the outputs of %s and %s have other hashes: they may not do the same work.", row->trial->name, a->name, b->name);
+}
+
 void as_duels_add(assay_facts *f, const as_duel_row *rows, size_t n)
 {
     static const char *const columns[] = {"case|case", "a|a", "b|b", "a_time|time of a", "b_time|time of b", "change|change", "interval|interval, %", "verdict|verdict", "units|units",
@@ -320,6 +329,7 @@ void as_duels_add(assay_facts *f, const as_duel_row *rows, size_t n)
     for (size_t i = 0; i < n; i++) {
         row_add(f, t, &rows[i], n);
         findings_add(f, g, &rows[i], n);
+        hashes_compare(f, g, &rows[i]);
         counts[rows[i].duel.verdict]++;
     }
     t = as_facts_table(f, g, "inputs", "What the verdicts stand on", inputs);
