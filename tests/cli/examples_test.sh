@@ -4,11 +4,15 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 lib=$(dirname "$ASSAY")/libassay.a
 # The compiler and the sanitiser of the library under test are in its folder's name.
 case $ASSAY in *clang-address-undefined*) cc="clang -fsanitize=address,undefined" ;; *clang*) cc=clang ;; *) cc=gcc ;; esac
-opencl=$(pkg-config --exists OpenCL && pkg-config --libs OpenCL)
+foreign=$(for p in jansson OpenCL sqlite3; do pkg-config --exists $p && pkg-config --libs $p; done)
 
 t "examples/profile.c compiles against the public header alone" \
-    $cc -std=c11 -Wall -Wextra -Werror -I"$root/include" "$root/examples/profile.c" "$lib" -ljansson $opencl -lm -lpthread -ldl -o "$dir/profile"
+    $cc -std=c11 -Wall -Wextra -Werror -I"$root/include" "$root/examples/profile.c" "$lib" $foreign -lm -lpthread -ldl -o "$dir/profile"
 t "examples/profile.c writes a page" "$dir/profile" mlp-small "$dir/page.html"
+t "examples/compare.c compiles against the public header alone" \
+    $cc -std=c11 -Wall -Wextra -Werror -I"$root/include" "$root/examples/compare.c" "$lib" $foreign -lm -lpthread -ldl -o "$dir/compare"
+t "examples/compare.c writes a page" "$dir/compare" mlp-small compile=on,off "$dir/compare.html"
+t "examples/compare.c says what is wrong" bash -c "! '$dir/compare' mlp-small nothing=1 '$dir/p.html' 2>'$dir/e' && grep -q nothing '$dir/e'"
 t "the page is HTML" grep -qi '<!doctype html' "$dir/page.html"
 t "examples/profile.c says what is wrong" bash -c "! '$dir/profile' nothing '$dir/p.html' 2>'$dir/e' && grep -q nothing '$dir/e'"
 for model in "$root"/examples/*.json; do
