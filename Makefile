@@ -167,7 +167,7 @@ install: all
 	install -m 755 $(BUILD)/assay $(DESTDIR)$(PREFIX)/bin/assay
 	install -m 644 $(BUILD)/libassay.a $(DESTDIR)$(PREFIX)/lib/
 	install -m 755 $(BUILD)/libassay.so $(DESTDIR)$(PREFIX)/lib/
-	install -m 644 include/assay.h $(DESTDIR)$(PREFIX)/include/
+	install -m 644 include/assay.h include/assay_arm.h $(DESTDIR)$(PREFIX)/include/
 	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 
 clean:
