@@ -137,6 +137,9 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 #define STORED(type, m, k, n)                                                                                                            \
     { .name = type " weights " #m "x" #k "x" #n, .n_in = 3, .in = { AS_IN(F32, m, k), AS_IN(F32, k, n), AS_IN(F32, n) }, .no_grad = true, \
       .n_attrs = 2, .attrs = { AS_ATTR_S("activation", "relu"), AS_ATTR_S("weights", type) } }
+#define FLIPPED(m, k, n) \
+    { .name = "transA " #m "x" #k "x" #n, .n_in = 2, .in = { AS_IN(F32, k, m), AS_IN(F32, k, n) }, .no_grad = true, \
+      .n_attrs = 2, .attrs = { AS_ATTR_I("transA", 1), AS_ATTR_S("activation", "relu") } }
 static const as_case cases[] = {
     /* By hand: [[1,2],[3,4]] [[5,7],[6,8]]^T = [[19,22],[43,50]]; less [30,30]; below 0 becomes 0. */
     { .name = "relu by hand", .n_in = 3, .in = { AS_IN(F32, 2, 2), AS_IN(F32, 2, 2), AS_IN(F32, 2) }, .no_grad = true,
@@ -160,6 +163,10 @@ static const as_case cases[] = {
     DENSE("9x6x48", 9, 6, 48, "relu"), DENSE("10x7x49", 10, 7, 49, "relu"), DENSE("11x8x24", 11, 8, 24, "silu"), DENSE("12x9x8", 12, 9, 8, "relu"),
     DENSE("13x2x7", 13, 2, 7, "gelu"), DENSE("14x319x9", 14, 319, 9, "relu"), DENSE("19x320x16", 19, 320, 16, "relu"),
     DENSE("20x321x17", 20, 321, 17, "sigmoid"), DENSE("7x641x20", 7, 641, 20, "relu"), DENSE("1x641x33", 1, 641, 33, "none"),
+    /* 12 rows and 32 columns, where vectors have sixteen. */
+    DENSE("9x5x63", 9, 5, 63, "relu"), DENSE("10x6x64", 10, 6, 64, "relu"), DENSE("11x7x65", 11, 7, 65, "none"), DENSE("12x8x96", 12, 8, 96, "relu"),
+    DENSE("14x9x32", 14, 9, 32, "relu"), DENSE("15x641x33", 15, 641, 33, "relu"), DENSE("24x322x64", 24, 322, 64, "tanh"), DENSE("35x321x40", 35, 321, 40, "relu"),
+    FLIPPED(8, 5, 32), FLIPPED(9, 6, 33), FLIPPED(10, 7, 47), FLIPPED(11, 8, 64), FLIPPED(16, 321, 33), FLIPPED(29, 3, 17), FLIPPED(5, 9, 40),
     DENSE("two blocks of rows 397x300x18", 397, 300, 18, "relu"), DENSE("A packed 205x321x260", 205, 321, 260, "relu"),
     { .name = "clip whole tiles", .n_in = 3, .in = { AS_IN(F32, 12, 8), AS_IN(F32, 8, 32), AS_IN(F32, 32) }, .no_grad = true, .n_attrs = 4,
       .attrs = { AS_ATTR_S("activation", "clip"), AS_ATTR_F("activation_alpha", -0.5), AS_ATTR_F("activation_beta", 0.75), AS_ATTR_F("beta", -2.0) } },
@@ -184,6 +191,7 @@ static const as_case cases[] = {
       .want = (const double[]){ 3 + 0x1p-5, 0x1p101 }, .n_want = 2 },
     STORED("f16", 1, 784, 16), STORED("f16", 1, 33, 10), STORED("f16", 2, 3, 15), STORED("f16", 3, 4, 16), STORED("f16", 4, 5, 17),
     STORED("f16", 5, 7, 31), STORED("f16", 6, 8, 33), STORED("f16", 13, 65, 47), STORED("f16", 20, 321, 17), STORED("f16", 205, 321, 260),
+    STORED("f16", 25, 9, 64), STORED("bf16", 25, 9, 64), STORED("bf16", 1, 641, 33), STORED("f16", 1, 641, 33),
     STORED("bf16", 1, 784, 16), STORED("bf16", 1, 33, 10), STORED("bf16", 2, 3, 15), STORED("bf16", 3, 4, 16), STORED("bf16", 4, 5, 17),
     STORED("bf16", 5, 7, 31), STORED("bf16", 6, 8, 33), STORED("bf16", 13, 65, 47), STORED("bf16", 20, 321, 17), STORED("bf16", 205, 321, 260),
     { .name = "f16 weights, transposed", .n_in = 3, .in = { AS_IN(F32, 17, 13), AS_IN(F32, 33, 17), AS_IN(F32, 33) }, .no_grad = true,

@@ -48,6 +48,7 @@ static const as_case cases[] = {
       .given = (const double[]){ 1, 2, 3, 4, -1, -1, -1, 0 }, .want = (const double[]){ 2.5, -0.75 }, .n_want = 2 },
     { .name = "1-D", .n_in = 1, .in = { AS_IN(F64, 2, 3, 7) } },
     { .name = "2-D", .n_in = 1, .in = { AS_IN(F32, 2, 9, 7, 8) } },
+    { .name = "117 channels", .n_in = 1, .in = { AS_IN(F32, 2, 117, 3, 4) }, .no_grad = true },
     { .name = "3-D", .n_in = 1, .in = { AS_IN(F32, 1, 2, 3, 4, 5) } },
     { .name = "f16", .n_in = 1, .in = { AS_IN(F16, 1, 3, 4, 4) } },
     { .name = "no images", .n_in = 1, .in = { AS_IN(F32, 0, 3, 4) } },

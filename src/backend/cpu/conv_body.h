@@ -3,6 +3,8 @@
 #ifndef AS_BACKEND_CPU_CONV_BODY_H
 #define AS_BACKEND_CPU_CONV_BODY_H
 
+#include <stdio.h>
+
 #include "backend/cpu/conv_tile.h"
 
 /* First layers: the walk's lengths are constants too, and all of it is unrolled.  n_a 0: the lengths are t's. */
@@ -15,7 +17,7 @@ V_INLINE void conv_tile_sums(const conv_tile *t, int n_p, int n_a, int n_b, int 
     CONV_UNROLL(3) for (int a = 0; a < n_a; a++)
         CONV_UNROLL(3) for (int b = 0; b < n_b; b++)
             CONV_UNROLL(9) for (int k = 0; k < run; k++)
-                conv_tile_tap(n_p, x, a * t->step_a + b * t->step_b + k, t->w + ((a * n_b + b) * run + k) * AS_CONV_PANEL, acc);
+                conv_tile_tap(n_p, x, a * t->step_a + b * t->step_b + k, t->w + ((a * n_b + b) * run + k) * CONV_PANEL, acc);
 }
 
 V_INLINE void conv_tile_first(const conv_tile *t, int n_a, int n_b, int run)
@@ -35,18 +37,18 @@ V_INLINE void conv_tile_pool(const conv_tile *t, int n_p, int n_a, int n_b, int 
 {
     vf            acc[CONV_PIXELS][CONV_V];
     const float  *x[CONV_PIXELS];
-    float         best[CONV_PIXELS * AS_CONV_PANEL];
+    float         best[CONV_PIXELS * CONV_PANEL];
     const int64_t hop[3] = { t->right, t->below - t->right, t->right };
     conv_tile_begin(t, n_p, x, acc);
     CONV_EACH_P __builtin_prefetch(t->y + t->spot[n_p + p].to, 1);
     for (int i = 0;; i++) {
         conv_tile_sums(t, n_p, n_a, n_b, run, x, acc);
         if (i)
-            CONV_EACH_P CONV_EACH_V acc[p][v] = v_larger(v_load(best + p * AS_CONV_PANEL + v * VW), acc[p][v]);
+            CONV_EACH_P CONV_EACH_V acc[p][v] = v_larger(v_load(best + p * CONV_PANEL + v * VW), acc[p][v]);
         if (i == 3)
             break;
         CONV_EACH_P CONV_EACH_V {
-            v_store(best + p * AS_CONV_PANEL + v * VW, acc[p][v]);
+            v_store(best + p * CONV_PANEL + v * VW, acc[p][v]);
             acc[p][v] = v_load(t->bias + v * VW);
         }
         CONV_EACH_P x[p] += hop[i];
@@ -86,7 +88,7 @@ static bool conv_job_make(const as_kernel_args *args, int part, int n_parts, voi
     as_act             act;
     *j = (conv_job){ .x = args->in[0].data, .bias = as_in_has(n, 2) ? args->in[2].data : NULL,
                      .r = as_in_has(n, 3) ? args->in[3].data : NULL, .y = args->out[0].data };
-    if (as_act_read(NULL, n, &act) != ASSAY_OK || !as_conv_plan_make(n, n_parts, &j->v) || !j->v.n_units)
+    if (as_act_read(NULL, n, &act) != ASSAY_OK || !as_conv_plan_make(n, n_parts, CONV_PANEL, &j->v) || !j->v.n_units)
         return false;
     const as_conv_plan *v = &j->v;
     char *at = (char *)scratch + (size_t)part * (v->spot_bytes + v->strip_bytes + v->weight_bytes + v->y_bytes);
@@ -94,21 +96,21 @@ static bool conv_job_make(const as_kernel_args *args, int part, int n_parts, voi
     j->strip = (float *)(void *)(at += v->spot_bytes);
     j->weight = (float *)(void *)(at += v->strip_bytes);
     j->held = (float *)(void *)(at += v->weight_bytes);
-    j->planes = v->pool > 1 ? j->held + v->pixels_unit * AS_CONV_PANEL : j->held;
+    j->planes = v->pool > 1 ? j->held + v->pixels_unit * CONV_PANEL : j->held;
     j->act = vm_act_of(&act);
     conv_clamp(j);
     conv_tile_choose(j);
     /* Sums of few products that wait in scratch would cost more than four ends of a tile. */
     j->pools_tiles = v->pool > 1 && j->clamps && !j->r && !v->depthwise && v->k <= AS_CONV_SHORT;
-    j->step = v->y_nhwc && (v->pool == 1 || j->pools_tiles) ? v->n_m : AS_CONV_PANEL;
+    j->step = v->y_nhwc && (v->pool == 1 || j->pools_tiles) ? v->n_m : CONV_PANEL;
     return true;
 }
 
-/* VW pixels of VW channels from rows of 16 into as many planes, of which `some` and n_c exist. */
+/* VW pixels of VW channels from rows of CONV_PANEL into as many planes, of which `some` and n_c exist. */
 V_INLINE void conv_planes_block(const conv_job *j, const float *from, int some, int n_c, int64_t at, int64_t plane)
 {
     vf r[VW];
-    CONV_UNROLL(8) for (int k = 0; k < VW; k++) r[k] = k < some ? v_load(from + k * AS_CONV_PANEL) : v_zero();
+    CONV_UNROLL(16) for (int k = 0; k < VW; k++) r[k] = k < some ? v_load(from + k * CONV_PANEL) : v_zero();
     v_transpose(r);
     for (int c = 0; c < n_c; c++, at += plane) {
         vf y = r[c];
@@ -123,7 +125,7 @@ V_INLINE void conv_planes_block(const conv_job *j, const float *from, int some, 
     }
 }
 
-/* The results of 16 channels from rows of 16 into planes of the row-major output; residual and activation come in here, unless a pool
+/* The results of a panel from its rows into planes of the row-major output; residual and activation come in here, unless a pool
  * came before. */
 static void conv_planes_end(const conv_job *j, const as_conv_unit *u, int64_t m, int n_m)
 {
@@ -131,12 +133,12 @@ static void conv_planes_end(const conv_job *j, const as_conv_unit *u, int64_t m,
     int64_t             plane = v->y_rows * v->y_cols, n = u->n_rows / v->pool * v->y_cols;
     int64_t             last = n >= VW && !j->r ? n - VW : n; /* some pixels twice, rather than part of a vector; a residual may lie where they go */
     const float        *from = j->planes;
-    for (int64_t image = 0; image < u->n_images; image++, from += n * AS_CONV_PANEL)
+    for (int64_t image = 0; image < u->n_images; image++, from += n * CONV_PANEL)
         for (int c = 0; c < n_m; c += VW) {
             int64_t at = ((u->image + image) * v->n_m + m + c) * plane + u->row / v->pool * v->y_cols;
             for (int64_t i = 0; i < n; i += VW) {
                 int64_t k = i < last ? i : last < n ? last : i;
-                conv_planes_block(j, from + k * AS_CONV_PANEL + c, n - k < VW ? (int)(n - k) : VW, n_m - c < VW ? n_m - c : VW, at + k, plane);
+                conv_planes_block(j, from + k * CONV_PANEL + c, n - k < VW ? (int)(n - k) : VW, n_m - c < VW ? n_m - c : VW, at + k, plane);
             }
         }
 }
@@ -151,24 +153,24 @@ static void conv_held_end(const conv_job *j, int64_t image, int64_t row, int64_t
     int64_t             at = v->y_nhwc ? ((image * v->r_rows + row) * v->r_cols) * v->n_m + m : ((image * v->n_m + m) * v->r_rows + row) * v->r_cols;
     for (int64_t i = 0; j->r && i < v->w.out[2]; i++)
         for (int c = 0; c < n_m; c++)
-            sums[i * AS_CONV_PANEL + c] += j->r[at + i * step + c * next];
-    for (int64_t i = 0; i < v->w.out[2] * AS_CONV_PANEL; i += VW)
+            sums[i * CONV_PANEL + c] += j->r[at + i * step + c * next];
+    for (int64_t i = 0; i < v->w.out[2] * CONV_PANEL; i += VW)
         v_store(sums + i, vm_act(&j->act, v_load(sums + i)));
 }
 
 /* The largest of four: at x, the pixel right of it, and the two below. */
 V_INLINE vf conv_largest(const float *x, int64_t below)
 {
-    vf best = v_larger(v_load(x), v_load(x + AS_CONV_PANEL));
+    vf best = v_larger(v_load(x), v_load(x + CONV_PANEL));
     best = v_larger(best, v_load(x + below));
-    return v_larger(best, v_load(x + below + AS_CONV_PANEL));
+    return v_larger(best, v_load(x + below + CONV_PANEL));
 }
 
-/* One row of results from two rows of 16 channels, of which n_m exist. */
+/* One row of results from two rows of a panel's channels, of which n_m exist. */
 static void conv_row_pool(const float *x, int64_t n, int n_m, float *y, int64_t step)
 {
-    int64_t below = 2 * n * AS_CONV_PANEL;
-    for (int64_t i = 0; i < n; i++, x += 2 * AS_CONV_PANEL, y += step)
+    int64_t below = 2 * n * CONV_PANEL;
+    for (int64_t i = 0; i < n; i++, x += 2 * CONV_PANEL, y += step)
         CONV_EACH_V {
             int some = n_m - v * VW;
             if (some >= VW)
@@ -183,20 +185,20 @@ static void conv_held_pool(const conv_job *j, const as_conv_unit *u, int64_t m, 
 {
     const as_conv_plan *v = &j->v;
     float              *sums = j->held;
-    for (int64_t i = 0; i < u->n_images * u->n_rows; i += 2, sums += 2 * v->w.out[2] * AS_CONV_PANEL) {
+    for (int64_t i = 0; i < u->n_images * u->n_rows; i += 2, sums += 2 * v->w.out[2] * CONV_PANEL) {
         int64_t image = u->image + i / u->n_rows, row = u->row + i % u->n_rows;
         for (int k = 0; k < 2 && (j->r || !j->clamps); k++)
-            conv_held_end(j, image, row + k, m, n_m, sums + k * v->w.out[2] * AS_CONV_PANEL);
+            conv_held_end(j, image, row + k, m, n_m, sums + k * v->w.out[2] * CONV_PANEL);
         if (v->y_nhwc)
             conv_row_pool(sums, v->y_cols, n_m, j->y + (image * v->y_rows + row / 2) * v->y_cols * v->n_m + m, v->n_m);
         else
-            conv_row_pool(sums, v->y_cols, AS_CONV_PANEL, j->planes + i / 2 * v->y_cols * AS_CONV_PANEL, AS_CONV_PANEL);
+            conv_row_pool(sums, v->y_cols, CONV_PANEL, j->planes + i / 2 * v->y_cols * CONV_PANEL, CONV_PANEL);
     }
 }
 
 /* --- Depthwise ---------------------------------------------------------------------------------------- */
 
-/* n_p pixels by 16 channels: each tap is one product of vectors. */
+/* n_p pixels by a panel's channels: each tap is one product of vectors. */
 V_INLINE void conv_deep_walk(const conv_tile *t, int n_p, const as_conv_plan *plan)
 {
     vf           acc[CONV_PIXELS][CONV_V];
@@ -205,7 +207,7 @@ V_INLINE void conv_deep_walk(const conv_tile *t, int n_p, const as_conv_plan *pl
         x[p] = t->x + t->spot[p].from;
         CONV_EACH_V acc[p][v] = v_load(t->bias + v * VW);
     }
-    int64_t step_b = plan->w.dilation[2] * plan->pitch, wide = (plan->n_c + AS_CONV_PANEL - 1) / AS_CONV_PANEL * AS_CONV_PANEL;
+    int64_t step_b = plan->w.dilation[2] * plan->pitch, wide = (plan->n_c + CONV_PANEL - 1) / CONV_PANEL * CONV_PANEL;
     for (int64_t a = 0; a < plan->w.kernel[1]; a++) {
         int64_t at = a * t->step_a;
         for (int64_t b = 0; b < plan->w.kernel[2]; b++, at += step_b, w += wide) {
@@ -284,12 +286,12 @@ static void conv_panel_run(const conv_job *j, const as_conv_unit *u, const float
     const as_conv_plan *v = &j->v;
     bool                pools_held = v->pool > 1 && !j->pools_tiles;
     int64_t             at = ((u->image * v->y_rows + u->row / v->pool) * v->y_cols) * v->n_m + m;
-    float               bias[AS_CONV_PANEL];
+    float               bias[CONV_PANEL];
     conv_bias(j, m, n_m, bias);
     conv_tile t = { .x = x, .w = w, .bias = bias, .n_m = n_m, .n_a = v->n_a, .step_a = v->step_a, .n_b = v->n_b, .step_b = v->step_b,
-                    .run = v->run, .step_wa = v->n_b * v->run * AS_CONV_PANEL, .step_wb = v->run * AS_CONV_PANEL, .lo = j->lo, .hi = j->hi, .spot = j->spot, .y = j->y + at };
+                    .run = v->run, .step_wa = v->n_b * v->run * CONV_PANEL, .step_wb = v->run * CONV_PANEL, .lo = j->lo, .hi = j->hi, .spot = j->spot, .y = j->y + at };
     if (pools_held || !v->y_nhwc)
-        t.y = pools_held ? j->held : j->planes, t.n_m = AS_CONV_PANEL;
+        t.y = pools_held ? j->held : j->planes, t.n_m = CONV_PANEL;
     else
         t.r = j->r ? j->r + at : NULL;
     if (!j->pools_tiles && (pools_held ? j->r != NULL : !v->y_nhwc))
@@ -310,7 +312,7 @@ static void conv_panel_run(const conv_job *j, const as_conv_unit *u, const float
 static void conv_units_run(conv_job *j, int64_t begin, int64_t end, int64_t first, int64_t last, const float *w)
 {
     const as_conv_plan *v = &j->v;
-    int64_t             n = -1, step = v->depthwise ? AS_CONV_PANEL : v->k * AS_CONV_PANEL;
+    int64_t             n = -1, step = v->depthwise ? CONV_PANEL : v->k * CONV_PANEL;
     for (int64_t i = begin; i < end; i++) {
         as_conv_unit u = as_conv_unit_at(v, i);
         if (n != u.n_images * u.n_rows || (v->skips && v->units_image > 1))
@@ -318,10 +320,10 @@ static void conv_units_run(conv_job *j, int64_t begin, int64_t end, int64_t firs
         n = u.n_images * u.n_rows;
         const float *x = as_conv_strip(v, &u, j->x, j->strip);
         for (int64_t panel = first; panel < last; panel++) {
-            int64_t g = v->depthwise ? 0 : panel / v->n_panels, at = (v->depthwise ? panel : panel % v->n_panels) * AS_CONV_PANEL;
+            int64_t g = v->depthwise ? 0 : panel / v->n_panels, at = (v->depthwise ? panel : panel % v->n_panels) * CONV_PANEL;
             int64_t left = (v->depthwise ? v->n_c : v->m_group) - at;
             conv_panel_run(j, &u, x + (v->depthwise ? at : g * v->c_group), w + (panel - first) * step, g * v->m_group + at,
-                           left < AS_CONV_PANEL ? (int)left : AS_CONV_PANEL);
+                           left < CONV_PANEL ? (int)left : CONV_PANEL);
         }
     }
 }
@@ -333,7 +335,7 @@ static void conv_run(const as_kernel_args *args, int part, int n_parts, void *sc
     if (!conv_job_make(args, part, n_parts, scratch, &j))
         return;
     as_share(j.v.n_units, 1, part, n_parts, &begin, &end);
-    n_panels = j.v.depthwise ? (j.v.n_c + AS_CONV_PANEL - 1) / AS_CONV_PANEL : j.v.group * j.v.n_panels;
+    n_panels = j.v.depthwise ? (j.v.n_c + CONV_PANEL - 1) / CONV_PANEL : j.v.group * j.v.n_panels;
     if (args->packed[1]) {
         conv_units_run(&j, begin, end, 0, n_panels, args->packed[1]);
         return;
@@ -346,6 +348,29 @@ static void conv_run(const as_kernel_args *args, int part, int n_parts, void *sc
     }
 }
 
+/* --- The kernel's other answers ------------------------------------------------------------------------- */
+
 static const char *const conv_also[] = { "Conv", NULL };
+
+/* Sixteen channels would fill half of a wide panel, and take as long as those of half the width do. */
+static bool conv_accepts(const as_node_ctx *n, char *why, size_t why_size)
+{
+    as_conv_plan v;
+    if (!as_conv_accepts(n, why, why_size) || !as_conv_plan_make(n, 0, CONV_PANEL, &v))
+        return false;
+    int64_t channels = v.depthwise ? v.n_c : v.m_group;
+    if (VW <= 8 || channels > AS_CONV_PANEL)
+        return true;
+    snprintf(why, why_size, "%lld channels fill no more than half of a panel of %d", (long long)channels, (int)CONV_PANEL);
+    return false;
+}
+
+static size_t conv_scratch_bytes(const as_node_ctx *n, int n_parts) { return as_conv_scratch_bytes(n, n_parts, CONV_PANEL); }
+static size_t conv_packed_bytes(const as_node_ctx *n, int input) { return as_conv_packed_bytes(n, input, CONV_PANEL); }
+static void conv_pack(const as_kernel_args *args, int input, void *packed, int part, int n_parts)
+{
+    (void)input;
+    as_conv_pack(args, CONV_PANEL, packed, part, n_parts);
+}
 
 #endif

@@ -47,7 +47,7 @@ static void strip_make(as_conv_plan *v, int64_t rows)
     const as_window *w = &v->w;
     v->strip_rows = (rows - 1) * w->stride[1] + (w->kernel[1] - 1) * w->dilation[1] + 1;
     v->strip_width = (w->out[2] - 1) * w->stride[2] + (w->kernel[2] - 1) * w->dilation[2] + 1;
-    v->pitch = v->planar ? 1 : v->depthwise && v->copies ? up(v->n_c, AS_CONV_PANEL) : v->n_c;
+    v->pitch = v->planar ? 1 : v->depthwise && v->copies ? up(v->n_c, v->panel) : v->n_c;
     v->row = (v->copies ? v->strip_width : w->in[2]) * v->pitch;
     v->plane = v->row * v->strip_rows;
     v->image = !v->copies ? w->in[1] * v->row : v->planar ? v->plane * v->n_c : v->plane;
@@ -57,9 +57,9 @@ static void strip_make(as_conv_plan *v, int64_t rows)
 /* Sums of a panel that wait for the pool, and results that wait to become planes. */
 static void held_make(as_conv_plan *v)
 {
-    v->y_bytes = v->pool > 1 ? line_bytes(v->pixels_unit * AS_CONV_PANEL) : 0;
+    v->y_bytes = v->pool > 1 ? line_bytes(v->pixels_unit * v->panel) : 0;
     if (!v->y_nhwc)
-        v->y_bytes += line_bytes(v->pixels_unit / (v->pool * v->pool) * AS_CONV_PANEL);
+        v->y_bytes += line_bytes(v->pixels_unit / (v->pool * v->pool) * v->panel);
 }
 
 static void units_make(as_conv_plan *v, int n_parts)
@@ -90,11 +90,11 @@ static void units_make(as_conv_plan *v, int n_parts)
     v->pixels_unit = v->images_unit * v->rows_unit * w->out[2];
     v->spot_bytes = line_bytes((v->pixels_unit + AS_CONV_MORE_SPOTS) * (int64_t)(sizeof(as_conv_spot) / sizeof(float)));
     v->strip_bytes = v->copies ? line_bytes(v->images_unit * v->image) : 0;
-    v->weight_bytes = line_bytes(v->depthwise ? v->k * up(v->n_c, AS_CONV_PANEL) : v->k * AS_CONV_PANEL);
+    v->weight_bytes = line_bytes(v->depthwise ? v->k * up(v->n_c, v->panel) : v->k * v->panel);
     held_make(v);
 }
 
-bool as_conv_plan_make(const as_node_ctx *n, int n_parts, as_conv_plan *out)
+bool as_conv_plan_make(const as_node_ctx *n, int n_parts, int panel, as_conv_plan *out)
 {
     const as_shape *x = &n->in[0].shape, *weight = &n->in[1].shape;
     as_conv_plan    v = { .n_images = x->dim[0], .n_c = x->dim[1], .n_m = weight->dim[0], .c_group = weight->dim[1],
@@ -108,10 +108,11 @@ bool as_conv_plan_make(const as_node_ctx *n, int n_parts, as_conv_plan *out)
     v.w.out[1] = v.y_rows * v.pool, v.w.out[2] = v.y_cols * v.pool;
     v.group = v.w.group;
     v.m_group = v.n_m / v.group;
-    v.n_panels = (v.m_group + AS_CONV_PANEL - 1) / AS_CONV_PANEL;
+    v.panel = panel;
+    v.n_panels = (v.m_group + panel - 1) / panel;
     v.depthwise = v.group > 1 && v.c_group == 1 && v.m_group == 1;
     v.planar = !v.x_nhwc && v.group == 1 && v.n_c <= AS_CONV_MAX_PLANES && v.w.dilation[2] == 1;
-    v.copies = !v.x_nhwc || !is_inside(&v.w) || (v.depthwise && v.n_c % AS_CONV_PANEL);
+    v.copies = !v.x_nhwc || !is_inside(&v.w) || (v.depthwise && v.n_c % panel);
     v.k = v.w.kernel[1] * v.w.kernel[2] * v.c_group;
     v.skips = v.copies && !v.planar && !v.depthwise && v.k > AS_CONV_SHORT && 2 * (v.w.kernel[1] + v.w.kernel[2] + 1) <= AS_CONV_MAX_BLOCKS;
     if (n_parts && v.n_images && v.w.out[1] && v.w.out[2])
@@ -168,19 +169,19 @@ bool as_conv_accepts(const as_node_ctx *n, char *why, size_t why_size)
     }
     if (!layout_ok(n, why, why_size))
         return false;
-    if (as_conv_plan_make(n, 0, &v))
+    if (as_conv_plan_make(n, 0, AS_CONV_PANEL, &v))
         return true;
     snprintf(why, why_size, "its window cannot be read");
     return false;
 }
 
 /* The device may run a node in fewer parts than it has threads, and fewer parts have larger units. */
-size_t as_conv_scratch_bytes(const as_node_ctx *n, int n_parts)
+size_t as_conv_scratch_bytes(const as_node_ctx *n, int n_parts, int panel)
 {
     size_t bytes = 0;
     for (int parts = 1; parts <= n_parts; parts++) {
         as_conv_plan v;
-        if (!as_conv_plan_make(n, parts, &v))
+        if (!as_conv_plan_make(n, parts, panel, &v))
             return 0;
         size_t all = (size_t)parts * (v.spot_bytes + v.strip_bytes + v.weight_bytes + v.y_bytes);
         bytes = all > bytes ? all : bytes;
@@ -192,7 +193,7 @@ as_cost as_conv_issued(const as_node_ctx *n)
 {
     as_conv_plan v;
     as_cost      cost = n->op->cost(n);
-    if (!as_conv_plan_make(n, 0, &v) || !v.skips)
+    if (!as_conv_plan_make(n, 0, AS_CONV_PANEL, &v) || !v.skips)
         return cost;
     int64_t across = 0, walked = 0, high = v.w.kernel[1], wide = v.w.kernel[2];
     for (int64_t col = 0; col < v.w.out[2]; col++) {
@@ -211,17 +212,17 @@ as_cost as_conv_issued(const as_node_ctx *n)
 
 /* --- Weights ------------------------------------------------------------------------------------------ */
 
-size_t as_conv_packed_bytes(const as_node_ctx *n, int input)
+size_t as_conv_packed_bytes(const as_node_ctx *n, int input, int panel)
 {
     as_conv_plan v;
-    if (input != 1 || !as_conv_plan_make(n, 0, &v))
+    if (input != 1 || !as_conv_plan_make(n, 0, panel, &v))
         return 0;
-    return line_bytes(v.depthwise ? v.k * up(v.n_c, AS_CONV_PANEL) : v.group * v.n_panels * v.k * AS_CONV_PANEL);
+    return line_bytes(v.depthwise ? v.k * up(v.n_c, panel) : v.group * v.n_panels * v.k * panel);
 }
 
 static void depthwise_pack(const as_conv_plan *v, const float *weight, float *packed)
 {
-    int64_t wide = up(v->n_c, AS_CONV_PANEL);
+    int64_t wide = up(v->n_c, v->panel);
     for (int64_t t = 0; t < v->k; t++)
         for (int64_t c = 0; c < wide; c++)
             packed[t * wide + c] = c < v->n_c ? weight[c * v->k + t] : 0.0f;
@@ -233,26 +234,25 @@ void as_conv_pack_panel(const as_conv_plan *v, const float *weight, int64_t pane
         depthwise_pack(v, weight, packed);
         return;
     }
-    int64_t taps = v->w.kernel[1] * v->w.kernel[2], first = panel % v->n_panels * AS_CONV_PANEL;
-    int64_t m = panel / v->n_panels * v->m_group + first, n_m = least(AS_CONV_PANEL, v->m_group - first);
+    int64_t taps = v->w.kernel[1] * v->w.kernel[2], first = panel % v->n_panels * v->panel;
+    int64_t m = panel / v->n_panels * v->m_group + first, n_m = least(v->panel, v->m_group - first);
     for (int64_t i = 0; i < v->k; i++) {
         /* Planes keep the order of the file, channel first; pixels put the channel last. */
         int64_t from = v->planar ? i : i % v->c_group * taps + i / v->c_group;
-        for (int64_t j = 0; j < AS_CONV_PANEL; j++)
-            packed[i * AS_CONV_PANEL + j] = j < n_m ? weight[(m + j) * v->k + from] : 0.0f;
+        for (int64_t j = 0; j < v->panel; j++)
+            packed[i * v->panel + j] = j < n_m ? weight[(m + j) * v->k + from] : 0.0f;
     }
 }
 
-void as_conv_pack(const as_kernel_args *args, int input, void *packed, int part, int n_parts)
+void as_conv_pack(const as_kernel_args *args, int panel, void *packed, int part, int n_parts)
 {
     as_conv_plan v;
     int64_t      begin, end;
-    (void)input;
-    if (!as_conv_plan_make(args->ctx, 0, &v))
+    if (!as_conv_plan_make(args->ctx, 0, panel, &v))
         return;
     as_share(v.depthwise ? 1 : v.group * v.n_panels, 1, part, n_parts, &begin, &end);
-    for (int64_t panel = begin; panel < end; panel++)
-        as_conv_pack_panel(&v, args->in[1].data, panel, (float *)packed + panel * v.k * AS_CONV_PANEL);
+    for (int64_t i = begin; i < end; i++)
+        as_conv_pack_panel(&v, args->in[1].data, i, (float *)packed + i * v.k * panel);
 }
 
 /* --- Units -------------------------------------------------------------------------------------------- */
@@ -284,7 +284,7 @@ static as_conv_block block_make(const as_conv_plan *v, span rows, span cols)
     int64_t n_rows = rows.end - rows.begin, n_cols = cols.end - cols.begin, wide = v->w.kernel[2] * v->c_group;
     if (!v->skips)
         return (as_conv_block){ .n_a = v->n_a, .n_b = v->n_b, .run = v->run };
-    as_conv_block to = { .n_a = n_rows, .n_b = n_cols, .run = v->c_group, .w = (rows.begin * wide + cols.begin * v->c_group) * AS_CONV_PANEL,
+    as_conv_block to = { .n_a = n_rows, .n_b = n_cols, .run = v->c_group, .w = (rows.begin * wide + cols.begin * v->c_group) * v->panel,
                          .x = rows.begin * v->step_a + cols.begin * v->w.dilation[2] * v->pitch };
     if (v->joined)
         to.n_a = 1, to.n_b = n_rows, to.run = n_cols * v->c_group;

@@ -12,8 +12,8 @@
  * A pool behind the convolution (attribute pool: the maximum of 2x2) works on whole pairs of rows: w.out is cut to even sizes, a
  * unit has an even number of rows, and a panel's sums wait in scratch to be pooled.
  *
- * Weights are packed in panels of 16 output channels in the order of that walk: [group][panel][a][b][t][16]; of a depthwise
- * convolution [tap][channels].  The order of each output's sum depends on the node alone, never on units or parts. */
+ * Weights are packed in panels of 16 output channels, 32 where vectors have sixteen, in the order of that walk:
+ * [group][panel][a][b][t][16]; of a depthwise convolution [tap][channels].  The order of each output's sum depends on the node alone, never on units or parts. */
 #ifndef AS_BACKEND_CPU_CONV_PLAN_H
 #define AS_BACKEND_CPU_CONV_PLAN_H
 
@@ -21,7 +21,8 @@
 #include "op/activation.h"
 
 enum {
-    AS_CONV_PANEL = 16, AS_CONV_MAX_PLANES = 4,
+    AS_CONV_PANEL = 16,      /* channels, where vectors have up to eight */
+    AS_CONV_MAX_PLANES = 4,
     AS_CONV_SHORT = 64,      /* products of an output: up to so many, what is done once a pixel shows */
     AS_CONV_MAX_BLOCKS = 32, /* of a unit */
     AS_CONV_MORE_SPOTS = 8,  /* behind the last, like it, to be fetched ahead */
@@ -43,6 +44,7 @@ typedef struct as_conv_plan {
     bool      joined;                         /* the taps of a row are one run of memory */
     int64_t   n_a, step_a, n_b, step_b, run;  /* the walk over the taps of one group */
     int64_t   k;                              /* products of one output: n_a * n_b * run */
+    int       panel;                          /* output channels of a panel */
     int64_t   n_panels;                       /* of one group */
     int64_t   strip_rows, strip_width;        /* input rows and columns of one image of a unit */
     int64_t   rows_unit, images_unit, units_image, n_units, pixels_unit;
@@ -50,13 +52,13 @@ typedef struct as_conv_plan {
 } as_conv_plan;
 
 /* False: the window cannot be read.  n_parts 0: without units. */
-bool   as_conv_plan_make(const as_node_ctx *n, int n_parts, as_conv_plan *out);
+bool   as_conv_plan_make(const as_node_ctx *n, int n_parts, int panel, as_conv_plan *out);
 /* f32, rank 3 or 4, layouts that the plan knows. */
 bool   as_conv_accepts(const as_node_ctx *n, char *why, size_t why_size);
-size_t as_conv_scratch_bytes(const as_node_ctx *n, int n_parts);
+size_t as_conv_scratch_bytes(const as_node_ctx *n, int n_parts, int panel);
 as_cost as_conv_issued(const as_node_ctx *n); /* less the taps that are not walked */
-size_t as_conv_packed_bytes(const as_node_ctx *n, int input);
-void   as_conv_pack(const as_kernel_args *args, int input, void *packed, int part, int n_parts);
+size_t as_conv_packed_bytes(const as_node_ctx *n, int input, int panel);
+void   as_conv_pack(const as_kernel_args *args, int panel, void *packed, int part, int n_parts);
 /* Panel `panel` (over all groups), or the whole of a depthwise convolution's weights. */
 void   as_conv_pack_panel(const as_conv_plan *v, const float *weight, int64_t panel, float *packed);
 

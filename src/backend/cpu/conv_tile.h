@@ -1,4 +1,4 @@
-/* conv_tile.h - the register tile of the convolutions: CONV_PIXELS pixels by 16 output channels; include one of the simd_*.h before.
+/* conv_tile.h - the register tile of the convolutions: CONV_PIXELS pixels by CONV_PANEL output channels; include one of the simd_*.h before.
  *
  * It stays in registers while the walk over the taps streams one panel of weights; bias, residual and clamping (Relu, Clip) happen
  * there, other activations on what was just written. */
@@ -11,7 +11,7 @@
 #include "backend/cpu/gemm_tile.h"
 #include "backend/cpu/vmath.h"
 
-enum { CONV_V = AS_CONV_PANEL / VW, CONV_PIXELS = AS_SIMD_REGISTERS / CONV_V >= 8 ? 6 : 3 };
+enum { CONV_PANEL = VW > 8 ? 2 * VW : AS_CONV_PANEL, CONV_V = CONV_PANEL / VW, CONV_PIXELS = AS_SIMD_REGISTERS / CONV_V >= 8 ? 6 : 3 };
 
 /* gcc keeps an array of vectors in registers only when every loop over it is unrolled, which -O2 does not do by itself.  Not under a
  * sanitiser, whose checks of every access, unrolled, would keep clang busy for minutes. */
@@ -31,10 +31,10 @@ typedef struct conv_tile {
     const float   *x;                 /* of group and unit */
     const as_conv_spot *spot;         /* the tile's pixels */
     const float   *w;
-    const float   *bias;              /* 16, zeros where there is none */
+    const float   *bias;              /* CONV_PANEL, zeros where there is none */
     const float   *r;                 /* residual, NULL: none */
     float         *y;                 /* of the unit, as r */
-    int            n_m;               /* channels to write, 1 to 16 */
+    int            n_m;               /* channels to write, 1 to CONV_PANEL */
     int64_t        n_a, step_a, n_b, step_b, run;
     int64_t        step_wa, step_wb;  /* in w */
     float          lo, hi;            /* clamps */
@@ -44,7 +44,7 @@ typedef struct conv_tile {
 V_INLINE void conv_tile_end(const conv_tile *t, int n_p, vf acc[CONV_PIXELS][CONV_V])
 {
     vf lo = v_set(t->lo), hi = v_set(t->hi);
-    if (t->n_m == AS_CONV_PANEL) {
+    if (t->n_m == CONV_PANEL) {
         if (t->r)
             CONV_EACH_P CONV_EACH_V acc[p][v] = v_add(acc[p][v], v_load(t->r + t->spot[p].to + v * VW));
         CONV_EACH_P CONV_EACH_V v_store(t->y + t->spot[p].to + v * VW, v_min(hi, v_max(lo, acc[p][v])));
@@ -83,13 +83,13 @@ V_INLINE void conv_tile_tap(int n_p, const float *const x[CONV_PIXELS], int64_t 
  * ends no machine foresees: 89 -> 91 GFLOP/s at 3 lines of 96 where registers alone reach 92.5.  Masks in place of the branch: 87. */
 V_INLINE void conv_tile_lines(const conv_tile *t, int n_p, int some, const float *const x[CONV_PIXELS], vf acc[CONV_PIXELS][CONV_V])
 {
-    const int64_t run = t->run, next = t->step_b - run, next_w = t->step_wb - run * AS_CONV_PANEL;
+    const int64_t run = t->run, next = t->step_b - run, next_w = t->step_wb - run * CONV_PANEL;
     for (int64_t a = 0; a < t->n_a; a++) {
         int64_t      at = a * t->step_a, left = run;
         const float *w = t->w + a * t->step_wa;
         for (int64_t n = t->n_b * run; n > 0; n -= some) {
-            CONV_UNROLL(4) for (int i = 0; i < some; i++) conv_tile_tap(n_p, x, at + i, w + i * AS_CONV_PANEL, acc);
-            at += some, w += some * AS_CONV_PANEL;
+            CONV_UNROLL(4) for (int i = 0; i < some; i++) conv_tile_tap(n_p, x, at + i, w + i * CONV_PANEL, acc);
+            at += some, w += some * CONV_PANEL;
             if ((left -= some) == 0)
                 at += next, w += next_w, left = run;
         }
@@ -177,9 +177,9 @@ static void conv_clamp(conv_job *j)
         j->lo = j->act.alpha, j->hi = j->act.beta;
 }
 
-static void conv_bias(const conv_job *j, int64_t m, int n_m, float bias[AS_CONV_PANEL])
+static void conv_bias(const conv_job *j, int64_t m, int n_m, float bias[CONV_PANEL])
 {
-    for (int i = 0; i < AS_CONV_PANEL; i++)
+    for (int i = 0; i < CONV_PANEL; i++)
         bias[i] = j->bias && i < n_m ? j->bias[m + i] : 0.0f;
 }
 

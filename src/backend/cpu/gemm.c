@@ -80,30 +80,30 @@ void as_gemm_batch(const as_gemm *g, int64_t batch, int64_t *a, int64_t *b)
     }
 }
 
-as_gemm_rows as_gemm_rows_of(int64_t m)
+as_gemm_rows as_gemm_rows_of(int64_t m, int whole)
 {
-    /* By the remainder of six: how many whole tiles it takes back, and what it makes of them. */
-    static const struct { int taken, n_rest, rest[3]; } forms[AS_GEMM_ROWS] = {
-        { 0, 0, { 0 } }, { 2, 3, { 5, 4, 4 } }, { 1, 2, { 4, 4 } }, { 1, 2, { 5, 4 } }, { 0, 1, { 4 } }, { 0, 1, { 5 } },
-    };
-    int64_t whole = m / AS_GEMM_ROWS;
-    int     rest = (int)(m % AS_GEMM_ROWS);
-    if (rest == 1 && whole == 1)
-        return (as_gemm_rows){ .n_rest = 2, .rest = { 4, 3 } };
-    if (forms[rest].taken > whole)
-        return (as_gemm_rows){ .n_rest = 1, .rest = { rest } };
-    as_gemm_rows r = { .n_whole = whole - forms[rest].taken, .n_rest = forms[rest].n_rest };
-    memcpy(r.rest, forms[rest].rest, sizeof r.rest);
+    enum { THIN = 4 }; /* rows of the smallest tile that keeps the multipliers busy */
+    as_gemm_rows r = { .n_whole = m / whole, .whole = whole };
+    int          rest = (int)(m % whole);
+    r.n_rest = rest > 0;
+    /* What is too thin takes whole tiles back and shares their rows, as long as there are any. */
+    while (rest > 0 && rest / r.n_rest < THIN && r.n_whole > 0) {
+        r.n_whole--;
+        r.n_rest++;
+        rest += whole;
+    }
+    for (int i = 0; i < r.n_rest; i++)
+        r.rest[i] = rest / r.n_rest + (i < rest % r.n_rest);
     return r;
 }
 
 int as_gemm_tile(const as_gemm_rows *r, int64_t tile, int64_t *row)
 {
     if (tile < r->n_whole) {
-        *row = tile * AS_GEMM_ROWS;
-        return AS_GEMM_ROWS;
+        *row = tile * r->whole;
+        return r->whole;
     }
-    *row = r->n_whole * AS_GEMM_ROWS;
+    *row = r->n_whole * r->whole;
     int i = 0;
     for (; i < tile - r->n_whole; i++)
         *row += r->rest[i];

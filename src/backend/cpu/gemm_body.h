@@ -16,7 +16,7 @@
 #include "op/rules.h"
 
 enum {
-    K_MOST = 320,                /* of a piece: a panel's takes 20 KiB, a tile's of A 7.5 KiB */
+    K_MOST = 320,                /* of a piece: a panel's takes 20 KiB, a tile's of A 7.5 KiB; twice that where vectors have sixteen */
     A_MOST = 60 * 1024,          /* floats of a block of A: 240 KiB, half of a usual second cache */
     B_MOST = 256 * 1024,         /* floats that a part packs at a time, if one panel is not more */
     DIRECT_ROWS = 12,            /* packing costs as much as the product of three rows */
@@ -52,7 +52,7 @@ enum { HEAD_FLOATS = (sizeof(recipe) + 63) / 64 * 16 };
 /* The length of a piece of K: equal pieces, by fours.  A single tile of rows uses each panel once, so it reads on. */
 static int64_t piece_of(const as_gemm *g)
 {
-    int64_t n_pieces = g->m <= AS_GEMM_ROWS ? 1 : (g->k + K_MOST - 1) / K_MOST;
+    int64_t n_pieces = g->m <= TILE_ROWS ? 1 : (g->k + K_MOST - 1) / K_MOST;
     return n_pieces <= 1 ? g->k : ((g->k + n_pieces - 1) / n_pieces + 3) / 4 * 4;
 }
 
@@ -61,11 +61,11 @@ static recipe recipe_of(const as_node_ctx *n)
     recipe         w = { .g = as_gemm_of(n) };
     const as_gemm *g = &w.g;
     as_act_kind    kind = g->act.kind;
-    w.rows = as_gemm_rows_of(g->m);
+    w.rows = as_gemm_rows_of(g->m, TILE_ROWS);
     w.n_panels = (g->n + TILE_COLS - 1) / TILE_COLS;
     w.panel = g->k * TILE_COLS;
     w.piece = piece_of(g);
-    w.block = A_MOST / AS_GEMM_ROWS / (w.piece > 0 ? w.piece : 1);
+    w.block = A_MOST / TILE_ROWS / (w.piece > 0 ? w.piece : 1);
     w.block = w.block > 0 ? w.block : 1;
     w.few = g->a_step == 1 && w.piece == g->k &&
             (as_gemm_tiles(&w.rows) == 1 || (as_gemm_tiles(&w.rows) == 2 && w.n_panels * w.panel <= A_MOST));
@@ -73,7 +73,7 @@ static recipe recipe_of(const as_node_ctx *n)
     w.packs_a = g->a_step != 1 || (w.n_panels >= PACK_A_PANELS && g->m * g->k > A_MOST);
     w.reads_b = sizeof(tile_b) == sizeof(float) && g->b_step == 1 && g->a_step == 1 && g->m <= DIRECT_ROWS;
     w.group = w.reads_b || w.panel == 0 || w.panel > B_MOST ? 1 : least(B_MOST / w.panel, w.n_panels);
-    w.scratch_a = w.packs_a ? (least(w.block * AS_GEMM_ROWS, g->m) * w.piece + 15) / 16 * 16 : 0;
+    w.scratch_a = w.packs_a ? (least(w.block * TILE_ROWS, g->m) * w.piece + 15) / 16 * 16 : 0;
     w.scratch = w.scratch_a + (w.group * w.panel * (int64_t)sizeof(tile_b) + 63) / 64 * 16;
     w.bare = g->alpha == 1.0f && !g->has_c && kind == AS_ACT_NONE;
     w.plain = g->alpha == 1.0f && (!g->has_c || (g->c_row == 0 && g->c_step == 1)) &&
@@ -128,11 +128,11 @@ static void rows_pack(const recipe *w, int64_t first, int64_t end, const float *
         int     n = as_gemm_tile(&w->rows, t, &row);
         if (g->a_step == 1 && t + 1 < end)
             rows_fetch(w, t + 1, a, k);
-        if (n == AS_GEMM_ROWS) {
+        if (n == TILE_ROWS) {
             const float *from = a + row * g->a_row;
-            for (int64_t i = 0; i < k; i++, from += g->a_step, to += AS_GEMM_ROWS) {
+            for (int64_t i = 0; i < k; i++, from += g->a_step, to += TILE_ROWS) {
                 TILE_UNROLL
-                for (int r = 0; r < AS_GEMM_ROWS; r++)
+                for (int r = 0; r < TILE_ROWS; r++)
                     to[r] = from[r * g->a_row];
             }
             continue;
@@ -255,7 +255,8 @@ V_INLINE void strip_run(const int rows, const bool along, const bool dense, cons
             const float *y = s->y + row * n;
             TILE_UNROLL
             for (int r = 0; r < rows; r++)
-                __builtin_prefetch(y + r * n, 1);
+                for (int c = 0; c < TILE_COLS; c += LINE_FLOATS)
+                    __builtin_prefetch(y + r * n + c, 1);
         }
         tile_add(rows, along, a, a_row, b, b_row, k, sum);
         tile_end(rows, s, row, sum);
@@ -277,6 +278,19 @@ STRIP(packed_4, 4, false, true) STRIP(packed_5, 5, false, true) STRIP(packed_6, 
 #ifndef TILE_STORED
 STRIP(direct_1, 1, true, false) STRIP(direct_2, 2, true, false) STRIP(direct_3, 3, true, false)
 STRIP(direct_4, 4, true, false) STRIP(direct_5, 5, true, false) STRIP(direct_6, 6, true, false)
+#endif
+#ifdef TILE_TALL
+STRIP(along_7, 7, true, true) STRIP(along_8, 8, true, true) STRIP(along_9, 9, true, true)
+STRIP(along_10, 10, true, true) STRIP(along_11, 11, true, true) STRIP(along_12, 12, true, true)
+STRIP(packed_7, 7, false, true) STRIP(packed_8, 8, false, true) STRIP(packed_9, 9, false, true)
+STRIP(packed_10, 10, false, true) STRIP(packed_11, 11, false, true) STRIP(packed_12, 12, false, true)
+#ifndef TILE_STORED
+STRIP(direct_7, 7, true, false) STRIP(direct_8, 8, true, false) STRIP(direct_9, 9, true, false)
+STRIP(direct_10, 10, true, false) STRIP(direct_11, 11, true, false) STRIP(direct_12, 12, true, false)
+#endif
+#define HEIGHTS(name) { NULL, name##_1, name##_2, name##_3, name##_4, name##_5, name##_6, name##_7, name##_8, name##_9, name##_10, name##_11, name##_12 }
+#else
+#define HEIGHTS(name) { NULL, name##_1, name##_2, name##_3, name##_4, name##_5, name##_6 }
 #endif
 #undef STRIP
 
@@ -306,15 +320,18 @@ V_INLINE void line_run(const int rows, const strip *first, const float *a, int64
         line_run(rows, s, a, row, n_panels);                                                         \
     }
 LINE(line_1, 1) LINE(line_2, 2) LINE(line_3, 3) LINE(line_4, 4) LINE(line_5, 5) LINE(line_6, 6)
+#ifdef TILE_TALL
+LINE(line_7, 7) LINE(line_8, 8) LINE(line_9, 9) LINE(line_10, 10) LINE(line_11, 11) LINE(line_12, 12)
+#endif
 #undef LINE
-static strip_fn *const lines[AS_GEMM_ROWS + 1] = { NULL, line_1, line_2, line_3, line_4, line_5, line_6 };
+static strip_fn *const lines[TILE_ROWS + 1] = HEIGHTS(line);
 
 enum { ALONG, PACKED, DIRECT };
-static strip_fn *const strips[3][AS_GEMM_ROWS + 1] = {
-    [ALONG] = { NULL, along_1, along_2, along_3, along_4, along_5, along_6 },
-    [PACKED] = { NULL, packed_1, packed_2, packed_3, packed_4, packed_5, packed_6 },
+static strip_fn *const strips[3][TILE_ROWS + 1] = {
+    [ALONG] = HEIGHTS(along),
+    [PACKED] = HEIGHTS(packed),
 #ifndef TILE_STORED
-    [DIRECT] = { NULL, direct_1, direct_2, direct_3, direct_4, direct_5, direct_6 },
+    [DIRECT] = HEIGHTS(direct),
 #endif
 };
 
@@ -356,7 +373,7 @@ static void tiles_run(const strip *s, int form, const float *a, int64_t first, i
     as_gemm_tile(rows, first, &start);
     for (int64_t t = first, n; t < end; t += n) {
         int height = as_gemm_tile(rows, t, &row);
-        n = height == AS_GEMM_ROWS ? least(end, rows->n_whole) - t : 1;
+        n = height == TILE_ROWS ? least(end, rows->n_whole) - t : 1;
         strips[form][height](s, a + (form == PACKED ? (row - start) * s->k : row * s->a_row), row, n);
     }
 }
@@ -474,9 +491,15 @@ static bool gemm_accepts(const as_node_ctx *n, char *why, size_t why_size)
     const char *asked = as_attr_text(n, "weights", "f32");
     if (!as_kernel_f32_only(n, why, why_size))
         return false;
-    if (!strcmp(asked, own))
+    if (strcmp(asked, own)) {
+        snprintf(why, why_size, "weights are to be stored as %s, this stores %s", asked, own);
+        return false;
+    }
+    int64_t columns = as_gemm_of(n).n;
+    if (TILE_COLS <= 16 || columns > TILE_COLS / 2)
         return true;
-    snprintf(why, why_size, "weights are to be stored as %s, this stores %s", asked, own);
+    /* They would take as long as in a panel of half the width, which is half as many bytes. */
+    snprintf(why, why_size, "%lld columns fill no more than half of a panel of %d", (long long)columns, (int)TILE_COLS);
     return false;
 }
 

@@ -7,28 +7,36 @@
 
 Test(gemm, tiles_cover_every_row_once_and_none_is_thin_unless_there_are_few_rows)
 {
-    for (int64_t m = 0; m <= 100; m++) {
-        as_gemm_rows rows = as_gemm_rows_of(m);
-        int64_t      next = 0, row;
-        for (int64_t t = 0; t < as_gemm_tiles(&rows); t++) {
-            int height = as_gemm_tile(&rows, t, &row);
-            expect_eq(row, next);
-            expect(height >= (m < 4 ? 1 : m == 7 ? 3 : 4) && height <= AS_GEMM_ROWS);
-            next += height;
+    for (int whole = 6; whole <= 12; whole += 6)
+        for (int64_t m = 0; m <= 100; m++) {
+            as_gemm_rows rows = as_gemm_rows_of(m, whole);
+            int64_t      next = 0, row;
+            for (int64_t t = 0; t < as_gemm_tiles(&rows); t++) {
+                int height = as_gemm_tile(&rows, t, &row);
+                expect_eq(row, next);
+                expect(height >= (m < 4 ? 1 : m == 7 && whole == 6 ? 3 : 4) && height <= whole);
+                next += height;
+            }
+            expect_eq(next, m);
+            expect_eq(as_gemm_tile(&rows, as_gemm_tiles(&rows), &row), 0);
+            expect_eq(row, m);
         }
-        expect_eq(next, m);
-        expect_eq(as_gemm_tile(&rows, as_gemm_tiles(&rows), &row), 0);
-        expect_eq(row, m);
-    }
 }
 
-Test(gemm, eight_rows_are_two_fours_and_thirteen_have_no_single_one)
+Test(gemm, by_sixes_eight_rows_are_two_fours_and_thirteen_have_no_single_one)
 {
-    as_gemm_rows eight = as_gemm_rows_of(8), thirteen = as_gemm_rows_of(13);
+    as_gemm_rows eight = as_gemm_rows_of(8, 6), thirteen = as_gemm_rows_of(13, 6);
     expect_eq(eight.n_whole, 0);
     expect(eight.n_rest == 2 && eight.rest[0] == 4 && eight.rest[1] == 4);
     expect_eq(thirteen.n_whole, 0);
     expect(thirteen.n_rest == 3 && thirteen.rest[0] == 5 && thirteen.rest[1] == 4 && thirteen.rest[2] == 4);
+}
+
+Test(gemm, by_twelves_thirteen_rows_are_seven_and_six)
+{
+    as_gemm_rows thirteen = as_gemm_rows_of(13, 12);
+    expect_eq(thirteen.n_whole, 0);
+    expect(thirteen.n_rest == 2 && thirteen.rest[0] == 7 && thirteen.rest[1] == 6);
 }
 
 /* Every (batch, tile, panel) belongs to exactly one part. */

@@ -18,8 +18,15 @@
 
 #include "tensor/tensor.h"
 
-/* Rows x vectors, less than the registers there are by those for B and one of A: 12 of 16, or 24 of 32. */
-enum { TILE_ROWS = 6, TILE_VECS = AS_SIMD_REGISTERS >= 32 ? 4 : 2, TILE_COLS = TILE_VECS * VW, TILE_AHEAD = 32 };
+/* Rows x vectors, less than the registers there are by those for B and one of A: 12 of 16, or 24 of 32.  Vectors of sixteen go by two
+ * and twelve rows: four would leave most of a panel empty where there are few columns. */
+#ifdef __AVX512F__
+#define TILE_TALL
+enum { TILE_ROWS = 12, TILE_VECS = 2 };
+#else
+enum { TILE_ROWS = 6, TILE_VECS = AS_SIMD_REGISTERS >= 32 ? 4 : 2 };
+#endif
+enum { TILE_COLS = TILE_VECS * VW, TILE_AHEAD = 32, TILE_BASES = TILE_ROWS / 3 };
 
 /* Not under a sanitiser, whose checks of every access, unrolled, would keep clang busy for minutes. */
 #ifdef __clang__
@@ -29,7 +36,7 @@ enum { TILE_ROWS = 6, TILE_VECS = AS_SIMD_REGISTERS >= 32 ? 4 : 2, TILE_COLS = T
 #define TILE_UNROLL _Pragma("clang loop unroll(full)")
 #endif
 #else
-#define TILE_UNROLL _Pragma("GCC unroll 8")
+#define TILE_UNROLL _Pragma("GCC unroll 16")
 #endif
 
 /* sum += a * b, and the sum stays in its register.  By name, because gcc, given v_fma(), at times multiplies into a's or b's
@@ -94,15 +101,15 @@ V_INLINE void tile_zero(const int rows, vf sum[TILE_ROWS][TILE_VECS])
     }
 }
 
-/* One step of K. */
-V_INLINE void tile_step(const int rows, const bool along, const float *a, const float *a3, int64_t a_row, const tile_b *b,
+/* One step of K, `at` floats behind a[].  Rows along K: three from one pointer and one distance, and a pointer for every three. */
+V_INLINE void tile_step(const int rows, const bool along, const float *const a[TILE_BASES], int64_t at, int64_t a_row, const tile_b *b,
                         vf sum[TILE_ROWS][TILE_VECS])
 {
     vf line[TILE_VECS];
     tile_line(b, line);
     TILE_UNROLL
     for (int r = 0; r < rows; r++) {
-        vf x = along ? v_one((r < 3 ? a : a3) + (r < 3 ? r : r - 3) * a_row) : v_one(a + r);
+        vf x = v_one(along ? a[r / 3] + r % 3 * a_row + at : a[0] + r + at);
         TILE_UNROLL
         for (int v = 0; v < TILE_VECS; v++)
             TILE_FMA(sum[r][v], x, line[v]);
@@ -115,16 +122,20 @@ V_INLINE void tile_step(const int rows, const bool along, const float *a, const 
 V_INLINE void tile_add(const int rows, const bool along, const float *a, int64_t a_row, const tile_b *b, int64_t b_row, int64_t k,
                        vf sum[TILE_ROWS][TILE_VECS])
 {
-    const int    a_step = along ? 1 : rows;
-    const float *a3 = along && rows > 3 ? a + 3 * a_row : a; /* six rows from two pointers and one distance */
+    const int    a_step = along ? 1 : rows, n_bases = along ? (rows + 2) / 3 : 1;
+    const float *base[TILE_BASES];
     int64_t      i = 0;
+    TILE_UNROLL
+    for (int j = 0; j < n_bases; j++)
+        base[j] = a + 3 * j * a_row;
     if (rows >= 4) {
         for (; i + 4 <= k; i += 4) {
             TILE_UNROLL
             for (int u = 0; u < 4; u++)
-                tile_step(rows, along, a + u * a_step, a3 + u * a_step, a_row, b + u * b_row, sum);
-            a += 4 * a_step;
-            a3 += 4 * a_step;
+                tile_step(rows, along, base, u * a_step, a_row, b + u * b_row, sum);
+            TILE_UNROLL
+            for (int j = 0; j < n_bases; j++)
+                base[j] += 4 * a_step;
             b += 4 * b_row;
         }
     } else {
@@ -134,13 +145,14 @@ V_INLINE void tile_add(const int rows, const bool along, const float *a, int64_t
             tile_zero(rows, more[s]);
         for (; i + 4 <= k; i += 4) {
             /* One row waits for B alone: 2 KiB ahead, cnn-cifar at batch 1, a quarter of which is such a product, takes 8 % less. */
-            for (int u = 0; rows == 1 && u < 4; u += (int)(64 / (TILE_COLS * sizeof *b)))
-                __builtin_prefetch(b + (u + TILE_AHEAD) * b_row);
-            tile_step(rows, along, a, a3, a_row, b, sum);
-            tile_step(rows, along, a + a_step, a3, a_row, b + b_row, more[0]);
-            tile_step(rows, along, a + 2 * a_step, a3, a_row, b + 2 * b_row, rows == 1 ? more[1] : sum);
-            tile_step(rows, along, a + 3 * a_step, a3, a_row, b + 3 * b_row, rows == 1 ? more[2] : more[0]);
-            a += 4 * a_step;
+            TILE_UNROLL
+            for (int at = 0; rows == 1 && at < 4 * TILE_COLS; at += (int)(64 / sizeof *b))
+                __builtin_prefetch(b + (at / TILE_COLS + TILE_AHEAD) * b_row + at % TILE_COLS);
+            tile_step(rows, along, base, 0, a_row, b, sum);
+            tile_step(rows, along, base, a_step, a_row, b + b_row, more[0]);
+            tile_step(rows, along, base, 2 * a_step, a_row, b + 2 * b_row, rows == 1 ? more[1] : sum);
+            tile_step(rows, along, base, 3 * a_step, a_row, b + 3 * b_row, rows == 1 ? more[2] : more[0]);
+            base[0] += 4 * a_step;
             b += 4 * b_row;
         }
         TILE_UNROLL
@@ -154,9 +166,10 @@ V_INLINE void tile_add(const int rows, const bool along, const float *a, int64_t
         }
     }
     for (; i < k; i++) {
-        tile_step(rows, along, a, a3, a_row, b, sum);
-        a += a_step;
-        a3 += a_step;
+        tile_step(rows, along, base, 0, a_row, b, sum);
+        TILE_UNROLL
+        for (int j = 0; j < n_bases; j++)
+            base[j] += a_step;
         b += b_row;
     }
 }

@@ -5,6 +5,6 @@
 const as_kernel as_k_fusedconv_f32_neon = {
     .name = "fusedconv_f32_neon", .op = "assay.FusedConv", .also = conv_also, .isa = AS_ISA_NEON, .rank = 30,
     .why = "direct, packed tiles of 6 pixels by 16 channels", .in_place = 1u << 3,
-    .accepts = as_conv_accepts, .scratch_bytes = as_conv_scratch_bytes, .issued = as_conv_issued, .packed_bytes = as_conv_packed_bytes, .pack = as_conv_pack,
+    .accepts = conv_accepts, .scratch_bytes = conv_scratch_bytes, .issued = as_conv_issued, .packed_bytes = conv_packed_bytes, .pack = conv_pack,
     .run = conv_run,
 };

@@ -5,5 +5,5 @@
 
 const as_kernel as_k_softmax_f32_avx2 = {
     .name = "softmax_f32_avx2", .op = "Softmax", .also = also, .isa = AS_SIMD_ISA, .rank = 30, .why = "a line at a time, vectors of eight",
-    .in_place = 1, .accepts = as_kernel_f32_only, .run = run,
+    .in_place = 1, .accepts = accepts, .run = run,
 };

@@ -54,6 +54,10 @@ static bool pool_accepts(const as_node_ctx *n, char *why, size_t why_size)
         snprintf(why, why_size, "input 0 is row-major and output 0 is not");
     else if (!pool_read(n, &j))
         snprintf(why, why_size, "its window cannot be read");
+    else if (VW > 8 && n->in[0].layout != AS_LAYOUT_NHWC)
+        snprintf(why, why_size, "input 0 is row-major, where wide vectors are no faster");
+    else if (VW > 8 && n->in[0].shape.dim[1] <= VW)
+        snprintf(why, why_size, "%lld channels are no more than one vector of %d", (long long)n->in[0].shape.dim[1], (int)VW);
     else
         return true;
     return false;
@@ -115,10 +119,17 @@ V_INLINE void pool_block(const pool_window *p, bool max, int n_v, int some, cons
 static void pool_block_max(const pool_window *p, const float *x, float *y) { pool_block(p, true, POOL_V, VW, x, y); }
 static void pool_block_mean(const pool_window *p, const float *x, float *y) { pool_block(p, false, POOL_V, VW, x, y); }
 
-/* Fewer than a block's channels, a vector at a time. */
+/* Fewer than a block's channels, two vectors at a time, then one. */
 static void pool_tail(const pool_window *p, bool max, const float *x, int n, float *y)
 {
-    for (int c = 0; c < n; c += VW) {
+    int c = 0;
+    for (; n - c >= 2 * VW; c += 2 * VW) {
+        if (max)
+            pool_block(p, true, 2, VW, x + c, y + c);
+        else
+            pool_block(p, false, 2, VW, x + c, y + c);
+    }
+    for (; c < n; c += VW) {
         int some = n - c < VW ? n - c : VW;
         if (max)
             pool_block(p, true, 1, some, x + c, y + c);

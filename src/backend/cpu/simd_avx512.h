@@ -42,6 +42,8 @@ V_INLINE vf v_inverse(vf a)
 V_INLINE vf v_sqrt(vf a) { return _mm512_sqrt_ps(a); }
 V_INLINE vf v_max(vf a, vf b) { return _mm512_max_ps(a, b); }
 V_INLINE vf v_min(vf a, vf b) { return _mm512_min_ps(a, b); }
+/* Each maximum keeps the NaN of its second, and no bit takes one away; comparing into a mask waits for one port. */
+V_INLINE vf v_larger(vf a, vf b) { return _mm512_or_ps(_mm512_max_ps(a, b), _mm512_max_ps(b, a)); }
 
 V_INLINE vf v_and(vf a, vf b) { return _mm512_and_ps(a, b); }
 V_INLINE vf v_or(vf a, vf b) { return _mm512_or_ps(a, b); }
@@ -128,6 +130,13 @@ V_INLINE void v_transpose(vf *r)
         r[i + 8] = _mm512_shuffle_f32x4(high, high2, 0x88);
         r[i + 12] = _mm512_shuffle_f32x4(high, high2, 0xdd);
     }
+}
+
+V_INLINE vf v_load_f16(const uint16_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p)); }
+V_INLINE void v_store_f16(uint16_t *p, vf x) { _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT)); }
+V_INLINE vf v_load_bf16(const uint16_t *p)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p)), 16));
 }
 
 #endif

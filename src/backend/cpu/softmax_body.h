@@ -2,6 +2,7 @@
  *
  * A line of neighbours is done a vector at a time; where the axis is not the last, a vector holds one element of many lines.
  * A line is never shared between parts. */
+#include <stdio.h>
 #include <string.h>
 
 #include "backend/cpu/kernel.h"
@@ -104,3 +105,23 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
 }
 
 static const char *const also[] = { "LogSoftmax", NULL };
+
+/* Wide vectors want something to hold: elements of a line, or one element of as many lines as lie side by side. */
+static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
+{
+    const as_shape *shape = &n->in[0].shape;
+    int             axis = (int)as_attr_int(n, "axis", -1);
+    int64_t         inner = 1;
+    if (!as_kernel_f32_only(n, why, why_size))
+        return false;
+    axis += axis < 0 ? shape->rank : 0;
+    for (int i = axis + 1; i < shape->rank; i++)
+        inner *= shape->dim[i];
+    if (VW <= 8 || (inner == 1 ? shape->dim[axis] >= VW : inner > VW / 2))
+        return true;
+    if (inner == 1)
+        snprintf(why, why_size, "a line of %lld does not fill a vector of %d", (long long)shape->dim[axis], (int)VW);
+    else
+        snprintf(why, why_size, "%lld lines side by side fill no more than half of a vector of %d", (long long)inner, (int)VW);
+    return false;
+}

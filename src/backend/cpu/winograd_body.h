@@ -2,8 +2,8 @@
  *
  * Four by four outputs cost 36 products a channel instead of 144, paid for with additions before and after and with accuracy: the
  * transforms mix values of different size, so it is only taken when the node allows it (attribute winograd).  Blocks of tiles
- * are small enough that their transforms stay in L2: V[36][tiles][channels], then for 16 output channels at a time 36 small
- * products into M[36][tiles][16], and back.  Weights are transformed when they are packed: [panel][36][channels][16]. */
+ * are small enough that their transforms stay in L2: V[36][tiles][channels], then for a panel of output channels at a time 36
+ * small products into M[36][tiles][panel], and back.  Weights are transformed when they are packed: [panel][36][channels][its 16 or 32]. */
 #ifndef AS_BACKEND_CPU_WINOGRAD_BODY_H
 #define AS_BACKEND_CPU_WINOGRAD_BODY_H
 
@@ -12,7 +12,7 @@
 
 #include "backend/cpu/conv_tile.h"
 
-enum { WINO_IN = 6, WINO_OUT = 4, WINO_POINTS = WINO_IN * WINO_IN, WINO_MIN_CHANNELS = 16, WINO_V_BYTES = 192 * 1024, WINO_GRAIN = 6 };
+enum { WINO_IN = 6, WINO_OUT = 4, WINO_POINTS = WINO_IN * WINO_IN, WINO_MIN_CHANNELS = 16, WINO_MIN_OUT = VW > 8 ? 17 : 16, WINO_V_BYTES = 192 * 1024, WINO_GRAIN = 6 };
 
 typedef struct wino_plan {
     as_conv_plan v;
@@ -27,21 +27,21 @@ static size_t wino_lines(int64_t n_floats) { return (size_t)(n_floats + 15) / 16
 static bool wino_plan_make(const as_node_ctx *n, int n_parts, wino_plan *out)
 {
     wino_plan p = {0};
-    if (!as_conv_plan_make(n, 0, &p.v))
+    if (!as_conv_plan_make(n, 0, CONV_PANEL, &p.v))
         return false;
     p.n_down = (p.v.w.out[1] + WINO_OUT - 1) / WINO_OUT;
     p.n_across = (p.v.w.out[2] + WINO_OUT - 1) / WINO_OUT;
     p.n_tiles = p.v.n_images * p.n_down * p.n_across;
-    p.n_panels = (p.v.n_m + AS_CONV_PANEL - 1) / AS_CONV_PANEL;
+    p.n_panels = (p.v.n_m + CONV_PANEL - 1) / CONV_PANEL;
     int64_t most = WINO_V_BYTES / (WINO_POINTS * 4 * p.v.n_c), fair = n_parts > 1 ? p.n_tiles / (2 * (int64_t)n_parts) : p.n_tiles;
     most = fair < most ? fair : most;
     p.block = most < WINO_GRAIN ? WINO_GRAIN : most / WINO_GRAIN * WINO_GRAIN;
     p.n_blocks = (p.n_tiles + p.block - 1) / p.block;
     p.spot_bytes = wino_lines(p.block * (int64_t)(sizeof(as_conv_spot) / sizeof(float)));
     p.v_bytes = wino_lines(WINO_POINTS * p.block * p.v.n_c);
-    p.m_bytes = wino_lines(WINO_POINTS * p.block * AS_CONV_PANEL);
+    p.m_bytes = wino_lines(WINO_POINTS * p.block * CONV_PANEL);
     p.patch_bytes = wino_lines(WINO_POINTS * p.v.n_c);
-    p.weight_bytes = wino_lines(WINO_POINTS * p.v.n_c * AS_CONV_PANEL);
+    p.weight_bytes = wino_lines(WINO_POINTS * p.v.n_c * CONV_PANEL);
     *out = p;
     return true;
 }
@@ -61,8 +61,8 @@ static bool wino_accepts(const as_node_ctx *n, char *why, size_t why_size)
     bool ones = w->stride[1] == 1 && w->stride[2] == 1 && w->dilation[1] == 1 && w->dilation[2] == 1 && p.v.group == 1;
     if (n->in[0].shape.rank != 4 || w->kernel[1] != 3 || w->kernel[2] != 3 || !ones)
         snprintf(why, why_size, "needs 3x3 with strides, dilations and group 1");
-    else if (p.v.n_c < WINO_MIN_CHANNELS || p.v.n_m < WINO_MIN_CHANNELS)
-        snprintf(why, why_size, "%lld to %lld channels, needs %d", (long long)p.v.n_c, (long long)p.v.n_m, WINO_MIN_CHANNELS);
+    else if (p.v.n_c < WINO_MIN_CHANNELS || p.v.n_m < WINO_MIN_OUT) /* sixteen fill half of a wide panel */
+        snprintf(why, why_size, "%lld to %lld channels, needs %d to %d", (long long)p.v.n_c, (long long)p.v.n_m, WINO_MIN_CHANNELS, WINO_MIN_OUT);
     else if (n->in[0].layout != AS_LAYOUT_NHWC || (n->out[0].layout != AS_LAYOUT_NHWC && p.v.pool == 1)) /* pooled, planes are a quarter */
         snprintf(why, why_size, "%s 0 is not NHWC", n->in[0].layout != AS_LAYOUT_NHWC ? "input" : "output");
     else
@@ -91,7 +91,7 @@ static as_cost wino_issued(const as_node_ctx *n)
     as_cost   cost = n->op->cost(n);
     if (!wino_plan_make(n, 1, &p))
         return cost;
-    uint64_t tiles = (uint64_t)p.n_tiles, c = (uint64_t)p.v.n_c, m = (uint64_t)p.n_panels * AS_CONV_PANEL;
+    uint64_t tiles = (uint64_t)p.n_tiles, c = (uint64_t)p.v.n_c, m = (uint64_t)p.n_panels * CONV_PANEL;
     uint64_t between = tiles * WINO_POINTS * (c + m) * 4;
     uint64_t out = (uint64_t)(p.v.n_images * p.v.n_m * p.v.w.out[1] * p.v.w.out[2]);
     cost.flops = tiles * (2 * WINO_POINTS * c * m + 228 * c + 130 * m) + out * (as_in_has(n, 3) ? 3 : 2) + (p.v.pool > 1 ? out / 4 * 3 : 0);
@@ -129,11 +129,11 @@ static void wino_pack_one(const float *g, int64_t step, float *u)
 static void wino_pack_panel(const wino_plan *p, const float *weight, int64_t panel, float *packed)
 {
     static const float none[9];
-    int64_t            step = p->v.n_c * AS_CONV_PANEL;
+    int64_t            step = p->v.n_c * CONV_PANEL;
     for (int64_t c = 0; c < p->v.n_c; c++)
-        for (int64_t j = 0; j < AS_CONV_PANEL; j++) {
-            int64_t m = panel * AS_CONV_PANEL + j;
-            wino_pack_one(m < p->v.n_m ? weight + (m * p->v.n_c + c) * 9 : none, step, packed + c * AS_CONV_PANEL + j);
+        for (int64_t j = 0; j < CONV_PANEL; j++) {
+            int64_t m = panel * CONV_PANEL + j;
+            wino_pack_one(m < p->v.n_m ? weight + (m * p->v.n_c + c) * 9 : none, step, packed + c * CONV_PANEL + j);
         }
 }
 
@@ -317,17 +317,17 @@ static const float *wino_pixels(const wino_job *w, int64_t tile, int64_t *row)
 static void wino_panel_run(const wino_job *w, int64_t first, int64_t n, int64_t panel, const float *u)
 {
     const as_conv_plan *v = &w->p.v;
-    static const float  zeros[AS_CONV_PANEL];
-    float               bias[AS_CONV_PANEL];
-    int64_t             m = panel * AS_CONV_PANEL;
-    int                 n_m = v->n_m - m < AS_CONV_PANEL ? (int)(v->n_m - m) : AS_CONV_PANEL;
+    static const float  zeros[CONV_PANEL];
+    float               bias[CONV_PANEL];
+    int64_t             m = panel * CONV_PANEL;
+    int                 n_m = v->n_m - m < CONV_PANEL ? (int)(v->n_m - m) : CONV_PANEL;
     conv_bias(&w->j, m, n_m, bias);
-    conv_tile t = { .spot = w->spot, .bias = zeros, .n_m = AS_CONV_PANEL, .n_a = 1, .n_b = 1, .run = v->n_c,
+    conv_tile t = { .spot = w->spot, .bias = zeros, .n_m = CONV_PANEL, .n_a = 1, .n_b = 1, .run = v->n_c,
                     .lo = -INFINITY, .hi = INFINITY };
     for (int64_t point = 0; point < WINO_POINTS; point++) {
         t.x = w->v + point * w->p.block * v->n_c;
-        t.w = u + point * v->n_c * AS_CONV_PANEL;
-        t.y = w->m + point * w->p.block * AS_CONV_PANEL;
+        t.w = u + point * v->n_c * CONV_PANEL;
+        t.y = w->m + point * w->p.block * CONV_PANEL;
         conv_pixels_run(conv_tile_full, t, n);
     }
     for (int64_t i = 0; i < n; i++) {
@@ -336,7 +336,7 @@ static void wino_panel_run(const wino_job *w, int64_t first, int64_t n, int64_t 
         for (int c = 0; c < n_m; c += VW) {
             wino_place at = { .image = s.image, .row = s.row, .col = s.col, .m = m + c, .n_rows = n_rows < WINO_OUT ? (int)n_rows : WINO_OUT,
                               .n_cols = n_cols < WINO_OUT ? (int)n_cols : WINO_OUT, .n_m = n_m - c < VW ? n_m - c : VW };
-            wino_tile_out(&w->j, w->m + i * AS_CONV_PANEL + c, w->p.block * AS_CONV_PANEL, bias + c, &at);
+            wino_tile_out(&w->j, w->m + i * CONV_PANEL + c, w->p.block * CONV_PANEL, bias + c, &at);
         }
     }
 }
@@ -374,7 +374,7 @@ static void wino_run(const as_kernel_args *args, int part, int n_parts, void *sc
     w.j.act = vm_act_of(&act);
     conv_clamp(&w.j);
     for (int64_t i = 0; i < w.p.block; i++)
-        w.spot[i] = (as_conv_spot){ .from = i * w.p.v.n_c, .to = i * AS_CONV_PANEL };
+        w.spot[i] = (as_conv_spot){ .from = i * w.p.v.n_c, .to = i * CONV_PANEL };
     as_share(w.p.n_blocks, 1, part, n_parts, &begin, &end);
     if (args->packed[1]) {
         wino_blocks_run(&w, begin, end, 0, w.p.n_panels, args->packed[1]);
