@@ -225,8 +225,8 @@ Test(arm_bin, ends_a_program_that_does_not_know_how_to_end)
 {
     fixture f;
     char    script[512];
-    int     fd = fifo_open(as_test_path("kept"));
-    snprintf(script, sizeof script, "exec 9>%s; printf x >&9; trap '' TERM INT HUP PIPE; echo 'assay-arm 1 x by=wall'; while :; do sleep 1000; done", as_test_path("kept"));
+    int     fd = fifo_open(as_test_path("arm-kept"));
+    snprintf(script, sizeof script, "exec 9>%s; printf x >&9; trap '' TERM INT HUP PIPE; echo 'assay-arm 1 x by=wall'; while :; do sleep 1000; done", as_test_path("arm-kept"));
     open_shell(&f, script);
     expect(!f.arm.by_cpu);
     expect_all_gone(fd);
