@@ -184,6 +184,7 @@ int main(int argc, char **argv)
             continue;
         }
         int code = no_fork ? run_here(order[i]) : run_forked(order[i]);
+        remove_scratch(); /* a test finds nothing of another's */
         if (code == EXIT_SKIPPED) {
             skipped++;
             printf("skip %s.%s: %s\n", order[i]->suite, order[i]->name, verdict_text);
