@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "run/arm_plan.h"
 
 /* Work that the slow truth does in a second or two; a single row may cost a little more. */
 static const double MOST_WORK = 2e8, MOST_ROW = 5e8;
@@ -26,33 +27,11 @@ typedef struct check {
 
 /* --- Running the plan ------------------------------------------------------------------------------ */
 
-static void inputs_fill(const check *k, uint64_t seed)
-{
-    const as_graph *g = &k->subject->plan->graph;
-    for (int i = 0; i < g->n_inputs; i++) {
-        const as_bound_value *v = &g->values[g->inputs[i]];
-        as_view               view = as_instance_input(k->instance, i);
-        if (!v->info.constant) /* else shapes depend on it */
-            as_random_input(seed, v->name, &view);
-    }
-}
-
-static uint64_t outputs_hash(const check *k)
-{
-    uint64_t hash = 0;
-    for (int i = 0; i < k->subject->plan->graph.n_outputs; i++) {
-        as_view  view = as_instance_output(k->instance, i);
-        uint64_t both[2] = { hash, as_hash64(view.data, as_view_bytes(&view)) };
-        hash = as_hash64(both, sizeof both);
-    }
-    return hash ? hash : 1; /* 0 is "not had" */
-}
-
 static assay_status answer(const check *k, uint64_t seed, uint64_t *hash)
 {
-    inputs_fill(k, seed);
+    as_inputs_draw(k->instance, seed);
     AS_TRY(as_instance_step(k->env, k->instance, NULL));
-    *hash = outputs_hash(k);
+    *hash = as_outputs_hash(k->instance);
     return ASSAY_OK;
 }
 

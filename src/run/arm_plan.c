@@ -55,27 +55,27 @@ typedef struct plan_arm {
     char              what[256];
 } plan_arm;
 
-static void inputs_draw(const plan_arm *a)
+void as_inputs_draw(const assay_instance *instance, uint64_t seed)
 {
-    const as_graph *g = &a->plan->graph;
+    const assay_plan *plan = instance->plan;
+    const as_graph   *g = &plan->graph;
     for (int i = 0; i < g->n_inputs; i++) {
-        if (g->values[g->inputs[i]].info.constant || (a->plan->given && a->plan->given[i].path))
+        if (g->values[g->inputs[i]].info.constant || (plan->given && plan->given[i].path))
             continue;
-        as_view view = as_instance_input(a->instance, i);
-        as_random_input(a->seed, g->values[g->inputs[i]].name, &view);
+        as_view view = as_instance_input(instance, i);
+        as_random_input(seed, g->values[g->inputs[i]].name, &view);
     }
 }
 
-static uint64_t outputs_hash(const plan_arm *a)
+uint64_t as_outputs_hash(const assay_instance *instance)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (int i = 0; i < a->plan->graph.n_outputs; i++) {
-        as_view              view = as_instance_output(a->instance, i);
-        const unsigned char *bytes = view.data;
-        for (size_t k = 0, n = as_view_bytes(&view); k < n; k++)
-            hash = (hash ^ bytes[k]) * 0x100000001b3u;
+    uint64_t hash = 0;
+    for (int i = 0; i < instance->plan->graph.n_outputs; i++) {
+        as_view  view = as_instance_output(instance, i);
+        uint64_t both[2] = {hash, as_hash64(view.data, as_view_bytes(&view))};
+        hash = as_hash64(both, sizeof both);
     }
-    return hash ? hash : 1;
+    return hash ? hash : 1; /* 0 is "not had" */
 }
 
 static as_ledger ledger_of(const assay_plan *plan)
@@ -107,7 +107,7 @@ static void take_slab(plan_arm *a)
     if (!a->slab || a->slab->user == a)
         return;
     as_instance_refresh(a->instance);
-    inputs_draw(a);
+    as_inputs_draw(a->instance, a->seed);
     a->slab->user = a;
 }
 
@@ -117,7 +117,7 @@ static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trial_a
     land(a);
     size_t offset = a->random ? seed % MAX_PAGES * PAGE + seed / MAX_PAGES % (PAGE / LINE) * LINE : 0;
     AS_TRY(as_instance_new_at(env, a->plan, offset, a->slab ? &a->slab->mem : NULL, &a->instance));
-    inputs_draw(a);
+    as_inputs_draw(a->instance, a->seed);
     if (a->slab)
         a->slab->user = a;
     for (int i = 0; i < 3; i++) {
@@ -126,7 +126,7 @@ static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trial_a
         info->first_ns[i] = as_clock_ns(&env->clock, as_clock_now(&env->clock) - begin);
     }
     if (!a->is_known) {
-        info->hash = outputs_hash(a);
+        info->hash = as_outputs_hash(a->instance);
         info->ledger = ledger_of(a->plan);
         a->is_known = true;
     }

@@ -1,4 +1,4 @@
-/* arm_plan.h - what is inside of an arm that as_arm_plan() made.  Private to run/. */
+/* arm_plan.h - what is inside of an arm that as_arm_plan() made, for tests; and how its inputs are drawn and its outputs hashed. */
 #ifndef AS_RUN_ARM_PLAN_H
 #define AS_RUN_ARM_PLAN_H
 
@@ -6,5 +6,10 @@
 
 /* The instance of the launch that is under way; NULL: none. */
 const assay_instance *as_arm_plan_instance(const as_arm *arm);
+
+/* Random inputs by seed, but for those that a file gave or that shapes depend on. */
+void     as_inputs_draw(const assay_instance *instance, uint64_t seed);
+/* Of all outputs, never 0: an arm and the check of its answer must mean the same by it. */
+uint64_t as_outputs_hash(const assay_instance *instance);
 
 #endif

@@ -31,8 +31,6 @@ assay_status as_probes_open(assay_env *env, as_arena *arena, as_probes **out)
     return ASSAY_OK;
 }
 
-void as_probes_close(as_probes *p) { (void)p; /* all of it is the arena's */ }
-
 /* Eight independent chains, so that the rate and not the latency is seen. */
 static double chains(int steps, double start)
 {

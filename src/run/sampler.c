@@ -438,7 +438,6 @@ assay_status as_sampler_run(assay_env *env, const as_arm *arms, int n_arms, cons
     if (status == ASSAY_OK && as_cancelled(env))
         status = as_fail(env, ASSAY_CANCELLED, "measure: %s: stopped after %u rounds", trial->name, trial->n_rounds);
     trial_end(&s, status);
-    as_probes_close(s.probes);
     as_arena_drop(&s.arena);
     return status;
 }
