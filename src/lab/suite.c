@@ -15,8 +15,10 @@ assay_status as_suite_measure(assay_env *env, const as_bench_cases *cases, assay
 {
     as_suite    *suite = calloc(1, sizeof *suite);
     assay_status status = ASSAY_OK;
-    if (suite)
-        *suite = (as_suite){ .cases = cases, .trials = AS_TAKE(&suite->arena, as_trial *, cases->n_items) };
+    if (suite) {
+        suite->cases = cases;
+        suite->trials = AS_TAKE(&suite->arena, as_trial *, cases->n_items); /* not in a literal: that would clear the arena that was taken from */
+    }
     if (!suite || !suite->trials) {
         as_suite_free(suite);
         return as_fail(env, ASSAY_NO_MEMORY, "bench: no memory for %d cases", cases->n_items);
