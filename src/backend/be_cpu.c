@@ -266,7 +266,7 @@ static void views_bind(const job *j, const operand *operands, int n, as_view *vi
 static void step_run(job *j, const step *s, int part, int n_parts)
 {
     as_view     in[AS_MAX_IN], out[AS_MAX_OUT];
-    const void *packed[AS_MAX_IN] = {0};
+    const void *packed[AS_MAX_IN];
     views_bind(j, s->in, s->ctx->n_in, in);
     views_bind(j, s->out, s->ctx->n_out, out);
     as_kernel_args args = { .ctx = s->ctx, .in = in, .out = out, .packed = packed, .env = j->cpu->device.env, .status = &j->status };
@@ -274,8 +274,8 @@ static void step_run(job *j, const step *s, int part, int n_parts)
         s->kernel->pack(&args, s->pack_input, address(j, s->packed[s->pack_input]), part, n_parts);
         return;
     }
-    for (int i = 0; i < N_PACKED; i++)
-        packed[i] = address(j, s->packed[i]);
+    for (int i = 0; i < s->ctx->n_in || i < N_PACKED; i++)
+        packed[i] = i < N_PACKED ? address(j, s->packed[i]) : NULL;
     s->kernel->run(&args, part, n_parts, address(j, s->scratch));
     if (s->kernel->finish) {
         if (n_parts > 1)

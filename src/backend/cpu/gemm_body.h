@@ -23,7 +23,8 @@ enum {
     PACK_A_PANELS = 16,          /* below this many uses, packing A does not pay */
     LINE_FLOATS = 16,            /* of a cache line */
     LINE_B = 64 / sizeof(tile_b),
-    PREFETCH_K = 96,             /* from here on a tile is long enough to fetch its part of Y in its shadow */
+    FETCH_Y_K = 96,              /* from here on a tile is long enough to fetch its part of Y in its shadow, */
+    FETCH_Y = 8 * 1024,          /* which costs 2 % where so many floats of Y, 32 KiB, are there already */
 };
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -41,6 +42,7 @@ typedef struct recipe {
     bool         reads_b;          /* in place, where it is not packed already; to the same bits */
     bool         few;              /* rows: all of K in one piece, and tile by tile instead of panel by panel */
     bool         far;              /* panels are more than half of the second cache: fetch them ahead */
+    bool         fetches_y;        /* in the shadow of a tile */
     bool         bare;             /* a sum is a result */
     bool         plain;            /* a sum needs no more than a row of C and two bounds */
     float        low, high;
@@ -70,6 +72,7 @@ static recipe recipe_of(const as_node_ctx *n)
     w.few = g->a_step == 1 && w.piece == g->k &&
             (as_gemm_tiles(&w.rows) == 1 || (as_gemm_tiles(&w.rows) == 2 && w.n_panels * w.panel <= A_MOST));
     w.far = w.n_panels * w.panel * (int64_t)sizeof(tile_b) > A_MOST * (int64_t)sizeof(float);
+    w.fetches_y = w.piece >= FETCH_Y_K && g->m * g->n > FETCH_Y;
     w.packs_a = g->a_step != 1 || (w.n_panels >= PACK_A_PANELS && g->m * g->k > A_MOST);
     w.reads_b = sizeof(tile_b) == sizeof(float) && g->b_step == 1 && g->a_step == 1 && g->m <= DIRECT_ROWS;
     w.group = w.reads_b || w.panel == 0 || w.panel > B_MOST ? 1 : least(B_MOST / w.panel, w.n_panels);
@@ -184,6 +187,16 @@ static __attribute__((noinline)) void tile_finish(const strip *s, const float *s
         }
 }
 
+V_INLINE void tile_put(const int rows, float *y, int64_t n, vf sum[TILE_ROWS][TILE_VECS])
+{
+    TILE_UNROLL
+    for (int r = 0; r < rows; r++, y += n) {
+        TILE_UNROLL
+        for (int v = 0; v < TILE_VECS; v++)
+            v_store(y + v * VW, sum[r][v]);
+    }
+}
+
 V_INLINE void tile_end(const int rows, const strip *s, int64_t row, vf sum[TILE_ROWS][TILE_VECS])
 {
     const recipe *w = s->w;
@@ -198,12 +211,7 @@ V_INLINE void tile_end(const int rows, const strip *s, int64_t row, vf sum[TILE_
         }
     }
     if (s->store) {
-        TILE_UNROLL
-        for (int r = 0; r < rows; r++) {
-            TILE_UNROLL
-            for (int v = 0; v < TILE_VECS; v++)
-                v_store(y + r * n + v * VW, sum[r][v]);
-        }
+        tile_put(rows, y, n, sum);
         return;
     }
     if (s->width == TILE_COLS && w->plain) {
@@ -240,26 +248,27 @@ V_INLINE void tile_end(const int rows, const strip *s, int64_t row, vf sum[TILE_
 
 V_INLINE void strip_run(const int rows, const bool along, const bool dense, const strip *s, const float *a, int64_t row, int64_t n_tiles)
 {
-    const int64_t a_row = s->a_row, k = s->k, b_row = dense ? TILE_COLS : s->b_row, n = s->w->g.n;
-    const tile_b *b = s->b;
-    const bool    far = k >= PREFETCH_K;
-    const int64_t n_ahead = s->n_ahead;
-    const tile_b *ahead = s->ahead;
-    for (int64_t t = 0; t < n_tiles; t++, row += rows) {
+    const int64_t a_row = s->a_row, k = s->k, b_row = dense ? TILE_COLS : s->b_row, n = s->w->g.n, n_ahead = s->n_ahead;
+    const tile_b *b = s->b, *ahead = s->ahead;
+    const bool    far = s->w->fetches_y, bare = s->store && s->first; /* read here: after a store into Y they would be read again */
+    float        *y = s->y + row * n;
+    for (int64_t t = 0; t < n_tiles; t++, row += rows, y += rows * n) {
         vf sum[TILE_ROWS][TILE_VECS];
         tile_zero(rows, sum);
         for (int64_t l = 0; l < n_ahead; l++)
             __builtin_prefetch(ahead + l * LINE_B, 0, 2);
         ahead += n_ahead * LINE_B;
         if (far) {
-            const float *y = s->y + row * n;
             TILE_UNROLL
             for (int r = 0; r < rows; r++)
                 for (int c = 0; c < TILE_COLS; c += LINE_FLOATS)
                     __builtin_prefetch(y + r * n + c, 1);
         }
         tile_add(rows, along, a, a_row, b, b_row, k, sum);
-        tile_end(rows, s, row, sum);
+        if (bare)
+            tile_put(rows, y, n, sum);
+        else
+            tile_end(rows, s, row, sum);
         a += rows * (along ? a_row : k);
     }
 }
@@ -294,23 +303,38 @@ STRIP(direct_10, 10, true, false) STRIP(direct_11, 11, true, false) STRIP(direct
 #endif
 #undef STRIP
 
+V_INLINE void line_skip(strip *s, int64_t n_panels)
+{
+    const recipe *w = s->w;
+    s->b += n_panels * w->panel;
+    s->y += n_panels * TILE_COLS;
+    s->c = s->c ? s->c + n_panels * TILE_COLS * w->g.c_step : NULL;
+    s->left -= n_panels * TILE_COLS;
+    s->width = (int)least(s->left, TILE_COLS);
+    s->store = s->width == TILE_COLS && (w->bare || !s->last);
+}
+
 /* Panels beside each other above one tile, for a product of few rows: its panels are so short that a call for each would show. */
 V_INLINE void line_run(const int rows, const strip *first, const float *a, int64_t row, int64_t n_panels)
 {
     strip         s = *first;
     const recipe *w = s.w;
-    const int64_t a_row = s.a_row, k = s.k;
-    for (int64_t p = 0; p < n_panels; p++) {
+    const int64_t a_row = s.a_row, k = s.k, n = w->g.n, panel = w->panel, n_bare = w->bare ? least(n_panels, s.left / TILE_COLS) : 0;
+    const tile_b *b = s.b;
+    float        *y = s.y + row * n;
+    for (int64_t p = 0; p < n_bare; p++, b += panel, y += TILE_COLS) {
+        vf sum[TILE_ROWS][TILE_VECS];
+        tile_zero(rows, sum);
+        tile_add(rows, true, a, a_row, b, TILE_COLS, k, sum);
+        tile_put(rows, y, n, sum);
+    }
+    line_skip(&s, n_bare);
+    for (int64_t p = n_bare; p < n_panels; p++) {
         vf sum[TILE_ROWS][TILE_VECS];
         tile_zero(rows, sum);
         tile_add(rows, true, a, a_row, s.b, TILE_COLS, k, sum);
         tile_end(rows, &s, row, sum);
-        s.b += w->panel;
-        s.y += TILE_COLS;
-        s.c = s.c ? s.c + TILE_COLS * w->g.c_step : NULL;
-        s.left -= TILE_COLS;
-        s.width = (int)least(s.left, TILE_COLS);
-        s.store = s.width == TILE_COLS && (w->bare || !s.last);
+        line_skip(&s, 1);
     }
 }
 

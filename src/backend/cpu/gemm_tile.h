@@ -107,6 +107,8 @@ V_INLINE void tile_step(const int rows, const bool along, const float *const a[T
 {
     vf line[TILE_VECS];
     tile_line(b, line);
+    if (along)
+        __asm__("" : "+r"(a_row)); /* or gcc keeps a_row + 1, a_row + 2, ... in more registers than there are, and one of them in a vector's */
     TILE_UNROLL
     for (int r = 0; r < rows; r++) {
         vf x = v_one(along ? a[r / 3] + r % 3 * a_row + at : a[0] + r + at);
