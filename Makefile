@@ -65,12 +65,11 @@ TEST_OBJ := $(TEST_SRC:%.c=$(BUILD)/%.o)
 .PHONY: all run test test-unit test-arm fuzz bench bench-load install clean setup arrows
 all: build/assay build/libassay.a build/libassay.so
 
-build/assay: $(BUILD)/assay
-	@ln -sf $(BUILD:build/%=%)/assay build/assay
-build/libassay.a: $(BUILD)/libassay.a
-	@ln -sf $(BUILD:build/%=%)/libassay.a $@
-build/libassay.so: $(BUILD)/libassay.so
-	@ln -sf $(BUILD:build/%=%)/libassay.so $@
+# Links to what was asked for last: another compiler's build may be the newer file.
+LINKS := build/assay build/libassay.a build/libassay.so
+$(LINKS): build/%: $(BUILD)/% FORCE
+	@ln -sf $(BUILD:build/%=%)/$* $@
+FORCE:
 
 $(BUILD)/assay: $(CLI_OBJ) $(BUILD)/libassay.a
 	@echo "  link $@"

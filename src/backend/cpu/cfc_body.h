@@ -26,7 +26,7 @@ V_INLINE void one_add(const int heads, const float *w, const float *z, int64_t k
     int64_t i = 0;
     for (; i + 2 <= k; i += 2, w += 2 * heads * VW) {
         vf x = v_one(z + i), y = v_one(z + i + 1);
-        TILE_UNROLL
+        V_UNROLL
         for (int h = 0; h < heads; h++) {
             TILE_FMA(sum[0][h], x, v_load(w + h * VW));
             TILE_FMA(sum[1][h], y, v_load(w + (heads + h) * VW));
@@ -34,7 +34,7 @@ V_INLINE void one_add(const int heads, const float *w, const float *z, int64_t k
     }
     if (i < k) {
         vf x = v_one(z + i);
-        TILE_UNROLL
+        V_UNROLL
         for (int h = 0; h < heads; h++)
             TILE_FMA(sum[0][h], x, v_load(w + h * VW));
     }
@@ -43,7 +43,7 @@ V_INLINE void one_add(const int heads, const float *w, const float *z, int64_t k
 V_INLINE void one_sums(const int heads, const layer *l, const float *w, const inputs *in, vf out[4])
 {
     vf sum[2][4];
-    TILE_UNROLL
+    V_UNROLL
     for (int h = 0; h < heads; h++) {
         sum[0][h] = v_load(w + h * VW);
         sum[1][h] = v_zero();
@@ -51,7 +51,7 @@ V_INLINE void one_sums(const int heads, const layer *l, const float *w, const in
     w += l->first * heads * VW;
     one_add(heads, w, in->z1, in->k1, sum);
     one_add(heads, w + in->k1 * heads * VW, in->z2, in->k2, sum);
-    TILE_UNROLL
+    V_UNROLL
     for (int h = 0; h < heads; h++)
         out[h] = v_add(sum[0][h], sum[1][h]);
 }

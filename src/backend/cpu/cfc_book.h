@@ -105,7 +105,7 @@ static void head_add(const layer *l, int head, const source *s, float *weights)
             const int count = s->k - k < VW ? (int)(s->k - k) : VW;
             float    *to = panel + (l->first + s->k_at + k) * row;
             vf        r[VW];
-            _Pragma("GCC unroll 16")
+            V_UNROLL
             for (int i = 0; i < VW; i++)
                 r[i] = i < units ? weights_load(s, s->w + (u + i) * s->k + k, (u + i) * s->k + k, count) : v_zero();
             v_transpose(r);

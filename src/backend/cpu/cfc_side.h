@@ -113,15 +113,15 @@ V_INLINE void side_add(const int units, const int heads, const int vecs, const f
 {
     for (int64_t i = 0; i < k; i++, w += heads * VW, z += vecs * VW) {
         vf x[2];
-        TILE_UNROLL
+        V_UNROLL
         for (int v = 0; v < vecs; v++)
             x[v] = v_load(z + v * VW);
-        TILE_UNROLL
+        V_UNROLL
         for (int u = 0; u < units; u++) {
-            TILE_UNROLL
+            V_UNROLL
             for (int h = 0; h < heads; h++) {
                 vf s = v_one(w + h * VW + u);
-                TILE_UNROLL
+                V_UNROLL
                 for (int v = 0; v < vecs; v++)
                     TILE_FMA(sum[u * heads + h][v], s, x[v]);
             }
@@ -137,11 +137,11 @@ V_INLINE const float *unit_at(const work *w, const layer *l, int64_t unit)
 V_INLINE void side_sums(const int units, const int heads, const int vecs, const tile *t, const float *w, vf sum[SUMS][2])
 {
     const inputs *in = t->in;
-    TILE_UNROLL
+    V_UNROLL
     for (int u = 0; u < units; u++) {
-        TILE_UNROLL
+        V_UNROLL
         for (int h = 0; h < heads; h++) {
-            TILE_UNROLL
+            V_UNROLL
             for (int v = 0; v < vecs; v++)
                 sum[u * heads + h][v] = v_one(w + h * VW + u);
         }
@@ -158,10 +158,10 @@ V_INLINE void cells_tile(const int units, const int heads, const int vecs, const
     const work *w = t->w;
     vf          sum[SUMS][2];
     side_sums(units, heads, vecs, t, unit_at(w, t->l, unit), sum);
-    TILE_UNROLL
+    V_UNROLL
     for (int u = 0; u < units; u++) {
         float *plane = keep ? t->keep + (unit + u) * PLANES * w->pitch : NULL;
-        TILE_UNROLL
+        V_UNROLL
         for (int v = 0; v < vecs; v++) {
             vf one = sum[u * heads][v], two = sum[u * heads + 1][v], gate = sum[u * heads + 2][v];
             if (keep && heads == 4)
@@ -185,9 +185,9 @@ V_INLINE void rows_tile(const int units, const int heads, const int vecs, const 
     const float *at = unit_at(w, t->l, unit);
     vf           sum[SUMS][2];
     side_sums(units, heads, vecs, t, at, sum);
-    TILE_UNROLL
+    V_UNROLL
     for (int u = 0; u < units; u++) {
-        TILE_UNROLL
+        V_UNROLL
         for (int v = 0; v < vecs; v++) {
             vf x = sum[u][v], y = x;
             if (t->end == END_PURE) {
@@ -216,9 +216,9 @@ V_INLINE void memory_tile(const int units, const int heads, const int vecs, cons
     const work *w = t->w;
     vf          sum[SUMS][2];
     side_sums(units, heads, vecs, t, unit_at(w, t->l, unit), sum);
-    TILE_UNROLL
+    V_UNROLL
     for (int u = 0; u < units; u++) {
-        TILE_UNROLL
+        V_UNROLL
         for (int v = 0; v < vecs; v++) {
             float *at = w->memory + ((unit + u) * vecs + v) * VW, *plane = keep ? t->keep + (unit + u) * PLANES * w->pitch + v * VW : NULL;
             vf     i = vm_tanh(sum[u * heads][v]), ig = vm_sigmoid(sum[u * heads + 1][v]), fg = vm_sigmoid(sum[u * heads + 2][v]);
@@ -263,11 +263,11 @@ V_INLINE void memory_tile(const int units, const int heads, const int vecs, cons
 V_INLINE void square_turn(const float *from, int64_t from_step, float *to, int64_t to_step)
 {
     vf r[VW];
-    _Pragma("GCC unroll 16")
+    V_UNROLL
     for (int i = 0; i < VW; i++)
         r[i] = v_load(from + i * from_step);
     v_transpose(r);
-    _Pragma("GCC unroll 16")
+    V_UNROLL
     for (int i = 0; i < VW; i++)
         v_store(to + i * to_step, r[i]);
 }

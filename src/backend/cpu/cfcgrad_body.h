@@ -236,7 +236,7 @@ V_INLINE void inputs_tile(const int n, const grad *g, const layer *y, int64_t k,
 {
     const int64_t row = y->heads * VW;
     vf            sum[SUMS][2];
-    TILE_UNROLL
+    V_UNROLL
     for (int r = 0; r < n; r++) {
         sum[r][0] = v_zero();
         sum[r][1] = v_zero();
@@ -247,7 +247,7 @@ V_INLINE void inputs_tile(const int n, const grad *g, const layer *y, int64_t k,
         for (int h = 0; h < y->heads; h++, w += VW, d += VW * LANES)
             for (int64_t i = 0; i < units; i++) {
                 vf low = v_load(d + i * LANES), high = v_load(d + i * LANES + (VECS - 1) * VW);
-                TILE_UNROLL
+                V_UNROLL
                 for (int r = 0; r < n; r++) {
                     vf s = v_one(w + r * row + i);
                     TILE_FMA(sum[r][0], s, low);
@@ -256,7 +256,7 @@ V_INLINE void inputs_tile(const int n, const grad *g, const layer *y, int64_t k,
                 }
             }
     }
-    TILE_UNROLL
+    V_UNROLL
     for (int r = 0; r < n; r++) {
         v_store(out + r * LANES, sum[r][0]);
         if (VECS == 2)
@@ -391,29 +391,29 @@ static void block_back(grad *g, int64_t first, int64_t n)
 static __attribute__((noinline)) void lines_multiply(const float *const *d, const float *const *z, int64_t length, float *out)
 {
     vf sum[(PAIRS + VW - 1) / VW * VW];
-    TILE_UNROLL
+    V_UNROLL
     for (int i = 0; i < PAIR_D; i++) {
-        TILE_UNROLL
+        V_UNROLL
         for (int k = 0; k < PAIR_Z; k++)
             sum[i * PAIR_Z + k] = v_zero();
     }
     for (int64_t at = 0; at < length; at += VW) {
         vf x[PAIR_D];
-        TILE_UNROLL
+        V_UNROLL
         for (int i = 0; i < PAIR_D; i++)
             x[i] = v_load(d[i] + at);
-        TILE_UNROLL
+        V_UNROLL
         for (int k = 0; k < PAIR_Z; k++) {
             vf y = v_load(z[k] + at);
-            TILE_UNROLL
+            V_UNROLL
             for (int i = 0; i < PAIR_D; i++)
                 TILE_FMA(sum[i * PAIR_Z + k], x[i], y);
         }
     }
-    TILE_UNROLL
+    V_UNROLL
     for (int i = PAIRS; i < (int)AS_COUNT(sum); i++)
         sum[i] = v_zero();
-    TILE_UNROLL
+    V_UNROLL
     for (int i = 0; i < (int)AS_COUNT(sum); i += VW)
         v_store(out + i, v_sums(sum + i));
 }

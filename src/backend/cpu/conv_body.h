@@ -14,9 +14,9 @@ V_INLINE void conv_tile_sums(const conv_tile *t, int n_p, int n_a, int n_b, int 
         conv_tile_taps(t, n_p, x, acc);
         return;
     }
-    CONV_UNROLL(3) for (int a = 0; a < n_a; a++)
-        CONV_UNROLL(3) for (int b = 0; b < n_b; b++)
-            CONV_UNROLL(9) for (int k = 0; k < run; k++)
+    V_UNROLL for (int a = 0; a < n_a; a++)
+        V_UNROLL for (int b = 0; b < n_b; b++)
+            V_UNROLL for (int k = 0; k < run; k++)
                 conv_tile_tap(n_p, x, a * t->step_a + b * t->step_b + k, t->w + ((a * n_b + b) * run + k) * CONV_PANEL, acc);
 }
 
@@ -110,7 +110,7 @@ static bool conv_job_make(const as_kernel_args *args, int part, int n_parts, voi
 V_INLINE void conv_planes_block(const conv_job *j, const float *from, int some, int n_c, int64_t at, int64_t plane)
 {
     vf r[VW];
-    CONV_UNROLL(16) for (int k = 0; k < VW; k++) r[k] = k < some ? v_load(from + k * CONV_PANEL) : v_zero();
+    V_UNROLL for (int k = 0; k < VW; k++) r[k] = k < some ? v_load(from + k * CONV_PANEL) : v_zero();
     v_transpose(r);
     for (int c = 0; c < n_c; c++, at += plane) {
         vf y = r[c];

@@ -13,19 +13,8 @@
 
 enum { CONV_PANEL = VW > 8 ? 2 * VW : AS_CONV_PANEL, CONV_V = CONV_PANEL / VW, CONV_PIXELS = AS_SIMD_REGISTERS / CONV_V >= 8 ? 6 : 3 };
 
-/* gcc keeps an array of vectors in registers only when every loop over it is unrolled, which -O2 does not do by itself.  Not under a
- * sanitiser, whose checks of every access, unrolled, would keep clang busy for minutes. */
-#if defined __clang__
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(undefined_behavior_sanitizer)
-#define CONV_UNROLL(n) _Pragma("clang loop unroll(disable)")
-#endif
-#endif
-#ifndef CONV_UNROLL
-#define CONV_PRAGMA(text) _Pragma(#text)
-#define CONV_UNROLL(n) CONV_PRAGMA(GCC unroll n)
-#endif
-#define CONV_EACH_P CONV_UNROLL(6) for (int p = 0; p < n_p; p++)
-#define CONV_EACH_V CONV_UNROLL(4) for (int v = 0; v < CONV_V; v++)
+#define CONV_EACH_P V_UNROLL for (int p = 0; p < n_p; p++)
+#define CONV_EACH_V V_UNROLL for (int v = 0; v < CONV_V; v++)
 
 typedef struct conv_tile {
     const float   *x;                 /* of group and unit */
@@ -41,6 +30,20 @@ typedef struct conv_tile {
     int64_t        right, below;      /* to the other three pixels of a pool */
 } conv_tile;
 
+/* A panel that is not whole, by way of memory: an array of vectors that anything indexes at run time stays there. */
+static __attribute__((noinline)) void conv_tile_part(const conv_tile *t, int n_p, const float *sums)
+{
+    for (int p = 0; p < n_p; p++)
+        for (int m = 0; m < t->n_m; m += VW) {
+            int     n = t->n_m - m < VW ? t->n_m - m : VW;
+            int64_t to = t->spot[p].to + m;
+            vf      x = v_load(sums + p * CONV_PANEL + m);
+            if (t->r)
+                x = v_add(x, v_load_n(t->r + to, n));
+            v_store_n(t->y + to, n, v_min(v_set(t->hi), v_max(v_set(t->lo), x)));
+        }
+}
+
 V_INLINE void conv_tile_end(const conv_tile *t, int n_p, vf acc[CONV_PIXELS][CONV_V])
 {
     vf lo = v_set(t->lo), hi = v_set(t->hi);
@@ -50,14 +53,9 @@ V_INLINE void conv_tile_end(const conv_tile *t, int n_p, vf acc[CONV_PIXELS][CON
         CONV_EACH_P CONV_EACH_V v_store(t->y + t->spot[p].to + v * VW, v_min(hi, v_max(lo, acc[p][v])));
         return;
     }
-    CONV_EACH_P CONV_EACH_V {
-        int n = t->n_m - v * VW < VW ? t->n_m - v * VW : VW;
-        if (n <= 0)
-            continue;
-        if (t->r)
-            acc[p][v] = v_add(acc[p][v], v_load_n(t->r + t->spot[p].to + v * VW, n));
-        v_store_n(t->y + t->spot[p].to + v * VW, n, v_min(hi, v_max(lo, acc[p][v])));
-    }
+    float sums[CONV_PIXELS * CONV_PANEL];
+    CONV_EACH_P CONV_EACH_V v_store(sums + p * CONV_PANEL + v * VW, acc[p][v]);
+    conv_tile_part(t, n_p, sums);
 }
 
 V_INLINE void conv_tile_begin(const conv_tile *t, int n_p, const float *x[CONV_PIXELS], vf acc[CONV_PIXELS][CONV_V])
@@ -88,7 +86,7 @@ V_INLINE void conv_tile_lines(const conv_tile *t, int n_p, int some, const float
         int64_t      at = a * t->step_a, left = run;
         const float *w = t->w + a * t->step_wa;
         for (int64_t n = t->n_b * run; n > 0; n -= some) {
-            CONV_UNROLL(4) for (int i = 0; i < some; i++) conv_tile_tap(n_p, x, at + i, w + i * CONV_PANEL, acc);
+            V_UNROLL for (int i = 0; i < some; i++) conv_tile_tap(n_p, x, at + i, w + i * CONV_PANEL, acc);
             at += some, w += some * CONV_PANEL;
             if ((left -= some) == 0)
                 at += next, w += next_w, left = run;

@@ -134,7 +134,7 @@ static void rows_pack(const recipe *w, int64_t first, int64_t end, const float *
         if (n == TILE_ROWS) {
             const float *from = a + row * g->a_row;
             for (int64_t i = 0; i < k; i++, from += g->a_step, to += TILE_ROWS) {
-                TILE_UNROLL
+                V_UNROLL
                 for (int r = 0; r < TILE_ROWS; r++)
                     to[r] = from[r * g->a_row];
             }
@@ -189,9 +189,9 @@ static __attribute__((noinline)) void tile_finish(const strip *s, const float *s
 
 V_INLINE void tile_put(const int rows, float *y, int64_t n, vf sum[TILE_ROWS][TILE_VECS])
 {
-    TILE_UNROLL
+    V_UNROLL
     for (int r = 0; r < rows; r++, y += n) {
-        TILE_UNROLL
+        V_UNROLL
         for (int v = 0; v < TILE_VECS; v++)
             v_store(y + v * VW, sum[r][v]);
     }
@@ -203,9 +203,9 @@ V_INLINE void tile_end(const int rows, const strip *s, int64_t row, vf sum[TILE_
     const int64_t n = w->g.n;
     float        *y = s->y + row * n;
     if (!s->first && s->width == TILE_COLS) {
-        TILE_UNROLL
+        V_UNROLL
         for (int r = 0; r < rows; r++) {
-            TILE_UNROLL
+            V_UNROLL
             for (int v = 0; v < TILE_VECS; v++)
                 sum[r][v] = v_add(sum[r][v], v_load(y + r * n + v * VW));
         }
@@ -216,19 +216,19 @@ V_INLINE void tile_end(const int rows, const strip *s, int64_t row, vf sum[TILE_
     }
     if (s->width == TILE_COLS && w->plain) {
         vf low = v_set(w->low), high = v_set(w->high), beta = v_set(w->g.beta);
-        TILE_UNROLL
+        V_UNROLL
         for (int v = 0; v < TILE_VECS; v++) {
             vf c = s->c ? v_mul(beta, v_load(s->c + v * VW)) : v_zero();
-            TILE_UNROLL
+            V_UNROLL
             for (int r = 0; r < rows; r++)
                 v_store(y + r * n + v * VW, v_min(high, v_max(low, v_add(sum[r][v], c))));
         }
         return;
     }
     float sums[TILE_ROWS * TILE_COLS];
-    TILE_UNROLL
+    V_UNROLL
     for (int r = 0; r < rows; r++) {
-        TILE_UNROLL
+        V_UNROLL
         for (int v = 0; v < TILE_VECS; v++)
             v_store(sums + r * TILE_COLS + v * VW, sum[r][v]);
     }
@@ -259,7 +259,7 @@ V_INLINE void strip_run(const int rows, const bool along, const bool dense, cons
             __builtin_prefetch(ahead + l * LINE_B, 0, 2);
         ahead += n_ahead * LINE_B;
         if (far) {
-            TILE_UNROLL
+            V_UNROLL
             for (int r = 0; r < rows; r++)
                 for (int c = 0; c < TILE_COLS; c += LINE_FLOATS)
                     __builtin_prefetch(y + r * n + c, 1);

@@ -28,17 +28,6 @@ enum { TILE_ROWS = 6, TILE_VECS = AS_SIMD_REGISTERS >= 32 ? 4 : 2 };
 #endif
 enum { TILE_COLS = TILE_VECS * VW, TILE_AHEAD = 32, TILE_BASES = TILE_ROWS / 3 };
 
-/* Not under a sanitiser, whose checks of every access, unrolled, would keep clang busy for minutes. */
-#ifdef __clang__
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(undefined_behavior_sanitizer)
-#define TILE_UNROLL
-#else
-#define TILE_UNROLL _Pragma("clang loop unroll(full)")
-#endif
-#else
-#define TILE_UNROLL _Pragma("GCC unroll 16")
-#endif
-
 /* sum += a * b, and the sum stays in its register.  By name, because gcc, given v_fma(), at times multiplies into a's or b's
  * register, turns the sums around between the steps of K, lacks one register for that, and keeps a sum in memory: 60 % of peak. */
 #if defined __AVX512F__
@@ -59,7 +48,7 @@ V_INLINE tile_b  tile_store(float x) { return as_f16_from_f32(x); }
 V_INLINE int64_t tile_place(int64_t column) { return column; }
 V_INLINE void tile_line(const tile_b *b, vf line[TILE_VECS])
 {
-    TILE_UNROLL
+    V_UNROLL
     for (int v = 0; v < TILE_VECS; v++)
         line[v] = v_load_f16(b + v * VW);
 }
@@ -71,7 +60,7 @@ V_INLINE tile_b tile_store(float x) { return as_bf16_from_f32(x); }
 V_INLINE int64_t tile_place(int64_t column) { return column / (2 * VW) * (2 * VW) + column % VW * 2 + column / VW % 2; }
 V_INLINE void tile_line(const tile_b *b, vf line[TILE_VECS])
 {
-    TILE_UNROLL
+    V_UNROLL
     for (int v = 0; v < TILE_VECS; v += 2) {
         vi words;
         memcpy(&words, b + v * VW, sizeof words);
@@ -85,7 +74,7 @@ V_INLINE tile_b  tile_store(float x) { return x; }
 V_INLINE int64_t tile_place(int64_t column) { return column; }
 V_INLINE void tile_line(const tile_b *b, vf line[TILE_VECS])
 {
-    TILE_UNROLL
+    V_UNROLL
     for (int v = 0; v < TILE_VECS; v++)
         line[v] = v_load(b + v * VW);
 }
@@ -93,9 +82,9 @@ V_INLINE void tile_line(const tile_b *b, vf line[TILE_VECS])
 
 V_INLINE void tile_zero(const int rows, vf sum[TILE_ROWS][TILE_VECS])
 {
-    TILE_UNROLL
+    V_UNROLL
     for (int r = 0; r < rows; r++) {
-        TILE_UNROLL
+        V_UNROLL
         for (int v = 0; v < TILE_VECS; v++)
             sum[r][v] = v_zero();
     }
@@ -109,10 +98,10 @@ V_INLINE void tile_step(const int rows, const bool along, const float *const a[T
     tile_line(b, line);
     if (along)
         __asm__("" : "+r"(a_row)); /* or gcc keeps a_row + 1, a_row + 2, ... in more registers than there are, and one of them in a vector's */
-    TILE_UNROLL
+    V_UNROLL
     for (int r = 0; r < rows; r++) {
         vf x = v_one(along ? a[r / 3] + r % 3 * a_row + at : a[0] + r + at);
-        TILE_UNROLL
+        V_UNROLL
         for (int v = 0; v < TILE_VECS; v++)
             TILE_FMA(sum[r][v], x, line[v]);
     }
@@ -127,27 +116,27 @@ V_INLINE void tile_add(const int rows, const bool along, const float *a, int64_t
     const int    a_step = along ? 1 : rows, n_bases = along ? (rows + 2) / 3 : 1;
     const float *base[TILE_BASES];
     int64_t      i = 0;
-    TILE_UNROLL
+    V_UNROLL
     for (int j = 0; j < n_bases; j++)
         base[j] = a + 3 * j * a_row;
     if (rows >= 4) {
         for (; i + 4 <= k; i += 4) {
-            TILE_UNROLL
+            V_UNROLL
             for (int u = 0; u < 4; u++)
                 tile_step(rows, along, base, u * a_step, a_row, b + u * b_row, sum);
-            TILE_UNROLL
+            V_UNROLL
             for (int j = 0; j < n_bases; j++)
                 base[j] += 4 * a_step;
             b += 4 * b_row;
         }
     } else {
         vf more[3][TILE_ROWS][TILE_VECS];
-        TILE_UNROLL
+        V_UNROLL
         for (int s = 0; s < 3; s++)
             tile_zero(rows, more[s]);
         for (; i + 4 <= k; i += 4) {
             /* One row waits for B alone: 2 KiB ahead, cnn-cifar at batch 1, a quarter of which is such a product, takes 8 % less. */
-            TILE_UNROLL
+            V_UNROLL
             for (int at = 0; rows == 1 && at < 4 * TILE_COLS; at += (int)(64 / sizeof *b))
                 __builtin_prefetch(b + (at / TILE_COLS + TILE_AHEAD) * b_row + at % TILE_COLS);
             tile_step(rows, along, base, 0, a_row, b, sum);
@@ -157,9 +146,9 @@ V_INLINE void tile_add(const int rows, const bool along, const float *a, int64_t
             base[0] += 4 * a_step;
             b += 4 * b_row;
         }
-        TILE_UNROLL
+        V_UNROLL
         for (int r = 0; r < rows; r++) {
-            TILE_UNROLL
+            V_UNROLL
             for (int v = 0; v < TILE_VECS; v++) {
                 sum[r][v] = v_add(sum[r][v], more[0][r][v]);
                 if (rows == 1)
@@ -169,7 +158,7 @@ V_INLINE void tile_add(const int rows, const bool along, const float *a, int64_t
     }
     for (; i < k; i++) {
         tile_step(rows, along, base, 0, a_row, b, sum);
-        TILE_UNROLL
+        V_UNROLL
         for (int j = 0; j < n_bases; j++)
             base[j] += a_step;
         b += b_row;

@@ -12,8 +12,7 @@
 
 enum { SIDE = 2 * VW }; /* samples of a block */
 
-/* gcc keeps an array of vectors in registers only when every loop over it is unrolled, which -O2 does not do by itself. */
-#define EACH_V _Pragma("GCC unroll 2") for (int i = 0; i < n_v; i++)
+#define EACH_V V_UNROLL for (int i = 0; i < n_v; i++)
 
 #ifndef LTC_GATHER
 static inline vf gather(const float *base, const float *index)

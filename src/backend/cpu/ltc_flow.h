@@ -2,8 +2,7 @@
 #ifndef AS_BACKEND_CPU_LTC_FLOW_H
 #define AS_BACKEND_CPU_LTC_FLOW_H
 
-/* gcc keeps an array of vectors in registers only when every loop over it is unrolled, which -O2 does not do by itself. */
-#define EACH_Z _Pragma("GCC unroll 4") for (int i = 0; i < n; i++)
+#define EACH_Z V_UNROLL for (int i = 0; i < n; i++)
 
 /* z[i] becomes 1 + 2^z[i], whose inverse is the sigmoid.  Beyond 2^63 it stays there: a product of two is a float still, and an
  * opening of 1e-19 is none.  Adding 1.5 * 2^23 + 127 rounds to an integer and leaves the bits of its power; the polynomial is minimax

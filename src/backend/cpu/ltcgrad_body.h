@@ -13,8 +13,7 @@
 enum { VECS = VW >= 16 ? 1 : 2, LANES = VECS * VW }; /* a block for each of two threads, of 32 samples */
 enum { DZ_V, DZ, NUM_OPEN, DEN_OPEN, N_SUMS }; /* of a synapse: d_z v, d_z, d_num open, d_den open */
 
-/* gcc keeps an array of vectors in registers only when every loop over it is unrolled, which -O2 does not do by itself. */
-#define EACH_V _Pragma("GCC unroll 2") for (int i = 0; i < VECS; i++)
+#define EACH_V V_UNROLL for (int i = 0; i < VECS; i++)
 
 /* In floats, every row LANES long, those of sums VW. */
 typedef struct work {

@@ -98,18 +98,18 @@ static pool_window pool_window_at(const pool_job *j, const float *image, int64_t
 V_INLINE void pool_block(const pool_window *p, bool max, int n_v, int some, const float *x, float *y)
 {
     vf all[POOL_V], row[POOL_V];
-    _Pragma("GCC unroll 4") for (int v = 0; v < n_v; v++) all[v] = v_set(max ? -INFINITY : 0.0f);
+    V_UNROLL for (int v = 0; v < n_v; v++) all[v] = v_set(max ? -INFINITY : 0.0f);
     for (int64_t a = 0; a < p->n_rows; a++, x += p->row) {
         const float *at = x;
-        _Pragma("GCC unroll 4") for (int v = 0; v < n_v; v++) row[v] = max ? all[v] : v_zero();
+        V_UNROLL for (int v = 0; v < n_v; v++) row[v] = max ? all[v] : v_zero();
         for (int64_t b = 0; b < p->n_cols; b++, at += p->col)
-            _Pragma("GCC unroll 4") for (int v = 0; v < n_v; v++) {
+            V_UNROLL for (int v = 0; v < n_v; v++) {
                 vf one = some < VW ? v_load_n(at + v * VW, some) : v_load(at + v * VW);
                 row[v] = max ? v_larger(row[v], one) : v_add(row[v], one);
             }
-        _Pragma("GCC unroll 4") for (int v = 0; v < n_v; v++) all[v] = max ? row[v] : v_add(all[v], row[v]);
+        V_UNROLL for (int v = 0; v < n_v; v++) all[v] = max ? row[v] : v_add(all[v], row[v]);
     }
-    _Pragma("GCC unroll 4") for (int v = 0; v < n_v; v++) {
+    V_UNROLL for (int v = 0; v < n_v; v++) {
         if (!max)
             all[v] = p->count ? v_div(all[v], v_set((float)p->count)) : v_zero();
         v_store(y + v * VW, all[v]);

@@ -11,6 +11,8 @@
 #include <immintrin.h>
 #include <stdint.h>
 
+#include "backend/cpu/unroll.h"
+
 #define AS_SIMD_NAME "avx2"
 #define AS_SIMD_ISA  AS_ISA_AVX2
 #define AS_SIMD_REGISTERS 16

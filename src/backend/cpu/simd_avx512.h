@@ -5,6 +5,8 @@
 #include <immintrin.h>
 #include <stdint.h>
 
+#include "backend/cpu/unroll.h"
+
 #define AS_SIMD_NAME "avx512"
 #define AS_SIMD_ISA  AS_ISA_AVX512
 #define AS_SIMD_REGISTERS 32
@@ -13,8 +15,6 @@ enum { VW = 16 };
 typedef __m512  vf;
 typedef __m512i vi;
 
-/* gcc keeps arrays of vectors in registers only where every loop over them is unrolled. */
-#define V_UNROLL _Pragma("GCC unroll 16")
 #define V_INLINE static inline __attribute__((always_inline, unused))
 
 V_INLINE vf v_zero(void) { return _mm512_setzero_ps(); }

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "backend/cpu/unroll.h"
+
 #define AS_SIMD_NAME "neon"
 #define AS_SIMD_ISA  AS_ISA_NEON
 #define AS_SIMD_REGISTERS 32

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "backend/cpu/unroll.h"
 #include "tensor/tensor.h"
 
 #define AS_SIMD_NAME "scalar"

@@ -176,14 +176,14 @@ static void wino_tile_in(const float *x, int64_t row, int64_t n_c, int64_t step,
         int n = n_c - c < VW ? (int)(n_c - c) : VW;
         vf  half[WINO_IN][WINO_IN], d[WINO_IN], t[WINO_IN];
         for (int j = 0; j < WINO_IN; j++) {
-            CONV_UNROLL(6) for (int i = 0; i < WINO_IN; i++)
+            V_UNROLL for (int i = 0; i < WINO_IN; i++)
                 d[i] = n == VW ? v_load(x + i * row + j * n_c + c) : v_load_n(x + i * row + j * n_c + c, n);
             wino_in(d, t);
-            CONV_UNROLL(6) for (int i = 0; i < WINO_IN; i++) half[i][j] = t[i];
+            V_UNROLL for (int i = 0; i < WINO_IN; i++) half[i][j] = t[i];
         }
         for (int i = 0; i < WINO_IN; i++) {
             wino_in(half[i], t);
-            CONV_UNROLL(6) for (int j = 0; j < WINO_IN; j++) {
+            V_UNROLL for (int j = 0; j < WINO_IN; j++) {
                 float *at = to + (i * WINO_IN + j) * step + c;
                 if (n == VW)
                     v_store(at, t[j]);
@@ -248,16 +248,16 @@ static void wino_tile_out(const conv_job *j, const float *m, int64_t step, const
 {
     vf half[WINO_IN][WINO_OUT], d[WINO_IN], o[WINO_OUT], left[WINO_OUT] = { v_zero(), v_zero(), v_zero(), v_zero() }, b = v_load(bias);
     for (int i = 0; i < WINO_IN; i++) {
-        CONV_UNROLL(6) for (int k = 0; k < WINO_IN; k++) d[k] = v_load(m + (i * WINO_IN + k) * step);
+        V_UNROLL for (int k = 0; k < WINO_IN; k++) d[k] = v_load(m + (i * WINO_IN + k) * step);
         wino_out(d, half[i]);
     }
     /* Unrolled with an early end, so that o and left stay in registers at an edge too. */
-    CONV_UNROLL(4) for (int k = 0; k < WINO_OUT; k++) {
+    V_UNROLL for (int k = 0; k < WINO_OUT; k++) {
         if (k >= at->n_cols)
             break;
-        CONV_UNROLL(6) for (int i = 0; i < WINO_IN; i++) d[i] = half[i][k];
+        V_UNROLL for (int i = 0; i < WINO_IN; i++) d[i] = half[i][k];
         wino_out(d, o);
-        CONV_UNROLL(4) for (int i = 0; i < WINO_OUT; i++) {
+        V_UNROLL for (int i = 0; i < WINO_OUT; i++) {
             if (i >= at->n_rows)
                 break;
             o[i] = wino_finish(j, at, i, k, v_add(o[i], b));
@@ -266,7 +266,7 @@ static void wino_tile_out(const conv_job *j, const float *m, int64_t step, const
         }
         if (j->v.pool == 1)
             continue;
-        CONV_UNROLL(2) for (int i = 0; i < WINO_OUT; i += 2) {
+        V_UNROLL for (int i = 0; i < WINO_OUT; i += 2) {
             if (i >= at->n_rows)
                 break;
             vf two = v_larger(o[i], o[i + 1]);
