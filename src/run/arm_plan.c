@@ -78,6 +78,17 @@ uint64_t as_outputs_hash(const assay_instance *instance)
     return hash ? hash : 1; /* 0 is "not had" */
 }
 
+double as_outputs_error(const assay_instance *got, const assay_instance *want)
+{
+    double worst = 0;
+    for (int i = 0; i < want->plan->graph.n_outputs && !isnan(worst); i++) {
+        as_view x = as_instance_output(got, i), y = as_instance_output(want, i);
+        double  error = as_view_error(&x, &y);
+        worst = error > worst || isnan(error) ? error : worst;
+    }
+    return worst;
+}
+
 static as_ledger ledger_of(const assay_plan *plan)
 {
     as_ledger l = {.flops = 0};

@@ -189,6 +189,8 @@ static assay_status arm_calibrate(sampler *s, int arm, double sample_ns, double 
         double shortest = (double)shots[0].wall_ns;
         for (int i = 1; i < (one ? 1 : 3); i++)
             shortest = fmin(shortest, (double)shots[i].wall_ns);
+        if (s->env->clock.kind == AS_CLOCK_FAKE && !(shortest > 0)) /* no budget would ever be spent */
+            return as_fail(s->env, ASSAY_DEVICE, "measure: %s: %s: a call takes no time at all, by the clock %s", s->trial->name, a->name, s->env->clock.name);
         s->call_ns[arm] = fmax(shortest, 1e-3);
         double want = ceil(sample_ns / s->call_ns[arm]);
         if (want <= c || c >= MAX_CALLS || as_cancelled(s->env))
