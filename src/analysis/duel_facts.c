@@ -291,14 +291,14 @@ static void differences_add(assay_facts *f, as_fact_group *g, const as_duel_row 
                                            .x_unit = "s", .y_unit = "ratio", .kind = ASSAY_DERIVED, .source = "time of b / time of a - 1, a round", .x = x, .y = y, .n = kept});
 }
 
-static void findings_add(assay_facts *f, as_fact_group *g, const as_duel_row *row, size_t n)
+void as_duel_findings(assay_facts *f, as_fact_group *g, const char *name, const as_duel_row *row)
 {
     static const as_level levels[] = {[AS_UNRESOLVED] = AS_LEVEL_WARN, [AS_SLOWER] = AS_LEVEL_BAD, [AS_FASTER] = AS_LEVEL_GOOD, [AS_SAME] = AS_LEVEL_GOOD};
     const as_duel *d = &row->duel;
     char line[AS_LINE_BYTES], remedy[200];
-    as_facts_find(f, g, levels[d->verdict], "%s", as_duel_line(line, sizeof line, 80, name_of(f, row, n), d, row->trial->spent_ns));
+    as_facts_find(f, g, levels[d->verdict], "%s", as_duel_line(line, sizeof line, 80, name, d, row->trial->spent_ns));
     if (row->trial->state != AS_TRIAL_COMPLETE)
-        as_facts_find(f, g, AS_LEVEL_WARN, "%s is %s: %s.", name_of(f, row, n), as_trial_state_text(row->trial->state), row->trial->reason ? row->trial->reason : "");
+        as_facts_find(f, g, AS_LEVEL_WARN, "%s is %s: %s.", name, as_trial_state_text(row->trial->state), row->trial->reason ? row->trial->reason : "");
     for (int i = 0; i < d->n_reasons && i < 3; i++)
         as_facts_find(f, g, AS_LEVEL_NOTE, "%s", d->reasons[i]);
     if (*as_duel_remedy(remedy, sizeof remedy, d, row->rules ? row->rules->margin : (double)NAN))
@@ -328,7 +328,7 @@ void as_duels_add(assay_facts *f, const as_duel_row *rows, size_t n)
     size_t counts[AS_N_VERDICTS] = {0};
     for (size_t i = 0; i < n; i++) {
         row_add(f, t, &rows[i], n);
-        findings_add(f, g, &rows[i], n);
+        as_duel_findings(f, g, name_of(f, &rows[i], n), &rows[i]);
         hashes_compare(f, g, &rows[i]);
         counts[rows[i].duel.verdict]++;
     }

@@ -1,4 +1,4 @@
-/* roofline_test.c - steps against roofs of known height, and two plans that took turns at known speeds. */
+/* roofline_test.c - steps against roofs of known height, and threads that wait for each other. */
 #include "analysis/test_trace.h"
 
 #include "analysis/analysis.h"
@@ -148,56 +148,6 @@ Test(roofline, threads_without_a_roof_of_their_own_multiply)
             l.trace->notes[i].value = "2";
     lab_run(&l);
     expect_near(cell(&l, 0, "of_roof")->metric.value, 0.25, 1e-9);
-    lab_close(&l);
-}
-
-/* --- Compiled and not ---------------------------------------------------------------------------------- */
-
-static lab pair_open(double on_ns, double off_ns, uint32_t rounds)
-{
-    lab l = {0};
-    expect_eq(assay_env_new(&l.env), ASSAY_OK);
-    l.trace = as_synthetic_trace(l.env, (as_synthetic){0});
-    assay_trace *t = l.trace;
-    int on = as_trace_add_sensor(t, &(as_trace_sensor){"pair.on", "ns", "test", NULL, "level"}), off = as_trace_add_sensor(t, &(as_trace_sensor){"pair.off", "ns", "test", NULL, "level"});
-    expect(on >= 0 && off >= 0 && as_trace_reserve(t, 0, 0, 0, 2 * rounds));
-    for (uint32_t i = 0; i < rounds; i++) { /* drift doubles both; the ratio knows nothing of it */
-        double drift = 1.0 + (double)i / rounds;
-        expect(as_trace_add_reading(t, &(as_reading){.sensor = (uint32_t)on, .sample = i, .value = on_ns * drift}));
-        expect(as_trace_add_reading(t, &(as_reading){.sensor = (uint32_t)off, .sample = i, .value = off_ns * drift}));
-    }
-    expect(as_trace_add_note(t, "pair.on.plan_ns", "1000") && as_trace_add_note(t, "pair.off.first_ns", "5000") && as_trace_add_note(t, "pair.difference", "1e-07"));
-    return l;
-}
-
-Test(compile, the_ratio_is_taken_within_rounds)
-{
-    lab l = pair_open(1000, 2500, 20);
-    lab_run(&l);
-    const assay_metric *ratio = as_facts_metric(l.facts, "compile.ratio");
-    expect(ratio);
-    expect_near(ratio->value, 2.5, 1e-12);
-    expect_near(ratio->lo, 2.5, 1e-12);
-    expect(says(&l, "compile", AS_LEVEL_NOTE, "Compiled is faster than op by op: 2.500 times"));
-    expect(says(&l, "compile", AS_LEVEL_NOTE, "differ by at most 1e-07"));
-    expect_near(as_facts_metric(l.facts, "compile.on.plan")->value, 1000, 0);
-    expect_eq(as_facts_metric(l.facts, "compile.off.plan")->kind, ASSAY_UNAVAILABLE);
-    lab_close(&l);
-}
-
-Test(compile, equal_plans_are_not_told_apart)
-{
-    lab l = pair_open(1000, 1000, 20);
-    lab_run(&l);
-    expect(says(&l, "compile", AS_LEVEL_NOTE, "No difference"));
-    lab_close(&l);
-}
-
-Test(compile, few_rounds_have_no_interval)
-{
-    lab l = pair_open(1000, 2000, 3);
-    lab_run(&l);
-    expect(says(&l, "compile", AS_LEVEL_NOTE, "3 rounds are too few"));
     lab_close(&l);
 }
 

@@ -31,7 +31,7 @@ const as_option_def as_option_table[] = {
     {.key = "format", .type = AS_OPT_CHOICE, .standard = "csv", .verbs = "run", .value = "csv|f32", .choices = "csv f32",
      .help = "with --stream: lines of numbers, or raw 32-bit floats", .example = "f32"},
     {.key = "compile", .type = AS_OPT_CHOICE, .standard = "on", .verbs = "run plan profile bench compare baseline", .value = "on|off|both", .choices = "on off both",
-     .help = "off: op by op, no pass, nothing aliased; both (profile): the two in alternating blocks, with their ratio", .example = "off"},
+     .help = "off: op by op, no pass, nothing aliased; both (profile): the two in alternating blocks, with ratio and verdict", .example = "off"},
     {.key = "winograd", .type = AS_OPT_FLAG, .verbs = "run plan profile bench compare baseline",
      .help = "allow Winograd F(4,3) convolutions: faster, less exact; their error is measured and reported", .example = ""},
     {.key = "weights-as", .type = AS_OPT_CHOICE, .standard = "f32", .verbs = "run plan profile bench compare baseline", .value = "TYPE", .choices = "f32 f16 bf16",

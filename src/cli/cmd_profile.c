@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "cli/show.h"
+#include "lab/compile.h"
 #include "report/report.h"
 #include "run/run.h"
 
@@ -17,15 +18,53 @@ static void draw_progress(void *arg, double done)
     fflush(stderr);
 }
 
-/* With --compile both the profile is of the compiled plan, and the other takes turns with it afterwards. */
-static assay_status pair_run(as_cli *cli, const assay_model *model, const assay_plan *plan, const as_run_settings *settings, assay_trace *trace)
+static void draw_trial(void *arg, const char *name, double done)
+{
+    (void)name;
+    draw_progress(arg, done);
+}
+
+/* With --compile both the profile is of the compiled plan, and the other takes turns with it afterwards, for as long again. */
+static assay_status both_settings(as_cli *cli, const as_run_settings *settings, as_lab_settings *out)
+{
+    AS_TRY(as_lab_settings_read(cli->env, cli->options, "profile", out));
+    out->early = false; /* a narrow ratio is wanted, not only a verdict */
+    out->sampler.budget_ns = settings->time_ns;
+    out->sampler.n_rounds = 0; /* --runs is of the profile */
+    out->progress = settings->progress ? draw_trial : NULL;
+    return ASSAY_OK;
+}
+
+static assay_status both_run(as_cli *cli, const assay_model *model, const assay_plan *plan, bool pin, const as_lab_settings *settings, as_trial **out)
 {
     assay_plan *off = NULL;
     AS_TRY(assay_options_set(cli->env, cli->options, "compile", "off"));
     AS_TRY(assay_plan_build(cli->env, model, cli->options, &off));
-    assay_status status = as_run_pair(cli->env, plan, off, settings, (uint64_t)as_options_int(cli->options, "seed"), trace);
+    assay_status status = as_lab_compile(cli->env, plan, off, pin, settings, out);
+    if (settings->progress)
+        draw_progress(NULL, 1);
     assay_plan_free(off);
     return status;
+}
+
+static assay_status facts_make(as_cli *cli, const assay_trace *trace, as_trial *const *trial, const as_lab_settings *lab, assay_facts **out)
+{
+    AS_TRY(assay_analyse(cli->env, trace, out));
+    if (*trial) {
+        as_compile_add(*out, *trial, &lab->rules);
+        as_facts_trials(*out, trial, 1, false);
+    }
+    return (*out)->status;
+}
+
+/* What was shown may not be all that was asked for: the exit code says so. */
+static assay_status whole(as_cli *cli, assay_status measured, const assay_trace *trace, const as_trial *trial)
+{
+    if (measured == ASSAY_CANCELLED)
+        return as_fail(cli->env, measured, "stopped after %llu runs: what was measured is shown, marked partial", (unsigned long long)trace->n_runs);
+    if (trial && trial->state != AS_TRIAL_COMPLETE)
+        return as_fail(cli->env, ASSAY_DEVICE, "%s", trial->reason);
+    return ASSAY_OK;
 }
 
 static assay_status run(as_cli *cli)
@@ -35,7 +74,9 @@ static assay_status run(as_cli *cli)
     assay_plan     *plan = NULL;
     assay_trace    *trace = NULL;
     assay_facts    *facts = NULL;
+    as_trial       *trial = NULL;
     as_run_settings settings;
+    as_lab_settings lab;
     assay_status    status = as_run_settings_read(cli->env, cli->options, &settings), measured = ASSAY_OK;
     if (status == ASSAY_OK && as_options_text(cli->options, "sections"))
         status = as_sections_check(cli->env, as_options_text(cli->options, "sections")); /* before a long measurement, not after it */
@@ -43,6 +84,8 @@ static assay_status run(as_cli *cli)
         settings.progress = draw_progress;
     if (status == ASSAY_OK)
         status = assay_model_load(cli->env, cli->args[0], cli->options, &model);
+    if (status == ASSAY_OK && both)
+        status = both_settings(cli, &settings, &lab);
     if (status == ASSAY_OK && both)
         status = assay_options_set(cli->env, cli->options, "compile", "on");
     if (status == ASSAY_OK)
@@ -52,17 +95,17 @@ static assay_status run(as_cli *cli)
     if (status == ASSAY_OK && plan->winograd)
         status = as_run_winograd_note(cli->env, plan, cli->options, (uint64_t)as_options_int(cli->options, "seed"), trace);
     if (status == ASSAY_OK && both)
-        status = pair_run(cli, model, plan, &settings, trace);
+        measured = status = both_run(cli, model, plan, settings.pin, &lab, &trial);
     if (status == ASSAY_CANCELLED && trace)
         status = ASSAY_OK; /* Ctrl-C keeps what was measured; the exit code still says incomplete */
     if (status == ASSAY_OK)
-        status = assay_analyse(cli->env, trace, &facts);
+        status = facts_make(cli, trace, &trial, &lab, &facts);
     if (status == ASSAY_OK)
         status = as_cli_show(cli, facts);
-    if (status == ASSAY_OK && measured == ASSAY_CANCELLED)
-        status = as_fail(cli->env, ASSAY_CANCELLED, "stopped after %llu runs: what was measured is shown, marked partial",
-                         (unsigned long long)trace->n_runs);
+    if (status == ASSAY_OK)
+        status = whole(cli, measured, trace, trial);
     assay_facts_free(facts);
+    as_trial_free(trial);
     assay_trace_free(trace);
     assay_plan_free(plan);
     assay_model_free(model);

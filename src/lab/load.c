@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "run/shots.h"
 
 enum {
     PASSES = 400, FLOATS = 1024,                /* compute: so many passes over 4 KiB a call */
@@ -18,7 +19,7 @@ struct as_load {
     size_t at;
 };
 
-typedef struct load_arm { as_load *load; size_t work; bool by_cpu; char what[80]; } load_arm;
+typedef struct load_arm { as_load *load; size_t work; char what[80]; } load_arm;
 
 assay_status as_load_new(assay_env *env, const char *kind, as_load **out)
 {
@@ -68,23 +69,22 @@ static void triad(as_load *l, size_t n)
     l->at += n;
 }
 
-static void call(const load_arm *a)
+static assay_status call(assay_env *env, void *self)
 {
+    const load_arm *a = self;
+    (void)env;
     if (a->load->in_memory)
         triad(a->load, a->work);
     else
         compute(a->load, a->work);
+    return ASSAY_OK;
 }
 
 static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trial_arm *info)
 {
     const load_arm *a = self;
     (void)seed;
-    for (int i = 0; i < 3; i++) {
-        uint64_t begin = as_clock_now(&env->clock);
-        call(a);
-        info->first_ns[i] = as_clock_ns(&env->clock, as_clock_now(&env->clock) - begin);
-    }
+    AS_TRY(as_first_calls(env, call, self, info->first_ns));
     double floats = (double)a->work * (a->load->in_memory ? 1 : FLOATS);
     info->ledger = (as_ledger){.flops = floats * (a->load->in_memory ? 2 : 3), .bytes = floats * 12, .launches = 1};
     return ASSAY_OK;
@@ -93,21 +93,9 @@ static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trial_a
 static assay_status block(assay_env *env, void *self, bool warm, uint32_t calls, uint32_t n, as_shot *shots, uint32_t *switches)
 {
     const load_arm *a = self;
-    float           per = 1.0f / (float)calls;
     if (warm)
-        call(a);
-    long     before = as_thread_switches();
-    uint64_t cpu = as_thread_cpu_ns();
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t begin = as_clock_now(&env->clock);
-        for (uint32_t k = 0; k < calls; k++)
-            call(a);
-        uint64_t end = as_clock_now(&env->clock), cpu_end = as_thread_cpu_ns();
-        shots[i] = (as_shot){(float)as_clock_ns(&env->clock, end - begin) * per, (float)(cpu_end - cpu) * per};
-        cpu = cpu_end;
-    }
-    *switches = (uint32_t)(as_thread_switches() - before);
-    return ASSAY_OK;
+        AS_TRY(call(env, self));
+    return as_shots_take(env, a->what, call, self, true, calls, n, shots, switches);
 }
 
 static void land(void *self) { (void)self; }

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "run/arm_plan.h"
+#include "run/shots.h"
 
 enum { PAGE = 4096, LINE = 64, MAX_PAGES = 256 };
 
@@ -78,6 +79,17 @@ uint64_t as_outputs_hash(const assay_instance *instance)
     return hash ? hash : 1; /* 0 is "not had" */
 }
 
+double as_outputs_error(const assay_instance *got, const assay_instance *want)
+{
+    double worst = 0;
+    for (int i = 0; i < want->plan->graph.n_outputs && !isnan(worst); i++) {
+        as_view x = as_instance_output(got, i), y = as_instance_output(want, i);
+        double  error = as_view_error(&x, &y);
+        worst = error > worst || isnan(error) ? error : worst;
+    }
+    return worst;
+}
+
 static as_ledger ledger_of(const assay_plan *plan)
 {
     as_ledger l = {.flops = 0};
@@ -111,6 +123,8 @@ static void take_slab(plan_arm *a)
     a->slab->user = a;
 }
 
+static assay_status call(assay_env *env, void *self) { return as_instance_step(env, self, NULL); }
+
 static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trial_arm *info)
 {
     plan_arm *a = self;
@@ -120,11 +134,7 @@ static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trial_a
     as_inputs_draw(a->instance, a->seed);
     if (a->slab)
         a->slab->user = a;
-    for (int i = 0; i < 3; i++) {
-        uint64_t begin = as_clock_now(&env->clock);
-        AS_TRY(as_instance_step(env, a->instance, NULL));
-        info->first_ns[i] = as_clock_ns(&env->clock, as_clock_now(&env->clock) - begin);
-    }
+    AS_TRY(as_first_calls(env, call, a->instance, info->first_ns));
     if (!a->is_known) {
         info->hash = as_outputs_hash(a->instance);
         info->ledger = ledger_of(a->plan);
@@ -139,22 +149,8 @@ static assay_status block(assay_env *env, void *self, bool warm, uint32_t calls,
     bool      fresh = a->slab && a->slab->user != a;
     take_slab(a);
     if (warm || fresh)
-        AS_TRY(as_instance_step(env, a->instance, NULL));
-    long     before = as_thread_switches();
-    float    per = 1.0f / (float)calls;
-    uint64_t cpu = a->reads_cpu ? as_thread_cpu_ns() : 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t begin = as_clock_now(&env->clock);
-        for (uint32_t k = 0; k < calls; k++)
-            AS_TRY(as_instance_step(env, a->instance, NULL));
-        uint64_t end = as_clock_now(&env->clock), cpu_end = a->reads_cpu ? as_thread_cpu_ns() : 0;
-        if (end < begin)
-            return as_fail(env, ASSAY_DEVICE, "measure: %s: the clock %s went back during a sample", a->what, env->clock.name);
-        shots[i] = (as_shot){(float)as_clock_ns(&env->clock, end - begin) * per, a->reads_cpu ? (float)(cpu_end - cpu) * per : NAN};
-        cpu = cpu_end;
-    }
-    *switches = (uint32_t)(as_thread_switches() - before);
-    return ASSAY_OK;
+        AS_TRY(call(env, a->instance));
+    return as_shots_take(env, a->what, call, a->instance, a->reads_cpu, calls, n, shots, switches);
 }
 
 assay_status as_arm_plan(assay_env *env, const char *name, const assay_plan *plan, uint64_t seed, as_slab *slab, bool random, as_arm *out)

@@ -2,7 +2,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "run/runner.h"
+#include "run/pinning.h"
 
 typedef struct pin_job { as_pinning *p; atomic_int n_pinned, n_refused; } pin_job;
 

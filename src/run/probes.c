@@ -1,19 +1,13 @@
 /* probes.c - what disturbs a measurement, asked of the machine itself between blocks. */
 #include "run/probes.h"
 
-#include <math.h>
 #include <string.h>
-#include <unistd.h>
-
-#include "base/file.h"
-#include "sensor/probe.h"
 
 enum { FMA_STEPS = 3000, RING_BYTES = 16 << 20, COPY_BYTES = 128 << 10 };
 
 struct as_probes {
     char            *ring;      /* larger than a core's own caches: each copy takes the next piece of it */
     size_t           at;
-    double           ns_per_tick;
     volatile double  sink;      /* keeps the loop */
 };
 
@@ -25,8 +19,6 @@ assay_status as_probes_open(assay_env *env, as_arena *arena, as_probes **out)
     if (!p || !p->ring)
         return as_fail(env, ASSAY_NO_MEMORY, "measure: no room for the probes");
     memset(p->ring, 1, RING_BYTES); /* pages that are really there */
-    long hertz = sysconf(_SC_CLK_TCK);
-    p->ns_per_tick = hertz > 0 ? 1e9 / (double)hertz : NAN;
     *out = p;
     return ASSAY_OK;
 }
@@ -58,13 +50,4 @@ void as_probes_read(as_probes *p, assay_env *env, double *fma_ns, double *copy_n
     uint64_t end = as_clock_now(&env->clock);
     *fma_ns = as_clock_ns(&env->clock, middle - begin);
     *copy_ns = as_clock_ns(&env->clock, end - middle);
-}
-
-double as_probes_steal_ns(const as_probes *p)
-{
-    char     text[512]; /* the line of all CPUs comes first */
-    uint64_t ticks;
-    if (!p || !as_file_small("/proc/stat", text, sizeof text) || !as_stat_steal_ticks(text, &ticks))
-        return NAN;
-    return (double)ticks * p->ns_per_tick;
 }

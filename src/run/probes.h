@@ -1,5 +1,5 @@
 /* probes.h - two small kernels that tell what the machine does to the arms: a register-only loop (frequency, a neighbour on the core's other
- * thread) and a streaming copy (a neighbour on the memory), and the time that the hypervisor took.  Private to run/. */
+ * thread) and a streaming copy (a neighbour on the memory).  Private to run/. */
 #ifndef AS_RUN_PROBES_H
 #define AS_RUN_PROBES_H
 
@@ -12,7 +12,5 @@ typedef struct as_probes as_probes;
 assay_status as_probes_open(assay_env *env, as_arena *arena, as_probes **out);
 /* About 50 us; ns each. */
 void         as_probes_read(as_probes *p, assay_env *env, double *fma_ns, double *copy_ns);
-/* Steal of all CPUs so far; NaN where the system does not tell, or p is NULL. */
-double       as_probes_steal_ns(const as_probes *p);
 
 #endif

@@ -44,12 +44,6 @@ assay_status as_run_measure(assay_env *env, assay_instance *instance, const as_r
  * public assay_profile() is this with settings from options. */
 assay_status as_run_profile(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed, assay_trace **out);
 
-/* Two plans of one model, compiled and not: compares their outputs on the same inputs, then runs them in alternating blocks, the order
- * of each round drawn by a coin, for settings->time_ns.  Adds to the trace the sensors "pair.on" and "pair.off" with a reading a round (ns
- * a run; CPU time of the thread where one thread does the work, else wall time), and notes pair.*: plan time, first call, difference. */
-assay_status as_run_pair(assay_env *env, const assay_plan *on, const assay_plan *off, const as_run_settings *settings, uint64_t seed,
-                         assay_trace *trace);
-
 /* --winograd, measured: builds the same plan without it, runs it on the inputs of an instance that has run, and gives the largest
  * difference of any output, relative where an output is large (as_view_error).  The options come back as they were: winograd on. */
 assay_status as_run_winograd_error(assay_env *env, const assay_instance *instance, assay_options *options, double *error);

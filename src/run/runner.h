@@ -2,6 +2,7 @@
 #ifndef AS_RUN_RUNNER_H
 #define AS_RUN_RUNNER_H
 
+#include "run/pinning.h"
 #include "run/run.h"
 
 typedef struct as_runner {
@@ -38,16 +39,5 @@ uint64_t     as_runner_spans(const as_runner *r, as_detail detail);
 /* Adds what the rings hold to the totals, keeps the spans of runs before `kept_before`, and empties the rings. */
 void         as_runner_drain(as_runner *r, uint64_t kept_before);
 void         as_runner_forget(as_runner *r); /* empties the rings: a run that did not end is no result */
-
-/* Puts the calling thread on one CPU; undo gives back what it was allowed before. */
-typedef struct as_pinning {
-    as_device *device;
-    as_pin    *pins;       /* one a thread; NULL: nothing is pinned */
-    int        n_threads, n_pinned;
-    char       why[128];   /* of a thread that could not be pinned */
-} as_pinning;
-/* Keeps every thread of the device on a CPU of its own; *p says how far that went.  Takes its memory from the arena. */
-void as_pinning_do(as_pinning *p, as_device *device, as_arena *arena);
-void as_pinning_undo(as_pinning *p);
 
 #endif

@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "base/stats.h"
 #include "run/probes.h"
+#include "sensor/probe.h"
 #include "sensor/sensor.h"
 
 #define SAMPLE_NS       50e3
@@ -138,12 +139,15 @@ static void turn_keep(sampler *s, as_turn *turn)
     t->turns[t->n_turns++] = *turn;
 }
 
+/* What the hypervisor took so far; asked where the machine is probed at all. */
+static double stolen_ns(const sampler *s) { return s->probes ? as_steal_ns() : NAN; }
+
 /* kept: into the trial; else only the sum of its block times comes back, for the warm-up. */
 static assay_status round_run(sampler *s, uint32_t launch, uint64_t draw, bool kept, double *sum)
 {
     as_trial *t = s->trial;
     size_t    first = t->n_turns, first_shot = t->n_shots;
-    double    begin_ns, end_ns, steal_begin = as_probes_steal_ns(s->probes);
+    double    begin_ns, end_ns, steal_begin = stolen_ns(s);
     AS_TRY(time_spent(s, &begin_ns));
     if (!as_trial_reserve(t, (size_t)s->n_arms, s->settings->keep_samples ? (size_t)s->n_arms * s->n_samples : 0))
         return as_fail(s->env, ASSAY_NO_MEMORY, "measure: %s: no room for another round", t->name);
@@ -168,7 +172,7 @@ static assay_status round_run(sampler *s, uint32_t launch, uint64_t draw, bool k
         return status;
     }
     s->round_ns = end_ns - begin_ns;
-    double steal = (as_probes_steal_ns(s->probes) - steal_begin) / s->round_ns;
+    double steal = (stolen_ns(s) - steal_begin) / s->round_ns;
     for (size_t i = first; i < t->n_turns; i++)
         t->turns[i].steal = steal;
     t->n_rounds += kept;
@@ -189,6 +193,8 @@ static assay_status arm_calibrate(sampler *s, int arm, double sample_ns, double 
         double shortest = (double)shots[0].wall_ns;
         for (int i = 1; i < (one ? 1 : 3); i++)
             shortest = fmin(shortest, (double)shots[i].wall_ns);
+        if (s->env->clock.kind == AS_CLOCK_FAKE && !(shortest > 0)) /* no budget would ever be spent */
+            return as_fail(s->env, ASSAY_DEVICE, "measure: %s: %s: a call takes no time at all, by the clock %s", s->trial->name, a->name, s->env->clock.name);
         s->call_ns[arm] = fmax(shortest, 1e-3);
         double want = ceil(sample_ns / s->call_ns[arm]);
         if (want <= c || c >= MAX_CALLS || as_cancelled(s->env))

@@ -1,8 +1,6 @@
 /* winograd.c - what the faster, less exact convolutions cost in accuracy, on the inputs at hand. */
-#include <math.h>
-#include <string.h>
-
 #include "base/options.h"
+#include "run/arm_plan.h"
 #include "run/run.h"
 
 /* The exact plan on the inputs of an instance that has run. */
@@ -15,15 +13,9 @@ static assay_status exact_run(assay_env *env, const assay_plan *exact, const ass
         as_view_copy(&to, &from);
     }
     assay_status status = as_instance_step(env, other, NULL);
-    double       worst = 0.0;
-    for (int i = 0; status == ASSAY_OK && i < exact->graph.n_outputs; i++) {
-        as_view got = as_instance_output(instance, i), want = as_instance_output(other, i);
-        double  one = as_view_error(&got, &want);
-        worst = one > worst || isnan(one) ? one : worst;
-    }
-    assay_instance_free(other);
     if (status == ASSAY_OK)
-        *error = worst;
+        *error = as_outputs_error(instance, other);
+    assay_instance_free(other);
     return status;
 }
 
@@ -45,10 +37,7 @@ assay_status as_run_winograd_note(assay_env *env, const assay_plan *plan, assay_
     assay_instance *instance;
     double          error;
     AS_TRY(assay_instance_new(env, plan, &instance));
-    for (int i = 0; i < plan->graph.n_inputs; i++) {
-        as_view view = as_instance_input(instance, i);
-        as_random_input(seed, plan->graph.values[plan->graph.inputs[i]].name, &view);
-    }
+    as_inputs_draw(instance, seed);
     assay_status status = as_instance_step(env, instance, NULL);
     if (status == ASSAY_OK)
         status = as_run_winograd_error(env, instance, options, &error);

@@ -1,7 +1,9 @@
 /* parse.c - the kernel's text files, read defensively: they differ by version, by container and by virtual machine. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -65,6 +67,16 @@ bool as_stat_steal_ticks(const char *text, uint64_t *out_ticks)
         return false;
     *out_ticks = number;
     return true;
+}
+
+double as_steal_ns(void)
+{
+    char     text[512]; /* the line of all CPUs comes first */
+    uint64_t ticks;
+    long     hertz = sysconf(_SC_CLK_TCK);
+    if (hertz <= 0 || !as_file_small("/proc/stat", text, sizeof text) || !as_stat_steal_ticks(text, &ticks))
+        return NAN;
+    return (double)ticks * (1e9 / (double)hertz);
 }
 
 bool as_status_bytes(const char *text, const char *key, uint64_t *out_bytes)

@@ -1,5 +1,6 @@
 /* parse_test.c - the kernel's text files as they are, as they were and as they should not be. */
 #include <errno.h>
+#include <math.h>
 
 #include "base/file.h"
 #include "sensor/probe.h"
@@ -35,6 +36,12 @@ Test(sensor_parse, steal_is_the_eighth_number_of_the_line_of_all_cpus)
     expect_eq(ticks, 786);
     expect(as_stat_steal_ticks("cpu 1 2 3 4 5 6 7 8", &ticks));
     expect_eq(ticks, 8);
+}
+
+Test(sensor_parse, stolen_time_never_falls_or_is_not_told)
+{
+    double before = as_steal_ns(), after = as_steal_ns();
+    expect(isnan(before) ? isnan(after) : before >= 0 && after >= before);
 }
 
 Test(sensor_parse, steal_refuses_old_kernels_and_nonsense)

@@ -13,6 +13,8 @@
 bool as_psi_some_us(const char *text, uint64_t *out_us);
 /* The eighth number of the line "cpu" of /proc/stat: ticks that the host took. */
 bool as_stat_steal_ticks(const char *text, uint64_t *out_ticks);
+/* CPU time that the host took from this virtual machine so far, all CPUs together, by /proc/stat; NaN where the system does not tell. */
+double as_steal_ns(void);
 /* "VmRSS:     1234 kB" of /proc/self/status, in bytes. */
 bool as_status_bytes(const char *text, const char *key, uint64_t *out_bytes);
 /* The first "key   : value" of /proc/cpuinfo (or "key: value" of another such file). */

@@ -1,0 +1,82 @@
+/* compile.c - a plan and the one that goes op by op, as the arms of a trial. */
+#include "lab/compile.h"
+
+#include <stdio.h>
+
+#include "run/arm_plan.h"
+#include "run/pinning.h"
+
+static assay_status instance_run(assay_env *env, const assay_plan *plan, uint64_t seed, assay_instance **out)
+{
+    AS_TRY(assay_instance_new(env, plan, out));
+    as_inputs_draw(*out, seed);
+    return as_instance_step(env, *out, NULL);
+}
+
+/* A gain in speed is none if the answers differ: the largest difference is told with it. */
+static assay_status difference(assay_env *env, const assay_plan *const *plans, uint64_t seed, double *out)
+{
+    assay_instance *instances[AS_N_COMPILE_ARMS] = {NULL};
+    assay_status    status = ASSAY_OK;
+    for (int i = 0; i < AS_N_COMPILE_ARMS && status == ASSAY_OK; i++)
+        status = instance_run(env, plans[i], seed, &instances[i]);
+    if (status == ASSAY_OK)
+        *out = as_outputs_error(instances[AS_COMPILE_ON], instances[AS_COMPILE_OFF]);
+    for (int i = 0; i < AS_N_COMPILE_ARMS; i++)
+        assay_instance_free(instances[i]);
+    return status;
+}
+
+static assay_status trial_note(assay_env *env, const assay_plan *const *plans, double error, as_trial *t)
+{
+    bool ok = as_trial_note(t, "difference", "%.3g", error);
+    for (int i = 0; i < AS_N_COMPILE_ARMS && ok; i++) {
+        char key[48];
+        snprintf(key, sizeof key, "arm%d.plan_ns", i);
+        ok = as_trial_note(t, key, "%.0f", plans[i]->build_ns);
+    }
+    return ok ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "measure: %s: no room for its notes", t->name);
+}
+
+static assay_status arms_run(assay_env *env, const assay_plan *const *plans, const as_lab_settings *s, as_trial **out)
+{
+    as_arm       arms[AS_N_COMPILE_ARMS] = {{.name = NULL}};
+    char         name[256];
+    assay_status status = ASSAY_OK;
+    snprintf(name, sizeof name, "%.200s, compiled against op by op", plans[AS_COMPILE_ON]->model->source);
+    for (int i = 0; i < AS_N_COMPILE_ARMS && status == ASSAY_OK; i++)
+        status = as_arm_plan(env, i == AS_COMPILE_ON ? "compile=on" : "compile=off", plans[i], s->sampler.seed, NULL,
+                             s->sampler.memory == AS_MEMORY_RANDOM, &arms[i]);
+    if (status == ASSAY_OK)
+        status = as_lab_compare_arms(env, name, arms, AS_N_COMPILE_ARMS, s, out);
+    for (int i = 0; i < AS_N_COMPILE_ARMS; i++)
+        if (arms[i].drop)
+            arms[i].drop(arms[i].self);
+    return status;
+}
+
+assay_status as_lab_compile(assay_env *env, const assay_plan *on, const assay_plan *off, bool pin, const as_lab_settings *s, as_trial **out)
+{
+    const assay_plan *plans[AS_N_COMPILE_ARMS] = {[AS_COMPILE_OFF] = off, [AS_COMPILE_ON] = on};
+    as_pinning        pinnings[AS_N_COMPILE_ARMS] = {{.device = NULL}};
+    as_lab_settings   own = *s;
+    as_arena          arena = {0};
+    as_trial         *trial = NULL;
+    double            error = 0;
+    AS_TRY(difference(env, plans, s->sampler.seed, &error));
+    own.sampler.cpu = -2; /* each plan has threads of its own: they are pinned here */
+    for (int i = 0; i < AS_N_COMPILE_ARMS && pin; i++)
+        as_pinning_do(&pinnings[i], plans[i]->devices[0], &arena);
+    assay_status status = arms_run(env, plans, &own, &trial);
+    for (int i = AS_N_COMPILE_ARMS - 1; i >= 0; i--)
+        as_pinning_undo(&pinnings[i]);
+    as_arena_drop(&arena);
+    assay_status noted = trial ? trial_note(env, plans, error, trial) : ASSAY_OK;
+    if (noted != ASSAY_OK) {
+        as_trial_free(trial);
+        return noted;
+    }
+    if (trial)
+        *out = trial;
+    return status;
+}
