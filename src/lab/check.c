@@ -15,8 +15,8 @@ typedef struct checker {
     assay_env             *env;
     as_store              *store;
     const as_baseline     *b;
-    const as_lab_settings *s;
     as_check              *c;
+    bool                   foreign;
     char                   links[16][4352]; int n_links; /* names with the suffix that readers go by, for objects that have none */
 } checker;
 
@@ -78,16 +78,16 @@ static assay_status words_then(checker *k, const as_baseline_case *c, const char
 
 /* --- One case ---------------------------------------------------------------------------------------------- */
 
-static assay_status case_run(checker *k, int i)
+static assay_status case_run(checker *k, int i, const as_lab_settings *s)
 {
     static const char *const names[] = {"baseline", "candidate"};
     const char *const       *argvs[2];
     AS_TRY(words_then(k, &k->b->cases[i], &argvs[0]));
     AS_TRY(as_baseline_words(k->env, &k->c->arena, k->b->cases[i].argv, &argvs[1]));
-    return as_lab_compare_bins(k->env, k->b->cases[i].name, argvs, names, 2, k->s, &k->c->trials[i]);
+    return as_lab_compare_bins(k->env, k->b->cases[i].name, argvs, names, 2, s, &k->c->trials[i]);
 }
 
-static void case_note(checker *k, int i, assay_status status)
+static void case_note(checker *k, int i, const as_duel_rules *rules, assay_status status)
 {
     as_check_case  *c = &k->c->cases[i];
     const as_trial *t = k->c->trials[i];
@@ -102,7 +102,7 @@ static void case_note(checker *k, int i, assay_status status)
         c->failure = t->reason;
     if (!t || c->failure)
         return;
-    as_duel_judge(t, 0, 1, &k->s->rules, &k->c->duels[i]);
+    as_duel_judge(t, 0, 1, rules, &k->c->duels[i]);
     c->duel = &k->c->duels[i];
     c->trial = t;
     c->b = 1;
@@ -140,10 +140,10 @@ static uint64_t l2_bytes(void)
     return 0;
 }
 
-static assay_status foreign_run(checker *k, int i)
+static assay_status foreign_run(checker *k, int i, const as_lab_settings *s)
 {
     const char *const *argv;
-    as_lab_settings    own = *k->s;
+    as_lab_settings    own = *s;
     own.sampler.keep_samples = true;
     AS_TRY(as_baseline_words(k->env, &k->c->arena, k->b->cases[i].argv, &argv));
     AS_TRY(as_lab_compare_bins(k->env, k->b->cases[i].name, &argv, &k->b->cases[i].name, 1, &own, &k->c->trials[i]));
@@ -153,6 +153,23 @@ static assay_status foreign_run(checker *k, int i)
 }
 
 /* --- All ------------------------------------------------------------------------------------------------------- */
+
+/* One that cannot be run says so and the others go on; after a cancel they are told one by one. */
+static assay_status case_do(void *arg, int i, const as_lab_settings *s, as_trial **trial)
+{
+    checker *k = arg;
+    (void)trial; /* it is the check's */
+    k->c->cases[i].name = k->b->cases[i].name;
+    if (as_cancelled(k->env)) {
+        k->c->cases[i].incomplete = k->c->trials[i] ? NULL : "not begun: it was stopped before"; /* one that was to go on has had its own budget */
+        return ASSAY_OK;
+    }
+    assay_status status = k->foreign ? foreign_run(k, i, s) : case_run(k, i, s);
+    if (!k->foreign || status != ASSAY_OK || k->c->trials[i]->state != AS_TRIAL_COMPLETE)
+        case_note(k, i, &s->rules, status);
+    links_drop(k);
+    return ASSAY_OK;
+}
 
 assay_status as_baseline_check(assay_env *env, as_store *store, const as_baseline *b, bool cross_machine, const as_lab_settings *s, as_check *out)
 {
@@ -174,20 +191,10 @@ assay_status as_baseline_check(assay_env *env, as_store *store, const as_baselin
         as_check_drop(out);
         return no_room(env);
     }
-    *k = (checker){.env = env, .store = store, .b = b, .s = s, .c = out};
-    for (int i = 0; i < b->n_cases; i++) {
-        out->cases[i].name = b->cases[i].name;
-        if (as_cancelled(env)) {
-            out->cases[i].incomplete = "not begun: it was stopped before";
-            continue;
-        }
-        assay_status status = foreign ? foreign_run(k, i) : case_run(k, i);
-        if (!foreign || status != ASSAY_OK || out->trials[i]->state != AS_TRIAL_COMPLETE)
-            case_note(k, i, status);
-        links_drop(k);
-    }
+    *k = (checker){.env = env, .store = store, .b = b, .c = out, .foreign = foreign};
+    assay_status status = as_lab_all(case_do, k, b->n_cases, s, out->trials);
     free(k);
-    return ASSAY_OK;
+    return status;
 }
 
 /* --- What the options say ---------------------------------------------------------------------------------------- */
