@@ -17,36 +17,84 @@ typedef struct checker {
     const as_baseline     *b;
     as_check              *c;
     bool                   foreign;
-    char                   links[16][4352]; int n_links; /* names with the suffix that readers go by, for objects that have none */
+    char                   folder[4096];       /* where objects have the names that they had, while a case is run; "" when there is none */
+    const char           **made; int n_made, cap_made; /* files and directories below it, in the order in which they were made */
 } checker;
 
 static assay_status no_room(assay_env *env) { return as_fail(env, ASSAY_NO_MEMORY, "check: no room for the cases"); }
 
 /* --- The baseline's command ----------------------------------------------------------------------------- */
 
-static void links_drop(checker *k)
+static void folder_drop(checker *k)
 {
-    for (int i = 0; i < k->n_links; i++)
-        unlink(k->links[i]);
-    k->n_links = 0;
+    while (k->n_made > 0)
+        remove(k->made[--k->n_made]);
+    if (*k->folder)
+        rmdir(k->folder);
+    *k->folder = 0;
 }
 
-/* A model is read by its suffix, and an object has none: a link beside it has. */
-static assay_status link_make(checker *k, const as_artefact *a, const char *object, char *path, size_t size)
+static bool made_note(checker *k, const char *path)
 {
-    const char *dot = strrchr(a->name, '.');
-    if (!dot || a->at == 0 || k->n_links == (int)AS_COUNT(k->links)) {
-        snprintf(path, size, "%s", object);
-        return ASSAY_OK;
+    if (k->n_made == k->cap_made) {
+        int          cap = k->cap_made ? 2 * k->cap_made : 16;
+        const char **moved = AS_TAKE(&k->c->arena, const char *, cap);
+        if (!moved)
+            return false;
+        if (k->n_made)
+            memcpy(moved, k->made, (size_t)k->n_made * sizeof *moved);
+        k->made = moved;
+        k->cap_made = cap;
     }
-    char *link = k->links[k->n_links];
-    snprintf(link, sizeof k->links[0], "%s.%d.%d%s", object, (int)getpid(), k->n_links, dot);
-    unlink(link);
-    if (symlink(object, link))
-        return as_fail(k->env, ASSAY_IO, "check: %s: cannot make a link to it: %s", object, strerror(errno));
-    k->n_links++;
-    snprintf(path, size, "%s", link);
+    const char *kept = as_arena_text(&k->c->arena, path);
+    if (kept)
+        k->made[k->n_made++] = kept;
+    return kept;
+}
+
+static assay_status folder_make(checker *k)
+{
+    const char *parent = getenv("TMPDIR");
+    if (*k->folder)
+        return ASSAY_OK;
+    snprintf(k->folder, sizeof k->folder, "%s/assay-check-XXXXXX", parent && *parent ? parent : "/tmp");
+    if (mkdtemp(k->folder))
+        return ASSAY_OK;
+    assay_status status = as_fail(k->env, ASSAY_IO, "check: %s: cannot make a directory for what the baseline kept: %s", k->folder, strerror(errno));
+    *k->folder = 0;
+    return status;
+}
+
+/* The directories on the way to a file below the folder. */
+static assay_status way_make(checker *k, char *path)
+{
+    for (char *slash = path + strlen(k->folder); (slash = strchr(slash + 1, '/'));) {
+        *slash = 0;
+        bool made = !mkdir(path, 0700), there = made || errno == EEXIST;
+        if (!there || (made && !made_note(k, path)))
+            return as_fail(k->env, ASSAY_IO, "check: %s: cannot make the directory: %s", path, strerror(errno));
+        *slash = '/';
+    }
     return ASSAY_OK;
+}
+
+/* A model is read by its suffix and finds its data by their names, and an object has neither: a link to it has. */
+static assay_status link_make(checker *k, const as_artefact *a, char *path, size_t size)
+{
+    char object[4096];
+    AS_TRY(as_store_get_object(k->env, k->store, a->id, object, sizeof object));
+    char *whole = realpath(object, NULL); /* commands run from any directory */
+    if (!whole)
+        return as_fail(k->env, ASSAY_IO, "check: %s: %s", object, strerror(errno));
+    assay_status status = folder_make(k);
+    if (status == ASSAY_OK && snprintf(path, size, "%s/%d/%s", k->folder, a->at, a->name) >= (int)size)
+        status = as_fail(k->env, ASSAY_BAD_INPUT, "check: %s: the path is too long", a->name);
+    if (status == ASSAY_OK)
+        status = way_make(k, path);
+    if (status == ASSAY_OK && (symlink(whole, path) || !made_note(k, path)))
+        status = as_fail(k->env, ASSAY_IO, "check: %s: cannot make a link to %s: %s", path, whole, strerror(errno));
+    free(whole);
+    return status;
 }
 
 static assay_status words_then(checker *k, const as_baseline_case *c, const char *const **out)
@@ -60,18 +108,15 @@ static assay_status words_then(checker *k, const as_baseline_case *c, const char
     if (!words)
         return no_room(k->env);
     memcpy(words, today, (size_t)n * sizeof *words);
+    char path[4352];
     for (int i = 0; i < c->n_objects; i++) {
-        char object[4096], path[4352];
-        AS_TRY(as_store_get_object(k->env, k->store, c->objects[i].id, object, sizeof object));
-        char *whole = realpath(object, NULL); /* commands run from any directory */
-        assay_status status = whole ? link_make(k, &c->objects[i], whole, path, sizeof path)
-                                    : as_fail(k->env, ASSAY_IO, "check: %s: %s", object, strerror(errno));
-        free(whole);
-        AS_TRY(status);
+        AS_TRY(link_make(k, &c->objects[i], path, sizeof path));
         words[c->objects[i].at] = as_arena_text(&k->c->arena, path);
         if (!words[c->objects[i].at])
             return no_room(k->env);
     }
+    for (int i = 0; i < c->n_beside; i++)
+        AS_TRY(link_make(k, &c->beside[i], path, sizeof path));
     *out = words;
     return ASSAY_OK;
 }
@@ -167,7 +212,7 @@ static assay_status case_do(void *arg, int i, const as_lab_settings *s, as_trial
     assay_status status = k->foreign ? foreign_run(k, i, s) : case_run(k, i, s);
     if (!k->foreign || status != ASSAY_OK || k->c->trials[i]->state != AS_TRIAL_COMPLETE)
         case_note(k, i, &s->rules, status);
-    links_drop(k);
+    folder_drop(k);
     return ASSAY_OK;
 }
 

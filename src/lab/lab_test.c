@@ -883,6 +883,14 @@ Test(baseline, of_a_newer_schema_or_damaged_is_refused)
     expect_bad_record(&s, "{\"schema\":\"assay.baseline/1\"," HEAD "\"cases\":[{\"name\":\"x\",\"argv\":[\"a\"],\"objects\":[{\"at\":1,\"id\":\"" ID "\",\"name\":\"a\"}]}]}",
                       "main: its record is damaged");
     expect_bad_record(&s, "{\"schema\":\"assay.baseline/1\",\"cases\":[{\"name\":\"x\",\"argv\":[\"a\"],\"objects\":[]}]}", "main: its record is damaged");
+    static const char *const outside[] = {"../a", "/a", "", "b/../../a", ".."}; /* files will be made of these names */
+    for (size_t i = 0; i < AS_COUNT(outside); i++)
+        for (int beside = 0; beside < 2; beside++) {
+            char json[512];
+            snprintf(json, sizeof json, "{\"schema\":\"assay.baseline/1\"," HEAD "\"cases\":[{\"name\":\"x\",\"argv\":[\"a\"],\"%s\":[{\"at\":0,\"id\":\"" ID "\",\"name\":\"%s\"}]}]}",
+                     beside ? "beside" : "objects", outside[i]);
+            expect_bad_record(&s, json, "main: its record is damaged");
+        }
     named_put(&s, "{\"schema\":\"assay.baseline/1\"," HEAD "\"cases\":[{\"name\":\"x\",\"argv\":[\"a\"],\"objects\":[{\"at\":0,\"id\":\"" ID "\",\"name\":\"a\"}]}]}");
 #undef HEAD
 #undef ID
