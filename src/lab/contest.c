@@ -218,8 +218,12 @@ static assay_status row_add(maker *m, const char *label, double value, as_bench_
     }
     if (!cases)
         return no_room(m->env);
-    for (int i = 0; i < c->n_arms; i++)
+    for (int i = 0; i < c->n_arms; i++) {
         cases[i] = &lists[i]->items[k];
+        if (as_bench_case_is_told(cases[i]) != as_bench_case_is_told(cases[0])) /* its clock would stand still for the other */
+            return as_fail(m->env, ASSAY_BAD_INPUT, "compare: %s: the times of a null device are told and those of %s are measured: there is nothing to compare",
+                           c->arms[i], c->arms[0]);
+    }
     double items = items_of(cases[0]);
     for (int i = 1; i < c->n_arms; i++)
         items = items == items_of(cases[i]) ? items : NAN;

@@ -409,11 +409,11 @@ Test(contest, models_are_compared_over_what_varies)
 Test(contest, several_devices_are_arms)
 {
     fixture f = begin();
-    set(&f, "devices", "cpu,null");
+    set(&f, "devices", "null:gemm=5us,null");
     as_contest *c = contest(&f, "mlp-small", NULL);
-    expect_str(c->arms[0], "device=cpu");
+    expect_str(c->arms[0], "device=null:gemm=5us");
     expect_str(c->arms[1], "device=null");
-    expect_str(c->rows[0].cases[0]->device, "cpu");
+    expect_str(c->rows[0].cases[0]->device, "null:gemm=5us");
     expect_str(c->rows[0].cases[1]->device, "null");
     as_contest_free(c);
     end(&f);
