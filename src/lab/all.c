@@ -11,15 +11,12 @@
 /* A fixed place in memory cannot be had again, and rounds that are counted end by their count. */
 static bool is_open(const as_trial *t, const as_lab_settings *s)
 {
-    bool    early = true;
-    as_duel duel;
+    bool settled = true;
     if (!t || t->state != AS_TRIAL_COMPLETE || !t->n_turns || t->memory == AS_MEMORY_FIXED)
         return false;
-    for (int b = 1; b < t->n_arms && early; b++) {
-        as_duel_judge(t, 0, b, &s->rules, &duel);
-        early = duel.early;
-    }
-    return !early;
+    for (int b = 1; b < t->n_arms && settled; b++)
+        settled = as_duel_was_settled(t, 0, b, &s->rules);
+    return !settled;
 }
 
 /* Only whole trials leave something: one that failed or hung may have taken longer than it says. */

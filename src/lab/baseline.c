@@ -458,6 +458,8 @@ assay_status as_baseline_save(assay_env *env, as_store *store, as_baseline *b, c
         return no_room(env);
     }
     assay_status status = parts_save(env, store, b, s, trials);
+    if (status != ASSAY_OK && as_cancelled(env))
+        status = as_fail(env, ASSAY_CANCELLED, "baseline: %s: stopped before its end: nothing was saved", name);
     for (int i = 0; i < b->n_cases; i++)
         as_trial_free(trials[i]);
     free(trials);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analysis/test_trial.h"
+#include "base/random.h"
 #include "lab/baseline.h"
 #include "lab/contest.h"
 #include "lab/noise.h"
@@ -559,8 +560,8 @@ Test(contest, what_rows_leave_goes_to_the_row_that_is_not_settled)
 
 /* --- A whole suite ------------------------------------------------------------------------------------------------------------ */
 
-/* Two arms that only move the clock; arm 1 takes `step` ns longer or shorter, by turns, and `more` ns longer always. */
-typedef struct mover { double more, step; int arm, n; } mover;
+/* Two arms that only move the clock; arm 1 takes `step` ns longer or shorter, by turns, and `more` ns longer always; both up to `noise` ns longer by chance. */
+typedef struct mover { double more, step, noise; uint64_t seed; int arm; uint32_t n; } mover;
 
 static assay_status mover_launch(assay_env *env, void *self, uint64_t seed, as_trial_arm *info)
 {
@@ -572,7 +573,8 @@ static assay_status mover_launch(assay_env *env, void *self, uint64_t seed, as_t
 static assay_status mover_block(assay_env *env, void *self, bool warm, uint32_t calls, uint32_t n, as_shot *shots, uint32_t *switches)
 {
     mover *m = self;
-    double ns = 60000 + (m->arm ? m->more + (m->n++ % 2 ? m->step : -m->step) : 0);
+    double ns = 60000 + (m->arm ? m->more + (m->n % 2 ? m->step : -m->step) : 0) + m->noise * (double)as_philox_uniform(m->seed, (uint32_t)m->arm, 0, m->n);
+    m->n++;
     (void)warm;
     for (uint32_t i = 0; i < n; i++) {
         as_clock_advance(&env->clock, (uint64_t)(ns * calls));
@@ -668,6 +670,33 @@ Test(suite, nothing_is_shared_where_rounds_are_counted_or_all_are_decided)
     for (int i = 0; i < N_MOVED; i++)
         expect_eq(m->n_runs[i], 1);
     moved_free(m);
+}
+
+/* Identical arms that go on because others left their time: wrong verdicts stay within alpha.  Seeded, so that it says the same every time. */
+Test(suite, going_on_makes_no_more_false_alarms)
+{
+    enum { N_SUITES = 250 };
+    int n_open = 0, n_wrong = 0;
+    for (uint64_t seed = 0; seed < N_SUITES; seed++) {
+        moved *m = moved_new((double[]){0, 6000, 0, 6000});
+        m->f.s.rules = (as_duel_rules){.margin = 0, .alpha = 0.1};
+        m->f.s.sampler.budget_ns = 25000000;
+        m->f.s.sampler.seed = seed + 1;
+        for (int i = 0; i < N_MOVED; i += 2)
+            for (int k = 0; k < 2; k++)
+                m->cases[i][k] = (mover){.noise = 3000, .seed = 4 * seed + (uint64_t)i + 1, .arm = k};
+        expect_ok(m->f.env, moved_all(m));
+        for (int i = 0; i < N_MOVED; i += 2) {
+            as_duel duel;
+            as_duel_judge(m->trials[i], 0, 1, &m->f.s.rules, &duel);
+            n_open += m->n_runs[i] > 1;
+            n_wrong += duel.verdict == AS_SLOWER || duel.verdict == AS_FASTER;
+        }
+        moved_free(m);
+    }
+    expect(n_open > N_SUITES); /* most of the two a suite */
+    expect(n_wrong <= 50 + 20); /* a tenth of 500, and three standard deviations */
+    expect(n_wrong > 5);        /* and the test is able to see some */
 }
 
 Test(suite, cancel_while_going_on_keeps_what_was_measured_before)
