@@ -115,15 +115,15 @@ t "with the same answer" test "$(hashes)" = 1
 printf '\0\0\0A\0\0\0A' >m/data/w
 t "the baseline keeps the data that it was saved with" test "$(hashes)" = 2
 mv m/data away
-t "without its data today's model fails, and says so" bash -c "'$ASSAY' check --baseline onnx --budget 200ms >c.out; [ \$? = 5 ] && grep -q 'data/w: cannot open' c.out"
+t "without its data today's model fails, and says so" bash -c "'$ASSAY' check --baseline onnx --budget 200ms --json - >c.out; [ \$? = 5 ] && grep -q 'data/w: cannot open' c.out"
 mv away m/data
 t "nothing is left of the folder in which it ran" bash -c "mkdir tmp && TMPDIR=\$PWD/tmp '$ASSAY' check --baseline onnx --threshold 1000 --budget 200ms && rmdir tmp"
 object=.assay/objects/$("$ASSAY" baseline show onnx --json - | tr -d ' \n' | grep -oE '"id":"[0-9a-f]{64}","name":"data/w"' | cut -c7-70)
 chmod u+w "$object" && printf 'x' | dd of="$object" conv=notrunc 2>dd.err
 t "verify finds data that were changed" refuses 2 "it was changed" runs verify
-t "data that were changed in the store are not run" bash -c "'$ASSAY' check --baseline onnx --budget 200ms >c.out; [ \$? = 5 ] && grep -q 'it was changed' c.out"
+t "data that were changed in the store are not run" bash -c "'$ASSAY' check --baseline onnx --budget 200ms --json - >c.out; [ \$? = 5 ] && grep -q 'it was changed' c.out"
 rm "$object"
-t "nor are data that are missing" bash -c "'$ASSAY' check --baseline onnx --budget 200ms >c.out; [ \$? = 5 ] && grep -q 'cannot open' c.out"
+t "nor are data that are missing" bash -c "'$ASSAY' check --baseline onnx --budget 200ms --json - >c.out; [ \$? = 5 ] && grep -q 'cannot open' c.out"
 
 # --- Another machine --------------------------------------------------------------------------------------------------
 speaker 100000 prog
