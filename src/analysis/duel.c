@@ -145,15 +145,18 @@ static evidence evidence_of(const double *units, size_t n, double margin, bool e
 
 static double early_bound(double alpha) { return -log(EARLY_SHARE * alpha); }
 
-bool as_duel_settled(const as_trial *t, int a, int b, const as_duel_rules *rules)
+static bool is_settled(const as_trial *t, int a, int b, const as_duel_rules *rules, bool every)
 {
     rounds r;
     if (!rounds_of(&r, t, a, b))
         return false;
-    evidence e = evidence_of(r.units, r.n_units, rules->margin, false);
+    evidence e = evidence_of(r.units, r.n_units, rules->margin, every);
     rounds_free(&r);
     return fmax(fmax(e.slower, e.faster), e.same) >= early_bound(rules->alpha);
 }
+
+bool as_duel_settled(const as_trial *t, int a, int b, const as_duel_rules *rules) { return is_settled(t, a, b, rules, false); }
+bool as_duel_was_settled(const as_trial *t, int a, int b, const as_duel_rules *rules) { return is_settled(t, a, b, rules, true); }
 
 /* --- The verdict ----------------------------------------------------------------------------------------- */
 

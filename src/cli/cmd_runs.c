@@ -1,4 +1,4 @@
-/* cmd_runs.c - housekeeping of the stored runs: list, show, rm, export, import. */
+/* cmd_runs.c - housekeeping of the stored runs: list, show, rm, export, import, verify. */
 #include <string.h>
 #include <time.h>
 
@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "lab/baseline.h"
 #include "report/report.h"
 #include "store/store.h"
 
@@ -164,6 +165,37 @@ static assay_status import(errand *e)
     return ASSAY_OK;
 }
 
+/* --- verify ------------------------------------------------------------------------------------------------------------ */
+
+/* What a check would run: the programs, models and data of every baseline. */
+static assay_status objects_verify(errand *e, const char *name, size_t *n)
+{
+    as_baseline *b;
+    char         path[4352];
+    AS_TRY(as_baseline_load(e->cli->env, e->store, name, &b));
+    assay_status status = ASSAY_OK;
+    for (int i = 0; i < b->n_cases; i++) {
+        const as_baseline_case *c = &b->cases[i];
+        for (int k = 0; k < c->n_objects + c->n_beside && status == ASSAY_OK; k++, ++*n)
+            status = as_store_get_object(e->cli->env, e->store, k < c->n_objects ? c->objects[k].id : c->beside[k - c->n_objects].id, path, sizeof path);
+    }
+    as_baseline_free(b);
+    return status;
+}
+
+static assay_status verify(errand *e)
+{
+    size_t    n_runs, n_named, n_objects = 0;
+    as_named *named;
+    AS_TRY(as_store_verify(e->cli->env, e->store, &n_runs));
+    AS_TRY(as_store_list_named(e->cli->env, e->store, "baseline", &e->arena, &named, &n_named));
+    for (size_t i = 0; i < n_named; i++)
+        AS_TRY(objects_verify(e, named[i].name, &n_objects));
+    printf("%s is whole: %zu %s, %zu %s with %zu %s\n", as_store_path(e->store), n_runs, n_runs == 1 ? "run" : "runs", n_named,
+           n_named == 1 ? "baseline" : "baselines", n_objects, n_objects == 1 ? "object" : "objects");
+    return ASSAY_OK;
+}
+
 /* --- Which of them ------------------------------------------------------------------------------------------------------ */
 
 static const struct word {
@@ -177,6 +209,7 @@ static const struct word {
     {"rm", "rm ID...", 1, MAX_RUNS, true, false, false, rm},
     {"export", "export [ID...] [--json FILE|-]", 0, MAX_RUNS, true, true, false, export},
     {"import", "import FILE", 1, 1, false, false, true, import},
+    {"verify", "verify", 0, 0, false, false, false, verify},
 };
 
 static assay_status word_find(as_cli *cli, const struct word **out)
@@ -190,7 +223,7 @@ static assay_status word_find(as_cli *cli, const struct word **out)
         }
     }
     const char *near = as_nearest(cli->args[0], names);
-    return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is nothing to do with runs%s%s%s: list, show, rm, export or import", cli->args[0],
+    return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is nothing to do with runs%s%s%s: list, show, rm, export, import or verify", cli->args[0],
                    near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }
 
@@ -233,10 +266,11 @@ static assay_status run(as_cli *cli)
 }
 
 const as_verb as_cmd_runs = {
-    .name = "runs", .summary = "the stored runs: list, show, remove, carry to another store",
-    .usage = "list | show ID | rm ID... | export [ID...] | import FILE [options]",
+    .name = "runs", .summary = "the stored runs: list, show, remove, carry to another store, verify",
+    .usage = "list | show ID | rm ID... | export [ID...] | import FILE | verify [options]",
     .details = "What bench, compare, check, baseline and noise have measured is kept in .assay/runs.db below the working directory, or where --store says.\n"
                "export writes runs with all their samples as one JSON file (all runs when no ID is given); import reads it into a store and\n"
-               "leaves out what is there already.  A run that a baseline stands on cannot be removed.",
+               "leaves out what is there already.  A run that a baseline stands on cannot be removed.  verify reads all of the store: every page, every run\n"
+               "against its hash, every object of a baseline against its name.",
     .example = "assay bench softmax --sizes 64x64 --budget 200ms && assay runs list", .min_args = 1, .max_args = MAX_RUNS, .run = run,
 };

@@ -17,7 +17,7 @@
 
 #define SCHEMA "assay.baseline/1"
 #define SELF   "@assay"
-enum { MAX_WORDS = 256, MAX_CASES = 4096 };
+enum { MAX_WORDS = 256, MAX_CASES = 4096, MAX_FILES = 4096 + MAX_WORDS };
 
 static assay_status no_room(assay_env *env) { return as_fail(env, ASSAY_NO_MEMORY, "baseline: no room for its cases"); }
 
@@ -58,6 +58,25 @@ static bool word_add(as_arena *arena, const char **words, int *n, const char *te
     return true;
 }
 
+/* What a model's file names is as much the model as the file. */
+static assay_status beside_find(assay_env *env, as_arena *arena, int at, const char *path, as_baseline_case *out)
+{
+    assay_model *model = NULL;
+    int          n = 0;
+    AS_TRY(assay_model_load(env, path, NULL, &model));
+    for (const as_file_link *f = model->files; f; f = f->next)
+        n++;
+    out->beside = AS_TAKE(arena, as_artefact, n + 1);
+    bool good = out->beside;
+    for (const as_file_link *f = model->files; f && good; f = f->next) {
+        as_artefact *a = &out->beside[out->n_beside++];
+        *a = (as_artefact){.at = at, .name = as_arena_text(arena, f->name)};
+        good = a->name;
+    }
+    assay_model_free(model);
+    return good ? ASSAY_OK : no_room(env);
+}
+
 /* assay bench SPEC --speak --devices cpu --threads 1 --batch 8 ... */
 static assay_status case_command(assay_env *env, as_arena *arena, const as_bench_case *c, assay_options *user, as_baseline_case *out)
 {
@@ -90,7 +109,7 @@ static assay_status case_command(assay_env *env, as_arena *arena, const as_bench
     for (int i = 2; i < n; i++)
         if ((i == 2 || !strcmp(words[i - 1], "--weights")) && is_file(words[i]))
             objects[out->n_objects++] = (as_artefact){.at = i};
-    return ASSAY_OK;
+    return !c->is_workload && is_file(c->spec) ? beside_find(env, arena, 2, c->spec, out) : ASSAY_OK;
 }
 
 assay_status as_baseline_of_cases(assay_env *env, const as_bench_cases *cases, assay_options *user, as_baseline **out)
@@ -165,6 +184,20 @@ assay_status as_baseline_of_commands(assay_env *env, const char *const *commands
 
 /* --- To JSON and back ------------------------------------------------------------------------------------------ */
 
+static void artefacts_write(as_json *w, const char *key, const as_artefact *list, int n)
+{
+    as_json_key(w, key);
+    as_json_array(w);
+    for (int k = 0; k < n; k++) {
+        as_json_object(w);
+        as_json_key_i64(w, "at", list[k].at);
+        as_json_key_text(w, "id", list[k].id);
+        as_json_key_text(w, "name", list[k].name);
+        as_json_object_end(w);
+    }
+    as_json_array_end(w);
+}
+
 void as_baseline_write(const as_baseline *b, as_json *w)
 {
     as_json_object(w);
@@ -184,16 +217,9 @@ void as_baseline_write(const as_baseline *b, as_json *w)
         for (int k = 0; c->argv[k]; k++)
             as_json_text(w, c->argv[k]);
         as_json_array_end(w);
-        as_json_key(w, "objects");
-        as_json_array(w);
-        for (int k = 0; k < c->n_objects; k++) {
-            as_json_object(w);
-            as_json_key_i64(w, "at", c->objects[k].at);
-            as_json_key_text(w, "id", c->objects[k].id);
-            as_json_key_text(w, "name", c->objects[k].name);
-            as_json_object_end(w);
-        }
-        as_json_array_end(w);
+        artefacts_write(w, "objects", c->objects, c->n_objects);
+        if (c->n_beside)
+            artefacts_write(w, "beside", c->beside, c->n_beside);
         as_json_key_f64(w, "p25_ns", c->p25_ns);
         as_json_key_f64(w, "peak_bytes", c->peak_bytes);
         as_json_object_end(w);
@@ -214,14 +240,31 @@ static double number_at(const json_t *o, const char *key)
     return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
+/* Files will be made of these names, so they may lead nowhere else. */
+static bool artefacts_read(as_arena *arena, const json_t *array, size_t n_words, as_artefact **out, int *n_out)
+{
+    size_t n = json_array_size(array);
+    *out = AS_TAKE(arena, as_artefact, n + 1);
+    if (!*out || n > MAX_FILES)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *object = json_array_get(array, i);
+        json_int_t    at = json_integer_value(json_object_get(object, "at"));
+        as_artefact   a = {.at = (int)at, .id = text_at(arena, object, "id"), .name = text_at(arena, object, "name")};
+        if (at < 0 || at >= (json_int_t)n_words || !a.id || !a.name || strlen(a.id) != AS_OBJECT_ID - 1 || !as_model_file_ok(a.name))
+            return false;
+        (*out)[(*n_out)++] = a;
+    }
+    return true;
+}
+
 static bool case_read(as_arena *arena, const json_t *o, as_baseline_case *c)
 {
-    const json_t *argv = json_object_get(o, "argv"), *objects = json_object_get(o, "objects");
-    size_t        n = json_array_size(argv), n_objects = json_array_size(objects);
+    const json_t *argv = json_object_get(o, "argv");
+    size_t        n = json_array_size(argv);
     c->name = text_at(arena, o, "name");
     const char **words = AS_TAKE(arena, const char *, n + 1);
-    c->objects = AS_TAKE(arena, as_artefact, n_objects + 1);
-    if (!c->name || !words || !c->objects || !n || n >= MAX_WORDS || n_objects > n)
+    if (!c->name || !words || !n || n >= MAX_WORDS)
         return false;
     for (size_t i = 0; i < n; i++) {
         const char *word = json_string_value(json_array_get(argv, i));
@@ -229,14 +272,9 @@ static bool case_read(as_arena *arena, const json_t *o, as_baseline_case *c)
             return false;
     }
     c->argv = words;
-    for (size_t i = 0; i < n_objects; i++) {
-        const json_t *object = json_array_get(objects, i);
-        json_int_t    at = json_integer_value(json_object_get(object, "at"));
-        as_artefact   a = {.at = (int)at, .id = text_at(arena, object, "id"), .name = text_at(arena, object, "name")};
-        if (at < 0 || at >= (json_int_t)n || !a.id || !a.name || strlen(a.id) != AS_OBJECT_ID - 1)
-            return false;
-        c->objects[c->n_objects++] = a;
-    }
+    if (!artefacts_read(arena, json_object_get(o, "objects"), n, &c->objects, &c->n_objects) ||
+        !artefacts_read(arena, json_object_get(o, "beside"), n, &c->beside, &c->n_beside))
+        return false;
     c->p25_ns = number_at(o, "p25_ns");
     c->peak_bytes = number_at(o, "peak_bytes");
     return true;
@@ -305,16 +343,27 @@ static assay_status word_path(assay_env *env, const char *word, char *path, size
 
 static const char *base_name(const char *path) { return strrchr(path, '/') ? strrchr(path, '/') + 1 : path; }
 
+static assay_status object_put(assay_env *env, as_store *store, as_arena *arena, const char *path, const char *name, as_artefact *a)
+{
+    char id[AS_OBJECT_ID];
+    AS_TRY(as_store_put_object(env, store, path, id));
+    a->id = as_arena_text(arena, id);
+    a->name = as_arena_text(arena, name);
+    return a->id && a->name ? ASSAY_OK : no_room(env);
+}
+
 static assay_status objects_put(assay_env *env, as_store *store, as_arena *arena, as_baseline_case *c)
 {
+    char path[4096];
     for (int i = 0; i < c->n_objects; i++) {
-        char path[4096], id[AS_OBJECT_ID];
         AS_TRY(word_path(env, c->argv[c->objects[i].at], path, sizeof path));
-        AS_TRY(as_store_put_object(env, store, path, id));
-        c->objects[i].id = as_arena_text(arena, id);
-        c->objects[i].name = as_arena_text(arena, base_name(path));
-        if (!c->objects[i].id || !c->objects[i].name)
-            return no_room(env);
+        AS_TRY(object_put(env, store, arena, path, base_name(path), &c->objects[i]));
+    }
+    for (int i = 0; i < c->n_beside; i++) {
+        const char *owner = c->argv[c->beside[i].at];
+        if (snprintf(path, sizeof path, "%.*s%s", (int)(base_name(owner) - owner), owner, c->beside[i].name) >= (int)sizeof path)
+            return as_fail(env, ASSAY_BAD_INPUT, "baseline: %s: the path is too long", path);
+        AS_TRY(object_put(env, store, arena, path, c->beside[i].name, &c->beside[i]));
     }
     return ASSAY_OK;
 }
@@ -409,6 +458,8 @@ assay_status as_baseline_save(assay_env *env, as_store *store, as_baseline *b, c
         return no_room(env);
     }
     assay_status status = parts_save(env, store, b, s, trials);
+    if (status != ASSAY_OK && as_cancelled(env))
+        status = as_fail(env, ASSAY_CANCELLED, "baseline: %s: stopped before its end: nothing was saved", name);
     for (int i = 0; i < b->n_cases; i++)
         as_trial_free(trials[i]);
     free(trials);
@@ -430,5 +481,7 @@ void as_baseline_print(const as_baseline *b, FILE *file)
         fprintf(file, "  %-40s p25 %s\n", c->name, as_show(p25, sizeof p25, c->p25_ns, "ns"));
         for (int k = 0; k < c->n_objects; k++)
             fprintf(file, "    %s %.16s\n", c->objects[k].name, c->objects[k].id);
+        for (int k = 0; k < c->n_beside; k++)
+            fprintf(file, "    %s %.16s\n", c->beside[k].name, c->beside[k].id);
     }
 }

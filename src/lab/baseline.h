@@ -10,12 +10,14 @@
 #include "lab/keep.h"
 #include "lab/lab.h"
 
-typedef struct as_artefact { int at; const char *id, *name; } as_artefact; /* word of the command that it stands for; name: as it was called */
+/* Stands for a word of the command; name: as the file was called, without its directory.  One that lies beside it is named by it, relative to its directory. */
+typedef struct as_artefact { int at; const char *id, *name; } as_artefact;
 
 typedef struct as_baseline_case {
     const char        *name;
     const char *const *argv;       /* NULL-terminated; the word "@assay" is this program, whichever it is then */
     as_artefact       *objects; int n_objects;
+    as_artefact       *beside;  int n_beside;  /* external data and weights that a model's file names; at: the model's */
     double             p25_ns, peak_bytes; /* as measured when it was saved; NaN */
 } as_baseline_case;
 

@@ -40,6 +40,8 @@ assay_status as_bench_cases_read(assay_env *env, const char *const *args, int n_
 assay_status as_bench_cases_parse(assay_env *env, const char *path, const char *text, assay_options *options, as_bench_cases **out);
 void         as_bench_cases_free(as_bench_cases *cases);
 
+/* Its device computes nothing and tells its times: by a clock that nothing else moves. */
+bool         as_bench_case_is_told(const as_bench_case *c);
 /* The options that a case is opened with: those of the user that a model or a plan reads, and the case's own. */
 assay_status as_bench_case_options(assay_env *env, const as_bench_case *c, assay_options *user, assay_options **out);
 

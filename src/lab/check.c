@@ -15,38 +15,86 @@ typedef struct checker {
     assay_env             *env;
     as_store              *store;
     const as_baseline     *b;
-    const as_lab_settings *s;
     as_check              *c;
-    char                   links[16][4352]; int n_links; /* names with the suffix that readers go by, for objects that have none */
+    bool                   foreign;
+    char                   folder[4096];       /* where objects have the names that they had, while a case is run; "" when there is none */
+    const char           **made; int n_made, cap_made; /* files and directories below it, in the order in which they were made */
 } checker;
 
 static assay_status no_room(assay_env *env) { return as_fail(env, ASSAY_NO_MEMORY, "check: no room for the cases"); }
 
 /* --- The baseline's command ----------------------------------------------------------------------------- */
 
-static void links_drop(checker *k)
+static void folder_drop(checker *k)
 {
-    for (int i = 0; i < k->n_links; i++)
-        unlink(k->links[i]);
-    k->n_links = 0;
+    while (k->n_made > 0)
+        remove(k->made[--k->n_made]);
+    if (*k->folder)
+        rmdir(k->folder);
+    *k->folder = 0;
 }
 
-/* A model is read by its suffix, and an object has none: a link beside it has. */
-static assay_status link_make(checker *k, const as_artefact *a, const char *object, char *path, size_t size)
+static bool made_note(checker *k, const char *path)
 {
-    const char *dot = strrchr(a->name, '.');
-    if (!dot || a->at == 0 || k->n_links == (int)AS_COUNT(k->links)) {
-        snprintf(path, size, "%s", object);
-        return ASSAY_OK;
+    if (k->n_made == k->cap_made) {
+        int          cap = k->cap_made ? 2 * k->cap_made : 16;
+        const char **moved = AS_TAKE(&k->c->arena, const char *, cap);
+        if (!moved)
+            return false;
+        if (k->n_made)
+            memcpy(moved, k->made, (size_t)k->n_made * sizeof *moved);
+        k->made = moved;
+        k->cap_made = cap;
     }
-    char *link = k->links[k->n_links];
-    snprintf(link, sizeof k->links[0], "%s.%d.%d%s", object, (int)getpid(), k->n_links, dot);
-    unlink(link);
-    if (symlink(object, link))
-        return as_fail(k->env, ASSAY_IO, "check: %s: cannot make a link to it: %s", object, strerror(errno));
-    k->n_links++;
-    snprintf(path, size, "%s", link);
+    const char *kept = as_arena_text(&k->c->arena, path);
+    if (kept)
+        k->made[k->n_made++] = kept;
+    return kept;
+}
+
+static assay_status folder_make(checker *k)
+{
+    const char *parent = getenv("TMPDIR");
+    if (*k->folder)
+        return ASSAY_OK;
+    snprintf(k->folder, sizeof k->folder, "%s/assay-check-XXXXXX", parent && *parent ? parent : "/tmp");
+    if (mkdtemp(k->folder))
+        return ASSAY_OK;
+    assay_status status = as_fail(k->env, ASSAY_IO, "check: %s: cannot make a directory for what the baseline kept: %s", k->folder, strerror(errno));
+    *k->folder = 0;
+    return status;
+}
+
+/* The directories on the way to a file below the folder. */
+static assay_status way_make(checker *k, char *path)
+{
+    for (char *slash = path + strlen(k->folder); (slash = strchr(slash + 1, '/'));) {
+        *slash = 0;
+        bool made = !mkdir(path, 0700), there = made || errno == EEXIST;
+        if (!there || (made && !made_note(k, path)))
+            return as_fail(k->env, ASSAY_IO, "check: %s: cannot make the directory: %s", path, strerror(errno));
+        *slash = '/';
+    }
     return ASSAY_OK;
+}
+
+/* A model is read by its suffix and finds its data by their names, and an object has neither: a link to it has. */
+static assay_status link_make(checker *k, const as_artefact *a, char *path, size_t size)
+{
+    char object[4096];
+    AS_TRY(as_store_get_object(k->env, k->store, a->id, object, sizeof object));
+    char *whole = realpath(object, NULL); /* commands run from any directory */
+    if (!whole)
+        return as_fail(k->env, ASSAY_IO, "check: %s: %s", object, strerror(errno));
+    assay_status status = folder_make(k);
+    if (status == ASSAY_OK && snprintf(path, size, "%s/%d/%s", k->folder, a->at, a->name) >= (int)size)
+        status = as_fail(k->env, ASSAY_BAD_INPUT, "check: %s: the path is too long", a->name);
+    if (status == ASSAY_OK)
+        status = way_make(k, path);
+    if (status == ASSAY_OK && (symlink(whole, path) || !made_note(k, path)))
+        status = as_fail(k->env, ASSAY_IO, "check: %s: cannot make a link to %s: %s", path, whole, strerror(errno));
+    free(whole);
+    return status;
 }
 
 static assay_status words_then(checker *k, const as_baseline_case *c, const char *const **out)
@@ -60,34 +108,31 @@ static assay_status words_then(checker *k, const as_baseline_case *c, const char
     if (!words)
         return no_room(k->env);
     memcpy(words, today, (size_t)n * sizeof *words);
+    char path[4352];
     for (int i = 0; i < c->n_objects; i++) {
-        char object[4096], path[4352];
-        AS_TRY(as_store_get_object(k->env, k->store, c->objects[i].id, object, sizeof object));
-        char *whole = realpath(object, NULL); /* commands run from any directory */
-        assay_status status = whole ? link_make(k, &c->objects[i], whole, path, sizeof path)
-                                    : as_fail(k->env, ASSAY_IO, "check: %s: %s", object, strerror(errno));
-        free(whole);
-        AS_TRY(status);
+        AS_TRY(link_make(k, &c->objects[i], path, sizeof path));
         words[c->objects[i].at] = as_arena_text(&k->c->arena, path);
         if (!words[c->objects[i].at])
             return no_room(k->env);
     }
+    for (int i = 0; i < c->n_beside; i++)
+        AS_TRY(link_make(k, &c->beside[i], path, sizeof path));
     *out = words;
     return ASSAY_OK;
 }
 
 /* --- One case ---------------------------------------------------------------------------------------------- */
 
-static assay_status case_run(checker *k, int i)
+static assay_status case_run(checker *k, int i, const as_lab_settings *s)
 {
     static const char *const names[] = {"baseline", "candidate"};
     const char *const       *argvs[2];
     AS_TRY(words_then(k, &k->b->cases[i], &argvs[0]));
     AS_TRY(as_baseline_words(k->env, &k->c->arena, k->b->cases[i].argv, &argvs[1]));
-    return as_lab_compare_bins(k->env, k->b->cases[i].name, argvs, names, 2, k->s, &k->c->trials[i]);
+    return as_lab_compare_bins(k->env, k->b->cases[i].name, argvs, names, 2, s, &k->c->trials[i]);
 }
 
-static void case_note(checker *k, int i, assay_status status)
+static void case_note(checker *k, int i, const as_duel_rules *rules, assay_status status)
 {
     as_check_case  *c = &k->c->cases[i];
     const as_trial *t = k->c->trials[i];
@@ -102,7 +147,7 @@ static void case_note(checker *k, int i, assay_status status)
         c->failure = t->reason;
     if (!t || c->failure)
         return;
-    as_duel_judge(t, 0, 1, &k->s->rules, &k->c->duels[i]);
+    as_duel_judge(t, 0, 1, rules, &k->c->duels[i]);
     c->duel = &k->c->duels[i];
     c->trial = t;
     c->b = 1;
@@ -140,10 +185,10 @@ static uint64_t l2_bytes(void)
     return 0;
 }
 
-static assay_status foreign_run(checker *k, int i)
+static assay_status foreign_run(checker *k, int i, const as_lab_settings *s)
 {
     const char *const *argv;
-    as_lab_settings    own = *k->s;
+    as_lab_settings    own = *s;
     own.sampler.keep_samples = true;
     AS_TRY(as_baseline_words(k->env, &k->c->arena, k->b->cases[i].argv, &argv));
     AS_TRY(as_lab_compare_bins(k->env, k->b->cases[i].name, &argv, &k->b->cases[i].name, 1, &own, &k->c->trials[i]));
@@ -153,6 +198,23 @@ static assay_status foreign_run(checker *k, int i)
 }
 
 /* --- All ------------------------------------------------------------------------------------------------------- */
+
+/* One that cannot be run says so and the others go on; after a cancel they are told one by one. */
+static assay_status case_do(void *arg, int i, const as_lab_settings *s, as_trial **trial)
+{
+    checker *k = arg;
+    (void)trial; /* it is the check's */
+    k->c->cases[i].name = k->b->cases[i].name;
+    if (as_cancelled(k->env)) {
+        k->c->cases[i].incomplete = k->c->trials[i] ? NULL : "not begun: it was stopped before"; /* one that was to go on has had its own budget */
+        return ASSAY_OK;
+    }
+    assay_status status = k->foreign ? foreign_run(k, i, s) : case_run(k, i, s);
+    if (!k->foreign || status != ASSAY_OK || k->c->trials[i]->state != AS_TRIAL_COMPLETE)
+        case_note(k, i, &s->rules, status);
+    folder_drop(k);
+    return ASSAY_OK;
+}
 
 assay_status as_baseline_check(assay_env *env, as_store *store, const as_baseline *b, bool cross_machine, const as_lab_settings *s, as_check *out)
 {
@@ -174,20 +236,10 @@ assay_status as_baseline_check(assay_env *env, as_store *store, const as_baselin
         as_check_drop(out);
         return no_room(env);
     }
-    *k = (checker){.env = env, .store = store, .b = b, .s = s, .c = out};
-    for (int i = 0; i < b->n_cases; i++) {
-        out->cases[i].name = b->cases[i].name;
-        if (as_cancelled(env)) {
-            out->cases[i].incomplete = "not begun: it was stopped before";
-            continue;
-        }
-        assay_status status = foreign ? foreign_run(k, i) : case_run(k, i);
-        if (!foreign || status != ASSAY_OK || out->trials[i]->state != AS_TRIAL_COMPLETE)
-            case_note(k, i, status);
-        links_drop(k);
-    }
+    *k = (checker){.env = env, .store = store, .b = b, .c = out, .foreign = foreign};
+    assay_status status = as_lab_all(case_do, k, b->n_cases, s, out->trials);
     free(k);
-    return ASSAY_OK;
+    return status;
 }
 
 /* --- What the options say ---------------------------------------------------------------------------------------- */

@@ -218,8 +218,12 @@ static assay_status row_add(maker *m, const char *label, double value, as_bench_
     }
     if (!cases)
         return no_room(m->env);
-    for (int i = 0; i < c->n_arms; i++)
+    for (int i = 0; i < c->n_arms; i++) {
         cases[i] = &lists[i]->items[k];
+        if (as_bench_case_is_told(cases[i]) != as_bench_case_is_told(cases[0])) /* its clock would stand still for the other */
+            return as_fail(m->env, ASSAY_BAD_INPUT, "compare: %s: the times of a null device are told and those of %s are measured: there is nothing to compare",
+                           c->arms[i], c->arms[0]);
+    }
     double items = items_of(cases[0]);
     for (int i = 1; i < c->n_arms; i++)
         items = items == items_of(cases[i]) ? items : NAN;
@@ -347,20 +351,29 @@ void as_contest_free(as_contest *c)
 
 /* --- Running ------------------------------------------------------------------------------------------------- */
 
+typedef struct runner { assay_env *env; as_contest *c; assay_options *options; } runner;
+
+static assay_status row_run(void *arg, int i, const as_lab_settings *s, as_trial **trial)
+{
+    runner         *r = arg;
+    as_contest     *c = r->c;
+    as_contest_row *row = &c->rows[i];
+    const char     *name = *row->label ? as_arena_printf(&c->arena, "%s, %s", c->title, row->label) : c->title;
+    row->duels = row->duels ? row->duels : AS_TAKE(&c->arena, as_duel, c->n_arms);
+    if (!name || !row->duels)
+        return no_room(r->env);
+    assay_status status = as_lab_compare(r->env, name, row->cases, c->arms, c->n_arms, r->options, s, trial);
+    row->trial = *trial;
+    for (int b = 1; row->trial && b < c->n_arms; b++)
+        as_duel_judge(row->trial, 0, b, &s->rules, &row->duels[b - 1]);
+    return status;
+}
+
 assay_status as_contest_run(assay_env *env, as_contest *c, assay_options *options, const as_lab_settings *s)
 {
-    for (int i = 0; i < c->n_rows; i++) {
-        as_contest_row *r = &c->rows[i];
-        const char     *name = *r->label ? as_arena_printf(&c->arena, "%s, %s", c->title, r->label) : c->title;
-        r->duels = AS_TAKE(&c->arena, as_duel, c->n_arms);
-        if (!name || !r->duels)
-            return no_room(env);
-        assay_status status = as_lab_compare(env, name, r->cases, c->arms, c->n_arms, options, s, &r->trial);
-        for (int b = 1; r->trial && b < c->n_arms; b++)
-            as_duel_judge(r->trial, 0, b, &s->rules, &r->duels[b - 1]);
-        AS_TRY(status);
-    }
-    return ASSAY_OK;
+    runner     r = {env, c, options};
+    as_trial **trials = AS_TAKE(&c->arena, as_trial *, c->n_rows);
+    return trials ? as_lab_all(row_run, &r, c->n_rows, s, trials) : no_room(env);
 }
 
 static void sweep_add(assay_facts *f, const as_contest *c)

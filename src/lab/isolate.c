@@ -58,10 +58,9 @@ static void answer_write(FILE *file, assay_env *env, assay_status status, const 
     fflush(file);
 }
 
-static void child_main(assay_env *env, as_lab_job job, void *arg, const as_lab_settings *s, int pipe_out, FILE *answer)
+static void child_main(assay_env *env, as_lab_job job, void *arg, const as_lab_settings *s, int pipe_out, FILE *answer, as_trial *trial)
 {
     as_sampler_settings sampler = s->sampler;
-    as_trial           *trial = NULL;
     env_of_child = env;
     setpgid(0, 0);
     signal(SIGINT, on_stop);
@@ -106,12 +105,23 @@ static bool child_watch(assay_env *env, const child *c, const as_lab_settings *s
     }
 }
 
-static assay_status trial_empty(assay_env *env, const child *c, as_trial_state state, const char *reason, as_trial **out)
+/* Without blocks, or with those from before. */
+static assay_status trial_without(assay_env *env, const child *c, as_trial_state state, const char *reason, as_trial **out)
 {
-    AS_TRY(as_trial_new(env, c->name, c->n_arms, out));
+    if (!*out)
+        AS_TRY(as_trial_new(env, c->name, c->n_arms, out));
     (*out)->state = state;
     const char *kept = as_trial_keep(*out, reason);
     (*out)->reason = kept ? kept : "";
+    return ASSAY_OK;
+}
+
+static assay_status trial_replace(assay_env *env, const child *c, const json_t *object, as_trial **out)
+{
+    as_trial *t;
+    AS_TRY(as_trial_read(env, "measure", c->name, object, &t));
+    as_trial_free(*out);
+    *out = t;
     return ASSAY_OK;
 }
 
@@ -121,14 +131,14 @@ static assay_status answer_read(assay_env *env, const child *c, as_trial **out)
     rewind(c->answer);
     json_t *root = json_loadf(c->answer, JSON_ALLOW_NUL, &error);
     if (!root)
-        return trial_empty(env, c, AS_TRIAL_FAILED, "its process ended without an answer", out);
+        return trial_without(env, c, AS_TRIAL_FAILED, "its process ended without an answer", out);
     const json_t *trial = json_object_get(root, "trial");
     assay_status  status = (assay_status)json_integer_value(json_object_get(root, "status")), read;
     const char   *message = json_string_value(json_object_get(root, "message"));
     if (json_is_object(trial))
-        read = as_trial_read(env, "measure", c->name, trial, out);
+        read = trial_replace(env, c, trial, out);
     else
-        read = trial_empty(env, c, AS_TRIAL_FAILED, message ? message : "", out);
+        read = trial_without(env, c, AS_TRIAL_FAILED, message ? message : "", out);
     if (read == ASSAY_OK && status == ASSAY_CANCELLED)
         read = as_fail(env, ASSAY_CANCELLED, "%s", message ? message : "stopped");
     json_decref(root);
@@ -145,11 +155,11 @@ static assay_status child_end(assay_env *env, const child *c, bool heard, const 
         continue;
     if (!heard) {
         snprintf(reason, sizeof reason, "timed out: no round ended within %.3g s", (double)s->timeout_ns / 1e9);
-        return trial_empty(env, c, AS_TRIAL_TIMEOUT, reason, out);
+        return trial_without(env, c, AS_TRIAL_TIMEOUT, reason, out);
     }
     if (WIFSIGNALED(how)) {
         snprintf(reason, sizeof reason, "its process was ended by signal %d (%s)", WTERMSIG(how), strsignal(WTERMSIG(how)));
-        return trial_empty(env, c, AS_TRIAL_FAILED, reason, out);
+        return trial_without(env, c, AS_TRIAL_FAILED, reason, out);
     }
     return answer_read(env, c, out);
 }
@@ -168,7 +178,7 @@ assay_status as_lab_isolated(assay_env *env, const char *name, int n_arms, as_la
     c.pid = fork();
     if (c.pid == 0) {
         close(ends[0]);
-        child_main(env, job, arg, s, ends[1], c.answer);
+        child_main(env, job, arg, s, ends[1], c.answer, *out);
         _exit(0);
     }
     close(ends[1]);

@@ -126,10 +126,12 @@ typedef struct bench {
     as_arena                    arena;
 } bench;
 
-static assay_status subject_open(assay_env *env, bench *b, int i, const as_sampler_settings *sampler)
+/* again: its answer was compared when the trial began. */
+static assay_status subject_open(assay_env *env, bench *b, int i, bool again, const as_sampler_settings *sampler)
 {
     AS_TRY(as_bench_case_open(env, b->cases[i], b->user, &b->subjects[i]));
-    AS_TRY(as_truth_check(env, b->cases[i], &b->subjects[i], sampler->seed, &b->truths[i]));
+    if (!again)
+        AS_TRY(as_truth_check(env, b->cases[i], &b->subjects[i], sampler->seed, &b->truths[i]));
     if (b->truths[i].wrong)
         return as_fail(env, ASSAY_DEVICE, "%s: its answer is wrong: %s", b->cases[i]->name, b->truths[i].sentence);
     return as_arm_plan(env, b->names ? b->names[i] : b->cases[i]->name, b->subjects[i].plan, sampler->seed, b->slab,
@@ -212,6 +214,7 @@ static void doubled_note(assay_env *env, const as_arm *arm, const as_sampler_set
 
 static assay_status bench_run(assay_env *env, bench *b, as_sampler_settings *sampler, as_trial *t)
 {
+    bool again = t->n_turns > 0;
     b->subjects = AS_TAKE(&b->arena, as_bench_subject, b->n);
     b->truths = AS_TAKE(&b->arena, as_truth, b->n);
     b->arms = AS_TAKE(&b->arena, as_arm, b->n);
@@ -222,7 +225,7 @@ static assay_status bench_run(assay_env *env, bench *b, as_sampler_settings *sam
         AS_TRY(as_slab_new(env, &b->slab));
     for (int i = 0; i < b->n; i++) {
         t->arms[i].name = as_trial_keep(t, b->names ? b->names[i] : b->cases[i]->name);
-        AS_TRY(subject_open(env, b, i, sampler));
+        AS_TRY(subject_open(env, b, i, again, sampler));
         if (sampler->progress)
             sampler->progress(sampler->progress_arg, 0, t);
     }
@@ -234,7 +237,7 @@ static assay_status bench_run(assay_env *env, bench *b, as_sampler_settings *sam
         sampler->enough_arg = &l;
     }
     assay_status status = as_sampler_run(env, b->arms, b->n, sampler, t);
-    if (status == ASSAY_OK)
+    if (status == ASSAY_OK && !again)
         arms_note(env, b, t);
     if (status == ASSAY_OK && b->n == 1 && env->clock.kind != AS_CLOCK_FAKE)
         doubled_note(env, &b->arms[0], sampler, t);
@@ -257,10 +260,10 @@ static void bench_close(bench *b)
 
 static assay_status bench_job(assay_env *env, void *arg, as_sampler_settings *sampler, as_trial **out)
 {
-    bench    *b = arg;
-    as_trial *t;
-    AS_TRY(as_trial_new(env, b->name, b->n, &t));
-    *out = t;
+    bench *b = arg;
+    if (!*out)
+        AS_TRY(as_trial_new(env, b->name, b->n, out));
+    as_trial    *t = *out;
     assay_status status = bench_run(env, b, sampler, t);
     bench_close(b);
     if (status != ASSAY_OK && status != ASSAY_CANCELLED && status != ASSAY_NO_MEMORY) {
@@ -274,18 +277,24 @@ static assay_status bench_job(assay_env *env, void *arg, as_sampler_settings *sa
     return status;
 }
 
+/* What was measured is the caller's, also when it was stopped; a trial that was the caller's before stays so. */
+static assay_status trial_give(assay_status status, as_trial *t, as_trial **out)
+{
+    if (status == ASSAY_OK || status == ASSAY_CANCELLED)
+        *out = t;
+    else if (t != *out)
+        as_trial_free(t);
+    return status;
+}
+
 static assay_status bench_do(assay_env *env, bench *b, as_trial **out)
 {
     if (b->s->isolate)
         return as_lab_isolated(env, b->name, b->n, bench_job, b, b->s, out);
     as_sampler_settings sampler = b->s->sampler;
-    as_trial           *t = NULL;
+    as_trial           *t = *out;
     assay_status        status = bench_job(env, b, &sampler, &t);
-    if (status == ASSAY_OK || (status == ASSAY_CANCELLED && t))
-        *out = t;
-    else
-        as_trial_free(t);
-    return status;
+    return trial_give(status, t, out);
 }
 
 assay_status as_lab_measure(assay_env *env, const as_bench_case *c, assay_options *user, const as_lab_settings *s, as_trial **out)
@@ -319,7 +328,7 @@ assay_status as_lab_compare_arms(assay_env *env, const char *name, const as_arm 
     as_sampler_settings sampler = s->sampler;
     told                to = {s, name};
     look                l = {.s = s, .settled = calloc((size_t)n, sizeof(bool)), .n = n};
-    as_trial           *t = NULL;
+    as_trial           *t = *out;
     if (!l.settled)
         return as_fail(env, ASSAY_NO_MEMORY, "measure: %s: no room for %d arms", name, n);
     if (s->early && !sampler.n_rounds && n > 1) {
@@ -330,17 +339,13 @@ assay_status as_lab_compare_arms(assay_env *env, const char *name, const as_arm 
         sampler.progress = pass_on;
         sampler.progress_arg = &to;
     }
-    assay_status status = as_trial_new(env, name, n, &t);
+    assay_status status = t ? ASSAY_OK : as_trial_new(env, name, n, &t);
     if (status == ASSAY_OK)
         status = as_sampler_run(env, arms, n, &sampler, t);
     free(l.settled);
     if (status == ASSAY_DEVICE) /* the trial says it */
         status = ASSAY_OK;
-    if (status == ASSAY_OK || status == ASSAY_CANCELLED)
-        *out = t;
-    else
-        as_trial_free(t);
-    return status;
+    return trial_give(status, t, out);
 }
 
 assay_status as_lab_compare_bins(assay_env *env, const char *name, const char *const *const *argvs, const char *const *names, int n,

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analysis/test_trial.h"
+#include "base/random.h"
 #include "lab/baseline.h"
 #include "lab/contest.h"
 #include "lab/noise.h"
@@ -188,7 +189,7 @@ static assay_status job_waits_for_the_end(assay_env *env, void *arg, as_sampler_
 Test(isolate, the_trial_of_a_child_comes_back_whole)
 {
     fixture   f = begin();
-    as_trial *t;
+    as_trial *t = NULL;
     expect_ok(f.env, isolated(&f, job_good, "good", 60000, &t));
     expect_eq(t->state, AS_TRIAL_COMPLETE);
     expect_str(t->name, "good");
@@ -202,7 +203,7 @@ Test(isolate, the_trial_of_a_child_comes_back_whole)
 Test(isolate, a_child_that_hangs_is_ended_with_its_children_and_recorded_as_timed_out)
 {
     fixture   f = begin();
-    as_trial *t;
+    as_trial *t = NULL;
     int       ends[2];
     expect_eq(pipe(ends), 0); /* ends when nobody has it any more */
     expect_ok(f.env, isolated(&f, job_hangs, NULL, 300, &t));
@@ -223,7 +224,7 @@ Test(isolate, a_child_that_crashes_is_recorded_with_its_signal)
     static const struct { int number; const char *reason; } all[] = {{SIGKILL, "its process was ended by signal 9 ("}, {SIGABRT, "its process was ended by signal 6 ("}};
     for (size_t i = 0; i < AS_COUNT(all); i++) {
         fixture   f = begin();
-        as_trial *t;
+        as_trial *t = NULL;
         int       number = all[i].number;
         expect_ok(f.env, isolated(&f, job_is_killed, &number, 60000, &t));
         expect_eq(t->state, AS_TRIAL_FAILED);
@@ -236,7 +237,7 @@ Test(isolate, a_child_that_crashes_is_recorded_with_its_signal)
 Test(isolate, a_child_that_leaves_without_an_answer_has_failed)
 {
     fixture   f = begin();
-    as_trial *t;
+    as_trial *t = NULL;
     expect_ok(f.env, isolated(&f, job_exits, NULL, 60000, &t));
     expect_eq(t->state, AS_TRIAL_FAILED);
     expect_str(t->reason, "its process ended without an answer");
@@ -247,12 +248,30 @@ Test(isolate, a_child_that_leaves_without_an_answer_has_failed)
 Test(isolate, the_sentence_of_a_child_that_fails_comes_back)
 {
     fixture   f = begin();
-    as_trial *t;
+    as_trial *t = NULL;
     expect_ok(f.env, isolated(&f, job_fails, NULL, 60000, &t));
     expect_eq(t->state, AS_TRIAL_FAILED);
     expect_str(t->reason, "a job: its model is upside down");
     as_trial_free(t);
     end(&f);
+}
+
+/* What was measured before a child that goes on with it is not lost with the child. */
+Test(isolate, a_trial_that_a_child_could_not_go_on_with_keeps_its_blocks)
+{
+    static const struct { as_lab_job job; uint64_t timeout_ns; as_trial_state state; const char *reason; } all[] = {
+        {job_hangs, 200000000, AS_TRIAL_TIMEOUT, "timed out"}, {job_exits, 60000000000, AS_TRIAL_FAILED, "ended without an answer"}};
+    for (size_t i = 0; i < AS_COUNT(all); i++) {
+        fixture   f = begin();
+        as_trial *t = as_planted_trial(f.env, (as_planted){.name = "before", .n_launches = 2});
+        f.s.timeout_ns = all[i].timeout_ns;
+        expect_ok(f.env, as_lab_isolated(f.env, "a job", 2, all[i].job, NULL, &f.s, &t));
+        expect_eq(t->state, all[i].state);
+        expect_has(t->reason, all[i].reason);
+        expect_eq(t->n_turns, 20);
+        as_trial_free(t);
+        end(&f);
+    }
 }
 
 static void count_beat(void *arg, const char *name, double done)
@@ -265,7 +284,7 @@ static void count_beat(void *arg, const char *name, double done)
 Test(isolate, progress_keeps_a_long_child_alive)
 {
     fixture   f = begin();
-    as_trial *t;
+    as_trial *t = NULL;
     int       n = 0;
     f.s.progress = count_beat;
     f.s.progress_arg = &n;
@@ -285,7 +304,7 @@ static void cancel_it(void *arg, const char *name, double done)
 Test(isolate, cancel_reaches_the_child_and_keeps_what_it_measured)
 {
     fixture   f = begin();
-    as_trial *t;
+    as_trial *t = NULL;
     f.s.progress = cancel_it;
     f.s.progress_arg = f.env;
     expect_fails(f.env, isolated(&f, job_waits_for_the_end, "half", 60000, &t), ASSAY_CANCELLED, "stopped after 3 rounds");
@@ -391,11 +410,11 @@ Test(contest, models_are_compared_over_what_varies)
 Test(contest, several_devices_are_arms)
 {
     fixture f = begin();
-    set(&f, "devices", "cpu,null");
+    set(&f, "devices", "null:gemm=5us,null");
     as_contest *c = contest(&f, "mlp-small", NULL);
-    expect_str(c->arms[0], "device=cpu");
+    expect_str(c->arms[0], "device=null:gemm=5us");
     expect_str(c->arms[1], "device=null");
-    expect_str(c->rows[0].cases[0]->device, "cpu");
+    expect_str(c->rows[0].cases[0]->device, "null:gemm=5us");
     expect_str(c->rows[0].cases[1]->device, "null");
     as_contest_free(c);
     end(&f);
@@ -509,6 +528,185 @@ Test(contest, cancel_keeps_the_rows_before)
     assay_facts_free(facts);
     as_contest_free(c);
     end(&f);
+}
+
+Test(contest, what_rows_leave_goes_to_the_row_that_is_not_settled)
+{
+    fixture           f = begin();
+    as_contest       *c = NULL;
+    const char *const args[] = {"bench:elementwise:add,mul,sub"};
+    f.s.rules.margin = 0; /* arms that are equal to the nanosecond are then never settled: mul */
+    set(&f, "devices", "null:add=50us,sub=50us,null:add=60us,sub=60us");
+    set(&f, "sizes", "64x64");
+    expect_ok(f.env, as_contest_read(f.env, args, 1, f.options, &c));
+    expect_eq(c->n_rows, 3);
+    expect_ok(f.env, as_contest_run(f.env, c, f.options, &f.s));
+    const as_trial *open = c->rows[1].trial;
+    double          left = 50e6;
+    for (int i = 0; i < 3; i += 2) {
+        expect_eq(c->rows[i].duels[0].verdict, AS_SLOWER);
+        expect_near(c->rows[i].trial->budget_ns, 50e6, 0);
+        expect(!as_trial_note_find(c->rows[i].trial, "went_on"));
+        left += 50e6 - c->rows[i].trial->spent_ns;
+    }
+    expect_eq(c->rows[1].duels[0].verdict, AS_UNRESOLVED);
+    expect(as_trial_note_find(open, "went_on"));
+    expect_near(open->budget_ns, left, 1);
+    expect(open->spent_ns >= 0.9 * left && open->spent_ns <= 1.1 * left);
+    expect_eq(c->rows[1].duels[0].n_rounds, open->n_rounds); /* what is judged is all of it */
+    as_contest_free(c);
+    end(&f);
+}
+
+/* --- A whole suite ------------------------------------------------------------------------------------------------------------ */
+
+/* Two arms that only move the clock; arm 1 takes `step` ns longer or shorter, by turns, and `more` ns longer always; both up to `noise` ns longer by chance. */
+typedef struct mover { double more, step, noise; uint64_t seed; int arm; uint32_t n; } mover;
+
+static assay_status mover_launch(assay_env *env, void *self, uint64_t seed, as_trial_arm *info)
+{
+    (void)self, (void)seed, (void)info;
+    as_clock_advance(&env->clock, 10000);
+    return ASSAY_OK;
+}
+
+static assay_status mover_block(assay_env *env, void *self, bool warm, uint32_t calls, uint32_t n, as_shot *shots, uint32_t *switches)
+{
+    mover *m = self;
+    double ns = 60000 + (m->arm ? m->more + (m->n % 2 ? m->step : -m->step) : 0) + m->noise * (double)as_philox_uniform(m->seed, (uint32_t)m->arm, 0, m->n);
+    m->n++;
+    (void)warm;
+    for (uint32_t i = 0; i < n; i++) {
+        as_clock_advance(&env->clock, (uint64_t)(ns * calls));
+        shots[i] = (as_shot){(float)ns, NAN};
+    }
+    *switches = 0;
+    return ASSAY_OK;
+}
+
+static void mover_land(void *self) { (void)self; }
+
+enum { N_MOVED = 4 };
+typedef struct moved { fixture f; mover cases[N_MOVED][2]; int n_runs[N_MOVED], cancel_at; as_trial *trials[N_MOVED]; } moved;
+
+static assay_status moved_run(void *arg, int i, const as_lab_settings *s, as_trial **trial)
+{
+    moved *m = arg;
+    as_arm arms[2];
+    for (int k = 0; k < 2; k++)
+        arms[k] = (as_arm){.name = k ? "b" : "a", .what = "planted", .self = &m->cases[i][k], .launch = mover_launch, .block = mover_block, .land = mover_land};
+    if (++m->n_runs[i] == m->cancel_at)
+        assay_cancel(m->f.env);
+    return as_lab_compare_arms(m->f.env, "moved", arms, 2, s, trial);
+}
+
+/* Case i is slower by more[i]; 0: it swings about the other and is never settled early. */
+static moved *moved_new(const double *more)
+{
+    moved *m = calloc(1, sizeof *m);
+    expect(m);
+    m->f = begin();
+    m->f.s.sampler.warm_up = 0;
+    m->f.s.sampler.rounds_a_launch = 1;
+    for (int i = 0; i < N_MOVED; i++)
+        m->cases[i][1] = (mover){.more = more[i], .step = more[i] > 0 ? 0 : 6000, .arm = 1};
+    return m;
+}
+
+static assay_status moved_all(moved *m) { return as_lab_all(moved_run, m, N_MOVED, &m->f.s, m->trials); }
+
+static double moved_spent(const moved *m)
+{
+    double sum = 0;
+    for (int i = 0; i < N_MOVED; i++)
+        sum += m->trials[i]->spent_ns;
+    return sum;
+}
+
+static void moved_free(moved *m)
+{
+    for (int i = 0; i < N_MOVED; i++)
+        as_trial_free(m->trials[i]);
+    end(&m->f);
+    free(m);
+}
+
+Test(suite, one_undecided_case_gets_what_the_decided_ones_left)
+{
+    moved *m = moved_new((double[]){6000, 0, 6000, 6000});
+    expect_ok(m->f.env, moved_all(m));
+    for (int i = 0; i < N_MOVED; i++) {
+        as_duel duel;
+        as_duel_judge(m->trials[i], 0, 1, &m->f.s.rules, &duel);
+        expect_eq(duel.early, i != 1);
+        expect(duel.early ? duel.verdict == AS_SLOWER : duel.n_rounds == m->trials[i]->n_rounds);
+        expect_eq(m->n_runs[i], i == 1 ? 2 : 1);
+        expect(i == 1 || m->trials[i]->n_turns * 4 < m->trials[1]->n_turns);
+    }
+    expect(m->trials[1]->spent_ns > 3 * 50e6); /* its own budget, and most of three others */
+    expect(moved_spent(m) > 0.9 * N_MOVED * 50e6 && moved_spent(m) <= 1.1 * N_MOVED * 50e6);
+    moved_free(m);
+}
+
+Test(suite, undecided_cases_get_equal_shares)
+{
+    moved *m = moved_new((double[]){0, 6000, 0, 6000});
+    expect_ok(m->f.env, moved_all(m));
+    expect_near(m->trials[0]->spent_ns, m->trials[2]->spent_ns, 1e6);
+    expect(m->trials[0]->spent_ns > 1.5 * 50e6);
+    expect(moved_spent(m) <= 1.1 * N_MOVED * 50e6);
+    moved_free(m);
+}
+
+Test(suite, nothing_is_shared_where_rounds_are_counted_or_all_are_decided)
+{
+    moved *m = moved_new((double[]){6000, 0, 6000, 6000});
+    m->f.s.sampler.n_rounds = 20;
+    expect_ok(m->f.env, moved_all(m));
+    expect_eq(m->trials[1]->n_rounds, 20);
+    moved_free(m);
+    m = moved_new((double[]){6000, 6000, 6000, 6000});
+    expect_ok(m->f.env, moved_all(m));
+    for (int i = 0; i < N_MOVED; i++)
+        expect_eq(m->n_runs[i], 1);
+    moved_free(m);
+}
+
+/* Identical arms that go on because others left their time: wrong verdicts stay within alpha.  Seeded, so that it says the same every time. */
+Test(suite, going_on_makes_no_more_false_alarms)
+{
+    enum { N_SUITES = 250 };
+    int n_open = 0, n_wrong = 0;
+    for (uint64_t seed = 0; seed < N_SUITES; seed++) {
+        moved *m = moved_new((double[]){0, 6000, 0, 6000});
+        m->f.s.rules = (as_duel_rules){.margin = 0, .alpha = 0.1};
+        m->f.s.sampler.budget_ns = 25000000;
+        m->f.s.sampler.seed = seed + 1;
+        for (int i = 0; i < N_MOVED; i += 2)
+            for (int k = 0; k < 2; k++)
+                m->cases[i][k] = (mover){.noise = 3000, .seed = 4 * seed + (uint64_t)i + 1, .arm = k};
+        expect_ok(m->f.env, moved_all(m));
+        for (int i = 0; i < N_MOVED; i += 2) {
+            as_duel duel;
+            as_duel_judge(m->trials[i], 0, 1, &m->f.s.rules, &duel);
+            n_open += m->n_runs[i] > 1;
+            n_wrong += duel.verdict == AS_SLOWER || duel.verdict == AS_FASTER;
+        }
+        moved_free(m);
+    }
+    expect(n_open > N_SUITES); /* most of the two a suite */
+    expect(n_wrong <= 50 + 20); /* a tenth of 500, and three standard deviations */
+    expect(n_wrong > 5);        /* and the test is able to see some */
+}
+
+Test(suite, cancel_while_going_on_keeps_what_was_measured_before)
+{
+    moved *m = moved_new((double[]){6000, 0, 6000, 6000});
+    m->cancel_at = 2;
+    expect_eq(moved_all(m), ASSAY_CANCELLED);
+    expect_eq(m->trials[1]->state, AS_TRIAL_PARTIAL);
+    expect(m->trials[1]->spent_ns >= 0.9 * 50e6);
+    moved_free(m);
 }
 
 /* --- Cases that cannot be measured ------------------------------------------------------------------------------------------ */
@@ -714,6 +912,14 @@ Test(baseline, of_a_newer_schema_or_damaged_is_refused)
     expect_bad_record(&s, "{\"schema\":\"assay.baseline/1\"," HEAD "\"cases\":[{\"name\":\"x\",\"argv\":[\"a\"],\"objects\":[{\"at\":1,\"id\":\"" ID "\",\"name\":\"a\"}]}]}",
                       "main: its record is damaged");
     expect_bad_record(&s, "{\"schema\":\"assay.baseline/1\",\"cases\":[{\"name\":\"x\",\"argv\":[\"a\"],\"objects\":[]}]}", "main: its record is damaged");
+    static const char *const outside[] = {"../a", "/a", "", "b/../../a", ".."}; /* files will be made of these names */
+    for (size_t i = 0; i < AS_COUNT(outside); i++)
+        for (int beside = 0; beside < 2; beside++) {
+            char json[512];
+            snprintf(json, sizeof json, "{\"schema\":\"assay.baseline/1\"," HEAD "\"cases\":[{\"name\":\"x\",\"argv\":[\"a\"],\"%s\":[{\"at\":0,\"id\":\"" ID "\",\"name\":\"%s\"}]}]}",
+                     beside ? "beside" : "objects", outside[i]);
+            expect_bad_record(&s, json, "main: its record is damaged");
+        }
     named_put(&s, "{\"schema\":\"assay.baseline/1\"," HEAD "\"cases\":[{\"name\":\"x\",\"argv\":[\"a\"],\"objects\":[{\"at\":0,\"id\":\"" ID "\",\"name\":\"a\"}]}]}");
 #undef HEAD
 #undef ID

@@ -65,8 +65,6 @@ static as_alone alone_of(const as_trial *t)
     return alone;
 }
 
-static bool is_told(const as_bench_case *c) { return !strncmp(c->device, "null", 4); }
-
 static double floor_of(const as_bench_case *c)
 {
     return strncmp(c->device, "cpu", 3) ? FLOOR_DEVICE_NS : c->threads > 1 ? FLOOR_THREADS_NS : FLOOR_NS;
@@ -79,7 +77,7 @@ static as_claim claim_of(const as_bench_case *c, const as_trial *t)
     return (as_claim){ .name = c->name, .family = c->family, .median_ns = alone.median, .lo_ns = alone.lo, .hi_ns = alone.hi,
                        .flops = t->arms[0].ledger.flops, .bytes = t->arms[0].ledger.bytes, .flops_roof = NAN, .bytes_roof = NAN,
                        .least_ns = note_number(t, "arm0.least_ns"), .floor_ns = floor_of(c) + (t->calls ? 20 * t->clock_cost_ns / t->calls : 0),
-                       .told = is_told(c), .once_ns = note_number(t, "once_ns"), .twice_ns = note_number(t, "twice_ns"), .hash = t->arms[0].hash,
+                       .told = as_bench_case_is_told(c), .once_ns = note_number(t, "once_ns"), .twice_ns = note_number(t, "twice_ns"), .hash = t->arms[0].hash,
                        .poisoned_hash = poisoned ? strtoull(poisoned, NULL, 16) : 0 };
 }
 

@@ -458,9 +458,7 @@ static void outputs_read(reader *r, const json_t *root)
 /* A model file may not reach out of its own directory. */
 static bool weights_ok(reader *r, const char *name)
 {
-    bool ok = *name && *name != '/';
-    for (const char *part = name; ok && part; part = strchr(part, '/') ? strchr(part, '/') + 1 : NULL)
-        ok = strcspn(part, "/") != 2 || strncmp(part, "..", 2) != 0;
+    bool ok = as_model_file_ok(name);
     if (!ok)
         as_maker_fail(r->m, "\"weights\" is \"%s\" and must be a path below the model file, without \"..\"", name);
     return ok;
@@ -502,6 +500,8 @@ static assay_status weights_load(assay_env *env, const char *path, const char *w
     char       *full = as_arena_printf(&arena, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, weights);
     assay_status status = full ? as_model_weights(env, model, full, true)
                                : as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for the path of its weights", path);
+    if (status == ASSAY_OK && !as_model_file_add(model, weights))
+        status = as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for the name of its weights", path);
     as_arena_drop(&arena);
     return status;
 }

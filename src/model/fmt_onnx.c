@@ -317,17 +317,6 @@ static assay_status types_read(loader *l)
 
 /* --- Tensors ----------------------------------------------------------------------------------------------- */
 
-/* A location is a file name relative to the model: nothing that leads out of its directory. */
-static bool location_ok(const char *s)
-{
-    if (*s == '/' || *s == '\\' || strchr(s, '\\') || (*s && s[1] == ':'))
-        return false;
-    for (const char *part = s; part; part = strchr(part, '/') ? strchr(part, '/') + 1 : NULL)
-        if (part[0] == '.' && part[1] == '.' && (part[2] == '/' || !part[2]))
-            return false;
-    return *s != '\0';
-}
-
 static assay_status file_open(loader *l, const char *location, const as_map **out)
 {
     for (external *e = l->root->files; e; e = e->next)
@@ -335,7 +324,7 @@ static assay_status file_open(loader *l, const char *location, const as_map **ou
             *out = e->map;
             return ASSAY_OK;
         }
-    if (!location_ok(location))
+    if (!as_model_file_ok(location))
         return as_fail(l->o.env, ASSAY_BAD_INPUT, "onnx: %s: the external data '%s' must be a file below the model's directory", l->o.path, location);
     if (l->root->n_files++ == MAX_FILES)
         return as_fail(l->o.env, ASSAY_BAD_INPUT, "onnx: %s: more than %d files of external data", l->o.path, MAX_FILES);
@@ -346,7 +335,7 @@ static assay_status file_open(loader *l, const char *location, const as_map **ou
     if (!path || !e)
         return as_fail(l->o.env, ASSAY_NO_MEMORY, "onnx: %s: no memory for the name of its external data", l->o.path);
     AS_TRY(as_map_open_beside(l->o.env, "onnx: external data", l->o.path, path, 0, &map));
-    *e = (external){ .location = location, .map = as_maker_map(l->root->o.m, &map), .next = l->root->files };
+    *e = (external){ .location = location, .map = as_maker_map(l->root->o.m, &map, location), .next = l->root->files };
     AS_TRY(maker_state(l->root));
     l->root->files = e;
     *out = e->map;
@@ -732,7 +721,7 @@ static assay_status build(loader *l, as_map *map, assay_model **out)
 {
     AS_TRY(as_maker_new(l->o.env, l->o.path, 0, &l->o.m));
     if (map)
-        as_maker_map(l->o.m, map);
+        as_maker_map(l->o.m, map, NULL);
     return finish(l, as_maker_failed(l->o.m) ? ASSAY_INTERNAL : graph_read(l), out);
 }
 

@@ -551,10 +551,10 @@ int as_maker_node_find(const as_maker *m, const char *name)
     return find(m, &m->node_names, name);
 }
 
-const as_map *as_maker_map(as_maker *m, as_map *map)
+const as_map *as_maker_map(as_maker *m, as_map *map, const char *name)
 {
     as_map_link *link = AS_TAKE(&m->model->arena, as_map_link, 1);
-    if (!link) {
+    if (!link || (name && !as_model_file_add(m->model, name))) {
         as_map_close(map);
         fail_memory(m, "a mapped file");
         return NULL;

@@ -39,9 +39,9 @@ int  as_maker_param_later(as_maker *m, const char *name, as_dtype dtype, const a
 int  as_maker_constant_borrow(as_maker *m, const char *name, as_dtype dtype, const as_shape *shape, const void *data);
 int  as_maker_value_find(const as_maker *m, const char *name); /* -1: there is none */
 int  as_maker_node_find(const as_maker *m, const char *name);
-/* Hands a map over to the model, which closes it.  In any case: when there is no memory the map is closed, the maker
+/* Hands a map over to the model, which closes it; name: of the file as the model's own names it, NULL for that itself.  In any case: when there is no memory the map is closed, the maker
  * fails and NULL is returned. */
-const as_map *as_maker_map(as_maker *m, as_map *map);
+const as_map *as_maker_map(as_maker *m, as_map *map, const char *name);
 const as_value *as_maker_value(const as_maker *m, int value);
 bool as_maker_is_output(const as_maker *m, int value);
 /* False when the name is taken. */

@@ -19,6 +19,26 @@ void assay_model_free(assay_model *model)
     free(model);
 }
 
+bool as_model_file_ok(const char *name)
+{
+    if (!*name || *name == '/' || strchr(name, '\\') || name[1] == ':')
+        return false;
+    for (const char *part = name; part; part = strchr(part, '/') ? strchr(part, '/') + 1 : NULL)
+        if (strcspn(part, "/") == 2 && !strncmp(part, "..", 2))
+            return false;
+    return true;
+}
+
+bool as_model_file_add(assay_model *model, const char *name)
+{
+    as_file_link *link = AS_TAKE(&model->arena, as_file_link, 1);
+    if (!link || !(link->name = as_arena_text(&model->arena, name)))
+        return false;
+    link->next = model->files;
+    model->files = link;
+    return true;
+}
+
 static uint64_t param_sum(const assay_model *model, bool bytes)
 {
     uint64_t sum = 0;

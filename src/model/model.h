@@ -57,6 +57,9 @@ typedef struct as_model_link { assay_model *model; struct as_model_link *next; }
 /* A mapped file that values point into. */
 typedef struct as_map_link { as_map map; struct as_map_link *next; } as_map_link;
 
+/* A file that the model's own file names, relative to its directory: external data, weights. */
+typedef struct as_file_link { const char *name; struct as_file_link *next; } as_file_link;
+
 struct assay_model {
     as_arena    arena;
     const char *name;        /* "mlp-small" or the file's own */
@@ -69,6 +72,7 @@ struct assay_model {
     as_model_link *bodies;   /* subgraphs of its nodes; the links lie in the arena */
     as_model_link *lenders;  /* models whose data its params point at; the links lie in the arena */
     as_map_link *maps;       /* open while params and constants point into them; the links lie in the arena */
+    as_file_link *files;     /* without which its own cannot be read; the links lie in the arena */
 };
 
 /* --- Building --------------------------------------------------------------------------------- */
@@ -211,6 +215,9 @@ typedef struct as_format {
 extern const as_format *const as_fmt_table[];
 
 /* Parameter totals. */
+/* May a model's file name another so?  Only below its directory: relative, no part of it "..", no backslash and no drive. */
+bool     as_model_file_ok(const char *name);
+bool     as_model_file_add(assay_model *model, const char *name); /* false: no memory */
 uint64_t as_model_param_count(const assay_model *model);
 uint64_t as_model_param_bytes(const assay_model *model);
 int      as_model_value_find(const assay_model *model, const char *name); /* -1 */

@@ -28,7 +28,7 @@
 #define MAX_CALLS       10000000u
 #define COIN            0x636f696eu
 #define PLACE           0x706c6163u
-enum { MAX_SAMPLES = 1024, MAX_GROWTHS = 40, MAX_WARM_UP = 256, MIN_QUARTILE = 8, MIN_LAUNCHES = 16, MAX_ARMS = 1024 };
+enum { MAX_SAMPLES = 1024, MAX_GROWTHS = 40, MAX_WARM_UP = 256, MAX_WARM_UP_AGAIN = 3, MIN_QUARTILE = 8, MIN_LAUNCHES = 16, MAX_ARMS = 1024 };
 
 typedef struct sampler {
     assay_env                 *env;
@@ -37,6 +37,7 @@ typedef struct sampler {
     const as_sampler_settings *settings;
     as_trial                  *trial;
     uint64_t                   begin, last;  /* ticks */
+    double                     before_ns;    /* what the trial had taken when it was gone on with */
     double                     block_ns, told_ns;
     double                    *call_ns;      /* of each arm, as the calibration saw it */
     double                    *launch_ns;    /* sums over launches */
@@ -67,7 +68,7 @@ static assay_status time_spent(sampler *s, double *ns)
         return as_fail(s->env, ASSAY_DEVICE, "measure: %s: the clock %s went back by %.0f ns between two blocks", s->trial->name,
                        s->env->clock.name, as_clock_ns(&s->env->clock, s->last - now));
     s->last = now;
-    *ns = as_clock_ns(&s->env->clock, now - s->begin);
+    *ns = s->before_ns + as_clock_ns(&s->env->clock, now - s->begin);
     return ASSAY_OK;
 }
 
@@ -206,6 +207,9 @@ static assay_status arm_calibrate(sampler *s, int arm, double sample_ns, double 
     return ASSAY_OK;
 }
 
+/* A call as long as a block has no cold start worth the time. */
+static bool is_warmed(const sampler *s, double call_ns) { return call_ns * 2 <= s->block_ns; }
+
 static assay_status calibrate(sampler *s)
 {
     as_trial *t = s->trial;
@@ -221,7 +225,7 @@ static assay_status calibrate(sampler *s)
     }
     double n = s->block_ns / (slowest * t->calls);
     s->n_samples = n < 1 ? 1 : n > MAX_SAMPLES ? MAX_SAMPLES : (uint32_t)n;
-    s->warm = slowest * 2 <= s->block_ns; /* a call as long as a block has no cold start worth the time */
+    s->warm = is_warmed(s, slowest);
     t->block_ns = slowest * t->calls * s->n_samples;
     return ASSAY_OK;
 }
@@ -275,7 +279,7 @@ static assay_status warm_up(sampler *s, uint32_t launch)
     }
     if (!launch) {
         as_trial_note(s->trial, "warm_up.rounds", "%d", n);
-        s->n_warm_up = n < 3 ? n : 3;
+        s->n_warm_up = n < MAX_WARM_UP_AGAIN ? n : MAX_WARM_UP_AGAIN;
     }
     return ASSAY_OK;
 }
@@ -333,15 +337,33 @@ static assay_status rounds_run(sampler *s, uint32_t launch, uint32_t n, bool *ov
     return ASSAY_OK;
 }
 
+/* The first launch also calibrates: what the next will cost is its launches and warm-up. */
+static double next_launch_ns(const sampler *s)
+{
+    double n = fmax(s->trial->n_launches, 1), sum = s->n_warm_up * s->round_ns;
+    for (int i = 0; i < s->n_arms; i++)
+        sum += s->launch_ns[i] / n;
+    return sum;
+}
+
+/* A trial that goes on keeps the length of its launches, so that they stay alike. */
+static uint32_t rounds_before(const sampler *s)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < s->trial->n_turns && !s->trial->turns[i].launch; i++)
+        n += !s->trial->turns[i].order;
+    return is_single(s) ? UINT32_MAX : n;
+}
+
 static assay_status launches_run(sampler *s)
 {
     const as_sampler_settings *settings = s->settings;
     bool                       over = false;
-    uint32_t                   n_rounds = 0;
-    double                     launch_cost = 0, spent, ready;
-    for (uint32_t launch = 0; !over && !(settings->max_launches && launch >= settings->max_launches); launch++) {
+    uint32_t                   first = s->trial->n_launches, n_rounds = first ? rounds_before(s) : 0;
+    double                     launch_cost = first ? next_launch_ns(s) : 0, spent, ready;
+    for (uint32_t launch = first; !over && !(settings->max_launches && launch >= settings->max_launches); launch++) {
         AS_TRY(time_spent(s, &spent));
-        if (launch && (is_single(s) || is_over(s, spent, launch_cost + s->round_ns)))
+        if (launch && ((launch > first && is_single(s)) || is_over(s, spent, launch_cost + s->round_ns)))
             break;
         AS_TRY(launch_all(s, launch));
         if (!launch)
@@ -351,10 +373,7 @@ static assay_status launches_run(sampler *s)
             AS_TRY(round_run(s, launch, (uint64_t)1 << 33, false, &unused));
         AS_TRY(warm_up(s, launch));
         AS_TRY(time_spent(s, &ready));
-        launch_cost = launch ? ready - spent : 0;
-        if (!launch) /* the first also calibrates: what the next will cost is its launches and warm-up */
-            for (int i = 0; i < s->n_arms; i++)
-                launch_cost += s->launch_ns[i] + s->n_warm_up * s->round_ns / s->n_arms;
+        launch_cost = launch ? ready - spent : next_launch_ns(s);
         if (!n_rounds)
             n_rounds = rounds_of_launch(s, ready, launch_cost);
         AS_TRY(rounds_run(s, launch, n_rounds, &over));
@@ -405,6 +424,25 @@ static assay_status trial_begin(sampler *s)
     return ASSAY_OK;
 }
 
+/* What the calibration of the first launches found is taken from the record: blocks of another length would be other blocks. */
+static void trial_go_on(sampler *s)
+{
+    as_trial   *t = s->trial;
+    const char *warmed = as_trial_note_find(t, "warm_up.rounds");
+    int         n = warmed ? atoi(warmed) : 0;
+    double      launches = 0;
+    s->n_warm_up = n < MAX_WARM_UP_AGAIN ? n : MAX_WARM_UP_AGAIN;
+    s->n_samples = t->turns[0].n_shots;
+    s->warm = is_warmed(s, t->block_ns / ((double)t->calls * s->n_samples));
+    for (int i = 0; i < s->n_arms; i++)
+        launches += s->launch_ns[i] = t->arms[i].launch_ns * t->n_launches;
+    s->round_ns = (t->spent_ns - launches) / t->n_rounds;
+    s->before_ns = t->spent_ns;
+    t->budget_ns = (double)s->settings->budget_ns;
+    as_trial_note(t, "went_on", "after %u launches and %u rounds, to %.9g s in all", t->n_launches, t->n_rounds, t->budget_ns / 1e9);
+    s->begin = s->last = as_clock_now(&s->env->clock);
+}
+
 static void trial_end(sampler *s, assay_status status)
 {
     as_trial *t = s->trial;
@@ -429,7 +467,9 @@ assay_status as_sampler_run(assay_env *env, const as_arm *arms, int n_arms, cons
     as_pin  pin = {0};
     char    why[128] = "";
     assay_status status = sampler_open(&s);
-    if (status == ASSAY_OK)
+    if (status == ASSAY_OK && trial->n_turns)
+        trial_go_on(&s);
+    else if (status == ASSAY_OK)
         status = trial_begin(&s);
     if (status == ASSAY_OK) {
         bool alone = true; /* threads of their own are placed by their device */

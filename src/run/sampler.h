@@ -46,7 +46,8 @@ typedef struct as_sampler_settings {
 
 void as_sampler_defaults(as_sampler_settings *s);
 
-/* Measures the arms and fills the trial (made for n_arms).  On a failure of an arm the trial is FAILED with the sentence, on cancel it is
+/* Measures the arms and fills the trial (made for n_arms).  A trial that has rounds already goes on with further launches, with the same calls
+ * and samples a block, until budget_ns are spent in all, what it took before included.  On a failure of an arm the trial is FAILED with the sentence, on cancel it is
  * PARTIAL; in both cases what was measured is in it and the status is returned. */
 assay_status as_sampler_run(assay_env *env, const as_arm *arms, int n_arms, const as_sampler_settings *settings, as_trial *trial);
 

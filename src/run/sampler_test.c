@@ -511,6 +511,52 @@ static void told(void *arg, double done, const as_trial *t)
     b->n_told++;
 }
 
+/* A trial goes on as it would have gone on with the larger budget. */
+Test(sampler, a_trial_that_has_rounds_goes_on_with_further_launches_until_the_budget_is_spent_in_all)
+{
+    static const as_memory_layout layouts[] = {AS_MEMORY_RANDOM, AS_MEMORY_RELAUNCHED, AS_MEMORY_SHARED};
+    for (size_t i = 0; i < AS_COUNT(layouts); i++) {
+        bench *b = bench_new(1000, 1100, 0);
+        b->s.memory = layouts[i];
+        b->s.keep_samples = true;
+        b->s.warm_up = 2;
+        bench_run(b);
+        uint32_t n_launches = b->t->n_launches, n_rounds = b->t->n_rounds, calls = b->t->calls;
+        double   first_ns = b->t->arms[0].first_ns[0], flops = b->t->arms[0].ledger.flops;
+        b->s.budget_ns *= 3;
+        expect_ok(&b->env, as_sampler_run(&b->env, b->arms, b->n, &b->s, b->t));
+        expect_whole(b->t);
+        expect_eq(b->t->calls, calls);
+        expect_near(b->t->n_rounds, 3 * n_rounds, 0.15 * n_rounds);
+        expect_eq(b->t->turns[n_rounds * 2].launch, n_launches); /* a launch of its own */
+        expect(layouts[i] == AS_MEMORY_SHARED ? b->t->n_launches == 2 : b->t->n_launches > 2 * n_launches);
+        for (size_t k = 0; k < b->t->n_turns; k++)
+            expect_eq(b->t->turns[k].n_shots, b->t->turns[0].n_shots);
+        expect_near(b->t->budget_ns, 300e6, 0);
+        expect(b->t->spent_ns > 270e6 && b->t->spent_ns <= 300e6);
+        expect_near(b->t->arms[0].launch_ns, 1e5, 1);
+        expect_near(b->t->arms[0].first_ns[0], first_ns, 0);
+        expect_near(b->t->arms[0].ledger.flops, flops, 0);
+        expect_has(as_trial_note_find(b->t, "went_on"), "to 0.3 s in all");
+        for (uint32_t k = 1; k < b->t->n_launches && k < AS_COUNT(b->fakes[0].seeds); k++)
+            expect(b->fakes[0].seeds[k] != b->fakes[0].seeds[k - 1]);
+        bench_free(b);
+    }
+}
+
+Test(sampler, a_trial_whose_budget_is_spent_does_not_go_on)
+{
+    bench *b = bench_new(1000, 1100, 0);
+    b->s.memory = AS_MEMORY_RANDOM;
+    bench_run(b);
+    uint32_t n_rounds = b->t->n_rounds;
+    b->s.budget_ns = (uint64_t)b->t->spent_ns + 1000; /* less than a launch takes */
+    expect_ok(&b->env, as_sampler_run(&b->env, b->arms, b->n, &b->s, b->t));
+    expect_eq(b->t->n_rounds, n_rounds);
+    expect_eq(b->t->state, AS_TRIAL_COMPLETE);
+    bench_free(b);
+}
+
 Test(sampler, progress_is_told_ten_times_a_second_at_most)
 {
     bench *b = bench_new(60e3, 60e3, 0);

@@ -29,6 +29,7 @@ typedef struct as_store_kind {
     const char *name; /* "sqlite": what stands before the colon of a URL */
     assay_status (*open)(assay_env *env, const char *path, bool create, void **out);
     void         (*close)(void *db);
+    assay_status (*check)(assay_env *env, void *db); /* the whole file, whatever its size; BAD_INPUT says what is damaged */
 
     /* All in one transaction; ids[i] is 0 for a run that is there already, which is looked at only when `only_new`. */
     assay_status (*put_runs)(assay_env *env, void *db, const as_run_row *rows, size_t n, bool only_new, int64_t *ids);
@@ -66,6 +67,8 @@ struct as_store {
 assay_status as_run_row_make(assay_env *env, as_arena *arena, const as_stored_run *run, const as_trial *const *trials, size_t n, as_run_row *out);
 assay_status as_trial_row_read(assay_env *env, const char *path, const as_trial_row *row, as_trial **out);
 void         as_trials_free(as_trial **trials, size_t n);
+/* A run with its trials, held against its hash. */
+assay_status as_run_take(assay_env *env, as_store *s, int64_t id, as_arena *arena, as_run_row *row, as_trial ***out, size_t *n);
 
 /* --- Files of runs: transfer.c ---------------------------------------------------------------------------- */
 

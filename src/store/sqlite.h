@@ -16,6 +16,8 @@ typedef struct as_sqlite { sqlite3 *db; char path[4096]; } as_sqlite;
 
 assay_status as_sqlite_open(assay_env *env, const char *path, bool create, as_sqlite **out);
 void         as_sqlite_close(as_sqlite *s);
+/* Every page, index and reference: as long as reading the whole file takes. */
+assay_status as_sqlite_check(assay_env *env, const as_sqlite *s);
 /* From the schema that the file has (its user_version) to n, step by step in one transaction; steps[i] leads from i to i + 1. */
 assay_status as_sqlite_migrate(assay_env *env, as_sqlite *s, const char *const *steps, int n);
 

@@ -16,7 +16,7 @@ enum {
     HEADER_BYTES = 100, VERSION_AT = 60, APPLICATION_AT = 68,
     BUSY_MS = 20000,          /* a writer of a large run holds the lock for well under a second */
     OPEN_TRIES = 200, OPEN_WAIT_US = 25000,
-    CHECKED_BYTES = 64 << 20, /* larger files are not read whole on every opening; reading finds the damage then */
+    CHECKED_BYTES = 64 << 20, /* larger files are not read whole on every opening: as_store_verify() does, and a run is held against its hash when it is read */
 };
 
 /* --- The schema, and the way to it ------------------------------------------------------------------------------- */
@@ -146,20 +146,36 @@ static const char *finding(const char *text)
     return line ? line + 1 : text ? text : "no answer";
 }
 
-static assay_status whole_check(assay_env *env, const as_sqlite *s)
+static assay_status pages_check(assay_env *env, const as_sqlite *s, const char *pragma)
 {
-    struct stat st;
-    as_arena    arena = {0};
-    as_query    q;
-    if (stat(s->path, &st) || st.st_size > CHECKED_BYTES)
-        return ASSAY_OK;
-    as_query_open(&q, env, s, "checking it", "PRAGMA quick_check(1)");
+    as_arena arena = {0};
+    as_query q;
+    as_query_open(&q, env, s, "checking it", pragma);
     const char  *found = as_query_row(&q) ? as_query_text(&q, 0, &arena) : "";
     assay_status status = as_query_close(&q);
     if (status == ASSAY_OK && (!found || strcmp(found, "ok")))
         status = as_fail(env, ASSAY_BAD_INPUT, "store: %s: the file is damaged; it was left as it is (%s)", s->path, finding(found));
     as_arena_drop(&arena);
     return status;
+}
+
+/* Of a large file only the baselines, which a check would run, and the root of everything. */
+static assay_status opened_check(assay_env *env, const as_sqlite *s)
+{
+    struct stat st;
+    bool        large = !stat(s->path, &st) && st.st_size > CHECKED_BYTES;
+    return pages_check(env, s, large ? "PRAGMA quick_check(named)" : "PRAGMA quick_check(1)");
+}
+
+assay_status as_sqlite_check(assay_env *env, const as_sqlite *s)
+{
+    AS_TRY(pages_check(env, s, "PRAGMA integrity_check(1)"));
+    as_query q;
+    as_query_open(&q, env, s, "checking it", "PRAGMA foreign_key_check");
+    bool         found = as_query_row(&q);
+    assay_status status = as_query_close(&q);
+    return status == ASSAY_OK && found ? as_fail(env, ASSAY_BAD_INPUT, "store: %s: the file is damaged; it was left as it is (a row belongs to a run that is not there)", s->path)
+                                       : status;
 }
 
 /* --- Opening ------------------------------------------------------------------------------------------------------ */
@@ -183,7 +199,7 @@ static assay_status connect_to(assay_env *env, as_sqlite *s, bool create)
         return as_sqlite_fail(env, s, "opening", code);
     sqlite3_busy_timeout(s->db, BUSY_MS);
     AS_TRY(content_check(env, s));
-    AS_TRY(whole_check(env, s));
+    AS_TRY(opened_check(env, s));
     AS_TRY(log_set(env, s));
     /* FULL: a run that was measured for minutes is on the disk when the store says so.  The file may come from anybody: its schema is not trusted. */
     AS_TRY(as_sqlite_do(env, s, "opening", "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON"));

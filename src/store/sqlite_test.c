@@ -300,6 +300,93 @@ Test(store, refuses_a_file_in_which_a_page_was_overwritten)
     free(bytes);
 }
 
+/* --- Large, and damaged where opening does not look ------------------------------------------------------------------------ */
+
+static long long page_of(const char *path, const char *table)
+{
+    sqlite3      *db = NULL;
+    sqlite3_stmt *q = NULL;
+    expect_eq(sqlite3_open(path, &db), SQLITE_OK);
+    expect_eq(sqlite3_prepare_v2(db, "SELECT rootpage FROM sqlite_master WHERE name = ?", -1, &q, NULL), SQLITE_OK);
+    sqlite3_bind_text(q, 1, table, -1, SQLITE_STATIC);
+    expect_eq(sqlite3_step(q), SQLITE_ROW);
+    long long page = sqlite3_column_int64(q, 0);
+    sqlite3_finalize(q);
+    sqlite3_close(db);
+    return page;
+}
+
+/* Writes over a few bytes in place, and hands out what was there. */
+static void bytes_swap(const char *path, long long at, char *bytes, size_t n)
+{
+    char  old[64];
+    FILE *file = fopen(path, "r+b");
+    expect(file && n <= sizeof old && !fseek(file, (long)at, SEEK_SET) && fread(old, 1, n, file) == n && !fseek(file, (long)at, SEEK_SET) &&
+           fwrite(bytes, 1, n, file) == n);
+    expect_eq(fclose(file), 0);
+    memcpy(bytes, old, n);
+}
+
+Test(store, verifies_all_of_a_file_that_is_too_large_to_be_read_whole_when_it_is_opened)
+{
+    assay_env  *env = store_env();
+    as_store   *s = store_open(env, "large.db");
+    const char *path = as_test_path("large.db");
+    char        hole[16];
+    size_t      n;
+    for (int i = 0; i < 10; i++)
+        expect_ok(env, store_put(env, s, "a", i, NULL));
+    as_store_close(s);
+    by_hand(path, "CREATE TABLE padding (x); INSERT INTO padding VALUES (zeroblob(70000000))");
+    s = store_open(env, "large.db");
+    expect_ok(env, as_store_verify(env, s, &n));
+    expect_eq(n, 10);
+    as_store_close(s);
+    memset(hole, 0xa5, sizeof hole);
+    long long at = (page_of(path, "arms") - 1) * 4096;
+    bytes_swap(path, at, hole, sizeof hole);
+    s = store_open(env, "large.db"); /* it was not looked at */
+    expect_fails(env, as_store_verify(env, s, &n), ASSAY_BAD_INPUT, "damaged");
+    expect_eq(store_count(env, s), 10); /* what is whole can still be had */
+    as_store_close(s);
+    bytes_swap(path, at, hole, sizeof hole);
+    at = (page_of(path, "named") - 1) * 4096;
+    bytes_swap(path, at, hole, sizeof hole); /* the baselines: what a check would run is looked at */
+    expect_fails(env, as_store_open(env, path, false, &s), ASSAY_BAD_INPUT, "damaged");
+    bytes_swap(path, at, hole, sizeof hole);
+    s = store_open(env, "large.db");
+    expect_ok(env, as_store_verify(env, s, &n));
+    as_store_close(s);
+}
+
+Test(store, holds_a_run_against_its_hash_when_it_is_read)
+{
+    assay_env  *env = store_env();
+    as_store   *s = store_open(env, "digit.db");
+    const char *path = as_test_path("digit.db");
+    int64_t     id[2];
+    size_t      n;
+    for (int i = 0; i < 2; i++)
+        expect_ok(env, store_put(env, s, i ? "whole" : "broken", i, &id[i]));
+    as_store_close(s);
+    by_hand(path, "UPDATE trials SET json = replace(json, '\"calls\":', '\"calls\":1') WHERE run = 1"); /* good JSON, good pages, another number */
+    s = store_open(env, "digit.db");
+    as_arena      arena = {0};
+    as_stored_run run;
+    as_trial    **trials = NULL;
+    FILE         *file = tmpfile();
+    expect_fails(env, as_store_get_run(env, s, id[0], &arena, &run), ASSAY_BAD_INPUT, "run 1 is not what its hash says: the store is damaged");
+    expect_fails(env, as_store_get_trials(env, s, id[0], &trials, &n), ASSAY_BAD_INPUT, "run 1 is not");
+    expect_fails(env, as_store_export(env, s, id, 2, file), ASSAY_BAD_INPUT, "run 1 is not");
+    expect_fails(env, as_store_verify(env, s, &n), ASSAY_BAD_INPUT, "1 of 2 runs are damaged");
+    expect_ok(env, as_store_get_run(env, s, id[1], &arena, &run));
+    expect_ok(env, as_store_export(env, s, id + 1, 1, file));
+    expect_eq(store_count(env, s), 2);
+    fclose(file);
+    as_arena_drop(&arena);
+    as_store_close(s);
+}
+
 Test(store, refuses_tables_that_are_not_of_its_schema)
 {
     assay_env *env = store_env();

@@ -16,6 +16,8 @@ static assay_status open_file(assay_env *env, const char *path, bool create, voi
 
 static void close_file(void *db) { as_sqlite_close(db); }
 
+static assay_status check_file(assay_env *env, void *db) { return as_sqlite_check(env, db); }
+
 /* --- Runs in ------------------------------------------------------------------------------------------------------ */
 
 static assay_status arms_put(assay_env *env, as_sqlite *s, int64_t trial, const as_trial_row *row)
@@ -436,7 +438,7 @@ static assay_status mentions(assay_env *env, void *db, const char *text, bool *o
 }
 
 const as_store_kind as_st_sqlite = {
-    .name = "sqlite", .open = open_file, .close = close_file, .put_runs = put_runs, .list_runs = list_runs, .get_run = get_run,
+    .name = "sqlite", .open = open_file, .close = close_file, .check = check_file, .put_runs = put_runs, .list_runs = list_runs, .get_run = get_run,
     .get_trials = get_trials, .remove_runs = remove_runs, .history = history, .cases = cases, .get_variance = get_variance,
     .put_named = put_named, .get_named = get_named, .list_named = list_named, .remove_named = remove_named, .rename_named = rename_named,
     .mentions = mentions,

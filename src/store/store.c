@@ -110,14 +110,6 @@ assay_status as_store_list_runs(assay_env *env, as_store *s, const char *kind, s
     return s->kind->list_runs(env, s->db, kind, limit, arena, out, n);
 }
 
-assay_status as_store_get_run(assay_env *env, as_store *s, int64_t id, as_arena *arena, as_stored_run *out)
-{
-    as_run_row row;
-    AS_TRY(s->kind->get_run(env, s->db, id, arena, &row));
-    *out = row.run;
-    return ASSAY_OK;
-}
-
 static assay_status trials_read(assay_env *env, as_store *s, const as_trial_row *rows, size_t n, as_trial ***out)
 {
     as_trial   **trials = calloc(n ? n : 1, sizeof *trials);
@@ -133,16 +125,88 @@ static assay_status trials_read(assay_env *env, as_store *s, const as_trial_row 
     return status;
 }
 
+/* SQLite tells pages that make no sense, and not digits that were changed: the hash does. */
+static assay_status hash_check(assay_env *env, as_store *s, const as_run_row *row, as_trial *const *trials, size_t n)
+{
+    as_arena     arena = {0};
+    as_run_row   again;
+    assay_status status = as_run_row_make(env, &arena, &row->run, (const as_trial *const *)trials, n, &again);
+    if (status == ASSAY_OK && strcmp(again.hash, row->hash))
+        status = as_fail(env, ASSAY_BAD_INPUT, "store: %s: run %lld is not what its hash says: the store is damaged; it was left as it is", s->path, (long long)row->run.id);
+    as_arena_drop(&arena);
+    return status;
+}
+
+assay_status as_run_take(assay_env *env, as_store *s, int64_t id, as_arena *arena, as_run_row *row, as_trial ***out, size_t *n)
+{
+    as_trial_row *rows = NULL;
+    as_trial    **trials = NULL;
+    size_t        n_rows = 0;
+    AS_TRY(s->kind->get_run(env, s->db, id, arena, row));
+    AS_TRY(s->kind->get_trials(env, s->db, id, arena, &rows, &n_rows));
+    AS_TRY(trials_read(env, s, rows, n_rows, &trials));
+    assay_status status = hash_check(env, s, row, trials, n_rows);
+    if (status != ASSAY_OK) {
+        as_trials_free(trials, n_rows);
+        return status;
+    }
+    *out = trials;
+    *n = n_rows;
+    return ASSAY_OK;
+}
+
+assay_status as_store_get_run(assay_env *env, as_store *s, int64_t id, as_arena *arena, as_stored_run *out)
+{
+    as_run_row row;
+    as_trial **trials;
+    size_t     n;
+    AS_TRY(as_run_take(env, s, id, arena, &row, &trials, &n));
+    as_trials_free(trials, n);
+    *out = row.run;
+    return ASSAY_OK;
+}
+
 assay_status as_store_get_trials(assay_env *env, as_store *s, int64_t id, as_trial ***out, size_t *n)
 {
+    as_arena     arena = {0};
+    as_run_row   row;
+    assay_status status = as_run_take(env, s, id, &arena, &row, out, n);
+    as_arena_drop(&arena);
+    return status;
+}
+
+static assay_status run_verify(assay_env *env, as_store *s, int64_t id)
+{
     as_arena      arena = {0};
-    as_trial_row *rows = NULL;
-    size_t        n_rows = 0;
-    assay_status  status = s->kind->get_trials(env, s->db, id, &arena, &rows, &n_rows);
+    as_stored_run run;
+    assay_status  status = as_store_get_run(env, s, id, &arena, &run);
+    as_arena_drop(&arena);
+    return status;
+}
+
+/* All runs, though one is damaged: whoever has to repair it wants to know how many are left. */
+static assay_status runs_verify(assay_env *env, as_store *s, const as_stored_run *runs, size_t n)
+{
+    char   first[512] = "";
+    size_t n_damaged = 0;
+    for (size_t i = 0; i < n; i++) {
+        assay_status status = run_verify(env, s, runs[i].id);
+        if (status != ASSAY_OK && status != ASSAY_BAD_INPUT)
+            return status;
+        if (status != ASSAY_OK && !n_damaged++)
+            snprintf(first, sizeof first, "%s", assay_message(env));
+    }
+    return n_damaged ? as_fail(env, ASSAY_BAD_INPUT, "%s (%zu of %zu runs are damaged; export those that are whole)", first, n_damaged, n) : ASSAY_OK;
+}
+
+assay_status as_store_verify(assay_env *env, as_store *s, size_t *n_runs)
+{
+    as_arena       arena = {0};
+    as_stored_run *runs;
+    AS_TRY(s->kind->check(env, s->db));
+    assay_status status = s->kind->list_runs(env, s->db, NULL, 0, &arena, &runs, n_runs);
     if (status == ASSAY_OK)
-        status = trials_read(env, s, rows, n_rows, out);
-    if (status == ASSAY_OK)
-        *n = n_rows;
+        status = runs_verify(env, s, runs, *n_runs);
     as_arena_drop(&arena);
     return status;
 }

@@ -48,6 +48,10 @@ assay_status as_store_remove_runs(assay_env *env, as_store *s, const int64_t *id
 assay_status as_store_export(assay_env *env, as_store *s, const int64_t *ids, size_t n, FILE *file);
 assay_status as_store_import(assay_env *env, as_store *s, const char *path, size_t *n_added, size_t *n_known);
 
+/* All of the store, whatever its size: the file itself, and every run against its hash.  BAD_INPUT with the first sentence and how many more there are;
+ * n_runs gets how many there are.  A run is also held against its hash whenever it or its trials are read. */
+assay_status as_store_verify(assay_env *env, as_store *s, size_t *n_runs);
+
 /* --- History of a case --------------------------------------------------------------------------------- */
 
 /* One arm of one stored trial. */

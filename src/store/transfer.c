@@ -55,9 +55,7 @@ static assay_status export_one(assay_env *env, as_store *s, int64_t id, as_json 
     as_run_row   row;
     as_trial   **trials = NULL;
     size_t       n = 0;
-    assay_status status = s->kind->get_run(env, s->db, id, &arena, &row);
-    if (status == ASSAY_OK)
-        status = as_store_get_trials(env, s, id, &trials, &n);
+    assay_status status = as_run_take(env, s, id, &arena, &row, &trials, &n);
     if (status == ASSAY_OK)
         as_run_write(w, &row, (const as_trial *const *)trials, n);
     as_trials_free(trials, n);

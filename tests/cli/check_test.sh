@@ -103,6 +103,28 @@ t "--budget" refuses 2 "is not a duration" check --baseline main --budget soon
 t "--fail-on" refuses 2 "fail-on" check --baseline main --fail-on minor
 t "--output-format" refuses 2 "output-format" check --baseline main --output-format xml
 
+# --- Files beside a model ---------------------------------------------------------------------------------------------
+# y = x + w, w two floats in data/w.
+model='\010\010B\002\020\021:T\012\016\012\001x\012\001w\022\001y\042\003Add\022\001g*\035\010\002\020\001B\001wj\022\012\010location\022\006data/wp\001Z\017\012\001x\022\012\012\010\010\001\022\004\012\002\010\002b\017\012\001y\022\012\012\010\010\001\022\004\012\002\010\002'
+mkdir -p m/data && printf "$model" >m/e.onnx && printf '\0\0\200?\0\0\0@' >m/data/w
+hashes() { "$ASSAY" check --baseline onnx --threshold 1000 --budget 500ms --json - | grep -oE '"hash": "[0-9a-f]{16}"' | sort -u | wc -l; }
+t "a model is saved" says "1 case" baseline save onnx m/e.onnx --devices cpu --budget 100ms
+t "and its external data with it" says "data/w" baseline show onnx
+t "and runs again" says "AllPass" check --baseline onnx --threshold 1000 --budget 500ms
+t "with the same answer" test "$(hashes)" = 1
+printf '\0\0\0A\0\0\0A' >m/data/w
+t "the baseline keeps the data that it was saved with" test "$(hashes)" = 2
+mv m/data away
+t "without its data today's model fails, and says so" bash -c "'$ASSAY' check --baseline onnx --budget 200ms --json - >c.out; [ \$? = 5 ] && grep -q 'data/w: cannot open' c.out"
+mv away m/data
+t "nothing is left of the folder in which it ran" bash -c "mkdir tmp && TMPDIR=\$PWD/tmp '$ASSAY' check --baseline onnx --threshold 1000 --budget 200ms && rmdir tmp"
+object=.assay/objects/$("$ASSAY" baseline show onnx --json - | tr -d ' \n' | grep -oE '"id":"[0-9a-f]{64}","name":"data/w"' | cut -c7-70)
+chmod u+w "$object" && printf 'x' | dd of="$object" conv=notrunc 2>dd.err
+t "verify finds data that were changed" refuses 2 "it was changed" runs verify
+t "data that were changed in the store are not run" bash -c "'$ASSAY' check --baseline onnx --budget 200ms --json - >c.out; [ \$? = 5 ] && grep -q 'it was changed' c.out"
+rm "$object"
+t "nor are data that are missing" bash -c "'$ASSAY' check --baseline onnx --budget 200ms --json - >c.out; [ \$? = 5 ] && grep -q 'cannot open' c.out"
+
 # --- Another machine --------------------------------------------------------------------------------------------------
 speaker 100000 prog
 print=$("$ASSAY" baseline show main | grep -oE 'machine [0-9a-f]{16}' | cut -c9-)

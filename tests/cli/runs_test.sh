@@ -62,6 +62,15 @@ t "a file that is no store is refused" refuses 2 "text.db: is no store" runs imp
 t "and left as it is" grep -qx "no database" text.db
 head -c 9000 .assay/runs.db >torn.db
 t "a damaged store is refused" refuses 2 "the file is damaged" runs list --store torn.db
+t "all of the store is verified" says "is whole: " runs verify
+LC_ALL=C sed 's/bench by hand/bench by HAND/g' .assay/runs.db >digit.db && cp digit.db digit.was
+t "a store in which a letter was changed opens" says "by HAND" runs list --store digit.db
+hand=$("$ASSAY" runs list --store digit.db | grep 'by HAND' | awk 'NR == 1 { print $1 }')
+t "but its run is not shown" refuses 2 "run $hand is not what its hash says" runs show "$hand" --store digit.db
+t "nor carried elsewhere" refuses 2 "is not what its hash says" runs export "$hand" --json gone.json --store digit.db
+t "and verify says so" refuses 2 "are damaged" runs verify --store digit.db
+t "it is left as it is" cmp digit.db digit.was
+t "verify takes nothing" refuses 2 "too many arguments" runs verify 1
 t "a directory is no store" refuses 2 "is a directory" runs list --store "$dir"
 t "a store of another kind is refused" refuses 2 "no kind of store named 'postgres'" runs list --store postgres:here
 finish
