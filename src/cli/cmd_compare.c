@@ -203,6 +203,7 @@ const as_verb as_cmd_compare = {
                "or unresolved, which says the smallest effect that could have been seen and how long would suffice.\n"
                "--vary takes threads, batch, seq, compile, precision, weights-as, winograd, device, size, dtype, layout, or a parameter of the\n"
                "model.  Of several --vary the first gives the arms and the others the rows: who wins where, and where the winner flips.\n"
+               "Arms of different batch are judged per item; the times of a call stand beside.\n"
                "Exit codes: 0 whatever the verdict (assay check is for gates), 2 bad input, 5 could not be measured, or stopped.  docs/comparing.md",
     .example = "assay compare mlp-small --vary threads=1,2 --vary batch=1,8,32 --budget 2s", .min_args = 0, .max_args = 64, .run = run,
 };

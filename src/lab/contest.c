@@ -185,14 +185,6 @@ static double number_of(const char *text)
     return *text ? value : NAN;
 }
 
-static double items_of(const as_bench_case *c)
-{
-    for (int i = 0; i < c->n_settings; i++)
-        if (!strcmp(c->settings[i].key, "batch"))
-            return number_of(c->settings[i].value);
-    return c->is_workload ? NAN : 1;
-}
-
 /* The part of a case's id that is its size: behind the workload. */
 static const char *size_of(as_arena *arena, const as_bench_case *c)
 {
@@ -220,10 +212,7 @@ static assay_status row_add(maker *m, const char *label, double value, as_bench_
         return no_room(m->env);
     for (int i = 0; i < c->n_arms; i++)
         cases[i] = &lists[i]->items[k];
-    double items = items_of(cases[0]);
-    for (int i = 1; i < c->n_arms; i++)
-        items = items == items_of(cases[i]) ? items : NAN;
-    c->rows[c->n_rows++] = (as_contest_row){.label = label, .value = value, .items = items, .cases = cases};
+    c->rows[c->n_rows++] = (as_contest_row){.label = label, .value = value, .cases = cases};
     return ASSAY_OK;
 }
 
@@ -369,7 +358,7 @@ static void sweep_add(assay_facts *f, const as_contest *c)
     int           n = 0;
     for (int i = 0; rows && i < c->n_rows; i++)
         if (c->rows[i].trial && c->rows[i].trial->n_rounds)
-            rows[n++] = (as_sweep_row){.label = *c->rows[i].label ? c->rows[i].label : "all", .value = c->rows[i].value, .items = c->rows[i].items,
+            rows[n++] = (as_sweep_row){.label = *c->rows[i].label ? c->rows[i].label : "all", .value = c->rows[i].value,
                                        .trial = c->rows[i].trial, .duels = c->rows[i].duels};
     as_sweep sweep = {.key = *c->key ? c->key : "case", .arms = c->arms, .n_arms = c->n_arms, .rows = rows, .n_rows = n};
     if (n > 1 || (n && c->n_arms > 2))

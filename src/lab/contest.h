@@ -11,7 +11,6 @@
 typedef struct as_contest_row {
     const char                  *label;   /* "batch=8"; "" when there is one */
     double                       value;   /* 8; NaN */
-    double                       items;   /* done by a call: the batch; NaN */
     const as_bench_case *const  *cases;   /* one an arm */
     as_trial                    *trial;   /* as_contest_run() fills these */
     as_duel                     *duels;   /* n_arms - 1 */

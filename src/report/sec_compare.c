@@ -45,7 +45,8 @@ static void write_section(as_doc *d, const assay_facts *f)
     as_doc_heading(d, in_check ? "rounds" : "compare", in_check ? "Round by round" : "Compare");
     if (!in_check) {
         as_pick_findings(d, f, "compare");
-        as_pick_forest(d, t, "verdict", input(f, 0, "margin"), "Change of time with its interval; the band is the margin");
+        as_pick_forest(d, t, "verdict", input(f, 0, "margin"), as_column_find(t, "a_item") < 0 ? "Change of time with its interval; the band is the margin"
+                                                                                                : "Change of the time per item with its interval; the band is the margin");
         as_pick_table(d, f, "compare", "duels");
     }
     d->detail = true;
