@@ -366,8 +366,8 @@ static as_table *table_of(assay_facts *f, as_fact_group *g, bool with_items)
     const char *columns[N_COLUMNS + 1] = {NULL};
     memcpy(columns, by_call, sizeof by_call);
     if (with_items) {
-        columns[N_BEFORE_ITEMS] = "a_item|an item of a";
-        columns[N_BEFORE_ITEMS + 1] = "b_item|an item of b";
+        columns[N_BEFORE_ITEMS] = "a_item|item of a";
+        columns[N_BEFORE_ITEMS + 1] = "b_item|item of b";
         memcpy(columns + N_BEFORE_ITEMS + 2, by_call + N_BEFORE_ITEMS, sizeof by_call - N_BEFORE_ITEMS * sizeof *by_call);
     }
     return as_facts_table(f, g, "duels", "Comparisons", columns);

@@ -18,8 +18,8 @@ static void values_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
         columns[arm + 1] = as_say(f, "arm%d|%s", arm, s->arms[arm]);
     bool per_item = as_sweep_per_item(s);
     columns[n + 1] = per_item ? "winner|winner, per item" : "winner|winner";
-    columns[n + 2] = per_item ? "lead|lead, per item" : "lead|lead";
-    as_table *t = as_facts_table(f, g, "values", as_say(f, "Times of a call over %s", s->key), columns);
+    columns[n + 2] = per_item ? "lead|ahead of the next, per item" : "lead|ahead of the next";
+    as_table *t = as_facts_table(f, g, "values", s->n_rows > 1 ? as_say(f, "Times of a call over %s", s->key) : "Times of a call", columns);
     for (int row = 0; row < s->n_rows; row++) {
         bool proved;
         int best = as_sweep_winner(s, row, &proved), second = -1;

@@ -66,5 +66,7 @@ const char *as_clean_text(as_arena *arena, const char *text);
 int         as_text_columns(const char *text);
 /* At most so many columns of it, the last one "…" when something was cut. */
 const char *as_text_cut(as_arena *arena, const char *text, int columns);
+/* The same in the middle, which says least of a name: "elementwi…256/f16". */
+const char *as_name_cut(as_arena *arena, const char *name, int columns);
 
 #endif

@@ -44,12 +44,12 @@ const char *as_plain_forest(as_arena *arena, const as_forest_row *rows, int n, d
     if (!as_forest_range(arena, rows, n, margin, &lo, &hi))
         return "";
     for (int i = 0; i < n; i++) {
-        int columns = as_text_columns(as_text_cut(arena, as_clean_text(arena, rows[i].label), LABEL_COLUMNS));
+        int columns = as_text_columns(as_name_cut(arena, as_clean_text(arena, rows[i].label), LABEL_COLUMNS));
         widest = columns > widest ? columns : widest;
     }
     for (int i = 0; i < n; i++) {
         interval_draw(track, &rows[i], margin, lo, hi);
-        as_text_pad(&t, as_text_cut(arena, as_clean_text(arena, rows[i].label), LABEL_COLUMNS), widest + 1);
+        as_text_pad(&t, as_name_cut(arena, as_clean_text(arena, rows[i].label), LABEL_COLUMNS), widest + 1);
         as_text_printf(&t, "%s %s\n", track, as_text_cut(arena, as_clean_text(arena, rows[i].words ? rows[i].words : ""), 30));
     }
     snprintf(ends[0], sizeof ends[0], "%+.1f %%", 100 * lo);

@@ -23,8 +23,9 @@ static void rounds_add(as_doc *d, const assay_facts *f, const as_table *t, int r
     double margin = input(f, row, "margin");
     as_duel_picture picture = {.x = s->x, .y = s->y, .n = s->n, .estimate = change->metric.value, .lo = change->metric.lo, .hi = change->metric.hi,
                                .margin = isfinite(margin) ? margin : 0, .level = as_level_of(verdict)};
-    const char *caption = as_arena_printf(&d->arena, "%s: %s against %s, a dot a round; the band is the interval, the broken lines the margin", name,
-                                          as_words_at(t, row, "b"), as_words_at(t, row, "a"));
+    const char *b = as_words_at(t, row, "b"), *own = strcmp(name, b) ? as_arena_printf(&d->arena, "%s: ", name) : "";
+    const char *caption = as_arena_printf(&d->arena, "%s%s against %s: a dot a round, bars count them; the band is the interval, the broken lines the margin", own ? own : "", b,
+                                          as_words_at(t, row, "a"));
     as_pick_chart(d, caption, as_svg_duel(&d->arena, &picture, "Paired differences"), plain ? as_plain_histogram(&d->arena, s->y, s->n, s->y_unit) : "");
 }
 
