@@ -115,15 +115,6 @@ static void effort_write(char *buf, size_t size, const as_duel *d, double spent_
         snprintf(buf, size, "%s%s%s", units_write(units, sizeof units, d), *spent ? ", " : "", spent);
 }
 
-/* Columns of UTF-8 text: one a character. */
-static int columns_of(const char *text)
-{
-    int n = 0;
-    for (; *text; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
-}
-
 const char *as_duel_line(char *buf, size_t size, int columns, const char *name, const as_duel *d, double spent_ns)
 {
     parts p;
@@ -138,10 +129,10 @@ const char *as_duel_line(char *buf, size_t size, int columns, const char *name, 
         if (step >= 8)
             *p.effort = 0;
         const char *gap = step < 1 ? "   " : step < 3 ? "  " : " ";
-        int over = columns_of(line_join(small, sizeof small, &p, gap)) - columns;
+        int over = as_text_columns(line_join(small, sizeof small, &p, gap)) - columns;
         if (columns && over > 0 && step >= 7)
-            name_fit(p.name, sizeof p.name, name, columns_of(p.name) - over);
-        if (!columns || columns_of(line_join(small, sizeof small, &p, gap)) <= columns)
+            name_fit(p.name, sizeof p.name, name, as_text_columns(p.name) - over);
+        if (!columns || as_text_columns(line_join(small, sizeof small, &p, gap)) <= columns)
             break;
     }
     snprintf(buf, size, "%s", small);

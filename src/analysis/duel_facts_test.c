@@ -4,19 +4,12 @@
 #include <stdlib.h>
 
 #include "analysis/test_trial.h"
+#include "base/text.h"
 
 static as_duel example(void)
 {
     return (as_duel){.verdict = AS_SLOWER, .severity = AS_SEVERITY_MINOR, .ratio = 1.047, .lo = 1.041, .hi = 1.053, .confidence = .9922, .unit = "launch", .n_units = 16,
                      .a_ns = 1.92e6, .b_ns = 2.01e6};
-}
-
-static int columns_of(const char *s)
-{
-    int n = 0;
-    for (; *s; s++)
-        n += ((unsigned char)*s & 0xc0) != 0x80;
-    return n;
 }
 
 Test(duel_line, is_the_one_line_form_when_there_is_room)
@@ -38,8 +31,8 @@ Test(duel_line, keeps_to_80_columns_whatever_the_name)
             d.verdict = (as_verdict)v, d.severity = AS_SEVERITY_CRITICAL;
             d.ratio = 1.801, d.lo = 1.799, d.hi = 1.803;
             as_duel_line(line, sizeof line, 80, names[i], &d, 4.1e9);
-            if (columns_of(line) > 80)
-                fail("%d columns: %s", columns_of(line), line);
+            if (as_text_columns(line) > 80)
+                fail("%d columns: %s", as_text_columns(line), line);
             expect_has(line, "[+79.9, +80.3]");
             expect(strstr(line, v == AS_SLOWER ? "SLOWER (critical)" : v == AS_FASTER ? "FASTER" : v == AS_SAME ? "SAME" : "UNRESOLVED"));
         }

@@ -1,8 +1,8 @@
 /* cmd_baseline.c - named things to compare with: programs and models that can be run again. */
 #include <string.h>
-#include <time.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "cli/show.h"
 #include "lab/baseline.h"
 
@@ -88,10 +88,8 @@ static assay_status list(as_cli *cli, as_store *store)
         }
     } else if (status == ASSAY_OK) {
         for (size_t i = 0; i < n; i++) {
-            char   when[32];
-            time_t t = (time_t)all[i].unix_time;
-            strftime(when, sizeof when, "%Y-%m-%d %H:%M", gmtime(&t));
-            printf("%-24s %s UTC  run %lld\n", all[i].name, when, (long long)all[i].run);
+            char when[AS_DATE_BYTES];
+            printf("%-24s %s UTC  run %lld\n", all[i].name, as_date_text(when, sizeof when, all[i].unix_time, AS_DATE_MINUTE), (long long)all[i].run);
         }
         if (!n)
             printf("no baselines; assay baseline save NAME MODEL makes one\n");

@@ -419,11 +419,9 @@ assay_status as_baseline_save(assay_env *env, as_store *store, as_baseline *b, c
 
 void as_baseline_print(const as_baseline *b, FILE *file)
 {
-    char   when[32];
-    time_t t = (time_t)b->unix_time;
-    strftime(when, sizeof when, "%Y-%m-%d %H:%M", gmtime(&t));
+    char when[AS_DATE_BYTES];
     fprintf(file, "%s: %s\nmachine %s, commit %.12s, %s UTC, run %lld\n", b->name, *b->description ? b->description : "(no description)", b->fingerprint,
-            *b->commit ? b->commit : "-", when, (long long)b->run);
+            *b->commit ? b->commit : "-", as_date_text(when, sizeof when, b->unix_time, AS_DATE_MINUTE), (long long)b->run);
     for (int i = 0; i < b->n_cases; i++) {
         const as_baseline_case *c = &b->cases[i];
         char                    p25[32];

@@ -352,6 +352,22 @@ assay_status as_contest_run(assay_env *env, as_contest *c, assay_options *option
     return ASSAY_OK;
 }
 
+assay_status as_contest_trials(assay_env *env, as_contest *c, bool take, as_trial ***out, size_t *n)
+{
+    as_trial **trials = AS_TAKE(&c->arena, as_trial *, c->n_rows);
+    size_t     n_begun = 0;
+    if (!trials)
+        return no_room(env);
+    for (int i = 0; i < c->n_rows; i++)
+        if (c->rows[i].trial) {
+            trials[n_begun++] = c->rows[i].trial;
+            c->rows[i].trial = take ? NULL : c->rows[i].trial;
+        }
+    *out = trials;
+    *n = n_begun;
+    return ASSAY_OK;
+}
+
 static void sweep_add(assay_facts *f, const as_contest *c)
 {
     as_sweep_row *rows = AS_TAKE(&f->arena, as_sweep_row, c->n_rows);

@@ -42,14 +42,6 @@ const char *as_clean_text(as_arena *arena, const char *text)
     return clean;
 }
 
-int as_text_columns(const char *text)
-{
-    int n = 0;
-    for (; *text; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
-}
-
 /* So many characters from the beginning. */
 static const char *after_columns(const char *text, int columns)
 {
