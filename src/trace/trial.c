@@ -177,7 +177,8 @@ static void arms_write(const as_trial *t, as_json *w)
         as_json_key_text(w, "what", a->what);
         hex_write(w, "hash", a->hash);
         as_json_key_f64(w, "error", a->error);
-        as_json_key_f64(w, "items", a->items);
+        if (!isnan(a->items)) /* a trial from before there were items stays what it was */
+            as_json_key_f64(w, "items", a->items);
         as_json_key_f64(w, "launch_ns", a->launch_ns);
         as_json_key(w, "first_ns");
         as_json_array(w);
@@ -302,7 +303,7 @@ static assay_status arm_read(const reader *r, const json_t *o, as_trial_arm *a)
     AS_TRY(text_read(r, o, "what", &a->what));
     AS_TRY(hex_read(r, o, "hash", &a->hash));
     AS_TRY(f64_read(r, o, "error", &a->error));
-    if (json_object_get(o, "items")) /* the first trials had none */
+    if (json_object_get(o, "items"))
         AS_TRY(f64_read(r, o, "items", &a->items));
     if (!isnan(a->items) && !(a->items > 0 && isfinite(a->items)))
         return refuse(r, "items", "is no number above 0");

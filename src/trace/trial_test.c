@@ -362,7 +362,7 @@ Test(trial, with_a_word_or_number_of_the_wrong_kind_is_refused)
         {"arms.1.hash", "\"FFFFFFFFFFFFFFFF\"", "\"hash\" is missing or not 16 hexadecimal digits"},
         {"arms.0.first_ns.2", NULL, "\"first_ns\" is not an array of three"},
         {"arms.0.first_ns.1", "\"x\"", "\"first_ns\" holds what is no number"},
-        {"arms.0.items", "0", "\"items\" is no number above 0"},
+        {"arms.1.items", "0", "\"items\" is no number above 0"},
         {"arms.1.items", "\"8\"", "\"items\" is missing or no number"},
         {"arms.0", "7", "\"name\" is missing or no text"},
         {"notes.0", "[\"one\"]", "\"notes\" are not pairs of text"},
