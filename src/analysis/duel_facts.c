@@ -353,7 +353,7 @@ static void hashes_compare(assay_facts *f, as_fact_group *g, const as_duel_row *
 static as_table *table_of(assay_facts *f, as_fact_group *g, bool with_items)
 {
     static const char *const by_call[] = {"case|case", "a|a", "b|b", "a_time|time of a", "b_time|time of b", "change|change", "interval|interval, %", "verdict|verdict", "units|units",
-                                          "visible|visible", "needed|needed", "spent|spent", "ledger|ledger of b - a", NULL};
+                                          "visible|could have seen", "needed|would need", "spent|took", "ledger|ledger of b - a", NULL};
     const char *columns[N_COLUMNS + 1] = {NULL};
     memcpy(columns, by_call, sizeof by_call);
     if (with_items) {

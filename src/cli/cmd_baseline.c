@@ -163,7 +163,7 @@ const as_verb as_cmd_baseline = {
     .usage = "save NAME [MODEL... | --suite FILE | --bin CMD] | list | show NAME | promote FROM TO | rm NAME  [options]",
     .details = "A baseline keeps the program itself (assay, or yours) and the model file by content, with samples, counts and the machine's\n"
                "fingerprint; `assay check` runs it again, in turns with today's.  save measures every case once (--budget, 1s) and refuses a name\n"
-               "that is taken; promote renames, over what was there; rm also removes the programs that nothing else needs.  All but save take\n"
-               "--store, list and show --json.  Exit codes: 0 done, 2 bad input, 5 a case could not be run.",
+               "that is taken; promote renames, over what was there; rm also removes the programs that nothing else needs.  The\n"
+               "options below are for save; the others take --store, and list and show --json.  Exit codes: 0 done, 2 bad input, 5 a case could not be run.",
     .example = "assay baseline save main mlp-small --batch 8", .min_args = 1, .max_args = 66, .run = run,
 };

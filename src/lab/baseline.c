@@ -425,7 +425,7 @@ void as_baseline_print(const as_baseline *b, FILE *file)
     for (int i = 0; i < b->n_cases; i++) {
         const as_baseline_case *c = &b->cases[i];
         char                    p25[32];
-        fprintf(file, "  %-40s p25 %s\n", c->name, as_show(p25, sizeof p25, c->p25_ns, "ns"));
+        fprintf(file, "  %-40s lower quartile %s\n", c->name, as_show(p25, sizeof p25, c->p25_ns, "ns"));
         for (int k = 0; k < c->n_objects; k++)
             fprintf(file, "    %s %.16s\n", c->objects[k].name, c->objects[k].id);
     }
