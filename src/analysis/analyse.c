@@ -1,10 +1,10 @@
 /* analyse.c - a trace to facts: notes and title, then every analysis by its order. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "analysis/analysis.h"
 #include "analysis/evidence.h"
+#include "base/text.h"
 
 /* "mlp-small, batch 1, cpu, 2 threads": what the trace knows of these, in this order. */
 static void title_make(assay_facts *f, const assay_trace *t)
@@ -25,14 +25,12 @@ static void title_make(assay_facts *f, const assay_trace *t)
 
 static void notes_copy(assay_facts *f, const assay_trace *t)
 {
-    char date[64] = "";
-    time_t seconds = (time_t)(t->start_unix_ns / 1000000000u);
-    struct tm when;
+    char date[AS_DATE_BYTES];
     for (size_t i = 0; i < t->n_notes; i++)
         if (*t->notes[i].key)
             as_facts_note(f, t->notes[i].key, t->notes[i].value);
-    if (t->start_unix_ns && gmtime_r(&seconds, &when) && strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S UTC", &when))
-        as_facts_note(f, "trace.started", date);
+    if (t->start_unix_ns)
+        as_facts_note(f, "trace.started", as_say(f, "%s UTC", as_date_text(date, sizeof date, (int64_t)(t->start_unix_ns / 1000000000u), AS_DATE_SECOND)));
     if (!as_trace_note_find(t, "clock.name"))
         as_facts_note(f, "clock.name", t->clock_name);
     as_facts_note(f, "trace.complete", t->complete ? "yes" : "no: the record ends before its end was written");

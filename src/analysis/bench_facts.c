@@ -79,8 +79,11 @@ static void findings_add(assay_facts *f, as_fact_group *g, const as_bench_row *r
         as_facts_find(f, g, AS_LEVEL_WARN, "%s is partial: %s.", name, row->trial->reason && *row->trial->reason ? row->trial->reason : "it was stopped");
     if (row->alone.steady == AS_STEADY_SLOWDOWN || row->alone.steady == AS_STEADY_NONE)
         as_facts_find(f, g, AS_LEVEL_WARN, "%s: %s; its absolute times are suspect.", name, as_steady_text(row->alone.steady));
+    const char *reasons = "";
     for (int i = 0; i < row->alone.n_reasons; i++)
-        as_facts_find(f, g, AS_LEVEL_WARN, "%s: %s.", name, row->alone.reasons[i]);
+        reasons = as_say(f, "%s%s%s", reasons, i ? "; " : "", row->alone.reasons[i]);
+    if (*reasons)
+        as_facts_find(f, g, AS_LEVEL_WARN, "%s: %s.", name, reasons);
 }
 
 static void summary_add(assay_facts *f, as_fact_group *g, const as_bench_row *rows, size_t n)

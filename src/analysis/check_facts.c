@@ -175,7 +175,8 @@ static void annotation_add(assay_facts *f, as_table *t, const as_check_case *c)
 static void headline_add(assay_facts *f, as_fact_group *g, const as_check_result *r)
 {
     as_level level = r->overall == AS_ALL_PASS ? (r->counts[AS_CHECK_UNSTABLE] ? AS_LEVEL_WARN : AS_LEVEL_GOOD) : AS_LEVEL_BAD;
-    as_facts_find(f, g, level, "%s: of %zu cases %zu passed, %zu regressed, %zu improved, %zu could not be decided, %zu failed.", as_check_overall_text(r->overall), r->n,
+    const char *meaning = r->overall == AS_ALL_PASS && r->counts[AS_CHECK_UNSTABLE] ? " (nothing was proven slower)" : "";
+    as_facts_find(f, g, level, "%s%s: of %zu cases %zu passed, %zu regressed, %zu improved, %zu could not be decided, %zu failed.", as_check_overall_text(r->overall), meaning, r->n,
                   r->counts[AS_CHECK_PASS], r->counts[AS_CHECK_REGRESSION], r->counts[AS_CHECK_IMPROVEMENT], r->counts[AS_CHECK_UNSTABLE], r->counts[AS_CHECK_FAILED]);
 }
 

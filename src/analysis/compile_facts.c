@@ -32,7 +32,7 @@ void as_compile_add(assay_facts *f, const as_trial *t, const as_duel_rules *rule
     as_duel     *d = &row.duel;
     as_duel_judge(t, row.a, row.b, rules, d);
     as_fact_group *g = as_facts_group(f, "compile", "Compiled against op by op");
-    as_duel_findings(f, g, "compiled", &row);
+    as_duel_findings(f, g, "compiled", &row, true);
     if (difference)
         as_facts_find(f, g, AS_LEVEL_NOTE, "The outputs of both differ by at most %s, as |a - b| / (1 + |b|), on the same inputs.", difference);
     arm_add(f, g, t, AS_COMPILE_ON, as_number_measured(d->b_ns, d->b_lo, d->b_hi, d->n_rounds, "ns", clock, none));

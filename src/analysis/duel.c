@@ -1,6 +1,6 @@
 /* duel.c - verdicts on recorded rounds.
  *
- * A round's difference is the logarithm of the ratio of its two blocks.  With shared memory rounds are the units of inference; where each launch
+ * A round's difference is the logarithm of the ratio of its two blocks, each divided by the items of a call where these differ.  With shared memory rounds are the units of inference; where each launch
  * lies elsewhere, a launch is one unit (the median of its rounds: up to half of them may be disturbed), because rounds of one launch share its
  * luck.
  *
@@ -68,7 +68,7 @@ static bool rounds_room(rounds *r, size_t n)
 /* Turns of a round lie side by side. */
 static void rounds_fill(rounds *r, const as_trial *t, int a, int b)
 {
-    double   x = NAN, y = NAN;
+    double   x = NAN, y = NAN, items = as_trial_per_item(t, a, b) ? t->arms[b].items / t->arms[a].items : 1;
     uint32_t round = 0;
     for (size_t i = 0; i < t->n_turns; i++) {
         const as_turn *turn = &t->turns[i];
@@ -80,7 +80,7 @@ static void rounds_fill(rounds *r, const as_trial *t, int a, int b)
         if (turn->arm == (uint32_t)b)
             y = as_turn_ns(t, turn);
         if (x > 0 && y > 0) {
-            r->d[r->n] = log(y / x);
+            r->d[r->n] = log(y / x / items);
             r->launch[r->n++] = turn->launch;
             x = y = NAN;
         }
@@ -297,7 +297,7 @@ void as_duel_judge(const as_trial *t, int a, int b, const as_duel_rules *rules, 
     rounds r;
     *out = (as_duel){.verdict = AS_UNRESOLVED, .ratio = NAN, .lo = NAN, .hi = NAN, .confidence = NAN, .p_slower = 1, .p_faster = 1, .p_flip = 1,
                      .ln_e_slower = -INFINITY, .ln_e_faster = -INFINITY, .ln_e_same = -INFINITY, .visible = NAN, .needed_ns = NAN,
-                     .a_ns = NAN, .b_ns = NAN, .a_lo = NAN, .a_hi = NAN, .b_lo = NAN, .b_hi = NAN,
+                     .per_item = as_trial_per_item(t, a, b), .a_items = t->arms[a].items, .b_items = t->arms[b].items, .a_ns = NAN, .b_ns = NAN, .a_lo = NAN, .a_hi = NAN, .b_lo = NAN, .b_hi = NAN,
                      .unit = by_launch(t) ? "launch" : "round", .by = "signed rank"};
     if (!rounds_of(&r, t, a, b))
         return;

@@ -24,7 +24,9 @@ typedef struct as_duel {
     as_verdict  verdict;
     as_severity severity;          /* of slower only */
     bool        early;             /* decided by the e-process before the budget ended */
-    double      ratio, lo, hi;     /* time of b over time of a: 1.02 is 2 % slower; lo, hi NaN with too few units */
+    bool        per_item;          /* calls of a and b do different numbers of items: ratio and verdict are of the time of an item */
+    double      a_items, b_items;  /* done by a call; NaN: not known */
+    double      ratio, lo, hi;     /* time of b over time of a, of a call or of an item: 1.02 is 2 % slower; lo, hi NaN with too few units */
     double      confidence;        /* of the interval */
     const char *by;                /* which test the interval inverts: "signed rank" or "sign" */
     const char *unit;              /* what was counted as independent: "launch" or "round" */
@@ -35,12 +37,12 @@ typedef struct as_duel {
     as_variance variance;
     double      visible;           /* smallest effect (a share) that could have been seen with 95 % power; NaN: cannot say */
     double      needed_ns;         /* how long would suffice to decide the margin, or the estimate; NaN: cannot say */
-    double      a_ns, b_ns;        /* medians of the blocks, by the decided clock */
+    double      a_ns, b_ns;        /* of a call, always: medians of the blocks, by the decided clock */
     double      a_lo, a_hi, b_lo, b_hi;
     char        reasons[3][160]; int n_reasons; /* what disturbed it, most important first */
 } as_duel;
 
-/* Arm b against arm a.  Rounds are units with shared memory, launches otherwise. */
+/* Arm b against arm a, per item where their calls do different numbers of them.  Rounds are units with shared memory, launches otherwise. */
 void as_duel_judge(const as_trial *t, int a, int b, const as_duel_rules *rules, as_duel *out);
 /* Cheap look while measuring: is there an early verdict?  For as_sampler_settings.enough. */
 bool as_duel_settled(const as_trial *t, int a, int b, const as_duel_rules *rules);

@@ -62,16 +62,20 @@ static const char *line_join(char *buf, size_t size, const parts *p, const char 
     return buf;
 }
 
+/* What was judged: the time of a call, or of an item of it. */
+static double judged_a_ns(const as_duel *d) { return d->per_item ? d->a_ns / d->a_items : d->a_ns; }
+static double judged_b_ns(const as_duel *d) { return d->per_item ? d->b_ns / d->b_items : d->b_ns; }
+
 /* The one unit is said once: "1.92 -> 2.01 ms". */
 static void times_write(char *buf, size_t size, const as_duel *d, bool shared_unit)
 {
     char a[40], b[40];
-    as_show(a, sizeof a, d->a_ns, "ns");
-    as_show(b, sizeof b, d->b_ns, "ns");
+    as_show(a, sizeof a, judged_a_ns(d), "ns");
+    as_show(b, sizeof b, judged_b_ns(d), "ns");
     char *unit_a = strchr(a, ' '), *unit_b = strchr(b, ' ');
     if (shared_unit && unit_a && unit_b && !strcmp(unit_a, unit_b))
         *unit_a = 0;
-    snprintf(buf, size, "%s -> %s", a, b);
+    snprintf(buf, size, "%s -> %s%s", a, b, !d->per_item ? "" : shared_unit ? "/item" : " per item");
 }
 
 static void change_write(char *buf, size_t size, const as_duel *d, bool confidence)
@@ -111,15 +115,6 @@ static void effort_write(char *buf, size_t size, const as_duel *d, double spent_
         snprintf(buf, size, "%s%s%s", units_write(units, sizeof units, d), *spent ? ", " : "", spent);
 }
 
-/* Columns of UTF-8 text: one a character. */
-static int columns_of(const char *text)
-{
-    int n = 0;
-    for (; *text; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
-}
-
 const char *as_duel_line(char *buf, size_t size, int columns, const char *name, const as_duel *d, double spent_ns)
 {
     parts p;
@@ -134,10 +129,10 @@ const char *as_duel_line(char *buf, size_t size, int columns, const char *name, 
         if (step >= 8)
             *p.effort = 0;
         const char *gap = step < 1 ? "   " : step < 3 ? "  " : " ";
-        int over = columns_of(line_join(small, sizeof small, &p, gap)) - columns;
+        int over = as_text_columns(line_join(small, sizeof small, &p, gap)) - columns;
         if (columns && over > 0 && step >= 7)
-            name_fit(p.name, sizeof p.name, name, columns_of(p.name) - over);
-        if (!columns || columns_of(line_join(small, sizeof small, &p, gap)) <= columns)
+            name_fit(p.name, sizeof p.name, name, as_text_columns(p.name) - over);
+        if (!columns || as_text_columns(line_join(small, sizeof small, &p, gap)) <= columns)
             break;
     }
     snprintf(buf, size, "%s", small);
@@ -183,12 +178,21 @@ static const char *ledger_words(assay_facts *f, const as_trial *t, int a, int b)
     return *words ? words : known ? "identical" : "";
 }
 
+/* Columns of the table of comparisons, with those of the time of an item; these stand behind the times of a call. */
+enum { N_BEFORE_ITEMS = 5, N_COLUMNS = 15 };
+
 static const char *name_of(assay_facts *f, const as_duel_row *row, size_t n)
 {
     const as_trial *t = row->trial;
-    if (row->name)
-        return row->name;
-    return n > 1 && t->n_arms > 2 ? as_say(f, "%s: %s", t->name, t->arms[row->b].name) : t->name;
+    const char *arm = t->arms[row->b].name, *own = t->name;
+    size_t title = strlen(f->title ? f->title : "");
+    if (row->name || n == 1)
+        return row->name ? row->name : own;
+    if (title && !strncmp(own, f->title, title) && (!own[title] || own[title] == ','))
+        own += title + strspn(own + title, ", "); /* the page says it once, above */
+    if (t->n_arms == 2)
+        return *own ? own : t->name;
+    return *own ? as_say(f, "%s: %s", own, arm) : arm;
 }
 
 /* Which test the interval inverts. */
@@ -218,17 +222,31 @@ static const char *verdict_of(assay_facts *f, const as_duel *d)
                                                                       : as_verdict_text(d->verdict);
 }
 
-static void row_add(assay_facts *f, as_table *t, const as_duel_row *row, size_t n)
+/* The time of an item, with the bounds of the time of a call. */
+static assay_metric item_metric(double ns, double lo, double hi, double items, size_t n)
+{
+    return as_number_derived(ns / items, lo / items, hi / items, n, "ns", "time of a call / items of a call", "the items of a call are not known");
+}
+
+/* Where any row is judged per item, both times stand side by side. */
+static void row_add(assay_facts *f, as_table *t, const as_duel_row *row, size_t n, bool with_items)
 {
     const as_duel *d = &row->duel;
     char units[40];
     const char *source = as_trial_clock_text(row->trial), *ledger = ledger_words(f, row->trial, row->a, row->b);
-    as_facts_row(f, t, (as_cell[]){
+    as_cell cells[N_COLUMNS] = {
         {.text = name_of(f, row, n)},
         {.text = row->trial->arms[row->a].name},
         {.text = row->trial->arms[row->b].name},
         {.metric = as_number_measured(d->a_ns, d->a_lo, d->a_hi, d->n_rounds, "ns", source, "nothing was measured")},
         {.metric = as_number_measured(d->b_ns, d->b_lo, d->b_hi, d->n_rounds, "ns", source, "nothing was measured")},
+    };
+    size_t n_cells = N_BEFORE_ITEMS;
+    if (with_items) {
+        cells[n_cells++] = (as_cell){.metric = item_metric(d->a_ns, d->a_lo, d->a_hi, d->a_items, d->n_rounds)};
+        cells[n_cells++] = (as_cell){.metric = item_metric(d->b_ns, d->b_lo, d->b_hi, d->b_items, d->n_rounds)};
+    }
+    const as_cell rest[] = {
         {.metric = change_metric(d)},
         {.text = interval_words(f, d)},
         {.text = verdict_of(f, d)},
@@ -237,7 +255,9 @@ static void row_add(assay_facts *f, as_table *t, const as_duel_row *row, size_t 
         {.metric = as_number_derived(d->needed_ns, NAN, NAN, d->n_units, "ns", "time by the variances and the costs of launches and rounds", "the variances are not known")},
         {.metric = as_number_measured(row->trial->spent_ns, NAN, NAN, 1, "ns", "clock", "not known")},
         {.text = *ledger ? ledger : "-"},
-    });
+    };
+    memcpy(cells + n_cells, rest, sizeof rest);
+    as_facts_row(f, t, cells);
 }
 
 /* Every input of the decision, so that it can be made again. */
@@ -263,6 +283,9 @@ static void inputs_add(assay_facts *f, as_table *t, const as_duel_row *row, size
         {.metric = as_number_derived(row->rules ? row->rules->alpha : (double)NAN, NAN, NAN, 1, "1", "asked for", "the rules were not given")},
         {.text = as_say(f, "%" PRIu64, row->trial->seed)},
         {.text = d->early ? "yes" : "no"},
+        {.text = d->per_item ? "item" : "call"},
+        {.metric = as_number_counted(d->a_items, "1", "batch", "the items of a call are not known")},
+        {.metric = as_number_counted(d->b_items, "1", "batch", "the items of a call are not known")},
     });
 }
 
@@ -270,6 +293,7 @@ static void inputs_add(assay_facts *f, as_table *t, const as_duel_row *row, size
 static void differences_add(assay_facts *f, as_fact_group *g, const as_duel_row *row, int i_case)
 {
     const as_trial *t = row->trial;
+    double items = row->duel.per_item ? row->duel.b_items / row->duel.a_items : 1;
     double *x = AS_TAKE(&f->arena, double, t->n_turns), *y = AS_TAKE(&f->arena, double, t->n_turns);
     size_t n = 0;
     for (size_t i = 0; x && y && i < t->n_turns; i++) {
@@ -280,7 +304,7 @@ static void differences_add(assay_facts *f, as_fact_group *g, const as_duel_row 
             b = t->turns[end].arm == (uint32_t)row->b ? as_turn_ns(t, &t->turns[end]) : b;
         }
         if (a > 0 && b > 0 && isfinite(b / a))
-            x[n] = t->turns[i].start_ns * 1e-9, y[n++] = b / a - 1;
+            x[n] = t->turns[i].start_ns * 1e-9, y[n++] = b / a / items - 1;
         i = end - 1;
     }
     size_t step = (n + AS_SERIES_MAX - 1) / AS_SERIES_MAX, kept = 0;
@@ -288,18 +312,28 @@ static void differences_add(assay_facts *f, as_fact_group *g, const as_duel_row 
         x[kept] = x[i], y[kept] = y[i];
     if (kept)
         as_facts_series(f, g, &(as_series){.key = as_say(f, "%d.differences", i_case), .label = step > 1 ? as_say(f, "rounds (every %zuth)", step) : "rounds",
-                                           .x_unit = "s", .y_unit = "ratio", .kind = ASSAY_DERIVED, .source = "time of b / time of a - 1, a round", .x = x, .y = y, .n = kept});
+                                           .x_unit = "s", .y_unit = "ratio", .kind = ASSAY_DERIVED, .source = row->duel.per_item ? "time of an item of b / of a - 1, a round" : "time of b / time of a - 1, a round", .x = x, .y = y, .n = kept});
 }
 
-void as_duel_findings(assay_facts *f, as_fact_group *g, const char *name, const as_duel_row *row)
+/* What a verdict per item leaves out: "judged per item: calls of 1 and of 8 items take 4.00 us and 9.90 us (250 k/s and 808 k/s)". */
+static const char *call_words(assay_facts *f, const as_duel *d)
+{
+    return as_say(f, "judged per item: calls of %.9g and of %.9g items take %s and %s (%s and %s)", d->a_items, d->b_items, as_say_number(f, d->a_ns, "ns"),
+                  as_say_number(f, d->b_ns, "ns"), as_say_number(f, 1e9 * d->a_items / d->a_ns, "1/s"), as_say_number(f, 1e9 * d->b_items / d->b_ns, "1/s"));
+}
+
+/* What disturbed it is the trial's: said once, below the last of its comparisons. */
+void as_duel_findings(assay_facts *f, as_fact_group *g, const char *name, const as_duel_row *row, bool last_of_trial)
 {
     static const as_level levels[] = {[AS_UNRESOLVED] = AS_LEVEL_WARN, [AS_SLOWER] = AS_LEVEL_BAD, [AS_FASTER] = AS_LEVEL_GOOD, [AS_SAME] = AS_LEVEL_GOOD};
     const as_duel *d = &row->duel;
     char line[AS_LINE_BYTES], remedy[200];
     as_facts_find(f, g, levels[d->verdict], "%s", as_duel_line(line, sizeof line, 80, name, d, row->trial->spent_ns));
+    if (d->per_item)
+        as_facts_find(f, g, AS_LEVEL_NOTE, "%s", call_words(f, d));
     if (row->trial->state != AS_TRIAL_COMPLETE)
         as_facts_find(f, g, AS_LEVEL_WARN, "%s is %s: %s.", name, as_trial_state_text(row->trial->state), row->trial->reason ? row->trial->reason : "");
-    for (int i = 0; i < d->n_reasons && i < 3; i++)
+    for (int i = 0; last_of_trial && i < d->n_reasons && i < 3; i++)
         as_facts_find(f, g, AS_LEVEL_NOTE, "%s", d->reasons[i]);
     if (*as_duel_remedy(remedy, sizeof remedy, d, row->rules ? row->rules->margin : (double)NAN))
         as_facts_find(f, g, AS_LEVEL_NOTE, "%s", remedy);
@@ -316,19 +350,34 @@ static void hashes_compare(assay_facts *f, as_fact_group *g, const as_duel_row *
         as_facts_find(f, g, AS_LEVEL_WARN, "%s: the outputs of %s and %s have other hashes: they may not do the same work.", row->trial->name, a->name, b->name);
 }
 
+static as_table *table_of(assay_facts *f, as_fact_group *g, bool with_items)
+{
+    static const char *const by_call[] = {"case|case", "a|a", "b|b", "a_time|time of a", "b_time|time of b", "change|change", "interval|interval, %", "verdict|verdict", "units|units",
+                                          "visible|could have seen", "needed|would need", "spent|took", "ledger|ledger of b - a", NULL};
+    const char *columns[N_COLUMNS + 1] = {NULL};
+    memcpy(columns, by_call, sizeof by_call);
+    if (with_items) {
+        columns[N_BEFORE_ITEMS] = "a_item|item of a";
+        columns[N_BEFORE_ITEMS + 1] = "b_item|item of b";
+        memcpy(columns + N_BEFORE_ITEMS + 2, by_call + N_BEFORE_ITEMS, sizeof by_call - N_BEFORE_ITEMS * sizeof *by_call);
+    }
+    return as_facts_table(f, g, "duels", "Comparisons", columns);
+}
+
 void as_duels_add(assay_facts *f, const as_duel_row *rows, size_t n)
 {
-    static const char *const columns[] = {"case|case", "a|a", "b|b", "a_time|time of a", "b_time|time of b", "change|change", "interval|interval, %", "verdict|verdict", "units|units",
-                                          "visible|visible", "needed|needed", "spent|spent", "ledger|ledger of b - a", NULL};
     static const char *const inputs[] = {"case|case", "ratio|b / a", "confidence|confidence", "p_slower|p slower", "p_faster|p faster", "p_flip|p flip", "ln_e_slower|ln e slower",
                                          "ln_e_faster|ln e faster", "ln_e_same|ln e same", "sigma_launch|sd of launches", "sigma_round|sd of rounds", "launches|launches", "rounds|rounds",
-                                         "margin|margin", "alpha|alpha", "seed|seed", "early|early", NULL};
+                                         "margin|margin", "alpha|alpha", "seed|seed", "early|early", "per|judged per", "a_items|items of a", "b_items|items of b", NULL};
     as_fact_group *g = as_facts_group(f, "compare", "Compare");
-    as_table *t = as_facts_table(f, g, "duels", "Comparisons", columns);
+    bool with_items = false;
+    for (size_t i = 0; i < n; i++)
+        with_items |= rows[i].duel.per_item;
+    as_table *t = table_of(f, g, with_items);
     size_t counts[AS_N_VERDICTS] = {0};
     for (size_t i = 0; i < n; i++) {
-        row_add(f, t, &rows[i], n);
-        as_duel_findings(f, g, name_of(f, &rows[i], n), &rows[i]);
+        row_add(f, t, &rows[i], n, with_items);
+        as_duel_findings(f, g, name_of(f, &rows[i], n), &rows[i], i + 1 == n || rows[i + 1].trial != rows[i].trial);
         hashes_compare(f, g, &rows[i]);
         counts[rows[i].duel.verdict]++;
     }

@@ -25,8 +25,8 @@ as_ledger as_ledger_difference(const as_trial *t, int a, int b);
 const char *as_duel_line(char *buf, size_t size, int columns, const char *name, const as_duel *d, double spent_ns);
 /* "Seen would have been 1.8 %; about 9 s would decide a margin of 1 %." - for unresolved ones; "" otherwise. */
 const char *as_duel_remedy(char *buf, size_t size, const as_duel *d, double margin);
-/* The verdict as a line, why the trial is not whole, what disturbed it, and what would help. */
-void        as_duel_findings(assay_facts *f, as_fact_group *g, const char *name, const as_duel_row *row);
+/* The verdict as a line, why the trial is not whole, what disturbed it (said below the last comparison of a trial), and what would help. */
+void        as_duel_findings(assay_facts *f, as_fact_group *g, const char *name, const as_duel_row *row, bool last_of_trial);
 /* "+4.7 %": three digits at most, always with a sign. */
 const char *as_change_text(char *buf, size_t size, double ratio);
 

@@ -4,19 +4,12 @@
 #include <stdlib.h>
 
 #include "analysis/test_trial.h"
+#include "base/text.h"
 
 static as_duel example(void)
 {
     return (as_duel){.verdict = AS_SLOWER, .severity = AS_SEVERITY_MINOR, .ratio = 1.047, .lo = 1.041, .hi = 1.053, .confidence = .9922, .unit = "launch", .n_units = 16,
                      .a_ns = 1.92e6, .b_ns = 2.01e6};
-}
-
-static int columns_of(const char *s)
-{
-    int n = 0;
-    for (; *s; s++)
-        n += ((unsigned char)*s & 0xc0) != 0x80;
-    return n;
 }
 
 Test(duel_line, is_the_one_line_form_when_there_is_room)
@@ -38,8 +31,8 @@ Test(duel_line, keeps_to_80_columns_whatever_the_name)
             d.verdict = (as_verdict)v, d.severity = AS_SEVERITY_CRITICAL;
             d.ratio = 1.801, d.lo = 1.799, d.hi = 1.803;
             as_duel_line(line, sizeof line, 80, names[i], &d, 4.1e9);
-            if (columns_of(line) > 80)
-                fail("%d columns: %s", columns_of(line), line);
+            if (as_text_columns(line) > 80)
+                fail("%d columns: %s", as_text_columns(line), line);
             expect_has(line, "[+79.9, +80.3]");
             expect(strstr(line, v == AS_SLOWER ? "SLOWER (critical)" : v == AS_FASTER ? "FASTER" : v == AS_SAME ? "SAME" : "UNRESOLVED"));
         }
@@ -74,14 +67,17 @@ Test(duel_remedy, is_for_what_was_not_resolved)
     expect_has(as_duel_remedy(text, sizeof text, &d, .01), "cannot be told");
 }
 
-static const assay_metric *input(const assay_facts *f, const char *key)
+/* Of the first row. */
+static const as_cell *cell_of(const assay_facts *f, const char *table, const char *key)
 {
-    const as_table *t = as_facts_table_find(f, "compare", "inputs");
+    const as_table *t = as_facts_table_find(f, "compare", table);
     for (int c = 0; c < t->n_columns; c++)
         if (!strcmp(t->columns[c].key, key))
-            return &t->cells[c].metric;
+            return &t->cells[c];
     fail("no column %s", key);
 }
+
+static const assay_metric *input(const assay_facts *f, const char *key) { return &cell_of(f, "inputs", key)->metric; }
 
 Test(duel_facts, hold_every_input_of_the_decision)
 {
@@ -136,12 +132,48 @@ Test(duel_facts, say_when_the_ledger_is_the_same_or_not)
     assay_env_free(env);
 }
 
+Test(duel_line, says_that_it_is_per_item)
+{
+    as_duel d = example();
+    char line[AS_LINE_BYTES];
+    d.per_item = true, d.a_items = 1, d.b_items = 8, d.a_ns = 4000, d.b_ns = 9904, d.ratio = .3095, d.lo = .297, d.hi = .318, d.verdict = AS_FASTER;
+    expect_str(as_duel_line(line, sizeof line, 0, "batch=8", &d, NAN), "batch=8   4.00 us -> 1.24 us per item   -69.0 % [-70.3, -68.2] 99 %   FASTER   16 launches");
+    expect_str(as_duel_line(line, sizeof line, 80, "batch=8", &d, 4.1e9), "batch=8 4.00 -> 1.24 us/item -69.0 % [-70.3, -68.2] FASTER 16 launches, 4.10 s");
+}
+
+/* An item of the second arm takes 5 % less: a call of it, which does 8, takes 7.6 times as long. */
+Test(duel_facts, of_batches_have_the_times_of_an_item_beside_those_of_a_call)
+{
+    assay_env *env;
+    as_duel_rules rules;
+    as_duel_row row = {.a = 0, .b = 1, .rules = &rules};
+    expect_eq(assay_env_new(&env), ASSAY_OK);
+    as_duel_rules_standard(&rules);
+    as_trial *t = as_planted_trial(env, (as_planted){.ratio = .95 * 8});
+    t->arms[0].items = 1, t->arms[1].items = 8;
+    as_duel_judge(t, 0, 1, &rules, &row.duel);
+    row.trial = t;
+    assay_facts *f = as_facts_of_duels(env, &row, 1, "mlp by batch");
+    expect_ok(env, as_facts_check(env, f));
+    expect_near(cell_of(f, "duels", "b_item")->metric.value, cell_of(f, "duels", "b_time")->metric.value / 8, 1e-6);
+    expect_str(cell_of(f, "duels", "verdict")->text, "faster");
+    expect_str(cell_of(f, "inputs", "per")->text, "item");
+    expect_near(input(f, "a_items")->value, 1, 0);
+    expect_near(input(f, "b_items")->value, 8, 0);
+    expect_near(as_facts_series_find(f, "compare", "0.differences")->y[0], -.05, .02);
+    expect_has(as_facts_group_find(f, "compare")->findings[1].text, "judged per item: calls of 1 and of 8 items take");
+    assay_facts_free(f);
+    as_trial_free(t);
+    assay_env_free(env);
+}
+
 Test(sweep_facts, have_values_crossovers_guide_and_lines)
 {
     assay_env *env;
     static const char *const arms[] = {"one", "two"};
-    as_duel duels[2] = {{.ratio = 1.2, .lo = 1.19, .hi = 1.21, .a_ns = 100, .b_ns = 120}, {.ratio = .8, .lo = .79, .hi = .81, .a_ns = 400, .b_ns = 320}};
-    as_sweep_row rows[2] = {{.label = "batch=1", .value = 1, .items = 1, .duels = &duels[0]}, {.label = "batch=4", .value = 4, .items = 4, .duels = &duels[1]}};
+    as_duel duels[2] = {{.ratio = 1.2, .lo = 1.19, .hi = 1.21, .a_items = 1, .b_items = 1, .a_ns = 100, .b_ns = 120},
+                        {.ratio = .8, .lo = .79, .hi = .81, .a_items = 4, .b_items = 4, .a_ns = 400, .b_ns = 320}};
+    as_sweep_row rows[2] = {{.label = "batch=1", .value = 1, .duels = &duels[0]}, {.label = "batch=4", .value = 4, .duels = &duels[1]}};
     expect_eq(assay_env_new(&env), ASSAY_OK);
     assay_facts *f = as_facts_new(env);
     as_sweep_add(f, &(as_sweep){.key = "batch", .arms = arms, .n_arms = 2, .rows = rows, .n_rows = 2});

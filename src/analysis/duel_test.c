@@ -111,6 +111,32 @@ Test(duel, arms_the_other_way_round_give_the_mirrored_verdict)
     as_trial_free(t);
 }
 
+/* A call of the second arm takes 4 times as long and does 8 items: an item takes half. */
+Test(duel, calls_of_different_numbers_of_items_are_judged_per_item)
+{
+    as_duel_rules rules = rules_at(0.01);
+    double        d[50];
+    as_duel       duel;
+    for (int i = 0; i < 50; i++)
+        d[i] = log(4) + 0.0001 * (i - 25);
+    as_trial *t = of_differences(d, 50, 50, AS_MEMORY_SHARED);
+    as_duel_judge(t, 0, 1, &rules, &duel);
+    expect_eq(duel.verdict, AS_SLOWER);
+    expect(!duel.per_item && isnan(duel.a_items));
+    t->arms[0].items = 1, t->arms[1].items = 8;
+    as_duel_judge(t, 0, 1, &rules, &duel);
+    expect_eq(duel.verdict, AS_FASTER);
+    expect(duel.per_item);
+    expect_near(duel.ratio, .5, 1e-3);
+    expect_near(duel.b_ns, 4e6, 1e4); /* of a call, as it was */
+    expect(as_duel_settled(t, 0, 1, &rules));
+    t->arms[0].items = 8; /* the same number: per call */
+    as_duel_judge(t, 0, 1, &rules, &duel);
+    expect_eq(duel.verdict, AS_SLOWER);
+    expect(!duel.per_item);
+    as_trial_free(t);
+}
+
 Test(duel, same_needs_a_margin_and_an_interval_within_it)
 {
     as_duel_rules rules = rules_at(0.01);

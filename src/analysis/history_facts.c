@@ -3,22 +3,18 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "analysis/duel_facts.h"
 #include "analysis/evidence.h"
 #include "analysis/trial_facts.h"
+#include "base/text.h"
 
 enum { MAX_CHANGES = 64 };
 
 static const char *when_of(assay_facts *f, int64_t unix_time)
 {
-    time_t when = (time_t)unix_time;
-    struct tm parts;
-    char text[40];
-    if (unix_time <= 0 || !gmtime_r(&when, &parts) || !strftime(text, sizeof text, "%Y-%m-%d %H:%M", &parts))
-        return "-";
-    return as_say(f, "%s", text);
+    char text[AS_DATE_BYTES];
+    return unix_time > 0 ? as_say(f, "%s", as_date_text(text, sizeof text, unix_time, AS_DATE_MINUTE)) : "-";
 }
 
 /* The first eight digits name a commit well enough for people. */

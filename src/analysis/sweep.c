@@ -12,32 +12,55 @@ double as_sweep_ns(const as_sweep *s, int row, int arm)
     return s->n_arms < 2 ? (double)NAN : arm == 0 ? duels[0].a_ns : duels[arm - 1].b_ns;
 }
 
-/* Arm against arm 0. */
-static as_relation against_first(const as_sweep *s, int row, int arm)
+double as_sweep_items(const as_sweep *s, int row, int arm)
 {
-    const as_duel *d = &s->rows[row].duels[arm - (arm > 0)];
-    return arm == 0 ? (as_relation){1, 1, 1} : (as_relation){d->ratio, d->lo, d->hi};
+    const as_duel *duels = s->rows[row].duels;
+    return s->n_arms < 2 ? (double)NAN : arm == 0 ? duels[0].a_items : duels[arm - 1].b_items;
 }
 
-as_relation as_sweep_relation(const as_sweep *s, int row, int x, int y)
+bool as_sweep_per_item(const as_sweep *s)
 {
-    as_relation to_x = against_first(s, row, x), to_y = against_first(s, row, y);
+    for (int row = 0; row < s->n_rows; row++)
+        for (int arm = 1; arm < s->n_arms; arm++)
+            if (s->rows[row].duels[arm - 1].per_item)
+                return true;
+    return false;
+}
+
+/* What two arms are compared by.  Of arms that do the same number of items both are the same. */
+typedef enum basis { AS_JUDGED, PER_CALL } basis;
+
+/* Arm against arm 0. */
+static as_relation against_first(const as_sweep *s, int row, int arm, basis by)
+{
+    const as_duel *d = &s->rows[row].duels[arm - (arm > 0)];
+    double         k = by == PER_CALL && d->per_item ? d->b_items / d->a_items : 1;
+    return arm == 0 ? (as_relation){1, 1, 1} : (as_relation){k * d->ratio, k * d->lo, k * d->hi};
+}
+
+static as_relation relation(const as_sweep *s, int row, int x, int y, basis by)
+{
+    as_relation to_x = against_first(s, row, x, by), to_y = against_first(s, row, y, by);
     return (as_relation){to_y.ratio / to_x.ratio, to_y.lo / to_x.hi, to_y.hi / to_x.lo};
 }
 
-int as_sweep_winner(const as_sweep *s, int row, bool *proved)
+as_relation as_sweep_relation(const as_sweep *s, int row, int x, int y) { return relation(s, row, x, y, AS_JUDGED); }
+
+static int winner(const as_sweep *s, int row, basis by, bool *proved)
 {
     int best = -1;
     double least = INFINITY;
     for (int arm = 0; s->n_arms > 1 && arm < s->n_arms; arm++)
-        if (against_first(s, row, arm).ratio < least)
-            least = against_first(s, row, arm).ratio, best = arm;
+        if (against_first(s, row, arm, by).ratio < least)
+            least = against_first(s, row, arm, by).ratio, best = arm;
     *proved = best >= 0;
     for (int arm = 0; best >= 0 && arm < s->n_arms; arm++)
-        if (arm != best && !(as_sweep_relation(s, row, best, arm).lo > 1))
+        if (arm != best && !(relation(s, row, best, arm, by).lo > 1))
             *proved = false;
     return best;
 }
+
+int as_sweep_winner(const as_sweep *s, int row, bool *proved) { return winner(s, row, AS_JUDGED, proved); }
 
 /* --- Crossovers --------------------------------------------------------------------------------------------- */
 
@@ -125,7 +148,7 @@ const char *as_purpose_criterion(as_purpose p) { return p < AS_N_PURPOSES ? purp
 /* By the paired ratio, which knows more than the two medians: choices then agree with verdicts. */
 static double paired_ns(const as_sweep *s, int row, int arm)
 {
-    return as_sweep_ns(s, row, 0) * as_sweep_relation(s, row, 0, arm).ratio;
+    return as_sweep_ns(s, row, 0) * relation(s, row, 0, arm, PER_CALL).ratio;
 }
 
 /* How good an arm is at a row for a purpose; NaN: not known, or not asked at this row. */
@@ -133,11 +156,11 @@ static double score_of(const as_sweep *s, as_purpose p, int row, int arm)
 {
     const as_sweep_row *r = &s->rows[row];
     const as_trial_arm *info = r->trial && arm < r->trial->n_arms ? &r->trial->arms[arm] : NULL;
-    double ns = paired_ns(s, row, arm);
+    double ns = paired_ns(s, row, arm), items = as_sweep_items(s, row, arm);
     switch (p) {
     case AS_FOR_INFERENCE: return row == 0 ? ns : (double)NAN;
-    case AS_FOR_TRAINING: return row == s->n_rows - 1 ? r->items * 1e9 / ns : (double)NAN;
-    case AS_FOR_THROUGHPUT: return r->items * 1e9 / ns;
+    case AS_FOR_TRAINING: return row == s->n_rows - 1 ? items * 1e9 / ns : (double)NAN;
+    case AS_FOR_THROUGHPUT: return items * 1e9 / ns;
     case AS_FOR_MEMORY: return info ? info->ledger.peak_bytes : (double)NAN;
     case AS_FOR_PROTOTYPING: return info ? (isfinite(info->launch_ns) ? info->launch_ns : 0) + info->first_ns[0] : (double)NAN;
     default: return ns;
@@ -157,7 +180,7 @@ static bool is_proved(const as_sweep *s, as_purpose p, int row, int arm, double 
     if (p == AS_FOR_PROTOTYPING)
         return false;
     bool proved;
-    return as_sweep_winner(s, row, &proved) == arm && proved;
+    return winner(s, row, purposes[p].most ? AS_JUDGED : PER_CALL, &proved) == arm && proved;
 }
 
 as_sweep_choice as_sweep_choose(const as_sweep *s, as_purpose p)

@@ -10,7 +10,6 @@
 typedef struct as_sweep_row {
     const char     *label;    /* "batch=8" */
     double          value;    /* 8, for interpolation; NaN: it has no number */
-    double          items;    /* done by a call (the batch); NaN: throughput cannot be told */
     const as_trial *trial;    /* for memory and first calls; NULL: not known */
     const as_duel  *duels;    /* n_arms - 1: arm i + 1 against arm 0 */
 } as_sweep_row;
@@ -21,10 +20,13 @@ typedef struct as_sweep {
     const as_sweep_row *rows; int n_rows;   /* by ascending value where they have one */
 } as_sweep;
 
-/* Time of arm y over time of arm x at a row, with its bounds: NaN where there are none. */
+/* Calls of the arms do different numbers of items: winners are by the time of an item. */
+bool        as_sweep_per_item(const as_sweep *s);
+/* Time of arm y over time of arm x at a row, as it was judged, with its bounds: NaN where there are none. */
 typedef struct as_relation { double ratio, lo, hi; } as_relation;
 as_relation as_sweep_relation(const as_sweep *s, int row, int x, int y);
-double      as_sweep_ns(const as_sweep *s, int row, int arm);
+double      as_sweep_ns(const as_sweep *s, int row, int arm);    /* of a call */
+double      as_sweep_items(const as_sweep *s, int row, int arm); /* done by a call; NaN: not known */
 
 /* The arm with the least time; *proved: faster than each other one by its interval.  -1: no times. */
 int as_sweep_winner(const as_sweep *s, int row, bool *proved);

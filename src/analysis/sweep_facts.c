@@ -16,9 +16,10 @@ static void values_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
     int n = s->n_arms < MAX_COLUMNS ? s->n_arms : MAX_COLUMNS;
     for (int arm = 0; arm < n; arm++)
         columns[arm + 1] = as_say(f, "arm%d|%s", arm, s->arms[arm]);
-    columns[n + 1] = "winner|winner";
-    columns[n + 2] = "lead|lead";
-    as_table *t = as_facts_table(f, g, "values", as_say(f, "Times over %s", s->key), columns);
+    bool per_item = as_sweep_per_item(s);
+    columns[n + 1] = per_item ? "winner|winner, per item" : "winner|winner";
+    columns[n + 2] = per_item ? "lead|ahead of the next, per item" : "lead|ahead of the next";
+    as_table *t = as_facts_table(f, g, "values", s->n_rows > 1 ? as_say(f, "Times of a call over %s", s->key) : "Times of a call", columns);
     for (int row = 0; row < s->n_rows; row++) {
         bool proved;
         int best = as_sweep_winner(s, row, &proved), second = -1;
@@ -35,6 +36,23 @@ static void values_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
         cells[n + 2] = (as_cell){.metric = as_number_derived(lead.ratio - 1, lead.lo - 1, lead.hi - 1, 1, "ratio", "time of the next best / time of the winner - 1", "there is no winner")};
         as_facts_row(f, t, cells);
     }
+}
+
+/* Where calls do different numbers of items: what a call takes and what an item of it takes, side by side. */
+static void items_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
+{
+    static const char *const columns[] = {"value|case", "arm|arm", "items|items of a call", "call|time of a call", "item|time per item", "rate|items a second", NULL};
+    const char *none = "the items of a call are not known";
+    as_table *t = as_facts_table(f, g, "items", "Per call and per item", columns);
+    for (int row = 0; row < s->n_rows; row++)
+        for (int arm = 0; arm < s->n_arms; arm++) {
+            double ns = as_sweep_ns(s, row, arm), items = as_sweep_items(s, row, arm);
+            as_facts_row(f, t, (as_cell[]){{.text = s->rows[row].label}, {.text = s->arms[arm]}, {.metric = as_number_counted(items, "1", "batch", none)},
+                                           {.metric = as_number_measured(ns, NAN, NAN, s->rows[row].duels[0].n_rounds, "ns", "median of the blocks", "nothing was measured")},
+                                           {.metric = as_number_derived(ns / items, NAN, NAN, 1, "ns", "time of a call / items of a call", none)},
+                                           {.metric = as_number_derived(1e9 * items / ns, NAN, NAN, 1, "1/s", "items of a call / time of a call", none)}});
+        }
+    as_facts_find(f, g, AS_LEVEL_NOTE, "Winners are by the time per item, because calls do different numbers of items; for latency the guide goes by the time of a call.");
 }
 
 static const char *around(assay_facts *f, const as_crossover *c)
@@ -67,7 +85,7 @@ static void crossovers_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
         else
             as_facts_find(f, g, AS_LEVEL_WARN, "From %s to %s: the winner flips %s.", s->arms[c->from], s->arms[c->to], range);
     }
-    if (!n)
+    if (!n && s->n_rows > 1)
         as_facts_find(f, g, AS_LEVEL_NOTE, "The winner does not flip over the values of %s that were measured.", s->key);
 }
 
@@ -78,7 +96,7 @@ static void guide_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
     for (int p = 0; p < AS_N_PURPOSES; p++) {
         as_sweep_choice c = as_sweep_choose(s, (as_purpose)p);
         bool has = c.row >= 0;
-        as_facts_row(f, t, (as_cell[]){{.text = as_purpose_text((as_purpose)p)}, {.text = has ? as_say(f, "%s, %s", s->arms[c.arm], s->rows[c.row].label) : "-"},
+        as_facts_row(f, t, (as_cell[]){{.text = as_purpose_text((as_purpose)p)}, {.text = !has ? "-" : s->n_rows == 1 ? s->arms[c.arm] : as_say(f, "%s, %s", s->arms[c.arm], s->rows[c.row].label)},
                                        {.metric = as_number_derived(c.score, NAN, NAN, 1, c.unit, as_purpose_criterion((as_purpose)p), c.why)},
                                        {.metric = as_number_derived(c.lead, NAN, NAN, 1, "ratio", "against the best of another arm", has ? "there is no other arm" : c.why)},
                                        {.text = !has ? "-" : c.proved ? "yes" : "no"}, {.text = c.why}});
@@ -98,7 +116,7 @@ static void series_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
         const struct { const char *key; double *values; } lines[] = {{"ratio", y}, {"lo", lo}, {"hi", hi}};
         for (size_t i = 0; i < AS_COUNT(lines); i++)
             as_facts_series(f, g, &(as_series){.key = as_say(f, "%s.%d", lines[i].key, arm), .label = s->arms[arm], .x_unit = s->key, .y_unit = "ratio", .kind = ASSAY_DERIVED,
-                                               .source = "time over the time of the first arm", .x = x, .y = lines[i].values, .n = (size_t)s->n_rows});
+                                               .source = as_sweep_per_item(s) ? "time per item over that of the first arm" : "time over the time of the first arm", .x = x, .y = lines[i].values, .n = (size_t)s->n_rows});
     }
 }
 
@@ -108,6 +126,8 @@ void as_sweep_add(assay_facts *f, const as_sweep *s)
         return;
     as_fact_group *g = as_facts_group(f, "sweep", "Sweep");
     values_add(f, g, s);
+    if (as_sweep_per_item(s))
+        items_add(f, g, s);
     crossovers_add(f, g, s);
     guide_add(f, g, s);
     series_add(f, g, s);

@@ -61,7 +61,7 @@ static inline as_trial *as_planted_trial(assay_env *env, as_planted p)
     expect(as_trial_reserve(t, n, n * (size_t)p.n_shots));
     for (int a = 0; a < p.n_arms; a++) {
         static const char *const names[] = {"old", "new", "third", "fourth"};
-        t->arms[a] = (as_trial_arm){.name = names[a % 4], .what = "planted", .error = 1e-6, .launch_ns = 3e6, .first_ns = {4 * p.ns, 1.2 * p.ns, p.ns},
+        t->arms[a] = (as_trial_arm){.name = names[a % 4], .what = "planted", .error = 1e-6, .items = NAN, .launch_ns = 3e6, .first_ns = {4 * p.ns, 1.2 * p.ns, p.ns},
                                     .ledger = {.flops = 268435456, .bytes = 3145728, .allocations = 0, .launches = 1, .peak_bytes = 4194304 + 1048576.0 * a}};
     }
     for (int l = 0; l < p.n_launches; l++) {

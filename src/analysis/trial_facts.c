@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "analysis/evidence.h"
+#include "base/text.h"
 
 /* --- Numbers ------------------------------------------------------------------------------------------------ */
 
@@ -145,11 +145,9 @@ void as_trial_samples(assay_facts *f, as_fact_group *g, const as_trial *t, int a
 
 void as_trial_notes(assay_facts *f, const as_trial *t)
 {
-    time_t when = (time_t)t->unix_time;
-    struct tm parts;
-    char text[64];
-    if (t->unix_time > 0 && gmtime_r(&when, &parts) && strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts))
-        as_facts_note(f, "trace.started", text);
+    char text[AS_DATE_BYTES];
+    if (t->unix_time > 0)
+        as_facts_note(f, "trace.started", as_say(f, "%s UTC", as_date_text(text, sizeof text, t->unix_time, AS_DATE_SECOND)));
     for (int i = 0; i < t->n_notes; i++)
         as_facts_note(f, t->notes[i].key, t->notes[i].value);
     if (*t->fingerprint)

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* --- Growing strings ---------------------------------------------------------------------- */
 
@@ -425,4 +426,24 @@ bool as_utf8_ok(const char *s, size_t n)
         i += length;
     }
     return true;
+}
+
+int as_text_columns(const char *text)
+{
+    int n = 0;
+    for (; *text; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
+/* --- Dates --------------------------------------------------------------------------------------------- */
+
+const char *as_date_text(char *buf, size_t size, int64_t unix_s, as_date_form form)
+{
+    static const char *const formats[] = {[AS_DATE_DAY] = "%Y-%m-%d", [AS_DATE_MINUTE] = "%Y-%m-%d %H:%M", [AS_DATE_SECOND] = "%Y-%m-%d %H:%M:%S", [AS_DATE_ISO] = "%Y-%m-%dT%H:%M:%SZ"};
+    time_t    seconds = (time_t)unix_s;
+    struct tm utc;
+    if (!gmtime_r(&seconds, &utc) || !strftime(buf, size, formats[form], &utc))
+        snprintf(buf, size, "unknown");
+    return buf;
 }

@@ -33,6 +33,12 @@ bool as_parse_bool(const char *s, bool *out);                /* on off true fals
  * NaN gives "n/a". */
 const char *as_show(char *buf, size_t size, double value, const char *unit);
 
+/* A moment in UTC: "2026-11-16", with the minute "2026-11-16 12:29", with the second "2026-11-16 12:29:09", or as ISO 8601
+ * "2026-11-16T12:29:09Z"; "unknown" for what no calendar has.  AS_DATE_BYTES hold any.  Returns buf. */
+typedef enum as_date_form { AS_DATE_DAY, AS_DATE_MINUTE, AS_DATE_SECOND, AS_DATE_ISO } as_date_form;
+enum { AS_DATE_BYTES = 40 };
+const char *as_date_text(char *buf, size_t size, int64_t unix_s, as_date_form form);
+
 /* The closest of `words` (NULL-terminated) to s by edit distance, or NULL when none is near. */
 const char *as_nearest(const char *s, const char *const *words);
 /* FNV-1a, 64 bit. */
@@ -42,6 +48,8 @@ uint32_t as_crc32(uint32_t crc, const void *data, size_t n);
 bool as_utf8_ok(const char *s, size_t n);
 /* Bytes of the valid UTF-8 character that begins at s (n bytes are there), 0 if there is none. */
 size_t as_utf8_length(const char *s, size_t n);
+/* Columns of UTF-8 text: one a character. */
+int as_text_columns(const char *text);
 /* The shortest decimal form that reads back as the same double, with '.' in any locale; buf holds
  * AS_NUMBER_BYTES.  Non-finite values give "nan", "inf" or "-inf". */
 #define AS_NUMBER_BYTES 40

@@ -229,3 +229,15 @@ Test(text, tells_good_utf8_from_bad)
     expect_eq(as_utf8_length("\xe2\x82\xac", 2), 0);
     expect_eq(as_utf8_length("", 0), 0);
 }
+
+Test(text, dates_are_of_utc_and_what_no_calendar_has_is_unknown)
+{
+    char buf[AS_DATE_BYTES];
+    expect_str(as_date_text(buf, sizeof buf, 0, AS_DATE_DAY), "1970-01-01");
+    expect_str(as_date_text(buf, sizeof buf, 951827696, AS_DATE_MINUTE), "2000-02-29 12:34");
+    expect_str(as_date_text(buf, sizeof buf, 951827696, AS_DATE_SECOND), "2000-02-29 12:34:56");
+    expect_str(as_date_text(buf, sizeof buf, 951827696, AS_DATE_ISO), "2000-02-29T12:34:56Z");
+    expect_str(as_date_text(buf, sizeof buf, INT64_MAX, AS_DATE_ISO), "unknown");
+    expect_str(as_date_text(buf, sizeof buf, INT64_MIN, AS_DATE_DAY), "unknown");
+    expect_str(as_date_text(buf, 5, 0, AS_DATE_DAY), "unkn"); /* no room: cut, never unterminated */
+}

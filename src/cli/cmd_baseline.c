@@ -1,8 +1,8 @@
 /* cmd_baseline.c - named things to compare with: programs and models that can be run again. */
 #include <string.h>
-#include <time.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "cli/show.h"
 #include "lab/baseline.h"
 
@@ -88,10 +88,8 @@ static assay_status list(as_cli *cli, as_store *store)
         }
     } else if (status == ASSAY_OK) {
         for (size_t i = 0; i < n; i++) {
-            char   when[32];
-            time_t t = (time_t)all[i].unix_time;
-            strftime(when, sizeof when, "%Y-%m-%d %H:%M", gmtime(&t));
-            printf("%-24s %s UTC  run %lld\n", all[i].name, when, (long long)all[i].run);
+            char when[AS_DATE_BYTES];
+            printf("%-24s %s UTC  run %lld\n", all[i].name, as_date_text(when, sizeof when, all[i].unix_time, AS_DATE_MINUTE), (long long)all[i].run);
         }
         if (!n)
             printf("no baselines; assay baseline save NAME MODEL makes one\n");
@@ -165,7 +163,7 @@ const as_verb as_cmd_baseline = {
     .usage = "save NAME [MODEL... | --suite FILE | --bin CMD] | list | show NAME | promote FROM TO | rm NAME  [options]",
     .details = "A baseline keeps the program itself (assay, or yours) and the model file by content, with samples, counts and the machine's\n"
                "fingerprint; `assay check` runs it again, in turns with today's.  save measures every case once (--budget, 1s) and refuses a name\n"
-               "that is taken; promote renames, over what was there; rm also removes the programs that nothing else needs.  All but save take\n"
-               "--store, list and show --json.  Exit codes: 0 done, 2 bad input, 5 a case could not be run.",
+               "that is taken; promote renames, over what was there; rm also removes the programs that nothing else needs.  The\n"
+               "options below are for save; the others take --store, and list and show --json.  Exit codes: 0 done, 2 bad input, 5 a case could not be run.",
     .example = "assay baseline save main mlp-small --batch 8", .min_args = 1, .max_args = 66, .run = run,
 };

@@ -5,32 +5,20 @@
 #include "base/text.h"
 #include "cli/show.h"
 #include "lab/baseline.h"
-#include "report/report.h"
 
 /* What --output-format says, to --output-file or standard output; and the files that every verb writes. */
 static assay_status result_write(as_cli *cli, const assay_facts *facts)
 {
     static const char *const names[][2] = {{"text", "text"}, {"json", "json"}, {"junit", "junit"}, {"github", "github"}, {"md", "markdown"}};
-    static const char *const files[] = {"json", "html", "csv", "markdown"};
     const char        *asked = as_options_text(cli->options, "output-format"), *path = as_options_text(cli->options, "output-file"), *format = "text";
     const assay_facts *one[] = {facts};
     for (size_t i = 0; i < AS_COUNT(names); i++)
         if (!strcmp(asked, names[i][0]))
             format = names[i][1];
     as_write_settings settings = {.colour = as_cli_colour(cli, stdout) && !path, .brief = true};
-    bool              taken = false; /* by a form that was sent to standard output by its own option */
-    for (size_t i = 0; i < AS_COUNT(files); i++) {
-        const char *file = as_options_text(cli->options, files[i]);
-        taken |= file && !strcmp(file, "-");
-    }
-    if (path || !taken)
+    if (path || !as_cli_forms_asked(cli, true)) /* standard output is not taken by a form with an option of its own */
         AS_TRY(as_report_save(cli->env, one, 1, format, &settings, path ? path : "-"));
-    for (size_t i = 0; i < AS_COUNT(files); i++) {
-        const char *file = as_options_text(cli->options, files[i]);
-        if (file)
-            AS_TRY(as_report_save(cli->env, one, 1, files[i], &settings, file));
-    }
-    return ASSAY_OK;
+    return as_cli_forms_write(cli, one, 1, &settings);
 }
 
 static assay_status run(as_cli *cli)

@@ -53,26 +53,24 @@ static assay_status models(as_cli *cli, as_lab_settings *s)
     bool        nothing = false;
     AS_TRY(as_contest_read(cli->env, cli->args, cli->n_args, cli->options, &c));
     as_noise_expect(cli->env, cli->options, c->title, s, expected, sizeof expected);
-    assay_status     status = as_contest_run(cli->env, c, cli->options, s), measured = status;
-    as_trial       **trials = calloc((size_t)c->n_rows, sizeof *trials);
+    assay_status     measured = as_contest_run(cli->env, c, cli->options, s), status = measured;
+    as_trial       **trials = NULL;
     assay_facts     *facts = NULL;
     size_t           n = 0;
     as_cli_progress_end(s);
-    if (!trials)
-        status = as_fail(cli->env, ASSAY_NO_MEMORY, "compare: no room for %d rows", c->n_rows);
-    for (int i = 0; trials && i < c->n_rows; i++)
-        if (c->rows[i].trial)
-            trials[n++] = c->rows[i].trial;
+    if (measured == ASSAY_OK || measured == ASSAY_CANCELLED)
+        status = as_contest_trials(cli->env, c, false, &trials, &n);
     if (measured == ASSAY_OK && status == ASSAY_OK)
         status = rows_missing(cli, trials, n, &nothing);
-    if (trials && n && !nothing && (measured == ASSAY_OK || measured == ASSAY_CANCELLED))
+    if (n && !nothing)
         status = as_contest_facts(cli->env, c, s, &facts);
+    else if (status == ASSAY_OK)
+        status = measured;
     if (facts)
         status = shown(cli, measured, expected, facts, trials, n, c->title);
     if (facts && status == ASSAY_OK)
         status = rows_missing(cli, trials, n, &nothing);
     assay_facts_free(facts);
-    free(trials);
     as_contest_free(c);
     return status;
 }
@@ -203,6 +201,7 @@ const as_verb as_cmd_compare = {
                "or unresolved, which says the smallest effect that could have been seen and how long would suffice.\n"
                "--vary takes threads, batch, seq, compile, precision, weights-as, winograd, device, size, dtype, layout, or a parameter of the\n"
                "model.  Of several --vary the first gives the arms and the others the rows: who wins where, and where the winner flips.\n"
+               "Arms of different batch are judged per item; the times of a call stand beside.\n"
                "Exit codes: 0 whatever the verdict (assay check is for gates), 2 bad input, 5 could not be measured, or stopped.  docs/comparing.md",
     .example = "assay compare mlp-small --vary threads=1,2 --vary batch=1,8,32 --budget 2s", .min_args = 0, .max_args = 64, .run = run,
 };

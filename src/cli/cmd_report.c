@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "cli/cli.h"
+#include "cli/show.h"
 #include "report/report.h"
 
 enum { MAX_FILES = 64 };
@@ -65,19 +65,11 @@ static assay_status load(assay_env *env, const char *path, runs *all)
 
 static assay_status show(as_cli *cli, const assay_facts *const *facts, size_t n)
 {
-    static const char *const formats[] = {"json", "html", "csv", "markdown"}; /* keys of options, and names of writers */
     as_write_settings settings = {.colour = as_cli_colour(cli, stdout), .sections = as_options_text(cli->options, "sections")};
-    bool text = as_options_flag(cli->options, "text"), other = false;
-    for (size_t i = 0; i < AS_COUNT(formats); i++)
-        other |= as_options_text(cli->options, formats[i]) != NULL;
+    bool text = as_options_flag(cli->options, "text"), other = as_cli_forms_asked(cli, false);
     if (text || !other)
         AS_TRY(as_report_write(cli->env, facts, n, "text", &settings, stdout));
-    for (size_t i = 0; i < AS_COUNT(formats); i++) {
-        const char *path = as_options_text(cli->options, formats[i]);
-        if (path)
-            AS_TRY(as_report_save(cli->env, facts, n, formats[i], &settings, path));
-    }
-    return ASSAY_OK;
+    return as_cli_forms_write(cli, facts, n, &settings);
 }
 
 static assay_status run(as_cli *cli)

@@ -1,6 +1,5 @@
 /* cmd_runs.c - housekeeping of the stored runs: list, show, rm, export, import, verify. */
 #include <string.h>
-#include <time.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -13,15 +12,6 @@
 enum { MAX_RUNS = 4096 }; /* on one command line */
 
 typedef struct errand { as_cli *cli; as_store *store; as_arena arena; int64_t *ids; size_t n_ids; } errand;
-
-static const char *when_text(int64_t unix_time, char *buf, size_t size)
-{
-    time_t    seconds = (time_t)unix_time;
-    struct tm utc;
-    if (!gmtime_r(&seconds, &utc) || !strftime(buf, size, "%Y-%m-%d %H:%M:%S", &utc))
-        snprintf(buf, size, "%lld", (long long)unix_time);
-    return buf;
-}
 
 /* --- list --------------------------------------------------------------------------------------------------------- */
 
@@ -60,7 +50,7 @@ static void list_text(const as_stored_run *runs, size_t n, const char *path)
     }
     printf("%6s  %-19s  %-8s  %-8s  %6s  %-10s  %s\n", "id", "when (UTC)", "kind", "state", "trials", "commit", "title");
     for (size_t i = 0; i < n; i++)
-        printf("%6lld  %-19s  %-8s  %-8s  %6lld  %-10.10s  %s\n", (long long)runs[i].id, when_text(runs[i].unix_time, when, sizeof when),
+        printf("%6lld  %-19s  %-8s  %-8s  %6lld  %-10.10s  %s\n", (long long)runs[i].id, as_date_text(when, sizeof when, runs[i].unix_time, AS_DATE_SECOND),
                runs[i].kind, runs[i].state, (long long)runs[i].n_trials, *runs[i].commit ? runs[i].commit : "-", runs[i].title);
 }
 
@@ -106,7 +96,7 @@ static assay_status show(errand *e)
     if (path)
         return as_fail(e->cli->env, ASSAY_NOT_FOUND, "run %lld has no report; assay runs export writes what it has", (long long)run.id);
     printf("run %lld: %s\n%s UTC, %s, %s, %lld %s, machine %s%s%s\n", (long long)run.id, run.title,
-           when_text(run.unix_time, when, sizeof when), run.kind, run.state, (long long)run.n_trials,
+           as_date_text(when, sizeof when, run.unix_time, AS_DATE_SECOND), run.kind, run.state, (long long)run.n_trials,
            run.n_trials == 1 ? "trial" : "trials", run.fingerprint,
            *run.commit ? ", commit " : "", run.commit);
     if (!*run.report)

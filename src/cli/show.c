@@ -5,28 +5,37 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/report.h"
+static const char *const forms[] = {"json", "html", "csv", "markdown"}; /* keys of options, and names of writers */
+
+bool as_cli_forms_asked(as_cli *cli, bool to_stdout)
+{
+    bool asked = false;
+    for (size_t i = 0; i < AS_COUNT(forms); i++) { /* all are looked at: an option that nobody reads is an error */
+        const char *path = as_options_text(cli->options, forms[i]);
+        asked |= path && (!to_stdout || !strcmp(path, "-"));
+    }
+    return asked;
+}
+
+assay_status as_cli_forms_write(as_cli *cli, const assay_facts *const *facts, size_t n, const as_write_settings *settings)
+{
+    for (size_t i = 0; i < AS_COUNT(forms); i++) {
+        const char *path = as_options_text(cli->options, forms[i]);
+        if (path)
+            AS_TRY(as_report_save(cli->env, facts, n, forms[i], settings, path));
+    }
+    return ASSAY_OK;
+}
 
 assay_status as_cli_show(as_cli *cli, const assay_facts *facts)
 {
-    static const char *const formats[] = {"json", "html", "csv", "markdown"}; /* keys of options, and names of writers */
     const assay_facts *one[] = {facts};
     const char        *sections = as_options_is_set(cli->options, "sections") ? as_options_text(cli->options, "sections") : NULL;
     bool               brief = !sections && !as_facts_group_find(facts, "latency"); /* a profile is asked for its details */
     as_write_settings  settings = {.colour = as_cli_colour(cli, stdout), .sections = sections, .brief = brief};
-    bool               taken = false;
-    for (size_t i = 0; i < AS_COUNT(formats); i++) {
-        const char *path = as_options_text(cli->options, formats[i]);
-        taken |= path && !strcmp(path, "-");
-    }
-    if (!taken)
+    if (!as_cli_forms_asked(cli, true))
         AS_TRY(as_report_write(cli->env, one, 1, "text", &settings, stdout));
-    for (size_t i = 0; i < AS_COUNT(formats); i++) {
-        const char *path = as_options_text(cli->options, formats[i]);
-        if (path)
-            AS_TRY(as_report_save(cli->env, one, 1, formats[i], &settings, path));
-    }
-    return ASSAY_OK;
+    return as_cli_forms_write(cli, one, 1, &settings);
 }
 
 static bool has_word(const char *words, const char *word)

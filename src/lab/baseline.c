@@ -470,15 +470,13 @@ assay_status as_baseline_save(assay_env *env, as_store *store, as_baseline *b, c
 
 void as_baseline_print(const as_baseline *b, FILE *file)
 {
-    char   when[32];
-    time_t t = (time_t)b->unix_time;
-    strftime(when, sizeof when, "%Y-%m-%d %H:%M", gmtime(&t));
+    char when[AS_DATE_BYTES];
     fprintf(file, "%s: %s\nmachine %s, commit %.12s, %s UTC, run %lld\n", b->name, *b->description ? b->description : "(no description)", b->fingerprint,
-            *b->commit ? b->commit : "-", when, (long long)b->run);
+            *b->commit ? b->commit : "-", as_date_text(when, sizeof when, b->unix_time, AS_DATE_MINUTE), (long long)b->run);
     for (int i = 0; i < b->n_cases; i++) {
         const as_baseline_case *c = &b->cases[i];
         char                    p25[32];
-        fprintf(file, "  %-40s p25 %s\n", c->name, as_show(p25, sizeof p25, c->p25_ns, "ns"));
+        fprintf(file, "  %-40s lower quartile %s\n", c->name, as_show(p25, sizeof p25, c->p25_ns, "ns"));
         for (int k = 0; k < c->n_objects; k++)
             fprintf(file, "    %s %.16s\n", c->objects[k].name, c->objects[k].id);
         for (int k = 0; k < c->n_beside; k++)

@@ -74,25 +74,19 @@ assay_status assay_compare(assay_env *env, const char *const *what, size_t n, as
     as_lab_settings s;
     as_contest     *c;
     assay_facts    *f = NULL;
-    size_t          n_trials = 0;
+    as_trial      **trials;
+    size_t          n_trials;
     AS_TRY(as_lab_settings_read(env, options, "compare", &s));
     AS_TRY(as_contest_read(env, what, (int)n, options, &c));
     assay_status status = as_contest_run(env, c, options, &s), measured = status;
-    as_trial   **trials = calloc((size_t)c->n_rows, sizeof *trials);
-    if (!trials)
-        status = as_fail(env, ASSAY_NO_MEMORY, "compare: no room for %d rows", c->n_rows);
-    else if (status == ASSAY_OK || status == ASSAY_CANCELLED)
+    if (status == ASSAY_OK || status == ASSAY_CANCELLED)
         status = as_contest_facts(env, c, &s, &f);
-    if (f) {
-        for (int i = 0; i < c->n_rows; i++)
-            if (c->rows[i].trial) {
-                trials[n_trials++] = c->rows[i].trial;
-                c->rows[i].trial = NULL;
-            }
+    if (f && (status = as_contest_trials(env, c, true, &trials, &n_trials)) == ASSAY_OK) {
         trials_give(f, trials, n_trials);
         status = facts_give(env, options, "compare", f, measured, out);
+    } else {
+        assay_facts_free(f);
     }
-    free(trials);
     as_contest_free(c);
     return status;
 }

@@ -1,6 +1,7 @@
 /* cases.c - words, options and suite lines to cases: every axis gets its values, and the axes multiply. */
 #include "lab/cases.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -672,4 +673,20 @@ void as_bench_cases_free(as_bench_cases *cases)
         return;
     as_arena_drop(&cases->arena);
     free(cases);
+}
+
+double as_bench_case_items(const as_bench_case *c)
+{
+    const char *text = NULL;
+    double      items;
+    for (int i = 0; i < c->n_settings; i++)
+        if (!strcmp(c->settings[i].key, "batch"))
+            text = c->settings[i].value;
+    const char *key = strstr(c->spec, "batch="); /* a workload's own: cell:kind=cfc,batch=8 */
+    if (!text && key && key > c->spec && (key[-1] == ':' || key[-1] == ','))
+        text = key + strlen("batch=");
+    if (!text)
+        return c->is_workload ? (double)NAN : 1;
+    items = strtod(text, NULL);
+    return items > 0 && isfinite(items) ? items : (double)NAN;
 }

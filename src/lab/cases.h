@@ -45,6 +45,9 @@ bool         as_bench_case_is_told(const as_bench_case *c);
 /* The options that a case is opened with: those of the user that a model or a plan reads, and the case's own. */
 assay_status as_bench_case_options(assay_env *env, const as_bench_case *c, assay_options *user, assay_options **out);
 
+/* Items that a call does: the batch.  NaN: not known, as of a workload without one. */
+double       as_bench_case_items(const as_bench_case *c);
+
 /* A case that can be run. */
 typedef struct as_bench_subject {
     assay_options *options;

@@ -185,14 +185,6 @@ static double number_of(const char *text)
     return *text ? value : NAN;
 }
 
-static double items_of(const as_bench_case *c)
-{
-    for (int i = 0; i < c->n_settings; i++)
-        if (!strcmp(c->settings[i].key, "batch"))
-            return number_of(c->settings[i].value);
-    return c->is_workload ? NAN : 1;
-}
-
 /* The part of a case's id that is its size: behind the workload. */
 static const char *size_of(as_arena *arena, const as_bench_case *c)
 {
@@ -224,10 +216,7 @@ static assay_status row_add(maker *m, const char *label, double value, as_bench_
             return as_fail(m->env, ASSAY_BAD_INPUT, "compare: %s: the times of a null device are told and those of %s are measured: there is nothing to compare",
                            c->arms[i], c->arms[0]);
     }
-    double items = items_of(cases[0]);
-    for (int i = 1; i < c->n_arms; i++)
-        items = items == items_of(cases[i]) ? items : NAN;
-    c->rows[c->n_rows++] = (as_contest_row){.label = label, .value = value, .items = items, .cases = cases};
+    c->rows[c->n_rows++] = (as_contest_row){.label = label, .value = value, .cases = cases};
     return ASSAY_OK;
 }
 
@@ -376,13 +365,29 @@ assay_status as_contest_run(assay_env *env, as_contest *c, assay_options *option
     return trials ? as_lab_all(row_run, &r, c->n_rows, s, trials) : no_room(env);
 }
 
+assay_status as_contest_trials(assay_env *env, as_contest *c, bool take, as_trial ***out, size_t *n)
+{
+    as_trial **trials = AS_TAKE(&c->arena, as_trial *, c->n_rows);
+    size_t     n_begun = 0;
+    if (!trials)
+        return no_room(env);
+    for (int i = 0; i < c->n_rows; i++)
+        if (c->rows[i].trial) {
+            trials[n_begun++] = c->rows[i].trial;
+            c->rows[i].trial = take ? NULL : c->rows[i].trial;
+        }
+    *out = trials;
+    *n = n_begun;
+    return ASSAY_OK;
+}
+
 static void sweep_add(assay_facts *f, const as_contest *c)
 {
     as_sweep_row *rows = AS_TAKE(&f->arena, as_sweep_row, c->n_rows);
     int           n = 0;
     for (int i = 0; rows && i < c->n_rows; i++)
         if (c->rows[i].trial && c->rows[i].trial->n_rounds)
-            rows[n++] = (as_sweep_row){.label = *c->rows[i].label ? c->rows[i].label : "all", .value = c->rows[i].value, .items = c->rows[i].items,
+            rows[n++] = (as_sweep_row){.label = *c->rows[i].label ? c->rows[i].label : "all", .value = c->rows[i].value,
                                        .trial = c->rows[i].trial, .duels = c->rows[i].duels};
     as_sweep sweep = {.key = *c->key ? c->key : "case", .arms = c->arms, .n_arms = c->n_arms, .rows = rows, .n_rows = n};
     if (n > 1 || (n && c->n_arms > 2))

@@ -11,7 +11,6 @@
 typedef struct as_contest_row {
     const char                  *label;   /* "batch=8"; "" when there is one */
     double                       value;   /* 8; NaN */
-    double                       items;   /* done by a call: the batch; NaN */
     const as_bench_case *const  *cases;   /* one an arm */
     as_trial                    *trial;   /* as_contest_run() fills these */
     as_duel                     *duels;   /* n_arms - 1 */
@@ -31,6 +30,8 @@ assay_status as_contest_read(assay_env *env, const char *const *args, int n_args
 void         as_contest_free(as_contest *c);
 /* Row by row; a row that could not be measured is a trial that says so.  CANCELLED keeps the rows so far (trial NULL: not begun). */
 assay_status as_contest_run(assay_env *env, as_contest *c, assay_options *options, const as_lab_settings *s);
+/* The trials of the rows that were begun, in an array that lives as long as the contest; take: the rows give them away. */
+assay_status as_contest_trials(assay_env *env, as_contest *c, bool take, as_trial ***out, size_t *n);
 /* All of it as facts: the duels, and the sweep where there are several rows or arms. */
 assay_status as_contest_facts(assay_env *env, const as_contest *c, const as_lab_settings *s, assay_facts **out);
 

@@ -225,6 +225,7 @@ static assay_status bench_run(assay_env *env, bench *b, as_sampler_settings *sam
         AS_TRY(as_slab_new(env, &b->slab));
     for (int i = 0; i < b->n; i++) {
         t->arms[i].name = as_trial_keep(t, b->names ? b->names[i] : b->cases[i]->name);
+        t->arms[i].items = as_bench_case_items(b->cases[i]);
         AS_TRY(subject_open(env, b, i, again, sampler));
         if (sampler->progress)
             sampler->progress(sampler->progress_arg, 0, t);

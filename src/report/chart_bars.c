@@ -12,7 +12,7 @@ enum { ROW = 26, LABEL_WIDTH = 200, LABEL_CHARS = 25, VALUE_WIDTH = 84, DETAIL_W
 static void bar_paint(as_paint *p, const as_bar *bar, double y, double share, const char *value)
 {
     as_paint_group(p, as_arena_printf(p->arena, "%s: %s%s%s", bar->label, value, bar->detail ? ", " : "", bar->detail ? bar->detail : ""));
-    as_paint_words(p, LABEL_WIDTH - 10, y + 17, "end", "text", as_text_cut(p->arena, bar->label, LABEL_CHARS));
+    as_paint_words(p, LABEL_WIDTH - 10, y + 17, "end", "text", as_name_cut(p->arena, bar->label, LABEL_CHARS));
     as_paint_rect(p, LABEL_WIDTH, y + 4, BAR_ROOM, ROW - 9, "track", NULL);
     as_paint_rect(p, LABEL_WIDTH, y + 4, fmax(share * BAR_ROOM, 1), ROW - 9, as_tone_class(0), NULL);
     as_paint_words(p, LABEL_WIDTH + BAR_ROOM + 10, y + 17, "start", "text", value);

@@ -56,7 +56,7 @@ static void forest_row(as_paint *p, const as_forest_row *r, const as_axis *axis,
     const char *tone = as_level_class(r->level);
     const char *tip = as_arena_printf(p->arena, "%s: %s%s%s", r->label, r->words ? r->words : "", r->detail && *r->detail ? ", " : "", r->detail ? r->detail : "");
     double middle = y + ROW / 2.0;
-    as_paint_words(p, left - 12, middle + 4, "end", "text", as_text_cut(p->arena, r->label, LABEL_CHARS));
+    as_paint_words(p, left - 12, middle + 4, "end", "text", as_name_cut(p->arena, r->label, LABEL_CHARS));
     as_paint_words(p, AS_CHART_WIDTH - 2, middle + 4, "end", tone, as_text_cut(p->arena, r->words ? r->words : "", 30));
     if (!isfinite(r->value))
         return;
@@ -184,9 +184,9 @@ const char *as_svg_duel(as_arena *arena, const as_duel_picture *d, const char *t
         for (double v = time.lo; v <= time.hi; v += time.step)
             if (v >= x_lo && v <= x_hi && x_hi > x_lo)
                 as_paint_words(&p, LEFT + (v - x_lo) / (x_hi - x_lo) * width, floor_y + 18, "middle", "faint", as_axis_label(&time, label, sizeof label, v));
-    snprintf(label, sizeof label, "margin %.3g %%", 100 * d->margin);
-    if (d->margin > 0)
-        as_paint_words(&p, right, floor_y - as_axis_share(&axis, d->margin) * HEIGHT - 5, "end", "marktext", label);
+    snprintf(label, sizeof label, "- - margin %.3g %%", 100 * d->margin);
+    if (d->margin > 0) /* above the plot, where no dot and no bar can be */
+        as_paint_words(&p, right, 14, "end", "marktext", label);
     if (n_out) {
         snprintf(label, sizeof label, "%zu %s further out", n_out, n_out == 1 ? "round lies" : "rounds lie");
         as_paint_words(&p, LEFT, 14, "start", "faint", label);

@@ -54,7 +54,7 @@ static void points_paint(as_paint *p, const as_history_picture *h, const frame *
         double x = x_at(f, (double)i);
         if (h->lo && h->hi && isfinite(h->lo[i]) && isfinite(h->hi[i]))
             as_paint_line(p, x, y_at(f, h->lo[i]), x, y_at(f, h->hi[i]), "s0");
-        const char *tip = as_arena_printf(p->arena, "%s%s%s: %s", h->x ? as_day_text(day, sizeof day, h->x[i]) : "", h->labels && h->labels[i] ? " " : "", h->labels && h->labels[i] ? h->labels[i] : "",
+        const char *tip = as_arena_printf(p->arena, "%s%s%s: %s", h->x ? as_point_date(day, sizeof day, h, i) : "", h->labels && h->labels[i] ? " " : "", h->labels && h->labels[i] ? h->labels[i] : "",
                                           as_show_signs(p->arena, h->y[i], h->unit));
         as_paint_dot(p, x, y_at(f, h->y[i]), h->n > 200 ? 2 : 3.4, "c0", tip);
     }
@@ -77,8 +77,8 @@ const char *as_svg_history(as_arena *arena, const as_history_picture *h, const c
     segments_paint(&p, h, &f);
     points_paint(&p, h, &f);
     as_paint_line(&p, LEFT, f.floor_y, LEFT + width, f.floor_y, "axis");
-    size_t every = h->n / 8 + 1;
+    size_t every = h->n / 7 + 1;
     for (size_t i = 0; h->x && i < h->n; i += every)
-        as_paint_words(&p, x_at(&f, (double)i), f.floor_y + 18, i ? "middle" : "start", "faint", as_day_text(label, sizeof label, h->x[i]));
+        as_paint_words(&p, x_at(&f, (double)i), f.floor_y + 18, i ? "middle" : "start", "faint", as_point_date(label, sizeof label, h, i));
     return as_paint_close(&p);
 }

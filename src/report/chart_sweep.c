@@ -29,18 +29,29 @@ static bool frame_make(frame *f, const as_sweep_line *lines, int n)
     return f->x_hi > f->x_lo && isfinite(f->x_hi - f->x_lo) && isfinite(f->y_hi - f->y_lo);
 }
 
-/* Round ratios that fit: 1/8, 1/4, ... or, in a narrow range, percents. */
-static void ratios_paint(as_paint *p, const frame *f)
+static void ratio_paint(as_paint *p, const frame *f, double ratio)
 {
     char label[32];
-    bool wide = f->y_hi - f->y_lo > log(3.0);
-    double step = wide ? log(2.0) : log(1 + fmax(.01, round((exp(f->y_hi - f->y_lo) - 1) * 20) / 100));
-    for (double v = ceil(f->y_lo / step) * step; v <= f->y_hi; v += step) {
-        double y = y_at(f, exp(v));
-        as_paint_line(p, LEFT, y, AS_CHART_WIDTH - RIGHT, y, fabs(v) < 1e-9 ? "zero" : "grid");
-        snprintf(label, sizeof label, "%.3g x", exp(v));
-        as_paint_words(p, LEFT - 8, y + 4, "end", "faint", label);
+    double y = y_at(f, ratio);
+    as_paint_line(p, LEFT, y, AS_CHART_WIDTH - RIGHT, y, fabs(ratio - 1) < 1e-9 ? "zero" : "grid");
+    snprintf(label, sizeof label, "%.3g x", ratio);
+    as_paint_words(p, LEFT - 8, y + 4, "end", "faint", label);
+}
+
+/* Round ratios that fit: 1/8, 1/4, ... or, in a narrow range, even steps. */
+static void ratios_paint(as_paint *p, const frame *f)
+{
+    as_axis axis;
+    double  factor = exp(fmax(1, round((f->y_hi - f->y_lo) / log(2.0) / 8)) * log(2.0)); /* eight lines at most, or so */
+    if (f->y_hi - f->y_lo > log(3.0)) {
+        for (double v = pow(factor, ceil(f->y_lo / log(factor))); v <= exp(f->y_hi); v *= factor)
+            ratio_paint(p, f, v);
+        return;
     }
+    if (as_axis_make(&axis, exp(f->y_lo), exp(f->y_hi), 6, "1"))
+        for (double v = axis.lo; v <= axis.hi + axis.step / 2; v += axis.step)
+            if (v > exp(f->y_lo) && v < exp(f->y_hi))
+                ratio_paint(p, f, v);
 }
 
 static void line_paint(as_paint *p, const frame *f, const as_sweep_line *line, int tone, double *label_y)
@@ -71,7 +82,7 @@ static void line_paint(as_paint *p, const frame *f, const as_sweep_line *line, i
     for (int i = 0; i < n_good; i++)
         as_paint_dot(p, xy[2 * i], xy[2 * i + 1], 4, as_tone_class(tone), line->label);
     *label_y = fmin(xy[2 * n_good - 1], *label_y - 15); /* labels are painted from the lowest line up */
-    as_paint_words(p, AS_CHART_WIDTH - RIGHT + 10, *label_y + 4, "start", as_tone_class(tone), as_text_cut(p->arena, line->label, 20));
+    as_paint_words(p, AS_CHART_WIDTH - RIGHT + 10, *label_y + 4, "start", as_tone_class(tone), as_name_cut(p->arena, line->label, 20));
 }
 
 static void marks_paint(as_paint *p, const frame *f, const as_sweep_mark *marks, int n)

@@ -2,10 +2,10 @@
 #include "report/html_style.h"
 
 const char as_html_style[] =
-    ":root{--bg:#f6f7fa;--card:#fff;--ink:#1a2130;--soft:#5c667a;--line:#e3e7ee;--hover:#f2f5fb;--accent:#4263c9;--tint:#e9eefc;"
+    ":root{--bg:#f6f7fa;--card:#fff;--ink:#1a2130;--soft:#5c667a;--line:#e3e7ee;--shade:#1a213026;--hover:#f2f5fb;--accent:#4263c9;--tint:#e9eefc;"
     "--good:#1c8558;--good-bg:#e6f5ee;--warn:#9a6412;--warn-bg:#fdf3e0;--bad:#b93226;--bad-bg:#fdebe9;--note:#5c667a;--note-bg:#eef1f6;"
     "--c0:#4263c9;--c1:#e08a2e;--c2:#2a9d78;--c3:#b3549f;--c4:#c7a32b;--c5:#4fa3c7;--c6:#8b93a1;--grid:#e6e9f0;--axis:#9aa3b2;--track:#eff2f7;--mark:#c2410c}\n"
-    "@media(prefers-color-scheme:dark){:root{--bg:#0e1117;--card:#161b24;--ink:#e4e8f0;--soft:#97a2b5;--line:#272e3b;--hover:#1c2330;--accent:#8da6f5;--tint:#212b45;"
+    "@media(prefers-color-scheme:dark){:root{--bg:#0e1117;--card:#161b24;--ink:#e4e8f0;--soft:#97a2b5;--line:#272e3b;--shade:#00000080;--hover:#1c2330;--accent:#8da6f5;--tint:#212b45;"
     "--good:#5fcf9b;--good-bg:#14291f;--warn:#e5b45c;--warn-bg:#2c2313;--bad:#f08a7e;--bad-bg:#331a18;--note:#97a2b5;--note-bg:#1e2531;"
     "--c0:#7f9bf2;--c1:#eda75a;--c2:#53bf9b;--c3:#cf83be;--c4:#d9bd57;--c5:#77bedb;--c6:#8d96a6;--grid:#242b37;--axis:#4d5767;--track:#1f2631;--mark:#f2995f}}\n"
     "*{box-sizing:border-box}html{scroll-behavior:smooth;scroll-padding-top:3.6rem}\n"
@@ -34,11 +34,14 @@ const char as_html_style[] =
     ".find li::before{position:absolute;left:.85rem;font-weight:700}.find .note{background:var(--note-bg)}.find .note::before{content:'i';color:var(--note);font-family:Georgia,serif;font-style:italic}\n"
     ".find .good{background:var(--good-bg)}.find .good::before{content:'\\2713';color:var(--good)}.find .warn{background:var(--warn-bg)}.find .warn::before{content:'!';color:var(--warn)}\n"
     ".find .bad{background:var(--bad-bg)}.find .bad::before{content:'\\2717';color:var(--bad)}.verdict .find:first-of-type li:first-child,.check .find:first-of-type li:first-child{font-weight:600;font-size:1.04rem}\n"
-    ".scroll{overflow-x:auto;margin:0 -1.4rem;padding:0 1.4rem}table{border-collapse:collapse;width:100%;font-size:.82rem}\n"
+    /* What is wider than the page scrolls in its own box, shaded where there is more; the first column stays. */
+    ".scroll{overflow-x:auto;scrollbar-width:thin;background:linear-gradient(90deg,var(--card) 40%,transparent) 0/2.2rem 100% local,linear-gradient(270deg,var(--card) 40%,transparent) calc(100% + 2px)/2.2rem 100% local,"
+    "linear-gradient(90deg,var(--shade),transparent) 0/.8rem 100%,linear-gradient(270deg,var(--shade),transparent) 100%/.8rem 100%;background-repeat:no-repeat}\n"
+    "table{border-collapse:collapse;width:100%;font-size:.82rem}th:first-child,td:first-child{position:sticky;left:0;z-index:1;background:var(--card)}tbody tr:hover td:first-child{background:var(--hover)}\n"
     "th,td{padding:.42rem .42rem;text-align:left;border-bottom:1px solid var(--line);vertical-align:top}th:first-child,td:first-child{padding-left:0}th:last-child,td:last-child{padding-right:0}\n"
-    "th{font-weight:600;color:var(--soft);font-size:.76rem;white-space:nowrap;cursor:pointer;user-select:none;vertical-align:bottom}th:hover,th:focus{color:var(--ink)}\n"
+    "th{font-weight:600;color:var(--soft);font-size:.76rem;overflow-wrap:normal;cursor:pointer;user-select:none;vertical-align:bottom}th:hover,th:focus{color:var(--ink)}\n"
     "th[aria-sort=ascending]::after{content:' \\2191';color:var(--accent)}th[aria-sort=descending]::after{content:' \\2193';color:var(--accent)}\n"
-    "td.n,th.n{text-align:right;white-space:nowrap}td.w{white-space:nowrap}tbody tr:hover{background:var(--hover)}td{overflow-wrap:break-word;max-width:26rem}td:first-child{font-weight:550;min-width:8.5rem}tbody tr:last-child td{border-bottom:0}\n"
+    "td.n,th.n{text-align:right}td.n,td.w{white-space:nowrap}td.t{min-width:17rem}tbody tr:hover{background:var(--hover)}td{overflow-wrap:break-word;max-width:26rem}td:first-child{font-weight:550;min-width:8.5rem;overflow-wrap:anywhere}tbody tr:last-child td{border-bottom:0}\n"
     "td.p{min-width:5.2rem;background:linear-gradient(90deg,var(--tint),var(--tint)) no-repeat 0 .4rem/var(--w,0) 1.4em}\n"
     ".kv{display:grid;grid-template-columns:minmax(9rem,max-content) 1fr;gap:.15rem 1.6rem;margin:.6rem 0;font-size:.88rem}.kv dt{color:var(--soft);overflow-wrap:anywhere}.kv dd{margin:0;overflow-wrap:anywhere}\n"
     "figure{margin:1rem 0 1.4rem;overflow-x:auto}figcaption{font-size:.82rem;color:var(--soft);margin-bottom:.35rem}.chart{display:block;width:100%;height:auto;min-width:600px}\n"
@@ -51,9 +54,9 @@ const char as_html_style[] =
     ".chart .edge{stroke:var(--axis);stroke-width:1.3;fill:none}.flame .f{cursor:pointer}.flame .f:focus{outline:none}.flame .f:focus rect{stroke:var(--ink);stroke-width:2}.flame .f.hit rect{fill:var(--mark)}.flame .f.off rect{opacity:.3}\n"
     ".search{font:inherit;font-size:.82rem;color:var(--ink);background:var(--card);border:1px solid var(--line);border-radius:8px;padding:.25rem .6rem;margin:0 .6rem .5rem 0;width:14rem;max-width:60%}.search+output{font-size:.8rem;color:var(--soft)}\n"
     ".legend{font-size:.78rem;color:var(--soft);max-width:1200px;margin:0 auto;padding:0 1.25rem 2.5rem}.legend sup{margin:0 .3rem 0 0;vertical-align:0;font-size:.72rem}.legend span{display:inline-block;margin-right:1.1rem}\n"
-    "@media(max-width:640px){section{padding:1rem}.scroll{margin:0 -1rem;padding:0 1rem}h1{font-size:1.45rem}.kv{grid-template-columns:1fr}.kv dd{margin-bottom:.45rem}.facts{grid-template-columns:1fr}}\n"
+    "@media(max-width:640px){section{padding:1rem}h1{font-size:1.45rem}td:first-child{min-width:6.5rem;max-width:10rem}td.t{min-width:11rem}.kv{grid-template-columns:1fr}.kv dd{margin-bottom:.45rem}.facts{grid-template-columns:1fr}}\n"
     "@media print{:root{--bg:#fff;--card:#fff;--ink:#000;--soft:#444;--line:#ccc}nav{display:none}article{max-width:none;padding:0}section{border:0;border-top:1px solid #999;border-radius:0;padding:.6rem 0}"
-    "body{font-size:10pt}figure,tr,.find li,.hero div,.facts div{break-inside:avoid}h2,h3{break-after:avoid}.scroll{overflow:visible;margin:0;padding:0}table{font-size:7.5pt}th,td{padding:.2rem .3rem}figure{overflow:visible}.chart{min-width:0}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n";
+    "body{font-size:10pt}figure,tr,.find li,.hero div,.facts div{break-inside:avoid}h2,h3{break-after:avoid}.scroll{overflow:visible;background:none}th:first-child,td:first-child{position:static}table{font-size:7.5pt}th,td{padding:.2rem .3rem}figure{overflow:visible}.chart{min-width:0}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n";
 
 const char as_html_script[] =
     "document.querySelectorAll('th').forEach(function(th){function go(){var t=th.closest('table'),b=t.tBodies[0],i=th.cellIndex,down=th.getAttribute('aria-sort')!=='descending';"

@@ -57,14 +57,14 @@ const char *as_show_interval_signs(as_arena *arena, const assay_metric *m);
 const char *as_text_keep(as_arena *arena, as_text *t);
 /* Adds it with spaces up to so many columns. */
 void        as_text_pad(as_text *t, const char *text, int columns);
-/* "2026-11-16", of seconds since 1970. */
-const char *as_day_text(char *buf, size_t size, double unix_s);
+/* "2026-11-16", of seconds since 1970; with the minute where all points lie within two days. */
+const char *as_point_date(char *buf, size_t size, const as_history_picture *h, size_t i);
 
 /* Text fit for a terminal: no control characters, no direction overrides, valid UTF-8. */
 const char *as_clean_text(as_arena *arena, const char *text);
-/* Columns it takes on a terminal: one a character. */
-int         as_text_columns(const char *text);
 /* At most so many columns of it, the last one "…" when something was cut. */
 const char *as_text_cut(as_arena *arena, const char *text, int columns);
+/* The same in the middle, which says least of a name: "elementwi…256/f16". */
+const char *as_name_cut(as_arena *arena, const char *name, int columns);
 
 #endif

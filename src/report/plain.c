@@ -42,23 +42,29 @@ const char *as_clean_text(as_arena *arena, const char *text)
     return clean;
 }
 
-int as_text_columns(const char *text)
+/* So many characters from the beginning. */
+static const char *after_columns(const char *text, int columns)
 {
-    int n = 0;
-    for (; *text; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
+    for (int n = 0; *text; text++)
+        if (((unsigned char)*text & 0xc0) != 0x80 && n++ == columns)
+            break;
+    return text;
 }
 
 const char *as_text_cut(as_arena *arena, const char *text, int columns)
 {
     if (columns < 1 || as_text_columns(text) <= columns)
         return text;
-    const char *end = text;
-    for (int n = 0; *end; end++)
-        if (((unsigned char)*end & 0xc0) != 0x80 && ++n == columns)
-            break;
-    const char *cut = as_arena_printf(arena, "%.*s…", (int)(end - text), text);
+    const char *cut = as_arena_printf(arena, "%.*s…", (int)(after_columns(text, columns - 1) - text), text);
+    return cut ? cut : "";
+}
+
+const char *as_name_cut(as_arena *arena, const char *name, int columns)
+{
+    int all = as_text_columns(name), tail = columns / 2;
+    if (columns < 3 || all <= columns)
+        return as_text_cut(arena, name, columns);
+    const char *cut = as_arena_printf(arena, "%.*s…%s", (int)(after_columns(name, columns - 1 - tail) - name), name, after_columns(name, all - tail));
     return cut ? cut : "";
 }
 
@@ -117,13 +123,13 @@ const char *as_plain_bars(as_arena *arena, const as_bar *bars, int n, const char
     int widest = 1;
     for (int i = 0; i < n; i++) {
         most = fmax(most, bars[i].value);
-        int columns = as_text_columns(as_text_cut(arena, as_clean_text(arena, bars[i].label), LABEL_COLUMNS));
+        int columns = as_text_columns(as_name_cut(arena, as_clean_text(arena, bars[i].label), LABEL_COLUMNS));
         widest = columns > widest ? columns : widest;
     }
     for (int i = 0; i < n; i++) {
         as_text bar = {0};
         bar_add(&bar, most > 0 && isfinite(bars[i].value) ? bars[i].value / most : 0, BAR_COLUMNS);
-        as_text_pad(&t, as_text_cut(arena, as_clean_text(arena, bars[i].label), LABEL_COLUMNS), widest + 1);
+        as_text_pad(&t, as_name_cut(arena, as_clean_text(arena, bars[i].label), LABEL_COLUMNS), widest + 1);
         as_text_pad(&t, bar.data ? bar.data : "", BAR_COLUMNS + 1);
         as_text_printf(&t, "%s\n", as_show(number, sizeof number, bars[i].value, unit));
         t.failed |= bar.failed;

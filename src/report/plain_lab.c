@@ -1,7 +1,6 @@
 /* plain_lab.c - comparisons, histories and sweeps in characters. */
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/text.h"
 #include "report/pick.h"
@@ -44,12 +43,12 @@ const char *as_plain_forest(as_arena *arena, const as_forest_row *rows, int n, d
     if (!as_forest_range(arena, rows, n, margin, &lo, &hi))
         return "";
     for (int i = 0; i < n; i++) {
-        int columns = as_text_columns(as_text_cut(arena, as_clean_text(arena, rows[i].label), LABEL_COLUMNS));
+        int columns = as_text_columns(as_name_cut(arena, as_clean_text(arena, rows[i].label), LABEL_COLUMNS));
         widest = columns > widest ? columns : widest;
     }
     for (int i = 0; i < n; i++) {
         interval_draw(track, &rows[i], margin, lo, hi);
-        as_text_pad(&t, as_text_cut(arena, as_clean_text(arena, rows[i].label), LABEL_COLUMNS), widest + 1);
+        as_text_pad(&t, as_name_cut(arena, as_clean_text(arena, rows[i].label), LABEL_COLUMNS), widest + 1);
         as_text_printf(&t, "%s %s\n", track, as_text_cut(arena, as_clean_text(arena, rows[i].words ? rows[i].words : ""), 30));
     }
     snprintf(ends[0], sizeof ends[0], "%+.1f %%", 100 * lo);
@@ -62,13 +61,10 @@ const char *as_plain_forest(as_arena *arena, const as_forest_row *rows, int n, d
 
 /* --- History ------------------------------------------------------------------------------------------------ */
 
-const char *as_day_text(char *buf, size_t size, double unix_s)
+const char *as_point_date(char *buf, size_t size, const as_history_picture *h, size_t i)
 {
-    time_t when = isfinite(unix_s) && fabs(unix_s) < 1e12 ? (time_t)unix_s : 0;
-    struct tm parts;
-    if (!gmtime_r(&when, &parts) || !strftime(buf, size, "%Y-%m-%d", &parts))
-        snprintf(buf, size, "?");
-    return buf;
+    double when = h->x[i], span = h->x[h->n - 1] - h->x[0];
+    return as_date_text(buf, size, isfinite(when) && fabs(when) < 1e12 ? (int64_t)when : 0, fabs(span) < 2 * 86400 ? AS_DATE_MINUTE : AS_DATE_DAY);
 }
 
 /* The segment's level as a line below the points, a mark where it changed. */
@@ -121,9 +117,10 @@ const char *as_plain_history(as_arena *arena, const as_history_picture *h, int c
         as_text_printf(&t, "%10s | %.*s\n", labelled ? as_show(label, sizeof label, hi - (hi - lo) * r / (rows - 1), h->unit) : "", plot, grid + r * plot);
     }
     if (h->x && h->n) {
-        const char *last = as_day_text(other, sizeof other, h->x[h->n - 1]);
+        const char *last = as_point_date(other, sizeof other, h, h->n - 1);
+        int width = (int)strlen(last);
         as_text_printf(&t, "%13s", "");
-        as_text_pad(&t, as_day_text(label, sizeof label, h->x[0]), plot - (int)strlen(last) > 11 ? plot - (int)strlen(last) : 12);
+        as_text_pad(&t, as_point_date(label, sizeof label, h, 0), plot > 2 * width ? plot - width : width + 2);
         as_text_printf(&t, "%s\n", last);
     }
     marks_say(&t, h, arena);

@@ -23,8 +23,9 @@ static void rounds_add(as_doc *d, const assay_facts *f, const as_table *t, int r
     double margin = input(f, row, "margin");
     as_duel_picture picture = {.x = s->x, .y = s->y, .n = s->n, .estimate = change->metric.value, .lo = change->metric.lo, .hi = change->metric.hi,
                                .margin = isfinite(margin) ? margin : 0, .level = as_level_of(verdict)};
-    const char *caption = as_arena_printf(&d->arena, "%s: %s against %s, a dot a round; the band is the interval, the broken lines the margin", name,
-                                          as_words_at(t, row, "b"), as_words_at(t, row, "a"));
+    const char *b = as_words_at(t, row, "b"), *own = strcmp(name, b) ? as_arena_printf(&d->arena, "%s: ", name) : "";
+    const char *caption = as_arena_printf(&d->arena, "%s%s against %s: a dot a round, bars count them; the band is the interval, the broken lines the margin", own ? own : "", b,
+                                          as_words_at(t, row, "a"));
     as_pick_chart(d, caption, as_svg_duel(&d->arena, &picture, "Paired differences"), plain ? as_plain_histogram(&d->arena, s->y, s->n, s->y_unit) : "");
 }
 
@@ -45,7 +46,8 @@ static void write_section(as_doc *d, const assay_facts *f)
     as_doc_heading(d, in_check ? "rounds" : "compare", in_check ? "Round by round" : "Compare");
     if (!in_check) {
         as_pick_findings(d, f, "compare");
-        as_pick_forest(d, t, "verdict", input(f, 0, "margin"), "Change of time with its interval; the band is the margin");
+        as_pick_forest(d, t, "verdict", input(f, 0, "margin"), as_column_find(t, "a_item") < 0 ? "Change of time with its interval; the band is the margin"
+                                                                                                : "Change of the time per item with its interval; the band is the margin");
         as_pick_table(d, f, "compare", "duels");
     }
     d->detail = true;

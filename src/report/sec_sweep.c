@@ -56,12 +56,16 @@ static void write_section(as_doc *d, const assay_facts *f)
         return;
     int n = lines_make(f, lines), n_marks = marks_make(f, marks);
     const as_series *first = as_facts_series_find(f, "sweep", "ratio.0");
+    bool per_item = as_facts_table_find(f, "sweep", "items") != NULL;
     as_doc_heading(d, "sweep", "Sweep");
     as_pick_findings(d, f, "sweep");
     if (n)
-        as_pick_chart(d, "How many times the first one's time each takes; where the lines cross the winner flips",
+        as_pick_chart(d, per_item ? "How many times the first one's time per item each takes; where the lines cross the winner flips"
+                                  : "How many times the first one's time each takes; where the lines cross the winner flips",
                       as_svg_sweep(&d->arena, lines, n, marks, n_marks, first->x_unit ? first->x_unit : "", "Times over the sweep"), plain_of(d, f, lines, n));
     as_pick_table(d, f, "sweep", "values");
+    if (per_item)
+        as_pick_table(d, f, "sweep", "items");
     as_pick_table(d, f, "sweep", "crossovers");
     as_pick_table(d, f, "sweep", "guide");
 }

@@ -226,6 +226,13 @@ static void write_number_cell(page *p, const assay_metric *m, bool badge)
     fputs("</td>", p->file);
 }
 
+/* What begins with a number stays on one line; a sentence gets room enough not to become a tower. */
+static const char *text_class(const char *text)
+{
+    bool is_number = *text == '[' || (*text >= '0' && *text <= '9');
+    return is_number ? " class=\"w\"" : as_text_columns(text) > 28 ? " class=\"t\"" : "";
+}
+
 static void write_table(page *p, const as_block *b)
 {
     const as_table *t = b->table;
@@ -256,7 +263,7 @@ static void write_table(page *p, const as_block *b)
                 write_number_cell(p, &cell->metric, column_kinds[c] != cell->metric.kind);
                 continue;
             }
-            fputs(*cell->text == '[' || (*cell->text >= '0' && *cell->text <= '9') ? "<td class=\"w\">" : "<td>", p->file); /* numbers stay on one line */
+            fprintf(p->file, "<td%s>", text_class(cell->text));
             put(p, cell->text);
             fputs("</td>", p->file);
         }

@@ -1,7 +1,6 @@
 /* get.c - roofs for a session: the cached ones if they still hold, else measured. */
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/text.h"
 #include "roof/roof.h"
@@ -125,11 +124,7 @@ assay_status as_roofs_get(assay_env *env, as_roofs_how how, const as_roof_settin
 
 const char *as_roofs_when(const as_roofs *r, char *buf, size_t size)
 {
-    time_t    seconds = (time_t)r->unix_s;
-    struct tm utc;
-    if (!gmtime_r(&seconds, &utc) || !strftime(buf, size, "%Y-%m-%dT%H:%M:%SZ", &utc))
-        snprintf(buf, size, "unknown");
-    return buf;
+    return as_date_text(buf, size, (int64_t)r->unix_s, AS_DATE_ISO);
 }
 
 assay_status as_roofs_describe(assay_env *env, const as_roofs *r, const char *source, assay_trace *t)

@@ -1,25 +1,17 @@
 /* profile.c - from a plan to a trace: an instance, inputs by seed, everything described, then measured. */
 #include <string.h>
-#include <time.h>
 
 #include "base/options.h"
+#include "base/text.h"
 #include "plan/state.h"
 #include "run/run.h"
-
-static void date_show(uint64_t unix_ns, char *buf, size_t size)
-{
-    time_t seconds = (time_t)(unix_ns / 1000000000u);
-    struct tm utc;
-    if (!gmtime_r(&seconds, &utc) || !strftime(buf, size, "%Y-%m-%dT%H:%M:%SZ", &utc))
-        snprintf(buf, size, "unknown");
-}
 
 static assay_status notes_add(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed, assay_trace *t)
 {
     const assay_model *model = plan->model;
     const as_device *device = plan->devices[plan->n_devices - 1];
-    char date[64];
-    date_show(t->start_unix_ns, date, sizeof date);
+    char date[AS_DATE_BYTES];
+    as_date_text(date, sizeof date, (int64_t)(t->start_unix_ns / 1000000000u), AS_DATE_ISO);
     bool ok = as_trace_add_note(t, "model.name", "%s", model->name) && as_trace_add_note(t, "model.source", "%s", model->source ? model->source : "") &&
               as_trace_add_note(t, "model.params", "%llu", (unsigned long long)as_model_param_count(model)) &&
               as_trace_add_note(t, "model.param_bytes", "%llu", (unsigned long long)as_model_param_bytes(model)) &&

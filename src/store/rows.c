@@ -48,6 +48,8 @@ static void add_arm(as_sha256 *h, const as_trial_arm *a)
     add_u64(h, a->hash);
     for (size_t i = 0; i < AS_COUNT(numbers); i++)
         add_f64(h, numbers[i]);
+    if (isfinite(a->items)) /* the hashes of runs that were stored before there were any stay what they are */
+        add_f64(h, a->items);
 }
 
 static void add_turn(as_sha256 *h, const as_turn *t)

@@ -37,7 +37,7 @@ assay_status as_trial_new(assay_env *env, const char *name, int n_arms, as_trial
     t->reason = "";
     t->n_arms = n_arms;
     for (int i = 0; i < n_arms; i++)
-        t->arms[i] = (as_trial_arm){.name = "", .what = "", .error = NAN, .launch_ns = NAN, .first_ns = {NAN, NAN, NAN},
+        t->arms[i] = (as_trial_arm){.name = "", .what = "", .error = NAN, .items = NAN, .launch_ns = NAN, .first_ns = {NAN, NAN, NAN},
                                     .ledger = {NAN, NAN, NAN, NAN, NAN}};
     *out = t;
     return ASSAY_OK;
@@ -107,6 +107,12 @@ const char *as_trial_note_find(const as_trial *t, const char *key)
     return NULL;
 }
 
+bool as_trial_per_item(const as_trial *t, int a, int b)
+{
+    double x = t->arms[a].items, y = t->arms[b].items;
+    return x > 0 && y > 0 && x != y; /* not so of NaN */
+}
+
 /* --- Writing ------------------------------------------------------------------------------------------ */
 
 static void hex_write(as_json *w, const char *key, uint64_t value)
@@ -171,6 +177,8 @@ static void arms_write(const as_trial *t, as_json *w)
         as_json_key_text(w, "what", a->what);
         hex_write(w, "hash", a->hash);
         as_json_key_f64(w, "error", a->error);
+        if (!isnan(a->items)) /* a trial from before there were items stays what it was */
+            as_json_key_f64(w, "items", a->items);
         as_json_key_f64(w, "launch_ns", a->launch_ns);
         as_json_key(w, "first_ns");
         as_json_array(w);
@@ -295,6 +303,10 @@ static assay_status arm_read(const reader *r, const json_t *o, as_trial_arm *a)
     AS_TRY(text_read(r, o, "what", &a->what));
     AS_TRY(hex_read(r, o, "hash", &a->hash));
     AS_TRY(f64_read(r, o, "error", &a->error));
+    if (json_object_get(o, "items"))
+        AS_TRY(f64_read(r, o, "items", &a->items));
+    if (!isnan(a->items) && !(a->items > 0 && isfinite(a->items)))
+        return refuse(r, "items", "is no number above 0");
     AS_TRY(f64_read(r, o, "launch_ns", &a->launch_ns));
     const json_t *first = json_object_get(o, "first_ns"), *ledger = json_object_get(o, "ledger");
     if (json_array_size(first) != 3)

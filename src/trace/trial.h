@@ -49,6 +49,7 @@ typedef struct as_trial_arm {
     const char *what;             /* spec and options, or the command */
     uint64_t    hash;             /* of its outputs; 0: not compared */
     double      error;            /* largest difference of its outputs from the slow truth, NaN: not compared */
+    double      items;            /* done by a call: the batch; NaN: not known */
     double      launch_ns;        /* median cost of a launch */
     double      first_ns[3];      /* the first three calls of the first launch, NaN: not had */
     as_ledger   ledger;
@@ -84,6 +85,8 @@ bool         as_trial_note(as_trial *t, const char *key, const char *format, ...
 const char  *as_trial_note_find(const as_trial *t, const char *key); /* NULL: none */
 /* The decided clock's value of a block. */
 static inline double as_turn_ns(const as_trial *t, const as_turn *turn) { return t->by_cpu ? turn->cpu_ns : turn->wall_ns; }
+/* Calls of these two arms do different numbers of items, both known: only the time of an item can be compared. */
+bool         as_trial_per_item(const as_trial *t, int a, int b);
 
 /* One JSON object; samples only when asked. */
 void         as_trial_write(const as_trial *t, as_json *w, bool with_samples);

@@ -21,7 +21,7 @@ static as_trial *small_trial(assay_env *env)
     expect(as_trial_reserve(t, 6, 12));
     t->arms[0].name = "old";
     t->arms[0].what = "./old --fast";
-    t->arms[1] = (as_trial_arm){.name = "Zürich \"new\"\n", .what = "", .hash = UINT64_MAX, .error = 1.0 / 3, .launch_ns = 1e-300,
+    t->arms[1] = (as_trial_arm){.name = "Zürich \"new\"\n", .what = "", .hash = UINT64_MAX, .error = 1.0 / 3, .items = 8, .launch_ns = 1e-300,
                                 .first_ns = {3, NAN, 1}, .ledger = {1e18, 2.5, 0, 3, NAN}};
     for (uint32_t i = 0; i < 6; i++) {
         double at = 1000.0 / 3 * (1 + i);
@@ -85,6 +85,7 @@ static void expect_same_arm(const as_trial_arm *got, const as_trial_arm *want)
     expect_str(got->what, want->what);
     expect(got->hash == want->hash);
     expect_same(got->error, want->error);
+    expect_same(got->items, want->items);
     expect_same(got->launch_ns, want->launch_ns);
     for (int k = 0; k < 3; k++)
         expect_same(got->first_ns[k], want->first_ns[k]);
@@ -361,6 +362,8 @@ Test(trial, with_a_word_or_number_of_the_wrong_kind_is_refused)
         {"arms.1.hash", "\"FFFFFFFFFFFFFFFF\"", "\"hash\" is missing or not 16 hexadecimal digits"},
         {"arms.0.first_ns.2", NULL, "\"first_ns\" is not an array of three"},
         {"arms.0.first_ns.1", "\"x\"", "\"first_ns\" holds what is no number"},
+        {"arms.1.items", "0", "\"items\" is no number above 0"},
+        {"arms.1.items", "\"8\"", "\"items\" is missing or no number"},
         {"arms.0", "7", "\"name\" is missing or no text"},
         {"notes.0", "[\"one\"]", "\"notes\" are not pairs of text"},
         {"notes.0", "[\"one\",2]", "\"notes\" are not pairs of text"},

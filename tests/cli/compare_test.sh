@@ -17,7 +17,12 @@ t "4 % more is slower than a margin of 1 %" verdict "SLOWER (minor)" $model --de
 t "and the same within a margin of 5 %" verdict "SAME" $model --devices null:gemm=100us,null:gemm=104us --margin 5%
 t "two models" verdict "mlp-small against $model" $model mlp-small --device null
 t "the same one twice is a test of the laboratory" verdict "$model (2) against $model" $model $model --device null
-t "three arms are two comparisons" bash -c "'$ASSAY' compare $model --vary batch=1,2,3 --device null $quick | grep -c SAME | grep -qx 2"
+t "three arms are two comparisons" bash -c "'$ASSAY' compare $model --vary threads=1,2,3 --device null $quick | grep -c SAME | grep -qx 2"
+t "batches are judged per item: eight in the time of one are faster" verdict "ns/item -87.5 %" $model --vary batch=1,8 --device null:gemm=5us
+t "and the times of a call stand beside" verdict "judged per item: calls of 1 and of 8 items take 5.00 us and 5.00 us" $model --vary batch=1,8 --device null:gemm=5us
+t "the guide takes latency per call and throughput per item" bash -c "
+    '$ASSAY' compare $model --vary batch=1,8,32 --device null:gemm=5us $quick >g.out && grep -q 'throughput *batch=32 *6.40 M/s' g.out && grep -q 'latency .*5.00 us' g.out"
+t "a workload's batch is its items, too" verdict "judged per item" bench:cell --vary batch=1,8 --device null
 t "a device with several operators is one arm" verdict "11.0 -> 19.0 us" mlp-small --vary device=null:gemm=5us,relu=1us,null:gemm=9us
 for vary in threads=1,2 batch=1,8 compile=on,off precision=f32,f16 weights-as=f32,bf16 winograd=off,on; do
     t "--vary $vary" verdict "mlp-small by ${vary%%=*}" mlp-small --vary $vary
@@ -66,6 +71,9 @@ t "CSV has a row a number" grep -q '^1,compare,compare.slower' c.csv
 t "Markdown has a table" grep -q '^|' c.md
 t "a verdict is computed again from the file" says "SLOWER (critical)" compare --from c.json
 t "with another margin it is another" says "SAME" compare --from c.json --margin 200%
+t "batches in a file" assay compare $model --vary batch=1,8 --device null:gemm=5us $quick --json b.json
+t "hold how many items a call did" grep -q '"items": 8' b.json
+t "and are judged per item again" says "ns/item -87.5 %" compare --from b.json
 t "and nothing else can be said about it" refuses 2 "--budget says nothing about it" compare --from c.json --budget 1s
 "$ASSAY" profile mlp-small --roofs off --runs 50 --json p.json >/dev/null
 t "a file without a trial" refuses 2 "no trial of two arms" compare --from p.json
