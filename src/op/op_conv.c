@@ -1,5 +1,5 @@
 /* op_conv.c - convolution over 1 to 3 spatial axes with groups, strides, dilations and pads. */
-#include "op/rules.h"
+#include "op/taps.h"
 
 static const as_attr_def attrs[] = {
     { .name = "auto_pad", .kind = AS_ATTR_TEXT }, { .name = "dilations", .kind = AS_ATTR_INTS },
@@ -41,17 +41,9 @@ static double element(const as_conv_shapes *s, const as_view *x, const as_view *
     double           sum = 0.0;
     for (int64_t c = 0; c < s->w.dim[1]; c++) {
         as_view plane = as_view_fix(x, (int64_t[]){ image, first + c }, 2), kernel = as_view_fix(w, (int64_t[]){ m, c }, 2);
-        for (k[0] = 0; k[0] < win->kernel[0]; k[0]++)
-            for (k[1] = 0; k[1] < win->kernel[1]; k[1]++)
-                for (k[2] = 0; k[2] < win->kernel[2]; k[2]++) {
-                    bool inside = true;
-                    for (int i = 0; i < 3; i++) {
-                        p[i] = o[i] * win->stride[i] - win->pad_begin[i] + k[i] * win->dilation[i];
-                        inside &= p[i] >= 0 && p[i] < win->in[i];
-                    }
-                    if (inside)
-                        sum += as_view_at(&plane, p) * as_view_at(&kernel, k);
-                }
+        AS_EACH3(k, win->kernel)
+            if (as_tap_at(win, o, k, p))
+                sum += as_view_at(&plane, p) * as_view_at(&kernel, k);
     }
     return sum;
 }
@@ -65,10 +57,8 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
         for (int64_t m = 0; m < s.y.dim[1]; m++) {
             as_view plane = as_view_fix(&out[0], (int64_t[]){ image, m }, 2);
             double  bias = as_in_has(n, 2) ? as_view_get(&in[2], m) : 0.0;
-            for (o[0] = 0; o[0] < s.window.out[0]; o[0]++)
-                for (o[1] = 0; o[1] < s.window.out[1]; o[1]++)
-                    for (o[2] = 0; o[2] < s.window.out[2]; o[2]++)
-                        as_view_put(&plane, o, element(&s, &in[0], &in[1], image, m, o) + bias);
+            AS_EACH3(o, s.window.out)
+                as_view_put(&plane, o, element(&s, &in[0], &in[1], image, m, o) + bias);
         }
     return ASSAY_OK;
 }

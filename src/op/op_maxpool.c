@@ -1,7 +1,7 @@
 /* op_maxpool.c - the maximum of a sliding window over 1 to 3 spatial axes, and on demand where it was found. */
 #include <math.h>
 
-#include "op/rules.h"
+#include "op/taps.h"
 
 static const as_attr_def attrs[] = {
     { .name = "auto_pad", .kind = AS_ATTR_TEXT }, { .name = "ceil_mode", .kind = AS_ATTR_INT },
@@ -52,17 +52,16 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
         for (int64_t c = 0; c < y.dim[1]; c++) {
             as_view x = as_view_fix(&in[0], (int64_t[]){ image, c }, 2), best = as_view_fix(&out[0], (int64_t[]){ image, c }, 2);
             int64_t plane = (image * y.dim[1] + c) * n_plane, at = 0;
-            for (o[0] = 0; o[0] < w.out[0]; o[0]++)
-                for (o[1] = 0; o[1] < w.out[1]; o[1]++)
-                    for (o[2] = 0; o[2] < w.out[2]; o[2]++, at++) {
-                        double  max;
-                        int64_t where = as_window_max(&w, &x, o, &max);
-                        as_view_put(&best, o, max);
-                        if (n->n_out > 1) {
-                            as_view index = as_view_fix(&out[1], (int64_t[]){ image, c }, 2);
-                            as_view_set_i64(&index, at, where < 0 ? -1 : plane + place(&w, column_major, where));
-                        }
-                    }
+            AS_EACH3(o, w.out) {
+                double  max;
+                int64_t where = as_window_max(&w, &x, o, &max);
+                as_view_put(&best, o, max);
+                if (n->n_out > 1) {
+                    as_view index = as_view_fix(&out[1], (int64_t[]){ image, c }, 2);
+                    as_view_set_i64(&index, at, where < 0 ? -1 : plane + place(&w, column_major, where));
+                }
+                at++;
+            }
         }
     return ASSAY_OK;
 }

@@ -141,22 +141,15 @@ int64_t as_window_max(const as_window *w, const as_view *plane, const int64_t *o
 {
     int64_t first = -1, k[3], p[3];
     double  best = -INFINITY;
-    for (k[0] = 0; k[0] < w->kernel[0]; k[0]++)
-        for (k[1] = 0; k[1] < w->kernel[1]; k[1]++)
-            for (k[2] = 0; k[2] < w->kernel[2]; k[2]++) {
-                bool inside = true;
-                for (int i = 0; i < 3; i++) {
-                    p[i] = o[i] * w->stride[i] - w->pad_begin[i] + k[i] * w->dilation[i];
-                    inside &= p[i] >= 0 && p[i] < w->in[i];
-                }
-                if (!inside)
-                    continue;
-                double x = as_view_at(plane, p);
-                if (first < 0 || x > best || (isnan(x) && !isnan(best))) {
-                    best = x;
-                    first = (p[0] * w->in[1] + p[1]) * w->in[2] + p[2];
-                }
-            }
+    AS_EACH3(k, w->kernel) {
+        if (!as_tap_at(w, o, k, p))
+            continue;
+        double x = as_view_at(plane, p);
+        if (first < 0 || x > best || (isnan(x) && !isnan(best))) {
+            best = x;
+            first = (p[0] * w->in[1] + p[1]) * w->in[2] + p[2];
+        }
+    }
     *max = best;
     return first;
 }
