@@ -5,24 +5,13 @@
  * every element is one sum in double. */
 #include "op/taps.h"
 
-static const as_attr_def attrs[] = {
-    { .name = "auto_pad", .kind = AS_ATTR_TEXT }, { .name = "dilations", .kind = AS_ATTR_INTS },
-    { .name = "group", .kind = AS_ATTR_INT }, { .name = "kernel_shape", .kind = AS_ATTR_INTS },
-    { .name = "pads", .kind = AS_ATTR_INTS }, { .name = "strides", .kind = AS_ATTR_INTS },
-    { .name = "input_shape", .kind = AS_ATTR_INTS, .required = true }, { 0 },
-};
+static const as_attr_def attrs[] = { AS_CONV_ATTRS, { .name = "input_shape", .kind = AS_ATTR_INTS, .required = true }, { 0 } };
 
 static assay_status shapes_of(assay_env *env, const as_node_ctx *n, as_conv_shapes *out)
 {
-    as_shape       x;
-    as_conv_shapes s;
+    as_shape x;
     AS_TRY(as_attr_shape(env, n, "input_shape", n->in[0].dtype, &x));
-    AS_TRY(as_conv_read(env, n, &x, &n->in[1].shape, &s));
-    if (!as_shape_same(&s.y, &n->in[0].shape))
-        return as_refuse(env, n, "dY is %s, and X %s with W %s gives %s", AS_SHOW(&n->in[0].shape), AS_SHOW(&x),
-                         AS_SHOW(&n->in[1].shape), AS_SHOW(&s.y));
-    *out = s;
-    return ASSAY_OK;
+    return as_conv_grad_read(env, n, &x, &n->in[1].shape, &n->in[0].shape, out);
 }
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)

@@ -4,11 +4,7 @@
 
 enum { X, X_SCALE, X_ZERO, W, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, BIAS };
 
-static const as_attr_def attrs[] = {
-    { .name = "auto_pad", .kind = AS_ATTR_TEXT }, { .name = "dilations", .kind = AS_ATTR_INTS },
-    { .name = "group", .kind = AS_ATTR_INT }, { .name = "kernel_shape", .kind = AS_ATTR_INTS },
-    { .name = "pads", .kind = AS_ATTR_INTS }, { .name = "strides", .kind = AS_ATTR_INTS }, { 0 },
-};
+static const as_attr_def attrs[] = { AS_CONV_ATTRS, { 0 } };
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {

@@ -148,9 +148,16 @@ uint64_t as_window_flops(const as_window *w, const as_shape *y, int64_t channels
 /* The attributes of Conv and MaxPool that a gradient node repeats, and one list more (NULL: none). */
 int      as_attrs_repeat(const as_node_ctx *n, const char *more, const int64_t *ints, size_t n_ints, as_attr *out);
 
+/* The attributes of a convolution, for an operator's table. */
+#define AS_CONV_ATTRS { .name = "auto_pad", .kind = AS_ATTR_TEXT }, { .name = "dilations", .kind = AS_ATTR_INTS }, \
+                      { .name = "group", .kind = AS_ATTR_INT }, { .name = "kernel_shape", .kind = AS_ATTR_INTS }, \
+                      { .name = "pads", .kind = AS_ATTR_INTS }, { .name = "strides", .kind = AS_ATTR_INTS }
+
 typedef struct as_conv_shapes { as_shape x, w, y; as_window window; } as_conv_shapes;
-/* The rule of Conv for x and w, shared with ConvGradX and ConvGradW: y and the window. */
+/* The rule of Conv for x and w: y and the window. */
 assay_status as_conv_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, as_conv_shapes *out);
+/* The same for its gradients, where dY must be what Conv gives. */
+assay_status as_conv_grad_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, const as_shape *dy, as_conv_shapes *out);
 /* A list attribute that holds a whole shape (input_shape, weight_shape), checked to be in range. */
 assay_status as_attr_shape(assay_env *env, const as_node_ctx *n, const char *name, as_dtype dtype, as_shape *out);
 

@@ -203,6 +203,16 @@ assay_status as_conv_read(assay_env *env, const as_node_ctx *n, const as_shape *
     return ASSAY_OK;
 }
 
+assay_status as_conv_grad_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, const as_shape *dy, as_conv_shapes *out)
+{
+    as_conv_shapes s;
+    AS_TRY(as_conv_read(env, n, x, w, &s));
+    if (!as_shape_same(&s.y, dy))
+        return as_refuse(env, n, "dY is %s, and X %s with W %s gives %s", AS_SHOW(dy), AS_SHOW(x), AS_SHOW(w), AS_SHOW(&s.y));
+    *out = s;
+    return ASSAY_OK;
+}
+
 uint64_t as_window_flops(const as_window *w, const as_shape *y, int64_t channels_per_group)
 {
     uint64_t taps = (uint64_t)channels_per_group;
