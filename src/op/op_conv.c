@@ -8,9 +8,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     as_conv_shapes s;
     AS_TRY(as_rule_dtype(env, n, 0, 3, AS_SET_FLOAT));
     AS_TRY(as_conv_read(env, n, &n->in[0].shape, &n->in[1].shape, &s));
-    if (as_in_has(n, 2) && (n->in[2].shape.rank != 1 || n->in[2].shape.dim[0] != s.w.dim[0]))
-        return as_refuse(env, n, "B is %s and must be [%lld], one value an output channel", AS_SHOW(&n->in[2].shape),
-                         (long long)s.w.dim[0]);
+    AS_TRY(as_conv_bias(env, n, 2, &s));
     out[0] = as_info(n->in[0].dtype, &s.y);
     return ASSAY_OK;
 }
@@ -19,14 +17,8 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
  * output, also where it lies on padding: what can be skipped there depends on the algorithm, not on the definition. */
 static as_cost cost(const as_node_ctx *n)
 {
-    as_cost        cost = as_cost_bytes(n);
     as_conv_shapes s;
-    if (as_conv_read(NULL, n, &n->in[0].shape, &n->in[1].shape, &s) != ASSAY_OK)
-        return cost;
-    cost.flops = as_window_flops(&s.window, &s.y, s.w.dim[1]);
-    if (as_in_has(n, 2))
-        cost.flops = as_sat_add(cost.flops, as_sat_count(&s.y));
-    return cost;
+    return as_conv_read(NULL, n, &n->in[0].shape, &n->in[1].shape, &s) == ASSAY_OK ? as_conv_cost(n, &s, &s.y) : as_cost_bytes(n);
 }
 
 /* One output: the planes of the group under the kernels of channel m, at output o. */
@@ -59,17 +51,6 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return ASSAY_OK;
 }
 
-/* The bias gets the sum over all axes but the channel's. */
-static int bias_grad(as_builder *b, int dy, int rank)
-{
-    int64_t axes[AS_MAX_RANK] = { 0 };
-    for (int i = 2; i < rank; i++)
-        axes[i - 1] = i;
-    int     list = as_b_ints(b, axes, (size_t)rank - 1);
-    as_attr keep = AS_ATTR_I("keepdims", 0);
-    return list < 0 ? -1 : b->node(b, "ReduceSum", (int[]){ dy, list }, 2, &keep, 1, NULL, 1);
-}
-
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
     (void)out;
@@ -85,7 +66,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     count = as_attrs_repeat(n, "weight_shape", w->dim, (size_t)w->rank, list);
     d_in[1] = b->node(b, "assay.ConvGradW", (int[]){ in[0], dy }, 2, list, count, NULL, 1);
     if (as_in_has(n, 2))
-        d_in[2] = bias_grad(b, dy, x->rank);
+        d_in[2] = as_conv_bias_grad(b, dy, x->rank);
     return ASSAY_OK;
 }
 

@@ -26,11 +26,8 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
 /* 2 * count(dY) * C/group * kernel flops: the multiply-adds of the forward pass, the whole kernel counted. */
 static as_cost cost(const as_node_ctx *n)
 {
-    as_cost        cost = as_cost_bytes(n);
     as_conv_shapes s;
-    if (shapes_of(NULL, n, &s) == ASSAY_OK)
-        cost.flops = as_window_flops(&s.window, &s.y, s.w.dim[1]);
-    return cost;
+    return shapes_of(NULL, n, &s) == ASSAY_OK ? as_conv_cost(n, &s, &s.y) : as_cost_bytes(n);
 }
 
 /* The sum over all outputs that saw position p through some tap: o * stride = p + pad - k * dilation. */

@@ -24,8 +24,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
         AS_TRY(as_quant_one(env, n, one[i], names[one[i]]));
     AS_TRY(as_quant_vector(env, n, W_SCALE, names[W_SCALE], s.w.dim[0]));
     AS_TRY(as_quant_vector(env, n, W_ZERO, names[W_ZERO], s.w.dim[0]));
-    if (as_in_has(n, BIAS) && (n->in[BIAS].shape.rank != 1 || n->in[BIAS].shape.dim[0] != s.w.dim[0]))
-        return as_refuse(env, n, "B is %s and must be [%lld], one value an output channel", AS_SHOW(&n->in[BIAS].shape), (long long)s.w.dim[0]);
+    AS_TRY(as_conv_bias(env, n, BIAS, &s));
     out[0] = as_info(n->in[Y_ZERO].dtype, &s.y);
     return ASSAY_OK;
 }

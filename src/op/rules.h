@@ -158,6 +158,13 @@ typedef struct as_conv_shapes { as_shape x, w, y; as_window window; } as_conv_sh
 assay_status as_conv_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, as_conv_shapes *out);
 /* The same for its gradients, where dY must be what Conv gives. */
 assay_status as_conv_grad_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, const as_shape *dy, as_conv_shapes *out);
+/* Input i, where present, is a bias: one value an output channel. */
+assay_status as_conv_bias(assay_env *env, const as_node_ctx *n, int i, const as_conv_shapes *s);
+/* Its gradient: dY summed over all axes but the channel's. */
+int          as_conv_bias_grad(as_builder *b, int dy, int rank);
+/* The whole kernel for every element of `over` (y, and x where the convolution is turned round), and an addition an output for a
+ * bias, which is input 2. */
+as_cost      as_conv_cost(const as_node_ctx *n, const as_conv_shapes *s, const as_shape *over);
 /* A list attribute that holds a whole shape (input_shape, weight_shape), checked to be in range. */
 assay_status as_attr_shape(assay_env *env, const as_node_ctx *n, const char *name, as_dtype dtype, as_shape *out);
 

@@ -221,6 +221,33 @@ uint64_t as_window_flops(const as_window *w, const as_shape *y, int64_t channels
     return as_sat_mul(2, as_sat_mul(taps, as_sat_count(y)));
 }
 
+assay_status as_conv_bias(assay_env *env, const as_node_ctx *n, int i, const as_conv_shapes *s)
+{
+    int64_t channels = s->y.dim[1];
+    if (as_in_has(n, i) && (n->in[i].shape.rank != 1 || n->in[i].shape.dim[0] != channels))
+        return as_refuse(env, n, "B is %s and must be [%lld], one value an output channel", AS_SHOW(&n->in[i].shape), (long long)channels);
+    return ASSAY_OK;
+}
+
+int as_conv_bias_grad(as_builder *b, int dy, int rank)
+{
+    int64_t axes[AS_MAX_RANK] = { 0 };
+    as_attr keep = AS_ATTR_I("keepdims", 0);
+    for (int i = 2; i < rank; i++)
+        axes[i - 1] = i;
+    int list = as_b_ints(b, axes, (size_t)rank - 1);
+    return list < 0 ? -1 : b->node(b, "ReduceSum", (int[]){ dy, list }, 2, &keep, 1, NULL, 1);
+}
+
+as_cost as_conv_cost(const as_node_ctx *n, const as_conv_shapes *s, const as_shape *over)
+{
+    as_cost cost = as_cost_bytes(n);
+    cost.flops = as_window_flops(&s->window, over, s->w.dim[1]);
+    if (as_in_has(n, 2))
+        cost.flops = as_sat_add(cost.flops, as_sat_count(&s->y));
+    return cost;
+}
+
 assay_status as_attr_shape(assay_env *env, const as_node_ctx *n, const char *name, as_dtype dtype, as_shape *out)
 {
     const as_attr *a = as_attr_find(n, name);
