@@ -204,12 +204,12 @@ assay_status as_rule_compare(assay_env *env, const as_node_ctx *n, as_tensor_inf
     return ASSAY_OK;
 }
 
-void as_each_compare(const as_view *in, const as_view *out, bool (*holds)(as_order))
+void as_each_compare(const as_view *in, const as_view *out, unsigned orders)
 {
     as_view a = as_view_broadcast(&in[0], &out->shape), b = as_view_broadcast(&in[1], &out->shape);
     int64_t count = as_shape_count(&out->shape);
     for (int64_t i = 0; i < count; i++)
-        as_view_set_i64(out, i, holds(as_order_of(&a, &b, i)));
+        as_view_set_i64(out, i, (as_order_of(&a, &b, i) & orders) != 0);
 }
 
 assay_status as_rule_logic(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
@@ -220,6 +220,34 @@ assay_status as_rule_logic(assay_env *env, const as_node_ctx *n, as_tensor_info 
 assay_status as_rule_bits(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
     return as_rule_all(env, n, 0, AS_SET_INT, out);
+}
+
+static uint64_t and(uint64_t a, uint64_t b) { return a & b; }
+static uint64_t or(uint64_t a, uint64_t b) { return a | b; }
+static uint64_t xor(uint64_t a, uint64_t b) { return a ^ b; }
+
+static assay_status bits_eval(const as_view *in, const as_view *out, uint64_t (*whole)(uint64_t, uint64_t))
+{
+    as_each2(&in[0], &in[1], &out[0], NULL, whole); /* never a float */
+    return ASSAY_OK;
+}
+
+assay_status as_eval_and(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
+{
+    (void)env, (void)n;
+    return bits_eval(in, out, and);
+}
+
+assay_status as_eval_or(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
+{
+    (void)env, (void)n;
+    return bits_eval(in, out, or);
+}
+
+assay_status as_eval_xor(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
+{
+    (void)env, (void)n;
+    return bits_eval(in, out, xor);
 }
 
 /* --- Words for gradients --- */

@@ -83,14 +83,19 @@ as_cost      as_cost_special(const as_node_ctx *n);
 
 /* --- Comparing and logic: two inputs, bool out ------------------------------------------------ */
 
-/* How element i of a stands to element i of b, views of one dtype: exact for integers. */
-typedef enum as_order { AS_LESS, AS_EQUAL, AS_GREATER, AS_UNORDERED /* a NaN */ } as_order;
+/* How element i of a stands to element i of b, views of one dtype: exact for integers.  A bit each: a comparison is a set. */
+typedef enum as_order { AS_LESS = 1, AS_EQUAL = 2, AS_GREATER = 4, AS_UNORDERED = 8 /* a NaN */ } as_order;
 as_order     as_order_of(const as_view *a, const as_view *b, int64_t i);
 
 assay_status as_rule_compare(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
-void         as_each_compare(const as_view *in, const as_view *out, bool (*holds)(as_order));
+/* Whether in[0] stands to in[1] in one of the orders. */
+void         as_each_compare(const as_view *in, const as_view *out, unsigned orders);
 assay_status as_rule_logic(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
 assay_status as_rule_bits(assay_env *env, const as_node_ctx *n, as_tensor_info *out); /* integers in, integers out */
+/* The eval of And, Or and Xor, and of the bitwise ones: bit by bit. */
+assay_status as_eval_and(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out);
+assay_status as_eval_or(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out);
+assay_status as_eval_xor(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out);
 
 /* --- Words for gradients; -1 in gives -1 out ---------------------------------------------------- */
 
@@ -124,6 +129,25 @@ int as_b_zeros(as_builder *b, int x);                          /* of the shape a
     { .name = "a scalar", .n_in = 2, .in = { AS_IN(dtype_, 3, 5), { .dtype = AS_##dtype_ } }, .lo = (lo_), .hi = (hi_) }, \
     { .name = "channels", .n_in = 2, .in = { AS_IN(dtype_, 2, 3, 5, 7), AS_IN(dtype_, 3, 1, 1) }, .lo = (lo_), .hi = (hi_) }, \
     { .name = "empty", .n_in = 2, .in = { AS_IN(dtype_, 0, 3), AS_IN(dtype_, 1, 3) } }
+
+/* A comparison's: 1 for each order in which it holds, else 0.  With the values of onnx's reference evaluator. */
+#define AS_CASES_COMPARE(less_, equal_, greater_)                                                                                              \
+    { .name = "f32", .n_in = 2, .in = { AS_IN(F32, 2, 3), AS_IN(F32, 3) }, .given = (const double[]){ 1, -2, 3.5, 0, -5, 6, 1, 2, -5 },          \
+      .want = (const double[]){ equal_, less_, greater_, less_, less_, greater_ }, .n_want = 6 },                                             \
+    { .name = "i8", .n_in = 2, .in = { AS_IN(I8, 3), AS_IN(I8, 3) }, .given = (const double[]){ -128, 127, 5, 127, -128, 5 },                    \
+      .want = (const double[]){ less_, greater_, equal_ }, .n_want = 3 },                                                                     \
+    { .name = "u64 beyond i64", .n_in = 2, .in = { AS_IN(U64, 3), AS_IN(U64, 3) }, .given = (const double[]){ 0x1p63, 3, 0x1p63, 1, 0x1p63, 0x1p63 }, \
+      .want = (const double[]){ greater_, less_, equal_ }, .n_want = 3 },                                                                     \
+    AS_CASES_TWO(F32, -2, 2),                                                                                                                 \
+    { .name = "i64", .n_in = 2, .in = { AS_IN(I64, 3, 9), AS_IN(I64, 9) }, .lo = -3, .hi = 3 },                                                \
+    { .name = "u16", .n_in = 2, .in = { AS_IN(U16, 17), AS_IN(U16, 17) }, .lo = 0, .hi = 4 },                                                  \
+    { .name = "bf16", .n_in = 2, .in = { AS_IN(BF16, 17), AS_IN(BF16, 1) } }
+
+/* The same for And, Or and Xor: what none, the second, the first and both give. */
+#define AS_CASES_LOGIC(none_, second_, first_, both_)                                                                                          \
+    { .name = "all four", .n_in = 2, .in = { AS_IN(BOOL, 4), AS_IN(BOOL, 4) }, .given = (const double[]){ 0, 0, 1, 1, 0, 1, 0, 1 },              \
+      .want = (const double[]){ none_, second_, first_, both_ }, .n_want = 4 },                                                               \
+    AS_CASES_TWO(BOOL, -1, 1)
 
 /* --- Add, Sub, Mul, Div --------------------------------------------------------------------------- */
 
