@@ -159,6 +159,13 @@ assay_status as_rule_number(assay_env *env, const as_node_ctx *n, as_tensor_info
     return as_rule_like(env, n, AS_SET_NUMBER, out);
 }
 
+assay_status as_rule_line(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
+{
+    int axis;
+    AS_TRY(as_rule_like(env, n, AS_SET_FLOAT, out));
+    return as_rule_axis(env, n, as_attr_int(n, "axis", -1), n->in[0].shape.rank, &axis);
+}
+
 assay_status as_rule_all(assay_env *env, const as_node_ctx *n, int first, unsigned set, as_tensor_info *out)
 {
     for (int i = first; i < n->n_in; i++)
@@ -181,6 +188,23 @@ as_cost as_cost_special(const as_node_ctx *n)
     as_cost cost = as_cost_bytes(n);
     cost.special = as_sat_count(&n->out[0].shape);
     return cost;
+}
+
+assay_status as_eval_copy(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
+{
+    (void)env, (void)n;
+    as_view_copy(&out[0], &in[0]);
+    return ASSAY_OK;
+}
+
+assay_status as_reshape_grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
+{
+    (void)in, (void)out;
+    for (int i = 0; i < n->n_in; i++)
+        d_in[i] = -1;
+    if (as_dtype_is_float(n->in[0].dtype))
+        d_in[0] = as_b_reshape(b, d_out[0], &n->in[0].shape);
+    return ASSAY_OK;
 }
 
 /* --- Comparing and logic --- */
@@ -294,6 +318,16 @@ int as_b_zeros(as_builder *b, int x)
     as_shape shape = b->info(b, x)->shape; /* a copy: the builder may move its infos */
     int      zero = scalar_like(b, x, 0.0);
     return shape.rank == 0 ? zero : as_b2(b, "Expand", zero, as_b_ints(b, shape.dim, (size_t)shape.rank));
+}
+
+assay_status as_step_grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
+{
+    (void)out;
+    d_in[0] = -1;
+    if (d_out[0] < 0 || !as_dtype_is_float(n->in[0].dtype))
+        return ASSAY_OK;
+    d_in[0] = as_b_zeros(b, in[0]);
+    return ASSAY_OK;
 }
 
 /* --- Add, Sub, Mul, Div --- */

@@ -44,6 +44,10 @@ static inline as_tensor_info as_info(as_dtype dtype, const as_shape *shape)
 
 /* An input of a case: AS_IN(F32, 2, 3). */
 #define AS_IN(dtype_, ...) { .dtype = AS_##dtype_, .shape = AS_SHAPE(__VA_ARGS__) }
+/* A constant i64 vector among them: AS_IN_INTS(0, -1). */
+#define AS_IN_INTS(...)                                                                              \
+    { .dtype = AS_I64, .shape = { .rank = 1, .dim = { sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t) } }, \
+      .ints = (const int64_t[]){__VA_ARGS__} }
 
 /* --- Counting ------------------------------------------------------------------------------- */
 
@@ -71,6 +75,8 @@ void as_each_any(const as_view *in, const as_view *out, double (*real)(double), 
 /* The infer of one input: the output is like it. */
 assay_status as_rule_float(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
 assay_status as_rule_number(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
+/* The same for what goes along one axis: its attribute, or the last. */
+assay_status as_rule_line(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
 /* All inputs of one dtype out of the set, broadcast to one shape; for Max, Sum, Where (first = 1 there). */
 assay_status as_rule_all(assay_env *env, const as_node_ctx *n, int first, unsigned set, as_tensor_info *out);
 
@@ -80,6 +86,10 @@ void         as_sum_grad(as_builder *b, const as_node_ctx *n, int d, int *d_in);
 
 /* One special operation (exp, log, a division, a root) per output element. */
 as_cost      as_cost_special(const as_node_ctx *n);
+
+/* Input 0 as it is, under the shape of the output: the eval of Identity and, with this grad, of what gives a tensor another shape. */
+assay_status as_eval_copy(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out);
+assay_status as_reshape_grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in);
 
 /* --- Comparing and logic: two inputs, bool out ------------------------------------------------ */
 
@@ -106,6 +116,8 @@ int as_b_where(as_builder *b, int condition, int x, int y);
 int as_b_only(as_builder *b, int condition, int x);            /* x where it holds, else 0 */
 int as_b_except(as_builder *b, int condition, int x);          /* 0 where it holds, else x */
 int as_b_zeros(as_builder *b, int x);                          /* of the shape and dtype of x: the slope of a step */
+/* The grad of Ceil, Floor, Round and Sign: a step's slope is 0 but where it jumps. */
+assay_status as_step_grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in);
 
 /* --- Cases every element-wise operator has, random in [lo, hi) ----------------------------------- */
 
@@ -129,6 +141,48 @@ int as_b_zeros(as_builder *b, int x);                          /* of the shape a
     { .name = "a scalar", .n_in = 2, .in = { AS_IN(dtype_, 3, 5), { .dtype = AS_##dtype_ } }, .lo = (lo_), .hi = (hi_) }, \
     { .name = "channels", .n_in = 2, .in = { AS_IN(dtype_, 2, 3, 5, 7), AS_IN(dtype_, 3, 1, 1) }, .lo = (lo_), .hi = (hi_) }, \
     { .name = "empty", .n_in = 2, .in = { AS_IN(dtype_, 0, 3), AS_IN(dtype_, 1, 3) } }
+
+/* Those of Add, Sub and Mul. */
+#define AS_CASES_ARITHMETIC                                                                                            \
+    { .name = "one element", .n_in = 2, .in = { AS_IN(F32, 1), AS_IN(F32, 1) } },                                      \
+    { .name = "3", .n_in = 2, .in = { AS_IN(F32, 3), AS_IN(F32, 3) } },                                                \
+    { .name = "7x9", .n_in = 2, .in = { AS_IN(F32, 7, 9), AS_IN(F32, 7, 9) } },                                        \
+    { .name = "8x16", .n_in = 2, .in = { AS_IN(F32, 8, 16), AS_IN(F32, 8, 16) } },                                     \
+    { .name = "15x17", .n_in = 2, .in = { AS_IN(F32, 15, 17), AS_IN(F32, 15, 17) } },                                  \
+    { .name = "a row to 31x33", .n_in = 2, .in = { AS_IN(F32, 31, 33), AS_IN(F32, 33) } },                             \
+    { .name = "a column to 33x31", .n_in = 2, .in = { AS_IN(F32, 33, 1), AS_IN(F32, 33, 31) } },                       \
+    { .name = "row and column", .n_in = 2, .in = { AS_IN(F64, 9, 1), AS_IN(F64, 1, 7) } },                             \
+    { .name = "a scalar", .n_in = 2, .in = { AS_IN(F64, 3, 5), { .dtype = AS_F64 } } },                                \
+    { .name = "channels", .n_in = 2, .in = { AS_IN(F32, 2, 3, 5, 7), AS_IN(F32, 3, 1, 1) } },                          \
+    { .name = "f16", .n_in = 2, .in = { AS_IN(F16, 17), AS_IN(F16, 17) } },                                            \
+    { .name = "bf16", .n_in = 2, .in = { AS_IN(BF16, 17), AS_IN(BF16, 17) } },                                         \
+    { .name = "i64", .n_in = 2, .in = { AS_IN(I64, 3, 9), AS_IN(I64, 9) }, .lo = -1000, .hi = 1000, .no_grad = true }, \
+    { .name = "empty", .n_in = 2, .in = { AS_IN(F32, 0, 3), AS_IN(F32, 1, 3) } }
+
+/* Those of any number of inputs: Max, Min, Sum, Mean. */
+#define AS_CASES_MANY                                                                                                                       \
+    { .name = "one input", .n_in = 1, .in = { AS_IN(F32, 7) } },                                                                            \
+    { .name = "two", .n_in = 2, .in = { AS_IN(F32, 7, 9), AS_IN(F32, 7, 9) } },                                                             \
+    { .name = "three of three shapes", .n_in = 3, .in = { AS_IN(F32, 9, 1), AS_IN(F32, 1, 7), AS_IN(F32, 3, 1, 1) } },                      \
+    { .name = "six", .n_in = 6, .in = { AS_IN(F64, 5), AS_IN(F64, 5), AS_IN(F64, 1), { .dtype = AS_F64 }, AS_IN(F64, 5), AS_IN(F64, 5) } }, \
+    { .name = "15x17 and a row", .n_in = 2, .in = { AS_IN(F32, 15, 17), AS_IN(F32, 17) } },                                                 \
+    { .name = "f16", .n_in = 2, .in = { AS_IN(F16, 33), AS_IN(F16, 33) } },                                                                 \
+    { .name = "bf16", .n_in = 2, .in = { AS_IN(BF16, 9), AS_IN(BF16, 9) } },                                                                \
+    { .name = "empty", .n_in = 2, .in = { AS_IN(F32, 0, 3), AS_IN(F32, 1, 3) } }
+
+/* Those of Relu, Sigmoid and Tanh. */
+#define AS_CASES_ACTIVATION                                                             \
+    { .name = "one element", .n_in = 1, .in = { AS_IN(F32, 1) } },                      \
+    { .name = "scalar", .n_in = 1, .in = { { .dtype = AS_F64 } } },                     \
+    { .name = "7", .n_in = 1, .in = { AS_IN(F32, 7) } },                                \
+    { .name = "8x9", .n_in = 1, .in = { AS_IN(F32, 8, 9) }, .lo = -4, .hi = 4 },        \
+    { .name = "15x17", .n_in = 1, .in = { AS_IN(F32, 15, 17) }, .lo = -4, .hi = 4 },    \
+    { .name = "16x31", .n_in = 1, .in = { AS_IN(F32, 16, 31) } },                       \
+    { .name = "3x33x5", .n_in = 1, .in = { AS_IN(F32, 3, 33, 5) }, .lo = -2, .hi = 2 }, \
+    { .name = "f64", .n_in = 1, .in = { AS_IN(F64, 3, 17) }, .lo = -3, .hi = 3 },       \
+    { .name = "f16", .n_in = 1, .in = { AS_IN(F16, 33) } },                             \
+    { .name = "bf16", .n_in = 1, .in = { AS_IN(BF16, 9) } },                            \
+    { .name = "empty", .n_in = 1, .in = { AS_IN(F32, 0, 3) } }
 
 /* A comparison's: 1 for each order in which it holds, else 0.  With the values of onnx's reference evaluator. */
 #define AS_CASES_COMPARE(less_, equal_, greater_)                                                                                              \
