@@ -1,32 +1,11 @@
 /* analyse_test.c - a trace with known numbers must land where arithmetic says. */
-#include "analysis/test_trace.h"
-
-#include "analysis/analysis.h"
-
-typedef struct lab { assay_env *env; assay_trace *trace; assay_facts *facts; } lab;
-
-static lab lab_open(as_synthetic s)
-{
-    lab l = {0};
-    expect_eq(assay_env_new(&l.env), ASSAY_OK);
-    l.trace = as_synthetic_trace(l.env, s);
-    return l;
-}
-
-static void lab_run(lab *l) { expect_ok(l->env, assay_analyse(l->env, l->trace, &l->facts)); }
+#include "analysis/test_lab.h"
 
 static lab lab_new(as_synthetic s)
 {
     lab l = lab_open(s);
     lab_run(&l);
     return l;
-}
-
-static void lab_close(lab *l)
-{
-    assay_facts_free(l->facts);
-    assay_trace_free(l->trace);
-    assay_env_free(l->env);
 }
 
 static const assay_metric *metric(const lab *l, const char *key)
@@ -54,25 +33,6 @@ static void expect_missing(const lab *l, const char *key, const char *reason)
     expect_has(m->reason, reason);
 }
 
-static const as_cell *cell(const lab *l, const char *group, const char *table, int row, const char *column)
-{
-    const as_table *t = as_facts_table_find(l->facts, group, table);
-    expect(t && row < t->n_rows);
-    for (int i = 0; i < t->n_columns; i++)
-        if (!strcmp(t->columns[i].key, column))
-            return &t->cells[row * t->n_columns + i];
-    fail("no column %s", column);
-}
-
-static bool has_finding(const lab *l, const char *group, as_level level, const char *part)
-{
-    const as_fact_group *g = as_facts_group_find(l->facts, group);
-    for (int i = 0; g && i < g->n_findings; i++)
-        if (g->findings[i].level == level && strstr(g->findings[i].text, part))
-            return true;
-    return false;
-}
-
 Test(analyse, times_work_and_rates_land_where_arithmetic_says)
 {
     lab l = lab_new((as_synthetic){0});
@@ -95,8 +55,8 @@ Test(analyse, times_work_and_rates_land_where_arithmetic_says)
     const as_series *s = as_facts_series_find(l.facts, "latency", "samples");
     expect(s && s->n == 200);
     expect_near(s->y[0], 99500, 1e-6);
-    expect(has_finding(&l, "verdict", AS_LEVEL_GOOD, "within this session only"));
-    expect(has_finding(&l, "verdict", AS_LEVEL_NOTE, "fc1 (Gemm, kernel gemm_f32_avx2) dominates: 50.0 % of a run, 50.0 us, among 4 steps"));
+    expect(says(&l, "verdict", AS_LEVEL_GOOD, "within this session only"));
+    expect(says(&l, "verdict", AS_LEVEL_NOTE, "fc1 (Gemm, kernel gemm_f32_avx2) dominates: 50.0 % of a run, 50.0 us, among 4 steps"));
     lab_close(&l);
 }
 
@@ -139,8 +99,8 @@ Test(analyse, detailed_runs_outside_the_samples_are_used_and_named)
     lab l = lab_new((as_synthetic){.detailed = true});
     expect_near(cell(&l, "layers", "steps", 1, "time")->metric.value, 30000, 1e-6);
     expect_has(cell(&l, "layers", "steps", 1, "time")->metric.source, "outside the timed samples");
-    expect(has_finding(&l, "layers", AS_LEVEL_NOTE, "20 detailed runs outside the timed samples: spans by step would cost 0.9 % of the run"));
-    expect(has_finding(&l, "books", AS_LEVEL_GOOD, "recorded in detail outside the timed samples"));
+    expect(says(&l, "layers", AS_LEVEL_NOTE, "20 detailed runs outside the timed samples: spans by step would cost 0.9 % of the run"));
+    expect(says(&l, "books", AS_LEVEL_GOOD, "recorded in detail outside the timed samples"));
     expect_metric(&l, "instrument.spans_per_run", 0, ASSAY_COUNTED, "1");
     lab_close(&l);
 }
@@ -152,7 +112,7 @@ Test(analyse, a_coarse_trace_has_no_layer_times_and_says_why)
     expect_eq(time->kind, ASSAY_UNAVAILABLE);
     expect_str(time->reason, "spans by step would cost 0.9 % of the run");
     expect_missing(&l, "books.explained_share", "spans by step would cost 0.9 % of the run");
-    expect(has_finding(&l, "books", AS_LEVEL_WARN, "The books cannot be drawn up"));
+    expect(says(&l, "books", AS_LEVEL_WARN, "The books cannot be drawn up"));
     lab_close(&l);
 }
 
@@ -161,14 +121,14 @@ Test(analyse, books_close_at_99_percent_and_not_at_96)
     lab l = lab_new((as_synthetic){0});
     expect_metric(&l, "books.explained_share", .99, ASSAY_DERIVED, "ratio");
     expect_metric(&l, "books.unexplained", 1000, ASSAY_DERIVED, "ns");
-    expect(has_finding(&l, "books", AS_LEVEL_GOOD, "The books close: disjoint step spans explain 99.00 %"));
+    expect(says(&l, "books", AS_LEVEL_GOOD, "The books close: disjoint step spans explain 99.00 %"));
     expect_missing(&l, "books.compute_memory", "PMU");
     expect_str(cell(&l, "books", "entries", 2, "entry")->text, "unexplained");
     expect_near(cell(&l, "books", "entries", 2, "share")->metric.value, .01, 1e-9);
     lab_close(&l);
     l = lab_new((as_synthetic){.tail_us = 1});
-    expect(has_finding(&l, "books", AS_LEVEL_WARN, "The books do not close: step spans explain 96.00 % of the run; 4.00 % is unexplained"));
-    expect(has_finding(&l, "verdict", AS_LEVEL_WARN, "books open"));
+    expect(says(&l, "books", AS_LEVEL_WARN, "The books do not close: step spans explain 96.00 % of the run; 4.00 % is unexplained"));
+    expect(says(&l, "verdict", AS_LEVEL_WARN, "books open"));
     lab_close(&l);
 }
 
@@ -203,7 +163,7 @@ Test(analyse, few_samples_get_no_interval_and_a_warning)
 {
     lab l = lab_new((as_synthetic){.n_samples = 39});
     expect(isnan(metric(&l, "latency.median")->lo));
-    expect(has_finding(&l, "latency", AS_LEVEL_WARN, "Only 39 samples: an interval for the median needs 40"));
+    expect(says(&l, "latency", AS_LEVEL_WARN, "Only 39 samples: an interval for the median needs 40"));
     expect_missing(&l, "latency.n_effective", "needs 40 samples, has 39");
     lab_close(&l);
 }
@@ -216,7 +176,7 @@ Test(analyse, no_samples_at_all_are_no_zero)
     expect_missing(&l, "latency.median", "no sample was measured");
     expect_missing(&l, "latency.throughput", "there is no median");
     expect_missing(&l, "cost.flop_rate", "no median latency");
-    expect(has_finding(&l, "verdict", AS_LEVEL_BAD, "no latency was measured"));
+    expect(says(&l, "verdict", AS_LEVEL_BAD, "no latency was measured"));
     lab_close(&l);
 }
 
@@ -240,8 +200,8 @@ Test(analyse, contention_has_three_labels_with_their_numbers)
         lab l = lab_new((as_synthetic){.disturbed = cases[i].disturbed});
         expect_metric(&l, "contention.contaminated", cases[i].disturbed / 100.0, ASSAY_DERIVED, "ratio");
         expect_str(as_facts_note_find(l.facts, "contention.label"), cases[i].label);
-        expect(has_finding(&l, "contention", cases[i].level, "of 200 samples"));
-        expect(has_finding(&l, "contention", cases[i].level, "involuntary switches 4"));
+        expect(says(&l, "contention", cases[i].level, "of 200 samples"));
+        expect(says(&l, "contention", cases[i].level, "involuntary switches 4"));
         lab_close(&l);
     }
 }
@@ -288,9 +248,9 @@ Test(analyse, a_broken_promise_of_memory_is_bad)
     l.trace->peak_bytes_observed++;
     l.trace->steady_allocs = 3;
     lab_run(&l);
-    expect(has_finding(&l, "memory", AS_LEVEL_BAD, "promised a peak of 407552 bytes and 407553 were observed"));
-    expect(has_finding(&l, "memory", AS_LEVEL_WARN, "3 device allocations"));
-    expect(has_finding(&l, "verdict", AS_LEVEL_BAD, "synthetic-mlp"));
+    expect(says(&l, "memory", AS_LEVEL_BAD, "promised a peak of 407552 bytes and 407553 were observed"));
+    expect(says(&l, "memory", AS_LEVEL_WARN, "3 device allocations"));
+    expect(says(&l, "verdict", AS_LEVEL_BAD, "synthetic-mlp"));
     lab_close(&l);
 }
 
@@ -299,13 +259,13 @@ Test(analyse, the_instrument_states_its_cost_and_its_promise)
     lab l = lab_new((as_synthetic){0});
     expect_metric(&l, "instrument.spans_per_run", 5, ASSAY_DERIVED, "1");
     expect_metric(&l, "instrument.overhead_share", (20.0 * 5 + 2 * 8.0 / 2) / 100000, ASSAY_DERIVED, "ratio");
-    expect(has_finding(&l, "instrument", AS_LEVEL_GOOD, "0.108 % of the run at 20.0 ns a span"));
+    expect(says(&l, "instrument", AS_LEVEL_GOOD, "0.108 % of the run at 20.0 ns a span"));
     lab_close(&l);
     l = lab_open((as_synthetic){0});
     l.trace->span_cost_ns = 200, l.trace->dropped_spans = 9;
     lab_run(&l);
-    expect(has_finding(&l, "instrument", AS_LEVEL_WARN, "the promise is not kept"));
-    expect(has_finding(&l, "instrument", AS_LEVEL_WARN, "9 spans were dropped"));
+    expect(says(&l, "instrument", AS_LEVEL_WARN, "the promise is not kept"));
+    expect(says(&l, "instrument", AS_LEVEL_WARN, "9 spans were dropped"));
     lab_close(&l);
 }
 
@@ -313,10 +273,10 @@ Test(analyse, a_drifting_run_is_not_called_stationary)
 {
     lab l = lab_new((as_synthetic){.n_samples = 300, .drift = .1});
     expect_near(metric(&l, "verdict.drift")->value, .1, .002);
-    expect(has_finding(&l, "verdict", AS_LEVEL_WARN, "The run is not stationary: its last third is 10.0 % slower"));
+    expect(says(&l, "verdict", AS_LEVEL_WARN, "The run is not stationary: its last third is 10.0 % slower"));
     lab_close(&l);
     l = lab_new((as_synthetic){.n_samples = 300});
-    expect(has_finding(&l, "verdict", AS_LEVEL_GOOD, "The run is stationary"));
+    expect(says(&l, "verdict", AS_LEVEL_GOOD, "The run is stationary"));
     lab_close(&l);
 }
 
@@ -331,7 +291,7 @@ Test(analyse, a_noisy_run_is_called_neither_stationary_nor_drifting)
     }
     lab_run(&l);
     expect(fabs(metric(&l, "verdict.drift")->value) > .02);
-    expect(has_finding(&l, "verdict", AS_LEVEL_NOTE, "cannot be told"));
+    expect(says(&l, "verdict", AS_LEVEL_NOTE, "cannot be told"));
     lab_close(&l);
 }
 
@@ -340,7 +300,7 @@ Test(analyse, a_stopped_run_is_reported_as_partial)
     lab l = lab_open((as_synthetic){0});
     expect(as_trace_add_note(l.trace, "run.cancelled", "after 7 measured runs"));
     lab_run(&l);
-    expect(has_finding(&l, "verdict", AS_LEVEL_WARN, "The run is partial: it was stopped after 7 measured runs."));
+    expect(says(&l, "verdict", AS_LEVEL_WARN, "The run is partial: it was stopped after 7 measured runs."));
     lab_close(&l);
 }
 
@@ -350,7 +310,7 @@ Test(analyse, a_partial_trace_is_reported_as_partial)
     l.trace->complete = false;
     l.trace->peak_bytes_observed = 0;
     lab_run(&l);
-    expect(has_finding(&l, "verdict", AS_LEVEL_WARN, "The trace is partial"));
+    expect(says(&l, "verdict", AS_LEVEL_WARN, "The trace is partial"));
     expect_has(as_facts_note_find(l.facts, "trace.complete"), "no:");
     expect_missing(&l, "memory.peak_observed", "partial");
     lab_close(&l);

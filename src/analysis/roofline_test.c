@@ -1,9 +1,5 @@
 /* roofline_test.c - steps against roofs of known height, and threads that wait for each other. */
-#include "analysis/test_trace.h"
-
-#include "analysis/analysis.h"
-
-typedef struct lab { assay_env *env; assay_trace *trace; assay_facts *facts; } lab;
+#include "analysis/test_lab.h"
 
 static void roof_add(assay_trace *t, const char *name, const char *unit, double value, double lo, double hi, const char *source)
 {
@@ -11,11 +7,9 @@ static void roof_add(assay_trace *t, const char *name, const char *unit, double 
 }
 
 /* The synthetic trace on a machine whose multiply-add rate is given; L1 32 KiB, L2 512 KiB, L3 32 MiB. */
-static lab lab_open(double fma, const char *source)
+static lab roofs_open(double fma, const char *source)
 {
-    lab l = {0};
-    expect_eq(assay_env_new(&l.env), ASSAY_OK);
-    l.trace = as_synthetic_trace(l.env, (as_synthetic){0});
+    lab l = lab_open((as_synthetic){0});
     assay_trace *t = l.trace;
     expect(as_trace_add_note(t, "machine.cache.l1d", "32768") && as_trace_add_note(t, "machine.cache.l2", "524288") && as_trace_add_note(t, "machine.cache.l3", "33554432"));
     roof_add(t, "fma.f32.scalar.t1", "flop/s", fma / 4, fma / 4, fma / 4, source);
@@ -29,50 +23,23 @@ static lab lab_open(double fma, const char *source)
     return l;
 }
 
-static void lab_run(lab *l) { expect_ok(l->env, assay_analyse(l->env, l->trace, &l->facts)); }
-
-static void lab_close(lab *l)
-{
-    assay_facts_free(l->facts);
-    assay_trace_free(l->trace);
-    assay_env_free(l->env);
-}
-
-static const as_cell *cell(const lab *l, int row, const char *column)
-{
-    const as_table *t = as_facts_table_find(l->facts, "roofline", "steps");
-    expect(t && row < t->n_rows);
-    for (int k = 0; k < t->n_columns; k++)
-        if (!strcmp(t->columns[k].key, column))
-            return &t->cells[row * t->n_columns + k];
-    fail("no column %s", column);
-    return NULL;
-}
-
-static bool says(const lab *l, const char *group, as_level level, const char *part)
-{
-    const as_fact_group *g = as_facts_group_find(l->facts, group);
-    for (int i = 0; g && i < g->n_findings; i++)
-        if (g->findings[i].level == level && strstr(g->findings[i].text, part))
-            return true;
-    return false;
-}
+static const as_cell *step_cell(const lab *l, int row, const char *column) { return cell(l, "roofline", "steps", row, column); }
 
 /* fc1: 5 Mflop in 50 us; at 200 Gflop/s it could take 25.  Its 500 kB fit L2, 5 us at 100 GB/s: compute bound. */
 Test(roofline, a_step_is_judged_by_the_roof_that_takes_longest)
 {
-    lab l = lab_open(200e9, "test");
+    lab l = roofs_open(200e9, "test");
     lab_run(&l);
-    expect_str(cell(&l, 0, "bound")->text, "compute");
-    expect_str(cell(&l, 0, "level")->text, "L2");
-    expect_str(cell(&l, 0, "roof")->text, "fma.f32.avx2.t1");
-    expect_near(cell(&l, 0, "of_roof")->metric.value, 0.5, 1e-9);
+    expect_str(step_cell(&l, 0, "bound")->text, "compute");
+    expect_str(step_cell(&l, 0, "level")->text, "L2");
+    expect_str(step_cell(&l, 0, "roof")->text, "fma.f32.avx2.t1");
+    expect_near(step_cell(&l, 0, "of_roof")->metric.value, 0.5, 1e-9);
     /* relu1: 1024 bytes at 200 GB/s, in 30 us. */
-    expect_str(cell(&l, 1, "bound")->text, "L1");
-    expect_near(cell(&l, 1, "of_roof")->metric.value, 1024 / 200e9 * 1e9 / 30000, 1e-12);
+    expect_str(step_cell(&l, 1, "bound")->text, "L1");
+    expect_near(step_cell(&l, 1, "of_roof")->metric.value, 1024 / 200e9 * 1e9 / 30000, 1e-12);
     /* softmax: ten exponentials at 2e9 a second take longer than its 80 bytes. */
-    expect_str(cell(&l, 3, "bound")->text, "special");
-    expect_near(cell(&l, 0, "recoverable")->metric.value, 25000.0 / 99000.0, 1e-9);
+    expect_str(step_cell(&l, 3, "bound")->text, "special");
+    expect_near(step_cell(&l, 0, "recoverable")->metric.value, 25000.0 / 99000.0, 1e-9);
     expect(says(&l, "roofline", AS_LEVEL_GOOD, "none of 4 timed steps is above its roof"));
     expect(says(&l, "roofline", AS_LEVEL_NOTE, "Hotspot: relu1"));
     lab_close(&l);
@@ -81,7 +48,7 @@ Test(roofline, a_step_is_judged_by_the_roof_that_takes_longest)
 /* fc1 and fc2 run at 100 and 200 Gflop/s: on a machine that does 150, fc2 cannot be. */
 Test(roofline, what_is_faster_than_physics_is_an_error_of_the_instrument)
 {
-    lab l = lab_open(150e9, "test");
+    lab l = roofs_open(150e9, "test");
     lab_run(&l);
     expect(says(&l, "roofline", AS_LEVEL_BAD, "fc2 is above its roof"));
     expect(!says(&l, "roofline", AS_LEVEL_BAD, "fc1 is above its roof"));
@@ -92,7 +59,7 @@ Test(roofline, what_is_faster_than_physics_is_an_error_of_the_instrument)
 /* The same on roofs that were measured while others used the machine: they may be too low, and convict nobody. */
 Test(roofline, a_disturbed_roof_convicts_nobody)
 {
-    lab l = lab_open(150e9, "test; disturbed: 7 of 20 chunks pre-empted");
+    lab l = roofs_open(150e9, "test; disturbed: 7 of 20 chunks pre-empted");
     lab_run(&l);
     expect(!says(&l, "roofline", AS_LEVEL_BAD, "fc2 is above its roof"));
     expect(says(&l, "roofline", AS_LEVEL_WARN, "fc2 is above its roof, but the roof was measured on a busy machine"));
@@ -103,7 +70,7 @@ Test(roofline, a_disturbed_roof_convicts_nobody)
 /* 3 % above is within the margin. */
 Test(roofline, the_margin_is_five_percent)
 {
-    lab l = lab_open(192e9, "test");
+    lab l = roofs_open(192e9, "test");
     lab_run(&l);
     expect_near(as_facts_metric(l.facts, "roofline.above")->value, 0, 0);
     lab_close(&l);
@@ -112,18 +79,18 @@ Test(roofline, the_margin_is_five_percent)
 /* A kernel that issues less than the definition (Winograd) may be above the roof of the useful work. */
 Test(roofline, issued_work_is_what_counts_for_physics)
 {
-    lab l = lab_open(150e9, "test");
+    lab l = roofs_open(150e9, "test");
     l.trace->steps[2].issued_flops = 1500000;
     l.trace->steps[2].issued_bytes = 300000;
     lab_run(&l);
     expect_near(as_facts_metric(l.facts, "roofline.above")->value, 0, 0);
-    expect_near(cell(&l, 2, "issued_flops")->metric.value, 1500000, 0);
+    expect_near(step_cell(&l, 2, "issued_flops")->metric.value, 1500000, 0);
     lab_close(&l);
 }
 
 Test(roofline, disturbed_roofs_are_said_to_be)
 {
-    lab l = lab_open(200e9, "third best; disturbed: 7 of 20 chunks pre-empted");
+    lab l = roofs_open(200e9, "third best; disturbed: 7 of 20 chunks pre-empted");
     lab_run(&l);
     expect(says(&l, "roofline", AS_LEVEL_WARN, "disturbed machine"));
     lab_close(&l);
@@ -131,9 +98,7 @@ Test(roofline, disturbed_roofs_are_said_to_be)
 
 Test(roofline, without_roofs_there_is_no_roofline)
 {
-    lab l = {0};
-    expect_eq(assay_env_new(&l.env), ASSAY_OK);
-    l.trace = as_synthetic_trace(l.env, (as_synthetic){0});
+    lab l = lab_open((as_synthetic){0});
     lab_run(&l);
     expect(!as_facts_group_find(l.facts, "roofline"));
     lab_close(&l);
@@ -142,12 +107,12 @@ Test(roofline, without_roofs_there_is_no_roofline)
 /* Rates for more threads than were measured are those of one times so many. */
 Test(roofline, threads_without_a_roof_of_their_own_multiply)
 {
-    lab l = lab_open(200e9, "test");
+    lab l = roofs_open(200e9, "test");
     for (size_t i = 0; i < l.trace->n_notes; i++)
         if (!strcmp(l.trace->notes[i].key, "plan.threads"))
             l.trace->notes[i].value = "2";
     lab_run(&l);
-    expect_near(cell(&l, 0, "of_roof")->metric.value, 0.25, 1e-9);
+    expect_near(step_cell(&l, 0, "of_roof")->metric.value, 0.25, 1e-9);
     lab_close(&l);
 }
 
@@ -155,9 +120,7 @@ Test(roofline, threads_without_a_roof_of_their_own_multiply)
 
 static void threads_say(const char *barriers, const char *late, const char *switches, as_level level, const char *part)
 {
-    lab l = {0};
-    expect_eq(assay_env_new(&l.env), ASSAY_OK);
-    l.trace = as_synthetic_trace(l.env, (as_synthetic){0});
+    lab l = lab_open((as_synthetic){0});
     expect(as_trace_add_note(l.trace, "threads.barriers", "%s", barriers) && as_trace_add_note(l.trace, "threads.late", "%s", late) &&
            as_trace_add_note(l.trace, "threads.switches", "%s", switches));
     lab_run(&l);

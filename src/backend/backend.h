@@ -107,5 +107,7 @@ assay_status as_device_open(assay_env *env, const char *spec, int n_threads, as_
 void         as_device_close(as_device *device);
 assay_status as_device_alloc(as_device *device, size_t bytes, as_mem *out); /* counts */
 void         as_device_drop(as_device *device, as_mem *mem);
+/* n bytes at offset lie within mem, or INTERNAL with who and what: "cpu: put of 1 bytes at 10 does not fit an allocation of 10". */
+assay_status as_mem_check(const as_device *device, const char *who, const char *what, const as_mem *mem, size_t offset, size_t n);
 
 #endif

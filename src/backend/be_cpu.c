@@ -93,17 +93,9 @@ static void drop(as_device *device, as_mem *mem)
     free(mem->handle);
 }
 
-static assay_status range_check(as_device *device, const char *what, const as_mem *mem, size_t offset, size_t n)
-{
-    if (offset > mem->bytes || n > mem->bytes - offset)
-        return as_fail(device->env, ASSAY_INTERNAL, "cpu: %s of %zu bytes at %zu does not fit an allocation of %zu", what, n, offset,
-                       mem->bytes);
-    return ASSAY_OK;
-}
-
 static assay_status put(as_device *device, const as_mem *dst, size_t offset, const void *src, size_t n)
 {
-    AS_TRY(range_check(device, "put", dst, offset, n));
+    AS_TRY(as_mem_check(device, "cpu", "put", dst, offset, n));
     if (n)
         memcpy((char *)dst->host + offset, src, n);
     return ASSAY_OK;
@@ -111,7 +103,7 @@ static assay_status put(as_device *device, const as_mem *dst, size_t offset, con
 
 static assay_status get(as_device *device, const as_mem *src, size_t offset, void *dst, size_t n)
 {
-    AS_TRY(range_check(device, "get", src, offset, n));
+    AS_TRY(as_mem_check(device, "cpu", "get", src, offset, n));
     if (n)
         memcpy(dst, (const char *)src->host + offset, n);
     return ASSAY_OK;

@@ -186,17 +186,9 @@ static void drop(as_device *device, as_mem *mem)
     free(mem->handle);
 }
 
-static assay_status range_check(as_device *device, const char *what, const as_mem *mem, size_t offset, size_t n)
-{
-    if (offset > mem->bytes || n > mem->bytes - offset)
-        return as_fail(device->env, ASSAY_INTERNAL, "null: %s of %zu bytes at %zu does not fit an allocation of %zu", what, n, offset,
-                       mem->bytes);
-    return ASSAY_OK;
-}
-
 static assay_status put(as_device *device, const as_mem *dst, size_t offset, const void *src, size_t n)
 {
-    AS_TRY(range_check(device, "put", dst, offset, n));
+    AS_TRY(as_mem_check(device, "null", "put", dst, offset, n));
     if (n)
         memcpy((char *)dst->handle + offset, src, n);
     as_clock_advance(&device->env->clock, ((null_device *)device)->put_ns);
@@ -205,7 +197,7 @@ static assay_status put(as_device *device, const as_mem *dst, size_t offset, con
 
 static assay_status get(as_device *device, const as_mem *src, size_t offset, void *dst, size_t n)
 {
-    AS_TRY(range_check(device, "get", src, offset, n));
+    AS_TRY(as_mem_check(device, "null", "get", src, offset, n));
     if (n)
         memcpy(dst, (const char *)src->handle + offset, n);
     as_clock_advance(&device->env->clock, ((null_device *)device)->get_ns);
@@ -282,7 +274,7 @@ static assay_status outputs_clear(as_device *device, const step *s, const as_bin
         if (slot->outside)
             return as_fail(device->env, ASSAY_INTERNAL, "null: output %d of step %d is in host memory, which this device cannot reach", i,
                            s->index);
-        AS_TRY(range_check(device, "output", b->base, slot->offset, slot->bytes));
+        AS_TRY(as_mem_check(device, "null", "output", b->base, slot->offset, slot->bytes));
         memset((char *)b->base->handle + slot->offset, 0, slot->bytes);
     }
     return ASSAY_OK;

@@ -178,24 +178,16 @@ static void drop(as_device *device, as_mem *mem)
     clReleaseMemObject(mem->handle);
 }
 
-static assay_status range_check(as_device *device, const char *what, const as_mem *mem, size_t offset, size_t n)
-{
-    if (offset > mem->bytes || n > mem->bytes - offset)
-        return as_fail(device->env, ASSAY_INTERNAL, "%s: %s of %zu bytes at %zu does not fit an allocation of %zu", device->name, what, n,
-                       offset, mem->bytes);
-    return ASSAY_OK;
-}
-
 static assay_status put(as_device *device, const as_mem *dst, size_t offset, const void *src, size_t n)
 {
-    AS_TRY(range_check(device, "put", dst, offset, n));
+    AS_TRY(as_mem_check(device, device->name, "put", dst, offset, n));
     cl_int code = n ? clEnqueueWriteBuffer(((opencl_device *)device)->queue, dst->handle, CL_TRUE, offset, n, src, 0, NULL, NULL) : CL_SUCCESS;
     return code == CL_SUCCESS ? ASSAY_OK : as_cl_fail(device->env, code, "writing to the device");
 }
 
 static assay_status get(as_device *device, const as_mem *src, size_t offset, void *dst, size_t n)
 {
-    AS_TRY(range_check(device, "get", src, offset, n));
+    AS_TRY(as_mem_check(device, device->name, "get", src, offset, n));
     cl_int code = n ? clEnqueueReadBuffer(((opencl_device *)device)->queue, src->handle, CL_TRUE, offset, n, dst, 0, NULL, NULL) : CL_SUCCESS;
     return code == CL_SUCCESS ? ASSAY_OK : as_cl_fail(device->env, code, "reading from the device");
 }
@@ -375,7 +367,7 @@ static assay_status place(as_device *device, const as_bindings *b, int index, in
     if (slot->outside)
         return as_fail(device->env, ASSAY_INTERNAL, "%s: an operand of step %d is in host memory, which this device cannot reach",
                        device->name, index);
-    AS_TRY(range_check(device, "an operand", b->base, slot->offset, slot->bytes));
+    AS_TRY(as_mem_check(device, device->name, "an operand", b->base, slot->offset, slot->bytes));
     if (slot->offset % element_bytes)
         return as_fail(device->env, ASSAY_INTERNAL, "%s: an operand of step %d lies at %zu, which is no multiple of its %zu bytes an element",
                        device->name, index, slot->offset, element_bytes);

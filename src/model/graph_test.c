@@ -11,22 +11,35 @@ static assay_model *example(assay_env *env, const char *name)
     return model;
 }
 
+/* tiny-mlp.json bound to a batch of two. */
+typedef struct bound { assay_env *env; assay_model *model; test_run t; } bound;
+
+static void tiny_mlp_open(bound *b)
+{
+    b->env = test_env();
+    b->model = example(b->env, "tiny-mlp.json");
+    test_bind(b->env, b->model, 2, &b->t);
+}
+
+static void bound_close(bound *b)
+{
+    as_arena_drop(&b->t.arena);
+    assay_model_free(b->model);
+    assay_env_free(b->env);
+}
+
 Test(graph, evaluates_a_tiny_mlp_as_by_hand)
 {
-    assay_env   *env = test_env();
-    assay_model *model = example(env, "tiny-mlp.json");
-    test_run     t;
-    test_bind(env, model, 2, &t);
+    bound b;
+    tiny_mlp_open(&b);
     const float x[] = { 1, 2, -1, 0.5f };
-    memcpy(t.inputs[0].data, x, sizeof x);
-    expect_ok(env, as_graph_eval(env, &t.graph, t.inputs, t.outputs));
+    memcpy(b.t.inputs[0].data, x, sizeof x);
+    expect_ok(b.env, as_graph_eval(b.env, &b.t.graph, b.t.inputs, b.t.outputs));
     /* Row 1: relu([2.5, 1, -2.5]) = [2.5, 1, 0]; row 2: relu([-0.25, 1.5, -0.5]) = [0, 1.5, 0]. */
     const double y[] = { 1.5, 2.25, -1.5, 2 };
     for (int i = 0; i < 4; i++)
-        expect_near(as_view_get(&t.outputs[0], i), y[i], 0);
-    as_arena_drop(&t.arena);
-    assay_model_free(model);
-    assay_env_free(env);
+        expect_near(as_view_get(&b.t.outputs[0], i), y[i], 0);
+    bound_close(&b);
 }
 
 Test(graph, fills_the_context_of_every_node)
@@ -119,65 +132,49 @@ Test(graph, evaluates_outputs_that_are_inputs_and_params)
 
 Test(graph, refuses_views_of_another_shape_or_dtype)
 {
-    assay_env   *env = test_env();
-    assay_model *model = example(env, "tiny-mlp.json");
-    test_run     t;
-    test_bind(env, model, 2, &t);
-    as_view given = t.inputs[0];
-    t.inputs[0].shape = AS_SHAPE(1, 2);
-    expect_fails(env, as_graph_eval(env, &t.graph, t.inputs, t.outputs), ASSAY_BAD_INPUT,
+    bound b;
+    tiny_mlp_open(&b);
+    as_view given = b.t.inputs[0];
+    b.t.inputs[0].shape = AS_SHAPE(1, 2);
+    expect_fails(b.env, as_graph_eval(b.env, &b.t.graph, b.t.inputs, b.t.outputs), ASSAY_BAD_INPUT,
                  "evaluate: input 'x' is f32 [2,2] and was given as f32 [1,2]");
-    t.inputs[0] = given;
-    t.outputs[0].dtype = AS_I32;
-    expect_fails(env, as_graph_eval(env, &t.graph, t.inputs, t.outputs), ASSAY_BAD_INPUT,
+    b.t.inputs[0] = given;
+    b.t.outputs[0].dtype = AS_I32;
+    expect_fails(b.env, as_graph_eval(b.env, &b.t.graph, b.t.inputs, b.t.outputs), ASSAY_BAD_INPUT,
                  "evaluate: output 'y' is f32 [2,2] and was given as i32 [2,2]");
-    as_arena_drop(&t.arena);
-    assay_model_free(model);
-    assay_env_free(env);
+    bound_close(&b);
 }
 
 Test(graph, stops_when_cancelled)
 {
-    assay_env   *env = test_env();
-    assay_model *model = example(env, "tiny-mlp.json");
-    test_run     t;
-    test_bind(env, model, 2, &t);
-    assay_cancel(env);
-    expect_fails(env, as_graph_eval(env, &t.graph, t.inputs, t.outputs), ASSAY_CANCELLED, "cancelled before node 'fc1'");
-    as_arena_drop(&t.arena);
-    assay_model_free(model);
-    assay_env_free(env);
+    bound b;
+    tiny_mlp_open(&b);
+    assay_cancel(b.env);
+    expect_fails(b.env, as_graph_eval(b.env, &b.t.graph, b.t.inputs, b.t.outputs), ASSAY_CANCELLED, "cancelled before node 'fc1'");
+    bound_close(&b);
 }
 
 Test(graph, says_so_when_a_pass_took_away_what_is_read)
 {
-    assay_env   *env = test_env();
-    assay_model *model = example(env, "tiny-mlp.json");
-    test_run     t;
-    test_bind(env, model, 2, &t);
-    t.graph.nodes[0].dead = true;
-    expect_fails(env, as_graph_eval(env, &t.graph, t.inputs, t.outputs), ASSAY_INTERNAL, "node 'relu1' reads 'fc1' before it is computed");
-    for (int i = 0; i < t.graph.n_nodes; i++)
-        t.graph.nodes[i].dead = true;
-    expect_fails(env, as_graph_eval(env, &t.graph, t.inputs, t.outputs), ASSAY_INTERNAL, "nothing computes the output 'y'");
-    as_arena_drop(&t.arena);
-    assay_model_free(model);
-    assay_env_free(env);
+    bound b;
+    tiny_mlp_open(&b);
+    b.t.graph.nodes[0].dead = true;
+    expect_fails(b.env, as_graph_eval(b.env, &b.t.graph, b.t.inputs, b.t.outputs), ASSAY_INTERNAL, "node 'relu1' reads 'fc1' before it is computed");
+    for (int i = 0; i < b.t.graph.n_nodes; i++)
+        b.t.graph.nodes[i].dead = true;
+    expect_fails(b.env, as_graph_eval(b.env, &b.t.graph, b.t.inputs, b.t.outputs), ASSAY_INTERNAL, "nothing computes the output 'y'");
+    bound_close(&b);
 }
 
 Test(graph, grows_by_values_that_passes_add)
 {
-    assay_env   *env = test_env();
-    assay_model *model = example(env, "tiny-mlp.json");
-    test_run     t;
-    test_bind(env, model, 2, &t);
-    int n = t.graph.n_values;
+    bound b;
+    tiny_mlp_open(&b);
+    int n = b.t.graph.n_values;
     for (int i = 0; i < 100; i++)
-        expect_eq(as_graph_add_value(&t.graph, &t.graph.values[0]), n + i);
-    expect_str(t.graph.values[n + 99].name, "x");
-    as_arena_drop(&t.arena);
-    assay_model_free(model);
-    assay_env_free(env);
+        expect_eq(as_graph_add_value(&b.t.graph, &b.t.graph.values[0]), n + i);
+    expect_str(b.t.graph.values[n + 99].name, "x");
+    bound_close(&b);
 }
 
 Test(graph, draws_inputs_by_seed_and_name_alike_in_every_layout)

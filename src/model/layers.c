@@ -36,7 +36,15 @@ int as_layer_pool2(as_maker *m, const char *name, int x)
     return as_maker_node(m, "MaxPool", name, &x, 1, attrs, 2, NULL, 1, NULL);
 }
 
-void as_layers_mlp(as_maker *m, const int64_t *sizes, size_t n)
+int as_mlp_relu(as_maker *m, size_t i, int x, int64_t units)
+{
+    char name[32];
+    (void)units;
+    snprintf(name, sizeof name, "relu%zu", i);
+    return as_layer_relu(m, name, x);
+}
+
+static void mlp_layers(as_maker *m, const int64_t *sizes, size_t n, as_mlp_between *between)
 {
     as_dims dims = { .rank = 2, .dim = { { .symbol = "batch" }, { .size = sizes[0] } } };
     int     x = as_maker_input(m, "x", AS_F32, &dims);
@@ -44,9 +52,30 @@ void as_layers_mlp(as_maker *m, const int64_t *sizes, size_t n)
         char name[32];
         snprintf(name, sizeof name, "fc%zu", i);
         x = as_layer_dense(m, name, x, sizes[i - 1], sizes[i], i + 1 < n ? NULL : "y");
-        snprintf(name, sizeof name, "relu%zu", i);
         if (i + 1 < n)
-            x = as_layer_relu(m, name, x);
+            x = between(m, i, x, sizes[i]);
     }
     as_maker_output(m, x);
+}
+
+void as_layers_mlp(as_maker *m, const int64_t *sizes, size_t n)
+{
+    mlp_layers(m, sizes, n, as_mlp_relu);
+}
+
+enum { MAX_SIZES = 256 };
+
+const as_zoo_param as_mlp_params[] = {
+    { "sizes", "784x512x256x10", "layer widths, the input's first" },
+    { NULL, NULL, NULL },
+};
+
+void as_mlp_build(as_maker *m, const as_zoo_args *args, as_mlp_between *between)
+{
+    int64_t sizes[MAX_SIZES];
+    size_t  n = as_zoo_list(m, args, "sizes", 1, 1 << 24, sizes, MAX_SIZES);
+    if (n == 1)
+        as_maker_fail(m, "sizes=%s: an input width and at least one layer are needed", as_zoo_text(args, "sizes"));
+    if (n > 1)
+        mlp_layers(m, sizes, n, between);
 }

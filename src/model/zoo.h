@@ -32,5 +32,10 @@ int as_layer_conv3(as_maker *m, const char *name, int x, int64_t n_in, int64_t n
 int as_layer_pool2(as_maker *m, const char *name, int x);
 /* x -> fc1 -> relu1 -> fc2 ... -> y for n sizes, the input's first. */
 void as_layers_mlp(as_maker *m, const int64_t *sizes, size_t n);
+/* The same with the parameter `sizes` and, instead of a ReLU, what `between` puts behind layer i of so many units. */
+typedef int as_mlp_between(as_maker *m, size_t i, int x, int64_t units);
+extern const as_zoo_param as_mlp_params[];
+void as_mlp_build(as_maker *m, const as_zoo_args *args, as_mlp_between *between);
+as_mlp_between as_mlp_relu; /* relu<i> */
 
 #endif

@@ -303,6 +303,14 @@ as_cost as_cost_picked(const as_node_ctx *n)
     return cost;
 }
 
+as_cost as_scatter_cost(const as_node_ctx *n)
+{
+    as_cost cost = as_cost_bytes(n);
+    if (as_attr_text(n, "reduction", "none")[0] != 'n')
+        cost.flops = as_sat_count(&n->in[2].shape);
+    return cost;
+}
+
 int as_b_blank(as_builder *b, as_dtype dtype, const as_shape *shape)
 {
     int zero = as_b_scalar(b, dtype, 0.0);

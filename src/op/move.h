@@ -54,15 +54,14 @@ void         as_reduce_into(const as_view *dst, const as_view *src, as_reduction
 
 /* As many bytes read as written, and input 0 is otherwise left alone: what Slice and Gather must touch. */
 as_cost as_cost_picked(const as_node_ctx *n);
+/* One flop an update (input 2) where they are put together. */
+as_cost as_scatter_cost(const as_node_ctx *n);
 /* Zeros of a shape. */
 int     as_b_blank(as_builder *b, as_dtype dtype, const as_shape *shape);
 /* UNSUPPORTED with the node's name. */
 assay_status as_no_grad(assay_env *env, const as_node_ctx *n, const char *why);
 
 /* Constant inputs of cases. */
-#define AS_IN_INTS(...)                                                                              \
-    { .dtype = AS_I64, .shape = { .rank = 1, .dim = { sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t) } }, \
-      .ints = (const int64_t[]){__VA_ARGS__} }
 #define AS_IN_INT(value_) { .dtype = AS_I64, .ints = (const int64_t[]){ (value_) } }
 #define AS_GIVEN(...) .given = (const double[]){__VA_ARGS__}
 #define AS_WANT(...)  .want = (const double[]){__VA_ARGS__}, .n_want = sizeof((const double[]){__VA_ARGS__}) / sizeof(double)

@@ -64,6 +64,14 @@ double as_norm_epsilon(const as_node_ctx *n)
     return as_attr_float(n, "epsilon", (double)1e-5f);
 }
 
+assay_status as_norm_axes(assay_env *env, const as_node_ctx *n, unsigned *out)
+{
+    int axis, rank = n->in[0].shape.rank;
+    AS_TRY(as_rule_axis(env, n, as_attr_int(n, "axis", -1), rank, &axis));
+    *out = ((1u << rank) - 1) & ~((1u << axis) - 1);
+    return ASSAY_OK;
+}
+
 assay_status as_norm_vector(assay_env *env, const as_node_ctx *n, int i, const char *what, int64_t count)
 {
     const as_shape *v = &n->in[i].shape;

@@ -12,6 +12,8 @@ as_moments as_moments_of(const as_view *x, int64_t first, int64_t count);
 
 /* The attribute, or ONNX's 1e-5, which is a float. */
 double as_norm_epsilon(const as_node_ctx *n);
+/* All axes from the attribute `axis` on, the last when it is not given. */
+assay_status as_norm_axes(assay_env *env, const as_node_ctx *n, unsigned *out);
 /* Input i is [count], one value a channel; `what` is its name in ONNX. */
 assay_status as_norm_vector(assay_env *env, const as_node_ctx *n, int i, const char *what, int64_t count);
 /* Input i broadcasts to X, which keeps its shape. */

@@ -68,13 +68,8 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     return ASSAY_OK;
 }
 
-/* Channels by vectors, two and four of them, and what is left. */
-#define WIDE(c_, h_, w_) \
-    { .name = #c_ " channels", .n_in = 1, .in = { AS_IN(F32, 2, c_, h_, w_) }, .no_grad = true, .n_attrs = 3, \
-      .attrs = { AS_ATTR_LIST("kernel_shape", 3, 2), AS_ATTR_LIST("strides", 2, 1), AS_ATTR_LIST("pads", 1, 0, 1, 1) } }
-
 static const as_case cases[] = {
-    WIDE(17, 5, 6), WIDE(40, 4, 7), WIDE(64, 5, 5), WIDE(117, 4, 3),
+    AS_CASES_POOL_WIDE,
     /* By hand: the mean of each 2x2 block of arange(16). */
     { .name = "2x2 by hand", .n_in = 1, .in = { AS_IN(F32, 1, 1, 4, 4) }, .n_attrs = 2,
       .attrs = { AS_ATTR_LIST("kernel_shape", 2, 2), AS_ATTR_LIST("strides", 2, 2) },

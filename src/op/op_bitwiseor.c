@@ -1,18 +1,6 @@
 /* op_bitwiseor.c - A | B, bit by bit: element by element, with broadcasting. */
 #include "op/rules.h"
 
-static uint64_t whole(uint64_t a, uint64_t b)
-{
-    return a | b;
-}
-
-static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
-{
-    (void)env, (void)n;
-    as_each2(&in[0], &in[1], &out[0], NULL, whole); /* never a float */
-    return ASSAY_OK;
-}
-
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
     { .name = "i32", .n_in = 2, .in = { AS_IN(I32, 4), AS_IN(I32, 4) },
@@ -32,6 +20,6 @@ static const as_case cases[] = {
 
 const as_op as_op_bitwiseor = {
     .name = "BitwiseOr", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
-    .infer = as_rule_bits, .cost = as_cost_each, .eval = eval, /* no gradient: integers have none */
+    .infer = as_rule_bits, .cost = as_cost_each, .eval = as_eval_or, /* no gradient: integers have none */
     .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
 };

@@ -1,20 +1,14 @@
 /* op_conv.c - convolution over 1 to 3 spatial axes with groups, strides, dilations and pads. */
-#include "op/rules.h"
+#include "op/taps.h"
 
-static const as_attr_def attrs[] = {
-    { .name = "auto_pad", .kind = AS_ATTR_TEXT }, { .name = "dilations", .kind = AS_ATTR_INTS },
-    { .name = "group", .kind = AS_ATTR_INT }, { .name = "kernel_shape", .kind = AS_ATTR_INTS },
-    { .name = "pads", .kind = AS_ATTR_INTS }, { .name = "strides", .kind = AS_ATTR_INTS }, { 0 },
-};
+static const as_attr_def attrs[] = { AS_CONV_ATTRS, { 0 } };
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
     as_conv_shapes s;
     AS_TRY(as_rule_dtype(env, n, 0, 3, AS_SET_FLOAT));
     AS_TRY(as_conv_read(env, n, &n->in[0].shape, &n->in[1].shape, &s));
-    if (as_in_has(n, 2) && (n->in[2].shape.rank != 1 || n->in[2].shape.dim[0] != s.w.dim[0]))
-        return as_refuse(env, n, "B is %s and must be [%lld], one value an output channel", AS_SHOW(&n->in[2].shape),
-                         (long long)s.w.dim[0]);
+    AS_TRY(as_conv_bias(env, n, 2, &s));
     out[0] = as_info(n->in[0].dtype, &s.y);
     return ASSAY_OK;
 }
@@ -23,14 +17,8 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
  * output, also where it lies on padding: what can be skipped there depends on the algorithm, not on the definition. */
 static as_cost cost(const as_node_ctx *n)
 {
-    as_cost        cost = as_cost_bytes(n);
     as_conv_shapes s;
-    if (as_conv_read(NULL, n, &n->in[0].shape, &n->in[1].shape, &s) != ASSAY_OK)
-        return cost;
-    cost.flops = as_window_flops(&s.window, &s.y, s.w.dim[1]);
-    if (as_in_has(n, 2))
-        cost.flops = as_sat_add(cost.flops, as_sat_count(&s.y));
-    return cost;
+    return as_conv_read(NULL, n, &n->in[0].shape, &n->in[1].shape, &s) == ASSAY_OK ? as_conv_cost(n, &s, &s.y) : as_cost_bytes(n);
 }
 
 /* One output: the planes of the group under the kernels of channel m, at output o. */
@@ -41,17 +29,9 @@ static double element(const as_conv_shapes *s, const as_view *x, const as_view *
     double           sum = 0.0;
     for (int64_t c = 0; c < s->w.dim[1]; c++) {
         as_view plane = as_view_fix(x, (int64_t[]){ image, first + c }, 2), kernel = as_view_fix(w, (int64_t[]){ m, c }, 2);
-        for (k[0] = 0; k[0] < win->kernel[0]; k[0]++)
-            for (k[1] = 0; k[1] < win->kernel[1]; k[1]++)
-                for (k[2] = 0; k[2] < win->kernel[2]; k[2]++) {
-                    bool inside = true;
-                    for (int i = 0; i < 3; i++) {
-                        p[i] = o[i] * win->stride[i] - win->pad_begin[i] + k[i] * win->dilation[i];
-                        inside &= p[i] >= 0 && p[i] < win->in[i];
-                    }
-                    if (inside)
-                        sum += as_view_at(&plane, p) * as_view_at(&kernel, k);
-                }
+        AS_EACH3(k, win->kernel)
+            if (as_tap_at(win, o, k, p))
+                sum += as_view_at(&plane, p) * as_view_at(&kernel, k);
     }
     return sum;
 }
@@ -65,23 +45,10 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
         for (int64_t m = 0; m < s.y.dim[1]; m++) {
             as_view plane = as_view_fix(&out[0], (int64_t[]){ image, m }, 2);
             double  bias = as_in_has(n, 2) ? as_view_get(&in[2], m) : 0.0;
-            for (o[0] = 0; o[0] < s.window.out[0]; o[0]++)
-                for (o[1] = 0; o[1] < s.window.out[1]; o[1]++)
-                    for (o[2] = 0; o[2] < s.window.out[2]; o[2]++)
-                        as_view_put(&plane, o, element(&s, &in[0], &in[1], image, m, o) + bias);
+            AS_EACH3(o, s.window.out)
+                as_view_put(&plane, o, element(&s, &in[0], &in[1], image, m, o) + bias);
         }
     return ASSAY_OK;
-}
-
-/* The bias gets the sum over all axes but the channel's. */
-static int bias_grad(as_builder *b, int dy, int rank)
-{
-    int64_t axes[AS_MAX_RANK] = { 0 };
-    for (int i = 2; i < rank; i++)
-        axes[i - 1] = i;
-    int     list = as_b_ints(b, axes, (size_t)rank - 1);
-    as_attr keep = AS_ATTR_I("keepdims", 0);
-    return list < 0 ? -1 : b->node(b, "ReduceSum", (int[]){ dy, list }, 2, &keep, 1, NULL, 1);
 }
 
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
@@ -99,7 +66,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     count = as_attrs_repeat(n, "weight_shape", w->dim, (size_t)w->rank, list);
     d_in[1] = b->node(b, "assay.ConvGradW", (int[]){ in[0], dy }, 2, list, count, NULL, 1);
     if (as_in_has(n, 2))
-        d_in[2] = bias_grad(b, dy, x->rank);
+        d_in[2] = as_conv_bias_grad(b, dy, x->rank);
     return ASSAY_OK;
 }
 

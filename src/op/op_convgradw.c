@@ -2,26 +2,15 @@
  *
  * weight_shape holds all sizes of W, because several kernels may give one output size.  The other
  * attributes are Conv's. */
-#include "op/rules.h"
+#include "op/taps.h"
 
-static const as_attr_def attrs[] = {
-    { .name = "auto_pad", .kind = AS_ATTR_TEXT }, { .name = "dilations", .kind = AS_ATTR_INTS },
-    { .name = "group", .kind = AS_ATTR_INT }, { .name = "kernel_shape", .kind = AS_ATTR_INTS },
-    { .name = "pads", .kind = AS_ATTR_INTS }, { .name = "strides", .kind = AS_ATTR_INTS },
-    { .name = "weight_shape", .kind = AS_ATTR_INTS, .required = true }, { 0 },
-};
+static const as_attr_def attrs[] = { AS_CONV_ATTRS, { .name = "weight_shape", .kind = AS_ATTR_INTS, .required = true }, { 0 } };
 
 static assay_status shapes_of(assay_env *env, const as_node_ctx *n, as_conv_shapes *out)
 {
-    as_shape       w;
-    as_conv_shapes s;
+    as_shape w;
     AS_TRY(as_attr_shape(env, n, "weight_shape", n->in[0].dtype, &w));
-    AS_TRY(as_conv_read(env, n, &n->in[0].shape, &w, &s));
-    if (!as_shape_same(&s.y, &n->in[1].shape))
-        return as_refuse(env, n, "dY is %s, and X %s with W %s gives %s", AS_SHOW(&n->in[1].shape), AS_SHOW(&n->in[0].shape),
-                         AS_SHOW(&w), AS_SHOW(&s.y));
-    *out = s;
-    return ASSAY_OK;
+    return as_conv_grad_read(env, n, &n->in[0].shape, &w, &n->in[1].shape, out);
 }
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
@@ -36,11 +25,8 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
 /* 2 * count(dY) * C/group * kernel flops: the multiply-adds of the forward pass, the whole kernel counted. */
 static as_cost cost(const as_node_ctx *n)
 {
-    as_cost        cost = as_cost_bytes(n);
     as_conv_shapes s;
-    if (shapes_of(NULL, n, &s) == ASSAY_OK)
-        cost.flops = as_window_flops(&s.window, &s.y, s.w.dim[1]);
-    return cost;
+    return shapes_of(NULL, n, &s) == ASSAY_OK ? as_conv_cost(n, &s, &s.y) : as_cost_bytes(n);
 }
 
 /* Tap k of the kernel from channel c of the group to channel m: all outputs times the input each saw through it. */
@@ -51,17 +37,9 @@ static double element(const as_conv_shapes *s, const as_view *x, const as_view *
     double           sum = 0.0;
     for (int64_t image = 0; image < s->x.dim[0]; image++) {
         as_view plane = as_view_fix(x, (int64_t[]){ image, from }, 2), d_plane = as_view_fix(dy, (int64_t[]){ image, m }, 2);
-        for (o[0] = 0; o[0] < win->out[0]; o[0]++)
-            for (o[1] = 0; o[1] < win->out[1]; o[1]++)
-                for (o[2] = 0; o[2] < win->out[2]; o[2]++) {
-                    bool inside = true;
-                    for (int i = 0; i < 3; i++) {
-                        p[i] = o[i] * win->stride[i] - win->pad_begin[i] + k[i] * win->dilation[i];
-                        inside &= p[i] >= 0 && p[i] < win->in[i];
-                    }
-                    if (inside)
-                        sum += as_view_at(&plane, p) * as_view_at(&d_plane, o);
-                }
+        AS_EACH3(o, win->out)
+            if (as_tap_at(win, o, k, p))
+                sum += as_view_at(&plane, p) * as_view_at(&d_plane, o);
     }
     return sum;
 }
@@ -74,10 +52,8 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     for (int64_t m = 0; m < s.w.dim[0]; m++)
         for (int64_t c = 0; c < s.w.dim[1]; c++) {
             as_view kernel = as_view_fix(&out[0], (int64_t[]){ m, c }, 2);
-            for (k[0] = 0; k[0] < s.window.kernel[0]; k[0]++)
-                for (k[1] = 0; k[1] < s.window.kernel[1]; k[1]++)
-                    for (k[2] = 0; k[2] < s.window.kernel[2]; k[2]++)
-                        as_view_put(&kernel, k, element(&s, &in[0], &in[1], m, c, k));
+            AS_EACH3(k, s.window.kernel)
+                as_view_put(&kernel, k, element(&s, &in[0], &in[1], m, c, k));
         }
     return ASSAY_OK;
 }

@@ -3,26 +3,15 @@
  * input_shape holds all sizes of X, because a stride forgets how many elements it did not reach.  The
  * other attributes are Conv's.  Written as a gather over Y, not as the scatter that defines it, so that
  * every element is one sum in double. */
-#include "op/rules.h"
+#include "op/taps.h"
 
-static const as_attr_def attrs[] = {
-    { .name = "auto_pad", .kind = AS_ATTR_TEXT }, { .name = "dilations", .kind = AS_ATTR_INTS },
-    { .name = "group", .kind = AS_ATTR_INT }, { .name = "kernel_shape", .kind = AS_ATTR_INTS },
-    { .name = "pads", .kind = AS_ATTR_INTS }, { .name = "strides", .kind = AS_ATTR_INTS },
-    { .name = "input_shape", .kind = AS_ATTR_INTS, .required = true }, { 0 },
-};
+static const as_attr_def attrs[] = { AS_CONV_ATTRS, { .name = "input_shape", .kind = AS_ATTR_INTS, .required = true }, { 0 } };
 
 static assay_status shapes_of(assay_env *env, const as_node_ctx *n, as_conv_shapes *out)
 {
-    as_shape       x;
-    as_conv_shapes s;
+    as_shape x;
     AS_TRY(as_attr_shape(env, n, "input_shape", n->in[0].dtype, &x));
-    AS_TRY(as_conv_read(env, n, &x, &n->in[1].shape, &s));
-    if (!as_shape_same(&s.y, &n->in[0].shape))
-        return as_refuse(env, n, "dY is %s, and X %s with W %s gives %s", AS_SHOW(&n->in[0].shape), AS_SHOW(&x),
-                         AS_SHOW(&n->in[1].shape), AS_SHOW(&s.y));
-    *out = s;
-    return ASSAY_OK;
+    return as_conv_grad_read(env, n, &x, &n->in[1].shape, &n->in[0].shape, out);
 }
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
@@ -37,11 +26,8 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
 /* 2 * count(dY) * C/group * kernel flops: the multiply-adds of the forward pass, the whole kernel counted. */
 static as_cost cost(const as_node_ctx *n)
 {
-    as_cost        cost = as_cost_bytes(n);
     as_conv_shapes s;
-    if (shapes_of(NULL, n, &s) == ASSAY_OK)
-        cost.flops = as_window_flops(&s.window, &s.y, s.w.dim[1]);
-    return cost;
+    return shapes_of(NULL, n, &s) == ASSAY_OK ? as_conv_cost(n, &s, &s.y) : as_cost_bytes(n);
 }
 
 /* The sum over all outputs that saw position p through some tap: o * stride = p + pad - k * dilation. */
@@ -52,18 +38,9 @@ static double element(const as_conv_shapes *s, const as_view *dy, const as_view 
     double           sum = 0.0;
     for (int64_t m = first; m < first + n_m; m++) {
         as_view plane = as_view_fix(dy, (int64_t[]){ image, m }, 2), kernel = as_view_fix(w, (int64_t[]){ m, c % s->w.dim[1] }, 2);
-        for (k[0] = 0; k[0] < win->kernel[0]; k[0]++)
-            for (k[1] = 0; k[1] < win->kernel[1]; k[1]++)
-                for (k[2] = 0; k[2] < win->kernel[2]; k[2]++) {
-                    bool reached = true;
-                    for (int i = 0; i < 3; i++) {
-                        int64_t at = p[i] + win->pad_begin[i] - k[i] * win->dilation[i];
-                        o[i] = at / win->stride[i];
-                        reached &= at >= 0 && at % win->stride[i] == 0 && o[i] < win->out[i];
-                    }
-                    if (reached)
-                        sum += as_view_at(&plane, o) * as_view_at(&kernel, k);
-                }
+        AS_EACH3(k, win->kernel)
+            if (as_tap_from(win, p, k, o))
+                sum += as_view_at(&plane, o) * as_view_at(&kernel, k);
     }
     return sum;
 }
@@ -76,10 +53,8 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     for (int64_t image = 0; image < s.x.dim[0]; image++)
         for (int64_t c = 0; c < s.x.dim[1]; c++) {
             as_view plane = as_view_fix(&out[0], (int64_t[]){ image, c }, 2);
-            for (p[0] = 0; p[0] < s.window.in[0]; p[0]++)
-                for (p[1] = 0; p[1] < s.window.in[1]; p[1]++)
-                    for (p[2] = 0; p[2] < s.window.in[2]; p[2]++)
-                        as_view_put(&plane, p, element(&s, &in[0], &in[1], image, c, p));
+            AS_EACH3(p, s.window.in)
+                as_view_put(&plane, p, element(&s, &in[0], &in[1], image, c, p));
         }
     return ASSAY_OK;
 }

@@ -1,11 +1,7 @@
 /* op_convinteger.c - convolution of bytes less their zero points in i32; padding counts as the zero point of x. */
 #include "op/quantize.h"
 
-static const as_attr_def attrs[] = {
-    { .name = "auto_pad", .kind = AS_ATTR_TEXT }, { .name = "dilations", .kind = AS_ATTR_INTS },
-    { .name = "group", .kind = AS_ATTR_INT }, { .name = "kernel_shape", .kind = AS_ATTR_INTS },
-    { .name = "pads", .kind = AS_ATTR_INTS }, { .name = "strides", .kind = AS_ATTR_INTS }, { 0 },
-};
+static const as_attr_def attrs[] = { AS_CONV_ATTRS, { 0 } };
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {

@@ -15,8 +15,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     as_conv_shapes s;
     AS_TRY(as_rule_dtype(env, n, 0, 3, AS_SET_FLOAT));
     AS_TRY(as_transposed_read(env, n, &n->in[0].shape, &n->in[1].shape, &s));
-    if (as_in_has(n, 2) && (n->in[2].shape.rank != 1 || n->in[2].shape.dim[0] != s.y.dim[1]))
-        return as_refuse(env, n, "B is %s and must be [%lld], one value an output channel", AS_SHOW(&n->in[2].shape), (long long)s.y.dim[1]);
+    AS_TRY(as_conv_bias(env, n, 2, &s));
     out[0] = as_info(n->in[0].dtype, &s.y);
     return ASSAY_OK;
 }
@@ -24,14 +23,8 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
 /* 2 * count(X) * M/group * kernel flops, also where the kernel is cut off, count(Y) more for the bias. */
 static as_cost cost(const as_node_ctx *n)
 {
-    as_cost        cost = as_cost_bytes(n);
     as_conv_shapes s;
-    if (as_transposed_read(NULL, n, &n->in[0].shape, &n->in[1].shape, &s) != ASSAY_OK)
-        return cost;
-    cost.flops = as_window_flops(&s.window, &s.x, s.w.dim[1]);
-    if (as_in_has(n, 2))
-        cost.flops = as_sat_add(cost.flops, as_sat_count(&s.y));
-    return cost;
+    return as_transposed_read(NULL, n, &n->in[0].shape, &n->in[1].shape, &s) == ASSAY_OK ? as_conv_cost(n, &s, &s.x) : as_cost_bytes(n);
 }
 
 /* One output: what the planes of the group spread to position p of channel m. */
@@ -61,16 +54,6 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
                 as_view_put(&plane, p, element(&s, &in[0], &in[1], image, m, p) + bias);
         }
     return ASSAY_OK;
-}
-
-static int bias_grad(as_builder *b, int dy, int rank)
-{
-    int64_t axes[AS_MAX_RANK] = { 0 };
-    as_attr keep = AS_ATTR_I("keepdims", 0);
-    for (int i = 2; i < rank; i++)
-        axes[i - 1] = i;
-    int list = as_b_ints(b, axes, (size_t)rank - 1);
-    return list < 0 ? -1 : b->node(b, "ReduceSum", (int[]){ dy, list }, 2, &keep, 1, NULL, 1);
 }
 
 /* Turned round again it is a Conv from dY to dX, whose kernel gradient is that of W; X and dY change places. */
@@ -104,7 +87,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     d_in[0] = b->node(b, "Conv", (int[]){ dy, in[1] }, 2, list, 4, NULL, 1);
     d_in[1] = b->node(b, "assay.ConvGradW", (int[]){ dy, in[0] }, 2, list, 5, NULL, 1);
     if (as_in_has(n, 2))
-        d_in[2] = bias_grad(b, dy, s.x.rank);
+        d_in[2] = as_conv_bias_grad(b, dy, s.x.rank);
     return ASSAY_OK;
 }
 

@@ -33,21 +33,17 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     return ASSAY_OK;
 }
 
-#define SHAPE(...)                                                                                   \
-    { .dtype = AS_I64, .shape = { .rank = 1, .dim = { sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t) } }, \
-      .ints = (const int64_t[]){__VA_ARGS__} }
-
 static const as_case cases[] = {
     /* By hand. */
-    { .name = "a column by hand", .n_in = 2, .in = { AS_IN(F32, 2, 1), SHAPE(2, 3) },
+    { .name = "a column by hand", .n_in = 2, .in = { AS_IN(F32, 2, 1), AS_IN_INTS(2, 3) },
       .given = (const double[]){ 1, 2 }, .want = (const double[]){ 1, 1, 1, 2, 2, 2 }, .n_want = 6 },
-    { .name = "a row by hand", .n_in = 2, .in = { AS_IN(F64, 2), SHAPE(3, 1) },
+    { .name = "a row by hand", .n_in = 2, .in = { AS_IN(F64, 2), AS_IN_INTS(3, 1) },
       .given = (const double[]){ 1, 2 }, .want = (const double[]){ 1, 2, 1, 2, 1, 2 }, .n_want = 6 },
-    { .name = "a scalar to 7x9", .n_in = 2, .in = { { .dtype = AS_F32 }, SHAPE(7, 9) } },
-    { .name = "channels", .n_in = 2, .in = { AS_IN(F32, 1, 8, 1, 1), SHAPE(3, 8, 5, 7) } },
-    { .name = "as it is", .n_in = 2, .in = { AS_IN(F32, 15, 17), SHAPE(15, 17) } },
-    { .name = "to nothing", .n_in = 2, .in = { AS_IN(F32, 3, 1), SHAPE(3, 0) } },
-    { .name = "i32", .n_in = 2, .in = { AS_IN(I32, 9), SHAPE(4, 9) }, .no_grad = true },
+    { .name = "a scalar to 7x9", .n_in = 2, .in = { { .dtype = AS_F32 }, AS_IN_INTS(7, 9) } },
+    { .name = "channels", .n_in = 2, .in = { AS_IN(F32, 1, 8, 1, 1), AS_IN_INTS(3, 8, 5, 7) } },
+    { .name = "as it is", .n_in = 2, .in = { AS_IN(F32, 15, 17), AS_IN_INTS(15, 17) } },
+    { .name = "to nothing", .n_in = 2, .in = { AS_IN(F32, 3, 1), AS_IN_INTS(3, 0) } },
+    { .name = "i32", .n_in = 2, .in = { AS_IN(I32, 9), AS_IN_INTS(4, 9) }, .no_grad = true },
 };
 
 /* No flops: the input is read once and the output written once. */

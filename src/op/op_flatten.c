@@ -20,21 +20,6 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
-{
-    (void)env;
-    (void)n;
-    as_view_copy(&out[0], &in[0]);
-    return ASSAY_OK;
-}
-
-static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
-{
-    (void)in, (void)out;
-    d_in[0] = as_dtype_is_float(n->in[0].dtype) ? as_b_reshape(b, d_out[0], &n->in[0].shape) : -1;
-    return ASSAY_OK;
-}
-
 static const as_case cases[] = {
     /* By hand: the order stays. */
     { .name = "by hand", .n_in = 1, .in = { AS_IN(F32, 1, 2, 2) },
@@ -50,6 +35,6 @@ static const as_case cases[] = {
 /* No flops.  The bytes are those of moving every element once; a plan that aliases moves none. */
 const as_op as_op_flatten = {
     .name = "Flatten", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = as_cost_bytes, .eval = eval, .grad = grad,
+    .infer = infer, .cost = as_cost_bytes, .eval = as_eval_copy, .grad = as_reshape_grad,
     .tolerance = 0.0, .view_only = true, .cases = cases, .n_cases = AS_COUNT(cases),
 };

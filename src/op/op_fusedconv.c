@@ -7,9 +7,7 @@
 #include "op/rules.h"
 
 static const as_attr_def attrs[] = {
-    { .name = "auto_pad", .kind = AS_ATTR_TEXT }, { .name = "dilations", .kind = AS_ATTR_INTS },
-    { .name = "group", .kind = AS_ATTR_INT }, { .name = "kernel_shape", .kind = AS_ATTR_INTS },
-    { .name = "pads", .kind = AS_ATTR_INTS }, { .name = "strides", .kind = AS_ATTR_INTS },
+    AS_CONV_ATTRS,
     { .name = "winograd", .kind = AS_ATTR_INT }, /* 1: the user allows the faster, less exact algorithm */
     { .name = "pool", .kind = AS_ATTR_INT },     /* 2: the maximum of 2x2 with stride 2; absent or 0: none */
     AS_ACT_ATTRS, { 0 },

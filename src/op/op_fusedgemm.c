@@ -9,22 +9,17 @@
 #include <string.h>
 
 #include "op/activation.h"
-#include "op/rules.h"
+#include "op/product.h"
 
 static const as_attr_def attrs[] = {
-    { .name = "alpha", .kind = AS_ATTR_FLOAT }, { .name = "beta", .kind = AS_ATTR_FLOAT },
-    { .name = "transA", .kind = AS_ATTR_INT }, { .name = "transB", .kind = AS_ATTR_INT }, { .name = "weights", .kind = AS_ATTR_TEXT },
-    AS_ACT_ATTRS, { 0 },
+    AS_PRODUCT_ATTRS, { .name = "weights", .kind = AS_ATTR_TEXT }, AS_ACT_ATTRS, { 0 },
 };
 
-typedef struct product {
-    int64_t  m, n, k;
-    double   alpha, beta;
-    bool     flip_a, flip_b;
-    as_shape y, matrix; /* as it is, and [m,n] */
-    as_act   act;
-    as_dtype stored; /* what B is rounded to; its own: not at all */
-} product;
+typedef struct fused {
+    as_product product;
+    as_act     act;
+    as_dtype   stored; /* what B is rounded to; its own: not at all */
+} fused;
 
 static assay_status stored_read(assay_env *env, const as_node_ctx *n, as_dtype *out)
 {
@@ -47,85 +42,70 @@ static double stored_as(as_dtype stored, double x)
     return stored == AS_F16 ? (double)as_f16_to_f32(as_f16_from_f32((float)x)) : (double)as_bf16_to_f32(as_bf16_from_f32((float)x));
 }
 
-static assay_status product_of(assay_env *env, const as_node_ctx *n, product *out)
+static assay_status fused_of(assay_env *env, const as_node_ctx *n, fused *out)
 {
     const as_shape *a = &n->in[0].shape, *b = &n->in[1].shape;
-    product p = { .m = 1, .alpha = as_attr_float(n, "alpha", 1.0), .beta = as_attr_float(n, "beta", 1.0),
-                  .flip_a = as_attr_int(n, "transA", 0) != 0, .flip_b = as_attr_int(n, "transB", 0) != 0, .y = *a };
-    AS_TRY(as_act_read(env, n, &p.act));
-    AS_TRY(stored_read(env, n, &p.stored));
-    if (a->rank < 2 || (p.flip_a && a->rank != 2) || b->rank != 2)
+    fused           f;
+    AS_TRY(as_act_read(env, n, &f.act));
+    AS_TRY(stored_read(env, n, &f.stored));
+    if (a->rank < 2 || (a->rank != 2 && as_attr_int(n, "transA", 0)) || b->rank != 2)
         return as_refuse(env, n, "A is %s and B is %s: B must be a matrix, and A one too or rows of more axes", AS_SHOW(a), AS_SHOW(b));
-    for (int i = 0; i < a->rank - 1; i++)
-        p.m *= a->dim[i];
-    p.k = a->dim[a->rank - 1];
-    if (p.flip_a) {
-        p.m = a->dim[1];
-        p.k = a->dim[0];
-        p.y.dim[0] = p.m;
-    }
-    p.n = b->dim[!p.flip_b];
-    p.y.dim[a->rank - 1] = p.n;
-    p.matrix = AS_SHAPE(p.m, p.n);
-    if (p.k != b->dim[p.flip_b])
-        return as_refuse(env, n, "A is %s and B is %s with transA %d and transB %d: the inner sizes %lld and %lld differ", AS_SHOW(a),
-                         AS_SHOW(b), p.flip_a, p.flip_b, (long long)p.k, (long long)b->dim[p.flip_b]);
-    *out = p;
+    AS_TRY(as_product_read(env, n, &f.product));
+    *out = f;
     return ASSAY_OK;
 }
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
-    product  p;
-    as_shape wide;
+    fused f;
     AS_TRY(as_rule_dtype(env, n, 0, 3, AS_SET_FLOAT));
-    AS_TRY(product_of(env, n, &p));
-    if (as_in_has(n, 2) && (!as_shape_broadcast(&n->in[2].shape, &p.matrix, &wide) || !as_shape_same(&wide, &p.matrix)))
-        return as_refuse(env, n, "C is %s and does not broadcast to %s", AS_SHOW(&n->in[2].shape), AS_SHOW(&p.matrix));
-    out[0] = as_info(n->in[0].dtype, &p.y);
+    AS_TRY(fused_of(env, n, &f));
+    AS_TRY(as_product_c_check(env, n, &f.product));
+    as_shape y = n->in[0].shape;
+    if (f.product.flip_a)
+        y.dim[0] = f.product.m;
+    y.dim[y.rank - 1] = f.product.n;
+    out[0] = as_info(n->in[0].dtype, &y);
     return ASSAY_OK;
 }
 
 /* Gemm's, and the activation's. */
 static as_cost cost(const as_node_ctx *n)
 {
-    as_cost cost = as_cost_bytes(n);
-    product p;
-    if (product_of(NULL, n, &p) != ASSAY_OK)
-        return cost;
+    fused f;
+    if (fused_of(NULL, n, &f) != ASSAY_OK)
+        return as_cost_bytes(n);
+    as_cost  cost = as_product_cost(n, &f.product);
     uint64_t y = as_sat_count(&n->out[0].shape);
-    cost.flops = as_sat_mul(y, as_sat_add(as_sat_mul(2, (uint64_t)p.k), as_act_flops(p.act.kind)));
-    if (p.alpha != 1.0)
-        cost.flops = as_sat_add(cost.flops, y);
-    if (as_in_has(n, 2))
-        cost.flops = as_sat_add(cost.flops, as_sat_add(y, p.beta != 1.0 ? as_sat_count(&n->in[2].shape) : 0));
-    if (p.stored != n->in[1].dtype) { /* a run reads what is stored */
-        uint64_t less = as_sat_mul(as_sat_count(&n->in[1].shape), as_dtype_bytes(n->in[1].dtype) - as_dtype_bytes(p.stored));
+    cost.flops = as_sat_add(cost.flops, as_sat_mul(y, as_act_flops(f.act.kind)));
+    if (f.stored != n->in[1].dtype) { /* a run reads what is stored */
+        uint64_t less = as_sat_mul(as_sat_count(&n->in[1].shape), as_dtype_bytes(n->in[1].dtype) - as_dtype_bytes(f.stored));
         cost.bytes_read -= less < cost.bytes_read ? less : cost.bytes_read;
     }
-    cost.special = as_act_is_special(p.act.kind) ? y : 0;
+    cost.special = as_act_is_special(f.act.kind) ? y : 0;
     return cost;
 }
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
-    product p;
+    fused   f;
     as_view c = {0};
-    AS_TRY(product_of(env, n, &p));
+    AS_TRY(fused_of(env, n, &f));
+    const as_product *p = &f.product;
     if (as_in_has(n, 2))
-        c = as_view_broadcast(&in[2], &p.matrix);
-    for (int64_t i = 0; i < p.m; i++)
-        for (int64_t j = 0; j < p.n; j++) {
+        c = as_view_broadcast(&in[2], &AS_SHAPE(p->m, p->n));
+    for (int64_t i = 0; i < p->m; i++)
+        for (int64_t j = 0; j < p->n; j++) {
             double sum = 0.0;
-            for (int64_t k = 0; k < p.k; k++) {
-                double b = as_view_get(&in[1], p.flip_b ? j * p.k + k : k * p.n + j);
-                b = p.stored == in[1].dtype ? b : stored_as(p.stored, b);
-                sum += as_view_get(&in[0], p.flip_a ? k * p.m + i : i * p.k + k) * b;
+            for (int64_t k = 0; k < p->k; k++) {
+                double b = as_view_get(&in[1], p->flip_b ? j * p->k + k : k * p->n + j);
+                b = f.stored == in[1].dtype ? b : stored_as(f.stored, b);
+                sum += as_view_get(&in[0], p->flip_a ? k * p->m + i : i * p->k + k) * b;
             }
-            sum *= p.alpha;
+            sum *= p->alpha;
             if (c.data)
-                sum += p.beta * as_view_at(&c, (int64_t[]){ i, j });
-            as_view_set(&out[0], i * p.n + j, as_act_apply(&p.act, sum));
+                sum += p->beta * as_view_at(&c, (int64_t[]){ i, j });
+            as_view_set(&out[0], i * p->n + j, as_act_apply(&f.act, sum));
         }
     return ASSAY_OK;
 }

@@ -1,62 +1,30 @@
 /* op_gemm.c - Y = alpha * A' B' + beta * C, where A' is A or its transpose, and C is optional and broadcast. */
-#include "op/rules.h"
+#include "op/product.h"
 
-static const as_attr_def attrs[] = {
-    { .name = "alpha", .kind = AS_ATTR_FLOAT }, { .name = "beta", .kind = AS_ATTR_FLOAT },
-    { .name = "transA", .kind = AS_ATTR_INT }, { .name = "transB", .kind = AS_ATTR_INT }, { 0 },
-};
+static const as_attr_def attrs[] = { AS_PRODUCT_ATTRS, { 0 } };
 
-typedef struct product {
-    int64_t m, n, k;
-    double  alpha, beta;
-    bool    flip_a, flip_b;
-} product;
-
-static assay_status product_of(assay_env *env, const as_node_ctx *n, product *out)
+static assay_status product_of(assay_env *env, const as_node_ctx *n, as_product *out)
 {
     const as_shape *a = &n->in[0].shape, *b = &n->in[1].shape;
     if (a->rank != 2 || b->rank != 2)
         return as_refuse(env, n, "A is %s and B is %s: both must be matrices", AS_SHOW(a), AS_SHOW(b));
-    product p = { .alpha = as_attr_float(n, "alpha", 1.0), .beta = as_attr_float(n, "beta", 1.0),
-                  .flip_a = as_attr_int(n, "transA", 0) != 0, .flip_b = as_attr_int(n, "transB", 0) != 0 };
-    p.m = a->dim[p.flip_a];
-    p.k = a->dim[!p.flip_a];
-    p.n = b->dim[!p.flip_b];
-    if (p.k != b->dim[p.flip_b])
-        return as_refuse(env, n, "A is %s and B is %s with transA %d and transB %d: the inner sizes %lld and %lld differ", AS_SHOW(a),
-                         AS_SHOW(b), p.flip_a, p.flip_b, (long long)p.k, (long long)b->dim[p.flip_b]);
-    *out = p;
-    return ASSAY_OK;
+    return as_product_read(env, n, out);
 }
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
-    product p;
+    as_product p;
     AS_TRY(as_rule_dtype(env, n, 0, 3, AS_SET_FLOAT));
     AS_TRY(product_of(env, n, &p));
-    as_shape y = AS_SHAPE(p.m, p.n), wide;
-    /* C may grow to Y's shape, but Y may not grow to C's. */
-    if (as_in_has(n, 2) && (!as_shape_broadcast(&n->in[2].shape, &y, &wide) || !as_shape_same(&wide, &y)))
-        return as_refuse(env, n, "C is %s and does not broadcast to %s", AS_SHOW(&n->in[2].shape), AS_SHOW(&y));
-    out[0] = as_info(n->in[0].dtype, &y);
+    AS_TRY(as_product_c_check(env, n, &p));
+    out[0] = as_info(n->in[0].dtype, &AS_SHAPE(p.m, p.n));
     return ASSAY_OK;
 }
 
-/* 2 * M * N * K flops; M * N more to add C, M * N more for an alpha that is not 1, and one for each element of C for a
- * beta that is not 1. */
 static as_cost cost(const as_node_ctx *n)
 {
-    as_cost cost = as_cost_bytes(n);
-    product p;
-    if (product_of(NULL, n, &p) != ASSAY_OK)
-        return cost;
-    uint64_t y = as_sat_count(&n->out[0].shape);
-    cost.flops = as_sat_mul(as_sat_mul(2, y), (uint64_t)p.k);
-    if (p.alpha != 1.0)
-        cost.flops = as_sat_add(cost.flops, y);
-    if (as_in_has(n, 2))
-        cost.flops = as_sat_add(cost.flops, as_sat_add(y, p.beta != 1.0 ? as_sat_count(&n->in[2].shape) : 0));
-    return cost;
+    as_product p;
+    return product_of(NULL, n, &p) == ASSAY_OK ? as_product_cost(n, &p) : as_cost_bytes(n);
 }
 
 static as_view flip(const as_view *v, bool yes)
@@ -72,7 +40,7 @@ static as_view flip(const as_view *v, bool yes)
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
-    product p;
+    as_product p;
     AS_TRY(product_of(env, n, &p));
     as_view a = flip(&in[0], p.flip_a), b = flip(&in[1], p.flip_b), c = {0};
     bool    has_c = as_in_has(n, 2);
@@ -107,7 +75,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     int dy = d_out[0];
     if (dy < 0)
         return ASSAY_OK;
-    product p;
+    as_product p;
     AS_TRY(product_of(b->env, n, &p));
     d_in[0] = p.flip_a ? multiply(b, in[1], p.flip_b, dy, true, p.alpha) : multiply(b, dy, false, in[1], !p.flip_b, p.alpha);
     d_in[1] = p.flip_b ? multiply(b, dy, true, in[0], p.flip_a, p.alpha) : multiply(b, in[0], !p.flip_a, dy, false, p.alpha);

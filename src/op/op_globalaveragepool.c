@@ -1,17 +1,6 @@
 /* op_globalaveragepool.c - the mean of every channel of every image: [N, C, spatial...] to [N, C, 1...]. */
 #include "op/norm.h"
 
-static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
-{
-    const as_shape *x = &n->in[0].shape;
-    AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_FLOAT));
-    if (x->rank < 3)
-        return as_refuse(env, n, "X is %s: it must be [N, C, spatial...]", AS_SHOW(x));
-    as_shape y = as_reduce_shape(x, ((1u << x->rank) - 1) & ~3u, true);
-    out[0] = as_info(n->in[0].dtype, &y);
-    return ASSAY_OK;
-}
-
 /* L - 1 additions and a division for every channel of L elements. */
 static as_cost cost(const as_node_ctx *n)
 {
@@ -56,6 +45,6 @@ static const as_case cases[] = {
 
 const as_op as_op_globalaveragepool = {
     .name = "GlobalAveragePool", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = infer, .cost = cost, .eval = eval, .grad = grad,
+    .infer = as_reduce_infer_planes, .cost = cost, .eval = eval, .grad = grad,
     .tolerance = 1e-5, .cases = cases, .n_cases = AS_COUNT(cases),
 };

@@ -3,17 +3,6 @@
 
 #include "op/reduce.h"
 
-static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
-{
-    const as_shape *x = &n->in[0].shape;
-    AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_FLOAT));
-    if (x->rank < 3)
-        return as_refuse(env, n, "X is %s: it must be [N, C, spatial...]", AS_SHOW(x));
-    as_shape y = as_reduce_shape(x, ((1u << x->rank) - 1) & ~3u, true);
-    out[0] = as_info(n->in[0].dtype, &y);
-    return ASSAY_OK;
-}
-
 /* Of no elements it is the lowest value, as in ReduceMax. */
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
@@ -62,6 +51,6 @@ static const as_case cases[] = {
 /* L - 1 comparisons for every channel of L elements. */
 const as_op as_op_globalmaxpool = {
     .name = "GlobalMaxPool", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = infer, .cost = as_reduce_cost, .eval = eval, .grad = grad,
+    .infer = as_reduce_infer_planes, .cost = as_reduce_cost, .eval = eval, .grad = grad,
     .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
 };

@@ -77,18 +77,7 @@ static const as_case cases[] = {
           -0.875, 0.375, 0.625, 0.375, -0.875, 0.0625, -0.375, 0.125, 0.375, -0.625, -0.9375, 0, 0.25, -0.75, 0.875, -0.0625, 0.9375,
           0.0625, 0.5, 0.5625, 0, -0.25, 0.375, -1, 0.25 },
       .want = (const double[]){ -0.18861197, 0.27261257, -0.19130227, 0.61263824 }, .n_want = 4 },
-    { .name = "one unit, one step", .n_in = 3, .in = { AS_IN(F32, 1, 1, 1), AS_IN(F32, 1, 3, 1), AS_IN(F32, 1, 3, 1) } },
-    { .name = "9 units, batch first", .n_in = 4, .in = { AS_IN(F32, 3, 5, 7), AS_IN(F32, 1, 27, 7), AS_IN(F32, 1, 27, 9), AS_IN(F32, 1, 54) },
-      .n_attrs = 1, .attrs = { AS_ATTR_I("layout", 1) } },
-    { .name = "17 units both ways, batch first", .n_in = 3, .in = { AS_IN(F32, 2, 4, 5), AS_IN(F32, 2, 51, 5), AS_IN(F32, 2, 51, 17) },
-      .n_attrs = 2, .attrs = { AS_ATTR_I("layout", 1), AS_ATTR_S("direction", "bidirectional") } },
-    { .name = "f64", .n_in = 4, .in = { AS_IN(F64, 3, 2, 3), AS_IN(F64, 1, 15, 3), AS_IN(F64, 1, 15, 5), AS_IN(F64, 1, 30) } },
-    { .name = "f16", .n_in = 3, .in = { AS_IN(F16, 2, 2, 3), AS_IN(F16, 1, 12, 3), AS_IN(F16, 1, 12, 4) } },
-    { .name = "bf16", .n_in = 3, .in = { AS_IN(BF16, 2, 1, 3), AS_IN(BF16, 1, 6, 3), AS_IN(BF16, 1, 6, 2) } },
-    { .name = "a sequence of no length", .n_in = 5, .in = { AS_IN(F32, 3, 2, 2), AS_IN(F32, 1, 9, 2), AS_IN(F32, 1, 9, 3), { .dtype = AS_NONE },
-              { .dtype = AS_I32, .shape = AS_SHAPE(2), .ints = (const int64_t[]){ 0, 3 } } } },
-    { .name = "no steps", .n_in = 3, .in = { AS_IN(F32, 0, 2, 2), AS_IN(F32, 1, 9, 2), AS_IN(F32, 1, 9, 3) } },
-    { .name = "empty batch", .n_in = 3, .in = { AS_IN(F32, 2, 0, 2), AS_IN(F32, 1, 9, 2), AS_IN(F32, 1, 9, 3) } },
+    AS_CASES_RECURRENT(3),
 };
 
 /* No gradient rule: it would be this loop run backwards, an operator of its own that keeps every step's gates. */

@@ -5,13 +5,6 @@
 
 static const as_attr_def attrs[] = { { .name = "axis", .kind = AS_ATTR_INT }, { 0 } };
 
-static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
-{
-    int axis;
-    AS_TRY(as_rule_like(env, n, AS_SET_FLOAT, out));
-    return as_rule_axis(env, n, as_attr_int(n, "axis", -1), n->in[0].shape.rank, &axis);
-}
-
 /* L - 1 comparisons for every line of L elements. */
 static as_cost cost(const as_node_ctx *n)
 {
@@ -57,6 +50,6 @@ static const as_case cases[] = {
 
 const as_op as_op_hardmax = {
     .name = "Hardmax", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval, .grad = NULL,
+    .infer = as_rule_line, .cost = cost, .eval = eval, .grad = NULL,
     .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
 };

@@ -6,13 +6,6 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return as_rule_like(env, n, AS_SET_EVERY, out);
 }
 
-static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
-{
-    (void)env, (void)n;
-    as_view_copy(&out[0], &in[0]);
-    return ASSAY_OK;
-}
-
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
     (void)b, (void)in, (void)out;
@@ -38,6 +31,6 @@ static const as_case cases[] = {
 
 const as_op as_op_identity = {
     .name = "Identity", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = infer, .cost = as_cost_bytes, .eval = eval, .grad = grad,
+    .infer = infer, .cost = as_cost_bytes, .eval = as_eval_copy, .grad = grad,
     .tolerance = 0.0, .view_only = true, .cases = cases, .n_cases = AS_COUNT(cases),
 };

@@ -6,20 +6,12 @@ static const as_attr_def attrs[] = {
     { .name = "axis", .kind = AS_ATTR_INT }, { .name = "epsilon", .kind = AS_ATTR_FLOAT }, { .name = "stash_type", .kind = AS_ATTR_INT }, { 0 },
 };
 
-static assay_status axes_of(assay_env *env, const as_node_ctx *n, unsigned *out)
-{
-    int axis, rank = n->in[0].shape.rank;
-    AS_TRY(as_rule_axis(env, n, as_attr_int(n, "axis", -1), rank, &axis));
-    *out = ((1u << rank) - 1) & ~((1u << axis) - 1);
-    return ASSAY_OK;
-}
-
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
     unsigned axes;
     int64_t  stash = as_attr_int(n, "stash_type", 1);
     AS_TRY(as_rule_dtype(env, n, 0, 3, AS_SET_FLOAT));
-    AS_TRY(axes_of(env, n, &axes));
+    AS_TRY(as_norm_axes(env, n, &axes));
     AS_TRY(as_norm_wide(env, n, 1, "Scale"));
     if (as_in_has(n, 2))
         AS_TRY(as_norm_wide(env, n, 2, "B"));
@@ -34,7 +26,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
 static as_cost cost(const as_node_ctx *n)
 {
     unsigned axes;
-    if (axes_of(NULL, n, &axes) != ASSAY_OK)
+    if (as_norm_axes(NULL, n, &axes) != ASSAY_OK)
         return as_cost_bytes(n);
     as_shape lines = as_reduce_shape(&n->in[0].shape, axes, true);
     return as_norm_cost(n, as_sat_count(&lines), as_in_has(n, 2) ? 7 : 6);
@@ -43,7 +35,7 @@ static as_cost cost(const as_node_ctx *n)
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
     as_norm norm = { .x = &in[0], .y = &out[0], .epsilon = as_norm_epsilon(n) };
-    AS_TRY(axes_of(env, n, &norm.axes));
+    AS_TRY(as_norm_axes(env, n, &norm.axes));
     as_view scale = as_view_broadcast(&in[1], &in[0].shape), bias;
     norm.scale = &scale;
     if (as_in_has(n, 2)) {
@@ -68,7 +60,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
         return ASSAY_OK;
     unsigned axes;
     int      d_scale;
-    AS_TRY(axes_of(b->env, n, &axes));
+    AS_TRY(as_norm_axes(b->env, n, &axes));
     as_norm_grad(b, in[0], in[1], d_out[0], axes, as_norm_epsilon(n), false, &d_in[0], &d_scale);
     d_in[1] = as_b_sum_to(b, d_scale, &n->in[1].shape);
     if (as_in_has(n, 2))

@@ -6,13 +6,6 @@
 
 static const as_attr_def attrs[] = { { .name = "axis", .kind = AS_ATTR_INT }, { 0 } };
 
-static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
-{
-    int axis;
-    AS_TRY(as_rule_like(env, n, AS_SET_FLOAT, out));
-    return as_rule_axis(env, n, as_attr_int(n, "axis", -1), n->in[0].shape.rank, &axis);
-}
-
 /* For every line of L elements: L - 1 comparisons, 2 L subtractions, L - 1 additions; special: L exponentials and a logarithm. */
 static as_cost cost(const as_node_ctx *n)
 {
@@ -81,6 +74,6 @@ static const as_case cases[] = {
 
 const as_op as_op_logsoftmax = {
     .name = "LogSoftmax", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval, .grad = grad,
+    .infer = as_rule_line, .cost = cost, .eval = eval, .grad = grad,
     .tolerance = 1e-6, .cases = cases, .n_cases = AS_COUNT(cases),
 };

@@ -88,18 +88,7 @@ static const as_case cases[] = {
           -0.8125, 0.8125, -0.5625, -0.9375, 0.75, 0.1875, -1, -0.6875, 0.8125, 0.5625, 0.75, 0.875, -0.4375, 0.0625, -0.25, -1, -0.5625,
           -0.875 },
       .want = (const double[]){ 0.010175681, -0.26218998, 0.015208587, -0.39715254 }, .n_want = 4 },
-    { .name = "one unit, one step", .n_in = 3, .in = { AS_IN(F32, 1, 1, 1), AS_IN(F32, 1, 4, 1), AS_IN(F32, 1, 4, 1) } },
-    { .name = "9 units, batch first", .n_in = 4, .in = { AS_IN(F32, 3, 5, 7), AS_IN(F32, 1, 36, 7), AS_IN(F32, 1, 36, 9), AS_IN(F32, 1, 72) },
-      .n_attrs = 1, .attrs = { AS_ATTR_I("layout", 1) } },
-    { .name = "17 units both ways, batch first", .n_in = 3, .in = { AS_IN(F32, 2, 4, 5), AS_IN(F32, 2, 68, 5), AS_IN(F32, 2, 68, 17) },
-      .n_attrs = 2, .attrs = { AS_ATTR_I("layout", 1), AS_ATTR_S("direction", "bidirectional") } },
-    { .name = "f64", .n_in = 4, .in = { AS_IN(F64, 3, 2, 3), AS_IN(F64, 1, 20, 3), AS_IN(F64, 1, 20, 5), AS_IN(F64, 1, 40) } },
-    { .name = "f16", .n_in = 3, .in = { AS_IN(F16, 2, 2, 3), AS_IN(F16, 1, 16, 3), AS_IN(F16, 1, 16, 4) } },
-    { .name = "bf16", .n_in = 3, .in = { AS_IN(BF16, 2, 1, 3), AS_IN(BF16, 1, 8, 3), AS_IN(BF16, 1, 8, 2) } },
-    { .name = "a sequence of no length", .n_in = 5, .in = { AS_IN(F32, 3, 2, 2), AS_IN(F32, 1, 12, 2), AS_IN(F32, 1, 12, 3), { .dtype = AS_NONE },
-              { .dtype = AS_I32, .shape = AS_SHAPE(2), .ints = (const int64_t[]){ 0, 3 } } } },
-    { .name = "no steps", .n_in = 3, .in = { AS_IN(F32, 0, 2, 2), AS_IN(F32, 1, 12, 2), AS_IN(F32, 1, 12, 3) } },
-    { .name = "empty batch", .n_in = 3, .in = { AS_IN(F32, 2, 0, 2), AS_IN(F32, 1, 12, 2), AS_IN(F32, 1, 12, 3) } },
+    AS_CASES_RECURRENT(4),
 };
 
 /* No gradient rule: it would be this loop run backwards, an operator of its own that keeps every step's gates. */

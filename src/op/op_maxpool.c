@@ -1,7 +1,7 @@
 /* op_maxpool.c - the maximum of a sliding window over 1 to 3 spatial axes, and on demand where it was found. */
 #include <math.h>
 
-#include "op/rules.h"
+#include "op/taps.h"
 
 static const as_attr_def attrs[] = {
     { .name = "auto_pad", .kind = AS_ATTR_TEXT }, { .name = "ceil_mode", .kind = AS_ATTR_INT },
@@ -52,17 +52,16 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
         for (int64_t c = 0; c < y.dim[1]; c++) {
             as_view x = as_view_fix(&in[0], (int64_t[]){ image, c }, 2), best = as_view_fix(&out[0], (int64_t[]){ image, c }, 2);
             int64_t plane = (image * y.dim[1] + c) * n_plane, at = 0;
-            for (o[0] = 0; o[0] < w.out[0]; o[0]++)
-                for (o[1] = 0; o[1] < w.out[1]; o[1]++)
-                    for (o[2] = 0; o[2] < w.out[2]; o[2]++, at++) {
-                        double  max;
-                        int64_t where = as_window_max(&w, &x, o, &max);
-                        as_view_put(&best, o, max);
-                        if (n->n_out > 1) {
-                            as_view index = as_view_fix(&out[1], (int64_t[]){ image, c }, 2);
-                            as_view_set_i64(&index, at, where < 0 ? -1 : plane + place(&w, column_major, where));
-                        }
-                    }
+            AS_EACH3(o, w.out) {
+                double  max;
+                int64_t where = as_window_max(&w, &x, o, &max);
+                as_view_put(&best, o, max);
+                if (n->n_out > 1) {
+                    as_view index = as_view_fix(&out[1], (int64_t[]){ image, c }, 2);
+                    as_view_set_i64(&index, at, where < 0 ? -1 : plane + place(&w, column_major, where));
+                }
+                at++;
+            }
         }
     return ASSAY_OK;
 }
@@ -79,13 +78,8 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     return ASSAY_OK;
 }
 
-/* Channels by vectors, two and four of them, and what is left. */
-#define WIDE(c_, h_, w_) \
-    { .name = #c_ " channels", .n_in = 1, .in = { AS_IN(F32, 2, c_, h_, w_) }, .no_grad = true, .n_attrs = 3, \
-      .attrs = { AS_ATTR_LIST("kernel_shape", 3, 2), AS_ATTR_LIST("strides", 2, 1), AS_ATTR_LIST("pads", 1, 0, 1, 1) } }
-
 static const as_case cases[] = {
-    WIDE(17, 5, 6), WIDE(40, 4, 7), WIDE(64, 5, 5), WIDE(117, 4, 3),
+    AS_CASES_POOL_WIDE,
     /* By hand: the largest of each 2x2 block of arange(16) is its last. */
     { .name = "2x2 by hand", .n_in = 1, .in = { AS_IN(F32, 1, 1, 4, 4) }, .n_attrs = 2,
       .attrs = { AS_ATTR_LIST("kernel_shape", 2, 2), AS_ATTR_LIST("strides", 2, 2) },

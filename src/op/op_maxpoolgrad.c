@@ -4,7 +4,7 @@
  * and gets the sum.  The attributes are MaxPool's. */
 #include <stdlib.h>
 
-#include "op/rules.h"
+#include "op/taps.h"
 
 static const as_attr_def attrs[] = {
     { .name = "auto_pad", .kind = AS_ATTR_TEXT }, { .name = "ceil_mode", .kind = AS_ATTR_INT },
@@ -41,14 +41,12 @@ static void plane_eval(const as_window *w, const as_view *x, const as_view *dy, 
     int64_t o[3], count = as_window_count(w->in);
     for (int64_t i = 0; i < count; i++)
         sums[i] = 0.0;
-    for (o[0] = 0; o[0] < w->out[0]; o[0]++)
-        for (o[1] = 0; o[1] < w->out[1]; o[1]++)
-            for (o[2] = 0; o[2] < w->out[2]; o[2]++) {
-                double  max;
-                int64_t where = as_window_max(w, x, o, &max);
-                if (where >= 0)
-                    sums[where] += as_view_at(dy, o);
-            }
+    AS_EACH3(o, w->out) {
+        double  max;
+        int64_t where = as_window_max(w, x, o, &max);
+        if (where >= 0)
+            sums[where] += as_view_at(dy, o);
+    }
     for (int64_t i = 0; i < count; i++)
         as_view_set(dx, i, sums[i]);
 }

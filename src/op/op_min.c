@@ -19,14 +19,7 @@ static const as_case cases[] = {
     { .name = "u64", .n_in = 2, .in = { AS_IN(U64, 2), { .dtype = AS_U64 } },
       .given = (const double[]){ 9.223372036854776e+18, 7, 8 },
       .want = (const double[]){ 8, 7 }, .n_want = 2, .no_grad = true },
-    { .name = "one input", .n_in = 1, .in = { AS_IN(F32, 7) } },
-    { .name = "two", .n_in = 2, .in = { AS_IN(F32, 7, 9), AS_IN(F32, 7, 9) } },
-    { .name = "three of three shapes", .n_in = 3, .in = { AS_IN(F32, 9, 1), AS_IN(F32, 1, 7), AS_IN(F32, 3, 1, 1) } },
-    { .name = "six", .n_in = 6, .in = { AS_IN(F64, 5), AS_IN(F64, 5), AS_IN(F64, 1), { .dtype = AS_F64 }, AS_IN(F64, 5), AS_IN(F64, 5) } },
-    { .name = "15x17 and a row", .n_in = 2, .in = { AS_IN(F32, 15, 17), AS_IN(F32, 17) } },
-    { .name = "f16", .n_in = 2, .in = { AS_IN(F16, 33), AS_IN(F16, 33) } },
-    { .name = "bf16", .n_in = 2, .in = { AS_IN(BF16, 9), AS_IN(BF16, 9) } },
-    { .name = "empty", .n_in = 2, .in = { AS_IN(F32, 0, 3), AS_IN(F32, 1, 3) } },
+    AS_CASES_MANY,
     { .name = "i16", .n_in = 2, .in = { AS_IN(I16, 9), AS_IN(I16, 1) }, .lo = -100, .hi = 100 },
 };
 

@@ -41,20 +41,7 @@ static const as_case cases[] = {
       .given = (const double[]){ 65536, -7, 65536, 6 }, .want = (const double[]){ 0, -42 }, .n_want = 2 },
     { .name = "u8 wraps", .n_in = 2, .in = { AS_IN(U8, 1), AS_IN(U8, 1) }, .no_grad = true,
       .given = (const double[]){ 16, 17 }, .want = (const double[]){ 16 }, .n_want = 1 },
-    { .name = "one element", .n_in = 2, .in = { AS_IN(F32, 1), AS_IN(F32, 1) } },
-    { .name = "3", .n_in = 2, .in = { AS_IN(F32, 3), AS_IN(F32, 3) } },
-    { .name = "7x9", .n_in = 2, .in = { AS_IN(F32, 7, 9), AS_IN(F32, 7, 9) } },
-    { .name = "8x16", .n_in = 2, .in = { AS_IN(F32, 8, 16), AS_IN(F32, 8, 16) } },
-    { .name = "15x17", .n_in = 2, .in = { AS_IN(F32, 15, 17), AS_IN(F32, 15, 17) } },
-    { .name = "a row to 31x33", .n_in = 2, .in = { AS_IN(F32, 31, 33), AS_IN(F32, 33) } },
-    { .name = "a column to 33x31", .n_in = 2, .in = { AS_IN(F32, 33, 1), AS_IN(F32, 33, 31) } },
-    { .name = "row and column", .n_in = 2, .in = { AS_IN(F64, 9, 1), AS_IN(F64, 1, 7) } },
-    { .name = "a scalar", .n_in = 2, .in = { AS_IN(F64, 3, 5), { .dtype = AS_F64 } } },
-    { .name = "channels", .n_in = 2, .in = { AS_IN(F32, 2, 3, 5, 7), AS_IN(F32, 3, 1, 1) } },
-    { .name = "f16", .n_in = 2, .in = { AS_IN(F16, 17), AS_IN(F16, 17) } },
-    { .name = "bf16", .n_in = 2, .in = { AS_IN(BF16, 17), AS_IN(BF16, 17) } },
-    { .name = "i64", .n_in = 2, .in = { AS_IN(I64, 3, 9), AS_IN(I64, 9) }, .lo = -1000, .hi = 1000, .no_grad = true },
-    { .name = "empty", .n_in = 2, .in = { AS_IN(F32, 0, 3), AS_IN(F32, 1, 3) } },
+    AS_CASES_ARITHMETIC,
 };
 
 const as_op as_op_mul = {

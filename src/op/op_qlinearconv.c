@@ -4,11 +4,7 @@
 
 enum { X, X_SCALE, X_ZERO, W, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, BIAS };
 
-static const as_attr_def attrs[] = {
-    { .name = "auto_pad", .kind = AS_ATTR_TEXT }, { .name = "dilations", .kind = AS_ATTR_INTS },
-    { .name = "group", .kind = AS_ATTR_INT }, { .name = "kernel_shape", .kind = AS_ATTR_INTS },
-    { .name = "pads", .kind = AS_ATTR_INTS }, { .name = "strides", .kind = AS_ATTR_INTS }, { 0 },
-};
+static const as_attr_def attrs[] = { AS_CONV_ATTRS, { 0 } };
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
@@ -28,8 +24,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
         AS_TRY(as_quant_one(env, n, one[i], names[one[i]]));
     AS_TRY(as_quant_vector(env, n, W_SCALE, names[W_SCALE], s.w.dim[0]));
     AS_TRY(as_quant_vector(env, n, W_ZERO, names[W_ZERO], s.w.dim[0]));
-    if (as_in_has(n, BIAS) && (n->in[BIAS].shape.rank != 1 || n->in[BIAS].shape.dim[0] != s.w.dim[0]))
-        return as_refuse(env, n, "B is %s and must be [%lld], one value an output channel", AS_SHOW(&n->in[BIAS].shape), (long long)s.w.dim[0]);
+    AS_TRY(as_conv_bias(env, n, BIAS, &s));
     out[0] = as_info(n->in[Y_ZERO].dtype, &s.y);
     return ASSAY_OK;
 }

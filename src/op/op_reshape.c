@@ -48,43 +48,23 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
-{
-    (void)env;
-    (void)n;
-    as_view_copy(&out[0], &in[0]);
-    return ASSAY_OK;
-}
-
-static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
-{
-    (void)in, (void)out;
-    d_in[0] = as_dtype_is_float(n->in[0].dtype) ? as_b_reshape(b, d_out[0], &n->in[0].shape) : -1;
-    d_in[1] = -1;
-    return ASSAY_OK;
-}
-
-#define SHAPE(...)                                                                                   \
-    { .dtype = AS_I64, .shape = { .rank = 1, .dim = { sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t) } }, \
-      .ints = (const int64_t[]){__VA_ARGS__} }
-
 static const as_case cases[] = {
     /* By hand: the order stays. */
-    { .name = "by hand", .n_in = 2, .in = { AS_IN(F32, 2, 3), SHAPE(3, 2) },
+    { .name = "by hand", .n_in = 2, .in = { AS_IN(F32, 2, 3), AS_IN_INTS(3, 2) },
       .given = (const double[]){ 1, 2, 3, 4, 5, 6 }, .want = (const double[]){ 1, 2, 3, 4, 5, 6 }, .n_want = 6 },
-    { .name = "i32 to a row", .n_in = 2, .in = { AS_IN(I32, 3, 1), SHAPE(-1) }, .no_grad = true,
+    { .name = "i32 to a row", .n_in = 2, .in = { AS_IN(I32, 3, 1), AS_IN_INTS(-1) }, .no_grad = true,
       .given = (const double[]){ 1, -2, 3 }, .want = (const double[]){ 1, -2, 3 }, .n_want = 3 },
-    { .name = "flattened", .n_in = 2, .in = { AS_IN(F32, 2, 3, 5), SHAPE(0, -1) } },
-    { .name = "grown", .n_in = 2, .in = { AS_IN(F32, 17), SHAPE(1, -1, 1) } },
-    { .name = "f64 9x16 as 8x18", .n_in = 2, .in = { AS_IN(F64, 9, 16), SHAPE(8, 18) } },
-    { .name = "i64", .n_in = 2, .in = { AS_IN(I64, 31, 2), SHAPE(2, 31) }, .no_grad = true },
+    { .name = "flattened", .n_in = 2, .in = { AS_IN(F32, 2, 3, 5), AS_IN_INTS(0, -1) } },
+    { .name = "grown", .n_in = 2, .in = { AS_IN(F32, 17), AS_IN_INTS(1, -1, 1) } },
+    { .name = "f64 9x16 as 8x18", .n_in = 2, .in = { AS_IN(F64, 9, 16), AS_IN_INTS(8, 18) } },
+    { .name = "i64", .n_in = 2, .in = { AS_IN(I64, 31, 2), AS_IN_INTS(2, 31) }, .no_grad = true },
     { .name = "to a scalar", .n_in = 2, .in = { AS_IN(F32, 1, 1), { .dtype = AS_I64, .shape = { .rank = 1 }, .ints = (const int64_t[]){ 0 } } } },
-    { .name = "empty with allowzero", .n_in = 2, .in = { AS_IN(F32, 3, 0), SHAPE(0, 7) }, .n_attrs = 1, .attrs = { AS_ATTR_I("allowzero", 1) } },
+    { .name = "empty with allowzero", .n_in = 2, .in = { AS_IN(F32, 3, 0), AS_IN_INTS(0, 7) }, .n_attrs = 1, .attrs = { AS_ATTR_I("allowzero", 1) } },
 };
 
 /* No flops.  The bytes are those of moving every element once; a plan that aliases moves none. */
 const as_op as_op_reshape = {
     .name = "Reshape", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1, .known_in = AS_INPUT_BIT(1), .attrs = attrs,
-    .infer = infer, .cost = as_cost_bytes, .eval = eval, .grad = grad,
+    .infer = infer, .cost = as_cost_bytes, .eval = as_eval_copy, .grad = as_reshape_grad,
     .tolerance = 0.0, .view_only = true, .cases = cases, .n_cases = AS_COUNT(cases),
 };

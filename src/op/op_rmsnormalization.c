@@ -5,14 +5,6 @@ static const as_attr_def attrs[] = {
     { .name = "axis", .kind = AS_ATTR_INT }, { .name = "epsilon", .kind = AS_ATTR_FLOAT }, { .name = "stash_type", .kind = AS_ATTR_INT }, { 0 },
 };
 
-static assay_status axes_of(assay_env *env, const as_node_ctx *n, unsigned *out)
-{
-    int axis, rank = n->in[0].shape.rank;
-    AS_TRY(as_rule_axis(env, n, as_attr_int(n, "axis", -1), rank, &axis));
-    *out = ((1u << rank) - 1) & ~((1u << axis) - 1);
-    return ASSAY_OK;
-}
-
 /* The dtype of the output is the scale's; stash_type says what to compute in, and the truth is in f64 whatever it says. */
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
@@ -20,7 +12,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     int64_t  stash = as_attr_int(n, "stash_type", 1);
     AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_FLOAT));
     AS_TRY(as_rule_dtype(env, n, 1, 1, AS_SET_FLOAT));
-    AS_TRY(axes_of(env, n, &axes));
+    AS_TRY(as_norm_axes(env, n, &axes));
     AS_TRY(as_norm_wide(env, n, 1, "scale"));
     if (stash != 1 && stash != 10 && stash != 11 && stash != 16)
         return as_refuse(env, n, "stash_type is %lld and must be 1 (f32), 10 (f16), 11 (f64) or 16 (bf16)", (long long)stash);
@@ -32,7 +24,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
 static as_cost cost(const as_node_ctx *n)
 {
     unsigned axes;
-    if (axes_of(NULL, n, &axes) != ASSAY_OK)
+    if (as_norm_axes(NULL, n, &axes) != ASSAY_OK)
         return as_cost_bytes(n);
     as_shape lines = as_reduce_shape(&n->in[0].shape, axes, true);
     return as_norm_cost(n, as_sat_count(&lines), 4);
@@ -42,7 +34,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 {
     as_view scale = as_view_broadcast(&in[1], &in[0].shape);
     as_norm norm = { .x = &in[0], .y = &out[0], .scale = &scale, .epsilon = as_norm_epsilon(n), .square = true };
-    AS_TRY(axes_of(env, n, &norm.axes));
+    AS_TRY(as_norm_axes(env, n, &norm.axes));
     as_norm_eval(&norm);
     return ASSAY_OK;
 }
@@ -56,7 +48,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     unsigned axes;
     int      d_scale;
     AS_TRY(as_norm_one_dtype(b, n));
-    AS_TRY(axes_of(b->env, n, &axes));
+    AS_TRY(as_norm_axes(b->env, n, &axes));
     as_norm_grad(b, in[0], in[1], d_out[0], axes, as_norm_epsilon(n), true, &d_in[0], &d_scale);
     d_in[1] = as_b_sum_to(b, d_scale, &n->in[1].shape);
     return ASSAY_OK;

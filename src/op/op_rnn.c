@@ -51,18 +51,7 @@ static const as_case cases[] = {
       .n_attrs = 4, .attrs = { AS_ATTR_I("hidden_size", 2), AS_ATTR_TEXT_LIST("activations", "LeakyRelu"), { .name = "activation_alpha", .kind = AS_ATTR_FLOATS, .floats = (const double[]){ 0.25 }, .n = 1 }, AS_ATTR_F("clip", 0.75) },
       .given = (const double[]){ -0.875, 0.25, 0.3125, 0.0625, 0.875, 0.875, -0.625, 0.25, 0.25, -0.5, -0.4375, 0, 0.5, -0.4375, 0.4375, 0.3125 },
       .want = (const double[]){ 0.390625, 0.484375, 0.75, -0.11889648 }, .n_want = 4 },
-    { .name = "one unit, one step", .n_in = 3, .in = { AS_IN(F32, 1, 1, 1), AS_IN(F32, 1, 1, 1), AS_IN(F32, 1, 1, 1) } },
-    { .name = "9 units, batch first", .n_in = 4, .in = { AS_IN(F32, 3, 5, 7), AS_IN(F32, 1, 9, 7), AS_IN(F32, 1, 9, 9), AS_IN(F32, 1, 18) },
-      .n_attrs = 1, .attrs = { AS_ATTR_I("layout", 1) } },
-    { .name = "17 units both ways, batch first", .n_in = 3, .in = { AS_IN(F32, 2, 4, 5), AS_IN(F32, 2, 17, 5), AS_IN(F32, 2, 17, 17) },
-      .n_attrs = 2, .attrs = { AS_ATTR_I("layout", 1), AS_ATTR_S("direction", "bidirectional") } },
-    { .name = "f64", .n_in = 4, .in = { AS_IN(F64, 3, 2, 3), AS_IN(F64, 1, 5, 3), AS_IN(F64, 1, 5, 5), AS_IN(F64, 1, 10) } },
-    { .name = "f16", .n_in = 3, .in = { AS_IN(F16, 2, 2, 3), AS_IN(F16, 1, 4, 3), AS_IN(F16, 1, 4, 4) } },
-    { .name = "bf16", .n_in = 3, .in = { AS_IN(BF16, 2, 1, 3), AS_IN(BF16, 1, 2, 3), AS_IN(BF16, 1, 2, 2) } },
-    { .name = "a sequence of no length", .n_in = 5, .in = { AS_IN(F32, 3, 2, 2), AS_IN(F32, 1, 3, 2), AS_IN(F32, 1, 3, 3), { .dtype = AS_NONE },
-              { .dtype = AS_I32, .shape = AS_SHAPE(2), .ints = (const int64_t[]){ 0, 3 } } } },
-    { .name = "no steps", .n_in = 3, .in = { AS_IN(F32, 0, 2, 2), AS_IN(F32, 1, 3, 2), AS_IN(F32, 1, 3, 3) } },
-    { .name = "empty batch", .n_in = 3, .in = { AS_IN(F32, 2, 0, 2), AS_IN(F32, 1, 3, 2), AS_IN(F32, 1, 3, 3) } },
+    AS_CASES_RECURRENT(1),
 };
 
 /* No gradient rule: it would be this loop run backwards, an operator of its own that keeps every step's gates. */

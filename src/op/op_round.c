@@ -10,17 +10,6 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return ASSAY_OK;
 }
 
-/* A step's slope is 0 but where it jumps. */
-static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
-{
-    (void)n, (void)out;
-    d_in[0] = -1;
-    if (d_out[0] < 0)
-        return ASSAY_OK;
-    d_in[0] = as_b_zeros(b, in[0]);
-    return ASSAY_OK;
-}
-
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
     { .name = "given", .n_in = 1, .in = { AS_IN(F64, 9) },
@@ -31,6 +20,6 @@ static const as_case cases[] = {
 
 const as_op as_op_round = {
     .name = "Round", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = as_rule_float, .cost = as_cost_each, .eval = eval, .grad = grad,
+    .infer = as_rule_float, .cost = as_cost_each, .eval = eval, .grad = as_step_grad,
     .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
 };

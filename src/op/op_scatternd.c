@@ -31,15 +31,6 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* One flop an update where they are put together. */
-static as_cost cost(const as_node_ctx *n)
-{
-    as_cost cost = as_cost_bytes(n);
-    if (as_attr_text(n, "reduction", "none")[0] != 'n')
-        cost.flops = as_sat_count(&n->in[2].shape);
-    return cost;
-}
-
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
     int          q = in[1].shape.rank - 1, depth = (int)in[1].shape.dim[q];
@@ -97,6 +88,6 @@ static const as_case cases[] = {
 
 const as_op as_op_scatternd = {
     .name = "ScatterND", .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval, .grad = grad,
+    .infer = infer, .cost = as_scatter_cost, .eval = eval, .grad = grad,
     .tolerance = 1e-5, .cases = cases, .n_cases = AS_COUNT(cases), /* the order of additions is free */
 };

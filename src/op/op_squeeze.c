@@ -20,23 +20,6 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
-{
-    (void)env, (void)n;
-    as_view_copy(&out[0], &in[0]);
-    return ASSAY_OK;
-}
-
-static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
-{
-    (void)in, (void)out;
-    for (int i = 0; i < n->n_in; i++)
-        d_in[i] = -1;
-    if (as_dtype_is_float(n->in[0].dtype))
-        d_in[0] = as_b_reshape(b, d_out[0], &n->in[0].shape);
-    return ASSAY_OK;
-}
-
 static const as_case cases[] = {
     /* By hand. */
     { .name = "by hand", .n_in = 2, .in = { AS_IN(F32, 1, 3, 1), AS_IN_INTS(-1) }, AS_GIVEN(1, 2, 3), AS_WANT(1, 2, 3) },
@@ -48,6 +31,6 @@ static const as_case cases[] = {
 
 const as_op as_op_squeeze = {
     .name = "Squeeze", .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1, .known_in = AS_INPUT_BIT(1),
-    .infer = infer, .cost = as_cost_bytes, .eval = eval, .grad = grad,
+    .infer = infer, .cost = as_cost_bytes, .eval = as_eval_copy, .grad = as_reshape_grad,
     .tolerance = 0.0, .view_only = true, .cases = cases, .n_cases = AS_COUNT(cases),
 };

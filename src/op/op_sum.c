@@ -33,14 +33,7 @@ static const as_case cases[] = {
     { .name = "f32", .n_in = 3, .in = { AS_IN(F32, 2, 3), AS_IN(F32, 3), { .dtype = AS_F32 } },
       .given = (const double[]){ 1, -2, 3.5, 0, -5, 6, 1, 2, -5, 0.5 },
       .want = (const double[]){ 2.5, 0.5, -1, 1.5, -2.5, 1.5 }, .n_want = 6 },
-    { .name = "one input", .n_in = 1, .in = { AS_IN(F32, 7) } },
-    { .name = "two", .n_in = 2, .in = { AS_IN(F32, 7, 9), AS_IN(F32, 7, 9) } },
-    { .name = "three of three shapes", .n_in = 3, .in = { AS_IN(F32, 9, 1), AS_IN(F32, 1, 7), AS_IN(F32, 3, 1, 1) } },
-    { .name = "six", .n_in = 6, .in = { AS_IN(F64, 5), AS_IN(F64, 5), AS_IN(F64, 1), { .dtype = AS_F64 }, AS_IN(F64, 5), AS_IN(F64, 5) } },
-    { .name = "15x17 and a row", .n_in = 2, .in = { AS_IN(F32, 15, 17), AS_IN(F32, 17) } },
-    { .name = "f16", .n_in = 2, .in = { AS_IN(F16, 33), AS_IN(F16, 33) } },
-    { .name = "bf16", .n_in = 2, .in = { AS_IN(BF16, 9), AS_IN(BF16, 9) } },
-    { .name = "empty", .n_in = 2, .in = { AS_IN(F32, 0, 3), AS_IN(F32, 1, 3) } },
+    AS_CASES_MANY,
 };
 
 const as_op as_op_sum = {

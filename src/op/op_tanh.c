@@ -41,17 +41,7 @@ static const as_case cases[] = {
     { .name = "by hand", .n_in = 1, .in = { AS_IN(F64, 4) },
       .given = (const double[]){ 0, 0.6931471805599453, -1.0986122886681098, 40 },
       .want = (const double[]){ 0, 0.6, -0.8, 1 }, .n_want = 4 },
-    { .name = "one element", .n_in = 1, .in = { AS_IN(F32, 1) } },
-    { .name = "scalar", .n_in = 1, .in = { { .dtype = AS_F64 } } },
-    { .name = "7", .n_in = 1, .in = { AS_IN(F32, 7) } },
-    { .name = "8x9", .n_in = 1, .in = { AS_IN(F32, 8, 9) }, .lo = -4, .hi = 4 },
-    { .name = "15x17", .n_in = 1, .in = { AS_IN(F32, 15, 17) }, .lo = -4, .hi = 4 },
-    { .name = "16x31", .n_in = 1, .in = { AS_IN(F32, 16, 31) } },
-    { .name = "3x33x5", .n_in = 1, .in = { AS_IN(F32, 3, 33, 5) }, .lo = -2, .hi = 2 },
-    { .name = "f64", .n_in = 1, .in = { AS_IN(F64, 3, 17) }, .lo = -3, .hi = 3 },
-    { .name = "f16", .n_in = 1, .in = { AS_IN(F16, 33) } },
-    { .name = "bf16", .n_in = 1, .in = { AS_IN(BF16, 9) } },
-    { .name = "empty", .n_in = 1, .in = { AS_IN(F32, 0, 3) } },
+    AS_CASES_ACTIVATION,
 };
 
 const as_op as_op_tanh = {

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "op/taps.h"
+
 double as_round_to(as_dtype dtype, double x)
 {
     double  storage = 0.0;
@@ -219,17 +221,9 @@ int64_t as_qconv_sum(const as_conv_shapes *s, const as_view *x, int64_t x_zero, 
     uint64_t         sum = 0;
     for (int64_t c = 0; c < s->w.dim[1]; c++) {
         as_view plane = as_view_fix(x, (int64_t[]){ image, first + c }, 2), kernel = as_view_fix(w, (int64_t[]){ m, c }, 2);
-        for (k[0] = 0; k[0] < win->kernel[0]; k[0]++)
-            for (k[1] = 0; k[1] < win->kernel[1]; k[1]++)
-                for (k[2] = 0; k[2] < win->kernel[2]; k[2]++) {
-                    bool inside = true;
-                    for (int i = 0; i < 3; i++) {
-                        p[i] = o[i] * win->stride[i] - win->pad_begin[i] + k[i] * win->dilation[i];
-                        inside &= p[i] >= 0 && p[i] < win->in[i];
-                    }
-                    if (inside)
-                        sum += (uint64_t)((at_whole(&plane, p, win->n_axes) - x_zero) * (at_whole(&kernel, k, win->n_axes) - w_zero));
-                }
+        AS_EACH3(k, win->kernel)
+            if (as_tap_at(win, o, k, p))
+                sum += (uint64_t)((at_whole(&plane, p, win->n_axes) - x_zero) * (at_whole(&kernel, k, win->n_axes) - w_zero));
     }
     return (int64_t)sum;
 }

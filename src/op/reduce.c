@@ -134,11 +134,29 @@ assay_status as_reduce_infer_sum(assay_env *env, const as_node_ctx *n, as_tensor
 }
 
 /* None for an empty X. */
+assay_status as_reduce_infer_planes(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
+{
+    const as_shape *x = &n->in[0].shape;
+    AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_FLOAT));
+    if (x->rank < 3)
+        return as_refuse(env, n, "X is %s: it must be [N, C, spatial...]", AS_SHOW(x));
+    as_shape y = as_reduce_shape(x, ((1u << x->rank) - 1) & ~3u, true);
+    out[0] = as_info(n->in[0].dtype, &y);
+    return ASSAY_OK;
+}
+
 as_cost as_reduce_cost(const as_node_ctx *n)
 {
     as_cost  cost = as_cost_bytes(n);
     uint64_t x = as_sat_count(&n->in[0].shape), y = as_sat_count(&n->out[0].shape);
     cost.flops = x > y ? x - y : 0;
+    return cost;
+}
+
+as_cost as_reduce_cost_changed(const as_node_ctx *n)
+{
+    as_cost cost = as_reduce_cost(n);
+    cost.flops = as_sat_add(cost.flops, as_sat_count(&n->in[0].shape));
     return cost;
 }
 

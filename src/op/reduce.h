@@ -50,6 +50,10 @@ assay_status as_reduce_infer(assay_env *env, const as_node_ctx *n, unsigned set,
 /* An infer and a cost for most: L - 1 flops for L terms, count(X) - count(Y) in all. */
 assay_status as_reduce_infer_sum(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
 as_cost      as_reduce_cost(const as_node_ctx *n);
+/* The same, and a flop a term to change it first. */
+as_cost      as_reduce_cost_changed(const as_node_ctx *n);
+/* X as [N, C, spatial...]: the spatial axes are folded. */
+assay_status as_reduce_infer_planes(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
 /* The sum of a line; of integers as bits, which wrap. */
 double       as_terms_sum(const as_terms *t);
 uint64_t     as_terms_sum_bits(const as_terms *t);
@@ -74,9 +78,13 @@ assay_status as_arg_infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
 /* as_terms_best(), the last of equals with select_last_index. */
 assay_status as_arg_eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out, bool largest);
 
-/* A constant i64 input of a case. */
-#define AS_IN_INTS(...)                                                                              \
-    { .dtype = AS_I64, .shape = { .rank = 1, .dim = { sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t) } }, \
-      .ints = (const int64_t[]){__VA_ARGS__} }
+/* Cases of most reductions, random in [lo, hi). */
+#define AS_CASES_REDUCE(lo_, hi_)                                                                                                                       \
+    { .name = "scalar", .n_in = 1, .in = { { .dtype = AS_F64 } }, .lo = (lo_), .hi = (hi_) },                                                           \
+    { .name = "rows of 7x9", .n_in = 2, .in = { AS_IN(F32, 7, 9), AS_IN_INTS(1) }, .lo = (lo_), .hi = (hi_) },                                          \
+    { .name = "all of 15x17", .n_in = 1, .in = { AS_IN(F32, 15, 17) }, .n_attrs = 1, .attrs = { AS_ATTR_I("keepdims", 0) }, .lo = (lo_), .hi = (hi_) }, \
+    { .name = "all but channels", .n_in = 2, .in = { AS_IN(F64, 3, 4, 5, 7), AS_IN_INTS(0, -2, 3) }, .lo = (lo_), .hi = (hi_) },                        \
+    { .name = "f16", .n_in = 2, .in = { AS_IN(F16, 4, 5), AS_IN_INTS(0) }, .lo = (lo_), .hi = (hi_) },                                                  \
+    { .name = "no rows", .n_in = 2, .in = { AS_IN(F32, 0, 3), AS_IN_INTS(1) } }
 
 #endif

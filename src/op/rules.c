@@ -159,6 +159,13 @@ assay_status as_rule_number(assay_env *env, const as_node_ctx *n, as_tensor_info
     return as_rule_like(env, n, AS_SET_NUMBER, out);
 }
 
+assay_status as_rule_line(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
+{
+    int axis;
+    AS_TRY(as_rule_like(env, n, AS_SET_FLOAT, out));
+    return as_rule_axis(env, n, as_attr_int(n, "axis", -1), n->in[0].shape.rank, &axis);
+}
+
 assay_status as_rule_all(assay_env *env, const as_node_ctx *n, int first, unsigned set, as_tensor_info *out)
 {
     for (int i = first; i < n->n_in; i++)
@@ -183,6 +190,23 @@ as_cost as_cost_special(const as_node_ctx *n)
     return cost;
 }
 
+assay_status as_eval_copy(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
+{
+    (void)env, (void)n;
+    as_view_copy(&out[0], &in[0]);
+    return ASSAY_OK;
+}
+
+assay_status as_reshape_grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
+{
+    (void)in, (void)out;
+    for (int i = 0; i < n->n_in; i++)
+        d_in[i] = -1;
+    if (as_dtype_is_float(n->in[0].dtype))
+        d_in[0] = as_b_reshape(b, d_out[0], &n->in[0].shape);
+    return ASSAY_OK;
+}
+
 /* --- Comparing and logic --- */
 
 as_order as_order_of(const as_view *a, const as_view *b, int64_t i)
@@ -204,12 +228,12 @@ assay_status as_rule_compare(assay_env *env, const as_node_ctx *n, as_tensor_inf
     return ASSAY_OK;
 }
 
-void as_each_compare(const as_view *in, const as_view *out, bool (*holds)(as_order))
+void as_each_compare(const as_view *in, const as_view *out, unsigned orders)
 {
     as_view a = as_view_broadcast(&in[0], &out->shape), b = as_view_broadcast(&in[1], &out->shape);
     int64_t count = as_shape_count(&out->shape);
     for (int64_t i = 0; i < count; i++)
-        as_view_set_i64(out, i, holds(as_order_of(&a, &b, i)));
+        as_view_set_i64(out, i, (as_order_of(&a, &b, i) & orders) != 0);
 }
 
 assay_status as_rule_logic(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
@@ -220,6 +244,34 @@ assay_status as_rule_logic(assay_env *env, const as_node_ctx *n, as_tensor_info 
 assay_status as_rule_bits(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
     return as_rule_all(env, n, 0, AS_SET_INT, out);
+}
+
+static uint64_t and(uint64_t a, uint64_t b) { return a & b; }
+static uint64_t or(uint64_t a, uint64_t b) { return a | b; }
+static uint64_t xor(uint64_t a, uint64_t b) { return a ^ b; }
+
+static assay_status bits_eval(const as_view *in, const as_view *out, uint64_t (*whole)(uint64_t, uint64_t))
+{
+    as_each2(&in[0], &in[1], &out[0], NULL, whole); /* never a float */
+    return ASSAY_OK;
+}
+
+assay_status as_eval_and(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
+{
+    (void)env, (void)n;
+    return bits_eval(in, out, and);
+}
+
+assay_status as_eval_or(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
+{
+    (void)env, (void)n;
+    return bits_eval(in, out, or);
+}
+
+assay_status as_eval_xor(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
+{
+    (void)env, (void)n;
+    return bits_eval(in, out, xor);
 }
 
 /* --- Words for gradients --- */
@@ -266,6 +318,16 @@ int as_b_zeros(as_builder *b, int x)
     as_shape shape = b->info(b, x)->shape; /* a copy: the builder may move its infos */
     int      zero = scalar_like(b, x, 0.0);
     return shape.rank == 0 ? zero : as_b2(b, "Expand", zero, as_b_ints(b, shape.dim, (size_t)shape.rank));
+}
+
+assay_status as_step_grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
+{
+    (void)out;
+    d_in[0] = -1;
+    if (d_out[0] < 0 || !as_dtype_is_float(n->in[0].dtype))
+        return ASSAY_OK;
+    d_in[0] = as_b_zeros(b, in[0]);
+    return ASSAY_OK;
 }
 
 /* --- Add, Sub, Mul, Div --- */

@@ -44,6 +44,10 @@ static inline as_tensor_info as_info(as_dtype dtype, const as_shape *shape)
 
 /* An input of a case: AS_IN(F32, 2, 3). */
 #define AS_IN(dtype_, ...) { .dtype = AS_##dtype_, .shape = AS_SHAPE(__VA_ARGS__) }
+/* A constant i64 vector among them: AS_IN_INTS(0, -1). */
+#define AS_IN_INTS(...)                                                                              \
+    { .dtype = AS_I64, .shape = { .rank = 1, .dim = { sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t) } }, \
+      .ints = (const int64_t[]){__VA_ARGS__} }
 
 /* --- Counting ------------------------------------------------------------------------------- */
 
@@ -71,6 +75,8 @@ void as_each_any(const as_view *in, const as_view *out, double (*real)(double), 
 /* The infer of one input: the output is like it. */
 assay_status as_rule_float(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
 assay_status as_rule_number(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
+/* The same for what goes along one axis: its attribute, or the last. */
+assay_status as_rule_line(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
 /* All inputs of one dtype out of the set, broadcast to one shape; for Max, Sum, Where (first = 1 there). */
 assay_status as_rule_all(assay_env *env, const as_node_ctx *n, int first, unsigned set, as_tensor_info *out);
 
@@ -81,16 +87,25 @@ void         as_sum_grad(as_builder *b, const as_node_ctx *n, int d, int *d_in);
 /* One special operation (exp, log, a division, a root) per output element. */
 as_cost      as_cost_special(const as_node_ctx *n);
 
+/* Input 0 as it is, under the shape of the output: the eval of Identity and, with this grad, of what gives a tensor another shape. */
+assay_status as_eval_copy(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out);
+assay_status as_reshape_grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in);
+
 /* --- Comparing and logic: two inputs, bool out ------------------------------------------------ */
 
-/* How element i of a stands to element i of b, views of one dtype: exact for integers. */
-typedef enum as_order { AS_LESS, AS_EQUAL, AS_GREATER, AS_UNORDERED /* a NaN */ } as_order;
+/* How element i of a stands to element i of b, views of one dtype: exact for integers.  A bit each: a comparison is a set. */
+typedef enum as_order { AS_LESS = 1, AS_EQUAL = 2, AS_GREATER = 4, AS_UNORDERED = 8 /* a NaN */ } as_order;
 as_order     as_order_of(const as_view *a, const as_view *b, int64_t i);
 
 assay_status as_rule_compare(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
-void         as_each_compare(const as_view *in, const as_view *out, bool (*holds)(as_order));
+/* Whether in[0] stands to in[1] in one of the orders. */
+void         as_each_compare(const as_view *in, const as_view *out, unsigned orders);
 assay_status as_rule_logic(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
 assay_status as_rule_bits(assay_env *env, const as_node_ctx *n, as_tensor_info *out); /* integers in, integers out */
+/* The eval of And, Or and Xor, and of the bitwise ones: bit by bit. */
+assay_status as_eval_and(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out);
+assay_status as_eval_or(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out);
+assay_status as_eval_xor(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out);
 
 /* --- Words for gradients; -1 in gives -1 out ---------------------------------------------------- */
 
@@ -101,6 +116,8 @@ int as_b_where(as_builder *b, int condition, int x, int y);
 int as_b_only(as_builder *b, int condition, int x);            /* x where it holds, else 0 */
 int as_b_except(as_builder *b, int condition, int x);          /* 0 where it holds, else x */
 int as_b_zeros(as_builder *b, int x);                          /* of the shape and dtype of x: the slope of a step */
+/* The grad of Ceil, Floor, Round and Sign: a step's slope is 0 but where it jumps. */
+assay_status as_step_grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in);
 
 /* --- Cases every element-wise operator has, random in [lo, hi) ----------------------------------- */
 
@@ -125,6 +142,67 @@ int as_b_zeros(as_builder *b, int x);                          /* of the shape a
     { .name = "channels", .n_in = 2, .in = { AS_IN(dtype_, 2, 3, 5, 7), AS_IN(dtype_, 3, 1, 1) }, .lo = (lo_), .hi = (hi_) }, \
     { .name = "empty", .n_in = 2, .in = { AS_IN(dtype_, 0, 3), AS_IN(dtype_, 1, 3) } }
 
+/* Those of Add, Sub and Mul. */
+#define AS_CASES_ARITHMETIC                                                                                            \
+    { .name = "one element", .n_in = 2, .in = { AS_IN(F32, 1), AS_IN(F32, 1) } },                                      \
+    { .name = "3", .n_in = 2, .in = { AS_IN(F32, 3), AS_IN(F32, 3) } },                                                \
+    { .name = "7x9", .n_in = 2, .in = { AS_IN(F32, 7, 9), AS_IN(F32, 7, 9) } },                                        \
+    { .name = "8x16", .n_in = 2, .in = { AS_IN(F32, 8, 16), AS_IN(F32, 8, 16) } },                                     \
+    { .name = "15x17", .n_in = 2, .in = { AS_IN(F32, 15, 17), AS_IN(F32, 15, 17) } },                                  \
+    { .name = "a row to 31x33", .n_in = 2, .in = { AS_IN(F32, 31, 33), AS_IN(F32, 33) } },                             \
+    { .name = "a column to 33x31", .n_in = 2, .in = { AS_IN(F32, 33, 1), AS_IN(F32, 33, 31) } },                       \
+    { .name = "row and column", .n_in = 2, .in = { AS_IN(F64, 9, 1), AS_IN(F64, 1, 7) } },                             \
+    { .name = "a scalar", .n_in = 2, .in = { AS_IN(F64, 3, 5), { .dtype = AS_F64 } } },                                \
+    { .name = "channels", .n_in = 2, .in = { AS_IN(F32, 2, 3, 5, 7), AS_IN(F32, 3, 1, 1) } },                          \
+    { .name = "f16", .n_in = 2, .in = { AS_IN(F16, 17), AS_IN(F16, 17) } },                                            \
+    { .name = "bf16", .n_in = 2, .in = { AS_IN(BF16, 17), AS_IN(BF16, 17) } },                                         \
+    { .name = "i64", .n_in = 2, .in = { AS_IN(I64, 3, 9), AS_IN(I64, 9) }, .lo = -1000, .hi = 1000, .no_grad = true }, \
+    { .name = "empty", .n_in = 2, .in = { AS_IN(F32, 0, 3), AS_IN(F32, 1, 3) } }
+
+/* Those of any number of inputs: Max, Min, Sum, Mean. */
+#define AS_CASES_MANY                                                                                                                       \
+    { .name = "one input", .n_in = 1, .in = { AS_IN(F32, 7) } },                                                                            \
+    { .name = "two", .n_in = 2, .in = { AS_IN(F32, 7, 9), AS_IN(F32, 7, 9) } },                                                             \
+    { .name = "three of three shapes", .n_in = 3, .in = { AS_IN(F32, 9, 1), AS_IN(F32, 1, 7), AS_IN(F32, 3, 1, 1) } },                      \
+    { .name = "six", .n_in = 6, .in = { AS_IN(F64, 5), AS_IN(F64, 5), AS_IN(F64, 1), { .dtype = AS_F64 }, AS_IN(F64, 5), AS_IN(F64, 5) } }, \
+    { .name = "15x17 and a row", .n_in = 2, .in = { AS_IN(F32, 15, 17), AS_IN(F32, 17) } },                                                 \
+    { .name = "f16", .n_in = 2, .in = { AS_IN(F16, 33), AS_IN(F16, 33) } },                                                                 \
+    { .name = "bf16", .n_in = 2, .in = { AS_IN(BF16, 9), AS_IN(BF16, 9) } },                                                                \
+    { .name = "empty", .n_in = 2, .in = { AS_IN(F32, 0, 3), AS_IN(F32, 1, 3) } }
+
+/* Those of Relu, Sigmoid and Tanh. */
+#define AS_CASES_ACTIVATION                                                             \
+    { .name = "one element", .n_in = 1, .in = { AS_IN(F32, 1) } },                      \
+    { .name = "scalar", .n_in = 1, .in = { { .dtype = AS_F64 } } },                     \
+    { .name = "7", .n_in = 1, .in = { AS_IN(F32, 7) } },                                \
+    { .name = "8x9", .n_in = 1, .in = { AS_IN(F32, 8, 9) }, .lo = -4, .hi = 4 },        \
+    { .name = "15x17", .n_in = 1, .in = { AS_IN(F32, 15, 17) }, .lo = -4, .hi = 4 },    \
+    { .name = "16x31", .n_in = 1, .in = { AS_IN(F32, 16, 31) } },                       \
+    { .name = "3x33x5", .n_in = 1, .in = { AS_IN(F32, 3, 33, 5) }, .lo = -2, .hi = 2 }, \
+    { .name = "f64", .n_in = 1, .in = { AS_IN(F64, 3, 17) }, .lo = -3, .hi = 3 },       \
+    { .name = "f16", .n_in = 1, .in = { AS_IN(F16, 33) } },                             \
+    { .name = "bf16", .n_in = 1, .in = { AS_IN(BF16, 9) } },                            \
+    { .name = "empty", .n_in = 1, .in = { AS_IN(F32, 0, 3) } }
+
+/* A comparison's: 1 for each order in which it holds, else 0.  With the values of onnx's reference evaluator. */
+#define AS_CASES_COMPARE(less_, equal_, greater_)                                                                                              \
+    { .name = "f32", .n_in = 2, .in = { AS_IN(F32, 2, 3), AS_IN(F32, 3) }, .given = (const double[]){ 1, -2, 3.5, 0, -5, 6, 1, 2, -5 },          \
+      .want = (const double[]){ equal_, less_, greater_, less_, less_, greater_ }, .n_want = 6 },                                             \
+    { .name = "i8", .n_in = 2, .in = { AS_IN(I8, 3), AS_IN(I8, 3) }, .given = (const double[]){ -128, 127, 5, 127, -128, 5 },                    \
+      .want = (const double[]){ less_, greater_, equal_ }, .n_want = 3 },                                                                     \
+    { .name = "u64 beyond i64", .n_in = 2, .in = { AS_IN(U64, 3), AS_IN(U64, 3) }, .given = (const double[]){ 0x1p63, 3, 0x1p63, 1, 0x1p63, 0x1p63 }, \
+      .want = (const double[]){ greater_, less_, equal_ }, .n_want = 3 },                                                                     \
+    AS_CASES_TWO(F32, -2, 2),                                                                                                                 \
+    { .name = "i64", .n_in = 2, .in = { AS_IN(I64, 3, 9), AS_IN(I64, 9) }, .lo = -3, .hi = 3 },                                                \
+    { .name = "u16", .n_in = 2, .in = { AS_IN(U16, 17), AS_IN(U16, 17) }, .lo = 0, .hi = 4 },                                                  \
+    { .name = "bf16", .n_in = 2, .in = { AS_IN(BF16, 17), AS_IN(BF16, 1) } }
+
+/* The same for And, Or and Xor: what none, the second, the first and both give. */
+#define AS_CASES_LOGIC(none_, second_, first_, both_)                                                                                          \
+    { .name = "all four", .n_in = 2, .in = { AS_IN(BOOL, 4), AS_IN(BOOL, 4) }, .given = (const double[]){ 0, 0, 1, 1, 0, 1, 0, 1 },              \
+      .want = (const double[]){ none_, second_, first_, both_ }, .n_want = 4 },                                                               \
+    AS_CASES_TWO(BOOL, -1, 1)
+
 /* --- Add, Sub, Mul, Div --------------------------------------------------------------------------- */
 
 assay_status as_rule_broadcast(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
@@ -148,9 +226,23 @@ uint64_t as_window_flops(const as_window *w, const as_shape *y, int64_t channels
 /* The attributes of Conv and MaxPool that a gradient node repeats, and one list more (NULL: none). */
 int      as_attrs_repeat(const as_node_ctx *n, const char *more, const int64_t *ints, size_t n_ints, as_attr *out);
 
+/* The attributes of a convolution, for an operator's table. */
+#define AS_CONV_ATTRS { .name = "auto_pad", .kind = AS_ATTR_TEXT }, { .name = "dilations", .kind = AS_ATTR_INTS }, \
+                      { .name = "group", .kind = AS_ATTR_INT }, { .name = "kernel_shape", .kind = AS_ATTR_INTS }, \
+                      { .name = "pads", .kind = AS_ATTR_INTS }, { .name = "strides", .kind = AS_ATTR_INTS }
+
 typedef struct as_conv_shapes { as_shape x, w, y; as_window window; } as_conv_shapes;
-/* The rule of Conv for x and w, shared with ConvGradX and ConvGradW: y and the window. */
+/* The rule of Conv for x and w: y and the window. */
 assay_status as_conv_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, as_conv_shapes *out);
+/* The same for its gradients, where dY must be what Conv gives. */
+assay_status as_conv_grad_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, const as_shape *dy, as_conv_shapes *out);
+/* Input i, where present, is a bias: one value an output channel. */
+assay_status as_conv_bias(assay_env *env, const as_node_ctx *n, int i, const as_conv_shapes *s);
+/* Its gradient: dY summed over all axes but the channel's. */
+int          as_conv_bias_grad(as_builder *b, int dy, int rank);
+/* The whole kernel for every element of `over` (y, and x where the convolution is turned round), and an addition an output for a
+ * bias, which is input 2. */
+as_cost      as_conv_cost(const as_node_ctx *n, const as_conv_shapes *s, const as_shape *over);
 /* A list attribute that holds a whole shape (input_shape, weight_shape), checked to be in range. */
 assay_status as_attr_shape(assay_env *env, const as_node_ctx *n, const char *name, as_dtype dtype, as_shape *out);
 

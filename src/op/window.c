@@ -141,22 +141,15 @@ int64_t as_window_max(const as_window *w, const as_view *plane, const int64_t *o
 {
     int64_t first = -1, k[3], p[3];
     double  best = -INFINITY;
-    for (k[0] = 0; k[0] < w->kernel[0]; k[0]++)
-        for (k[1] = 0; k[1] < w->kernel[1]; k[1]++)
-            for (k[2] = 0; k[2] < w->kernel[2]; k[2]++) {
-                bool inside = true;
-                for (int i = 0; i < 3; i++) {
-                    p[i] = o[i] * w->stride[i] - w->pad_begin[i] + k[i] * w->dilation[i];
-                    inside &= p[i] >= 0 && p[i] < w->in[i];
-                }
-                if (!inside)
-                    continue;
-                double x = as_view_at(plane, p);
-                if (first < 0 || x > best || (isnan(x) && !isnan(best))) {
-                    best = x;
-                    first = (p[0] * w->in[1] + p[1]) * w->in[2] + p[2];
-                }
-            }
+    AS_EACH3(k, w->kernel) {
+        if (!as_tap_at(w, o, k, p))
+            continue;
+        double x = as_view_at(plane, p);
+        if (first < 0 || x > best || (isnan(x) && !isnan(best))) {
+            best = x;
+            first = (p[0] * w->in[1] + p[1]) * w->in[2] + p[2];
+        }
+    }
     *max = best;
     return first;
 }
@@ -210,12 +203,49 @@ assay_status as_conv_read(assay_env *env, const as_node_ctx *n, const as_shape *
     return ASSAY_OK;
 }
 
+assay_status as_conv_grad_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, const as_shape *dy, as_conv_shapes *out)
+{
+    as_conv_shapes s;
+    AS_TRY(as_conv_read(env, n, x, w, &s));
+    if (!as_shape_same(&s.y, dy))
+        return as_refuse(env, n, "dY is %s, and X %s with W %s gives %s", AS_SHOW(dy), AS_SHOW(x), AS_SHOW(w), AS_SHOW(&s.y));
+    *out = s;
+    return ASSAY_OK;
+}
+
 uint64_t as_window_flops(const as_window *w, const as_shape *y, int64_t channels_per_group)
 {
     uint64_t taps = (uint64_t)channels_per_group;
     for (int i = 0; i < 3; i++)
         taps = as_sat_mul(taps, (uint64_t)w->kernel[i]);
     return as_sat_mul(2, as_sat_mul(taps, as_sat_count(y)));
+}
+
+assay_status as_conv_bias(assay_env *env, const as_node_ctx *n, int i, const as_conv_shapes *s)
+{
+    int64_t channels = s->y.dim[1];
+    if (as_in_has(n, i) && (n->in[i].shape.rank != 1 || n->in[i].shape.dim[0] != channels))
+        return as_refuse(env, n, "B is %s and must be [%lld], one value an output channel", AS_SHOW(&n->in[i].shape), (long long)channels);
+    return ASSAY_OK;
+}
+
+int as_conv_bias_grad(as_builder *b, int dy, int rank)
+{
+    int64_t axes[AS_MAX_RANK] = { 0 };
+    as_attr keep = AS_ATTR_I("keepdims", 0);
+    for (int i = 2; i < rank; i++)
+        axes[i - 1] = i;
+    int list = as_b_ints(b, axes, (size_t)rank - 1);
+    return list < 0 ? -1 : b->node(b, "ReduceSum", (int[]){ dy, list }, 2, &keep, 1, NULL, 1);
+}
+
+as_cost as_conv_cost(const as_node_ctx *n, const as_conv_shapes *s, const as_shape *over)
+{
+    as_cost cost = as_cost_bytes(n);
+    cost.flops = as_window_flops(&s->window, over, s->w.dim[1]);
+    if (as_in_has(n, 2))
+        cost.flops = as_sat_add(cost.flops, as_sat_count(&s->y));
+    return cost;
 }
 
 assay_status as_attr_shape(assay_env *env, const as_node_ctx *n, const char *name, as_dtype dtype, as_shape *out)

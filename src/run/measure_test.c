@@ -212,6 +212,14 @@ Test(measure, notes_say_what_ran_and_how)
     fixture_close(&f);
 }
 
+static void open_real(fixture *f, const char *spec)
+{
+    fixture_open(f, spec);
+    if (f->env->clock.kind == AS_CLOCK_FAKE)
+        as_clock_open_monotonic(&f->env->clock);
+    fixture_plan(f);
+}
+
 /* On a real clock: no times are judged, only that the counts agree. */
 Test(measure, a_real_clock_tiles_samples_with_runs)
 {
@@ -220,10 +228,7 @@ Test(measure, a_real_clock_tiles_samples_with_runs)
     as_run_settings s = quiet;
     s.time_ns = 20000000;
     s.n_runs = 37;
-    fixture_open(&f, "mlp-small");
-    if (f.env->clock.kind == AS_CLOCK_FAKE)
-        as_clock_open_monotonic(&f.env->clock);
-    fixture_plan(&f);
+    open_real(&f, "mlp-small");
     expect_ok(f.env, as_run_profile(f.env, f.plan, &s, 1, &t));
     uint64_t n = 0;
     for (size_t i = 0; i < t->n_samples; i++) {
@@ -248,10 +253,7 @@ Test(measure, steps_that_cost_too_much_are_recorded_behind_the_samples)
     as_run_settings s = quiet;
     s.time_ns = 20000000;
     s.max_cost = 0;
-    fixture_open(&f, "mlp-small");
-    if (f.env->clock.kind == AS_CLOCK_FAKE)
-        as_clock_open_monotonic(&f.env->clock);
-    fixture_plan(&f);
+    open_real(&f, "mlp-small");
     expect_ok(f.env, as_run_profile(f.env, f.plan, &s, 1, &t));
     expect_eq(t->detail, AS_DETAIL_RUN);
     expect_has(t->detail_why, "only whole samples are timed");

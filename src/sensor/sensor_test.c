@@ -42,6 +42,30 @@ static bool has_reading(const assay_trace *t, uint32_t sensor)
     return false;
 }
 
+/* The sensors named, open, and a trace that may describe them. */
+typedef struct rig { assay_env *env; as_sensors *sensors; assay_trace *trace; } rig;
+
+static rig rig_open(const char *which)
+{
+    rig r = {.env = fake_env()};
+    expect_ok(r.env, as_trace_new(r.env, &r.trace));
+    expect_ok(r.env, as_sensors_open(r.env, which, &r.sensors));
+    return r;
+}
+
+static rig rig_described(const char *which)
+{
+    rig r = rig_open(which);
+    expect_ok(r.env, as_sensors_describe(r.env, r.sensors, r.trace));
+    return r;
+}
+
+static void rig_close(rig *r)
+{
+    as_sensors_close(r->sensors);
+    assay_trace_free(r->trace);
+}
+
 Test(sensor, every_plug_is_described_whole)
 {
     static const char *const units[] = {"1", "byte", "ns", "ratio", "hertz", "celsius", "joule"};
@@ -63,12 +87,9 @@ Test(sensor, every_plug_is_described_whole)
 
 Test(sensor, each_value_has_a_reading_or_a_reason)
 {
-    assay_env *env = fake_env();
-    as_sensors *s = NULL;
-    assay_trace *t;
-    expect_ok(env, as_trace_new(env, &t));
-    expect_ok(env, as_sensors_open(env, "all", &s));
-    expect_ok(env, as_sensors_describe(env, s, t));
+    rig r = rig_described("all");
+    as_sensors *s = r.sensors;
+    assay_trace *t = r.trace;
     expect_eq(t->n_sensors, table_values());
     expect(as_trace_reserve(t, 0, 0, 0, as_sensors_n_values(s)));
     as_sensors_read(s, false, 5, 9, t);
@@ -79,18 +100,14 @@ Test(sensor, each_value_has_a_reading_or_a_reason)
     }
     expect_eq(t->readings[0].ticks, 5);
     expect_eq(t->readings[0].sample, 9);
-    as_sensors_close(s);
-    assay_trace_free(t);
+    rig_close(&r);
 }
 
 Test(sensor, switched_off_they_say_so_and_read_nothing)
 {
-    assay_env *env = fake_env();
-    as_sensors *s = NULL;
-    assay_trace *t;
-    expect_ok(env, as_trace_new(env, &t));
-    expect_ok(env, as_sensors_open(env, "none", &s));
-    expect_ok(env, as_sensors_describe(env, s, t));
+    rig r = rig_described("none");
+    as_sensors *s = r.sensors;
+    assay_trace *t = r.trace;
     expect_eq(as_sensors_n_values(s), 0);
     expect(as_trace_reserve(t, 0, 0, 0, 64));
     as_sensors_read(s, false, 0, 0, t);
@@ -99,25 +116,20 @@ Test(sensor, switched_off_they_say_so_and_read_nothing)
     expect_eq(t->n_sensors, table_values());
     for (size_t i = 0; i < t->n_sensors; i++)
         expect_str(t->sensors[i].reason, "switched off by --sensors");
-    as_sensors_close(s);
     as_sensors_close(NULL);
-    assay_trace_free(t);
+    rig_close(&r);
 }
 
 Test(sensor, a_list_opens_what_it_names)
 {
-    assay_env *env = fake_env();
-    as_sensors *s = NULL;
-    assay_trace *t;
-    expect_ok(env, as_trace_new(env, &t));
-    expect_ok(env, as_sensors_open(env, "rusage,cputime", &s));
-    expect_ok(env, as_sensors_describe(env, s, t));
+    rig r = rig_described("rusage,cputime");
+    as_sensors *s = r.sensors;
+    assay_trace *t = r.trace;
     expect_eq(as_sensors_n_values(s), 5);
     expect(!t->sensors[id_of(t, "faults.minor")].reason);
     expect(!t->sensors[id_of(t, "cpu.time")].reason);
     expect_str(t->sensors[id_of(t, "memory.resident")].reason, "switched off by --sensors");
-    as_sensors_close(s);
-    assay_trace_free(t);
+    rig_close(&r);
 }
 
 Test(sensor, an_unknown_name_gets_the_nearest)
@@ -152,44 +164,34 @@ Test(sensor, readings_find_their_sensors_behind_others)
 
 Test(sensor, a_trace_that_was_not_described_gets_no_readings)
 {
-    assay_env *env = fake_env();
-    as_sensors *s = NULL;
-    assay_trace *t;
-    expect_ok(env, as_trace_new(env, &t));
-    expect_ok(env, as_sensors_open(env, "all", &s));
+    rig r = rig_open("all");
+    as_sensors *s = r.sensors;
+    assay_trace *t = r.trace;
     expect(as_trace_reserve(t, 0, 0, 0, 64));
     as_sensors_read(s, false, 0, 0, t);
     expect_eq(t->n_readings, 0);
-    as_sensors_close(s);
-    assay_trace_free(t);
+    rig_close(&r);
 }
 
 Test(sensor, reading_allocates_nothing)
 {
-    assay_env *env = fake_env();
-    as_sensors *s = NULL;
-    assay_trace *t;
-    expect_ok(env, as_trace_new(env, &t));
-    expect_ok(env, as_sensors_open(env, "all", &s));
-    expect_ok(env, as_sensors_describe(env, s, t));
+    rig r = rig_described("all");
+    as_sensors *s = r.sensors;
+    assay_trace *t = r.trace;
     expect(as_trace_reserve(t, 0, 0, 0, 4 * as_sensors_n_values(s)));
     size_t before = as_test_n_allocs();
     for (int i = 0; i < 4; i++)
         as_sensors_read(s, i % 2, 0, 0, t);
     expect_eq(as_test_n_allocs(), before);
-    as_sensors_close(s);
-    assay_trace_free(t);
+    rig_close(&r);
 }
 
 /* Reads one value of one sensor, twice, with `work` in between. */
 static void read_around(const char *which, const char *name, void (*work)(void), double out[2])
 {
-    assay_env *env = fake_env();
-    as_sensors *s = NULL;
-    assay_trace *t;
-    expect_ok(env, as_trace_new(env, &t));
-    expect_ok(env, as_sensors_open(env, which, &s));
-    expect_ok(env, as_sensors_describe(env, s, t));
+    rig r = rig_described(which);
+    as_sensors *s = r.sensors;
+    assay_trace *t = r.trace;
     expect(as_trace_reserve(t, 0, 0, 0, 2 * as_sensors_n_values(s)));
     as_sensors_read(s, false, 0, 0, t);
     size_t first = t->n_readings;
@@ -200,8 +202,7 @@ static void read_around(const char *which, const char *name, void (*work)(void),
     for (size_t i = 0; i < t->n_readings; i++)
         if (t->readings[i].sensor == id)
             out[i >= first] = t->readings[i].value;
-    as_sensors_close(s);
-    assay_trace_free(t);
+    rig_close(&r);
 }
 
 enum { WORK_BYTES = 64 << 20, PAGE_BYTES = 4096 };

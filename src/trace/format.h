@@ -68,6 +68,13 @@ bool as_trace_sensor_ok(const as_trace_sensor *sensor, char why[AS_FAULT_BYTES])
 bool as_trace_clock_ok(const assay_trace *t, char why[AS_FAULT_BYTES]);
 bool as_trace_totals_ok(const assay_trace *t, char why[AS_FAULT_BYTES]);
 
+/* What an item has as fields of a JSON object, in the order of the file; a NULL key ends a list. */
+typedef enum as_field_kind { AS_FIELD_TEXT, AS_FIELD_TEXT_OR_NULL, AS_FIELD_INT, AS_FIELD_U64, AS_FIELD_F64 } as_field_kind;
+typedef struct as_field { const char *key; as_field_kind kind; size_t at; /* its place in the item */ } as_field;
+extern const as_field as_clock_fields[], as_scalar_fields[];           /* of the trace itself */
+extern const as_field as_step_choice_fields[], as_step_work_fields[]; /* the refused kernels stand between them */
+extern const as_field as_buffer_fields[], as_sensor_fields[], as_roof_fields[];
+
 /* "run", "segment", "step", "part"; NULL outside the enum. */
 const char *as_detail_text(as_detail detail);
 bool        as_detail_find(const char *text, as_detail *out);

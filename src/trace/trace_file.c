@@ -114,6 +114,27 @@ static void put_text(as_json *w, const char *key, const char *value)
     as_json_key_text(w, key, value ? value : "");
 }
 
+static void fields_put(as_json *w, const void *item, const as_field *fields)
+{
+    for (const as_field *f = fields; f->key; f++) {
+        const void *at = (const char *)item + f->at;
+        switch (f->kind) {
+        case AS_FIELD_TEXT: put_text(w, f->key, *(const char *const *)at); break;
+        case AS_FIELD_TEXT_OR_NULL: as_json_key_text(w, f->key, *(const char *const *)at); break;
+        case AS_FIELD_INT: as_json_key_i64(w, f->key, *(const int *)at); break;
+        case AS_FIELD_U64: put_u64(w, f->key, *(const uint64_t *)at); break;
+        case AS_FIELD_F64: put_f64(w, f->key, *(const double *)at); break;
+        }
+    }
+}
+
+static void object_put(as_json *w, const void *item, const as_field *fields)
+{
+    as_json_object(w);
+    fields_put(w, item, fields);
+    as_json_object_end(w);
+}
+
 /* --- What is written ------------------------------------------------------------------------------------ */
 
 static assay_status wont_load(sink *s, const char *what, size_t index, const char *why)
@@ -134,13 +155,7 @@ static assay_status head_put(sink *s, const assay_trace *t)
 
     json_chunk c;
     AS_TRY(json_open(s, "CLCK", &c));
-    as_json_object(&c.w);
-    put_text(&c.w, "name", t->clock_name);
-    put_f64(&c.w, "ns_per_tick", t->ns_per_tick);
-    put_f64(&c.w, "cost_ns", t->clock_cost_ns);
-    put_u64(&c.w, "start_ticks", t->start_ticks);
-    put_u64(&c.w, "start_unix_ns", t->start_unix_ns);
-    as_json_object_end(&c.w);
+    object_put(&c.w, t, as_clock_fields);
     return json_put(s, "CLCK", &c);
 }
 
@@ -158,11 +173,7 @@ static bool step_put(as_json *w, const assay_trace *t, size_t i, char *why)
 {
     const as_trace_step *x = &t->steps[i];
     as_json_object(w);
-    put_text(w, "name", x->name);
-    put_text(w, "op", x->op);
-    put_text(w, "device", x->device);
-    put_text(w, "kernel", x->kernel);
-    put_text(w, "why", x->why);
+    fields_put(w, x, as_step_choice_fields);
     as_json_key(w, "refused");
     as_json_array(w);
     for (int j = 0; j < x->n_refused; j++) {
@@ -172,16 +183,7 @@ static bool step_put(as_json *w, const assay_trace *t, size_t i, char *why)
         as_json_array_end(w);
     }
     as_json_array_end(w);
-    put_text(w, "shapes", x->shapes);
-    put_text(w, "stage", x->stage);
-    as_json_key_i64(w, "segment", x->segment);
-    put_u64(w, "flops", x->flops);
-    put_u64(w, "special", x->special);
-    put_u64(w, "bytes_read", x->bytes_read);
-    put_u64(w, "bytes_written", x->bytes_written);
-    put_u64(w, "issued_flops", x->issued_flops);
-    put_u64(w, "issued_bytes", x->issued_bytes);
-    put_u64(w, "working_set_bytes", x->working_set_bytes);
+    fields_put(w, x, as_step_work_fields);
     as_json_key(w, "inputs");
     as_json_array(w);
     for (int j = 0; j < x->n_inputs; j++)
@@ -194,44 +196,21 @@ static bool step_put(as_json *w, const assay_trace *t, size_t i, char *why)
 static bool buffer_put(as_json *w, const assay_trace *t, size_t i, char *why)
 {
     const as_trace_buffer *x = &t->buffers[i];
-    as_json_object(w);
-    put_text(w, "name", x->name);
-    put_text(w, "role", x->role);
-    put_text(w, "device", x->device);
-    put_u64(w, "bytes", x->bytes);
-    put_u64(w, "offset", x->offset);
-    as_json_key_i64(w, "first_step", x->first_step);
-    as_json_key_i64(w, "last_step", x->last_step);
-    as_json_object_end(w);
+    object_put(w, x, as_buffer_fields);
     return as_trace_buffer_ok(t, x, why);
 }
 
 static bool sensor_put(as_json *w, const assay_trace *t, size_t i, char *why)
 {
     const as_trace_sensor *x = &t->sensors[i];
-    as_json_object(w);
-    put_text(w, "name", x->name);
-    put_text(w, "unit", x->unit);
-    put_text(w, "source", x->source);
-    as_json_key_text(w, "reason", x->reason);
-    put_text(w, "meaning", x->meaning);
-    as_json_object_end(w);
+    object_put(w, x, as_sensor_fields);
     return as_trace_sensor_ok(x, why);
 }
 
 static bool roof_put(as_json *w, const assay_trace *t, size_t i, char *why)
 {
-    const as_trace_roof *x = &t->roofs[i];
     (void)why;
-    as_json_object(w);
-    put_text(w, "name", x->name);
-    put_text(w, "unit", x->unit);
-    put_f64(w, "value", x->value);
-    put_f64(w, "lo", x->lo);
-    put_f64(w, "hi", x->hi);
-    put_u64(w, "n", x->n);
-    put_text(w, "source", x->source);
-    as_json_object_end(w);
+    object_put(w, &t->roofs[i], as_roof_fields);
     return true;
 }
 
@@ -337,19 +316,7 @@ static assay_status scalars_put(sink *s, const assay_trace *t)
     as_json *w = &c.w;
     as_json_object(w);
     put_text(w, "detail", detail);
-    put_text(w, "detail_why", t->detail_why);
-    put_u64(w, "n_runs", t->n_runs);
-    put_u64(w, "dropped_spans", t->dropped_spans);
-    put_f64(w, "plan_ns", t->plan_ns);
-    put_f64(w, "compile_ns", t->compile_ns);
-    put_f64(w, "first_run_ns", t->first_run_ns);
-    put_f64(w, "span_cost_ns", t->span_cost_ns);
-    put_u64(w, "peak_bytes_planned", t->peak_bytes_planned);
-    put_u64(w, "peak_bytes_observed", t->peak_bytes_observed);
-    put_u64(w, "param_bytes", t->param_bytes);
-    put_u64(w, "activation_bytes", t->activation_bytes);
-    put_u64(w, "scratch_bytes", t->scratch_bytes);
-    put_u64(w, "steady_allocs", t->steady_allocs);
+    fields_put(w, t, as_scalar_fields);
     as_json_object_end(w);
     bool ok = json_close(&c);
     if (ok) {

@@ -111,6 +111,25 @@ static assay_status get_f64(reader *r, const json_t *object, const char *key, do
     return ASSAY_OK;
 }
 
+/* Texts belong to the chunk, not to the item. */
+static assay_status get_fields(reader *r, const json_t *object, const as_field *fields, void *item)
+{
+    for (const as_field *f = fields; f->key; f++) {
+        void *at = (char *)item + f->at;
+        switch (f->kind) {
+        case AS_FIELD_TEXT_OR_NULL:
+            if (json_is_null(json_object_get(object, f->key)))
+                break;
+            /* fall through */
+        case AS_FIELD_TEXT: AS_TRY(get_text(r, object, f->key, at)); break;
+        case AS_FIELD_INT: AS_TRY(get_int(r, object, f->key, at)); break;
+        case AS_FIELD_U64: AS_TRY(get_u64(r, object, f->key, at)); break;
+        case AS_FIELD_F64: AS_TRY(get_f64(r, object, f->key, at)); break;
+        }
+    }
+    return ASSAY_OK;
+}
+
 /* ["a", "b"] */
 static assay_status get_pair(reader *r, const json_t *pair, const char **a, const char **b)
 {
@@ -128,17 +147,12 @@ static assay_status clock_read(reader *r, const json_t *o)
 {
     assay_trace *t = r->t;
     char why[AS_FAULT_BYTES];
-    const char *name = "";
     if (r->has_clock)
         return lie(r, "a second clock");
-    AS_TRY(get_text(r, o, "name", &name));
-    AS_TRY(get_f64(r, o, "ns_per_tick", &t->ns_per_tick));
-    AS_TRY(get_f64(r, o, "cost_ns", &t->clock_cost_ns));
-    AS_TRY(get_u64(r, o, "start_ticks", &t->start_ticks));
-    AS_TRY(get_u64(r, o, "start_unix_ns", &t->start_unix_ns));
+    AS_TRY(get_fields(r, o, as_clock_fields, t));
     if (!as_trace_clock_ok(t, why))
         return lie(r, "%s", why);
-    t->clock_name = as_arena_text(&t->arena, name);
+    t->clock_name = as_arena_text(&t->arena, t->clock_name); /* the text itself is the chunk's */
     r->has_clock = true;
     return t->clock_name ? ASSAY_OK : no_room(r);
 }
@@ -162,25 +176,6 @@ static assay_status refusals_read(reader *r, const json_t *list, as_trace_step *
     for (size_t i = 0; i < n; i++)
         AS_TRY(get_pair(r, json_array_get(list, i), &step->refused[i].kernel, &step->refused[i].why));
     return ASSAY_OK;
-}
-
-static assay_status step_fields(reader *r, const json_t *o, as_trace_step *s)
-{
-    AS_TRY(get_text(r, o, "name", &s->name));
-    AS_TRY(get_text(r, o, "op", &s->op));
-    AS_TRY(get_text(r, o, "device", &s->device));
-    AS_TRY(get_text(r, o, "kernel", &s->kernel));
-    AS_TRY(get_text(r, o, "why", &s->why));
-    AS_TRY(get_text(r, o, "shapes", &s->shapes));
-    AS_TRY(get_text(r, o, "stage", &s->stage));
-    AS_TRY(get_int(r, o, "segment", &s->segment));
-    AS_TRY(get_u64(r, o, "flops", &s->flops));
-    AS_TRY(get_u64(r, o, "special", &s->special));
-    AS_TRY(get_u64(r, o, "bytes_read", &s->bytes_read));
-    AS_TRY(get_u64(r, o, "bytes_written", &s->bytes_written));
-    AS_TRY(get_u64(r, o, "issued_flops", &s->issued_flops));
-    AS_TRY(get_u64(r, o, "issued_bytes", &s->issued_bytes));
-    return get_u64(r, o, "working_set_bytes", &s->working_set_bytes);
 }
 
 /* Traces from before steps knew their inputs have no list; then `ints` stays NULL. */
@@ -212,7 +207,9 @@ static assay_status step_read(reader *r, const json_t *o)
     char why[AS_FAULT_BYTES];
     int *inputs = NULL;
     as_trace_step step = {0};
-    assay_status status = step_fields(r, o, &step);
+    assay_status status = get_fields(r, o, as_step_choice_fields, &step);
+    if (status == ASSAY_OK)
+        status = get_fields(r, o, as_step_work_fields, &step);
     if (status == ASSAY_OK)
         status = refusals_read(r, json_object_get(o, "refused"), &step);
     if (status == ASSAY_OK)
@@ -230,13 +227,7 @@ static assay_status buffer_read(reader *r, const json_t *o)
 {
     char why[AS_FAULT_BYTES];
     as_trace_buffer b = {0};
-    AS_TRY(get_text(r, o, "name", &b.name));
-    AS_TRY(get_text(r, o, "role", &b.role));
-    AS_TRY(get_text(r, o, "device", &b.device));
-    AS_TRY(get_u64(r, o, "bytes", &b.bytes));
-    AS_TRY(get_u64(r, o, "offset", &b.offset));
-    AS_TRY(get_int(r, o, "first_step", &b.first_step));
-    AS_TRY(get_int(r, o, "last_step", &b.last_step));
+    AS_TRY(get_fields(r, o, as_buffer_fields, &b));
     if (!as_trace_buffer_ok(r->t, &b, why))
         return item_lie(r, why);
     return as_trace_add_buffer(r->t, &b) ? ASSAY_OK : no_room(r);
@@ -246,12 +237,7 @@ static assay_status sensor_read(reader *r, const json_t *o)
 {
     char why[AS_FAULT_BYTES];
     as_trace_sensor s = {0};
-    AS_TRY(get_text(r, o, "name", &s.name));
-    AS_TRY(get_text(r, o, "unit", &s.unit));
-    AS_TRY(get_text(r, o, "source", &s.source));
-    AS_TRY(get_text(r, o, "meaning", &s.meaning));
-    if (!json_is_null(json_object_get(o, "reason")))
-        AS_TRY(get_text(r, o, "reason", &s.reason));
+    AS_TRY(get_fields(r, o, as_sensor_fields, &s));
     if (!as_trace_sensor_ok(&s, why))
         return item_lie(r, why);
     return as_trace_add_sensor(r->t, &s) >= 0 ? ASSAY_OK : no_room(r);
@@ -260,37 +246,19 @@ static assay_status sensor_read(reader *r, const json_t *o)
 static assay_status roof_read(reader *r, const json_t *o)
 {
     as_trace_roof x = {0};
-    AS_TRY(get_text(r, o, "name", &x.name));
-    AS_TRY(get_text(r, o, "unit", &x.unit));
-    AS_TRY(get_f64(r, o, "value", &x.value));
-    AS_TRY(get_f64(r, o, "lo", &x.lo));
-    AS_TRY(get_f64(r, o, "hi", &x.hi));
-    AS_TRY(get_u64(r, o, "n", &x.n));
-    AS_TRY(get_text(r, o, "source", &x.source));
+    AS_TRY(get_fields(r, o, as_roof_fields, &x));
     return as_trace_add_roof(r->t, &x) ? ASSAY_OK : no_room(r);
 }
 
 static assay_status scalars_read(reader *r, const json_t *o)
 {
     assay_trace *t = r->t;
-    const char *detail = "", *why = "";
+    const char *detail = "";
     AS_TRY(get_text(r, o, "detail", &detail));
-    AS_TRY(get_text(r, o, "detail_why", &why));
     if (!as_detail_find(detail, &t->detail))
         return lie(r, "\"detail\" is \"%.40s\", not run, segment, step or part", detail);
-    AS_TRY(get_u64(r, o, "n_runs", &t->n_runs));
-    AS_TRY(get_u64(r, o, "dropped_spans", &t->dropped_spans));
-    AS_TRY(get_f64(r, o, "plan_ns", &t->plan_ns));
-    AS_TRY(get_f64(r, o, "compile_ns", &t->compile_ns));
-    AS_TRY(get_f64(r, o, "first_run_ns", &t->first_run_ns));
-    AS_TRY(get_f64(r, o, "span_cost_ns", &t->span_cost_ns));
-    AS_TRY(get_u64(r, o, "peak_bytes_planned", &t->peak_bytes_planned));
-    AS_TRY(get_u64(r, o, "peak_bytes_observed", &t->peak_bytes_observed));
-    AS_TRY(get_u64(r, o, "param_bytes", &t->param_bytes));
-    AS_TRY(get_u64(r, o, "activation_bytes", &t->activation_bytes));
-    AS_TRY(get_u64(r, o, "scratch_bytes", &t->scratch_bytes));
-    AS_TRY(get_u64(r, o, "steady_allocs", &t->steady_allocs));
-    t->detail_why = as_arena_text(&t->arena, why);
+    AS_TRY(get_fields(r, o, as_scalar_fields, t));
+    t->detail_why = as_arena_text(&t->arena, t->detail_why);
     return t->detail_why ? ASSAY_OK : no_room(r);
 }
 

@@ -245,11 +245,11 @@ Test(trace, ring_counts_what_it_drops)
 
 /* --- There and back --------------------------------------------------------------------------------------- */
 
-Test(trace, comes_back_from_a_file_as_it_was)
+/* Saved and loaded, it is what it was; frees it. */
+static void expect_comes_back(assay_env *env, assay_trace *t, const char *name)
 {
-    assay_env *env = fake_env();
-    assay_trace *t = small_trace(env), *back = NULL;
-    const char *path = as_test_path("a.trace");
+    const char *path = as_test_path(name);
+    assay_trace *back = NULL;
     expect_ok(env, assay_trace_save(env, t, path));
     expect_ok(env, assay_trace_load(env, path, &back));
     expect_same(back, t);
@@ -257,43 +257,38 @@ Test(trace, comes_back_from_a_file_as_it_was)
     assay_trace_free(t);
 }
 
+Test(trace, comes_back_from_a_file_as_it_was)
+{
+    assay_env *env = fake_env();
+    assay_trace *t = small_trace(env);
+    expect_comes_back(env, t, "a.trace");
+}
+
 Test(trace, comes_back_when_it_holds_nothing)
 {
     assay_env *env = fake_env();
-    assay_trace *t, *back = NULL;
+    assay_trace *t;
     expect_ok(env, as_trace_new(env, &t));
-    expect_ok(env, assay_trace_save(env, t, as_test_path("empty.trace")));
-    expect_ok(env, assay_trace_load(env, as_test_path("empty.trace"), &back));
-    expect_same(back, t);
-    assay_trace_free(back);
-    assay_trace_free(t);
+    expect_comes_back(env, t, "empty.trace");
 }
 
 Test(trace, comes_back_when_its_spans_fill_many_chunks)
 {
     assay_env *env = fake_env();
-    assay_trace *t, *back = NULL;
+    assay_trace *t;
     expect_ok(env, as_trace_new(env, &t));
     expect(as_trace_reserve(t, 5000, 0, 0, 0));
     for (uint64_t i = 0; i < 5000; i++)
         expect(as_trace_add_span(t, &(as_span){i, i * i, -1, (uint32_t)i, AS_SPAN_RUN, 0, 0}) || i * i < i);
-    expect_ok(env, assay_trace_save(env, t, as_test_path("long.trace")));
-    expect_ok(env, assay_trace_load(env, as_test_path("long.trace"), &back));
-    expect_same(back, t);
-    assay_trace_free(back);
-    assay_trace_free(t);
+    expect_comes_back(env, t, "long.trace");
 }
 
 Test(trace, saved_incomplete_stays_incomplete)
 {
     assay_env *env = fake_env();
-    assay_trace *t = small_trace(env), *back = NULL;
+    assay_trace *t = small_trace(env);
     t->complete = false;
-    expect_ok(env, assay_trace_save(env, t, as_test_path("partial.trace")));
-    expect_ok(env, assay_trace_load(env, as_test_path("partial.trace"), &back));
-    expect_same(back, t);
-    assay_trace_free(back);
-    assay_trace_free(t);
+    expect_comes_back(env, t, "partial.trace");
 }
 
 Test(trace, grows_on_disk_and_is_readable_at_every_moment)

@@ -5,6 +5,22 @@
 /* Code as text.  Every use is one line of the program, so a line number in a build log names a kernel. */
 #define CL(...) #__VA_ARGS__ "\n"
 
+/* Two operands, broadcast. */
+#define CL_TWO(name, op)                                                                                                           \
+    CL(__kernel void name(__global float *m, const as_cl_each p) {                                                                 \
+        i64 i = (i64)get_global_id(0);                                                                                             \
+        if (i < p.n)                                                                                                               \
+            m[p.at[3] + i] = m[p.at[0] + place(i, p.rank, p.dim, p.step)] op m[p.at[1] + place(i, p.rank, p.dim, p.other)];        \
+    })
+
+/* One operand under other strides, as it is. */
+#define CL_MOVE(name, type)                                                                                                        \
+    CL(__kernel void name(__global type *m, const as_cl_each p) {                                                                  \
+        i64 i = (i64)get_global_id(0);                                                                                             \
+        if (i < p.n)                                                                                                               \
+            m[p.at[3] + i] = m[p.at[0] + place(i, p.rank, p.dim, p.step)];                                                         \
+    })
+
 /* Operands never have a restrict: all of them lie in one buffer, `m`.  Work-items beyond n are the filling of the last
  * work-group. */
 const char as_cl_source[] =
@@ -59,49 +75,16 @@ const char as_cl_source[] =
             m[p.at[3] + i] = tanh(m[p.at[0] + i]);
     })
 
-    CL(__kernel void add_f32_cl(__global float *m, const as_cl_each p) {
-        i64 i = (i64)get_global_id(0);
-        if (i < p.n)
-            m[p.at[3] + i] = m[p.at[0] + place(i, p.rank, p.dim, p.step)] + m[p.at[1] + place(i, p.rank, p.dim, p.other)];
-    })
-
-    CL(__kernel void sub_f32_cl(__global float *m, const as_cl_each p) {
-        i64 i = (i64)get_global_id(0);
-        if (i < p.n)
-            m[p.at[3] + i] = m[p.at[0] + place(i, p.rank, p.dim, p.step)] - m[p.at[1] + place(i, p.rank, p.dim, p.other)];
-    })
-
-    CL(__kernel void mul_f32_cl(__global float *m, const as_cl_each p) {
-        i64 i = (i64)get_global_id(0);
-        if (i < p.n)
-            m[p.at[3] + i] = m[p.at[0] + place(i, p.rank, p.dim, p.step)] * m[p.at[1] + place(i, p.rank, p.dim, p.other)];
-    })
+    CL_TWO(add_f32_cl, +)
+    CL_TWO(sub_f32_cl, -)
+    CL_TWO(mul_f32_cl, *)
 
     /* --- Moving: Reshape, Flatten, Transpose, Expand, by element size ----------------------------- */
 
-    CL(__kernel void move_1_cl(__global uchar *m, const as_cl_each p) {
-        i64 i = (i64)get_global_id(0);
-        if (i < p.n)
-            m[p.at[3] + i] = m[p.at[0] + place(i, p.rank, p.dim, p.step)];
-    })
-
-    CL(__kernel void move_2_cl(__global ushort *m, const as_cl_each p) {
-        i64 i = (i64)get_global_id(0);
-        if (i < p.n)
-            m[p.at[3] + i] = m[p.at[0] + place(i, p.rank, p.dim, p.step)];
-    })
-
-    CL(__kernel void move_4_cl(__global uint *m, const as_cl_each p) {
-        i64 i = (i64)get_global_id(0);
-        if (i < p.n)
-            m[p.at[3] + i] = m[p.at[0] + place(i, p.rank, p.dim, p.step)];
-    })
-
-    CL(__kernel void move_8_cl(__global ulong *m, const as_cl_each p) {
-        i64 i = (i64)get_global_id(0);
-        if (i < p.n)
-            m[p.at[3] + i] = m[p.at[0] + place(i, p.rank, p.dim, p.step)];
-    })
+    CL_MOVE(move_1_cl, uchar)
+    CL_MOVE(move_2_cl, ushort)
+    CL_MOVE(move_4_cl, uint)
+    CL_MOVE(move_8_cl, ulong)
 
     /* --- Products and sums ------------------------------------------------------------------------- */
 
