@@ -82,12 +82,12 @@ void as_gemm_batch(const as_gemm *g, int64_t batch, int64_t *a, int64_t *b)
 
 as_gemm_rows as_gemm_rows_of(int64_t m, int whole)
 {
-    enum { THIN = 4 }; /* rows of the smallest tile that keeps the multipliers busy */
+    const int    thin = whole > 6 ? 8 : 4; /* rows of the smallest tile that keeps the multipliers busy */
     as_gemm_rows r = { .n_whole = m / whole, .whole = whole };
     int          rest = (int)(m % whole);
     r.n_rest = rest > 0;
     /* What is too thin takes whole tiles back and shares their rows, as long as there are any. */
-    while (rest > 0 && rest / r.n_rest < THIN && r.n_whole > 0) {
+    while (rest > 0 && rest / r.n_rest < thin && r.n_whole > 0) {
         r.n_whole--;
         r.n_rest++;
         rest += whole;

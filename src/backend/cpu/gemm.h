@@ -27,8 +27,8 @@ as_gemm as_gemm_of(const as_node_ctx *n);
 /* Which matrix of A and of B the batch-th product reads. */
 void    as_gemm_batch(const as_gemm *g, int64_t batch, int64_t *a, int64_t *b);
 
-/* Rows as tiles of `whole`, six or twelve, and up to three smaller ones at the end: less than four would leave the multipliers
- * idle, so by sixes 8 is 4 + 4 and 13 is 5 + 4 + 4. */
+/* Rows as tiles of `whole`, six or twelve, and up to three smaller ones at the end: less than four, or eight of twelve, would leave the
+ * multipliers idle, so by sixes 8 is 4 + 4 and 13 is 5 + 4 + 4. */
 typedef struct as_gemm_rows { int64_t n_whole; int whole, n_rest, rest[3]; } as_gemm_rows;
 as_gemm_rows   as_gemm_rows_of(int64_t m, int whole);
 static inline int64_t as_gemm_tiles(const as_gemm_rows *r) { return r->n_whole + r->n_rest; }

@@ -17,12 +17,19 @@
 
 enum {
     K_MOST = 320,                /* of a piece: a panel's takes 20 KiB, a tile's of A 7.5 KiB; twice that where vectors have sixteen */
+    FEW_TILES = 6,               /* of rows, up to which a piece has */
+    K_MOST_FEW = 800,            /* terms */
     A_MOST = 60 * 1024,          /* floats of a block of A: 240 KiB, half of a usual second cache */
     B_MOST = 256 * 1024,         /* floats that a part packs at a time, if one panel is not more */
     DIRECT_ROWS = 12,            /* packing costs as much as the product of three rows */
     PACK_A_PANELS = 16,          /* below this many uses, packing A does not pay */
     LINE_FLOATS = 16,            /* of a cache line */
     LINE_B = 64 / sizeof(tile_b),
+#ifdef TILE_TALL
+    FETCH_B = 0,                 /* machines with AVX-512 fetch a panel by themselves: asked to, they take 4 % longer, with 2 MiB of B 15 % */
+#else
+    FETCH_B = 1,
+#endif
     FETCH_Y_K = 96,              /* from here on a tile is long enough to fetch its part of Y in its shadow, */
     FETCH_Y = 8 * 1024,          /* which costs 2 % where so many floats of Y, 32 KiB, are there already */
 };
@@ -41,7 +48,7 @@ typedef struct recipe {
     bool         packs_a;
     bool         reads_b;          /* in place, where it is not packed already; to the same bits */
     bool         few;              /* rows: all of K in one piece, and tile by tile instead of panel by panel */
-    bool         far;              /* panels are more than half of the second cache: fetch them ahead */
+    bool         far;              /* panels are more than half of the second cache, and to be fetched ahead */
     bool         fetches_y;        /* in the shadow of a tile */
     bool         bare;             /* a sum is a result */
     bool         plain;            /* a sum needs no more than a row of C and two bounds */
@@ -51,10 +58,12 @@ typedef struct recipe {
 
 enum { HEAD_FLOATS = (sizeof(recipe) + 63) / 64 * 16 };
 
-/* The length of a piece of K: equal pieces, by fours.  A single tile of rows uses each panel once, so it reads on. */
+/* The length of a piece of K: equal pieces, by fours.  A single tile of rows uses each panel once, so it reads on, and a few use it so
+ * seldom that reading it from the second cache costs less than sums that rest in Y (64 rows of 784 terms: 2 %). */
 static int64_t piece_of(const as_gemm *g)
 {
-    int64_t n_pieces = g->m <= TILE_ROWS ? 1 : (g->k + K_MOST - 1) / K_MOST;
+    int64_t most = g->m <= FEW_TILES * TILE_ROWS ? K_MOST_FEW : K_MOST;
+    int64_t n_pieces = g->m <= TILE_ROWS ? 1 : (g->k + most - 1) / most;
     return n_pieces <= 1 ? g->k : ((g->k + n_pieces - 1) / n_pieces + 3) / 4 * 4;
 }
 
@@ -71,7 +80,7 @@ static recipe recipe_of(const as_node_ctx *n)
     w.block = w.block > 0 ? w.block : 1;
     w.few = g->a_step == 1 && w.piece == g->k &&
             (as_gemm_tiles(&w.rows) == 1 || (as_gemm_tiles(&w.rows) == 2 && w.n_panels * w.panel <= A_MOST));
-    w.far = w.n_panels * w.panel * (int64_t)sizeof(tile_b) > A_MOST * (int64_t)sizeof(float);
+    w.far = FETCH_B && w.n_panels * w.panel * (int64_t)sizeof(tile_b) > A_MOST * (int64_t)sizeof(float);
     w.fetches_y = w.piece >= FETCH_Y_K && g->m * g->n > FETCH_Y;
     w.packs_a = g->a_step != 1 || (w.n_panels >= PACK_A_PANELS && g->m * g->k > A_MOST);
     w.reads_b = sizeof(tile_b) == sizeof(float) && g->b_step == 1 && g->a_step == 1 && g->m <= DIRECT_ROWS;

@@ -32,11 +32,15 @@ Test(gemm, by_sixes_eight_rows_are_two_fours_and_thirteen_have_no_single_one)
     expect(thirteen.n_rest == 3 && thirteen.rest[0] == 5 && thirteen.rest[1] == 4 && thirteen.rest[2] == 4);
 }
 
-Test(gemm, by_twelves_thirteen_rows_are_seven_and_six)
+Test(gemm, by_twelves_thirteen_rows_are_seven_and_six_and_sixty_four_end_in_two_eights)
 {
-    as_gemm_rows thirteen = as_gemm_rows_of(13, 12);
+    as_gemm_rows thirteen = as_gemm_rows_of(13, 12), many = as_gemm_rows_of(64, 12), odd = as_gemm_rows_of(25, 12);
     expect_eq(thirteen.n_whole, 0);
     expect(thirteen.n_rest == 2 && thirteen.rest[0] == 7 && thirteen.rest[1] == 6);
+    expect_eq(many.n_whole, 4);
+    expect(many.n_rest == 2 && many.rest[0] == 8 && many.rest[1] == 8);
+    expect_eq(odd.n_whole, 0);
+    expect(odd.n_rest == 3 && odd.rest[0] == 9 && odd.rest[1] == 8 && odd.rest[2] == 8);
 }
 
 /* Every (batch, tile, panel) belongs to exactly one part. */
