@@ -9,6 +9,7 @@
 
 enum { VECS = VW >= 16 ? 1 : 2, LANES = VECS * VW };        /* two threads share 32 samples, so no block has more than 16 */
 enum { D_Y = 1, D_H, D_C, REST };                           /* inputs of the node, then those of the CfC from h0 on */
+enum { POINTER = sizeof(void *) / sizeof(float) };          /* in floats */
 enum { MAX_SHARDS = 8, MAX_GAINS = AS_CFC_MAX_BACKBONE + AS_CFC_MAX_CELLS + 2 };
 enum { PAIR_D = AS_SIMD_REGISTERS >= 32 ? 4 : 3, PAIR_Z = AS_SIMD_REGISTERS >= 32 ? 6 : 4, PAIRS = PAIR_D * PAIR_Z };
 
@@ -29,7 +30,7 @@ typedef struct grad {
     float        *x, *h, *c, *m;                  /* lines; h and c have one step more, what was before step 0; m: the state behind the memory */
     float        *spans, *d_spans, *ones;         /* one line each */
     float        *d_h, *d_before, *d_c, *d_x, *d_wide[2], *d_heads; /* of one step */
-    const float **z;                              /* the lines of a layer's inputs */
+    const float **z, **d;                         /* the lines of a layer's inputs, and of the gradients of its rows */
     float        *sums;                           /* of this shard */
     int           n_gains;
     gain          gains[MAX_GAINS];
@@ -264,24 +265,33 @@ V_INLINE void inputs_tile(const int n, const grad *g, const layer *y, int64_t k,
     }
 }
 
-/* Eight vectors of sums at least, and no more than registers. */
-enum { IN_MANY = VECS == 1 ? 8 : AS_SIMD_REGISTERS >= 32 ? 8 : 6 };
+/* Eight vectors of sums at least, and no more than registers.  Where a line is one vector, every sum reads a weight of its own: sixteen
+ * share one line of d. */
+enum { IN_MOST = VECS == 1 ? 16 : AS_SIMD_REGISTERS >= 32 ? 8 : 6, IN_MANY = VECS == 1 ? 8 : 4 };
+static __attribute__((noinline)) void inputs_most(const grad *g, const layer *y, int64_t k, float *out) { inputs_tile(IN_MOST, g, y, k, out); }
 static __attribute__((noinline)) void inputs_many(const grad *g, const layer *y, int64_t k, float *out) { inputs_tile(IN_MANY, g, y, k, out); }
 static __attribute__((noinline)) void inputs_four(const grad *g, const layer *y, int64_t k, float *out) { inputs_tile(4, g, y, k, out); }
 static __attribute__((noinline)) void inputs_two(const grad *g, const layer *y, int64_t k, float *out) { inputs_tile(2, g, y, k, out); }
 static __attribute__((noinline)) void inputs_one(const grad *g, const layer *y, int64_t k, float *out) { inputs_tile(1, g, y, k, out); }
 
-/* Of inputs [k, end), to out. */
+/* Of inputs [k, end), to out.  What is left behind whole tiles is done with neighbours that are done already, to the same bits: a tile of one
+ * takes as long as one of four. */
 static void inputs_back(const grad *g, const layer *y, int64_t k, int64_t end, float *out)
 {
-    for (; k + IN_MANY <= end; k += IN_MANY, out += IN_MANY * LANES)
-        inputs_many(g, y, k, out);
-    for (; k + 4 <= end; k += 4, out += 4 * LANES)
-        inputs_four(g, y, k, out);
-    for (; k + 2 <= end; k += 2, out += 2 * LANES)
-        inputs_two(g, y, k, out);
-    if (k < end)
-        inputs_one(g, y, k, out);
+    static const struct { int n; void (*run)(const grad *g, const layer *y, int64_t k, float *out); } tiles[] = {
+        { IN_MOST, inputs_most }, { IN_MANY, inputs_many }, { 4, inputs_four }, { 2, inputs_two }, { 1, inputs_one } };
+    const int64_t all = end - k;
+    for (int i = 0; k < end;) {
+        const int64_t n = tiles[i].n, left = end - k;
+        if (n > all || (left < n && i + 1 < (int)AS_COUNT(tiles) && left <= tiles[i + 1].n)) {
+            i++;
+            continue;
+        }
+        const int64_t back = left < n ? n - left : 0;
+        tiles[i].run(g, y, k - back, out - back * LANES);
+        k += n - back;
+        out += (n - back) * LANES;
+    }
 }
 
 static void rows_add(float *to, const float *from, int64_t n)
@@ -446,25 +456,44 @@ static const float *line_d(const grad *g, const gain *a, int64_t i)
     return a->planes + (i / a->heads * a->per_unit + plane) * g->w.pitch;
 }
 
-/* Adds the block's to the sums of the shard. */
+/* Up to PAIR_Z of them; behind `more` may be read on. */
+V_INLINE void sums_add(float *to, const float *more, int64_t n)
+{
+    for (int64_t i = 0; i < n; i += VW) {
+        int count = n - i < VW ? (int)(n - i) : VW;
+        v_store_n(to + i, count, v_add(v_load_n(to + i, count), v_load(more + i)));
+    }
+}
+
+/* The products of the tile at row i and input k, where there are so many. */
+static void pairs_add(float *sums, int64_t i, int64_t n_d, int64_t k, int64_t n_z, const float *out)
+{
+    for (int64_t j = 0; j < PAIR_D && i + j < n_d; j++)
+        sums_add(sums + (i + j) * n_z + k, out + j * PAIR_Z, n_z - k < PAIR_Z ? n_z - k : PAIR_Z);
+}
+
+/* Adds the block's to the sums of the shard.  A tile's products are added while the next tile is multiplied: read at once, they would still be on
+ * their way to memory. */
 static void gather(const grad *g, const gain *a)
 {
     const int64_t n_z = a->l->k + 1, n_d = a->l->n * a->heads;
-    float        *sums = g->sums + a->at, out[PAIRS + VW];
+    float        *sums = g->sums + a->at, out[2][PAIRS + VW];
+    int64_t       last_i = -1, last_k = 0, turn = 0;
     for (int64_t k = 0; k < n_z; k++)
         g->z[k] = line_z(g, a, k);
     for (int64_t k = n_z; k < n_z + PAIR_Z; k++)
         g->z[k] = g->ones; /* a tile is always whole; what is too much is dropped */
+    for (int64_t i = 0; i < n_d + PAIR_D; i++)
+        g->d[i] = i < n_d ? line_d(g, a, i) : g->ones;
     for (int64_t k = 0; k < n_z; k += PAIR_Z)
-        for (int64_t i = 0; i < n_d; i += PAIR_D) {
-            const float *d[PAIR_D];
-            for (int64_t j = 0; j < PAIR_D; j++)
-                d[j] = line_d(g, a, i + j < n_d ? i + j : i);
-            lines_multiply(d, g->z + k, g->length, out);
-            for (int64_t j = 0; j < PAIR_D && i + j < n_d; j++)
-                for (int64_t m = 0; m < PAIR_Z && k + m < n_z; m++)
-                    sums[(i + j) * n_z + k + m] += out[j * PAIR_Z + m];
+        for (int64_t i = 0; i < n_d; i += PAIR_D, turn = !turn) {
+            lines_multiply(g->d + i, g->z + k, g->length, out[turn]);
+            if (last_i >= 0)
+                pairs_add(sums, last_i, n_d, last_k, n_z, out[!turn]);
+            last_i = i, last_k = k;
         }
+    if (last_i >= 0)
+        pairs_add(sums, last_i, n_d, last_k, n_z, out[!turn]);
     sums += n_d * n_z;
     for (int64_t u = 0; a->kind == OF_CELL && g->w.b->c.mode == AS_CFC_PURE && u < a->l->n; u++)
         for (int p = 0; p < 2; p++) {
@@ -558,7 +587,7 @@ static int64_t grad_place(grad *g, const book *b, float *p)
     const as_cfc *c = &b->c;
     const int64_t length = c->n_steps * LANES, pitch = ((length + LANES + 15) / 16 | 1) * 16, memory_lines = c->has_memory ? c->n_state : 0;
     int64_t       widest = c->n_y > c->n_in ? c->n_y : c->n_in, most = 0, total = 0;
-    float        *weights = NULL, *z = NULL;
+    float        *weights = NULL, *z = NULL, *d = NULL;
     for (int i = 0; i < g->n_gains; i++) {
         const layer *l = g->gains[i].l;
         int64_t      rows_here = panels_of(l->n) * l->heads * VW, wide = l->k + 1 > l->n ? l->k + 1 : l->n;
@@ -571,7 +600,7 @@ static int64_t grad_place(grad *g, const book *b, float *p)
         { &g->x, c->n_in * pitch }, { &g->h, c->n_state * pitch }, { &g->c, memory_lines * pitch }, { &g->m, memory_lines * pitch },
         { &g->spans, length }, { &g->d_spans, length }, { &g->ones, length }, { &g->d_h, c->n_state * LANES }, { &g->d_before, c->n_state * LANES },
         { &g->d_c, memory_lines * LANES }, { &g->d_x, c->n_in * LANES }, { &g->d_wide[0], widest * LANES }, { &g->d_wide[1], widest * LANES },
-        { &g->d_heads, most * LANES }, { &z, (widest + PAIR_Z) * (int64_t)(sizeof(void *) / sizeof(float)) } };
+        { &g->d_heads, most * LANES }, { &z, (widest + PAIR_Z) * POINTER }, { &d, (most + PAIR_D) * POINTER } };
     for (int i = 0; i < (int)AS_COUNT(all); i++) {
         *all[i].to = p ? p + total : NULL;
         total += lines(all[i].n);
@@ -581,6 +610,7 @@ static int64_t grad_place(grad *g, const book *b, float *p)
         total += g->gains[i].l->n * g->gains[i].per_unit * pitch;
     }
     g->z = (const float **)(void *)z;
+    g->d = (const float **)(void *)d;
     g->w.b = b;
     g->w.weights = weights;
     g->w.pitch = pitch;
