@@ -147,6 +147,9 @@ static double least_ns(const machine *m, const as_trace_step *s)
 
 /* --- The sum over a plan that was described and not run -------------------------------------------------- */
 
+/* A roof that was measured while others used the machine may be too low: it convicts nobody. */
+static bool roof_may_be_low(const machine *m, const as_trace_step *s) { return m->fma[is_f64(s)].disturbed || m->bytes[L1].disturbed; }
+
 bool as_roofline_sum(const assay_trace *t, as_roofline_least *out)
 {
     machine m = machine_read(t);
@@ -158,7 +161,7 @@ bool as_roofline_sum(const assay_trace *t, as_roofline_least *out)
         if (as_step_is_prologue(s) || !(v.roof_ns > 0))
             continue;
         out->roof_ns += v.roof_ns;
-        out->fast_ns += least_ns(&m, s);
+        out->fast_ns += roof_may_be_low(&m, s) ? (double)NAN : least_ns(&m, s);
         if (v.roof_ns > most)
             most = v.roof_ns, out->roof = v.roof;
     }
@@ -205,9 +208,6 @@ static void row_add(assay_facts *f, as_table *table, const as_trace_step *s, con
                                             : as_metric_unavailable("ratio", why);
     as_facts_row(f, table, c);
 }
-
-/* A roof that was measured while others used the machine may be too low: it convicts nobody. */
-static bool roof_may_be_low(const machine *m, const as_trace_step *s) { return m->fma[is_f64(s)].disturbed || m->bytes[L1].disturbed; }
 
 static void above_doubt(assay_facts *f, as_fact_group *g, const as_trace_step *s)
 {

@@ -1,6 +1,10 @@
 /* roofline_test.c - steps against roofs of known height, and threads that wait for each other. */
 #include "analysis/test_lab.h"
 
+#include <math.h>
+
+#include "analysis/roofline.h"
+
 static void roof_add(assay_trace *t, const char *name, const char *unit, double value, double lo, double hi, const char *source)
 {
     expect(as_trace_add_roof(t, &(as_trace_roof){.name = name, .unit = unit, .value = value, .lo = lo, .hi = hi, .n = 3, .source = source}));
@@ -54,6 +58,18 @@ Test(roofline, what_is_faster_than_physics_is_an_error_of_the_instrument)
     expect(!says(&l, "roofline", AS_LEVEL_BAD, "fc1 is above its roof"));
     expect_near(as_facts_metric(l.facts, "roofline.above")->value, 1, 0);
     lab_close(&l);
+}
+
+Test(roofline, what_a_plan_must_take_is_not_known_from_a_disturbed_roof)
+{
+    as_roofline_least quiet, disturbed;
+    lab l = roofs_open(150e9, "test"), m = roofs_open(150e9, "third best of 5 chunks; disturbed: 3 of 5 chunks pre-empted");
+    expect(as_roofline_sum(l.trace, &quiet) && as_roofline_sum(m.trace, &disturbed));
+    expect(quiet.fast_ns > 0);
+    expect(isnan(disturbed.fast_ns));
+    expect_near(disturbed.roof_ns, quiet.roof_ns, 1e-9);
+    lab_close(&l);
+    lab_close(&m);
 }
 
 /* The same on roofs that were measured while others used the machine: they may be too low, and convict nobody. */

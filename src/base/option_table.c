@@ -41,7 +41,7 @@ const as_option_def as_option_table[] = {
     {.key = "threads", .type = AS_OPT_INTS, .standard = "1", .verbs = "run plan profile devices bench compare baseline", .value = "N", .choices = "1..1024",
      .help = "CPU threads; bench takes a list: 1,2", .example = "2"},
     {.key = "runs", .type = AS_OPT_INT, .verbs = "profile bench compare", .value = "N", .choices = "1..1000000000",
-     .help = "measure exactly N runs (bench, compare: rounds) instead of by time", .example = "50"},
+     .help = "measure exactly N runs (bench, compare: rounds; with --budget at most N) instead of by time", .example = "50"},
     {.key = "time", .type = AS_OPT_DURATION, .standard = "1s", .verbs = "profile", .value = "TIME",
      .help = "budget of the measured part: 500ms, 2s", .example = "50ms"},
     {.key = "pin", .type = AS_OPT_CHOICE, .standard = "on", .verbs = "profile", .value = "on|off", .choices = "on off",

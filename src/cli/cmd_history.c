@@ -29,7 +29,6 @@ static assay_status unknown(assay_env *env, as_store *store, as_arena *arena, co
                    near ? "\"?)" : "");
 }
 
-/* All arms of a case are its history: a bench has one, a check the baseline and the candidate. */
 static assay_status one(as_cli *cli, as_store *store, as_arena *arena, const char *name, const char *machine)
 {
     as_past *past;
@@ -89,6 +88,7 @@ static assay_status run(as_cli *cli)
 const as_verb as_cmd_history = {
     .name = "history", .summary = "a case over its stored runs, with the change points that are nominated", .usage = "[CASE] [options]",
     .details = "Without CASE lists the cases that the store holds of this machine.  With it draws their medians over time and nominates change points by rank\n"
-               "E-divisive.  A change point is a hint, not a proof: the sentence beside it names the comparison that would prove it.",
+               "E-divisive.  Each arm of a comparison is a case; of a check the candidate is.  A change point is a hint, not a\n"
+               "proof: the sentence beside it names the comparison that would prove it.",
     .example = "assay bench matmul --sizes 64x64 --budget 200ms --store runs.db && assay history --store runs.db", .min_args = 0, .max_args = 1, .run = run,
 };

@@ -52,6 +52,7 @@ static assay_status sampler_read(assay_env *env, assay_options *o, const char *v
         s->by_wall = !strcmp(as_options_text(o, "clock"), "wall");
     if (takes("runs", verb) && as_options_is_set(o, "runs"))
         s->n_rounds = (uint32_t)as_options_int(o, "runs");
+    s->keeps_budget = as_options_is_set(o, "budget");
     if (takes("layout-of-memory", verb) && as_options_text(o, "layout-of-memory")) {
         const char *how = as_options_text(o, "layout-of-memory");
         for (int i = 0; i < AS_N_MEMORY_LAYOUTS; i++)
@@ -151,7 +152,8 @@ static void roofs_note(assay_env *env, const as_roofs *roofs, const assay_plan *
         snprintf(key, sizeof key, "arm%d.roof_ns", arm);
         as_trial_note(trial, key, "%.9g", least.roof_ns);
         snprintf(key, sizeof key, "arm%d.least_ns", arm);
-        as_trial_note(trial, key, "%.9g", least.fast_ns);
+        if (isfinite(least.fast_ns))
+            as_trial_note(trial, key, "%.9g", least.fast_ns);
         snprintf(key, sizeof key, "arm%d.roof", arm);
         as_trial_note(trial, key, "%s", least.roof);
     }

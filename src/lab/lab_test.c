@@ -92,6 +92,7 @@ Test(lab, settings_come_from_the_options_that_the_verb_takes)
     expect_eq(s.timeout_ns, 3000000000u);
     expect_eq(s.sampler.warm_up, 7);
     expect_eq(s.sampler.n_rounds, 12);
+    expect(s.sampler.keeps_budget);
     expect(s.sampler.by_wall);
     expect_eq(s.sampler.memory, AS_MEMORY_SHARED);
     expect_near(s.rules.margin, 0.05, 0);

@@ -315,9 +315,10 @@ static bool is_over(const sampler *s, double spent_ns, double next_ns)
     const as_sampler_settings *settings = s->settings;
     if (as_cancelled(s->env))
         return true;
+    bool spent = s->trial->n_rounds > 0 && spent_ns + next_ns > (double)settings->budget_ns;
     if (settings->n_rounds)
-        return s->trial->n_rounds >= settings->n_rounds;
-    return s->trial->n_rounds > 0 && spent_ns + next_ns > (double)settings->budget_ns;
+        return s->trial->n_rounds >= settings->n_rounds || (settings->keeps_budget && spent);
+    return spent;
 }
 
 static assay_status rounds_run(sampler *s, uint32_t launch, uint32_t n, bool *over)

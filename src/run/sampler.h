@@ -29,6 +29,7 @@ typedef struct as_sampler_settings {
     uint32_t         max_launches;  /* 0: as many as fit */
     uint32_t         rounds_a_launch; /* 0: by the budget: shared and fixed memory has one launch, else at least 16 are aimed at */
     uint32_t         n_rounds;      /* exactly so many in all; 0: by the budget */
+    bool             keeps_budget;  /* n_rounds at most: the budget ends it, too */
     int              warm_up;       /* rounds a launch that are not kept; -1: until steady */
     as_memory_layout memory;
     bool             by_wall;       /* wall time decides even where CPU time could */

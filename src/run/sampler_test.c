@@ -425,6 +425,19 @@ Test(sampler, rounds_that_are_asked_for_are_made_exactly)
         }
 }
 
+Test(sampler, rounds_that_are_asked_for_end_with_a_budget_that_is_asked_for_too)
+{
+    bench *b = bench_new(60e3, 60e3, 0);
+    b->s.n_rounds = 100000;
+    b->s.keeps_budget = true;
+    b->s.budget_ns = 200000000;
+    bench_run(b);
+    expect(b->t->n_rounds > 1 && b->t->n_rounds < 100000);
+    expect(b->t->spent_ns <= 1.1 * 2e8);
+    expect_whole(b->t);
+    bench_free(b);
+}
+
 Test(sampler, sixteen_launches_fit_where_memory_is_random_and_one_is_enough_where_not)
 {
     static const struct { as_memory_layout memory; uint32_t least, most; } all[] = {

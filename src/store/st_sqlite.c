@@ -240,6 +240,10 @@ static assay_status remove_runs(assay_env *env, void *db, const int64_t *ids, si
 
 /* Where there are numbers that may be believed. */
 #define COUNTS "t.state IN ('complete', 'partial')"
+/* The case of an arm.  Of a comparison each arm is one of its own; the baseline that a check ran again is none: it is old code, today. */
+#define IS_CASE COUNTS " AND a.median_ns IS NOT NULL AND NOT (r.kind = 'check' AND a.place = 0)"
+#define CASE_NAME "CASE r.kind WHEN 'compare' THEN t.name || ', ' || a.name ELSE t.name END"
+#define ARMS " FROM trials t JOIN runs r ON r.id = t.run JOIN arms a ON a.trial = t.id"
 
 static assay_status history(assay_env *env, void *db, const char *name, const char *fingerprint, as_arena *arena, as_past **out, size_t *n)
 {
@@ -247,9 +251,8 @@ static assay_status history(assay_env *env, void *db, const char *name, const ch
     void    *items = NULL;
     size_t   count = 0, cap = 0;
     as_query_open(&q, env, db, "reading the history",
-                  "SELECT r.id, r.unix_time, r.git_commit, r.fingerprint, a.name, a.median_ns, a.lo_ns, a.hi_ns, a.p25_ns"
-                  " FROM trials t JOIN runs r ON r.id = t.run JOIN arms a ON a.trial = t.id"
-                  " WHERE t.name = ?1 AND (?2 IS NULL OR r.fingerprint = ?2) AND " COUNTS " AND a.median_ns IS NOT NULL"
+                  "SELECT r.id, r.unix_time, r.git_commit, r.fingerprint, a.name, a.median_ns, a.lo_ns, a.hi_ns, a.p25_ns" ARMS
+                  " WHERE " CASE_NAME " = ?1 AND (?2 IS NULL OR r.fingerprint = ?2) AND " IS_CASE
                   " ORDER BY r.unix_time, r.id, t.place, a.place");
     as_query_bind_text(&q, name);
     as_query_bind_text(&q, fingerprint);
@@ -272,8 +275,7 @@ static assay_status cases(assay_env *env, void *db, as_arena *arena, as_case_cou
     void    *items = NULL;
     size_t   count = 0, cap = 0;
     as_query_open(&q, env, db, "listing cases",
-                  "SELECT t.name, count(*) FROM trials t WHERE " COUNTS
-                  " AND EXISTS (SELECT 1 FROM arms a WHERE a.trial = t.id AND a.median_ns IS NOT NULL) GROUP BY t.name ORDER BY t.name");
+                  "SELECT " CASE_NAME " AS name, count(*)" ARMS " WHERE " IS_CASE " GROUP BY 1 ORDER BY 1");
     while (as_query_row(&q)) {
         as_case_count *c = as_query_more(&q, arena, &items, &count, &cap, sizeof *c);
         if (c)

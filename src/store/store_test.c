@@ -115,7 +115,7 @@ Test(store, refuses_a_trial_that_could_not_be_read_back)
 
 /* --- History ---------------------------------------------------------------------------------------------------- */
 
-Test(store, gives_the_history_of_a_case_oldest_first_with_the_numbers_of_each_arm)
+Test(store, gives_the_history_of_an_arm_of_a_comparison_oldest_first)
 {
     assay_env *env = store_env();
     as_store  *s = store_open(env, "history.db");
@@ -124,19 +124,38 @@ Test(store, gives_the_history_of_a_case_oldest_first_with_the_numbers_of_each_ar
     size_t     n;
     expect_ok(env, store_put(env, s, "second", 200, NULL));
     expect_ok(env, store_put(env, s, "first", 100, NULL));
-    expect_ok(env, as_store_history(env, s, "matmul/64", "0123456789abcdef", &arena, &past, &n));
-    expect_eq(n, 4);
+    expect_ok(env, as_store_history(env, s, "matmul/64, threads=2", "0123456789abcdef", &arena, &past, &n));
+    expect_eq(n, 2);
     expect_eq(past[0].unix_time, 100);
-    expect_eq(past[3].unix_time, 200);
+    expect_eq(past[1].unix_time, 200);
     expect_str(past[1].arm, "threads=2");
     expect_str(past[1].commit, "abc");
     as_trial *t = store_trial("matmul/64", 10, 1100.0, true);
     as_alone  alone;
     as_alone_judge(t, 1, &alone);
-    expect_near(past[1].median_ns, alone.median, 0);
-    expect_near(past[1].p25_ns, alone.p25, 0);
-    expect_ok(env, as_store_history(env, s, "matmul/64", "another machine", &arena, &past, &n));
+    expect_near(past[0].median_ns, alone.median, 0);
+    expect_near(past[0].p25_ns, alone.p25, 0);
+    expect_ok(env, as_store_history(env, s, "matmul/64, threads=2", "another machine", &arena, &past, &n));
     expect_eq(n, 0);
+    as_trial_free(t);
+    as_arena_drop(&arena);
+    as_store_close(s);
+}
+
+Test(store, of_a_check_only_the_candidate_is_history)
+{
+    assay_env    *env = store_env();
+    as_store     *s = store_open(env, "checked.db");
+    as_arena      arena = {0};
+    as_past      *past;
+    size_t        n;
+    as_trial     *t = store_trial("matmul/64", 10, 1002.0, true);
+    as_stored_run run = store_run("check", 3);
+    run.kind = "check";
+    expect_ok(env, as_store_put_run(env, s, &run, (const as_trial *const[]){t}, 1, NULL));
+    expect_ok(env, as_store_history(env, s, "matmul/64", NULL, &arena, &past, &n));
+    expect_eq(n, 1);
+    expect_str(past[0].arm, "threads=2");
     as_trial_free(t);
     as_arena_drop(&arena);
     as_store_close(s);
@@ -156,8 +175,8 @@ Test(store, counts_only_cases_that_have_numbers_to_believe)
     expect_ok(env, store_put(env, s, "b", 2, NULL));
     expect_ok(env, as_store_put_run(env, s, &run, (const as_trial *const[]){t}, 1, NULL));
     expect_ok(env, as_store_cases(env, s, &arena, &cases, &n));
-    expect_eq(n, 2);
-    expect_str(cases[0].name, "matmul/64");
+    expect_eq(n, 4);
+    expect_str(cases[0].name, "matmul/64, threads=1");
     expect_eq(cases[0].n, 2);
     as_trial_free(t);
     as_arena_drop(&arena);
