@@ -2,6 +2,7 @@
  *
  * Exit codes: 0 fine, 1 regression or failed requirement, 2 usage or bad input, 3 critical regression, 4 unresolved,
  * 5 could not run or incomplete. */
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,6 +134,13 @@ static assay_status read_arguments(as_cli *cli, const as_verb *verb, int argc, c
     return ASSAY_OK;
 }
 
+/* As `| head` does, which is no failure of ours. */
+static bool reader_has_left(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
+}
+
 static assay_status run_verb(as_cli *cli, const as_verb *verb)
 {
     if (cli->n_args < verb->min_args)
@@ -141,7 +149,7 @@ static assay_status run_verb(as_cli *cli, const as_verb *verb)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is one argument too many: usage: assay %s %s",
                        cli->args[verb->max_args], verb->name, verb->usage);
     AS_TRY(verb->run(cli));
-    if (fflush(stdout) || ferror(stdout))
+    if ((fflush(stdout) || ferror(stdout)) && !reader_has_left())
         return as_fail(cli->env, ASSAY_IO, "standard output: cannot write");
     /* An option that was accepted and read by nobody would be a lie. */
     const char *unused = as_options_unused(cli->options);
@@ -184,7 +192,7 @@ int main(int argc, char **argv)
     } else if (status == ASSAY_OK) {
         env_of_signal = cli.env;
         signal(SIGINT, on_interrupt);
-        signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error to report, not a reason to vanish */
+        signal(SIGPIPE, SIG_IGN); /* a reader that leaves is no reason to vanish before the run is kept */
         status = run_verb(&cli, verb);
     }
     if (status != ASSAY_OK)

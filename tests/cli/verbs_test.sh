@@ -60,4 +60,6 @@ t "version says what was left out" says "left out" version
 t "version --json" says '"left_out"' version --json -
 t "doctor is one JSON object" says '"schema": "assay.doctor/1"' doctor
 t "doctor says why a counter cannot be had, or counted it" says '"perf_event"' doctor
+t "a reader that leaves is no failure" bash -c "'$ASSAY' profile mlp-small --roofs off --time 100ms 2>'$dir/e' | true; [ \${PIPESTATUS[0]} = 0 ] && [ ! -s '$dir/e' ]"
+t "nor for what is printed as it goes" bash -c "'$ASSAY' plan cnn-bn 2>'$dir/e' | true; [ \${PIPESTATUS[0]} = 0 ] && [ ! -s '$dir/e' ]"
 finish
