@@ -205,6 +205,13 @@ static void discard(as_device *device, void *handle)
     free(c);
 }
 
+/* A cell that follows one sample has nothing for a second thread. */
+static bool can_share(const as_seg_step *s)
+{
+    const as_kernel *k = s->choice->kernel;
+    return !k->shares || k->shares(s->ctx) > 1;
+}
+
 static assay_status compile(as_device *device, const as_segment *segment, void **out)
 {
     for (int i = 0; i < segment->n_steps; i++)
@@ -216,7 +223,7 @@ static assay_status compile(as_device *device, const as_segment *segment, void *
     uint64_t total = 0;
     for (int i = 0; ok && i < segment->n_steps; i++) {
         ok = step_make(&c->arena, &segment->steps[i], &c->steps[c->n_steps++]);
-        if (__builtin_add_overflow(total, work(segment->steps[i].ctx), &total))
+        if (can_share(&segment->steps[i]) && __builtin_add_overflow(total, work(segment->steps[i].ctx), &total))
             total = UINT64_MAX;
     }
     if (!ok) {

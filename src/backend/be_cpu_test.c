@@ -402,6 +402,24 @@ Test(be_cpu, a_small_segment_stays_in_the_caller)
 
 /* --- Failure ---------------------------------------------------------------------------------------- */
 
+static int64_t one_share(const as_node_ctx *n) { return n ? 1 : 0; }
+
+Test(be_cpu, work_that_cannot_be_shared_stays_in_the_caller_however_much_it_is)
+{
+    static const as_kernel whole = { .name = "whole", .op = "test.Step", .run = shifted_run, .shares = one_share };
+    as_device *device = cpu_open(2);
+    chain      c;
+    chain_new(&c, device, &whole, 100000000);
+    expect_ok(env, device->backend->execute(device, c.code, &c.bindings, NULL));
+    expect_eq(device->backend->waits(device).n_barriers, 0);
+    chain_free(&c);
+    chain_new(&c, device, &shifted, 100000000);
+    expect_ok(env, device->backend->execute(device, c.code, &c.bindings, NULL));
+    expect(device->backend->waits(device).n_barriers > 0);
+    chain_free(&c);
+    cpu_close(device);
+}
+
 Test(be_cpu, a_failing_truth_ends_the_segment_and_keeps_its_sentence)
 {
     for (int n_threads = 1; n_threads <= 3; n_threads++) {

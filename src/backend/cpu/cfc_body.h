@@ -255,6 +255,9 @@ static bool cfc_accepts(const as_node_ctx *n, char *why, size_t why_size)
     return false;
 }
 
+/* Samples go to parts by whole vectors. */
+static int64_t cfc_shares(const as_node_ctx *n) { return (n->in[0].shape.dim[0] + VW - 1) / VW; }
+
 /* Units of work: vectors of samples, two at a time where there are two; what the last does not fill by half goes sample by sample. */
 static void cfc_run(const as_kernel_args *args, int part, int n_parts, void *scratch)
 {

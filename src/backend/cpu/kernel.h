@@ -40,6 +40,7 @@ typedef struct as_kernel {
     size_t (*packed_bytes)(const as_node_ctx *n, int input);
     void   (*pack)(const as_kernel_args *args, int input, void *packed, int part, int n_parts);
     void   (*run)(const as_kernel_args *args, int part, int n_parts, void *scratch);
+    int64_t (*shares)(const as_node_ctx *n);                                      /* how many parts can have work; NULL: all */
     /* What is left when every part has run, with the same scratch, again a share for each; NULL: nothing. */
     void   (*finish)(const as_kernel_args *args, int part, int n_parts, void *scratch);
 } as_kernel;

@@ -386,6 +386,9 @@ static void pack(const as_kernel_args *args, int input, void *packed, int part, 
     table_build(&head, args->ctx, args->in, packed, &t);
 }
 
+/* Samples go to parts by whole vectors. */
+static int64_t shares(const as_node_ctx *n) { return (n->in[0].shape.dim[0] + VW - 1) / VW; }
+
 static void run(const as_kernel_args *args, int part, int n_parts, void *scratch)
 {
     table_head    *packed = (table_head *)(uintptr_t)args->packed[AS_LTC_CM];
