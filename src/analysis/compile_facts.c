@@ -6,20 +6,12 @@
 #include "analysis/duel_facts.h"
 #include "analysis/evidence.h"
 #include "analysis/trial_facts.h"
-#include "base/text.h"
-
-static double plan_ns(assay_facts *f, const as_trial *t, as_compile_arm arm)
-{
-    const char *text = as_trial_note_find(t, as_say(f, "arm%d.plan_ns", (int)arm));
-    double      value;
-    return text && as_parse_f64(text, &value) ? value : (double)NAN;
-}
 
 static void arm_add(assay_facts *f, as_fact_group *g, const as_trial *t, as_compile_arm arm, assay_metric steady)
 {
     const char *name = arm == AS_COMPILE_ON ? "on" : "off";
     as_facts_add(f, g, as_say(f, "compile.%s.plan", name), as_say(f, "compile %s: planning", name),
-                 as_number_measured(plan_ns(f, t, arm), NAN, NAN, 1, "ns", "clock around planning", "the trial does not say"));
+                 as_number_measured(as_trial_note_number(t, as_say(f, "arm%d.plan_ns", (int)arm)), NAN, NAN, 1, "ns", "clock around planning", "the trial does not say"));
     as_facts_add(f, g, as_say(f, "compile.%s.first", name), as_say(f, "compile %s: first call, with its prologue", name),
                  as_number_measured(t->arms[arm].first_ns[0], NAN, NAN, 1, "ns", "clock around the first call", "it was not launched"));
     as_facts_add(f, g, as_say(f, "compile.%s.steady", name), as_say(f, "compile %s: steady state", name), steady);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "analysis/plausible.h"
-#include "base/text.h"
 
 /* What a call may cost whatever it does, rather too much than too little: on the calling thread, with other threads, on a device. */
 static const double FLOOR_NS = 2e3, FLOOR_THREADS_NS = 2e4, FLOOR_DEVICE_NS = 3e5;
@@ -48,13 +47,6 @@ void as_suite_free(as_suite *suite)
 
 /* --- The lie detector -------------------------------------------------------------------------------- */
 
-static double note_number(const as_trial *t, const char *key)
-{
-    const char *text = as_trial_note_find(t, key);
-    double      value;
-    return text && as_parse_f64(text, &value) ? value : (double)NAN;
-}
-
 static bool has_number(const as_trial *t) { return (t->state == AS_TRIAL_COMPLETE || t->state == AS_TRIAL_PARTIAL) && t->n_turns; }
 
 static as_alone alone_of(const as_trial *t)
@@ -76,8 +68,8 @@ static as_claim claim_of(const as_bench_case *c, const as_trial *t)
     const char *poisoned = as_trial_note_find(t, "arm0.poisoned_hash");
     return (as_claim){ .name = c->name, .family = c->family, .median_ns = alone.median, .lo_ns = alone.lo, .hi_ns = alone.hi,
                        .flops = t->arms[0].ledger.flops, .bytes = t->arms[0].ledger.bytes, .flops_roof = NAN, .bytes_roof = NAN,
-                       .least_ns = note_number(t, "arm0.least_ns"), .floor_ns = floor_of(c) + (t->calls ? 20 * t->clock_cost_ns / t->calls : 0),
-                       .told = as_bench_case_is_told(c), .once_ns = note_number(t, "once_ns"), .twice_ns = note_number(t, "twice_ns"), .hash = t->arms[0].hash,
+                       .least_ns = as_trial_note_number(t, "arm0.least_ns"), .floor_ns = floor_of(c) + (t->calls ? 20 * t->clock_cost_ns / t->calls : 0),
+                       .told = as_bench_case_is_told(c), .once_ns = as_trial_note_number(t, "once_ns"), .twice_ns = as_trial_note_number(t, "twice_ns"), .hash = t->arms[0].hash,
                        .poisoned_hash = poisoned ? strtoull(poisoned, NULL, 16) : 0 };
 }
 
@@ -116,7 +108,7 @@ size_t as_suite_missing(const as_suite *suite)
 static as_bench_row row_of(const as_trial *t)
 {
     as_alone alone = alone_of(t);
-    double   roof_ns = note_number(t, "arm0.roof_ns");
+    double   roof_ns = as_trial_note_number(t, "arm0.roof_ns");
     return (as_bench_row){ .trial = t, .alone = alone, .flops = t->arms[0].ledger.flops, .bytes = t->arms[0].ledger.bytes,
                            .roof_share = roof_ns / alone.median, .roof = as_trial_note_find(t, "arm0.roof"),
                            .roof_reason = isnan(roof_ns) ? "no roof of this device was measured" : NULL, .error = t->arms[0].error,

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #define SCHEMA "assay.trial/1"
 enum { MAX_ARMS = 1024, MAX_NOTES = 4096 };
 #define MAX_TURNS ((size_t)1 << 24)
@@ -105,6 +107,13 @@ const char *as_trial_note_find(const as_trial *t, const char *key)
         if (!strcmp(t->notes[i].key, key))
             return t->notes[i].value;
     return NULL;
+}
+
+double as_trial_note_number(const as_trial *t, const char *key)
+{
+    const char *text = as_trial_note_find(t, key);
+    double      value;
+    return text && as_parse_f64(text, &value) ? value : (double)NAN;
 }
 
 bool as_trial_per_item(const as_trial *t, int a, int b)

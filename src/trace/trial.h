@@ -83,6 +83,7 @@ bool         as_trial_reserve(as_trial *t, size_t n_turns, size_t n_shots);
 const char  *as_trial_keep(as_trial *t, const char *text);       /* NULL: no memory */
 bool         as_trial_note(as_trial *t, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
 const char  *as_trial_note_find(const as_trial *t, const char *key); /* NULL: none */
+double       as_trial_note_number(const as_trial *t, const char *key); /* NaN: none, or no number */
 /* The decided clock's value of a block. */
 static inline double as_turn_ns(const as_trial *t, const as_turn *turn) { return t->by_cpu ? turn->cpu_ns : turn->wall_ns; }
 /* Calls of these two arms do different numbers of items, both known: only the time of an item can be compared. */
