@@ -1,5 +1,5 @@
 /* facts_test.c - the gate, the look-ups, and JSON there and back. */
-#include "analysis/test_trace.h"
+#include "analysis/trace/test_trace.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* cmd_check.c - is anything slower than the baseline?  The verdict for CI. */
 #include <string.h>
 
-#include "analysis/check_facts.h"
+#include "analysis/duel/check_facts.h"
 #include "base/text.h"
 #include "cli/show.h"
 #include "lab/baseline.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/duel_facts.h"
+#include "analysis/duel/duel_facts.h"
 #include "base/file.h"
 #include "cli/show.h"
 #include "lab/contest.h"

@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 #include "export/export.h"
-#include "model/onnx.h"
+#include "model/onnx/onnx.h"
 
 static assay_status params_save(assay_env *env, const assay_model *model, const char *path)
 {

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "model/onnx.h"
+#include "model/onnx/onnx.h"
 #include "sensor/sensor.h"
 
 enum { MAX_COLUMNS = 6 };

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/svg.h"
+#include "report/chart/svg.h"
 
 enum { SENSORY, INTER, COMMAND, MOTOR, N_COLUMNS, MAX_DRAWN = 20000, MAX_COLUMN = 512 };
 

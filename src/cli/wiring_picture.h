@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "model/wiring.h"
+#include "model/wiring/wiring.h"
 
 /* BAD_INPUT when there are too many synapses for a picture to show; the SVG is the arena's. */
 assay_status as_wiring_svg(assay_env *env, const as_wiring *w, const char *title, as_arena *arena, const char **out);

@@ -4,8 +4,8 @@
 #define AS_EXPORT_C_NET_H
 
 #include "model/model.h"
-#include "op/cfc.h"
-#include "op/ltc.h"
+#include "op/cell/cfc.h"
+#include "op/cell/ltc.h"
 
 enum { AS_C_STEPS = 32 /* golden ones */ };
 

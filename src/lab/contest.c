@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/duel_facts.h"
+#include "analysis/duel/duel_facts.h"
 #include "base/text.h"
 
 enum { MAX_VARY = 8, MAX_VALUES = 64, MAX_ROWS = 512 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/roofline.h"
+#include "analysis/trace/roofline.h"
 #include "base/text.h"
 #include "lab/truth.h"
 #include "sensor/sensor.h"

@@ -5,7 +5,7 @@
 #ifndef AS_LAB_LAB_H
 #define AS_LAB_LAB_H
 
-#include "analysis/duel.h"
+#include "analysis/duel/duel.h"
 #include "lab/cases.h"
 #include "roof/roof.h"
 #include "run/sampler.h"

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analysis/test_trial.h"
+#include "analysis/duel/test_trial.h"
 #include "base/random.h"
 #include "lab/baseline.h"
 #include "lab/contest.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/plausible.h"
+#include "analysis/trace/plausible.h"
 
 /* What a call may cost whatever it does, rather too much than too little: on the calling thread, with other threads, on a device. */
 static const double FLOOR_NS = 2e3, FLOOR_THREADS_NS = 2e4, FLOOR_DEVICE_NS = 3e5;

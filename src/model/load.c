@@ -3,8 +3,8 @@
 #include <sys/stat.h>
 
 #include "base/text.h"
-#include "model/maker.h"
-#include "model/zoo.h"
+#include "model/graph/maker.h"
+#include "model/zoo/zoo.h"
 
 static const as_format *format_of(const char *path)
 {

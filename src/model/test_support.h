@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "model/fmt_json.h"
-#include "model/maker.h"
+#include "model/json/fmt_json.h"
+#include "model/graph/maker.h"
 
 /* The parts of a file that most tests do not care about. */
 #define MODEL(inputs_, params_, nodes_, outputs_)                                                     \

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/maker.h"
+#include "model/graph/maker.h"
 
 static int by_name(const void *a, const void *b)
 {

@@ -2,7 +2,7 @@
  *
  * From the last node backwards: each takes in the producers of its inputs, and theirs, as long as a value has no other reader,
  * has the shape of the last one's output, and the program stays within its limits. */
-#include "op/chain.h"
+#include "op/fused/chain.h"
 #include "plan/edit.h"
 
 typedef struct group {

@@ -4,7 +4,7 @@
  * node stands where the last of the fused ones stood, so that a residual computed in between is there by then. */
 #include <string.h>
 
-#include "op/activation.h"
+#include "op/math/activation.h"
 #include "plan/edit.h"
 #include "plan/lower.h"
 

@@ -1,5 +1,5 @@
 /* files_test.c - CSV, Markdown, chosen sections, and several runs read back. */
-#include "analysis/test_trace.h"
+#include "analysis/trace/test_trace.h"
 
 #include <stdlib.h>
 

@@ -1,10 +1,10 @@
 /* lab_test.c - reports of bench, compare, check and history: sections, charts, JUnit and annotations. */
 #include <stdlib.h>
 
-#include "analysis/bench_facts.h"
-#include "analysis/check_facts.h"
-#include "analysis/history_facts.h"
-#include "analysis/test_trial.h"
+#include "analysis/duel/bench_facts.h"
+#include "analysis/duel/check_facts.h"
+#include "analysis/duel/history_facts.h"
+#include "analysis/duel/test_trial.h"
 #include "report/pick.h"
 
 #define HOSTILE "a<b>&\"'%\r\n::error::x,y\x01\xff\xef\xbf\xbf"

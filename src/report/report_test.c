@@ -1,5 +1,5 @@
 /* report_test.c - documents, writers and charts: nothing unescaped, nothing without a kind. */
-#include "analysis/test_trace.h"
+#include "analysis/trace/test_trace.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 #ifndef AS_STORE_STORE_H
 #define AS_STORE_STORE_H
 
-#include "analysis/duel.h"
+#include "analysis/duel/duel.h"
 #include "trace/trial.h"
 
 typedef struct as_store as_store;

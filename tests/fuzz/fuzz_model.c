@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/fmt_json.h"
+#include "model/json/fmt_json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

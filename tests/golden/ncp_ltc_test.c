@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "model/maker.h"
+#include "model/graph/maker.h"
 #include "tests/runner/test.h"
 
 enum { I = 3, T = 5, MAX_TENSORS = 32 };

@@ -1,0 +1,209 @@
+/* sweep.c - winners, crossovers and choices over a sweep. */
+#include "analysis/duel/sweep.h"
+
+#include <math.h>
+#include <stddef.h>
+
+/* --- Relations ---------------------------------------------------------------------------------------------- */
+
+double as_sweep_ns(const as_sweep *s, int row, int arm)
+{
+    const as_duel *duels = s->rows[row].duels;
+    return s->n_arms < 2 ? (double)NAN : arm == 0 ? duels[0].a_ns : duels[arm - 1].b_ns;
+}
+
+double as_sweep_items(const as_sweep *s, int row, int arm)
+{
+    const as_duel *duels = s->rows[row].duels;
+    return s->n_arms < 2 ? (double)NAN : arm == 0 ? duels[0].a_items : duels[arm - 1].b_items;
+}
+
+bool as_sweep_per_item(const as_sweep *s)
+{
+    for (int row = 0; row < s->n_rows; row++)
+        for (int arm = 1; arm < s->n_arms; arm++)
+            if (s->rows[row].duels[arm - 1].per_item)
+                return true;
+    return false;
+}
+
+/* What two arms are compared by.  Of arms that do the same number of items both are the same. */
+typedef enum basis { AS_JUDGED, PER_CALL } basis;
+
+/* Arm against arm 0. */
+static as_relation against_first(const as_sweep *s, int row, int arm, basis by)
+{
+    const as_duel *d = &s->rows[row].duels[arm - (arm > 0)];
+    double         k = by == PER_CALL && d->per_item ? d->b_items / d->a_items : 1;
+    return arm == 0 ? (as_relation){1, 1, 1} : (as_relation){k * d->ratio, k * d->lo, k * d->hi};
+}
+
+static as_relation relation(const as_sweep *s, int row, int x, int y, basis by)
+{
+    as_relation to_x = against_first(s, row, x, by), to_y = against_first(s, row, y, by);
+    return (as_relation){to_y.ratio / to_x.ratio, to_y.lo / to_x.hi, to_y.hi / to_x.lo};
+}
+
+as_relation as_sweep_relation(const as_sweep *s, int row, int x, int y) { return relation(s, row, x, y, AS_JUDGED); }
+
+static int winner(const as_sweep *s, int row, basis by, bool *proved)
+{
+    int best = -1;
+    double least = INFINITY;
+    for (int arm = 0; s->n_arms > 1 && arm < s->n_arms; arm++)
+        if (against_first(s, row, arm, by).ratio < least)
+            least = against_first(s, row, arm, by).ratio, best = arm;
+    *proved = best >= 0;
+    for (int arm = 0; best >= 0 && arm < s->n_arms; arm++)
+        if (arm != best && !(relation(s, row, best, arm, by).lo > 1))
+            *proved = false;
+    return best;
+}
+
+int as_sweep_winner(const as_sweep *s, int row, bool *proved) { return winner(s, row, AS_JUDGED, proved); }
+
+/* --- Crossovers --------------------------------------------------------------------------------------------- */
+
+/* Where a line through (x0, y0) and (x1, y1) meets 0; the middle when it does not. */
+static double meets_zero(double x0, double y0, double x1, double y1)
+{
+    double share = y0 / (y0 - y1);
+    return share >= 0 && share <= 1 ? x0 + share * (x1 - x0) : (x0 + x1) / 2;
+}
+
+typedef struct band { double x, y, lo, hi; } band; /* logarithms */
+
+static band band_at(const as_sweep *s, int row, int from, int to)
+{
+    as_relation r = as_sweep_relation(s, row, from, to);
+    return (band){log(s->rows[row].value), log(r.ratio), log(r.lo), log(r.hi)};
+}
+
+/* From the flip downwards: below the crossover `to` is slower than `from`, so the low bound is above 0 where that is certain. */
+static double low_end(const as_sweep *s, const as_crossover *c, bool *open)
+{
+    band above = band_at(s, c->row + 1, c->from, c->to);
+    for (int row = c->row; row >= 0; row--) {
+        band here = band_at(s, row, c->from, c->to);
+        if (here.lo > 0)
+            return fmin(exp(above.lo < 0 ? meets_zero(here.x, here.lo, above.x, above.lo) : here.x), c->at);
+        above = here;
+    }
+    *open = true;
+    return s->rows[0].value;
+}
+
+static double high_end(const as_sweep *s, const as_crossover *c, bool *open)
+{
+    band below = band_at(s, c->row, c->from, c->to);
+    for (int row = c->row + 1; row < s->n_rows; row++) {
+        band here = band_at(s, row, c->from, c->to);
+        if (here.hi < 0)
+            return fmax(exp(below.hi > 0 ? meets_zero(below.x, below.hi, here.x, here.hi) : here.x), c->at);
+        below = here;
+    }
+    *open = true;
+    return s->rows[s->n_rows - 1].value;
+}
+
+static as_crossover crossover_at(const as_sweep *s, int row, int from, int to)
+{
+    as_crossover c = {.row = row, .from = from, .to = to, .at = NAN, .lo = NAN, .hi = NAN};
+    band a = band_at(s, row, from, to), b = band_at(s, row + 1, from, to);
+    if (!isfinite(a.x) || !isfinite(b.x) || !isfinite(a.y) || !isfinite(b.y))
+        return c;
+    c.at = exp(meets_zero(a.x, a.y, b.x, b.y));
+    c.lo = low_end(s, &c, &c.open_lo);
+    c.hi = high_end(s, &c, &c.open_hi);
+    c.proved = !c.open_lo && !c.open_hi;
+    return c;
+}
+
+int as_sweep_crossovers(const as_sweep *s, as_crossover *out, int max)
+{
+    bool proved;
+    int n = 0;
+    for (int row = 0; row + 1 < s->n_rows && n < max; row++) {
+        int from = as_sweep_winner(s, row, &proved), to = as_sweep_winner(s, row + 1, &proved);
+        if (from >= 0 && to >= 0 && from != to)
+            out[n++] = crossover_at(s, row, from, to);
+    }
+    return n;
+}
+
+/* --- Choices ------------------------------------------------------------------------------------------------ */
+
+static const struct { const char *text, *criterion, *unit, *none; bool most; } purposes[AS_N_PURPOSES] = {
+    [AS_FOR_LATENCY] = {"latency", "least time of a call", "ns", "no times", false},
+    [AS_FOR_THROUGHPUT] = {"throughput", "most items a second", "1/s", "how many items a call does is not known", true},
+    [AS_FOR_MEMORY] = {"memory", "least peak memory, then least time", "byte", "peak memory is not known", false},
+    [AS_FOR_INFERENCE] = {"inference", "least time of a call at the smallest value", "ns", "no times", false},
+    [AS_FOR_TRAINING] = {"training", "most items a second at the largest value", "1/s", "how many items a call does is not known", true},
+    [AS_FOR_PROTOTYPING] = {"prototyping", "least time from launch to the first answer", "ns", "first calls were not timed", false},
+};
+
+const char *as_purpose_text(as_purpose p) { return p < AS_N_PURPOSES ? purposes[p].text : "?"; }
+const char *as_purpose_criterion(as_purpose p) { return p < AS_N_PURPOSES ? purposes[p].criterion : "?"; }
+
+/* By the paired ratio, which knows more than the two medians: choices then agree with verdicts. */
+static double paired_ns(const as_sweep *s, int row, int arm)
+{
+    return as_sweep_ns(s, row, 0) * relation(s, row, 0, arm, PER_CALL).ratio;
+}
+
+/* How good an arm is at a row for a purpose; NaN: not known, or not asked at this row. */
+static double score_of(const as_sweep *s, as_purpose p, int row, int arm)
+{
+    const as_sweep_row *r = &s->rows[row];
+    const as_trial_arm *info = r->trial && arm < r->trial->n_arms ? &r->trial->arms[arm] : NULL;
+    double ns = paired_ns(s, row, arm), items = as_sweep_items(s, row, arm);
+    switch (p) {
+    case AS_FOR_INFERENCE: return row == 0 ? ns : (double)NAN;
+    case AS_FOR_TRAINING: return row == s->n_rows - 1 ? items * 1e9 / ns : (double)NAN;
+    case AS_FOR_THROUGHPUT: return items * 1e9 / ns;
+    case AS_FOR_MEMORY: return info ? info->ledger.peak_bytes : (double)NAN;
+    case AS_FOR_PROTOTYPING: return info ? (isfinite(info->launch_ns) ? info->launch_ns : 0) + info->first_ns[0] : (double)NAN;
+    default: return ns;
+    }
+}
+
+static bool is_better(bool most, double x, double y)
+{
+    return most ? x > y : x < y;
+}
+
+/* Memory and first calls are counted or taken once: only times have an interval that proves. */
+static bool is_proved(const as_sweep *s, as_purpose p, int row, int arm, double lead)
+{
+    if (p == AS_FOR_MEMORY)
+        return lead > 0;
+    if (p == AS_FOR_PROTOTYPING)
+        return false;
+    bool proved;
+    return winner(s, row, purposes[p].most ? AS_JUDGED : PER_CALL, &proved) == arm && proved;
+}
+
+as_sweep_choice as_sweep_choose(const as_sweep *s, as_purpose p)
+{
+    as_sweep_choice c = {.row = -1, .arm = -1, .score = NAN, .unit = purposes[p].unit, .lead = NAN, .why = purposes[p].none};
+    double other = NAN;
+    for (int row = 0; s->n_arms > 1 && row < s->n_rows; row++)
+        for (int arm = 0; arm < s->n_arms; arm++) {
+            double score = score_of(s, p, row, arm);
+            bool tied = score == c.score && paired_ns(s, row, arm) < paired_ns(s, c.row, c.arm);
+            if (isfinite(score) && (c.row < 0 || is_better(purposes[p].most, score, c.score) || tied))
+                c.row = row, c.arm = arm, c.score = score;
+        }
+    if (c.row < 0)
+        return c;
+    for (int row = 0; row < s->n_rows; row++)
+        for (int arm = 0; arm < s->n_arms; arm++) {
+            double score = arm == c.arm ? (double)NAN : score_of(s, p, row, arm);
+            if (isfinite(score) && (isnan(other) || is_better(purposes[p].most, score, other)))
+                other = score;
+        }
+    c.lead = purposes[p].most ? c.score / other - 1 : other / c.score - 1;
+    c.proved = is_proved(s, p, c.row, c.arm, c.lead);
+    c.why = purposes[p].criterion;
+    return c;
+}

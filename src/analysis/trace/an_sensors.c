@@ -1,0 +1,23 @@
+/* an_sensors.c - every sensor of the trace as one number, or as the reason why there is none. */
+#include "analysis/trace/evidence.h"
+
+static void run(assay_facts *f, const assay_trace *t)
+{
+    as_fact_group *g = as_facts_group(f, "sensors", "Sensors");
+    size_t n_missing = 0;
+    for (size_t i = 0; i < t->n_sensors && f->status == ASSAY_OK; i++) {
+        const as_trace_sensor *s = &t->sensors[i];
+        assay_metric m = as_sensor_metric(f, t, i);
+        const char *key = as_facts_keep(f, as_say(f, "sensors.%s", s->name)), *label = as_say(f, "%s (%s)", s->name, *s->meaning ? s->meaning : "level");
+        if (key && as_facts_metric(f, key))
+            key = as_say(f, "%s#%zu", key, i); /* two sensors of one name are still two */
+        n_missing += !as_metric_has(&m);
+        as_facts_add(f, g, key, label, m);
+    }
+    if (!t->n_sensors)
+        as_facts_find(f, g, AS_LEVEL_NOTE, "No sensor was described in the trace.");
+    else if (n_missing)
+        as_facts_find(f, g, AS_LEVEL_NOTE, "%zu of %zu sensors are not available; each says why.", n_missing, t->n_sensors);
+}
+
+const as_analysis as_an_sensors = {.name = "sensors", .order = 60, .run = run};

@@ -1,0 +1,70 @@
+/* analyse.c - a trace to facts: notes and title, then every analysis by its order. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/analysis.h"
+#include "analysis/trace/evidence.h"
+#include "base/text.h"
+
+/* "mlp-small, batch 1, cpu, 2 threads": what the trace knows of these, in this order. */
+static void title_make(assay_facts *f, const assay_trace *t)
+{
+    const char *model = as_trace_note_find(t, "model.name"), *batch = as_trace_note_find(t, "plan.batch");
+    const char *device = as_trace_note_find(t, "plan.device"), *threads = as_trace_note_find(t, "plan.threads");
+    const char *title = model && *model ? model : "a run";
+    if (batch && *batch)
+        title = as_say(f, "%s, batch %s", title, batch);
+    if (device && *device)
+        title = as_say(f, "%s, %s", title, device);
+    if (threads && *threads)
+        title = as_say(f, "%s, %s %s", title, threads, strcmp(threads, "1") ? "threads" : "thread");
+    title = as_facts_keep(f, title);
+    if (title)
+        f->title = title;
+}
+
+static void notes_copy(assay_facts *f, const assay_trace *t)
+{
+    char date[AS_DATE_BYTES];
+    for (size_t i = 0; i < t->n_notes; i++)
+        if (*t->notes[i].key)
+            as_facts_note(f, t->notes[i].key, t->notes[i].value);
+    if (t->start_unix_ns)
+        as_facts_note(f, "trace.started", as_say(f, "%s UTC", as_date_text(date, sizeof date, (int64_t)(t->start_unix_ns / 1000000000u), AS_DATE_SECOND)));
+    if (!as_trace_note_find(t, "clock.name"))
+        as_facts_note(f, "clock.name", t->clock_name);
+    as_facts_note(f, "trace.complete", t->complete ? "yes" : "no: the record ends before its end was written");
+}
+
+static int by_order(const void *a, const void *b)
+{
+    const as_analysis *x = *(const as_analysis *const *)a, *y = *(const as_analysis *const *)b;
+    return x->order != y->order ? (x->order < y->order ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+assay_status assay_analyse(assay_env *env, const assay_trace *trace, assay_facts **out)
+{
+    size_t n = 0;
+    while (as_an_table[n])
+        n++;
+    assay_facts *f = as_facts_new(env);
+    const as_analysis **order = f ? AS_TAKE(&f->arena, const as_analysis *, n) : NULL;
+    if (!order) {
+        assay_facts_free(f);
+        return as_fail(env, ASSAY_NO_MEMORY, "analysis: no room for facts");
+    }
+    memcpy(order, as_an_table, n * sizeof *order);
+    if (n)
+        qsort(order, n, sizeof *order, by_order);
+    title_make(f, trace);
+    notes_copy(f, trace);
+    for (size_t i = 0; i < n && f->status == ASSAY_OK; i++)
+        order[i]->run(f, trace);
+    assay_status status = f->status;
+    if (status != ASSAY_OK) {
+        assay_facts_free(f);
+        return status;
+    }
+    *out = f;
+    return ASSAY_OK;
+}

@@ -1,0 +1,355 @@
+/* analyse_test.c - a trace with known numbers must land where arithmetic says. */
+#include "analysis/duel/test_lab.h"
+
+static lab lab_new(as_synthetic s)
+{
+    lab l = lab_open(s);
+    lab_run(&l);
+    return l;
+}
+
+static const assay_metric *metric(const lab *l, const char *key)
+{
+    const assay_metric *m = as_facts_metric(l->facts, key);
+    if (!m)
+        fail("no metric %s", key);
+    return m;
+}
+
+static void expect_metric(const lab *l, const char *key, double value, assay_kind kind, const char *unit)
+{
+    const assay_metric *m = metric(l, key);
+    if (m->kind != kind)
+        fail("%s is %s (%s), expected %s", key, assay_kind_text(m->kind), m->reason ? m->reason : "", assay_kind_text(kind));
+    if (!(fabs(m->value - value) <= 1e-9 * fabs(value)))
+        fail("%s is %.17g, expected %.17g", key, m->value, value);
+    expect_str(m->unit, unit);
+}
+
+static void expect_missing(const lab *l, const char *key, const char *reason)
+{
+    const assay_metric *m = metric(l, key);
+    expect_eq(m->kind, ASSAY_UNAVAILABLE);
+    expect_has(m->reason, reason);
+}
+
+Test(analyse, times_work_and_rates_land_where_arithmetic_says)
+{
+    lab l = lab_new((as_synthetic){0});
+    expect_metric(&l, "latency.median", 100000, ASSAY_MEASURED, "ns");
+    expect(metric(&l, "latency.median")->lo <= 100000 && metric(&l, "latency.median")->hi >= 100000);
+    expect_metric(&l, "latency.min", 99500, ASSAY_MEASURED, "ns");
+    expect_metric(&l, "latency.max", 100500, ASSAY_MEASURED, "ns");
+    expect_metric(&l, "latency.mad", 300, ASSAY_MEASURED, "ns");
+    expect_metric(&l, "latency.cpu_median", 100000, ASSAY_MEASURED, "ns");
+    expect_metric(&l, "latency.throughput", 80000, ASSAY_DERIVED, "1/s");
+    expect_metric(&l, "latency.first_run", 3e5, ASSAY_MEASURED, "ns");
+    expect_metric(&l, "latency.warmup_runs", 7, ASSAY_COUNTED, "1");
+    expect_metric(&l, "latency.runs", 400, ASSAY_COUNTED, "1");
+    expect_metric(&l, "cost.flops", 8000168, ASSAY_COUNTED, "flop");
+    expect_metric(&l, "cost.special", 10, ASSAY_COUNTED, "op");
+    expect_metric(&l, "cost.bytes", 801104, ASSAY_COUNTED, "byte");
+    expect_metric(&l, "cost.flop_rate", 8000168 / 1e-4, ASSAY_DERIVED, "flop/s");
+    expect_str(l.facts->title, "synthetic-mlp, batch 8, cpu, 1 thread");
+    expect_str(as_facts_note_find(l.facts, "trace.started"), "2025-06-15 15:06:40 UTC");
+    const as_series *s = as_facts_series_find(l.facts, "latency", "samples");
+    expect(s && s->n == 200);
+    expect_near(s->y[0], 99500, 1e-6);
+    expect(says(&l, "verdict", AS_LEVEL_GOOD, "within this session only"));
+    expect(says(&l, "verdict", AS_LEVEL_NOTE, "fc1 (Gemm, kernel gemm_f32_avx2) dominates: 50.0 % of a run, 50.0 us, among 4 steps"));
+    lab_close(&l);
+}
+
+Test(analyse, the_table_of_layers_divides_work_by_time)
+{
+    lab l = lab_new((as_synthetic){0});
+    expect_eq(as_facts_table_find(l.facts, "layers", "steps")->n_rows, 4);
+    expect_str(cell(&l, "layers", "steps", 0, "name")->text, "fc1");
+    expect_near(cell(&l, "layers", "steps", 0, "time")->metric.value, 50000, 1e-6);
+    expect_near(cell(&l, "layers", "steps", 0, "share")->metric.value, .5, 1e-9);
+    expect_near(cell(&l, "layers", "steps", 0, "flop_rate")->metric.value, 5e6 / 50e-6, 1);
+    expect_near(cell(&l, "layers", "steps", 2, "byte_rate")->metric.value, 3e5 / 15e-6, 1);
+    expect_near(cell(&l, "layers", "steps", 0, "intensity")->metric.value, 10, 1e-9);
+    expect_eq(cell(&l, "layers", "steps", 0, "time")->metric.kind, ASSAY_MEASURED);
+    expect_eq(cell(&l, "layers", "steps", 0, "flops")->metric.kind, ASSAY_COUNTED);
+    expect_eq(cell(&l, "layers", "steps", 0, "share")->metric.kind, ASSAY_DERIVED);
+    expect_eq(as_facts_table_find(l.facts, "layers", "prologue")->n_rows, 1);
+    expect_eq(cell(&l, "layers", "prologue", 0, "share")->metric.kind, ASSAY_UNAVAILABLE);
+    expect_str(cell(&l, "layers", "kernels", 0, "refused")->text, "gemm_f32_avx512: this CPU has no avx512f");
+    lab_close(&l);
+}
+
+Test(analyse, few_kept_spans_fall_back_to_totals)
+{
+    lab l = lab_open((as_synthetic){.n_kept = 2});
+    l.trace->totals = AS_TAKE(&l.trace->arena, as_step_total, 5);
+    l.trace->n_totals = 5;
+    l.trace->totals[0] = (as_step_total){.count = 400, .sum_ticks = 400 * 51000, .min_ticks = 1, .max_ticks = 2};
+    lab_run(&l);
+    const assay_metric *time = &cell(&l, "layers", "steps", 0, "time")->metric;
+    expect_near(time->value, 51000, 1e-6);
+    expect_eq(time->n, 400);
+    expect_has(time->source, "totals");
+    expect_has(cell(&l, "layers", "steps", 1, "time")->metric.source, "median of few");
+    lab_close(&l);
+}
+
+Test(analyse, detailed_runs_outside_the_samples_are_used_and_named)
+{
+    lab l = lab_new((as_synthetic){.detailed = true});
+    expect_near(cell(&l, "layers", "steps", 1, "time")->metric.value, 30000, 1e-6);
+    expect_has(cell(&l, "layers", "steps", 1, "time")->metric.source, "outside the timed samples");
+    expect(says(&l, "layers", AS_LEVEL_NOTE, "20 detailed runs outside the timed samples: spans by step would cost 0.9 % of the run"));
+    expect(says(&l, "books", AS_LEVEL_GOOD, "recorded in detail outside the timed samples"));
+    expect_metric(&l, "instrument.spans_per_run", 0, ASSAY_COUNTED, "1");
+    lab_close(&l);
+}
+
+Test(analyse, a_coarse_trace_has_no_layer_times_and_says_why)
+{
+    lab l = lab_new((as_synthetic){.no_steps = true});
+    const assay_metric *time = &cell(&l, "layers", "steps", 0, "time")->metric;
+    expect_eq(time->kind, ASSAY_UNAVAILABLE);
+    expect_str(time->reason, "spans by step would cost 0.9 % of the run");
+    expect_missing(&l, "books.explained_share", "spans by step would cost 0.9 % of the run");
+    expect(says(&l, "books", AS_LEVEL_WARN, "The books cannot be drawn up"));
+    lab_close(&l);
+}
+
+Test(analyse, books_close_at_99_percent_and_not_at_96)
+{
+    lab l = lab_new((as_synthetic){0});
+    expect_metric(&l, "books.explained_share", .99, ASSAY_DERIVED, "ratio");
+    expect_metric(&l, "books.unexplained", 1000, ASSAY_DERIVED, "ns");
+    expect(says(&l, "books", AS_LEVEL_GOOD, "The books close: disjoint step spans explain 99.00 %"));
+    expect_missing(&l, "books.compute_memory", "PMU");
+    expect_str(cell(&l, "books", "entries", 2, "entry")->text, "unexplained");
+    expect_near(cell(&l, "books", "entries", 2, "share")->metric.value, .01, 1e-9);
+    lab_close(&l);
+    l = lab_new((as_synthetic){.tail_us = 1});
+    expect(says(&l, "books", AS_LEVEL_WARN, "The books do not close: step spans explain 96.00 % of the run; 4.00 % is unexplained"));
+    expect(says(&l, "verdict", AS_LEVEL_WARN, "books open"));
+    lab_close(&l);
+}
+
+Test(analyse, overlapping_spans_are_not_counted_twice_and_transfers_stand_apart)
+{
+    lab l = lab_open((as_synthetic){.n_kept = 6});
+    l.trace->steps[3].op = "Get";
+    expect(as_trace_reserve(l.trace, 6, 0, 0, 0));
+    for (uint32_t r = 0; r < 6; r++) { /* a second thread's view of step 0, shifted into step 1 */
+        uint64_t at = 1000000 + r * 200000u;
+        expect(as_trace_add_span(l.trace, &(as_span){.begin_ticks = at, .end_ticks = at + 60000, .step = 0, .run = r, .kind = AS_SPAN_STEP, .thread = 1}));
+    }
+    lab_run(&l);
+    expect_metric(&l, "books.explained_share", .99, ASSAY_DERIVED, "ratio");
+    expect_near(cell(&l, "layers", "steps", 0, "time")->metric.value, 60000, 1e-6);
+    expect_near(cell(&l, "books", "entries", 1, "time")->metric.value, 4000, 1e-6);
+    lab_close(&l);
+}
+
+Test(analyse, p99_needs_662_samples)
+{
+    lab l = lab_new((as_synthetic){.n_samples = 661});
+    expect_missing(&l, "latency.p99", "needs 662 samples, has 661");
+    expect_eq(metric(&l, "latency.p95")->kind, ASSAY_MEASURED);
+    lab_close(&l);
+    l = lab_new((as_synthetic){.n_samples = 662});
+    expect_eq(metric(&l, "latency.p99")->kind, ASSAY_MEASURED);
+    lab_close(&l);
+}
+
+Test(analyse, few_samples_get_no_interval_and_a_warning)
+{
+    lab l = lab_new((as_synthetic){.n_samples = 39});
+    expect(isnan(metric(&l, "latency.median")->lo));
+    expect(says(&l, "latency", AS_LEVEL_WARN, "Only 39 samples: an interval for the median needs 40"));
+    expect_missing(&l, "latency.n_effective", "needs 40 samples, has 39");
+    lab_close(&l);
+}
+
+Test(analyse, no_samples_at_all_are_no_zero)
+{
+    lab l = lab_open((as_synthetic){.n_samples = 1});
+    l.trace->n_samples = 0;
+    lab_run(&l);
+    expect_missing(&l, "latency.median", "no sample was measured");
+    expect_missing(&l, "latency.throughput", "there is no median");
+    expect_missing(&l, "cost.flop_rate", "no median latency");
+    expect(says(&l, "verdict", AS_LEVEL_BAD, "no latency was measured"));
+    lab_close(&l);
+}
+
+Test(analyse, an_unread_cpu_clock_is_unavailable)
+{
+    lab l = lab_open((as_synthetic){0});
+    for (size_t i = 0; i < l.trace->n_samples; i++)
+        l.trace->samples[i].cpu_ns = UINT64_MAX;
+    lab_run(&l);
+    expect_missing(&l, "latency.cpu_median", "was not read");
+    expect_missing(&l, "contention.contaminated", "was not read");
+    expect_str(as_facts_note_find(l.facts, "contention.label"), "unknown");
+    lab_close(&l);
+}
+
+Test(analyse, contention_has_three_labels_with_their_numbers)
+{
+    static const struct { int disturbed; const char *label; as_level level; } cases[] = {
+        {4, "quiet", AS_LEVEL_GOOD}, {20, "disturbed", AS_LEVEL_WARN}, {60, "heavily disturbed", AS_LEVEL_BAD}};
+    for (int i = 0; i < 3; i++) {
+        lab l = lab_new((as_synthetic){.disturbed = cases[i].disturbed});
+        expect_metric(&l, "contention.contaminated", cases[i].disturbed / 100.0, ASSAY_DERIVED, "ratio");
+        expect_str(as_facts_note_find(l.facts, "contention.label"), cases[i].label);
+        expect(says(&l, "contention", cases[i].level, "of 200 samples"));
+        expect(says(&l, "contention", cases[i].level, "involuntary switches 4"));
+        lab_close(&l);
+    }
+}
+
+Test(analyse, cpu_time_says_nothing_about_other_devices_and_fake_clocks)
+{
+    lab l = lab_open((as_synthetic){0});
+    expect(as_trace_add_note(l.trace, "plan.device", "opencl:0"));
+    lab_run(&l);
+    expect_missing(&l, "contention.contaminated", "waits for the device opencl:0");
+    lab_close(&l);
+    l = lab_open((as_synthetic){0});
+    l.trace->clock_name = "fake";
+    lab_run(&l);
+    expect_missing(&l, "contention.cpu_share", "the clock is a fake");
+    lab_close(&l);
+}
+
+Test(analyse, sensors_follow_their_meaning_or_give_their_reason)
+{
+    lab l = lab_new((as_synthetic){0});
+    expect_metric(&l, "sensors.switches.involuntary", 4, ASSAY_MEASURED, "1");
+    expect_metric(&l, "sensors.memory.resident.peak", 12288, ASSAY_MEASURED, "byte");
+    expect_metric(&l, "sensors.cpu.frequency", 3.1e9, ASSAY_MEASURED, "hertz");
+    expect_missing(&l, "sensors.cache.misses", "kernel.perf_event_paranoid is 4");
+    expect_missing(&l, "sensors.energy.package", "no RAPL domain");
+    expect_metric(&l, "memory.rss_peak", 12288, ASSAY_MEASURED, "byte");
+    lab_close(&l);
+}
+
+Test(analyse, a_sensor_with_one_reading_has_no_difference)
+{
+    lab l = lab_open((as_synthetic){0});
+    l.trace->n_readings = 1;
+    lab_run(&l);
+    expect_missing(&l, "sensors.switches.involuntary", "needs two readings, there is 1");
+    expect_missing(&l, "sensors.cpu.frequency", "no reading of it succeeded");
+    lab_close(&l);
+}
+
+Test(analyse, a_broken_promise_of_memory_is_bad)
+{
+    lab l = lab_open((as_synthetic){0});
+    l.trace->peak_bytes_observed++;
+    l.trace->steady_allocs = 3;
+    lab_run(&l);
+    expect(says(&l, "memory", AS_LEVEL_BAD, "promised a peak of 407552 bytes and 407553 were observed"));
+    expect(says(&l, "memory", AS_LEVEL_WARN, "3 device allocations"));
+    expect(says(&l, "verdict", AS_LEVEL_BAD, "synthetic-mlp"));
+    lab_close(&l);
+}
+
+Test(analyse, the_instrument_states_its_cost_and_its_promise)
+{
+    lab l = lab_new((as_synthetic){0});
+    expect_metric(&l, "instrument.spans_per_run", 5, ASSAY_DERIVED, "1");
+    expect_metric(&l, "instrument.overhead_share", (20.0 * 5 + 2 * 8.0 / 2) / 100000, ASSAY_DERIVED, "ratio");
+    expect(says(&l, "instrument", AS_LEVEL_GOOD, "0.108 % of the run at 20.0 ns a span"));
+    lab_close(&l);
+    l = lab_open((as_synthetic){0});
+    l.trace->span_cost_ns = 200, l.trace->dropped_spans = 9;
+    lab_run(&l);
+    expect(says(&l, "instrument", AS_LEVEL_WARN, "the promise is not kept"));
+    expect(says(&l, "instrument", AS_LEVEL_WARN, "9 spans were dropped"));
+    lab_close(&l);
+}
+
+Test(analyse, a_drifting_run_is_not_called_stationary)
+{
+    lab l = lab_new((as_synthetic){.n_samples = 300, .drift = .1});
+    expect_near(metric(&l, "verdict.drift")->value, .1, .002);
+    expect(says(&l, "verdict", AS_LEVEL_WARN, "The run is not stationary: its last third is 10.0 % slower"));
+    lab_close(&l);
+    l = lab_new((as_synthetic){.n_samples = 300});
+    expect(says(&l, "verdict", AS_LEVEL_GOOD, "The run is stationary"));
+    lab_close(&l);
+}
+
+/* Times that swing by half: the last third is 10 % slower, and nobody could know. */
+Test(analyse, a_noisy_run_is_called_neither_stationary_nor_drifting)
+{
+    lab l = lab_open((as_synthetic){.n_samples = 90});
+    for (size_t i = 0; i < l.trace->n_samples; i++) {
+        as_sample *s = &l.trace->samples[i];
+        uint64_t   base = (s->end_ticks - s->begin_ticks) / 2;
+        s->end_ticks = s->begin_ticks + base + base * ((i * 7919) % 101) / 50 + (i >= 60 ? base / 5 : 0);
+    }
+    lab_run(&l);
+    expect(fabs(metric(&l, "verdict.drift")->value) > .02);
+    expect(says(&l, "verdict", AS_LEVEL_NOTE, "cannot be told"));
+    lab_close(&l);
+}
+
+Test(analyse, a_stopped_run_is_reported_as_partial)
+{
+    lab l = lab_open((as_synthetic){0});
+    expect(as_trace_add_note(l.trace, "run.cancelled", "after 7 measured runs"));
+    lab_run(&l);
+    expect(says(&l, "verdict", AS_LEVEL_WARN, "The run is partial: it was stopped after 7 measured runs."));
+    lab_close(&l);
+}
+
+Test(analyse, a_partial_trace_is_reported_as_partial)
+{
+    lab l = lab_open((as_synthetic){0});
+    l.trace->complete = false;
+    l.trace->peak_bytes_observed = 0;
+    lab_run(&l);
+    expect(says(&l, "verdict", AS_LEVEL_WARN, "The trace is partial"));
+    expect_has(as_facts_note_find(l.facts, "trace.complete"), "no:");
+    expect_missing(&l, "memory.peak_observed", "partial");
+    lab_close(&l);
+}
+
+/* Nothing in it is true; it must be left out or said, never crash. */
+Test(analyse, records_that_contradict_themselves_are_left_out)
+{
+    lab l = lab_open((as_synthetic){0});
+    l.trace->samples[0].n_runs = 0;
+    l.trace->samples[1].end_ticks = 0;
+    l.trace->spans[1].step = 77;
+    l.trace->spans[2].end_ticks = 0;
+    l.trace->spans[3].kind = 99;
+    l.trace->readings[0].sensor = 1000;
+    l.trace->readings[1].value = NAN;
+    l.trace->span_cost_ns = INFINITY, l.trace->clock_cost_ns = -1, l.trace->plan_ns = NAN;
+    l.trace->steps[0].flops = UINT64_MAX, l.trace->steps[0].bytes_read = UINT64_MAX;
+    lab_run(&l);
+    expect_eq(metric(&l, "latency.median")->n, 198);
+    expect_missing(&l, "cost.flops", "does not fit in 64 bits");
+    expect_missing(&l, "instrument.span_cost", "not measured");
+    expect_missing(&l, "latency.plan", "not measured");
+    lab_close(&l);
+    l = lab_open((as_synthetic){0});
+    l.trace->ns_per_tick = NAN;
+    lab_run(&l);
+    expect_missing(&l, "latency.median", "no sample was measured");
+    lab_close(&l);
+}
+
+Test(analyse, an_empty_trace_gives_facts_without_numbers)
+{
+    lab l = {0};
+    expect_eq(assay_env_new(&l.env), ASSAY_OK);
+    expect_ok(l.env, as_trace_new(l.env, &l.trace));
+    lab_run(&l);
+    expect_str(l.facts->title, "a run");
+    expect_missing(&l, "latency.median", "no sample");
+    expect_missing(&l, "cost.flops", "describes no steps");
+    lab_close(&l);
+}

@@ -1,0 +1,353 @@
+/* evidence.c - samples, spans and readings of a trace, brought into order for the analyses. */
+#include "analysis/trace/evidence.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/stats.h"
+#include "base/text.h"
+
+static void *take(assay_facts *f, size_t n, size_t bytes_each)
+{
+    void *p = as_arena_take(&f->arena, n, bytes_each, alignof(max_align_t));
+    if (!p && f->status == ASSAY_OK)
+        f->status = as_fail(f->env, ASSAY_NO_MEMORY, "analysis: no room for %zu records of %zu bytes", n, bytes_each);
+    return p;
+}
+
+const char *as_say(assay_facts *f, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    va_list again;
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    char *text = n >= 0 ? take(f, (size_t)n + 1, 1) : NULL;
+    if (text)
+        vsnprintf(text, (size_t)n + 1, format, again);
+    va_end(again);
+    return text ? text : "";
+}
+
+const char *as_say_number(assay_facts *f, double value, const char *unit)
+{
+    char buf[64];
+    return as_say(f, "%s", as_show(buf, sizeof buf, value, unit));
+}
+
+/* as_show() gives three digits, in which a narrow interval is three times the same number.  The scale is taken from what it shows:
+ * a power of 1024 for bytes, of ten for the rest. */
+const char *as_show_interval(char *buf, size_t size, const assay_metric *m)
+{
+    char shown[96];
+    double number, middle = m->value != 0 ? m->value : m->hi;
+    *buf = 0;
+    if (!(m->lo < m->hi))
+        return buf;
+    as_show(shown, sizeof shown, middle, m->unit);
+    char *space = strchr(shown, ' ');
+    if (space)
+        *space = 0;
+    if (!as_parse_f64(shown, &number) || !(number / middle > 0))
+        return buf;
+    double base = strncmp(m->unit, "byte", 4) ? 10 : 1024, scale = pow(base, round(log(number / middle) / log(base)));
+    int decimals = (int)ceil(1 - log10((m->hi - m->lo) * scale));
+    decimals = decimals < 0 ? 0 : decimals > 6 ? 6 : decimals;
+    snprintf(buf, size, "%.*f to %.*f%s%s", decimals, m->lo * scale, decimals, m->hi * scale, space ? " " : "", space ? space + 1 : "");
+    return buf;
+}
+
+/* --- Samples ------------------------------------------------------------------------------------------ */
+
+static bool clock_is_sound(const assay_trace *t)
+{
+    return t->ns_per_tick >= 1e-9 && t->ns_per_tick <= 1e9; /* any real clock; and no sum of times can overflow */
+}
+
+as_times as_times_read(assay_facts *f, const assay_trace *t)
+{
+    as_times out = {.ns = take(f, t->n_samples, sizeof(double)),
+                    .cpu_ns = take(f, t->n_samples, sizeof(double)),
+                    .at_s = take(f, t->n_samples, sizeof(double))};
+    if (!out.ns || !out.cpu_ns || !out.at_s || !clock_is_sound(t))
+        return (as_times){0};
+    uint64_t first = UINT64_MAX, last = 0;
+    for (size_t i = 0; i < t->n_samples; i++) {
+        const as_sample *s = &t->samples[i];
+        double wall_ns = (double)(s->end_ticks - s->begin_ticks) * t->ns_per_tick;
+        if (!s->n_runs || s->end_ticks < s->begin_ticks || !isfinite(wall_ns))
+            continue;
+        first = s->begin_ticks < first ? s->begin_ticks : first;
+        last = s->end_ticks > last ? s->end_ticks : last;
+        out.ns[out.n] = wall_ns / s->n_runs;
+        out.cpu_ns[out.n] = s->cpu_ns == UINT64_MAX ? (double)NAN : (double)s->cpu_ns / s->n_runs;
+        out.n_cpu += s->cpu_ns != UINT64_MAX;
+        out.at_s[out.n++] = (double)s->begin_ticks;
+    }
+    for (size_t i = 0; i < out.n; i++)
+        out.at_s[i] = (out.at_s[i] - (double)first) * t->ns_per_tick / 1e9;
+    out.span_ns = out.n ? (double)(last - first) * t->ns_per_tick : 0;
+    return out;
+}
+
+assay_metric as_median_metric(assay_facts *f, const double *x, size_t n, const char *unit, const char *source, const char *reason)
+{
+    as_interval interval;
+    double *scratch = take(f, n, sizeof *scratch);
+    if (!n || !scratch)
+        return as_metric_unavailable(unit, reason);
+    if (as_segment_interval(x, n, AS_CONFIDENCE, scratch, &interval))
+        return as_metric_measured(interval.value, interval.lo, interval.hi, n, unit, source);
+    return as_metric_measured(as_median(x, n, scratch), NAN, NAN, n, unit, source);
+}
+
+/* --- Spans -------------------------------------------------------------------------------------------- */
+
+static const char *const transfer_ops[] = {"put", "get", "transfer", "copy", NULL};
+
+bool as_step_is_transfer(const as_trace_step *s)
+{
+    for (const char *const *op = transfer_ops; *op; op++)
+        if (!strcasecmp(s->op, *op))
+            return true;
+    return !*s->op && (!strncmp(s->name, "put ", 4) || !strncmp(s->name, "get ", 4));
+}
+
+bool as_step_is_prologue(const as_trace_step *s)
+{
+    return !strcmp(s->stage, "prologue");
+}
+
+static int by_run_and_step(const void *a, const void *b)
+{
+    const as_span *x = a, *y = b;
+    if (x->run != y->run)
+        return x->run < y->run ? -1 : 1;
+    if (x->step != y->step)
+        return x->step < y->step ? -1 : 1;
+    if (x->begin_ticks != y->begin_ticks)
+        return x->begin_ticks < y->begin_ticks ? -1 : 1;
+    return 0;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    const as_span *x = a, *y = b;
+    return x->begin_ticks < y->begin_ticks ? -1 : x->begin_ticks > y->begin_ticks;
+}
+
+/* Copies the sound spans of one kind, in order of run and step. */
+static as_span *spans_of(assay_facts *f, const assay_trace *t, as_span_kind kind, size_t *n)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < t->n_spans; i++)
+        count += t->spans[i].kind == kind;
+    as_span *spans = take(f, count, sizeof *spans);
+    *n = 0;
+    if (!spans || !clock_is_sound(t))
+        return spans;
+    for (size_t i = 0; i < t->n_spans; i++) {
+        const as_span *s = &t->spans[i];
+        bool has_step = s->step >= 0 && (size_t)s->step < t->n_steps;
+        if (s->kind == kind && s->end_ticks >= s->begin_ticks && (has_step || kind == AS_SPAN_RUN))
+            spans[(*n)++] = *s;
+    }
+    if (*n)
+        qsort(spans, *n, sizeof *spans, by_run_and_step);
+    return spans;
+}
+
+/* Spans of the same step in the same run, of several threads, are one: from the first begin to the last end. */
+static size_t steps_join(as_span *spans, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        as_span *last = kept ? &spans[kept - 1] : NULL;
+        if (last && last->run == spans[i].run && last->step == spans[i].step)
+            last->end_ticks = spans[i].end_ticks > last->end_ticks ? spans[i].end_ticks : last->end_ticks;
+        else
+            spans[kept++] = spans[i];
+    }
+    return kept;
+}
+
+/* Ticks of [begin, end) that the spans cover, each tick counted once.  Sorts the spans by begin. */
+static uint64_t union_ticks(as_span *spans, size_t n, uint64_t begin, uint64_t end)
+{
+    uint64_t covered = 0, at = begin;
+    if (n)
+        qsort(spans, n, sizeof *spans, by_begin);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t from = spans[i].begin_ticks > at ? spans[i].begin_ticks : at;
+        uint64_t to = spans[i].end_ticks < end ? spans[i].end_ticks : end;
+        if (to > from) {
+            covered += to - from;
+            at = to;
+        }
+    }
+    return covered;
+}
+
+/* The step's time per kept run.  Spans of the host are preferred; a device's own stamps stand in. */
+static void steps_collect(assay_facts *f, const assay_trace *t, as_kept *k, const as_span *spans, size_t n, bool by_device)
+{
+    size_t *counts = take(f, t->n_steps, sizeof *counts);
+    if (!counts || !k->steps)
+        return;
+    for (size_t i = 0; i < n; i++)
+        counts[spans[i].step]++;
+    for (size_t s = 0; s < t->n_steps; s++)
+        if (counts[s] && !k->steps[s].n) {
+            k->steps[s] = (as_step_times){.ns = take(f, counts[s], sizeof(double)), .by_device = by_device};
+            if (!k->steps[s].ns)
+                return;
+        } else {
+            counts[s] = 0;
+        }
+    for (size_t i = 0; i < n; i++) {
+        as_step_times *times = &k->steps[spans[i].step];
+        bool detailed = spans[i].run >= t->n_runs;
+        bool wanted = k->uses_detailed ? true : !detailed;
+        if (counts[spans[i].step] && (wanted || as_step_is_prologue(&t->steps[spans[i].step])))
+            times->ns[times->n++] = (double)(spans[i].end_ticks - spans[i].begin_ticks) * t->ns_per_tick;
+    }
+}
+
+static size_t count_runs(const as_span *spans, size_t n, uint64_t n_timed_runs, bool detailed)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        if ((!i || spans[i].run != spans[i - 1].run) && (spans[i].run >= n_timed_runs) == detailed)
+            count++;
+    return count;
+}
+
+/* The spans [*i, *i + n) of `run`; *i moves behind them. */
+static size_t run_take(const as_span *spans, size_t n, size_t *i, uint32_t run)
+{
+    while (*i < n && spans[*i].run < run)
+        (*i)++;
+    size_t begin = *i;
+    while (*i < n && spans[*i].run == run)
+        (*i)++;
+    return *i - begin;
+}
+
+static double transfers_ns(const assay_trace *t, as_span *spans, size_t n, uint64_t begin, uint64_t end)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (as_step_is_transfer(&t->steps[spans[i].step])) {
+            as_span s = spans[i];
+            spans[i] = spans[kept];
+            spans[kept++] = s;
+        }
+    return (double)union_ticks(spans, kept, begin, end) * t->ns_per_tick;
+}
+
+/* One record a RUN span, with what its inner spans explain of it. */
+static void runs_collect(assay_facts *f, const assay_trace *t, as_kept *k, as_span *inner, size_t n_inner)
+{
+    size_t n_walls, at = 0;
+    as_span *walls = spans_of(f, t, AS_SPAN_RUN, &n_walls);
+    k->runs = take(f, n_walls, sizeof *k->runs);
+    if (!walls || !k->runs)
+        return;
+    for (size_t i = 0; i < n_walls; i++) {
+        const as_span *w = &walls[i];
+        if (i && w->run == walls[i - 1].run)
+            continue; /* a second wall of the same run: the first stands */
+        size_t n = run_take(inner, n_inner, &at, w->run);
+        as_span *own = inner + (at - n);
+        as_kept_run *run = &k->runs[k->n_runs++];
+        *run = (as_kept_run){.run = w->run, .detailed = w->run >= t->n_runs,
+                             .wall_ns = (double)(w->end_ticks - w->begin_ticks) * t->ns_per_tick};
+        run->explained_ns = n ? (double)union_ticks(own, n, w->begin_ticks, w->end_ticks) * t->ns_per_tick : (double)NAN;
+        run->transfer_ns = n ? transfers_ns(t, own, n, w->begin_ticks, w->end_ticks) : (double)NAN;
+    }
+}
+
+static int run_compare(const void *key, const void *item)
+{
+    uint32_t run = *(const uint32_t *)key, other = ((const as_kept_run *)item)->run;
+    return run < other ? -1 : run > other;
+}
+
+static void spans_count(const assay_trace *t, as_kept *k)
+{
+    for (size_t i = 0; i < t->n_spans && k->n_runs; i++) {
+        as_kept_run *run = bsearch(&t->spans[i].run, k->runs, k->n_runs, sizeof *run, run_compare);
+        if (run)
+            run->n_spans++;
+    }
+}
+
+as_kept as_kept_read(assay_facts *f, const assay_trace *t)
+{
+    as_kept k = {.steps = take(f, t->n_steps, sizeof *k.steps)};
+    size_t n_steps, n_devices, n_segments = 0;
+    as_span *steps = spans_of(f, t, AS_SPAN_STEP, &n_steps);
+    as_span *devices = spans_of(f, t, AS_SPAN_DEVICE, &n_devices);
+    if (!k.steps || !steps || !devices)
+        return (as_kept){0};
+    n_steps = steps_join(steps, n_steps);
+    n_devices = steps_join(devices, n_devices);
+    const as_span *finest = n_steps ? steps : devices;
+    size_t n_finest = n_steps ? n_steps : n_devices;
+    k.n_timed = count_runs(finest, n_finest, t->n_runs, false);
+    k.n_detailed = count_runs(finest, n_finest, t->n_runs, true);
+    k.uses_detailed = k.n_timed < AS_KEPT_ENOUGH && k.n_detailed > 0;
+    steps_collect(f, t, &k, steps, n_steps, false);
+    steps_collect(f, t, &k, devices, n_devices, true);
+    as_span *inner = n_steps ? steps : spans_of(f, t, AS_SPAN_SEGMENT, &n_segments);
+    k.by_segment = !n_steps;
+    if (inner)
+        runs_collect(f, t, &k, inner, n_steps ? n_steps : n_segments);
+    spans_count(t, &k);
+    return k;
+}
+
+bool as_kept_uses(const as_kept *k, const as_kept_run *run)
+{
+    return isfinite(run->explained_ns) && (k->uses_detailed || !run->detailed);
+}
+
+/* --- Sensors ------------------------------------------------------------------------------------------ */
+
+int as_sensor_find(const assay_trace *t, const char *part)
+{
+    for (size_t i = 0; i < t->n_sensors; i++)
+        if (strstr(t->sensors[i].name, part))
+            return (int)i;
+    return -1;
+}
+
+assay_metric as_sensor_metric(assay_facts *f, const assay_trace *t, size_t index)
+{
+    const as_trace_sensor *s = &t->sensors[index];
+    const char *unit = *s->unit ? s->unit : "1", *source = *s->source ? s->source : s->name;
+    if (s->reason)
+        return as_metric_unavailable(unit, *s->reason ? s->reason : "the sensor could not be opened and gave no reason");
+    double *values = take(f, t->n_readings, sizeof *values);
+    size_t n = 0;
+    for (size_t i = 0; values && i < t->n_readings; i++)
+        if (t->readings[i].sensor == index && isfinite(t->readings[i].value))
+            values[n++] = t->readings[i].value;
+    if (!n)
+        return as_metric_unavailable(unit, "no reading of it succeeded");
+    if (!strcmp(s->meaning, "delta")) {
+        if (n < 2)
+            return as_metric_unavailable(unit, "a difference needs two readings, there is 1");
+        if (!isfinite(values[n - 1] - values[0]))
+            return as_metric_unavailable(unit, "the readings differ by more than a number can hold");
+        return as_metric_measured(values[n - 1] - values[0], NAN, NAN, n, unit, source);
+    }
+    as_sort(values, n);
+    double value = !strcmp(s->meaning, "peak") ? values[n - 1] : values[n / 2]; /* a level that was really read, no mean of two */
+    return as_metric_measured(value, NAN, NAN, n, unit, source);
+}

@@ -1,0 +1,176 @@
+/* plausible.c - the lie detector: growth with size, doubled work, roofs, poisoned inputs. */
+#include "analysis/trace/plausible.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* Work that grows so much must take so much longer; times within this of each other are the same. */
+static const double WORK_GROWS = 4, TIME_GROWS = 1.3, SAME_TIME = 1.1;
+/* Where no roof is known: more than any machine that this is for. */
+static const double ANY_FLOPS = 1e13, ANY_BYTES = 1e12;
+static const double ABOVE_ROOF = 1.05;
+enum { CONSTANT_CASES = 3, CONSTANT_WORK = 16 };
+
+/* --- One claim ----------------------------------------------------------------------------------------- */
+
+static void say(char *sentence, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void say(char *sentence, size_t size, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(sentence, size, format, args);
+    va_end(args);
+}
+
+static bool is_time(double ns) { return isfinite(ns) && ns > 0; }
+
+bool as_double_is_plausible(double once_ns, double twice_ns, char *sentence, size_t size)
+{
+    char a[40], b[40];
+    if (!is_time(once_ns) || !is_time(twice_ns))
+        return true;
+    double ratio = twice_ns / once_ns;
+    if (ratio >= 1.5 && ratio <= 3)
+        return true;
+    say(sentence, size, "twice the calls take %.2f times as long (%s, then %s): the time is not that of the work", ratio, as_show(a, sizeof a, once_ns, "ns"),
+        as_show(b, sizeof b, twice_ns, "ns"));
+    return false;
+}
+
+static bool below_roof(const as_claim *c, double work, double roof, const char *unit, char *sentence, size_t size)
+{
+    char   a[40], b[40];
+    double slowest = isfinite(c->hi_ns) ? c->hi_ns : c->median_ns, rate = work / slowest * 1e9;
+    if (!is_time(slowest) || !isfinite(work) || !is_time(roof) || rate <= ABOVE_ROOF * roof)
+        return true;
+    say(sentence, size, "%s at least, and the roof is %s: nothing is faster than its roof", as_show(a, sizeof a, rate, unit), as_show(b, sizeof b, roof, unit));
+    return false;
+}
+
+static bool above_least(const as_claim *c, char *sentence, size_t size)
+{
+    char   a[40], b[40];
+    double slowest = isfinite(c->hi_ns) ? c->hi_ns : c->median_ns;
+    if (!is_time(slowest) || !is_time(c->least_ns) || slowest * ABOVE_ROOF >= c->least_ns)
+        return true;
+    say(sentence, size, "it takes %s at most, and by the roofs of this machine %s at least: nothing is faster than its roof",
+        as_show(a, sizeof a, slowest, "ns"), as_show(b, sizeof b, c->least_ns, "ns"));
+    return false;
+}
+
+bool as_roof_is_plausible(const as_claim *c, char *sentence, size_t size)
+{
+    return above_least(c, sentence, size) && below_roof(c, c->flops, c->flops_roof, "flop/s", sentence, size) &&
+           below_roof(c, c->bytes, c->bytes_roof, "byte/s", sentence, size);
+}
+
+static bool depends_on_inputs(const as_claim *c, char *sentence, size_t size)
+{
+    if (!c->hash || !c->poisoned_hash || c->hash != c->poisoned_hash)
+        return true;
+    say(sentence, size, "other inputs give the same outputs (hash %016llx): it does not look at them", (unsigned long long)c->hash);
+    return false;
+}
+
+/* --- Claims among each other ----------------------------------------------------------------------------- */
+
+static bool judged(const as_claim *c) { return !c->told && is_time(c->median_ns); }
+
+/* What grows with the size: operations, or bytes where nothing is computed. */
+static double work_of(const as_claim *c) { return c->flops > 0 ? c->flops : c->bytes; }
+
+/* The least time that the work can take. */
+static double least_ns(const as_claim *c)
+{
+    double flops = c->flops / (is_time(c->flops_roof) ? c->flops_roof : ANY_FLOPS), bytes = c->bytes / (is_time(c->bytes_roof) ? c->bytes_roof : ANY_BYTES);
+    double ns = 1e9 * fmax(isfinite(flops) ? flops : 0, isfinite(bytes) ? bytes : 0);
+    return is_time(c->least_ns) ? c->least_ns : ns;
+}
+
+static bool may_be_overhead(const as_claim *c) { return c->median_ns <= c->floor_ns && least_ns(c) <= c->median_ns; }
+
+static void refuse(as_claim *c, const char *sentence)
+{
+    if (!c->refused)
+        say(c->sentence, sizeof c->sentence, "%s", sentence);
+    c->refused = true;
+}
+
+/* How much more there is to do, of operations and of bytes: the lesser of the two.  A product of a thin matrix may have fewer operations
+ * and more bytes than a square one, and then neither is the larger. */
+static double work_ratio(const as_claim *small, const as_claim *large)
+{
+    double flops = large->flops / small->flops, bytes = large->bytes / small->bytes;
+    return isfinite(flops) && isfinite(bytes) ? fmin(flops, bytes) : isfinite(flops) ? flops : bytes;
+}
+
+/* Both are refused: which of the two lies cannot be told. */
+static void growth_judge(as_claim *small, as_claim *large)
+{
+    char   sentence[AS_SENTENCE_BYTES], a[40], b[40];
+    double work = work_ratio(small, large), time = large->median_ns / small->median_ns;
+    if (!(work >= WORK_GROWS) || time >= TIME_GROWS || (may_be_overhead(small) && least_ns(large) <= large->median_ns))
+        return;
+    say(sentence, sizeof sentence, "%.3g times the work takes %.2f times as long (%.60s %s, %.60s %s)", work, time, small->name,
+        as_show(a, sizeof a, small->median_ns, "ns"), large->name, as_show(b, sizeof b, large->median_ns, "ns"));
+    refuse(small, sentence);
+    refuse(large, sentence);
+}
+
+static void families_judge(as_claim *claims, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n; k++)
+            if (i != k && judged(&claims[i]) && judged(&claims[k]) && claims[i].family && claims[k].family && !strcmp(claims[i].family, claims[k].family))
+                growth_judge(&claims[i], &claims[k]);
+}
+
+/* One time for everything, whatever the work: nobody computed anything.  Small cases may all cost one call. */
+static void constant_judge(as_claim *claims, size_t n)
+{
+    double least = INFINITY, most = 0, least_work = INFINITY, most_work = 0;
+    size_t n_judged = 0;
+    bool   overhead = true;
+    char   sentence[AS_SENTENCE_BYTES], time[40];
+    for (size_t i = 0; i < n; i++) {
+        const as_claim *c = &claims[i];
+        if (!judged(c))
+            continue;
+        n_judged++;
+        overhead &= may_be_overhead(c);
+        least = fmin(least, c->median_ns);
+        most = fmax(most, c->median_ns);
+        least_work = fmin(least_work, work_of(c) > 0 ? work_of(c) : INFINITY);
+        most_work = fmax(most_work, work_of(c));
+    }
+    if (n_judged < CONSTANT_CASES || overhead || most > SAME_TIME * least || !(most_work >= CONSTANT_WORK * least_work))
+        return;
+    say(sentence, sizeof sentence, "all %zu cases take %s, with %.3g times the work in the largest: the time is that of something else", n_judged,
+        as_show(time, sizeof time, least, "ns"), most_work / least_work);
+    for (size_t i = 0; i < n; i++)
+        if (judged(&claims[i]))
+            refuse(&claims[i], sentence);
+}
+
+size_t as_claims_judge(as_claim *claims, size_t n)
+{
+    size_t n_refused = 0;
+    for (size_t i = 0; i < n; i++) {
+        as_claim *c = &claims[i];
+        char      sentence[AS_SENTENCE_BYTES];
+        c->refused = false;
+        c->sentence[0] = '\0';
+        if (!c->told && (!depends_on_inputs(c, sentence, sizeof sentence) || !as_roof_is_plausible(c, sentence, sizeof sentence) ||
+                         !as_double_is_plausible(c->once_ns, c->twice_ns, sentence, sizeof sentence)))
+            refuse(c, sentence);
+    }
+    families_judge(claims, n);
+    constant_judge(claims, n);
+    for (size_t i = 0; i < n; i++)
+        n_refused += claims[i].refused;
+    return n_refused;
+}

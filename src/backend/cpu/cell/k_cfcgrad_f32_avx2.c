@@ -1,0 +1,10 @@
+/* k_cfcgrad_f32_avx2.c - the gradient of closed-form continuous-time cells through time, vectors of eight with FMA. */
+#include "backend/cpu/simd/simd_avx2.h"
+
+#include "backend/cpu/cell/cfcgrad_body.h"
+
+const as_kernel as_k_cfcgrad_f32_avx2 = {
+    .name = "cfcgrad_f32_avx2", .op = "assay.CfCGrad", .isa = AS_SIMD_ISA, .rank = 30,
+    .why = "one sweep back, the gradients of weights as products of long lines after it, vectors of eight with FMA",
+    .accepts = cfcgrad_accepts, .scratch_bytes = cfcgrad_scratch_bytes, .run = cfcgrad_run, .finish = cfcgrad_finish,
+};

@@ -1,9 +1,0 @@
-/* k_cast_f32_avx2.c - f32 from and to f16, bf16, i8, i32, i64 and bool, vectors of eight. */
-#include "backend/cpu/simd_avx2.h"
-
-#include "backend/cpu/cast_body.h"
-
-const as_kernel as_k_cast_f32_avx2 = {
-    .name = "cast_f32_avx2", .op = "Cast", .isa = AS_SIMD_ISA | AS_ISA_F16C, .rank = 30, .why = "runs of values, vectors of eight",
-    .also = also, .accepts = accepts, .run = run,
-};

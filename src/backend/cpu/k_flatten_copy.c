@@ -1,7 +1,0 @@
-/* k_flatten_copy.c - the same bytes in another place, for any dtype: where a plan could not let the output share the input. */
-#include "backend/cpu/plain.h"
-
-const as_kernel as_k_flatten_copy = {
-    .name = "flatten_copy", .op = "Flatten", .isa = AS_ISA_SCALAR, .rank = 10, .why = "a plain copy of the bytes",
-    .accepts = as_plain_copy_accepts, .run = as_plain_copy,
-};

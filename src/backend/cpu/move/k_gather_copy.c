@@ -1,0 +1,73 @@
+/* k_gather_copy.c - parts along an axis in the order of the indices, as runs of bytes, for any dtype.
+ *
+ * Indices may be computed by the network, so that they can be wrong.  Every part looks at all of them first: with a wrong one,
+ * part 0 leaves the node to the truth, which has the sentence for it, and the others do nothing. */
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/cpu/each/plain.h"
+
+static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
+{
+    if (n->in[1].layout != AS_LAYOUT_ROW_MAJOR) {
+        snprintf(why, why_size, "input 1 is not row-major");
+        return false;
+    }
+    return as_plain_copy_accepts(n, why, why_size);
+}
+
+static int64_t index_at(const as_view *indices, int64_t i)
+{
+    int64_t wide;
+    int32_t narrow;
+    if (indices->dtype == AS_I64) {
+        memcpy(&wide, (const char *)indices->data + i * 8, 8);
+        return wide;
+    }
+    memcpy(&narrow, (const char *)indices->data + i * 4, 4);
+    return narrow;
+}
+
+static bool all_inside(const as_view *indices, int64_t count, int64_t size)
+{
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = index_at(indices, i);
+        if (at < -size || at >= size)
+            return false;
+    }
+    return true;
+}
+
+static void run(const as_kernel_args *args, int part, int n_parts, void *scratch)
+{
+    (void)scratch;
+    const as_node_ctx *n = args->ctx;
+    const as_shape    *x = &n->in[0].shape;
+    int64_t            axis = as_attr_int(n, "axis", 0), outer = 1, bytes = (int64_t)as_dtype_bytes(n->in[0].dtype);
+    int64_t            count = as_shape_count(&n->in[1].shape), begin, end;
+    axis += axis < 0 ? x->rank : 0;
+    for (int i = 0; i < x->rank; i++) {
+        outer *= i < axis ? x->dim[i] : 1;
+        bytes *= i > axis ? x->dim[i] : 1;
+    }
+    int64_t size = x->dim[axis];
+    if (!all_inside(&args->in[1], count, size)) {
+        if (part == 0)
+            *args->status = n->op->eval(args->env, n, args->in, args->out);
+        return;
+    }
+    if (bytes == 0)
+        return;
+    as_share(outer * count, bytes < 64 ? 64 / bytes : 1, part, n_parts, &begin, &end);
+    const char *from = args->in[0].data;
+    char       *to = args->out[0].data;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t at = index_at(&args->in[1], i % count);
+        memcpy(to + i * bytes, from + (i / count * size + (at < 0 ? at + size : at)) * bytes, (size_t)bytes);
+    }
+}
+
+const as_kernel as_k_gather_copy = {
+    .name = "gather_copy", .op = "Gather", .isa = AS_ISA_SCALAR, .rank = 10, .why = "runs of bytes",
+    .accepts = accepts, .run = run,
+};

@@ -1,0 +1,26 @@
+/* k_slice_copy.c - elements from start to before end by steps, backwards too, as runs of bytes, for any dtype. */
+#include "backend/cpu/each/plain.h"
+#include "backend/cpu/walk.h"
+#include "op/shape/cuts.h"
+
+static void run(const as_kernel_args *args, int part, int n_parts, void *scratch)
+{
+    (void)scratch;
+    const as_shape *x = &args->ctx->in[0].shape;
+    as_cuts         cuts;
+    int64_t         step[AS_MAX_RANK];
+    as_walk         w = as_walk_new(0);
+    if (as_cuts_read(NULL, args->ctx, &cuts) != ASSAY_OK) /* infer has read them */
+        return;
+    as_walk_steps(x, step);
+    for (int i = 0; i < x->rank; i++) {
+        w.start += cuts.start[i] * step[i];
+        as_walk_axis(&w, cuts.count[i], cuts.count[i] > 1 ? cuts.step[i] * step[i] : 0); /* a step over one may be any number */
+    }
+    as_walk_run(&w, as_dtype_bytes(args->ctx->in[0].dtype), args->in[0].data, args->out[0].data, part, n_parts);
+}
+
+const as_kernel as_k_slice_copy = {
+    .name = "slice_copy", .op = "Slice", .isa = AS_ISA_SCALAR, .rank = 10, .why = "runs of bytes",
+    .accepts = as_plain_copy_accepts, .run = run,
+};

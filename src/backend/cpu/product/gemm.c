@@ -1,0 +1,139 @@
+/* gemm.c - a product as the kernels see it. */
+#include "backend/cpu/product/gemm.h"
+
+#include <string.h>
+
+static void batch_skips(const as_shape *shape, int own, const as_gemm *g, int64_t *skips)
+{
+    int64_t skip = 1;
+    for (int i = g->rank - 1; i >= 0; i--) {
+        int     from = own - g->rank + i;
+        int64_t dim = from >= 0 ? shape->dim[from] : 1;
+        skips[i] = dim == 1 ? 0 : skip;
+        skip *= dim;
+    }
+}
+
+/* numpy's rules.  One matrix B for all batches makes them rows of one tall product. */
+static as_gemm matmul_of(const as_node_ctx *n)
+{
+    const as_shape *a = &n->in[0].shape, *b = &n->in[1].shape, *y = &n->out[0].shape;
+    bool            row = a->rank == 1, column = b->rank == 1;
+    int             own_a = row ? 0 : a->rank - 2, own_b = column ? 0 : b->rank - 2;
+    as_gemm g = { .m = row ? 1 : a->dim[a->rank - 2], .k = a->dim[a->rank - 1], .n = column ? 1 : b->dim[b->rank - 1], .n_batches = 1, .n_b = 1,
+                  .rank = own_a > own_b ? own_a : own_b, .alpha = 1.0f };
+    for (int i = 0; i < g.rank; i++) {
+        g.dim[i] = y->dim[i]; /* the batch axes come first in Y, whatever 1-D operands took from its end */
+        g.n_batches *= g.dim[i];
+    }
+    for (int i = 0; i < own_b; i++)
+        g.n_b *= b->dim[i];
+    batch_skips(a, own_a, &g, g.a_skip);
+    batch_skips(b, own_b, &g, g.b_skip);
+    if (own_b == 0) {
+        g.m *= g.n_batches;
+        g.n_batches = 1;
+        g.rank = 0;
+    }
+    return g;
+}
+
+static as_gemm gemm_of(const as_node_ctx *n)
+{
+    const as_shape *a = &n->in[0].shape, *b = &n->in[1].shape;
+    bool            flip_a = as_attr_int(n, "transA", 0) != 0, flip_b = as_attr_int(n, "transB", 0) != 0;
+    as_gemm g = { .m = 1, .k = a->dim[flip_a ? 0 : a->rank - 1], .n = b->dim[!flip_b], .n_batches = 1, .n_b = 1,
+                  .alpha = (float)as_attr_float(n, "alpha", 1.0), .beta = (float)as_attr_float(n, "beta", 1.0), .has_c = as_in_has(n, 2) };
+    for (int i = 0; i < a->rank - 1; i++)
+        g.m *= a->dim[i];
+    if (flip_a)
+        g.m = a->dim[1];
+    if (g.has_c) {
+        as_view c = as_view_of(NULL, AS_F32, &n->in[2].shape);
+        c = as_view_broadcast(&c, &AS_SHAPE(g.m, g.n));
+        g.c_row = c.stride[0];
+        g.c_step = c.stride[1];
+    }
+    return g;
+}
+
+as_gemm as_gemm_of(const as_node_ctx *n)
+{
+    as_gemm g = !strcmp(n->op->name, "MatMul") ? matmul_of(n) : gemm_of(n);
+    bool    flip_a = as_attr_int(n, "transA", 0) != 0, flip_b = as_attr_int(n, "transB", 0) != 0;
+    g.a_row = flip_a ? 1 : g.k;
+    g.a_step = flip_a ? g.m : 1;
+    g.b_row = flip_b ? 1 : g.n;
+    g.b_step = flip_b ? g.k : 1;
+    if (as_act_read(NULL, n, &g.act) != ASSAY_OK)
+        g.act = (as_act){ .kind = AS_ACT_NONE }; /* the shape rule has refused such a node */
+    return g;
+}
+
+void as_gemm_batch(const as_gemm *g, int64_t batch, int64_t *a, int64_t *b)
+{
+    *a = *b = 0;
+    for (int d = g->rank - 1; d >= 0; d--) {
+        *a += batch % g->dim[d] * g->a_skip[d];
+        *b += batch % g->dim[d] * g->b_skip[d];
+        batch /= g->dim[d];
+    }
+}
+
+as_gemm_rows as_gemm_rows_of(int64_t m, int whole)
+{
+    const int    thin = whole > 6 ? 8 : 4; /* rows of the smallest tile that keeps the multipliers busy */
+    as_gemm_rows r = { .n_whole = m / whole, .whole = whole };
+    int          rest = (int)(m % whole);
+    r.n_rest = rest > 0;
+    /* What is too thin takes whole tiles back and shares their rows, as long as there are any. */
+    while (rest > 0 && rest / r.n_rest < thin && r.n_whole > 0) {
+        r.n_whole--;
+        r.n_rest++;
+        rest += whole;
+    }
+    for (int i = 0; i < r.n_rest; i++)
+        r.rest[i] = rest / r.n_rest + (i < rest % r.n_rest);
+    return r;
+}
+
+int as_gemm_tile(const as_gemm_rows *r, int64_t tile, int64_t *row)
+{
+    if (tile < r->n_whole) {
+        *row = tile * r->whole;
+        return r->whole;
+    }
+    *row = r->n_whole * r->whole;
+    int i = 0;
+    for (; i < tile - r->n_whole; i++)
+        *row += r->rest[i];
+    return i < r->n_rest ? r->rest[i] : 0;
+}
+
+static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+as_gemm_part as_gemm_split(int64_t n_batches, int64_t n_tiles, int64_t n_panels, int part, int n_parts)
+{
+    if (n_parts == 1)
+        return (as_gemm_part){ .batch = { 0, n_batches }, .tile = { 0, n_tiles }, .panel = { 0, n_panels } };
+    int     best_b = 1, best_t = 1, best_p = n_parts;
+    int64_t least = -1;
+    for (int b = 1; b <= n_parts; b++)
+        for (int t = 1; n_parts % b == 0 && t <= n_parts / b; t++) {
+            int p = n_parts / b / t;
+            if (b * t * p != n_parts)
+                continue;
+            int64_t most = up(n_batches, b) * up(n_tiles, t) * up(n_panels, p);
+            if (least < 0 || most < least) {
+                least = most;
+                best_b = b;
+                best_t = t;
+                best_p = p;
+            }
+        }
+    as_gemm_part s;
+    as_share(n_batches, 1, part / (best_t * best_p), best_b, &s.batch[0], &s.batch[1]);
+    as_share(n_tiles, 1, part / best_p % best_t, best_t, &s.tile[0], &s.tile[1]);
+    as_share(n_panels, 1, part % best_p, best_p, &s.panel[0], &s.panel[1]);
+    return s;
+}

@@ -1,0 +1,12 @@
+/* k_gemm_f16w_neon.c - products of f32 with weights stored as f16, with NEON; sums are f32. */
+#include "backend/cpu/simd/simd_neon.h"
+
+#define TILE_F16
+#include "backend/cpu/product/gemm_body.h"
+
+const as_kernel as_k_gemm_f16w_neon = {
+    .name = "gemm_f16w_neon", .op = "assay.FusedGemm", .isa = AS_ISA_NEON, .rank = 30,
+    .why = "6x16 tiles in registers on panels of weights packed as f16, which become f32 on their way into registers",
+    .accepts = gemm_accepts, .scratch_bytes = gemm_scratch_bytes, .issued = gemm_issued,
+    .packed_bytes = gemm_packed_bytes, .pack = gemm_pack, .run = gemm_run,
+};

@@ -1,5 +1,0 @@
-/* vmath_check_neon.c - vmath.h on neon, for its test. */
-#include "backend/cpu/simd_neon.h"
-
-#define AS_VMATH_CHECK as_vmath_check_neon
-#include "backend/cpu/vmath_check_body.h"

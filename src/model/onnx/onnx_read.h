@@ -1,0 +1,86 @@
+/* onnx_read.h - what the parts of the ONNX reader share: tensors, attributes, nodes on their way into a model.
+ * Private to model/. */
+#ifndef AS_MODEL_ONNX_READ_H
+#define AS_MODEL_ONNX_READ_H
+
+#include "model/graph/maker.h"
+#include "model/onnx/onnx.h"
+#include "model/onnx/protobuf.h"
+
+/* For "%.*s"; long foreign texts are cut. */
+#define AS_SPAN(s) (int)((s).n < 200 ? (s).n : 200), (s).data ? (const char *)(s).data : ""
+
+/* A text in the arena; a NUL inside is refused, because a name that is cut there could be taken for another. */
+assay_status as_onnx_text(assay_env *env, const char *path, as_arena *arena, as_pb_span span, const char **out);
+/* The sentence for a message that the wire reader could not walk. */
+assay_status as_onnx_broken(assay_env *env, const char *path, const char *what, const as_pb_reader *r);
+
+/* --- Tensors --------------------------------------------------------------------------------------- */
+
+typedef struct as_onnx_tensor {
+    as_pb_span message, name, raw, location;
+    as_pb_span list;           /* the last packed list of floats, whose bytes are the elements, */
+    uint32_t   list_field;     /* and which one */
+    as_dtype   dtype;
+    as_shape   shape;
+    bool       has_raw, external, has_length;
+    uint64_t   offset, length; /* of external data */
+} as_onnx_tensor;
+
+/* Everything about a tensor is checked but the place of its external data. */
+assay_status as_onnx_tensor_read(assay_env *env, const char *path, as_pb_span message, as_onnx_tensor *out);
+/* The bytes where they lie, at any address, or NULL when they must be converted into memory of the caller by ..._fill(). */
+const void  *as_onnx_tensor_bytes(const as_onnx_tensor *t);
+void         as_onnx_tensor_fill(const as_onnx_tensor *t, void *out);
+size_t       as_onnx_tensor_size(const as_onnx_tensor *t);     /* in memory */
+size_t       as_onnx_tensor_raw_size(const as_onnx_tensor *t); /* of raw data: less where elements are packed */
+
+/* --- Attributes and nodes ---------------------------------------------------------------------------- */
+
+/* Tensors stay where they are until it is known what becomes of them. */
+typedef struct as_onnx_attr {
+    as_attr    attr;
+    as_pb_span tensor;
+    bool       is_graph; /* of a subgraph: `tensor` is its message, and attr has no value but its name */
+} as_onnx_attr;
+
+enum { AS_ONNX_MAX_ATTRS = 32, AS_ONNX_MAX_BODIES = 2 };
+
+typedef struct as_onnx_node {
+    const char  *op;     /* our operator's name */
+    const char  *name;   /* NULL: none, or taken already */
+    const char  *label;  /* for sentences: the name, or the first output's */
+    int          in[AS_MAX_IN], n_in;
+    const char  *out[AS_MAX_OUT];
+    int          n_out;
+    as_onnx_attr attrs[AS_ONNX_MAX_ATTRS];
+    int          n_attrs;
+    as_body      bodies[AS_ONNX_MAX_BODIES]; /* without `from` */
+    int          n_bodies;
+    bool         standard; /* of the standard domain: older forms are converted */
+} as_onnx_node;
+
+assay_status as_onnx_attr_read(assay_env *env, const char *path, as_arena *arena, const char *node, as_pb_span message,
+                               as_onnx_attr *out);
+
+/* What a file says about the types of values, where it does: rank -1 and AS_NONE are unknown. */
+typedef struct as_onnx_type { const char *name; as_dtype dtype; int rank; } as_onnx_type;
+
+typedef struct as_onnx {
+    assay_env    *env;
+    const char   *path;
+    as_maker     *m;
+    as_arena     *scratch;
+    int64_t       version;      /* of the standard operators */
+    as_onnx_type *types;        /* open addressing, a power of two */
+    size_t        n_types;
+} as_onnx;
+
+as_onnx_type as_onnx_type_of(const as_onnx *o, const char *name);
+
+/* The operator that a node of the standard domain becomes: its own name or the newer one's. */
+const char  *as_onnx_rename(const char *op);
+/* Brings a node of an older version into the form of AS_ONNX_OPSET; may add nodes and constants to the maker. */
+assay_status as_onnx_convert(as_onnx *o, as_onnx_node *n);
+
+#endif
