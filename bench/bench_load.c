@@ -11,12 +11,13 @@
 /* The most memory this process has held, in KiB; what getrusage() says would include the parent before exec. */
 static long peak_kib(void)
 {
-    char text[8192];
+    char        text[8192];
     const char *at = as_file_small("/proc/self/status", text, sizeof text) ? strstr(text, "VmHWM:") : NULL;
     return at ? strtol(at + strlen("VmHWM:"), NULL, 10) : -1;
 }
 
-static assay_status answer(assay_env *env, const assay_model *model, assay_options *options, assay_plan **plan, assay_instance **instance)
+static assay_status answer(assay_env *env, const assay_model *model, assay_options *options, assay_plan **plan,
+                           assay_instance **instance)
 {
     AS_TRY(assay_plan_build(env, model, options, plan));
     AS_TRY(assay_instance_new(env, *plan, instance));
@@ -55,8 +56,8 @@ int main(int argc, char **argv)
     if (status == ASSAY_OK) {
         int n = 0, n_unaligned = 0;
         weights_count(model, &n, &n_unaligned);
-        printf("{\"ms\": %.6f, \"kib_before\": %ld, \"kib\": %ld, \"weights\": %d, \"unaligned\": %d}\n", (double)(end - begin) / 1e6, before,
-               after, n, n_unaligned);
+        printf("{\"ms\": %.6f, \"kib_before\": %ld, \"kib\": %ld, \"weights\": %d, \"unaligned\": %d}\n",
+               (double)(end - begin) / 1e6, before, after, n, n_unaligned);
     } else {
         fprintf(stderr, "bench_load: %s\n", assay_message(env));
     }

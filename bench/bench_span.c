@@ -79,9 +79,9 @@ static void compare(assay_env *env, const char *spec, const char *batch)
     size_t lo, hi;
     as_sort(ratio, PAIRS);
     as_median_ranks(PAIRS, 0.95, &lo, &hi, &cover);
-    printf("profiling on / off, %s batch %s, %d nodes of %.1f us in the mean: %+.3f %%, 95 %% interval %+.3f to %+.3f\n", spec, batch,
-           plan->n_steps - plan->n_prologue, once / 1e3 / (plan->n_steps - plan->n_prologue), 100 * (median - 1), 100 * (ratio[lo] - 1),
-           100 * (ratio[hi] - 1));
+    printf("profiling on / off, %s batch %s, %d nodes of %.1f us in the mean: %+.3f %%, 95 %% interval %+.3f to %+.3f\n", spec,
+           batch, plan->n_steps - plan->n_prologue, once / 1e3 / (plan->n_steps - plan->n_prologue), 100 * (median - 1),
+           100 * (ratio[lo] - 1), 100 * (ratio[hi] - 1));
     assay_instance_free(instance);
     assay_plan_free(plan);
     assay_model_free(model);
@@ -104,8 +104,8 @@ int main(void)
     printf("clock %s, %.1f ns a reading\n", env->clock.name, env->clock.cost_ns);
     printf("a span: %.1f ns on, %.2f ns off (medians of %d rounds of %d)\n", as_median(on, ROUNDS, scratch),
            as_median(off, ROUNDS, scratch), ROUNDS, SPANS);
-    printf("%d interleaved pairs of blocks of %d samples of at least %.1f ms, thread CPU time, lower quartile of a block\n", PAIRS, SAMPLES,
-           SAMPLE_NS / 1e6);
+    printf("%d interleaved pairs of blocks of %d samples of at least %.1f ms, thread CPU time, lower quartile of a block\n", PAIRS,
+           SAMPLES, SAMPLE_NS / 1e6);
     compare(env, "mlp:sizes=128x128x128x128", "8");
     compare(env, "mlp-small", "8");
     assay_env_free(env);

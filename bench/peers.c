@@ -54,7 +54,13 @@ static arm *product_new(int m, int k, int n, assay_status (*run)(arm *, int))
     arm *a = calloc(1, sizeof *a);
     if (!a)
         return NULL;
-    *a = (arm){ .run = run, .m = m, .k = k, .n = n, .x = floats((size_t)m * (size_t)k), .w = floats((size_t)k * (size_t)n), .y = floats((size_t)m * (size_t)n) };
+    *a = (arm){.run = run,
+               .m = m,
+               .k = k,
+               .n = n,
+               .x = floats((size_t)m * (size_t)k),
+               .w = floats((size_t)k * (size_t)n),
+               .y = floats((size_t)m * (size_t)n)};
     return a;
 }
 #endif

@@ -19,8 +19,7 @@ int main(int argc, char **argv)
     if (assay_env_new(&env) == ASSAY_OK && assay_options_new(env, &options) == ASSAY_OK &&
         assay_options_set(env, options, "vary", argv[2]) == ASSAY_OK &&
         assay_options_set(env, options, "budget", "300ms") == ASSAY_OK &&
-        assay_options_set(env, options, "store", "none") == ASSAY_OK &&
-        assay_compare(env, what, 1, options, &facts) == ASSAY_OK &&
+        assay_options_set(env, options, "store", "none") == ASSAY_OK && assay_compare(env, what, 1, options, &facts) == ASSAY_OK &&
         assay_report(env, (const assay_facts *const[]){facts}, 1, "html", argv[3]) == ASSAY_OK) {
         printf("wrote %s\n", argv[3]);
         code = 0;

@@ -19,10 +19,8 @@ int main(int argc, char **argv)
     assay_facts   *facts = NULL;
     int            code = 1;
     if (assay_env_new(&env) == ASSAY_OK && assay_options_new(env, &options) == ASSAY_OK &&
-        assay_options_set(env, options, "batch", "4") == ASSAY_OK &&
-        assay_options_set(env, options, "time", "100ms") == ASSAY_OK &&
-        assay_model_load(env, argv[1], options, &model) == ASSAY_OK &&
-        assay_plan_build(env, model, options, &plan) == ASSAY_OK) {
+        assay_options_set(env, options, "batch", "4") == ASSAY_OK && assay_options_set(env, options, "time", "100ms") == ASSAY_OK &&
+        assay_model_load(env, argv[1], options, &model) == ASSAY_OK && assay_plan_build(env, model, options, &plan) == ASSAY_OK) {
         printf("an instance will hold %llu bytes\n", (unsigned long long)assay_plan_peak_bytes(plan));
         if (assay_profile(env, plan, options, &trace) == ASSAY_OK && assay_analyse(env, trace, &facts) == ASSAY_OK &&
             assay_report(env, (const assay_facts *const[]){facts}, 1, "html", argv[2]) == ASSAY_OK) {

@@ -39,14 +39,14 @@ extern "C" {
 
 typedef enum assay_status {
     ASSAY_OK = 0,
-    ASSAY_BAD_INPUT,     /* a file, shape, name or option that cannot be used */
-    ASSAY_NOT_FOUND,     /* a name that nothing here answers to */
-    ASSAY_IO,            /* the operating system refused to read or write */
-    ASSAY_UNSUPPORTED,   /* understood, and not possible with what is built in */
+    ASSAY_BAD_INPUT,   /* a file, shape, name or option that cannot be used */
+    ASSAY_NOT_FOUND,   /* a name that nothing here answers to */
+    ASSAY_IO,          /* the operating system refused to read or write */
+    ASSAY_UNSUPPORTED, /* understood, and not possible with what is built in */
     ASSAY_NO_MEMORY,
-    ASSAY_DEVICE,        /* a device failed while it ran */
-    ASSAY_CANCELLED,     /* stopped from outside; what was measured is kept */
-    ASSAY_INTERNAL,      /* a broken promise of ours */
+    ASSAY_DEVICE,    /* a device failed while it ran */
+    ASSAY_CANCELLED, /* stopped from outside; what was measured is kept */
+    ASSAY_INTERNAL,  /* a broken promise of ours */
     ASSAY_N_STATUS
 } assay_status;
 
@@ -114,15 +114,13 @@ assay_status assay_model_load(assay_env *env, const char *spec, assay_options *o
 void         assay_model_free(assay_model *model);
 
 /* Options read: batch, dim, compile, device, threads.  Borrows the model, which must outlive it. */
-assay_status assay_plan_build(assay_env *env, const assay_model *model, assay_options *options,
-                              assay_plan **out);
+assay_status assay_plan_build(assay_env *env, const assay_model *model, assay_options *options, assay_plan **out);
 void         assay_plan_free(assay_plan *plan);
 /* Bytes that an instance will hold at its peak, known before anything is allocated. */
-uint64_t     assay_plan_peak_bytes(const assay_plan *plan);
+uint64_t assay_plan_peak_bytes(const assay_plan *plan);
 
 /* Runs the plan again and again as the options say and returns the self-contained record. */
-assay_status assay_profile(assay_env *env, const assay_plan *plan, assay_options *options,
-                           assay_trace **out);
+assay_status assay_profile(assay_env *env, const assay_plan *plan, assay_options *options, assay_trace **out);
 void         assay_trace_free(assay_trace *trace);
 assay_status assay_trace_save(assay_env *env, const assay_trace *trace, const char *path);
 assay_status assay_trace_load(assay_env *env, const char *path, assay_trace **out);
@@ -130,8 +128,7 @@ assay_status assay_trace_load(assay_env *env, const char *path, assay_trace **ou
 assay_status assay_analyse(assay_env *env, const assay_trace *trace, assay_facts **out);
 void         assay_facts_free(assay_facts *facts);
 /* `format` is "text", "json", "html", "csv" or "markdown".  The old file stays when writing fails. */
-assay_status assay_report(assay_env *env, const assay_facts *const *facts, size_t n_facts,
-                          const char *format, const char *path);
+assay_status assay_report(assay_env *env, const assay_facts *const *facts, size_t n_facts, const char *format, const char *path);
 
 /* --- Benchmarks, comparisons, baselines, checks -------------------------------------------- */
 

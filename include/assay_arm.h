@@ -50,13 +50,13 @@
 #include <unistd.h>
 
 typedef struct assay_arm {
-    const char *name;                            /* one word of at most 63 characters */
-    void      (*call)(void *arg);                /* one call of the work; leave its result where the compiler cannot drop it */
-    void       *arg;
-    void      (*launch)(void *arg, uint64_t seed); /* may be NULL: places buffers anew, by the seed */
-    uint64_t  (*hash)(void *arg);                /* may be NULL: of the result of a call; two arms with other hashes are not the same work */
-    int         by_wall;                         /* not 0: threads or devices share the work, so CPU time of one thread says nothing */
-    double      flops, bytes, allocations, launches, peak_bytes; /* of one call, as far as you count them; 0: not told */
+    const char *name;        /* one word of at most 63 characters */
+    void (*call)(void *arg); /* one call of the work; leave its result where the compiler cannot drop it */
+    void *arg;
+    void (*launch)(void *arg, uint64_t seed); /* may be NULL: places buffers anew, by the seed */
+    uint64_t (*hash)(void *arg); /* may be NULL: of the result of a call; two arms with other hashes are not the same work */
+    int    by_wall;              /* not 0: threads or devices share the work, so CPU time of one thread says nothing */
+    double flops, bytes, allocations, launches, peak_bytes; /* of one call, as far as you count them; 0: not told */
 } assay_arm;
 
 /* Answers until the other side says "end" or goes away; for main() to return: 0, or 1 when standard output cannot be written. */
@@ -90,9 +90,9 @@ enum { ASSAY_ARM_MAX_SHOTS = 4096, ASSAY_ARM_REQUEST_BYTES = 256, ASSAY_ARM_SHOT
 
 typedef struct assay_arm_state {
     const assay_arm *arm;
-    int              out;                             /* what was standard output */
-    char             in[ASSAY_ARM_REQUEST_BYTES];     /* read and not yet answered */
-    size_t           n_in, n_line;                    /* all of it, and its first line with the newline */
+    int              out;                         /* what was standard output */
+    char             in[ASSAY_ARM_REQUEST_BYTES]; /* read and not yet answered */
+    size_t           n_in, n_line;                /* all of it, and its first line with the newline */
     uint64_t         wall[ASSAY_ARM_MAX_SHOTS], cpu[ASSAY_ARM_MAX_SHOTS];
     char             text[ASSAY_ARM_MAX_SHOTS * ASSAY_ARM_SHOT_BYTES + 256];
     size_t           n_text;
@@ -112,7 +112,8 @@ static inline uint64_t assay_arm_cpu_ns(void)
 #else
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
-    return ((uint64_t)u.ru_utime.tv_sec + (uint64_t)u.ru_stime.tv_sec) * 1000000000u + ((uint64_t)u.ru_utime.tv_usec + (uint64_t)u.ru_stime.tv_usec) * 1000u;
+    return ((uint64_t)u.ru_utime.tv_sec + (uint64_t)u.ru_stime.tv_sec) * 1000000000u +
+           ((uint64_t)u.ru_utime.tv_usec + (uint64_t)u.ru_stime.tv_usec) * 1000u;
 #endif
 }
 
@@ -263,8 +264,8 @@ static inline int assay_arm_answer(assay_arm_state *s, const char *line)
         if (s->arm->launch)
             s->arm->launch(s->arm->arg, seed);
         assay_arm_put(s, "ok");
-    } else if (assay_arm_verb(line, "block", &at) && assay_arm_number(&at, 1, &warm) && assay_arm_number(&at, 1000000000u, &calls) &&
-               assay_arm_number(&at, ASSAY_ARM_MAX_SHOTS, &n) && !*at && calls && n) {
+    } else if (assay_arm_verb(line, "block", &at) && assay_arm_number(&at, 1, &warm) &&
+               assay_arm_number(&at, 1000000000u, &calls) && assay_arm_number(&at, ASSAY_ARM_MAX_SHOTS, &n) && !*at && calls && n) {
         assay_arm_block(s, warm, calls, n);
     } else {
         assay_arm_put(s, "error not understood: ");

@@ -13,7 +13,9 @@
 #endif
 enum { N = 4096, N_ALL = N + N * EXTRA / 100 };
 
-typedef struct dot { float x[N_ALL], y[N_ALL], sum; } dot;
+typedef struct dot {
+    float x[N_ALL], y[N_ALL], sum;
+} dot;
 
 static void call(void *arg)
 {
@@ -34,7 +36,8 @@ static uint64_t hash(void *arg)
 int main(int argc, char **argv)
 {
     static dot d;
-    assay_arm  arm = {.name = "dot", .call = call, .arg = &d, .hash = hash, .flops = 2.0 * N_ALL, .bytes = 2.0 * sizeof(float) * N_ALL};
+    assay_arm  arm = {
+         .name = "dot", .call = call, .arg = &d, .hash = hash, .flops = 2.0 * N_ALL, .bytes = 2.0 * sizeof(float) * N_ALL};
     for (int i = 0; i < N; i++) { /* what is beyond N stays zero: more work, and the same answer */
         d.x[i] = 1.0f / (float)(i + 1);
         d.y[i] = (float)(i % 7) - 3.0f;

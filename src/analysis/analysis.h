@@ -14,64 +14,92 @@
 #include "trace/trace.h"
 #include "trace/trial.h"
 
-typedef struct as_fact { const char *key, *label; assay_metric metric; } as_fact; /* "latency.median", "median latency" */
+typedef struct as_fact {
+    const char  *key, *label;
+    assay_metric metric;
+} as_fact; /* "latency.median", "median latency" */
 
 /* A cell is text, or a metric when text is NULL. */
-typedef struct as_cell { const char *text; assay_metric metric; } as_cell;
-typedef struct as_column { const char *key, *label; } as_column;
+typedef struct as_cell {
+    const char  *text;
+    assay_metric metric;
+} as_cell;
+typedef struct as_column {
+    const char *key, *label;
+} as_column;
 typedef struct as_table {
     const char *key, *label;
-    as_column  *columns; int n_columns;
-    as_cell    *cells;   int n_rows, cap_rows;      /* row-major */
+    as_column  *columns;
+    int         n_columns;
+    as_cell    *cells;
+    int         n_rows, cap_rows; /* row-major */
 } as_table;
 
 /* Raw numbers for a chart: y over its index or over x. */
-typedef struct as_series { const char *key, *label, *x_unit, *y_unit; assay_kind kind; const char *source; double *x, *y; size_t n; } as_series;
+typedef struct as_series {
+    const char *key, *label, *x_unit, *y_unit;
+    assay_kind  kind;
+    const char *source;
+    double     *x, *y;
+    size_t      n;
+} as_series;
 
 typedef enum as_level { AS_LEVEL_NOTE, AS_LEVEL_GOOD, AS_LEVEL_WARN, AS_LEVEL_BAD } as_level;
-typedef struct as_finding { as_level level; const char *text; } as_finding; /* a sentence with its numbers */
+typedef struct as_finding {
+    as_level    level;
+    const char *text;
+} as_finding; /* a sentence with its numbers */
 
 typedef struct as_fact_group {
-    const char *key, *label;            /* "latency" */
-    as_fact    *facts;    int n_facts, cap_facts;
-    as_table   *tables;   int n_tables, cap_tables;
-    as_series  *series;   int n_series, cap_series;
-    as_finding *findings; int n_findings, cap_findings;
+    const char *key, *label; /* "latency" */
+    as_fact    *facts;
+    int         n_facts, cap_facts;
+    as_table   *tables;
+    int         n_tables, cap_tables;
+    as_series  *series;
+    int         n_series, cap_series;
+    as_finding *findings;
+    int         n_findings, cap_findings;
 } as_fact_group;
 
-typedef struct as_fact_note { const char *key, *value; } as_fact_note;
+typedef struct as_fact_note {
+    const char *key, *value;
+} as_fact_note;
 
 struct assay_facts {
     as_arena       arena;
-    assay_env     *env;                 /* of the call that fills it; only for the first failure */
-    assay_status   status;              /* the first failure sticks */
-    const char    *title;               /* "mlp-small, batch 1, cpu" */
-    as_fact_note  *notes;  int n_notes, cap_notes;   /* model, machine, software, as in the trace */
-    as_fact_group *groups; int n_groups, cap_groups;
-    as_trial     **trials; size_t n_trials;          /* behind the verdicts, in the JSON too: any of them can be computed again */
+    assay_env     *env;    /* of the call that fills it; only for the first failure */
+    assay_status   status; /* the first failure sticks */
+    const char    *title;  /* "mlp-small, batch 1, cpu" */
+    as_fact_note  *notes;
+    int            n_notes, cap_notes; /* model, machine, software, as in the trace */
+    as_fact_group *groups;
+    int            n_groups, cap_groups;
+    as_trial     **trials;
+    size_t         n_trials; /* behind the verdicts, in the JSON too: any of them can be computed again */
     bool           owns_trials, with_samples;
 };
 
 /* Adding: strings are copied (invalid UTF-8 becomes U+FFFD); the first failure sticks in facts->status and later calls do nothing.
  * A key is used once: a second fact, table or series of the same key is refused, a second group is the first again, a second note wins.
  * A group's pointer holds until the next group is made, a table's until the next table of its group; an older one is refused. */
-assay_facts   *as_facts_new(assay_env *env);   /* NULL: no memory */
+assay_facts   *as_facts_new(assay_env *env); /* NULL: no memory */
 as_fact_group *as_facts_group(assay_facts *f, const char *key, const char *label);
 void           as_facts_add(assay_facts *f, as_fact_group *g, const char *key, const char *label, assay_metric metric);
 /* columns: "key|label" each, NULL-terminated. */
-as_table      *as_facts_table(assay_facts *f, as_fact_group *g, const char *key, const char *label, const char *const *columns);
+as_table *as_facts_table(assay_facts *f, as_fact_group *g, const char *key, const char *label, const char *const *columns);
 /* n_columns cells. */
-void           as_facts_row(assay_facts *f, as_table *t, const as_cell *cells);
-void           as_facts_series(assay_facts *f, as_fact_group *g, const as_series *series); /* copied; must have a kind and a source */
-void           as_facts_find(assay_facts *f, as_fact_group *g, as_level level, const char *format, ...) __attribute__((format(printf, 4, 5)));
-void           as_facts_note(assay_facts *f, const char *key, const char *value);
+void as_facts_row(assay_facts *f, as_table *t, const as_cell *cells);
+void as_facts_series(assay_facts *f, as_fact_group *g, const as_series *series); /* copied; must have a kind and a source */
+void as_facts_find(assay_facts *f, as_fact_group *g, as_level level, const char *format, ...) __attribute__((format(printf, 4, 5)));
+void as_facts_note(assay_facts *f, const char *key, const char *value);
 
 /* Borrows the trials for the life of the facts. */
-void           as_facts_trials(assay_facts *f, as_trial *const *trials, size_t n, bool with_samples);
+void as_facts_trials(assay_facts *f, as_trial *const *trials, size_t n, bool with_samples);
 
 /* Looking up: NULL when not there. */
 const as_fact_group *as_facts_group_find(const assay_facts *f, const char *key);
-const assay_metric  *as_facts_metric(const assay_facts *f, const char *key);        /* "latency.median" */
+const assay_metric  *as_facts_metric(const assay_facts *f, const char *key); /* "latency.median" */
 const as_table      *as_facts_table_find(const assay_facts *f, const char *group, const char *key);
 const as_series     *as_facts_series_find(const assay_facts *f, const char *group, const char *key);
 const char          *as_facts_note_find(const assay_facts *f, const char *key);
@@ -87,14 +115,14 @@ assay_status as_facts_parse(assay_env *env, const char *path, const char *data, 
 assay_status as_facts_parse_all(assay_env *env, const char *path, const char *data, size_t n, assay_facts ***out, size_t *n_out);
 void         as_facts_free_all(assay_facts **facts, size_t n);
 /* The interval for people, "99.9 to 100.1 us", with digits enough to tell its ends apart; "" when there is none. */
-const char  *as_show_interval(char *buf, size_t size, const assay_metric *m);
+const char *as_show_interval(char *buf, size_t size, const assay_metric *m);
 /* Keeps strings alive with the facts. */
-const char  *as_facts_keep(assay_facts *f, const char *text);
+const char *as_facts_keep(assay_facts *f, const char *text);
 
 typedef struct as_analysis {
-    const char *name;   /* "latency" */
-    int         order;  /* low runs first; a later one may look up what an earlier one added */
-    void      (*run)(assay_facts *f, const assay_trace *t);
+    const char *name;  /* "latency" */
+    int         order; /* low runs first; a later one may look up what an earlier one added */
+    void (*run)(assay_facts *f, const assay_trace *t);
 } as_analysis;
 
 extern const as_analysis *const as_an_table[];

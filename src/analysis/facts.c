@@ -40,7 +40,7 @@ static void *grow(assay_facts *f, void *items, int n, int *capacity, size_t byte
 {
     if (n < *capacity)
         return items;
-    int more = *capacity ? *capacity * 2 : 8;
+    int   more = *capacity ? *capacity * 2 : 8;
     void *grown = n < (1 << 29) ? as_arena_take(&f->arena, (size_t)more, bytes_each, alignof(max_align_t)) : NULL;
     if (!grown) {
         no_room(f, "more");
@@ -52,9 +52,9 @@ static void *grow(assay_facts *f, void *items, int n, int *capacity, size_t byte
     return grown;
 }
 
-#define GROW(f, owner, items)                                                                                    \
+#define GROW(f, owner, items)                                                                                       \
     ((grown = grow((f), (owner)->items, (owner)->n_##items, &(owner)->cap_##items, sizeof *(owner)->items)) != NULL \
-         ? ((owner)->items = grown, true)                                                                        \
+         ? ((owner)->items = grown, true)                                                                           \
          : false)
 
 /* --- Strings ----------------------------------------------------------------------------------------- */
@@ -95,10 +95,7 @@ static const char *keep_key(assay_facts *f, const char *what, const char *key)
     return as_facts_keep(f, key);
 }
 
-static const char *keep_label(assay_facts *f, const char *label, const char *key)
-{
-    return as_facts_keep(f, label ? label : key);
-}
+static const char *keep_label(assay_facts *f, const char *label, const char *key) { return as_facts_keep(f, label ? label : key); }
 
 /* --- Metrics ----------------------------------------------------------------------------------------- */
 
@@ -135,7 +132,7 @@ static as_fact_group *group_of(const assay_facts *f, const char *key)
 
 as_fact_group *as_facts_group(assay_facts *f, const char *key, const char *label)
 {
-    void *grown;
+    void       *grown;
     const char *kept = keep_key(f, "group", key);
     if (!kept)
         return NULL;
@@ -190,7 +187,7 @@ void as_facts_add(assay_facts *f, as_fact_group *g, const char *key, const char 
 static bool column_keep(assay_facts *f, const char *text, as_column *out)
 {
     const char *bar = strchr(text, '|');
-    char *key = bar ? as_arena_text_n(&f->arena, text, (size_t)(bar - text)) : NULL;
+    char       *key = bar ? as_arena_text_n(&f->arena, text, (size_t)(bar - text)) : NULL;
     if (bar && !key)
         no_room(f, "a column");
     out->key = keep_key(f, "column", bar ? key : text);
@@ -259,8 +256,10 @@ void as_facts_row(assay_facts *f, as_table *t, const as_cell *cells)
     if (f->status != ASSAY_OK || !t || !table_is_current(f, t))
         return;
     if (t->n_rows == t->cap_rows) {
-        int more = t->cap_rows ? t->cap_rows * 2 : 16;
-        as_cell *grown = t->n_rows < (1 << 28) ? as_arena_take(&f->arena, (size_t)more, (size_t)t->n_columns * sizeof *grown, alignof(as_cell)) : NULL;
+        int      more = t->cap_rows ? t->cap_rows * 2 : 16;
+        as_cell *grown = t->n_rows < (1 << 28)
+                             ? as_arena_take(&f->arena, (size_t)more, (size_t)t->n_columns * sizeof *grown, alignof(as_cell))
+                             : NULL;
         if (!grown) {
             no_room(f, "rows");
             return;
@@ -300,7 +299,7 @@ static double *numbers_keep(assay_facts *f, const char *key, const double *x, si
 
 void as_facts_series(assay_facts *f, as_fact_group *g, const as_series *series)
 {
-    void *grown;
+    void     *grown;
     as_series s = *series;
     if (!is_current(f, g, "series", s.key))
         return;
@@ -335,7 +334,7 @@ void as_facts_find(assay_facts *f, as_fact_group *g, as_level level, const char 
     void *grown;
     if (!is_current(f, g, "finding", format))
         return;
-    char small[512];
+    char    small[512];
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
@@ -359,7 +358,7 @@ void as_facts_find(assay_facts *f, as_fact_group *g, as_level level, const char 
 
 void as_facts_note(assay_facts *f, const char *key, const char *value)
 {
-    void *grown;
+    void        *grown;
     as_fact_note note = {keep_key(f, "note", key), as_facts_keep(f, value ? value : "")};
     if (!note.key || !note.value)
         return;
@@ -374,10 +373,7 @@ void as_facts_note(assay_facts *f, const char *key, const char *value)
 
 /* --- Looking up --------------------------------------------------------------------------------------- */
 
-const as_fact_group *as_facts_group_find(const assay_facts *f, const char *key)
-{
-    return group_of(f, key);
-}
+const as_fact_group *as_facts_group_find(const assay_facts *f, const char *key) { return group_of(f, key); }
 
 const assay_metric *as_facts_metric(const assay_facts *f, const char *key)
 {
@@ -418,8 +414,8 @@ const char *as_facts_note_find(const assay_facts *f, const char *key)
 
 static assay_status table_check(assay_env *env, const as_table *t)
 {
-    const char *why;
-    char where[256];
+    const char    *why;
+    char           where[256];
     const as_cell *cell = t->cells;
     for (int row = 0; row < t->n_rows; row++)
         for (int column = 0; column < t->n_columns; column++, cell++)
@@ -432,7 +428,9 @@ assay_status as_facts_check(assay_env *env, const assay_facts *f)
 {
     const char *why;
     if (f->status != ASSAY_OK)
-        return f->env == env ? f->status : as_fail(env, f->status, "facts: they are incomplete: %s", f->env ? assay_message(f->env) : assay_status_text(f->status));
+        return f->env == env ? f->status
+                             : as_fail(env, f->status, "facts: they are incomplete: %s",
+                                       f->env ? assay_message(f->env) : assay_status_text(f->status));
     for (int i = 0; i < f->n_groups; i++) {
         const as_fact_group *g = &f->groups[i];
         for (int j = 0; j < g->n_facts; j++)

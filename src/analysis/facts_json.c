@@ -10,13 +10,14 @@
 
 #include "analysis/analysis.h"
 
-#define SCHEMA "assay.run/1"
+#define SCHEMA     "assay.run/1"
 #define SCHEMA_ALL "assay.runs/1"
 
 /* Far above any real run; facts and notes are looked up one after the other. */
 enum { MAX_GROUPS = 256, MAX_FACTS = 8192, MAX_NOTES = 8192, MAX_COLUMNS = 256, MAX_RUNS = 4096, MAX_TRIALS = 4096 };
 
-static const char *const level_names[] = {[AS_LEVEL_NOTE] = "note", [AS_LEVEL_GOOD] = "good", [AS_LEVEL_WARN] = "warn", [AS_LEVEL_BAD] = "bad"};
+static const char *const level_names[] = {
+    [AS_LEVEL_NOTE] = "note", [AS_LEVEL_GOOD] = "good", [AS_LEVEL_WARN] = "warn", [AS_LEVEL_BAD] = "bad"};
 
 /* --- Writing ------------------------------------------------------------------------------------------ */
 
@@ -158,7 +159,7 @@ typedef struct reader {
 static assay_status complain(reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static assay_status complain(reader *r, const char *format, ...)
 {
-    char text[512];
+    char    text[512];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
@@ -170,7 +171,7 @@ static assay_status complain(reader *r, const char *format, ...)
 static size_t go_down(reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static size_t go_down(reader *r, const char *format, ...)
 {
-    size_t before = r->length;
+    size_t  before = r->length;
     va_list args;
     va_start(args, format);
     int n = vsnprintf(r->place + r->length, sizeof r->place - r->length, format, args);
@@ -196,10 +197,11 @@ static const char *type_name(const json_t *value)
 static assay_status keys_check(reader *r, json_t *object, const char *const *keys)
 {
     const char *key;
-    json_t *value;
+    json_t     *value;
     if (!json_is_object(object))
         return complain(r, "expected an object, found %s", type_name(object));
-    json_object_foreach(object, key, value) {
+    json_object_foreach(object, key, value)
+    {
         bool known = false;
         for (const char *const *k = keys; *k && !known; k++)
             known = !strcmp(*k, key);
@@ -241,7 +243,8 @@ static assay_status count_read(reader *r, json_t *object, const char *key, uint6
     else if (json_is_real(value) && json_real_value(value) >= 0x1p63 && json_real_value(value) <= 0x1p64)
         *out = json_real_value(value) == 0x1p64 ? UINT64_MAX : (uint64_t)json_real_value(value);
     else
-        return complain(r, "\"%s\": expected a count, found %s", key, json_is_integer(value) ? "a negative number" : type_name(value));
+        return complain(r, "\"%s\": expected a count, found %s", key,
+                        json_is_integer(value) ? "a negative number" : type_name(value));
     return ASSAY_OK;
 }
 
@@ -260,8 +263,8 @@ static assay_status kind_read(reader *r, json_t *object, assay_kind *out)
 static assay_status metric_read(reader *r, json_t *object, assay_metric *out)
 {
     static const char *const keys[] = {"value", "unit", "kind", "source", "n", "lo", "hi", "reason", NULL};
-    assay_metric m = {0};
-    const char *why;
+    assay_metric             m = {0};
+    const char              *why;
     AS_TRY(keys_check(r, object, keys));
     AS_TRY(kind_read(r, object, &m.kind));
     AS_TRY(number_read(r, object, "value", &m.value));
@@ -281,13 +284,14 @@ static assay_status metric_read(reader *r, json_t *object, assay_metric *out)
 static assay_status facts_read(reader *r, as_fact_group *g, json_t *facts)
 {
     static const char *const keys[] = {"label", "metric", NULL};
-    const char *key, *label;
-    json_t *value;
+    const char              *key, *label;
+    json_t                  *value;
     if (!json_is_object(facts))
         return complain(r, "\"facts\": expected an object, found %s", type_name(facts));
-    json_object_foreach(facts, key, value) {
+    json_object_foreach(facts, key, value)
+    {
         assay_metric m;
-        size_t up = go_down(r, ".facts[\"%.80s\"]", key);
+        size_t       up = go_down(r, ".facts[\"%.80s\"]", key);
         if (++r->n_facts > MAX_FACTS)
             return complain(r, "more than %d facts", MAX_FACTS);
         if (!*key)
@@ -309,13 +313,15 @@ static assay_status facts_read(reader *r, as_fact_group *g, json_t *facts)
 static assay_status columns_read(reader *r, json_t *columns, const char **out)
 {
     static const char *const keys[] = {"key", "label", NULL};
-    size_t i;
-    json_t *value;
+    size_t                   i;
+    json_t                  *value;
     if (!json_is_array(columns) || !json_array_size(columns) || json_array_size(columns) > MAX_COLUMNS)
-        return complain(r, "\"columns\": expected an array of 1 to %d, found %s of %zu", MAX_COLUMNS, type_name(columns), json_array_size(columns));
-    json_array_foreach(columns, i, value) {
+        return complain(r, "\"columns\": expected an array of 1 to %d, found %s of %zu", MAX_COLUMNS, type_name(columns),
+                        json_array_size(columns));
+    json_array_foreach(columns, i, value)
+    {
         const char *key, *label;
-        size_t up = go_down(r, ".columns[%zu]", i);
+        size_t      up = go_down(r, ".columns[%zu]", i);
         AS_TRY(keys_check(r, value, keys));
         AS_TRY(text_read(r, value, "key", false, &key));
         AS_TRY(text_read(r, value, "label", false, &label));
@@ -333,11 +339,12 @@ static assay_status columns_read(reader *r, json_t *columns, const char **out)
 static assay_status row_read(reader *r, as_table *t, json_t *row)
 {
     as_cell cells[MAX_COLUMNS];
-    size_t i;
+    size_t  i;
     json_t *value;
     if (!json_is_array(row) || json_array_size(row) != (size_t)t->n_columns)
         return complain(r, "expected an array of %d cells, found %s of %zu", t->n_columns, type_name(row), json_array_size(row));
-    json_array_foreach(row, i, value) {
+    json_array_foreach(row, i, value)
+    {
         size_t up = go_down(r, "[%zu]", i);
         cells[i] = (as_cell){.text = json_string_value(value)};
         if (!cells[i].text)
@@ -351,12 +358,13 @@ static assay_status row_read(reader *r, as_table *t, json_t *row)
 static assay_status tables_read(reader *r, as_fact_group *g, json_t *tables)
 {
     static const char *const keys[] = {"label", "columns", "rows", NULL};
-    const char *key, *label, *columns[MAX_COLUMNS + 1];
-    json_t *value, *row;
-    size_t i;
+    const char              *key, *label, *columns[MAX_COLUMNS + 1];
+    json_t                  *value, *row;
+    size_t                   i;
     if (!json_is_object(tables))
         return complain(r, "\"tables\": expected an object, found %s", type_name(tables));
-    json_object_foreach(tables, key, value) {
+    json_object_foreach(tables, key, value)
+    {
         size_t up = go_down(r, ".tables[\"%.80s\"]", key);
         if (!*key)
             return complain(r, "an empty key");
@@ -364,12 +372,13 @@ static assay_status tables_read(reader *r, as_fact_group *g, json_t *tables)
         AS_TRY(text_read(r, value, "label", false, &label));
         AS_TRY(columns_read(r, json_object_get(value, "columns"), columns));
         as_table *t = as_facts_table(r->facts, g, key, label, columns);
-        json_t *rows = json_object_get(value, "rows");
+        json_t   *rows = json_object_get(value, "rows");
         if (!t)
             return r->facts->status;
         if (!json_is_array(rows))
             return complain(r, "\"rows\": expected an array, found %s", type_name(rows));
-        json_array_foreach(rows, i, row) {
+        json_array_foreach(rows, i, row)
+        {
             size_t up_row = go_down(r, ".rows[%zu]", i);
             AS_TRY(row_read(r, t, row));
             go_up(r, up_row);
@@ -382,7 +391,7 @@ static assay_status tables_read(reader *r, as_fact_group *g, json_t *tables)
 static assay_status numbers_read(reader *r, json_t *object, const char *key, bool may_be_null, double **out, size_t *n)
 {
     json_t *array = json_object_get(object, key), *value;
-    size_t i;
+    size_t  i;
     *out = NULL;
     if (may_be_null && json_is_null(array))
         return ASSAY_OK;
@@ -391,7 +400,8 @@ static assay_status numbers_read(reader *r, json_t *object, const char *key, boo
     double *x = AS_TAKE(&r->facts->arena, double, json_array_size(array));
     if (!x)
         return as_fail(r->env, ASSAY_NO_MEMORY, "run JSON: %s: no room for a series of %zu", r->path, json_array_size(array));
-    json_array_foreach(array, i, value) {
+    json_array_foreach(array, i, value)
+    {
         if (!json_is_number(value) && !json_is_null(value))
             return complain(r, "\"%s\"[%zu]: expected a number or null, found %s", key, i, type_name(value));
         x[i] = json_is_null(value) ? (double)NAN : json_number_value(value);
@@ -404,13 +414,14 @@ static assay_status numbers_read(reader *r, json_t *object, const char *key, boo
 static assay_status series_read(reader *r, as_fact_group *g, json_t *all)
 {
     static const char *const keys[] = {"label", "kind", "source", "x_unit", "y_unit", "x", "y", NULL};
-    const char *key;
-    json_t *value;
+    const char              *key;
+    json_t                  *value;
     if (!json_is_object(all))
         return complain(r, "\"series\": expected an object, found %s", type_name(all));
-    json_object_foreach(all, key, value) {
+    json_object_foreach(all, key, value)
+    {
         as_series s = {.key = key};
-        size_t n_x = 0, up = go_down(r, ".series[\"%.80s\"]", key);
+        size_t    n_x = 0, up = go_down(r, ".series[\"%.80s\"]", key);
         if (!*key)
             return complain(r, "an empty key");
         AS_TRY(keys_check(r, value, keys));
@@ -434,13 +445,14 @@ static assay_status series_read(reader *r, as_fact_group *g, json_t *all)
 static assay_status findings_read(reader *r, as_fact_group *g, json_t *findings)
 {
     static const char *const keys[] = {"level", "text", NULL};
-    size_t i;
-    json_t *value;
+    size_t                   i;
+    json_t                  *value;
     if (!json_is_array(findings))
         return complain(r, "\"findings\": expected an array, found %s", type_name(findings));
-    json_array_foreach(findings, i, value) {
+    json_array_foreach(findings, i, value)
+    {
         const char *level, *text;
-        size_t known = 0, up = go_down(r, ".findings[%zu]", i);
+        size_t      known = 0, up = go_down(r, ".findings[%zu]", i);
         AS_TRY(keys_check(r, value, keys));
         AS_TRY(text_read(r, value, "level", false, &level));
         AS_TRY(text_read(r, value, "text", false, &text));
@@ -457,7 +469,7 @@ static assay_status findings_read(reader *r, as_fact_group *g, json_t *findings)
 static assay_status group_read(reader *r, const char *key, json_t *object)
 {
     static const char *const keys[] = {"label", "facts", "tables", "series", "findings", NULL};
-    const char *label;
+    const char              *label;
     if (!*key)
         return complain(r, "an empty key");
     AS_TRY(keys_check(r, object, keys));
@@ -474,10 +486,12 @@ static assay_status group_read(reader *r, const char *key, json_t *object)
 static assay_status groups_read(reader *r, json_t *groups)
 {
     const char *key;
-    json_t *value;
+    json_t     *value;
     if (!json_is_object(groups) || json_object_size(groups) > MAX_GROUPS)
-        return complain(r, "\"groups\": expected an object of at most %d, found %s of %zu", MAX_GROUPS, type_name(groups), json_object_size(groups));
-    json_object_foreach(groups, key, value) {
+        return complain(r, "\"groups\": expected an object of at most %d, found %s of %zu", MAX_GROUPS, type_name(groups),
+                        json_object_size(groups));
+    json_object_foreach(groups, key, value)
+    {
         size_t up = go_down(r, "%sgroups[\"%.80s\"]", r->length ? "." : "", key);
         AS_TRY(group_read(r, key, value));
         go_up(r, up);
@@ -488,10 +502,12 @@ static assay_status groups_read(reader *r, json_t *groups)
 static assay_status notes_read(reader *r, json_t *notes)
 {
     const char *key;
-    json_t *value;
+    json_t     *value;
     if (!json_is_object(notes) || json_object_size(notes) > MAX_NOTES)
-        return complain(r, "\"notes\": expected an object of at most %d, found %s of %zu", MAX_NOTES, type_name(notes), json_object_size(notes));
-    json_object_foreach(notes, key, value) {
+        return complain(r, "\"notes\": expected an object of at most %d, found %s of %zu", MAX_NOTES, type_name(notes),
+                        json_object_size(notes));
+    json_object_foreach(notes, key, value)
+    {
         if (!*key || !json_is_string(value))
             return complain(r, "\"notes\"[\"%.80s\"]: expected a string under a key, found %s", key, type_name(value));
         as_facts_note(r->facts, key, json_string_value(value));
@@ -519,7 +535,7 @@ static assay_status trials_read(reader *r, json_t *trials)
 static assay_status run_read(reader *r, json_t *root)
 {
     static const char *const keys[] = {"schema", "title", "notes", "groups", "trials", NULL};
-    const char *schema, *title;
+    const char              *schema, *title;
     if (!json_is_object(root))
         return complain(r, "expected an object, found %s", type_name(root));
     AS_TRY(text_read(r, root, "schema", false, &schema));
@@ -541,7 +557,8 @@ static assay_status facts_of(reader *r, json_t *root, assay_facts **out)
 {
     r->n_facts = 0;
     r->facts = as_facts_new(r->env);
-    assay_status status = r->facts ? run_read(r, root) : as_fail(r->env, ASSAY_NO_MEMORY, "run JSON: %s: no room for facts", r->path);
+    assay_status status =
+        r->facts ? run_read(r, root) : as_fail(r->env, ASSAY_NO_MEMORY, "run JSON: %s: no room for facts", r->path);
     if (status != ASSAY_OK)
         assay_facts_free(r->facts);
     else
@@ -553,7 +570,7 @@ assay_status as_facts_parse(assay_env *env, const char *path, const char *data, 
 {
     json_t *root;
     AS_TRY(as_json_parse(env, "run JSON", path, data, n, &root));
-    reader r = {.env = env, .path = path};
+    reader       r = {.env = env, .path = path};
     assay_status status = facts_of(&r, root, out);
     json_decref(root);
     return status;
@@ -572,7 +589,7 @@ void as_facts_free_all(assay_facts **facts, size_t n)
 static assay_status runs_find(reader *r, json_t *root, json_t **out, size_t *n)
 {
     static const char *const keys[] = {"schema", "runs", NULL};
-    const char *schema = json_string_value(json_object_get(root, "schema"));
+    const char              *schema = json_string_value(json_object_get(root, "schema"));
     *n = 1;
     *out = NULL;
     if (!schema || strcmp(schema, SCHEMA_ALL))
@@ -580,7 +597,8 @@ static assay_status runs_find(reader *r, json_t *root, json_t **out, size_t *n)
     json_t *runs = json_object_get(root, "runs");
     AS_TRY(keys_check(r, root, keys));
     if (!json_is_array(runs) || !json_array_size(runs) || json_array_size(runs) > MAX_RUNS)
-        return complain(r, "\"runs\": expected an array of 1 to %d, found %s of %zu", MAX_RUNS, type_name(runs), json_array_size(runs));
+        return complain(r, "\"runs\": expected an array of 1 to %d, found %s of %zu", MAX_RUNS, type_name(runs),
+                        json_array_size(runs));
     *n = json_array_size(runs);
     *out = runs;
     return ASSAY_OK;
@@ -589,10 +607,10 @@ static assay_status runs_find(reader *r, json_t *root, json_t **out, size_t *n)
 static assay_status all_read(reader *r, json_t *root, assay_facts ***out, size_t *n_out)
 {
     json_t *runs;
-    size_t n, i;
+    size_t  n, i;
     AS_TRY(runs_find(r, root, &runs, &n));
     assay_facts **all = calloc(n, sizeof *all);
-    assay_status status = all ? ASSAY_OK : as_fail(r->env, ASSAY_NO_MEMORY, "run JSON: %s: no room for %zu runs", r->path, n);
+    assay_status  status = all ? ASSAY_OK : as_fail(r->env, ASSAY_NO_MEMORY, "run JSON: %s: no room for %zu runs", r->path, n);
     for (i = 0; i < n && status == ASSAY_OK; i++) {
         go_up(r, 0);
         if (runs)
@@ -612,7 +630,7 @@ assay_status as_facts_parse_all(assay_env *env, const char *path, const char *da
 {
     json_t *root;
     AS_TRY(as_json_parse(env, "run JSON", path, data, n, &root));
-    reader r = {.env = env, .path = path};
+    reader       r = {.env = env, .path = path};
     assay_status status = all_read(&r, root, out, n_out);
     json_decref(root);
     return status;

@@ -7,9 +7,9 @@
 
 static char *written(assay_env *env, const assay_facts *f, size_t *n)
 {
-    char *data = NULL;
+    char   *data = NULL;
     as_json w;
-    FILE *file = open_memstream(&data, n);
+    FILE   *file = open_memstream(&data, n);
     as_json_start(&w, file, true);
     expect_ok(env, as_facts_write(env, f, &w));
     as_json_finish(&w);
@@ -26,7 +26,7 @@ static assay_env *env_new(void)
 
 Test(facts, refuse_a_metric_without_a_kind)
 {
-    assay_env *env = env_new();
+    assay_env   *env = env_new();
     assay_facts *f = as_facts_new(env);
     assay_metric m = as_metric_measured(5, 4, 6, 3, "ns", "tsc");
     m.kind = ASSAY_KIND_MISSING;
@@ -43,10 +43,10 @@ Test(facts, refuse_a_metric_without_a_kind)
 
 Test(facts, refuse_a_metric_outside_its_interval_also_in_a_table)
 {
-    assay_env *env = env_new();
-    assay_facts *f = as_facts_new(env);
+    assay_env               *env = env_new();
+    assay_facts             *f = as_facts_new(env);
     static const char *const columns[] = {"name|layer", "time|time", NULL};
-    as_table *t = as_facts_table(f, as_facts_group(f, "layers", NULL), "steps", "Steps", columns);
+    as_table                *t = as_facts_table(f, as_facts_group(f, "layers", NULL), "steps", "Steps", columns);
     as_facts_row(f, t, (as_cell[]){{.text = "a"}, {.metric = as_metric_measured(9, 1, 2, 3, "ns", "tsc")}});
     expect_eq(f->status, ASSAY_INTERNAL);
     expect_str(assay_message(env), "facts: steps, row 1, column time: metric: the value is outside its interval");
@@ -56,8 +56,8 @@ Test(facts, refuse_a_metric_outside_its_interval_also_in_a_table)
 
 Test(facts, refuse_what_is_added_twice_or_to_a_place_that_moved)
 {
-    assay_env *env = env_new();
-    assay_facts *f = as_facts_new(env);
+    assay_env     *env = env_new();
+    assay_facts   *f = as_facts_new(env);
     as_fact_group *g = as_facts_group(f, "g", "G");
     expect(as_facts_group(f, "g", "again") == g);
     as_facts_add(f, g, "g.a", "a", as_metric_counted(1, "1", "test"));
@@ -85,9 +85,9 @@ Test(facts, refuse_what_is_added_twice_or_to_a_place_that_moved)
 
 Test(facts, refuse_a_series_without_kind_or_with_infinity)
 {
-    assay_env *env = env_new();
-    double y[] = {1, INFINITY};
-    as_series s = {.key = "s", .y_unit = "ns", .source = "test", .y = y, .n = 1};
+    assay_env   *env = env_new();
+    double       y[] = {1, INFINITY};
+    as_series    s = {.key = "s", .y_unit = "ns", .source = "test", .y = y, .n = 1};
     assay_facts *f = as_facts_new(env);
     as_facts_series(f, as_facts_group(f, "g", NULL), &s);
     expect_str(assay_message(env), "facts: series s has no kind");
@@ -107,7 +107,7 @@ Test(facts, refuse_a_series_without_kind_or_with_infinity)
 
 Test(facts, keep_the_last_of_two_notes_and_mend_bad_utf8)
 {
-    assay_env *env = env_new();
+    assay_env   *env = env_new();
     assay_facts *f = as_facts_new(env);
     as_facts_note(f, "a", "1");
     as_facts_note(f, "a", "2\xff");
@@ -119,7 +119,7 @@ Test(facts, keep_the_last_of_two_notes_and_mend_bad_utf8)
 
 Test(facts, show_intervals_with_digits_enough)
 {
-    char buf[128];
+    char         buf[128];
     assay_metric m = as_metric_measured(100000, 99900, 100100, 9, "ns", "tsc");
     expect_str(as_show_interval(buf, sizeof buf, &m), "99.90 to 100.10 us");
     m = as_metric_measured(0.5, 0.25, 0.75, 9, "ratio", "x");
@@ -136,9 +136,9 @@ Test(facts, show_intervals_with_digits_enough)
 
 static void expect_round_trip(as_synthetic s)
 {
-    assay_env *env = env_new();
+    assay_env   *env = env_new();
     assay_facts *f, *again;
-    size_t n, n_again;
+    size_t       n, n_again;
     assay_trace *t = as_synthetic_trace(env, s);
     expect_ok(env, assay_analyse(env, t, &f));
     char *first = written(env, f, &n);
@@ -158,15 +158,18 @@ static void expect_round_trip(as_synthetic s)
 
 Test(facts_json, comes_back_byte_by_byte) { expect_round_trip((as_synthetic){0}); }
 Test(facts_json, comes_back_when_names_are_hostile) { expect_round_trip((as_synthetic){.name = "<script>\"\\\n\x01\xff\xc3('"}); }
-Test(facts_json, comes_back_when_little_is_available) { expect_round_trip((as_synthetic){.n_samples = 3, .no_sensors = true, .no_steps = true}); }
+Test(facts_json, comes_back_when_little_is_available)
+{
+    expect_round_trip((as_synthetic){.n_samples = 3, .no_sensors = true, .no_steps = true});
+}
 
 /* Looks at every object that has a "unit": it must be a whole metric. */
 static int metrics_check(json_t *value, bool *all_null)
 {
-    int n = 0;
+    int         n = 0;
     const char *key;
-    size_t i;
-    json_t *item;
+    size_t      i;
+    json_t     *item;
     if (json_is_object(value) && json_object_get(value, "unit")) {
         const char *kind = json_string_value(json_object_get(value, "kind"));
         if (!kind || !strcmp(kind, "missing"))
@@ -178,21 +181,19 @@ static int metrics_check(json_t *value, bool *all_null)
         *all_null &= is_null;
         return 1;
     }
-    json_object_foreach(value, key, item)
-        n += metrics_check(item, all_null);
+    json_object_foreach(value, key, item) n += metrics_check(item, all_null);
     if (json_is_array(value))
-        json_array_foreach(value, i, item)
-            n += metrics_check(item, all_null);
+        json_array_foreach(value, i, item) n += metrics_check(item, all_null);
     return n;
 }
 
 Test(facts_json, every_metric_has_a_kind_and_dead_sensors_are_null_with_a_reason)
 {
-    assay_env *env = env_new();
+    assay_env   *env = env_new();
     assay_facts *f;
-    json_t *root;
-    size_t n;
-    bool all_null = true;
+    json_t      *root;
+    size_t       n;
+    bool         all_null = true;
     assay_trace *t = as_synthetic_trace(env, (as_synthetic){.no_sensors = true});
     expect_ok(env, assay_analyse(env, t, &f));
     char *data = written(env, f, &n);
@@ -211,15 +212,17 @@ Test(facts_json, every_metric_has_a_kind_and_dead_sensors_are_null_with_a_reason
     assay_env_free(env);
 }
 
-#define HEAD "{\"schema\":\"assay.run/1\",\"title\":\"t\",\"notes\":{},\"groups\":{\"g\":{\"label\":\"G\",\"facts\":{"
-#define TAIL "},\"tables\":{},\"series\":{},\"findings\":[]}}}"
-#define GOOD "\"value\":1,\"unit\":\"ns\",\"kind\":\"measured\",\"source\":\"tsc\",\"n\":1,\"lo\":null,\"hi\":null"
-#define FACT(body) HEAD "\"g.a\":{\"label\":\"a\",\"metric\":{" body "}}" TAIL
+#define HEAD        "{\"schema\":\"assay.run/1\",\"title\":\"t\",\"notes\":{},\"groups\":{\"g\":{\"label\":\"G\",\"facts\":{"
+#define TAIL        "},\"tables\":{},\"series\":{},\"findings\":[]}}}"
+#define GOOD        "\"value\":1,\"unit\":\"ns\",\"kind\":\"measured\",\"source\":\"tsc\",\"n\":1,\"lo\":null,\"hi\":null"
+#define FACT(body)  HEAD "\"g.a\":{\"label\":\"a\",\"metric\":{" body "}}" TAIL
 #define GROUP(body) "{\"schema\":\"assay.run/1\",\"title\":\"t\",\"notes\":{},\"groups\":{\"g\":{\"label\":\"G\"," body "}}}"
 
 Test(facts_json, hostile_files_get_a_sentence_with_the_place)
 {
-    static const struct { const char *json, *sentence; } cases[] = {
+    static const struct {
+        const char *json, *sentence;
+    } cases[] = {
         {"", "run JSON: x.json: line 1, column 0:"},
         {"[]", "run JSON: x.json: top level: expected an object, found an array"},
         {"{}", "\"schema\": expected a string, found missing"},
@@ -227,29 +230,50 @@ Test(facts_json, hostile_files_get_a_sentence_with_the_place)
         {"{\"schema\":\"assay.runs/1\",\"runs\":[]}", "and this holds several (\"assay.runs/1\")"},
         {"{\"schema\":\"assay.run/1\",\"extra\":1}", "x.json: top level: unknown key \"extra\"; this reader knows assay.run/1"},
         {"{\"schema\":\"assay.run/1\",\"title\":7}", "\"title\": expected a string, found an integer"},
-        {"{\"schema\":\"assay.run/1\",\"title\":\"\",\"notes\":{\"a\":1}}", "\"notes\"[\"a\"]: expected a string under a key, found an integer"},
-        {"{\"schema\":\"assay.run/1\",\"title\":\"\",\"notes\":{},\"groups\":[]}", "\"groups\": expected an object of at most 256, found an array of 0"},
-        {FACT("\"value\":1,\"unit\":\"ns\",\"source\":\"tsc\",\"n\":1,\"lo\":null,\"hi\":null"), "groups[\"g\"].facts[\"g.a\"].metric: \"kind\": expected a string, found missing"},
-        {FACT("\"value\":1,\"unit\":\"ns\",\"kind\":\"missing\",\"source\":\"tsc\",\"n\":1,\"lo\":null,\"hi\":null"), "\"kind\": \"missing\" is not one of measured"},
-        {FACT("\"value\":null,\"unit\":\"ns\",\"kind\":\"unavailable\",\"source\":null,\"n\":0,\"lo\":null,\"hi\":null"), "the metric may not be shown: unavailable without a reason"},
-        {FACT("\"value\":1,\"unit\":\"ns\",\"kind\":\"measured\",\"source\":\"tsc\",\"n\":-1,\"lo\":null,\"hi\":null"), "\"n\": expected a count, found a negative number"},
-        {FACT("\"value\":1,\"unit\":\"ns\",\"kind\":\"measured\",\"source\":\"tsc\",\"n\":1,\"lo\":2,\"hi\":3"), "the value is outside its interval"},
-        {FACT("\"value\":\"1\",\"unit\":\"ns\",\"kind\":\"measured\",\"source\":\"tsc\",\"n\":1,\"lo\":2,\"hi\":3"), "\"value\": expected a number or null, found a string"},
+        {"{\"schema\":\"assay.run/1\",\"title\":\"\",\"notes\":{\"a\":1}}",
+         "\"notes\"[\"a\"]: expected a string under a key, found an integer"},
+        {"{\"schema\":\"assay.run/1\",\"title\":\"\",\"notes\":{},\"groups\":[]}",
+         "\"groups\": expected an object of at most 256, found an array of 0"},
+        {FACT("\"value\":1,\"unit\":\"ns\",\"source\":\"tsc\",\"n\":1,\"lo\":null,\"hi\":null"),
+         "groups[\"g\"].facts[\"g.a\"].metric: \"kind\": expected a string, found missing"},
+        {FACT("\"value\":1,\"unit\":\"ns\",\"kind\":\"missing\",\"source\":\"tsc\",\"n\":1,\"lo\":null,\"hi\":null"),
+         "\"kind\": \"missing\" is not one of measured"},
+        {FACT("\"value\":null,\"unit\":\"ns\",\"kind\":\"unavailable\",\"source\":null,\"n\":0,\"lo\":null,\"hi\":null"),
+         "the metric may not be shown: unavailable without a reason"},
+        {FACT("\"value\":1,\"unit\":\"ns\",\"kind\":\"measured\",\"source\":\"tsc\",\"n\":-1,\"lo\":null,\"hi\":null"),
+         "\"n\": expected a count, found a negative number"},
+        {FACT("\"value\":1,\"unit\":\"ns\",\"kind\":\"measured\",\"source\":\"tsc\",\"n\":1,\"lo\":2,\"hi\":3"),
+         "the value is outside its interval"},
+        {FACT("\"value\":\"1\",\"unit\":\"ns\",\"kind\":\"measured\",\"source\":\"tsc\",\"n\":1,\"lo\":2,\"hi\":3"),
+         "\"value\": expected a number or null, found a string"},
         {FACT(GOOD ",\"more\":1"), "unknown key \"more\""},
         {HEAD "\"\":{\"label\":\"a\",\"metric\":{" GOOD "}}" TAIL, "an empty key"},
-        {GROUP("\"facts\":{},\"tables\":{\"t\":{\"label\":\"T\",\"columns\":[],\"rows\":[]}},\"series\":{},\"findings\":[]"), "\"columns\": expected an array of 1 to 256, found an array of 0"},
-        {GROUP("\"facts\":{},\"tables\":{\"t\":{\"label\":\"T\",\"columns\":[{\"key\":\"a|b\",\"label\":\"\"}],\"rows\":[]}},\"series\":{},\"findings\":[]"), "\"a|b\" is empty or holds a bar"},
-        {GROUP("\"facts\":{},\"tables\":{\"t\":{\"label\":\"T\",\"columns\":[{\"key\":\"a\",\"label\":\"\"}],\"rows\":[[]]}},\"series\":{},\"findings\":[]"), "groups[\"g\"].tables[\"t\"].rows[0]: expected an array of 1 cells, found an array of 0"},
-        {GROUP("\"facts\":{},\"tables\":{\"t\":{\"label\":\"T\",\"columns\":[{\"key\":\"a\",\"label\":\"\"}],\"rows\":[[3]]}},\"series\":{},\"findings\":[]"), ".rows[0][0]: expected an object, found an integer"},
-        {GROUP("\"facts\":{},\"tables\":{},\"series\":{\"s\":{\"label\":\"\",\"kind\":\"measured\",\"source\":\"x\",\"x_unit\":null,\"y_unit\":\"ns\",\"x\":[1],\"y\":[1,2]}},\"findings\":[]"), "x has 1 values and y has 2"},
-        {GROUP("\"facts\":{},\"tables\":{},\"series\":{\"s\":{\"label\":\"\",\"kind\":\"unavailable\",\"source\":\"x\",\"x_unit\":null,\"y_unit\":\"ns\",\"x\":null,\"y\":[]}},\"findings\":[]"), "a series needs a kind with values"},
-        {GROUP("\"facts\":{},\"tables\":{},\"series\":{},\"findings\":[{\"level\":\"awful\",\"text\":\"\"}]"), ".findings[0]: \"level\": \"awful\" is not one of note, good, warn, bad"},
+        {GROUP("\"facts\":{},\"tables\":{\"t\":{\"label\":\"T\",\"columns\":[],\"rows\":[]}},\"series\":{},\"findings\":[]"),
+         "\"columns\": expected an array of 1 to 256, found an array of 0"},
+        {GROUP(
+             "\"facts\":{},\"tables\":{\"t\":{\"label\":\"T\",\"columns\":[{\"key\":\"a|b\",\"label\":\"\"}],\"rows\":[]}},\"series\":{},\"findings\":[]"),
+         "\"a|b\" is empty or holds a bar"},
+        {GROUP(
+             "\"facts\":{},\"tables\":{\"t\":{\"label\":\"T\",\"columns\":[{\"key\":\"a\",\"label\":\"\"}],\"rows\":[[]]}},\"series\":{},\"findings\":[]"),
+         "groups[\"g\"].tables[\"t\"].rows[0]: expected an array of 1 cells, found an array of 0"},
+        {GROUP(
+             "\"facts\":{},\"tables\":{\"t\":{\"label\":\"T\",\"columns\":[{\"key\":\"a\",\"label\":\"\"}],\"rows\":[[3]]}},\"series\":{},\"findings\":[]"),
+         ".rows[0][0]: expected an object, found an integer"},
+        {GROUP(
+             "\"facts\":{},\"tables\":{},\"series\":{\"s\":{\"label\":\"\",\"kind\":\"measured\",\"source\":\"x\",\"x_unit\":null,\"y_unit\":\"ns\",\"x\":[1],\"y\":[1,2]}},\"findings\":[]"),
+         "x has 1 values and y has 2"},
+        {GROUP(
+             "\"facts\":{},\"tables\":{},\"series\":{\"s\":{\"label\":\"\",\"kind\":\"unavailable\",\"source\":\"x\",\"x_unit\":null,\"y_unit\":\"ns\",\"x\":null,\"y\":[]}},\"findings\":[]"),
+         "a series needs a kind with values"},
+        {GROUP("\"facts\":{},\"tables\":{},\"series\":{},\"findings\":[{\"level\":\"awful\",\"text\":\"\"}]"),
+         ".findings[0]: \"level\": \"awful\" is not one of note, good, warn, bad"},
         {GROUP("\"facts\":{},\"tables\":{},\"series\":{}"), "\"findings\": expected an array, found missing"},
     };
     assay_env *env = env_new();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assay_facts *f = NULL;
-        expect_fails(env, as_facts_parse(env, "x.json", cases[i].json, strlen(cases[i].json), &f), ASSAY_BAD_INPUT, cases[i].sentence);
+        expect_fails(env, as_facts_parse(env, "x.json", cases[i].json, strlen(cases[i].json), &f), ASSAY_BAD_INPUT,
+                     cases[i].sentence);
         expect(!f);
     }
     assay_env_free(env);
@@ -257,16 +281,16 @@ Test(facts_json, hostile_files_get_a_sentence_with_the_place)
 
 Test(facts_json, keeps_counts_above_what_json_integers_hold)
 {
-    assay_env *env = env_new();
-    assay_facts *f = as_facts_new(env), *again;
+    assay_env     *env = env_new();
+    assay_facts   *f = as_facts_new(env), *again;
     as_fact_group *g = as_facts_group(f, "g", "G");
-    assay_metric m = as_metric_counted(UINT64_MAX, "byte", "test");
+    assay_metric   m = as_metric_counted(UINT64_MAX, "byte", "test");
     m.n = UINT64_MAX;
     as_facts_add(f, g, "g.a", "a", m);
     as_facts_add(f, g, "g.b", "b", as_metric_derived(-0.0, NAN, NAN, 1, "1", "test"));
     expect_eq(f->status, ASSAY_OK);
     size_t n;
-    char *data = written(env, f, &n);
+    char  *data = written(env, f, &n);
     expect_ok(env, as_facts_parse(env, "x.json", data, n, &again));
     expect(as_facts_metric(again, "g.a")->n == UINT64_MAX);
     expect(!signbit(as_facts_metric(again, "g.b")->value));

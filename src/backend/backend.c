@@ -68,6 +68,7 @@ void as_device_drop(as_device *device, as_mem *mem)
 assay_status as_mem_check(const as_device *device, const char *who, const char *what, const as_mem *mem, size_t offset, size_t n)
 {
     if (offset > mem->bytes || n > mem->bytes - offset)
-        return as_fail(device->env, ASSAY_INTERNAL, "%s: %s of %zu bytes at %zu does not fit an allocation of %zu", who, what, n, offset, mem->bytes);
+        return as_fail(device->env, ASSAY_INTERNAL, "%s: %s of %zu bytes at %zu does not fit an allocation of %zu", who, what, n,
+                       offset, mem->bytes);
     return ASSAY_OK;
 }

@@ -16,55 +16,74 @@ typedef struct as_backend as_backend;
 typedef struct as_device {
     const as_backend *backend;
     assay_env        *env;
-    const char       *name;           /* "cpu", "opencl:0", "null:gemm=5us" */
-    const char       *text;           /* "AMD EPYC, avx2 fma, 2 threads" */
-    bool              host_memory;    /* the host can address its memory */
-    int               n_threads;      /* rings that its spans may use */
-    size_t            align;          /* of buffer offsets */
+    const char       *name;        /* "cpu", "opencl:0", "null:gemm=5us" */
+    const char       *text;        /* "AMD EPYC, avx2 fma, 2 threads" */
+    bool              host_memory; /* the host can address its memory */
+    int               n_threads;   /* rings that its spans may use */
+    size_t            align;       /* of buffer offsets */
     /* Kept by as_device_alloc/drop. */
-    uint64_t          live_bytes, peak_bytes, n_allocs;
+    uint64_t live_bytes, peak_bytes, n_allocs;
 } as_device;
 
-typedef struct as_mem { void *handle; void *host; size_t bytes; } as_mem; /* host: NULL when not addressable */
+typedef struct as_mem {
+    void  *handle;
+    void  *host;
+    size_t bytes;
+} as_mem; /* host: NULL when not addressable */
 
 /* Inputs that can be packed: the first so many.  A recurrent cell's weights begin behind its states. */
 enum { AS_N_PACKED = 12 };
-#define AS_NOT_PACKED { -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1 }
+#define AS_NOT_PACKED                                  \
+    {                                                  \
+        -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1 \
+    }
 
 /* Which kernel a device takes for a node, and why not the others.  Text lives in the arena given. */
 typedef struct as_choice {
-    const void       *kernel;        /* the device's own; NULL: it refuses the node */
-    const char       *name, *why;    /* why this one, or why the device refuses */
-    as_trace_refusal *refused; int n_refused;
+    const void       *kernel;     /* the device's own; NULL: it refuses the node */
+    const char       *name, *why; /* why this one, or why the device refuses */
+    as_trace_refusal *refused;
+    int               n_refused;
     bool              slow;          /* the operator's slow truth, for want of a kernel: no reason to fuse into it */
     unsigned          in_place;      /* bit i: output 0 may lie where input i lies, when they are alike */
     size_t            scratch_bytes; /* for all threads together */
     as_cost           issued;        /* the work that this kernel issues; zero: as the op's cost */
     /* Weight inputs that the kernel wants packed once: packed_bytes[i] > 0 asks for it. */
-    size_t            packed_bytes[AS_N_PACKED];
+    size_t packed_bytes[AS_N_PACKED];
 } as_choice;
 
 /* One step of a segment: buffers by plan id. */
 typedef struct as_seg_step {
     const as_node_ctx *ctx;
     const as_choice   *choice;
-    const int         *in, *out;     /* plan buffer ids; -1 absent */
+    const int         *in, *out; /* plan buffer ids; -1 absent */
     int                n_in, n_out;
-    int                scratch;      /* plan buffer id or -1 */
+    int                scratch;             /* plan buffer id or -1 */
     int                packed[AS_N_PACKED]; /* plan buffer ids of packed inputs, -1: none */
-    int                index;        /* step number in the plan, for spans */
+    int                index;               /* step number in the plan, for spans */
     /* True: instead of running the node, its kernel packs in[pack_input] into packed[pack_input]; the other operands
      * are those of the node's own step, and no output is written. */
-    bool               pack;
-    int                pack_input;
+    bool pack;
+    int  pack_input;
 } as_seg_step;
 
-typedef struct as_segment { const as_seg_step *steps; int n_steps; } as_segment;
+typedef struct as_segment {
+    const as_seg_step *steps;
+    int                n_steps;
+} as_segment;
 
 /* Where every plan buffer is, for one instance: the device's base allocation plus offset, or an outside host pointer
  * (host-addressable devices only). */
-typedef struct as_slot { size_t offset; void *outside; size_t bytes; } as_slot;
-typedef struct as_bindings { const as_mem *base; const as_slot *slots; int n_slots; } as_bindings;
+typedef struct as_slot {
+    size_t offset;
+    void  *outside;
+    size_t bytes;
+} as_slot;
+typedef struct as_bindings {
+    const as_mem  *base;
+    const as_slot *slots;
+    int            n_slots;
+} as_bindings;
 
 static inline void *as_slot_host(const as_bindings *b, int buffer)
 {
@@ -75,15 +94,15 @@ static inline void *as_slot_host(const as_bindings *b, int buffer)
 typedef void (*as_device_found)(void *arg, const char *name, const char *text, const char *reason); /* reason: not usable, why */
 
 struct as_backend {
-    const char *name;  /* "cpu" */
+    const char *name; /* "cpu" */
     const char *help;
     const char *syntax; /* "cpu", "null[:OP=TIME,...]", "opencl[:N]" */
-    void         (*list)(assay_env *env, as_device_found found, void *arg);
+    void (*list)(assay_env *env, as_device_found found, void *arg);
     /* args: what follows "name:" in --device, or NULL. */
     assay_status (*open)(assay_env *env, const char *args, int n_threads, as_device **out);
-    void         (*close)(as_device *device);
-    assay_status (*alloc)(as_device *device, size_t bytes, as_mem *out);     /* zeroed */
-    void         (*drop)(as_device *device, as_mem *mem);
+    void (*close)(as_device *device);
+    assay_status (*alloc)(as_device *device, size_t bytes, as_mem *out); /* zeroed */
+    void (*drop)(as_device *device, as_mem *mem);
     assay_status (*put)(as_device *device, const as_mem *dst, size_t offset, const void *src, size_t n);
     assay_status (*get)(as_device *device, const as_mem *src, size_t offset, void *dst, size_t n);
     /* Chooses a kernel by rule, never by a timing.  choice->kernel NULL: refused, with why. */
@@ -93,9 +112,9 @@ struct as_backend {
     /* recorder NULL: record nothing.  Writes spans of single steps and finer; those of the run and the segment belong to the
      * caller, who can stamp around any device.  Threads that share a plan may call it at once, each with bindings of its own.  Allocates nothing. */
     assay_status (*execute)(as_device *device, void *code, const as_bindings *bindings, const as_recorder *recorder);
-    void         (*discard)(as_device *device, void *code);
+    void (*discard)(as_device *device, void *code);
     /* Runs fn once in every host thread that execute() uses, part 0 in the caller; NULL: it uses none but the caller. */
-    void         (*each_thread)(as_device *device, as_pool_fn fn, void *arg);
+    void (*each_thread)(as_device *device, as_pool_fn fn, void *arg);
     /* How its threads have waited for each other so far; NULL: it has none that could. */
     as_pool_waits (*waits)(as_device *device);
 };

@@ -31,7 +31,8 @@ Test(backend, no_threads_are_refused)
     assay_env *env;
     as_device *device = NULL;
     expect_ok(NULL, assay_env_new(&env));
-    expect_fails(env, as_device_open(env, "cpu", 0, &device), ASSAY_BAD_INPUT, "device 'cpu': 0 threads asked for, at least 1 is needed");
+    expect_fails(env, as_device_open(env, "cpu", 0, &device), ASSAY_BAD_INPUT,
+                 "device 'cpu': 0 threads asked for, at least 1 is needed");
     assay_env_free(env);
 }
 
@@ -68,11 +69,11 @@ static assay_status alloc_never(as_device *device, size_t bytes, as_mem *out)
 
 Test(backend, memory_that_cannot_be_had_counts_nothing)
 {
-    static const as_backend never = { .name = "never", .alloc = alloc_never };
-    assay_env *env;
-    as_mem     mem = {0};
+    static const as_backend never = {.name = "never", .alloc = alloc_never};
+    assay_env              *env;
+    as_mem                  mem = {0};
     expect_ok(NULL, assay_env_new(&env));
-    as_device device = { .backend = &never, .env = env };
+    as_device device = {.backend = &never, .env = env};
     expect_fails(env, as_device_alloc(&device, 100, &mem), ASSAY_NO_MEMORY, "never: no room for 100 bytes");
     expect(mem.handle == NULL);
     expect_eq(device.n_allocs, 0);

@@ -16,15 +16,15 @@ extern const as_backend as_be_cpu;
 enum { ALIGN_BYTES = 64, N_PACKED = AS_N_PACKED };
 
 /* Below this much work a fork costs more than it saves: some microseconds for waking the threads against a scalar Gflop/s. */
-#define FORK_FLOPS   1000000u
+#define FORK_FLOPS    1000000u
 #define FLOPS_SPECIAL 20u /* an exponential or a division counts as so many flops here */
 
 typedef struct cpu_device {
-    as_device device;
-    as_pool  *pool;
+    as_device   device;
+    as_pool    *pool;
     atomic_flag pool_taken; /* by an execute() that forks */
-    unsigned  isa, masked;
-    char      text[192];
+    unsigned    isa, masked;
+    char        text[192];
 } cpu_device;
 
 /* --- Opening ------------------------------------------------------------------------------------ */
@@ -61,8 +61,13 @@ static assay_status open_cpu(assay_env *env, const char *args, int n_threads, as
     cpu->isa = as_isa_cpu() & ~masked;
     cpu->masked = as_isa_cpu() & masked;
     text_make(cpu->isa, n_threads, cpu->text, sizeof cpu->text);
-    cpu->device = (as_device){ .backend = &as_be_cpu, .env = env, .name = "cpu", .text = cpu->text, .host_memory = true,
-                               .n_threads = n_threads, .align = ALIGN_BYTES };
+    cpu->device = (as_device){.backend = &as_be_cpu,
+                              .env = env,
+                              .name = "cpu",
+                              .text = cpu->text,
+                              .host_memory = true,
+                              .n_threads = n_threads,
+                              .align = ALIGN_BYTES};
     *out = &cpu->device;
     return ASSAY_OK;
 }
@@ -83,7 +88,7 @@ static assay_status alloc(as_device *device, size_t bytes, as_mem *out)
     if (posix_memalign(&memory, ALIGN_BYTES, bytes ? bytes : 1))
         return as_fail(device->env, ASSAY_NO_MEMORY, "cpu: no room for %zu bytes", bytes);
     memset(memory, 0, bytes); /* also touches every page before anything is timed */
-    *out = (as_mem){ .handle = memory, .host = memory, .bytes = bytes };
+    *out = (as_mem){.handle = memory, .host = memory, .bytes = bytes};
     return ASSAY_OK;
 }
 
@@ -118,7 +123,10 @@ static assay_status choose(as_device *device, const as_node_ctx *n, as_arena *ar
 }
 
 /* An operand: its view lacks the address, which its buffer has. */
-typedef struct operand { as_view view; int buffer; } operand;
+typedef struct operand {
+    as_view view;
+    int     buffer;
+} operand;
 
 typedef struct step {
     const as_node_ctx *ctx;
@@ -131,7 +139,7 @@ typedef struct code {
     as_arena arena; /* holds all of it but this struct */
     step    *steps;
     int      n_steps;
-    bool     fork;  /* enough work for all threads */
+    bool     fork; /* enough work for all threads */
 } code;
 
 static as_view view_make(const as_tensor_info *t)
@@ -164,8 +172,11 @@ static operand *operands_make(as_arena *arena, const as_tensor_info *infos, int 
 static bool step_make(as_arena *arena, const as_seg_step *from, step *to)
 {
     const as_node_ctx *n = from->ctx;
-    *to = (step){ .ctx = n, .kernel = from->choice->kernel, .scratch = from->scratch, .index = from->index,
-                  .pack_input = from->pack ? from->pack_input : -1 };
+    *to = (step){.ctx = n,
+                 .kernel = from->choice->kernel,
+                 .scratch = from->scratch,
+                 .index = from->index,
+                 .pack_input = from->pack ? from->pack_input : -1};
     memcpy(to->packed, from->packed, sizeof to->packed);
     to->in = operands_make(arena, n->in, n->n_in, from->in, from->n_in);
     to->out = operands_make(arena, n->out, n->n_out, from->out, from->n_out);
@@ -179,8 +190,8 @@ static assay_status step_check(as_device *device, const as_seg_step *s)
     const char        *name = n->name ? n->name : "";
     if (!k)
         return as_fail(device->env, ASSAY_INTERNAL, "cpu: step %d, %s '%s', has no kernel", s->index, n->op->name, name);
-    if (s->pack && (!k->pack || s->pack_input < 0 || s->pack_input >= N_PACKED || s->pack_input >= n->n_in ||
-                    s->packed[s->pack_input] < 0))
+    if (s->pack &&
+        (!k->pack || s->pack_input < 0 || s->pack_input >= N_PACKED || s->pack_input >= n->n_in || s->packed[s->pack_input] < 0))
         return as_fail(device->env, ASSAY_INTERNAL, "cpu: step %d cannot pack input %d of %s '%s' for %s", s->index, s->pack_input,
                        n->op->name, name, k->name);
     return ASSAY_OK;
@@ -245,13 +256,10 @@ typedef struct job {
     assay_status       status;   /* part 0's alone */
     /* The last step to run, set by part 0 before that step's barrier.  A number, not a flag: a part that is slow to leave a
      * barrier may already see the verdict on the next step, and must still come to its barrier. */
-    atomic_int         last;
+    atomic_int last;
 } job;
 
-static void *address(const job *j, int buffer)
-{
-    return buffer < 0 ? NULL : as_slot_host(j->bindings, buffer);
-}
+static void *address(const job *j, int buffer) { return buffer < 0 ? NULL : as_slot_host(j->bindings, buffer); }
 
 static void views_bind(const job *j, const operand *operands, int n, as_view *views)
 {
@@ -268,7 +276,7 @@ static void step_run(job *j, const step *s, int part, int n_parts)
     const void *packed[AS_MAX_IN];
     views_bind(j, s->in, s->ctx->n_in, in);
     views_bind(j, s->out, s->ctx->n_out, out);
-    as_kernel_args args = { .ctx = s->ctx, .in = in, .out = out, .packed = packed, .env = j->cpu->device.env, .status = &j->status };
+    as_kernel_args args = {.ctx = s->ctx, .in = in, .out = out, .packed = packed, .env = j->cpu->device.env, .status = &j->status};
     if (s->pack_input >= 0) {
         s->kernel->pack(&args, s->pack_input, address(j, s->packed[s->pack_input]), part, n_parts);
         return;
@@ -318,7 +326,7 @@ static assay_status execute(as_device *device, void *handle, const as_bindings *
 {
     cpu_device *cpu = (cpu_device *)device;
     bool        records = recorder && recorder->rings && recorder->n_rings > 0 && recorder->detail >= AS_DETAIL_STEP;
-    job         j = { .cpu = cpu, .code = handle, .bindings = bindings, .recorder = records ? recorder : NULL };
+    job         j = {.cpu = cpu, .code = handle, .bindings = bindings, .recorder = records ? recorder : NULL};
     atomic_init(&j.last, j.code->n_steps - 1);
     /* A plan may be shared by threads, its pool may not: who comes second walks alone, to the same bits. */
     bool alone = !j.code->fork || atomic_flag_test_and_set_explicit(&cpu->pool_taken, memory_order_acquire);
@@ -336,7 +344,20 @@ static void each_thread(as_device *device, as_pool_fn fn, void *arg) { as_pool_r
 static as_pool_waits waits(as_device *device) { return as_pool_waits_read(((cpu_device *)device)->pool); }
 
 const as_backend as_be_cpu = {
-    .name = "cpu", .help = "this machine's CPU, by assay's own kernels", .syntax = "cpu",
-    .list = list, .open = open_cpu, .close = close_cpu, .alloc = alloc, .drop = drop, .put = put, .get = get,
-    .choose = choose, .compile = compile, .execute = execute, .discard = discard, .each_thread = each_thread, .waits = waits,
+    .name = "cpu",
+    .help = "this machine's CPU, by assay's own kernels",
+    .syntax = "cpu",
+    .list = list,
+    .open = open_cpu,
+    .close = close_cpu,
+    .alloc = alloc,
+    .drop = drop,
+    .put = put,
+    .get = get,
+    .choose = choose,
+    .compile = compile,
+    .execute = execute,
+    .discard = discard,
+    .each_thread = each_thread,
+    .waits = waits,
 };

@@ -31,7 +31,7 @@ static uint64_t op_flops;
 static as_cost cost(const as_node_ctx *n)
 {
     (void)n;
-    return (as_cost){ .flops = op_flops };
+    return (as_cost){.flops = op_flops};
 }
 
 static assay_status eval(assay_env *e, const as_node_ctx *n, const as_view *in, const as_view *out)
@@ -45,9 +45,11 @@ static assay_status eval(assay_env *e, const as_node_ctx *n, const as_view *in, 
     return ASSAY_OK;
 }
 
-static const as_op    step_op = { .name = "test.Step", .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1, .cost = cost, .eval = eval };
-static as_tensor_info infos[3] = { { .dtype = AS_F32, .shape = { 1, { N } } }, { .dtype = AS_F32, .shape = { 1, { N } } }, { .dtype = AS_F32, .shape = { 1, { N } } } };
-static as_node_ctx    step_ctx = { .op = &step_op, .name = "s", .in = infos, .n_in = 1, .out = infos, .n_out = 1 };
+static const as_op step_op = {
+    .name = "test.Step", .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1, .cost = cost, .eval = eval};
+static as_tensor_info infos[3] = {
+    {.dtype = AS_F32, .shape = {1, {N}}}, {.dtype = AS_F32, .shape = {1, {N}}}, {.dtype = AS_F32, .shape = {1, {N}}}};
+static as_node_ctx step_ctx = {.op = &step_op, .name = "s", .in = infos, .n_in = 1, .out = infos, .n_out = 1};
 
 /* Reads what another part wrote in the step before, so that a missing barrier gives a wrong sum. */
 static void shifted_run(const as_kernel_args *args, int part, int n_parts, void *scratch)
@@ -86,8 +88,9 @@ static void packed_run(const as_kernel_args *args, int part, int n_parts, void *
         ((float *)args->out[0].data)[i] = ((float *)scratch)[i];
 }
 
-static const as_kernel shifted = { .name = "shifted", .op = "test.Step", .run = shifted_run };
-static const as_kernel packing = { .name = "packing", .op = "test.Step", .run = packed_run, .packed_bytes = packed_bytes, .pack = pack };
+static const as_kernel shifted = {.name = "shifted", .op = "test.Step", .run = shifted_run};
+static const as_kernel packing = {
+    .name = "packing", .op = "test.Step", .run = packed_run, .packed_bytes = packed_bytes, .pack = pack};
 
 static const as_kernel *truth(void)
 {
@@ -109,27 +112,31 @@ typedef struct chain {
     void       *code;
 } chain;
 
-static float *chain_data(chain *c, int buffer)
-{
-    return as_slot_host(&c->bindings, buffer);
-}
+static float *chain_data(chain *c, int buffer) { return as_slot_host(&c->bindings, buffer); }
 
 static void chain_new(chain *c, as_device *device, const as_kernel *kernel, uint64_t flops)
 {
-    *c = (chain){ .device = device };
+    *c = (chain){.device = device};
     op_flops = flops;
     for (int i = 0; i <= N_STEPS; i++) {
         c->ids[i] = i;
-        c->slots[i] = (as_slot){ .offset = (size_t)i * N * sizeof(float), .bytes = N * sizeof(float) };
+        c->slots[i] = (as_slot){.offset = (size_t)i * N * sizeof(float), .bytes = N * sizeof(float)};
     }
     for (int i = 0; i < N_STEPS; i++) {
         c->choice[i].kernel = kernel;
-        c->steps[i] = (as_seg_step){ .ctx = &step_ctx, .choice = &c->choice[i], .in = &c->ids[i], .out = &c->ids[i + 1], .n_in = 1, .n_out = 1,
-                                     .scratch = -1, .packed = AS_NOT_PACKED, .index = 10 + i };
+        c->steps[i] = (as_seg_step){.ctx = &step_ctx,
+                                    .choice = &c->choice[i],
+                                    .in = &c->ids[i],
+                                    .out = &c->ids[i + 1],
+                                    .n_in = 1,
+                                    .n_out = 1,
+                                    .scratch = -1,
+                                    .packed = AS_NOT_PACKED,
+                                    .index = 10 + i};
     }
     expect_ok(env, as_device_alloc(device, (N_STEPS + 1) * N * sizeof(float), &c->mem));
-    expect_ok(env, device->backend->compile(device, &(as_segment){ c->steps, N_STEPS }, &c->code));
-    c->bindings = (as_bindings){ .base = &c->mem, .slots = c->slots, .n_slots = N_STEPS + 1 };
+    expect_ok(env, device->backend->compile(device, &(as_segment){c->steps, N_STEPS}, &c->code));
+    c->bindings = (as_bindings){.base = &c->mem, .slots = c->slots, .n_slots = N_STEPS + 1};
 }
 
 static void chain_free(chain *c)
@@ -141,7 +148,7 @@ static void chain_free(chain *c)
 static void rings_new(as_ring *rings, int n)
 {
     for (int i = 0; i < n; i++) {
-        rings[i] = (as_ring){ .spans = calloc(64, sizeof(as_span)), .capacity = 64, .run = 5, .thread = (uint16_t)i };
+        rings[i] = (as_ring){.spans = calloc(64, sizeof(as_span)), .capacity = 64, .run = 5, .thread = (uint16_t)i};
         expect(rings[i].spans != NULL);
     }
 }
@@ -169,7 +176,8 @@ Test(be_cpu, refuses_what_follows_its_name)
 {
     as_device *device = NULL;
     expect_ok(NULL, assay_env_new(&env));
-    expect_fails(env, as_device_open(env, "cpu:0", 1, &device), ASSAY_BAD_INPUT, "device 'cpu:0': cpu takes nothing after its name");
+    expect_fails(env, as_device_open(env, "cpu:0", 1, &device), ASSAY_BAD_INPUT,
+                 "device 'cpu:0': cpu takes nothing after its name");
     expect_fails(env, as_device_open(env, "cpu", 100000, &device), ASSAY_BAD_INPUT, "100000 threads");
     expect(device == NULL);
     assay_env_free(env);
@@ -214,7 +222,8 @@ Test(be_cpu, a_transfer_beyond_the_allocation_is_refused)
     as_mem     mem = {0};
     char       byte = 0;
     expect_ok(env, as_device_alloc(device, 10, &mem));
-    expect_fails(env, device->backend->put(device, &mem, 10, &byte, 1), ASSAY_INTERNAL, "cpu: put of 1 bytes at 10 does not fit an allocation of 10");
+    expect_fails(env, device->backend->put(device, &mem, 10, &byte, 1), ASSAY_INTERNAL,
+                 "cpu: put of 1 bytes at 10 does not fit an allocation of 10");
     expect_fails(env, device->backend->get(device, &mem, 11, &byte, SIZE_MAX), ASSAY_INTERNAL, "cpu: get of");
     as_device_drop(device, &mem);
     cpu_close(device);
@@ -224,10 +233,10 @@ Test(be_cpu, a_transfer_beyond_the_allocation_is_refused)
 
 Test(be_cpu, takes_the_f32_kernel_for_f32_and_the_truth_for_f64)
 {
-    as_device  *device = cpu_open(1);
-    as_arena    arena = {0};
-    as_choice   c = {0};
-    as_node_ctx n = step_ctx;
+    as_device     *device = cpu_open(1);
+    as_arena       arena = {0};
+    as_choice      c = {0};
+    as_node_ctx    n = step_ctx;
     as_tensor_info wide = infos[0];
     n.op = as_op_find("Relu");
     expect_ok(env, device->backend->choose(device, &n, &arena, &c));
@@ -310,7 +319,7 @@ Test(be_cpu, execution_allocates_nothing)
     as_device  *device = cpu_open(3);
     chain       c;
     as_ring     rings[3];
-    as_recorder recorder = { .rings = rings, .n_rings = 3, .detail = AS_DETAIL_PART };
+    as_recorder recorder = {.rings = rings, .n_rings = 3, .detail = AS_DETAIL_PART};
     rings_new(rings, 3);
     chain_new(&c, device, &shifted, 1000000);
     size_t before = as_test_n_allocs();
@@ -330,7 +339,7 @@ Test(be_cpu, steps_are_recorded_in_order_and_parts_inside_them)
     as_device  *device = cpu_open(3);
     chain       c;
     as_ring     rings[3];
-    as_recorder recorder = { .rings = rings, .n_rings = 3, .detail = AS_DETAIL_PART };
+    as_recorder recorder = {.rings = rings, .n_rings = 3, .detail = AS_DETAIL_PART};
     rings_new(rings, 3);
     chain_new(&c, device, &shifted, 1000000);
     as_clock_open_monotonic(&env->clock); /* one time for all threads */
@@ -360,8 +369,14 @@ Test(be_cpu, steps_are_recorded_in_order_and_parts_inside_them)
 
 Test(be_cpu, only_the_detail_asked_for_is_recorded)
 {
-    static const struct { as_detail detail; int n_first, n_second; } want[] = {
-        { AS_DETAIL_RUN, 0, 0 }, { AS_DETAIL_SEGMENT, 0, 0 }, { AS_DETAIL_STEP, N_STEPS, 0 }, { AS_DETAIL_PART, 2 * N_STEPS, N_STEPS },
+    static const struct {
+        as_detail detail;
+        int       n_first, n_second;
+    } want[] = {
+        {AS_DETAIL_RUN, 0, 0},
+        {AS_DETAIL_SEGMENT, 0, 0},
+        {AS_DETAIL_STEP, N_STEPS, 0},
+        {AS_DETAIL_PART, 2 * N_STEPS, N_STEPS},
     };
     as_device *device = cpu_open(2);
     chain      c;
@@ -369,7 +384,7 @@ Test(be_cpu, only_the_detail_asked_for_is_recorded)
     for (size_t i = 0; i < AS_COUNT(want); i++) {
         as_ring rings[2];
         rings_new(rings, 2);
-        as_recorder recorder = { .rings = rings, .n_rings = 2, .detail = want[i].detail }, blind = { .detail = AS_DETAIL_PART };
+        as_recorder recorder = {.rings = rings, .n_rings = 2, .detail = want[i].detail}, blind = {.detail = AS_DETAIL_PART};
         expect_ok(env, device->backend->execute(device, c.code, &c.bindings, &recorder));
         expect_eq(rings[0].used, want[i].n_first);
         expect_eq(rings[1].used, want[i].n_second);
@@ -382,13 +397,16 @@ Test(be_cpu, only_the_detail_asked_for_is_recorded)
 
 Test(be_cpu, a_small_segment_stays_in_the_caller)
 {
-    static const struct { uint64_t flops; int n_second; } want[] = { { 1000000 / N_STEPS, 0 }, { 1000000 / N_STEPS + 1, N_STEPS } };
+    static const struct {
+        uint64_t flops;
+        int      n_second;
+    } want[] = {{1000000 / N_STEPS, 0}, {1000000 / N_STEPS + 1, N_STEPS}};
     as_device *device = cpu_open(2);
     for (size_t i = 0; i < AS_COUNT(want); i++) {
         chain   c;
         as_ring rings[2];
         rings_new(rings, 2);
-        as_recorder recorder = { .rings = rings, .n_rings = 2, .detail = AS_DETAIL_PART };
+        as_recorder recorder = {.rings = rings, .n_rings = 2, .detail = AS_DETAIL_PART};
         chain_new(&c, device, &shifted, want[i].flops);
         chain_judge(&c, 3.0f); /* the same either way */
         expect_ok(env, device->backend->execute(device, c.code, &c.bindings, &recorder));
@@ -406,9 +424,9 @@ static int64_t one_share(const as_node_ctx *n) { return n ? 1 : 0; }
 
 Test(be_cpu, work_that_cannot_be_shared_stays_in_the_caller_however_much_it_is)
 {
-    static const as_kernel whole = { .name = "whole", .op = "test.Step", .run = shifted_run, .shares = one_share };
-    as_device *device = cpu_open(2);
-    chain      c;
+    static const as_kernel whole = {.name = "whole", .op = "test.Step", .run = shifted_run, .shares = one_share};
+    as_device             *device = cpu_open(2);
+    chain                  c;
     chain_new(&c, device, &whole, 100000000);
     expect_ok(env, device->backend->execute(device, c.code, &c.bindings, NULL));
     expect_eq(device->backend->waits(device).n_barriers, 0);
@@ -429,7 +447,8 @@ Test(be_cpu, a_failing_truth_ends_the_segment_and_keeps_its_sentence)
         for (int again = 0; again < 50; again++) {
             memset(c.mem.host, 0, c.mem.bytes);
             chain_data(&c, 0)[1] = 997.0f; /* becomes 1000 in front of the fourth step */
-            expect_fails(env, device->backend->execute(device, c.code, &c.bindings, NULL), ASSAY_NO_MEMORY, "Step 's': element 1 is too large");
+            expect_fails(env, device->backend->execute(device, c.code, &c.bindings, NULL), ASSAY_NO_MEMORY,
+                         "Step 's': element 1 is too large");
             expect_near(chain_data(&c, 3)[N - 1], 3.0f, 0);
             expect_near(chain_data(&c, 5)[0], 0.0f, 0); /* not run */
         }
@@ -459,9 +478,10 @@ Test(be_cpu, a_step_without_a_kernel_or_with_nothing_to_pack_is_not_compiled)
     chain      c;
     void      *code = NULL;
     chain_new(&c, device, &shifted, 0);
-    as_segment one = { &c.steps[2], 1 };
+    as_segment one = {&c.steps[2], 1};
     c.steps[2].pack = true;
-    expect_fails(env, device->backend->compile(device, &one, &code), ASSAY_INTERNAL, "step 12 cannot pack input 0 of test.Step 's' for shifted");
+    expect_fails(env, device->backend->compile(device, &one, &code), ASSAY_INTERNAL,
+                 "step 12 cannot pack input 0 of test.Step 's' for shifted");
     c.choice[2].kernel = NULL;
     expect_fails(env, device->backend->compile(device, &one, &code), ASSAY_INTERNAL, "cpu: step 12, test.Step 's', has no kernel");
     expect(code == NULL);
@@ -476,28 +496,29 @@ Test(be_cpu, a_pack_step_packs_and_the_kernel_finds_it_with_its_scratch)
 {
     as_device  *device = cpu_open(2);
     as_node_ctx n = step_ctx;
-    as_choice   choice = { .kernel = &packing };
-    int         in[2] = { 0, 1 }, out[1] = { 2 };
+    as_choice   choice = {.kernel = &packing};
+    int         in[2] = {0, 1}, out[1] = {2};
     as_slot     slots[5];
     as_mem      mem = {0};
     void       *code = NULL;
     n.n_in = 2;
     op_flops = 1000000;
     for (int i = 0; i < 5; i++)
-        slots[i] = (as_slot){ .offset = (size_t)i * N * sizeof(float), .bytes = N * sizeof(float) };
-    as_seg_step run = { .ctx = &n, .choice = &choice, .in = in, .out = out, .n_in = 2, .n_out = 1, .scratch = 4, .packed = AS_NOT_PACKED };
+        slots[i] = (as_slot){.offset = (size_t)i * N * sizeof(float), .bytes = N * sizeof(float)};
+    as_seg_step run = {
+        .ctx = &n, .choice = &choice, .in = in, .out = out, .n_in = 2, .n_out = 1, .scratch = 4, .packed = AS_NOT_PACKED};
     run.packed[1] = 3;
-    as_seg_step steps[2] = { run, run };
+    as_seg_step steps[2] = {run, run};
     steps[0].pack = true;
     steps[0].pack_input = 1;
     expect_ok(env, as_device_alloc(device, 5 * N * sizeof(float), &mem));
-    expect_ok(env, device->backend->compile(device, &(as_segment){ steps, 2 }, &code));
+    expect_ok(env, device->backend->compile(device, &(as_segment){steps, 2}, &code));
     float *data = mem.host;
     for (int i = 0; i < N; i++) {
         data[i] = 1.0f;
         data[N + i] = (float)i;
     }
-    expect_ok(env, device->backend->execute(device, code, &(as_bindings){ &mem, slots, 5 }, NULL));
+    expect_ok(env, device->backend->execute(device, code, &(as_bindings){&mem, slots, 5}, NULL));
     for (int i = 0; i < N; i++)
         expect_near(data[2 * N + i], 1.0f + 2.0f * (float)i, 0);
     device->backend->discard(device, code);
@@ -508,17 +529,18 @@ Test(be_cpu, a_pack_step_packs_and_the_kernel_finds_it_with_its_scratch)
 Test(be_cpu, a_constant_without_a_buffer_is_read_where_the_node_has_it)
 {
     as_device     *device = cpu_open(1);
-    float          values[4] = { 5, 6, 7, 8 }, result[4] = {0};
-    as_tensor_info x = { .dtype = AS_F32, .shape = AS_SHAPE(4), .constant = values }, y = { .dtype = AS_F32, .shape = AS_SHAPE(4) };
-    as_node_ctx    n = { .op = &step_op, .name = "c", .in = &x, .n_in = 1, .out = &y, .n_out = 1 };
-    as_choice      choice = { .kernel = truth() };
-    as_slot        slot = { .outside = result, .bytes = sizeof result };
+    float          values[4] = {5, 6, 7, 8}, result[4] = {0};
+    as_tensor_info x = {.dtype = AS_F32, .shape = AS_SHAPE(4), .constant = values}, y = {.dtype = AS_F32, .shape = AS_SHAPE(4)};
+    as_node_ctx    n = {.op = &step_op, .name = "c", .in = &x, .n_in = 1, .out = &y, .n_out = 1};
+    as_choice      choice = {.kernel = truth()};
+    as_slot        slot = {.outside = result, .bytes = sizeof result};
     int            absent = -1, first = 0;
     as_mem         none = {0};
     void          *code = NULL;
-    as_seg_step    step = { .ctx = &n, .choice = &choice, .in = &absent, .out = &first, .n_in = 1, .n_out = 1, .scratch = -1, .packed = AS_NOT_PACKED };
-    expect_ok(env, device->backend->compile(device, &(as_segment){ &step, 1 }, &code));
-    expect_ok(env, device->backend->execute(device, code, &(as_bindings){ &none, &slot, 1 }, NULL));
+    as_seg_step    step = {
+           .ctx = &n, .choice = &choice, .in = &absent, .out = &first, .n_in = 1, .n_out = 1, .scratch = -1, .packed = AS_NOT_PACKED};
+    expect_ok(env, device->backend->compile(device, &(as_segment){&step, 1}, &code));
+    expect_ok(env, device->backend->execute(device, code, &(as_bindings){&none, &slot, 1}, NULL));
     expect_near(result[3], 9.0f, 0);
     device->backend->discard(device, code);
     cpu_close(device);
@@ -528,18 +550,20 @@ Test(be_cpu, the_truth_reads_channels_that_come_last)
 {
     as_device     *device = cpu_open(1);
     float          data[12], result[12] = {0};
-    as_tensor_info x = { .dtype = AS_F32, .shape = AS_SHAPE(1, 3, 2, 2), .layout = AS_LAYOUT_NHWC }, y = { .dtype = AS_F32, .shape = x.shape };
-    as_node_ctx    n = { .op = &step_op, .name = "c", .in = &x, .n_in = 1, .out = &y, .n_out = 1 };
-    as_choice      choice = { .kernel = truth() };
-    as_slot        slots[2] = { { .outside = data }, { .outside = result } };
-    int            ids[2] = { 0, 1 };
-    as_mem         none = {0};
-    void          *code = NULL;
-    as_seg_step    step = { .ctx = &n, .choice = &choice, .in = &ids[0], .out = &ids[1], .n_in = 1, .n_out = 1, .scratch = -1, .packed = AS_NOT_PACKED };
+    as_tensor_info x = {.dtype = AS_F32, .shape = AS_SHAPE(1, 3, 2, 2), .layout = AS_LAYOUT_NHWC},
+                   y = {.dtype = AS_F32, .shape = x.shape};
+    as_node_ctx n = {.op = &step_op, .name = "c", .in = &x, .n_in = 1, .out = &y, .n_out = 1};
+    as_choice   choice = {.kernel = truth()};
+    as_slot     slots[2] = {{.outside = data}, {.outside = result}};
+    int         ids[2] = {0, 1};
+    as_mem      none = {0};
+    void       *code = NULL;
+    as_seg_step step = {
+        .ctx = &n, .choice = &choice, .in = &ids[0], .out = &ids[1], .n_in = 1, .n_out = 1, .scratch = -1, .packed = AS_NOT_PACKED};
     for (int i = 0; i < 12; i++)
         data[i] = (float)i; /* pixel i / 3, channel i % 3 */
-    expect_ok(env, device->backend->compile(device, &(as_segment){ &step, 1 }, &code));
-    expect_ok(env, device->backend->execute(device, code, &(as_bindings){ &none, slots, 2 }, NULL));
+    expect_ok(env, device->backend->compile(device, &(as_segment){&step, 1}, &code));
+    expect_ok(env, device->backend->execute(device, code, &(as_bindings){&none, slots, 2}, NULL));
     for (int c = 0; c < 3; c++)
         for (int p = 0; p < 4; p++)
             expect_near(result[c * 4 + p], 3 * p + c + 1, 0);

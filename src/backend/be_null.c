@@ -16,12 +16,17 @@ extern const as_backend as_be_null;
 #define DEFAULT_NS 1000u
 
 /* The device's kernel for an op: how long it takes. */
-typedef struct timing { const as_op *op; const char *why; uint64_t ns; bool given; } timing;
+typedef struct timing {
+    const as_op *op;
+    const char  *why;
+    uint64_t     ns;
+    bool         given;
+} timing;
 
 typedef struct null_device {
     as_device device;
     as_arena  arena;
-    timing   *timings;             /* one an op of the table */
+    timing   *timings; /* one an op of the table */
     int       n_timings;
     uint64_t  put_ns, get_ns, default_ns;
     bool      put_given, get_given, default_given;
@@ -58,9 +63,10 @@ static assay_status unknown(null_device *d, const char *args, const char *name)
     words[n] = "get";
     const char *near = as_nearest(lower, words);
     if (near)
-        return as_fail(d->device.env, ASSAY_BAD_INPUT, "device 'null:%s': there is no op '%s'; did you mean '%s'?", args, name, near);
-    return as_fail(d->device.env, ASSAY_BAD_INPUT, "device 'null:%s': there is no op '%s'; besides ops there are put, get and *", args,
-                   name);
+        return as_fail(d->device.env, ASSAY_BAD_INPUT, "device 'null:%s': there is no op '%s'; did you mean '%s'?", args, name,
+                       near);
+    return as_fail(d->device.env, ASSAY_BAD_INPUT, "device 'null:%s': there is no op '%s'; besides ops there are put, get and *",
+                   args, name);
 }
 
 static assay_status set(null_device *d, const char *args, const char *name, uint64_t ns)
@@ -102,8 +108,9 @@ static assay_status spec_read(null_device *d, const char *args)
         *equals = '\0';
         uint64_t ns;
         if (!as_parse_duration_ns(equals + 1, &ns))
-            return as_fail(d->device.env, ASSAY_BAD_INPUT, "device 'null:%s': the time of '%s' is '%s', not a duration such as 250ns, 5us or 1.5ms",
-                           args, item, equals + 1);
+            return as_fail(d->device.env, ASSAY_BAD_INPUT,
+                           "device 'null:%s': the time of '%s' is '%s', not a duration such as 250ns, 5us or 1.5ms", args, item,
+                           equals + 1);
         AS_TRY(set(d, args, item, ns));
     }
     return ASSAY_OK;
@@ -142,7 +149,9 @@ static assay_status fill(null_device *d, const char *args)
         if (!t->given)
             t->ns = d->default_ns;
         t->why = as_arena_printf(&d->arena, "takes %llu ns, %s", (unsigned long long)t->ns,
-                                 t->given ? "as told for this op" : d->default_given ? "as told for every op" : "which is the default");
+                                 t->given           ? "as told for this op"
+                                 : d->default_given ? "as told for every op"
+                                                    : "which is the default");
         if (!t->why)
             return as_fail(env, ASSAY_NO_MEMORY, "device 'null': no room for the times of %d ops", d->n_timings);
     }
@@ -155,8 +164,8 @@ static assay_status open_null(assay_env *env, const char *args, int n_threads, a
     null_device *d = calloc(1, sizeof *d);
     if (!d)
         return as_fail(env, ASSAY_NO_MEMORY, "device 'null': no room for %zu bytes", sizeof *d);
-    d->device = (as_device){ .backend = &as_be_null, .env = env, .text = "computes nothing, takes as long as it is told",
-                             .n_threads = 1, .align = 64 };
+    d->device = (as_device){
+        .backend = &as_be_null, .env = env, .text = "computes nothing, takes as long as it is told", .n_threads = 1, .align = 64};
     d->default_ns = DEFAULT_NS;
     assay_status status = fill(d, args);
     if (status != ASSAY_OK) {
@@ -176,7 +185,7 @@ static assay_status alloc(as_device *device, size_t bytes, as_mem *out)
     void *memory = calloc(bytes ? bytes : 1, 1);
     if (!memory)
         return as_fail(device->env, ASSAY_NO_MEMORY, "null: no room for %zu bytes", bytes);
-    *out = (as_mem){ .handle = memory, .bytes = bytes };
+    *out = (as_mem){.handle = memory, .bytes = bytes};
     return ASSAY_OK;
 }
 
@@ -213,15 +222,23 @@ static assay_status choose(as_device *device, const as_node_ctx *n, as_arena *ar
     for (int i = 0; i < d->n_timings; i++)
         if (d->timings[i].op == n->op) {
             /* It computes nothing, so no fusion is a gain to it, and a test's ops stay the ones it named. */
-            *out = (as_choice){ .kernel = &d->timings[i], .name = "null", .why = d->timings[i].why, .slow = true };
+            *out = (as_choice){.kernel = &d->timings[i], .name = "null", .why = d->timings[i].why, .slow = true};
             return ASSAY_OK;
         }
-    *out = (as_choice){ .why = "the op is not in the table of ops" };
+    *out = (as_choice){.why = "the op is not in the table of ops"};
     return ASSAY_OK;
 }
 
-typedef struct step { const int *out; int n_out, index; uint64_t ns; } step;
-typedef struct code { as_arena arena; step *steps; int n_steps; } code;
+typedef struct step {
+    const int *out;
+    int        n_out, index;
+    uint64_t   ns;
+} step;
+typedef struct code {
+    as_arena arena;
+    step    *steps;
+    int      n_steps;
+} code;
 
 static void discard(as_device *device, void *handle)
 {
@@ -241,7 +258,7 @@ static bool step_make(as_arena *arena, const as_seg_step *from, step *to)
         return false;
     if (from->n_out)
         memcpy(out, from->out, (size_t)from->n_out * sizeof *out);
-    *to = (step){ .out = out, .n_out = from->n_out, .index = from->index, .ns = t->ns };
+    *to = (step){.out = out, .n_out = from->n_out, .index = from->index, .ns = t->ns};
     return true;
 }
 
@@ -272,8 +289,8 @@ static assay_status outputs_clear(as_device *device, const step *s, const as_bin
             continue;
         const as_slot *slot = &b->slots[s->out[i]];
         if (slot->outside)
-            return as_fail(device->env, ASSAY_INTERNAL, "null: output %d of step %d is in host memory, which this device cannot reach", i,
-                           s->index);
+            return as_fail(device->env, ASSAY_INTERNAL,
+                           "null: output %d of step %d is in host memory, which this device cannot reach", i, s->index);
         AS_TRY(as_mem_check(device, "null", "output", b->base, slot->offset, slot->bytes));
         memset((char *)b->base->handle + slot->offset, 0, slot->bytes);
     }
@@ -284,7 +301,8 @@ static assay_status execute(as_device *device, void *handle, const as_bindings *
 {
     const code *c = handle;
     as_clock   *clock = &device->env->clock;
-    as_ring    *ring = recorder && recorder->rings && recorder->n_rings > 0 && recorder->detail >= AS_DETAIL_STEP ? recorder->rings : NULL;
+    as_ring    *ring =
+        recorder && recorder->rings && recorder->n_rings > 0 && recorder->detail >= AS_DETAIL_STEP ? recorder->rings : NULL;
     for (int i = 0; i < c->n_steps; i++) {
         const step *s = &c->steps[i];
         if (i && as_cancelled(device->env))
@@ -301,8 +319,18 @@ static assay_status execute(as_device *device, void *handle, const as_bindings *
 }
 
 const as_backend as_be_null = {
-    .name = "null", .help = "computes nothing and takes as long as it is told: for tests of the laboratory itself",
+    .name = "null",
+    .help = "computes nothing and takes as long as it is told: for tests of the laboratory itself",
     .syntax = "null[:OP=TIME,...]",
-    .list = list, .open = open_null, .close = close_null, .alloc = alloc, .drop = drop, .put = put, .get = get,
-    .choose = choose, .compile = compile, .execute = execute, .discard = discard,
+    .list = list,
+    .open = open_null,
+    .close = close_null,
+    .alloc = alloc,
+    .drop = drop,
+    .put = put,
+    .get = get,
+    .choose = choose,
+    .compile = compile,
+    .execute = execute,
+    .discard = discard,
 };

@@ -30,14 +30,17 @@ typedef struct opencl_device {
     cl_device_id     id;
     cl_context       context;
     cl_command_queue queue;
-    cl_program       program;  /* NULL until the first compile */
+    cl_program       program; /* NULL until the first compile */
     pthread_mutex_t  lock;
     char             name[32], text[256];
 } opencl_device;
 
 /* --- Opening ------------------------------------------------------------------------------------ */
 
-typedef struct listing { as_device_found found; void *arg; } listing;
+typedef struct listing {
+    as_device_found found;
+    void           *arg;
+} listing;
 
 static bool list_visit(void *arg, const as_cl_found *f)
 {
@@ -52,11 +55,15 @@ static void list(assay_env *env, as_device_found found, void *arg)
 {
     char why[256];
     (void)env;
-    if (!as_cl_find(list_visit, &(listing){ found, arg }, why, sizeof why))
+    if (!as_cl_find(list_visit, &(listing){found, arg}, why, sizeof why))
         found(arg, "opencl", "any OpenCL 1.2 device", why[0] ? why : "the OpenCL platforms have no device");
 }
 
-typedef struct wish { int64_t index; bool there; as_cl_found found; } wish;
+typedef struct wish {
+    int64_t     index;
+    bool        there;
+    as_cl_found found;
+} wish;
 
 static bool wish_visit(void *arg, const as_cl_found *f)
 {
@@ -70,7 +77,7 @@ static bool wish_visit(void *arg, const as_cl_found *f)
 
 static assay_status find(assay_env *env, const char *args, as_cl_found *out)
 {
-    wish w = { 0 };
+    wish w = {0};
     char why[256];
     if (args && (!as_parse_i64(args, &w.index) || w.index < 0))
         return as_fail(env, ASSAY_BAD_INPUT, "device 'opencl:%s': '%s' is not the number of a device, as in opencl:0", args, args);
@@ -78,9 +85,11 @@ static assay_status find(assay_env *env, const char *args, as_cl_found *out)
     if (!w.there && !n)
         return as_fail(env, ASSAY_NOT_FOUND, "device 'opencl': %s", why[0] ? why : "the OpenCL platforms have no device");
     if (!w.there)
-        return as_fail(env, ASSAY_NOT_FOUND, "device 'opencl:%lld': there are %d OpenCL devices, counted from 0", (long long)w.index, n);
+        return as_fail(env, ASSAY_NOT_FOUND, "device 'opencl:%lld': there are %d OpenCL devices, counted from 0",
+                       (long long)w.index, n);
     if (w.found.reason[0])
-        return as_fail(env, ASSAY_UNSUPPORTED, "device 'opencl:%lld' (%s) cannot be used: %s", (long long)w.index, w.found.text, w.found.reason);
+        return as_fail(env, ASSAY_UNSUPPORTED, "device 'opencl:%lld' (%s) cannot be used: %s", (long long)w.index, w.found.text,
+                       w.found.reason);
     *out = w.found;
     return ASSAY_OK;
 }
@@ -100,7 +109,7 @@ static void close_opencl(as_device *device)
 
 static assay_status start(opencl_device *d, const as_cl_found *f)
 {
-    cl_context_properties properties[] = { CL_CONTEXT_PLATFORM, (cl_context_properties)f->platform, 0 };
+    cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)f->platform, 0};
     cl_int                code;
     d->id = f->device;
     d->context = clCreateContext(properties, 1, &d->id, NULL, NULL, &code);
@@ -126,7 +135,8 @@ static assay_status open_opencl(assay_env *env, const char *args, int n_threads,
     }
     snprintf(d->name, sizeof d->name, "opencl:%d", f.index);
     snprintf(d->text, sizeof d->text, "%s", f.text);
-    d->device = (as_device){ .backend = &as_be_opencl, .env = env, .name = d->name, .text = d->text, .n_threads = 1, .align = ALIGN_BYTES };
+    d->device =
+        (as_device){.backend = &as_be_opencl, .env = env, .name = d->name, .text = d->text, .n_threads = 1, .align = ALIGN_BYTES};
     assay_status status = start(d, &f);
     if (status != ASSAY_OK) {
         close_opencl(&d->device);
@@ -155,8 +165,8 @@ static assay_status alloc(as_device *device, size_t bytes, as_mem *out)
     if (code != CL_SUCCESS)
         return as_cl_fail(device->env, code, "asking for the largest allocation");
     if (some > most)
-        return as_fail(device->env, ASSAY_NO_MEMORY, "%s: %zu bytes asked for, and the device gives at most %llu in one allocation", d->name,
-                       bytes, (unsigned long long)most);
+        return as_fail(device->env, ASSAY_NO_MEMORY, "%s: %zu bytes asked for, and the device gives at most %llu in one allocation",
+                       d->name, bytes, (unsigned long long)most);
     cl_mem mem = clCreateBuffer(d->context, CL_MEM_READ_WRITE, some, NULL, &code);
     if (code == CL_SUCCESS) {
         code = zero(d, mem, some);
@@ -168,7 +178,7 @@ static assay_status alloc(as_device *device, size_t bytes, as_mem *out)
         snprintf(doing, sizeof doing, "allocating %zu bytes", bytes);
         return as_cl_fail(device->env, code, doing);
     }
-    *out = (as_mem){ .handle = mem, .bytes = bytes };
+    *out = (as_mem){.handle = mem, .bytes = bytes};
     return ASSAY_OK;
 }
 
@@ -181,14 +191,16 @@ static void drop(as_device *device, as_mem *mem)
 static assay_status put(as_device *device, const as_mem *dst, size_t offset, const void *src, size_t n)
 {
     AS_TRY(as_mem_check(device, device->name, "put", dst, offset, n));
-    cl_int code = n ? clEnqueueWriteBuffer(((opencl_device *)device)->queue, dst->handle, CL_TRUE, offset, n, src, 0, NULL, NULL) : CL_SUCCESS;
+    cl_int code = n ? clEnqueueWriteBuffer(((opencl_device *)device)->queue, dst->handle, CL_TRUE, offset, n, src, 0, NULL, NULL)
+                    : CL_SUCCESS;
     return code == CL_SUCCESS ? ASSAY_OK : as_cl_fail(device->env, code, "writing to the device");
 }
 
 static assay_status get(as_device *device, const as_mem *src, size_t offset, void *dst, size_t n)
 {
     AS_TRY(as_mem_check(device, device->name, "get", src, offset, n));
-    cl_int code = n ? clEnqueueReadBuffer(((opencl_device *)device)->queue, src->handle, CL_TRUE, offset, n, dst, 0, NULL, NULL) : CL_SUCCESS;
+    cl_int code =
+        n ? clEnqueueReadBuffer(((opencl_device *)device)->queue, src->handle, CL_TRUE, offset, n, dst, 0, NULL, NULL) : CL_SUCCESS;
     return code == CL_SUCCESS ? ASSAY_OK : as_cl_fail(device->env, code, "reading from the device");
 }
 
@@ -202,7 +214,8 @@ static assay_status build_fail(const opencl_device *d, cl_program program, cl_in
     if (clGetProgramBuildInfo(program, d->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) == CL_SUCCESS)
         log = calloc(size + 1, 1);
     if (log && clGetProgramBuildInfo(program, d->id, CL_PROGRAM_BUILD_LOG, size, log, NULL) == CL_SUCCESS && *as_cl_trim(log))
-        status = as_fail(d->device.env, ASSAY_DEVICE, "%s: building the kernels: %s (%d): %s", d->name, as_cl_error_name(code), code, log);
+        status = as_fail(d->device.env, ASSAY_DEVICE, "%s: building the kernels: %s (%d): %s", d->name, as_cl_error_name(code),
+                         code, log);
     else
         status = as_cl_fail(d->device.env, code, "building the kernels");
     free(log);
@@ -239,21 +252,21 @@ static assay_status choose(as_device *device, const as_node_ctx *n, as_arena *ar
     as_cl_call call;
     char       why[160];
     if (as_cl_call_make(n, &call, why, sizeof why)) {
-        *out = (as_choice){ .kernel = accepted, .name = call.kernel, .why = accepted, .issued = call.issued };
+        *out = (as_choice){.kernel = accepted, .name = call.kernel, .why = accepted, .issued = call.issued};
         return ASSAY_OK;
     }
     const char *text = as_arena_text(arena, why);
     if (!text)
         return as_fail(device->env, ASSAY_NO_MEMORY, "%s: no room for the reason why %s is refused", device->name, n->op->name);
-    *out = (as_choice){ .why = text };
+    *out = (as_choice){.why = text};
     return ASSAY_OK;
 }
 
 typedef struct step {
     as_cl_call call;
-    cl_kernel  kernel;                /* NULL: nothing to do */
-    size_t     global, local;         /* work-items, and those of a group */
-    int        buffer[AS_CL_N_AT];    /* plan buffers behind params.at; -1: none */
+    cl_kernel  kernel;             /* NULL: nothing to do */
+    size_t     global, local;      /* work-items, and those of a group */
+    int        buffer[AS_CL_N_AT]; /* plan buffers behind params.at; -1: none */
 } step;
 
 typedef struct code {
@@ -281,10 +294,13 @@ static assay_status operands_make(const opencl_device *d, const as_seg_step *fro
 {
     for (int i = 0; i < AS_CL_N_AT; i++) {
         int input = i == AS_CL_OUT ? -1 : to->call.in[i];
-        to->buffer[i] = i == AS_CL_OUT ? (from->n_out > 0 ? from->out[0] : -1) : input >= 0 && input < from->n_in ? from->in[input] : -1;
+        to->buffer[i] = i == AS_CL_OUT                     ? (from->n_out > 0 ? from->out[0] : -1)
+                        : input >= 0 && input < from->n_in ? from->in[input]
+                                                           : -1;
         if (to->buffer[i] < 0 && (i == AS_CL_OUT || input >= 0))
-            return as_fail(d->device.env, ASSAY_INTERNAL, "%s: step %d, %s '%s': %s has no buffer on the device", d->name, from->index,
-                           from->ctx->op->name, from->ctx->name ? from->ctx->name : "", i == AS_CL_OUT ? "the output" : "an input");
+            return as_fail(d->device.env, ASSAY_INTERNAL, "%s: step %d, %s '%s': %s has no buffer on the device", d->name,
+                           from->index, from->ctx->op->name, from->ctx->name ? from->ctx->name : "",
+                           i == AS_CL_OUT ? "the output" : "an input");
     }
     return ASSAY_OK;
 }
@@ -369,8 +385,9 @@ static assay_status place(as_device *device, const as_bindings *b, int index, in
                        device->name, index);
     AS_TRY(as_mem_check(device, device->name, "an operand", b->base, slot->offset, slot->bytes));
     if (slot->offset % element_bytes)
-        return as_fail(device->env, ASSAY_INTERNAL, "%s: an operand of step %d lies at %zu, which is no multiple of its %zu bytes an element",
-                       device->name, index, slot->offset, element_bytes);
+        return as_fail(device->env, ASSAY_INTERNAL,
+                       "%s: an operand of step %d lies at %zu, which is no multiple of its %zu bytes an element", device->name,
+                       index, slot->offset, element_bytes);
     *at = (i64)(slot->offset / element_bytes);
     return ASSAY_OK;
 }
@@ -415,19 +432,21 @@ static assay_status events_check(const opencl_device *d, const code *c)
 {
     for (int i = 0; i < c->n_steps; i++) {
         cl_int state = CL_COMPLETE;
-        cl_int result = c->events[i] ? clGetEventInfo(c->events[i], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL) : CL_SUCCESS;
+        cl_int result =
+            c->events[i] ? clGetEventInfo(c->events[i], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL) : CL_SUCCESS;
         if (result != CL_SUCCESS)
             return as_cl_fail(d->device.env, result, "asking whether a command is complete");
         if (state != CL_COMPLETE)
             return as_fail(d->device.env, ASSAY_DEVICE, "%s: step %d (%s) did not complete: %s (%d)", d->name, c->stamps[i].step,
-                           c->steps[i].call.kernel, state < 0 ? as_cl_error_name(state) : "still in the queue after a drain", state);
+                           c->steps[i].call.kernel, state < 0 ? as_cl_error_name(state) : "still in the queue after a drain",
+                           state);
     }
     return ASSAY_OK;
 }
 
 static assay_status harvest(const opencl_device *d, code *c)
 {
-    static const cl_profiling_info which[3] = { CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_END };
+    static const cl_profiling_info which[3] = {CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_END};
     for (int i = 0; i < c->n_steps; i++) {
         as_cl_stamp *s = &c->stamps[i];
         cl_ulong     times[3];
@@ -448,7 +467,7 @@ static assay_status harvest(const opencl_device *d, code *c)
 static assay_status record(const opencl_device *d, code *c, uint64_t begin, uint64_t end, as_ring *ring)
 {
     const as_clock *clock = &d->device.env->clock;
-    as_cl_wall      wall = { begin, end, c->stamps, c->n_steps };
+    as_cl_wall      wall = {begin, end, c->stamps, c->n_steps};
     as_cl_fit       fit;
     AS_TRY(harvest(d, c));
     AS_TRY(as_cl_timeline_fit(d->device.env, clock, &wall, &fit));
@@ -492,7 +511,18 @@ static assay_status execute(as_device *device, void *handle, const as_bindings *
 }
 
 const as_backend as_be_opencl = {
-    .name = "opencl", .help = "any OpenCL 1.2 device, by plain kernels", .syntax = "opencl[:N]",
-    .list = list, .open = open_opencl, .close = close_opencl, .alloc = alloc, .drop = drop, .put = put, .get = get,
-    .choose = choose, .compile = compile, .execute = execute, .discard = discard,
+    .name = "opencl",
+    .help = "any OpenCL 1.2 device, by plain kernels",
+    .syntax = "opencl[:N]",
+    .list = list,
+    .open = open_opencl,
+    .close = close_opencl,
+    .alloc = alloc,
+    .drop = drop,
+    .put = put,
+    .get = get,
+    .choose = choose,
+    .compile = compile,
+    .execute = execute,
+    .discard = discard,
 };

@@ -56,12 +56,19 @@ static void step_set(network *net, int i, const char *op, int n_in, int a, int b
     net->operands[i][0] = net->info[a];
     net->operands[i][1] = net->info[b];
     net->in[i][0] = a, net->in[i][1] = b, net->out[i][0] = out;
-    net->ctx[i] = (as_node_ctx){ .op = as_op_find(op), .name = op, .in = net->operands[i], .n_in = n_in, .n_out = 1 };
+    net->ctx[i] = (as_node_ctx){.op = as_op_find(op), .name = op, .in = net->operands[i], .n_in = n_in, .n_out = 1};
     expect_ok(env, as_op_infer(env, &net->ctx[i], &net->info[out]));
     net->ctx[i].out = &net->info[out];
     expect_ok(env, device->backend->choose(device, &net->ctx[i], &arena, &net->choice[i]));
-    net->steps[i] = (as_seg_step){ .ctx = &net->ctx[i], .choice = &net->choice[i], .in = net->in[i], .out = net->out[i], .n_in = n_in,
-                                   .n_out = 1, .scratch = -1, .packed = AS_NOT_PACKED, .index = 10 + i };
+    net->steps[i] = (as_seg_step){.ctx = &net->ctx[i],
+                                  .choice = &net->choice[i],
+                                  .in = net->in[i],
+                                  .out = net->out[i],
+                                  .n_in = n_in,
+                                  .n_out = 1,
+                                  .scratch = -1,
+                                  .packed = AS_NOT_PACKED,
+                                  .index = 10 + i};
 }
 
 static void truth(network *net)
@@ -70,19 +77,20 @@ static void truth(network *net)
     as_view x = as_view_of(net->x, AS_F32, &net->info[X].shape), w = as_view_of(net->w, AS_F32, &net->info[W].shape);
     as_view vh = as_view_of(h, AS_F32, &net->info[H].shape), vr = as_view_of(r, AS_F32, &net->info[H].shape);
     as_view y = as_view_of(net->want, AS_F32, &net->info[H].shape);
-    expect_ok(env, net->ctx[0].op->eval(env, &net->ctx[0], (as_view[]){ x, w }, &vh));
+    expect_ok(env, net->ctx[0].op->eval(env, &net->ctx[0], (as_view[]){x, w}, &vh));
     expect_ok(env, net->ctx[1].op->eval(env, &net->ctx[1], &vh, &vr));
     expect_ok(env, net->ctx[2].op->eval(env, &net->ctx[2], &vr, &y));
 }
 
 static void network_make(network *net)
 {
-    *net = (network){ .info = { [X] = { .dtype = AS_F32, .shape = AS_SHAPE(ROWS, INNER) }, [W] = { .dtype = AS_F32, .shape = AS_SHAPE(INNER, COLS) } } };
+    *net = (network){
+        .info = {[X] = {.dtype = AS_F32, .shape = AS_SHAPE(ROWS, INNER)}, [W] = {.dtype = AS_F32, .shape = AS_SHAPE(INNER, COLS)}}};
     step_set(net, 0, "MatMul", 2, X, W, H);
     step_set(net, 1, "Relu", 1, H, H, R);
     step_set(net, 2, "Softmax", 1, R, R, Y);
     for (int i = 0; i < N_BUFFERS; i++)
-        net->slots[i] = (as_slot){ .offset = (size_t)i * ALIGN, .bytes = 4 * (size_t)as_shape_count(&net->info[i].shape) };
+        net->slots[i] = (as_slot){.offset = (size_t)i * ALIGN, .bytes = 4 * (size_t)as_shape_count(&net->info[i].shape)};
     for (int i = 0; i < ROWS * INNER; i++)
         net->x[i] = (float)(i - 5) / 4.0f;
     for (int i = 0; i < INNER * COLS; i++)
@@ -92,7 +100,10 @@ static void network_make(network *net)
 
 /* --- Finding and opening --------------------------------------------------------------------------- */
 
-typedef struct seen { int n; char name[32], text[256], reason[256]; } seen;
+typedef struct seen {
+    int  n;
+    char name[32], text[256], reason[256];
+} seen;
 
 static void see(void *arg, const char *name, const char *text, const char *reason)
 {
@@ -104,7 +115,8 @@ static void see(void *arg, const char *name, const char *text, const char *reaso
     snprintf(s->reason, sizeof s->reason, "%s", reason ? reason : "");
 }
 
-Test(opencl, lists_devices_by_number_with_a_text) {
+Test(opencl, lists_devices_by_number_with_a_text)
+{
     start();
     seen s = {0};
     device->backend->list(env, see, &s);
@@ -140,7 +152,8 @@ static int without_drivers(void)
     return listed && refused ? 0 : 1;
 }
 
-Test(opencl, says_what_to_install_when_there_is_no_platform) {
+Test(opencl, says_what_to_install_when_there_is_no_platform)
+{
     int status = 0;
     if (!backend_find())
         skip("the back end was left out of this build");
@@ -159,10 +172,12 @@ Test(opencl, says_what_to_install_when_there_is_no_platform) {
     expect_eq(WEXITSTATUS(status), 0);
 }
 
-Test(opencl, refuses_device_numbers_that_are_none) {
+Test(opencl, refuses_device_numbers_that_are_none)
+{
     start();
     as_device *other = NULL;
-    expect_fails(env, as_device_open(env, "opencl:gpu", 1, &other), ASSAY_BAD_INPUT, "device 'opencl:gpu': 'gpu' is not the number of a device");
+    expect_fails(env, as_device_open(env, "opencl:gpu", 1, &other), ASSAY_BAD_INPUT,
+                 "device 'opencl:gpu': 'gpu' is not the number of a device");
     expect_fails(env, as_device_open(env, "opencl:-1", 1, &other), ASSAY_BAD_INPUT, "'-1' is not the number of a device");
     expect_fails(env, as_device_open(env, "opencl:", 1, &other), ASSAY_BAD_INPUT, "'' is not the number of a device");
     expect_fails(env, as_device_open(env, "opencl:999", 1, &other), ASSAY_NOT_FOUND, "device 'opencl:999': there are ");
@@ -174,7 +189,8 @@ Test(opencl, refuses_device_numbers_that_are_none) {
 
 /* --- Memory ------------------------------------------------------------------------------------------- */
 
-Test(opencl, memory_is_zeroed_and_keeps_what_is_put) {
+Test(opencl, memory_is_zeroed_and_keeps_what_is_put)
+{
     start();
     const as_backend *be = device->backend;
     as_mem            mem;
@@ -199,21 +215,26 @@ Test(opencl, memory_is_zeroed_and_keeps_what_is_put) {
     stop();
 }
 
-Test(opencl, refuses_transfers_outside_of_an_allocation) {
+Test(opencl, refuses_transfers_outside_of_an_allocation)
+{
     start();
     as_mem  mem;
     uint8_t bytes[8] = {0};
     expect_ok(env, as_device_alloc(device, 8, &mem));
-    expect_fails(env, device->backend->put(device, &mem, 4, bytes, 5), ASSAY_INTERNAL, "put of 5 bytes at 4 does not fit an allocation of 8");
-    expect_fails(env, device->backend->get(device, &mem, 9, bytes, 0), ASSAY_INTERNAL, "get of 0 bytes at 9 does not fit an allocation of 8");
+    expect_fails(env, device->backend->put(device, &mem, 4, bytes, 5), ASSAY_INTERNAL,
+                 "put of 5 bytes at 4 does not fit an allocation of 8");
+    expect_fails(env, device->backend->get(device, &mem, 9, bytes, 0), ASSAY_INTERNAL,
+                 "get of 0 bytes at 9 does not fit an allocation of 8");
     as_device_drop(device, &mem);
     stop();
 }
 
-Test(opencl, refuses_more_memory_than_the_device_gives) {
+Test(opencl, refuses_more_memory_than_the_device_gives)
+{
     start();
     as_mem mem = {0};
-    expect_fails(env, as_device_alloc(device, SIZE_MAX / 2, &mem), ASSAY_NO_MEMORY, "bytes asked for, and the device gives at most");
+    expect_fails(env, as_device_alloc(device, SIZE_MAX / 2, &mem), ASSAY_NO_MEMORY,
+                 "bytes asked for, and the device gives at most");
     expect(!mem.handle);
     stop();
 }
@@ -223,8 +244,8 @@ Test(opencl, refuses_more_memory_than_the_device_gives) {
 static as_choice choose(const char *op, as_dtype dtype, as_layout layout, int n_out, const as_attr *attrs, int n_attrs)
 {
     as_choice      choice = {0};
-    as_tensor_info in = { .dtype = dtype, .shape = AS_SHAPE(1, 2, 4, 4) }, out[2];
-    as_node_ctx    n = { .op = as_op_find(op), .name = "n", .in = &in, .n_in = 1, .n_out = n_out, .attrs = attrs, .n_attrs = n_attrs };
+    as_tensor_info in = {.dtype = dtype, .shape = AS_SHAPE(1, 2, 4, 4)}, out[2];
+    as_node_ctx n = {.op = as_op_find(op), .name = "n", .in = &in, .n_in = 1, .n_out = n_out, .attrs = attrs, .n_attrs = n_attrs};
     expect_ok(env, as_op_infer(env, &n, out));
     n.out = out;
     in.layout = layout;
@@ -232,9 +253,10 @@ static as_choice choose(const char *op, as_dtype dtype, as_layout layout, int n_
     return choice;
 }
 
-Test(opencl, refuses_with_a_reason) {
+Test(opencl, refuses_with_a_reason)
+{
     start();
-    const as_attr kernel[] = { AS_ATTR_LIST("kernel_shape", 2, 2) };
+    const as_attr kernel[] = {AS_ATTR_LIST("kernel_shape", 2, 2)};
     as_choice     c = choose("Relu", AS_F16, AS_LAYOUT_ROW_MAJOR, 1, NULL, 0);
     expect(!c.kernel);
     expect_str(c.why, "input 0 is f16, and the kernel is for f32");
@@ -244,15 +266,16 @@ Test(opencl, refuses_with_a_reason) {
     c = choose("MaxPool", AS_F32, AS_LAYOUT_ROW_MAJOR, 2, kernel, 1);
     expect(!c.kernel);
     expect_str(c.why, "it asks for 2 outputs, and the kernel makes no Indices");
-    as_op       strange = { .name = "Strange" };
-    as_node_ctx n = { .op = &strange };
+    as_op       strange = {.name = "Strange"};
+    as_node_ctx n = {.op = &strange};
     expect_ok(env, device->backend->choose(device, &n, &arena, &c));
     expect(!c.kernel);
     expect_str(c.why, "there is no OpenCL kernel for Strange");
     stop();
 }
 
-Test(opencl, names_its_kernel_and_says_why) {
+Test(opencl, names_its_kernel_and_says_why)
+{
     start();
     as_choice c = choose("Relu", AS_F32, AS_LAYOUT_ROW_MAJOR, 1, NULL, 0);
     expect(c.kernel);
@@ -264,12 +287,13 @@ Test(opencl, names_its_kernel_and_says_why) {
     stop();
 }
 
-Test(opencl, states_the_multiply_adds_that_are_not_on_padding) {
+Test(opencl, states_the_multiply_adds_that_are_not_on_padding)
+{
     start();
     /* 3x3 on 4x4, padded by 1: 10 of 12 pairs of tap and output meet the input on each axis. */
-    const as_attr  pads[] = { AS_ATTR_LIST("pads", 1, 1, 1, 1) };
-    as_tensor_info in[] = { { .dtype = AS_F32, .shape = AS_SHAPE(2, 3, 4, 4) }, { .dtype = AS_F32, .shape = AS_SHAPE(5, 3, 3, 3) } }, out;
-    as_node_ctx    n = { .op = as_op_find("Conv"), .in = in, .n_in = 2, .n_out = 1, .attrs = pads, .n_attrs = 1 };
+    const as_attr  pads[] = {AS_ATTR_LIST("pads", 1, 1, 1, 1)};
+    as_tensor_info in[] = {{.dtype = AS_F32, .shape = AS_SHAPE(2, 3, 4, 4)}, {.dtype = AS_F32, .shape = AS_SHAPE(5, 3, 3, 3)}}, out;
+    as_node_ctx    n = {.op = as_op_find("Conv"), .in = in, .n_in = 2, .n_out = 1, .attrs = pads, .n_attrs = 1};
     as_choice      c;
     expect_ok(env, as_op_infer(env, &n, &out));
     n.out = &out;
@@ -282,40 +306,50 @@ Test(opencl, states_the_multiply_adds_that_are_not_on_padding) {
 
 /* --- Compiling --------------------------------------------------------------------------------------------- */
 
-Test(opencl, refuses_to_compile_what_it_did_not_accept) {
+Test(opencl, refuses_to_compile_what_it_did_not_accept)
+{
     start();
     network net;
     void   *code = NULL;
     network_make(&net);
-    as_segment segment = { net.steps, N_STEPS };
+    as_segment segment = {net.steps, N_STEPS};
     net.steps[1].pack = true;
-    expect_fails(env, device->backend->compile(device, &segment, &code), ASSAY_INTERNAL, "step 11 packs, and nothing here asked for it");
+    expect_fails(env, device->backend->compile(device, &segment, &code), ASSAY_INTERNAL,
+                 "step 11 packs, and nothing here asked for it");
     net.steps[1].pack = false;
     net.in[0][1] = -1;
-    expect_fails(env, device->backend->compile(device, &segment, &code), ASSAY_INTERNAL, "step 10, MatMul 'MatMul': an input has no buffer on the device");
+    expect_fails(env, device->backend->compile(device, &segment, &code), ASSAY_INTERNAL,
+                 "step 10, MatMul 'MatMul': an input has no buffer on the device");
     net.in[0][1] = W;
     net.out[2][0] = -1;
-    expect_fails(env, device->backend->compile(device, &segment, &code), ASSAY_INTERNAL, "step 12, Softmax 'Softmax': the output has no buffer");
+    expect_fails(env, device->backend->compile(device, &segment, &code), ASSAY_INTERNAL,
+                 "step 12, Softmax 'Softmax': the output has no buffer");
     net.out[2][0] = Y;
     net.choice[1].kernel = NULL;
-    expect_fails(env, device->backend->compile(device, &segment, &code), ASSAY_INTERNAL, "step 11, Relu 'Relu', has no kernel: nobody chose");
+    expect_fails(env, device->backend->compile(device, &segment, &code), ASSAY_INTERNAL,
+                 "step 11, Relu 'Relu', has no kernel: nobody chose");
     expect(!code);
     stop();
 }
 
 /* --- Executing ------------------------------------------------------------------------------------------------ */
 
-typedef struct instance { network *net; void *code; as_mem mem; as_bindings bindings; } instance;
+typedef struct instance {
+    network    *net;
+    void       *code;
+    as_mem      mem;
+    as_bindings bindings;
+} instance;
 
 static void instance_make(network *net, instance *i)
 {
-    as_segment segment = { net->steps, N_STEPS };
-    *i = (instance){ .net = net };
+    as_segment segment = {net->steps, N_STEPS};
+    *i = (instance){.net = net};
     expect_ok(env, device->backend->compile(device, &segment, &i->code));
     expect_ok(env, as_device_alloc(device, N_BUFFERS * ALIGN, &i->mem));
     expect_ok(env, device->backend->put(device, &i->mem, X * ALIGN, net->x, sizeof net->x));
     expect_ok(env, device->backend->put(device, &i->mem, W * ALIGN, net->w, sizeof net->w));
-    i->bindings = (as_bindings){ .base = &i->mem, .slots = net->slots, .n_slots = N_BUFFERS };
+    i->bindings = (as_bindings){.base = &i->mem, .slots = net->slots, .n_slots = N_BUFFERS};
 }
 
 static void instance_drop(instance *i)
@@ -328,19 +362,21 @@ static double error_of(const instance *i)
 {
     float y[ROWS * COLS];
     expect_ok(env, device->backend->get(device, &i->mem, Y * ALIGN, y, sizeof y));
-    as_view got = as_view_of(y, AS_F32, &i->net->info[Y].shape), want = as_view_of((void *)i->net->want, AS_F32, &i->net->info[Y].shape);
+    as_view got = as_view_of(y, AS_F32, &i->net->info[Y].shape),
+            want = as_view_of((void *)i->net->want, AS_F32, &i->net->info[Y].shape);
     return as_view_error(&got, &want);
 }
 
-Test(opencl, runs_a_segment_and_records_disjoint_steps_inside_the_wall) {
+Test(opencl, runs_a_segment_and_records_disjoint_steps_inside_the_wall)
+{
     start();
     network  net;
     instance i;
     as_span  spans[32];
-    as_ring  ring = { .spans = spans, .capacity = 32, .run = 7 };
+    as_ring  ring = {.spans = spans, .capacity = 32, .run = 7};
     network_make(&net);
     instance_make(&net, &i);
-    as_recorder recorder = { .rings = &ring, .n_rings = 1, .detail = AS_DETAIL_STEP };
+    as_recorder recorder = {.rings = &ring, .n_rings = 1, .detail = AS_DETAIL_STEP};
     uint64_t    begin = as_clock_now(&env->clock);
     expect_ok(env, device->backend->execute(device, i.code, &i.bindings, &recorder));
     uint64_t end = as_clock_now(&env->clock), cursor = begin;
@@ -366,15 +402,16 @@ Test(opencl, runs_a_segment_and_records_disjoint_steps_inside_the_wall) {
     stop();
 }
 
-Test(opencl, records_nothing_when_nothing_that_fine_is_wanted) {
+Test(opencl, records_nothing_when_nothing_that_fine_is_wanted)
+{
     start();
     network  net;
     instance i;
     as_span  spans[4];
-    as_ring  ring = { .spans = spans, .capacity = 4 };
+    as_ring  ring = {.spans = spans, .capacity = 4};
     network_make(&net);
     instance_make(&net, &i);
-    as_recorder recorder = { .rings = &ring, .n_rings = 1, .detail = AS_DETAIL_SEGMENT };
+    as_recorder recorder = {.rings = &ring, .n_rings = 1, .detail = AS_DETAIL_SEGMENT};
     expect_ok(env, device->backend->execute(device, i.code, &i.bindings, &recorder));
     expect_eq(ring.used, 0);
     recorder.detail = AS_DETAIL_PART;
@@ -385,15 +422,16 @@ Test(opencl, records_nothing_when_nothing_that_fine_is_wanted) {
     stop();
 }
 
-Test(opencl, allocates_nothing_of_ours_while_it_runs) {
+Test(opencl, allocates_nothing_of_ours_while_it_runs)
+{
     start();
     network  net;
     instance i;
     as_span  spans[64];
-    as_ring  ring = { .spans = spans, .capacity = 64 };
+    as_ring  ring = {.spans = spans, .capacity = 64};
     network_make(&net);
     instance_make(&net, &i);
-    as_recorder recorder = { .rings = &ring, .n_rings = 1, .detail = AS_DETAIL_PART };
+    as_recorder recorder = {.rings = &ring, .n_rings = 1, .detail = AS_DETAIL_PART};
     if (as_test_n_allocs() == SIZE_MAX)
         skip("the linker has no --wrap");
     size_t before = as_test_n_allocs();
@@ -404,7 +442,8 @@ Test(opencl, allocates_nothing_of_ours_while_it_runs) {
     stop();
 }
 
-Test(opencl, refuses_operands_it_cannot_reach) {
+Test(opencl, refuses_operands_it_cannot_reach)
+{
     start();
     network  net;
     instance i;
@@ -412,12 +451,15 @@ Test(opencl, refuses_operands_it_cannot_reach) {
     instance_make(&net, &i);
     as_slot good = net.slots[H];
     net.slots[H].outside = net.x;
-    expect_fails(env, device->backend->execute(device, i.code, &i.bindings, NULL), ASSAY_INTERNAL, "an operand of step 10 is in host memory");
+    expect_fails(env, device->backend->execute(device, i.code, &i.bindings, NULL), ASSAY_INTERNAL,
+                 "an operand of step 10 is in host memory");
     net.slots[H] = good;
     net.slots[H].offset += 2;
-    expect_fails(env, device->backend->execute(device, i.code, &i.bindings, NULL), ASSAY_INTERNAL, "lies at 258, which is no multiple of its 4 bytes");
+    expect_fails(env, device->backend->execute(device, i.code, &i.bindings, NULL), ASSAY_INTERNAL,
+                 "lies at 258, which is no multiple of its 4 bytes");
     net.slots[H].offset = N_BUFFERS * ALIGN;
-    expect_fails(env, device->backend->execute(device, i.code, &i.bindings, NULL), ASSAY_INTERNAL, "does not fit an allocation of 640");
+    expect_fails(env, device->backend->execute(device, i.code, &i.bindings, NULL), ASSAY_INTERNAL,
+                 "does not fit an allocation of 640");
     net.slots[H] = good;
     expect_ok(env, device->backend->execute(device, i.code, &i.bindings, NULL)); /* a failure leaves nothing behind */
     expect(error_of(&i) <= 1e-6);
@@ -425,7 +467,8 @@ Test(opencl, refuses_operands_it_cannot_reach) {
     stop();
 }
 
-Test(opencl, stops_between_steps_when_cancelled) {
+Test(opencl, stops_between_steps_when_cancelled)
+{
     start();
     network  net;
     instance i;
@@ -437,17 +480,19 @@ Test(opencl, stops_between_steps_when_cancelled) {
     stop();
 }
 
-Test(opencl, puts_no_real_time_on_a_fake_clock) {
+Test(opencl, puts_no_real_time_on_a_fake_clock)
+{
     start();
     network  net;
     instance i;
     as_span  spans[8];
-    as_ring  ring = { .spans = spans, .capacity = 8 };
+    as_ring  ring = {.spans = spans, .capacity = 8};
     network_make(&net);
     instance_make(&net, &i);
     as_clock_open_fake(&env->clock, 0);
-    as_recorder recorder = { .rings = &ring, .n_rings = 1, .detail = AS_DETAIL_STEP };
-    expect_fails(env, device->backend->execute(device, i.code, &i.bindings, &recorder), ASSAY_UNSUPPORTED, "cannot be put on a fake clock");
+    as_recorder recorder = {.rings = &ring, .n_rings = 1, .detail = AS_DETAIL_STEP};
+    expect_fails(env, device->backend->execute(device, i.code, &i.bindings, &recorder), ASSAY_UNSUPPORTED,
+                 "cannot be put on a fake clock");
     expect_ok(env, device->backend->execute(device, i.code, &i.bindings, NULL));
     expect(error_of(&i) <= 1e-6);
     instance_drop(&i);
@@ -464,7 +509,8 @@ static void *run_often(void *arg)
     return NULL;
 }
 
-Test(opencl, lets_threads_share_code) {
+Test(opencl, lets_threads_share_code)
+{
     start();
     network   nets[2];
     instance  i[2];
@@ -493,24 +539,26 @@ Test(opencl, lets_threads_share_code) {
     stop();
 }
 
-Test(opencl, gives_a_step_without_elements_an_empty_span) {
+Test(opencl, gives_a_step_without_elements_an_empty_span)
+{
     start();
-    as_tensor_info in = { .dtype = AS_F32, .shape = AS_SHAPE(0, 3) }, out;
-    as_node_ctx    n = { .op = as_op_find("Relu"), .in = &in, .n_in = 1, .n_out = 1 };
+    as_tensor_info in = {.dtype = AS_F32, .shape = AS_SHAPE(0, 3)}, out;
+    as_node_ctx    n = {.op = as_op_find("Relu"), .in = &in, .n_in = 1, .n_out = 1};
     as_choice      choice;
     int            buffer = 0;
     void          *code;
     as_mem         mem;
     as_span        spans[4];
-    as_ring        ring = { .spans = spans, .capacity = 4 };
+    as_ring        ring = {.spans = spans, .capacity = 4};
     expect_ok(env, as_op_infer(env, &n, &out));
     n.out = &out;
     expect_ok(env, device->backend->choose(device, &n, &arena, &choice));
-    as_seg_step step = { .ctx = &n, .choice = &choice, .in = &buffer, .out = &buffer, .n_in = 1, .n_out = 1, .scratch = -1, .index = 3 };
-    expect_ok(env, device->backend->compile(device, &(as_segment){ &step, 1 }, &code));
+    as_seg_step step = {
+        .ctx = &n, .choice = &choice, .in = &buffer, .out = &buffer, .n_in = 1, .n_out = 1, .scratch = -1, .index = 3};
+    expect_ok(env, device->backend->compile(device, &(as_segment){&step, 1}, &code));
     expect_ok(env, as_device_alloc(device, 0, &mem));
-    as_recorder recorder = { .rings = &ring, .n_rings = 1, .detail = AS_DETAIL_STEP };
-    as_bindings bindings = { .base = &mem, .slots = &(as_slot){0}, .n_slots = 1 };
+    as_recorder recorder = {.rings = &ring, .n_rings = 1, .detail = AS_DETAIL_STEP};
+    as_bindings bindings = {.base = &mem, .slots = &(as_slot){0}, .n_slots = 1};
     expect_ok(env, device->backend->execute(device, code, &bindings, &recorder));
     expect_eq(ring.used, 1);
     expect_eq(spans[0].step, 3);

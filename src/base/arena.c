@@ -23,7 +23,7 @@
 #include <sanitizer/asan_interface.h>
 #define GAP_BYTES 16
 #else
-#define GAP_BYTES 0
+#define GAP_BYTES                         0
 #define ASAN_POISON_MEMORY_REGION(p, n)   ((void)(p), (void)(n))
 #define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
 #endif
@@ -41,7 +41,7 @@ static as_arena_chunk *chunk_new(as_arena *arena, size_t need_bytes)
     size_t grown = arena->chunks ? arena->chunks->bytes * 2 : CHUNK_MIN_BYTES;
     if (grown > CHUNK_MAX_BYTES)
         grown = CHUNK_MAX_BYTES;
-    bool own = need_bytes > grown / 2;
+    bool   own = need_bytes > grown / 2;
     size_t bytes = own ? need_bytes : grown;
     if (bytes > SIZE_MAX - sizeof(as_arena_chunk))
         return NULL;
@@ -82,7 +82,7 @@ void *as_arena_take(as_arena *arena, size_t n, size_t bytes_each, size_t align)
         if (!chunk)
             return NULL;
     }
-    size_t padding = chunk_padding(chunk, align);
+    size_t         padding = chunk_padding(chunk, align);
     unsigned char *taken = chunk->data + chunk->used + padding;
     ASAN_UNPOISON_MEMORY_REGION(taken, bytes);
     chunk->used += padding + bytes + GAP_BYTES;
@@ -100,10 +100,7 @@ char *as_arena_text_n(as_arena *arena, const char *text, size_t n)
     return copy;
 }
 
-char *as_arena_text(as_arena *arena, const char *text)
-{
-    return as_arena_text_n(arena, text, strlen(text));
-}
+char *as_arena_text(as_arena *arena, const char *text) { return as_arena_text_n(arena, text, strlen(text)); }
 
 char *as_arena_printf(as_arena *arena, const char *format, ...)
 {

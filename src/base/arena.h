@@ -14,7 +14,7 @@ typedef struct as_arena_chunk as_arena_chunk;
 typedef struct as_arena {
     as_arena_chunk *chunks;
     size_t          bytes_used; /* handed out, padding included */
-} as_arena; /* {0} is an empty arena */
+} as_arena;                     /* {0} is an empty arena */
 
 /* Zeroed, aligned (a power of two); NULL when there is no memory or n * bytes_each overflows.
  * n == 0 gives a valid pointer to nothing. */
@@ -25,7 +25,7 @@ char *as_arena_text_n(as_arena *arena, const char *text, size_t n);
 /* printf into the arena. */
 char *as_arena_printf(as_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Gives everything back; the arena is empty and usable again. */
-void  as_arena_drop(as_arena *arena);
+void as_arena_drop(as_arena *arena);
 
 #define AS_TAKE(arena, type, n) ((type *)as_arena_take((arena), (size_t)(n), sizeof(type), alignof(type)))
 

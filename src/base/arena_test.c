@@ -15,7 +15,7 @@ Test(arena, gives_aligned_memory_after_an_odd_request)
 
 Test(arena, gives_zeroed_memory_that_never_moves_or_overlaps)
 {
-    as_arena arena = {0};
+    as_arena       arena = {0};
     unsigned char *taken[300];
     for (size_t i = 0; i < 300; i++) {
         size_t n = i * 37 % 5000 + 1;
@@ -32,10 +32,10 @@ Test(arena, gives_zeroed_memory_that_never_moves_or_overlaps)
 
 Test(arena, gives_a_large_block_between_small_ones)
 {
-    as_arena arena = {0};
-    char *small = as_arena_take(&arena, 16, 1, 1);
+    as_arena       arena = {0};
+    char          *small = as_arena_take(&arena, 16, 1, 1);
     unsigned char *large = as_arena_take(&arena, 3 << 20, 1, 64);
-    char *next = as_arena_take(&arena, 16, 1, 1);
+    char          *next = as_arena_take(&arena, 16, 1, 1);
     expect(small && large && next);
     expect_eq(large[0] | large[(3 << 20) - 1], 0);
     expect(next - small < 4096); /* the large one did not waste the room of the first chunk */

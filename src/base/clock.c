@@ -37,21 +37,15 @@ static uint64_t cpu_ns(clockid_t id)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-uint64_t as_thread_cpu_ns(void)
-{
-    return cpu_ns(CLOCK_THREAD_CPUTIME_ID);
-}
+uint64_t as_thread_cpu_ns(void) { return cpu_ns(CLOCK_THREAD_CPUTIME_ID); }
 
-uint64_t as_process_cpu_ns(void)
-{
-    return cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
-}
+uint64_t as_process_cpu_ns(void) { return cpu_ns(CLOCK_PROCESS_CPUTIME_ID); }
 
 /* Batches of calls, because one call is shorter than what two stamps can resolve; the median of the
  * batches, because one of them may be pre-empted. */
 double as_clock_cost_ns(uint64_t (*f)(void))
 {
-    double samples[N_COST_SAMPLES];
+    double            samples[N_COST_SAMPLES];
     volatile uint64_t sink = 0;
     for (int i = 0; i < N_COST_SAMPLES; i++) {
         uint64_t before = as_monotonic_ns();
@@ -66,22 +60,21 @@ double as_clock_cost_ns(uint64_t (*f)(void))
 
 void as_clock_open_fake(as_clock *clock, uint64_t start_ns)
 {
-    *clock = (as_clock){.kind = AS_CLOCK_FAKE, .ns_per_tick = 1, .name = "fake", .why = "asked for",
-                        .fake_ticks = start_ns};
+    *clock = (as_clock){.kind = AS_CLOCK_FAKE, .ns_per_tick = 1, .name = "fake", .why = "asked for", .fake_ticks = start_ns};
 }
 
 void as_clock_open_monotonic(as_clock *clock)
 {
-    *clock = (as_clock){.kind = AS_CLOCK_MONOTONIC, .ns_per_tick = 1, .name = "monotonic", .why = "asked for",
+    *clock = (as_clock){.kind = AS_CLOCK_MONOTONIC,
+                        .ns_per_tick = 1,
+                        .name = "monotonic",
+                        .why = "asked for",
                         .cost_ns = as_clock_cost_ns(as_monotonic_ns)};
 }
 
 #if HAS_COUNTER
 
-static uint64_t counter_read(void)
-{
-    return as_clock_now(&(as_clock){.kind = AS_CLOCK_COUNTER});
-}
+static uint64_t counter_read(void) { return as_clock_now(&(as_clock){.kind = AS_CLOCK_COUNTER}); }
 
 /* Whether the counter ticks at one rate through frequency changes and sleep states. */
 static bool counter_is_invariant(void)
@@ -102,7 +95,7 @@ typedef struct instant {
  * the tightest, whose middle is wrong by the least. */
 static instant instant_read(void)
 {
-    instant best = {0, 0};
+    instant  best = {0, 0};
     uint64_t best_width = UINT64_MAX;
     for (int i = 0; i < N_BRACKETS; i++) {
         uint64_t before = as_monotonic_ns(), ticks = counter_read(), after = as_monotonic_ns();
@@ -124,7 +117,7 @@ static double rate_between(instant a, instant b)
 static double calibrate(double *spread)
 {
     instant at[N_WINDOWS + 1];
-    double least = INFINITY, most = 0;
+    double  least = INFINITY, most = 0;
     for (int i = 0; i <= N_WINDOWS; i++) {
         if (i)
             nanosleep(&(struct timespec){0, WINDOW_NS}, NULL);
@@ -153,14 +146,17 @@ void as_clock_open(as_clock *clock)
     if (counter_is_invariant()) {
         double spread, rate = calibrate(&spread);
         if (spread <= 1e-3) {
-            *clock = (as_clock){.kind = AS_CLOCK_COUNTER, .ns_per_tick = rate, .calibration_spread = spread,
-                                .cost_ns = as_clock_cost_ns(counter_read),
+            *clock = (as_clock)
+            {
+                .kind = AS_CLOCK_COUNTER, .ns_per_tick = rate, .calibration_spread = spread,
+                .cost_ns = as_clock_cost_ns(counter_read),
 #if defined(__x86_64__)
-                                .name = "tsc",
+                .name = "tsc",
 #else
-                                .name = "cntvct",
+                .name = "cntvct",
 #endif
-                                .why = ""};
+                .why = ""
+            };
             return;
         }
         why = "the counter's calibration did not repeat within 0.1 %";

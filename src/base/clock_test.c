@@ -36,7 +36,7 @@ Test(clock, monotonic_never_goes_back)
 
 Test(clock, cpu_time_grows_with_work_and_a_thread_has_no_more_than_its_process)
 {
-    uint64_t before = as_thread_cpu_ns();
+    uint64_t        before = as_thread_cpu_ns();
     volatile double x = 1;
     while (as_thread_cpu_ns() < before + 1000000)
         for (int i = 0; i < 1000; i++)
@@ -68,7 +68,7 @@ Test(clock, counter_agrees_with_the_monotonic_clock)
     while (as_monotonic_ns() < inner0 + 20000000) {
     }
     uint64_t inner1 = as_monotonic_ns(), ticks1 = as_clock_now(&clock), outer1 = as_monotonic_ns();
-    double ns = as_clock_ns(&clock, ticks1 - ticks0);
+    double   ns = as_clock_ns(&clock, ticks1 - ticks0);
     expect(ns >= (double)(inner1 - inner0) * 0.997 - 100);
     expect(ns <= (double)(outer1 - outer0) * 1.003 + 100);
 }

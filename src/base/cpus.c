@@ -154,6 +154,9 @@ bool as_places_look(as_places *p, int n_threads)
     return false;
 }
 
-void as_places_move(const as_places *p, pthread_t worker, int part, int n_threads) { (void)p, (void)worker, (void)part, (void)n_threads; }
+void as_places_move(const as_places *p, pthread_t worker, int part, int n_threads)
+{
+    (void)p, (void)worker, (void)part, (void)n_threads;
+}
 
 #endif

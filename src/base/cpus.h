@@ -11,12 +11,15 @@
 
 enum { AS_CPU_SET_BYTES = 1024 };
 
-int  as_cpu_count(void);                 /* CPUs the calling thread may use; ask before pinning it */
-int  as_cpu_self(void);                  /* which of these it is on now, counted from 0; 0 where the system does not tell */
+int as_cpu_count(void); /* CPUs the calling thread may use; ask before pinning it */
+int as_cpu_self(void);  /* which of these it is on now, counted from 0; 0 where the system does not tell */
 
 /* Keeps the calling thread on the index-th CPU it may use, until as_pin_undo() by the same thread gives it back what it had
  * before: threads made later inherit it.  False + why where not possible. */
-typedef struct as_pin { bool done; unsigned char saved[AS_CPU_SET_BYTES]; } as_pin;
+typedef struct as_pin {
+    bool          done;
+    unsigned char saved[AS_CPU_SET_BYTES];
+} as_pin;
 bool as_pin_self(as_pin *pin, int index, char *why, size_t why_size);
 void as_pin_undo(as_pin *pin);
 

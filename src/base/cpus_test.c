@@ -97,7 +97,7 @@ enum { MOST = 64 };
 
 typedef struct view {
     as_pool  *pool;
-    cpu_set_t set[MOST];                    /* by part: the system's word */
+    cpu_set_t set[MOST];                     /* by part: the system's word */
     int       n_allowed[MOST], n_held[MOST]; /* ours */
 } view;
 

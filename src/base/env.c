@@ -55,20 +55,11 @@ assay_status assay_env_new(assay_env **out)
     return ASSAY_OK;
 }
 
-void assay_env_free(assay_env *env)
-{
-    free(env);
-}
+void assay_env_free(assay_env *env) { free(env); }
 
-const char *assay_message(const assay_env *env)
-{
-    return env ? env->message : "";
-}
+const char *assay_message(const assay_env *env) { return env ? env->message : ""; }
 
-void assay_cancel(assay_env *env)
-{
-    atomic_store_explicit(&env->cancel, 1, memory_order_relaxed);
-}
+void assay_cancel(assay_env *env) { atomic_store_explicit(&env->cancel, 1, memory_order_relaxed); }
 
 /* Terminals obey control characters, and a sentence may quote bytes from a hostile file.  U+0080 to
  * U+009F are control characters too, in two bytes. */
@@ -76,7 +67,7 @@ static void make_printable(char *s, size_t n)
 {
     for (size_t i = 0; i < n;) {
         unsigned char c = (unsigned char)s[i];
-        size_t length = as_utf8_length(s + i, n - i);
+        size_t        length = as_utf8_length(s + i, n - i);
         if (length == 0 || c < 0x20 || c == 0x7f) {
             s[i++] = '?';
         } else if (length == 2 && c == 0xc2 && (unsigned char)s[i + 1] < 0xa0) {
@@ -92,14 +83,13 @@ assay_status as_fail(assay_env *env, assay_status status, const char *format, ..
 {
     if (!env)
         return status;
-    char text[sizeof env->message]; /* aside, because the arguments may quote env->message */
+    char    text[sizeof env->message]; /* aside, because the arguments may quote env->message */
     va_list args;
     va_start(args, format);
     int wanted = vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (wanted < 0) {
-        snprintf(env->message, sizeof env->message, "%s (and its sentence could not be formed)",
-                 assay_status_text(status));
+        snprintf(env->message, sizeof env->message, "%s (and its sentence could not be formed)", assay_status_text(status));
         return status;
     }
     size_t length = (size_t)wanted;

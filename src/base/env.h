@@ -12,31 +12,30 @@
 #include "base/clock.h"
 
 struct assay_env {
-    as_clock    clock;              /* the only clock that measuring code reads */
-    atomic_int  cancel;             /* set by assay_cancel() */
-    char        message[1024];
+    as_clock   clock;  /* the only clock that measuring code reads */
+    atomic_int cancel; /* set by assay_cancel() */
+    char       message[1024];
 };
 
 /* Stores the sentence (foreign bytes are made printable, over-long text is cut with "...") and
  * returns `status`. */
-assay_status as_fail(assay_env *env, assay_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+assay_status as_fail(assay_env *env, assay_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 static inline bool as_cancelled(assay_env *env) { return atomic_load_explicit(&env->cancel, memory_order_relaxed) != 0; }
 
-#define AS_TRY(call)                                   \
-    do {                                               \
-        assay_status as_try_ = (call);                 \
-        if (as_try_ != ASSAY_OK)                       \
-            return as_try_;                            \
+#define AS_TRY(call)                   \
+    do {                               \
+        assay_status as_try_ = (call); \
+        if (as_try_ != ASSAY_OK)       \
+            return as_try_;            \
     } while (0)
 
 /* For functions with a cleanup label: sets `status` and jumps. */
-#define AS_TRY_OR(label, call)                         \
-    do {                                               \
-        status = (call);                               \
-        if (status != ASSAY_OK)                        \
-            goto label;                                \
+#define AS_TRY_OR(label, call)  \
+    do {                        \
+        status = (call);        \
+        if (status != ASSAY_OK) \
+            goto label;         \
     } while (0)
 
 #define AS_COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -26,7 +26,11 @@ Test(env, refuses_to_be_put_nowhere_and_frees_nothing)
 
 Test(env, takes_the_clock_that_the_environment_names)
 {
-    static const struct { const char *value; as_clock_kind kind; const char *why; } cases[] = {
+    static const struct {
+        const char   *value;
+        as_clock_kind kind;
+        const char   *why;
+    } cases[] = {
         {"fake", AS_CLOCK_FAKE, "ASSAY_CLOCK asks"},
         {"monotonic", AS_CLOCK_MONOTONIC, "ASSAY_CLOCK asks"},
     };
@@ -75,8 +79,11 @@ Test(env, may_quote_the_message_before)
 Test(env, makes_foreign_bytes_printable)
 {
     assay_env env = {0};
-    as_fail(&env, ASSAY_BAD_INPUT, "%s", "a\033[31mb\nc\x7f" "d\xff\xc3(e\xc3\xa9 \xc2\x9b");
-    expect_str(assay_message(&env), "a?[31mb?c?d?" "?(e\xc3\xa9 ??");
+    as_fail(&env, ASSAY_BAD_INPUT, "%s",
+            "a\033[31mb\nc\x7f"
+            "d\xff\xc3(e\xc3\xa9 \xc2\x9b");
+    expect_str(assay_message(&env), "a?[31mb?c?d?"
+                                    "?(e\xc3\xa9 ??");
 }
 
 Test(env, cuts_a_long_sentence_between_characters)
@@ -99,7 +106,7 @@ Test(env, cuts_a_long_sentence_between_characters)
 Test(env, keeps_a_sentence_that_just_fits)
 {
     assay_env env = {0};
-    char text[sizeof env.message + 1];
+    char      text[sizeof env.message + 1];
     memset(text, 'x', sizeof text);
     text[sizeof env.message - 1] = '\0';
     as_fail(&env, ASSAY_BAD_INPUT, "%s", text);

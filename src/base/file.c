@@ -38,8 +38,8 @@ static assay_status map_fd(assay_env *env, const char *what, const char *path, i
                        (unsigned long long)bytes);
     void *base = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE, fd, 0);
     if (base == MAP_FAILED)
-        return as_fail(env, errno == ENOMEM ? ASSAY_NO_MEMORY : ASSAY_IO, "%s: %s: cannot map its %llu bytes: %s",
-                       what, path, (unsigned long long)bytes, strerror(errno));
+        return as_fail(env, errno == ENOMEM ? ASSAY_NO_MEMORY : ASSAY_IO, "%s: %s: cannot map its %llu bytes: %s", what, path,
+                       (unsigned long long)bytes, strerror(errno));
     *out = (as_map){.data = base, .bytes = (size_t)bytes, .base = base};
     return ASSAY_OK;
 }
@@ -49,8 +49,7 @@ assay_status as_map_open(assay_env *env, const char *what, const char *path, uin
     /* Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
-        return as_fail(env, errno == ENOENT ? ASSAY_NOT_FOUND : ASSAY_IO, "%s: %s: cannot open: %s", what, path,
-                       strerror(errno));
+        return as_fail(env, errno == ENOENT ? ASSAY_NOT_FOUND : ASSAY_IO, "%s: %s: cannot open: %s", what, path, strerror(errno));
     assay_status status = map_fd(env, what, path, fd, max_bytes, out);
     close(fd);
     return status;
@@ -59,9 +58,9 @@ assay_status as_map_open(assay_env *env, const char *what, const char *path, uin
 /* The directory of a path, all links followed when they are those of the file too; NULL: there is none.  The caller frees it. */
 static char *real_directory(const char *path, bool follow)
 {
-    char *real = follow ? realpath(path, NULL) : NULL;
+    char       *real = follow ? realpath(path, NULL) : NULL;
     const char *of = follow ? real : path, *slash = of ? strrchr(of, '/') : NULL;
-    char *directory = NULL;
+    char       *directory = NULL;
     if (of) {
         char *named = slash == of ? strdup("/") : slash ? strndup(of, (size_t)(slash - of)) : strdup(".");
         directory = named ? realpath(named, NULL) : NULL;
@@ -79,18 +78,19 @@ static bool is_below(const char *path, const char *directory)
     return n && !strncmp(path, directory, n) && path[n] == '/';
 }
 
-assay_status as_map_open_beside(assay_env *env, const char *what, const char *owner, const char *path, uint64_t max_bytes, as_map *out)
+assay_status as_map_open_beside(assay_env *env, const char *what, const char *owner, const char *path, uint64_t max_bytes,
+                                as_map *out)
 {
     char *real = realpath(path, NULL);
     if (!real)
         return as_fail(env, errno == ENOENT ? ASSAY_NOT_FOUND : ASSAY_IO, "%s: %s: cannot open: %s", what, path, strerror(errno));
-    char *named = real_directory(owner, false), *linked = real_directory(owner, true);
+    char        *named = real_directory(owner, false), *linked = real_directory(owner, true);
     assay_status status;
     if (is_below(real, named) || is_below(real, linked))
         status = as_map_open(env, what, real, max_bytes, out); /* what was looked at, not what its name may mean by now */
     else
-        status = as_fail(env, ASSAY_BAD_INPUT, "%s: %s: not read: a link leads to %s, which is not below the directory of %s", what, path,
-                         real, owner);
+        status = as_fail(env, ASSAY_BAD_INPUT, "%s: %s: not read: a link leads to %s, which is not below the directory of %s", what,
+                         path, real, owner);
     free(real);
     free(named);
     free(linked);
@@ -112,7 +112,7 @@ bool as_file_small(const char *path, char *buf, size_t size)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return false;
-    size_t length = 0;
+    size_t  length = 0;
     ssize_t got = 0;
     while (length < size - 1) {
         got = read(fd, buf + length, size - 1 - length);
@@ -146,8 +146,8 @@ static assay_status cannot_write(assay_env *env, const char *path, int error)
 static int temporary_create(as_out *out)
 {
     const char *slash = strrchr(out->path, '/');
-    int dir_length = slash ? (int)(slash - out->path) + 1 : 0;
-    uint64_t salt = as_monotonic_ns() ^ (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)out;
+    int         dir_length = slash ? (int)(slash - out->path) + 1 : 0;
+    uint64_t    salt = as_monotonic_ns() ^ (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)out;
     for (int i = 0; i < 100; i++) {
         uint64_t tag = as_hash64(&salt, sizeof salt);
         snprintf(out->temporary, sizeof out->temporary, "%.*s.assay-%08x.tmp", dir_length, out->path,
@@ -165,8 +165,8 @@ static int temporary_create(as_out *out)
 static int target_open(as_out *out, int *error)
 {
     struct stat st;
-    bool exists = !stat(out->path, &st);
-    int fd = -1;
+    bool        exists = !stat(out->path, &st);
+    int         fd = -1;
     if (exists && S_ISDIR(st.st_mode)) {
         errno = EISDIR;
     } else if (exists && !S_ISREG(st.st_mode)) {
@@ -196,8 +196,8 @@ assay_status as_out_open(assay_env *env, const char *path, as_out *out)
     if (!length)
         return as_fail(env, ASSAY_BAD_INPUT, "cannot write: the file name is empty");
     if (length >= sizeof made.path)
-        return as_fail(env, ASSAY_BAD_INPUT, "cannot write: a file name of %zu bytes, and at most %zu are possible",
-                       length, sizeof made.path - 1);
+        return as_fail(env, ASSAY_BAD_INPUT, "cannot write: a file name of %zu bytes, and at most %zu are possible", length,
+                       sizeof made.path - 1);
     memcpy(made.path, path, length + 1);
     if (!strcmp(path, "-")) {
         made.file = stdout;
@@ -223,7 +223,7 @@ assay_status as_out_open(assay_env *env, const char *path, as_out *out)
 static int write_error(const as_out *out)
 {
     static const char zeros[4096];
-    size_t n = out->temporary[0] ? sizeof zeros : 0;
+    size_t            n = out->temporary[0] ? sizeof zeros : 0;
     for (int i = 0; i < 16; i++)
         if (write(fileno(out->file), zeros, n) < 0)
             return errno;
@@ -233,8 +233,8 @@ static int write_error(const as_out *out)
 assay_status as_out_commit(assay_env *env, as_out *out)
 {
     FILE *file = out->file;
-    bool is_stdout = file == stdout, failed = false;
-    int error = 0;
+    bool  is_stdout = file == stdout, failed = false;
+    int   error = 0;
     if (fflush(file)) {
         failed = true;
         error = errno;

@@ -20,11 +20,12 @@ typedef struct as_map {
 assay_status as_map_open(assay_env *env, const char *what, const char *path, uint64_t max_bytes, as_map *out);
 /* The same for a file that another one names, `owner`, whose author need not be trusted: links may not lead out of the owner's
  * directory, as the owner was named or as links lead to it (stores of models link a model and its data to one place). */
-assay_status as_map_open_beside(assay_env *env, const char *what, const char *owner, const char *path, uint64_t max_bytes, as_map *out);
+assay_status as_map_open_beside(assay_env *env, const char *what, const char *owner, const char *path, uint64_t max_bytes,
+                                as_map *out);
 void         as_map_close(as_map *map);
 
 typedef struct as_out {
-    FILE *file;   /* write to it freely; errors are found at commit */
+    FILE *file; /* write to it freely; errors are found at commit */
     char  path[4096], temporary[4128];
 } as_out;
 

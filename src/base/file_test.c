@@ -12,7 +12,7 @@
 static void expect_content(const char *path, const char *want)
 {
     assay_env env = {0};
-    as_map map;
+    as_map    map;
     expect_ok(&env, as_map_open(&env, "test", path, 0, &map));
     bool same = map.bytes == strlen(want) && !memcmp(map.data, want, map.bytes);
     as_map_close(&map);
@@ -22,7 +22,7 @@ static void expect_content(const char *path, const char *want)
 
 static int n_temporaries(void)
 {
-    int n = 0;
+    int  n = 0;
     DIR *dir = opendir(as_test_dir());
     for (struct dirent *e; dir && (e = readdir(dir));)
         n += strstr(e->d_name, ".tmp") != NULL;
@@ -34,7 +34,7 @@ static int n_temporaries(void)
 Test(file, maps_a_whole_file_and_an_empty_one)
 {
     assay_env env = {0};
-    as_map map;
+    as_map    map;
     expect_ok(&env, as_file_write(&env, as_test_path("full"), "a\0b", 3));
     expect_ok(&env, as_map_open(&env, "test", as_test_path("full"), 3, &map));
     expect_eq(map.bytes, 3);
@@ -51,7 +51,7 @@ Test(file, maps_a_whole_file_and_an_empty_one)
 Test(file, says_why_it_cannot_be_read)
 {
     assay_env env = {0};
-    as_map map = {.bytes = 77};
+    as_map    map = {.bytes = 77};
     expect_fails(&env, as_map_open(&env, "npy", as_test_path("absent"), 0, &map), ASSAY_NOT_FOUND,
                  "absent: cannot open: No such file or directory");
     expect_eq(strncmp(assay_message(&env), "npy: /", 6), 0);
@@ -66,8 +66,8 @@ Test(file, says_why_it_cannot_be_read)
 
 Test(file, does_not_wait_for_a_pipe_that_nobody_writes_to)
 {
-    assay_env env = {0};
-    as_map map;
+    assay_env   env = {0};
+    as_map      map;
     const char *path = as_test_path("pipe-in");
     expect_eq(mkfifo(path, 0600), 0);
     expect_fails(&env, as_map_open(&env, "npy", path, 0, &map), ASSAY_BAD_INPUT, "not a regular file");
@@ -76,7 +76,7 @@ Test(file, does_not_wait_for_a_pipe_that_nobody_writes_to)
 static const char *beside(const char *owner, const char *path)
 {
     static assay_env env;
-    as_map map;
+    as_map           map;
     env = (assay_env){0};
     if (as_map_open_beside(&env, "test", owner, path, 0, &map) == ASSAY_OK) {
         as_map_close(&map);
@@ -97,11 +97,13 @@ Test(file, links_do_not_lead_out_of_the_owners_directory)
     expect_str(beside(owner, as_test_path("in/w")), "read");
     expect_str(beside(owner, as_test_path("in/deep/w")), "read");
     expect(!symlink("deep/w", as_test_path("in/inner")) && !symlink("../out", as_test_path("in/outer")));
-    expect(!symlink("../in-2", as_test_path("in/near")) && !symlink("/", as_test_path("in/root")) && !symlink("gone", as_test_path("in/dangling")));
+    expect(!symlink("../in-2", as_test_path("in/near")) && !symlink("/", as_test_path("in/root")) &&
+           !symlink("gone", as_test_path("in/dangling")));
     expect_str(beside(owner, as_test_path("in/inner")), "read");
     expect_has(beside(owner, as_test_path("in/outer")), "a link leads to /");
     expect_has(beside(owner, as_test_path("in/outer")), "/out, which is not below the directory of ");
-    expect_has(beside(owner, as_test_path("in/near/w")), "/in-2/w, which is not below"); /* a name that only begins like the directory's */
+    expect_has(beside(owner, as_test_path("in/near/w")),
+               "/in-2/w, which is not below"); /* a name that only begins like the directory's */
     expect_has(beside(owner, as_test_path("in/root/etc/hosts")), "which is not below");
     expect_has(beside(owner, as_test_path("in/dangling")), "cannot open: No such file");
     expect_has(beside(owner, as_test_path("in/deep")), "it is a directory");
@@ -123,8 +125,8 @@ Test(file, an_owner_that_is_a_link_has_two_directories)
 
 Test(file, appears_under_its_name_only_when_committed)
 {
-    assay_env env = {0};
-    as_out out;
+    assay_env   env = {0};
+    as_out      out;
     const char *path = as_test_path("late");
     expect_ok(&env, as_out_open(&env, path, &out));
     fputs("whole", out.file);
@@ -140,8 +142,8 @@ Test(file, appears_under_its_name_only_when_committed)
 
 Test(file, keeps_the_old_one_when_abandoned)
 {
-    assay_env env = {0};
-    as_out out;
+    assay_env   env = {0};
+    as_out      out;
     const char *path = as_test_path("old");
     expect_ok(&env, as_file_write(&env, path, "old", 3));
     expect_ok(&env, as_out_open(&env, path, &out));
@@ -155,8 +157,8 @@ Test(file, keeps_the_old_one_when_abandoned)
 
 Test(file, two_outputs_of_one_name_do_not_disturb_each_other)
 {
-    assay_env env = {0};
-    as_out a, b;
+    assay_env   env = {0};
+    as_out      a, b;
     const char *path = as_test_path("twice");
     expect_ok(&env, as_out_open(&env, path, &a));
     expect_ok(&env, as_out_open(&env, path, &b));
@@ -170,10 +172,10 @@ Test(file, two_outputs_of_one_name_do_not_disturb_each_other)
 
 Test(file, keeps_the_permissions_of_the_old_one_and_obeys_the_umask_for_a_new_one)
 {
-    assay_env env = {0};
-    struct stat st;
-    const char *path = as_test_path("mode");
-    mode_t before = umask(027);
+    assay_env    env = {0};
+    struct stat  st;
+    const char  *path = as_test_path("mode");
+    mode_t       before = umask(027);
     assay_status status = as_file_write(&env, path, "1", 1);
     umask(before);
     expect_ok(&env, status);
@@ -187,7 +189,7 @@ Test(file, keeps_the_permissions_of_the_old_one_and_obeys_the_umask_for_a_new_on
 
 Test(file, replaces_what_a_link_points_to_and_not_the_link)
 {
-    assay_env env = {0};
+    assay_env   env = {0};
     struct stat st;
     expect_ok(&env, as_file_write(&env, as_test_path("target"), "old", 3));
     expect_eq(symlink("target", as_test_path("link")), 0);
@@ -200,7 +202,7 @@ Test(file, replaces_what_a_link_points_to_and_not_the_link)
 Test(file, takes_a_name_as_long_as_a_name_can_be)
 {
     assay_env env = {0};
-    char name[256];
+    char      name[256];
     memset(name, 'n', 255);
     name[255] = '\0';
     const char *path = as_test_path(name);
@@ -211,11 +213,10 @@ Test(file, takes_a_name_as_long_as_a_name_can_be)
 Test(file, says_why_it_cannot_be_written)
 {
     assay_env env = {0};
-    as_out out = {.file = NULL};
+    as_out    out = {.file = NULL};
     expect_fails(&env, as_out_open(&env, "", &out), ASSAY_BAD_INPUT, "the file name is empty");
     expect_fails(&env, as_out_open(&env, as_test_dir(), &out), ASSAY_IO, "cannot write: Is a directory");
-    expect_fails(&env, as_out_open(&env, as_test_path("no/such"), &out), ASSAY_IO,
-                 "cannot write: No such file or directory");
+    expect_fails(&env, as_out_open(&env, as_test_path("no/such"), &out), ASSAY_IO, "cannot write: No such file or directory");
     char large[5000];
     memset(large, 'x', sizeof large);
     large[sizeof large - 1] = '\0';
@@ -233,11 +234,10 @@ Test(file, says_why_it_cannot_be_written)
 Test(file, reports_a_full_device_also_when_the_error_is_old)
 {
     assay_env env = {0};
-    as_out out;
+    as_out    out;
     if (access("/dev/full", W_OK))
         skip("no /dev/full here");
-    expect_fails(&env, as_file_write(&env, "/dev/full", "x", 1), ASSAY_IO,
-                 "/dev/full: cannot write: No space left on device");
+    expect_fails(&env, as_file_write(&env, "/dev/full", "x", 1), ASSAY_IO, "/dev/full: cannot write: No space left on device");
     expect_ok(&env, as_out_open(&env, "/dev/full", &out));
     fputc('x', out.file);
     expect_eq(fflush(out.file), EOF); /* stdio has now dropped the byte, and knows only that it failed */
@@ -247,7 +247,7 @@ Test(file, reports_a_full_device_also_when_the_error_is_old)
 
 Test(file, a_device_is_written_and_not_replaced)
 {
-    assay_env env = {0};
+    assay_env   env = {0};
     struct stat st;
     expect_ok(&env, as_file_write(&env, "/dev/null", "x", 1));
     expect_eq(stat("/dev/null", &st), 0);
@@ -257,7 +257,7 @@ Test(file, a_device_is_written_and_not_replaced)
 Test(file, a_failed_write_leaves_the_old_one_and_no_temporary)
 {
     assay_env env = {0};
-    as_out out;
+    as_out    out;
     if (access("/dev/full", W_OK))
         skip("no /dev/full here");
     const char *path = as_test_path("kept");
@@ -272,8 +272,8 @@ Test(file, a_failed_write_leaves_the_old_one_and_no_temporary)
 
 Test(file, says_so_when_the_temporary_was_taken_away)
 {
-    assay_env env = {0};
-    as_out out;
+    assay_env   env = {0};
+    as_out      out;
     const char *path = as_test_path("robbed");
     expect_ok(&env, as_out_open(&env, path, &out));
     expect_eq(unlink(out.temporary), 0);
@@ -284,7 +284,7 @@ Test(file, says_so_when_the_temporary_was_taken_away)
 Test(file, a_dash_is_standard_output_and_stays_open)
 {
     assay_env env = {0};
-    as_out out;
+    as_out    out;
     expect_ok(&env, as_out_open(&env, "-", &out));
     expect(out.file == stdout);
     expect_ok(&env, as_out_commit(&env, &out));
@@ -296,8 +296,8 @@ Test(file, a_dash_is_standard_output_and_stays_open)
 
 Test(file, reads_small_files_trimmed)
 {
-    assay_env env = {0};
-    char buf[16] = "unset", one[1];
+    assay_env   env = {0};
+    char        buf[16] = "unset", one[1];
     const char *path = as_test_path("small");
     expect_ok(&env, as_file_write(&env, path, " \n on demand\t\n", 14));
     expect(as_file_small(path, buf, sizeof buf));

@@ -13,10 +13,7 @@
 
 enum { NUMBERS_PER_LINE = 16 };
 
-void as_json_start(as_json *w, FILE *file, bool pretty)
-{
-    *w = (as_json){.file = file, .pretty = pretty};
-}
+void as_json_start(as_json *w, FILE *file, bool pretty) { *w = (as_json){.file = file, .pretty = pretty}; }
 
 static void line_break(as_json *w)
 {
@@ -79,25 +76,13 @@ static void level_close(as_json *w, char bracket)
     fputc(bracket == '{' ? '}' : ']', w->file);
 }
 
-void as_json_object(as_json *w)
-{
-    level_open(w, '{');
-}
+void as_json_object(as_json *w) { level_open(w, '{'); }
 
-void as_json_object_end(as_json *w)
-{
-    level_close(w, '{');
-}
+void as_json_object_end(as_json *w) { level_close(w, '{'); }
 
-void as_json_array(as_json *w)
-{
-    level_open(w, '[');
-}
+void as_json_array(as_json *w) { level_open(w, '['); }
 
-void as_json_array_end(as_json *w)
-{
-    level_close(w, '[');
-}
+void as_json_array_end(as_json *w) { level_close(w, '['); }
 
 /* NUL becomes the replacement character as well: readers in C, jansson first, refuse \u0000. */
 static void write_string(FILE *file, const char *s, size_t n)
@@ -105,9 +90,9 @@ static void write_string(FILE *file, const char *s, size_t n)
     static const char names[] = "\"\"\\\\\bb\ff\nn\rr\tt";
     fputc('"', file);
     for (size_t i = 0; i < n;) {
-        size_t length = as_utf8_length(s + i, n - i);
+        size_t        length = as_utf8_length(s + i, n - i);
         unsigned char c = (unsigned char)s[i];
-        const char *name = NULL;
+        const char   *name = NULL;
         for (size_t j = 0; j + 1 < sizeof names && !name; j += 2)
             if (names[j] == s[i])
                 name = names + j + 1;
@@ -213,7 +198,7 @@ bool as_json_metric(as_json *w, const assay_metric *m)
 assay_status as_json_parse(assay_env *env, const char *what, const char *path, const char *data, size_t n, json_t **out)
 {
     json_error_t error;
-    json_t *root = json_loadb(data, n, JSON_REJECT_DUPLICATES, &error);
+    json_t      *root = json_loadb(data, n, JSON_REJECT_DUPLICATES, &error);
     if (!root) {
         assay_status status = json_error_code(&error) == json_error_out_of_memory ? ASSAY_NO_MEMORY : ASSAY_BAD_INPUT;
         return as_fail(env, status, "%s: %s: line %d, column %d: %s", what, path, error.line, error.column, error.text);

@@ -13,27 +13,27 @@
 typedef struct as_json {
     FILE *file;
     int   depth;
-    bool  pretty;           /* two-space indents, short arrays of numbers on one line */
-    char  open[64];         /* '{' or '[' a level */
+    bool  pretty;   /* two-space indents, short arrays of numbers on one line */
+    char  open[64]; /* '{' or '[' a level */
     bool  has_item[64], after_key;
-    bool  is_broken[64];    /* the level has a line break in it, so its end needs one */
-    int   n_in_line;        /* numbers written since the last line break */
+    bool  is_broken[64]; /* the level has a line break in it, so its end needs one */
+    int   n_in_line;     /* numbers written since the last line break */
 } as_json;
 
 void as_json_start(as_json *w, FILE *file, bool pretty);
-void as_json_object(as_json *w);       /* { */
+void as_json_object(as_json *w); /* { */
 void as_json_object_end(as_json *w);
-void as_json_array(as_json *w);        /* [ */
+void as_json_array(as_json *w); /* [ */
 void as_json_array_end(as_json *w);
 void as_json_key(as_json *w, const char *key);
-void as_json_text(as_json *w, const char *value);   /* NULL writes null */
+void as_json_text(as_json *w, const char *value); /* NULL writes null */
 void as_json_text_n(as_json *w, const char *value, size_t n);
-void as_json_f64(as_json *w, double value);         /* shortest form that reads back the same */
+void as_json_f64(as_json *w, double value); /* shortest form that reads back the same */
 void as_json_u64(as_json *w, uint64_t value);
 void as_json_i64(as_json *w, int64_t value);
 void as_json_bool(as_json *w, bool value);
 void as_json_null(as_json *w);
-void as_json_finish(as_json *w);                    /* asserts that all is closed; adds a newline */
+void as_json_finish(as_json *w); /* asserts that all is closed; adds a newline */
 /* {"value":..,"unit":..,"kind":..,"source":..,"n":..,"lo":..,"hi":..[,"reason":..]}; false (and
  * nothing written) when the metric may not be shown. */
 bool as_json_metric(as_json *w, const assay_metric *m);

@@ -11,16 +11,16 @@
 static char *written; /* what the last `Written` block wrote */
 
 /* Runs the statements with a writer `w`, and leaves their output in `written`. */
-#define Written(pretty, ...)                                      \
-    do {                                                          \
-        size_t n_;                                                \
-        free(written);                                            \
-        FILE *file_ = open_memstream(&written, &n_);              \
-        as_json writer_, *w = &writer_;                           \
-        as_json_start(w, file_, pretty);                          \
-        __VA_ARGS__;                                              \
-        as_json_finish(w);                                        \
-        fclose(file_);                                            \
+#define Written(pretty, ...)                           \
+    do {                                               \
+        size_t n_;                                     \
+        free(written);                                 \
+        FILE   *file_ = open_memstream(&written, &n_); \
+        as_json writer_, *w = &writer_;                \
+        as_json_start(w, file_, pretty);               \
+        __VA_ARGS__;                                   \
+        as_json_finish(w);                             \
+        fclose(file_);                                 \
     } while (0)
 
 static void done(void)
@@ -32,7 +32,7 @@ static void done(void)
 static json_t *read_back(void)
 {
     assay_env env = {0};
-    json_t *root = NULL;
+    json_t   *root = NULL;
     expect_ok(&env, as_json_parse(&env, "test", "memory", written, strlen(written), &root));
     return root;
 }
@@ -40,9 +40,8 @@ static json_t *read_back(void)
 Test(json, writes_nested_values_tightly)
 {
     Written(false, as_json_object(w); as_json_key(w, "a"); as_json_array(w); as_json_i64(w, -1); as_json_u64(w, 2);
-            as_json_object(w); as_json_object_end(w); as_json_array(w); as_json_array_end(w); as_json_null(w);
-            as_json_array_end(w); as_json_key_bool(w, "b", true); as_json_key_text(w, "c", NULL);
-            as_json_object_end(w));
+            as_json_object(w); as_json_object_end(w); as_json_array(w); as_json_array_end(w); as_json_null(w); as_json_array_end(w);
+            as_json_key_bool(w, "b", true); as_json_key_text(w, "c", NULL); as_json_object_end(w));
     expect_str(written, "{\"a\":[-1,2,{},[],null],\"b\":true,\"c\":null}\n");
     done();
 }
@@ -51,8 +50,7 @@ Test(json, writes_prettily_with_numbers_on_one_line)
 {
     Written(true, as_json_object(w); as_json_key(w, "shape"); as_json_array(w); as_json_u64(w, 8); as_json_u64(w, 16);
             as_json_array_end(w); as_json_key(w, "names"); as_json_array(w); as_json_text(w, "x"); as_json_text(w, "y");
-            as_json_array_end(w); as_json_key(w, "none"); as_json_object(w); as_json_object_end(w);
-            as_json_object_end(w));
+            as_json_array_end(w); as_json_key(w, "none"); as_json_object(w); as_json_object_end(w); as_json_object_end(w));
     expect_str(written, "{\n  \"shape\": [8, 16],\n  \"names\": [\n    \"x\",\n    \"y\"\n  ],\n  \"none\": {}\n}\n");
     done();
 }
@@ -63,7 +61,7 @@ Test(json, breaks_a_long_line_of_numbers)
     expect(strchr(written, '\n') - written > 20);
     expect(strchr(written, '\n') - written < 100);
     json_t *root = read_back();
-    size_t n = json_array_size(root);
+    size_t  n = json_array_size(root);
     json_decref(root);
     expect_eq(n, 40);
     done();
@@ -84,7 +82,7 @@ Test(json, any_bytes_become_a_document_that_parses)
         bytes[i] = (char)i;
     Written(false, as_json_array(w); as_json_text_n(w, bytes, 256); as_json_text_n(w, bytes, 0); as_json_array_end(w));
     json_t *root = read_back();
-    size_t n = json_array_size(root);
+    size_t  n = json_array_size(root);
     json_decref(root);
     expect_eq(n, 2);
     done();
@@ -96,7 +94,7 @@ Test(json, numbers_read_back_the_same)
     for (size_t i = 0; i < AS_COUNT(values); i++) {
         Written(false, as_json_array(w); as_json_f64(w, values[i]); as_json_array_end(w));
         json_t *root = read_back();
-        double got = json_number_value(json_array_get(root, 0));
+        double  got = json_number_value(json_array_get(root, 0));
         json_decref(root);
         expect(got == values[i] && signbit(got) == signbit(values[i]));
     }
@@ -123,7 +121,7 @@ Test(json, the_largest_integers_still_parse)
 Test(json, writes_a_metric_with_its_certificate)
 {
     assay_metric m = as_metric_measured(5.5, 5, 6, 30, "ns", "tsc");
-    bool ok = false;
+    bool         ok = false;
     Written(false, ok = as_json_metric(w, &m));
     expect(ok);
     expect_str(written, "{\"value\":5.5,\"unit\":\"ns\",\"kind\":\"measured\",\"source\":\"tsc\",\"n\":30,\"lo\":5,\"hi\":6}\n");
@@ -149,7 +147,7 @@ Test(json, writes_nothing_for_a_metric_without_a_kind)
 static void expect_refused(const char *data, size_t n, const char *part)
 {
     assay_env env = {0};
-    json_t *root = NULL;
+    json_t   *root = NULL;
     expect_fails(&env, as_json_parse(&env, "model", "m.json", data, n, &root), ASSAY_BAD_INPUT, part);
     expect(!root);
     expect_eq(strncmp(assay_message(&env), "model: m.json: line ", 20), 0);
@@ -180,8 +178,8 @@ Test(json, refuses_endless_depth)
 
 Test(json, loads_a_file_within_its_limit)
 {
-    assay_env env = {0};
-    json_t *root = NULL;
+    assay_env   env = {0};
+    json_t     *root = NULL;
     const char *path = as_test_path("m.json");
     expect_ok(&env, as_file_write(&env, path, "{\"a\": 7}\n", 9));
     expect_ok(&env, as_json_load(&env, "model", path, 9, &root));

@@ -8,28 +8,22 @@ static const char *const kind_texts[] = {
     [ASSAY_DERIVED] = "derived",      [ASSAY_MODELLED] = "modelled", [ASSAY_UNAVAILABLE] = "unavailable",
 };
 
-const char *assay_kind_text(assay_kind kind)
-{
-    return (unsigned)kind <= ASSAY_UNAVAILABLE ? kind_texts[kind] : "missing";
-}
+const char *assay_kind_text(assay_kind kind) { return (unsigned)kind <= ASSAY_UNAVAILABLE ? kind_texts[kind] : "missing"; }
 
 assay_metric as_metric_measured(double value, double lo, double hi, uint64_t n, const char *unit, const char *source)
 {
-    return (assay_metric){.value = value, .lo = lo, .hi = hi, .n = n, .unit = unit, .source = source,
-                          .kind = ASSAY_MEASURED};
+    return (assay_metric){.value = value, .lo = lo, .hi = hi, .n = n, .unit = unit, .source = source, .kind = ASSAY_MEASURED};
 }
 
 assay_metric as_metric_counted(uint64_t value, const char *unit, const char *source)
 {
     double exact = (double)value;
-    return (assay_metric){.value = exact, .lo = exact, .hi = exact, .n = 1, .unit = unit, .source = source,
-                          .kind = ASSAY_COUNTED};
+    return (assay_metric){.value = exact, .lo = exact, .hi = exact, .n = 1, .unit = unit, .source = source, .kind = ASSAY_COUNTED};
 }
 
 assay_metric as_metric_derived(double value, double lo, double hi, uint64_t n, const char *unit, const char *formula)
 {
-    assay_metric m = {.value = value, .lo = lo, .hi = hi, .n = n, .unit = unit, .source = formula,
-                      .kind = ASSAY_DERIVED};
+    assay_metric m = {.value = value, .lo = lo, .hi = hi, .n = n, .unit = unit, .source = formula, .kind = ASSAY_DERIVED};
 #ifdef AS_PLANT_METRIC
     /* A planted fault: CI builds with it and demands that a test notices the metric without a kind. */
     m.kind = ASSAY_KIND_MISSING;
@@ -39,20 +33,15 @@ assay_metric as_metric_derived(double value, double lo, double hi, uint64_t n, c
 
 assay_metric as_metric_modelled(double value, double lo, double hi, const char *unit, const char *assumption)
 {
-    return (assay_metric){.value = value, .lo = lo, .hi = hi, .unit = unit, .source = assumption,
-                          .kind = ASSAY_MODELLED};
+    return (assay_metric){.value = value, .lo = lo, .hi = hi, .unit = unit, .source = assumption, .kind = ASSAY_MODELLED};
 }
 
 assay_metric as_metric_unavailable(const char *unit, const char *reason)
 {
-    return (assay_metric){.value = NAN, .lo = NAN, .hi = NAN, .unit = unit, .reason = reason,
-                          .kind = ASSAY_UNAVAILABLE};
+    return (assay_metric){.value = NAN, .lo = NAN, .hi = NAN, .unit = unit, .reason = reason, .kind = ASSAY_UNAVAILABLE};
 }
 
-static bool is_blank(const char *s)
-{
-    return !s || !*s;
-}
+static bool is_blank(const char *s) { return !s || !*s; }
 
 /* What is missing, or NULL when the metric is whole. */
 static const char *fault_of(const assay_metric *m)

@@ -14,7 +14,7 @@ assay_metric as_metric_unavailable(const char *unit, const char *reason);
 
 /* Whether it may be shown: a kind, a unit, a source or a reason, a value where there is one, and
  * lo <= value <= hi.  `why` (may be NULL) gets what is missing. */
-bool as_metric_ok(const assay_metric *m, const char **why);
+bool               as_metric_ok(const assay_metric *m, const char **why);
 static inline bool as_metric_has(const assay_metric *m) { return m->kind != ASSAY_UNAVAILABLE && m->kind != ASSAY_KIND_MISSING; }
 
 #endif

@@ -63,18 +63,15 @@ static bool list_has(const char *list, const char *text)
     return false;
 }
 
-bool as_option_takes(const as_option_def *def, const char *verb)
-{
-    return list_has(def->verbs, "*") || list_has(def->verbs, verb);
-}
+bool as_option_takes(const as_option_def *def, const char *verb) { return list_has(def->verbs, "*") || list_has(def->verbs, verb); }
 
 /* "1..65536", "0.." or "..9"; NULL is any. */
 static bool range_has(const char *range, int64_t value)
 {
-    int64_t lo = INT64_MIN, hi = INT64_MAX;
+    int64_t     lo = INT64_MIN, hi = INT64_MAX;
     const char *dots = range ? strstr(range, "..") : NULL;
     if (dots) {
-        char first[32] = "";
+        char   first[32] = "";
         size_t n = (size_t)(dots - range);
         assert(n < sizeof first);
         memcpy(first, range, n);
@@ -111,8 +108,8 @@ void assay_options_free(assay_options *options)
 static assay_status fail_unknown(assay_env *env, const char *key)
 {
     const char *words[257];
-    as_text keys = {0};
-    size_t n = 0;
+    as_text     keys = {0};
+    size_t      n = 0;
     for (const as_option_def *def = as_option_table; def->key; def++) {
         as_text_printf(&keys, "%s%s", keys.length ? ", " : "", def->key);
         if (n + 1 < AS_COUNT(words))
@@ -123,8 +120,7 @@ static assay_status fail_unknown(assay_env *env, const char *key)
     if (near)
         as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": there is none of that name; did you mean \"%s\"?", key, near);
     else
-        as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": there is none of that name; there are: %s", key,
-                keys.data ? keys.data : "");
+        as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": there is none of that name; there are: %s", key, keys.data ? keys.data : "");
     as_text_drop(&keys);
     return ASSAY_BAD_INPUT;
 }
@@ -160,7 +156,8 @@ static assay_status value_check(assay_env *env, const as_option_def *def, const 
     case AS_OPT_INTS:
         for (const char *rest = value; rest;)
             if (!list_next(&rest, def->choices, &whole))
-                return as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": \"%s\" is not a list of whole numbers in %s", def->key, value, def->choices);
+                return as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": \"%s\" is not a list of whole numbers in %s", def->key, value,
+                               def->choices);
         return ASSAY_OK;
     case AS_OPT_CHOICE:
         if (list_has(def->choices, value) && !strchr(value, ' '))
@@ -169,14 +166,13 @@ static assay_status value_check(assay_env *env, const as_option_def *def, const 
     case AS_OPT_DURATION:
         if (as_parse_duration_ns(value, &ns))
             return ASSAY_OK;
-        return as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": \"%s\" is not a duration such as 250ns, 5us, 1.5ms or 2s",
-                       def->key, value);
+        return as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": \"%s\" is not a duration such as 250ns, 5us, 1.5ms or 2s", def->key,
+                       value);
     case AS_OPT_FILE:
         if (*value)
             return ASSAY_OK;
         return as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": the file name is empty", def->key);
-    case AS_OPT_TEXT:
-        return ASSAY_OK;
+    case AS_OPT_TEXT: return ASSAY_OK;
     }
     return as_fail(env, ASSAY_INTERNAL, "option \"%s\": its type %d in the table is unknown", def->key, (int)def->type);
 }
@@ -189,8 +185,7 @@ assay_status assay_options_set(assay_env *env, assay_options *options, const cha
     if ((!value || !*value) && def->type == AS_OPT_FLAG)
         value = "on"; /* a flag that is named is meant */
     if (!value)
-        return as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": it needs a value (%s)", key,
-                       def->value ? def->value : "VALUE");
+        return as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": it needs a value (%s)", key, def->value ? def->value : "VALUE");
     AS_TRY(value_check(env, def, value));
     item *made = AS_TAKE(&options->arena, item, 1);
     char *text = as_arena_text(&options->arena, value);
@@ -228,7 +223,7 @@ bool as_options_is_set(assay_options *o, const char *key)
 const char *as_options_text(assay_options *o, const char *key)
 {
     const as_option_def *def;
-    slot *s = slot_find(o, key, &def);
+    slot                *s = slot_find(o, key, &def);
     s->is_read = true;
     return s->last ? s->last->text : def->standard;
 }
@@ -236,8 +231,8 @@ const char *as_options_text(assay_options *o, const char *key)
 int64_t as_options_int(assay_options *o, const char *key)
 {
     const char *text = as_options_text(o, key);
-    int64_t value = 0;
-    bool ok = !text || list_next(&text, NULL, &value);
+    int64_t     value = 0;
+    bool        ok = !text || list_next(&text, NULL, &value);
     assert(ok && "only whole numbers are read as such");
     (void)ok;
     return value;
@@ -260,7 +255,7 @@ size_t as_options_ints(assay_options *o, const char *key, int64_t *out, size_t m
 bool as_options_flag(assay_options *o, const char *key)
 {
     const char *text = as_options_text(o, key);
-    bool value = false, ok = !text || as_parse_bool(text, &value);
+    bool        value = false, ok = !text || as_parse_bool(text, &value);
     assert(ok && "only flags and on/off choices are read as such");
     (void)ok;
     return value;
@@ -269,8 +264,8 @@ bool as_options_flag(assay_options *o, const char *key)
 uint64_t as_options_duration_ns(assay_options *o, const char *key)
 {
     const char *text = as_options_text(o, key);
-    uint64_t value = 0;
-    bool ok = !text || as_parse_duration_ns(text, &value);
+    uint64_t    value = 0;
+    bool        ok = !text || as_parse_duration_ns(text, &value);
     assert(ok && "only durations are read as such");
     (void)ok;
     return value;
@@ -279,7 +274,7 @@ uint64_t as_options_duration_ns(assay_options *o, const char *key)
 size_t as_options_many(assay_options *o, const char *key)
 {
     const as_option_def *def;
-    slot *s = slot_find(o, key, &def);
+    slot                *s = slot_find(o, key, &def);
     s->is_read = true;
     return s->n_items ? s->n_items : def->standard != NULL;
 }
@@ -287,7 +282,7 @@ size_t as_options_many(assay_options *o, const char *key)
 const char *as_options_item(assay_options *o, const char *key, size_t i)
 {
     const as_option_def *def;
-    slot *s = slot_find(o, key, &def);
+    slot                *s = slot_find(o, key, &def);
     s->is_read = true;
     if (!s->n_items) {
         assert(!i);

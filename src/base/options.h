@@ -7,10 +7,18 @@
 
 #include "assay.h"
 
-typedef enum as_option_type { AS_OPT_FLAG, AS_OPT_INT, AS_OPT_INTS, AS_OPT_TEXT, AS_OPT_FILE, AS_OPT_CHOICE, AS_OPT_DURATION } as_option_type;
+typedef enum as_option_type {
+    AS_OPT_FLAG,
+    AS_OPT_INT,
+    AS_OPT_INTS,
+    AS_OPT_TEXT,
+    AS_OPT_FILE,
+    AS_OPT_CHOICE,
+    AS_OPT_DURATION
+} as_option_type;
 
 typedef struct as_option_def {
-    const char    *key;      /* "batch": --batch on the command line */
+    const char    *key; /* "batch": --batch on the command line */
     as_option_type type;
     const char    *standard; /* default value as text; NULL: not set */
     const char    *verbs;    /* space-separated verbs that take it, "*" for all */
@@ -24,16 +32,16 @@ typedef struct as_option_def {
 extern const as_option_def as_option_table[]; /* ends with a NULL key */
 
 const as_option_def *as_option_find(const char *key);
-bool as_option_takes(const as_option_def *def, const char *verb);
+bool                 as_option_takes(const as_option_def *def, const char *verb);
 
 /* Getters assert that the key is in the table; they return the default when unset and mark it read. */
 bool        as_options_is_set(assay_options *o, const char *key); /* marks nothing */
 const char *as_options_text(assay_options *o, const char *key);   /* NULL when unset without default */
 int64_t     as_options_int(assay_options *o, const char *key);    /* of a list: the first */
 /* All numbers of a list; at most max, how many there are is returned. */
-size_t      as_options_ints(assay_options *o, const char *key, int64_t *out, size_t max);
-bool        as_options_flag(assay_options *o, const char *key);
-uint64_t    as_options_duration_ns(assay_options *o, const char *key);
+size_t   as_options_ints(assay_options *o, const char *key, int64_t *out, size_t max);
+bool     as_options_flag(assay_options *o, const char *key);
+uint64_t as_options_duration_ns(assay_options *o, const char *key);
 /* Repeated options: how many, and the i-th in the order given. */
 size_t      as_options_many(assay_options *o, const char *key);
 const char *as_options_item(assay_options *o, const char *key, size_t i);

@@ -7,10 +7,7 @@
 static assay_env      env;
 static assay_options *options;
 
-static void start(void)
-{
-    expect_ok(&env, assay_options_new(&env, &options));
-}
+static void start(void) { expect_ok(&env, assay_options_new(&env, &options)); }
 
 static void stop(void)
 {
@@ -95,14 +92,12 @@ Test(options, refuse_a_value_outside_its_range_and_keep_the_old_one)
     expect_fails(&env, assay_options_set(&env, options, "batch", "8x"), ASSAY_BAD_INPUT, "\"8x\" is not a whole");
     expect_fails(&env, assay_options_set(&env, options, "batch", ""), ASSAY_BAD_INPUT, "\"\" is not a whole");
     expect_fails(&env, assay_options_set(&env, options, "batch", NULL), ASSAY_BAD_INPUT, "needs a value");
-    expect_fails(&env, assay_options_set(&env, options, "compile", "maybe"), ASSAY_BAD_INPUT,
-                 "\"maybe\" is none of: on off");
+    expect_fails(&env, assay_options_set(&env, options, "compile", "maybe"), ASSAY_BAD_INPUT, "\"maybe\" is none of: on off");
     expect_fails(&env, assay_options_set(&env, options, "compile", "on off"), ASSAY_BAD_INPUT, "is none of: on off");
     expect_fails(&env, assay_options_set(&env, options, "compile", ""), ASSAY_BAD_INPUT, "\"\" is none of: on off");
     expect_fails(&env, assay_options_set(&env, options, "time", "5 parsecs"), ASSAY_BAD_INPUT,
                  "\"5 parsecs\" is not a duration such as 250ns");
-    expect_fails(&env, assay_options_set(&env, options, "json", ""), ASSAY_BAD_INPUT,
-                 "option \"json\": the file name is empty");
+    expect_fails(&env, assay_options_set(&env, options, "json", ""), ASSAY_BAD_INPUT, "option \"json\": the file name is empty");
     expect_eq(as_options_int(options, "batch"), 8);
     stop();
 }
@@ -148,7 +143,4 @@ Test(options, the_tables_defaults_and_examples_are_allowed)
     stop();
 }
 
-Test(options, freeing_none_is_fine)
-{
-    assay_options_free(NULL);
-}
+Test(options, freeing_none_is_fine) { assay_options_free(NULL); }

@@ -2,7 +2,9 @@
 #ifndef AS_BASE_PLUGS_H
 #define AS_BASE_PLUGS_H
 
-typedef struct as_left_out { const char *plug, *why; } as_left_out;
+typedef struct as_left_out {
+    const char *plug, *why;
+} as_left_out;
 
 extern const as_left_out as_left_out_table[]; /* ends with a NULL plug */
 

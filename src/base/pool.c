@@ -35,19 +35,19 @@ typedef struct worker {
 
 struct as_pool {
     int        n_threads;
-    int        n_started;  /* workers */
-    bool       may_spin;   /* there is a CPU for each thread */
-    as_pool_fn fn;         /* fn, arg and stop are published by the start gate */
+    int        n_started; /* workers */
+    bool       may_spin;  /* there is a CPU for each thread */
+    as_pool_fn fn;        /* fn, arg and stop are published by the start gate */
     void      *arg;
     bool       stop;
     worker    *workers;
     as_places  places;
     gate       start, done, meet;
-    alignas(LINE_BYTES) atomic_int n_left;  /* workers that have not finished this run */
-    alignas(LINE_BYTES) atomic_int n_met;   /* parts that wait at the barrier */
+    alignas(LINE_BYTES) atomic_int n_left;                /* workers that have not finished this run */
+    alignas(LINE_BYTES) atomic_int n_met;                 /* parts that wait at the barrier */
     alignas(LINE_BYTES) atomic_ullong n_barriers, n_late; /* of all runs: met, and waits at them of LATE_NS or more */
 #ifdef AS_PLANT_RACE
-    int        n_finished; /* see part_finished() */
+    int n_finished; /* see part_finished() */
 #endif
 };
 
@@ -76,10 +76,7 @@ static void gate_destroy(gate *g)
     pthread_cond_destroy(&g->moved);
 }
 
-static bool gate_is_past(gate *g, unsigned seen)
-{
-    return atomic_load_explicit(&g->number, memory_order_acquire) != seen;
-}
+static bool gate_is_past(gate *g, unsigned seen) { return atomic_load_explicit(&g->number, memory_order_acquire) != seen; }
 
 /* Lets everyone through who waits for the number to leave its present value.  Either this thread sees
  * a parked one, or that one sees the new number before it sleeps: both store first and load second,
@@ -138,7 +135,7 @@ static void part_finished(as_pool *pool)
 
 static void *worker_main(void *arg)
 {
-    worker *me = arg;
+    worker  *me = arg;
     as_pool *pool = me->pool;
     as_places_join(&pool->places);
     for (unsigned seen = 0;; seen++) {
@@ -157,7 +154,7 @@ static void *worker_main(void *arg)
 static int workers_start(as_pool *pool)
 {
     sigset_t all, before;
-    int error = 0;
+    int      error = 0;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     for (int i = 0; i + 1 < pool->n_threads && !error; i++) {
@@ -175,9 +172,8 @@ static int workers_start(as_pool *pool)
 assay_status as_pool_new(assay_env *env, int n_threads, as_pool **out)
 {
     if (n_threads < 1 || n_threads > MAX_THREADS)
-        return as_fail(env, ASSAY_BAD_INPUT, "pool: %d threads asked for, and 1 to %d are possible", n_threads,
-                       MAX_THREADS);
-    void *memory = NULL;
+        return as_fail(env, ASSAY_BAD_INPUT, "pool: %d threads asked for, and 1 to %d are possible", n_threads, MAX_THREADS);
+    void   *memory = NULL;
     worker *workers = calloc((size_t)n_threads, sizeof *workers);
     if (!workers || posix_memalign(&memory, LINE_BYTES, sizeof(as_pool))) {
         free(workers);
@@ -219,10 +215,7 @@ void as_pool_free(as_pool *pool)
     free(pool);
 }
 
-int as_pool_threads(const as_pool *pool)
-{
-    return pool->n_threads;
-}
+int as_pool_threads(const as_pool *pool) { return pool->n_threads; }
 
 as_pool_waits as_pool_waits_read(as_pool *pool)
 {

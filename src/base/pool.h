@@ -22,7 +22,9 @@ void         as_pool_barrier(as_pool *pool, int part);
 
 /* Since the pool was made: barriers met, and waits at them of 20 us or more, because a part had much more to do or because its
  * CPU was taken away. */
-typedef struct as_pool_waits { uint64_t n_barriers, n_late; } as_pool_waits;
+typedef struct as_pool_waits {
+    uint64_t n_barriers, n_late;
+} as_pool_waits;
 as_pool_waits as_pool_waits_read(as_pool *pool);
 
 /* [*begin, *end) of `n` items for a part, in units of `grain`, as evenly as can be. */

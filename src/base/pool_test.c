@@ -9,7 +9,7 @@
 static as_pool *pool_of(int n_threads)
 {
     assay_env env = {0};
-    as_pool *pool = NULL;
+    as_pool  *pool = NULL;
     expect_ok(&env, as_pool_new(&env, n_threads, &pool));
     expect_eq(as_pool_threads(pool), n_threads);
     return pool;
@@ -17,8 +17,8 @@ static as_pool *pool_of(int n_threads)
 
 typedef struct work {
     as_pool   *pool;
-    int        calls[64];       /* by part; plain, since each part has its own */
-    int        n_parts_seen;    /* part 0 only */
+    int        calls[64];    /* by part; plain, since each part has its own */
+    int        n_parts_seen; /* part 0 only */
     int64_t    values[64], next[64];
     atomic_int n_errors;
 } work;
@@ -144,7 +144,7 @@ Test(pool, that_never_ran_can_be_freed)
 Test(pool, refuses_impossible_sizes)
 {
     assay_env env = {0};
-    as_pool *pool = NULL;
+    as_pool  *pool = NULL;
     expect_fails(&env, as_pool_new(&env, 0, &pool), ASSAY_BAD_INPUT, "0 threads asked for, and 1 to 1024");
     expect_fails(&env, as_pool_new(&env, -1, &pool), ASSAY_BAD_INPUT, "-1 threads");
     expect_fails(&env, as_pool_new(&env, 1025, &pool), ASSAY_BAD_INPUT, "1025 threads");

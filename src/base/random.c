@@ -36,10 +36,7 @@ uint32_t as_mt19937_u32(as_mt19937 *g)
     return y ^ y >> 18;
 }
 
-float as_mt19937_uniform(as_mt19937 *g)
-{
-    return (float)(as_mt19937_u32(g) & 0xffffff) * 0x1p-24f;
-}
+float as_mt19937_uniform(as_mt19937 *g) { return (float)(as_mt19937_u32(g) & 0xffffff) * 0x1p-24f; }
 
 uint32_t as_mt19937_below(as_mt19937 *g, uint32_t max)
 {
@@ -56,7 +53,7 @@ void as_mt19937_shuffle(as_mt19937 *g, int64_t *items, size_t n)
 {
     for (size_t i = n; i-- > 1;) {
         uint32_t j = as_mt19937_below(g, (uint32_t)i);
-        int64_t item = items[i];
+        int64_t  item = items[i];
         items[i] = items[j];
         items[j] = item;
     }
@@ -133,10 +130,7 @@ uint32_t as_pcg64_u32(as_pcg64 *g)
     return (uint32_t)both;
 }
 
-double as_pcg64_double(as_pcg64 *g)
-{
-    return (double)(as_pcg64_u64(g) >> 11) * 0x1p-53;
-}
+double as_pcg64_double(as_pcg64 *g) { return (double)(as_pcg64_u64(g) >> 11) * 0x1p-53; }
 
 uint32_t as_pcg64_below(as_pcg64 *g, uint32_t max)
 {
@@ -159,7 +153,7 @@ static uint64_t below_u64(as_pcg64 *g, uint64_t max)
         return as_pcg64_below(g, (uint32_t)max);
     if (max == UINT64_MAX)
         return as_pcg64_u64(g);
-    uint64_t n = max + 1, threshold = (UINT64_MAX - max) % n;
+    uint64_t          n = max + 1, threshold = (UINT64_MAX - max) % n;
     unsigned __int128 product;
     do
         product = (unsigned __int128)as_pcg64_u64(g) * n;
@@ -256,10 +250,7 @@ static void philox_four(uint64_t seed, uint32_t node, uint32_t step, uint64_t gr
     as_philox(key, counter, out);
 }
 
-static float unit_of(uint32_t word)
-{
-    return (float)(word >> 8) * 0x1p-24f;
-}
+static float unit_of(uint32_t word) { return (float)(word >> 8) * 0x1p-24f; }
 
 float as_philox_uniform(uint64_t seed, uint32_t node, uint32_t step, uint64_t element)
 {

@@ -29,8 +29,8 @@ Test(random, mt19937_is_uniform_as_torch)
 Test(random, mt19937_shuffles_as_numpy)
 {
     static const int64_t want[] = {7, 3, 4, 5, 0, 6, 2, 1};
-    int64_t items[8];
-    as_mt19937 g;
+    int64_t              items[8];
+    as_mt19937           g;
     as_mt19937_seed(&g, 22222);
     for (int i = 0; i < 8; i++)
         items[i] = i;
@@ -97,9 +97,9 @@ static void expect_distinct(const int64_t *items, int64_t k, int64_t n)
 
 Test(random, pcg64_chooses_distinct_items_by_either_method)
 {
-    static int64_t items[20001];
-    static const int64_t cases[][2] = {{10, 0}, {10, 3}, {10, 10}, {1, 1}, {20001, 5}, {20001, 400},
-                                       {20001, 401}, {20001, 20001}, {10000, 9000}};
+    static int64_t       items[20001];
+    static const int64_t cases[][2] = {{10, 0},      {10, 3},      {10, 10},       {1, 1},       {20001, 5},
+                                       {20001, 400}, {20001, 401}, {20001, 20001}, {10000, 9000}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         as_pcg64 g;
         as_pcg64_seed(&g, i);
@@ -117,7 +117,10 @@ Test(random, pcg64_chooses_distinct_items_by_either_method)
 /* numpy 2.4: default_rng(seed).choice(n, k, replace=False); the first items, and sum of item * (position + 1). */
 Test(random, pcg64_chooses_what_numpy_chooses)
 {
-    static const struct { uint64_t seed; int64_t n, k, first[4], sum; } cases[] = {
+    static const struct {
+        uint64_t seed;
+        int64_t  n, k, first[4], sum;
+    } cases[] = {
         {1111, 50, 20, {26, 41, 10, 46}, 6027},
         {22222, 10, 10, {2, 4, 5, 1}, 266},
         {7, 20000, 500, {7349, 10231, 16198, 13269}, 1308912998}, /* the tail shuffle */
@@ -139,7 +142,7 @@ Test(random, pcg64_chooses_what_numpy_chooses)
 
 Test(random, pcg64_chooses_without_favour)
 {
-    int counts[16] = {0};
+    int      counts[16] = {0};
     as_pcg64 g;
     as_pcg64_seed(&g, 3);
     for (int i = 0; i < 12000; i++) {
@@ -159,8 +162,7 @@ Test(random, philox_gives_the_published_blocks)
     static const uint32_t cases[][10] = {
         {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
         {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
-        {0xa4093822, 0x299f31d0, 0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xd16cfe09, 0x94fdcceb, 0x5001e420,
-         0x24126ea1},
+        {0xa4093822, 0x299f31d0, 0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1},
     };
     for (int i = 0; i < 3; i++) {
         uint32_t out[4];

@@ -16,7 +16,8 @@ static void expect_hash(const char *text, size_t n, size_t step, const char *wan
 Test(sha256, gives_the_published_hashes_of_short_texts)
 {
     static const char two_blocks[] = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
-    static const char more[] = "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu";
+    static const char more[] =
+        "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu";
     expect_hash("", 0, 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     expect_hash("abc", 3, 3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     expect_hash(two_blocks, strlen(two_blocks), 100, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
@@ -26,7 +27,7 @@ Test(sha256, gives_the_published_hashes_of_short_texts)
 
 Test(sha256, gives_the_published_hash_of_a_million_letters_however_they_come)
 {
-    static char      letters[1000000];
+    static char       letters[1000000];
     static const char want[] = "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0";
     memset(letters, 'a', sizeof letters);
     expect_hash(letters, sizeof letters, sizeof letters, want);

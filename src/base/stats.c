@@ -164,10 +164,7 @@ static double log_gamma(double x)
     return lgamma_r(x, &sign);
 }
 
-double as_log_beta(double a, double b)
-{
-    return log_gamma(a) + log_gamma(b) - log_gamma(a + b);
-}
+double as_log_beta(double a, double b) { return log_gamma(a) + log_gamma(b) - log_gamma(a + b); }
 
 /* P(X = k) for 0 <= k <= n, 0 < p < 1. */
 static double binomial_at(double k, double n, double p)
@@ -235,7 +232,7 @@ bool as_quantile_ranks(size_t n, double q, double confidence, size_t *lo, size_t
 {
     if (!n || n > INT64_MAX || !(q > 0 && q < 1) || !(confidence > 0 && confidence < 1))
         return false;
-    double tail = (1 - confidence) / 2;
+    double  tail = (1 - confidence) / 2;
     int64_t l = count_at_most((int64_t)n, q, tail);
     int64_t r = count_at_most((int64_t)n, 1 - q, tail); /* the same, counted from the top */
     if (l < 1 || r < 1)
@@ -249,7 +246,7 @@ size_t as_quantile_needs(double q)
 {
     if (!(q > 0 && q < 1))
         return 1; /* the smallest and the largest always are what they are */
-    double p = fmin(q, 1 - q);
+    double  p = fmin(q, 1 - q);
     int64_t lo = 1, hi = 2;
     while (as_binomial_cdf(1, hi, p) > 0.01 && hi < INT64_MAX / 4)
         hi *= 2;
@@ -291,7 +288,7 @@ static double variance(const double *x, size_t n)
  * because one estimates a variance from 20 values only. */
 static double shuffled_variance(double *x, size_t n)
 {
-    double sum = 0, medians[N_SEGMENTS];
+    double   sum = 0, medians[N_SEGMENTS];
     as_pcg64 g;
     as_pcg64_seed(&g, 0);
     for (int i = 0; i < N_SHUFFLES; i++) {
@@ -333,7 +330,7 @@ bool as_steady_reached(const double *y, size_t n)
     if (n < LAST)
         return false;
     const double *last = y + n - LAST;
-    double median = as_median(last, LAST, half);
+    double        median = as_median(last, LAST, half);
     if (fabs(as_theil_sen(last, LAST, scratch)) * LAST >= 0.005 * median)
         return false;
     double older = as_median(last, LAST / 2, half), newer = as_median(last + LAST / 2, LAST / 2, half);

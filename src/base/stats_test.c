@@ -9,15 +9,19 @@ static double scratch[5000];
 Test(stats, sorts_every_shape_with_nan_last)
 {
     static double x[3000];
-    as_pcg64 g;
+    as_pcg64      g;
     as_pcg64_seed(&g, 5);
     for (int shape = 0; shape < 6; shape++) {
         for (size_t n = 0; n <= 3000; n += n < 60 ? 1 : 735) {
             double sum = 0, sum_after = 0;
             for (size_t i = 0; i < n; i++) {
                 double random = as_pcg64_double(&g), at = (double)i;
-                x[i] = shape == 0 ? random : shape == 1 ? at : shape == 2 ? -at : shape == 3 ? 1
-                     : shape == 4 ? floor(random * 3) : fabs(at - (double)n / 2);
+                x[i] = shape == 0   ? random
+                       : shape == 1 ? at
+                       : shape == 2 ? -at
+                       : shape == 3 ? 1
+                       : shape == 4 ? floor(random * 3)
+                                    : fabs(at - (double)n / 2);
                 sum += x[i];
             }
             as_sort(x, n);
@@ -164,7 +168,7 @@ Test(stats, tails_need_as_many_samples_as_mlperf_says)
 Test(stats, segments_notice_dependence)
 {
     static double steady[2000], drifting[2000];
-    as_pcg64 g;
+    as_pcg64      g;
     as_pcg64_seed(&g, 11);
     double level = 0;
     for (int i = 0; i < 2000; i++) {
@@ -185,7 +189,7 @@ Test(stats, segments_notice_dependence)
 
 Test(stats, segments_of_a_constant_have_no_width)
 {
-    double x[40];
+    double      x[40];
     as_interval i = {.value = 77};
     for (int k = 0; k < 40; k++)
         x[k] = 5;
@@ -200,7 +204,7 @@ Test(stats, segments_of_a_constant_have_no_width)
 /* The interval is for the median of the segments' medians; the answer for all samples stays inside it. */
 Test(stats, segments_hold_the_value_of_a_lopsided_series)
 {
-    double x[40];
+    double      x[40];
     as_interval i;
     for (int k = 0; k < 40; k++)
         x[k] = k < 18 ? 1 : k % 2 ? 10 : 2;

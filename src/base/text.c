@@ -44,10 +44,7 @@ void as_text_add_n(as_text *t, const char *s, size_t n)
     t->data[t->length] = '\0';
 }
 
-void as_text_add(as_text *t, const char *s)
-{
-    as_text_add_n(t, s, strlen(s));
-}
+void as_text_add(as_text *t, const char *s) { as_text_add_n(t, s, strlen(s)); }
 
 void as_text_printf(as_text *t, const char *format, ...)
 {
@@ -73,10 +70,7 @@ void as_text_drop(as_text *t)
 
 /* --- Parsers ------------------------------------------------------------------------------ */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* Digits only, at least one, to the end of the string. */
 static bool parse_digits(const char *s, uint64_t *out)
@@ -85,8 +79,7 @@ static bool parse_digits(const char *s, uint64_t *out)
     if (!is_digit(*s))
         return false;
     for (; is_digit(*s); s++)
-        if (__builtin_mul_overflow(value, (uint64_t)10, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(*s - '0'), &value))
+        if (__builtin_mul_overflow(value, (uint64_t)10, &value) || __builtin_add_overflow(value, (uint64_t)(*s - '0'), &value))
             return false;
     if (*s)
         return false;
@@ -96,7 +89,7 @@ static bool parse_digits(const char *s, uint64_t *out)
 
 bool as_parse_i64(const char *s, int64_t *out)
 {
-    bool negative = *s == '-';
+    bool     negative = *s == '-';
     uint64_t size, limit = (uint64_t)INT64_MAX + negative;
     if (!parse_digits(s + (*s == '-' || *s == '+'), &size) || size > limit)
         return false;
@@ -130,9 +123,9 @@ static size_t number_length(const char *s)
 /* strtod obeys the locale of the program that we live in, so it is given that locale's point. */
 static bool number_value(const char *s, size_t n, double *out)
 {
-    char copy[512];
+    char        copy[512];
     const char *point = localeconv()->decimal_point;
-    size_t length = 0, point_length = strlen(point);
+    size_t      length = 0, point_length = strlen(point);
     if (n + point_length >= sizeof copy)
         return false;
     for (size_t i = 0; i < n; i++) {
@@ -144,7 +137,7 @@ static bool number_value(const char *s, size_t n, double *out)
         }
     }
     copy[length] = '\0';
-    char *end;
+    char  *end;
     double value = strtod(copy, &end);
     if (end != copy + length || !isfinite(value))
         return false;
@@ -190,7 +183,7 @@ bool as_parse_duration_ns(const char *s, uint64_t *out)
 
 bool as_parse_bytes(const char *s, uint64_t *out)
 {
-    static const scale scales[] = {{"", 1},          {"B", 1},          {"KiB", 0x1p10}, {"MiB", 0x1p20},
+    static const scale scales[] = {{"", 1},         {"B", 1},        {"KiB", 0x1p10}, {"MiB", 0x1p20},
                                    {"GiB", 0x1p30}, {"TiB", 0x1p40}, {NULL, 0}};
     return parse_digits(s, out) || parse_scaled(s, scales, out); /* digits alone: exact above 2^53 too */
 }
@@ -213,7 +206,7 @@ bool as_parse_bool(const char *s, bool *out)
 static void point_fix(char *number)
 {
     const char *point = localeconv()->decimal_point;
-    char *at = strcmp(point, ".") ? strstr(number, point) : NULL;
+    char       *at = strcmp(point, ".") ? strstr(number, point) : NULL;
     if (!at)
         return;
     size_t n = strlen(point);
@@ -242,13 +235,19 @@ const char *as_number(char *buf, double value)
 
 typedef struct unit_family {
     const char *unit;
-    double      factor;      /* to the first step */
-    double      base;        /* from one step to the next; 0: there are no steps */
-    const char *steps[7];    /* NULL-terminated */
+    double      factor;   /* to the first step */
+    double      base;     /* from one step to the next; 0: there are no steps */
+    const char *steps[7]; /* NULL-terminated */
 } unit_family;
 
-#define SI(name) {name, "k" name, "M" name, "G" name, "T" name, "P" name, NULL}
-#define IEC(per) {"B" per, "KiB" per, "MiB" per, "GiB" per, "TiB" per, "PiB" per, NULL}
+#define SI(name)                                                     \
+    {                                                                \
+        name, "k" name, "M" name, "G" name, "T" name, "P" name, NULL \
+    }
+#define IEC(per)                                                             \
+    {                                                                        \
+        "B" per, "KiB" per, "MiB" per, "GiB" per, "TiB" per, "PiB" per, NULL \
+    }
 
 static const unit_family families[] = {
     {"ns", 1, 1e3, {"ns", "us", "ms", "s", NULL}},
@@ -294,8 +293,8 @@ const char *as_show(char *buf, size_t size, double value, const char *unit)
         return buf;
     }
     const char *name = unit ? unit : "1";
-    double scaled = value;
-    bool whole = true;
+    double      scaled = value;
+    bool        whole = true;
     for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
         const unit_family *f = &families[i];
         if (strcmp(f->unit, name))
@@ -330,7 +329,7 @@ static size_t min3(size_t a, size_t b, size_t c)
 /* Edits (insert, delete, replace, swap two neighbours) from a to b, case ignored. */
 static size_t edit_distance(const char *a, size_t n_a, const char *b, size_t n_b)
 {
-    size_t rows[3][WORD_MAX + 1];
+    size_t  rows[3][WORD_MAX + 1];
     size_t *before = rows[0], *above = rows[1], *row = rows[2];
     for (size_t j = 0; j <= n_b; j++)
         above[j] = before[j] = j;
@@ -355,7 +354,7 @@ const char *as_nearest(const char *s, const char *const *words)
     size_t n = strlen(s);
     if (n > WORD_MAX)
         return NULL;
-    size_t best_distance = (n < 3 ? 1 : n < 6 ? 2 : n / 3) + 1; /* further than this helps nobody */
+    size_t      best_distance = (n < 3 ? 1 : n < 6 ? 2 : n / 3) + 1; /* further than this helps nobody */
     const char *best = NULL;
     for (; *words; words++) {
         size_t n_word = strlen(*words);
@@ -373,7 +372,7 @@ const char *as_nearest(const char *s, const char *const *words)
 uint64_t as_hash64(const void *data, size_t n)
 {
     const unsigned char *bytes = data;
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t             hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i < n; i++)
         hash = (hash ^ bytes[i]) * 0x100000001b3u;
     return hash;
@@ -440,9 +439,12 @@ int as_text_columns(const char *text)
 
 const char *as_date_text(char *buf, size_t size, int64_t unix_s, as_date_form form)
 {
-    static const char *const formats[] = {[AS_DATE_DAY] = "%Y-%m-%d", [AS_DATE_MINUTE] = "%Y-%m-%d %H:%M", [AS_DATE_SECOND] = "%Y-%m-%d %H:%M:%S", [AS_DATE_ISO] = "%Y-%m-%dT%H:%M:%SZ"};
-    time_t    seconds = (time_t)unix_s;
-    struct tm utc;
+    static const char *const formats[] = {[AS_DATE_DAY] = "%Y-%m-%d",
+                                          [AS_DATE_MINUTE] = "%Y-%m-%d %H:%M",
+                                          [AS_DATE_SECOND] = "%Y-%m-%d %H:%M:%S",
+                                          [AS_DATE_ISO] = "%Y-%m-%dT%H:%M:%SZ"};
+    time_t                   seconds = (time_t)unix_s;
+    struct tm                utc;
     if (!gmtime_r(&seconds, &utc) || !strftime(buf, size, formats[form], &utc))
         snprintf(buf, size, "unknown");
     return buf;

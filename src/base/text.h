@@ -23,10 +23,10 @@ void as_text_drop(as_text *t);
 
 /* Whole-string parsers: false (out untouched) on anything but a complete number in range. */
 bool as_parse_i64(const char *s, int64_t *out);
-bool as_parse_f64(const char *s, double *out);               /* finite, no locale */
-bool as_parse_duration_ns(const char *s, uint64_t *out);     /* 250ns 5us 1.5ms 2s */
-bool as_parse_bytes(const char *s, uint64_t *out);           /* 512 64KiB 1.5MiB 2GiB */
-bool as_parse_bool(const char *s, bool *out);                /* on off true false 1 0 yes no */
+bool as_parse_f64(const char *s, double *out);           /* finite, no locale */
+bool as_parse_duration_ns(const char *s, uint64_t *out); /* 250ns 5us 1.5ms 2s */
+bool as_parse_bytes(const char *s, uint64_t *out);       /* 512 64KiB 1.5MiB 2GiB */
+bool as_parse_bool(const char *s, bool *out);            /* on off true false 1 0 yes no */
 
 /* Human forms into buf: "12.3 us", "1.50 MiB", "3.21 GFLOP", with three significant digits;
  * unit is a metric unit ("ns", "byte", "flop", "flop/s", "byte/s", "ratio", "1", "celsius" ...).
@@ -45,7 +45,7 @@ const char *as_nearest(const char *s, const char *const *words);
 uint64_t as_hash64(const void *data, size_t n);
 /* CRC-32 (IEEE, reflected, as zlib); start with 0. */
 uint32_t as_crc32(uint32_t crc, const void *data, size_t n);
-bool as_utf8_ok(const char *s, size_t n);
+bool     as_utf8_ok(const char *s, size_t n);
 /* Bytes of the valid UTF-8 character that begins at s (n bytes are there), 0 if there is none. */
 size_t as_utf8_length(const char *s, size_t n);
 /* Columns of UTF-8 text: one a character. */

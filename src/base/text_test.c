@@ -42,8 +42,20 @@ Test(text, parses_whole_numbers_to_the_last_one)
     expect(as_parse_i64("+12", &x) && x == 12);
     expect(as_parse_i64("9223372036854775807", &x) && x == INT64_MAX);
     expect(as_parse_i64("-9223372036854775808", &x) && x == INT64_MIN);
-    static const char *const bad[] = {"", "-", "+", " 1", "1 ", "1x", "0x10", "1.0", "1e3", "--1", "9223372036854775808",
-                                      "-9223372036854775809", "99999999999999999999999", NULL};
+    static const char *const bad[] = {"",
+                                      "-",
+                                      "+",
+                                      " 1",
+                                      "1 ",
+                                      "1x",
+                                      "0x10",
+                                      "1.0",
+                                      "1e3",
+                                      "--1",
+                                      "9223372036854775808",
+                                      "-9223372036854775809",
+                                      "99999999999999999999999",
+                                      NULL};
     x = 77;
     for (int i = 0; bad[i]; i++)
         if (as_parse_i64(bad[i], &x))
@@ -59,7 +71,7 @@ Test(text, parses_finite_decimals_only)
     expect(as_parse_f64("5.", &x) && x == 5);
     expect(as_parse_f64("+1E+2", &x) && x == 100);
     expect(as_parse_f64("0.1", &x) && x == 0.1);
-    static const char *const bad[] = {"",    ".",    "e5",   "1e",  "1e+", "nan", "inf", "-inf", "0x1p3",
+    static const char *const bad[] = {"",    ".",    "e5",   "1e",   "1e+",   "nan",  "inf", "-inf", "0x1p3",
                                       "1,5", " 1.5", "1.5 ", "1..5", "1e999", "1.5.", "--1", NULL};
     x = 77;
     for (int i = 0; bad[i]; i++)
@@ -75,14 +87,14 @@ Test(text, parses_finite_decimals_only)
 Test(text, numbers_have_a_point_in_every_locale)
 {
     static const char *const commas[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "nl_NL.UTF-8", NULL};
-    int i = 0;
+    int                      i = 0;
     while (commas[i] && !setlocale(LC_NUMERIC, commas[i]))
         i++;
     if (!commas[i])
         skip("no locale with a decimal comma is installed");
     double x = 0;
-    char shown[32], number[AS_NUMBER_BYTES];
-    bool parsed = as_parse_f64("1.5", &x), comma = as_parse_f64("1,5", &x);
+    char   shown[32], number[AS_NUMBER_BYTES];
+    bool   parsed = as_parse_f64("1.5", &x), comma = as_parse_f64("1,5", &x);
     as_show(shown, sizeof shown, 12345, "ns");
     as_number(number, 0.1);
     setlocale(LC_NUMERIC, "C");
@@ -100,8 +112,7 @@ Test(text, parses_durations_with_their_unit)
     expect(as_parse_duration_ns("2s", &ns) && ns == 2000000000);
     expect(as_parse_duration_ns("0s", &ns) && ns == 0);
     expect(as_parse_duration_ns("1e3us", &ns) && ns == 1000000);
-    static const char *const bad[] = {"", "5", "s", "5 s", "-1s", "1.5ns", "2min", "5S", "1e300s", "nans", "20000000000s",
-                                      NULL};
+    static const char *const bad[] = {"", "5", "s", "5 s", "-1s", "1.5ns", "2min", "5S", "1e300s", "nans", "20000000000s", NULL};
     ns = 77;
     for (int i = 0; bad[i]; i++)
         if (as_parse_duration_ns(bad[i], &ns))
@@ -141,27 +152,50 @@ Test(text, parses_truth_in_its_usual_words)
 
 Test(text, shows_numbers_with_three_digits_and_a_readable_unit)
 {
-    static const struct { double value; const char *unit, *want; } cases[] = {
-        {12345, "ns", "12.3 us"},        {5, "ns", "5 ns"},
-        {0.1234, "ns", "0.123 ns"},      {999.4, "ns", "999 ns"},
-        {999.6, "ns", "1.00 us"},        {999999, "ns", "1.00 ms"},
-        {2.5e12, "ns", "2500 s"},        {0.0025, "s", "2.50 ms"},
-        {1572864, "byte", "1.50 MiB"},   {512, "byte", "512 B"},
-        {1023, "byte", "1023 B"},        {1024, "byte", "1.00 KiB"},
-        {1048575, "byte", "1.00 MiB"},   {1e9, "byte/s", "954 MiB/s"},
-        {3.21e9, "flop/s", "3.21 GFLOP/s"}, {1e6, "flop", "1.00 MFLOP"},
-        {7, "flop", "7 FLOP"},           {0.123, "ratio", "12.3 %"},
-        {1, "ratio", "100 %"},           {0.00012, "ratio", "0.0120 %"},
-        {5, "1", "5"},                   {12345, "1", "12345"},
-        {3.14159, "1", "3.14"},          {9.999, "1", "10.0"},
-        {99.99, "1", "100"},             {0.09999, "1", "0.100"},
-        {0, "ns", "0 ns"},               {-12345, "ns", "-12.3 us"},
-        {45.25, "celsius", "45.2 C"},    {0.0123, "watt", "12.3 mW"},
-        {2.5e9, "hertz", "2.50 GHz"},    {12345, "1/s", "12.3 k/s"},
-        {0.25, "flop/byte", "0.250 flop/byte"}, {1234567, "sample", "1234567 sample"},
-        {1e-9, "1", "1.00e-09"},         {NAN, "ns", "n/a"},
-        {INFINITY, "ns", "inf"},         {-INFINITY, "ns", "-inf"},
-        {5, NULL, "5"},                  {1e300, "ns", "1.00e+291 s"},
+    static const struct {
+        double      value;
+        const char *unit, *want;
+    } cases[] = {
+        {12345, "ns", "12.3 us"},
+        {5, "ns", "5 ns"},
+        {0.1234, "ns", "0.123 ns"},
+        {999.4, "ns", "999 ns"},
+        {999.6, "ns", "1.00 us"},
+        {999999, "ns", "1.00 ms"},
+        {2.5e12, "ns", "2500 s"},
+        {0.0025, "s", "2.50 ms"},
+        {1572864, "byte", "1.50 MiB"},
+        {512, "byte", "512 B"},
+        {1023, "byte", "1023 B"},
+        {1024, "byte", "1.00 KiB"},
+        {1048575, "byte", "1.00 MiB"},
+        {1e9, "byte/s", "954 MiB/s"},
+        {3.21e9, "flop/s", "3.21 GFLOP/s"},
+        {1e6, "flop", "1.00 MFLOP"},
+        {7, "flop", "7 FLOP"},
+        {0.123, "ratio", "12.3 %"},
+        {1, "ratio", "100 %"},
+        {0.00012, "ratio", "0.0120 %"},
+        {5, "1", "5"},
+        {12345, "1", "12345"},
+        {3.14159, "1", "3.14"},
+        {9.999, "1", "10.0"},
+        {99.99, "1", "100"},
+        {0.09999, "1", "0.100"},
+        {0, "ns", "0 ns"},
+        {-12345, "ns", "-12.3 us"},
+        {45.25, "celsius", "45.2 C"},
+        {0.0123, "watt", "12.3 mW"},
+        {2.5e9, "hertz", "2.50 GHz"},
+        {12345, "1/s", "12.3 k/s"},
+        {0.25, "flop/byte", "0.250 flop/byte"},
+        {1234567, "sample", "1234567 sample"},
+        {1e-9, "1", "1.00e-09"},
+        {NAN, "ns", "n/a"},
+        {INFINITY, "ns", "inf"},
+        {-INFINITY, "ns", "-inf"},
+        {5, NULL, "5"},
+        {1e300, "ns", "1.00e+291 s"},
     };
     char buf[64];
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
@@ -171,9 +205,19 @@ Test(text, shows_numbers_with_three_digits_and_a_readable_unit)
 
 Test(text, writes_the_shortest_number_that_reads_back)
 {
-    static const struct { double value; const char *want; } cases[] = {
-        {0.1, "0.1"}, {1.0 / 3, "0.3333333333333333"}, {5, "5"}, {-0.0, "-0.0"}, {1e22, "1e+22"}, {123456, "123456"},
-        {5e-324, "4.94065645841247e-324"}, {1.7976931348623157e308, "1.7976931348623157e+308"}, {NAN, "nan"},
+    static const struct {
+        double      value;
+        const char *want;
+    } cases[] = {
+        {0.1, "0.1"},
+        {1.0 / 3, "0.3333333333333333"},
+        {5, "5"},
+        {-0.0, "-0.0"},
+        {1e22, "1e+22"},
+        {123456, "123456"},
+        {5e-324, "4.94065645841247e-324"},
+        {1.7976931348623157e308, "1.7976931348623157e+308"},
+        {NAN, "nan"},
         {-INFINITY, "-inf"},
     };
     char buf[AS_NUMBER_BYTES];
@@ -213,11 +257,22 @@ Test(text, checksums_match_their_published_values)
 
 Test(text, tells_good_utf8_from_bad)
 {
-    static const char *const good[] = {"", "plain", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xed\x9f\xbf",
-                                       "\xf4\x8f\xbf\xbf", NULL};
-    static const char *const bad[] = {"\x80", "\xc3", "\xc3(", "\xc0\xaf", "\xc1\xbf", "\xe0\x80\xaf", "\xe2\x82",
-                                      "\xed\xa0\x80", "\xf0\x80\x80\xaf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",
-                                      "\xff", "a\xfe", NULL};
+    static const char *const good[] = {
+        "", "plain", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xed\x9f\xbf", "\xf4\x8f\xbf\xbf", NULL};
+    static const char *const bad[] = {"\x80",
+                                      "\xc3",
+                                      "\xc3(",
+                                      "\xc0\xaf",
+                                      "\xc1\xbf",
+                                      "\xe0\x80\xaf",
+                                      "\xe2\x82",
+                                      "\xed\xa0\x80",
+                                      "\xf0\x80\x80\xaf",
+                                      "\xf4\x90\x80\x80",
+                                      "\xf5\x80\x80\x80",
+                                      "\xff",
+                                      "a\xfe",
+                                      NULL};
     for (int i = 0; good[i]; i++)
         if (!as_utf8_ok(good[i], strlen(good[i])))
             fail("good case %d was refused", i);

@@ -19,12 +19,12 @@ typedef struct as_cli {
 } as_cli;
 
 typedef struct as_verb {
-    const char  *name;
-    const char  *summary;  /* one line, what it answers */
-    const char  *usage;    /* "MODEL [options]" */
-    const char  *details;  /* a paragraph for --help */
-    const char  *example;  /* a command line that works as it stands */
-    int          min_args, max_args;
+    const char *name;
+    const char *summary; /* one line, what it answers */
+    const char *usage;   /* "MODEL [options]" */
+    const char *details; /* a paragraph for --help */
+    const char *example; /* a command line that works as it stands */
+    int         min_args, max_args;
     assay_status (*run)(as_cli *cli);
 } as_verb;
 

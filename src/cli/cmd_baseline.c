@@ -13,7 +13,8 @@ static assay_status subject_read(as_cli *cli, as_baseline **out)
         const char *commands[64];
         AS_TRY(as_cli_only(cli, "baseline save --bin", "bin description budget timeout seed store progress json"));
         if (cli->n_args > 2)
-            return as_fail(cli->env, ASSAY_BAD_INPUT, "baseline save: %s beside --bin: save models and programs under names of their own", cli->args[2]);
+            return as_fail(cli->env, ASSAY_BAD_INPUT,
+                           "baseline save: %s beside --bin: save models and programs under names of their own", cli->args[2]);
         if (n_bin > AS_COUNT(commands))
             return as_fail(cli->env, ASSAY_BAD_INPUT, "baseline: more than %zu programs", AS_COUNT(commands));
         for (size_t i = 0; i < n_bin; i++)
@@ -63,10 +64,10 @@ static assay_status save(as_cli *cli, as_store *store)
 
 static assay_status list(as_cli *cli, as_store *store)
 {
-    as_arena   arena = {0};
-    as_named  *all;
-    size_t     n;
-    const char *json = as_options_text(cli->options, "json");
+    as_arena     arena = {0};
+    as_named    *all;
+    size_t       n;
+    const char  *json = as_options_text(cli->options, "json");
     assay_status status = as_store_list_named(cli->env, store, "baseline", &arena, &all, &n);
     if (status == ASSAY_OK && json) {
         as_out  out;
@@ -89,7 +90,8 @@ static assay_status list(as_cli *cli, as_store *store)
     } else if (status == ASSAY_OK) {
         for (size_t i = 0; i < n; i++) {
             char when[AS_DATE_BYTES];
-            printf("%-24s %s UTC  run %lld\n", all[i].name, as_date_text(when, sizeof when, all[i].unix_time, AS_DATE_MINUTE), (long long)all[i].run);
+            printf("%-24s %s UTC  run %lld\n", all[i].name, as_date_text(when, sizeof when, all[i].unix_time, AS_DATE_MINUTE),
+                   (long long)all[i].run);
         }
         if (!n)
             printf("no baselines; assay baseline save NAME MODEL makes one\n");
@@ -134,9 +136,16 @@ static assay_status promote(as_cli *cli, as_store *store)
 
 static assay_status run(as_cli *cli)
 {
-    static const struct { const char *word; int min_args, max_args; const char *usage, *options; assay_status (*run)(as_cli *, as_store *); } words[] = {
-        {"save", 2, 66, "save NAME [MODEL... | --suite FILE | --bin CMD]", NULL, save}, {"list", 1, 1, "list", "store json", list},
-        {"show", 2, 2, "show NAME", "store json", show}, {"promote", 3, 3, "promote FROM TO", "store", promote}, {"rm", 2, 2, "rm NAME", "store", remove_it}};
+    static const struct {
+        const char *word;
+        int         min_args, max_args;
+        const char *usage, *options;
+        assay_status (*run)(as_cli *, as_store *);
+    } words[] = {{"save", 2, 66, "save NAME [MODEL... | --suite FILE | --bin CMD]", NULL, save},
+                 {"list", 1, 1, "list", "store json", list},
+                 {"show", 2, 2, "show NAME", "store json", show},
+                 {"promote", 3, 3, "promote FROM TO", "store", promote},
+                 {"rm", 2, 2, "rm NAME", "store", remove_it}};
     for (size_t i = 0; i < AS_COUNT(words); i++) {
         if (strcmp(cli->args[0], words[i].word))
             continue;
@@ -149,7 +158,7 @@ static assay_status run(as_cli *cli)
         }
         if (words[i].run == save)
             AS_TRY(as_store_check_name(cli->env, "baseline", cli->args[1]));
-        as_store    *store;
+        as_store *store;
         AS_TRY(as_lab_store(cli->env, cli->options, words[i].run == save, &store));
         assay_status status = words[i].run(cli, store);
         as_store_close(store);
@@ -159,11 +168,16 @@ static assay_status run(as_cli *cli)
 }
 
 const as_verb as_cmd_baseline = {
-    .name = "baseline", .summary = "named programs and models to check against, kept so that they can be run again",
+    .name = "baseline",
+    .summary = "named programs and models to check against, kept so that they can be run again",
     .usage = "save NAME [MODEL... | --suite FILE | --bin CMD] | list | show NAME | promote FROM TO | rm NAME  [options]",
-    .details = "A baseline keeps the program itself (assay, or yours) and the model file by content, with samples, counts and the machine's\n"
-               "fingerprint; `assay check` runs it again, in turns with today's.  save measures every case once (--budget, 1s) and refuses a name\n"
-               "that is taken; promote renames, over what was there; rm also removes the programs that nothing else needs.  The\n"
-               "options below are for save; the others take --store, and list and show --json.  Exit codes: 0 done, 2 bad input, 5 a case could not be run.",
-    .example = "assay baseline save main mlp-small --batch 8", .min_args = 1, .max_args = 66, .run = run,
+    .details =
+        "A baseline keeps the program itself (assay, or yours) and the model file by content, with samples, counts and the machine's\n"
+        "fingerprint; `assay check` runs it again, in turns with today's.  save measures every case once (--budget, 1s) and refuses a name\n"
+        "that is taken; promote renames, over what was there; rm also removes the programs that nothing else needs.  The\n"
+        "options below are for save; the others take --store, and list and show --json.  Exit codes: 0 done, 2 bad input, 5 a case could not be run.",
+    .example = "assay baseline save main mlp-small --batch 8",
+    .min_args = 1,
+    .max_args = 66,
+    .run = run,
 };

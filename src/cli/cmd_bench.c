@@ -16,7 +16,8 @@ static assay_status speak(as_cli *cli, const as_bench_cases *cases)
     if (cases->n_items != 1)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "bench: --speak answers for one case, and there are %d", cases->n_items);
     AS_TRY(as_bench_case_open(cli->env, c, cli->options, &subject));
-    assay_status status = as_arm_plan(cli->env, c->name, subject.plan, (uint64_t)as_options_int(cli->options, "seed"), NULL, true, &arm);
+    assay_status status =
+        as_arm_plan(cli->env, c->name, subject.plan, (uint64_t)as_options_int(cli->options, "seed"), NULL, true, &arm);
     if (status == ASSAY_OK)
         status = as_arm_speak(cli->env, &arm, stdin, stdout);
     if (arm.drop) {
@@ -53,16 +54,19 @@ static assay_status finish(as_cli *cli, as_suite *suite, bool cancelled)
     assay_status status = facts->status == ASSAY_OK ? as_cli_show(cli, facts) : facts->status;
     const char  *title = title_make(cli, &suite->arena);
     if (status == ASSAY_OK)
-        status = as_lab_keep(cli->env, cli->options, "bench", title ? title : "bench", (const as_trial *const *)suite->trials, suite->n_trials, facts, &id);
+        status = as_lab_keep(cli->env, cli->options, "bench", title ? title : "bench", (const as_trial *const *)suite->trials,
+                             suite->n_trials, facts, &id);
     assay_facts_free(facts);
     AS_TRY(status);
     size_t n_missing = as_suite_missing(suite);
     if (cancelled)
-        return as_fail(cli->env, ASSAY_CANCELLED, "bench: stopped after %zu of %d cases: what was measured is shown, the last marked partial", suite->n_trials,
+        return as_fail(cli->env, ASSAY_CANCELLED,
+                       "bench: stopped after %zu of %d cases: what was measured is shown, the last marked partial", suite->n_trials,
                        suite->cases->n_items);
     if (n_missing)
-        return as_fail(cli->env, ASSAY_DEVICE, "bench: %zu of %zu cases have no number: they timed out, failed or were refused, as their rows say", n_missing,
-                       suite->n_trials);
+        return as_fail(cli->env, ASSAY_DEVICE,
+                       "bench: %zu of %zu cases have no number: they timed out, failed or were refused, as their rows say",
+                       n_missing, suite->n_trials);
     return ASSAY_OK;
 }
 
@@ -97,10 +101,15 @@ static assay_status run(as_cli *cli)
 }
 
 const as_verb as_cmd_bench = {
-    .name = "bench", .summary = "workloads and models over sizes, types, layouts, devices and threads: one row a case",
+    .name = "bench",
+    .summary = "workloads and models over sizes, types, layouts, devices and threads: one row a case",
     .usage = "WORKLOAD|MODEL... [options] | --suite FILE [options]",
-    .details = "Workloads: matmul, elementwise:add,mul,... quantize, conv, layout, softmax, cell, train; keys and words follow a colon, lists\n"
-               "multiply.  Every answer is compared with the slow truth before it is timed; a case whose numbers cannot be true is refused with\n"
-               "the reason.  docs/bench.md says what a row means.",
-    .example = "assay bench matmul elementwise:add,mul --sizes 64x64,128x128 --budget 100ms", .min_args = 0, .max_args = 64, .run = run,
+    .details =
+        "Workloads: matmul, elementwise:add,mul,... quantize, conv, layout, softmax, cell, train; keys and words follow a colon, lists\n"
+        "multiply.  Every answer is compared with the slow truth before it is timed; a case whose numbers cannot be true is refused with\n"
+        "the reason.  docs/bench.md says what a row means.",
+    .example = "assay bench matmul elementwise:add,mul --sizes 64x64,128x128 --budget 100ms",
+    .min_args = 0,
+    .max_args = 64,
+    .run = run,
 };

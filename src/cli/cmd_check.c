@@ -9,8 +9,10 @@
 /* What --output-format says, to --output-file or standard output; and the files that every verb writes. */
 static assay_status result_write(as_cli *cli, const assay_facts *facts)
 {
-    static const char *const names[][2] = {{"text", "text"}, {"json", "json"}, {"junit", "junit"}, {"github", "github"}, {"md", "markdown"}};
-    const char        *asked = as_options_text(cli->options, "output-format"), *path = as_options_text(cli->options, "output-file"), *format = "text";
+    static const char *const names[][2] = {
+        {"text", "text"}, {"json", "json"}, {"junit", "junit"}, {"github", "github"}, {"md", "markdown"}};
+    const char *asked = as_options_text(cli->options, "output-format"), *path = as_options_text(cli->options, "output-file"),
+               *format = "text";
     const assay_facts *one[] = {facts};
     for (size_t i = 0; i < AS_COUNT(names); i++)
         if (!strcmp(asked, names[i][0]))
@@ -40,13 +42,18 @@ static assay_status run(as_cli *cli)
 }
 
 const as_verb as_cmd_check = {
-    .name = "check", .summary = "is anything slower than the baseline: the verdict for CI",
+    .name = "check",
+    .summary = "is anything slower than the baseline: the verdict for CI",
     .usage = "--baseline NAME [options]",
-    .details = "Starts the program that the baseline kept and the one of today in turns, case by case, and compares them.  A regression is an\n"
-               "interval that lies wholly beyond --threshold percent, and stays a discovery when the false discovery rate of the whole suite is\n"
-               "held at 5 %.  Its severity is that of the interval's near end.  --output-format and --output-file say what is printed or written;\n"
-               "--json, --html, --csv and --markdown write files beside it.\n"
-               "Exit codes: 0 no regression, 1 regression, 2 bad input, 3 critical regression, 4 unresolved (only with --fail-on unresolved),\n"
-               "5 failed or incomplete.  docs/ci.md",
-    .example = "assay check --baseline main --threshold 5 --output-format junit --output-file check.xml", .min_args = 0, .max_args = 0, .run = run,
+    .details =
+        "Starts the program that the baseline kept and the one of today in turns, case by case, and compares them.  A regression is an\n"
+        "interval that lies wholly beyond --threshold percent, and stays a discovery when the false discovery rate of the whole suite is\n"
+        "held at 5 %.  Its severity is that of the interval's near end.  --output-format and --output-file say what is printed or written;\n"
+        "--json, --html, --csv and --markdown write files beside it.\n"
+        "Exit codes: 0 no regression, 1 regression, 2 bad input, 3 critical regression, 4 unresolved (only with --fail-on unresolved),\n"
+        "5 failed or incomplete.  docs/ci.md",
+    .example = "assay check --baseline main --threshold 5 --output-format junit --output-file check.xml",
+    .min_args = 0,
+    .max_args = 0,
+    .run = run,
 };

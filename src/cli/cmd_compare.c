@@ -11,7 +11,8 @@
 #include "run/command.h"
 
 /* Ctrl-C keeps what was measured; the exit code still says incomplete. */
-static assay_status shown(as_cli *cli, assay_status measured, const char *expected, assay_facts *facts, as_trial **trials, size_t n, const char *title)
+static assay_status shown(as_cli *cli, assay_status measured, const char *expected, assay_facts *facts, as_trial **trials, size_t n,
+                          const char *title)
 {
     char    message[1024];
     int64_t id;
@@ -43,7 +44,8 @@ static assay_status rows_missing(as_cli *cli, as_trial *const *trials, size_t n,
     if (!first)
         return ASSAY_OK;
     return n == 1 ? as_fail(cli->env, ASSAY_DEVICE, "compare: %s", first->reason)
-                  : as_fail(cli->env, ASSAY_DEVICE, "compare: %zu of %zu rows have no number; %s: %s", n_missing, n, first->name, first->reason);
+                  : as_fail(cli->env, ASSAY_DEVICE, "compare: %zu of %zu rows have no number; %s: %s", n_missing, n, first->name,
+                            first->reason);
 }
 
 static assay_status models(as_cli *cli, as_lab_settings *s)
@@ -53,10 +55,10 @@ static assay_status models(as_cli *cli, as_lab_settings *s)
     bool        nothing = false;
     AS_TRY(as_contest_read(cli->env, cli->args, cli->n_args, cli->options, &c));
     as_noise_expect(cli->env, cli->options, c->title, s, expected, sizeof expected);
-    assay_status     measured = as_contest_run(cli->env, c, cli->options, s), status = measured;
-    as_trial       **trials = NULL;
-    assay_facts     *facts = NULL;
-    size_t           n = 0;
+    assay_status measured = as_contest_run(cli->env, c, cli->options, s), status = measured;
+    as_trial   **trials = NULL;
+    assay_facts *facts = NULL;
+    size_t       n = 0;
     as_cli_progress_end(s);
     if (measured == ASSAY_OK || measured == ASSAY_CANCELLED)
         status = as_contest_trials(cli->env, c, false, &trials, &n);
@@ -77,7 +79,12 @@ static assay_status models(as_cli *cli, as_lab_settings *s)
 
 /* --- Programs --------------------------------------------------------------------------------------------- */
 
-typedef struct programs { as_arena arena; const char **commands; const char *const **argvs; int n; } programs;
+typedef struct programs {
+    as_arena            arena;
+    const char        **commands;
+    const char *const **argvs;
+    int                 n;
+} programs;
 
 /* --bin A B: the first follows the option, the others are arguments; --bin A --bin B is the same. */
 static assay_status programs_read(as_cli *cli, programs *p)
@@ -93,11 +100,13 @@ static assay_status programs_read(as_cli *cli, programs *p)
     }
     p->n = (int)n;
     if (n < 2)
-        return as_fail(cli->env, ASSAY_BAD_INPUT, "compare: --bin %s alone is no comparison: name a second program", p->commands[0]);
+        return as_fail(cli->env, ASSAY_BAD_INPUT, "compare: --bin %s alone is no comparison: name a second program",
+                       p->commands[0]);
     return ASSAY_OK;
 }
 
-static assay_status programs_judge(as_cli *cli, const programs *p, const as_lab_settings *s, as_trial *trial, assay_status measured, const char *expected)
+static assay_status programs_judge(as_cli *cli, const programs *p, const as_lab_settings *s, as_trial *trial, assay_status measured,
+                                   const char *expected)
 {
     as_duel_row *rows = calloc((size_t)p->n, sizeof *rows);
     if (!rows)
@@ -117,11 +126,13 @@ static assay_status programs_judge(as_cli *cli, const programs *p, const as_lab_
 
 static assay_status programs_run(as_cli *cli, as_lab_settings *s)
 {
-    char         expected[160] = "";
-    programs     p = {.n = 0};
-    as_trial    *trial = NULL;
-    char         name[256] = "";
-    AS_TRY(as_cli_only(cli, "compare --bin", "bin budget timeout runs warmup clock seed samples margin alpha store progress json html csv markdown sections colour"));
+    char      expected[160] = "";
+    programs  p = {.n = 0};
+    as_trial *trial = NULL;
+    char      name[256] = "";
+    AS_TRY(as_cli_only(
+        cli, "compare --bin",
+        "bin budget timeout runs warmup clock seed samples margin alpha store progress json html csv markdown sections colour"));
     assay_status status = programs_read(cli, &p);
     if (status == ASSAY_OK) {
         snprintf(name, sizeof name, "%.120s against %.120s", p.commands[1], p.commands[0]);
@@ -147,7 +158,8 @@ static assay_status judged_again(as_cli *cli, const char *path, const as_lab_set
     assay_facts *old = NULL, *facts = NULL;
     AS_TRY(as_cli_only(cli, "compare --from", "from margin alpha json html csv markdown sections colour"));
     if (cli->n_args)
-        return as_fail(cli->env, ASSAY_BAD_INPUT, "compare: --from %s judges what was measured and runs nothing: leave out %s", path, cli->args[0]);
+        return as_fail(cli->env, ASSAY_BAD_INPUT, "compare: --from %s judges what was measured and runs nothing: leave out %s",
+                       path, cli->args[0]);
     AS_TRY(as_map_open(cli->env, "compare", path, (uint64_t)1 << 30, &map));
     assay_status status = as_facts_parse(cli->env, path, (const char *)map.data, map.bytes, &old);
     as_map_close(&map);
@@ -194,14 +206,19 @@ static assay_status run(as_cli *cli)
 }
 
 const as_verb as_cmd_compare = {
-    .name = "compare", .summary = "models, options, devices or programs side by side: which is faster, and by how much",
+    .name = "compare",
+    .summary = "models, options, devices or programs side by side: which is faster, and by how much",
     .usage = "A B [...] | MODEL --vary KEY=A,B [...] | bench:WORKLOAD --devices A,B | --bin OLD NEW | --from FILE  [options]",
-    .details = "Arms take turns in short blocks, the order drawn by a coin each round, so that what the machine does meanwhile happens to all.\n"
-               "The first is what the others are compared with.  The ratio has an interval and a verdict: slower, faster, same (within --margin)\n"
-               "or unresolved, which says the smallest effect that could have been seen and how long would suffice.\n"
-               "--vary takes threads, batch, seq, compile, precision, weights-as, winograd, device, size, dtype, layout, or a parameter of the\n"
-               "model.  Of several --vary the first gives the arms and the others the rows: who wins where, and where the winner flips.\n"
-               "Arms of different batch are judged per item; the times of a call stand beside.\n"
-               "Exit codes: 0 whatever the verdict (assay check is for gates), 2 bad input, 5 could not be measured, or stopped.  docs/comparing.md",
-    .example = "assay compare mlp-small --vary threads=1,2 --vary batch=1,8,32 --budget 2s", .min_args = 0, .max_args = 64, .run = run,
+    .details =
+        "Arms take turns in short blocks, the order drawn by a coin each round, so that what the machine does meanwhile happens to all.\n"
+        "The first is what the others are compared with.  The ratio has an interval and a verdict: slower, faster, same (within --margin)\n"
+        "or unresolved, which says the smallest effect that could have been seen and how long would suffice.\n"
+        "--vary takes threads, batch, seq, compile, precision, weights-as, winograd, device, size, dtype, layout, or a parameter of the\n"
+        "model.  Of several --vary the first gives the arms and the others the rows: who wins where, and where the winner flips.\n"
+        "Arms of different batch are judged per item; the times of a call stand beside.\n"
+        "Exit codes: 0 whatever the verdict (assay check is for gates), 2 bad input, 5 could not be measured, or stopped.  docs/comparing.md",
+    .example = "assay compare mlp-small --vary threads=1,2 --vary batch=1,8,32 --budget 2s",
+    .min_args = 0,
+    .max_args = 64,
+    .run = run,
 };

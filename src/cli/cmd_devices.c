@@ -12,7 +12,10 @@
 
 /* --- Engines ---------------------------------------------------------------------------------------- */
 
-typedef struct finder { as_json *json; const as_backend *backend; } finder; /* json NULL: text */
+typedef struct finder {
+    as_json          *json;
+    const as_backend *backend;
+} finder; /* json NULL: text */
 
 static void device_found(void *arg, const char *name, const char *text, const char *reason)
 {
@@ -78,7 +81,7 @@ static void show_json(as_cli *cli, const as_roofs *roofs, const char *source, FI
     as_json_object(&w);
     for (int i = 0; i < roofs->n; i++) {
         const as_trace_roof *r = &roofs->list[i];
-        assay_metric m = as_metric_measured(r->value, r->lo, r->hi, r->n, r->unit, r->source);
+        assay_metric         m = as_metric_measured(r->value, r->lo, r->hi, r->n, r->unit, r->source);
         as_json_key(&w, r->name);
         if (!as_json_metric(&w, &m))
             as_json_null(&w);
@@ -132,8 +135,14 @@ static assay_status run(as_cli *cli)
 }
 
 const as_verb as_cmd_devices = {
-    .name = "devices", .summary = "the engines of this machine, and how fast it can be at most", .usage = "[--measure] [options]",
-    .details = "Lists the engines that a plan can be made for, then the roofs of the CPU with their bands: multiply-adds, bandwidth of\n"
-               "every cache and of memory, exp and tanh, forks, clock.  They are measured by --measure, or before a profile, and kept.",
-    .example = "assay devices --measure", .min_args = 0, .max_args = 0, .run = run,
+    .name = "devices",
+    .summary = "the engines of this machine, and how fast it can be at most",
+    .usage = "[--measure] [options]",
+    .details =
+        "Lists the engines that a plan can be made for, then the roofs of the CPU with their bands: multiply-adds, bandwidth of\n"
+        "every cache and of memory, exp and tanh, forks, clock.  They are measured by --measure, or before a profile, and kept.",
+    .example = "assay devices --measure",
+    .min_args = 0,
+    .max_args = 0,
+    .run = run,
 };

@@ -90,8 +90,14 @@ static assay_status run(as_cli *cli)
 }
 
 const as_verb as_cmd_export = {
-    .name = "export", .summary = "a model in other tools' formats: ONNX, safetensors, C source", .usage = "MODEL [options]",
-    .details = "Writes MODEL as an ONNX file (opset 20), its parameters as safetensors, a liquid network (cfc:, ltc:) as C99 source that\n"
-               "stands alone, or several of them.  A file that exists is replaced only when the new one is whole.",
-    .example = "assay export mlp-small --onnx mlp-small.onnx --safetensors mlp-small.safetensors", .min_args = 1, .max_args = 1, .run = run,
+    .name = "export",
+    .summary = "a model in other tools' formats: ONNX, safetensors, C source",
+    .usage = "MODEL [options]",
+    .details =
+        "Writes MODEL as an ONNX file (opset 20), its parameters as safetensors, a liquid network (cfc:, ltc:) as C99 source that\n"
+        "stands alone, or several of them.  A file that exists is replaced only when the new one is whole.",
+    .example = "assay export mlp-small --onnx mlp-small.onnx --safetensors mlp-small.safetensors",
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
 };

@@ -14,10 +14,10 @@ enum { MAX_COLUMNS = 6 };
 
 /* Rows go to text or JSON alike. */
 typedef struct lister {
-    as_cli           *cli;
+    as_cli            *cli;
     const char *const *columns; /* NULL-terminated */
-    as_json          *json;     /* NULL: text */
-    int               n_rows;
+    as_json           *json;    /* NULL: text */
+    int                n_rows;
 } lister;
 
 static void row(lister *l, const char *const *cells)
@@ -117,7 +117,8 @@ static assay_status list_params(lister *l)
         strncat(dims, "]", sizeof dims - strlen(dims) - 1);
         if (v->role == AS_ROLE_PARAM)
             snprintf(bytes, sizeof bytes, "%lld bytes", (long long)(count * (int64_t)as_dtype_bytes(v->dtype)));
-        row(l, (const char *[]){v->name, v->role == AS_ROLE_PARAM ? "param" : "input", as_dtype_name(v->dtype), *bytes ? strcat(strcat(dims, "  "), bytes) : dims});
+        row(l, (const char *[]){v->name, v->role == AS_ROLE_PARAM ? "param" : "input", as_dtype_name(v->dtype),
+                                *bytes ? strcat(strcat(dims, "  "), bytes) : dims});
     }
     assay_model_free(model);
     return ASSAY_OK;
@@ -179,13 +180,14 @@ static assay_status list_options(lister *l)
     for (int v = 0; as_cmd_table[v]; v++)
         for (const as_option_def *def = as_option_table; def->key; def++)
             if (as_option_takes(def, as_cmd_table[v]->name))
-                row(l, (const char *[]){as_cmd_table[v]->name, def->key, def->value ? def->value : "", def->example ? def->example : "", def->help});
+                row(l, (const char *[]){as_cmd_table[v]->name, def->key, def->value ? def->value : "",
+                                        def->example ? def->example : "", def->help});
     return ASSAY_OK;
 }
 
 static const struct topic {
-    const char   *name;
-    const char   *columns[MAX_COLUMNS + 1];
+    const char *name;
+    const char *columns[MAX_COLUMNS + 1];
     assay_status (*list)(lister *l);
 } topics[] = {
     {"ops", {"name", "inputs", "cases", "gradient"}, list_ops},
@@ -262,9 +264,13 @@ static assay_status run(as_cli *cli)
 }
 
 const as_verb as_cmd_list = {
-    .name = "list", .summary = "what is in here: ops, models, devices, kernels, sensors, verbs, options",
+    .name = "list",
+    .summary = "what is in here: ops, models, devices, kernels, sensors, verbs, options",
     .usage = "[ops|models|params MODEL|devices|kernels|sensors|verbs|options] [options]",
     .details = "Without a topic it lists them all.  `list params MODEL` shows the keys that a built-in network takes, and its\n"
                "inputs and parameters by name.",
-    .example = "assay list params mlp:sizes=784x64x10", .min_args = 0, .max_args = 2, .run = run,
+    .example = "assay list params mlp:sizes=784x64x10",
+    .min_args = 0,
+    .max_args = 2,
+    .run = run,
 };

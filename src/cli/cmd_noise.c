@@ -9,7 +9,8 @@ static assay_status keep(as_cli *cli, const as_noise *n, const assay_facts *fact
 {
     int64_t   id;
     as_store *store;
-    AS_TRY(as_lab_keep(cli->env, cli->options, "noise", "noise of this machine", (const as_trial *const *)n->trials, (size_t)n->n, facts, &id));
+    AS_TRY(as_lab_keep(cli->env, cli->options, "noise", "noise of this machine", (const as_trial *const *)n->trials, (size_t)n->n,
+                       facts, &id));
     if (!id)
         return ASSAY_OK;
     AS_TRY(as_lab_store(cli->env, cli->options, false, &store));
@@ -45,12 +46,17 @@ static assay_status run(as_cli *cli)
 }
 
 const as_verb as_cmd_noise = {
-    .name = "noise", .summary = "what this machine can resolve, in which time, and what disturbs it",
+    .name = "noise",
+    .summary = "what this machine can resolve, in which time, and what disturbs it",
     .usage = "[options]",
-    .details = "Compares the same work with itself, compute-bound and memory-bound, by wall and by CPU time, in blocks of several lengths.  Says\n"
-               "which effect could be seen in 1, 5 and 30 s, which clock and block length to use, and what disturbs: frequency, a neighbour on\n"
-               "the memory, pre-emption, the hypervisor.  The store keeps it, and the next comparison is planned with it.\n"
-               "A sixth of --budget goes to each of six trials: below a second there are too few rounds to recommend by.  Exit codes: 0 measured,\n"
-               "2 bad input, 5 stopped or could not be measured.",
-    .example = "assay noise --budget 12s", .min_args = 0, .max_args = 0, .run = run,
+    .details =
+        "Compares the same work with itself, compute-bound and memory-bound, by wall and by CPU time, in blocks of several lengths.  Says\n"
+        "which effect could be seen in 1, 5 and 30 s, which clock and block length to use, and what disturbs: frequency, a neighbour on\n"
+        "the memory, pre-emption, the hypervisor.  The store keeps it, and the next comparison is planned with it.\n"
+        "A sixth of --budget goes to each of six trials: below a second there are too few rounds to recommend by.  Exit codes: 0 measured,\n"
+        "2 bad input, 5 stopped or could not be measured.",
+    .example = "assay noise --budget 12s",
+    .min_args = 0,
+    .max_args = 0,
+    .run = run,
 };

@@ -36,9 +36,13 @@ static assay_status run(as_cli *cli)
 }
 
 const as_verb as_cmd_plan = {
-    .name = "plan", .summary = "what would run: steps, kernels and why, buffers, memory to the byte",
+    .name = "plan",
+    .summary = "what would run: steps, kernels and why, buffers, memory to the byte",
     .usage = "MODEL [options]",
     .details = "Builds the plan and runs nothing.  For every step it names the kernel chosen and why each other one lost; for\n"
                "every buffer its bytes, place and lifetime; and the peak that an instance will hold.",
-    .example = "assay plan cnn-small --batch 8", .min_args = 1, .max_args = 1, .run = run,
+    .example = "assay plan cnn-small --batch 8",
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
 };

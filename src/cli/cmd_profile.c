@@ -35,7 +35,8 @@ static assay_status both_settings(as_cli *cli, const as_run_settings *settings, 
     return ASSAY_OK;
 }
 
-static assay_status both_run(as_cli *cli, const assay_model *model, const assay_plan *plan, bool pin, const as_lab_settings *settings, as_trial **out)
+static assay_status both_run(as_cli *cli, const assay_model *model, const assay_plan *plan, bool pin,
+                             const as_lab_settings *settings, as_trial **out)
 {
     assay_plan *off = NULL;
     AS_TRY(assay_options_set(cli->env, cli->options, "compile", "off"));
@@ -47,7 +48,8 @@ static assay_status both_run(as_cli *cli, const assay_model *model, const assay_
     return status;
 }
 
-static assay_status facts_make(as_cli *cli, const assay_trace *trace, as_trial *const *trial, const as_lab_settings *lab, assay_facts **out)
+static assay_status facts_make(as_cli *cli, const assay_trace *trace, as_trial *const *trial, const as_lab_settings *lab,
+                               assay_facts **out)
 {
     AS_TRY(assay_analyse(cli->env, trace, out));
     if (*trial) {
@@ -61,7 +63,8 @@ static assay_status facts_make(as_cli *cli, const assay_trace *trace, as_trial *
 static assay_status whole(as_cli *cli, assay_status measured, const assay_trace *trace, const as_trial *trial)
 {
     if (measured == ASSAY_CANCELLED)
-        return as_fail(cli->env, measured, "stopped after %llu runs: what was measured is shown, marked partial", (unsigned long long)trace->n_runs);
+        return as_fail(cli->env, measured, "stopped after %llu runs: what was measured is shown, marked partial",
+                       (unsigned long long)trace->n_runs);
     if (trial && trial->state != AS_TRIAL_COMPLETE)
         return as_fail(cli->env, ASSAY_DEVICE, "%s", trial->reason);
     return ASSAY_OK;
@@ -79,7 +82,8 @@ static assay_status run(as_cli *cli)
     as_lab_settings lab;
     assay_status    status = as_run_settings_read(cli->env, cli->options, &settings), measured = ASSAY_OK;
     if (status == ASSAY_OK && as_options_text(cli->options, "sections"))
-        status = as_sections_check(cli->env, as_options_text(cli->options, "sections")); /* before a long measurement, not after it */
+        status =
+            as_sections_check(cli->env, as_options_text(cli->options, "sections")); /* before a long measurement, not after it */
     if (isatty(STDERR_FILENO))
         settings.progress = draw_progress;
     if (status == ASSAY_OK)
@@ -113,9 +117,13 @@ static assay_status run(as_cli *cli)
 }
 
 const as_verb as_cmd_profile = {
-    .name = "profile", .summary = "where time and memory go: latency, per layer, closed books, verdict",
+    .name = "profile",
+    .summary = "where time and memory go: latency, per layer, closed books, verdict",
     .usage = "MODEL [options]",
     .details = "Warms up until the times are stationary, measures, and reports.  Every number carries its kind (measured,\n"
                "counted, derived, modelled or unavailable), its source and its interval.",
-    .example = "assay profile cnn-small --batch 8 --time 2s --html report.html", .min_args = 1, .max_args = 1, .run = run,
+    .example = "assay profile cnn-small --batch 8 --time 2s --html report.html",
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
 };

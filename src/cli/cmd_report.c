@@ -9,7 +9,10 @@
 enum { MAX_FILES = 64 };
 
 /* All runs of all files, in the order given. */
-typedef struct runs { assay_facts **facts; size_t n; } runs;
+typedef struct runs {
+    assay_facts **facts;
+    size_t        n;
+} runs;
 
 static assay_status runs_add(assay_env *env, runs *all, assay_facts **more, size_t n)
 {
@@ -58,7 +61,8 @@ static assay_status load(assay_env *env, const char *path, runs *all)
     size_t at = 0;
     while (at < map.bytes && strchr(" \t\r\n", map.data[at]) && map.data[at])
         at++;
-    assay_status status = at < map.bytes && map.data[at] == '{' ? json_load(env, path, &map, all) : trace_load(env, path, &map, all);
+    assay_status status =
+        at < map.bytes && map.data[at] == '{' ? json_load(env, path, &map, all) : trace_load(env, path, &map, all);
     as_map_close(&map);
     return status;
 }
@@ -66,7 +70,7 @@ static assay_status load(assay_env *env, const char *path, runs *all)
 static assay_status show(as_cli *cli, const assay_facts *const *facts, size_t n)
 {
     as_write_settings settings = {.colour = as_cli_colour(cli, stdout), .sections = as_options_text(cli->options, "sections")};
-    bool text = as_options_flag(cli->options, "text"), other = as_cli_forms_asked(cli, false);
+    bool              text = as_options_flag(cli->options, "text"), other = as_cli_forms_asked(cli, false);
     if (text || !other)
         AS_TRY(as_report_write(cli->env, facts, n, "text", &settings, stdout));
     return as_cli_forms_write(cli, facts, n, &settings);
@@ -85,9 +89,14 @@ static assay_status run(as_cli *cli)
 }
 
 const as_verb as_cmd_report = {
-    .name = "report", .summary = "traces and run JSON as text, HTML, Markdown, CSV or JSON", .usage = "FILE... [options]",
-    .details = "Reads traces (profile --trace) and run JSON (profile --json, one run or several) and writes them again in another form.  A trace that\n"
-               "was cut by a crash gives what it holds, marked partial.",
-    .example = "assay profile mlp-small --time 200ms --trace t.trace && assay report t.trace --html report.html", .min_args = 1,
-    .max_args = MAX_FILES, .run = run,
+    .name = "report",
+    .summary = "traces and run JSON as text, HTML, Markdown, CSV or JSON",
+    .usage = "FILE... [options]",
+    .details =
+        "Reads traces (profile --trace) and run JSON (profile --json, one run or several) and writes them again in another form.  A trace that\n"
+        "was cut by a crash gives what it holds, marked partial.",
+    .example = "assay profile mlp-small --time 200ms --trace t.trace && assay report t.trace --html report.html",
+    .min_args = 1,
+    .max_args = MAX_FILES,
+    .run = run,
 };

@@ -69,7 +69,8 @@ static assay_status read_states(as_cli *cli, job *j)
         int         i;
         const char *path, *text = as_options_item(cli->options, "state-out", k);
         if (!n)
-            return as_fail(cli->env, ASSAY_BAD_INPUT, "--state-out %s: the model '%s' has no state output such as h_n", text, j->model->name);
+            return as_fail(cli->env, ASSAY_BAD_INPUT, "--state-out %s: the model '%s' has no state output such as h_n", text,
+                           j->model->name);
         AS_TRY(as_option_named(cli->env, "state-out", text, names, n, taken, &i, &path));
         taken[i] = true;
         j->state_path[i] = path;
@@ -237,11 +238,13 @@ static assay_status sources_check(as_cli *cli, const job *j, bool has_timespans)
         const char *path;
         AS_TRY(as_option_named(cli->env, "input", as_options_item(cli->options, "input", k), names, n, taken, &i, &path));
         if (!i)
-            return as_fail(cli->env, ASSAY_BAD_INPUT, "--stream reads the input '%s' from standard input, and --input gives it %s", names[0], path);
+            return as_fail(cli->env, ASSAY_BAD_INPUT, "--stream reads the input '%s' from standard input, and --input gives it %s",
+                           names[0], path);
         taken[i] = true;
     }
     if (timespans && !has_timespans)
-        return as_fail(cli->env, ASSAY_BAD_INPUT, "--stream takes time spans from the samples' last column, by --timespans stdin, and not from %s", timespans);
+        return as_fail(cli->env, ASSAY_BAD_INPUT,
+                       "--stream takes time spans from the samples' last column, by --timespans stdin, and not from %s", timespans);
     if (has_timespans && as_timespans_find(j->model) < 0)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "--timespans stdin: the model '%s' has no input `timespans`", j->model->name);
     return ASSAY_OK;
@@ -266,13 +269,17 @@ static assay_status run_stream(as_cli *cli, job *j)
 {
     const char        *json = as_options_text(cli->options, "json"), *timespans = as_options_text(cli->options, "timespans");
     as_stream_settings settings = {
-        .in_fd = STDIN_FILENO, .out_fd = STDOUT_FILENO, .raw = !strcmp(as_options_text(cli->options, "format"), "f32"),
-        .has_timespans = timespans && !strcmp(timespans, "stdin"), .rate_hz = as_options_int(cli->options, "rate"),
+        .in_fd = STDIN_FILENO,
+        .out_fd = STDOUT_FILENO,
+        .raw = !strcmp(as_options_text(cli->options, "format"), "f32"),
+        .has_timespans = timespans && !strcmp(timespans, "stdin"),
+        .rate_hz = as_options_int(cli->options, "rate"),
         .deadline_ns = as_options_duration_ns(cli->options, "deadline"),
     };
     as_stream_report report;
     if (as_options_is_set(cli->options, "deadline") && !settings.deadline_ns)
-        return as_fail(cli->env, ASSAY_BAD_INPUT, "--deadline %s: no answer can be in time", as_options_text(cli->options, "deadline"));
+        return as_fail(cli->env, ASSAY_BAD_INPUT, "--deadline %s: no answer can be in time",
+                       as_options_text(cli->options, "deadline"));
     if (as_options_many(cli->options, "output"))
         return as_fail(cli->env, ASSAY_BAD_INPUT, "--stream answers on standard output, and --output %s is given",
                        as_options_item(cli->options, "output", 0));
@@ -324,9 +331,15 @@ static assay_status run(as_cli *cli)
 }
 
 const as_verb as_cmd_run = {
-    .name = "run", .summary = "the network's answer on your own data (npy in, npy out)", .usage = "MODEL [options]",
-    .details = "Runs MODEL once.  Inputs come from npy files (or .pb, an ONNX TensorProto); those without a file are random by --seed.  A symbolic dimension\n"
-               "such as the batch is taken from the file's shape.  Outputs go to npy files, or are printed.\n"
-               "With --stream: reads samples from standard input, one a line, answers each at once, and reports latency on standard error.",
-    .example = "assay run mlp-small --batch 2 --output y.npy", .min_args = 1, .max_args = 1, .run = run,
+    .name = "run",
+    .summary = "the network's answer on your own data (npy in, npy out)",
+    .usage = "MODEL [options]",
+    .details =
+        "Runs MODEL once.  Inputs come from npy files (or .pb, an ONNX TensorProto); those without a file are random by --seed.  A symbolic dimension\n"
+        "such as the batch is taken from the file's shape.  Outputs go to npy files, or are printed.\n"
+        "With --stream: reads samples from standard input, one a line, answers each at once, and reports latency on standard error.",
+    .example = "assay run mlp-small --batch 2 --output y.npy",
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
 };

@@ -11,7 +11,13 @@
 
 enum { MAX_RUNS = 4096 }; /* on one command line */
 
-typedef struct errand { as_cli *cli; as_store *store; as_arena arena; int64_t *ids; size_t n_ids; } errand;
+typedef struct errand {
+    as_cli   *cli;
+    as_store *store;
+    as_arena  arena;
+    int64_t  *ids;
+    size_t    n_ids;
+} errand;
 
 /* --- list --------------------------------------------------------------------------------------------------------- */
 
@@ -50,8 +56,9 @@ static void list_text(const as_stored_run *runs, size_t n, const char *path)
     }
     printf("%6s  %-19s  %-8s  %-8s  %6s  %-10s  %s\n", "id", "when (UTC)", "kind", "state", "trials", "commit", "title");
     for (size_t i = 0; i < n; i++)
-        printf("%6lld  %-19s  %-8s  %-8s  %6lld  %-10.10s  %s\n", (long long)runs[i].id, as_date_text(when, sizeof when, runs[i].unix_time, AS_DATE_SECOND),
-               runs[i].kind, runs[i].state, (long long)runs[i].n_trials, *runs[i].commit ? runs[i].commit : "-", runs[i].title);
+        printf("%6lld  %-19s  %-8s  %-8s  %6lld  %-10.10s  %s\n", (long long)runs[i].id,
+               as_date_text(when, sizeof when, runs[i].unix_time, AS_DATE_SECOND), runs[i].kind, runs[i].state,
+               (long long)runs[i].n_trials, *runs[i].commit ? runs[i].commit : "-", runs[i].title);
 }
 
 static assay_status list(errand *e)
@@ -94,11 +101,11 @@ static assay_status show(errand *e)
     if (path && *run.report)
         return as_file_write(e->cli->env, path, run.report, strlen(run.report));
     if (path)
-        return as_fail(e->cli->env, ASSAY_NOT_FOUND, "run %lld has no report; assay runs export writes what it has", (long long)run.id);
+        return as_fail(e->cli->env, ASSAY_NOT_FOUND, "run %lld has no report; assay runs export writes what it has",
+                       (long long)run.id);
     printf("run %lld: %s\n%s UTC, %s, %s, %lld %s, machine %s%s%s\n", (long long)run.id, run.title,
            as_date_text(when, sizeof when, run.unix_time, AS_DATE_SECOND), run.kind, run.state, (long long)run.n_trials,
-           run.n_trials == 1 ? "trial" : "trials", run.fingerprint,
-           *run.commit ? ", commit " : "", run.commit);
+           run.n_trials == 1 ? "trial" : "trials", run.fingerprint, *run.commit ? ", commit " : "", run.commit);
     if (!*run.report)
         return ASSAY_OK;
     printf("\n");
@@ -167,7 +174,8 @@ static assay_status objects_verify(errand *e, const char *name, size_t *n)
     for (int i = 0; i < b->n_cases; i++) {
         const as_baseline_case *c = &b->cases[i];
         for (int k = 0; k < c->n_objects + c->n_beside && status == ASSAY_OK; k++, ++*n)
-            status = as_store_get_object(e->cli->env, e->store, k < c->n_objects ? c->objects[k].id : c->beside[k - c->n_objects].id, path, sizeof path);
+            status = as_store_get_object(e->cli->env, e->store,
+                                         k < c->n_objects ? c->objects[k].id : c->beside[k - c->n_objects].id, path, sizeof path);
     }
     as_baseline_free(b);
     return status;
@@ -189,9 +197,9 @@ static assay_status verify(errand *e)
 /* --- Which of them ------------------------------------------------------------------------------------------------------ */
 
 static const struct word {
-    const char   *name, *usage;
-    int           min_args, max_args; /* beside the word itself */
-    bool          takes_ids, takes_json, creates;
+    const char *name, *usage;
+    int         min_args, max_args; /* beside the word itself */
+    bool        takes_ids, takes_json, creates;
     assay_status (*run)(errand *e);
 } words[] = {
     {"list", "list", 0, 0, false, true, false, list},
@@ -213,8 +221,8 @@ static assay_status word_find(as_cli *cli, const struct word **out)
         }
     }
     const char *near = as_nearest(cli->args[0], names);
-    return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is nothing to do with runs%s%s%s: list, show, rm, export, import or verify", cli->args[0],
-                   near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+    return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is nothing to do with runs%s%s%s: list, show, rm, export, import or verify",
+                   cli->args[0], near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }
 
 static assay_status arguments_read(errand *e, const struct word *word)
@@ -222,8 +230,8 @@ static assay_status arguments_read(errand *e, const struct word *word)
     as_cli *cli = e->cli;
     int     n = cli->n_args - 1;
     if (n < word->min_args || n > word->max_args)
-        return as_fail(cli->env, ASSAY_BAD_INPUT, "%s: usage: assay runs %s", n < word->min_args ? "something is missing" : "too many arguments",
-                       word->usage);
+        return as_fail(cli->env, ASSAY_BAD_INPUT, "%s: usage: assay runs %s",
+                       n < word->min_args ? "something is missing" : "too many arguments", word->usage);
     if (as_options_is_set(cli->options, "json") && !word->takes_json)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "--json goes with runs list, show and export, and not with %s", word->name);
     AS_TRY(ids_take(e, (size_t)n));
@@ -256,11 +264,16 @@ static assay_status run(as_cli *cli)
 }
 
 const as_verb as_cmd_runs = {
-    .name = "runs", .summary = "the stored runs: list, show, remove, carry to another store, verify",
+    .name = "runs",
+    .summary = "the stored runs: list, show, remove, carry to another store, verify",
     .usage = "list | show ID | rm ID... | export [ID...] | import FILE | verify [options]",
-    .details = "What bench, compare, check, baseline and noise have measured is kept in .assay/runs.db below the working directory, or where --store says.\n"
-               "export writes runs with all their samples as one JSON file (all runs when no ID is given); import reads it into a store and\n"
-               "leaves out what is there already.  A run that a baseline stands on cannot be removed.  verify reads all of the store: every page, every run\n"
-               "against its hash, every object of a baseline against its name.",
-    .example = "assay bench softmax --sizes 64x64 --budget 200ms && assay runs list", .min_args = 1, .max_args = MAX_RUNS, .run = run,
+    .details =
+        "What bench, compare, check, baseline and noise have measured is kept in .assay/runs.db below the working directory, or where --store says.\n"
+        "export writes runs with all their samples as one JSON file (all runs when no ID is given); import reads it into a store and\n"
+        "leaves out what is there already.  A run that a baseline stands on cannot be removed.  verify reads all of the store: every page, every run\n"
+        "against its hash, every object of a baseline against its name.",
+    .example = "assay bench softmax --sizes 64x64 --budget 200ms && assay runs list",
+    .min_args = 1,
+    .max_args = MAX_RUNS,
+    .run = run,
 };

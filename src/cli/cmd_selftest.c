@@ -37,8 +37,8 @@ static void count_print(const as_cell_count *c, double claim, bool at_most, bool
 {
     char text[80] = "-";
     if (c->n)
-        snprintf(text, sizeof text, "%lld of %lld, %.1f to %.1f %%, %s %.0f %%%s", (long long)c->k, (long long)c->n, 100 * c->lo, 100 * c->hi,
-                 at_most ? "<=" : ">=", 100 * claim, broken ? " BROKEN" : "");
+        snprintf(text, sizeof text, "%lld of %lld, %.1f to %.1f %%, %s %.0f %%%s", (long long)c->k, (long long)c->n, 100 * c->lo,
+                 100 * c->hi, at_most ? "<=" : ">=", 100 * claim, broken ? " BROKEN" : "");
     printf("  %-44s", text);
 }
 
@@ -52,7 +52,9 @@ static void table_print(const as_cell_result *r)
         count_print(&r->alarms, r->def->alarms_claim, true, r->alarms_broken);
         count_print(&r->power, r->def->power_claim, false, r->power_broken);
         printf("\n  %s, %g s a trial%s\n", r->def->what, r->def->budget_s,
-               r->def->where == AS_CELL_SUITE ? ", no slowdown" : r->def->same ? "; found: proven the same; false: at the edge" : "");
+               r->def->where == AS_CELL_SUITE ? ", no slowdown"
+               : r->def->same                 ? "; found: proven the same; false: at the edge"
+                                              : "");
     }
 }
 
@@ -100,8 +102,11 @@ static assay_status stats(as_cli *cli)
 {
     char                 self[4096];
     as_cell_result      *results = calloc((size_t)as_selftest_n_cells() + 1, sizeof *results);
-    as_selftest_settings s = {.full = as_options_flag(cli->options, "full"), .cells = as_options_text(cli->options, "cells"),
-                              .state = as_options_text(cli->options, "state"), .seed = (uint64_t)as_options_int(cli->options, "seed"), .self = self};
+    as_selftest_settings s = {.full = as_options_flag(cli->options, "full"),
+                              .cells = as_options_text(cli->options, "cells"),
+                              .state = as_options_text(cli->options, "state"),
+                              .seed = (uint64_t)as_options_int(cli->options, "seed"),
+                              .self = self};
     const char          *json = as_options_text(cli->options, "json");
     if (!results)
         return as_fail(cli->env, ASSAY_NO_MEMORY, "selftest: no room for its table");
@@ -139,12 +144,17 @@ static assay_status run(as_cli *cli)
 }
 
 const as_verb as_cmd_selftest = {
-    .name = "selftest", .summary = "does assay hold what it promises, on this machine",
+    .name = "selftest",
+    .summary = "does assay hold what it promises, on this machine",
     .usage = "--stats [options]",
-    .details = "Compares work that is the same and work that is known to be more, as a user would, and counts false alarms and what was\n"
-               "found, with exact binomial bounds.  Slowdowns are really done.  The quick form takes about 3 minutes; --full makes as\n"
-               "many trials as a claim of 1 % needs, and goes on from --state FILE after it was stopped.\n"
-               "Cells: compute, memory, memory-loaded, programs, programs-memory, suite, same, same-memory.\n"
-               "Exit codes: 0 no claim is contradicted, 1 one is (the whole of its bounds lies beyond it), 2 bad input, 5 stopped or could not run.",
-    .example = "assay selftest --stats --cells compute", .min_args = 0, .max_args = 0, .run = run,
+    .details =
+        "Compares work that is the same and work that is known to be more, as a user would, and counts false alarms and what was\n"
+        "found, with exact binomial bounds.  Slowdowns are really done.  The quick form takes about 3 minutes; --full makes as\n"
+        "many trials as a claim of 1 % needs, and goes on from --state FILE after it was stopped.\n"
+        "Cells: compute, memory, memory-loaded, programs, programs-memory, suite, same, same-memory.\n"
+        "Exit codes: 0 no claim is contradicted, 1 one is (the whole of its bounds lies beyond it), 2 bad input, 5 stopped or could not run.",
+    .example = "assay selftest --stats --cells compute",
+    .min_args = 0,
+    .max_args = 0,
+    .run = run,
 };

@@ -34,7 +34,11 @@ static void walk(void (*each)(void *arg, const char *kind, const char *name), vo
         each(arg, "writer", as_wr_table[i]->name);
 }
 
-typedef struct printer { const char *last_kind; int column; as_json *json; } printer;
+typedef struct printer {
+    const char *last_kind;
+    int         column;
+    as_json    *json;
+} printer;
 
 static void print_one(void *arg, const char *kind, const char *name)
 {
@@ -101,7 +105,12 @@ static assay_status run(as_cli *cli)
 }
 
 const as_verb as_cmd_version = {
-    .name = "version", .summary = "what is built in, what was left out and why", .usage = "[options]",
+    .name = "version",
+    .summary = "what is built in, what was left out and why",
+    .usage = "[options]",
     .details = "Lists every plug of this build, and each that was left out with the reason.",
-    .example = "assay version", .min_args = 0, .max_args = 0, .run = run,
+    .example = "assay version",
+    .min_args = 0,
+    .max_args = 0,
+    .run = run,
 };

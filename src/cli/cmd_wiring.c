@@ -11,25 +11,19 @@
 enum { MAX_TABLE_UNITS = 16, MAX_TABLE_INPUTS = 16, N_FILES = 3 };
 
 static const char *const type_names[AS_N_SOURCES] = {"motor", "command", "inter", "sensory"};
-static const int         order[AS_N_SOURCES] = {AS_SOURCE_SENSORY, AS_NEURON_INTER, AS_NEURON_COMMAND, AS_NEURON_MOTOR}; /* as signals go */
+static const int order[AS_N_SOURCES] = {AS_SOURCE_SENSORY, AS_NEURON_INTER, AS_NEURON_COMMAND, AS_NEURON_MOTOR}; /* as signals go */
 
 /* What is shown, once made. */
 typedef struct subject {
-    const char      *text; /* as the user wrote it */
-    bool             is_standard_input;
-    as_wiring        w;
-    as_wiring_facts  facts;
+    const char     *text; /* as the user wrote it */
+    bool            is_standard_input;
+    as_wiring       w;
+    as_wiring_facts facts;
 } subject;
 
-static int sum(as_signs s)
-{
-    return s.excitatory + s.inhibitory;
-}
+static int sum(as_signs s) { return s.excitatory + s.inhibitory; }
 
-static int type_count(const as_wiring *w, int type)
-{
-    return (int[]){w->n_motor, w->n_command, w->n_inter, w->n_inputs}[type];
-}
+static int type_count(const as_wiring *w, int type) { return (int[]){w->n_motor, w->n_command, w->n_inter, w->n_inputs}[type]; }
 
 /* --- Text ----------------------------------------------------------------------------------------------- */
 
@@ -37,13 +31,11 @@ static void signs_print(const char *from, const char *to, as_signs s, double n_p
 {
     char name[40];
     snprintf(name, sizeof name, "%s%s%s", from, *to ? " -> " : "", to);
-    printf("  %-22s %8d %12d %12d %9.1f %%\n", name, sum(s), s.excitatory, s.inhibitory, n_possible > 0 ? 100.0 * sum(s) / n_possible : 0);
+    printf("  %-22s %8d %12d %12d %9.1f %%\n", name, sum(s), s.excitatory, s.inhibitory,
+           n_possible > 0 ? 100.0 * sum(s) / n_possible : 0);
 }
 
-static void degrees_print(const char *name, as_degrees d)
-{
-    printf("  %-22s %8d %12.2f %12d\n", name, d.min, d.mean, d.max);
-}
+static void degrees_print(const char *name, as_degrees d) { printf("  %-22s %8d %12.2f %12d\n", name, d.min, d.mean, d.max); }
 
 static void text_print(const subject *s)
 {
@@ -54,15 +46,18 @@ static void text_print(const subject *s)
     for (int i = 1; i < AS_N_SOURCES; i++)
         if (type_count(w, order[i]))
             printf("%s %d %s", i == 1 ? ":" : ",", type_count(w, order[i]), type_names[order[i]]);
-    printf("; %d input%s%s\n", w->n_inputs, w->n_inputs == 1 ? "" : "s", s->is_standard_input ? " (the default; --input N for another number)" : "");
+    printf("; %d input%s%s\n", w->n_inputs, w->n_inputs == 1 ? "" : "s",
+           s->is_standard_input ? " (the default; --input N for another number)" : "");
     if (w->n_layers == 3)
-        printf("fan-out: sensory %" PRId64 ", inter %" PRId64 "; recurrent command synapses %" PRId64 "; fan-in of motor %" PRId64 "\n", w->spec.sensory_fanout,
-               w->spec.inter_fanout, w->spec.recurrent_command, w->spec.motor_fanin);
+        printf("fan-out: sensory %" PRId64 ", inter %" PRId64 "; recurrent command synapses %" PRId64 "; fan-in of motor %" PRId64
+               "\n",
+               w->spec.sensory_fanout, w->spec.inter_fanout, w->spec.recurrent_command, w->spec.motor_fanin);
     printf("\n%-24s %8s %12s %12s %11s\n", "synapses", "all", "excitatory", "inhibitory", "of possible");
     for (int i = 0; i < AS_N_SOURCES; i++)
         for (int k = 1; k < AS_N_SOURCES; k++)
             if (sum(f->by_type[order[i]][order[k]]))
-                signs_print(type_names[order[i]], type_names[order[k]], f->by_type[order[i]][order[k]], (double)type_count(w, order[i]) * type_count(w, order[k]));
+                signs_print(type_names[order[i]], type_names[order[k]], f->by_type[order[i]][order[k]],
+                            (double)type_count(w, order[i]) * type_count(w, order[k]));
     signs_print("sensory, all", "", f->sensory, (double)w->n_inputs * w->n_units);
     signs_print("internal, all", "", f->internal, (double)w->n_units * w->n_units);
     printf("\n%-24s %8s %12s %12s\n", "degrees", "min", "mean", "max");
@@ -73,7 +68,8 @@ static void text_print(const subject *s)
     printf("\ncomponents: %d weak, %d strong\n", g->n_weak, g->n_strong);
     int64_t n_pairs = (int64_t)w->n_units * (w->n_units - 1);
     if (g->n_pairs)
-        printf("shortest paths: mean %.3f, max %d synapses, over the %" PRId64 " of %" PRId64 " pairs that have one\n", g->path_mean, g->path_max, g->n_pairs, n_pairs);
+        printf("shortest paths: mean %.3f, max %d synapses, over the %" PRId64 " of %" PRId64 " pairs that have one\n",
+               g->path_mean, g->path_max, g->n_pairs, n_pairs);
     else
         printf("shortest paths: none, for no neuron reaches another\n");
     printf("crc-32: adjacency %08" PRIx32 ", sensory %08" PRIx32 "\n", f->crc, f->sensory_crc);
@@ -254,14 +250,16 @@ static assay_status inputs_read(as_cli *cli, int *n)
     if (as_options_many(cli->options, "input") > 1)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "--input is given twice: of a wiring it is the number of inputs");
     if (text && (!as_parse_i64(text, &value) || value < 1 || value > INT32_MAX))
-        return as_fail(cli->env, ASSAY_BAD_INPUT, "--input %s: of a wiring it is the number of inputs, a whole number from 1", text);
+        return as_fail(cli->env, ASSAY_BAD_INPUT, "--input %s: of a wiring it is the number of inputs, a whole number from 1",
+                       text);
     *n = (int)value;
     return ASSAY_OK;
 }
 
 static assay_status show(as_cli *cli, as_arena *arena)
 {
-    const char *const paths[N_FILES] = {as_options_text(cli->options, "json"), as_options_text(cli->options, "dot"), as_options_text(cli->options, "svg")};
+    const char *const paths[N_FILES] = {as_options_text(cli->options, "json"), as_options_text(cli->options, "dot"),
+                                        as_options_text(cli->options, "svg")};
     bool              crc = as_options_flag(cli->options, "crc");
     const char       *svg = NULL;
     int               n_inputs = 0, n_standard = crc;
@@ -270,7 +268,8 @@ static assay_status show(as_cli *cli, as_arena *arena)
     for (int i = 0; i < N_FILES; i++)
         n_standard += paths[i] && !strcmp(paths[i], "-");
     if (n_standard > 1)
-        return as_fail(cli->env, ASSAY_BAD_INPUT, "standard output takes one of --crc, --json -, --dot - and --svg -, and %d were given", n_standard);
+        return as_fail(cli->env, ASSAY_BAD_INPUT,
+                       "standard output takes one of --crc, --json -, --dot - and --svg -, and %d were given", n_standard);
     AS_TRY(inputs_read(cli, &n_inputs));
     AS_TRY(as_wiring_parse(cli->env, s.text, &spec));
     AS_TRY(as_wiring_make(cli->env, &spec, n_inputs, arena, &s.w));
@@ -279,7 +278,8 @@ static assay_status show(as_cli *cli, as_arena *arena)
         AS_TRY(as_wiring_svg(cli->env, &s.w, s.text, arena, &svg));
     AS_TRY(files_write(cli, &s, paths, svg));
     if (crc)
-        printf("%d %d %08" PRIx32 " %08" PRIx32 "\n", sum(s.facts.internal), sum(s.facts.sensory), s.facts.crc, s.facts.sensory_crc);
+        printf("%d %d %08" PRIx32 " %08" PRIx32 "\n", sum(s.facts.internal), sum(s.facts.sensory), s.facts.crc,
+               s.facts.sensory_crc);
     else if (!n_standard)
         text_print(&s);
     return ASSAY_OK;
@@ -294,12 +294,18 @@ static assay_status run(as_cli *cli)
 }
 
 const as_verb as_cmd_wiring = {
-    .name = "wiring", .summary = "one neural circuit: neurons, synapses, degrees, paths, as text, JSON or picture", .usage = "SPEC [options]",
-    .details = "SPEC is one of\n"
-               "  full:units=8,out=4,seed=1111,self=1\n"
-               "  random:units=50,out=10,sparsity=0.5,seed=1111\n"
-               "  ncp:inter=10,command=10,motor=8,sensory_fanout=6,inter_fanout=6,recurrent_command=4,motor_fanin=6,seed=22222\n"
-               "  autoncp:units=28,out=4,sparsity=0.5,seed=22222\n"
-               "The same SPEC gives the same synapses as the reference (ncps 1.0.1).  Here --input is the number of inputs (default 1).",
-    .example = "assay wiring autoncp:units=28,out=4 --input 20 --svg circuit.svg", .min_args = 1, .max_args = 1, .run = run,
+    .name = "wiring",
+    .summary = "one neural circuit: neurons, synapses, degrees, paths, as text, JSON or picture",
+    .usage = "SPEC [options]",
+    .details =
+        "SPEC is one of\n"
+        "  full:units=8,out=4,seed=1111,self=1\n"
+        "  random:units=50,out=10,sparsity=0.5,seed=1111\n"
+        "  ncp:inter=10,command=10,motor=8,sensory_fanout=6,inter_fanout=6,recurrent_command=4,motor_fanin=6,seed=22222\n"
+        "  autoncp:units=28,out=4,sparsity=0.5,seed=22222\n"
+        "The same SPEC gives the same synapses as the reference (ncps 1.0.1).  Here --input is the number of inputs (default 1).",
+    .example = "assay wiring autoncp:units=28,out=4 --input 20 --svg circuit.svg",
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
 };

@@ -52,7 +52,8 @@ static const as_verb *verb_find(const char *name)
 
 static void print_overview(FILE *file)
 {
-    fprintf(file, "assay %s: a performance laboratory for neural networks\n\nusage: assay VERB [MODEL] [options]\n\n", ASSAY_VERSION);
+    fprintf(file, "assay %s: a performance laboratory for neural networks\n\nusage: assay VERB [MODEL] [options]\n\n",
+            ASSAY_VERSION);
     for (int i = 0; as_cmd_table[i]; i++)
         fprintf(file, "  %-9s %s\n", as_cmd_table[i]->name, as_cmd_table[i]->summary);
     fprintf(file, "\nassay VERB --help shows a verb's options and an example; `assay list models` shows built-in networks.\n"
@@ -146,8 +147,8 @@ static assay_status run_verb(as_cli *cli, const as_verb *verb)
     if (cli->n_args < verb->min_args)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "something is missing: usage: assay %s %s", verb->name, verb->usage);
     if (cli->n_args > verb->max_args)
-        return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is one argument too many: usage: assay %s %s",
-                       cli->args[verb->max_args], verb->name, verb->usage);
+        return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is one argument too many: usage: assay %s %s", cli->args[verb->max_args],
+                       verb->name, verb->usage);
     AS_TRY(verb->run(cli));
     if ((fflush(stdout) || ferror(stdout)) && !reader_has_left())
         return as_fail(cli->env, ASSAY_IO, "standard output: cannot write");
@@ -164,7 +165,7 @@ int main(int argc, char **argv)
         print_overview(argc < 2 ? stderr : stdout);
         return argc < 2 ? EXIT_USAGE : 0;
     }
-    const char *name = !strcmp(argv[1], "--version") ? "version" : argv[1];
+    const char    *name = !strcmp(argv[1], "--version") ? "version" : argv[1];
     const as_verb *verb = verb_find(name);
     if (!verb) {
         const char *words[64];
@@ -177,7 +178,8 @@ int main(int argc, char **argv)
                 near ? near : "", near ? "?)" : "");
         return EXIT_USAGE;
     }
-    for (int i = 2; i < argc; i++) /* an arm is launched again and again: calibrating a faster clock would cost more than it saves */
+    for (int i = 2; i < argc;
+         i++) /* an arm is launched again and again: calibrating a faster clock would cost more than it saves */
         if (!strcmp(argv[i], "--speak") || !strcmp(argv[i], "--arm"))
             setenv("ASSAY_CLOCK", "monotonic", 0);
     as_cli       cli = {.args = calloc((size_t)argc, sizeof(char *))};

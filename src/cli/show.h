@@ -10,7 +10,7 @@
 /* Text to standard output unless another form was sent there, and every file that was asked for: json, html, csv, markdown. */
 assay_status as_cli_show(as_cli *cli, const assay_facts *facts);
 /* Was any of these forms asked for; with to_stdout only those that go to standard output ("-") count. */
-bool         as_cli_forms_asked(as_cli *cli, bool to_stdout);
+bool as_cli_forms_asked(as_cli *cli, bool to_stdout);
 /* Every file that was asked for, of one run or several. */
 assay_status as_cli_forms_write(as_cli *cli, const assay_facts *const *facts, size_t n, const as_write_settings *settings);
 /* BAD_INPUT for an option that was given and is not among `keys` ("json store"): what says nothing here is not passed over. */

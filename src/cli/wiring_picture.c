@@ -12,8 +12,13 @@
 
 enum { SENSORY, INTER, COMMAND, MOTOR, N_COLUMNS, MAX_DRAWN = 20000, MAX_COLUMN = 512 };
 
-static const struct { const char *name, *letter, *fill; } columns[N_COLUMNS] = {
-    {"sensory", "s", "#8b93a1"}, {"inter", "i", "#2a9d78"}, {"command", "c", "#7a5cc0"}, {"motor", "m", "#1c2330"},
+static const struct {
+    const char *name, *letter, *fill;
+} columns[N_COLUMNS] = {
+    {"sensory", "s", "#8b93a1"},
+    {"inter", "i", "#2a9d78"},
+    {"command", "c", "#7a5cc0"},
+    {"motor", "m", "#1c2330"},
 };
 static const char *const stroke_excitatory = "#2f6fd0", *const stroke_inhibitory = "#e0662a";
 
@@ -24,7 +29,9 @@ typedef struct place {
     int              n[N_COLUMNS], first[N_COLUMNS]; /* first: the id at the top */
 } place;
 
-typedef struct dot { double x, y; } dot;
+typedef struct dot {
+    double x, y;
+} dot;
 
 static int column_of(const as_wiring *w, int neuron)
 {
@@ -40,7 +47,9 @@ static dot dot_of(const place *p, int column, int id)
 
 static void place_make(place *p, const as_wiring *w, int n_synapses)
 {
-    *p = (place){.w = w, .top = 74, .n = {w->n_inputs, w->n_inter, w->n_command, w->n_motor},
+    *p = (place){.w = w,
+                 .top = 74,
+                 .n = {w->n_inputs, w->n_inter, w->n_command, w->n_motor},
                  .first = {0, w->n_motor + w->n_command, w->n_motor, 0}};
     int most = 1, n_used = 0, used = 0;
     for (int c = 0; c < N_COLUMNS; c++) {
@@ -80,15 +89,20 @@ static void head_draw(as_paint *paint, dot from, dot to, bool excitatory, double
 {
     double length = hypot(to.x - from.x, to.y - from.y), ux = (to.x - from.x) / length, uy = (to.y - from.y) / length;
     if (excitatory)
-        put_dots(paint, " M", (dot[]){{to.x - size * ux - 0.5 * size * uy, to.y - size * uy + 0.5 * size * ux}, to,
-                                      {to.x - size * ux + 0.5 * size * uy, to.y - size * uy - 0.5 * size * ux}}, 3);
+        put_dots(paint, " M",
+                 (dot[]){{to.x - size * ux - 0.5 * size * uy, to.y - size * uy + 0.5 * size * ux},
+                         to,
+                         {to.x - size * ux + 0.5 * size * uy, to.y - size * uy - 0.5 * size * ux}},
+                 3);
     else
-        put_dots(paint, " M", (dot[]){{to.x - 0.6 * size * uy, to.y + 0.6 * size * ux}, {to.x + 0.6 * size * uy, to.y - 0.6 * size * ux}}, 2);
+        put_dots(paint, " M",
+                 (dot[]){{to.x - 0.6 * size * uy, to.y + 0.6 * size * ux}, {to.x + 0.6 * size * uy, to.y - 0.6 * size * ux}}, 2);
 }
 
 /* One synapse as a path: rightward and leftward ones swing between the columns, those within a column bow out, to the left
  * when they go up, and one to itself is a loop. */
-static void synapse_draw(as_paint *paint, const place *p, int column, int from, int to_column, int to, bool excitatory, const char *tip)
+static void synapse_draw(as_paint *paint, const place *p, int column, int from, int to_column, int to, bool excitatory,
+                         const char *tip)
 {
     dot    a = dot_of(p, column, from), b = dot_of(p, to_column, to), c1, c2;
     double r = p->radius + 1.5, size = fmin(7, p->radius * 0.75);
@@ -131,7 +145,8 @@ static void neuron_draw(as_paint *paint, const place *p, int column, int id)
         char tip[96];
         if (!row[to])
             continue;
-        snprintf(tip, sizeof tip, "%s %d to %s %d, %s", columns[column].name, id, columns[column_of(w, to)].name, to, row[to] > 0 ? "excitatory" : "inhibitory");
+        snprintf(tip, sizeof tip, "%s %d to %s %d, %s", columns[column].name, id, columns[column_of(w, to)].name, to,
+                 row[to] > 0 ? "excitatory" : "inhibitory");
         synapse_draw(paint, p, column, id, column_of(w, to), to, row[to] > 0, tip);
     }
     as_text_add(&paint->text, "<circle cx=\"");
@@ -140,9 +155,12 @@ static void neuron_draw(as_paint *paint, const place *p, int column, int id)
     as_paint_number(paint, at.y);
     as_text_add(&paint->text, "\" r=\"");
     as_paint_number(paint, p->radius);
-    as_text_printf(&paint->text, "\" fill=\"%s\" stroke=\"#ffffff\" stroke-width=\"1.5\"><title>%s %d</title></circle>\n", columns[column].fill,
-                   columns[column].name, id);
-    as_text_printf(&paint->text, "<text class=\"id\" text-anchor=\"middle\" fill=\"#ffffff\" font-size=\"%s\" x=\"", inside ? "10.5" : id < 100 ? "7" : "6");
+    as_text_printf(&paint->text, "\" fill=\"%s\" stroke=\"#ffffff\" stroke-width=\"1.5\"><title>%s %d</title></circle>\n",
+                   columns[column].fill, columns[column].name, id);
+    as_text_printf(&paint->text, "<text class=\"id\" text-anchor=\"middle\" fill=\"#ffffff\" font-size=\"%s\" x=\"",
+                   inside     ? "10.5"
+                   : id < 100 ? "7"
+                              : "6");
     as_paint_number(paint, at.x);
     as_text_add(&paint->text, "\" y=\"");
     as_paint_number(paint, at.y + (inside ? 3.8 : 2.5));
@@ -171,17 +189,21 @@ assay_status as_wiring_svg(assay_env *env, const as_wiring *w, const char *title
     place_make(&p, w, n);
     for (int c = 0; c < N_COLUMNS; c++)
         if (n > MAX_DRAWN || p.n[c] > MAX_COLUMN)
-            return as_fail(env, ASSAY_BAD_INPUT, "wiring: a picture shows at most %d synapses and %d neurons of a kind; this one has %d synapses and %d %s neurons (--dot and --json have no such limit)",
-                           MAX_DRAWN, MAX_COLUMN, n, p.n[c], columns[c].name);
+            return as_fail(
+                env, ASSAY_BAD_INPUT,
+                "wiring: a picture shows at most %d synapses and %d neurons of a kind; this one has %d synapses and %d %s neurons (--dot and --json have no such limit)",
+                MAX_DRAWN, MAX_COLUMN, n, p.n[c], columns[c].name);
     for (size_t i = 0; i < (size_t)w->n_units * (size_t)w->n_units; i++)
         n_plus += w->adjacency[i] > 0;
     for (size_t i = 0; i < (size_t)w->n_inputs * (size_t)w->n_units; i++)
         n_plus += w->sensory[i] > 0;
     double height = p.top + p.height + 52;
     as_paint_open(&paint, arena, height, title);
-    as_text_printf(&paint.text, "<style>path{fill:none;opacity:%.2f;stroke-width:%.1f;stroke-linecap:round;stroke-linejoin:round}.e{stroke:%s}.i{stroke:%s}"
-                                ".n:hover path{opacity:1;stroke-width:2}.id{pointer-events:none}</style>\n",
-                   p.opacity, p.stroke, stroke_excitatory, stroke_inhibitory);
+    as_text_printf(
+        &paint.text,
+        "<style>path{fill:none;opacity:%.2f;stroke-width:%.1f;stroke-linecap:round;stroke-linejoin:round}.e{stroke:%s}.i{stroke:%s}"
+        ".n:hover path{opacity:1;stroke-width:2}.id{pointer-events:none}</style>\n",
+        p.opacity, p.stroke, stroke_excitatory, stroke_inhibitory);
     as_text_printf(&paint.text, "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n", (int)AS_CHART_WIDTH, (int)ceil(height));
     as_paint_words(&paint, AS_CHART_WIDTH / 2, 24, "middle", "faint", title);
     for (int c = 0; c < N_COLUMNS; c++) {
@@ -205,10 +227,7 @@ assay_status as_wiring_svg(assay_env *env, const as_wiring *w, const char *title
 
 /* --- DOT ------------------------------------------------------------------------------------------------ */
 
-static void dot_name(FILE *file, int column, int id)
-{
-    fprintf(file, "%s%d", columns[column].letter, id);
-}
+static void dot_name(FILE *file, int column, int id) { fprintf(file, "%s%d", columns[column].letter, id); }
 
 static void dot_row(FILE *file, const as_wiring *w, int column, int id, const int8_t *row)
 {
@@ -219,16 +238,20 @@ static void dot_row(FILE *file, const as_wiring *w, int column, int id, const in
         dot_name(file, column, id);
         fputs(" -> ", file);
         dot_name(file, column_of(w, to), to);
-        fprintf(file, " [color=\"%s\" arrowhead=%s];\n", row[to] > 0 ? stroke_excitatory : stroke_inhibitory, row[to] > 0 ? "normal" : "tee");
+        fprintf(file, " [color=\"%s\" arrowhead=%s];\n", row[to] > 0 ? stroke_excitatory : stroke_inhibitory,
+                row[to] > 0 ? "normal" : "tee");
     }
 }
 
 void as_wiring_dot(FILE *file, const as_wiring *w)
 {
     size_t n = (size_t)w->n_units;
-    fputs("digraph wiring {\n  rankdir=LR;\n  ranksep=2;\n  node [shape=circle style=filled fontcolor=white fontname=\"sans-serif\"];\n", file);
+    fputs(
+        "digraph wiring {\n  rankdir=LR;\n  ranksep=2;\n  node [shape=circle style=filled fontcolor=white fontname=\"sans-serif\"];\n",
+        file);
     for (int c = 0; c < N_COLUMNS; c++) {
-        int count = (int[]){w->n_inputs, w->n_inter, w->n_command, w->n_motor}[c], first = (int[]){0, w->n_motor + w->n_command, w->n_motor, 0}[c];
+        int count = (int[]){w->n_inputs, w->n_inter, w->n_command, w->n_motor}[c],
+            first = (int[]){0, w->n_motor + w->n_command, w->n_motor, 0}[c];
         if (!count)
             continue;
         fprintf(file, "  { rank=same; node [fillcolor=\"%s\"];", columns[c].fill);
@@ -248,10 +271,7 @@ void as_wiring_dot(FILE *file, const as_wiring *w)
 
 /* --- Text ------------------------------------------------------------------------------------------------- */
 
-static bool column_begins(const as_wiring *w, int neuron)
-{
-    return neuron && column_of(w, neuron) != column_of(w, neuron - 1);
-}
+static bool column_begins(const as_wiring *w, int neuron) { return neuron && column_of(w, neuron) != column_of(w, neuron - 1); }
 
 void as_wiring_table(FILE *file, const as_wiring *w)
 {

@@ -52,7 +52,8 @@ static void backbone(FILE *f, const as_c_net *net)
             snprintf(from, sizeof from, "s->layer[%d]", (k + 1) % 2);
         as_c_linear_call(f, &net->backbone[k], to, from);
         if (as_cfc_acts_after(c, k))
-            fprintf(f, "    for (i = 0; i < %lld; i++) {\n        float v = %s[i];\n        %s[i] = %s;\n    }\n", (long long)c->width[k], to, to, act_text(c->act));
+            fprintf(f, "    for (i = 0; i < %lld; i++) {\n        float v = %s[i];\n        %s[i] = %s;\n    }\n",
+                    (long long)c->width[k], to, to, act_text(c->act));
     }
 }
 
@@ -67,8 +68,10 @@ static void cell(FILE *f, const as_c_net *net, int l)
         snprintf(from, sizeof from, "s->h[%lld + i]", (long long)c->cell[l - 1].at);
     if (c->n_cells > 1)
         fprintf(f, "    /* layer %d of the wiring */\n", l);
-    fprintf(f, "    for (i = 0; i < %lld; i++)\n        s->z[i] = %s;\n    for (i = 0; i < %lld; i++)\n        s->z[%lld + i] = s->h[%lld + i];\n", n_in, from, n,
-            n_in, at);
+    fprintf(
+        f,
+        "    for (i = 0; i < %lld; i++)\n        s->z[i] = %s;\n    for (i = 0; i < %lld; i++)\n        s->z[%lld + i] = s->h[%lld + i];\n",
+        n_in, from, n, n_in, at);
     backbone(f, net);
     if (c->n_backbone)
         snprintf(z, sizeof z, "s->layer[%d]", (c->n_backbone + 1) % 2);
@@ -85,8 +88,10 @@ static void cell(FILE *f, const as_c_net *net, int l)
     }
     const char *head = is_torch ? "TANH" : "";
     fprintf(f, "        float a = %s(s->heads[i]), b = %s(s->heads[%lld + i]);\n", head, head, n);
-    fprintf(f, "        float gate = sigmoid(%ss->heads[%lld + i] * timespan + s->heads[%lld + i]);\n", is_torch ? "" : "-", 2 * n, 3 * n);
-    fprintf(f, "        s->h[%lld + i] = %s;\n    }\n", at, c->mode == AS_CFC_NO_GATE ? "a + gate * b" : "a * (1.0f - gate) + gate * b");
+    fprintf(f, "        float gate = sigmoid(%ss->heads[%lld + i] * timespan + s->heads[%lld + i]);\n", is_torch ? "" : "-", 2 * n,
+            3 * n);
+    fprintf(f, "        s->h[%lld + i] = %s;\n    }\n", at,
+            c->mode == AS_CFC_NO_GATE ? "a + gate * b" : "a * (1.0f - gate) + gate * b");
 }
 
 static void tables(FILE *f, const as_c_net *net)
@@ -98,7 +103,7 @@ static void tables(FILE *f, const as_c_net *net)
         for (int k = 0; k < (c->mode == AS_CFC_PURE ? 1 : 4); k++)
             as_c_linear_tables(f, &net->head[l][k]);
         if (c->mode == AS_CFC_PURE) {
-            char  name[48];
+            char name[48];
             fprintf(f, "\n/* |w_tau| and A of layer %d */\n", l);
             snprintf(name, sizeof name, "layer_%d_w_tau", l);
             as_c_floats(f, name, net->w_tau[l], c->cell[l].n_hidden);
@@ -112,14 +117,17 @@ static void tables(FILE *f, const as_c_net *net)
 
 void as_c_cfc(FILE *f, const as_c_net *net)
 {
-    const as_cfc *c = &net->cfc;
+    const as_cfc      *c = &net->cfc;
     const as_cfc_cell *last = &c->cell[c->n_cells - 1];
-    bool acts = false, gated = c->mode != AS_CFC_PURE;
+    bool               acts = false, gated = c->mode != AS_CFC_PURE;
     for (int k = 0; k < c->n_backbone; k++)
         acts |= as_cfc_acts_after(c, k);
     as_c_uses uses = {
-        .exp = !gated, .sigmoid = gated || net->has_memory || (acts && c->act == AS_CFC_SILU), .erf = acts && c->act == AS_CFC_GELU,
-        .tanh = (gated && c->semantics == AS_CFC_TORCH) || net->has_memory || (acts && (c->act == AS_CFC_LECUN_TANH || c->act == AS_CFC_TANH)),
+        .exp = !gated,
+        .sigmoid = gated || net->has_memory || (acts && c->act == AS_CFC_SILU),
+        .erf = acts && c->act == AS_CFC_GELU,
+        .tanh = (gated && c->semantics == AS_CFC_TORCH) || net->has_memory ||
+                (acts && (c->act == AS_CFC_LECUN_TANH || c->act == AS_CFC_TANH)),
     };
     as_c_math(f, net, &uses);
     as_c_functions(f, net);

@@ -24,11 +24,15 @@ static assay_status node_find(assay_env *env, const assay_model *model, const as
     as_text found = {0};
     for (int i = 0; i < model->n_nodes && i < 8; i++)
         as_text_printf(&found, "%s%s", i ? ", " : "", model->nodes[i].op->name);
-    bool is_one = model->n_nodes == 1 && (!strcmp(model->nodes[0].op->name, "assay.CfC") || !strcmp(model->nodes[0].op->name, "assay.LTC"));
+    bool is_one =
+        model->n_nodes == 1 && (!strcmp(model->nodes[0].op->name, "assay.CfC") || !strcmp(model->nodes[0].op->name, "assay.LTC"));
     assay_status status = ASSAY_OK;
     if (!is_one)
-        status = as_fail(env, ASSAY_UNSUPPORTED, "export: --c writes networks of one assay.CfC or assay.LTC (cfc: and ltc: of the zoo), and '%s' has %d node%s: %s%s",
-                         model->name, model->n_nodes, model->n_nodes == 1 ? "" : "s", found.data ? found.data : "", model->n_nodes > 8 ? ", ..." : "");
+        status = as_fail(
+            env, ASSAY_UNSUPPORTED,
+            "export: --c writes networks of one assay.CfC or assay.LTC (cfc: and ltc: of the zoo), and '%s' has %d node%s: %s%s",
+            model->name, model->n_nodes, model->n_nodes == 1 ? "" : "s", found.data ? found.data : "",
+            model->n_nodes > 8 ? ", ..." : "");
     else
         *out = &model->nodes[0];
     as_text_drop(&found);
@@ -53,8 +57,8 @@ static assay_status value_take(assay_env *env, as_arena *arena, const as_value *
     n->names[i] = v->name;
     for (int64_t k = 0; k < as_shape_count(&shape); k++)
         if (!isfinite((float)as_view_get(&n->in[i], k)))
-            return as_fail(env, ASSAY_BAD_INPUT, "export: --c: element %lld of '%s' is %g, and a constant in C must be finite", (long long)k, v->name,
-                           as_view_get(&n->in[i], k));
+            return as_fail(env, ASSAY_BAD_INPUT, "export: --c: element %lld of '%s' is %g, and a constant in C must be finite",
+                           (long long)k, v->name, as_view_get(&n->in[i], k));
     return ASSAY_OK;
 }
 
@@ -67,13 +71,16 @@ static void own_put(node *n, int i, float *data, as_shape shape)
 static assay_status node_read(assay_env *env, const assay_model *model, const as_node *from, as_c_net *net, node *n)
 {
     bool is_ltc = net->is_ltc;
-    int  spans = is_ltc ? AS_LTC_TIMESPANS : (int)AS_CFC_TIMESPANS, h0 = is_ltc ? AS_LTC_H0 : (int)AS_CFC_H0, c0 = is_ltc ? AS_LTC_C0 : (int)AS_CFC_C0;
+    int  spans = is_ltc ? AS_LTC_TIMESPANS : (int)AS_CFC_TIMESPANS, h0 = is_ltc ? AS_LTC_H0 : (int)AS_CFC_H0,
+        c0 = is_ltc ? AS_LTC_C0 : (int)AS_CFC_C0;
     const as_value *x = &model->values[from->in[0]];
     if (x->role != AS_ROLE_INPUT || x->dims.rank != 3 || x->dims.dim[2].symbol)
-        return as_fail(env, ASSAY_UNSUPPORTED, "export: --c: the sequence '%s' is no input [batch,seq,inputs] of the model", x->name);
+        return as_fail(env, ASSAY_UNSUPPORTED, "export: --c: the sequence '%s' is no input [batch,seq,inputs] of the model",
+                       x->name);
     net->n_in = x->dims.dim[2].size;
     if (from->n_in > AS_MAX_IN || from->n_attrs + 1 > (int)AS_COUNT(n->attrs))
-        return as_fail(env, ASSAY_INTERNAL, "export: --c: the node '%s' has %d inputs and %d attributes", from->name, from->n_in, from->n_attrs);
+        return as_fail(env, ASSAY_INTERNAL, "export: --c: the node '%s' has %d inputs and %d attributes", from->name, from->n_in,
+                       from->n_attrs);
     for (int i = 1; i < from->n_in; i++)
         if (from->in[i] >= 0 && i != spans && i != h0 && i != c0)
             AS_TRY(value_take(env, &net->arena, &model->values[from->in[i]], n, i));
@@ -144,8 +151,8 @@ static bool linear_read(as_c_net *net, const node *n, int w, int b, int mask, bo
 static assay_status cfc_read(assay_env *env, const node *n, as_c_net *net)
 {
     static const char *const heads[] = {"ff1", "ff2", "time_a", "time_b"};
-    as_cfc *c = &net->cfc;
-    bool    ok = true, is_torch;
+    as_cfc                  *c = &net->cfc;
+    bool                     ok = true, is_torch;
     AS_TRY(as_cfc_read(env, &n->ctx, n->info, n->ctx.n_in, c));
     is_torch = c->semantics == AS_CFC_TORCH;
     net->n_units = c->n_state;
@@ -201,11 +208,13 @@ static assay_status ltc_read(assay_env *env, const node *n, as_c_net *net)
 
 static void sequence_draw(as_c_net *net, uint64_t seed)
 {
-    as_view x = as_view_of(net->x, AS_F32, &AS_SHAPE(AS_C_STEPS, net->n_in)), spans = as_view_of(net->timespans, AS_F32, &AS_SHAPE(AS_C_STEPS));
+    as_view x = as_view_of(net->x, AS_F32, &AS_SHAPE(AS_C_STEPS, net->n_in)),
+            spans = as_view_of(net->timespans, AS_F32, &AS_SHAPE(AS_C_STEPS));
     as_random_input(seed, "x", &x);
     as_random_input(seed, "timespans", &spans);
     for (int t = 0; t < AS_C_STEPS; t++)
-        net->timespans[t] = t < AS_C_STEPS / 2 ? 1.0f : 1.05f + net->timespans[t]; /* the usual one first, then irregular, never 0 */
+        net->timespans[t] =
+            t < AS_C_STEPS / 2 ? 1.0f : 1.05f + net->timespans[t]; /* the usual one first, then irregular, never 0 */
 }
 
 static assay_status golden_make(assay_env *env, const node *n, as_c_net *net)
@@ -217,13 +226,15 @@ static assay_status golden_make(assay_env *env, const node *n, as_c_net *net)
         return no_memory(env);
     as_tensor_info info[3];
     as_node_ctx    ctx = n->ctx;
-    as_view        out[3] = {as_view_of(net->y, AS_F32, &AS_SHAPE(1, AS_C_STEPS, net->n_out)), as_view_of(net->h, AS_F32, &AS_SHAPE(1, net->n_units)),
+    as_view        out[3] = {as_view_of(net->y, AS_F32, &AS_SHAPE(1, AS_C_STEPS, net->n_out)),
+                             as_view_of(net->h, AS_F32, &AS_SHAPE(1, net->n_units)),
                              as_view_of(net->c, AS_F32, &AS_SHAPE(1, net->n_units))};
     ctx.n_out = net->has_memory ? 3 : 2;
     AS_TRY(ctx.op->infer(env, &ctx, info));
     ctx.out = info;
     if (info[0].dtype != AS_F32 || !as_shape_same(&info[0].shape, &out[0].shape))
-        return as_fail(env, ASSAY_UNSUPPORTED, "export: --c: the network computes in %s, and C source is written for f32", as_dtype_name(info[0].dtype));
+        return as_fail(env, ASSAY_UNSUPPORTED, "export: --c: the network computes in %s, and C source is written for f32",
+                       as_dtype_name(info[0].dtype));
     return ctx.op->eval(env, &ctx, n->in, out);
 }
 

@@ -11,10 +11,10 @@ enum { AS_C_STEPS = 32 /* golden ones */ };
 
 /* A layer y = W x + b; of a sparse one only the weights that a mask leaves, row after row. */
 typedef struct as_c_linear {
-    char           name[48];       /* of its tables in the source */
-    int64_t        rows, cols, n;  /* n: weights kept */
-    const float   *w, *b;          /* b NULL: none */
-    const int64_t *from, *start;   /* column of each weight kept, where each row begins (rows + 1); NULL: dense */
+    char           name[48];      /* of its tables in the source */
+    int64_t        rows, cols, n; /* n: weights kept */
+    const float   *w, *b;         /* b NULL: none */
+    const int64_t *from, *start;  /* column of each weight kept, where each row begins (rows + 1); NULL: dense */
 } as_c_linear;
 
 typedef struct as_c_net {
@@ -28,7 +28,7 @@ typedef struct as_c_net {
     const float *w_tau[AS_CFC_MAX_CELLS], *a[AS_CFC_MAX_CELLS];
     bool         has_memory, has_fc;
     /* Golden: computed by the operator's own slow truth from states of zeros. */
-    float       *x, *timespans, *y, *h, *c;
+    float *x, *timespans, *y, *h, *c;
 } as_c_net;
 
 /* Refuses, by name, models that are not one assay.CfC or assay.LTC, and weights that are not finite. */
@@ -48,7 +48,9 @@ void as_c_linear_call(FILE *f, const as_c_linear *l, const char *y, const char *
 /* The functions that linear layers and the memory cell are called through, as far as the network needs them. */
 void as_c_functions(FILE *f, const as_c_net *net);
 /* The functions it needs, from libm or of our own; sigmoid and what our own need come with them. */
-typedef struct as_c_uses { bool exp, sigmoid, tanh, erf; } as_c_uses;
+typedef struct as_c_uses {
+    bool exp, sigmoid, tanh, erf;
+} as_c_uses;
 void as_c_math(FILE *f, const as_c_net *net, const as_c_uses *uses);
 void as_c_memory(FILE *f, const as_c_net *net);
 /* What the state holds beside h and c: members of its struct. */

@@ -18,17 +18,21 @@ enum { N_FILES = 4, MAX_NAME = 40 };
 
 static assay_status name_check(assay_env *env, const char *name)
 {
-    static const char *const taken[] = {"main", "main_check", "int", "float", "long", "void", "if", "for", "return", "static", "const", "struct", "double",
-                                        "char", "short", "unsigned", "signed", "do", "while", "else", "switch", "case", "break", "default", "goto"};
-    size_t n = strlen(name);
-    bool   ok = n && n <= MAX_NAME && (isalpha((unsigned char)name[0]));
+    static const char *const taken[] = {"main",  "main_check", "int",     "float", "long",   "void",   "if",
+                                        "for",   "return",     "static",  "const", "struct", "double", "char",
+                                        "short", "unsigned",   "signed",  "do",    "while",  "else",   "switch",
+                                        "case",  "break",      "default", "goto"};
+    size_t                   n = strlen(name);
+    bool                     ok = n && n <= MAX_NAME && (isalpha((unsigned char)name[0]));
     for (size_t i = 0; i < n; i++)
         ok = ok && (isalnum((unsigned char)name[i]) || name[i] == '_');
     for (size_t i = 0; i < AS_COUNT(taken); i++)
         ok = ok && strcmp(name, taken[i]);
     return ok ? ASSAY_OK
-              : as_fail(env, ASSAY_BAD_INPUT, "export: --name %s: it names C functions and files, so it must be a letter and up to %d letters, digits and _, and no word of C",
-                        name, MAX_NAME - 1);
+              : as_fail(
+                    env, ASSAY_BAD_INPUT,
+                    "export: --name %s: it names C functions and files, so it must be a letter and up to %d letters, digits and _, and no word of C",
+                    name, MAX_NAME - 1);
 }
 
 /* The model's name with what C does not take made _. */
@@ -64,20 +68,25 @@ static void header_write(FILE *f, const as_c_net *net)
     upper(net->name, big);
     fprintf(f, "/* %s.h - ", net->name);
     comment_text(f, net->source);
-    fprintf(f, "\n * Written by assay %s.  Reset a state, then give step() one sample after the other; timespan is the time since the one\n"
-               " * before (1 where time does not matter).  Nothing is allocated and nothing is global: as many states as you like. */\n", ASSAY_VERSION);
+    fprintf(
+        f,
+        "\n * Written by assay %s.  Reset a state, then give step() one sample after the other; timespan is the time since the one\n"
+        " * before (1 where time does not matter).  Nothing is allocated and nothing is global: as many states as you like. */\n",
+        ASSAY_VERSION);
     fprintf(f, "#ifndef %s_H\n#define %s_H\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n", big, big);
-    fprintf(f, "#define %s_INPUTS %lld\n#define %s_OUTPUTS %lld\n#define %s_UNITS %lld\n\n", big, (long long)net->n_in, big, (long long)net->n_out, big,
-            (long long)net->n_units);
-    fprintf(f, "typedef struct %s_state {\n    float h[%lld]; /* what the network remembers%s */\n", net->name, (long long)net->n_units, net->has_memory ? ", with c" : "");
+    fprintf(f, "#define %s_INPUTS %lld\n#define %s_OUTPUTS %lld\n#define %s_UNITS %lld\n\n", big, (long long)net->n_in, big,
+            (long long)net->n_out, big, (long long)net->n_units);
+    fprintf(f, "typedef struct %s_state {\n    float h[%lld]; /* what the network remembers%s */\n", net->name,
+            (long long)net->n_units, net->has_memory ? ", with c" : "");
     if (net->has_memory)
         fprintf(f, "    float c[%lld];\n", (long long)net->n_units);
     if (net->is_ltc)
         as_c_ltc_members(f, net);
     else
         as_c_cfc_members(f, net);
-    fprintf(f, "} %s_state;\n\nvoid %s_reset(%s_state *s);\n/* x has %lld numbers, y gets %lld. */\n"
-               "void %s_step(%s_state *s, const float *x, float timespan, float *y);\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n",
+    fprintf(f,
+            "} %s_state;\n\nvoid %s_reset(%s_state *s);\n/* x has %lld numbers, y gets %lld. */\n"
+            "void %s_step(%s_state *s, const float *x, float timespan, float *y);\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n",
             net->name, net->name, net->name, (long long)net->n_in, (long long)net->n_out, net->name, net->name);
 }
 
@@ -86,12 +95,14 @@ static bool source_write(FILE *f, const as_c_net *net)
     bool ok = true;
     fprintf(f, "/* %s.c - ", net->name);
     comment_text(f, net->source);
-    fprintf(f, "\n * Written by assay %s.  C99%s. */\n#include \"%s.h\"\n", ASSAY_VERSION, net->libm ? ", with libm" : ", no library at all", net->name);
+    fprintf(f, "\n * Written by assay %s.  C99%s. */\n#include \"%s.h\"\n", ASSAY_VERSION,
+            net->libm ? ", with libm" : ", no library at all", net->name);
     if (net->is_ltc)
         ok = as_c_ltc(f, net);
     else
         as_c_cfc(f, net);
-    fprintf(f, "\nvoid %s_reset(%s_state *s)\n{\n    int i;\n    for (i = 0; i < %lld; i++)\n        s->h[i] = 0.0f;\n", net->name, net->name, (long long)net->n_units);
+    fprintf(f, "\nvoid %s_reset(%s_state *s)\n{\n    int i;\n    for (i = 0; i < %lld; i++)\n        s->h[i] = 0.0f;\n", net->name,
+            net->name, (long long)net->n_units);
     if (net->has_memory)
         fprintf(f, "    for (i = 0; i < %lld; i++)\n        s->c[i] = 0.0f;\n", (long long)net->n_units);
     fprintf(f, "}\n");
@@ -100,8 +111,10 @@ static bool source_write(FILE *f, const as_c_net *net)
 
 static void golden_write(FILE *f, const as_c_net *net)
 {
-    fprintf(f, "/* %s_golden.h - %d samples, their time spans, the answers and the last state, computed by assay %s in double precision. */\n", net->name,
-            AS_C_STEPS, ASSAY_VERSION);
+    fprintf(
+        f,
+        "/* %s_golden.h - %d samples, their time spans, the answers and the last state, computed by assay %s in double precision. */\n",
+        net->name, AS_C_STEPS, ASSAY_VERSION);
     as_c_floats(f, "golden_x", net->x, AS_C_STEPS * net->n_in);
     as_c_floats(f, "golden_timespan", net->timespans, AS_C_STEPS);
     as_c_floats(f, "golden_y", net->y, AS_C_STEPS * net->n_out);
@@ -110,20 +123,29 @@ static void golden_write(FILE *f, const as_c_net *net)
 
 static void check_write(FILE *f, const as_c_net *net)
 {
-    fprintf(f, "/* main_check.c - the network against its golden vectors: returns 0 when all answers are right, else 1.\n"
-               " *     cc -std=c99 main_check.c %s.c%s && ./a.out */\n#include <stdio.h>\n\n#include \"%s.h\"\n#include \"%s_golden.h\"\n\n",
-            net->name, net->libm ? " -lm" : "", net->name, net->name);
+    fprintf(
+        f,
+        "/* main_check.c - the network against its golden vectors: returns 0 when all answers are right, else 1.\n"
+        " *     cc -std=c99 main_check.c %s.c%s && ./a.out */\n#include <stdio.h>\n\n#include \"%s.h\"\n#include \"%s_golden.h\"\n\n",
+        net->name, net->libm ? " -lm" : "", net->name, net->name);
     fprintf(f, "static %s_state state;\nstatic float       worst;\n\n", net->name);
-    fprintf(f, "/* Not a number counts as wrong. */\nstatic int wrong(float got, float want)\n{\n    float size = want < 0.0f ? -want : want;\n"
-               "    float error = got < want ? want - got : got - want;\n    error /= 1.0f + size;\n    if (error > worst)\n        worst = error;\n"
-               "    return !(error <= %s);\n}\n\n", as_c_number((char[48]){0}, TOLERANCE));
-    fprintf(f, "int main(void)\n{\n    float y[%lld];\n    int   t, i, n = 0;\n    %s_reset(&state);\n    for (t = 0; t < %d; t++) {\n"
-               "        %s_step(&state, golden_x + t * %lld, golden_timespan[t], y);\n        for (i = 0; i < %lld; i++)\n"
-               "            n += wrong(y[i], golden_y[t * %lld + i]);\n    }\n",
-            (long long)net->n_out, net->name, AS_C_STEPS, net->name, (long long)net->n_in, (long long)net->n_out, (long long)net->n_out);
+    fprintf(
+        f,
+        "/* Not a number counts as wrong. */\nstatic int wrong(float got, float want)\n{\n    float size = want < 0.0f ? -want : want;\n"
+        "    float error = got < want ? want - got : got - want;\n    error /= 1.0f + size;\n    if (error > worst)\n        worst = error;\n"
+        "    return !(error <= %s);\n}\n\n",
+        as_c_number((char[48]){0}, TOLERANCE));
+    fprintf(f,
+            "int main(void)\n{\n    float y[%lld];\n    int   t, i, n = 0;\n    %s_reset(&state);\n    for (t = 0; t < %d; t++) {\n"
+            "        %s_step(&state, golden_x + t * %lld, golden_timespan[t], y);\n        for (i = 0; i < %lld; i++)\n"
+            "            n += wrong(y[i], golden_y[t * %lld + i]);\n    }\n",
+            (long long)net->n_out, net->name, AS_C_STEPS, net->name, (long long)net->n_in, (long long)net->n_out,
+            (long long)net->n_out);
     fprintf(f, "    for (i = 0; i < %lld; i++)\n        n += wrong(state.h[i], golden_h[i]);\n", (long long)net->n_units);
-    fprintf(f, "    printf(\"%s: %%d of %lld numbers wrong, the largest error is %%g\\n\", n, (double)worst);\n    return n ? 1 : 0;\n}\n", net->name,
-            (long long)(AS_C_STEPS * net->n_out + net->n_units));
+    fprintf(
+        f,
+        "    printf(\"%s: %%d of %lld numbers wrong, the largest error is %%g\\n\", n, (double)worst);\n    return n ? 1 : 0;\n}\n",
+        net->name, (long long)(AS_C_STEPS * net->n_out + net->n_units));
 }
 
 /* --- All or nothing -------------------------------------------------------------------------------------- */
@@ -135,10 +157,13 @@ static assay_status files_write(assay_env *env, const as_c_net *net, const char 
     assay_status status = ASSAY_OK;
     for (; n_open < N_FILES && status == ASSAY_OK; n_open += status == ASSAY_OK) {
         static const char *const ends[N_FILES] = {".h", ".c", "_golden.h", NULL};
-        char path[4096];
-        int  n = ends[n_open] ? snprintf(path, sizeof path, "%s/%s%s", dir, net->name, ends[n_open]) : snprintf(path, sizeof path, "%s/main_check.c", dir);
-        status = n < (int)sizeof path ? as_out_open(env, path, &out[n_open])
-                                      : as_fail(env, ASSAY_BAD_INPUT, "export: --c: the name of the directory has %zu bytes, which is too long", strlen(dir));
+        char                     path[4096];
+        int                      n = ends[n_open] ? snprintf(path, sizeof path, "%s/%s%s", dir, net->name, ends[n_open])
+                                                  : snprintf(path, sizeof path, "%s/main_check.c", dir);
+        status = n < (int)sizeof path
+                     ? as_out_open(env, path, &out[n_open])
+                     : as_fail(env, ASSAY_BAD_INPUT, "export: --c: the name of the directory has %zu bytes, which is too long",
+                               strlen(dir));
     }
     if (status == ASSAY_OK) {
         header_write(out[0].file, net);
@@ -164,10 +189,10 @@ static assay_status files_write(assay_env *env, const as_c_net *net, const char 
 
 static assay_status save(assay_env *env, const assay_model *model, assay_options *options, const char *dir)
 {
-    as_c_net     net = {.libm = as_options_flag(options, "libm")};
-    const char  *given = as_options_text(options, "name");
-    char         made[MAX_NAME + 8];
-    bool         new_dir = false;
+    as_c_net    net = {.libm = as_options_flag(options, "libm")};
+    const char *given = as_options_text(options, "name");
+    char        made[MAX_NAME + 8];
+    bool        new_dir = false;
     name_make(model->name, made, sizeof made);
     net.name = given ? given : made;
     assay_status status = name_check(env, net.name);

@@ -4,7 +4,11 @@
 #include "export/c_net.h"
 #include "tests/runner/test.h"
 
-typedef struct fixture { assay_env *env; assay_options *options; assay_model *model; } fixture;
+typedef struct fixture {
+    assay_env     *env;
+    assay_options *options;
+    assay_model   *model;
+} fixture;
 
 static void fixture_open(fixture *f, const char *spec)
 {
@@ -28,20 +32,24 @@ static void net_of(fixture *f, const char *spec, as_c_net *net)
     expect_ok(f->env, as_c_net_read(f->env, f->model, 1, net));
 }
 
-Test(export_c, golden_vectors_are_the_answers_of_the_model) {
-    static const char *const specs[] = {"cfc:input=3,units=4,backbone_units=5,timespans=1", "ltc:input=3,units=6,out=2,timespans=1"};
+Test(export_c, golden_vectors_are_the_answers_of_the_model)
+{
+    static const char *const specs[] = {"cfc:input=3,units=4,backbone_units=5,timespans=1",
+                                        "ltc:input=3,units=6,out=2,timespans=1"};
     for (size_t i = 0; i < AS_COUNT(specs); i++) {
-        fixture f;
+        fixture  f;
         as_c_net net;
         net_of(&f, specs[i], &net);
-        as_arena arena = {0};
-        as_graph g;
+        as_arena             arena = {0};
+        as_graph             g;
         const as_binding_dim dims[] = {{"batch", 1}, {"seq", AS_C_STEPS}};
         expect_ok(f.env, as_graph_bind(f.env, f.model, dims, 2, NULL, 0, 1, &arena, &g));
         expect_eq(g.n_inputs, 2);
-        float *y = AS_TAKE(&arena, float, AS_C_STEPS * net.n_out), *h = AS_TAKE(&arena, float, net.n_units);
-        as_view in[] = {as_view_of(net.x, AS_F32, &AS_SHAPE(1, AS_C_STEPS, net.n_in)), as_view_of(net.timespans, AS_F32, &AS_SHAPE(1, AS_C_STEPS))};
-        as_view out[] = {as_view_of(y, AS_F32, &AS_SHAPE(1, AS_C_STEPS, net.n_out)), as_view_of(h, AS_F32, &AS_SHAPE(1, net.n_units))};
+        float  *y = AS_TAKE(&arena, float, AS_C_STEPS *net.n_out), *h = AS_TAKE(&arena, float, net.n_units);
+        as_view in[] = {as_view_of(net.x, AS_F32, &AS_SHAPE(1, AS_C_STEPS, net.n_in)),
+                        as_view_of(net.timespans, AS_F32, &AS_SHAPE(1, AS_C_STEPS))};
+        as_view out[] = {as_view_of(y, AS_F32, &AS_SHAPE(1, AS_C_STEPS, net.n_out)),
+                         as_view_of(h, AS_F32, &AS_SHAPE(1, net.n_units))};
         expect_ok(f.env, as_graph_eval(f.env, &g, in, out));
         expect(!memcmp(y, net.y, sizeof *y * (size_t)(AS_C_STEPS * net.n_out)));
         expect(!memcmp(h, net.h, sizeof *h * (size_t)net.n_units));
@@ -51,8 +59,9 @@ Test(export_c, golden_vectors_are_the_answers_of_the_model) {
     }
 }
 
-Test(export_c, a_mask_leaves_its_synapses_alone) {
-    fixture f;
+Test(export_c, a_mask_leaves_its_synapses_alone)
+{
+    fixture  f;
     as_c_net net;
     net_of(&f, "cfc:input=3,wiring=autoncp,units=8,out=2", &net);
     expect_eq(net.cfc.n_cells, 3);
@@ -68,8 +77,9 @@ Test(export_c, a_mask_leaves_its_synapses_alone) {
     fixture_close(&f);
 }
 
-Test(export_c, other_networks_are_refused_with_what_is_supported) {
-    fixture f;
+Test(export_c, other_networks_are_refused_with_what_is_supported)
+{
+    fixture  f;
     as_c_net net = {.name = "net"};
     fixture_open(&f, "mlp-small");
     expect_eq(as_c_net_read(f.env, f.model, 1, &net), ASSAY_UNSUPPORTED);
@@ -79,8 +89,9 @@ Test(export_c, other_networks_are_refused_with_what_is_supported) {
     fixture_close(&f);
 }
 
-Test(export_c, weights_that_are_not_finite_are_named) {
-    fixture f;
+Test(export_c, weights_that_are_not_finite_are_named)
+{
+    fixture  f;
     as_c_net net = {.name = "net"};
     fixture_open(&f, "cfc:input=3,units=4,backbone_units=5");
     int v = as_model_value_find(f.model, "rnn_cell.ff2.bias");
@@ -93,7 +104,8 @@ Test(export_c, weights_that_are_not_finite_are_named) {
     fixture_close(&f);
 }
 
-Test(export_c, numbers_are_written_so_that_c_reads_them_back) {
+Test(export_c, numbers_are_written_so_that_c_reads_them_back)
+{
     static const float values[] = {0.0f, 1.0f, -3.0f, 0.1f, 1e-8f, 1e30f, 1.17549435e-38f, 16777216.0f, -0.333333343f};
     for (size_t i = 0; i < AS_COUNT(values); i++) {
         char text[48], *end;

@@ -6,8 +6,8 @@
 #include "model/model.h"
 
 typedef struct as_exporter {
-    const char  *key;  /* the option that asks for it and says where */
-    const char  *help;
+    const char *key; /* the option that asks for it and says where */
+    const char *help;
     /* Writes all or nothing. */
     assay_status (*save)(assay_env *env, const assay_model *model, assay_options *options, const char *path);
 } as_exporter;

@@ -61,7 +61,8 @@ assay_status as_lab_all(as_lab_case run, void *arg, int n, const as_lab_settings
     if (!s->early || s->sampler.n_rounds || n < 2)
         return ASSAY_OK;
     int before = n + 1, n_open = count_open(trials, n, s);
-    for (; n_open < before && is_worth_it(trials, n, n_open, s); n_open = count_open(trials, n, s)) { /* until nobody leaves anything any more */
+    for (; n_open < before && is_worth_it(trials, n, n_open, s);
+         n_open = count_open(trials, n, s)) { /* until nobody leaves anything any more */
         AS_TRY(share_out(run, arg, n, n_open, s, trials));
         before = n_open;
     }

@@ -78,15 +78,17 @@ static assay_status beside_find(assay_env *env, as_arena *arena, int at, const c
 }
 
 /* assay bench SPEC --speak --devices cpu --threads 1 --batch 8 ... */
-static assay_status case_command(assay_env *env, as_arena *arena, const as_bench_case *c, assay_options *user, as_baseline_case *out)
+static assay_status case_command(assay_env *env, as_arena *arena, const as_bench_case *c, assay_options *user,
+                                 as_baseline_case *out)
 {
     const char *words[MAX_WORDS];
     int         n = 0;
     char        threads[16];
     snprintf(threads, sizeof threads, "%d", c->threads);
     bool ok = word_add(arena, words, &n, SELF) && word_add(arena, words, &n, "bench") && word_add(arena, words, &n, c->spec) &&
-              word_add(arena, words, &n, "--speak") && word_add(arena, words, &n, "--devices") && word_add(arena, words, &n, c->device) &&
-              word_add(arena, words, &n, "--threads") && word_add(arena, words, &n, threads);
+              word_add(arena, words, &n, "--speak") && word_add(arena, words, &n, "--devices") &&
+              word_add(arena, words, &n, c->device) && word_add(arena, words, &n, "--threads") &&
+              word_add(arena, words, &n, threads);
     for (int i = 0; ok && i < c->n_settings; i++) {
         const char *word = as_arena_printf(arena, "--%s=%s", c->settings[i].key, c->settings[i].value);
         ok = word && word_add(arena, words, &n, word);
@@ -251,7 +253,8 @@ static bool artefacts_read(as_arena *arena, const json_t *array, size_t n_words,
         const json_t *object = json_array_get(array, i);
         json_int_t    at = json_integer_value(json_object_get(object, "at"));
         as_artefact   a = {.at = (int)at, .id = text_at(arena, object, "id"), .name = text_at(arena, object, "name")};
-        if (at < 0 || at >= (json_int_t)n_words || !a.id || !a.name || strlen(a.id) != AS_OBJECT_ID - 1 || !as_model_file_ok(a.name))
+        if (at < 0 || at >= (json_int_t)n_words || !a.id || !a.name || strlen(a.id) != AS_OBJECT_ID - 1 ||
+            !as_model_file_ok(a.name))
             return false;
         (*out)[(*n_out)++] = a;
     }
@@ -289,7 +292,8 @@ static assay_status baseline_parse(assay_env *env, const char *name, const char 
     as_baseline  *b = NULL;
     assay_status  status = ASSAY_OK;
     if (!schema || strcmp(schema, SCHEMA))
-        status = as_fail(env, ASSAY_BAD_INPUT, "baseline: %s: it is of the schema '%s', and this assay reads " SCHEMA "%s", name, schema ? schema : "missing",
+        status = as_fail(env, ASSAY_BAD_INPUT, "baseline: %s: it is of the schema '%s', and this assay reads " SCHEMA "%s", name,
+                         schema ? schema : "missing",
                          schema && !strncmp(schema, "assay.baseline/", 15) ? ": a newer assay wrote it" : "");
     else if (!json_array_size(cases) || json_array_size(cases) > MAX_CASES)
         status = as_fail(env, ASSAY_BAD_INPUT, "baseline: %s: it has no cases, or too many", name);
@@ -425,7 +429,8 @@ static assay_status name_is_free(assay_env *env, as_store *store, const char *na
     assay_status status = as_store_get_named(env, store, "baseline", name, &arena, &text, &run);
     as_arena_drop(&arena);
     if (status == ASSAY_OK)
-        return as_fail(env, ASSAY_BAD_INPUT, "baseline: '%s' is there already: remove it, or save under another name and promote that", name);
+        return as_fail(env, ASSAY_BAD_INPUT,
+                       "baseline: '%s' is there already: remove it, or save under another name and promote that", name);
     return status == ASSAY_NOT_FOUND ? ASSAY_OK : status;
 }
 
@@ -435,13 +440,19 @@ static assay_status parts_save(assay_env *env, as_store *store, as_baseline *b, 
         AS_TRY(case_measure(env, &b->arena, &b->cases[i], s, &trials[i]));
         AS_TRY(objects_put(env, store, &b->arena, &b->cases[i]));
     }
-    as_stored_run run = {.kind = "baseline", .title = b->name, .fingerprint = b->fingerprint, .commit = b->commit, .state = "complete", .unix_time = b->unix_time,
+    as_stored_run run = {.kind = "baseline",
+                         .title = b->name,
+                         .fingerprint = b->fingerprint,
+                         .commit = b->commit,
+                         .state = "complete",
+                         .unix_time = b->unix_time,
                          .report = NULL};
     AS_TRY(as_store_put_run(env, store, &run, (const as_trial *const *)trials, (size_t)b->n_cases, &b->run));
     return named_put(env, store, b);
 }
 
-assay_status as_baseline_save(assay_env *env, as_store *store, as_baseline *b, const char *name, const char *description, const as_lab_settings *s)
+assay_status as_baseline_save(assay_env *env, as_store *store, as_baseline *b, const char *name, const char *description,
+                              const as_lab_settings *s)
 {
     char print[17], commit[65];
     AS_TRY(name_is_free(env, store, name)); /* before minutes are spent */
@@ -471,8 +482,9 @@ assay_status as_baseline_save(assay_env *env, as_store *store, as_baseline *b, c
 void as_baseline_print(const as_baseline *b, FILE *file)
 {
     char when[AS_DATE_BYTES];
-    fprintf(file, "%s: %s\nmachine %s, commit %.12s, %s UTC, run %lld\n", b->name, *b->description ? b->description : "(no description)", b->fingerprint,
-            *b->commit ? b->commit : "-", as_date_text(when, sizeof when, b->unix_time, AS_DATE_MINUTE), (long long)b->run);
+    fprintf(file, "%s: %s\nmachine %s, commit %.12s, %s UTC, run %lld\n", b->name,
+            *b->description ? b->description : "(no description)", b->fingerprint, *b->commit ? b->commit : "-",
+            as_date_text(when, sizeof when, b->unix_time, AS_DATE_MINUTE), (long long)b->run);
     for (int i = 0; i < b->n_cases; i++) {
         const as_baseline_case *c = &b->cases[i];
         char                    p25[32];

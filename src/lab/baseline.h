@@ -11,13 +11,18 @@
 #include "lab/lab.h"
 
 /* Stands for a word of the command; name: as the file was called, without its directory.  One that lies beside it is named by it, relative to its directory. */
-typedef struct as_artefact { int at; const char *id, *name; } as_artefact;
+typedef struct as_artefact {
+    int         at;
+    const char *id, *name;
+} as_artefact;
 
 typedef struct as_baseline_case {
     const char        *name;
-    const char *const *argv;       /* NULL-terminated; the word "@assay" is this program, whichever it is then */
-    as_artefact       *objects; int n_objects;
-    as_artefact       *beside;  int n_beside;  /* external data and weights that a model's file names; at: the model's */
+    const char *const *argv; /* NULL-terminated; the word "@assay" is this program, whichever it is then */
+    as_artefact       *objects;
+    int                n_objects;
+    as_artefact       *beside;
+    int                n_beside;           /* external data and weights that a model's file names; at: the model's */
     double             p25_ns, peak_bytes; /* as measured when it was saved; NaN */
 } as_baseline_case;
 
@@ -25,7 +30,8 @@ typedef struct as_baseline {
     as_arena          arena;
     const char       *name, *description, *fingerprint, *commit;
     int64_t           unix_time, run;
-    as_baseline_case *cases; int n_cases;
+    as_baseline_case *cases;
+    int               n_cases;
 } as_baseline;
 
 /* What is to be saved: cases of the laboratory, or commands that speak the line protocol. */
@@ -34,7 +40,8 @@ assay_status as_baseline_of_commands(assay_env *env, const char *const *commands
 void         as_baseline_free(as_baseline *b);
 
 /* Measures every case alone, keeps programs and models as objects, and the whole under its name.  BAD_INPUT when the name is taken. */
-assay_status as_baseline_save(assay_env *env, as_store *store, as_baseline *b, const char *name, const char *description, const as_lab_settings *s);
+assay_status as_baseline_save(assay_env *env, as_store *store, as_baseline *b, const char *name, const char *description,
+                              const as_lab_settings *s);
 assay_status as_baseline_load(assay_env *env, as_store *store, const char *name, as_baseline **out);
 void         as_baseline_print(const as_baseline *b, FILE *file);
 void         as_baseline_write(const as_baseline *b, as_json *w);
@@ -44,11 +51,19 @@ assay_status as_baseline_words(assay_env *env, as_arena *arena, const char *cons
 
 /* Every case again, candidate against baseline; trials[i] belongs to the caller.  A case whose artefact is missing or that cannot run is
  * Failed with its sentence; cancel leaves the rest incomplete. */
-typedef struct as_check { as_arena arena; as_check_case *cases; as_trial **trials; as_duel *duels; int n; } as_check;
-assay_status as_baseline_check(assay_env *env, as_store *store, const as_baseline *b, bool cross_machine, const as_lab_settings *s, as_check *out);
+typedef struct as_check {
+    as_arena       arena;
+    as_check_case *cases;
+    as_trial     **trials;
+    as_duel       *duels;
+    int            n;
+} as_check;
+assay_status as_baseline_check(assay_env *env, as_store *store, const as_baseline *b, bool cross_machine, const as_lab_settings *s,
+                               as_check *out);
 void         as_check_drop(as_check *c);
 /* The whole of `assay check` but its settings: loads, runs, decides, keeps the run. */
-assay_status as_check_run(assay_env *env, const char *baseline, assay_options *options, const as_lab_settings *s, as_fail_on fail_on, assay_facts **out, int *exit_code);
+assay_status as_check_run(assay_env *env, const char *baseline, assay_options *options, const as_lab_settings *s,
+                          as_fail_on fail_on, assay_facts **out, int *exit_code);
 /* As as_lab_settings_read(), and threshold, severity, fail-on, samples. */
 assay_status as_check_settings_read(assay_env *env, assay_options *options, as_lab_settings *s, as_fail_on *fail_on);
 

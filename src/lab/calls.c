@@ -17,7 +17,8 @@ static void trials_give(assay_facts *f, as_trial **trials, size_t n)
 }
 
 /* What was measured is kept and handed over; the status is that of the measurement. */
-static assay_status facts_give(assay_env *env, assay_options *options, const char *kind, assay_facts *f, assay_status measured, assay_facts **out)
+static assay_status facts_give(assay_env *env, assay_options *options, const char *kind, assay_facts *f, assay_status measured,
+                               assay_facts **out)
 {
     int64_t      id;
     assay_status status = f->status;
@@ -33,7 +34,8 @@ static assay_status facts_give(assay_env *env, assay_options *options, const cha
 
 /* --- Bench ----------------------------------------------------------------------------------------------- */
 
-static assay_status suite_run(assay_env *env, const as_bench_cases *cases, assay_options *options, as_lab_settings *s, assay_facts **out)
+static assay_status suite_run(assay_env *env, const as_bench_cases *cases, assay_options *options, as_lab_settings *s,
+                              assay_facts **out)
 {
     as_suite    *suite = NULL;
     assay_facts *f = NULL;
@@ -114,8 +116,8 @@ assay_status assay_baseline_create(assay_env *env, const char *name, const char 
     return status;
 }
 
-static assay_status check_judge(assay_env *env, as_check *c, const char *name, const as_lab_settings *s, as_fail_on fail_on, assay_options *options, assay_facts **out,
-                                int *exit_code)
+static assay_status check_judge(assay_env *env, as_check *c, const char *name, const as_lab_settings *s, as_fail_on fail_on,
+                                assay_options *options, assay_facts **out, int *exit_code)
 {
     as_check_result result;
     char            title[128];
@@ -137,7 +139,8 @@ static assay_status check_judge(assay_env *env, as_check *c, const char *name, c
     return facts_give(env, options, "check", f, ASSAY_OK, out);
 }
 
-assay_status as_check_run(assay_env *env, const char *baseline, assay_options *options, const as_lab_settings *s, as_fail_on fail_on, assay_facts **out, int *exit_code)
+assay_status as_check_run(assay_env *env, const char *baseline, assay_options *options, const as_lab_settings *s,
+                          as_fail_on fail_on, assay_facts **out, int *exit_code)
 {
     as_store    *store = NULL;
     as_baseline *b = NULL;

@@ -16,13 +16,13 @@ typedef struct axis {
     const char  *key, *standard;
     const char **values;
     int          n;
-    bool         of_spec;   /* a key of the workload, else an option */
+    bool         of_spec; /* a key of the workload, else an option */
 } axis;
 
 /* One line of a suite, or one argument. */
 typedef struct line {
-    const char   *name;     /* as given, without the words behind a workload's ':' */
-    const as_zoo *zoo;      /* a workload; NULL: a model */
+    const char   *name; /* as given, without the words behind a workload's ':' */
+    const as_zoo *zoo;  /* a workload; NULL: a model */
     axis          axes[MAX_AXES];
     int           n_axes;
 } line;
@@ -31,7 +31,7 @@ typedef struct reader {
     assay_env      *env;
     assay_options  *options;
     as_bench_cases *out;
-    const char     *where;  /* "bench", "suite.txt:3" */
+    const char     *where; /* "bench", "suite.txt:3" */
     int             cap_items, cap_notes;
 } reader;
 
@@ -76,8 +76,10 @@ static assay_status fail_word(reader *r, const char *what, const char *word, con
     as_text     all = {0};
     for (const char *const *w = words; !near && *w; w++)
         as_text_printf(&all, "%s%s", all.length ? ", " : "", *w);
-    assay_status status = near ? as_fail(r->env, ASSAY_BAD_INPUT, "%s: there is no %s '%s'; did you mean '%s'?", r->where, what, word, near)
-                               : as_fail(r->env, ASSAY_BAD_INPUT, "%s: there is no %s '%s'; there are %s", r->where, what, word, all.data ? all.data : "none");
+    assay_status status =
+        near ? as_fail(r->env, ASSAY_BAD_INPUT, "%s: there is no %s '%s'; did you mean '%s'?", r->where, what, word, near)
+             : as_fail(r->env, ASSAY_BAD_INPUT, "%s: there is no %s '%s'; there are %s", r->where, what, word,
+                       all.data ? all.data : "none");
     as_text_drop(&all);
     return status;
 }
@@ -110,7 +112,8 @@ static assay_status devices_join(reader *r, const char **values, int *n)
     int kept = 0;
     for (int i = 0; i < *n; i++) {
         if (kept && strchr(values[i], '=') && !strchr(values[i], ':'))
-            values[kept - 1] = as_arena_printf(&r->out->arena, "%s%c%s", values[kept - 1], strchr(values[kept - 1], ':') ? ',' : ':', values[i]);
+            values[kept - 1] =
+                as_arena_printf(&r->out->arena, "%s%c%s", values[kept - 1], strchr(values[kept - 1], ':') ? ',' : ':', values[i]);
         else
             values[kept++] = values[i];
         if (!values[kept - 1])
@@ -164,7 +167,7 @@ static const as_zoo_choice *choice_find(const as_zoo *zoo, const char *key)
 }
 
 /* Options that a line may set besides the keys of its workload. */
-static const char *const line_options[] = { "device", "threads", "compile", "weights-as", "winograd", "batch", "seq", NULL };
+static const char *const line_options[] = {"device", "threads", "compile", "weights-as", "winograd", "batch", "seq", NULL};
 
 static assay_status key_check(reader *r, const line *l, const char *key)
 {
@@ -191,7 +194,10 @@ static assay_status axis_add(reader *r, line *l, const char *key, const char *te
     if (l->n_axes == MAX_AXES)
         return as_fail(r->env, ASSAY_BAD_INPUT, "%s: more than %d keys", r->where, MAX_AXES);
     const as_zoo_param *p = l->zoo ? param_find(l->zoo, key) : NULL;
-    *a = (axis){ .key = key, .standard = p ? p->standard : NULL, .of_spec = p != NULL, .values = AS_TAKE(&r->out->arena, const char *, MAX_VALUES) };
+    *a = (axis){.key = key,
+                .standard = p ? p->standard : NULL,
+                .of_spec = p != NULL,
+                .values = AS_TAKE(&r->out->arena, const char *, MAX_VALUES)};
     if (!a->values)
         return no_memory(r);
     AS_TRY(list_split(r, key, text, a->values, &a->n));
@@ -255,7 +261,8 @@ static assay_status sizes_default(reader *r, line *l)
     AS_TRY(list_split(r, "sizes", text, values, &n));
     for (int i = 0; i < n; i++)
         if (!size_dims(values[i]))
-            return as_fail(r->env, ASSAY_BAD_INPUT, "%s: the size '%s' is not whole numbers from 1 with x between them", r->where, values[i]);
+            return as_fail(r->env, ASSAY_BAD_INPUT, "%s: the size '%s' is not whole numbers from 1 with x between them", r->where,
+                           values[i]);
     for (int i = 0; i < n; i++)
         if (size_fits(l->zoo->axes, values[i]))
             as_text_printf(&kept, "%s%s", n_kept++ ? "," : "", values[i]);
@@ -274,7 +281,8 @@ static assay_status own_sizes_check(reader *r, line *l)
     const axis *a = axis_find(l, "size");
     for (int i = 0; a && i < a->n; i++)
         if (!size_fits(l->zoo->axes, a->values[i]))
-            return as_fail(r->env, ASSAY_BAD_INPUT, "%s: the size '%s' of %s is not of the form %s", r->where, a->values[i], l->name, l->zoo->axes->form);
+            return as_fail(r->env, ASSAY_BAD_INPUT, "%s: the size '%s' of %s is not of the form %s", r->where, a->values[i],
+                           l->name, l->zoo->axes->form);
     return ASSAY_OK;
 }
 
@@ -301,18 +309,21 @@ static assay_status option_axis(reader *r, line *l, const char *option, const ch
 /* Options of the user that change what is measured are axes of one value, so that they are in the name. */
 static assay_status options_add(reader *r, line *l)
 {
-    static const char *const keys[] = { "batch", "seq", "compile", "weights-as", NULL };
+    static const char *const keys[] = {"batch", "seq", "compile", "weights-as", NULL};
     for (int i = l->zoo ? 2 : 0; keys[i]; i++)
         if (as_options_is_set(r->options, keys[i]))
             AS_TRY(axis_default(r, l, keys[i], as_options_text(r->options, keys[i])));
     if (as_options_flag(r->options, "winograd"))
         AS_TRY(axis_default(r, l, "winograd", "on"));
     if (!l->zoo)
-        as_options_text(r->options, "weights"); /* read here, where the user's options live: a case is opened in a process of its own */
+        as_options_text(r->options,
+                        "weights"); /* read here, where the user's options live: a case is opened in a process of its own */
     const axis *compile = axis_find(l, "compile");
     for (int i = 0; compile && i < compile->n; i++)
         if (!strcmp(compile->values[i], "both"))
-            return as_fail(r->env, ASSAY_BAD_INPUT, "%s: compile=both is for profile; a suite takes compile=on,off, and compare sets them side by side", r->where);
+            return as_fail(r->env, ASSAY_BAD_INPUT,
+                           "%s: compile=both is for profile; a suite takes compile=on,off, and compare sets them side by side",
+                           r->where);
     return ASSAY_OK;
 }
 
@@ -343,7 +354,10 @@ static assay_status line_complete(reader *r, line *l)
 /* --- Cases --------------------------------------------------------------------------------------------- */
 
 /* One choice of every axis: which value each has. */
-typedef struct pick { const line *l; int at[MAX_AXES]; } pick;
+typedef struct pick {
+    const line *l;
+    int         at[MAX_AXES];
+} pick;
 
 static const char *picked(const pick *p, const char *key)
 {
@@ -357,14 +371,15 @@ static const char *picked(const pick *p, const char *key)
 static size_t square_length(const as_zoo *zoo, const char *size)
 {
     size_t n = strcspn(size, "x");
-    return zoo->axes->min_dims == 2 && size_dims(size) == 2 && !strncmp(size, size + n + 1, n) && !size[2 * n + 1] ? n : strlen(size);
+    return zoo->axes->min_dims == 2 && size_dims(size) == 2 && !strncmp(size, size + n + 1, n) && !size[2 * n + 1] ? n
+                                                                                                                   : strlen(size);
 }
 
 typedef enum name_form { FORM_ID, FORM_NAME, FORM_FAMILY } name_form;
 
 /* The parts that every workload has in the same place, and then what is left as key=value. */
-static const char *const placed[] = { "size", "dtype", "layout", NULL };
-static const char *const placed_last[] = { "device", "threads", NULL };
+static const char *const placed[] = {"size", "dtype", "layout", NULL};
+static const char *const placed_last[] = {"device", "threads", NULL};
 
 static void placed_add(as_text *t, const pick *p, const char *key, name_form form)
 {
@@ -441,7 +456,7 @@ static assay_status settings_make(reader *r, const pick *p, as_bench_case *c)
     for (int i = 0; i < p->l->n_axes; i++) {
         const axis *a = &p->l->axes[i];
         if (!a->of_spec && !words_have(placed_last, a->key))
-            settings[c->n_settings++] = (as_setting){ a->key, a->values[p->at[i]] };
+            settings[c->n_settings++] = (as_setting){a->key, a->values[p->at[i]]};
     }
     c->settings = settings;
     return ASSAY_OK;
@@ -450,8 +465,13 @@ static assay_status settings_make(reader *r, const pick *p, as_bench_case *c)
 static assay_status case_add(reader *r, const pick *p)
 {
     as_bench_cases *o = r->out;
-    as_bench_case   c = { .id = name_make(r, p, FORM_ID), .name = name_make(r, p, FORM_NAME), .family = name_make(r, p, FORM_FAMILY),
-                          .workload = p->l->name, .spec = spec_make(r, p), .device = picked(p, "device"), .is_workload = p->l->zoo != NULL };
+    as_bench_case   c = {.id = name_make(r, p, FORM_ID),
+                         .name = name_make(r, p, FORM_NAME),
+                         .family = name_make(r, p, FORM_FAMILY),
+                         .workload = p->l->name,
+                         .spec = spec_make(r, p),
+                         .device = picked(p, "device"),
+                         .is_workload = p->l->zoo != NULL};
     if (!c.id || !c.name || !c.family || !c.spec)
         return no_memory(r);
     AS_TRY(threads_read(r, picked(p, "threads"), &c.threads));
@@ -460,7 +480,8 @@ static assay_status case_add(reader *r, const pick *p)
         if (!strcmp(o->items[i].id, c.id))
             return note(r, as_arena_printf(&o->arena, "%s is asked for twice and measured once", c.id));
     if (o->n_items == AS_BENCH_MAX_CASES)
-        return as_fail(r->env, ASSAY_BAD_INPUT, "%s: more than %d cases; give fewer sizes, types, layouts, devices or threads", r->where, AS_BENCH_MAX_CASES);
+        return as_fail(r->env, ASSAY_BAD_INPUT, "%s: more than %d cases; give fewer sizes, types, layouts, devices or threads",
+                       r->where, AS_BENCH_MAX_CASES);
     as_bench_case *items = grown(&o->arena, o->items, o->n_items, &r->cap_items, sizeof *items);
     if (!items)
         return no_memory(r);
@@ -482,7 +503,7 @@ static bool pick_next(pick *p)
 
 static assay_status line_expand(reader *r, const line *l)
 {
-    pick p = { .l = l };
+    pick p = {.l = l};
     do {
         if (goes_together(picked(&p, "layout"), picked(&p, "size")))
             AS_TRY(case_add(r, &p));
@@ -523,7 +544,7 @@ static assay_status model_check(reader *r, const char *name)
 static assay_status line_begin(reader *r, const char *name, line *l)
 {
     size_t n = strcspn(name, ":");
-    *l = (line){ .name = name, .zoo = workload_find(name, n) };
+    *l = (line){.name = name, .zoo = workload_find(name, n)};
     if (!l->zoo)
         return model_check(r, name);
     l->name = as_arena_text_n(&r->out->arena, name, n);
@@ -577,7 +598,7 @@ static assay_status argument_read(reader *r, const char *argument)
 static assay_status suite_line(reader *r, char *text)
 {
     static const char blank[] = " \t\r";
-    line l;
+    line              l;
     text[strcspn(text, "#")] = '\0';
     text += strspn(text, blank);
     if (!*text)
@@ -631,7 +652,7 @@ static assay_status suite_load(reader *r, const char *path)
 
 static assay_status reader_begin(assay_env *env, assay_options *options, reader *r)
 {
-    *r = (reader){ .env = env, .options = options, .out = calloc(1, sizeof *r->out), .where = "bench" };
+    *r = (reader){.env = env, .options = options, .out = calloc(1, sizeof *r->out), .where = "bench"};
     return r->out ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "bench: no memory for its cases");
 }
 
@@ -657,7 +678,8 @@ assay_status as_bench_cases_read(assay_env *env, const char *const *args, int n_
     const char  *suite = as_options_text(options, "suite");
     assay_status status = ASSAY_OK;
     if (!suite && !n_args)
-        return as_fail(env, ASSAY_BAD_INPUT, "bench: nothing to measure: name a workload such as matmul, a model, or a file with --suite");
+        return as_fail(env, ASSAY_BAD_INPUT,
+                       "bench: nothing to measure: name a workload such as matmul, a model, or a file with --suite");
     AS_TRY(reader_begin(env, options, &r));
     if (suite)
         status = suite_load(&r, suite);

@@ -12,15 +12,17 @@
 
 enum { AS_BENCH_MAX_CASES = 4096 };
 
-typedef struct as_setting { const char *key, *value; } as_setting;
+typedef struct as_setting {
+    const char *key, *value;
+} as_setting;
 
 typedef struct as_bench_case {
-    const char       *id;         /* "matmul/512x512/f32/contiguous/cpu/t1": every axis, and so unique */
-    const char       *name;       /* "matmul/512/f32": what is standard is left out; unique among the cases, too */
-    const char       *family;     /* the id with * for the size: cases of a family differ in size only */
-    const char       *workload;   /* "matmul", or the model as it was given */
-    const char       *spec;       /* for assay_model_load(): "matmul:size=512x512,dtype=f32,layout=contiguous" */
-    const as_setting *settings;   /* options besides device and threads, of this case alone: { "batch", "8" } */
+    const char       *id;       /* "matmul/512x512/f32/contiguous/cpu/t1": every axis, and so unique */
+    const char       *name;     /* "matmul/512/f32": what is standard is left out; unique among the cases, too */
+    const char       *family;   /* the id with * for the size: cases of a family differ in size only */
+    const char       *workload; /* "matmul", or the model as it was given */
+    const char       *spec;     /* for assay_model_load(): "matmul:size=512x512,dtype=f32,layout=contiguous" */
+    const as_setting *settings; /* options besides device and threads, of this case alone: { "batch", "8" } */
     int               n_settings;
     const char       *device;
     int               threads;
@@ -29,8 +31,10 @@ typedef struct as_bench_case {
 
 typedef struct as_bench_cases {
     as_arena       arena;
-    as_bench_case *items;  int n_items;
-    const char   **notes;  int n_notes;  /* what was left out and why, a sentence each */
+    as_bench_case *items;
+    int            n_items;
+    const char   **notes;
+    int            n_notes; /* what was left out and why, a sentence each */
 } as_bench_cases;
 
 /* Arguments: a workload ("matmul"), one with words ("elementwise:add,mul", "matmul:size=64x64,128x128,dtype=f32,f16"), or a model.
@@ -41,19 +45,19 @@ assay_status as_bench_cases_parse(assay_env *env, const char *path, const char *
 void         as_bench_cases_free(as_bench_cases *cases);
 
 /* Its device computes nothing and tells its times: by a clock that nothing else moves. */
-bool         as_bench_case_is_told(const as_bench_case *c);
+bool as_bench_case_is_told(const as_bench_case *c);
 /* The options that a case is opened with: those of the user that a model or a plan reads, and the case's own. */
 assay_status as_bench_case_options(assay_env *env, const as_bench_case *c, assay_options *user, assay_options **out);
 
 /* Items that a call does: the batch.  NaN: not known, as of a workload without one. */
-double       as_bench_case_items(const as_bench_case *c);
+double as_bench_case_items(const as_bench_case *c);
 
 /* A case that can be run. */
 typedef struct as_bench_subject {
     assay_options *options;
     assay_model   *model;
     assay_plan    *plan;
-    const char    *slow;   /* a step for which there is no kernel, so that the slow truth is what runs; NULL: none */
+    const char    *slow; /* a step for which there is no kernel, so that the slow truth is what runs; NULL: none */
 } as_bench_subject;
 
 /* UNSUPPORTED where a workload in another type than f32 would run by the slow truth: its time would say nothing. */

@@ -6,7 +6,11 @@
 
 #include "lab/cases.h"
 
-typedef struct fixture { assay_env *env; assay_options *options; as_bench_cases *cases; } fixture;
+typedef struct fixture {
+    assay_env      *env;
+    assay_options  *options;
+    as_bench_cases *cases;
+} fixture;
 
 static fixture begin(void)
 {
@@ -16,7 +20,10 @@ static fixture begin(void)
     return f;
 }
 
-static void set(fixture *f, const char *key, const char *value) { expect_ok(f->env, assay_options_set(f->env, f->options, key, value)); }
+static void set(fixture *f, const char *key, const char *value)
+{
+    expect_ok(f->env, assay_options_set(f->env, f->options, key, value));
+}
 
 static void end(fixture *f)
 {
@@ -25,7 +32,10 @@ static void end(fixture *f)
     assay_env_free(f->env);
 }
 
-static void read_one(fixture *f, const char *argument) { expect_ok(f->env, as_bench_cases_read(f->env, &argument, 1, f->options, &f->cases)); }
+static void read_one(fixture *f, const char *argument)
+{
+    expect_ok(f->env, as_bench_cases_read(f->env, &argument, 1, f->options, &f->cases));
+}
 
 static void expect_ids(const fixture *f, const char *const *want)
 {
@@ -38,7 +48,7 @@ static void expect_ids(const fixture *f, const char *const *want)
 
 static void expect_bad(const char *argument, const char *sentence)
 {
-    fixture f = begin();
+    fixture      f = begin();
     assay_status status = as_bench_cases_read(f.env, &argument, 1, f.options, &f.cases);
     expect(status == ASSAY_BAD_INPUT || status == ASSAY_NOT_FOUND);
     expect_has(assay_message(f.env), sentence);
@@ -55,7 +65,8 @@ static void expect_bad_suite(const char *text, const char *sentence)
     end(&f);
 }
 
-Test(cases, a_workload_alone_is_one_case_at_its_standard) {
+Test(cases, a_workload_alone_is_one_case_at_its_standard)
+{
     fixture f = begin();
     read_one(&f, "matmul");
     expect_eq(f.cases->n_items, 1);
@@ -70,32 +81,37 @@ Test(cases, a_workload_alone_is_one_case_at_its_standard) {
     end(&f);
 }
 
-Test(cases, axes_multiply) {
+Test(cases, axes_multiply)
+{
     fixture f = begin();
     set(&f, "sizes", "8x8,16x16");
     set(&f, "dtypes", "f32,f16");
     set(&f, "threads", "1,2");
     read_one(&f, "softmax");
-    expect_ids(&f, (const char *const[]){ "softmax/8x8/f32/contiguous/cpu/t1", "softmax/8x8/f32/contiguous/cpu/t2", "softmax/8x8/f16/contiguous/cpu/t1",
-                                          "softmax/8x8/f16/contiguous/cpu/t2", "softmax/16x16/f32/contiguous/cpu/t1", "softmax/16x16/f32/contiguous/cpu/t2",
-                                          "softmax/16x16/f16/contiguous/cpu/t1", "softmax/16x16/f16/contiguous/cpu/t2", NULL });
+    expect_ids(&f, (const char *const[]){"softmax/8x8/f32/contiguous/cpu/t1", "softmax/8x8/f32/contiguous/cpu/t2",
+                                         "softmax/8x8/f16/contiguous/cpu/t1", "softmax/8x8/f16/contiguous/cpu/t2",
+                                         "softmax/16x16/f32/contiguous/cpu/t1", "softmax/16x16/f32/contiguous/cpu/t2",
+                                         "softmax/16x16/f16/contiguous/cpu/t1", "softmax/16x16/f16/contiguous/cpu/t2", NULL});
     expect_str(f.cases->items[3].name, "softmax/8/f16/t2");
     expect_eq(f.cases->items[3].threads, 2);
     end(&f);
 }
 
-Test(cases, words_behind_a_workload_are_its_variants_and_keys) {
+Test(cases, words_behind_a_workload_are_its_variants_and_keys)
+{
     fixture f = begin();
     read_one(&f, "elementwise:add,mul,size=4,2x3,layout=contiguous,transposed");
-    expect_ids(&f, (const char *const[]){ "elementwise/add/4/f32/contiguous/cpu/t1", "elementwise/add/2x3/f32/contiguous/cpu/t1",
-                                          "elementwise/add/2x3/f32/transposed/cpu/t1", "elementwise/mul/4/f32/contiguous/cpu/t1",
-                                          "elementwise/mul/2x3/f32/contiguous/cpu/t1", "elementwise/mul/2x3/f32/transposed/cpu/t1", NULL });
+    expect_ids(&f, (const char *const[]){"elementwise/add/4/f32/contiguous/cpu/t1", "elementwise/add/2x3/f32/contiguous/cpu/t1",
+                                         "elementwise/add/2x3/f32/transposed/cpu/t1", "elementwise/mul/4/f32/contiguous/cpu/t1",
+                                         "elementwise/mul/2x3/f32/contiguous/cpu/t1", "elementwise/mul/2x3/f32/transposed/cpu/t1",
+                                         NULL});
     expect_eq(f.cases->n_notes, 1);
     expect_str(f.cases->notes[0], "elementwise of size 4 has one axis and cannot be transposed: left out");
     end(&f);
 }
 
-Test(cases, names_leave_out_what_is_standard_and_stay_apart) {
+Test(cases, names_leave_out_what_is_standard_and_stay_apart)
+{
     fixture f = begin();
     read_one(&f, "elementwise:size=8,8x8,16x8,layout=contiguous,strided");
     for (int i = 0; i < f.cases->n_items; i++)
@@ -111,11 +127,12 @@ Test(cases, names_leave_out_what_is_standard_and_stay_apart) {
     end(&f);
 }
 
-Test(cases, sizes_of_another_form_are_left_out_with_a_note) {
+Test(cases, sizes_of_another_form_are_left_out_with_a_note)
+{
     fixture f = begin();
     set(&f, "sizes", "64x64,1x3x8x8");
     read_one(&f, "conv");
-    expect_ids(&f, (const char *const[]){ "conv/1x3x8x8/filters=64/kernel=3/stride=1/groups=1/cpu/t1", NULL });
+    expect_ids(&f, (const char *const[]){"conv/1x3x8x8/filters=64/kernel=3/stride=1/groups=1/cpu/t1", NULL});
     expect_str(f.cases->notes[0], "conv takes sizes of the form NxCxHxW: the others were left out");
     as_bench_cases_free(f.cases);
     set(&f, "sizes", "64x64");
@@ -125,7 +142,8 @@ Test(cases, sizes_of_another_form_are_left_out_with_a_note) {
     end(&f);
 }
 
-Test(cases, options_that_say_nothing_are_noted_once) {
+Test(cases, options_that_say_nothing_are_noted_once)
+{
     fixture f = begin();
     set(&f, "dtypes", "f16");
     set(&f, "batch", "4");
@@ -140,7 +158,8 @@ Test(cases, options_that_say_nothing_are_noted_once) {
     end(&f);
 }
 
-Test(cases, devices_keep_the_commas_of_their_own) {
+Test(cases, devices_keep_the_commas_of_their_own)
+{
     fixture f = begin();
     set(&f, "devices", "cpu,null:matmul=5us,put=1us,null");
     read_one(&f, "matmul:size=8x8");
@@ -152,7 +171,8 @@ Test(cases, devices_keep_the_commas_of_their_own) {
     end(&f);
 }
 
-Test(cases, a_model_is_a_case_whose_options_are_in_its_name) {
+Test(cases, a_model_is_a_case_whose_options_are_in_its_name)
+{
     fixture f = begin();
     set(&f, "batch", "8");
     set(&f, "compile", "off");
@@ -171,19 +191,24 @@ Test(cases, a_model_is_a_case_whose_options_are_in_its_name) {
     end(&f);
 }
 
-Test(cases, a_suite_says_what_the_options_do_not) {
+Test(cases, a_suite_says_what_the_options_do_not)
+{
     fixture f = begin();
     set(&f, "threads", "2");
-    expect_ok(f.env, as_bench_cases_parse(f.env, "s.txt", "# a comment\n\n  matmul size=8x8,4x4 # two\nmlp-small batch=1,2 threads=1\r\nelementwise:mul size=4\n",
-                                          f.options, &f.cases));
-    expect_ids(&f, (const char *const[]){ "matmul/8x8/f32/contiguous/cpu/t2", "matmul/4x4/f32/contiguous/cpu/t2", "mlp-small/batch=1/cpu/t1",
-                                          "mlp-small/batch=2/cpu/t1", "elementwise/mul/4/f32/contiguous/cpu/t2", NULL });
+    expect_ok(f.env, as_bench_cases_parse(
+                         f.env, "s.txt",
+                         "# a comment\n\n  matmul size=8x8,4x4 # two\nmlp-small batch=1,2 threads=1\r\nelementwise:mul size=4\n",
+                         f.options, &f.cases));
+    expect_ids(&f, (const char *const[]){"matmul/8x8/f32/contiguous/cpu/t2", "matmul/4x4/f32/contiguous/cpu/t2",
+                                         "mlp-small/batch=1/cpu/t1", "mlp-small/batch=2/cpu/t1",
+                                         "elementwise/mul/4/f32/contiguous/cpu/t2", NULL});
     expect_eq(f.cases->items[2].n_settings, 1);
     expect_str(f.cases->items[3].settings[0].value, "2");
     end(&f);
 }
 
-Test(cases, the_same_case_twice_is_measured_once) {
+Test(cases, the_same_case_twice_is_measured_once)
+{
     fixture f = begin();
     expect_ok(f.env, as_bench_cases_parse(f.env, "s.txt", "matmul size=8x8\nmatmul size=8x8,9x9", f.options, &f.cases));
     expect_eq(f.cases->n_items, 2);
@@ -191,7 +216,8 @@ Test(cases, the_same_case_twice_is_measured_once) {
     end(&f);
 }
 
-Test(cases, unknown_words_are_refused_with_the_nearest) {
+Test(cases, unknown_words_are_refused_with_the_nearest)
+{
     expect_bad("matmull", "no built-in network has the name 'matmull' (did you mean 'matmul'?)");
     expect_bad("matmul:dtype=f23", "bench: there is no dtype 'f23'; did you mean 'f32'?");
     expect_bad("elementwise:ad", "bench: there is no op 'ad'; did you mean 'add'?");
@@ -205,35 +231,42 @@ Test(cases, unknown_words_are_refused_with_the_nearest) {
     expect_bad("matmul:threads=0", "bench: threads=0 is not a whole number from 1 to 1024");
 }
 
-Test(cases, errors_of_a_suite_name_file_and_line) {
+Test(cases, errors_of_a_suite_name_file_and_line)
+{
     expect_bad_suite("matmul\n\nsoftmax size=a", "s.txt:3: the size 'a' of softmax is not of the form");
-    expect_bad_suite("matmul\nsoftmx\n", "s.txt:2: model: no file and no built-in network has the name 'softmx' (did you mean 'softmax'?)");
+    expect_bad_suite("matmul\nsoftmx\n",
+                     "s.txt:2: model: no file and no built-in network has the name 'softmx' (did you mean 'softmax'?)");
     expect_bad_suite("mlp-small size=3", "s.txt:1: there is no key of mlp-small 'size'");
     expect_bad_suite("matmul size", "s.txt:1: matmul: 'size' is not of the form key=value");
     expect_bad_suite("matmul compile=both", "s.txt:1: compile=both is for profile");
     expect_bad_suite("# nothing\n", "s.txt: the suite has no case");
 }
 
-Test(cases, bad_options_and_too_many_cases_are_refused) {
+Test(cases, bad_options_and_too_many_cases_are_refused)
+{
     fixture     f = begin();
     const char *argument = "matmul";
     expect_fails(f.env, as_bench_cases_read(f.env, NULL, 0, f.options, &f.cases), ASSAY_BAD_INPUT, "bench: nothing to measure");
     set(&f, "sizes", "8x8,axb");
-    expect_fails(f.env, as_bench_cases_read(f.env, &argument, 1, f.options, &f.cases), ASSAY_BAD_INPUT, "the size 'axb' is not whole numbers");
+    expect_fails(f.env, as_bench_cases_read(f.env, &argument, 1, f.options, &f.cases), ASSAY_BAD_INPUT,
+                 "the size 'axb' is not whole numbers");
     set(&f, "suite", "/nowhere/suite.txt");
-    expect_fails(f.env, as_bench_cases_read(f.env, &argument, 1, f.options, &f.cases), ASSAY_NOT_FOUND, "suite: /nowhere/suite.txt");
+    expect_fails(f.env, as_bench_cases_read(f.env, &argument, 1, f.options, &f.cases), ASSAY_NOT_FOUND,
+                 "suite: /nowhere/suite.txt");
     end(&f);
     f = begin();
     char text[4096] = "elementwise op=add,mul,sub,div size=1";
     for (int i = 2; i < 200; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), ",%d", i);
     strcat(text, " dtype=f32,f16,bf16 layout=contiguous,strided");
-    expect_fails(f.env, as_bench_cases_parse(f.env, "s.txt", text, f.options, &f.cases), ASSAY_BAD_INPUT, "s.txt:1: more than 4096 cases");
+    expect_fails(f.env, as_bench_cases_parse(f.env, "s.txt", text, f.options, &f.cases), ASSAY_BAD_INPUT,
+                 "s.txt:1: more than 4096 cases");
     end(&f);
 }
 
 /* Every line of the suite that is shipped opens. */
-Test(cases, the_default_suite_can_be_measured) {
+Test(cases, the_default_suite_can_be_measured)
+{
     fixture     f = begin();
     char        path[512];
     const char *at = strstr(__FILE__, "src/lab/");

@@ -12,13 +12,14 @@
 #include "sensor/sensor.h"
 
 typedef struct checker {
-    assay_env             *env;
-    as_store              *store;
-    const as_baseline     *b;
-    as_check              *c;
-    bool                   foreign;
-    char                   folder[4096];       /* where objects have the names that they had, while a case is run; "" when there is none */
-    const char           **made; int n_made, cap_made; /* files and directories below it, in the order in which they were made */
+    assay_env         *env;
+    as_store          *store;
+    const as_baseline *b;
+    as_check          *c;
+    bool               foreign;
+    char               folder[4096]; /* where objects have the names that they had, while a case is run; "" when there is none */
+    const char       **made;
+    int                n_made, cap_made; /* files and directories below it, in the order in which they were made */
 } checker;
 
 static assay_status no_room(assay_env *env) { return as_fail(env, ASSAY_NO_MEMORY, "check: no room for the cases"); }
@@ -60,7 +61,8 @@ static assay_status folder_make(checker *k)
     snprintf(k->folder, sizeof k->folder, "%s/assay-check-XXXXXX", parent && *parent ? parent : "/tmp");
     if (mkdtemp(k->folder))
         return ASSAY_OK;
-    assay_status status = as_fail(k->env, ASSAY_IO, "check: %s: cannot make a directory for what the baseline kept: %s", k->folder, strerror(errno));
+    assay_status status =
+        as_fail(k->env, ASSAY_IO, "check: %s: cannot make a directory for what the baseline kept: %s", k->folder, strerror(errno));
     *k->folder = 0;
     return status;
 }
@@ -163,12 +165,32 @@ static void foreign_note(checker *k, int i, const as_trial *t, uint64_t cache_by
     as_duel                *d = &k->c->duels[i];
     as_alone                alone;
     as_alone_judge(t, 0, &alone);
-    *d = (as_duel){.verdict = AS_UNRESOLVED, .ratio = NAN, .lo = NAN, .hi = NAN, .confidence = NAN, .unit = "session", .by = "none", .p_slower = 1, .p_faster = 1, .p_flip = 1,
-                   .ln_e_slower = -INFINITY, .ln_e_faster = -INFINITY, .ln_e_same = -INFINITY, .visible = NAN, .needed_ns = NAN, .a_ns = b->p25_ns,
-                   .b_ns = alone.p25, .a_lo = NAN, .a_hi = NAN, .b_lo = NAN, .b_hi = NAN, .n_reasons = 1};
+    *d = (as_duel){.verdict = AS_UNRESOLVED,
+                   .ratio = NAN,
+                   .lo = NAN,
+                   .hi = NAN,
+                   .confidence = NAN,
+                   .unit = "session",
+                   .by = "none",
+                   .p_slower = 1,
+                   .p_faster = 1,
+                   .p_flip = 1,
+                   .ln_e_slower = -INFINITY,
+                   .ln_e_faster = -INFINITY,
+                   .ln_e_same = -INFINITY,
+                   .visible = NAN,
+                   .needed_ns = NAN,
+                   .a_ns = b->p25_ns,
+                   .b_ns = alone.p25,
+                   .a_lo = NAN,
+                   .a_hi = NAN,
+                   .b_lo = NAN,
+                   .b_hi = NAN,
+                   .n_reasons = 1};
     if (b->peak_bytes <= (double)cache_bytes) {
         d->ratio = alone.p25 / b->p25_ns;
-        snprintf(d->reasons[0], sizeof d->reasons[0], "another machine: lower quartile %.3g times the stored one: how the machines differ, not what changed", d->ratio);
+        snprintf(d->reasons[0], sizeof d->reasons[0],
+                 "another machine: lower quartile %.3g times the stored one: how the machines differ, not what changed", d->ratio);
     } else {
         snprintf(d->reasons[0], sizeof d->reasons[0], "another machine, and not known to stay in a cache: not comparable");
     }
@@ -206,7 +228,8 @@ static assay_status case_do(void *arg, int i, const as_lab_settings *s, as_trial
     (void)trial; /* it is the check's */
     k->c->cases[i].name = k->b->cases[i].name;
     if (as_cancelled(k->env)) {
-        k->c->cases[i].incomplete = k->c->trials[i] ? NULL : "not begun: it was stopped before"; /* one that was to go on has had its own budget */
+        k->c->cases[i].incomplete =
+            k->c->trials[i] ? NULL : "not begun: it was stopped before"; /* one that was to go on has had its own budget */
         return ASSAY_OK;
     }
     assay_status status = k->foreign ? foreign_run(k, i, s) : case_run(k, i, s);
@@ -216,7 +239,8 @@ static assay_status case_do(void *arg, int i, const as_lab_settings *s, as_trial
     return ASSAY_OK;
 }
 
-assay_status as_baseline_check(assay_env *env, as_store *store, const as_baseline *b, bool cross_machine, const as_lab_settings *s, as_check *out)
+assay_status as_baseline_check(assay_env *env, as_store *store, const as_baseline *b, bool cross_machine, const as_lab_settings *s,
+                               as_check *out)
 {
     checker *k = calloc(1, sizeof *k);
     char     print[17];
@@ -224,8 +248,10 @@ assay_status as_baseline_check(assay_env *env, as_store *store, const as_baselin
     bool foreign = strcmp(print, b->fingerprint);
     if (foreign && !cross_machine) {
         free(k);
-        return as_fail(env, ASSAY_BAD_INPUT, "check: the baseline '%s' was made on machine %s and this is %s: numbers of two machines cannot be compared "
-                       "(--cross-machine looks at what can)", b->name, b->fingerprint, print);
+        return as_fail(env, ASSAY_BAD_INPUT,
+                       "check: the baseline '%s' was made on machine %s and this is %s: numbers of two machines cannot be compared "
+                       "(--cross-machine looks at what can)",
+                       b->name, b->fingerprint, print);
     }
     *out = (as_check){.n = b->n_cases};
     out->cases = AS_TAKE(&out->arena, as_check_case, b->n_cases);
@@ -254,7 +280,8 @@ static assay_status severities_read(assay_env *env, assay_options *options, as_d
         size_t n = strcspn(at, ",");
         snprintf(one, sizeof one, "%.*s", (int)(n < 31 ? n : 31), at);
         if (!as_parse_f64(one, &value[i]) || value[i] < 0 || (i && value[i] < value[i - 1]) || (i < 2) != (at[n] == ','))
-            return as_fail(env, ASSAY_BAD_INPUT, "option --severity: \"%s\" is not three rising percentages such as 15,30,50", text);
+            return as_fail(env, ASSAY_BAD_INPUT, "option --severity: \"%s\" is not three rising percentages such as 15,30,50",
+                           text);
         at += n + (i < 2);
     }
     rules->severity[AS_SEVERITY_MODERATE] = value[0] / 100;

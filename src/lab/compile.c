@@ -55,7 +55,8 @@ static assay_status arms_run(assay_env *env, const assay_plan *const *plans, con
     return status;
 }
 
-assay_status as_lab_compile(assay_env *env, const assay_plan *on, const assay_plan *off, bool pin, const as_lab_settings *s, as_trial **out)
+assay_status as_lab_compile(assay_env *env, const assay_plan *on, const assay_plan *off, bool pin, const as_lab_settings *s,
+                            as_trial **out)
 {
     const assay_plan *plans[AS_N_COMPILE_ARMS] = {[AS_COMPILE_OFF] = off, [AS_COMPILE_ON] = on};
     as_pinning        pinnings[AS_N_COMPILE_ARMS] = {{.device = NULL}};

@@ -5,7 +5,12 @@
 
 #include "plan/test_fixture.h"
 
-typedef struct bench { fixture f; assay_plan *off; as_lab_settings s; as_trial *trial; } bench;
+typedef struct bench {
+    fixture         f;
+    assay_plan     *off;
+    as_lab_settings s;
+    as_trial       *trial;
+} bench;
 
 static bench bench_open(const char *model, const char *device)
 {

@@ -10,15 +10,21 @@
 
 enum { MAX_VARY = 8, MAX_VALUES = 64, MAX_ROWS = 512 };
 
-typedef struct axis { const char *key; const char *values[MAX_VALUES]; int n; } axis;
+typedef struct axis {
+    const char *key;
+    const char *values[MAX_VALUES];
+    int         n;
+} axis;
 
 typedef struct maker {
-    assay_env      *env;
-    assay_options  *user;
-    as_contest     *c;
-    axis            axes[MAX_VARY]; int n_axes;
-    const char *const *args; int n_args;
-    bool            by_args;   /* arms are the arguments; else the values of the first axis */
+    assay_env         *env;
+    assay_options     *user;
+    as_contest        *c;
+    axis               axes[MAX_VARY];
+    int                n_axes;
+    const char *const *args;
+    int                n_args;
+    bool               by_args; /* arms are the arguments; else the values of the first axis */
 } maker;
 
 static assay_status no_room(assay_env *env) { return as_fail(env, ASSAY_NO_MEMORY, "compare: no room for its arms"); }
@@ -41,7 +47,8 @@ static assay_status axis_add(maker *m, const char *key, const char *list)
         const char *value = as_arena_text_n(&m->c->arena, at, n);
         bool        joins = value && a->n && !strcmp(key, "device") && strchr(value, '=') && !strchr(value, ':');
         if (joins)
-            value = as_arena_printf(&m->c->arena, "%s%c%s", a->values[a->n - 1], strchr(a->values[a->n - 1], ':') ? ',' : ':', value);
+            value =
+                as_arena_printf(&m->c->arena, "%s%c%s", a->values[a->n - 1], strchr(a->values[a->n - 1], ':') ? ',' : ':', value);
         if (!value)
             return no_room(m->env);
         a->values[joins ? a->n - 1 : a->n++] = value;
@@ -66,9 +73,11 @@ static assay_status axes_read(maker *m)
     }
     m->by_args = m->n_args > 1;
     if (!m->by_args && !m->n_axes)
-        return as_fail(m->env, ASSAY_BAD_INPUT, "compare: %s alone is no comparison: name a second model, --vary KEY=A,B or --devices A,B", m->args[0]);
+        return as_fail(m->env, ASSAY_BAD_INPUT,
+                       "compare: %s alone is no comparison: name a second model, --vary KEY=A,B or --devices A,B", m->args[0]);
     if (!m->by_args && m->axes[0].n < 2)
-        return as_fail(m->env, ASSAY_BAD_INPUT, "compare: --vary %s=%s is one value: two or more are compared", m->axes[0].key, m->axes[0].values[0]);
+        return as_fail(m->env, ASSAY_BAD_INPUT, "compare: --vary %s=%s is one value: two or more are compared", m->axes[0].key,
+                       m->axes[0].values[0]);
     return ASSAY_OK;
 }
 
@@ -76,7 +85,8 @@ static assay_status axes_read(maker *m)
 
 static assay_status options_copy(assay_env *env, assay_options *from, assay_options *to)
 {
-    static const char *const keys[] = {"sizes", "dtypes", "layout", "threads", "batch", "seq", "compile", "weights-as", "winograd", "seed", "weights"};
+    static const char *const keys[] = {"sizes",   "dtypes",     "layout",   "threads", "batch",  "seq",
+                                       "compile", "weights-as", "winograd", "seed",    "weights"};
     for (size_t i = 0; i < AS_COUNT(keys); i++)
         if (as_options_is_set(from, keys[i]))
             AS_TRY(assay_options_set(env, to, keys[i], as_options_text(from, keys[i])));
@@ -92,9 +102,11 @@ static assay_status options_copy(assay_env *env, assay_options *from, assay_opti
 /* What a key of --vary is called as an option; NULL: it is a parameter of the model. */
 static const char *option_of(const char *key, bool workload)
 {
-    static const struct { const char *key, *option; } names[] = {
-        {"threads", "threads"}, {"batch", "batch"}, {"seq", "seq"}, {"compile", "compile"}, {"winograd", "winograd"}, {"weights-as", "weights-as"},
-        {"device", "devices"}, {"size", "sizes"}, {"sizes", "sizes"}, {"dtype", "dtypes"}, {"dtypes", "dtypes"}, {"layout", "layout"}};
+    static const struct {
+        const char *key, *option;
+    } names[] = {{"threads", "threads"},   {"batch", "batch"},           {"seq", "seq"},        {"compile", "compile"},
+                 {"winograd", "winograd"}, {"weights-as", "weights-as"}, {"device", "devices"}, {"size", "sizes"},
+                 {"sizes", "sizes"},       {"dtype", "dtypes"},          {"dtypes", "dtypes"},  {"layout", "layout"}};
     const size_t of_both = 7; /* the rest are of workloads; a model may have a parameter of that name */
     if (!strcmp(key, "precision"))
         return workload ? "dtypes" : "weights-as";
@@ -213,8 +225,10 @@ static assay_status row_add(maker *m, const char *label, double value, as_bench_
     for (int i = 0; i < c->n_arms; i++) {
         cases[i] = &lists[i]->items[k];
         if (as_bench_case_is_told(cases[i]) != as_bench_case_is_told(cases[0])) /* its clock would stand still for the other */
-            return as_fail(m->env, ASSAY_BAD_INPUT, "compare: %s: the times of a null device are told and those of %s are measured: there is nothing to compare",
-                           c->arms[i], c->arms[0]);
+            return as_fail(
+                m->env, ASSAY_BAD_INPUT,
+                "compare: %s: the times of a null device are told and those of %s are measured: there is nothing to compare",
+                c->arms[i], c->arms[0]);
     }
     c->rows[c->n_rows++] = (as_contest_row){.label = label, .value = value, .cases = cases};
     return ASSAY_OK;
@@ -245,8 +259,8 @@ static assay_status rows_at(maker *m, int *at, int first)
         if (lists[i]->n_items)
             AS_TRY(keys_check(m, &lists[i]->items[0], workload));
         if (lists[i]->n_items != lists[0]->n_items || !lists[i]->n_items)
-            return as_fail(m->env, ASSAY_BAD_INPUT, "compare: %s gives %d cases and %s %d: arms must have the same ones", c->arms[0], lists[0]->n_items,
-                           c->arms[i], lists[i]->n_items);
+            return as_fail(m->env, ASSAY_BAD_INPUT, "compare: %s gives %d cases and %s %d: arms must have the same ones",
+                           c->arms[0], lists[0]->n_items, c->arms[i], lists[i]->n_items);
     }
     const char *label = label_of(m, at, first);
     for (int k = 0; k < lists[0]->n_items; k++) {
@@ -308,7 +322,8 @@ static assay_status contest_fill(maker *m)
         }
     }
     qsort(m->c->rows, (size_t)m->c->n_rows, sizeof *m->c->rows, row_order);
-    m->c->title = m->by_args ? as_arena_printf(&m->c->arena, "%s against %s%s", m->c->arms[1], m->c->arms[0], m->c->n_arms > 2 ? " and others" : "")
+    m->c->title = m->by_args ? as_arena_printf(&m->c->arena, "%s against %s%s", m->c->arms[1], m->c->arms[0],
+                                               m->c->n_arms > 2 ? " and others" : "")
                              : as_arena_printf(&m->c->arena, "%s by %s", m->args[0], m->axes[0].key);
     return m->c->title ? ASSAY_OK : no_room(m->env);
 }
@@ -340,7 +355,11 @@ void as_contest_free(as_contest *c)
 
 /* --- Running ------------------------------------------------------------------------------------------------- */
 
-typedef struct runner { assay_env *env; as_contest *c; assay_options *options; } runner;
+typedef struct runner {
+    assay_env     *env;
+    as_contest    *c;
+    assay_options *options;
+} runner;
 
 static assay_status row_run(void *arg, int i, const as_lab_settings *s, as_trial **trial)
 {
@@ -387,8 +406,10 @@ static void sweep_add(assay_facts *f, const as_contest *c)
     int           n = 0;
     for (int i = 0; rows && i < c->n_rows; i++)
         if (c->rows[i].trial && c->rows[i].trial->n_rounds)
-            rows[n++] = (as_sweep_row){.label = *c->rows[i].label ? c->rows[i].label : "all", .value = c->rows[i].value,
-                                       .trial = c->rows[i].trial, .duels = c->rows[i].duels};
+            rows[n++] = (as_sweep_row){.label = *c->rows[i].label ? c->rows[i].label : "all",
+                                       .value = c->rows[i].value,
+                                       .trial = c->rows[i].trial,
+                                       .duels = c->rows[i].duels};
     as_sweep sweep = {.key = *c->key ? c->key : "case", .arms = c->arms, .n_arms = c->n_arms, .rows = rows, .n_rows = n};
     if (n > 1 || (n && c->n_arms > 2))
         as_sweep_add(f, &sweep);
@@ -402,7 +423,8 @@ assay_status as_contest_facts(assay_env *env, const as_contest *c, const as_lab_
         return no_room(env);
     for (int i = 0; i < c->n_rows; i++)
         for (int b = 1; c->rows[i].trial && b < c->n_arms; b++)
-            rows[n++] = (as_duel_row){.trial = c->rows[i].trial, .a = 0, .b = b, .duel = c->rows[i].duels[b - 1], .rules = &s->rules};
+            rows[n++] =
+                (as_duel_row){.trial = c->rows[i].trial, .a = 0, .b = b, .duel = c->rows[i].duels[b - 1], .rules = &s->rules};
     assay_facts *f = as_facts_of_duels(env, rows, n, c->title);
     free(rows);
     if (!f)

@@ -9,20 +9,24 @@
 #include "lab/lab.h"
 
 typedef struct as_contest_row {
-    const char                  *label;   /* "batch=8"; "" when there is one */
-    double                       value;   /* 8; NaN */
-    const as_bench_case *const  *cases;   /* one an arm */
-    as_trial                    *trial;   /* as_contest_run() fills these */
-    as_duel                     *duels;   /* n_arms - 1 */
+    const char                 *label; /* "batch=8"; "" when there is one */
+    double                      value; /* 8; NaN */
+    const as_bench_case *const *cases; /* one an arm */
+    as_trial                   *trial; /* as_contest_run() fills these */
+    as_duel                    *duels; /* n_arms - 1 */
 } as_contest_row;
 
 typedef struct as_contest {
-    as_arena        arena;
-    const char     *title, *key;          /* key: of the rows, "batch" */
-    const char    **arms;  int n_arms;
-    as_contest_row *rows;  int n_rows, cap_rows;
-    as_bench_cases **lists; int n_lists, cap_lists;
-    const char    **notes; int n_notes, cap_notes;
+    as_arena         arena;
+    const char      *title, *key; /* key: of the rows, "batch" */
+    const char     **arms;
+    int              n_arms;
+    as_contest_row  *rows;
+    int              n_rows, cap_rows;
+    as_bench_cases **lists;
+    int              n_lists, cap_lists;
+    const char     **notes;
+    int              n_notes, cap_notes;
 } as_contest;
 
 /* Options read: vary, devices, and those of as_bench_cases_read(). */

@@ -17,7 +17,7 @@
 
 typedef struct child {
     pid_t       pid;
-    int         pipe;       /* its bytes */
+    int         pipe; /* its bytes */
     FILE       *answer;
     const char *name;
     int         n_arms;
@@ -58,7 +58,8 @@ static void answer_write(FILE *file, assay_env *env, assay_status status, const 
     fflush(file);
 }
 
-static void child_main(assay_env *env, as_lab_job job, void *arg, const as_lab_settings *s, int pipe_out, FILE *answer, as_trial *trial)
+static void child_main(assay_env *env, as_lab_job job, void *arg, const as_lab_settings *s, int pipe_out, FILE *answer,
+                       as_trial *trial)
 {
     as_sampler_settings sampler = s->sampler;
     env_of_child = env;
@@ -86,8 +87,8 @@ static bool child_watch(assay_env *env, const child *c, const as_lab_settings *s
     bool     told = false;
     uint64_t heard = as_monotonic_ns();
     for (;;) {
-        struct pollfd  p = {.fd = c->pipe, .events = POLLIN};
-        unsigned char  bytes[256];
+        struct pollfd p = {.fd = c->pipe, .events = POLLIN};
+        unsigned char bytes[256];
         if (poll(&p, 1, 100) > 0) {
             ssize_t n = read(c->pipe, bytes, sizeof bytes);
             if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
@@ -164,7 +165,8 @@ static assay_status child_end(assay_env *env, const child *c, bool heard, const 
     return answer_read(env, c, out);
 }
 
-assay_status as_lab_isolated(assay_env *env, const char *name, int n_arms, as_lab_job job, void *arg, const as_lab_settings *s, as_trial **out)
+assay_status as_lab_isolated(assay_env *env, const char *name, int n_arms, as_lab_job job, void *arg, const as_lab_settings *s,
+                             as_trial **out)
 {
     int   ends[2];
     child c = {.name = name, .n_arms = n_arms, .answer = tmpfile()};

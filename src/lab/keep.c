@@ -12,12 +12,15 @@
 
 /* --- The commit ----------------------------------------------------------------------------------------- */
 
-static bool is_hash(const char *text) { return strspn(text, "0123456789abcdef") == strlen(text) && (strlen(text) == 40 || strlen(text) == 64); }
+static bool is_hash(const char *text)
+{
+    return strspn(text, "0123456789abcdef") == strlen(text) && (strlen(text) == 40 || strlen(text) == 64);
+}
 
 /* "REF" in packed-refs: lines "hash ref". */
 static bool packed_find(const char *git, const char *ref, char out[65])
 {
-    char  path[4800], line[512], hash[65], name[400];
+    char path[4800], line[512], hash[65], name[400];
     snprintf(path, sizeof path, "%s/packed-refs", git);
     FILE *file = fopen(path, "r");
     bool  found = false;
@@ -75,7 +78,8 @@ assay_status as_lab_store(assay_env *env, assay_options *options, bool create, a
 {
     const char *url = as_options_text(options, "store");
     if (url && !strcmp(url, "none"))
-        return as_fail(env, ASSAY_BAD_INPUT, "store: --store none keeps nothing, so there is nothing to look up or to save in: name a file");
+        return as_fail(env, ASSAY_BAD_INPUT,
+                       "store: --store none keeps nothing, so there is nothing to look up or to save in: name a file");
     return as_store_open(env, url, create, out);
 }
 
@@ -109,8 +113,8 @@ static const char *state_of(const as_trial *const *trials, size_t n)
     return as_trial_state_text(worst);
 }
 
-assay_status as_lab_keep(assay_env *env, assay_options *options, const char *kind, const char *title, const as_trial *const *trials, size_t n,
-                         const assay_facts *facts, int64_t *id)
+assay_status as_lab_keep(assay_env *env, assay_options *options, const char *kind, const char *title, const as_trial *const *trials,
+                         size_t n, const assay_facts *facts, int64_t *id)
 {
     const char *url = as_options_text(options, "store");
     as_store   *store = NULL;
@@ -125,8 +129,13 @@ assay_status as_lab_keep(assay_env *env, assay_options *options, const char *kin
     as_machine_fingerprint(print);
     if (status == ASSAY_OK)
         status = facts_text(env, facts, &report);
-    as_stored_run run = {.kind = kind, .title = title, .fingerprint = print, .commit = commit, .state = state_of(trials, n),
-                         .unix_time = (int64_t)time(NULL), .report = report};
+    as_stored_run run = {.kind = kind,
+                         .title = title,
+                         .fingerprint = print,
+                         .commit = commit,
+                         .state = state_of(trials, n),
+                         .unix_time = (int64_t)time(NULL),
+                         .report = report};
     if (status == ASSAY_OK)
         status = as_store_put_run(env, store, &run, trials, n, id);
     free(report);

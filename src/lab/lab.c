@@ -21,7 +21,8 @@ assay_status as_lab_percent(assay_env *env, const char *option, const char *text
     snprintf(number, sizeof number, "%.*s", (int)(n < 31 ? n : 31), text);
     double value;
     if (!as_parse_f64(number, &value) || !(value >= 0) || value > 1000)
-        return as_fail(env, ASSAY_BAD_INPUT, "option --%s: \"%s\" is not a percentage from 0 to 1000, such as 2 or 2.5%%", option, text);
+        return as_fail(env, ASSAY_BAD_INPUT, "option --%s: \"%s\" is not a percentage from 0 to 1000, such as 2 or 2.5%%", option,
+                       text);
     *share = value / 100;
     return ASSAY_OK;
 }
@@ -62,7 +63,8 @@ static assay_status sampler_read(assay_env *env, assay_options *o, const char *v
     if (takes("warmup", verb) && strcmp(as_options_text(o, "warmup"), "auto")) {
         int64_t n;
         if (!as_parse_i64(as_options_text(o, "warmup"), &n) || n < 0 || n > 1000000)
-            return as_fail(env, ASSAY_BAD_INPUT, "option --warmup: \"%s\" is neither auto nor a number of rounds", as_options_text(o, "warmup"));
+            return as_fail(env, ASSAY_BAD_INPUT, "option --warmup: \"%s\" is neither auto nor a number of rounds",
+                           as_options_text(o, "warmup"));
         s->warm_up = (int)n;
     }
     return ASSAY_OK;
@@ -82,7 +84,12 @@ assay_status as_lab_settings_read(assay_env *env, assay_options *options, const 
 
 /* --- When it is enough --------------------------------------------------------------------------------------- */
 
-typedef struct look { const as_lab_settings *s; uint32_t next; bool *settled; int n; } look;
+typedef struct look {
+    const as_lab_settings *s;
+    uint32_t               next;
+    bool                  *settled;
+    int                    n;
+} look;
 
 /* Every comparison with arm 0 has its verdict.  One that was settled stays so. */
 static bool settled(void *arg, const as_trial *t)
@@ -148,7 +155,8 @@ static void roofs_note(assay_env *env, const as_roofs *roofs, const assay_plan *
         return;
     as_machine_describe(env, t);
     as_roofline_least least;
-    if (as_plan_describe(env, plan, t) == ASSAY_OK && as_roofs_describe(env, roofs, "", t) == ASSAY_OK && as_roofline_sum(t, &least)) {
+    if (as_plan_describe(env, plan, t) == ASSAY_OK && as_roofs_describe(env, roofs, "", t) == ASSAY_OK &&
+        as_roofline_sum(t, &least)) {
         snprintf(key, sizeof key, "arm%d.roof_ns", arm);
         as_trial_note(trial, key, "%.9g", least.roof_ns);
         snprintf(key, sizeof key, "arm%d.least_ns", arm);
@@ -201,7 +209,8 @@ static void doubled_note(assay_env *env, const as_arm *arm, const as_sampler_set
         return;
     int n = 0;
     for (double twice; n < N; n++) {
-        if (sample_take(env, arm, t, t->calls, &once[n]) != ASSAY_OK || sample_take(env, arm, t, 2 * t->calls, &twice) != ASSAY_OK || !(once[n] > 0))
+        if (sample_take(env, arm, t, t->calls, &once[n]) != ASSAY_OK ||
+            sample_take(env, arm, t, 2 * t->calls, &twice) != ASSAY_OK || !(once[n] > 0))
             break;
         ratio[n] = twice / once[n];
     }
@@ -317,7 +326,10 @@ assay_status as_lab_compare(assay_env *env, const char *name, const as_bench_cas
 
 /* --- Arms that are programs, or the caller's --------------------------------------------------------------------- */
 
-typedef struct told { const as_lab_settings *s; const char *name; } told;
+typedef struct told {
+    const as_lab_settings *s;
+    const char            *name;
+} told;
 
 static void pass_on(void *arg, double done, const as_trial *t)
 {
@@ -326,7 +338,8 @@ static void pass_on(void *arg, double done, const as_trial *t)
     to->s->progress(to->s->progress_arg, to->name, done);
 }
 
-assay_status as_lab_compare_arms(assay_env *env, const char *name, const as_arm *arms, int n, const as_lab_settings *s, as_trial **out)
+assay_status as_lab_compare_arms(assay_env *env, const char *name, const as_arm *arms, int n, const as_lab_settings *s,
+                                 as_trial **out)
 {
     as_sampler_settings sampler = s->sampler;
     told                to = {s, name};

@@ -13,13 +13,13 @@
 typedef struct as_lab_settings {
     as_sampler_settings sampler;
     as_duel_rules       rules;
-    bool                early;         /* a comparison ends as soon as it is settled */
-    double              target_width;  /* of a case alone: stop when its interval is so narrow, a share; 0: by the budget */
-    uint64_t            timeout_ns;    /* of a launch, and of every answer of a child */
-    bool                isolate;       /* a child process a case; off where the clock is a fake */
-    const as_roofs     *roofs;         /* NULL: no share of a roof can be told */
-    void              (*progress)(void *arg, const char *name, double done);
-    void               *progress_arg;
+    bool                early;        /* a comparison ends as soon as it is settled */
+    double              target_width; /* of a case alone: stop when its interval is so narrow, a share; 0: by the budget */
+    uint64_t            timeout_ns;   /* of a launch, and of every answer of a child */
+    bool                isolate;      /* a child process a case; off where the clock is a fake */
+    const as_roofs     *roofs;        /* NULL: no share of a roof can be told */
+    void (*progress)(void *arg, const char *name, double done);
+    void *progress_arg;
 } as_lab_settings;
 
 /* Options budget, timeout, warmup, runs, clock, layout-of-memory, target-width, margin, alpha, seed: those that the verb takes. */
@@ -38,7 +38,8 @@ assay_status as_lab_compare(assay_env *env, const char *name, const as_bench_cas
 assay_status as_lab_compare_bins(assay_env *env, const char *name, const char *const *const *argvs, const char *const *names, int n,
                                  const as_lab_settings *s, as_trial **out);
 /* Arms of the caller's own, in this process. */
-assay_status as_lab_compare_arms(assay_env *env, const char *name, const as_arm *arms, int n, const as_lab_settings *s, as_trial **out);
+assay_status as_lab_compare_arms(assay_env *env, const char *name, const as_arm *arms, int n, const as_lab_settings *s,
+                                 as_trial **out);
 
 /* Cases one after the other, trials[i] NULL before, each with the budget; then what those that were settled early left of the whole goes to those
  * that are not, in equal shares.  The run of a case is as as_lab_compare(); one that is not OK ends it all. */
@@ -48,6 +49,7 @@ assay_status as_lab_all(as_lab_case run, void *arg, int n, const as_lab_settings
 /* Runs `job` in a child, which has the trial *out to go on with, and brings its trial back.  A child that is silent for timeout_ns (progress
  * counts) is ended with its group; what *out had before it is kept. */
 typedef assay_status (*as_lab_job)(assay_env *env, void *arg, as_sampler_settings *sampler, as_trial **out);
-assay_status as_lab_isolated(assay_env *env, const char *name, int n_arms, as_lab_job job, void *arg, const as_lab_settings *s, as_trial **out);
+assay_status as_lab_isolated(assay_env *env, const char *name, int n_arms, as_lab_job job, void *arg, const as_lab_settings *s,
+                             as_trial **out);
 
 #endif

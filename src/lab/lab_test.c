@@ -17,7 +17,11 @@
 #include "sensor/sensor.h"
 #include "store/test_store.h"
 
-typedef struct fixture { assay_env *env; assay_options *options; as_lab_settings s; } fixture;
+typedef struct fixture {
+    assay_env      *env;
+    assay_options  *options;
+    as_lab_settings s;
+} fixture;
 
 /* A fake clock: what is run in this process takes no time but what the null device says. */
 static fixture begin(void)
@@ -33,16 +37,22 @@ static fixture begin(void)
     return f;
 }
 
-static void set(fixture *f, const char *key, const char *value) { expect_ok(f->env, assay_options_set(f->env, f->options, key, value)); }
+static void set(fixture *f, const char *key, const char *value)
+{
+    expect_ok(f->env, assay_options_set(f->env, f->options, key, value));
+}
 static void end(fixture *f) { assay_options_free(f->options); }
 
 /* --- Settings ----------------------------------------------------------------------------------------------------- */
 
 Test(lab, percent_is_a_share)
 {
-    static const struct { const char *text; double share; } good[] = {{"1%", 0.01}, {"1 %", 0.01}, {"2.5", 0.025}, {"0", 0}, {"1000%", 10}};
+    static const struct {
+        const char *text;
+        double      share;
+    } good[] = {{"1%", 0.01}, {"1 %", 0.01}, {"2.5", 0.025}, {"0", 0}, {"1000%", 10}};
     static const char *const bad[] = {"", "%", "x", "-1", "1001", "nan", "1%2", "inf"};
-    fixture f = begin();
+    fixture                  f = begin();
     for (size_t i = 0; i < AS_COUNT(good); i++) {
         double share = -1;
         expect_ok(f.env, as_lab_percent(f.env, "margin", good[i].text, &share));
@@ -108,9 +118,11 @@ Test(lab, settings_come_from_the_options_that_the_verb_takes)
 
 Test(lab, settings_that_make_no_sense_are_refused)
 {
-    static const struct { const char *key, *value, *verb, *sentence; } all[] = {
-        {"warmup", "some", "compare", "--warmup: \"some\""}, {"warmup", "-3", "compare", "--warmup: \"-3\""}, {"margin", "wide", "compare", "--margin: \"wide\""},
-        {"alpha", "0", "compare", "--alpha: \"0\""}, {"alpha", "0.6", "compare", "--alpha: \"0.6\""}, {"target-width", "-1%", "bench", "--target-width: \"-1%\""}};
+    static const struct {
+        const char *key, *value, *verb, *sentence;
+    } all[] = {{"warmup", "some", "compare", "--warmup: \"some\""}, {"warmup", "-3", "compare", "--warmup: \"-3\""},
+               {"margin", "wide", "compare", "--margin: \"wide\""}, {"alpha", "0", "compare", "--alpha: \"0\""},
+               {"alpha", "0.6", "compare", "--alpha: \"0.6\""},     {"target-width", "-1%", "bench", "--target-width: \"-1%\""}};
     for (size_t i = 0; i < AS_COUNT(all); i++) {
         fixture         f = begin();
         as_lab_settings s;
@@ -222,7 +234,10 @@ Test(isolate, a_child_that_hangs_is_ended_with_its_children_and_recorded_as_time
 
 Test(isolate, a_child_that_crashes_is_recorded_with_its_signal)
 {
-    static const struct { int number; const char *reason; } all[] = {{SIGKILL, "its process was ended by signal 9 ("}, {SIGABRT, "its process was ended by signal 6 ("}};
+    static const struct {
+        int         number;
+        const char *reason;
+    } all[] = {{SIGKILL, "its process was ended by signal 9 ("}, {SIGABRT, "its process was ended by signal 6 ("}};
     for (size_t i = 0; i < AS_COUNT(all); i++) {
         fixture   f = begin();
         as_trial *t = NULL;
@@ -260,8 +275,13 @@ Test(isolate, the_sentence_of_a_child_that_fails_comes_back)
 /* What was measured before a child that goes on with it is not lost with the child. */
 Test(isolate, a_trial_that_a_child_could_not_go_on_with_keeps_its_blocks)
 {
-    static const struct { as_lab_job job; uint64_t timeout_ns; as_trial_state state; const char *reason; } all[] = {
-        {job_hangs, 200000000, AS_TRIAL_TIMEOUT, "timed out"}, {job_exits, 60000000000, AS_TRIAL_FAILED, "ended without an answer"}};
+    static const struct {
+        as_lab_job     job;
+        uint64_t       timeout_ns;
+        as_trial_state state;
+        const char    *reason;
+    } all[] = {{job_hangs, 200000000, AS_TRIAL_TIMEOUT, "timed out"},
+               {job_exits, 60000000000, AS_TRIAL_FAILED, "ended without an answer"}};
     for (size_t i = 0; i < AS_COUNT(all); i++) {
         fixture   f = begin();
         as_trial *t = as_planted_trial(f.env, (as_planted){.name = "before", .n_launches = 2});
@@ -378,8 +398,8 @@ Test(contest, the_second_vary_makes_rows)
     fixture f = begin();
     set(&f, "vary", "compile=on,off");
     set(&f, "vary", "batch=32,1,8");
-    as_contest *c = contest(&f, "mlp-small", NULL);
-    static const double values[] = {1, 8, 32}; /* in order, whatever was said first */
+    as_contest              *c = contest(&f, "mlp-small", NULL);
+    static const double      values[] = {1, 8, 32}; /* in order, whatever was said first */
     static const char *const labels[] = {"batch=1", "batch=8", "batch=32"};
     expect_eq(c->n_arms, 2);
     expect_str(c->arms[1], "compile=off");
@@ -562,7 +582,12 @@ Test(contest, what_rows_leave_goes_to_the_row_that_is_not_settled)
 /* --- A whole suite ------------------------------------------------------------------------------------------------------------ */
 
 /* Two arms that only move the clock; arm 1 takes `step` ns longer or shorter, by turns, and `more` ns longer always; both up to `noise` ns longer by chance. */
-typedef struct mover { double more, step, noise; uint64_t seed; int arm; uint32_t n; } mover;
+typedef struct mover {
+    double   more, step, noise;
+    uint64_t seed;
+    int      arm;
+    uint32_t n;
+} mover;
 
 static assay_status mover_launch(assay_env *env, void *self, uint64_t seed, as_trial_arm *info)
 {
@@ -571,10 +596,12 @@ static assay_status mover_launch(assay_env *env, void *self, uint64_t seed, as_t
     return ASSAY_OK;
 }
 
-static assay_status mover_block(assay_env *env, void *self, bool warm, uint32_t calls, uint32_t n, as_shot *shots, uint32_t *switches)
+static assay_status mover_block(assay_env *env, void *self, bool warm, uint32_t calls, uint32_t n, as_shot *shots,
+                                uint32_t *switches)
 {
     mover *m = self;
-    double ns = 60000 + (m->arm ? m->more + (m->n % 2 ? m->step : -m->step) : 0) + m->noise * (double)as_philox_uniform(m->seed, (uint32_t)m->arm, 0, m->n);
+    double ns = 60000 + (m->arm ? m->more + (m->n % 2 ? m->step : -m->step) : 0) +
+                m->noise * (double)as_philox_uniform(m->seed, (uint32_t)m->arm, 0, m->n);
     m->n++;
     (void)warm;
     for (uint32_t i = 0; i < n; i++) {
@@ -588,14 +615,24 @@ static assay_status mover_block(assay_env *env, void *self, bool warm, uint32_t 
 static void mover_land(void *self) { (void)self; }
 
 enum { N_MOVED = 4 };
-typedef struct moved { fixture f; mover cases[N_MOVED][2]; int n_runs[N_MOVED], cancel_at; as_trial *trials[N_MOVED]; } moved;
+typedef struct moved {
+    fixture   f;
+    mover     cases[N_MOVED][2];
+    int       n_runs[N_MOVED], cancel_at;
+    as_trial *trials[N_MOVED];
+} moved;
 
 static assay_status moved_run(void *arg, int i, const as_lab_settings *s, as_trial **trial)
 {
     moved *m = arg;
     as_arm arms[2];
     for (int k = 0; k < 2; k++)
-        arms[k] = (as_arm){.name = k ? "b" : "a", .what = "planted", .self = &m->cases[i][k], .launch = mover_launch, .block = mover_block, .land = mover_land};
+        arms[k] = (as_arm){.name = k ? "b" : "a",
+                           .what = "planted",
+                           .self = &m->cases[i][k],
+                           .launch = mover_launch,
+                           .block = mover_block,
+                           .land = mover_land};
     if (++m->n_runs[i] == m->cancel_at)
         assay_cancel(m->f.env);
     return as_lab_compare_arms(m->f.env, "moved", arms, 2, s, trial);
@@ -695,7 +732,7 @@ Test(suite, going_on_makes_no_more_false_alarms)
         }
         moved_free(m);
     }
-    expect(n_open > N_SUITES); /* most of the two a suite */
+    expect(n_open > N_SUITES);  /* most of the two a suite */
     expect(n_wrong <= 50 + 20); /* a tenth of 500, and three standard deviations */
     expect(n_wrong > 5);        /* and the test is able to see some */
 }
@@ -733,7 +770,8 @@ Test(lab, a_case_that_cannot_be_opened_is_a_trial_that_failed)
 {
     fixture             f = begin();
     as_trial           *t = NULL;
-    const as_bench_case none = {.id = "x", .name = "x", .family = "x", .workload = "x", .spec = "no-such-model", .device = "cpu", .threads = 1};
+    const as_bench_case none = {
+        .id = "x", .name = "x", .family = "x", .workload = "x", .spec = "no-such-model", .device = "cpu", .threads = 1};
     expect_ok(f.env, as_lab_measure(f.env, &none, f.options, &f.s, &t));
     expect_eq(t->state, AS_TRIAL_FAILED);
     expect_has(t->reason, "no-such-model");
@@ -750,16 +788,23 @@ static const char *toy(const char *name, int ns)
     const char *path = as_test_path(name);
     FILE       *file = fopen(path, "w");
     expect(file);
-    fprintf(file,
-            "#!/bin/sh\necho 'assay-arm 1 toy by=cpu'\nwhile read -r verb a b n; do case $verb in\nlaunch) echo ok;;\nhash) echo ok 1f;;\n"
-            "ledger) echo ok flops=8 peak=4096;;\nblock) t=$((b * %d)); out='ok 0'; while [ $n -gt 0 ]; do out=\"$out $t $t\"; n=$((n - 1)); done; echo $out;;\n"
-            "end) exit 0;;\nesac; done\n", ns);
+    fprintf(
+        file,
+        "#!/bin/sh\necho 'assay-arm 1 toy by=cpu'\nwhile read -r verb a b n; do case $verb in\nlaunch) echo ok;;\nhash) echo ok 1f;;\n"
+        "ledger) echo ok flops=8 peak=4096;;\nblock) t=$((b * %d)); out='ok 0'; while [ $n -gt 0 ]; do out=\"$out $t $t\"; n=$((n - 1)); done; echo $out;;\n"
+        "end) exit 0;;\nesac; done\n",
+        ns);
     expect_eq(fclose(file), 0);
     expect_eq(chmod(path, 0755), 0);
     return path;
 }
 
-typedef struct shelf { fixture f; as_store *store; as_baseline *b; as_check check; } shelf;
+typedef struct shelf {
+    fixture      f;
+    as_store    *store;
+    as_baseline *b;
+    as_check     check;
+} shelf;
 
 static shelf shelf_open(const char *name)
 {
@@ -791,7 +836,7 @@ static void save(shelf *s, const char *const *commands, int n)
     as_baseline_free(b);
 }
 
-static void load(shelf *s) { expect_ok(s->f.env, as_baseline_load(s->f.env, s->store, "main", &s->b)); }
+static void         load(shelf *s) { expect_ok(s->f.env, as_baseline_load(s->f.env, s->store, "main", &s->b)); }
 static assay_status check(shelf *s, bool cross) { return as_baseline_check(s->f.env, s->store, s->b, cross, &s->f.s, &s->check); }
 
 static char *named_json(shelf *s)
@@ -869,7 +914,7 @@ Test(baseline, a_name_that_is_taken_or_is_a_path_is_refused)
     expect_ok(s.f.env, as_baseline_of_commands(s.f.env, commands, 1, &b));
     expect_fails(s.f.env, as_baseline_save(s.f.env, s.store, b, "main", "", &s.f.s), ASSAY_BAD_INPUT, "'main' is there already");
     static const char *const bad[] = {"../main", "a/b", "", ".hidden", "a b"};
-    size_t n = store_count(s.f.env, s.store);
+    size_t                   n = store_count(s.f.env, s.store);
     for (size_t i = 0; i < AS_COUNT(bad); i++) {
         expect_eq(as_baseline_save(s.f.env, s.store, b, bad[i], "", &s.f.s), ASSAY_BAD_INPUT);
         expect_fails(s.f.env, as_baseline_load(s.f.env, s.store, bad[i], &s.b), ASSAY_BAD_INPUT, "baseline");
@@ -904,24 +949,34 @@ Test(baseline, of_a_newer_schema_or_damaged_is_refused)
     shelf s = shelf_open("b4.db");
 #define ID   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define HEAD "\"description\":\"\",\"fingerprint\":\"0\",\"commit\":\"\",\"unix_time\":1,"
-    expect_bad_record(&s, "{\"schema\":\"assay.baseline/2\"," HEAD "\"cases\":[{}]}", "'assay.baseline/2', and this assay reads assay.baseline/1: a newer assay wrote it");
+    expect_bad_record(&s, "{\"schema\":\"assay.baseline/2\"," HEAD "\"cases\":[{}]}",
+                      "'assay.baseline/2', and this assay reads assay.baseline/1: a newer assay wrote it");
     expect_bad_record(&s, "{" HEAD "\"cases\":[{}]}", "it is of the schema 'missing'");
     expect_bad_record(&s, "{\"schema\":\"assay.baseline/1\"," HEAD "\"cases\":[]}", "it has no cases");
-    expect_bad_record(&s, "{\"schema\":\"assay.baseline/1\"," HEAD "\"cases\":[{\"name\":\"x\",\"argv\":[],\"objects\":[]}]}", "main: its record is damaged");
-    expect_bad_record(&s, "{\"schema\":\"assay.baseline/1\"," HEAD "\"cases\":[{\"name\":\"x\",\"argv\":[\"a\"],\"objects\":[{\"at\":0,\"id\":\"0\",\"name\":\"a\"}]}]}",
+    expect_bad_record(&s, "{\"schema\":\"assay.baseline/1\"," HEAD "\"cases\":[{\"name\":\"x\",\"argv\":[],\"objects\":[]}]}",
                       "main: its record is damaged");
-    expect_bad_record(&s, "{\"schema\":\"assay.baseline/1\"," HEAD "\"cases\":[{\"name\":\"x\",\"argv\":[\"a\"],\"objects\":[{\"at\":1,\"id\":\"" ID "\",\"name\":\"a\"}]}]}",
+    expect_bad_record(&s,
+                      "{\"schema\":\"assay.baseline/1\"," HEAD
+                      "\"cases\":[{\"name\":\"x\",\"argv\":[\"a\"],\"objects\":[{\"at\":0,\"id\":\"0\",\"name\":\"a\"}]}]}",
                       "main: its record is damaged");
-    expect_bad_record(&s, "{\"schema\":\"assay.baseline/1\",\"cases\":[{\"name\":\"x\",\"argv\":[\"a\"],\"objects\":[]}]}", "main: its record is damaged");
+    expect_bad_record(&s,
+                      "{\"schema\":\"assay.baseline/1\"," HEAD
+                      "\"cases\":[{\"name\":\"x\",\"argv\":[\"a\"],\"objects\":[{\"at\":1,\"id\":\"" ID "\",\"name\":\"a\"}]}]}",
+                      "main: its record is damaged");
+    expect_bad_record(&s, "{\"schema\":\"assay.baseline/1\",\"cases\":[{\"name\":\"x\",\"argv\":[\"a\"],\"objects\":[]}]}",
+                      "main: its record is damaged");
     static const char *const outside[] = {"../a", "/a", "", "b/../../a", ".."}; /* files will be made of these names */
     for (size_t i = 0; i < AS_COUNT(outside); i++)
         for (int beside = 0; beside < 2; beside++) {
             char json[512];
-            snprintf(json, sizeof json, "{\"schema\":\"assay.baseline/1\"," HEAD "\"cases\":[{\"name\":\"x\",\"argv\":[\"a\"],\"%s\":[{\"at\":0,\"id\":\"" ID "\",\"name\":\"%s\"}]}]}",
+            snprintf(json, sizeof json,
+                     "{\"schema\":\"assay.baseline/1\"," HEAD
+                     "\"cases\":[{\"name\":\"x\",\"argv\":[\"a\"],\"%s\":[{\"at\":0,\"id\":\"" ID "\",\"name\":\"%s\"}]}]}",
                      beside ? "beside" : "objects", outside[i]);
             expect_bad_record(&s, json, "main: its record is damaged");
         }
-    named_put(&s, "{\"schema\":\"assay.baseline/1\"," HEAD "\"cases\":[{\"name\":\"x\",\"argv\":[\"a\"],\"objects\":[{\"at\":0,\"id\":\"" ID "\",\"name\":\"a\"}]}]}");
+    named_put(&s, "{\"schema\":\"assay.baseline/1\"," HEAD
+                  "\"cases\":[{\"name\":\"x\",\"argv\":[\"a\"],\"objects\":[{\"at\":0,\"id\":\"" ID "\",\"name\":\"a\"}]}]}");
 #undef HEAD
 #undef ID
     load(&s); /* and whole it is taken */
@@ -1045,11 +1100,12 @@ Test(noise, a_comparison_is_planned_by_what_the_store_knows)
 
 Test(noise, a_record_that_makes_no_sense_is_as_none)
 {
-    static const char *const bad[] = {"[]", "{}", "no json", "{\"block_ns\":1e99,\"sigma_round\":1,\"round_ns\":1}", "{\"block_ns\":1e6,\"sigma_round\":0,\"round_ns\":1}"};
-    fixture       f = begin();
-    as_store     *store = store_open(f.env, "noise3.db");
-    as_noise_plan plan;
-    char          print[17];
+    static const char *const bad[] = {"[]", "{}", "no json", "{\"block_ns\":1e99,\"sigma_round\":1,\"round_ns\":1}",
+                                      "{\"block_ns\":1e6,\"sigma_round\":0,\"round_ns\":1}"};
+    fixture                  f = begin();
+    as_store                *store = store_open(f.env, "noise3.db");
+    as_noise_plan            plan;
+    char                     print[17];
     as_machine_fingerprint(print);
     for (size_t i = 0; i < AS_COUNT(bad); i++) {
         expect_ok(f.env, as_store_put_named(f.env, store, "noise", print, bad[i], 0, true));
@@ -1083,7 +1139,8 @@ static FILE *state_file(const char *name)
 static void lines_add(FILE *file, const char *cell, const char *count, int n, int n_hits)
 {
     for (int i = 0; i < n; i++)
-        fprintf(file, "{\"cell\":\"%s\",\"count\":\"%s\",\"trial\":%d,\"hit\":%s,\"seconds\":1}\n", cell, count, i, i < n_hits ? "true" : "false");
+        fprintf(file, "{\"cell\":\"%s\",\"count\":\"%s\",\"trial\":%d,\"hit\":%s,\"seconds\":1}\n", cell, count, i,
+                i < n_hits ? "true" : "false");
 }
 
 /* Cancelled before it begins: what would have to be measured is not. */
@@ -1151,7 +1208,8 @@ Test(selftest, a_last_line_that_was_cut_off_is_not_counted)
 
 Test(selftest, a_line_that_is_no_trial_is_refused_by_its_number)
 {
-    static const char *const bad[] = {"{}", "[1]", "{\"cell\":\"compute\",\"count\":\"power\"}", "{\"cell\":\"kitchen\",\"count\":\"power\",\"hit\":true}",
+    static const char *const bad[] = {"{}", "[1]", "{\"cell\":\"compute\",\"count\":\"power\"}",
+                                      "{\"cell\":\"kitchen\",\"count\":\"power\",\"hit\":true}",
                                       "{\"cell\":\"compute\",\"hit\":true}"};
     for (size_t i = 0; i < AS_COUNT(bad); i++) {
         assay_env     *env = store_env();

@@ -9,8 +9,11 @@
 #include "run/shots.h"
 
 enum {
-    PASSES = 400, FLOATS = 1024,                /* compute: so many passes over 4 KiB a call */
-    RING = 4 << 20, WINDOW = 1 << 16, GRAIN = 64 /* memory: floats an array, floats a call, floats that it is rounded to */
+    PASSES = 400,
+    FLOATS = 1024, /* compute: so many passes over 4 KiB a call */
+    RING = 4 << 20,
+    WINDOW = 1 << 16,
+    GRAIN = 64 /* memory: floats an array, floats a call, floats that it is rounded to */
 };
 
 struct as_load {
@@ -19,7 +22,11 @@ struct as_load {
     size_t at;
 };
 
-typedef struct load_arm { as_load *load; size_t work; char what[80]; } load_arm;
+typedef struct load_arm {
+    as_load *load;
+    size_t   work;
+    char     what[80];
+} load_arm;
 
 assay_status as_load_new(assay_env *env, const char *kind, as_load **out)
 {
@@ -108,8 +115,10 @@ assay_status as_load_arm(assay_env *env, as_load *load, const char *name, double
     double work = (load->in_memory ? WINDOW / (double)GRAIN : PASSES) * (1 + extra);
     a->load = load;
     a->work = (size_t)llround(work) * (load->in_memory ? GRAIN : 1);
-    snprintf(a->what, sizeof a->what, "%s load, %zu %s a call", load->in_memory ? "memory" : "compute", a->work, load->in_memory ? "floats" : "passes");
-    *out = (as_arm){.name = name, .what = a->what, .self = a, .by_cpu = true, .launch = launch, .block = block, .land = land, .drop = free};
+    snprintf(a->what, sizeof a->what, "%s load, %zu %s a call", load->in_memory ? "memory" : "compute", a->work,
+             load->in_memory ? "floats" : "passes");
+    *out = (as_arm){
+        .name = name, .what = a->what, .self = a, .by_cpu = true, .launch = launch, .block = block, .land = land, .drop = free};
     return ASSAY_OK;
 }
 

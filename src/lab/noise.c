@@ -12,7 +12,7 @@
 #include "lab/load.h"
 #include "sensor/sensor.h"
 
-#define ALPHA 0.01
+#define ALPHA      0.01
 #define MIN_ROUNDS 30 /* for a noise that is recommended by */
 static const char *const loads[] = {"compute", "memory"};
 static const double      blocks_ns[] = {0.25e6, 1e6, 4e6};
@@ -48,7 +48,8 @@ assay_status as_noise_measure(assay_env *env, const as_lab_settings *s, as_noise
 {
     *out = (as_noise){.n = 0};
     for (size_t i = 0; i < AS_NOISE_TRIALS; i++) {
-        assay_status status = trial_run(env, s, loads[i / AS_COUNT(blocks_ns)], blocks_ns[i % AS_COUNT(blocks_ns)], &out->trials[out->n]);
+        assay_status status =
+            trial_run(env, s, loads[i / AS_COUNT(blocks_ns)], blocks_ns[i % AS_COUNT(blocks_ns)], &out->trials[out->n]);
         out->n += out->trials[out->n] != NULL;
         AS_TRY(status);
     }
@@ -64,7 +65,10 @@ void as_noise_drop(as_noise *n)
 
 /* --- What it says ------------------------------------------------------------------------------------------- */
 
-typedef struct view { as_noise_plan plan; size_t n_rounds; } view;
+typedef struct view {
+    as_noise_plan plan;
+    size_t        n_rounds;
+} view;
 
 /* The same trial by either clock. */
 static bool view_of(const as_trial *t, bool by_wall, view *out)
@@ -76,8 +80,12 @@ static bool view_of(const as_trial *t, bool by_wall, view *out)
     if (t->n_rounds < 4)
         return false;
     as_duel_judge(&other, 0, 1, &rules, &duel);
-    *out = (view){.plan = {.block_ns = t->block_ns, .sigma_round = duel.variance.sigma_round, .by_wall = by_wall, .round_ns = t->spent_ns / t->n_rounds,
-                           .unix_time = t->unix_time}, .n_rounds = t->n_rounds};
+    *out = (view){.plan = {.block_ns = t->block_ns,
+                           .sigma_round = duel.variance.sigma_round,
+                           .by_wall = by_wall,
+                           .round_ns = t->spent_ns / t->n_rounds,
+                           .unix_time = t->unix_time},
+                  .n_rounds = t->n_rounds};
     return out->plan.sigma_round >= 0;
 }
 
@@ -91,15 +99,17 @@ static void row_add(assay_facts *f, as_table *table, const as_trial *t, const vi
 {
     as_cell cells[7] = {{.text = t->name}, {.text = v->plan.by_wall ? "wall" : "thread CPU"}};
     cells[2].metric = as_number_counted((double)v->n_rounds, "1", "rounds of two blocks", NULL);
-    cells[3].metric = as_number_derived(v->plan.sigma_round, NAN, NAN, v->n_rounds, "ratio", "1.4826 MAD of the differences of a round", NULL);
+    cells[3].metric =
+        as_number_derived(v->plan.sigma_round, NAN, NAN, v->n_rounds, "ratio", "1.4826 MAD of the differences of a round", NULL);
     for (size_t i = 0; i < AS_COUNT(seconds); i++)
         cells[4 + i].metric = as_number_derived(as_noise_visible(&v->plan, ALPHA, seconds[i]), NAN, NAN, v->n_rounds, "ratio",
                                                 "effect found with 95 % power at 99 % confidence, from the noise of a round", NULL);
     as_facts_row(f, table, cells);
 }
 
-static const char *const columns[] = {"what|the same work twice", "clock|clock", "rounds|rounds", "sigma|noise of a round", "in_1s|seen in 1 s",
-                                      "in_5s|seen in 5 s", "in_30s|seen in 30 s", NULL};
+static const char *const columns[] = {
+    "what|the same work twice", "clock|clock",       "rounds|rounds",       "sigma|noise of a round",
+    "in_1s|seen in 1 s",        "in_5s|seen in 5 s", "in_30s|seen in 30 s", NULL};
 
 /* The least effect that can be seen in 5 s; false: nothing was measured. */
 static bool best_of(const as_noise *n, const char *load, view *best, const as_trial **of)
@@ -112,7 +122,8 @@ static bool best_of(const as_noise *n, const char *load, view *best, const as_tr
                 continue;
             if (v.n_rounds < MIN_ROUNDS && found)
                 continue;
-            if (found && best->n_rounds >= MIN_ROUNDS && as_noise_visible(&v.plan, ALPHA, 5) >= as_noise_visible(&best->plan, ALPHA, 5))
+            if (found && best->n_rounds >= MIN_ROUNDS &&
+                as_noise_visible(&v.plan, ALPHA, 5) >= as_noise_visible(&best->plan, ALPHA, 5))
                 continue;
             *best = v;
             *of = n->trials[i];
@@ -129,9 +140,11 @@ static void findings_add(assay_facts *f, as_fact_group *g, const as_noise *n)
         view            v;
         const as_trial *t;
         if (best_of(n, loads[i], &v, &t))
-            as_facts_find(f, g, AS_LEVEL_GOOD, "%s-bound work: %.2g %% can be seen in 1 s, %.2g %% in 5 s, %.2g %% in 30 s, by %s and %s.", loads[i],
-                          100 * as_noise_visible(&v.plan, ALPHA, 1), 100 * as_noise_visible(&v.plan, ALPHA, 5), 100 * as_noise_visible(&v.plan, ALPHA, 30),
-                          v.plan.by_wall ? "wall time" : "thread CPU time", strchr(t->name, ',') ? strchr(t->name, ',') + 2 : t->name);
+            as_facts_find(f, g, AS_LEVEL_GOOD,
+                          "%s-bound work: %.2g %% can be seen in 1 s, %.2g %% in 5 s, %.2g %% in 30 s, by %s and %s.", loads[i],
+                          100 * as_noise_visible(&v.plan, ALPHA, 1), 100 * as_noise_visible(&v.plan, ALPHA, 5),
+                          100 * as_noise_visible(&v.plan, ALPHA, 30), v.plan.by_wall ? "wall time" : "thread CPU time",
+                          strchr(t->name, ',') ? strchr(t->name, ',') + 2 : t->name);
     }
     for (int i = 0; i < n->n; i++) {
         as_disturbance d;
@@ -147,10 +160,14 @@ static void findings_add(assay_facts *f, as_fact_group *g, const as_noise *n)
     if (!k)
         as_facts_find(f, g, AS_LEVEL_NOTE, "Nothing disturbed more than 5 %% of the blocks.");
     static const char source[] = "probes and clocks of every block";
-    as_facts_add(f, g, "noise.preempted", "blocks with the thread pre-empted", as_number_measured(all.preempted, NAN, NAN, (uint64_t)n->n, "ratio", source, NULL));
-    as_facts_add(f, g, "noise.dram", "blocks with a neighbour on the memory", as_number_measured(all.dram, NAN, NAN, (uint64_t)n->n, "ratio", source, NULL));
-    as_facts_add(f, g, "noise.frequency", "blocks with the core slower", as_number_measured(all.frequency, NAN, NAN, (uint64_t)n->n, "ratio", source, NULL));
-    as_facts_add(f, g, "noise.stolen", "blocks with time stolen", as_number_measured(all.stolen, NAN, NAN, (uint64_t)n->n, "ratio", source, NULL));
+    as_facts_add(f, g, "noise.preempted", "blocks with the thread pre-empted",
+                 as_number_measured(all.preempted, NAN, NAN, (uint64_t)n->n, "ratio", source, NULL));
+    as_facts_add(f, g, "noise.dram", "blocks with a neighbour on the memory",
+                 as_number_measured(all.dram, NAN, NAN, (uint64_t)n->n, "ratio", source, NULL));
+    as_facts_add(f, g, "noise.frequency", "blocks with the core slower",
+                 as_number_measured(all.frequency, NAN, NAN, (uint64_t)n->n, "ratio", source, NULL));
+    as_facts_add(f, g, "noise.stolen", "blocks with time stolen",
+                 as_number_measured(all.stolen, NAN, NAN, (uint64_t)n->n, "ratio", source, NULL));
 }
 
 assay_status as_noise_facts(assay_env *env, const as_noise *n, assay_facts **out)
@@ -224,8 +241,10 @@ bool as_noise_load(assay_env *env, as_store *store, as_noise_plan *out)
     if (as_store_get_named(env, store, "noise", print, &arena, &text, &run) == ASSAY_OK)
         o = json_loads(text, 0, NULL);
     as_arena_drop(&arena);
-    *out = (as_noise_plan){.block_ns = json_number_value(json_object_get(o, "block_ns")), .sigma_round = json_number_value(json_object_get(o, "sigma_round")),
-                           .round_ns = json_number_value(json_object_get(o, "round_ns")), .by_wall = json_is_true(json_object_get(o, "by_wall")),
+    *out = (as_noise_plan){.block_ns = json_number_value(json_object_get(o, "block_ns")),
+                           .sigma_round = json_number_value(json_object_get(o, "sigma_round")),
+                           .round_ns = json_number_value(json_object_get(o, "round_ns")),
+                           .by_wall = json_is_true(json_object_get(o, "by_wall")),
                            .unix_time = json_integer_value(json_object_get(o, "unix_time"))};
     json_decref(o);
     return out->block_ns >= 1e3 && out->block_ns <= 1e8 && out->sigma_round > 0 && out->round_ns > 0;
@@ -250,7 +269,7 @@ void as_noise_expect(assay_env *env, assay_options *options, const char *name, a
         snprintf(sentence, size, "By what this case showed last time, %.2g %% can be seen in %.3g s.",
                  100 * expm1(as_effect_visible(&v, s->rules.alpha, fmax(v.n_launches, 1), v.rounds_a_launch)), budget);
     else if (knows)
-        snprintf(sentence, size, "By the noise that was measured on this machine, %.2g %% can be seen in %.3g s.", 100 * as_noise_visible(&plan, s->rules.alpha, budget),
-                 budget);
+        snprintf(sentence, size, "By the noise that was measured on this machine, %.2g %% can be seen in %.3g s.",
+                 100 * as_noise_visible(&plan, s->rules.alpha, budget), budget);
     as_store_close(store);
 }

@@ -10,7 +10,10 @@
 
 enum { AS_NOISE_TRIALS = 6 };
 
-typedef struct as_noise { as_trial *trials[AS_NOISE_TRIALS]; int n; } as_noise;
+typedef struct as_noise {
+    as_trial *trials[AS_NOISE_TRIALS];
+    int       n;
+} as_noise;
 
 /* Shares the budget among its trials.  CANCELLED keeps those that are whole. */
 assay_status as_noise_measure(assay_env *env, const as_lab_settings *s, as_noise *out);
@@ -18,14 +21,18 @@ void         as_noise_drop(as_noise *n);
 assay_status as_noise_facts(assay_env *env, const as_noise *n, assay_facts **out);
 
 /* What planning needs: the best block length and clock, and the variance of a round then. */
-typedef struct as_noise_plan { double block_ns, sigma_round, round_ns; bool by_wall; int64_t unix_time; } as_noise_plan;
+typedef struct as_noise_plan {
+    double  block_ns, sigma_round, round_ns;
+    bool    by_wall;
+    int64_t unix_time;
+} as_noise_plan;
 assay_status as_noise_save(assay_env *env, as_store *store, const as_noise *n);
 /* False: never measured on this machine, or the store cannot be read. */
-bool         as_noise_load(assay_env *env, as_store *store, as_noise_plan *out);
+bool as_noise_load(assay_env *env, as_store *store, as_noise_plan *out);
 /* Before a comparison: takes the block length from the noise that the store knows, and says what can be expected, by what this case showed
  * when it was last compared or else by the machine's noise.  "" when nothing is known. */
-void         as_noise_expect(assay_env *env, assay_options *options, const char *name, as_lab_settings *s, char *sentence, size_t size);
+void as_noise_expect(assay_env *env, assay_options *options, const char *name, as_lab_settings *s, char *sentence, size_t size);
 /* The effect, a share, that two arms of one process would show in so many seconds. */
-double       as_noise_visible(const as_noise_plan *p, double alpha, double seconds);
+double as_noise_visible(const as_noise_plan *p, double alpha, double seconds);
 
 #endif

@@ -6,7 +6,7 @@
 /* What a model or a plan reads and a case does not say itself. */
 static assay_status user_copy(assay_env *env, const as_bench_case *c, assay_options *user, assay_options *to)
 {
-    static const char *const keys[] = { "seed", "weights", NULL };
+    static const char *const keys[] = {"seed", "weights", NULL};
     for (int i = 0; keys[i]; i++)
         if (as_options_is_set(user, keys[i]) && (!c->is_workload || strcmp(keys[i], "weights")))
             AS_TRY(assay_options_set(env, to, keys[i], as_options_text(user, keys[i])));
@@ -59,7 +59,8 @@ static assay_status kernels_check(assay_env *env, const as_bench_case *c, as_ben
     as_dtype dtype = s->model->values[s->model->inputs[0]].dtype;
     if (dtype == AS_F32)
         return ASSAY_OK;
-    return as_fail(env, ASSAY_UNSUPPORTED, "bench: %s: %s has no kernel for %s in %s; only the slow truth is left, whose time says nothing", c->id,
+    return as_fail(env, ASSAY_UNSUPPORTED,
+                   "bench: %s: %s has no kernel for %s in %s; only the slow truth is left, whose time says nothing", c->id,
                    c->device, slow->seg.ctx ? slow->seg.ctx->op->name : slow->name, as_dtype_name(dtype));
 }
 

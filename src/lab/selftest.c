@@ -15,22 +15,90 @@
 enum { SUITE_CASES = 100, N_NEIGHBOURS = 2 };
 
 const as_cell_def as_selftest_cells[] = {
-    {.name = "compute", .what = "two kernels in one process, cache-resident", .load = "compute", .where = AS_CELL_PROCESS, .budget_s = 1,
-     .extra = 0.01, .alarms_claim = 0.01, .power_claim = 0.99, .n_alarms = {20, 300}, .n_power = {20, 300}},
-    {.name = "memory", .what = "DRAM-bound, one thread, CPU clock", .load = "memory", .where = AS_CELL_PROCESS, .budget_s = 4,
-     .extra = 0.02, .alarms_claim = 0.01, .power_claim = 0.95, .n_alarms = {4, 300}, .n_power = {4, 100}},
-    {.name = "memory-loaded", .what = "the same with two neighbours on the memory", .load = "memory", .where = AS_CELL_LOADED, .budget_s = 4,
-     .extra = 0.02, .alarms_claim = 0.01, .power_claim = 0.95, .n_alarms = {3, 300}, .n_power = {3, 100}},
-    {.name = "programs", .what = "two executables, compute-bound", .load = "compute", .where = AS_CELL_PROGRAMS, .budget_s = 5,
-     .extra = 0.01, .alarms_claim = 0.01, .power_claim = 0.95, .n_alarms = {3, 300}, .n_power = {3, 100}},
-    {.name = "programs-memory", .what = "two executables, DRAM-bound", .load = "memory", .where = AS_CELL_PROGRAMS, .budget_s = 6,
-     .extra = 0.03, .alarms_claim = 0.01, .power_claim = 0.95, .n_alarms = {3, 300}, .n_power = {3, 100}},
-    {.name = "suite", .what = "suite of 100 identical cases, threshold 2 %", .load = "compute", .where = AS_CELL_SUITE, .budget_s = 0.1, .margin = 0.02,
-     .alarms_claim = 0.05, .power_claim = 0, .n_alarms = {1, 60}, .n_power = {0, 0}},
-    {.name = "same", .what = "equivalence within 2 %; false: proven at +2.25 %", .load = "compute", .where = AS_CELL_PROCESS, .budget_s = 1, .margin = 0.02,
-     .extra = 0.0225, .same = true, .alarms_claim = 0.01, .power_claim = 0.95, .n_alarms = {10, 300}, .n_power = {10, 100}},
-    {.name = "same-memory", .what = "equivalence within 2 %, DRAM-bound; false: proven at +2.25 %", .load = "memory", .where = AS_CELL_PROCESS, .budget_s = 4, .margin = 0.02,
-     .extra = 0.0225, .same = true, .alarms_claim = 0.01, .power_claim = 0.95, .n_alarms = {2, 100}, .n_power = {2, 100}},
+    {.name = "compute",
+     .what = "two kernels in one process, cache-resident",
+     .load = "compute",
+     .where = AS_CELL_PROCESS,
+     .budget_s = 1,
+     .extra = 0.01,
+     .alarms_claim = 0.01,
+     .power_claim = 0.99,
+     .n_alarms = {20, 300},
+     .n_power = {20, 300}},
+    {.name = "memory",
+     .what = "DRAM-bound, one thread, CPU clock",
+     .load = "memory",
+     .where = AS_CELL_PROCESS,
+     .budget_s = 4,
+     .extra = 0.02,
+     .alarms_claim = 0.01,
+     .power_claim = 0.95,
+     .n_alarms = {4, 300},
+     .n_power = {4, 100}},
+    {.name = "memory-loaded",
+     .what = "the same with two neighbours on the memory",
+     .load = "memory",
+     .where = AS_CELL_LOADED,
+     .budget_s = 4,
+     .extra = 0.02,
+     .alarms_claim = 0.01,
+     .power_claim = 0.95,
+     .n_alarms = {3, 300},
+     .n_power = {3, 100}},
+    {.name = "programs",
+     .what = "two executables, compute-bound",
+     .load = "compute",
+     .where = AS_CELL_PROGRAMS,
+     .budget_s = 5,
+     .extra = 0.01,
+     .alarms_claim = 0.01,
+     .power_claim = 0.95,
+     .n_alarms = {3, 300},
+     .n_power = {3, 100}},
+    {.name = "programs-memory",
+     .what = "two executables, DRAM-bound",
+     .load = "memory",
+     .where = AS_CELL_PROGRAMS,
+     .budget_s = 6,
+     .extra = 0.03,
+     .alarms_claim = 0.01,
+     .power_claim = 0.95,
+     .n_alarms = {3, 300},
+     .n_power = {3, 100}},
+    {.name = "suite",
+     .what = "suite of 100 identical cases, threshold 2 %",
+     .load = "compute",
+     .where = AS_CELL_SUITE,
+     .budget_s = 0.1,
+     .margin = 0.02,
+     .alarms_claim = 0.05,
+     .power_claim = 0,
+     .n_alarms = {1, 60},
+     .n_power = {0, 0}},
+    {.name = "same",
+     .what = "equivalence within 2 %; false: proven at +2.25 %",
+     .load = "compute",
+     .where = AS_CELL_PROCESS,
+     .budget_s = 1,
+     .margin = 0.02,
+     .extra = 0.0225,
+     .same = true,
+     .alarms_claim = 0.01,
+     .power_claim = 0.95,
+     .n_alarms = {10, 300},
+     .n_power = {10, 100}},
+    {.name = "same-memory",
+     .what = "equivalence within 2 %, DRAM-bound; false: proven at +2.25 %",
+     .load = "memory",
+     .where = AS_CELL_PROCESS,
+     .budget_s = 4,
+     .margin = 0.02,
+     .extra = 0.0225,
+     .same = true,
+     .alarms_claim = 0.01,
+     .power_claim = 0.95,
+     .n_alarms = {2, 100},
+     .n_power = {2, 100}},
     {.name = NULL},
 };
 
@@ -81,23 +149,26 @@ static assay_status in_process(assay_env *env, const as_cell_def *def, double ex
     return status;
 }
 
-static assay_status programs(assay_env *env, const as_cell_def *def, const char *self, double extra, const as_lab_settings *lab, as_trial **out)
+static assay_status programs(assay_env *env, const as_cell_def *def, const char *self, double extra, const as_lab_settings *lab,
+                             as_trial **out)
 {
-    char               a[64], b[64];
+    char                     a[64], b[64];
     static const char *const names[] = {"a", "b"};
     snprintf(a, sizeof a, "%s:0", def->load);
     snprintf(b, sizeof b, "%s:%g", def->load, extra);
-    const char *const        argv_a[] = {self, "selftest", "--arm", a, NULL}, *const argv_b[] = {self, "selftest", "--arm", b, NULL};
+    const char *const argv_a[] = {self, "selftest", "--arm", a, NULL}, *const argv_b[] = {self, "selftest", "--arm", b, NULL};
     const char *const *const argvs[] = {argv_a, argv_b};
     return as_lab_compare_bins(env, def->name, argvs, names, 2, lab, out);
 }
 
-static assay_status compare(assay_env *env, const selftest *t, const as_cell_def *def, double extra, uint64_t seed, as_duel *duel, double *seconds)
+static assay_status compare(assay_env *env, const selftest *t, const as_cell_def *def, double extra, uint64_t seed, as_duel *duel,
+                            double *seconds)
 {
     as_lab_settings lab;
     as_trial       *trial = NULL;
     rules_of(def, &lab, seed);
-    AS_TRY(def->where == AS_CELL_PROGRAMS ? programs(env, def, t->s->self, extra, &lab, &trial) : in_process(env, def, extra, &lab, &trial));
+    AS_TRY(def->where == AS_CELL_PROGRAMS ? programs(env, def, t->s->self, extra, &lab, &trial)
+                                          : in_process(env, def, extra, &lab, &trial));
     assay_status status = ASSAY_OK;
     if (trial->state != AS_TRIAL_COMPLETE)
         status = as_fail(env, ASSAY_DEVICE, "selftest: %s: %s", def->name, trial->reason);
@@ -224,7 +295,7 @@ static assay_status state_read(selftest *t)
             fputc('\n', t->state); /* the file is open for appending */
         if (!o)
             continue;
-        int         cell = cell_find(json_string_value(json_object_get(o, "cell")) ? json_string_value(json_object_get(o, "cell")) : "");
+        int cell = cell_find(json_string_value(json_object_get(o, "cell")) ? json_string_value(json_object_get(o, "cell")) : "");
         const char *count = json_string_value(json_object_get(o, "count"));
         bool        good = cell >= 0 && count && json_is_boolean(json_object_get(o, "hit"));
         if (good) {
@@ -249,9 +320,10 @@ static assay_status trials_run(selftest *t, int cell, bool power)
     int                n = (power ? def->n_power : def->n_alarms)[t->s->full ? 1 : 0];
     for (int64_t k = c->n; k < n; k++) {
         uint64_t seed = t->s->seed * 1000003u + (uint64_t)cell * 100000u + (uint64_t)k * 2 + power;
-        double   seconds, extra = power != def->same ? def->extra : 0; /* of equivalence, alarms are at the edge and power is on the same */
-        bool     hit = false;
-        as_duel  duel;
+        double   seconds,
+            extra = power != def->same ? def->extra : 0; /* of equivalence, alarms are at the edge and power is on the same */
+        bool    hit = false;
+        as_duel duel;
         if (as_cancelled(t->env))
             return as_fail(t->env, ASSAY_CANCELLED, "selftest: stopped; what was counted is kept");
         if (def->where == AS_CELL_SUITE) {
@@ -296,8 +368,10 @@ static assay_status cells_check(assay_env *env, const char *cells)
         char name[64];
         snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ","), at);
         if (cell_find(name) < 0)
-            return as_fail(env, ASSAY_BAD_INPUT, "selftest: there is no cell '%s'; there are compute, memory, memory-loaded, programs, programs-memory, "
-                           "suite, same, same-memory", name);
+            return as_fail(env, ASSAY_BAD_INPUT,
+                           "selftest: there is no cell '%s'; there are compute, memory, memory-loaded, programs, programs-memory, "
+                           "suite, same, same-memory",
+                           name);
     }
     return ASSAY_OK;
 }

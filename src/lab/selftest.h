@@ -13,16 +13,19 @@ typedef struct as_cell_def {
     const char   *name, *what, *load;
     as_cell_where where;
     double        budget_s, margin;
-    double        extra;                 /* the slowdown for the second count; 0: none */
-    double        alarms_claim;          /* at most so many false alarms, a share; of a suite: of runs that are not clean */
-    double        power_claim;           /* at least so many found (or proven the same, where `same`) */
-    bool          same;                  /* equivalence: power counts "same" on identical work, alarms "same" at `extra` */
+    double        extra;                   /* the slowdown for the second count; 0: none */
+    double        alarms_claim;            /* at most so many false alarms, a share; of a suite: of runs that are not clean */
+    double        power_claim;             /* at least so many found (or proven the same, where `same`) */
+    bool          same;                    /* equivalence: power counts "same" on identical work, alarms "same" at `extra` */
     int           n_alarms[2], n_power[2]; /* trials: quick, full */
 } as_cell_def;
 
 extern const as_cell_def as_selftest_cells[]; /* ends with a NULL name */
 
-typedef struct as_cell_count { int64_t n, k; double lo, hi; } as_cell_count; /* k of n, 95 % bounds */
+typedef struct as_cell_count {
+    int64_t n, k;
+    double  lo, hi;
+} as_cell_count; /* k of n, 95 % bounds */
 typedef struct as_cell_result {
     const as_cell_def *def;
     as_cell_count      alarms, power;
@@ -31,12 +34,12 @@ typedef struct as_cell_result {
 
 typedef struct as_selftest_settings {
     bool        full;
-    const char *cells;        /* "compute,memory"; NULL: all */
-    const char *state;        /* a file of JSON lines, or NULL */
-    const char *self;         /* this program, for the cells of two programs */
+    const char *cells; /* "compute,memory"; NULL: all */
+    const char *state; /* a file of JSON lines, or NULL */
+    const char *self;  /* this program, for the cells of two programs */
     uint64_t    seed;
-    void      (*progress)(void *arg, const char *cell, int64_t done, int64_t of);
-    void       *progress_arg;
+    void (*progress)(void *arg, const char *cell, int64_t done, int64_t of);
+    void *progress_arg;
 } as_selftest_settings;
 
 /* results: one a cell of the table, those not asked for with n == 0.  CANCELLED keeps what was counted. */

@@ -10,13 +10,15 @@
 /* What a call may cost whatever it does, rather too much than too little: on the calling thread, with other threads, on a device. */
 static const double FLOOR_NS = 2e3, FLOOR_THREADS_NS = 2e4, FLOOR_DEVICE_NS = 3e5;
 
-assay_status as_suite_measure(assay_env *env, const as_bench_cases *cases, assay_options *user, const as_lab_settings *s, as_suite **out)
+assay_status as_suite_measure(assay_env *env, const as_bench_cases *cases, assay_options *user, const as_lab_settings *s,
+                              as_suite **out)
 {
     as_suite    *suite = calloc(1, sizeof *suite);
     assay_status status = ASSAY_OK;
     if (suite) {
         suite->cases = cases;
-        suite->trials = AS_TAKE(&suite->arena, as_trial *, cases->n_items); /* not in a literal: that would clear the arena that was taken from */
+        suite->trials = AS_TAKE(&suite->arena, as_trial *,
+                                cases->n_items); /* not in a literal: that would clear the arena that was taken from */
     }
     if (!suite || !suite->trials) {
         as_suite_free(suite);
@@ -51,7 +53,7 @@ static bool has_number(const as_trial *t) { return (t->state == AS_TRIAL_COMPLET
 
 static as_alone alone_of(const as_trial *t)
 {
-    as_alone alone = { .median = NAN, .lo = NAN, .hi = NAN };
+    as_alone alone = {.median = NAN, .lo = NAN, .hi = NAN};
     if (has_number(t))
         as_alone_judge(t, 0, &alone);
     return alone;
@@ -66,11 +68,22 @@ static as_claim claim_of(const as_bench_case *c, const as_trial *t)
 {
     as_alone    alone = alone_of(t);
     const char *poisoned = as_trial_note_find(t, "arm0.poisoned_hash");
-    return (as_claim){ .name = c->name, .family = c->family, .median_ns = alone.median, .lo_ns = alone.lo, .hi_ns = alone.hi,
-                       .flops = t->arms[0].ledger.flops, .bytes = t->arms[0].ledger.bytes, .flops_roof = NAN, .bytes_roof = NAN,
-                       .least_ns = as_trial_note_number(t, "arm0.least_ns"), .floor_ns = floor_of(c) + (t->calls ? 20 * t->clock_cost_ns / t->calls : 0),
-                       .told = as_bench_case_is_told(c), .once_ns = as_trial_note_number(t, "once_ns"), .twice_ns = as_trial_note_number(t, "twice_ns"), .hash = t->arms[0].hash,
-                       .poisoned_hash = poisoned ? strtoull(poisoned, NULL, 16) : 0 };
+    return (as_claim){.name = c->name,
+                      .family = c->family,
+                      .median_ns = alone.median,
+                      .lo_ns = alone.lo,
+                      .hi_ns = alone.hi,
+                      .flops = t->arms[0].ledger.flops,
+                      .bytes = t->arms[0].ledger.bytes,
+                      .flops_roof = NAN,
+                      .bytes_roof = NAN,
+                      .least_ns = as_trial_note_number(t, "arm0.least_ns"),
+                      .floor_ns = floor_of(c) + (t->calls ? 20 * t->clock_cost_ns / t->calls : 0),
+                      .told = as_bench_case_is_told(c),
+                      .once_ns = as_trial_note_number(t, "once_ns"),
+                      .twice_ns = as_trial_note_number(t, "twice_ns"),
+                      .hash = t->arms[0].hash,
+                      .poisoned_hash = poisoned ? strtoull(poisoned, NULL, 16) : 0};
 }
 
 assay_status as_suite_judge(assay_env *env, as_suite *suite, size_t *n_refused)
@@ -109,10 +122,16 @@ static as_bench_row row_of(const as_trial *t)
 {
     as_alone alone = alone_of(t);
     double   roof_ns = as_trial_note_number(t, "arm0.roof_ns");
-    return (as_bench_row){ .trial = t, .alone = alone, .flops = t->arms[0].ledger.flops, .bytes = t->arms[0].ledger.bytes,
-                           .roof_share = roof_ns / alone.median, .roof = as_trial_note_find(t, "arm0.roof"),
-                           .roof_reason = isnan(roof_ns) ? "no roof of this device was measured" : NULL, .error = t->arms[0].error,
-                           .compared = as_trial_note_find(t, "arm0.compared"), .refusal = t->state == AS_TRIAL_REFUSED ? t->reason : NULL };
+    return (as_bench_row){.trial = t,
+                          .alone = alone,
+                          .flops = t->arms[0].ledger.flops,
+                          .bytes = t->arms[0].ledger.bytes,
+                          .roof_share = roof_ns / alone.median,
+                          .roof = as_trial_note_find(t, "arm0.roof"),
+                          .roof_reason = isnan(roof_ns) ? "no roof of this device was measured" : NULL,
+                          .error = t->arms[0].error,
+                          .compared = as_trial_note_find(t, "arm0.compared"),
+                          .refusal = t->state == AS_TRIAL_REFUSED ? t->reason : NULL};
 }
 
 static void notes_add(assay_facts *f, const as_suite *suite)
@@ -123,7 +142,8 @@ static void notes_add(assay_facts *f, const as_suite *suite)
     for (size_t i = 0; i < suite->n_trials; i++) {
         const char *slow = as_trial_note_find(suite->trials[i], "arm0.slow");
         if (slow)
-            as_facts_find(f, g, AS_LEVEL_WARN, "%s: there is no kernel for step '%s': what was timed is the slow truth.", suite->trials[i]->name, slow);
+            as_facts_find(f, g, AS_LEVEL_WARN, "%s: there is no kernel for step '%s': what was timed is the slow truth.",
+                          suite->trials[i]->name, slow);
     }
 }
 
@@ -147,7 +167,7 @@ assay_status as_suite_facts(assay_env *env, as_suite *suite, assay_facts **out)
 
 assay_status as_suite_roofs(assay_env *env, const as_bench_cases *cases, as_roofs *roofs)
 {
-    as_roof_settings how = { .n_threads = 1 };
+    as_roof_settings how = {.n_threads = 1};
     bool             cpu = false;
     char             source[256];
     for (int i = 0; i < cases->n_items; i++)

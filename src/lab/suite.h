@@ -6,8 +6,8 @@
 #include "lab/lab.h"
 
 typedef struct as_suite {
-    const as_bench_cases *cases;   /* borrowed */
-    as_trial            **trials;  /* of the first n_trials cases */
+    const as_bench_cases *cases;  /* borrowed */
+    as_trial            **trials; /* of the first n_trials cases */
     size_t                n_trials;
     as_arena              arena;
 } as_suite;
@@ -15,12 +15,13 @@ typedef struct as_suite {
 /* Roofs are needed where the CPU works: for the share of the roof, and for the lie detector.  None for other devices. */
 assay_status as_suite_roofs(assay_env *env, const as_bench_cases *cases, as_roofs *roofs);
 /* A case that cannot be measured is a trial that says so.  CANCELLED: *out holds what was measured until then. */
-assay_status as_suite_measure(assay_env *env, const as_bench_cases *cases, assay_options *user, const as_lab_settings *s, as_suite **out);
+assay_status as_suite_measure(assay_env *env, const as_bench_cases *cases, assay_options *user, const as_lab_settings *s,
+                              as_suite **out);
 /* What the lie detector refuses becomes a trial that was refused, with its reason; how many. */
 assay_status as_suite_judge(assay_env *env, as_suite *suite, size_t *n_refused);
 assay_status as_suite_facts(assay_env *env, as_suite *suite, assay_facts **out);
 /* Cases without a number: timed out, failed, refused. */
-size_t       as_suite_missing(const as_suite *suite);
-void         as_suite_free(as_suite *suite);
+size_t as_suite_missing(const as_suite *suite);
+void   as_suite_free(as_suite *suite);
 
 #endif

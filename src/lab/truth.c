@@ -48,14 +48,18 @@ static assay_status poison(check *k, uint64_t seed)
     }
     if (!o->poison_changes) {
         o->wrong = true;
-        snprintf(o->sentence, sizeof o->sentence, "other inputs give the same outputs (hash %016" PRIx64 "): it does not look at them", o->hash);
+        snprintf(o->sentence, sizeof o->sentence,
+                 "other inputs give the same outputs (hash %016" PRIx64 "): it does not look at them", o->hash);
     }
     return ASSAY_OK;
 }
 
 /* --- The slow truth of a model --------------------------------------------------------------------------- */
 
-typedef struct slow { as_graph graph; as_view *in, *out; } slow;
+typedef struct slow {
+    as_graph graph;
+    as_view *in, *out;
+} slow;
 
 static as_view *views_take(check *k, const as_graph *g, const int *ids, int n)
 {
@@ -120,7 +124,7 @@ static void rows_draw(check *k, uint64_t seed)
 {
     int64_t n = k->out->n_rows, of = k->out->of_rows;
     for (int64_t i = 0; i < n; i++) {
-        uint64_t key[2] = { seed, (uint64_t)i };
+        uint64_t key[2] = {seed, (uint64_t)i};
         int64_t  begin = i * of / n, width = (i + 1) * of / n - begin;
         k->rows[i] = i == n - 1 ? of - 1 : i == 0 ? 0 : begin + (int64_t)(as_hash64(key, sizeof key) % (uint64_t)width);
     }
@@ -144,7 +148,8 @@ static double tolerance_of(const assay_plan *plan, as_dtype dtype)
 static void say_wrong(as_truth *o, const char *name, const char *what, double value, double most)
 {
     if (!o->wrong)
-        snprintf(o->sentence, sizeof o->sentence, "output '%.80s' differs from the slow truth by %s %.3g, and may by %.3g", name, what, value, most);
+        snprintf(o->sentence, sizeof o->sentence, "output '%.80s' differs from the slow truth by %s %.3g, and may by %.3g", name,
+                 what, value, most);
     o->wrong = true;
 }
 
@@ -241,10 +246,11 @@ static assay_status fewer_compare(check *k, bool *goes)
     const assay_plan *plan = k->subject->plan;
     const char       *at = k->c->is_workload ? rows_in_spec(k->c->spec) : NULL;
     as_binding_dim   *dims = AS_TAKE(&k->arena, as_binding_dim, plan->n_dims);
-    char             *spec = at ? as_arena_printf(&k->arena, "%.*s%" PRId64 "%s", (int)(at - k->c->spec), k->c->spec, k->out->n_rows,
-                                                  at + strspn(at, "0123456789")) : NULL;
-    assay_model      *model = NULL;
-    slow              s;
+    char        *spec = at ? as_arena_printf(&k->arena, "%.*s%" PRId64 "%s", (int)(at - k->c->spec), k->c->spec, k->out->n_rows,
+                                             at + strspn(at, "0123456789"))
+                           : NULL;
+    assay_model *model = NULL;
+    slow         s;
     if (!dims || (at && !spec))
         return as_fail(k->env, ASSAY_NO_MEMORY, "bench: %s: no memory for the slow truth", k->c->id);
     for (int i = 0; i < plan->n_dims; i++) {
@@ -320,8 +326,8 @@ static assay_status run(check *k, uint64_t seed)
 
 assay_status as_truth_check(assay_env *env, const as_bench_case *c, const as_bench_subject *subject, uint64_t seed, as_truth *out)
 {
-    check k = { .env = env, .c = c, .subject = subject, .out = out };
-    *out = (as_truth){ .error = NAN };
+    check k = {.env = env, .c = c, .subject = subject, .out = out};
+    *out = (as_truth){.error = NAN};
     if (as_bench_case_is_told(c)) {
         none(out, "the null device computes nothing");
         return ASSAY_OK;

@@ -12,15 +12,15 @@ typedef enum as_truth_how { AS_TRUTH_ALL, AS_TRUTH_ROWS, AS_TRUTH_NONE } as_trut
 
 typedef struct as_truth {
     as_truth_how how;
-    bool         wrong;         /* the answer differs by more than it may, or does not depend on the inputs */
+    bool         wrong; /* the answer differs by more than it may, or does not depend on the inputs */
     bool         poison_tried, poison_changes;
-    double       error;         /* largest as_view_error of a float output; NaN: not compared */
+    double       error; /* largest as_view_error of a float output; NaN: not compared */
     double       tolerance;
     int64_t      n_rows, of_rows;
-    int64_t      n_flipped;     /* integers that are off by one, where a rounding went the other way */
+    int64_t      n_flipped;           /* integers that are off by one, where a rounding went the other way */
     uint64_t     hash, poisoned_hash; /* of all outputs; 0: not had */
-    char         compared[200]; /* "all 1024 outputs", "8 of 512 rows", "none: the null device computes nothing" */
-    char         sentence[400]; /* why it is wrong; "" */
+    char         compared[200];       /* "all 1024 outputs", "8 of 512 rows", "none: the null device computes nothing" */
+    char         sentence[400];       /* why it is wrong; "" */
 } as_truth;
 
 /* A wrong answer is no failure of the call: out->wrong says so.  Inputs are those of `seed`, as in the arms. */

@@ -6,7 +6,13 @@
 
 #include "lab/truth.h"
 
-typedef struct fixture { assay_env *env; assay_options *options; as_bench_cases *cases; as_bench_subject subject; as_truth truth; } fixture;
+typedef struct fixture {
+    assay_env       *env;
+    assay_options   *options;
+    as_bench_cases  *cases;
+    as_bench_subject subject;
+    as_truth         truth;
+} fixture;
 
 static void open_at(fixture *f, const char *argument, const char *key, const char *value)
 {
@@ -43,7 +49,8 @@ static void expect_right(const char *argument, const char *key, const char *valu
     shut(&f);
 }
 
-Test(truth, compares_every_output_of_small_work) {
+Test(truth, compares_every_output_of_small_work)
+{
     expect_right("matmul:size=13x17x19", NULL, NULL, "all 247 outputs");
     expect_right("matmul:size=8x8,layout=strided,dtype=f16", NULL, NULL, "all 64 outputs");
     expect_right("elementwise:op=gelu,size=33,dtype=bf16", NULL, NULL, "all 33 outputs");
@@ -56,12 +63,14 @@ Test(truth, compares_every_output_of_small_work) {
 }
 
 /* 512x512x512 is 2.7e8 operations: 64 rows of it are a tenth of that. */
-Test(truth, compares_some_rows_of_large_work) {
+Test(truth, compares_some_rows_of_large_work)
+{
     expect_right("matmul:size=256x512x1024,layout=transposed", NULL, NULL, "64 of 256 rows");
     expect_right("mlp:sizes=1024x1024x1024", "batch", "64", "47 of 64 rows");
 }
 
-Test(truth, says_that_the_null_device_computes_nothing) {
+Test(truth, says_that_the_null_device_computes_nothing)
+{
     fixture f;
     open_at(&f, "matmul:size=4x4", "devices", "null:matmul=5us");
     check_it(&f);
@@ -72,7 +81,8 @@ Test(truth, says_that_the_null_device_computes_nothing) {
 }
 
 /* A plan of other weights than the model that it is compared with. */
-Test(truth, finds_a_wrong_answer) {
+Test(truth, finds_a_wrong_answer)
+{
     fixture      f;
     assay_model *other = NULL, *own;
     open_at(&f, "mlp:sizes=6x5x4", "batch", "2");
@@ -89,9 +99,11 @@ Test(truth, finds_a_wrong_answer) {
 }
 
 /* x - x is 0 for every x: a model that does not look at its inputs. */
-Test(truth, finds_an_answer_that_does_not_depend_on_the_inputs) {
-    static const char model[] = "{\"format\":\"assay.model/1\",\"name\":\"t\",\"inputs\":[{\"name\":\"x\",\"dtype\":\"f32\",\"shape\":[4]}],\"params\":[],"
-                                "\"nodes\":[{\"name\":\"n\",\"op\":\"Sub\",\"in\":[\"x\",\"x\"],\"out\":[\"y\"]}],\"outputs\":[\"y\"]}";
+Test(truth, finds_an_answer_that_does_not_depend_on_the_inputs)
+{
+    static const char model[] =
+        "{\"format\":\"assay.model/1\",\"name\":\"t\",\"inputs\":[{\"name\":\"x\",\"dtype\":\"f32\",\"shape\":[4]}],\"params\":[],"
+        "\"nodes\":[{\"name\":\"n\",\"op\":\"Sub\",\"in\":[\"x\",\"x\"],\"out\":[\"y\"]}],\"outputs\":[\"y\"]}";
     fixture f;
     char    path[] = "/tmp/assay-truth-XXXXXX.json";
     int     file = mkstemps(path, 5);
@@ -105,13 +117,15 @@ Test(truth, finds_an_answer_that_does_not_depend_on_the_inputs) {
     shut(&f);
 }
 
-Test(truth, a_type_without_a_kernel_is_refused) {
+Test(truth, a_type_without_a_kernel_is_refused)
+{
     fixture     f = {0};
     const char *argument = "matmul:size=4x4,dtype=f64";
     expect_eq(assay_env_new(&f.env), ASSAY_OK);
     expect_ok(f.env, assay_options_new(f.env, &f.options));
     expect_ok(f.env, as_bench_cases_read(f.env, &argument, 1, f.options, &f.cases));
-    expect_fails(f.env, as_bench_case_open(f.env, &f.cases->items[0], f.options, &f.subject), ASSAY_UNSUPPORTED, "cpu has no kernel for MatMul in f64");
+    expect_fails(f.env, as_bench_case_open(f.env, &f.cases->items[0], f.options, &f.subject), ASSAY_UNSUPPORTED,
+                 "cpu has no kernel for MatMul in f64");
     expect(!f.subject.plan);
     shut(&f);
 }

@@ -88,11 +88,12 @@ static assay_status spec_complete(assay_env *env, as_arena *arena, const char *s
     const char   *args = spec + strcspn(spec, ":");
     const as_zoo *zoo = format_of(spec) ? NULL : as_zoo_find(spec, (size_t)(args - spec));
     bool          timespans = zoo && as_options_is_set(options, "timespans") && key_is_open(zoo, args, "timespans");
-    bool          state = zoo && (as_options_is_set(options, "state-in") || as_options_is_set(options, "stream")) && key_is_open(zoo, args, "state");
+    bool          state =
+        zoo && (as_options_is_set(options, "state-in") || as_options_is_set(options, "stream")) && key_is_open(zoo, args, "state");
     *out = spec;
     if (timespans || state)
-        *out = as_arena_printf(arena, "%s%c%s%s%s", spec, *args ? ',' : ':', timespans ? "timespans=1" : "", timespans && state ? "," : "",
-                               state ? "state=1" : "");
+        *out = as_arena_printf(arena, "%s%c%s%s%s", spec, *args ? ',' : ':', timespans ? "timespans=1" : "",
+                               timespans && state ? "," : "", state ? "state=1" : "");
     return *out ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for its name", spec);
 }
 

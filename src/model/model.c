@@ -56,15 +56,9 @@ static uint64_t param_sum(const assay_model *model, bool bytes)
     return sum;
 }
 
-uint64_t as_model_param_count(const assay_model *model)
-{
-    return param_sum(model, false);
-}
+uint64_t as_model_param_count(const assay_model *model) { return param_sum(model, false); }
 
-uint64_t as_model_param_bytes(const assay_model *model)
-{
-    return param_sum(model, true);
-}
+uint64_t as_model_param_bytes(const assay_model *model) { return param_sum(model, true); }
 
 int as_model_value_find(const assay_model *model, const char *name)
 {

@@ -11,32 +11,38 @@
 #define AS_MAX_NODES  100000
 #define AS_MAX_VALUES 400000
 
-typedef struct as_dim { int64_t size; const char *symbol; } as_dim; /* symbol non-NULL: size not known yet */
-typedef struct as_dims { int rank; as_dim dim[AS_MAX_RANK]; } as_dims;
+typedef struct as_dim {
+    int64_t     size;
+    const char *symbol;
+} as_dim; /* symbol non-NULL: size not known yet */
+typedef struct as_dims {
+    int    rank;
+    as_dim dim[AS_MAX_RANK];
+} as_dims;
 
 typedef enum as_role {
-    AS_ROLE_INPUT,     /* given by the user, every run */
-    AS_ROLE_PARAM,     /* a weight: has data, may be replaced, training changes it */
-    AS_ROLE_CONSTANT,  /* has data, never changes */
-    AS_ROLE_COMPUTED   /* the output of a node */
+    AS_ROLE_INPUT,    /* given by the user, every run */
+    AS_ROLE_PARAM,    /* a weight: has data, may be replaced, training changes it */
+    AS_ROLE_CONSTANT, /* has data, never changes */
+    AS_ROLE_COMPUTED  /* the output of a node */
 } as_role;
 
 typedef struct as_value {
     const char *name;
     as_role     role;
     as_dtype    dtype;
-    as_dims     dims;       /* of inputs, params and constants; computed values get theirs when bound */
-    const void *data;       /* params and constants: row-major, at any address: what a file holds is used where it lies */
-    int         producer;   /* node that computes it, -1 if none */
+    as_dims     dims;     /* of inputs, params and constants; computed values get theirs when bound */
+    const void *data;     /* params and constants: row-major, at any address: what a file holds is used where it lies */
+    int         producer; /* node that computes it, -1 if none */
 } as_value;
 
 /* A subgraph of If, Loop or Scan: a model of its own, whose first inputs are the formal ones and the others values of the graph
  * around it, by name.  Inputs of a body have no dtype and no dims: they are those of what is bound to them. */
 typedef struct as_body {
-    const char        *name;     /* "then_branch" */
-    const assay_model *graph;    /* owned by the model around it */
+    const char        *name;  /* "then_branch" */
+    const assay_model *graph; /* owned by the model around it */
     int                n_formal;
-    const int         *from;     /* for every other input: which input of the node it is */
+    const int         *from; /* for every other input: which input of the node it is */
 } as_body;
 
 typedef struct as_node {
@@ -46,33 +52,46 @@ typedef struct as_node {
     int            n_in, n_out;
     const as_attr *attrs;
     int            n_attrs;
-    const as_body *bodies;   /* none but for If, Loop and Scan */
+    const as_body *bodies; /* none but for If, Loop and Scan */
     int            n_bodies;
     int            n_formal; /* with bodies: inputs of the node itself, the others are read in the bodies alone */
 } as_node;
 
 /* A model that another owns. */
-typedef struct as_model_link { assay_model *model; struct as_model_link *next; } as_model_link;
+typedef struct as_model_link {
+    assay_model          *model;
+    struct as_model_link *next;
+} as_model_link;
 
 /* A mapped file that values point into. */
-typedef struct as_map_link { as_map map; struct as_map_link *next; } as_map_link;
+typedef struct as_map_link {
+    as_map              map;
+    struct as_map_link *next;
+} as_map_link;
 
 /* A file that the model's own file names, relative to its directory: external data, weights. */
-typedef struct as_file_link { const char *name; struct as_file_link *next; } as_file_link;
+typedef struct as_file_link {
+    const char          *name;
+    struct as_file_link *next;
+} as_file_link;
 
 struct assay_model {
-    as_arena    arena;
-    const char *name;        /* "mlp-small" or the file's own */
-    const char *source;      /* the spec as given */
-    as_value   *values;  int n_values;
-    as_node    *nodes;   int n_nodes;    /* in an order in which inputs come before use, checked */
-    int        *inputs;  int n_inputs;
-    int        *outputs; int n_outputs;
-    as_safetensors weights;  /* open while params point into it */
-    as_model_link *bodies;   /* subgraphs of its nodes; the links lie in the arena */
-    as_model_link *lenders;  /* models whose data its params point at; the links lie in the arena */
-    as_map_link *maps;       /* open while params and constants point into them; the links lie in the arena */
-    as_file_link *files;     /* without which its own cannot be read; the links lie in the arena */
+    as_arena       arena;
+    const char    *name;   /* "mlp-small" or the file's own */
+    const char    *source; /* the spec as given */
+    as_value      *values;
+    int            n_values;
+    as_node       *nodes;
+    int            n_nodes; /* in an order in which inputs come before use, checked */
+    int           *inputs;
+    int            n_inputs;
+    int           *outputs;
+    int            n_outputs;
+    as_safetensors weights; /* open while params point into it */
+    as_model_link *bodies;  /* subgraphs of its nodes; the links lie in the arena */
+    as_model_link *lenders; /* models whose data its params point at; the links lie in the arena */
+    as_map_link   *maps;    /* open while params and constants point into them; the links lie in the arena */
+    as_file_link  *files;   /* without which its own cannot be read; the links lie in the arena */
 };
 
 /* --- Building --------------------------------------------------------------------------------- */
@@ -82,13 +101,13 @@ struct assay_model {
 typedef struct as_maker as_maker;
 
 assay_status as_maker_new(assay_env *env, const char *name, uint64_t seed, as_maker **out);
-int  as_maker_input(as_maker *m, const char *name, as_dtype dtype, const as_dims *dims);
+int          as_maker_input(as_maker *m, const char *name, as_dtype dtype, const as_dims *dims);
 /* A parameter with given values (copied when `copy`, else they must outlive the model and may lie at any address), or zeros
  * when data is NULL. */
-int  as_maker_param(as_maker *m, const char *name, as_dtype dtype, const as_shape *shape, const void *data, bool copy);
+int as_maker_param(as_maker *m, const char *name, as_dtype dtype, const as_shape *shape, const void *data, bool copy);
 /* A f32 parameter uniform in [-1/sqrt(fan_in), 1/sqrt(fan_in)), Philox keyed by the seed and the name's hash. */
-int  as_maker_param_random(as_maker *m, const char *name, const as_shape *shape, int64_t fan_in);
-int  as_maker_constant(as_maker *m, const char *name, const as_view *value); /* copied; name NULL: made up */
+int as_maker_param_random(as_maker *m, const char *name, const as_shape *shape, int64_t fan_in);
+int as_maker_constant(as_maker *m, const char *name, const as_view *value); /* copied; name NULL: made up */
 /* Adds a node by operator name; returns its first output, further ones in outs (may be NULL).  name NULL: made up ("relu_2").
  * Output values are named after the node ("conv1", "conv1:1") unless out_names is given. */
 int  as_maker_node(as_maker *m, const char *op, const char *name, const int *in, int n_in, const as_attr *attrs, int n_attrs,
@@ -97,12 +116,15 @@ void as_maker_output(as_maker *m, int value);
 /* Sorts the nodes, checks the graph (names unique, no cycle, every input produced), and hands over; frees the maker
  * in any case. */
 assay_status as_maker_finish(as_maker *m, assay_model **out);
-void as_maker_fail(as_maker *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
-as_arena *as_maker_arena(as_maker *m);   /* lives as long as the model */
+void         as_maker_fail(as_maker *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+as_arena    *as_maker_arena(as_maker *m); /* lives as long as the model */
 
 /* --- Binding: symbols to sizes, shapes to every value ------------------------------------------- */
 
-typedef struct as_binding_dim { const char *symbol; int64_t size; } as_binding_dim;
+typedef struct as_binding_dim {
+    const char *symbol;
+    int64_t     size;
+} as_binding_dim;
 
 /* The values that an input will have in every run of what is bound. */
 typedef struct as_known_input {
@@ -116,23 +138,25 @@ typedef struct as_known_input {
 typedef struct as_bound_value {
     const char    *name;
     as_role        role;
-    as_tensor_info info;     /* info.constant set when the values are known: constants, known inputs that shapes depend on, and what is
+    as_tensor_info info; /* info.constant set when the values are known: constants, known inputs that shapes depend on, and what is
                               * computed from them alone */
-    const void    *data;     /* params: at any address, as in the model; constants: aligned to the element */
-    int            producer; /* node id, -1 if none */
+    const void    *data; /* params: at any address, as in the model; constants: aligned to the element */
+    int            producer;    /* node id, -1 if none */
     int            model_value; /* id in the model, -1 if made by a pass */
 } as_bound_value;
 
 typedef struct as_bound_node {
     as_node_ctx ctx;
     int        *in, *out;
-    bool        dead;        /* removed by a pass */
+    bool        dead; /* removed by a pass */
 } as_bound_node;
 
 typedef struct as_graph {
     as_arena       *arena;
-    as_bound_value *values; int n_values, cap_values;
-    as_bound_node  *nodes;  int n_nodes, cap_nodes;
+    as_bound_value *values;
+    int             n_values, cap_values;
+    as_bound_node  *nodes;
+    int             n_nodes, cap_nodes;
     int            *inputs, n_inputs, *outputs, n_outputs;
 } as_graph;
 
@@ -146,22 +170,22 @@ typedef struct as_graph {
  * An input that a shape is computed from (the axes of a Squeeze, the shape of a Reshape) needs values here: they become its
  * info.constant, and the graph is right for these values only.  Other known inputs are checked for shape and dtype and stay free.
  * Where a value that must be known is not, the sentence names the input to be given. */
-assay_status as_graph_bind(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims, const as_known_input *known,
-                           int n_known, uint64_t seed, as_arena *arena, as_graph *out);
+assay_status as_graph_bind(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims,
+                           const as_known_input *known, int n_known, uint64_t seed, as_arena *arena, as_graph *out);
 int          as_graph_add_value(as_graph *g, const as_bound_value *value); /* -1: no memory */
 /* The slow truth of the whole graph: evaluates every node by its op's eval.  `inputs` in graph order; `outputs` are views
  * with memory of the caller.  All in the dtypes of the graph. */
 assay_status as_graph_eval(assay_env *env, const as_graph *g, const as_view *inputs, const as_view *outputs);
 /* Fills views of the inputs with the values that `run` uses when none are given: uniform in [-1,1), Philox by seed and name;
  * integers in [0, 10). */
-void         as_random_input(uint64_t seed, const char *name, const as_view *view);
+void as_random_input(uint64_t seed, const char *name, const as_view *view);
 
 /* The gradient graph: a model that computes, from the inputs and params of `model` (concrete, bound as given) and one input
  * "d:<output>" per float output, the outputs "d:<name>" for each float input and param that is listed (zeros for one that no output depends on).  Nodes of
  * the forward pass are included as far as the gradient reads them.  Borrows the data of params from `model`, which must outlive it.
  * Fails by name for an operator on the way that has no gradient. */
-assay_status as_model_grad(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims,
-                           const char *const *wrt, int n_wrt, assay_model **out);
+assay_status as_model_grad(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims, const char *const *wrt,
+                           int n_wrt, assay_model **out);
 
 /* Composite operators as primitives (as_op.expand), everything else as it stands.  Dimensions given are fixed in the result; the
  * others stay symbols, and the batch is the only one that a composite lets stay.  Borrows the data of params and constants from
@@ -173,11 +197,16 @@ assay_status as_graph_expand(assay_env *env, const assay_model *model, uint64_t 
 
 /* --- Plugs: zoo_*.c and fmt_*.c ------------------------------------------------------------------ */
 
-typedef struct as_zoo_param { const char *key, *standard, *help; } as_zoo_param; /* "sizes" "784x512x256x10" "layer widths" */
+typedef struct as_zoo_param {
+    const char *key, *standard, *help;
+} as_zoo_param; /* "sizes" "784x512x256x10" "layer widths" */
 typedef struct as_zoo_args as_zoo_args;
 
 /* The words that a key takes, NULL-terminated. */
-typedef struct as_zoo_choice { const char *key; const char *const *words; } as_zoo_choice;
+typedef struct as_zoo_choice {
+    const char        *key;
+    const char *const *words;
+} as_zoo_choice;
 
 /* What a workload of `bench` is measured over; a network has none. */
 typedef struct as_zoo_axes {
@@ -188,26 +217,26 @@ typedef struct as_zoo_axes {
 } as_zoo_axes;
 
 typedef struct as_zoo {
-    const char          *name;     /* "mlp-small" */
-    const char          *help;     /* one line */
-    const as_zoo_param  *params;   /* NULL-key terminated; NULL: none */
-    const as_zoo_choice *choices;  /* of those that take a word; NULL-key terminated; NULL: none */
-    const as_zoo_axes   *axes;     /* NULL: a network */
-    void               (*build)(as_maker *m, const as_zoo_args *args);
+    const char          *name;    /* "mlp-small" */
+    const char          *help;    /* one line */
+    const as_zoo_param  *params;  /* NULL-key terminated; NULL: none */
+    const as_zoo_choice *choices; /* of those that take a word; NULL-key terminated; NULL: none */
+    const as_zoo_axes   *axes;    /* NULL: a network */
+    void (*build)(as_maker *m, const as_zoo_args *args);
     /* What the maker cannot do: changes the finished model, or replaces it by one that owns it.  NULL: nothing.  The model stays the
      * caller's on failure. */
-    assay_status       (*refine)(assay_env *env, const as_zoo_args *args, assay_model **model);
+    assay_status (*refine)(assay_env *env, const as_zoo_args *args, assay_model **model);
 } as_zoo;
 
 extern const as_zoo *const as_zoo_table[];
 /* Values as given or standard; a list is "784x128x10"; bad text fails the maker with a sentence and returns 0. */
 const char *as_zoo_text(const as_zoo_args *args, const char *key);
 int64_t     as_zoo_int(as_maker *m, const as_zoo_args *args, const char *key, int64_t min, int64_t max);
-size_t      as_zoo_list(as_maker *m, const as_zoo_args *args, const char *key, int64_t min, int64_t max, int64_t *out, size_t max_n);
+size_t as_zoo_list(as_maker *m, const as_zoo_args *args, const char *key, int64_t min, int64_t max, int64_t *out, size_t max_n);
 
 typedef struct as_format {
-    const char   *suffix;         /* ".json" */
-    const char   *help;
+    const char *suffix; /* ".json" */
+    const char *help;
     assay_status (*load)(assay_env *env, const char *path, uint64_t seed, assay_model **out);
     assay_status (*save)(assay_env *env, const assay_model *model, const char *path); /* NULL: read only */
 } as_format;

@@ -10,10 +10,10 @@
 #include "model/graph/maker.h"
 
 /* The parts of a file that most tests do not care about. */
-#define MODEL(inputs_, params_, nodes_, outputs_)                                                     \
+#define MODEL(inputs_, params_, nodes_, outputs_)                                                                       \
     "{\"format\":\"assay.model/1\",\"name\":\"t\",\"inputs\":[" inputs_ "],\"params\":[" params_ "],\"nodes\":[" nodes_ \
     "],\"outputs\":[" outputs_ "]}"
-#define X_F64(shape_) "{\"name\":\"x\",\"dtype\":\"f64\",\"shape\":" shape_ "}"
+#define X_F64(shape_)        "{\"name\":\"x\",\"dtype\":\"f64\",\"shape\":" shape_ "}"
 #define P_F64(name_, shape_) "{\"name\":\"" name_ "\",\"dtype\":\"f64\",\"shape\":" shape_ ",\"random\":{\"fan_in\":4}}"
 
 static inline assay_env *test_env(void)
@@ -50,15 +50,16 @@ static inline void test_views(test_run *t, const int *ids, int n, as_view *out)
         fail("too many inputs or outputs for a test");
     for (int i = 0; i < n; i++) {
         const as_tensor_info *info = &t->graph.values[ids[i]].info;
-        out[i] = as_view_of(as_arena_take(&t->arena, (size_t)as_shape_count(&info->shape), as_dtype_bytes(info->dtype), 64), info->dtype, &info->shape);
+        out[i] = as_view_of(as_arena_take(&t->arena, (size_t)as_shape_count(&info->shape), as_dtype_bytes(info->dtype), 64),
+                            info->dtype, &info->shape);
     }
 }
 
 static inline void test_bind(assay_env *env, const assay_model *model, int64_t batch, test_run *t)
 {
     as_binding_dim dims[2];
-    bool           has_batch = false, has_seq = false; /* a workload has a fixed size; a network may be for sequences of any length */
-    int            n_dims = 0;
+    bool has_batch = false, has_seq = false; /* a workload has a fixed size; a network may be for sequences of any length */
+    int  n_dims = 0;
     for (int i = 0; i < model->n_inputs; i++)
         for (int k = 0; k < model->values[model->inputs[i]].dims.rank; k++) {
             const char *symbol = model->values[model->inputs[i]].dims.dim[k].symbol;
@@ -66,9 +67,9 @@ static inline void test_bind(assay_env *env, const assay_model *model, int64_t b
             has_seq |= symbol && !strcmp(symbol, "seq");
         }
     if (has_batch && batch > 0)
-        dims[n_dims++] = (as_binding_dim){ "batch", batch };
+        dims[n_dims++] = (as_binding_dim){"batch", batch};
     if (has_seq && batch > 0)
-        dims[n_dims++] = (as_binding_dim){ "seq", 3 };
+        dims[n_dims++] = (as_binding_dim){"seq", 3};
     *t = (test_run){0};
     expect_ok(env, as_graph_bind(env, model, dims, n_dims, NULL, 0, 1, &t->arena, &t->graph));
     test_views(t, t->graph.inputs, t->graph.n_inputs, t->inputs);

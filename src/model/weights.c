@@ -11,7 +11,7 @@ static int by_name(const void *a, const void *b)
 
 static const as_named_view *find(const as_named_view *const *sorted, size_t n, const char *name)
 {
-    as_named_view        wanted = { .name = name };
+    as_named_view        wanted = {.name = name};
     const as_named_view *key = &wanted, *const *found = n ? bsearch(&key, sorted, n, sizeof *sorted, by_name) : NULL;
     return found ? *found : NULL;
 }
@@ -58,12 +58,14 @@ static assay_status constants_check(assay_env *env, const assay_model *model, co
         int64_t  count = as_shape_count(&shape), k = 0;
         if (!as_shape_same(&shape, &item->view.shape))
             return as_fail(env, ASSAY_BAD_INPUT, "weights: %s: tensor '%s' is %s and the constant of model %s is %s", path, v->name,
-                           as_shape_show(&item->view.shape, (char[192]){0}, 192), model->name, as_shape_show(&shape, (char[192]){0}, 192));
+                           as_shape_show(&item->view.shape, (char[192]){0}, 192), model->name,
+                           as_shape_show(&shape, (char[192]){0}, 192));
         while (k < count && as_view_get(&own, k) == as_view_get(&item->view, k))
             k++;
         if (k < count)
-            return as_fail(env, ASSAY_BAD_INPUT, "weights: %s: tensor '%s' has %g as element %lld and the constant of model %s has %g", path,
-                           v->name, as_view_get(&item->view, k), (long long)k, model->name, as_view_get(&own, k));
+            return as_fail(env, ASSAY_BAD_INPUT,
+                           "weights: %s: tensor '%s' has %g as element %lld and the constant of model %s has %g", path, v->name,
+                           as_view_get(&item->view, k), (long long)k, model->name, as_view_get(&own, k));
         used[item - file->items] = true;
     }
     return ASSAY_OK;

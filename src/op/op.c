@@ -64,7 +64,7 @@ size_t as_attr_texts(const as_node_ctx *n, const char *name, const char **out, s
 /* --- The checks common to all --- */
 
 static const char *const kind_names[] = {
-    [AS_ATTR_INT] = "an integer", [AS_ATTR_FLOAT] = "a float", [AS_ATTR_TEXT] = "a text",
+    [AS_ATTR_INT] = "an integer",          [AS_ATTR_FLOAT] = "a float",           [AS_ATTR_TEXT] = "a text",
     [AS_ATTR_INTS] = "a list of integers", [AS_ATTR_FLOATS] = "a list of floats", [AS_ATTR_TENSOR] = "a tensor",
     [AS_ATTR_TEXTS] = "a list of texts",
 };
@@ -125,8 +125,8 @@ static assay_status inputs_check(assay_env *env, const as_node_ctx *n)
         if (t->shape.rank < 0 || t->shape.rank > AS_MAX_RANK)
             return as_refuse(env, n, "input %d has rank %d and at most %d are possible", i, t->shape.rank, AS_MAX_RANK);
         if (!as_shape_ok(&t->shape, t->dtype))
-            return as_refuse(env, n, "input %d is %s %s: a size is negative or their product too large", i,
-                             as_dtype_name(t->dtype), AS_SHOW(&t->shape));
+            return as_refuse(env, n, "input %d is %s %s: a size is negative or their product too large", i, as_dtype_name(t->dtype),
+                             AS_SHOW(&t->shape));
     }
     return ASSAY_OK;
 }
@@ -159,14 +159,11 @@ as_cost as_cost_bytes(const as_node_ctx *n)
 
 /* --- The builder's vocabulary: -1 in gives -1 out, so a failure runs through a formula --- */
 
-int as_b1(as_builder *b, const char *op, int x)
-{
-    return x < 0 ? -1 : b->node(b, op, &x, 1, NULL, 0, NULL, 1);
-}
+int as_b1(as_builder *b, const char *op, int x) { return x < 0 ? -1 : b->node(b, op, &x, 1, NULL, 0, NULL, 1); }
 
 int as_b2(as_builder *b, const char *op, int x, int y)
 {
-    return x < 0 || y < 0 ? -1 : b->node(b, op, (int[]){ x, y }, 2, NULL, 0, NULL, 1);
+    return x < 0 || y < 0 ? -1 : b->node(b, op, (int[]){x, y}, 2, NULL, 0, NULL, 1);
 }
 
 int as_b_scalar(as_builder *b, as_dtype dtype, double value)
@@ -180,9 +177,9 @@ int as_b_scalar(as_builder *b, as_dtype dtype, double value)
 int as_b_ints(as_builder *b, const int64_t *values, size_t n)
 {
     static const int64_t nothing = 0;
-    as_shape             shape = { .rank = 1, .dim = { (int64_t)n } };
+    as_shape             shape = {.rank = 1, .dim = {(int64_t)n}};
     /* A view's memory is not const; the builder copies it and writes nothing. */
-    as_view              view = as_view_of((void *)(n ? values : &nothing), AS_I64, &shape);
+    as_view view = as_view_of((void *)(n ? values : &nothing), AS_I64, &shape);
     return b->constant(b, &view);
 }
 
@@ -196,14 +193,14 @@ int as_b_reshape(as_builder *b, int x, const as_shape *shape)
     for (int i = 0; i < shape->rank; i++)
         has_zero |= shape->dim[i] == 0;
     int to = as_b_ints(b, shape->dim, (size_t)shape->rank);
-    return to < 0 ? -1 : b->node(b, "Reshape", (int[]){ x, to }, 2, &allow, has_zero, NULL, 1);
+    return to < 0 ? -1 : b->node(b, "Reshape", (int[]){x, to}, 2, &allow, has_zero, NULL, 1);
 }
 
 int as_b_transpose(as_builder *b, int x, const int64_t *perm, int rank)
 {
     if (x < 0)
         return -1;
-    as_attr attr = { .name = "perm", .kind = AS_ATTR_INTS, .ints = perm, .n = (size_t)rank };
+    as_attr attr = {.name = "perm", .kind = AS_ATTR_INTS, .ints = perm, .n = (size_t)rank};
     return b->node(b, "Transpose", &x, 1, &attr, 1, NULL, 1);
 }
 
@@ -220,7 +217,7 @@ int as_b_sum_to(as_builder *b, int x, const as_shape *shape)
             axes[n_axes++] = i;
     if (n_axes) {
         int list = as_b_ints(b, axes, n_axes);
-        x = list < 0 ? -1 : b->node(b, "ReduceSum", (int[]){ x, list }, 2, NULL, 0, NULL, 1);
+        x = list < 0 ? -1 : b->node(b, "ReduceSum", (int[]){x, list}, 2, NULL, 0, NULL, 1);
     }
     return as_b_reshape(b, x, shape);
 }

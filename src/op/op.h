@@ -10,34 +10,57 @@
 #include "base/env.h"
 #include "tensor/tensor.h"
 
-#define AS_MAX_IN  64
-#define AS_MAX_OUT 64
+#define AS_MAX_IN       64
+#define AS_MAX_OUT      64
 #define AS_MAX_EXPANDED 20000 /* nodes that one composite may become */
 
 /* --- Attributes --------------------------------------------------------------------------- */
 
-typedef enum as_attr_kind { AS_ATTR_INT, AS_ATTR_FLOAT, AS_ATTR_TEXT, AS_ATTR_INTS, AS_ATTR_FLOATS, AS_ATTR_TENSOR, AS_ATTR_TEXTS } as_attr_kind;
+typedef enum as_attr_kind {
+    AS_ATTR_INT,
+    AS_ATTR_FLOAT,
+    AS_ATTR_TEXT,
+    AS_ATTR_INTS,
+    AS_ATTR_FLOATS,
+    AS_ATTR_TENSOR,
+    AS_ATTR_TEXTS
+} as_attr_kind;
 
 typedef struct as_attr {
-    const char    *name;
-    as_attr_kind   kind;
-    int64_t        i;
-    double         f;
-    const char    *text;
-    const int64_t *ints;
-    const double  *floats;
-    size_t         n;      /* of ints, floats or texts */
-    const as_view *tensor;
+    const char        *name;
+    as_attr_kind       kind;
+    int64_t            i;
+    double             f;
+    const char        *text;
+    const int64_t     *ints;
+    const double      *floats;
+    size_t             n; /* of ints, floats or texts */
+    const as_view     *tensor;
     const char *const *texts;
 } as_attr;
 
-#define AS_ATTR_I(name_, value_)   { .name = (name_), .kind = AS_ATTR_INT, .i = (value_) }
-#define AS_ATTR_F(name_, value_)   { .name = (name_), .kind = AS_ATTR_FLOAT, .f = (value_) }
-#define AS_ATTR_S(name_, value_)   { .name = (name_), .kind = AS_ATTR_TEXT, .text = (value_) }
-#define AS_ATTR_LIST(name_, ...)   { .name = (name_), .kind = AS_ATTR_INTS, .ints = (const int64_t[]){__VA_ARGS__}, \
-                                     .n = sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t) }
-#define AS_ATTR_TEXT_LIST(name_, ...) { .name = (name_), .kind = AS_ATTR_TEXTS, .texts = (const char *const[]){__VA_ARGS__}, \
-                                     .n = sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *) }
+#define AS_ATTR_I(name_, value_)                            \
+    {                                                       \
+        .name = (name_), .kind = AS_ATTR_INT, .i = (value_) \
+    }
+#define AS_ATTR_F(name_, value_)                              \
+    {                                                         \
+        .name = (name_), .kind = AS_ATTR_FLOAT, .f = (value_) \
+    }
+#define AS_ATTR_S(name_, value_)                                \
+    {                                                           \
+        .name = (name_), .kind = AS_ATTR_TEXT, .text = (value_) \
+    }
+#define AS_ATTR_LIST(name_, ...)                                                       \
+    {                                                                                  \
+        .name = (name_), .kind = AS_ATTR_INTS, .ints = (const int64_t[]){__VA_ARGS__}, \
+        .n = sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)                  \
+    }
+#define AS_ATTR_TEXT_LIST(name_, ...)                                                        \
+    {                                                                                        \
+        .name = (name_), .kind = AS_ATTR_TEXTS, .texts = (const char *const[]){__VA_ARGS__}, \
+        .n = sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)                     \
+    }
 
 /* The attributes an operator knows; the list ends with a NULL name. */
 typedef struct as_attr_def {
@@ -52,7 +75,7 @@ typedef struct as_attr_def {
 typedef enum as_layout { AS_LAYOUT_ROW_MAJOR = 0, AS_LAYOUT_NHWC } as_layout;
 
 typedef struct as_tensor_info {
-    as_dtype    dtype;    /* AS_NONE: optional and absent */
+    as_dtype    dtype; /* AS_NONE: optional and absent */
     as_shape    shape;
     as_layout   layout;
     const void *constant; /* row-major values when known while planning, else NULL */
@@ -62,14 +85,14 @@ typedef struct as_op as_op;
 
 typedef struct as_node_ctx {
     const as_op          *op;
-    const char           *name;   /* the node's own, for sentences */
+    const char           *name; /* the node's own, for sentences */
     const as_attr        *attrs;
     int                   n_attrs;
     const as_tensor_info *in;
-    int                   n_in;   /* trailing absent inputs are cut */
-    const as_tensor_info *out;    /* filled by infer, so not valid inside it */
-    int                   n_out;  /* outputs asked for */
-    uint64_t              seed;   /* for random operators: seed, node and step key the stream */
+    int                   n_in;  /* trailing absent inputs are cut */
+    const as_tensor_info *out;   /* filled by infer, so not valid inside it */
+    int                   n_out; /* outputs asked for */
+    uint64_t              seed;  /* for random operators: seed, node and step key the stream */
     uint32_t              node_id;
     uint32_t              step;
 } as_node_ctx;
@@ -80,9 +103,9 @@ int64_t        as_attr_int(const as_node_ctx *n, const char *name, int64_t other
 double         as_attr_float(const as_node_ctx *n, const char *name, double otherwise);
 const char    *as_attr_text(const as_node_ctx *n, const char *name, const char *otherwise);
 /* Copies at most max values of an INTS attribute; returns how many it has (0: not given). */
-size_t         as_attr_ints(const as_node_ctx *n, const char *name, int64_t *out, size_t max);
+size_t as_attr_ints(const as_node_ctx *n, const char *name, int64_t *out, size_t max);
 /* Copies at most max pointers of a TEXTS attribute; returns how many it has (0: not given). */
-size_t         as_attr_texts(const as_node_ctx *n, const char *name, const char **out, size_t max);
+size_t             as_attr_texts(const as_node_ctx *n, const char *name, const char **out, size_t max);
 static inline bool as_in_has(const as_node_ctx *n, int i) { return i < n->n_in && n->in[i].dtype != AS_NONE; }
 
 /* --- Cost ----------------------------------------------------------------------------------- */
@@ -107,8 +130,7 @@ as_cost as_cost_bytes(const as_node_ctx *n);
 typedef struct as_builder as_builder;
 struct as_builder {
     /* Adds a node and returns its first output (further ones in outs when n_out > 1; outs may be NULL). */
-    int (*node)(as_builder *b, const char *op, const int *in, int n_in, const as_attr *attrs, int n_attrs,
-                int *outs, int n_out);
+    int (*node)(as_builder *b, const char *op, const int *in, int n_in, const as_attr *attrs, int n_attrs, int *outs, int n_out);
     /* Adds a constant (copied). */
     int (*constant)(as_builder *b, const as_view *value);
     /* Dtype and concrete shape of a value. */
@@ -119,8 +141,8 @@ struct as_builder {
 /* Helpers over the three, so that gradient rules read like formulas. */
 int as_b1(as_builder *b, const char *op, int x);
 int as_b2(as_builder *b, const char *op, int x, int y);
-int as_b_scalar(as_builder *b, as_dtype dtype, double value);            /* rank 0 */
-int as_b_ints(as_builder *b, const int64_t *values, size_t n);           /* i64 vector */
+int as_b_scalar(as_builder *b, as_dtype dtype, double value);  /* rank 0 */
+int as_b_ints(as_builder *b, const int64_t *values, size_t n); /* i64 vector */
 int as_b_reshape(as_builder *b, int x, const as_shape *shape);
 int as_b_transpose(as_builder *b, int x, const int64_t *perm, int rank);
 /* Sums x over the axes along which `shape` was broadcast, giving exactly `shape`. */
@@ -131,24 +153,24 @@ int as_b_sum_to(as_builder *b, int x, const as_shape *shape);
 typedef struct as_case_in {
     as_dtype       dtype;
     as_shape       shape;
-    const int64_t *ints;    /* given values (an i64 constant such as a target shape), else random */
+    const int64_t *ints; /* given values (an i64 constant such as a target shape), else random */
 } as_case_in;
 
 /* One call of the operator, for tests and benchmarks; random inputs are uniform in [lo, hi), or [-1,1) when both are 0.
  * `want` (optional) are the values of output 0 computed another way, compared within 1e-6 relative. */
 #define AS_CASE_MAX_IN 9 /* QLinearConv */
 typedef struct as_case {
-    const char   *name;
-    as_case_in    in[AS_CASE_MAX_IN];  /* QLinearConv has nine */
-    const as_case_in *wide;            /* instead of `in`, for the few operators with more */
-    int           n_in;
-    as_attr       attrs[8];
-    int           n_attrs;
-    double        lo, hi;
-    const double *given;      /* with want: all values of the random inputs, one input after the other */
-    const double *want;
-    size_t        n_want;
-    bool          no_grad;    /* finite differences do not apply here (a kink, an integer) */
+    const char       *name;
+    as_case_in        in[AS_CASE_MAX_IN]; /* QLinearConv has nine */
+    const as_case_in *wide;               /* instead of `in`, for the few operators with more */
+    int               n_in;
+    as_attr           attrs[8];
+    int               n_attrs;
+    double            lo, hi;
+    const double     *given; /* with want: all values of the random inputs, one input after the other */
+    const double     *want;
+    size_t            n_want;
+    bool              no_grad; /* finite differences do not apply here (a kink, an integer) */
 } as_case;
 
 static inline const as_case_in *as_case_input(const as_case *c, int i) { return c->wide ? &c->wide[i] : &c->in[i]; }
@@ -158,13 +180,13 @@ static inline const as_case_in *as_case_input(const as_case *c, int i) { return 
 #define AS_INPUT_BIT(i) (UINT64_C(1) << (i))
 
 struct as_op {
-    const char *name;        /* "MatMul"; domain assay: "assay.ConvGradW" */
+    const char *name; /* "MatMul"; domain assay: "assay.ConvGradW" */
     int         min_in, max_in, min_out, max_out;
-    uint64_t    known_in;    /* bit i: the shape of an output depends on the values of input i, so they must be known while planning */
+    uint64_t    known_in; /* bit i: the shape of an output depends on the values of input i, so they must be known while planning */
     const as_attr_def *attrs; /* all it knows, ended by a NULL name; NULL: none */
     /* Shapes and dtypes of the outputs, or a sentence "Gemm 'fc1': A is [2,3] and B is [4,5]: ..." */
     assay_status (*infer)(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
-    as_cost      (*cost)(const as_node_ctx *n);
+    as_cost (*cost)(const as_node_ctx *n);
     /* The slow truth: plain C in double through views, exact for integers, never tuned, no aliasing. */
     assay_status (*eval)(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out);
     /* Given values in/out and the gradient of each output (-1: none), sets d_in[i] for each differentiable
@@ -174,14 +196,14 @@ struct as_op {
      * out[i] for each of n->n_out outputs.  Time is unrolled; UNSUPPORTED, before any node, above AS_MAX_EXPANDED of them.  No node
      * holds the size of the batch, axis 0 of input 0: a file keeps it open.  NULL: a primitive. */
     assay_status (*expand)(as_builder *b, const as_node_ctx *n, const int *in, int *out);
-    double         tolerance;  /* as_view_error allowed to a f32 kernel against eval; 0: exact */
-    bool           view_only;  /* Reshape, Flatten: moves no element, so a plan may alias instead */
+    double         tolerance; /* as_view_error allowed to a f32 kernel against eval; 0: exact */
+    bool           view_only; /* Reshape, Flatten: moves no element, so a plan may alias instead */
     const as_case *cases;
     size_t         n_cases;
 };
 
-extern const as_op *const as_op_table[]; /* NULL-terminated, written by the build */
-const as_op *as_op_find(const char *name); /* NULL: no such operator */
+extern const as_op *const as_op_table[];                /* NULL-terminated, written by the build */
+const as_op              *as_op_find(const char *name); /* NULL: no such operator */
 
 /* infer with the checks common to all: number of inputs and outputs, required inputs there, attributes known,
  * of the right kind and given once, shapes in range.  Writes n->n_out infos (row-major, no constant). */
@@ -191,13 +213,14 @@ assay_status as_op_infer(assay_env *env, const as_node_ctx *n, as_tensor_info *o
  * on are filled with 1 (pads 0), so that a loop may always run over three.  Tap k of output o reads the input at
  * o * stride - pad_begin + k * dilation, and nothing where that is outside [0, in). */
 typedef struct as_window {
-    int     n_axes;                 /* spatial axes, 1 to 3 */
+    int     n_axes; /* spatial axes, 1 to 3 */
     int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad_begin[3], pad_end[3];
     int64_t group;
 } as_window;
 /* Reads kernel_shape, strides, dilations, pads, auto_pad and group for x = [N, C, spatial...]; `kernel` (a size an
  * axis) NULL takes kernel_shape, else kernel_shape must agree if it is given.  ceil_mode rounds the output size up
  * and drops a last window that would start in the padding behind the input. */
-assay_status as_window_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const int64_t *kernel, bool ceil_mode, as_window *out);
+assay_status as_window_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const int64_t *kernel, bool ceil_mode,
+                            as_window *out);
 
 #endif

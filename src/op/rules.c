@@ -24,8 +24,8 @@ assay_status as_rule_dtype(assay_env *env, const as_node_ctx *n, int first, int 
         if (!as_in_has(n, i))
             continue;
         if (n->in[i].dtype != dtype)
-            return as_refuse(env, n, "input %d is %s and input %d is %s: they must be of one dtype", first,
-                             as_dtype_name(dtype), i, as_dtype_name(n->in[i].dtype));
+            return as_refuse(env, n, "input %d is %s and input %d is %s: they must be of one dtype", first, as_dtype_name(dtype), i,
+                             as_dtype_name(n->in[i].dtype));
     }
     if (set & AS_DTYPE_BIT(dtype))
         return ASSAY_OK;
@@ -49,9 +49,11 @@ assay_status as_rule_ints(assay_env *env, const as_node_ctx *n, int i, const cha
 {
     const as_tensor_info *t = &n->in[i];
     if (t->dtype != AS_I64 || t->shape.rank != 1)
-        return as_refuse(env, n, "%s (input %d) is %s %s and must be an i64 vector", what, i, as_dtype_name(t->dtype), AS_SHOW(&t->shape));
+        return as_refuse(env, n, "%s (input %d) is %s %s and must be an i64 vector", what, i, as_dtype_name(t->dtype),
+                         AS_SHOW(&t->shape));
     if (t->shape.dim[0] > AS_MAX_RANK)
-        return as_refuse(env, n, "%s (input %d) has %lld values and at most %d are possible", what, i, (long long)t->shape.dim[0], AS_MAX_RANK);
+        return as_refuse(env, n, "%s (input %d) has %lld values and at most %d are possible", what, i, (long long)t->shape.dim[0],
+                         AS_MAX_RANK);
     if (!t->constant && t->shape.dim[0] > 0)
         return as_refuse(env, n, "%s (input %d) must be known while planning", what, i);
     *count = (int)t->shape.dim[0];
@@ -85,7 +87,7 @@ uint64_t as_sat_mul(uint64_t a, uint64_t b)
 
 as_view as_view_fix(const as_view *v, const int64_t *index, int count)
 {
-    as_view part = { .dtype = v->dtype, .shape = { .rank = v->shape.rank - count } };
+    as_view part = {.dtype = v->dtype, .shape = {.rank = v->shape.rank - count}};
     int64_t offset = 0;
     for (int i = 0; i < count; i++)
         offset += index[i] * v->stride[i];
@@ -93,7 +95,8 @@ as_view as_view_fix(const as_view *v, const int64_t *index, int count)
         part.shape.dim[i - count] = v->shape.dim[i];
         part.stride[i - count] = v->stride[i];
     }
-    part.data = v->data && offset ? (char *)v->data + offset * (int64_t)as_dtype_bytes(v->dtype) : v->data; /* nothing has no address */
+    part.data =
+        v->data && offset ? (char *)v->data + offset * (int64_t)as_dtype_bytes(v->dtype) : v->data; /* nothing has no address */
     return part;
 }
 
@@ -246,11 +249,11 @@ assay_status as_rule_bits(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return as_rule_all(env, n, 0, AS_SET_INT, out);
 }
 
-static uint64_t and(uint64_t a, uint64_t b) { return a & b; }
-static uint64_t or(uint64_t a, uint64_t b) { return a | b; }
-static uint64_t xor(uint64_t a, uint64_t b) { return a ^ b; }
+static uint64_t and (uint64_t a, uint64_t b) { return a & b; }
+static uint64_t or (uint64_t a, uint64_t b) { return a | b; }
+static uint64_t xor (uint64_t a, uint64_t b) { return a ^ b; }
 
-static assay_status bits_eval(const as_view *in, const as_view *out, uint64_t (*whole)(uint64_t, uint64_t))
+    static assay_status bits_eval(const as_view *in, const as_view *out, uint64_t (*whole)(uint64_t, uint64_t))
 {
     as_each2(&in[0], &in[1], &out[0], NULL, whole); /* never a float */
     return ASSAY_OK;
@@ -276,40 +279,22 @@ assay_status as_eval_xor(assay_env *env, const as_node_ctx *n, const as_view *in
 
 /* --- Words for gradients --- */
 
-static int scalar_like(as_builder *b, int x, double k)
-{
-    return x < 0 ? -1 : as_b_scalar(b, b->info(b, x)->dtype, k);
-}
+static int scalar_like(as_builder *b, int x, double k) { return x < 0 ? -1 : as_b_scalar(b, b->info(b, x)->dtype, k); }
 
-int as_b_times(as_builder *b, int x, double k)
-{
-    return as_b2(b, "Mul", x, scalar_like(b, x, k));
-}
+int as_b_times(as_builder *b, int x, double k) { return as_b2(b, "Mul", x, scalar_like(b, x, k)); }
 
-int as_b_plus(as_builder *b, int x, double k)
-{
-    return as_b2(b, "Add", x, scalar_like(b, x, k));
-}
+int as_b_plus(as_builder *b, int x, double k) { return as_b2(b, "Add", x, scalar_like(b, x, k)); }
 
-int as_b_versus(as_builder *b, const char *op, int x, double k)
-{
-    return as_b2(b, op, x, scalar_like(b, x, k));
-}
+int as_b_versus(as_builder *b, const char *op, int x, double k) { return as_b2(b, op, x, scalar_like(b, x, k)); }
 
 int as_b_where(as_builder *b, int condition, int x, int y)
 {
-    return condition < 0 || x < 0 || y < 0 ? -1 : b->node(b, "Where", (int[]){ condition, x, y }, 3, NULL, 0, NULL, 1);
+    return condition < 0 || x < 0 || y < 0 ? -1 : b->node(b, "Where", (int[]){condition, x, y}, 3, NULL, 0, NULL, 1);
 }
 
-int as_b_only(as_builder *b, int condition, int x)
-{
-    return as_b_where(b, condition, x, scalar_like(b, x, 0.0));
-}
+int as_b_only(as_builder *b, int condition, int x) { return as_b_where(b, condition, x, scalar_like(b, x, 0.0)); }
 
-int as_b_except(as_builder *b, int condition, int x)
-{
-    return as_b_where(b, condition, scalar_like(b, x, 0.0), x);
-}
+int as_b_except(as_builder *b, int condition, int x) { return as_b_where(b, condition, scalar_like(b, x, 0.0), x); }
 
 int as_b_zeros(as_builder *b, int x)
 {
@@ -337,7 +322,8 @@ assay_status as_rule_broadcast(assay_env *env, const as_node_ctx *n, as_tensor_i
     AS_TRY(as_rule_dtype(env, n, 0, 2, AS_SET_NUMBER));
     as_shape shape;
     if (!as_shape_broadcast(&n->in[0].shape, &n->in[1].shape, &shape))
-        return as_refuse(env, n, "A is %s and B is %s: they do not broadcast to one shape in range", AS_SHOW(&n->in[0].shape), AS_SHOW(&n->in[1].shape));
+        return as_refuse(env, n, "A is %s and B is %s: they do not broadcast to one shape in range", AS_SHOW(&n->in[0].shape),
+                         AS_SHOW(&n->in[1].shape));
     out[0] = as_info(n->in[0].dtype, &shape);
     return ASSAY_OK;
 }

@@ -6,8 +6,7 @@
 #include "op/op.h"
 
 /* BAD_INPUT with "Conv 'stem': ..." in front, so that every sentence names its node. */
-assay_status as_refuse(assay_env *env, const as_node_ctx *n, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+assay_status as_refuse(assay_env *env, const as_node_ctx *n, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* A shape as text, alive until the end of the enclosing block. */
 #define AS_SHOW(shape) as_shape_show((shape), (char[192]){0}, 192)
@@ -15,18 +14,22 @@ assay_status as_refuse(assay_env *env, const as_node_ctx *n, const char *format,
 /* --- Checks --------------------------------------------------------------------------------- */
 
 #define AS_DTYPE_BIT(d) (1u << (d))
-#define AS_SET_FLOAT  (AS_DTYPE_BIT(AS_F64) | AS_DTYPE_BIT(AS_F32) | AS_DTYPE_BIT(AS_F16) | AS_DTYPE_BIT(AS_BF16))
-#define AS_SET_WIDE   (AS_SET_FLOAT | AS_DTYPE_BIT(AS_I32) | AS_DTYPE_BIT(AS_U32) | AS_DTYPE_BIT(AS_I64) | AS_DTYPE_BIT(AS_U64)) /* floats and the integers sums are made of */
-#define AS_SET_SIGNED (AS_DTYPE_BIT(AS_I8) | AS_DTYPE_BIT(AS_I16) | AS_DTYPE_BIT(AS_I32) | AS_DTYPE_BIT(AS_I64))
+#define AS_SET_FLOAT    (AS_DTYPE_BIT(AS_F64) | AS_DTYPE_BIT(AS_F32) | AS_DTYPE_BIT(AS_F16) | AS_DTYPE_BIT(AS_BF16))
+#define AS_SET_WIDE                                                                      \
+    (AS_SET_FLOAT | AS_DTYPE_BIT(AS_I32) | AS_DTYPE_BIT(AS_U32) | AS_DTYPE_BIT(AS_I64) | \
+     AS_DTYPE_BIT(AS_U64)) /* floats and the integers sums are made of */
+#define AS_SET_SIGNED   (AS_DTYPE_BIT(AS_I8) | AS_DTYPE_BIT(AS_I16) | AS_DTYPE_BIT(AS_I32) | AS_DTYPE_BIT(AS_I64))
 #define AS_SET_UNSIGNED (AS_DTYPE_BIT(AS_U8) | AS_DTYPE_BIT(AS_U16) | AS_DTYPE_BIT(AS_U32) | AS_DTYPE_BIT(AS_U64))
-#define AS_SET_INT    (AS_SET_SIGNED | AS_SET_UNSIGNED)
-#define AS_SET_NUMBER (AS_SET_FLOAT | AS_SET_INT)
-#define AS_SET_ANY    (AS_SET_NUMBER | AS_DTYPE_BIT(AS_BOOL))
+#define AS_SET_INT      (AS_SET_SIGNED | AS_SET_UNSIGNED)
+#define AS_SET_NUMBER   (AS_SET_FLOAT | AS_SET_INT)
+#define AS_SET_ANY      (AS_SET_NUMBER | AS_DTYPE_BIT(AS_BOOL))
 /* What ONNX stores and converts and does not compute with: floats of 8 bits and less, integers of less than 8. */
-#define AS_SET_FLOAT8 (AS_DTYPE_BIT(AS_F8E4M3FN) | AS_DTYPE_BIT(AS_F8E4M3FNUZ) | AS_DTYPE_BIT(AS_F8E5M2) | AS_DTYPE_BIT(AS_F8E5M2FNUZ))
-#define AS_SET_NARROW (AS_DTYPE_BIT(AS_F6E2M3) | AS_DTYPE_BIT(AS_F6E3M2) | AS_DTYPE_BIT(AS_F4E2M1) | AS_DTYPE_BIT(AS_I4) | AS_DTYPE_BIT(AS_U4) | \
-                       AS_DTYPE_BIT(AS_I2) | AS_DTYPE_BIT(AS_U2))
-#define AS_SET_EVERY  (AS_SET_ANY | AS_SET_FLOAT8 | AS_DTYPE_BIT(AS_F8E8M0) | AS_SET_NARROW)
+#define AS_SET_FLOAT8 \
+    (AS_DTYPE_BIT(AS_F8E4M3FN) | AS_DTYPE_BIT(AS_F8E4M3FNUZ) | AS_DTYPE_BIT(AS_F8E5M2) | AS_DTYPE_BIT(AS_F8E5M2FNUZ))
+#define AS_SET_NARROW                                                                                                          \
+    (AS_DTYPE_BIT(AS_F6E2M3) | AS_DTYPE_BIT(AS_F6E3M2) | AS_DTYPE_BIT(AS_F4E2M1) | AS_DTYPE_BIT(AS_I4) | AS_DTYPE_BIT(AS_U4) | \
+     AS_DTYPE_BIT(AS_I2) | AS_DTYPE_BIT(AS_U2))
+#define AS_SET_EVERY (AS_SET_ANY | AS_SET_FLOAT8 | AS_DTYPE_BIT(AS_F8E8M0) | AS_SET_NARROW)
 
 /* Inputs first .. first + count - 1, where present, are of one dtype out of the set. */
 assay_status as_rule_dtype(assay_env *env, const as_node_ctx *n, int first, int count, unsigned set);
@@ -39,21 +42,29 @@ assay_status as_rule_like(assay_env *env, const as_node_ctx *n, unsigned set, as
 
 static inline as_tensor_info as_info(as_dtype dtype, const as_shape *shape)
 {
-    return (as_tensor_info){ .dtype = dtype, .shape = *shape };
+    return (as_tensor_info){.dtype = dtype, .shape = *shape};
 }
 
 /* An input of a case: AS_IN(F32, 2, 3). */
-#define AS_IN(dtype_, ...) { .dtype = AS_##dtype_, .shape = AS_SHAPE(__VA_ARGS__) }
+#define AS_IN(dtype_, ...)                                   \
+    {                                                        \
+        .dtype = AS_##dtype_, .shape = AS_SHAPE(__VA_ARGS__) \
+    }
 /* A constant i64 vector among them: AS_IN_INTS(0, -1). */
-#define AS_IN_INTS(...)                                                                              \
-    { .dtype = AS_I64, .shape = { .rank = 1, .dim = { sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t) } }, \
-      .ints = (const int64_t[]){__VA_ARGS__} }
+#define AS_IN_INTS(...)                                                                                           \
+    {                                                                                                             \
+        .dtype = AS_I64, .shape = {.rank = 1, .dim = {sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)}}, \
+        .ints = (const int64_t[])                                                                                 \
+        {                                                                                                         \
+            __VA_ARGS__                                                                                           \
+        }                                                                                                         \
+    }
 
 /* --- Counting ------------------------------------------------------------------------------- */
 
 /* Stay at UINT64_MAX when it does not fit: each tensor of a MatMul may fit memory while M*N*K does not fit 64 bits. */
-uint64_t as_sat_add(uint64_t a, uint64_t b);
-uint64_t as_sat_mul(uint64_t a, uint64_t b);
+uint64_t               as_sat_add(uint64_t a, uint64_t b);
+uint64_t               as_sat_mul(uint64_t a, uint64_t b);
 static inline uint64_t as_sat_count(const as_shape *shape) { return (uint64_t)as_shape_count(shape); }
 
 /* --- Elements ------------------------------------------------------------------------------- */
@@ -61,7 +72,7 @@ static inline uint64_t as_sat_count(const as_shape *shape) { return (uint64_t)as
 /* The view with its first `count` axes held at `index`. */
 as_view as_view_fix(const as_view *v, const int64_t *index, int count);
 /* The next index in row-major order; false after the last.  Not for a shape with no elements. */
-bool    as_index_next(const as_shape *shape, int64_t *index);
+bool as_index_next(const as_shape *shape, int64_t *index);
 /* The low bits of x as a value of an integer dtype: two's complement, as numpy wraps. */
 int64_t as_int_wrap(as_dtype dtype, uint64_t x);
 
@@ -81,11 +92,11 @@ assay_status as_rule_line(assay_env *env, const as_node_ctx *n, as_tensor_info *
 assay_status as_rule_all(assay_env *env, const as_node_ctx *n, int first, unsigned set, as_tensor_info *out);
 
 /* Sum and Mean: all inputs added and divided by `by`; the gradient d of the sum goes to every input, in its shape. */
-void         as_each_sum(const as_node_ctx *n, const as_view *in, const as_view *out, double by);
-void         as_sum_grad(as_builder *b, const as_node_ctx *n, int d, int *d_in);
+void as_each_sum(const as_node_ctx *n, const as_view *in, const as_view *out, double by);
+void as_sum_grad(as_builder *b, const as_node_ctx *n, int d, int *d_in);
 
 /* One special operation (exp, log, a division, a root) per output element. */
-as_cost      as_cost_special(const as_node_ctx *n);
+as_cost as_cost_special(const as_node_ctx *n);
 
 /* Input 0 as it is, under the shape of the output: the eval of Identity and, with this grad, of what gives a tensor another shape. */
 assay_status as_eval_copy(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out);
@@ -95,7 +106,7 @@ assay_status as_reshape_grad(as_builder *b, const as_node_ctx *n, const int *in,
 
 /* How element i of a stands to element i of b, views of one dtype: exact for integers.  A bit each: a comparison is a set. */
 typedef enum as_order { AS_LESS = 1, AS_EQUAL = 2, AS_GREATER = 4, AS_UNORDERED = 8 /* a NaN */ } as_order;
-as_order     as_order_of(const as_view *a, const as_view *b, int64_t i);
+as_order as_order_of(const as_view *a, const as_view *b, int64_t i);
 
 assay_status as_rule_compare(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
 /* Whether in[0] stands to in[1] in one of the orders. */
@@ -109,140 +120,174 @@ assay_status as_eval_xor(assay_env *env, const as_node_ctx *n, const as_view *in
 
 /* --- Words for gradients; -1 in gives -1 out ---------------------------------------------------- */
 
-int as_b_times(as_builder *b, int x, double k);                /* x * k */
-int as_b_plus(as_builder *b, int x, double k);                 /* x + k */
+int as_b_times(as_builder *b, int x, double k);                  /* x * k */
+int as_b_plus(as_builder *b, int x, double k);                   /* x + k */
 int as_b_versus(as_builder *b, const char *op, int x, double k); /* a comparison: "Less" is x < k */
 int as_b_where(as_builder *b, int condition, int x, int y);
-int as_b_only(as_builder *b, int condition, int x);            /* x where it holds, else 0 */
-int as_b_except(as_builder *b, int condition, int x);          /* 0 where it holds, else x */
-int as_b_zeros(as_builder *b, int x);                          /* of the shape and dtype of x: the slope of a step */
+int as_b_only(as_builder *b, int condition, int x);   /* x where it holds, else 0 */
+int as_b_except(as_builder *b, int condition, int x); /* 0 where it holds, else x */
+int as_b_zeros(as_builder *b, int x);                 /* of the shape and dtype of x: the slope of a step */
 /* The grad of Ceil, Floor, Round and Sign: a step's slope is 0 but where it jumps. */
 assay_status as_step_grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in);
 
 /* --- Cases every element-wise operator has, random in [lo, hi) ----------------------------------- */
 
-#define AS_CASES_ONE(lo_, hi_)                                                                          \
-    { .name = "one element", .n_in = 1, .in = { AS_IN(F32, 1) }, .lo = (lo_), .hi = (hi_) },            \
-    { .name = "scalar", .n_in = 1, .in = { { .dtype = AS_F64 } }, .lo = (lo_), .hi = (hi_) },           \
-    { .name = "7", .n_in = 1, .in = { AS_IN(F32, 7) }, .lo = (lo_), .hi = (hi_) },                      \
-    { .name = "8x9", .n_in = 1, .in = { AS_IN(F32, 8, 9) }, .lo = (lo_), .hi = (hi_) },                 \
-    { .name = "15x17", .n_in = 1, .in = { AS_IN(F32, 15, 17) }, .lo = (lo_), .hi = (hi_) },             \
-    { .name = "3x33x5", .n_in = 1, .in = { AS_IN(F32, 3, 33, 5) }, .lo = (lo_), .hi = (hi_) },          \
-    { .name = "f64", .n_in = 1, .in = { AS_IN(F64, 3, 17) }, .lo = (lo_), .hi = (hi_) },                \
-    { .name = "f16", .n_in = 1, .in = { AS_IN(F16, 33) }, .lo = (lo_), .hi = (hi_) },                   \
-    { .name = "bf16", .n_in = 1, .in = { AS_IN(BF16, 9) }, .lo = (lo_), .hi = (hi_) },                  \
-    { .name = "empty", .n_in = 1, .in = { AS_IN(F32, 0, 3) } }
+#define AS_CASES_ONE(lo_, hi_)                                                                 \
+    {.name = "one element", .n_in = 1, .in = {AS_IN(F32, 1)}, .lo = (lo_), .hi = (hi_)},       \
+        {.name = "scalar", .n_in = 1, .in = {{.dtype = AS_F64}}, .lo = (lo_), .hi = (hi_)},    \
+        {.name = "7", .n_in = 1, .in = {AS_IN(F32, 7)}, .lo = (lo_), .hi = (hi_)},             \
+        {.name = "8x9", .n_in = 1, .in = {AS_IN(F32, 8, 9)}, .lo = (lo_), .hi = (hi_)},        \
+        {.name = "15x17", .n_in = 1, .in = {AS_IN(F32, 15, 17)}, .lo = (lo_), .hi = (hi_)},    \
+        {.name = "3x33x5", .n_in = 1, .in = {AS_IN(F32, 3, 33, 5)}, .lo = (lo_), .hi = (hi_)}, \
+        {.name = "f64", .n_in = 1, .in = {AS_IN(F64, 3, 17)}, .lo = (lo_), .hi = (hi_)},       \
+        {.name = "f16", .n_in = 1, .in = {AS_IN(F16, 33)}, .lo = (lo_), .hi = (hi_)},          \
+        {.name = "bf16", .n_in = 1, .in = {AS_IN(BF16, 9)}, .lo = (lo_), .hi = (hi_)},         \
+    {                                                                                          \
+        .name = "empty", .n_in = 1, .in = { AS_IN(F32, 0, 3) }                                 \
+    }
 
-#define AS_CASES_TWO(dtype_, lo_, hi_)                                                                                    \
-    { .name = "one element", .n_in = 2, .in = { AS_IN(dtype_, 1), AS_IN(dtype_, 1) }, .lo = (lo_), .hi = (hi_) },         \
-    { .name = "7x9", .n_in = 2, .in = { AS_IN(dtype_, 7, 9), AS_IN(dtype_, 7, 9) }, .lo = (lo_), .hi = (hi_) },           \
-    { .name = "a row to 15x17", .n_in = 2, .in = { AS_IN(dtype_, 15, 17), AS_IN(dtype_, 17) }, .lo = (lo_), .hi = (hi_) }, \
-    { .name = "row and column", .n_in = 2, .in = { AS_IN(dtype_, 9, 1), AS_IN(dtype_, 1, 7) }, .lo = (lo_), .hi = (hi_) }, \
-    { .name = "a scalar", .n_in = 2, .in = { AS_IN(dtype_, 3, 5), { .dtype = AS_##dtype_ } }, .lo = (lo_), .hi = (hi_) }, \
-    { .name = "channels", .n_in = 2, .in = { AS_IN(dtype_, 2, 3, 5, 7), AS_IN(dtype_, 3, 1, 1) }, .lo = (lo_), .hi = (hi_) }, \
-    { .name = "empty", .n_in = 2, .in = { AS_IN(dtype_, 0, 3), AS_IN(dtype_, 1, 3) } }
+#define AS_CASES_TWO(dtype_, lo_, hi_)                                                                                        \
+    {.name = "one element", .n_in = 2, .in = {AS_IN(dtype_, 1), AS_IN(dtype_, 1)}, .lo = (lo_), .hi = (hi_)},                 \
+        {.name = "7x9", .n_in = 2, .in = {AS_IN(dtype_, 7, 9), AS_IN(dtype_, 7, 9)}, .lo = (lo_), .hi = (hi_)},               \
+        {.name = "a row to 15x17", .n_in = 2, .in = {AS_IN(dtype_, 15, 17), AS_IN(dtype_, 17)}, .lo = (lo_), .hi = (hi_)},    \
+        {.name = "row and column", .n_in = 2, .in = {AS_IN(dtype_, 9, 1), AS_IN(dtype_, 1, 7)}, .lo = (lo_), .hi = (hi_)},    \
+        {.name = "a scalar", .n_in = 2, .in = {AS_IN(dtype_, 3, 5), {.dtype = AS_##dtype_}}, .lo = (lo_), .hi = (hi_)},       \
+        {.name = "channels", .n_in = 2, .in = {AS_IN(dtype_, 2, 3, 5, 7), AS_IN(dtype_, 3, 1, 1)}, .lo = (lo_), .hi = (hi_)}, \
+    {                                                                                                                         \
+        .name = "empty", .n_in = 2, .in = { AS_IN(dtype_, 0, 3), AS_IN(dtype_, 1, 3) }                                        \
+    }
 
 /* Those of Add, Sub and Mul. */
 #define AS_CASES_ARITHMETIC                                                                                            \
-    { .name = "one element", .n_in = 2, .in = { AS_IN(F32, 1), AS_IN(F32, 1) } },                                      \
-    { .name = "3", .n_in = 2, .in = { AS_IN(F32, 3), AS_IN(F32, 3) } },                                                \
-    { .name = "7x9", .n_in = 2, .in = { AS_IN(F32, 7, 9), AS_IN(F32, 7, 9) } },                                        \
-    { .name = "8x16", .n_in = 2, .in = { AS_IN(F32, 8, 16), AS_IN(F32, 8, 16) } },                                     \
-    { .name = "15x17", .n_in = 2, .in = { AS_IN(F32, 15, 17), AS_IN(F32, 15, 17) } },                                  \
-    { .name = "a row to 31x33", .n_in = 2, .in = { AS_IN(F32, 31, 33), AS_IN(F32, 33) } },                             \
-    { .name = "a column to 33x31", .n_in = 2, .in = { AS_IN(F32, 33, 1), AS_IN(F32, 33, 31) } },                       \
-    { .name = "row and column", .n_in = 2, .in = { AS_IN(F64, 9, 1), AS_IN(F64, 1, 7) } },                             \
-    { .name = "a scalar", .n_in = 2, .in = { AS_IN(F64, 3, 5), { .dtype = AS_F64 } } },                                \
-    { .name = "channels", .n_in = 2, .in = { AS_IN(F32, 2, 3, 5, 7), AS_IN(F32, 3, 1, 1) } },                          \
-    { .name = "f16", .n_in = 2, .in = { AS_IN(F16, 17), AS_IN(F16, 17) } },                                            \
-    { .name = "bf16", .n_in = 2, .in = { AS_IN(BF16, 17), AS_IN(BF16, 17) } },                                         \
-    { .name = "i64", .n_in = 2, .in = { AS_IN(I64, 3, 9), AS_IN(I64, 9) }, .lo = -1000, .hi = 1000, .no_grad = true }, \
-    { .name = "empty", .n_in = 2, .in = { AS_IN(F32, 0, 3), AS_IN(F32, 1, 3) } }
+    {.name = "one element", .n_in = 2, .in = {AS_IN(F32, 1), AS_IN(F32, 1)}},                                          \
+        {.name = "3", .n_in = 2, .in = {AS_IN(F32, 3), AS_IN(F32, 3)}},                                                \
+        {.name = "7x9", .n_in = 2, .in = {AS_IN(F32, 7, 9), AS_IN(F32, 7, 9)}},                                        \
+        {.name = "8x16", .n_in = 2, .in = {AS_IN(F32, 8, 16), AS_IN(F32, 8, 16)}},                                     \
+        {.name = "15x17", .n_in = 2, .in = {AS_IN(F32, 15, 17), AS_IN(F32, 15, 17)}},                                  \
+        {.name = "a row to 31x33", .n_in = 2, .in = {AS_IN(F32, 31, 33), AS_IN(F32, 33)}},                             \
+        {.name = "a column to 33x31", .n_in = 2, .in = {AS_IN(F32, 33, 1), AS_IN(F32, 33, 31)}},                       \
+        {.name = "row and column", .n_in = 2, .in = {AS_IN(F64, 9, 1), AS_IN(F64, 1, 7)}},                             \
+        {.name = "a scalar", .n_in = 2, .in = {AS_IN(F64, 3, 5), {.dtype = AS_F64}}},                                  \
+        {.name = "channels", .n_in = 2, .in = {AS_IN(F32, 2, 3, 5, 7), AS_IN(F32, 3, 1, 1)}},                          \
+        {.name = "f16", .n_in = 2, .in = {AS_IN(F16, 17), AS_IN(F16, 17)}},                                            \
+        {.name = "bf16", .n_in = 2, .in = {AS_IN(BF16, 17), AS_IN(BF16, 17)}},                                         \
+        {.name = "i64", .n_in = 2, .in = {AS_IN(I64, 3, 9), AS_IN(I64, 9)}, .lo = -1000, .hi = 1000, .no_grad = true}, \
+    {                                                                                                                  \
+        .name = "empty", .n_in = 2, .in = { AS_IN(F32, 0, 3), AS_IN(F32, 1, 3) }                                       \
+    }
 
 /* Those of any number of inputs: Max, Min, Sum, Mean. */
-#define AS_CASES_MANY                                                                                                                       \
-    { .name = "one input", .n_in = 1, .in = { AS_IN(F32, 7) } },                                                                            \
-    { .name = "two", .n_in = 2, .in = { AS_IN(F32, 7, 9), AS_IN(F32, 7, 9) } },                                                             \
-    { .name = "three of three shapes", .n_in = 3, .in = { AS_IN(F32, 9, 1), AS_IN(F32, 1, 7), AS_IN(F32, 3, 1, 1) } },                      \
-    { .name = "six", .n_in = 6, .in = { AS_IN(F64, 5), AS_IN(F64, 5), AS_IN(F64, 1), { .dtype = AS_F64 }, AS_IN(F64, 5), AS_IN(F64, 5) } }, \
-    { .name = "15x17 and a row", .n_in = 2, .in = { AS_IN(F32, 15, 17), AS_IN(F32, 17) } },                                                 \
-    { .name = "f16", .n_in = 2, .in = { AS_IN(F16, 33), AS_IN(F16, 33) } },                                                                 \
-    { .name = "bf16", .n_in = 2, .in = { AS_IN(BF16, 9), AS_IN(BF16, 9) } },                                                                \
-    { .name = "empty", .n_in = 2, .in = { AS_IN(F32, 0, 3), AS_IN(F32, 1, 3) } }
+#define AS_CASES_MANY                                                                                                  \
+    {.name = "one input", .n_in = 1, .in = {AS_IN(F32, 7)}},                                                           \
+        {.name = "two", .n_in = 2, .in = {AS_IN(F32, 7, 9), AS_IN(F32, 7, 9)}},                                        \
+        {.name = "three of three shapes", .n_in = 3, .in = {AS_IN(F32, 9, 1), AS_IN(F32, 1, 7), AS_IN(F32, 3, 1, 1)}}, \
+        {.name = "six",                                                                                                \
+         .n_in = 6,                                                                                                    \
+         .in = {AS_IN(F64, 5), AS_IN(F64, 5), AS_IN(F64, 1), {.dtype = AS_F64}, AS_IN(F64, 5), AS_IN(F64, 5)}},        \
+        {.name = "15x17 and a row", .n_in = 2, .in = {AS_IN(F32, 15, 17), AS_IN(F32, 17)}},                            \
+        {.name = "f16", .n_in = 2, .in = {AS_IN(F16, 33), AS_IN(F16, 33)}},                                            \
+        {.name = "bf16", .n_in = 2, .in = {AS_IN(BF16, 9), AS_IN(BF16, 9)}},                                           \
+    {                                                                                                                  \
+        .name = "empty", .n_in = 2, .in = { AS_IN(F32, 0, 3), AS_IN(F32, 1, 3) }                                       \
+    }
 
 /* Those of Relu, Sigmoid and Tanh. */
-#define AS_CASES_ACTIVATION                                                             \
-    { .name = "one element", .n_in = 1, .in = { AS_IN(F32, 1) } },                      \
-    { .name = "scalar", .n_in = 1, .in = { { .dtype = AS_F64 } } },                     \
-    { .name = "7", .n_in = 1, .in = { AS_IN(F32, 7) } },                                \
-    { .name = "8x9", .n_in = 1, .in = { AS_IN(F32, 8, 9) }, .lo = -4, .hi = 4 },        \
-    { .name = "15x17", .n_in = 1, .in = { AS_IN(F32, 15, 17) }, .lo = -4, .hi = 4 },    \
-    { .name = "16x31", .n_in = 1, .in = { AS_IN(F32, 16, 31) } },                       \
-    { .name = "3x33x5", .n_in = 1, .in = { AS_IN(F32, 3, 33, 5) }, .lo = -2, .hi = 2 }, \
-    { .name = "f64", .n_in = 1, .in = { AS_IN(F64, 3, 17) }, .lo = -3, .hi = 3 },       \
-    { .name = "f16", .n_in = 1, .in = { AS_IN(F16, 33) } },                             \
-    { .name = "bf16", .n_in = 1, .in = { AS_IN(BF16, 9) } },                            \
-    { .name = "empty", .n_in = 1, .in = { AS_IN(F32, 0, 3) } }
+#define AS_CASES_ACTIVATION                                                                                                       \
+    {.name = "one element", .n_in = 1, .in = {AS_IN(F32, 1)}}, {.name = "scalar", .n_in = 1, .in = {{.dtype = AS_F64}}},          \
+        {.name = "7", .n_in = 1, .in = {AS_IN(F32, 7)}}, {.name = "8x9", .n_in = 1, .in = {AS_IN(F32, 8, 9)}, .lo = -4, .hi = 4}, \
+        {.name = "15x17", .n_in = 1, .in = {AS_IN(F32, 15, 17)}, .lo = -4, .hi = 4},                                              \
+        {.name = "16x31", .n_in = 1, .in = {AS_IN(F32, 16, 31)}},                                                                 \
+        {.name = "3x33x5", .n_in = 1, .in = {AS_IN(F32, 3, 33, 5)}, .lo = -2, .hi = 2},                                           \
+        {.name = "f64", .n_in = 1, .in = {AS_IN(F64, 3, 17)}, .lo = -3, .hi = 3},                                                 \
+        {.name = "f16", .n_in = 1, .in = {AS_IN(F16, 33)}}, {.name = "bf16", .n_in = 1, .in = {AS_IN(BF16, 9)}},                  \
+    {                                                                                                                             \
+        .name = "empty", .n_in = 1, .in = { AS_IN(F32, 0, 3) }                                                                    \
+    }
 
 /* A comparison's: 1 for each order in which it holds, else 0.  With the values of onnx's reference evaluator. */
-#define AS_CASES_COMPARE(less_, equal_, greater_)                                                                                              \
-    { .name = "f32", .n_in = 2, .in = { AS_IN(F32, 2, 3), AS_IN(F32, 3) }, .given = (const double[]){ 1, -2, 3.5, 0, -5, 6, 1, 2, -5 },          \
-      .want = (const double[]){ equal_, less_, greater_, less_, less_, greater_ }, .n_want = 6 },                                             \
-    { .name = "i8", .n_in = 2, .in = { AS_IN(I8, 3), AS_IN(I8, 3) }, .given = (const double[]){ -128, 127, 5, 127, -128, 5 },                    \
-      .want = (const double[]){ less_, greater_, equal_ }, .n_want = 3 },                                                                     \
-    { .name = "u64 beyond i64", .n_in = 2, .in = { AS_IN(U64, 3), AS_IN(U64, 3) }, .given = (const double[]){ 0x1p63, 3, 0x1p63, 1, 0x1p63, 0x1p63 }, \
-      .want = (const double[]){ greater_, less_, equal_ }, .n_want = 3 },                                                                     \
-    AS_CASES_TWO(F32, -2, 2),                                                                                                                 \
-    { .name = "i64", .n_in = 2, .in = { AS_IN(I64, 3, 9), AS_IN(I64, 9) }, .lo = -3, .hi = 3 },                                                \
-    { .name = "u16", .n_in = 2, .in = { AS_IN(U16, 17), AS_IN(U16, 17) }, .lo = 0, .hi = 4 },                                                  \
-    { .name = "bf16", .n_in = 2, .in = { AS_IN(BF16, 17), AS_IN(BF16, 1) } }
+#define AS_CASES_COMPARE(less_, equal_, greater_)                                                                         \
+    {.name = "f32",                                                                                                       \
+     .n_in = 2,                                                                                                           \
+     .in = {AS_IN(F32, 2, 3), AS_IN(F32, 3)},                                                                             \
+     .given = (const double[]){1, -2, 3.5, 0, -5, 6, 1, 2, -5},                                                           \
+     .want = (const double[]){equal_, less_, greater_, less_, less_, greater_},                                           \
+     .n_want = 6},                                                                                                        \
+        {.name = "i8",                                                                                                    \
+         .n_in = 2,                                                                                                       \
+         .in = {AS_IN(I8, 3), AS_IN(I8, 3)},                                                                              \
+         .given = (const double[]){-128, 127, 5, 127, -128, 5},                                                           \
+         .want = (const double[]){less_, greater_, equal_},                                                               \
+         .n_want = 3},                                                                                                    \
+        {.name = "u64 beyond i64",                                                                                        \
+         .n_in = 2,                                                                                                       \
+         .in = {AS_IN(U64, 3), AS_IN(U64, 3)},                                                                            \
+         .given = (const double[]){0x1p63, 3, 0x1p63, 1, 0x1p63, 0x1p63},                                                 \
+         .want = (const double[]){greater_, less_, equal_},                                                               \
+         .n_want = 3},                                                                                                    \
+        AS_CASES_TWO(F32, -2, 2), {.name = "i64", .n_in = 2, .in = {AS_IN(I64, 3, 9), AS_IN(I64, 9)}, .lo = -3, .hi = 3}, \
+        {.name = "u16", .n_in = 2, .in = {AS_IN(U16, 17), AS_IN(U16, 17)}, .lo = 0, .hi = 4},                             \
+    {                                                                                                                     \
+        .name = "bf16", .n_in = 2, .in = { AS_IN(BF16, 17), AS_IN(BF16, 1) }                                              \
+    }
 
 /* The same for And, Or and Xor: what none, the second, the first and both give. */
-#define AS_CASES_LOGIC(none_, second_, first_, both_)                                                                                          \
-    { .name = "all four", .n_in = 2, .in = { AS_IN(BOOL, 4), AS_IN(BOOL, 4) }, .given = (const double[]){ 0, 0, 1, 1, 0, 1, 0, 1 },              \
-      .want = (const double[]){ none_, second_, first_, both_ }, .n_want = 4 },                                                               \
-    AS_CASES_TWO(BOOL, -1, 1)
+#define AS_CASES_LOGIC(none_, second_, first_, both_)         \
+    {.name = "all four",                                      \
+     .n_in = 2,                                               \
+     .in = {AS_IN(BOOL, 4), AS_IN(BOOL, 4)},                  \
+     .given = (const double[]){0, 0, 1, 1, 0, 1, 0, 1},       \
+     .want = (const double[]){none_, second_, first_, both_}, \
+     .n_want = 4},                                            \
+        AS_CASES_TWO(BOOL, -1, 1)
 
 /* --- Add, Sub, Mul, Div --------------------------------------------------------------------------- */
 
 assay_status as_rule_broadcast(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
 /* One flop per output element. */
-as_cost      as_cost_each(const as_node_ctx *n);
+as_cost as_cost_each(const as_node_ctx *n);
 /* Floats by `real`; integers by `whole` on two's complement bits, then wrapped to the dtype. */
-void         as_each2(const as_view *a, const as_view *b, const as_view *out, double (*real)(double, double),
-                      uint64_t (*whole)(uint64_t, uint64_t));
+void as_each2(const as_view *a, const as_view *b, const as_view *out, double (*real)(double, double),
+              uint64_t (*whole)(uint64_t, uint64_t));
 
 /* --- Windows --------------------------------------------------------------------------------- */
 
 /* The flat index in a plane of the maximum that output o (three indices) sees, -1 when the window holds no element at all.
  * The first maximum in window order wins; a NaN counts as larger than any number, as in numpy. */
-int64_t  as_window_max(const as_window *w, const as_view *plane, const int64_t *o, double *max);
+int64_t as_window_max(const as_window *w, const as_view *plane, const int64_t *o, double *max);
 /* The rule of MaxPool for x, shared with MaxPoolGrad: the window and y. */
 assay_status as_pool_read(assay_env *env, const as_node_ctx *n, const as_shape *x, as_window *w, as_shape *y);
 /* Elements of one plane (product over the axes), of the kernel, of the output plane. */
-int64_t  as_window_count(const int64_t size[3]);
+int64_t as_window_count(const int64_t size[3]);
 /* Conv and its two gradients do the same multiply-adds. */
 uint64_t as_window_flops(const as_window *w, const as_shape *y, int64_t channels_per_group);
 /* The attributes of Conv and MaxPool that a gradient node repeats, and one list more (NULL: none). */
-int      as_attrs_repeat(const as_node_ctx *n, const char *more, const int64_t *ints, size_t n_ints, as_attr *out);
+int as_attrs_repeat(const as_node_ctx *n, const char *more, const int64_t *ints, size_t n_ints, as_attr *out);
 
 /* The attributes of a convolution, for an operator's table. */
-#define AS_CONV_ATTRS { .name = "auto_pad", .kind = AS_ATTR_TEXT }, { .name = "dilations", .kind = AS_ATTR_INTS }, \
-                      { .name = "group", .kind = AS_ATTR_INT }, { .name = "kernel_shape", .kind = AS_ATTR_INTS }, \
-                      { .name = "pads", .kind = AS_ATTR_INTS }, { .name = "strides", .kind = AS_ATTR_INTS }
+#define AS_CONV_ATTRS                                                                           \
+    {.name = "auto_pad", .kind = AS_ATTR_TEXT}, {.name = "dilations", .kind = AS_ATTR_INTS},    \
+        {.name = "group", .kind = AS_ATTR_INT}, {.name = "kernel_shape", .kind = AS_ATTR_INTS}, \
+        {.name = "pads", .kind = AS_ATTR_INTS},                                                 \
+    {                                                                                           \
+        .name = "strides", .kind = AS_ATTR_INTS                                                 \
+    }
 
-typedef struct as_conv_shapes { as_shape x, w, y; as_window window; } as_conv_shapes;
+typedef struct as_conv_shapes {
+    as_shape  x, w, y;
+    as_window window;
+} as_conv_shapes;
 /* The rule of Conv for x and w: y and the window. */
 assay_status as_conv_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, as_conv_shapes *out);
 /* The same for its gradients, where dY must be what Conv gives. */
-assay_status as_conv_grad_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, const as_shape *dy, as_conv_shapes *out);
+assay_status as_conv_grad_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, const as_shape *dy,
+                               as_conv_shapes *out);
 /* Input i, where present, is a bias: one value an output channel. */
 assay_status as_conv_bias(assay_env *env, const as_node_ctx *n, int i, const as_conv_shapes *s);
 /* Its gradient: dY summed over all axes but the channel's. */
-int          as_conv_bias_grad(as_builder *b, int dy, int rank);
+int as_conv_bias_grad(as_builder *b, int dy, int rank);
 /* The whole kernel for every element of `over` (y, and x where the convolution is turned round), and an addition an output for a
  * bias, which is input 2. */
-as_cost      as_conv_cost(const as_node_ctx *n, const as_conv_shapes *s, const as_shape *over);
+as_cost as_conv_cost(const as_node_ctx *n, const as_conv_shapes *s, const as_shape *over);
 /* A list attribute that holds a whole shape (input_shape, weight_shape), checked to be in range. */
 assay_status as_attr_shape(assay_env *env, const as_node_ctx *n, const char *name, as_dtype dtype, as_shape *out);
 

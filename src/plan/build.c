@@ -9,8 +9,9 @@
 const char *as_buffer_role_text(as_buffer_role role)
 {
     static const char *const texts[] = {
-        [AS_BUF_INPUT] = "input", [AS_BUF_OUTPUT] = "output", [AS_BUF_PARAM] = "param", [AS_BUF_CONSTANT] = "constant",
-        [AS_BUF_ACTIVATION] = "activation", [AS_BUF_PACKED] = "packed", [AS_BUF_SCRATCH] = "scratch",
+        [AS_BUF_INPUT] = "input",       [AS_BUF_OUTPUT] = "output",         [AS_BUF_PARAM] = "param",
+        [AS_BUF_CONSTANT] = "constant", [AS_BUF_ACTIVATION] = "activation", [AS_BUF_PACKED] = "packed",
+        [AS_BUF_SCRATCH] = "scratch",
     };
     return texts[role];
 }
@@ -31,7 +32,7 @@ static bool model_has_symbol(const assay_model *model, const char *symbol)
 static assay_status dim_parse(assay_env *env, as_arena *arena, const char *text, as_binding_dim *out)
 {
     const char *equals = strchr(text, '=');
-    int64_t size;
+    int64_t     size;
     if (!equals || equals == text || !as_parse_i64(equals + 1, &size) || size < 0)
         return as_fail(env, ASSAY_BAD_INPUT, "plan: --dim %s: expected NAME=N with N a whole number from 0", text);
     char *symbol = as_arena_text_n(arena, text, (size_t)(equals - text));
@@ -51,7 +52,7 @@ static assay_status dims_read(assay_env *env, const assay_model *model, assay_op
     as_binding_dim *dims = AS_TAKE(&plan->arena, as_binding_dim, n_given + n_axes + 2);
     if (!dims)
         return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for %zu dimensions", n_given);
-    int n = 0;
+    int  n = 0;
     bool has_batch = false, batch_is_set = as_options_is_set(options, "batch");
     bool has_seq = false, seq_is_set = as_options_is_set(options, "seq");
     for (size_t i = 0; i < n_given; i++) {
@@ -66,14 +67,17 @@ static assay_status dims_read(assay_env *env, const assay_model *model, assay_op
     }
     int64_t batch = as_options_int(options, "batch");
     if (batch_is_set && has_batch)
-        return as_fail(env, ASSAY_BAD_INPUT, "plan: --batch %lld and --dim batch=... are both given; one is enough", (long long)batch);
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: --batch %lld and --dim batch=... are both given; one is enough",
+                       (long long)batch);
     if (batch_is_set && !model_has_symbol(model, "batch"))
-        return as_fail(env, ASSAY_BAD_INPUT, "plan: --batch %lld: the model '%s' has no dimension `batch`", (long long)batch, model->name);
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: --batch %lld: the model '%s' has no dimension `batch`", (long long)batch,
+                       model->name);
     int64_t seq = as_options_int(options, "seq");
     if (seq_is_set && has_seq)
         return as_fail(env, ASSAY_BAD_INPUT, "plan: --seq %lld and --dim seq=... are both given; one is enough", (long long)seq);
     if (seq_is_set && !model_has_symbol(model, "seq"))
-        return as_fail(env, ASSAY_BAD_INPUT, "plan: --seq %lld: the model '%s' has no dimension `seq`", (long long)seq, model->name);
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: --seq %lld: the model '%s' has no dimension `seq`", (long long)seq,
+                       model->name);
     if (seq_is_set)
         dims[n++] = (as_binding_dim){"seq", seq}; /* before the files: binding has the sentence for one of another length */
     n = as_given_dims(plan, batch_is_set, dims, n);
@@ -97,16 +101,18 @@ static bool is_host_spec(const char *spec) { return !strncmp(spec, "cpu", 3) && 
 static assay_status devices_open(assay_env *env, assay_options *options, assay_plan *plan)
 {
     const char *spec = as_options_text(options, "device");
-    int n_threads = (int)as_options_int(options, "threads");
+    int         n_threads = (int)as_options_int(options, "threads");
     if (as_options_ints(options, "threads", NULL, 0) > 1)
-        return as_fail(env, ASSAY_BAD_INPUT, "plan: threads is the list %s; a plan is made for one number", as_options_text(options, "threads"));
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: threads is the list %s; a plan is made for one number",
+                       as_options_text(options, "threads"));
     plan->devices = AS_TAKE(&plan->arena, as_device *, 2);
     if (!plan->devices)
         return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for its devices");
     AS_TRY(as_device_open(env, is_host_spec(spec) ? spec : "cpu", n_threads, &plan->devices[0]));
     plan->n_devices = 1;
     if (!plan->devices[0]->host_memory)
-        return as_fail(env, ASSAY_INTERNAL, "plan: the host device %s has memory that the host cannot address", plan->devices[0]->name);
+        return as_fail(env, ASSAY_INTERNAL, "plan: the host device %s has memory that the host cannot address",
+                       plan->devices[0]->name);
     if (is_host_spec(spec))
         return ASSAY_OK;
     AS_TRY(as_device_open(env, spec, n_threads, &plan->devices[1]));
@@ -158,7 +164,7 @@ static assay_status build(assay_env *env, const assay_model *model, assay_option
         return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for its options");
     plan->seed = (uint64_t)as_options_int(options, "seed");
     const as_known_input *known;
-    int n_known;
+    int                   n_known;
     AS_TRY(as_given_read(env, options, plan));
     AS_TRY(dims_read(env, model, options, plan));
     AS_TRY(devices_open(env, options, plan));
@@ -183,8 +189,8 @@ static assay_status build(assay_env *env, const assay_model *model, assay_option
 assay_status assay_plan_build(assay_env *env, const assay_model *model, assay_options *options, assay_plan **out)
 {
     as_clock_kind kind = env->clock.kind;
-    uint64_t begin = as_clock_now(&env->clock);
-    assay_plan *plan = calloc(1, sizeof *plan);
+    uint64_t      begin = as_clock_now(&env->clock);
+    assay_plan   *plan = calloc(1, sizeof *plan);
     if (!plan)
         return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for a plan of '%s'", model->name);
     assay_status status = build(env, model, options, plan);

@@ -26,7 +26,7 @@ Test(plan, takes_the_batch_as_a_dimension_too)
 
 static void refuses(const char *key, const char *value, assay_status want, const char *part)
 {
-    fixture f;
+    fixture     f;
     assay_plan *plan = NULL;
     fixture_open(&f, "mlp-small");
     fixture_set(&f, key, value);
@@ -40,11 +40,14 @@ Test(plan, refuses_a_dimension_without_a_size) { refuses("dim", "batch", ASSAY_B
 Test(plan, refuses_a_dimension_without_a_name) { refuses("dim", "=4", ASSAY_BAD_INPUT, "expected NAME=N"); }
 Test(plan, refuses_a_dimension_that_is_no_number) { refuses("dim", "batch=four", ASSAY_BAD_INPUT, "expected NAME=N"); }
 Test(plan, refuses_a_device_that_does_not_exist) { refuses("device", "nul", ASSAY_NOT_FOUND, "nul"); }
-Test(plan, refuses_more_memory_than_any_machine_has) { refuses("dim", "batch=1000000000", ASSAY_BAD_INPUT, "more than the 1099511627776"); }
+Test(plan, refuses_more_memory_than_any_machine_has)
+{
+    refuses("dim", "batch=1000000000", ASSAY_BAD_INPUT, "more than the 1099511627776");
+}
 
 Test(plan, refuses_a_dimension_given_twice)
 {
-    fixture f;
+    fixture     f;
     assay_plan *plan = NULL;
     fixture_open(&f, "mlp-small");
     fixture_set(&f, "dim", "batch=3");
@@ -55,7 +58,7 @@ Test(plan, refuses_a_dimension_given_twice)
 
 Test(plan, refuses_the_batch_in_both_ways)
 {
-    fixture f;
+    fixture     f;
     assay_plan *plan = NULL;
     fixture_open(&f, "mlp-small");
     fixture_set(&f, "dim", "batch=3");
@@ -75,7 +78,7 @@ static void relu_model(fixture *f)
 
 Test(plan, refuses_a_batch_for_a_model_without_one)
 {
-    fixture f;
+    fixture     f;
     assay_plan *plan = NULL;
     relu_model(&f);
     fixture_set(&f, "batch", "2");
@@ -95,11 +98,11 @@ Test(plan, a_model_without_a_batch_needs_none)
 
 Test(plan, an_unbound_dimension_is_named)
 {
-    fixture f;
+    fixture     f;
     assay_plan *plan = NULL;
     fixture_open(&f, NULL);
     as_maker *m = fixture_maker(&f);
-    int x = as_maker_input(m, "x", AS_F32, &(as_dims){.rank = 2, .dim = {{.symbol = "time"}, {.size = 3}}});
+    int       x = as_maker_input(m, "x", AS_F32, &(as_dims){.rank = 2, .dim = {{.symbol = "time"}, {.size = 3}}});
     as_maker_output(m, fixture_node1(m, "Relu", "r", x));
     expect_ok(f.env, as_maker_finish(m, &f.model));
     expect_fails(f.env, assay_plan_build(f.env, f.model, f.options, &plan), ASSAY_BAD_INPUT, "time");
@@ -161,9 +164,9 @@ static int steady_model(fixture *f, bool dead)
 {
     fixture_open(f, NULL);
     as_maker *m = fixture_maker(f);
-    int x = fixture_input(m, "x", 2, 3);
-    int p = as_maker_param(m, "p", AS_F32, &AS_SHAPE(2, 3), (float[]){-1, 2, -3, 4, -5, 6}, true);
-    int once = fixture_node1(m, "Relu", "once", p);
+    int       x = fixture_input(m, "x", 2, 3);
+    int       p = as_maker_param(m, "p", AS_F32, &AS_SHAPE(2, 3), (float[]){-1, 2, -3, 4, -5, 6}, true);
+    int       once = fixture_node1(m, "Relu", "once", p);
     if (dead)
         fixture_node1(m, "Tanh", "nobody", x);
     as_maker_output(m, fixture_node2(m, "Add", "sum", x, once));
@@ -228,8 +231,8 @@ Test(plan, constants_are_folded_in_chains)
     as_maker *m = fixture_maker(&f);
     enum { N = 1536 }; /* more than binding folds by itself */
     static float av[N] = {1, -2, 3}, bv[N] = {10, 20, 30};
-    int a = constant_f32(m, "a", av, &AS_SHAPE(1, N)), b = constant_f32(m, "b", bv, &AS_SHAPE(1, N));
-    int r = fixture_node1(m, "Relu", "r", fixture_node2(m, "Add", "ab", a, b));
+    int          a = constant_f32(m, "a", av, &AS_SHAPE(1, N)), b = constant_f32(m, "b", bv, &AS_SHAPE(1, N));
+    int          r = fixture_node1(m, "Relu", "r", fixture_node2(m, "Add", "ab", a, b));
     as_maker_output(m, fixture_node2(m, "Mul", "y", fixture_input(m, "x", 1, N), r));
     expect_ok(f.env, as_maker_finish(m, &f.model));
     fixture_plan(&f);
@@ -253,7 +256,7 @@ Test(plan, an_output_that_is_constant_is_still_an_output)
     fixture f;
     fixture_open(&f, NULL);
     as_maker *m = fixture_maker(&f);
-    int r = fixture_node1(m, "Relu", "r", constant_f32(m, "a", (float[]){1, -2, 3}, &AS_SHAPE(1, 3)));
+    int       r = fixture_node1(m, "Relu", "r", constant_f32(m, "a", (float[]){1, -2, 3}, &AS_SHAPE(1, 3)));
     as_maker_output(m, fixture_node1(m, "Tanh", "y", fixture_input(m, "x", 1, 3)));
     as_maker_output(m, r);
     expect_ok(f.env, as_maker_finish(m, &f.model));
@@ -273,7 +276,7 @@ Test(plan, a_view_that_is_an_output_never_shares_with_an_input)
     fixture f;
     fixture_open(&f, NULL);
     as_maker *m = fixture_maker(&f);
-    int x = fixture_input(m, "x", 2, 3), r = fixture_node1(m, "Relu", "r", x);
+    int       x = fixture_input(m, "x", 2, 3), r = fixture_node1(m, "Relu", "r", x);
     as_maker_output(m, fixture_node1(m, "Flatten", "fx", x));
     as_maker_output(m, fixture_node1(m, "Flatten", "fr", r));
     as_maker_output(m, r);

@@ -39,7 +39,7 @@ static void operands_show(const assay_plan *plan, const int *ids, int n, as_text
 void as_step_shapes(const assay_plan *plan, const as_step *step, as_text *out)
 {
     const as_seg_step *seg = &step->seg;
-    bool pack = step->kind == AS_STEP_PACK;
+    bool               pack = step->kind == AS_STEP_PACK;
     operands_show(plan, pack ? &seg->in[seg->pack_input] : seg->in, pack ? 1 : seg->n_in, out);
     as_text_add(out, " -> ");
     operands_show(plan, pack ? &seg->packed[seg->pack_input] : seg->out, pack ? 1 : seg->n_out, out);
@@ -86,7 +86,7 @@ static void input_add(const assay_plan *plan, const int *writers, int buffer, in
 static int inputs_find(const assay_plan *plan, const as_step *step, const int *writers, int *inputs)
 {
     const as_seg_step *seg = &step->seg;
-    int n = 0;
+    int                n = 0;
     for (int i = 0; i < seg->n_in; i++)
         if (step->kind != AS_STEP_PACK || i == seg->pack_input)
             input_add(plan, writers, seg->in[i], inputs, &n);
@@ -98,8 +98,8 @@ static int inputs_find(const assay_plan *plan, const as_step *step, const int *w
 static void outputs_mark(const assay_plan *plan, const as_step *step, int s, int *writers)
 {
     const as_seg_step *seg = &step->seg;
-    bool pack = step->kind == AS_STEP_PACK;
-    const int *out = pack ? &seg->packed[seg->pack_input] : seg->out;
+    bool               pack = step->kind == AS_STEP_PACK;
+    const int         *out = pack ? &seg->packed[seg->pack_input] : seg->out;
     for (int i = 0; i < (pack ? 1 : seg->n_out); i++)
         if (out[i] >= 0)
             writers[as_buffer_root(plan, out[i])] = s;
@@ -108,16 +108,29 @@ static void outputs_mark(const assay_plan *plan, const as_step *step, int s, int
 static assay_status step_describe(assay_env *env, const assay_plan *plan, int s, int *writers, int *inputs, assay_trace *t)
 {
     const as_step *step = &plan->steps[s];
-    as_cost issued = as_step_issued(step);
-    as_text shapes = {0};
+    as_cost        issued = as_step_issued(step);
+    as_text        shapes = {0};
     as_step_shapes(plan, step, &shapes);
     as_trace_step row = {
-        .name = step->name, .op = as_step_op(plan, step), .device = plan->devices[step->device]->name, .kernel = step->choice.name,
-        .why = step->choice.why, .refused = step->choice.refused, .n_refused = step->choice.n_refused, .shapes = shapes.data,
-        .stage = as_step_stage(plan, s), .segment = step->segment, .flops = step->cost.flops, .special = step->cost.special,
-        .bytes_read = step->cost.bytes_read, .bytes_written = step->cost.bytes_written, .issued_flops = issued.flops,
-        .issued_bytes = issued.bytes_read + issued.bytes_written, .working_set_bytes = as_step_working_set(plan, step),
-        .inputs = inputs, .n_inputs = inputs_find(plan, step, writers, inputs),
+        .name = step->name,
+        .op = as_step_op(plan, step),
+        .device = plan->devices[step->device]->name,
+        .kernel = step->choice.name,
+        .why = step->choice.why,
+        .refused = step->choice.refused,
+        .n_refused = step->choice.n_refused,
+        .shapes = shapes.data,
+        .stage = as_step_stage(plan, s),
+        .segment = step->segment,
+        .flops = step->cost.flops,
+        .special = step->cost.special,
+        .bytes_read = step->cost.bytes_read,
+        .bytes_written = step->cost.bytes_written,
+        .issued_flops = issued.flops,
+        .issued_bytes = issued.bytes_read + issued.bytes_written,
+        .working_set_bytes = as_step_working_set(plan, step),
+        .inputs = inputs,
+        .n_inputs = inputs_find(plan, step, writers, inputs),
     };
     outputs_mark(plan, step, s, writers);
     int index = shapes.failed ? -1 : as_trace_add_step(t, &row);
@@ -130,8 +143,9 @@ static assay_status steps_describe(assay_env *env, const assay_plan *plan, assay
     size_t most = 4; /* inputs of a step: its operands and up to four packed ones */
     for (int s = 0; s < plan->n_steps; s++)
         most = (size_t)plan->steps[s].seg.n_in + 4 > most ? (size_t)plan->steps[s].seg.n_in + 4 : most;
-    int *writers = malloc(((size_t)plan->n_buffers + 1) * sizeof *writers), *inputs = malloc(most * sizeof *inputs);
-    assay_status status = writers && inputs ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the edges between %d steps", plan->n_steps);
+    int         *writers = malloc(((size_t)plan->n_buffers + 1) * sizeof *writers), *inputs = malloc(most * sizeof *inputs);
+    assay_status status =
+        writers && inputs ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the edges between %d steps", plan->n_steps);
     for (int b = 0; writers && b < plan->n_buffers; b++)
         writers[b] = -1;
     for (int s = 0; s < plan->n_steps && status == ASSAY_OK; s++)
@@ -147,9 +161,13 @@ assay_status as_plan_describe(assay_env *env, const assay_plan *plan, assay_trac
     bool none = plan->n_steps == 0; /* then there is no step to name */
     for (int i = 0; i < plan->n_buffers; i++) {
         const as_buffer *b = &plan->buffers[i];
-        as_trace_buffer row = {.name = b->name, .role = as_buffer_role_text(b->role), .device = plan->devices[b->device]->name,
-                               .bytes = b->bytes, .offset = b->offset, .first_step = none ? -1 : b->first,
-                               .last_step = none ? -1 : b->last};
+        as_trace_buffer  row = {.name = b->name,
+                                .role = as_buffer_role_text(b->role),
+                                .device = plan->devices[b->device]->name,
+                                .bytes = b->bytes,
+                                .offset = b->offset,
+                                .first_step = none ? -1 : b->first,
+                                .last_step = none ? -1 : b->last};
         if (!as_trace_add_buffer(t, &row))
             return as_fail(env, ASSAY_NO_MEMORY, "plan: no room in the trace for buffer '%s'", b->name);
     }

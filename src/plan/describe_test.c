@@ -4,9 +4,9 @@
 
 static char *text_of(const assay_plan *plan, bool colour)
 {
-    char *text = NULL;
+    char  *text = NULL;
     size_t n;
-    FILE *file = open_memstream(&text, &n);
+    FILE  *file = open_memstream(&text, &n);
     expect(file != NULL);
     as_plan_print(plan, file, colour);
     fclose(file);
@@ -46,7 +46,7 @@ Test(describe, control_characters_of_a_model_do_not_reach_the_terminal)
     f.plan->steps[0].name = "bad\033[2Jname";
     f.plan->buffers[0].name = "bad\rbuffer";
     char *text = text_of(f.plan, false);
-    bool clean = !strchr(text, '\033') && !strchr(text, '\r');
+    bool  clean = !strchr(text, '\033') && !strchr(text, '\r');
     free(text);
     expect(clean);
     fixture_close(&f);
@@ -56,8 +56,8 @@ Test(describe, the_json_parses_and_counts_to_the_byte)
 {
     fixture f;
     json_t *root = NULL;
-    char *text = NULL;
-    size_t n;
+    char   *text = NULL;
+    size_t  n;
     fixture_open(&f, "cnn-small");
     fixture_set(&f, "device", "null");
     fixture_plan(&f);
@@ -97,7 +97,7 @@ Test(describe, a_full_disk_is_told)
 
 Test(describe, the_trace_knows_every_step_and_buffer)
 {
-    fixture f;
+    fixture      f;
     assay_trace *t = NULL;
     fixture_open(&f, "mlp-small");
     fixture_set(&f, "batch", "4");
@@ -131,7 +131,7 @@ Test(describe, the_trace_knows_every_step_and_buffer)
 /* The output is the input itself: a plan without a step. */
 Test(describe, a_plan_without_steps_is_described_too)
 {
-    fixture f;
+    fixture      f;
     assay_trace *t = NULL;
     fixture_open(&f, NULL);
     as_maker *m = fixture_maker(&f);

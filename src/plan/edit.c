@@ -81,8 +81,13 @@ assay_status as_edit_try(assay_env *env, const as_graph *g, const as_edit *edit,
         return as_fail(env, ASSAY_INTERNAL, "plan: a pass asks for the operator '%s', which is not there", edit->op);
     if (!in || !y || !attrs)
         return no_memory(env, edit->name);
-    as_node_ctx n = { .op = op, .name = edit->name ? edit->name : op->name, .attrs = attrs, .n_attrs = edit->n_attrs, .in = in,
-                      .n_in = edit->n_in, .n_out = 1 };
+    as_node_ctx n = {.op = op,
+                     .name = edit->name ? edit->name : op->name,
+                     .attrs = attrs,
+                     .n_attrs = edit->n_attrs,
+                     .in = in,
+                     .n_in = edit->n_in,
+                     .n_out = 1};
     if (edit->n_attrs)
         memcpy(attrs, edit->attrs, (size_t)edit->n_attrs * sizeof *attrs);
     for (int i = 0; i < edit->n_in; i++)
@@ -100,7 +105,7 @@ assay_status as_edit_try(assay_env *env, const as_graph *g, const as_edit *edit,
 /* The node that the edit asks for, its output value there or made. */
 static assay_status node_make(assay_env *env, as_graph *g, const as_edit *edit, as_bound_node *out)
 {
-    as_bound_node node = { .in = AS_TAKE(g->arena, int, edit->n_in + 1), .out = AS_TAKE(g->arena, int, 1) };
+    as_bound_node node = {.in = AS_TAKE(g->arena, int, edit->n_in + 1), .out = AS_TAKE(g->arena, int, 1)};
     as_edit       named = *edit;
     if (!node.in || !node.out)
         return no_memory(env, edit->name);
@@ -118,7 +123,8 @@ static assay_status node_make(assay_env *env, as_graph *g, const as_edit *edit, 
         memcpy(node.in, edit->in, (size_t)edit->n_in * sizeof *node.in);
     node.out[0] = edit->out;
     if (edit->out < 0) {
-        as_bound_value value = { .name = named.name, .role = AS_ROLE_COMPUTED, .info = node.ctx.out[0], .producer = -1, .model_value = -1 };
+        as_bound_value value = {
+            .name = named.name, .role = AS_ROLE_COMPUTED, .info = node.ctx.out[0], .producer = -1, .model_value = -1};
         node.out[0] = as_graph_add_value(g, &value);
         if (node.out[0] < 0)
             return no_memory(env, named.name);

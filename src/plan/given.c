@@ -53,7 +53,8 @@ static assay_status timespans_read(assay_env *env, assay_options *options, assay
     if (!path || (as_options_flag(options, "stream") && !strcmp(path, "stdin"))) /* they come with the samples */
         return ASSAY_OK;
     if (i < 0)
-        return as_fail(env, ASSAY_BAD_INPUT, "plan: --timespans %s: the model '%s' has no input `timespans`", path, plan->model->name);
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: --timespans %s: the model '%s' has no input `timespans`", path,
+                       plan->model->name);
     if (taken[i])
         return as_fail(env, ASSAY_BAD_INPUT, "plan: --timespans %s and --input timespans=... are both given; one is enough", path);
     AS_TRY(file_read(env, plan, i, path));
@@ -92,7 +93,8 @@ static assay_status states_read(assay_env *env, assay_options *options, assay_pl
         int         i;
         const char *path, *text = as_options_item(options, "state-in", k);
         if (!n)
-            return as_fail(env, ASSAY_BAD_INPUT, "plan: --state-in %s: the model '%s' has no state input such as h0", text, plan->model->name);
+            return as_fail(env, ASSAY_BAD_INPUT, "plan: --state-in %s: the model '%s' has no state input such as h0", text,
+                           plan->model->name);
         AS_TRY(as_option_named(env, "state-in", text, names, n, has, &i, &path));
         AS_TRY(file_read(env, plan, pairs[i].input, path));
         has[i] = true;

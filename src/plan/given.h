@@ -10,7 +10,7 @@ assay_status as_given_read(assay_env *env, assay_options *options, assay_plan *p
 void         as_given_drop(assay_plan *plan);
 /* Adds the symbols that the shapes of the files decide and that `dims` does not have: a [5,784] file makes the batch 5.  `dims`
  * has room for as many as all inputs have dimensions. */
-int          as_given_dims(const assay_plan *plan, bool but_batch, as_binding_dim *dims, int n_dims);
+int as_given_dims(const assay_plan *plan, bool but_batch, as_binding_dim *dims, int n_dims);
 /* In the form that binding takes, in the plan's arena. */
 assay_status as_given_known(assay_env *env, assay_plan *plan, const as_known_input **out, int *n_out);
 

@@ -7,10 +7,10 @@
 static void reshaped(fixture *f)
 {
     as_maker *m;
-    as_dims   x = { .rank = 1, .dim = { { .size = 6 } } }, s = { .rank = 1, .dim = { { .size = 2 } } };
+    as_dims   x = {.rank = 1, .dim = {{.size = 6}}}, s = {.rank = 1, .dim = {{.size = 2}}};
     fixture_open(f, NULL);
     expect_ok(f->env, as_maker_new(f->env, "reshaped", 1, &m));
-    int in[] = { as_maker_input(m, "x", AS_F32, &x), as_maker_input(m, "s", AS_I64, &s) };
+    int in[] = {as_maker_input(m, "x", AS_F32, &x), as_maker_input(m, "s", AS_I64, &s)};
     as_maker_output(m, as_maker_node(m, "Reshape", "r", in, 2, NULL, 0, NULL, 1, NULL));
     expect_ok(f->env, as_maker_finish(m, &f->model));
 }
@@ -27,8 +27,8 @@ static void give(fixture *f, const char *name, const as_view *view)
 Test(given, a_plan_is_made_for_the_values_that_shapes_depend_on)
 {
     fixture f;
-    int64_t sizes[] = { 2, 3 };
-    float   x[] = { 1, 2, 3, 4, 5, 6 };
+    int64_t sizes[] = {2, 3};
+    float   x[] = {1, 2, 3, 4, 5, 6};
     as_view s = as_view_of(sizes, AS_I64, &AS_SHAPE(2)), v = as_view_of(x, AS_F32, &AS_SHAPE(6));
     reshaped(&f);
     give(&f, "s", &s);
@@ -76,7 +76,8 @@ Test(given, a_file_decides_the_symbols_that_the_user_did_not)
     assay_plan_free(f.plan);
     f.plan = NULL;
     fixture_set(&f, "batch", "2");
-    expect_fails(f.env, assay_plan_build(f.env, f.model, f.options, &f.plan), ASSAY_BAD_INPUT, "holds [5,4], the model takes [2,4]");
+    expect_fails(f.env, assay_plan_build(f.env, f.model, f.options, &f.plan), ASSAY_BAD_INPUT,
+                 "holds [5,4], the model takes [2,4]");
     fixture_close(&f);
 }
 
@@ -99,12 +100,14 @@ Test(given, names_and_files_must_be_there)
 static void sequences(fixture *f)
 {
     as_maker *m;
-    as_dim    batch = { .symbol = "batch" }, seq = { .symbol = "seq" };
-    as_dims   x = { .rank = 3, .dim = { batch, seq, { .size = 2 } } }, t = { .rank = 2, .dim = { batch, seq } }, h = { .rank = 2, .dim = { batch, { .size = 3 } } };
-    const char *names[] = { "y", "spans", "h_n" };
+    as_dim    batch = {.symbol = "batch"}, seq = {.symbol = "seq"};
+    as_dims   x = {.rank = 3, .dim = {batch, seq, {.size = 2}}}, t = {.rank = 2, .dim = {batch, seq}},
+            h = {.rank = 2, .dim = {batch, {.size = 3}}};
+    const char *names[] = {"y", "spans", "h_n"};
     fixture_open(f, NULL);
     expect_ok(f->env, as_maker_new(f->env, "sequences", 1, &m));
-    int in[] = { as_maker_input(m, "x", AS_F32, &x), as_maker_input(m, "timespans", AS_F32, &t), as_maker_input(m, "h0", AS_F32, &h) };
+    int in[] = {as_maker_input(m, "x", AS_F32, &x), as_maker_input(m, "timespans", AS_F32, &t),
+                as_maker_input(m, "h0", AS_F32, &h)};
     for (int i = 0; i < 3; i++)
         as_maker_output(m, as_maker_node(m, "Neg", NULL, &in[i], 1, NULL, 0, NULL, 1, &names[i]));
     expect_ok(f->env, as_maker_finish(m, &f->model));
@@ -119,7 +122,7 @@ static void give_as(fixture *f, const char *option, const char *name, const floa
     fixture_set(f, option, path);
 }
 
-static const float numbers[12] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
+static const float numbers[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
 
 Test(given, one_sequence_needs_no_batch_axis)
 {
@@ -133,7 +136,8 @@ Test(given, one_sequence_needs_no_batch_axis)
     expect_ok(f.env, assay_instance_new(f.env, f.plan, &f.instance));
     fixture_step(&f);
     as_view y = as_instance_output(f.instance, 0), spans = as_instance_output(f.instance, 1), h = as_instance_output(f.instance, 2);
-    expect(as_shape_same(&y.shape, &AS_SHAPE(1, 4, 2)) && as_shape_same(&spans.shape, &AS_SHAPE(1, 4)) && as_shape_same(&h.shape, &AS_SHAPE(1, 3)));
+    expect(as_shape_same(&y.shape, &AS_SHAPE(1, 4, 2)) && as_shape_same(&spans.shape, &AS_SHAPE(1, 4)) &&
+           as_shape_same(&h.shape, &AS_SHAPE(1, 3)));
     expect(as_view_get(&y, 7) == -8 && as_view_get(&spans, 3) == -4 && as_view_get(&h, 2) == -3);
     fixture_close(&f);
 }
@@ -156,10 +160,13 @@ Test(given, a_batch_of_sequences_and_spans_with_an_axis_of_1_are_taken_too)
 
 Test(given, time_spans_that_are_no_time_are_refused)
 {
-    static const struct { float value; const char *words; } cases[] = { { -1, "time span 1 is -1" }, { NAN, "time span 1 is" }, { INFINITY, "time span 1 is inf" } };
+    static const struct {
+        float       value;
+        const char *words;
+    } cases[] = {{-1, "time span 1 is -1"}, {NAN, "time span 1 is"}, {INFINITY, "time span 1 is inf"}};
     for (size_t i = 0; i < AS_COUNT(cases); i++) {
         fixture f;
-        float   spans[] = { 0, cases[i].value, 1 };
+        float   spans[] = {0, cases[i].value, 1};
         sequences(&f);
         give_as(&f, "timespans", "t.npy", spans, AS_SHAPE(1, 3));
         expect_fails(f.env, assay_plan_build(f.env, f.model, f.options, &f.plan), ASSAY_BAD_INPUT, cases[i].words);
@@ -181,7 +188,8 @@ Test(given, the_length_of_a_sequence_is_an_option_or_comes_from_a_file)
     sequences(&f);
     fixture_set(&f, "seq", "7");
     fixture_set(&f, "dim", "seq=7");
-    expect_fails(f.env, assay_plan_build(f.env, f.model, f.options, &f.plan), ASSAY_BAD_INPUT, "--seq 7 and --dim seq=... are both given");
+    expect_fails(f.env, assay_plan_build(f.env, f.model, f.options, &f.plan), ASSAY_BAD_INPUT,
+                 "--seq 7 and --dim seq=... are both given");
     fixture_close(&f);
 
     fixture_open(&f, "mlp-small");
@@ -208,6 +216,7 @@ Test(given, spans_and_states_need_their_inputs)
     char option[640];
     snprintf(option, sizeof option, "timespans=%s", as_test_path("t.npy"));
     fixture_set(&f, "input", option);
-    expect_fails(f.env, assay_plan_build(f.env, f.model, f.options, &f.plan), ASSAY_BAD_INPUT, "and --input timespans=... are both given");
+    expect_fails(f.env, assay_plan_build(f.env, f.model, f.options, &f.plan), ASSAY_BAD_INPUT,
+                 "and --input timespans=... are both given");
     fixture_close(&f);
 }

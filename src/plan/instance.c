@@ -9,7 +9,10 @@ static void slots_fill(assay_instance *instance)
     const assay_plan *plan = instance->plan;
     for (int i = 0; i < plan->n_buffers; i++) {
         const as_buffer *root = &plan->buffers[as_buffer_root(plan, i)];
-        union { const void *given; void *slot; } outside = {root->outside}; /* kernels only read it */
+        union {
+            const void *given;
+            void       *slot;
+        } outside = {root->outside}; /* kernels only read it */
         size_t offset = root->offset + (root->device == 0 ? instance->host_offset : 0);
         instance->slots[i] = (as_slot){.offset = offset, .outside = outside.slot, .bytes = root->bytes};
     }
@@ -28,11 +31,12 @@ static void inputs_fill(assay_instance *instance)
 static assay_status memory_take(assay_env *env, assay_instance *instance, int d, const as_mem *host)
 {
     const assay_plan *plan = instance->plan;
-    size_t bytes = (size_t)plan->device_bytes[d] + (d == 0 ? instance->host_offset : 0);
+    size_t            bytes = (size_t)plan->device_bytes[d] + (d == 0 ? instance->host_offset : 0);
     if (d != 0 || !host)
         return as_device_alloc(plan->devices[d], bytes, &instance->memory[d]);
     if (host->bytes < bytes)
-        return as_fail(env, ASSAY_INTERNAL, "instance: '%s' needs %zu bytes and was lent %zu", plan->model->name, bytes, host->bytes);
+        return as_fail(env, ASSAY_INTERNAL, "instance: '%s' needs %zu bytes and was lent %zu", plan->model->name, bytes,
+                       host->bytes);
     instance->memory[d] = *host;
     instance->host_is_lent = true;
     return ASSAY_OK;
@@ -107,20 +111,22 @@ static int param_find(const as_graph *g, const char *name)
 assay_status as_instance_set_param(assay_env *env, assay_instance *instance, const char *name, const as_view *view)
 {
     const assay_plan *plan = instance->plan;
-    int value = param_find(&plan->graph, name);
+    int               value = param_find(&plan->graph, name);
     if (value < 0)
         return as_fail(env, ASSAY_NOT_FOUND, "instance: the model '%s' has no parameter '%s'", plan->model->name, name);
     const as_tensor_info *info = &plan->graph.values[value].info;
-    char want[192], got[192];
+    char                  want[192], got[192];
     if (view->dtype != info->dtype || !as_shape_same(&view->shape, &info->shape))
-        return as_fail(env, ASSAY_BAD_INPUT, "instance: parameter '%s' is %s%s and was given %s%s", name, as_dtype_name(info->dtype),
-                       as_shape_show(&info->shape, want, sizeof want), as_dtype_name(view->dtype),
+        return as_fail(env, ASSAY_BAD_INPUT, "instance: parameter '%s' is %s%s and was given %s%s", name,
+                       as_dtype_name(info->dtype), as_shape_show(&info->shape, want, sizeof want), as_dtype_name(view->dtype),
                        as_shape_show(&view->shape, got, sizeof got));
     if (!as_view_contiguous(view))
-        return as_fail(env, ASSAY_BAD_INPUT, "instance: parameter '%s' was given values that are not row-major and contiguous", name);
+        return as_fail(env, ASSAY_BAD_INPUT, "instance: parameter '%s' was given values that are not row-major and contiguous",
+                       name);
     if (!as_dtype_aligned(view->dtype, view->data))
-        return as_fail(env, ASSAY_BAD_INPUT, "instance: parameter '%s' was given values at an address that is no multiple of %zu, the size of %s",
-                       name, as_dtype_bytes(view->dtype), as_dtype_name(view->dtype));
+        return as_fail(env, ASSAY_BAD_INPUT,
+                       "instance: parameter '%s' was given values at an address that is no multiple of %zu, the size of %s", name,
+                       as_dtype_bytes(view->dtype), as_dtype_name(view->dtype));
     if (as_info_bytes(info))
         for (int i = 0; i < plan->n_buffers; i++) {
             const as_buffer *root = &plan->buffers[as_buffer_root(plan, i)];
@@ -135,11 +141,11 @@ assay_status as_instance_set_param(assay_env *env, assay_instance *instance, con
 
 static assay_status transfer_run(assay_instance *instance, const as_step *step)
 {
-    as_device *device = instance->plan->devices[step->device];
+    as_device         *device = instance->plan->devices[step->device];
     const as_bindings *host = &instance->bindings[0];
-    bool put = step->kind != AS_STEP_GET;
-    int near = put ? step->seg.in[0] : step->seg.out[0], far = put ? step->seg.out[0] : step->seg.in[0];
-    const as_slot *slot = &instance->slots[far];
+    bool               put = step->kind != AS_STEP_GET;
+    int                near = put ? step->seg.in[0] : step->seg.out[0], far = put ? step->seg.out[0] : step->seg.in[0];
+    const as_slot     *slot = &instance->slots[far];
     if (!slot->bytes)
         return ASSAY_OK;
     return put ? device->backend->put(device, &instance->memory[step->device], slot->offset, as_slot_host(host, near), slot->bytes)
@@ -147,14 +153,15 @@ static assay_status transfer_run(assay_instance *instance, const as_step *step)
 }
 
 /* A device writes the spans of its steps; those of transfers and whole segments are written here. */
-static assay_status segment_run(assay_env *env, assay_instance *instance, const as_plan_segment *segment, const as_recorder *recorder)
+static assay_status segment_run(assay_env *env, assay_instance *instance, const as_plan_segment *segment,
+                                const as_recorder *recorder)
 {
     const assay_plan *plan = instance->plan;
-    as_device *device = plan->devices[segment->device];
-    const as_step *step = &plan->steps[segment->first];
-    bool transfer = as_step_is_transfer(step->kind);
-    bool records = recorder && recorder->detail >= AS_DETAIL_SEGMENT;
-    uint64_t begin = records ? as_clock_now(&env->clock) : 0;
+    as_device        *device = plan->devices[segment->device];
+    const as_step    *step = &plan->steps[segment->first];
+    bool              transfer = as_step_is_transfer(step->kind);
+    bool              records = recorder && recorder->detail >= AS_DETAIL_SEGMENT;
+    uint64_t          begin = records ? as_clock_now(&env->clock) : 0;
     AS_TRY(transfer ? transfer_run(instance, step)
                     : device->backend->execute(device, segment->code, &instance->bindings[segment->device], recorder));
     if (!records)
@@ -172,10 +179,10 @@ static assay_status fixed_check(assay_env *env, const assay_instance *instance)
     const as_graph *g = &instance->plan->graph;
     for (int i = 0; i < g->n_inputs; i++) {
         const as_bound_value *v = &g->values[g->inputs[i]];
-        as_view view = as_instance_input(instance, i);
+        as_view               view = as_instance_input(instance, i);
         if (v->info.constant && as_info_bytes(&v->info) && memcmp(view.data, v->info.constant, as_info_bytes(&v->info)))
-            return as_fail(env, ASSAY_BAD_INPUT, "instance: shapes depend on the input '%s', which has other values than the plan was made for",
-                           v->name);
+            return as_fail(env, ASSAY_BAD_INPUT,
+                           "instance: shapes depend on the input '%s', which has other values than the plan was made for", v->name);
     }
     return ASSAY_OK;
 }

@@ -11,9 +11,9 @@ static void agrees_with_the_truth(const char *spec, const char *batch, const cha
     fixture_plan(&f);
     fixture_instance(&f);
     fixture_step(&f);
-    as_view in = as_instance_input(f.instance, 0), got = as_instance_output(f.instance, 0);
-    void *memory = calloc(1, as_view_bytes(&got));
-    as_view want = as_view_of(memory, got.dtype, &got.shape);
+    as_view  in = as_instance_input(f.instance, 0), got = as_instance_output(f.instance, 0);
+    void    *memory = calloc(1, as_view_bytes(&got));
+    as_view  want = as_view_of(memory, got.dtype, &got.shape);
     as_arena arena = {0};
     as_graph graph;
     expect_ok(f.env, as_graph_bind(f.env, f.model, f.plan->dims, f.plan->n_dims, NULL, 0, 1, &arena, &graph));
@@ -31,15 +31,16 @@ Test(instance, cnn_small_agrees_with_the_truth) { agrees_with_the_truth("cnn-sma
 static void same_bits(const char *spec, const char *const *a, const char *const *b)
 {
     size_t n_a, n_b;
-    void *x = fixture_result(spec, a, 0, &n_a), *y = fixture_result(spec, b, 0, &n_b);
-    bool same = n_a == n_b && !memcmp(x, y, n_a);
+    void  *x = fixture_result(spec, a, 0, &n_a), *y = fixture_result(spec, b, 0, &n_b);
+    bool   same = n_a == n_b && !memcmp(x, y, n_a);
     free(x);
     free(y);
     expect(n_a > 0);
     expect(same);
 }
 
-#define OPTIONS(...) (const char *const[]){__VA_ARGS__, NULL}
+#define OPTIONS(...) \
+    (const char *const[]) { __VA_ARGS__, NULL }
 
 Test(instance, compile_on_and_off_give_the_same_bits_for_mlp_small)
 {
@@ -66,7 +67,7 @@ Test(instance, a_second_run_gives_the_same_bits)
     fixture_plan(&f);
     fixture_instance(&f);
     fixture_step(&f);
-    float first[10];
+    float   first[10];
     as_view y = as_instance_output(f.instance, 0);
     memcpy(first, y.data, sizeof first);
     memset(y.data, 0xff, sizeof first);
@@ -83,7 +84,7 @@ Test(instance, inputs_survive_a_run)
     fixture_plan(&f);
     fixture_instance(&f);
     as_view x = as_instance_input(f.instance, 0);
-    void *copy = malloc(as_view_bytes(&x));
+    void   *copy = malloc(as_view_bytes(&x));
     memcpy(copy, x.data, as_view_bytes(&x));
     fixture_step(&f);
     bool same = !memcmp(copy, x.data, as_view_bytes(&x));
@@ -94,13 +95,13 @@ Test(instance, inputs_survive_a_run)
 
 Test(instance, two_instances_of_a_plan_do_not_disturb_each_other)
 {
-    fixture f;
+    fixture         f;
     assay_instance *other = NULL;
     fixture_open(&f, "mlp-small");
     fixture_plan(&f);
     fixture_instance(&f);
     fixture_step(&f);
-    float first[10];
+    float   first[10];
     as_view y = as_instance_output(f.instance, 0);
     memcpy(first, y.data, sizeof first);
     expect_ok(f.env, assay_instance_new(f.env, f.plan, &other));
@@ -117,10 +118,10 @@ static void param_model(fixture *f)
 {
     fixture_open(f, NULL);
     as_maker *m = fixture_maker(f);
-    int x = fixture_input(m, "x", 1, 2);
-    int p = as_maker_param(m, "p", AS_F32, &AS_SHAPE(2, 1), (float[]){-1, 2}, true);
-    int flat = as_maker_node(m, "Flatten", "flat", &p, 1, (as_attr[]){AS_ATTR_I("axis", 0)}, 1, NULL, 1, NULL);
-    int once = fixture_node1(m, "Relu", "once", flat);
+    int       x = fixture_input(m, "x", 1, 2);
+    int       p = as_maker_param(m, "p", AS_F32, &AS_SHAPE(2, 1), (float[]){-1, 2}, true);
+    int       flat = as_maker_node(m, "Flatten", "flat", &p, 1, (as_attr[]){AS_ATTR_I("axis", 0)}, 1, NULL, 1, NULL);
+    int       once = fixture_node1(m, "Relu", "once", flat);
     as_maker_output(m, fixture_node2(m, "Add", "y", x, once));
     as_maker_output(m, fixture_node2(m, "Mul", "z", x, flat));
     expect_ok(f->env, as_maker_finish(m, &f->model));
@@ -147,7 +148,7 @@ Test(instance, a_new_parameter_changes_the_result_and_runs_the_prologue_again)
     fixture_step(&f);
     expect_outputs(&f, 10, 12, -10, 20);
     expect(!f.instance->prologue_due);
-    float p[] = {5, -6};
+    float   p[] = {5, -6};
     as_view view = as_view_of(p, AS_F32, &AS_SHAPE(2, 1));
     expect_ok(f.env, as_instance_set_param(f.env, f.instance, "p", &view));
     expect(f.instance->prologue_due);
@@ -160,12 +161,13 @@ Test(instance, refuses_a_parameter_that_does_not_fit)
 {
     fixture f;
     param_model(&f);
-    float p[4] = {0};
+    float   p[4] = {0};
     as_view view = as_view_of(p, AS_F32, &AS_SHAPE(2, 1));
     expect_fails(f.env, as_instance_set_param(f.env, f.instance, "q", &view), ASSAY_NOT_FOUND, "has no parameter 'q'");
     expect_fails(f.env, as_instance_set_param(f.env, f.instance, "x", &view), ASSAY_NOT_FOUND, "has no parameter 'x'");
     as_view wide = as_view_of(p, AS_F32, &AS_SHAPE(1, 2));
-    expect_fails(f.env, as_instance_set_param(f.env, f.instance, "p", &wide), ASSAY_BAD_INPUT, "is f32[2,1] and was given f32[1,2]");
+    expect_fails(f.env, as_instance_set_param(f.env, f.instance, "p", &wide), ASSAY_BAD_INPUT,
+                 "is f32[2,1] and was given f32[1,2]");
     as_view whole = as_view_of(p, AS_I32, &AS_SHAPE(2, 1));
     expect_fails(f.env, as_instance_set_param(f.env, f.instance, "p", &whole), ASSAY_BAD_INPUT, "was given i32[2,1]");
     as_view apart = view;
@@ -212,8 +214,9 @@ static void odd_model(fixture *f, const void *w)
 {
     fixture_open(f, NULL);
     as_maker *m = fixture_maker(f);
-    int param = as_maker_param(m, "w", AS_F32, &AS_SHAPE(4, 5), w, false);
-    int shape = as_maker_constant(m, NULL, &(as_view){.data = (int64_t[]){5, 4}, .dtype = AS_I64, .shape = AS_SHAPE(2), .stride = {1}});
+    int       param = as_maker_param(m, "w", AS_F32, &AS_SHAPE(4, 5), w, false);
+    int       shape =
+        as_maker_constant(m, NULL, &(as_view){.data = (int64_t[]){5, 4}, .dtype = AS_I64, .shape = AS_SHAPE(2), .stride = {1}});
     int turned = fixture_node2(m, "Reshape", "r", param, shape);
     int y = fixture_node2(m, "MatMul", "mm", fixture_input(m, "x", 3, 5), turned);
     as_maker_output(m, fixture_node2(m, "Add", "a", y, fixture_node2(m, "MatMul", "ww", fixture_input(m, "z", 3, 5), turned)));
@@ -226,8 +229,8 @@ static void odd_model(fixture *f, const void *w)
 Test(instance, weights_that_are_not_aligned_give_the_same_bits)
 {
     _Alignas(64) unsigned char memory[96];
-    float w[20], other[20];
-    fixture even, odd;
+    float                      w[20], other[20];
+    fixture                    even, odd;
     for (int i = 0; i < 20; i++)
         w[i] = (float)i / 7, other[i] = -w[i];
     memcpy(memory + 3, w, sizeof w);

@@ -76,7 +76,8 @@ static assay_status device_place(assay_env *env, assay_plan *plan, int device, a
     AS_TRY(as_place(env, items, n, plan->devices[device]->align, &plan->device_bytes[device]));
     uint64_t least = as_place_lower_bound(items, n, plan->n_steps);
     if (plan->device_bytes[device] > MAX_PLAN_BYTES || least > MAX_PLAN_BYTES)
-        return as_fail(env, ASSAY_BAD_INPUT, "plan: an instance of '%s' would hold %llu bytes on %s, more than the %llu that are allowed",
+        return as_fail(env, ASSAY_BAD_INPUT,
+                       "plan: an instance of '%s' would hold %llu bytes on %s, more than the %llu that are allowed",
                        plan->model->name, (unsigned long long)plan->device_bytes[device], plan->devices[device]->name,
                        (unsigned long long)MAX_PLAN_BYTES);
     plan->lower_bound_bytes += least;
@@ -118,7 +119,7 @@ assay_status as_plan_place(assay_env *env, assay_plan *plan)
     totals_count(plan);
     plan->device_bytes = AS_TAKE(&plan->arena, uint64_t, plan->n_devices);
     as_place_item *items = calloc((size_t)plan->n_buffers + 1, sizeof *items);
-    assay_status status = ASSAY_OK;
+    assay_status   status = ASSAY_OK;
     if (!items || !plan->device_bytes)
         status = as_fail(env, ASSAY_NO_MEMORY, "plan: no room to place %d buffers", plan->n_buffers);
     for (int d = 0; d < plan->n_devices && status == ASSAY_OK; d++)
@@ -150,8 +151,8 @@ assay_status as_plan_segments(assay_env *env, assay_plan *plan)
     for (int s = 0; s < plan->n_steps; s++) {
         as_step *step = &plan->steps[s];
         if (s == 0 || !may_join(plan, s))
-            plan->segments[plan->n_segments++] =
-                (as_plan_segment){.device = step->device, .first = s, .prologue = s < plan->n_prologue, .seg = {.steps = &seg_steps[s]}};
+            plan->segments[plan->n_segments++] = (as_plan_segment){
+                .device = step->device, .first = s, .prologue = s < plan->n_prologue, .seg = {.steps = &seg_steps[s]}};
         seg_steps[s] = step->seg;
         step->segment = plan->n_segments - 1;
         as_plan_segment *segment = &plan->segments[plan->n_segments - 1];

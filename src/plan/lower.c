@@ -10,22 +10,25 @@
 
 #include "plan/edit.h"
 
-typedef struct step_list { as_step *items; int n, cap; } step_list;
+typedef struct step_list {
+    as_step *items;
+    int      n, cap;
+} step_list;
 
 typedef struct lowering {
-    assay_env  *env;
-    assay_plan *plan;
-    as_graph   *graph;
-    as_arena   *arena;
-    step_list   stage[2];      /* body, prologue */
-    int         cap_buffers;
-    int        *home;          /* per value: its device */
-    int        *buffer;        /* per value and device: -1 not there yet */
-    int        *given;         /* per value: the buffer that is the memory of a param or constant itself, -1 none yet */
-    bool       *steady;        /* per value */
-    bool       *is_output;     /* per value */
-    int        *n_readers;     /* per value: inputs of nodes that read it, outputs of the graph counted too */
-    int        *reader;        /* per value: the last node that does */
+    assay_env    *env;
+    assay_plan   *plan;
+    as_graph     *graph;
+    as_arena     *arena;
+    step_list     stage[2]; /* body, prologue */
+    int           cap_buffers;
+    int          *home;      /* per value: its device */
+    int          *buffer;    /* per value and device: -1 not there yet */
+    int          *given;     /* per value: the buffer that is the memory of a param or constant itself, -1 none yet */
+    bool         *steady;    /* per value */
+    bool         *is_output; /* per value */
+    int          *n_readers; /* per value: inputs of nodes that read it, outputs of the graph counted too */
+    int          *reader;    /* per value: the last node that does */
     as_pass_note *in_place_note;
 } lowering;
 
@@ -39,7 +42,7 @@ static bool grow(as_arena *arena, void *array, int n, int *capacity, size_t byte
 {
     if (n < *capacity)
         return true;
-    int more = *capacity ? *capacity * 2 : 16;
+    int   more = *capacity ? *capacity * 2 : 16;
     void *items = as_arena_take(arena, (size_t)more, bytes_each, alignof(max_align_t)), **slot = array;
     if (!items)
         return false;
@@ -85,8 +88,14 @@ static as_buffer_role role_of(const lowering *l, int value, int device)
 static assay_status value_buffer(lowering *l, int value, int device, int *out)
 {
     const as_bound_value *v = &l->graph->values[value];
-    as_buffer buffer = {.name = v->name, .role = role_of(l, value, device), .dtype = v->info.dtype, .shape = v->info.shape,
-                        .bytes = as_info_bytes(&v->info), .device = device, .alias_of = -1, .value = value};
+    as_buffer             buffer = {.name = v->name,
+                                    .role = role_of(l, value, device),
+                                    .dtype = v->info.dtype,
+                                    .shape = v->info.shape,
+                                    .bytes = as_info_bytes(&v->info),
+                                    .device = device,
+                                    .alias_of = -1,
+                                    .value = value};
     if (v->data && l->plan->devices[device]->host_memory)
         buffer.outside = v->data;
     AS_TRY(buffer_add(l, &buffer, out));
@@ -99,8 +108,14 @@ static assay_status given_buffer(lowering *l, int value, int *out)
 {
     const as_bound_value *v = &l->graph->values[value];
     if (l->given[value] < 0) {
-        as_buffer buffer = {.name = v->name, .role = role_of(l, value, 0), .dtype = v->info.dtype, .shape = v->info.shape,
-                            .bytes = as_info_bytes(&v->info), .outside = v->data, .alias_of = -1, .value = value};
+        as_buffer buffer = {.name = v->name,
+                            .role = role_of(l, value, 0),
+                            .dtype = v->info.dtype,
+                            .shape = v->info.shape,
+                            .bytes = as_info_bytes(&v->info),
+                            .outside = v->data,
+                            .alias_of = -1,
+                            .value = value};
         AS_TRY(buffer_add(l, &buffer, &l->given[value]));
         if (as_dtype_aligned(v->info.dtype, v->data))
             *slot_of(l, value, 0) = l->given[value];
@@ -109,7 +124,10 @@ static assay_status given_buffer(lowering *l, int value, int *out)
     return ASSAY_OK;
 }
 
-typedef struct transfer { as_step_kind kind; const char *verb, *why; } transfer;
+typedef struct transfer {
+    as_step_kind kind;
+    const char  *verb, *why;
+} transfer;
 
 static const transfer put = {AS_STEP_PUT, "put", "a step on this device reads what the host has"};
 static const transfer get = {AS_STEP_GET, "get", "the host needs what this device has"};
@@ -117,17 +135,20 @@ static const transfer get = {AS_STEP_GET, "get", "the host needs what this devic
 static assay_status transfer_add(lowering *l, int value, const transfer *t, int device, int from, int to)
 {
     const as_bound_value *v = &l->graph->values[value];
-    int *operands = AS_TAKE(l->arena, int, 2);
+    int                  *operands = AS_TAKE(l->arena, int, 2);
     if (!operands)
         return no_memory(l->env, "a transfer");
     operands[0] = from;
     operands[1] = to;
     uint64_t bytes = as_info_bytes(&v->info);
-    as_step step = {
-        .kind = t->kind, .name = as_arena_printf(l->arena, "%s %s", t->verb, v->name), .device = device, .node = -1,
-        .seg = {.in = &operands[0], .out = &operands[1], .n_in = 1, .n_out = 1, .scratch = -1, .packed = AS_NOT_PACKED},
-        .choice = {.name = t->verb, .why = t->why},
-        .cost = {.bytes_read = bytes, .bytes_written = bytes},
+    as_step  step = {
+         .kind = t->kind,
+         .name = as_arena_printf(l->arena, "%s %s", t->verb, v->name),
+         .device = device,
+         .node = -1,
+         .seg = {.in = &operands[0], .out = &operands[1], .n_in = 1, .n_out = 1, .scratch = -1, .packed = AS_NOT_PACKED},
+         .choice = {.name = t->verb, .why = t->why},
+         .cost = {.bytes_read = bytes, .bytes_written = bytes},
     };
     return step_add(l, l->steady[value], &step);
 }
@@ -136,13 +157,20 @@ static assay_status transfer_add(lowering *l, int value, const transfer *t, int 
 static assay_status align_add(lowering *l, int value, int device, int *out)
 {
     const as_bound_value *v = &l->graph->values[value];
-    size_t each = as_dtype_bytes(v->info.dtype);
-    transfer align = {AS_STEP_ALIGN, "align",
-                      as_arena_printf(l->arena, "the file holds these weights at addresses that are no multiple of %zu bytes, the size of %s",
-                                      each, as_dtype_name(v->info.dtype))};
-    as_buffer buffer = {.name = as_arena_printf(l->arena, "aligned %s", v->name), .role = AS_BUF_PACKED, .dtype = v->info.dtype,
-                        .shape = v->info.shape, .bytes = as_info_bytes(&v->info), .device = device, .alias_of = -1, .value = value};
-    int from;
+    size_t                each = as_dtype_bytes(v->info.dtype);
+    transfer              align = {AS_STEP_ALIGN, "align",
+                                   as_arena_printf(l->arena,
+                                                   "the file holds these weights at addresses that are no multiple of %zu bytes, the size of %s",
+                                                   each, as_dtype_name(v->info.dtype))};
+    as_buffer             buffer = {.name = as_arena_printf(l->arena, "aligned %s", v->name),
+                                    .role = AS_BUF_PACKED,
+                                    .dtype = v->info.dtype,
+                                    .shape = v->info.shape,
+                                    .bytes = as_info_bytes(&v->info),
+                                    .device = device,
+                                    .alias_of = -1,
+                                    .value = value};
+    int                   from;
     if (!align.why)
         return no_memory(l->env, "a reason");
     AS_TRY(given_buffer(l, value, &from));
@@ -180,7 +208,7 @@ static assay_status value_on(lowering *l, int value, int device, int *out)
 static assay_status choose(lowering *l, const as_node_ctx *ctx, int *device, as_choice *out)
 {
     as_device *wanted = l->plan->devices[l->plan->n_devices - 1], *host = l->plan->devices[0];
-    as_choice choice = {0};
+    as_choice  choice = {0};
     AS_TRY(wanted->backend->choose(wanted, ctx, l->arena, &choice));
     *device = l->plan->n_devices - 1;
     if (!choice.kernel && wanted == host)
@@ -192,8 +220,8 @@ static assay_status choose(lowering *l, const as_node_ctx *ctx, int *device, as_
         AS_TRY(host->backend->choose(host, ctx, l->arena, &choice));
         *device = 0;
         if (!choice.kernel)
-            return as_fail(l->env, ASSAY_UNSUPPORTED, "plan: %s '%s': %s does not take it (%s) and neither does %s (%s)", ctx->op->name,
-                           ctx->name, wanted->name, why, host->name, choice.why ? choice.why : "no reason given");
+            return as_fail(l->env, ASSAY_UNSUPPORTED, "plan: %s '%s': %s does not take it (%s) and neither does %s (%s)",
+                           ctx->op->name, ctx->name, wanted->name, why, host->name, choice.why ? choice.why : "no reason given");
         as_trace_refusal *refused = AS_TAKE(l->arena, as_trace_refusal, choice.n_refused + 1);
         if (!refused)
             return no_memory(l->env, "a refusal");
@@ -228,11 +256,16 @@ static bool can_alias(const lowering *l, const as_bound_node *node)
 
 static assay_status alias_add(lowering *l, const as_bound_node *node, as_pass_note *note)
 {
-    int value = node->out[0], device = l->home[node->in[0]], source;
+    int                   value = node->out[0], device = l->home[node->in[0]], source;
     const as_bound_value *v = &l->graph->values[value];
     AS_TRY(value_on(l, node->in[0], device, &source));
-    as_buffer buffer = {.name = v->name, .role = role_of(l, value, device), .dtype = v->info.dtype, .shape = v->info.shape,
-                        .device = device, .alias_of = as_buffer_root(l->plan, source), .value = value};
+    as_buffer buffer = {.name = v->name,
+                        .role = role_of(l, value, device),
+                        .dtype = v->info.dtype,
+                        .shape = v->info.shape,
+                        .device = device,
+                        .alias_of = as_buffer_root(l->plan, source),
+                        .value = value};
     l->home[value] = device;
     note->n_changed++;
     note->bytes_saved += as_info_bytes(&v->info);
@@ -266,11 +299,13 @@ static int input_to_overwrite(const lowering *l, const as_step *step, bool stead
 {
     const as_bound_node *node = &l->graph->nodes[step->node];
     const as_node_ctx   *ctx = &node->ctx;
-    if (!l->plan->compiled || steady || l->graph->n_nodes > AS_EDIT_MAX_NODES || ctx->n_out != 1 || node->out[0] < 0 || !as_info_bytes(&ctx->out[0]))
+    if (!l->plan->compiled || steady || l->graph->n_nodes > AS_EDIT_MAX_NODES || ctx->n_out != 1 || node->out[0] < 0 ||
+        !as_info_bytes(&ctx->out[0]))
         return -1;
     for (int i = 0; i < ctx->n_in && i < 32; i++)
-        if ((step->choice.in_place >> i & 1u) && node->in[i] >= 0 && l->home[node->in[i]] == step->device && !is_given(l, node->in[i]) &&
-            !l->steady[node->in[i]] && is_alike(&ctx->in[i], &ctx->out[0]) && is_last_read(l, step->seg.in[i], step->node))
+        if ((step->choice.in_place >> i & 1u) && node->in[i] >= 0 && l->home[node->in[i]] == step->device &&
+            !is_given(l, node->in[i]) && !l->steady[node->in[i]] && is_alike(&ctx->in[i], &ctx->out[0]) &&
+            is_last_read(l, step->seg.in[i], step->node))
             return i;
     return -1;
 }
@@ -278,8 +313,13 @@ static int input_to_overwrite(const lowering *l, const as_step *step, bool stead
 static assay_status output_over(lowering *l, int value, int device, int input)
 {
     const as_bound_value *v = &l->graph->values[value];
-    as_buffer buffer = {.name = v->name, .role = role_of(l, value, device), .dtype = v->info.dtype, .shape = v->info.shape,
-                        .device = device, .alias_of = as_buffer_root(l->plan, input), .value = value};
+    as_buffer             buffer = {.name = v->name,
+                                    .role = role_of(l, value, device),
+                                    .dtype = v->info.dtype,
+                                    .shape = v->info.shape,
+                                    .device = device,
+                                    .alias_of = as_buffer_root(l->plan, input),
+                                    .value = value};
     l->in_place_note->n_changed++;
     l->in_place_note->bytes_saved += as_info_bytes(&v->info);
     return buffer_add(l, &buffer, slot_of(l, value, device));
@@ -295,9 +335,14 @@ static assay_status packs_add(lowering *l, int node_id, as_step *step)
         if (!step->choice.packed_bytes[i] || value < 0 || !l->steady[value])
             continue;
         const char *of = l->graph->values[value].name;
-        as_buffer buffer = {.name = as_arena_printf(l->arena, "packed %s", of), .role = AS_BUF_PACKED, .dtype = AS_U8,
-                            .shape = AS_SHAPE((int64_t)step->choice.packed_bytes[i]), .bytes = step->choice.packed_bytes[i],
-                            .device = step->device, .alias_of = -1, .value = value};
+        as_buffer   buffer = {.name = as_arena_printf(l->arena, "packed %s", of),
+                              .role = AS_BUF_PACKED,
+                              .dtype = AS_U8,
+                              .shape = AS_SHAPE((int64_t)step->choice.packed_bytes[i]),
+                              .bytes = step->choice.packed_bytes[i],
+                              .device = step->device,
+                              .alias_of = -1,
+                              .value = value};
         AS_TRY(buffer_add(l, &buffer, &step->seg.packed[i]));
 
         int *in = AS_TAKE(l->arena, int, node->ctx.n_in), *out = AS_TAKE(l->arena, int, node->ctx.n_out);
@@ -310,8 +355,15 @@ static assay_status packs_add(lowering *l, int node_id, as_step *step)
         as_step pack = *step;
         pack.kind = AS_STEP_PACK;
         pack.name = as_arena_printf(l->arena, "pack %s", of);
-        pack.seg = (as_seg_step){.ctx = &node->ctx, .in = in, .out = out, .n_in = node->ctx.n_in, .n_out = node->ctx.n_out,
-                                 .scratch = -1, .packed = AS_NOT_PACKED, .pack = true, .pack_input = i};
+        pack.seg = (as_seg_step){.ctx = &node->ctx,
+                                 .in = in,
+                                 .out = out,
+                                 .n_in = node->ctx.n_in,
+                                 .n_out = node->ctx.n_out,
+                                 .scratch = -1,
+                                 .packed = AS_NOT_PACKED,
+                                 .pack = true,
+                                 .pack_input = i};
         pack.seg.packed[i] = step->seg.packed[i];
         pack.cost = (as_cost){.bytes_read = as_info_bytes(&node->ctx.in[i]), .bytes_written = step->choice.packed_bytes[i]};
         pack.choice.issued = (as_cost){0};
@@ -322,14 +374,17 @@ static assay_status packs_add(lowering *l, int node_id, as_step *step)
 
 static assay_status node_add(lowering *l, int node_id, bool steady)
 {
-    as_bound_node *node = &l->graph->nodes[node_id];
+    as_bound_node     *node = &l->graph->nodes[node_id];
     const as_node_ctx *ctx = &node->ctx;
-    int *in = AS_TAKE(l->arena, int, ctx->n_in), *out = AS_TAKE(l->arena, int, ctx->n_out);
+    int               *in = AS_TAKE(l->arena, int, ctx->n_in), *out = AS_TAKE(l->arena, int, ctx->n_out);
     if (!in || !out)
         return no_memory(l->env, "the operands of a step");
-    as_step step = {.kind = AS_STEP_NODE, .name = ctx->name, .node = node_id, .cost = ctx->op->cost(ctx),
-                    .seg = {.ctx = ctx, .in = in, .out = out, .n_in = ctx->n_in, .n_out = ctx->n_out, .scratch = -1,
-                            .packed = AS_NOT_PACKED}};
+    as_step step = {
+        .kind = AS_STEP_NODE,
+        .name = ctx->name,
+        .node = node_id,
+        .cost = ctx->op->cost(ctx),
+        .seg = {.ctx = ctx, .in = in, .out = out, .n_in = ctx->n_in, .n_out = ctx->n_out, .scratch = -1, .packed = AS_NOT_PACKED}};
     AS_TRY(choose(l, ctx, &step.device, &step.choice));
     for (int i = 0; i < ctx->n_in; i++) {
         in[i] = -1;
@@ -351,9 +406,14 @@ static assay_status node_add(lowering *l, int node_id, bool steady)
         }
     }
     if (step.choice.scratch_bytes) {
-        as_buffer scratch = {.name = as_arena_printf(l->arena, "scratch of %s", ctx->name), .role = AS_BUF_SCRATCH, .dtype = AS_U8,
-                             .shape = AS_SHAPE((int64_t)step.choice.scratch_bytes), .bytes = step.choice.scratch_bytes,
-                             .device = step.device, .alias_of = -1, .value = -1};
+        as_buffer scratch = {.name = as_arena_printf(l->arena, "scratch of %s", ctx->name),
+                             .role = AS_BUF_SCRATCH,
+                             .dtype = AS_U8,
+                             .shape = AS_SHAPE((int64_t)step.choice.scratch_bytes),
+                             .bytes = step.choice.scratch_bytes,
+                             .device = step.device,
+                             .alias_of = -1,
+                             .value = -1};
         AS_TRY(buffer_add(l, &scratch, &step.seg.scratch));
     }
     return step_add(l, steady, &step);
@@ -389,7 +449,7 @@ static assay_status ends_add(lowering *l, const int *values, int n, int **out)
 static assay_status steps_join(lowering *l)
 {
     const step_list *body = &l->stage[false], *prologue = &l->stage[true];
-    assay_plan *plan = l->plan;
+    assay_plan      *plan = l->plan;
     plan->n_prologue = prologue->n;
     plan->n_steps = prologue->n + body->n;
     plan->steps = AS_TAKE(l->arena, as_step, plan->n_steps);
@@ -438,13 +498,20 @@ static void readers_count(lowering *l)
 
 assay_status as_plan_lower(assay_env *env, assay_plan *plan, as_pass_note *alias_note, as_pass_note *in_place_note)
 {
-    as_graph *g = &plan->graph;
-    as_arena marks = {0};
-    lowering l = {.env = env, .plan = plan, .graph = g, .arena = &plan->arena,
-                  .home = AS_TAKE(&marks, int, g->n_values), .steady = AS_TAKE(&marks, bool, g->n_values),
-                  .is_output = AS_TAKE(&marks, bool, g->n_values), .given = AS_TAKE(&marks, int, g->n_values),
-                  .n_readers = AS_TAKE(&marks, int, g->n_values), .reader = AS_TAKE(&marks, int, g->n_values),
-                  .in_place_note = in_place_note, .buffer = AS_TAKE(&marks, int, (size_t)g->n_values * (size_t)plan->n_devices)};
+    as_graph    *g = &plan->graph;
+    as_arena     marks = {0};
+    lowering     l = {.env = env,
+                      .plan = plan,
+                      .graph = g,
+                      .arena = &plan->arena,
+                      .home = AS_TAKE(&marks, int, g->n_values),
+                      .steady = AS_TAKE(&marks, bool, g->n_values),
+                      .is_output = AS_TAKE(&marks, bool, g->n_values),
+                      .given = AS_TAKE(&marks, int, g->n_values),
+                      .n_readers = AS_TAKE(&marks, int, g->n_values),
+                      .reader = AS_TAKE(&marks, int, g->n_values),
+                      .in_place_note = in_place_note,
+                      .buffer = AS_TAKE(&marks, int, (size_t)g->n_values *(size_t)plan->n_devices)};
     assay_status status;
     if (!l.home || !l.steady || !l.is_output || !l.given || !l.buffer || !l.n_readers || !l.reader) {
         status = no_memory(env, "the marks of the graph's values");

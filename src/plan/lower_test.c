@@ -23,14 +23,15 @@ static assay_status refuse_all(as_device *device, const as_node_ctx *n, as_arena
     return ASSAY_OK;
 }
 
-static const as_backend pretender = {.name = "pretend", .choose = pretend_choose}, striker = {.name = "strike", .choose = refuse_all};
+static const as_backend pretender = {.name = "pretend", .choose = pretend_choose},
+                        striker = {.name = "strike", .choose = refuse_all};
 
 /* y = tanh(x * w) */
 static void product_model(fixture *f)
 {
     fixture_open(f, NULL);
     as_maker *m = fixture_maker(f);
-    int w = as_maker_param(m, "w", AS_F32, &AS_SHAPE(3, 4), (float[12]){1}, true);
+    int       w = as_maker_param(m, "w", AS_F32, &AS_SHAPE(3, 4), (float[12]){1}, true);
     as_maker_output(m, fixture_node1(m, "Tanh", "t", fixture_node2(m, "MatMul", "mm", fixture_input(m, "x", 2, 3), w)));
     expect_ok(f->env, as_maker_finish(m, &f->model));
 }
@@ -47,12 +48,13 @@ static assay_status lower_on(fixture *f, as_device **devices, int n, assay_plan 
 
 Test(lower, a_host_that_refuses_says_why)
 {
-    fixture f;
+    fixture    f;
     assay_plan plan;
     product_model(&f);
-    as_device host = {.backend = &pretender, .name = "pretend", .host_memory = true, .n_threads = 1, .align = 64};
+    as_device  host = {.backend = &pretender, .name = "pretend", .host_memory = true, .n_threads = 1, .align = 64};
     as_device *devices[] = {&host};
-    expect_fails(f.env, lower_on(&f, devices, 1, &plan), ASSAY_UNSUPPORTED, "Tanh 't': pretend does not take it: it can only multiply");
+    expect_fails(f.env, lower_on(&f, devices, 1, &plan), ASSAY_UNSUPPORTED,
+                 "Tanh 't': pretend does not take it: it can only multiply");
     as_arena_drop(&plan.arena);
     fixture_close(&f);
 }
@@ -67,16 +69,19 @@ static void two_devices(fixture *f, as_device **devices, as_device *far, const a
 
 Test(lower, moves_packs_runs_and_brings_back)
 {
-    fixture f;
+    fixture    f;
     assay_plan plan;
-    as_device far, *devices[2];
+    as_device  far, *devices[2];
     product_model(&f);
     two_devices(&f, devices, &far, &pretender);
     expect_ok(f.env, lower_on(&f, devices, 2, &plan));
 
-    static const struct { const char *name; as_step_kind kind; int device; } want[] = {
-        {"put w", AS_STEP_PUT, 1}, {"pack w", AS_STEP_PACK, 1}, {"put x", AS_STEP_PUT, 1},
-        {"mm", AS_STEP_NODE, 1},   {"get mm", AS_STEP_GET, 1},  {"t", AS_STEP_NODE, 0}};
+    static const struct {
+        const char  *name;
+        as_step_kind kind;
+        int          device;
+    } want[] = {{"put w", AS_STEP_PUT, 1}, {"pack w", AS_STEP_PACK, 1}, {"put x", AS_STEP_PUT, 1},
+                {"mm", AS_STEP_NODE, 1},   {"get mm", AS_STEP_GET, 1},  {"t", AS_STEP_NODE, 0}};
     expect_eq(plan.n_steps, 6);
     expect_eq(plan.n_prologue, 2);
     for (int i = 0; i < 6; i++) {
@@ -116,7 +121,7 @@ static void odd_model(fixture *f, unsigned char *odd)
 {
     fixture_open(f, NULL);
     as_maker *m = fixture_maker(f);
-    int w = as_maker_param(m, "w", AS_F32, &AS_SHAPE(3, 4), odd, false);
+    int       w = as_maker_param(m, "w", AS_F32, &AS_SHAPE(3, 4), odd, false);
     as_maker_output(m, fixture_node1(m, "Tanh", "t", fixture_node2(m, "MatMul", "mm", fixture_input(m, "x", 2, 3), w)));
     as_maker_output(m, fixture_node1(m, "Neg", "n", w));
     expect_ok(f->env, as_maker_finish(m, &f->model));
@@ -124,9 +129,9 @@ static void odd_model(fixture *f, unsigned char *odd)
 
 Test(lower, what_is_not_aligned_is_copied_once_for_the_host)
 {
-    fixture f;
-    assay_plan plan;
-    as_device *devices[1];
+    fixture                   f;
+    assay_plan                plan;
+    as_device                *devices[1];
     _Alignas(8) unsigned char memory[56] = {0};
     odd_model(&f, memory + 1);
     expect_ok(f.env, as_device_open(f.env, "cpu", 1, &devices[0]));
@@ -153,9 +158,9 @@ Test(lower, what_is_not_aligned_is_copied_once_for_the_host)
 /* A transfer moves bytes, so only the host's own step needs the aligned copy. */
 Test(lower, a_transfer_takes_what_is_not_aligned_as_it_is)
 {
-    fixture f;
-    assay_plan plan;
-    as_device far, *devices[2];
+    fixture                   f;
+    assay_plan                plan;
+    as_device                 far, *devices[2];
     _Alignas(8) unsigned char memory[56] = {0};
     odd_model(&f, memory + 1);
     two_devices(&f, devices, &far, &pretender);
@@ -173,9 +178,9 @@ Test(lower, a_transfer_takes_what_is_not_aligned_as_it_is)
 
 Test(lower, everything_falls_back_to_the_host_when_the_device_strikes)
 {
-    fixture f;
+    fixture    f;
     assay_plan plan;
-    as_device far, *devices[2];
+    as_device  far, *devices[2];
     product_model(&f);
     two_devices(&f, devices, &far, &striker);
     expect_ok(f.env, lower_on(&f, devices, 2, &plan));
@@ -192,13 +197,14 @@ Test(lower, everything_falls_back_to_the_host_when_the_device_strikes)
 
 Test(lower, two_refusals_are_both_told)
 {
-    fixture f;
+    fixture    f;
     assay_plan plan;
     product_model(&f);
-    as_device near = {.backend = &striker, .name = "near", .host_memory = true, .n_threads = 1, .align = 64};
-    as_device far = {.backend = &striker, .name = "far", .n_threads = 1, .align = 64};
+    as_device  near = {.backend = &striker, .name = "near", .host_memory = true, .n_threads = 1, .align = 64};
+    as_device  far = {.backend = &striker, .name = "far", .n_threads = 1, .align = 64};
     as_device *devices[] = {&near, &far};
-    expect_fails(f.env, lower_on(&f, devices, 2, &plan), ASSAY_UNSUPPORTED, "far does not take it (it is on strike) and neither does near");
+    expect_fails(f.env, lower_on(&f, devices, 2, &plan), ASSAY_UNSUPPORTED,
+                 "far does not take it (it is on strike) and neither does near");
     as_arena_drop(&plan.arena);
     fixture_close(&f);
 }

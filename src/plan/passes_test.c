@@ -21,8 +21,8 @@ static void compare(const char *spec, const char *batch)
 
 Test(passes, every_network_gives_the_same_answers_compiled_and_not)
 {
-    static const char *const specs[] = {"mlp-small", "mlp-bn", "mlp-dropout", "cnn-small", "cnn-bn", "cnn-residual", "cnn-separable",
-                                        "cnn-grouped", "cnn-bottleneck", "cnn-widen", "lstm", "gru"};
+    static const char *const specs[] = {"mlp-small",     "mlp-bn",      "mlp-dropout",    "cnn-small", "cnn-bn", "cnn-residual",
+                                        "cnn-separable", "cnn-grouped", "cnn-bottleneck", "cnn-widen", "lstm",   "gru"};
     for (size_t i = 0; i < AS_COUNT(specs); i++)
         compare(specs[i], "2");
 }
@@ -102,7 +102,7 @@ static int weight(as_maker *m, const char *name, int64_t rows, int64_t columns)
 /* Reads one output of a model under compile on and off. */
 static void both_ways(assay_model *(*make)(fixture *), void (*look)(const assay_plan *))
 {
-    float values[2][256];
+    float  values[2][256];
     size_t n = 0;
     for (int off = 0; off < 2; off++) {
         fixture f;
@@ -131,7 +131,8 @@ static assay_model *read_twice(fixture *f)
 {
     assay_model *model = NULL;
     as_maker    *m = fixture_maker(f);
-    int x = fixture_input(m, "x", 3, 8), y = fixture_node1(m, "Relu", "r", fixture_node2(m, "MatMul", "p", x, weight(m, "w", 8, 8)));
+    int          x = fixture_input(m, "x", 3, 8),
+        y = fixture_node1(m, "Relu", "r", fixture_node2(m, "MatMul", "p", x, weight(m, "w", 8, 8)));
     int a = fixture_node1(m, "Tanh", "a", y), b = fixture_node1(m, "Neg", "b", y);
     as_maker_output(m, fixture_node2(m, "Add", "s", a, b));
     expect_ok(f->env, as_maker_finish(m, &model));
@@ -150,7 +151,7 @@ static assay_model *inner_output(fixture *f)
 {
     assay_model *model = NULL;
     as_maker    *m = fixture_maker(f);
-    int x = fixture_input(m, "x", 3, 8), p = fixture_node2(m, "MatMul", "p", x, weight(m, "w", 8, 8));
+    int          x = fixture_input(m, "x", 3, 8), p = fixture_node2(m, "MatMul", "p", x, weight(m, "w", 8, 8));
     as_maker_output(m, p);
     as_maker_output(m, fixture_node1(m, "Relu", "r", p));
     expect_ok(f->env, as_maker_finish(m, &model));
@@ -164,8 +165,8 @@ static assay_model *gated(fixture *f)
 {
     assay_model *model = NULL;
     as_maker    *m = fixture_maker(f);
-    int x = fixture_input(m, "x", 5, 8), p = fixture_node2(m, "MatMul", "p", x, weight(m, "w", 8, 17));
-    int y = fixture_node2(m, "Add", "y", as_maker_param_random(m, "b", &AS_SHAPE(17), 8), p);
+    int          x = fixture_input(m, "x", 5, 8), p = fixture_node2(m, "MatMul", "p", x, weight(m, "w", 8, 17));
+    int          y = fixture_node2(m, "Add", "y", as_maker_param_random(m, "b", &AS_SHAPE(17), 8), p);
     as_maker_output(m, fixture_node2(m, "Mul", "z", fixture_node1(m, "Sigmoid", "g", y), y));
     expect_ok(f->env, as_maker_finish(m, &model));
     return model;
@@ -182,7 +183,7 @@ static assay_model *wider(fixture *f)
 {
     assay_model *model = NULL;
     as_maker    *m = fixture_maker(f);
-    int x = fixture_input(m, "x", 1, 8), p = fixture_node2(m, "MatMul", "p", x, weight(m, "w", 8, 4));
+    int          x = fixture_input(m, "x", 1, 8), p = fixture_node2(m, "MatMul", "p", x, weight(m, "w", 8, 4));
     as_maker_output(m, fixture_node2(m, "Add", "y", p, weight(m, "b", 3, 4)));
     expect_ok(f->env, as_maker_finish(m, &model));
     return model;
@@ -195,8 +196,8 @@ static assay_model *chain(fixture *f)
 {
     assay_model *model = NULL;
     as_maker    *m = fixture_maker(f);
-    int x = fixture_input(m, "x", 4, 16), t = as_maker_node(m, "Transpose", "t", &x, 1, NULL, 0, NULL, 1, NULL);
-    int s = as_maker_node(m, "Softmax", "s", &t, 1, NULL, 0, NULL, 1, NULL);
+    int          x = fixture_input(m, "x", 4, 16), t = as_maker_node(m, "Transpose", "t", &x, 1, NULL, 0, NULL, 1, NULL);
+    int          s = as_maker_node(m, "Softmax", "s", &t, 1, NULL, 0, NULL, 1, NULL);
     as_maker_output(m, fixture_node1(m, "Tanh", "h", fixture_node1(m, "Relu", "r", s)));
     expect_ok(f->env, as_maker_finish(m, &model));
     return model;
@@ -231,7 +232,7 @@ static assay_model *pooled(fixture *f, const as_attr *attrs, int n_attrs, bool t
     assay_model *model = NULL;
     as_maker    *m = fixture_maker(f);
     as_dims      image = {.rank = 4, .dim = {{.size = 1}, {.size = 2}, {.size = 7}, {.size = 8}}};
-    int          x[2] = { as_maker_input(m, "x", AS_F32, &image), as_maker_param_random(m, "w", &AS_SHAPE(4, 2, 2, 2), 8) };
+    int          x[2] = {as_maker_input(m, "x", AS_F32, &image), as_maker_param_random(m, "w", &AS_SHAPE(4, 2, 2, 2), 8)};
     int          y = as_maker_node(m, "Conv", "c", x, 2, NULL, 0, NULL, 1, NULL);
     as_maker_output(m, as_maker_node(m, "MaxPool", "p", &y, 1, attrs, n_attrs, NULL, 1, NULL));
     if (twice)
@@ -241,11 +242,14 @@ static assay_model *pooled(fixture *f, const as_attr *attrs, int n_attrs, bool t
 }
 
 #define TWO_BY_TWO AS_ATTR_LIST("kernel_shape", 2, 2), AS_ATTR_LIST("strides", 2, 2)
-static const as_attr pool_plain[] = { TWO_BY_TWO, AS_ATTR_LIST("pads", 0, 0, 0, 0), AS_ATTR_LIST("dilations", 1, 1), AS_ATTR_S("auto_pad", "NOTSET") },
-                     pool_ceil[] = { TWO_BY_TWO, AS_ATTR_I("ceil_mode", 1) }, pool_padded[] = { TWO_BY_TWO, AS_ATTR_LIST("pads", 0, 1, 0, 0) },
-                     pool_dilated[] = { TWO_BY_TWO, AS_ATTR_LIST("dilations", 1, 2) }, pool_same[] = { TWO_BY_TWO, AS_ATTR_S("auto_pad", "SAME_UPPER") },
-                     pool_dense[] = { AS_ATTR_LIST("kernel_shape", 2, 2) },
-                     pool_wide[] = { AS_ATTR_LIST("kernel_shape", 2, 3), AS_ATTR_LIST("strides", 2, 2) };
+static const as_attr pool_plain[] = {TWO_BY_TWO, AS_ATTR_LIST("pads", 0, 0, 0, 0), AS_ATTR_LIST("dilations", 1, 1),
+                                     AS_ATTR_S("auto_pad", "NOTSET")},
+                     pool_ceil[] = {TWO_BY_TWO, AS_ATTR_I("ceil_mode", 1)},
+                     pool_padded[] = {TWO_BY_TWO, AS_ATTR_LIST("pads", 0, 1, 0, 0)},
+                     pool_dilated[] = {TWO_BY_TWO, AS_ATTR_LIST("dilations", 1, 2)},
+                     pool_same[] = {TWO_BY_TWO, AS_ATTR_S("auto_pad", "SAME_UPPER")},
+                     pool_dense[] = {AS_ATTR_LIST("kernel_shape", 2, 2)},
+                     pool_wide[] = {AS_ATTR_LIST("kernel_shape", 2, 3), AS_ATTR_LIST("strides", 2, 2)};
 
 static void pool_is_taken(const assay_plan *plan)
 {
@@ -254,8 +258,15 @@ static void pool_is_taken(const assay_plan *plan)
 }
 static void pool_is_left(const assay_plan *plan) { expect_eq(steps_of(plan, "MaxPool"), 1); }
 
-#define POOL(name) static assay_model *name##_make(fixture *f) { return pooled(f, name, AS_COUNT(name), false); }
-POOL(pool_plain) POOL(pool_ceil) POOL(pool_padded) POOL(pool_dilated) POOL(pool_same) POOL(pool_dense) POOL(pool_wide)
+#define POOL(name) \
+    static assay_model *name##_make(fixture *f) { return pooled(f, name, AS_COUNT(name), false); }
+POOL(pool_plain)
+POOL(pool_ceil)
+POOL(pool_padded)
+POOL(pool_dilated)
+POOL(pool_same)
+POOL(pool_dense)
+POOL(pool_wide)
 static assay_model *pool_twice_make(fixture *f) { return pooled(f, pool_plain, AS_COUNT(pool_plain), true); }
 
 Test(passes, only_a_plain_2x2_pool_that_alone_reads_the_convolution_is_fused)

@@ -15,10 +15,7 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static bool meet(const as_place_item *a, const as_place_item *b)
-{
-    return a->first <= b->last && b->first <= a->last;
-}
+static bool meet(const as_place_item *a, const as_place_item *b) { return a->first <= b->last && b->first <= a->last; }
 
 static bool align_up(size_t at, size_t align, size_t *out)
 {
@@ -72,7 +69,8 @@ assay_status as_place(assay_env *env, as_place_item *items, size_t n, size_t ali
             continue;
         if (!gap_find(placed, n_placed, item, align, &item->offset)) {
             free(order);
-            return as_fail(env, ASSAY_BAD_INPUT, "plan: the buffers that live at step %d are larger than memory can be", item->first);
+            return as_fail(env, ASSAY_BAD_INPUT, "plan: the buffers that live at step %d are larger than memory can be",
+                           item->first);
         }
         size_t at = n_placed++;
         for (; at > 0 && placed[at - 1]->offset > item->offset; at--)

@@ -38,10 +38,11 @@ Test(place, buffers_that_live_at_once_never_overlap)
     as_pcg64_seed(&g, 7);
     for (int round = 0; round < N_ROUNDS; round++) {
         as_place_item items[MAX_ITEMS];
-        size_t n = as_pcg64_below(&g, MAX_ITEMS), align = (size_t)1 << as_pcg64_below(&g, 8);
+        size_t        n = as_pcg64_below(&g, MAX_ITEMS), align = (size_t)1 << as_pcg64_below(&g, 8);
         for (size_t i = 0; i < n; i++) {
             int first = (int)as_pcg64_below(&g, N_STEPS - 1), length = (int)as_pcg64_below(&g, N_STEPS / 3);
-            items[i] = (as_place_item){.bytes = as_pcg64_below(&g, 10) ? as_pcg64_below(&g, 5000) : 0, .first = first,
+            items[i] = (as_place_item){.bytes = as_pcg64_below(&g, 10) ? as_pcg64_below(&g, 5000) : 0,
+                                       .first = first,
                                        .last = first + length < N_STEPS ? first + length : N_STEPS - 1};
         }
         check(items, n, align, place(items, n, align));
@@ -50,9 +51,11 @@ Test(place, buffers_that_live_at_once_never_overlap)
 
 Test(place, a_chain_needs_no_more_than_its_two_largest_neighbours)
 {
-    as_place_item items[] = {{.bytes = 640, .first = 0, .last = 1}, {.bytes = 1280, .first = 1, .last = 2},
-                             {.bytes = 640, .first = 2, .last = 3}, {.bytes = 64, .first = 3, .last = 4}};
-    uint64_t total = place(items, 4, 64);
+    as_place_item items[] = {{.bytes = 640, .first = 0, .last = 1},
+                             {.bytes = 1280, .first = 1, .last = 2},
+                             {.bytes = 640, .first = 2, .last = 3},
+                             {.bytes = 64, .first = 3, .last = 4}};
+    uint64_t      total = place(items, 4, 64);
     check(items, 4, 64, total);
     expect_eq(total, 1920);
     expect_eq(as_place_lower_bound(items, 4, 5), 1920);
@@ -64,7 +67,7 @@ Test(place, takes_the_tightest_gap)
     as_place_item items[] = {{.bytes = 2048, .first = 0, .last = 9}, {.bytes = 1024, .first = 0, .last = 0},
                              {.bytes = 512, .first = 0, .last = 9},  {.bytes = 256, .first = 0, .last = 0},
                              {.bytes = 192, .first = 0, .last = 9},  {.bytes = 128, .first = 1, .last = 1}};
-    uint64_t total = place(items, 6, 64);
+    uint64_t      total = place(items, 6, 64);
     check(items, 6, 64, total);
     expect_eq(total, 4032);
     expect_eq(items[5].offset, 3584);
@@ -91,8 +94,9 @@ Test(place, refuses_what_does_not_fit_an_address)
 {
     assay_env *env;
     expect_eq(assay_env_new(&env), ASSAY_OK);
-    as_place_item items[] = {{.bytes = SIZE_MAX / 2 + 1, .first = 0, .last = 0}, {.bytes = SIZE_MAX / 2 + 1, .first = 0, .last = 0}};
-    uint64_t total = 77;
+    as_place_item items[] = {{.bytes = SIZE_MAX / 2 + 1, .first = 0, .last = 0},
+                             {.bytes = SIZE_MAX / 2 + 1, .first = 0, .last = 0}};
+    uint64_t      total = 77;
     expect_fails(env, as_place(env, items, 2, 64, &total), ASSAY_BAD_INPUT, "larger than memory can be");
     expect_eq(total, 77);
     expect(as_place_lower_bound(items, 2, 1) == UINT64_MAX);

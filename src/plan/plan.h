@@ -11,7 +11,15 @@
 #include "backend/backend.h"
 #include "model/model.h"
 
-typedef enum as_buffer_role { AS_BUF_INPUT, AS_BUF_OUTPUT, AS_BUF_PARAM, AS_BUF_CONSTANT, AS_BUF_ACTIVATION, AS_BUF_PACKED, AS_BUF_SCRATCH } as_buffer_role;
+typedef enum as_buffer_role {
+    AS_BUF_INPUT,
+    AS_BUF_OUTPUT,
+    AS_BUF_PARAM,
+    AS_BUF_CONSTANT,
+    AS_BUF_ACTIVATION,
+    AS_BUF_PACKED,
+    AS_BUF_SCRATCH
+} as_buffer_role;
 const char *as_buffer_role_text(as_buffer_role role);
 
 typedef struct as_buffer {
@@ -19,69 +27,93 @@ typedef struct as_buffer {
     as_buffer_role role;
     as_dtype       dtype;
     as_shape       shape;
-    size_t         bytes;          /* 0 for an alias; an outside buffer's own size, which is not in device_bytes */
+    size_t         bytes; /* 0 for an alias; an outside buffer's own size, which is not in device_bytes */
     int            device;
-    int            first, last;    /* steps between which its content matters; prologue results live to the end */
-    size_t         offset;         /* in its device's allocation */
-    const void    *outside;        /* params and constants on a host device: used in place, at any address, no bytes of ours */
-    int            alias_of;       /* buffer whose memory it shares (Reshape, Flatten), or -1 */
-    int            value;          /* graph value, -1 for scratch */
+    int            first, last; /* steps between which its content matters; prologue results live to the end */
+    size_t         offset;      /* in its device's allocation */
+    const void    *outside;     /* params and constants on a host device: used in place, at any address, no bytes of ours */
+    int            alias_of;    /* buffer whose memory it shares (Reshape, Flatten), or -1 */
+    int            value;       /* graph value, -1 for scratch */
 } as_buffer;
 
 /* Align: a param or constant whose address in its file is no multiple of its element's size is copied once, like a put. */
 typedef enum as_step_kind { AS_STEP_NODE, AS_STEP_PACK, AS_STEP_PUT, AS_STEP_GET, AS_STEP_ALIGN } as_step_kind;
 
-static inline bool as_step_is_transfer(as_step_kind kind) { return kind == AS_STEP_PUT || kind == AS_STEP_GET || kind == AS_STEP_ALIGN; }
+static inline bool as_step_is_transfer(as_step_kind kind)
+{
+    return kind == AS_STEP_PUT || kind == AS_STEP_GET || kind == AS_STEP_ALIGN;
+}
 
 typedef struct as_step {
     as_step_kind kind;
-    const char  *name;             /* the node's, "put x", "pack fc1.weight" */
-    int          device;           /* where it runs; of a transfer: the device that is not the host */
-    int          node;             /* graph node, or -1 */
-    as_seg_step  seg;              /* operands by buffer id; for PUT and ALIGN in[0] (host) -> out[0]; for GET in[0] -> out[0] (host) */
+    const char  *name;   /* the node's, "put x", "pack fc1.weight" */
+    int          device; /* where it runs; of a transfer: the device that is not the host */
+    int          node;   /* graph node, or -1 */
+    as_seg_step  seg;    /* operands by buffer id; for PUT and ALIGN in[0] (host) -> out[0]; for GET in[0] -> out[0] (host) */
     as_choice    choice;
     as_cost      cost;
     int          segment;
 } as_step;
 
-typedef struct as_plan_segment { int device; int first, n_steps; bool prologue; void *code; /* NULL for a transfer */ as_segment seg; } as_plan_segment;
+typedef struct as_plan_segment {
+    int        device;
+    int        first, n_steps;
+    bool       prologue;
+    void      *code; /* NULL for a transfer */
+    as_segment seg;
+} as_plan_segment;
 
 /* What each pass did, to be shown. */
-typedef struct as_pass_note { const char *pass; int n_changed; uint64_t bytes_saved; const char *text; } as_pass_note;
+typedef struct as_pass_note {
+    const char *pass;
+    int         n_changed;
+    uint64_t    bytes_saved;
+    const char *text;
+} as_pass_note;
 
 /* What the options input, timespans and state-in gave to an input; path NULL: nothing.  Unbatched: the file has no batch
  * axis, the tensor has one of size 1. */
-typedef struct as_given { as_tensor tensor; const char *path; bool unbatched; } as_given;
+typedef struct as_given {
+    as_tensor   tensor;
+    const char *path;
+    bool        unbatched;
+} as_given;
 
 struct assay_plan {
     as_arena           arena;
     const assay_model *model;
-    as_given          *given;    /* one a model input; an instance begins with these values */
-    int                n_fixed;  /* inputs whose values the plan is made for: graph.values[graph.inputs[i]].info.constant is set */
+    as_given          *given;   /* one a model input; an instance begins with these values */
+    int                n_fixed; /* inputs whose values the plan is made for: graph.values[graph.inputs[i]].info.constant is set */
     as_graph           graph;
-    as_device        **devices;  int n_devices;
-    uint64_t          *device_bytes;          /* of one instance, per device: exact */
-    as_step           *steps;    int n_steps, n_prologue;   /* the prologue comes first */
-    as_plan_segment   *segments; int n_segments;
-    as_buffer         *buffers;  int n_buffers;
-    int               *inputs, *outputs;      /* buffer ids in the order of the model's */
-    as_pass_note      *passes;   int n_passes;
-    const as_binding_dim *dims;  int n_dims;  /* symbols and the sizes they were bound to */
-    bool               compiled;              /* --compile on */
-    bool               winograd;              /* --winograd: less exact convolutions were allowed */
-    const char        *weights_as;            /* --weights-as: what kernels may store weights of products as */
-    uint64_t           seed;
-    double             build_ns, compile_ns;
+    as_device        **devices;
+    int                n_devices;
+    uint64_t          *device_bytes; /* of one instance, per device: exact */
+    as_step           *steps;
+    int                n_steps, n_prologue; /* the prologue comes first */
+    as_plan_segment   *segments;
+    int                n_segments;
+    as_buffer         *buffers;
+    int                n_buffers;
+    int               *inputs, *outputs; /* buffer ids in the order of the model's */
+    as_pass_note      *passes;
+    int                n_passes;
+    const as_binding_dim *dims;
+    int                   n_dims;     /* symbols and the sizes they were bound to */
+    bool                  compiled;   /* --compile on */
+    bool                  winograd;   /* --winograd: less exact convolutions were allowed */
+    const char           *weights_as; /* --weights-as: what kernels may store weights of products as */
+    uint64_t              seed;
+    double                build_ns, compile_ns;
     /* Sums over the buffers of a role, as if no memory were shared; activations include inputs and outputs.  Params count
      * where they lie outside, on the host: a device's copies are in device_bytes. */
-    uint64_t           param_bytes, activation_bytes, scratch_bytes, packed_bytes;
-    uint64_t           lower_bound_bytes;     /* the most that is live at any step, summed over the devices: no plan can be smaller */
+    uint64_t param_bytes, activation_bytes, scratch_bytes, packed_bytes;
+    uint64_t lower_bound_bytes; /* the most that is live at any step, summed over the devices: no plan can be smaller */
 };
 
 /* What a pass may know besides the graph. */
 typedef struct as_pass_ctx {
-    as_device *device;    /* where the nodes go if it takes them: a fusion that it has no kernel for is no gain */
-    bool       winograd;  /* --winograd: less exact convolutions are allowed */
+    as_device  *device;     /* where the nodes go if it takes them: a fusion that it has no kernel for is no gain */
+    bool        winograd;   /* --winograd: less exact convolutions are allowed */
     const char *weights_as; /* --weights-as: "f32", "f16", "bf16" */
 } as_pass_ctx;
 
@@ -89,7 +121,7 @@ typedef struct as_pass_ctx {
  * 50 storage, 60 layout, 90 dead. */
 typedef struct as_pass {
     const char *name;
-    int         order;            /* low runs first */
+    int         order; /* low runs first */
     const char *help;
     assay_status (*run)(assay_env *env, as_graph *graph, const as_pass_ctx *ctx, as_pass_note *note);
 } as_pass;
@@ -98,7 +130,7 @@ extern const as_pass *const as_ps_table[];
 /* The plan as a trace describes it: steps, buffers, scalars. */
 assay_status as_plan_describe(assay_env *env, const assay_plan *plan, assay_trace *t);
 /* The plan for people (the verb `plan`). */
-void as_plan_print(const assay_plan *plan, FILE *file, bool colour);
+void         as_plan_print(const assay_plan *plan, FILE *file, bool colour);
 assay_status as_plan_json(assay_env *env, const assay_plan *plan, FILE *file);
 
 /* --- Instance: what changes while a plan runs -------------------------------------------------------- */
@@ -106,13 +138,13 @@ assay_status as_plan_json(assay_env *env, const assay_plan *plan, FILE *file);
 struct assay_instance {
     const assay_plan *plan;
     as_arena          arena;
-    as_mem           *memory;     /* one per device */
-    as_slot          *slots;      /* per buffer */
-    as_bindings      *bindings;   /* per device */
+    as_mem           *memory;   /* one per device */
+    as_slot          *slots;    /* per buffer */
+    as_bindings      *bindings; /* per device */
     bool              prologue_due;
     bool              host_is_lent; /* memory[0] is somebody else's */
     size_t            host_offset;  /* buffers on the host lie so far behind where the plan put them */
-    uint32_t          step;       /* runs so far: keys random operators */
+    uint32_t          step;         /* runs so far: keys random operators */
 };
 
 assay_status assay_instance_new(assay_env *env, const assay_plan *plan, assay_instance **out);
@@ -122,15 +154,15 @@ assay_status assay_instance_new(assay_env *env, const assay_plan *plan, assay_in
 assay_status as_instance_new_at(assay_env *env, const assay_plan *plan, size_t offset, const as_mem *host, assay_instance **out);
 void         assay_instance_free(assay_instance *instance);
 /* Forgets the prologue's results and the given inputs' values, which somebody overwrote in lent memory: the next step makes them anew. */
-void         as_instance_refresh(assay_instance *instance);
+void as_instance_refresh(assay_instance *instance);
 /* Where input and output i live on the host: write the one before, read the other after a step.  An input that shapes depend on
  * holds the values that the plan was made for, and must keep them: a step refuses others. */
-as_view      as_instance_input(const assay_instance *instance, int i);
-as_view      as_instance_output(const assay_instance *instance, int i);
+as_view as_instance_input(const assay_instance *instance, int i);
+as_view as_instance_output(const assay_instance *instance, int i);
 /* Uses other memory for a parameter from now on (borrowed, row-major, aligned, the parameter's dtype and shape). */
 assay_status as_instance_set_param(assay_env *env, assay_instance *instance, const char *name, const as_view *view);
 /* One run: the prologue if due, then the body.  Allocates nothing.  recorder NULL: records nothing. */
 assay_status as_instance_step(assay_env *env, assay_instance *instance, const as_recorder *recorder);
-uint64_t     as_instance_peak_bytes(const assay_instance *instance);  /* observed over its devices */
+uint64_t     as_instance_peak_bytes(const assay_instance *instance); /* observed over its devices */
 
 #endif

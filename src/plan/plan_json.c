@@ -18,8 +18,8 @@ static void refusals_write(as_json *w, const as_choice *choice)
 static bool step_write(as_json *w, const assay_plan *plan, int s)
 {
     const as_step *step = &plan->steps[s];
-    as_cost issued = as_step_issued(step);
-    as_text shapes = {0};
+    as_cost        issued = as_step_issued(step);
+    as_text        shapes = {0};
     as_step_shapes(plan, step, &shapes);
     as_json_object(w);
     as_json_key_i64(w, "step", s);
@@ -48,7 +48,7 @@ static bool step_write(as_json *w, const assay_plan *plan, int s)
 static void buffer_write(as_json *w, const assay_plan *plan, int i)
 {
     const as_buffer *b = &plan->buffers[i];
-    char shape[192];
+    char             shape[192];
     as_json_object(w);
     as_json_key_i64(w, "buffer", i);
     as_json_key_text(w, "name", b->name);
@@ -114,7 +114,7 @@ static void memory_write(as_json *w, const assay_plan *plan)
 assay_status as_plan_json(assay_env *env, const assay_plan *plan, FILE *file)
 {
     as_json w;
-    bool ok = true;
+    bool    ok = true;
     as_json_start(&w, file, true);
     as_json_object(&w);
     head_write(&w, plan);

@@ -56,8 +56,8 @@ static void head_print(const page *p)
         fprintf(p->file, "=%lld", (long long)plan->dims[i].size);
     }
     fprintf(p->file, "\ncompile %s, %d step%s in %d segment%s, %d in the prologue (once, and again when a parameter changes)\n",
-            plan->compiled ? "on" : "off", plan->n_steps, plan->n_steps == 1 ? "" : "s", plan->n_segments, plan->n_segments == 1 ? "" : "s",
-            plan->n_prologue);
+            plan->compiled ? "on" : "off", plan->n_steps, plan->n_steps == 1 ? "" : "s", plan->n_segments,
+            plan->n_segments == 1 ? "" : "s", plan->n_prologue);
     for (int d = 0; d < plan->n_devices; d++)
         fprintf(p->file, "device %s: %s\n", plan->devices[d]->name, plan->devices[d]->text);
 }
@@ -65,7 +65,7 @@ static void head_print(const page *p)
 static void steps_print(const page *p)
 {
     const assay_plan *plan = p->plan;
-    int name = 4, op = 2, device = 6, kernel = 6;
+    int               name = 4, op = 2, device = 6, kernel = 6;
     for (int s = 0; s < plan->n_steps; s++) {
         const as_step *step = &plan->steps[s];
         name = at_least(name, strlen(step->name));
@@ -75,12 +75,12 @@ static void steps_print(const page *p)
     }
     name = at_most(name, MAX_NAME_COLUMNS), device = at_most(device, MAX_NAME_COLUMNS), kernel = at_most(kernel, MAX_NAME_COLUMNS);
     title(p, "Steps");
-    fprintf(p->file, "%s   #  %-*s  %-*s  %-*s  %-*s  %12s  %12s  shapes%s\n", p->dim, name, "name", op, "op", device, "device", kernel,
-            "kernel", "flops", "bytes", p->plain);
+    fprintf(p->file, "%s   #  %-*s  %-*s  %-*s  %-*s  %12s  %12s  shapes%s\n", p->dim, name, "name", op, "op", device, "device",
+            kernel, "kernel", "flops", "bytes", p->plain);
     for (int s = 0; s < plan->n_steps; s++) {
         const as_step *step = &plan->steps[s];
-        char flops[32], bytes[32];
-        as_text shapes = {0};
+        char           flops[32], bytes[32];
+        as_text        shapes = {0};
         as_step_shapes(plan, step, &shapes);
         fprintf(p->file, "%s%4d  ", s < plan->n_prologue ? p->dim : "", s);
         cell(p->file, step->name, name);
@@ -136,7 +136,7 @@ static void whys_print(const page *p)
 /* A column may stand for several steps; a buffer is drawn in every one that it touches. */
 static void lifetime_print(const page *p, const as_buffer *b)
 {
-    int n = p->plan->n_steps > 0 ? p->plan->n_steps : 1, columns = at_most(n, CHART_COLUMNS);
+    int  n = p->plan->n_steps > 0 ? p->plan->n_steps : 1, columns = at_most(n, CHART_COLUMNS);
     char mark = b->outside ? '.' : b->alias_of >= 0 ? '=' : '#';
     fputc('|', p->file);
     for (int c = 0; c < columns; c++) {
@@ -149,13 +149,13 @@ static void lifetime_print(const page *p, const as_buffer *b)
 static void buffers_print(const page *p)
 {
     const assay_plan *plan = p->plan;
-    int name = 4;
+    int               name = 4;
     for (int i = 0; i < plan->n_buffers; i++)
         name = at_least(name, strlen(plan->buffers[i].name));
     name = at_most(name, MAX_NAME_COLUMNS);
     title(p, "Buffers, and the steps between which each is needed");
-    fprintf(p->file, "%s%-*s  %-10s  %-8s  %12s  %12s  steps (# ours, = shares another's, . used in place)%s\n", p->dim, name, "name", "role",
-            "device", "bytes", "offset", p->plain);
+    fprintf(p->file, "%s%-*s  %-10s  %-8s  %12s  %12s  steps (# ours, = shares another's, . used in place)%s\n", p->dim, name,
+            "name", "role", "device", "bytes", "offset", p->plain);
     for (int i = 0; i < plan->n_buffers; i++) {
         const as_buffer *b = &plan->buffers[i];
         cell(p->file, b->name, name);
@@ -178,7 +178,7 @@ static void buffers_print(const page *p)
 static void passes_print(const page *p)
 {
     const assay_plan *plan = p->plan;
-    char bytes[64];
+    char              bytes[64];
     title(p, "Passes");
     for (int i = 0; i < plan->n_passes; i++)
         fprintf(p->file, "%-8s changed %d, saved %s: %s\n", plan->passes[i].pass, plan->passes[i].n_changed,
@@ -190,8 +190,8 @@ static void passes_print(const page *p)
 static void totals_print(const page *p)
 {
     const assay_plan *plan = p->plan;
-    char text[64];
-    uint64_t flops = 0;
+    char              text[64];
+    uint64_t          flops = 0;
     for (int s = plan->n_prologue; s < plan->n_steps; s++)
         if (__builtin_add_overflow(flops, plan->steps[s].cost.flops, &flops))
             flops = UINT64_MAX;
@@ -204,7 +204,8 @@ static void totals_print(const page *p)
     fprintf(p->file, "%-24s %s\n", "scratch, not shared", bytes_show(text, sizeof text, plan->scratch_bytes));
     fprintf(p->file, "%-24s %s\n", "packed, aligned weights", bytes_show(text, sizeof text, plan->packed_bytes));
     fprintf(p->file, "%-24s %s, the model's own\n", "parameters", bytes_show(text, sizeof text, plan->param_bytes));
-    fprintf(p->file, "%-24s %llu flop (%s)\n", "work of one run", (unsigned long long)flops, as_show(text, sizeof text, (double)flops, "flop"));
+    fprintf(p->file, "%-24s %llu flop (%s)\n", "work of one run", (unsigned long long)flops,
+            as_show(text, sizeof text, (double)flops, "flop"));
 }
 
 void as_plan_print(const assay_plan *plan, FILE *file, bool colour)

@@ -53,10 +53,12 @@ static bool outside_put(const as_graph *g, group *p, int value, int *operand)
 }
 
 /* Results are numbered from AS_CHAIN_MAX_IN on until the number of inputs is known. */
-typedef struct results { int value[AS_CHAIN_MAX_STEPS], at[AS_CHAIN_MAX_STEPS], n; } results;
+typedef struct results {
+    int value[AS_CHAIN_MAX_STEPS], at[AS_CHAIN_MAX_STEPS], n;
+} results;
 
-static bool operand_put(const as_graph *g, group *p, const results *r, const as_bound_node *node, const as_chain *own, int first, int number,
-                        int *operand)
+static bool operand_put(const as_graph *g, group *p, const results *r, const as_bound_node *node, const as_chain *own, int first,
+                        int number, int *operand)
 {
     if (number < 0) {
         *operand = as_chain_constant(&p->chain, own->constant[-1 - number]);
@@ -81,11 +83,11 @@ static bool node_put(const as_graph *g, group *p, results *r, const as_bound_nod
     if (!program_of(node, &own) || first + own.n_steps > AS_CHAIN_MAX_STEPS)
         return false;
     for (int i = 0; i < own.n_steps; i++) {
-        int number[3] = { own.step[i].a, own.step[i].b, own.step[i].c }, operand[3] = {0};
+        int number[3] = {own.step[i].a, own.step[i].b, own.step[i].c}, operand[3] = {0};
         for (int k = 0; k < as_chain_op_arity(own.step[i].op); k++)
             if (!operand_put(g, p, r, node, &own, first, number[k], &operand[k]))
                 return false;
-        p->chain.step[p->chain.n_steps++] = (as_chain_step){ own.step[i].op, operand[0], operand[1], operand[2] };
+        p->chain.step[p->chain.n_steps++] = (as_chain_step){own.step[i].op, operand[0], operand[1], operand[2]};
     }
     r->value[r->n] = node->out[0];
     r->at[r->n++] = AS_CHAIN_MAX_IN + p->chain.n_steps - 1;
@@ -114,7 +116,7 @@ static bool group_build(const as_graph *g, group *p)
     }
     for (int i = 0; i < p->chain.n_steps; i++) {
         as_chain_step *s = &p->chain.step[i];
-        *s = (as_chain_step){ s->op, final(&p->chain, s->a), final(&p->chain, s->b), final(&p->chain, s->c) };
+        *s = (as_chain_step){s->op, final(&p->chain, s->a), final(&p->chain, s->b), final(&p->chain, s->c)};
     }
     return p->chain.n_in > 0;
 }
@@ -133,7 +135,7 @@ static bool may_join(const as_graph *g, const group *p, int member, int value)
 
 static void group_grow(const as_graph *g, int root, group *p)
 {
-    *p = (group){ .node = { root }, .n_nodes = 1 };
+    *p = (group){.node = {root}, .n_nodes = 1};
     for (int m = 0; m < p->n_nodes; m++) {
         const as_bound_node *node = &g->nodes[p->node[m]];
         for (int k = 0; k < node->ctx.n_in; k++) {
@@ -148,7 +150,7 @@ static void group_grow(const as_graph *g, int root, group *p)
 
 static assay_status group_fuse(assay_env *env, as_graph *g, const as_pass_ctx *ctx, group *p, as_pass_note *note)
 {
-    int            root = p->node[0];
+    int             root = p->node[0];
     const as_chain *c = &p->chain;
     if (!group_build(g, p))
         return ASSAY_OK;
@@ -158,16 +160,21 @@ static assay_status group_fuse(assay_env *env, as_graph *g, const as_pass_ctx *c
         return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the program of node '%s'", g->nodes[root].ctx.name);
     for (int i = 0; i < c->n_steps; i++) {
         const as_chain_step *s = &c->step[i];
-        int64_t              word[4] = { s->op, s->a, s->b, s->c };
+        int64_t              word[4] = {s->op, s->a, s->b, s->c};
         for (int k = 0; k < 4; k++)
             program[i * 4 + k] = word[k];
     }
     for (int i = 0; i < c->n_constants; i++)
         constants[i] = c->constant[i];
-    as_attr attrs[2] = { { .name = "program", .kind = AS_ATTR_INTS, .ints = program, .n = (size_t)c->n_steps * 4 },
-                         { .name = "constants", .kind = AS_ATTR_FLOATS, .floats = constants, .n = (size_t)c->n_constants } };
-    as_edit edit = { .op = "assay.Chain", .name = g->nodes[root].ctx.name, .in = p->input, .n_in = c->n_in, .attrs = attrs,
-                     .n_attrs = c->n_constants ? 2 : 1, .out = g->nodes[root].out[0] };
+    as_attr     attrs[2] = {{.name = "program", .kind = AS_ATTR_INTS, .ints = program, .n = (size_t)c->n_steps * 4},
+                            {.name = "constants", .kind = AS_ATTR_FLOATS, .floats = constants, .n = (size_t)c->n_constants}};
+    as_edit     edit = {.op = "assay.Chain",
+                        .name = g->nodes[root].ctx.name,
+                        .in = p->input,
+                        .n_in = c->n_in,
+                        .attrs = attrs,
+                        .n_attrs = c->n_constants ? 2 : 1,
+                        .out = g->nodes[root].out[0]};
     as_node_ctx whole;
     AS_TRY(as_edit_try(env, g, &edit, &whole));
     if (!as_shape_same(&whole.out[0].shape, &g->nodes[root].ctx.out[0].shape) || /* a constant gave it axes of one */
@@ -199,4 +206,8 @@ static assay_status run(assay_env *env, as_graph *g, const as_pass_ctx *ctx, as_
     return ASSAY_OK;
 }
 
-const as_pass as_ps_chain = {.name = "chain", .order = 40, .help = "element-wise operators in a row run tile by tile, their results between never leaving the cache", .run = run};
+const as_pass as_ps_chain = {.name = "chain",
+                             .order = 40,
+                             .help =
+                                 "element-wise operators in a row run tile by tile, their results between never leaving the cache",
+                             .run = run};

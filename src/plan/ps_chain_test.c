@@ -1,7 +1,10 @@
 /* ps_chain_test.c - which nodes become one program, and that the answers stay. */
 #include "plan/test_fixture.h"
 
-typedef struct shape_of { int n_chains, n_changed; uint64_t bytes_saved; } shape_of;
+typedef struct shape_of {
+    int      n_chains, n_changed;
+    uint64_t bytes_saved;
+} shape_of;
 
 static shape_of looked_at(const assay_plan *plan)
 {
@@ -19,10 +22,10 @@ static shape_of looked_at(const assay_plan *plan)
 /* Compiled against the slow truth of the graph as bound. */
 static shape_of judge(void (*make)(as_maker *m))
 {
-    fixture   f;
-    as_arena  arena = {0};
-    as_graph  g = {0};
-    float     truth[2][4096];
+    fixture  f;
+    as_arena arena = {0};
+    as_graph g = {0};
+    float    truth[2][4096];
     fixture_open(&f, NULL);
     as_maker *m = fixture_maker(&f);
     make(m);
@@ -103,10 +106,7 @@ static void inner_output(as_maker *m)
     as_maker_output(m, e);
     as_maker_output(m, fixture_node1(m, "Sqrt", "r", e));
 }
-Test(chain_pass, an_output_of_the_graph_is_not_hidden)
-{
-    expect_eq(judge(inner_output).n_chains, 0);
-}
+Test(chain_pass, an_output_of_the_graph_is_not_hidden) { expect_eq(judge(inner_output).n_chains, 0); }
 
 /* e is a column that is widened: done for the column alone, not for every element. */
 static void widened(as_maker *m)
@@ -115,10 +115,7 @@ static void widened(as_maker *m)
     int e = fixture_node1(m, "Exp", "e", fixture_node1(m, "Neg", "n", c));
     as_maker_output(m, fixture_node1(m, "Relu", "r", fixture_node2(m, "Mul", "p", x, e)));
 }
-Test(chain_pass, what_is_smaller_than_the_result_has_a_program_of_its_own)
-{
-    expect_eq(judge(widened).n_chains, 2);
-}
+Test(chain_pass, what_is_smaller_than_the_result_has_a_program_of_its_own) { expect_eq(judge(widened).n_chains, 2); }
 
 /* Forty additions: more than one program holds. */
 static void long_row(as_maker *m)
@@ -157,10 +154,7 @@ static void many_inputs(as_maker *m)
     }
     as_maker_output(m, s);
 }
-Test(chain_pass, a_program_has_eight_inputs_at_most)
-{
-    expect(judge(many_inputs).n_chains >= 2);
-}
+Test(chain_pass, a_program_has_eight_inputs_at_most) { expect(judge(many_inputs).n_chains >= 2); }
 
 /* w * w is the prologue's, and stays there. */
 static void steady(as_maker *m)
@@ -179,9 +173,10 @@ Test(chain_pass, what_depends_on_parameters_alone_is_left_to_the_prologue)
 /* A square by Pow, bounds by Clip, a slope: instructions with constants. */
 static void parameters(as_maker *m)
 {
-    int     x = fixture_input(m, "x", 11, 13);
-    int     square = fixture_node2(m, "Pow", "sq", x, number(m, "two", 2.0f));
-    int     clip = as_maker_node(m, "Clip", "c", (int[]){ square, number(m, "lo", 0.1f), number(m, "hi", 0.7f) }, 3, NULL, 0, NULL, 1, NULL);
+    int x = fixture_input(m, "x", 11, 13);
+    int square = fixture_node2(m, "Pow", "sq", x, number(m, "two", 2.0f));
+    int clip =
+        as_maker_node(m, "Clip", "c", (int[]){square, number(m, "lo", 0.1f), number(m, "hi", 0.7f)}, 3, NULL, 0, NULL, 1, NULL);
     as_attr slope = AS_ATTR_F("alpha", 0.3);
     int     low = fixture_node2(m, "Sub", "low", clip, number(m, "half", 0.5f));
     as_maker_output(m, as_maker_node(m, "LeakyRelu", "lr", &low, 1, &slope, 1, NULL, 1, NULL));

@@ -22,7 +22,8 @@ static bool can_fold(const as_graph *g, const as_bound_node *node, uint64_t *byt
     *bytes = 0;
     for (int k = 0; k < node->ctx.n_out; k++)
         if (node->out[k] >= 0) {
-            if (as_edit_is_output(g, node->out[k]) || __builtin_add_overflow(*bytes, as_info_bytes(&g->values[node->out[k]].info), bytes))
+            if (as_edit_is_output(g, node->out[k]) ||
+                __builtin_add_overflow(*bytes, as_info_bytes(&g->values[node->out[k]].info), bytes))
                 return false;
         }
     return n_present > 0;
@@ -34,12 +35,15 @@ static assay_status node_eval(assay_env *env, as_graph *g, const as_bound_node *
     for (int k = 0; k < node->ctx.n_in; k++)
         if (node->in[k] >= 0) {
             const as_bound_value *v = &g->values[node->in[k]];
-            union { const void *read; void *view; } data = {v->data}; /* views of inputs are only read */
+            union {
+                const void *read;
+                void       *view;
+            } data = {v->data}; /* views of inputs are only read */
             in[k] = as_view_of(data.view, v->info.dtype, &v->info.shape);
         }
     for (int k = 0; k < node->ctx.n_out; k++) {
         const as_tensor_info *info = node->out[k] >= 0 ? &g->values[node->out[k]].info : &node->ctx.out[k];
-        void *data = as_arena_take(g->arena, as_info_bytes(info), 1, 64);
+        void                 *data = as_arena_take(g->arena, as_info_bytes(info), 1, 64);
         if (!data)
             return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the %llu constant bytes that %s '%s' gives",
                            (unsigned long long)as_info_bytes(info), node->ctx.op->name, node->ctx.name);
@@ -96,4 +100,5 @@ static assay_status run(assay_env *env, as_graph *graph, const as_pass_ctx *ctx,
     return ASSAY_OK;
 }
 
-const as_pass as_ps_fold = {.name = "fold", .order = 10, .help = "compute what depends on constants alone while planning", .run = run};
+const as_pass as_ps_fold = {
+    .name = "fold", .order = 10, .help = "compute what depends on constants alone while planning", .run = run};

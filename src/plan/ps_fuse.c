@@ -10,12 +10,12 @@
 
 /* What was found behind a product, step by step. */
 typedef struct tail {
-    int      value, node;   /* what the fused node gives, and where it will stand */
+    int      value, node; /* what the fused node gives, and where it will stand */
     int      dead[5], n_dead;
     int      bias, residual; /* values, -1: none */
     as_act   act;
-    bool     pools;          /* the maximum of 2x2 comes last */
-    uint64_t bytes;          /* of results that need no memory any more */
+    bool     pools; /* the maximum of 2x2 comes last */
+    uint64_t bytes; /* of results that need no memory any more */
 } tail;
 
 static void take(const as_graph *g, tail *t, int node)
@@ -78,7 +78,7 @@ static bool gated_take(const as_graph *g, tail *t, const char *gate_op, as_act_k
         if (slope > 1e-6 || slope < -1e-6 || as_attr_float(&g->nodes[gate].ctx, "beta", 0.5) != 0.5)
             return false;
     }
-    t->act = (as_act){ .kind = kind, .alpha = alpha, .beta = beta };
+    t->act = (as_act){.kind = kind, .alpha = alpha, .beta = beta};
     t->bytes += as_info_bytes(&g->values[g->nodes[gate].out[0]].info);
     t->dead[t->n_dead++] = gate;
     take(g, t, times);
@@ -99,7 +99,7 @@ static void act_take(const as_graph *g, tail *t)
 
 static bool are(const as_node_ctx *n, const char *attr, size_t count, int64_t want)
 {
-    int64_t got[4] = { want, want, want, want };
+    int64_t got[4] = {want, want, want, want};
     size_t  given = as_attr_ints(n, attr, got, AS_COUNT(got));
     for (size_t i = 0; i < count; i++)
         if (got[i] != want)
@@ -111,8 +111,8 @@ static bool are(const as_node_ctx *n, const char *attr, size_t count, int64_t wa
 static bool is_pool_2x2(const as_node_ctx *n)
 {
     const char *auto_pad = as_attr_text(n, "auto_pad", "NOTSET");
-    return n->n_out == 1 && n->in[0].shape.rank == 4 && are(n, "kernel_shape", 2, 2) && as_attr_find(n, "strides") && are(n, "strides", 2, 2) &&
-           are(n, "pads", 4, 0) && are(n, "dilations", 2, 1) && !as_attr_int(n, "ceil_mode", 0) &&
+    return n->n_out == 1 && n->in[0].shape.rank == 4 && are(n, "kernel_shape", 2, 2) && as_attr_find(n, "strides") &&
+           are(n, "strides", 2, 2) && are(n, "pads", 4, 0) && are(n, "dilations", 2, 1) && !as_attr_int(n, "ceil_mode", 0) &&
            (!strcmp(auto_pad, "NOTSET") || !strcmp(auto_pad, "VALID"));
 }
 
@@ -127,7 +127,8 @@ static bool pool_take(const as_graph *g, tail *t)
 }
 
 /* The product becomes `edit` at the tail's end, when the device has a kernel for it. */
-static assay_status fuse(assay_env *env, as_graph *g, const as_pass_ctx *ctx, const as_edit *edit, const tail *t, as_pass_note *note)
+static assay_status fuse(assay_env *env, as_graph *g, const as_pass_ctx *ctx, const as_edit *edit, const tail *t,
+                         as_pass_note *note)
 {
     as_node_ctx n;
     AS_TRY(as_edit_try(env, g, edit, &n));
@@ -171,15 +172,20 @@ static assay_status tail_fuse(assay_env *env, as_graph *g, const as_pass_ctx *ct
         attrs[n_attrs++] = (as_attr)AS_ATTR_I("winograd", 1);
     if (t->pools)
         attrs[n_attrs++] = (as_attr)AS_ATTR_I("pool", 2);
-    as_edit edit = { .op = "assay.FusedConv", .name = name_of(g, n, t), .n_in = 4, .attrs = attrs, .n_attrs = n_attrs, .out = t->value,
-                     .in = (int[]){ node->in[0], node->in[1], n->n_in > 2 ? node->in[2] : -1, t->residual } };
+    as_edit edit = {.op = "assay.FusedConv",
+                    .name = name_of(g, n, t),
+                    .n_in = 4,
+                    .attrs = attrs,
+                    .n_attrs = n_attrs,
+                    .out = t->value,
+                    .in = (int[]){node->in[0], node->in[1], n->n_in > 2 ? node->in[2] : -1, t->residual}};
     return edit.name ? fuse(env, g, ctx, &edit, t, note) : as_fail(env, ASSAY_NO_MEMORY, "plan: no room to fuse '%s'", n->name);
 }
 
 /* With the pool, and when no kernel takes that, without. */
 static assay_status conv_fuse(assay_env *env, as_graph *g, const as_pass_ctx *ctx, int id, as_pass_note *note)
 {
-    tail t = { .value = g->nodes[id].out[0], .node = id, .bias = -1, .residual = -1 };
+    tail t = {.value = g->nodes[id].out[0], .node = id, .bias = -1, .residual = -1};
     residual_take(g, &t);
     act_take(g, &t);
     tail pooled = t;
@@ -195,9 +201,9 @@ static assay_status product_fuse(assay_env *env, as_graph *g, const as_pass_ctx 
 {
     const as_bound_node *node = &g->nodes[id];
     const as_node_ctx   *n = &node->ctx;
-    tail    t = { .value = node->out[0], .node = id, .bias = -1, .residual = -1 };
-    as_attr attrs[MAX_ATTRS];
-    int     c = n->n_in > 2 ? node->in[2] : -1;
+    tail                 t = {.value = node->out[0], .node = id, .bias = -1, .residual = -1};
+    as_attr              attrs[MAX_ATTRS];
+    int                  c = n->n_in > 2 ? node->in[2] : -1;
     if (n->in[0].shape.rank < 2 || n->in[1].shape.rank != 2)
         return ASSAY_OK;
     if (c < 0)
@@ -206,8 +212,13 @@ static assay_status product_fuse(assay_env *env, as_graph *g, const as_pass_ctx 
     int n_attrs = attrs_join(n, &t.act, attrs);
     if (!t.n_dead || n_attrs < 0)
         return ASSAY_OK;
-    as_edit edit = { .op = "assay.FusedGemm", .name = name_of(g, n, &t), .n_in = 3, .attrs = attrs, .n_attrs = n_attrs, .out = t.value,
-                     .in = (int[]){ node->in[0], node->in[1], c >= 0 ? c : t.bias } };
+    as_edit edit = {.op = "assay.FusedGemm",
+                    .name = name_of(g, n, &t),
+                    .n_in = 3,
+                    .attrs = attrs,
+                    .n_attrs = n_attrs,
+                    .out = t.value,
+                    .in = (int[]){node->in[0], node->in[1], c >= 0 ? c : t.bias}};
     return edit.name ? fuse(env, g, ctx, &edit, &t, note) : as_fail(env, ASSAY_NO_MEMORY, "plan: no room to fuse '%s'", n->name);
 }
 
@@ -224,4 +235,7 @@ static assay_status run(assay_env *env, as_graph *g, const as_pass_ctx *ctx, as_
     return ASSAY_OK;
 }
 
-const as_pass as_ps_fuse = {.name = "fuse", .order = 30, .help = "bias, residual, activation and a 2x2 pool are done while a product's sums are in registers", .run = run};
+const as_pass as_ps_fuse = {.name = "fuse",
+                            .order = 30,
+                            .help = "bias, residual, activation and a 2x2 pool are done while a product's sums are in registers",
+                            .run = run};

@@ -50,8 +50,12 @@ static bool is_movable(const walk *w, const as_bound_node *node)
 static assay_status relayout_add(walk *w, int before, int value, as_layout to, int *out)
 {
     const as_bound_value *v = &w->g->values[value];
-    as_edit               edit = { .op = "assay.Relayout", .name = as_arena_printf(w->g->arena, "%s to %s", v->name, to == AS_LAYOUT_NHWC ? "nhwc" : "nchw"),
-                                   .in = &value, .n_in = 1, .out = -1, .layout = to };
+    as_edit               edit = {.op = "assay.Relayout",
+                                  .name = as_arena_printf(w->g->arena, "%s to %s", v->name, to == AS_LAYOUT_NHWC ? "nhwc" : "nchw"),
+                                  .in = &value,
+                                  .n_in = 1,
+                                  .out = -1,
+                                  .layout = to};
     uint64_t              bytes = as_info_bytes(&v->info);
     AS_TRY(as_edit_insert(w->env, w->g, before, &edit, out));
     w->n_relayouts++;
@@ -180,16 +184,17 @@ static assay_status mend(walk *w)
 
 static assay_status run(assay_env *env, as_graph *graph, const as_pass_ctx *ctx, as_pass_note *note)
 {
-    walk w = { .env = env, .g = graph, .ctx = ctx };
+    walk w = {.env = env, .g = graph, .ctx = ctx};
     if (as_edit_is_too_large(graph, note))
         return ASSAY_OK;
     AS_TRY(spread(&w));
     withdraw(&w);
     AS_TRY(mend(&w));
     note->n_changed = w.n_nhwc;
-    note->text = as_arena_printf(graph->arena, "%d values lie in NHWC inside; %d relayouts move %llu bytes", w.n_nhwc, w.n_relayouts,
-                                 (unsigned long long)w.bytes);
+    note->text = as_arena_printf(graph->arena, "%d values lie in NHWC inside; %d relayouts move %llu bytes", w.n_nhwc,
+                                 w.n_relayouts, (unsigned long long)w.bytes);
     return note->text ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "plan: no room for a note on %d relayouts", w.n_relayouts);
 }
 
-const as_pass as_ps_layout = { .name = "layout", .order = 60, .help = "activations of convolutions in NHWC, as the kernels like them", .run = run };
+const as_pass as_ps_layout = {
+    .name = "layout", .order = 60, .help = "activations of convolutions in NHWC, as the kernels like them", .run = run};

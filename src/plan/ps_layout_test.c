@@ -63,7 +63,8 @@ Test(layout_pass, a_plain_network_needs_no_relayout)
 
 Test(layout_pass, every_context_agrees_with_its_values_in_all_networks)
 {
-    static const char *const specs[] = {"cnn-bn", "cnn-residual", "cnn-separable", "cnn-grouped", "cnn-bottleneck", "cnn-widen", "cnn-cifar"};
+    static const char *const specs[] = {"cnn-bn",         "cnn-residual", "cnn-separable", "cnn-grouped",
+                                        "cnn-bottleneck", "cnn-widen",    "cnn-cifar"};
     for (size_t i = 0; i < AS_COUNT(specs); i++) {
         fixture f;
         fixture_open(&f, specs[i]);

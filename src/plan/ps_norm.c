@@ -7,7 +7,10 @@
 #include "plan/lower.h"
 
 /* x of the normalisation comes from a product that nobody else reads, with weights of the prologue. */
-typedef struct match { int product, norm; int axis; /* of the weights, the outputs' */ } match;
+typedef struct match {
+    int product, norm;
+    int axis; /* of the weights, the outputs' */
+} match;
 
 /* A bias that is one value an output; C of a Gemm may be more. */
 static bool bias_fits(const as_graph *g, const as_bound_node *node, int64_t outputs)
@@ -37,11 +40,13 @@ static bool norm_matches(const as_graph *g, int id, match *m)
         as_attr_int(&norm->ctx, "training_mode", 0))
         return false;
     int product = g->values[norm->in[0]].producer;
-    *m = (match){ .product = product, .norm = id };
-    if (product < 0 || g->nodes[product].dead || as_edit_only_reader(g, norm->in[0]) != id || !weights_fit(g, &g->nodes[product], m))
+    *m = (match){.product = product, .norm = id};
+    if (product < 0 || g->nodes[product].dead || as_edit_only_reader(g, norm->in[0]) != id ||
+        !weights_fit(g, &g->nodes[product], m))
         return false;
     for (int i = 1; i < 5; i++) /* and computed before the product, if computed at all */
-        if (!as_edit_is_steady(g, norm->in[i]) || g->values[norm->in[i]].producer >= product || norm->ctx.in[i].dtype != norm->ctx.in[0].dtype)
+        if (!as_edit_is_steady(g, norm->in[i]) || g->values[norm->in[i]].producer >= product ||
+            norm->ctx.in[i].dtype != norm->ctx.in[0].dtype)
             return false;
     return true;
 }
@@ -64,15 +69,25 @@ static assay_status fold(assay_env *env, as_graph *g, match m)
     if (product->ctx.n_in > 2)
         b = product->in[2];
 
-    as_edit weight = { .op = "assay.NormWeight", .name = name_of(g, "norm", w), .in = (int[]){ w, norm_in[1], norm_in[4] }, .n_in = 3,
-                       .attrs = (as_attr[]){ AS_ATTR_I("axis", m.axis), AS_ATTR_F("epsilon", epsilon) }, .n_attrs = 2, .out = -1 };
+    as_edit weight = {.op = "assay.NormWeight",
+                      .name = name_of(g, "norm", w),
+                      .in = (int[]){w, norm_in[1], norm_in[4]},
+                      .n_in = 3,
+                      .attrs = (as_attr[]){AS_ATTR_I("axis", m.axis), AS_ATTR_F("epsilon", epsilon)},
+                      .n_attrs = 2,
+                      .out = -1};
     AS_TRY(as_edit_insert(env, g, m.product, &weight, &weights));
-    as_edit shift = { .op = "assay.NormBias", .name = as_arena_printf(g->arena, "norm of the bias of %s", name),
-                      .in = (int[]){ norm_in[1], norm_in[2], norm_in[3], norm_in[4], b }, .n_in = 5,
-                      .attrs = (as_attr[]){ AS_ATTR_F("epsilon", epsilon) }, .n_attrs = 1, .out = -1 };
+    as_edit shift = {.op = "assay.NormBias",
+                     .name = as_arena_printf(g->arena, "norm of the bias of %s", name),
+                     .in = (int[]){norm_in[1], norm_in[2], norm_in[3], norm_in[4], b},
+                     .n_in = 5,
+                     .attrs = (as_attr[]){AS_ATTR_F("epsilon", epsilon)},
+                     .n_attrs = 1,
+                     .out = -1};
     AS_TRY(as_edit_insert(env, g, m.product + 1, &shift, &bias));
     g->nodes[m.norm + 2].dead = true;
-    as_edit whole = { .op = op, .name = name, .in = (int[]){ x, weights, bias }, .n_in = 3, .attrs = attrs, .n_attrs = n_attrs, .out = out };
+    as_edit whole = {
+        .op = op, .name = name, .in = (int[]){x, weights, bias}, .n_in = 3, .attrs = attrs, .n_attrs = n_attrs, .out = out};
     return as_edit_replace(env, g, m.product + 2, &whole);
 }
 
@@ -93,4 +108,5 @@ static assay_status run(assay_env *env, as_graph *g, const as_pass_ctx *ctx, as_
     return ASSAY_OK;
 }
 
-const as_pass as_ps_norm = {.name = "norm", .order = 20, .help = "batch normalisations become part of the weights before them", .run = run};
+const as_pass as_ps_norm = {
+    .name = "norm", .order = 20, .help = "batch normalisations become part of the weights before them", .run = run};

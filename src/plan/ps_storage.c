@@ -11,10 +11,10 @@
 enum { MAX_ATTRS = 16 };
 
 typedef struct storage {
-    const char *type;       /* "f16" or "bf16" */
+    const char *type; /* "f16" or "bf16" */
     bool        is_f16;
-    int         n_kept;     /* layers that stay in f32 */
-    const char *why;        /* the first of them did */
+    int         n_kept; /* layers that stay in f32 */
+    const char *why;    /* the first of them did */
 } storage;
 
 static void keep(storage *s, const char *why)
@@ -51,9 +51,9 @@ static const char *reason_against(const as_graph *g, const storage *s, int weigh
 
 static bool is_product(const as_bound_node *node)
 {
-    return (as_edit_is(node, "Gemm") || as_edit_is(node, "MatMul") || as_edit_is(node, "assay.FusedGemm")) && node->ctx.n_attrs < MAX_ATTRS &&
-           node->ctx.in[0].shape.rank >= 2 && node->ctx.in[1].shape.rank == 2 && node->ctx.in[1].dtype == AS_F32 &&
-           !as_attr_text(&node->ctx, "weights", NULL);
+    return (as_edit_is(node, "Gemm") || as_edit_is(node, "MatMul") || as_edit_is(node, "assay.FusedGemm")) &&
+           node->ctx.n_attrs < MAX_ATTRS && node->ctx.in[0].shape.rank >= 2 && node->ctx.in[1].shape.rank == 2 &&
+           node->ctx.in[1].dtype == AS_F32 && !as_attr_text(&node->ctx, "weights", NULL);
 }
 
 static assay_status store(assay_env *env, as_graph *g, const as_pass_ctx *ctx, int id, storage *s, as_pass_note *note)
@@ -69,8 +69,13 @@ static assay_status store(assay_env *env, as_graph *g, const as_pass_ctx *ctx, i
     if (n_attrs)
         memcpy(attrs, node->ctx.attrs, (size_t)n_attrs * sizeof *attrs);
     attrs[n_attrs++] = (as_attr)AS_ATTR_S("weights", s->type);
-    as_edit     edit = { .op = "assay.FusedGemm", .name = node->ctx.name, .in = node->in, .n_in = node->ctx.n_in, .attrs = attrs, .n_attrs = n_attrs,
-                         .out = node->out[0] };
+    as_edit     edit = {.op = "assay.FusedGemm",
+                        .name = node->ctx.name,
+                        .in = node->in,
+                        .n_in = node->ctx.n_in,
+                        .attrs = attrs,
+                        .n_attrs = n_attrs,
+                        .out = node->out[0]};
     as_node_ctx n;
     AS_TRY(as_edit_try(env, g, &edit, &n));
     if (!as_edit_is_taken(env, ctx, g->arena, &n)) {
@@ -85,7 +90,7 @@ static assay_status store(assay_env *env, as_graph *g, const as_pass_ctx *ctx, i
 static assay_status run(assay_env *env, as_graph *g, const as_pass_ctx *ctx, as_pass_note *note)
 {
     bool    is_f16 = !strcmp(ctx->weights_as, "f16");
-    storage s = { .type = is_f16 ? "f16" : "bf16", .is_f16 = is_f16 };
+    storage s = {.type = is_f16 ? "f16" : "bf16", .is_f16 = is_f16};
     if (!strcmp(ctx->weights_as, "f32") || as_edit_is_too_large(g, note))
         return ASSAY_OK;
     for (int i = 0; i < g->n_nodes; i++)
@@ -101,4 +106,5 @@ static assay_status run(assay_env *env, as_graph *g, const as_pass_ctx *ctx, as_
     return ASSAY_OK;
 }
 
-const as_pass as_ps_storage = {.name = "storage", .order = 50, .help = "weights of products are stored in 16 bits where --weights-as asks for it", .run = run};
+const as_pass as_ps_storage = {
+    .name = "storage", .order = 50, .help = "weights of products are stored in 16 bits where --weights-as asks for it", .run = run};

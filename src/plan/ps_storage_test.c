@@ -41,7 +41,7 @@ Test(storage, every_product_of_an_mlp_stores_half_the_bytes)
     uint64_t packed[3];
     for (int i = 0; i < 3; i++) {
         static const char *const types[] = {"f32", "f16", "bf16"};
-        fixture f;
+        fixture                  f;
         fixture_open(&f, "mlp:sizes=64x32x16");
         fixture_set(&f, "weights-as", types[i]);
         fixture_plan(&f);
@@ -110,7 +110,8 @@ static void bound_check(const char *type, double relative, double least, int64_t
             double error = fabs(as_view_get(&y, i * n + j) - exact);
             double rounding = 0x1p-24 * (double)(k + 1) * (1.0 + relative) * terms;
             if (!(error <= allowed + rounding))
-                fail("%s: element %lld,%lld is off by %g, allowed are %g + %g", type, (long long)i, (long long)j, error, allowed, rounding);
+                fail("%s: element %lld,%lld is off by %g, allowed are %g + %g", type, (long long)i, (long long)j, error, allowed,
+                     rounding);
             worst = fmax(worst, error / (allowed + rounding));
         }
     expect(worst > 1e-3);
@@ -139,7 +140,8 @@ Test(storage, a_weight_beyond_f16_keeps_its_layer_in_f32_and_the_note_says_which
     product_open(&f, "f16", 2, 4, 4, weights);
     expect_eq(note_of(f.plan)->n_changed, 0);
     expect_eq(note_of(f.plan)->bytes_saved, 0);
-    expect_str(note_of(f.plan)->text, "weights of 0 products are stored as f16, half the bytes; 1 stays f32: 'w' holds -65520, which is beyond f16");
+    expect_str(note_of(f.plan)->text,
+               "weights of 0 products are stored as f16, half the bytes; 1 stays f32: 'w' holds -65520, which is beyond f16");
     fixture_close(&f);
     product_open(&f, "bf16", 2, 4, 4, weights);
     expect_eq(stored_count(f.plan, "bf16"), 1);

@@ -4,11 +4,13 @@
 #include <string.h>
 
 /* An input and an output of a pair: what stands before and after the part that both names share. */
-typedef struct pattern { const char *in_before, *in_after, *out_before, *out_after; } pattern;
+typedef struct pattern {
+    const char *in_before, *in_after, *out_before, *out_after;
+} pattern;
 static const pattern patterns[] = {
-    { "", "0", "", "_n" },          /* torch's names for what a recurrent layer takes and gives */
-    { "", "_in", "", "_out" },
-    { "initial_", "", "Y_", "" },   /* ONNX's */
+    {"", "0", "", "_n"}, /* torch's names for what a recurrent layer takes and gives */
+    {"", "_in", "", "_out"},
+    {"initial_", "", "Y_", ""}, /* ONNX's */
 };
 
 /* The shared part of the name; NULL when the name is not of the form.  *n gets its length. */

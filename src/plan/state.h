@@ -7,12 +7,14 @@
 enum { AS_MAX_STATES = 16 };
 
 /* Places in the model's lists of inputs and outputs. */
-typedef struct as_state_pair { int input, output; } as_state_pair;
+typedef struct as_state_pair {
+    int input, output;
+} as_state_pair;
 
 /* The pairs by name: h0 and h_n, h_in and h_out, initial_h and Y_h, with anything for h.  Returns how many, in the order of the inputs. */
-int  as_state_find(const assay_model *model, as_state_pair *pairs, int max);
+int as_state_find(const assay_model *model, as_state_pair *pairs, int max);
 /* The input of the time spans, or -1. */
-int  as_timespans_find(const assay_model *model);
+int as_timespans_find(const assay_model *model);
 /* What an input without a file holds: a state zeros, time spans ones, any other random values by seed. */
 void as_input_fill(const assay_model *model, int input, uint64_t seed, const as_view *view);
 

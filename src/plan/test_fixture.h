@@ -30,10 +30,7 @@ static inline void fixture_set(fixture *f, const char *key, const char *value)
     expect_ok(f->env, assay_options_set(f->env, f->options, key, value));
 }
 
-static inline void fixture_plan(fixture *f)
-{
-    expect_ok(f->env, assay_plan_build(f->env, f->model, f->options, &f->plan));
-}
+static inline void fixture_plan(fixture *f) { expect_ok(f->env, assay_plan_build(f->env, f->model, f->options, &f->plan)); }
 
 /* With inputs by seed 1. */
 static inline void fixture_instance(fixture *f)
@@ -68,7 +65,7 @@ static inline void *fixture_result(const char *spec, const char *const *options,
     fixture_instance(&f);
     fixture_step(&f);
     as_view view = as_instance_output(f.instance, i);
-    void *copy = malloc(as_view_bytes(&view) + 1);
+    void   *copy = malloc(as_view_bytes(&view) + 1);
     expect(copy != NULL);
     memcpy(copy, view.data, as_view_bytes(&view));
     *bytes = as_view_bytes(&view);

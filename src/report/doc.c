@@ -10,7 +10,7 @@ void as_doc_add(as_doc *d, const as_block *block)
     if (d->failed)
         return;
     if (d->n_blocks == d->cap_blocks) {
-        int more = d->cap_blocks ? d->cap_blocks * 2 : 32;
+        int       more = d->cap_blocks ? d->cap_blocks * 2 : 32;
         as_block *grown = AS_TAKE(&d->arena, as_block, more);
         if (!grown) {
             d->failed = true;

@@ -24,10 +24,10 @@ static assay_facts *facts_of(assay_env *env, const char *name)
 
 static char *report_of(assay_env *env, const assay_facts *f, size_t n, const char *format, const char *sections)
 {
-    char *data = NULL;
-    size_t bytes;
+    char              *data = NULL;
+    size_t             bytes;
     const assay_facts *all[] = {f, f, f};
-    FILE *file = open_memstream(&data, &bytes);
+    FILE              *file = open_memstream(&data, &bytes);
     expect_ok(env, as_report_write(env, all, n, format, &(as_write_settings){.sections = sections}, file));
     fclose(file);
     return data;
@@ -39,7 +39,7 @@ static char *report_of(assay_env *env, const assay_facts *f, size_t n, const cha
 static char field_read(const char **at, char *out, size_t size)
 {
     const char *c = *at;
-    size_t n = 0;
+    size_t      n = 0;
     if (*c == '"') {
         for (c++; *c && (*c != '"' || c[1] == '"'); c++) {
             c += *c == '"';
@@ -69,7 +69,7 @@ static bool row_find(const char *csv, const char *key, row out)
 {
     while (*csv) {
         char end = ',';
-        int i = 0;
+        int  i = 0;
         for (; end == ','; i++) {
             expect(i < 12);
             end = field_read(&csv, out[i], sizeof out[i]);
@@ -92,10 +92,10 @@ static int count_of(const char *text, const char *part)
 
 Test(csv, holds_every_fact_and_every_cell)
 {
-    assay_env *env = env_new();
+    assay_env   *env = env_new();
     assay_facts *f = facts_of(env, NULL);
-    char *csv = report_of(env, f, 2, "csv", NULL);
-    int n = 1 + 2; /* the head and two titles */
+    char        *csv = report_of(env, f, 2, "csv", NULL);
+    int          n = 1 + 2; /* the head and two titles */
     for (int i = 0; i < f->n_groups; i++) {
         n += 2 * f->groups[i].n_facts;
         for (int j = 0; j < f->groups[i].n_tables; j++)
@@ -129,10 +129,10 @@ Test(csv, holds_every_fact_and_every_cell)
 
 Test(csv, what_is_unavailable_is_empty_with_its_reason)
 {
-    assay_env *env = env_new();
+    assay_env   *env = env_new();
     assay_facts *f = facts_of(env, NULL);
-    char *csv = report_of(env, f, 1, "csv", NULL);
-    row r;
+    char        *csv = report_of(env, f, 1, "csv", NULL);
+    row          r;
     expect(row_find(csv, "prologue[0].share", r));
     expect_str(r[4], "");
     expect_str(r[6], "unavailable");
@@ -146,16 +146,32 @@ Test(csv, what_is_unavailable_is_empty_with_its_reason)
 /* Every text comes back after one leading apostrophe is taken away; none begins like a formula. */
 Test(csv, quotes_and_guards_hostile_texts_so_that_they_come_back)
 {
-    static const struct { const char *name, *raw; } cases[] = {
-        {"=cmd|' /C calc'!A0", "\"'=cmd|' /C calc'!A0\""}, {"+1", "\"'+1\""},   {"-1", "\"'-1\""},         {"@SUM(A1)", "\"'@SUM(A1)\""},
-        {"\t=1", "\"'\t=1\""},                             {"\r=1", "\"'\r=1\""}, {"\n=1", "\"'\n=1\""},     {"'=1", "\"''=1\""},
-        {"\xef\xbc\x9d" "1", "\"'\xef\xbc\x9d" "1\""},     {"a,b", "\"a,b\""},  {"a\"b", "\"a\"\"b\""},    {"a\r\nb", "\"a\r\nb\""},
-        {" a", "\" a\""},                                  {"a ", "\"a \""},    {"-", "-"},                {"a=b", "a=b"}};
+    static const struct {
+        const char *name, *raw;
+    } cases[] = {{"=cmd|' /C calc'!A0", "\"'=cmd|' /C calc'!A0\""},
+                 {"+1", "\"'+1\""},
+                 {"-1", "\"'-1\""},
+                 {"@SUM(A1)", "\"'@SUM(A1)\""},
+                 {"\t=1", "\"'\t=1\""},
+                 {"\r=1", "\"'\r=1\""},
+                 {"\n=1", "\"'\n=1\""},
+                 {"'=1", "\"''=1\""},
+                 {"\xef\xbc\x9d"
+                  "1",
+                  "\"'\xef\xbc\x9d"
+                  "1\""},
+                 {"a,b", "\"a,b\""},
+                 {"a\"b", "\"a\"\"b\""},
+                 {"a\r\nb", "\"a\r\nb\""},
+                 {" a", "\" a\""},
+                 {"a ", "\"a \""},
+                 {"-", "-"},
+                 {"a=b", "a=b"}};
     for (size_t i = 0; i < AS_COUNT(cases); i++) {
-        assay_env *env = env_new();
+        assay_env   *env = env_new();
         assay_facts *f = facts_of(env, cases[i].name);
-        char *csv = report_of(env, f, 1, "csv", NULL), want[128];
-        row r;
+        char        *csv = report_of(env, f, 1, "csv", NULL), want[128];
+        row          r;
         expect(row_find(csv, "steps[0].name", r));
         expect_str(r[4][0] == '\'' ? r[4] + 1 : r[4], cases[i].name);
         snprintf(want, sizeof want, ",%s,,text,", cases[i].raw);
@@ -168,8 +184,8 @@ Test(csv, quotes_and_guards_hostile_texts_so_that_they_come_back)
 
 Test(csv, a_negative_number_stays_a_number)
 {
-    assay_env *env = env_new();
-    assay_facts *f = as_facts_new(env);
+    assay_env     *env = env_new();
+    assay_facts   *f = as_facts_new(env);
     as_fact_group *g = as_facts_group(f, "g", "g");
     as_facts_add(f, g, "g.x", "x", as_metric_measured(-5.5, -6, -5, 3, "celsius", "s"));
     char *csv = report_of(env, f, 1, "csv", NULL);
@@ -183,9 +199,9 @@ Test(csv, a_negative_number_stays_a_number)
 
 Test(markdown, has_title_hero_verdict_and_tables)
 {
-    assay_env *env = env_new();
+    assay_env   *env = env_new();
     assay_facts *f = facts_of(env, NULL);
-    char *md = report_of(env, f, 1, "markdown", NULL);
+    char        *md = report_of(env, f, 1, "markdown", NULL);
     expect(!strncmp(md, "# synthetic-mlp, batch 8, cpu, 1 thread\n\n", 40));
     expect_has(md, "| median latency | **100 µs** |");
     expect_has(md, "\n## Verdict\n\n- ");
@@ -206,10 +222,12 @@ Test(markdown, has_title_hero_verdict_and_tables)
 
 Test(markdown, names_cannot_act)
 {
-    assay_env *env = env_new();
+    assay_env   *env = env_new();
     assay_facts *f = facts_of(env, "a|b\nc <img src=x> @me #12 [x](http://e.org) `q` *s* \\| ~z~ www.e.org \x1b");
-    char *md = report_of(env, f, 1, "markdown", NULL);
-    expect_has(md, "| a\\|b c &lt;img src=x&gt; @<!-- -->me \\#<!-- -->12 \\[x\\](http:<!-- -->//e.org) \\`q\\` \\*s\\* \\\\\\| \\~z\\~ www.<!-- -->e.org  |");
+    char        *md = report_of(env, f, 1, "markdown", NULL);
+    expect_has(
+        md,
+        "| a\\|b c &lt;img src=x&gt; @<!-- -->me \\#<!-- -->12 \\[x\\](http:<!-- -->//e.org) \\`q\\` \\*s\\* \\\\\\| \\~z\\~ www.<!-- -->e.org  |");
     expect(!strstr(md, "<img") && !strchr(md, '\x1b') && !strstr(md, "://e"));
     /* Every row of a table has the bars of its head. */
     int head = 0;
@@ -231,7 +249,7 @@ Test(markdown, names_cannot_act)
 
 Test(markdown, a_name_like_a_list_or_a_heading_stays_a_name)
 {
-    assay_env *env = env_new();
+    assay_env   *env = env_new();
     assay_facts *f = as_facts_new(env);
     f->title = "- x";
     char *md = report_of(env, f, 1, "markdown", "summary");
@@ -245,10 +263,10 @@ Test(markdown, a_name_like_a_list_or_a_heading_stays_a_name)
 
 Test(sections, only_the_chosen_ones_are_written_in_the_reports_order)
 {
-    assay_env *env = env_new();
+    assay_env   *env = env_new();
     assay_facts *f = facts_of(env, NULL);
-    char *text = report_of(env, f, 1, "text", "memory,latency");
-    const char *latency = strstr(text, "── Latency"), *memory = strstr(text, "── Memory");
+    char        *text = report_of(env, f, 1, "text", "memory,latency");
+    const char  *latency = strstr(text, "── Latency"), *memory = strstr(text, "── Memory");
     expect(latency && memory && latency < memory);
     expect(!strstr(text, "── Layers") && !strstr(text, "── Verdict"));
     expect(!strncmp(text, "synthetic-mlp", 13));
@@ -262,10 +280,10 @@ Test(sections, only_the_chosen_ones_are_written_in_the_reports_order)
 
 Test(sections, csv_holds_what_they_show_and_json_is_whole)
 {
-    assay_env *env = env_new();
+    assay_env   *env = env_new();
     assay_facts *f = facts_of(env, NULL);
-    row r;
-    char *csv = report_of(env, f, 1, "csv", "summary,layers");
+    row          r;
+    char        *csv = report_of(env, f, 1, "csv", "summary,layers");
     expect(row_find(csv, "latency.median", r));
     expect(row_find(csv, "steps[0].time", r));
     expect(!row_find(csv, "buffers[0].bytes", r));
@@ -281,12 +299,13 @@ Test(sections, csv_holds_what_they_show_and_json_is_whole)
 
 Test(sections, an_unknown_one_is_refused_with_the_nearest_and_the_list)
 {
-    assay_env *env = env_new();
-    assay_facts *f = facts_of(env, NULL);
+    assay_env         *env = env_new();
+    assay_facts       *f = facts_of(env, NULL);
     const assay_facts *all[] = {f};
-    as_write_settings s = {.sections = "summary,layer"};
-    expect_fails(env, as_report_write(env, all, 1, "text", &s, stdout), ASSAY_BAD_INPUT,
-                 "report: no section \"layer\"; did you mean \"layers\"?; there are summary, check, bench, sweep, compare, noise, history, verdict, layers, latency, roofline, compile, cost, books, memory, contention, sensors, instrument, ");
+    as_write_settings  s = {.sections = "summary,layer"};
+    expect_fails(
+        env, as_report_write(env, all, 1, "text", &s, stdout), ASSAY_BAD_INPUT,
+        "report: no section \"layer\"; did you mean \"layers\"?; there are summary, check, bench, sweep, compare, noise, history, verdict, layers, latency, roofline, compile, cost, books, memory, contention, sensors, instrument, ");
     expect_fails(env, as_sections_check(env, ""), ASSAY_BAD_INPUT, "report: no section \"\"; there are summary");
     expect_fails(env, as_sections_check(env, "summary,"), ASSAY_BAD_INPUT, "no section \"\"");
     expect_fails(env, as_sections_check(env, "zzzzzzzzzzzzzzzzz"), ASSAY_BAD_INPUT, "no section \"zzzzzzzzzzzzzzzzz\"; there are ");
@@ -301,11 +320,11 @@ Test(sections, an_unknown_one_is_refused_with_the_nearest_and_the_list)
 
 Test(several_runs, are_read_back_and_written_again_the_same)
 {
-    assay_env *env = env_new();
+    assay_env   *env = env_new();
     assay_facts *f = facts_of(env, NULL), **read;
-    size_t n;
+    size_t       n;
     for (size_t want = 1; want <= 3; want++) {
-        char *json = report_of(env, f, want, "json", NULL), *again = NULL;
+        char  *json = report_of(env, f, want, "json", NULL), *again = NULL;
         size_t bytes;
         expect_ok(env, as_facts_parse_all(env, "x.json", json, strlen(json), &read, &n));
         expect_eq(n, want);
@@ -324,15 +343,19 @@ Test(several_runs, are_read_back_and_written_again_the_same)
 Test(several_runs, say_which_run_is_wrong)
 {
 #define RUN "{\"schema\":\"assay.run/1\",\"title\":\"t\",\"notes\":{},\"groups\":{}}"
-    static const struct { const char *json, *part; } cases[] = {
+    static const struct {
+        const char *json, *part;
+    } cases[] = {
         {"{\"schema\":\"assay.runs/1\",\"runs\":[]}", "top level: \"runs\": expected an array of 1 to 4096, found an array of 0"},
         {"{\"schema\":\"assay.runs/1\",\"runs\":7}", "found an integer of 0"},
         {"{\"schema\":\"assay.runs/1\"}", "found missing of 0"},
         {"{\"schema\":\"assay.runs/1\",\"runs\":[" RUN "],\"more\":1}", "unknown key \"more\""},
         {"{\"schema\":\"assay.runs/1\",\"runs\":[" RUN ",3]}", "x.json: runs[1]: expected an object, found an integer"},
-        {"{\"schema\":\"assay.runs/1\",\"runs\":[" RUN ",{\"schema\":\"assay.run/1\",\"title\":\"t\",\"notes\":{},\"groups\":{\"g\":3}}]}",
+        {"{\"schema\":\"assay.runs/1\",\"runs\":[" RUN
+         ",{\"schema\":\"assay.run/1\",\"title\":\"t\",\"notes\":{},\"groups\":{\"g\":3}}]}",
          "x.json: runs[1].groups[\"g\"]: expected an object"},
-        {"{\"schema\":\"assay.runs/1\",\"runs\":[{\"schema\":\"assay.runs/1\",\"runs\":[" RUN "]}]}", "runs[0]: one run (\"assay.run/1\") is read here"},
+        {"{\"schema\":\"assay.runs/1\",\"runs\":[{\"schema\":\"assay.runs/1\",\"runs\":[" RUN "]}]}",
+         "runs[0]: one run (\"assay.run/1\") is read here"},
         {"{\"schema\":\"assay.run/2\"}", "\"schema\" is \"assay.run/2\""},
         {"[]", "top level: expected an object, found an array"},
         {"{", "run JSON: x.json: "},
@@ -340,8 +363,9 @@ Test(several_runs, say_which_run_is_wrong)
     assay_env *env = env_new();
     for (size_t i = 0; i < AS_COUNT(cases); i++) {
         assay_facts **out = (assay_facts **)(void *)env;
-        size_t n = 77;
-        expect_fails(env, as_facts_parse_all(env, "x.json", cases[i].json, strlen(cases[i].json), &out, &n), ASSAY_BAD_INPUT, cases[i].part);
+        size_t        n = 77;
+        expect_fails(env, as_facts_parse_all(env, "x.json", cases[i].json, strlen(cases[i].json), &out, &n), ASSAY_BAD_INPUT,
+                     cases[i].part);
         expect(out == (assay_facts **)(void *)env && n == 77);
     }
     assay_env_free(env);

@@ -64,7 +64,7 @@ void as_pick_findings(as_doc *d, const assay_facts *f, const char *group)
 void as_pick_notes(as_doc *d, const assay_facts *f, const char *const *prefixes)
 {
     const as_fact_note **pairs = AS_TAKE(&d->arena, const as_fact_note *, f->n_notes);
-    int n = 0;
+    int                  n = 0;
     if (!pairs) {
         d->failed = true;
         return;
@@ -101,15 +101,9 @@ const as_cell *as_cell_at(const as_table *t, int row, int column)
     return column < 0 ? NULL : &t->cells[(size_t)row * (size_t)t->n_columns + (size_t)column];
 }
 
-const char *as_cell_words(const as_cell *c)
-{
-    return c && c->text ? c->text : "";
-}
+const char *as_cell_words(const as_cell *c) { return c && c->text ? c->text : ""; }
 
-double as_cell_value(const as_cell *c)
-{
-    return c && !c->text && as_metric_has(&c->metric) ? c->metric.value : (double)NAN;
-}
+double as_cell_value(const as_cell *c) { return c && !c->text && as_metric_has(&c->metric) ? c->metric.value : (double)NAN; }
 
 const char *as_words_at(const as_table *t, int row, const char *key)
 {

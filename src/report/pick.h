@@ -12,15 +12,15 @@ void as_pick_facts(as_doc *d, const assay_facts *f, as_block_kind kind, const ch
 void as_pick_group(as_doc *d, const assay_facts *f, const char *group);                           /* all its facts */
 void as_pick_table(as_doc *d, const assay_facts *f, const char *group, const char *key);
 void as_pick_findings(as_doc *d, const assay_facts *f, const char *group);
-void as_pick_notes(as_doc *d, const assay_facts *f, const char *const *prefixes);                 /* NULL-terminated */
-void as_pick_chart(as_doc *d, const char *caption, const char *svg, const char *plain);           /* NULL svg: memory ran out */
+void as_pick_notes(as_doc *d, const assay_facts *f, const char *const *prefixes);       /* NULL-terminated */
+void as_pick_chart(as_doc *d, const char *caption, const char *svg, const char *plain); /* NULL svg: memory ran out */
 
-int           as_column_find(const as_table *t, const char *key);              /* -1: not there */
-const as_cell *as_cell_at(const as_table *t, int row, int column);             /* NULL for column -1 */
-const char   *as_cell_words(const as_cell *c);                                 /* its text, or "" */
-const char   *as_words_at(const as_table *t, int row, const char *key);        /* the text of a column by name, or "" */
-double        as_value_at(const as_table *t, int row, const char *key);        /* its number, or NaN */
-double        as_cell_value(const as_cell *c);                                 /* its number, or NaN */
+int            as_column_find(const as_table *t, const char *key);       /* -1: not there */
+const as_cell *as_cell_at(const as_table *t, int row, int column);       /* NULL for column -1 */
+const char    *as_cell_words(const as_cell *c);                          /* its text, or "" */
+const char    *as_words_at(const as_table *t, int row, const char *key); /* the text of a column by name, or "" */
+double         as_value_at(const as_table *t, int row, const char *key); /* its number, or NaN */
+double         as_cell_value(const as_cell *c);                          /* its number, or NaN */
 
 /* Charts in characters, at most 76 columns wide unless said; labels are cleaned. */
 const char *as_plain_bars(as_arena *arena, const as_bar *bars, int n, const char *unit);
@@ -39,7 +39,7 @@ void as_pick_noise(as_doc *d, const assay_facts *f, const char *group, int i, co
 /* The forest picture of a table with columns "case", "change" and a word a row, by which its tone is chosen. */
 void as_pick_forest(as_doc *d, const as_table *t, const char *word, double margin, const char *caption);
 /* How a verdict, status or word about noise is meant: "slower" is bad, "unresolved" a warning. */
-as_level as_level_of(const char *word);
+as_level         as_level_of(const char *word);
 const as_series *as_series_at(const assay_facts *f, const char *group, int i, const char *what); /* "3.fma" */
 
 /* The axis of a forest: it begins and ends where rows do, but for a few far out. */
@@ -56,7 +56,7 @@ const char *as_show_interval_signs(as_arena *arena, const assay_metric *m);
 /* The text moves into the arena, and is dropped; NULL: no memory. */
 const char *as_text_keep(as_arena *arena, as_text *t);
 /* Adds it with spaces up to so many columns. */
-void        as_text_pad(as_text *t, const char *text, int columns);
+void as_text_pad(as_text *t, const char *text, int columns);
 /* "2026-11-16", of seconds since 1970; with the minute where all points lie within two days. */
 const char *as_point_date(char *buf, size_t size, const as_history_picture *h, size_t i);
 

@@ -33,18 +33,22 @@ static const char *lanes_plain(as_doc *d, const as_lane *lanes, int n)
     for (int i = 0; i < n && all; i++)
         for (int k = 0; k < lanes[i].n_lines && all; k++) {
             const as_lane_line *line = &lanes[i].lines[k];
-            const char *one = as_plain_line(&d->arena, line->y, line->n, lanes[i].unit);
+            const char         *one = as_plain_line(&d->arena, line->y, line->n, lanes[i].unit);
             if (!one)
                 return NULL;
             all = *one ? as_arena_printf(&d->arena, "%s%s%s%s:\n%s", all, lanes[i].label, lanes[i].n_lines > 1 ? ", " : "",
-                                         lanes[i].n_lines > 1 ? as_clean_text(&d->arena, line->label) : "", one) : all;
+                                         lanes[i].n_lines > 1 ? as_clean_text(&d->arena, line->label) : "", one)
+                       : all;
         }
     return all;
 }
 
 void as_pick_noise(as_doc *d, const assay_facts *f, const char *group, int i, const char *name, bool plain)
 {
-    as_lane lanes[4] = {{.label = "time of a call"}, {.label = "FMA probe: frequency, neighbour on the core"}, {.label = "copy probe: neighbour on the memory"}, {.label = "CPU over wall time"}};
+    as_lane lanes[4] = {{.label = "time of a call"},
+                        {.label = "FMA probe: frequency, neighbour on the core"},
+                        {.label = "copy probe: neighbour on the memory"},
+                        {.label = "CPU over wall time"}};
     for (int arm = 0; arm < MAX_ARMS; arm++) {
         char key[32];
         snprintf(key, sizeof key, "blocks.%d", arm);
@@ -68,9 +72,13 @@ void as_pick_noise(as_doc *d, const assay_facts *f, const char *group, int i, co
 
 as_level as_level_of(const char *word)
 {
-    static const struct { const char *begin; as_level level; } words[] = {
-        {"slower", AS_LEVEL_BAD}, {"Regression", AS_LEVEL_BAD}, {"Failed", AS_LEVEL_BAD}, {"unresolved", AS_LEVEL_WARN}, {"Unstable", AS_LEVEL_WARN},
-        {"faster", AS_LEVEL_GOOD}, {"Improvement", AS_LEVEL_GOOD}, {"noisy", AS_LEVEL_WARN}, {"suspect", AS_LEVEL_BAD}, {"quiet", AS_LEVEL_GOOD}};
+    static const struct {
+        const char *begin;
+        as_level    level;
+    } words[] = {{"slower", AS_LEVEL_BAD},       {"Regression", AS_LEVEL_BAD}, {"Failed", AS_LEVEL_BAD},
+                 {"unresolved", AS_LEVEL_WARN},  {"Unstable", AS_LEVEL_WARN},  {"faster", AS_LEVEL_GOOD},
+                 {"Improvement", AS_LEVEL_GOOD}, {"noisy", AS_LEVEL_WARN},     {"suspect", AS_LEVEL_BAD},
+                 {"quiet", AS_LEVEL_GOOD}};
     for (size_t i = 0; i < AS_COUNT(words); i++)
         if (!strncmp(word, words[i].begin, strlen(words[i].begin)))
             return words[i].level;
@@ -79,7 +87,8 @@ as_level as_level_of(const char *word)
 
 void as_pick_forest(as_doc *d, const as_table *t, const char *word, double margin, const char *caption)
 {
-    int name = as_column_find(t, "case"), change = as_column_find(t, "change"), words = as_column_find(t, word), n = t->n_rows < MAX_FOREST ? t->n_rows : MAX_FOREST;
+    int name = as_column_find(t, "case"), change = as_column_find(t, "change"), words = as_column_find(t, word),
+        n = t->n_rows < MAX_FOREST ? t->n_rows : MAX_FOREST;
     as_forest_row *rows = AS_TAKE(&d->arena, as_forest_row, n);
     if (!rows || change < 0) {
         d->failed |= !rows;
@@ -87,12 +96,17 @@ void as_pick_forest(as_doc *d, const as_table *t, const char *word, double margi
     }
     for (int i = 0; i < n; i++) {
         const as_cell *cell = as_cell_at(t, i, change);
-        bool bounded = !cell->text && as_metric_has(&cell->metric);
-        const char *status = as_cell_words(as_cell_at(t, i, words));
-        const char *said = bounded ? as_arena_printf(&d->arena, "%+.1f %%  %s", 100 * cell->metric.value, status) : status;
-        rows[i] = (as_forest_row){.label = as_cell_words(as_cell_at(t, i, name)), .words = said, .detail = as_cell_words(as_cell_at(t, i, as_column_find(t, "interval"))),
-                                  .value = as_cell_value(cell), .lo = bounded ? cell->metric.lo : (double)NAN, .hi = bounded ? cell->metric.hi : (double)NAN,
+        bool           bounded = !cell->text && as_metric_has(&cell->metric);
+        const char    *status = as_cell_words(as_cell_at(t, i, words));
+        const char    *said = bounded ? as_arena_printf(&d->arena, "%+.1f %%  %s", 100 * cell->metric.value, status) : status;
+        rows[i] = (as_forest_row){.label = as_cell_words(as_cell_at(t, i, name)),
+                                  .words = said,
+                                  .detail = as_cell_words(as_cell_at(t, i, as_column_find(t, "interval"))),
+                                  .value = as_cell_value(cell),
+                                  .lo = bounded ? cell->metric.lo : (double)NAN,
+                                  .hi = bounded ? cell->metric.hi : (double)NAN,
                                   .level = as_level_of(status)};
     }
-    as_pick_chart(d, caption, as_svg_forest(&d->arena, rows, n, margin, caption), as_plain_forest(&d->arena, rows, n, margin > 0 ? margin : 0));
+    as_pick_chart(d, caption, as_svg_forest(&d->arena, rows, n, margin, caption),
+                  as_plain_forest(&d->arena, rows, n, margin > 0 ? margin : 0));
 }

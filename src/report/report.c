@@ -20,7 +20,8 @@ static assay_status unknown_format(assay_env *env, const char *format)
     as_text names = {0};
     for (const as_writer *const *w = as_wr_table; *w; w++)
         as_text_printf(&names, "%s%s", w == as_wr_table ? "" : ", ", (*w)->name);
-    assay_status status = as_fail(env, ASSAY_NOT_FOUND, "report: no format \"%s\"; there are %s", format, names.data ? names.data : "none");
+    assay_status status =
+        as_fail(env, ASSAY_NOT_FOUND, "report: no format \"%s\"; there are %s", format, names.data ? names.data : "none");
     as_text_drop(&names);
     return status;
 }
@@ -48,8 +49,8 @@ static bool list_has(const char *list, const char *name, size_t n)
 /* The nearest name, and all of them in the order of the report. */
 static assay_status unknown_section(assay_env *env, const char *name, size_t n, const as_section *const *order, size_t n_order)
 {
-    as_text names = {0};
-    char given[64];
+    as_text      names = {0};
+    char         given[64];
     const char **words = calloc(n_order + 1, sizeof *words), *near = NULL;
     snprintf(given, sizeof given, "%.*s", (int)(n < sizeof given ? n : sizeof given - 1), name);
     for (size_t i = 0; words && i < n_order; i++)
@@ -57,8 +58,9 @@ static assay_status unknown_section(assay_env *env, const char *name, size_t n, 
     near = words ? as_nearest(given, words) : NULL;
     for (size_t i = 0; i < n_order; i++)
         as_text_printf(&names, "%s%s", i ? ", " : "", order[i]->name);
-    assay_status status = as_fail(env, ASSAY_BAD_INPUT, "report: no section \"%s\"%s%s%s; there are %s", given, near ? "; did you mean \"" : "", near ? near : "",
-                                  near ? "\"?" : "", names.data ? names.data : "none");
+    assay_status status =
+        as_fail(env, ASSAY_BAD_INPUT, "report: no section \"%s\"%s%s%s; there are %s", given, near ? "; did you mean \"" : "",
+                near ? near : "", near ? "\"?" : "", names.data ? names.data : "none");
     as_text_drop(&names);
     free(words);
     return status;
@@ -78,11 +80,11 @@ static const as_section **sections_take(as_arena *arena, size_t *n)
 
 assay_status as_sections_check(assay_env *env, const char *sections)
 {
-    as_arena arena = {0};
-    size_t n;
+    as_arena           arena = {0};
+    size_t             n;
     const as_section **order = sections_take(&arena, &n);
-    assay_status status = order ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "report: no room for the list of sections");
-    const char *at = sections;
+    assay_status       status = order ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "report: no room for the list of sections");
+    const char        *at = sections;
     do {
         size_t bytes = strcspn(at, ","), i = 0;
         while (status == ASSAY_OK && i < n && !(strlen(order[i]->name) == bytes && !strncmp(order[i]->name, at, bytes)))
@@ -98,7 +100,7 @@ assay_status as_sections_check(assay_env *env, const char *sections)
 /* Every document begins with its title, whatever its sections: runs of one report must be told apart. */
 static bool doc_make(as_doc *d, const assay_facts *f, const char *sections)
 {
-    size_t n;
+    size_t             n;
     const as_section **order = sections_take(&d->arena, &n);
     if (!order)
         return false;
@@ -111,8 +113,8 @@ static bool doc_make(as_doc *d, const assay_facts *f, const char *sections)
     return !d->failed;
 }
 
-static assay_status docs_write(assay_env *env, const as_writer *writer, const assay_facts *const *facts, size_t n, const as_write_settings *s,
-                               FILE *file, as_doc *docs, const as_doc **pointers)
+static assay_status docs_write(assay_env *env, const as_writer *writer, const assay_facts *const *facts, size_t n,
+                               const as_write_settings *s, FILE *file, as_doc *docs, const as_doc **pointers)
 {
     for (size_t i = 0; i < n; i++) {
         pointers[i] = &docs[i];
@@ -131,10 +133,11 @@ static assay_status docs_write(assay_env *env, const as_writer *writer, const as
     return ASSAY_OK;
 }
 
-assay_status as_report_write(assay_env *env, const assay_facts *const *facts, size_t n, const char *format, const as_write_settings *s, FILE *file)
+assay_status as_report_write(assay_env *env, const assay_facts *const *facts, size_t n, const char *format,
+                             const as_write_settings *s, FILE *file)
 {
     const as_write_settings standard = {0};
-    const as_writer *writer = as_writer_find(format);
+    const as_writer        *writer = as_writer_find(format);
     if (!writer)
         return unknown_format(env, format);
     if (s && s->sections)
@@ -143,10 +146,10 @@ assay_status as_report_write(assay_env *env, const assay_facts *const *facts, si
         return as_fail(env, ASSAY_BAD_INPUT, "report: there are no runs to report");
     for (size_t i = 0; i < n; i++)
         AS_TRY(as_facts_check(env, facts[i]));
-    as_doc *docs = calloc(n, sizeof *docs);
+    as_doc        *docs = calloc(n, sizeof *docs);
     const as_doc **pointers = calloc(n, sizeof *pointers);
-    assay_status status = docs && pointers ? docs_write(env, writer, facts, n, s ? s : &standard, file, docs, pointers)
-                                           : as_fail(env, ASSAY_NO_MEMORY, "report: no room for %zu documents", n);
+    assay_status   status = docs && pointers ? docs_write(env, writer, facts, n, s ? s : &standard, file, docs, pointers)
+                                             : as_fail(env, ASSAY_NO_MEMORY, "report: no room for %zu documents", n);
     for (size_t i = 0; docs && i < n; i++)
         as_arena_drop(&docs[i].arena);
     free(docs);
@@ -154,7 +157,8 @@ assay_status as_report_write(assay_env *env, const assay_facts *const *facts, si
     return status;
 }
 
-assay_status as_report_save(assay_env *env, const assay_facts *const *facts, size_t n, const char *format, const as_write_settings *s, const char *path)
+assay_status as_report_save(assay_env *env, const assay_facts *const *facts, size_t n, const char *format,
+                            const as_write_settings *s, const char *path)
 {
     as_out out;
     if (!as_writer_find(format))

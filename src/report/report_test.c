@@ -19,10 +19,10 @@ static assay_facts *facts_of(assay_env *env, as_synthetic s)
 
 static char *report_of(assay_env *env, const assay_facts *f, size_t n, const char *format, as_write_settings s)
 {
-    char *data = NULL;
-    size_t bytes;
+    char              *data = NULL;
+    size_t             bytes;
     const assay_facts *all[] = {f, f, f};
-    FILE *file = open_memstream(&data, &bytes);
+    FILE              *file = open_memstream(&data, &bytes);
     expect_ok(env, as_report_write(env, all, n, format, &s, file));
     fclose(file);
     return data;
@@ -37,10 +37,10 @@ static assay_env *env_new(void)
 
 Test(report, hostile_names_are_escaped_in_html)
 {
-    assay_env *env = env_new();
+    assay_env   *env = env_new();
     assay_facts *f = facts_of(env, (as_synthetic){.name = HOSTILE});
-    char *html = report_of(env, f, 1, "html", (as_write_settings){0});
-    const char *script = strstr(html, "<script");
+    char        *html = report_of(env, f, 1, "html", (as_write_settings){0});
+    const char  *script = strstr(html, "<script");
     expect(script && !strstr(script + 1, "<script")); /* only our own, at the end */
     expect(strstr(html, "&lt;script&gt;alert(&#39;x&#39;)"));
     expect(!strchr(html, '\x1b') && !strchr(html, '\x07') && !strchr(html, '\xff'));
@@ -53,9 +53,9 @@ Test(report, hostile_names_are_escaped_in_html)
 
 Test(report, control_characters_never_reach_a_terminal)
 {
-    assay_env *env = env_new();
+    assay_env   *env = env_new();
     assay_facts *f = facts_of(env, (as_synthetic){.name = HOSTILE});
-    char *text = report_of(env, f, 1, "text", (as_write_settings){0});
+    char        *text = report_of(env, f, 1, "text", (as_write_settings){0});
     for (const char *c = text; *c; c++)
         if ((unsigned char)*c < 0x20 && *c != '\n')
             fail("control character %d", *c);
@@ -71,8 +71,8 @@ Test(report, control_characters_never_reach_a_terminal)
 
 Test(report, text_keeps_to_its_width_and_loses_no_column)
 {
-    assay_env *env = env_new();
-    assay_facts *f = facts_of(env, (as_synthetic){0});
+    assay_env       *env = env_new();
+    assay_facts     *f = facts_of(env, (as_synthetic){0});
     static const int widths[] = {40, 60, 80, 100, 200};
     for (int i = 0; i < 5; i++) {
         char *text = report_of(env, f, 1, "text", (as_write_settings){.width = widths[i]});
@@ -91,10 +91,11 @@ Test(report, text_keeps_to_its_width_and_loses_no_column)
 
 Test(report, html_shows_unit_kind_source_count_and_interval_of_a_number)
 {
-    assay_env *env = env_new();
+    assay_env   *env = env_new();
     assay_facts *f = facts_of(env, (as_synthetic){.n_samples = 400});
-    char *html = report_of(env, f, 1, "html", (as_write_settings){0});
-    expect(strstr(html, "title=\"measured; source: clock tsc, wall time of a sample / its runs; n = 400; exactly 100000 ns; interval "));
+    char        *html = report_of(env, f, 1, "html", (as_write_settings){0});
+    expect(strstr(html,
+                  "title=\"measured; source: clock tsc, wall time of a sample / its runs; n = 400; exactly 100000 ns; interval "));
     expect(strstr(html, "<sup class=\"km\">M</sup>"));
     expect(strstr(html, "title=\"unavailable; reason: no RAPL domain in this virtual machine\""));
     expect(strstr(html, "<svg") && strstr(html, "prefers-color-scheme:dark") && strstr(html, "@media print"));
@@ -105,10 +106,10 @@ Test(report, html_shows_unit_kind_source_count_and_interval_of_a_number)
 
 Test(report, several_runs_are_one_json_and_one_page)
 {
-    assay_env *env = env_new();
-    json_t *root;
+    assay_env   *env = env_new();
+    json_t      *root;
     assay_facts *f = facts_of(env, (as_synthetic){0});
-    char *json = report_of(env, f, 3, "json", (as_write_settings){0});
+    char        *json = report_of(env, f, 3, "json", (as_write_settings){0});
     expect_ok(env, as_json_parse(env, "test", "-", json, strlen(json), &root));
     expect_str(json_string_value(json_object_get(root, "schema")), "assay.runs/1");
     expect_eq(json_array_size(json_object_get(root, "runs")), 3);
@@ -125,15 +126,16 @@ Test(report, several_runs_are_one_json_and_one_page)
 Test(report, a_metric_without_a_kind_reaches_no_writer)
 {
     static const char *const formats[] = {"text", "json", "html"};
-    assay_env *env = env_new();
-    assay_facts *f = facts_of(env, (as_synthetic){0});
-    const assay_facts *all[] = {f};
+    assay_env               *env = env_new();
+    assay_facts             *f = facts_of(env, (as_synthetic){0});
+    const assay_facts       *all[] = {f};
     f->groups[0].facts[0].metric.kind = ASSAY_KIND_MISSING;
     for (int i = 0; i < 3; i++) {
-        char *data = NULL;
+        char  *data = NULL;
         size_t bytes;
-        FILE *file = open_memstream(&data, &bytes);
-        expect_fails(env, as_report_write(env, all, 1, formats[i], NULL, file), ASSAY_INTERNAL, "facts: latency.median: metric has no kind");
+        FILE  *file = open_memstream(&data, &bytes);
+        expect_fails(env, as_report_write(env, all, 1, formats[i], NULL, file), ASSAY_INTERNAL,
+                     "facts: latency.median: metric has no kind");
         fclose(file);
         expect_eq(bytes, 0);
         free(data);
@@ -147,8 +149,8 @@ Test(report, a_metric_without_a_kind_reaches_no_writer)
 
 Test(report, unknown_formats_and_no_runs_get_a_sentence)
 {
-    assay_env *env = env_new();
-    assay_facts *f = facts_of(env, (as_synthetic){0});
+    assay_env         *env = env_new();
+    assay_facts       *f = facts_of(env, (as_synthetic){0});
     const assay_facts *all[] = {f};
     expect_fails(env, as_report_write(env, all, 1, "pdf", NULL, stdout), ASSAY_NOT_FOUND, "report: no format \"pdf\"; there are ");
     expect_fails(env, assay_report(env, all, 1, "pdf", as_test_path("x.pdf")), ASSAY_NOT_FOUND, "html");
@@ -161,12 +163,12 @@ Test(report, unknown_formats_and_no_runs_get_a_sentence)
 Test(report, a_full_disk_is_an_error)
 {
     assay_env *env = env_new();
-    FILE *full = fopen("/dev/full", "w");
+    FILE      *full = fopen("/dev/full", "w");
     if (!full) {
         assay_env_free(env);
         skip("no /dev/full here");
     }
-    assay_facts *f = facts_of(env, (as_synthetic){0});
+    assay_facts       *f = facts_of(env, (as_synthetic){0});
     const assay_facts *all[] = {f};
     expect_fails(env, as_report_write(env, all, 1, "html", NULL, full), ASSAY_IO, "report: cannot write html: ");
     fclose(full);
@@ -176,8 +178,8 @@ Test(report, a_full_disk_is_an_error)
 
 Test(report, what_is_unavailable_says_why_in_every_format)
 {
-    assay_env *env = env_new();
-    assay_facts *f = facts_of(env, (as_synthetic){.no_sensors = true, .no_steps = true});
+    assay_env               *env = env_new();
+    assay_facts             *f = facts_of(env, (as_synthetic){.no_sensors = true, .no_steps = true});
     static const char *const formats[] = {"text", "json", "html"};
     for (int i = 0; i < 3; i++) {
         char *data = report_of(env, f, 1, formats[i], (as_write_settings){.width = 200});
@@ -199,8 +201,8 @@ Test(report, tables_of_the_wrong_shape_do_no_harm)
         "\"tables\":{},\"series\":{\"samples\":{\"label\":\"\",\"kind\":\"measured\",\"source\":\"s\",\"x_unit\":null,\"y_unit\":\"ns\",\"x\":null,"
         "\"y\":[null,1e308,-1e308]}},\"findings\":[]}}}";
     static const char *const formats[] = {"text", "json", "html"};
-    assay_env *env = env_new();
-    assay_facts *f;
+    assay_env               *env = env_new();
+    assay_facts             *f;
     expect_ok(env, as_facts_parse(env, "x.json", json, sizeof json - 1, &f));
     for (int i = 0; i < 3; i++)
         free(report_of(env, f, 1, formats[i], (as_write_settings){0}));
@@ -211,7 +213,7 @@ Test(report, tables_of_the_wrong_shape_do_no_harm)
 Test(charts, draw_nothing_of_nothing)
 {
     as_arena a = {0};
-    double bad[] = {NAN, INFINITY};
+    double   bad[] = {NAN, INFINITY};
     expect_str(as_svg_bars(&a, NULL, 0, "ns", "t"), "");
     expect_str(as_svg_bars(&a, &(as_bar){"a", NULL, NAN}, 1, "ns", "t"), "");
     expect_str(as_svg_histogram(&a, bad, 2, "ns", NULL, 0, "t"), "");
@@ -224,8 +226,8 @@ Test(charts, draw_nothing_of_nothing)
 
 Test(charts, draw_one_value_and_escape_its_name)
 {
-    as_arena a = {0};
-    double one[] = {5};
+    as_arena    a = {0};
+    double      one[] = {5};
     const char *svg = as_svg_bars(&a, &(as_bar){"<b>", "\"q\"", 5}, 1, "ns", "a<b");
     expect_has(svg, "&lt;b&gt;");
     expect_has(svg, "aria-label=\"a&lt;b\"");
@@ -238,7 +240,7 @@ Test(charts, draw_one_value_and_escape_its_name)
 
 Test(charts, a_bar_cuts_long_names_and_tells_them_whole_in_its_tip)
 {
-    as_arena a = {0};
+    as_arena    a = {0};
     const char *svg = as_svg_bars(&a, &(as_bar){"block3_1_skip+residual+relu+pool", "assay.SomethingVeryLong", 5}, 1, "ns", "t");
     expect_has(svg, "<g><title>block3_1_skip+residual+relu+pool: 5 ns, assay.SomethingVeryLong</title>");
     expect_has(svg, ">block3_1_ski…al+relu+pool</text>");
@@ -250,14 +252,14 @@ Test(charts, a_long_course_is_thinned_but_keeps_its_spike)
 {
     enum { N = 200000 };
     as_arena a = {0};
-    double *y = calloc(N, sizeof *y);
+    double  *y = calloc(N, sizeof *y);
     expect(y != NULL);
     for (int i = 0; i < N; i++)
         y[i] = 100 + i % 3;
     y[77777] = 1000;
     const char *svg = as_svg_line(&a, NULL, y, N, NULL, "ns", "t");
-    size_t bytes = strlen(svg);
-    bool has_top = strstr(svg, " 12L") || strstr(svg, " 12\""); /* the spike reaches the top of the picture */
+    size_t      bytes = strlen(svg);
+    bool        has_top = strstr(svg, " 12L") || strstr(svg, " 12\""); /* the spike reaches the top of the picture */
     free(y);
     expect(bytes < 80000);
     expect(has_top);
@@ -267,7 +269,7 @@ Test(charts, a_long_course_is_thinned_but_keeps_its_spike)
 Test(charts, histogram_counts_what_lies_far_out)
 {
     as_arena a = {0};
-    double x[100];
+    double   x[100];
     for (int i = 0; i < 100; i++)
         x[i] = 1000 + i;
     x[99] = 1e6;
@@ -292,7 +294,8 @@ Test(charts, in_characters_align_and_cut)
 Test(charts, flame_boxes_carry_their_shares_and_escape_their_names)
 {
     as_arena a = {0};
-    as_frame frames[] = {{"run", "one run", 0, 0, 100}, {"segment 0, cpu", NULL, 1, 0, 80}, {"\"<x>", "Gemm", 2, 0, 60}, {"y", "Relu", 2, 60, 20}};
+    as_frame frames[] = {
+        {"run", "one run", 0, 0, 100}, {"segment 0, cpu", NULL, 1, 0, 80}, {"\"<x>", "Gemm", 2, 0, 60}, {"y", "Relu", 2, 60, 20}};
     const char *svg = as_svg_flame(&a, frames, 4, "ns", "t");
     expect_has(svg, "<svg class=\"chart flame\" data-width=\"920\" xmlns=");
     expect_has(svg, "data-x=\"0.6\" data-w=\"0.2\" data-d=\"2\" data-l=\"y\" data-s=\"y Relu\"");
@@ -308,11 +311,14 @@ Test(charts, flame_boxes_carry_their_shares_and_escape_their_names)
 
 Test(charts, a_graph_puts_each_node_below_what_it_reads)
 {
-    as_arena a = {0};
-    as_vertex v[] = {{"a<", "Conv", 10, NULL, 0}, {"b", "Relu", 5, (const int[]){0}, 1}, {"c", "Add", NAN, (const int[]){0, 1}, 2}, {"w", "Pack", 1, NULL, 0},
-                     {"d", "Gemm", 2, (const int[]){2, 3}, 2}};
+    as_arena    a = {0};
+    as_vertex   v[] = {{"a<", "Conv", 10, NULL, 0},
+                       {"b", "Relu", 5, (const int[]){0}, 1},
+                       {"c", "Add", NAN, (const int[]){0, 1}, 2},
+                       {"w", "Pack", 1, NULL, 0},
+                       {"d", "Gemm", 2, (const int[]){2, 3}, 2}};
     const char *svg = as_svg_graph(&a, v, 5, "ns", "t");
-    int n_edges = 0;
+    int         n_edges = 0;
     for (const char *at = svg; (at = strstr(at, "<path class=\"edge\"")); at++)
         n_edges++;
     expect_eq(n_edges, 5);
@@ -329,13 +335,14 @@ Test(charts, a_graph_puts_each_node_below_what_it_reads)
 
 Test(report, the_page_has_flame_and_graph_and_says_the_sizes_first)
 {
-    assay_env *env = env_new();
+    assay_env   *env = env_new();
     assay_facts *f = facts_of(env, (as_synthetic){0});
     char *html = report_of(env, f, 1, "html", (as_write_settings){0}), *text = report_of(env, f, 1, "text", (as_write_settings){0});
     expect_has(html, "svg class=\"chart flame\"");
     expect_has(html, "data-l=\"segment 1, cpu\"");
     expect_has(html, "<path class=\"edge\"");
-    const char *params = strstr(text, "parameters"), *activations = strstr(text, "activations"), *flops = strstr(text, "useful flops  "), *verdict = strstr(text, "Verdict");
+    const char *params = strstr(text, "parameters"), *activations = strstr(text, "activations"),
+               *flops = strstr(text, "useful flops  "), *verdict = strstr(text, "Verdict");
     expect(params && activations && flops && params < activations && activations < flops && flops < verdict);
     expect(!strstr(text, "Flame graph")); /* no caption without a picture */
     free(html);

@@ -25,8 +25,8 @@ void as_roofs_key(char out[17], int n_threads)
     char       fingerprint[17], isa[64];
     as_machine_read(&m);
     as_machine_fingerprint(fingerprint);
-    as_text_printf(&text, "%s|%s|%s|%d|%s|%s", fingerprint, m.boot.known ? m.boot.text : "?", as_isa_show(as_isa_here(), isa, sizeof isa),
-                   n_threads, ASSAY_VERSION, as_build_text);
+    as_text_printf(&text, "%s|%s|%s|%d|%s|%s", fingerprint, m.boot.known ? m.boot.text : "?",
+                   as_isa_show(as_isa_here(), isa, sizeof isa), n_threads, ASSAY_VERSION, as_build_text);
     snprintf(out, 17, "%016llx", (unsigned long long)as_hash64(text.data ? text.data : "", text.length));
     as_text_drop(&text);
 }
@@ -99,8 +99,13 @@ static assay_status roof_read(assay_env *env, const char *path, const json_t *it
     if (!text_ok(source))
         return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: %s has no source that can be shown", path, name);
     as_trace_roof *to = &r->list[r->n];
-    *to = (as_trace_roof){.name = as_arena_text(&r->arena, name), .unit = as_arena_text(&r->arena, unit), .value = value, .lo = lo,
-                          .hi = hi, .n = (uint64_t)json_integer_value(n), .source = as_arena_text(&r->arena, source)};
+    *to = (as_trace_roof){.name = as_arena_text(&r->arena, name),
+                          .unit = as_arena_text(&r->arena, unit),
+                          .value = value,
+                          .lo = lo,
+                          .hi = hi,
+                          .n = (uint64_t)json_integer_value(n),
+                          .source = as_arena_text(&r->arena, source)};
     if (!to->name || !to->unit || !to->source)
         return as_fail(env, ASSAY_NO_MEMORY, "roofs: no room for %s", name);
     r->n++;
@@ -115,8 +120,8 @@ static assay_status roofs_read(assay_env *env, const char *path, const json_t *r
     if (strcmp(text_of(root, "schema"), SCHEMA))
         return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: the schema is '%.64s', not " SCHEMA, path, text_of(root, "schema"));
     if (strcmp(text_of(root, "key"), key))
-        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: it is of '%.32s', and this machine, boot and build are %s", path, text_of(root, "key"),
-                       key);
+        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: it is of '%.32s', and this machine, boot and build are %s", path,
+                       text_of(root, "key"), key);
     if (!json_is_integer(when) || json_integer_value(when) < 0 || json_integer_value(when) > INT64_C(253402300799) ||
         !(seconds >= 0.0 && seconds < 1e6))
         return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: it does not say when they were measured", path);

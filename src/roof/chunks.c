@@ -6,8 +6,8 @@
 #include "roof/roof.h"
 
 enum { ENOUGH = 5 };
-#define MANY_REJECTED 0.25  /* of all chunks */
-#define TAKES_DIFFER  0.02  /* what a machine at rest keeps, except in caches that it shares */
+#define MANY_REJECTED 0.25 /* of all chunks */
+#define TAKES_DIFFER  0.02 /* what a machine at rest keeps, except in caches that it shares */
 
 void as_chunks_take(as_chunks *c)
 {

@@ -44,7 +44,8 @@ static bool verified(assay_env *env, const as_roofs *r, as_text *source)
         return true;
     }
     bool holds = fabs(rate / roof->value - 1.0) <= STALE;
-    as_text_printf(source, "; %s is now %s, cached %s%s", name, as_show(now, sizeof now, rate, roof->unit), then, holds ? "" : ": more than 3 % off");
+    as_text_printf(source, "; %s is now %s, cached %s%s", name, as_show(now, sizeof now, rate, roof->unit), then,
+                   holds ? "" : ": more than 3 % off");
     return holds;
 }
 
@@ -56,7 +57,8 @@ int as_roofs_mend(as_roofs *r, const as_roofs *before)
     for (int i = 0; i < r->n; i++) {
         as_trace_roof       *now = &r->list[i];
         const as_trace_roof *then = as_roofs_find(before, now->name);
-        if (!then || !as_roof_is_disturbed(now) || as_roof_is_disturbed(then) || !(then->value > now->value) || !strcmp(now->unit, "ns"))
+        if (!then || !as_roof_is_disturbed(now) || as_roof_is_disturbed(then) || !(then->value > now->value) ||
+            !strcmp(now->unit, "ns"))
             continue;
         const char *source = as_arena_text(&r->arena, then->source);
         if (!source)
@@ -85,7 +87,8 @@ static assay_status measure(assay_env *env, const as_roof_settings *settings, co
     return ASSAY_OK;
 }
 
-assay_status as_roofs_get(assay_env *env, as_roofs_how how, const as_roof_settings *wanted, as_roofs *r, char *source, size_t source_size)
+assay_status as_roofs_get(assay_env *env, as_roofs_how how, const as_roof_settings *wanted, as_roofs *r, char *source,
+                          size_t source_size)
 {
     as_text          text = {0};
     as_roofs         found = {0}, before = {0};
@@ -110,7 +113,8 @@ assay_status as_roofs_get(assay_env *env, as_roofs_how how, const as_roof_settin
         has = false;
     }
     if (has)
-        snprintf(source, source_size, "cached, measured %s%s", as_roofs_when(&found, when, sizeof when), text.data ? text.data : "");
+        snprintf(source, source_size, "cached, measured %s%s", as_roofs_when(&found, when, sizeof when),
+                 text.data ? text.data : "");
     else if (how != AS_ROOFS_LOOK)
         status = measure(env, settings, &before, &found, &text);
     if (!has && status == ASSAY_OK)

@@ -5,10 +5,10 @@
 
 #include "roof/roof.h"
 
-#define KIB ((uint64_t)1024)
-#define MIB (KIB * 1024)
-#define DRAM_MIN (64 * MIB)
-#define DRAM_MAX (512 * MIB)     /* four times any cache but the largest; more takes longer to touch than to measure */
+#define KIB          ((uint64_t)1024)
+#define MIB          (KIB * 1024)
+#define DRAM_MIN     (64 * MIB)
+#define DRAM_MAX     (512 * MIB) /* four times any cache but the largest; more takes longer to touch than to measure */
 #define MEMORY_SHARE 8           /* a buffer takes at most this part of the memory */
 
 int as_cpu_list_count(const char *list)
@@ -59,7 +59,10 @@ static void add(as_memory_levels *out, const char *name, uint64_t bytes)
 
 void as_memory_levels_find(const as_machine *m, as_memory_levels *out)
 {
-    static const struct { const char *name; int divisor; } levels[] = {{"l1", 2}, {"l2", 2}, {"l3", 3}};
+    static const struct {
+        const char *name;
+        int         divisor;
+    } levels[] = {{"l1", 2}, {"l2", 2}, {"l3", 3}};
     uint64_t last_bytes = 0;
     *out = (as_memory_levels){0};
     for (int i = 0; i < 3; i++) {

@@ -11,48 +11,59 @@
 #include "base/text.h"
 #include "roof/roof.h"
 
-#define CHUNK_NS      1.2e6
-#define BUDGET_NS     4.5e9    /* a take that is going on is finished, so that all stay below 5 s */
-#define TAKE_NS_MAX   60e6
-#define TAKE_NS_MIN   2e6
-#define PROBE_NS      10e6
-#define WHOLE_WITHIN  0.05     /* how near to a whole number instructions a cycle must be */
-enum { TAKES = 3, TAKES_SHARED = 4, CHUNKS_PER_TAKE = 40, MAX_POINTS = 128, PAGE_BYTES = 2 << 20, SCRATCH_BYTES = 64 << 10, STAGGER_BYTES = 21 * 64 };
+#define CHUNK_NS     1.2e6
+#define BUDGET_NS    4.5e9 /* a take that is going on is finished, so that all stay below 5 s */
+#define TAKE_NS_MAX  60e6
+#define TAKE_NS_MIN  2e6
+#define PROBE_NS     10e6
+#define WHOLE_WITHIN 0.05 /* how near to a whole number instructions a cycle must be */
+enum {
+    TAKES = 3,
+    TAKES_SHARED = 4,
+    CHUNKS_PER_TAKE = 40,
+    MAX_POINTS = 128,
+    PAGE_BYTES = 2 << 20,
+    SCRATCH_BYTES = 64 << 10,
+    STAGGER_BYTES = 21 * 64
+};
 #define THREAD_DRAM_MIN ((size_t)16 << 20)
 
 /* One roof that is to be measured. */
 typedef struct point {
-    const as_meter *meter;
-    const as_memory_level *level;      /* NULL: none */
-    int             n_threads;
-    int             n_takes;
-    size_t          region;     /* bytes that a stream may move through; more than `bytes` only in memory */
-    size_t          bytes;      /* of a stream, in a pass */
-    uint64_t        n_passes;   /* of a chunk; 0: not yet known */
-    size_t          cursor;     /* in memory: where the next chunk begins */
-    as_chunks       chunks;
-    double          beside[AS_TAKES_MAX]; /* multiply-adds a second of CPU time, just behind each take */
-    int             n_beside;
+    const as_meter        *meter;
+    const as_memory_level *level; /* NULL: none */
+    int                    n_threads;
+    int                    n_takes;
+    size_t                 region;   /* bytes that a stream may move through; more than `bytes` only in memory */
+    size_t                 bytes;    /* of a stream, in a pass */
+    uint64_t               n_passes; /* of a chunk; 0: not yet known */
+    size_t                 cursor;   /* in memory: where the next chunk begins */
+    as_chunks              chunks;
+    double                 beside[AS_TAKES_MAX]; /* multiply-adds a second of CPU time, just behind each take */
+    int                    n_beside;
 } point;
 
 /* What one thread saw of a chunk; a cache line or two each. */
-typedef struct seen { uint64_t begin_ticks, end_ticks, cpu_ns; char apart[104]; } seen;
+typedef struct seen {
+    uint64_t begin_ticks, end_ticks, cpu_ns;
+    char     apart[104];
+} seen;
 
 typedef struct session {
-    assay_env *env;
-    as_pool   *pool;
-    int        n_threads;
-    as_machine machine;
-    as_memory_levels  levels;
-    as_pin    *pins;
-    seen      *seen;
-    void      *block;
-    char     **buffer;        /* one a thread: SCRATCH_BYTES, then at PAGE_BYTES the streams */
-    size_t     dram_all, dram_each;
-    point     *points;
-    int        n_points;
-    double     deadline_ns;
-    point      beside;        /* a short chunk of multiply-adds; no meter: there is none to ask */
+    assay_env       *env;
+    as_pool         *pool;
+    int              n_threads;
+    as_machine       machine;
+    as_memory_levels levels;
+    as_pin          *pins;
+    seen            *seen;
+    void            *block;
+    char           **buffer; /* one a thread: SCRATCH_BYTES, then at PAGE_BYTES the streams */
+    size_t           dram_all, dram_each;
+    point           *points;
+    int              n_points;
+    double           deadline_ns;
+    point            beside; /* a short chunk of multiply-adds; no meter: there is none to ask */
 } session;
 
 static double now_ns(const session *s) { return as_clock_ns(&s->env->clock, as_clock_now(&s->env->clock)); }
@@ -65,13 +76,17 @@ static size_t grains(size_t bytes)
 
 /* --- One chunk --------------------------------------------------------------------------------------------- */
 
-typedef struct job { session *s; const point *p; } job;
+typedef struct job {
+    session     *s;
+    const point *p;
+} job;
 
 static as_meter_args args_make(const session *s, const point *p, int part)
 {
     as_meter_args args = {.bytes = p->bytes, .pool = s->pool};
     char         *base = s->buffer[part] + (p->level || p->meter->kind == AS_METER_L1 ? PAGE_BYTES : 0);
-    for (int i = 0; i < p->meter->n_streams; i++) /* staggered: a store and the loads beside it must not fall on one place of a page */
+    for (int i = 0; i < p->meter->n_streams;
+         i++) /* staggered: a store and the loads beside it must not fall on one place of a page */
         args.stream[i] = base + (size_t)i * (p->region + STAGGER_BYTES) + p->cursor;
     return args;
 }
@@ -79,10 +94,10 @@ static as_meter_args args_make(const session *s, const point *p, int part)
 /* Between the stamps there is the work alone. */
 static void chunk_part(void *arg, int part, int n_parts)
 {
-    job           *j = arg;
+    job            *j = arg;
     const as_clock *clock = &j->s->env->clock;
-    as_meter_args  args = args_make(j->s, j->p, part);
-    seen          *out = &j->s->seen[part];
+    as_meter_args   args = args_make(j->s, j->p, part);
+    seen           *out = &j->s->seen[part];
     if (n_parts > 1)
         as_pool_barrier(j->s->pool, part);
     uint64_t cpu = as_thread_cpu_ns();
@@ -200,7 +215,11 @@ static void point_add(session *s, const as_meter *m, const as_memory_level *leve
     if (level || m->kind == AS_METER_L1)
         bytes = is_dram ? (n_threads > 1 ? s->dram_each : s->dram_all) : level ? level->bytes : s->levels.level[0].bytes;
     bytes = grains(bytes / (size_t)m->n_streams);
-    s->points[s->n_points++] = (point){.meter = m, .level = level, .n_threads = n_threads, .region = bytes, .bytes = bytes,
+    s->points[s->n_points++] = (point){.meter = m,
+                                       .level = level,
+                                       .n_threads = n_threads,
+                                       .region = bytes,
+                                       .bytes = bytes,
                                        .n_takes = is_shared || m->kind == AS_METER_CLOCK ? TAKES_SHARED : TAKES};
 }
 
@@ -374,12 +393,15 @@ static void sharing_find(const session *s, const point *p, as_band *b)
         here = fmax(here, p->beside[i]);
     if (here > 0.0 && here < (1.0 - WHOLE_WITHIN) * best) {
         b->hi = fmax(b->hi, b->value * best / here);
-        snprintf(b->disturbed, sizeof b->disturbed, "disturbed: the core was shared, multiply-adds beside it at %.0f %% of their best", here / best * 100.0);
+        snprintf(b->disturbed, sizeof b->disturbed,
+                 "disturbed: the core was shared, multiply-adds beside it at %.0f %% of their best", here / best * 100.0);
         return;
     }
     double a_cycle = b->value / (2.0 * p->meter->lanes * clock_hertz(s) * p->n_threads);
-    if (p->meter->lanes && s->machine.is_virtual && isfinite(a_cycle) && fabs(a_cycle - round(a_cycle)) > WHOLE_WITHIN * round(a_cycle))
-        snprintf(b->disturbed, sizeof b->disturbed, "disturbed: %.2f multiply-adds a cycle, no whole number: the core is shared", a_cycle);
+    if (p->meter->lanes && s->machine.is_virtual && isfinite(a_cycle) &&
+        fabs(a_cycle - round(a_cycle)) > WHOLE_WITHIN * round(a_cycle))
+        snprintf(b->disturbed, sizeof b->disturbed, "disturbed: %.2f multiply-adds a cycle, no whole number: the core is shared",
+                 a_cycle);
 }
 
 static bool band_find(const session *s, const point *p, as_band *out)
@@ -458,15 +480,21 @@ static bool roof_make(session *s, const point *p, as_roofs *out)
     if (is_fork)
         time_of_one(&b);
     if (p->level)
-        snprintf(size, sizeof size, ", %s%s",
-                 as_show(show, sizeof show, (double)(p->region * (size_t)p->meter->n_streams), "byte"), p->n_threads > 1 ? " a thread" : "");
+        snprintf(size, sizeof size, ", %s%s", as_show(show, sizeof show, (double)(p->region * (size_t)p->meter->n_streams), "byte"),
+                 p->n_threads > 1 ? " a thread" : "");
     int threads = p->meter->kind == AS_METER_CLOCK ? 0 : is_fork ? s->n_threads : p->n_threads;
     as_roof_name(name, sizeof name, p->meter->name, p->level ? p->level->name : "", threads);
     bool is_memory = p->level && *s->levels.caution;
-    out->list[out->n] = (as_trace_roof){
-        .name = as_arena_text(&out->arena, name), .unit = p->meter->unit, .value = b.value, .lo = b.lo, .hi = b.hi, .n = b.n,
-        .source = as_arena_printf(&out->arena, "%s%s; third best of %llu chunks%s%s%s%s", p->meter->what, size, (unsigned long long)b.n,
-                                  is_memory ? "; " : "", is_memory ? s->levels.caution : "", *b.disturbed ? "; " : "", b.disturbed)};
+    out->list[out->n] =
+        (as_trace_roof){.name = as_arena_text(&out->arena, name),
+                        .unit = p->meter->unit,
+                        .value = b.value,
+                        .lo = b.lo,
+                        .hi = b.hi,
+                        .n = b.n,
+                        .source = as_arena_printf(&out->arena, "%s%s; third best of %llu chunks%s%s%s%s", p->meter->what, size,
+                                                  (unsigned long long)b.n, is_memory ? "; " : "",
+                                                  is_memory ? s->levels.caution : "", *b.disturbed ? "; " : "", b.disturbed)};
     if (!out->list[out->n].name || !out->list[out->n].source)
         return false;
     out->n++;
@@ -517,11 +545,11 @@ bool as_roofs_probe(assay_env *env, char *name, size_t size, double *rate)
     if (!best || env->clock.kind == AS_CLOCK_FAKE)
         return false;
     alignas(64) float scratch[4096] = {0};
-    seen    seen_here;
-    char   *buffer = (char *)scratch, why[128];
-    as_pin  pin;
-    session s = {.env = env, .n_threads = 1, .seen = &seen_here, .buffer = &buffer};
-    point   p = {.meter = best, .n_threads = 1, .region = AS_METER_GRAIN, .bytes = AS_METER_GRAIN};
+    seen              seen_here;
+    char             *buffer = (char *)scratch, why[128];
+    as_pin            pin;
+    session           s = {.env = env, .n_threads = 1, .seen = &seen_here, .buffer = &buffer};
+    point             p = {.meter = best, .n_threads = 1, .region = AS_METER_GRAIN, .bytes = AS_METER_GRAIN};
     as_pin_self(&pin, 0, why, sizeof why);
     take_run(&s, &p, PROBE_NS);
     as_pin_undo(&pin);

@@ -33,69 +33,76 @@ enum { AS_METER_STREAMS = 3 };
 typedef struct as_meter_args {
     char    *stream[AS_METER_STREAMS];
     size_t   bytes;
-    as_pool *pool;   /* AS_METER_FORK */
+    as_pool *pool; /* AS_METER_FORK */
 } as_meter_args;
 
 typedef struct as_meter {
-    const char   *name;      /* "fma.f32.avx2", "read" */
-    const char   *unit;      /* "flop/s", "op/s", "byte/s", "element/s", "hertz", "ns" */
-    const char   *what;      /* what the loop does, for the source of the number */
+    const char   *name; /* "fma.f32.avx2", "read" */
+    const char   *unit; /* "flop/s", "op/s", "byte/s", "element/s", "hertz", "ns" */
+    const char   *what; /* what the loop does, for the source of the number */
     as_meter_kind kind;
-    unsigned      isa;       /* all of these bits must be there */
-    int           rank;      /* of those with one name, the highest is taken */
-    int           order;     /* rising; the clock comes first */
+    unsigned      isa;   /* all of these bits must be there */
+    int           rank;  /* of those with one name, the highest is taken */
+    int           order; /* rising; the clock comes first */
     int           n_streams;
-    int           lanes;     /* > 0: a pass issues per_pass / (2 lanes) fused instructions, so the rate tells how many a cycle */
+    int           lanes; /* > 0: a pass issues per_pass / (2 lanes) fused instructions, so the rate tells how many a cycle */
     /* Work of one pass over args->bytes, in the unit without "/s". */
-    double      (*per_pass)(size_t bytes);
-    void        (*run)(const as_meter_args *args, uint64_t n_passes);
+    double (*per_pass)(size_t bytes);
+    void (*run)(const as_meter_args *args, uint64_t n_passes);
 } as_meter;
 
 extern const as_meter *const as_rf_table[];
 
 /* --- Chunks: the rules of what is believed, pure ------------------------------------------------------ */
 
-#define AS_CHUNK_AGREE 0.015   /* the best three lie this close together */
-#define AS_CHUNK_CPU   0.97    /* CPU time by wall time; below, the chunk was pre-empted */
+#define AS_CHUNK_AGREE 0.015 /* the best three lie this close together */
+#define AS_CHUNK_CPU   0.97  /* CPU time by wall time; below, the chunk was pre-empted */
 enum { AS_CHUNKS_MAX = 256, AS_TAKES_MAX = 8, AS_CHUNKS_BEST = 3 };
 
 typedef struct as_chunks {
-    double  rate[AS_CHUNKS_MAX];          /* accepted ones, in the order made */
-    int     n, n_rejected;
-    double  rejected_best[AS_CHUNKS_BEST], rejected_worst; /* by the wall clock, best first */
-    double  rejected_cpu_best;            /* by CPU time: no more was possible */
-    int     take_first[AS_TAKES_MAX];     /* index of a take's first chunk */
-    int     n_takes;
-} as_chunks;                              /* {0} is empty */
+    double rate[AS_CHUNKS_MAX]; /* accepted ones, in the order made */
+    int    n, n_rejected;
+    double rejected_best[AS_CHUNKS_BEST], rejected_worst; /* by the wall clock, best first */
+    double rejected_cpu_best;                             /* by CPU time: no more was possible */
+    int    take_first[AS_TAKES_MAX];                      /* index of a take's first chunk */
+    int    n_takes;
+} as_chunks; /* {0} is empty */
 
-void   as_chunks_take(as_chunks *c);      /* a new take begins; more than AS_TAKES_MAX go into the last */
+void as_chunks_take(as_chunks *c); /* a new take begins; more than AS_TAKES_MAX go into the last */
 /* rate: work a second; cpu_share: CPU time by wall time of the slowest thread.  Says whether it was accepted; a rate that is not
  * positive and finite never is, and nor is one for which there is no room. */
-bool   as_chunks_add(as_chunks *c, double rate, double cpu_share);
+bool as_chunks_add(as_chunks *c, double rate, double cpu_share);
 /* Third best of `n` (the worst of fewer, NaN of none). */
 double as_third_best(const double *rate, int n);
 /* At least three, and the best is at most `within` above the third. */
-bool   as_best_agree(const double *rate, int n, double within);
+bool as_best_agree(const double *rate, int n, double within);
 /* Whether the take that is going on has seen enough: five accepted, the best three agree. */
-bool   as_chunks_enough(const as_chunks *c);
+bool as_chunks_enough(const as_chunks *c);
 
 /* What the chunks say.  Where nothing was accepted the band reaches from the worst chunk to what CPU time alone allows. */
-typedef struct as_band { double value, lo, hi; uint64_t n; char disturbed[160]; /* "": not */ } as_band;
-bool   as_chunks_band(const as_chunks *c, as_band *out); /* false: no chunk at all */
+typedef struct as_band {
+    double   value, lo, hi;
+    uint64_t n;
+    char     disturbed[160]; /* "": not */
+} as_band;
+bool as_chunks_band(const as_chunks *c, as_band *out); /* false: no chunk at all */
 
 /* --- Where the levels are, pure -------------------------------------------------------------------------- */
 
-typedef struct as_memory_level { const char *name; size_t bytes; } as_memory_level; /* bytes: what a pass walks through, all streams together */
+typedef struct as_memory_level {
+    const char *name;
+    size_t      bytes;
+} as_memory_level; /* bytes: what a pass walks through, all streams together */
 typedef struct as_memory_levels {
     as_memory_level level[4];
-    int      n;              /* rising; the last is "dram" */
-    char     caution[160];   /* "" or what is not as it should be */
+    int             n;            /* rising; the last is "dram" */
+    char            caution[160]; /* "" or what is not as it should be */
 } as_memory_levels;
 
 /* Half of L1, half of L2, a third of a CPU's share of L3, four times the last cache. */
 void as_memory_levels_find(const as_machine *m, as_memory_levels *out);
 /* How many CPUs a list such as "0-3,8" names; 0 if it is none. */
-int  as_cpu_list_count(const char *list);
+int as_cpu_list_count(const char *list);
 /* "read", "l1", 2 -> "read.l1.t2"; level "" for none, threads 0 for no suffix. */
 const char *as_roof_name(char *buf, size_t size, const char *meter, const char *level, int n_threads);
 
@@ -108,28 +115,28 @@ typedef struct as_roofs {
     as_arena       arena;
     as_trace_roof *list;
     int            n;
-    uint64_t       unix_s;      /* when they were measured */
-    double         seconds;     /* how long that took */
-    const char    *key;         /* of the machine, the boot, the build, the instruction sets and the threads */
+    uint64_t       unix_s;  /* when they were measured */
+    double         seconds; /* how long that took */
+    const char    *key;     /* of the machine, the boot, the build, the instruction sets and the threads */
 } as_roofs;
-void as_roofs_drop(as_roofs *r);
+void                 as_roofs_drop(as_roofs *r);
 const as_trace_roof *as_roofs_find(const as_roofs *r, const char *name);
-bool as_roof_is_disturbed(const as_trace_roof *roof); /* its source says so */
+bool                 as_roof_is_disturbed(const as_trace_roof *roof); /* its source says so */
 /* What disturbs a measurement only makes it lower: where the one before was undisturbed and higher, it is still the roof.  How many. */
-int  as_roofs_mend(as_roofs *r, const as_roofs *before);
+int as_roofs_mend(as_roofs *r, const as_roofs *before);
 
 typedef struct as_roof_settings {
     int    n_threads;
     double budget_s;                          /* 0: as usual, at most 5 s in all */
     size_t dram_bytes;                        /* 0: as as_memory_levels_find() says; tests take less */
     void (*progress)(void *arg, double done); /* may be NULL */
-    void  *progress_arg;
+    void *progress_arg;
 } as_roof_settings;
 
 /* Measures every meter that this CPU can run, for one thread and for n_threads.  CANCELLED leaves *out untouched. */
 assay_status as_roofs_measure(assay_env *env, const as_roof_settings *settings, as_roofs *out);
 /* The multiply-add point alone, for about 10 ms; false when there was no undisturbed chunk.  `name` gets the roof's name. */
-bool         as_roofs_probe(assay_env *env, char *name, size_t size, double *rate);
+bool as_roofs_probe(assay_env *env, char *name, size_t size, double *rate);
 
 /* --- The cache ----------------------------------------------------------------------------------------------- */
 
@@ -143,17 +150,18 @@ assay_status as_roofs_load(assay_env *env, const char *path, const char *key, as
 assay_status as_roofs_save(assay_env *env, const char *path, const as_roofs *r);
 
 typedef enum as_roofs_how {
-    AS_ROOFS_LOOK,     /* the cached ones as they are, or none */
-    AS_ROOFS_AUTO,     /* the cached ones once they are verified, else measured */
-    AS_ROOFS_MEASURE   /* measured in any case */
+    AS_ROOFS_LOOK,   /* the cached ones as they are, or none */
+    AS_ROOFS_AUTO,   /* the cached ones once they are verified, else measured */
+    AS_ROOFS_MEASURE /* measured in any case */
 } as_roofs_how;
 
 /* `source` says where they come from, and what was wrong with the cache: "measured in 2.3 s; ...".  With LOOK, or under a clock that
  * is a fake, r->n may be 0.  More threads than CPUs have the roofs of all CPUs. */
-assay_status as_roofs_get(assay_env *env, as_roofs_how how, const as_roof_settings *settings, as_roofs *r, char *source, size_t source_size);
+assay_status as_roofs_get(assay_env *env, as_roofs_how how, const as_roof_settings *settings, as_roofs *r, char *source,
+                          size_t source_size);
 /* As records of the trace, with the notes "roofs.when" and "roofs.source". */
 assay_status as_roofs_describe(assay_env *env, const as_roofs *r, const char *source, assay_trace *t);
 /* "2026-03-01T12:00:00Z" */
-const char  *as_roofs_when(const as_roofs *r, char *buf, size_t size);
+const char *as_roofs_when(const as_roofs *r, char *buf, size_t size);
 
 #endif

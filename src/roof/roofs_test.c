@@ -6,8 +6,10 @@
 #include "tests/runner/test.h"
 
 #define KEY "0123456789abcdef"
-#define ROOF(name, rest) "{\"name\":\"" name "\",\"unit\":\"byte/s\",\"value\":2,\"lo\":1,\"hi\":3,\"n\":4," rest "\"source\":\"s\"}"
-#define FILE_OF(roofs) "{\"schema\":\"assay.roofs/1\",\"key\":\"" KEY "\",\"measured_unix_s\":1772366400,\"seconds\":2.5,\"roofs\":[" roofs "]}"
+#define ROOF(name, rest) \
+    "{\"name\":\"" name "\",\"unit\":\"byte/s\",\"value\":2,\"lo\":1,\"hi\":3,\"n\":4," rest "\"source\":\"s\"}"
+#define FILE_OF(roofs) \
+    "{\"schema\":\"assay.roofs/1\",\"key\":\"" KEY "\",\"measured_unix_s\":1772366400,\"seconds\":2.5,\"roofs\":[" roofs "]}"
 
 static assay_env *env_open(void)
 {
@@ -51,20 +53,25 @@ Test(roofs, a_file_that_is_not_there_is_not_found)
 
 Test(roofs, a_file_with_anything_else_in_it_is_refused)
 {
-    static const struct { const char *text, *part; } bad[] = {
+    static const struct {
+        const char *text, *part;
+    } bad[] = {
         {"", "line 1"},
         {"[1]", "schema"},
         {"{\"schema\":\"assay.roofs/2\"}", "schema is 'assay.roofs/2'"},
         {"{\"schema\":\"assay.roofs/1\",\"key\":\"other\"}", "it is of 'other'"},
         {"{\"schema\":\"assay.roofs/1\",\"key\":\"" KEY "\",\"seconds\":1,\"roofs\":[]}", "when they were measured"},
-        {"{\"schema\":\"assay.roofs/1\",\"key\":\"" KEY "\",\"measured_unix_s\":-1,\"seconds\":1,\"roofs\":[]}", "when they were measured"},
-        {"{\"schema\":\"assay.roofs/1\",\"key\":\"" KEY "\",\"measured_unix_s\":999999999999999,\"seconds\":1,\"roofs\":[]}", "when"},
+        {"{\"schema\":\"assay.roofs/1\",\"key\":\"" KEY "\",\"measured_unix_s\":-1,\"seconds\":1,\"roofs\":[]}",
+         "when they were measured"},
+        {"{\"schema\":\"assay.roofs/1\",\"key\":\"" KEY "\",\"measured_unix_s\":999999999999999,\"seconds\":1,\"roofs\":[]}",
+         "when"},
         {FILE_OF(""), "holds 0 roofs"},
         {FILE_OF("7"), "no name"},
         {FILE_OF(ROOF("a b", "")), "no name"},
         {FILE_OF(ROOF("a", "") "," ROOF("a", "")), "a is there twice"},
         {FILE_OF("{\"name\":\"a\",\"unit\":\"mile\",\"value\":2,\"lo\":1,\"hi\":3,\"n\":4,\"source\":\"s\"}"), "unit 'mile'"},
-        {FILE_OF("{\"name\":\"a\",\"unit\":\"ns\",\"value\":2,\"lo\":3,\"hi\":3,\"n\":4,\"source\":\"s\"}"), "a is 2 between 3 and 3"},
+        {FILE_OF("{\"name\":\"a\",\"unit\":\"ns\",\"value\":2,\"lo\":3,\"hi\":3,\"n\":4,\"source\":\"s\"}"),
+         "a is 2 between 3 and 3"},
         {FILE_OF("{\"name\":\"a\",\"unit\":\"ns\",\"value\":2,\"lo\":0,\"hi\":3,\"n\":4,\"source\":\"s\"}"), "between 0 and 3"},
         {FILE_OF("{\"name\":\"a\",\"unit\":\"ns\",\"lo\":1,\"hi\":3,\"n\":4,\"source\":\"s\"}"), "between 1 and 3"},
         {FILE_OF("{\"name\":\"a\",\"unit\":\"ns\",\"value\":2,\"lo\":1,\"hi\":1e999,\"n\":4,\"source\":\"s\"}"), ""},
@@ -133,7 +140,7 @@ Test(roofs, every_meter_of_this_cpu_gives_a_roof)
     as_roofs         r = {0};
     as_roof_settings settings = {.n_threads = 2, .budget_s = 1e-3, .dram_bytes = 8 << 20};
     expect_ok(env, as_roofs_measure(env, &settings, &r));
-    static const char *const names[] = {"clock.core", "fma.f32.scalar.t1", "fma.f64.scalar.t2", "read.l1.t1", "read.dram.t2",
+    static const char *const names[] = {"clock.core",    "fma.f32.scalar.t1", "fma.f64.scalar.t2",  "read.l1.t1", "read.dram.t2",
                                         "triad.dram.t1", "exp.f32.scalar.t1", "tanh.f32.scalar.t2", "fork.t2"};
     for (size_t i = 0; i < AS_COUNT(names); i++)
         if (!as_roofs_find(&r, names[i]))
@@ -282,15 +289,31 @@ Test(roofs, go_into_a_trace_with_their_notes)
 
 Test(roofs, a_disturbed_roof_keeps_the_higher_value_of_the_time_before)
 {
-    as_trace_roof now[] = {{.name = "fma.f32.avx2.t1", .unit = "flop/s", .value = 10e9, .lo = 9e9, .hi = 11e9, .source = "loop; disturbed: 7 of 20 chunks pre-empted"},
-                           {.name = "read.l1.t1", .unit = "byte/s", .value = 90e9, .lo = 89e9, .hi = 91e9, .source = "loop"},
-                           {.name = "read.l2.t1", .unit = "byte/s", .value = 50e9, .lo = 40e9, .hi = 51e9, .source = "loop; disturbed: takes differ by 25 %"},
-                           {.name = "fork.t2", .unit = "ns", .value = 70, .lo = 60, .hi = 90, .source = "loop; disturbed: takes differ by 25 %"}};
+    as_trace_roof now[] = {
+        {.name = "fma.f32.avx2.t1",
+         .unit = "flop/s",
+         .value = 10e9,
+         .lo = 9e9,
+         .hi = 11e9,
+         .source = "loop; disturbed: 7 of 20 chunks pre-empted"},
+        {.name = "read.l1.t1", .unit = "byte/s", .value = 90e9, .lo = 89e9, .hi = 91e9, .source = "loop"},
+        {.name = "read.l2.t1",
+         .unit = "byte/s",
+         .value = 50e9,
+         .lo = 40e9,
+         .hi = 51e9,
+         .source = "loop; disturbed: takes differ by 25 %"},
+        {.name = "fork.t2", .unit = "ns", .value = 70, .lo = 60, .hi = 90, .source = "loop; disturbed: takes differ by 25 %"}};
     as_trace_roof then[] = {{.name = "fma.f32.avx2.t1", .unit = "flop/s", .value = 95e9, .lo = 94e9, .hi = 96e9, .source = "loop"},
                             {.name = "read.l1.t1", .unit = "byte/s", .value = 100e9, .lo = 99e9, .hi = 101e9, .source = "loop"},
-                            {.name = "read.l2.t1", .unit = "byte/s", .value = 80e9, .lo = 70e9, .hi = 81e9, .source = "loop; disturbed: takes differ by 9 %"},
+                            {.name = "read.l2.t1",
+                             .unit = "byte/s",
+                             .value = 80e9,
+                             .lo = 70e9,
+                             .hi = 81e9,
+                             .source = "loop; disturbed: takes differ by 9 %"},
                             {.name = "fork.t2", .unit = "ns", .value = 75, .lo = 60, .hi = 90, .source = "loop"}};
-    as_roofs r = {.list = now, .n = 4}, before = {.list = then, .n = 4};
+    as_roofs      r = {.list = now, .n = 4}, before = {.list = then, .n = 4};
     expect_eq(as_roofs_mend(&r, &before), 1);
     expect_near(now[0].value, 95e9, 1);
     expect_near(now[0].hi, 96e9, 1);

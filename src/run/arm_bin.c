@@ -10,8 +10,8 @@
 typedef struct bin {
     as_arena           arena;
     const char *const *argv;
-    as_arm_greeting    greeting;  /* of the first start */
-    bool               is_known;  /* hash and ledger have been asked for */
+    as_arm_greeting    greeting; /* of the first start */
+    bool               is_known; /* hash and ledger have been asked for */
     as_child           child;
 } bin;
 
@@ -59,8 +59,9 @@ static assay_status block(assay_env *env, void *self, bool warm, uint32_t calls,
     if (!b->child.pid)
         return as_fail(env, ASSAY_INTERNAL, "\"%s\": a block is asked of a program that does not run", b->child.command);
     if (calls < 1 || calls > AS_ARM_MAX_CALLS || n < 1 || n > AS_ARM_MAX_SHOTS)
-        return as_fail(env, ASSAY_BAD_INPUT, "\"%s\": a block of %" PRIu32 " samples of %" PRIu32 " calls is outside 1..%d and 1..%d",
-                       b->child.command, n, calls, AS_ARM_MAX_SHOTS, AS_ARM_MAX_CALLS);
+        return as_fail(env, ASSAY_BAD_INPUT,
+                       "\"%s\": a block of %" PRIu32 " samples of %" PRIu32 " calls is outside 1..%d and 1..%d", b->child.command,
+                       n, calls, AS_ARM_MAX_SHOTS, AS_ARM_MAX_CALLS);
     return block_ask(env, b, warm, calls, n, shots, switches);
 }
 
@@ -138,6 +139,13 @@ assay_status as_arm_bin(assay_env *env, const char *name, const char *const *arg
         return status;
     }
     land(b);
-    *out = (as_arm){.name = name, .what = b->child.command, .self = b, .by_cpu = b->greeting.by_cpu, .launch = launch, .block = block, .land = land, .drop = drop};
+    *out = (as_arm){.name = name,
+                    .what = b->child.command,
+                    .self = b,
+                    .by_cpu = b->greeting.by_cpu,
+                    .launch = launch,
+                    .block = block,
+                    .land = land,
+                    .drop = drop};
     return ASSAY_OK;
 }

@@ -254,7 +254,8 @@ static assay_status fail_ended(assay_env *env, as_child *c)
                        strsignal(WTERMSIG(status)), c->owed, words);
     if (WEXITSTATUS(status) == 127 && !c->has_greeted) /* how posix_spawn() may say it, and how shells do */
         return as_fail(env, ASSAY_NOT_FOUND, "\"%.300s\" cannot be started: exit code 127%s", c->command, words);
-    return as_fail(env, ASSAY_DEVICE, "\"%.300s\" ended with exit code %d while it owed %s%s", c->command, WEXITSTATUS(status), c->owed, words);
+    return as_fail(env, ASSAY_DEVICE, "\"%.300s\" ended with exit code %d while it owed %s%s", c->command, WEXITSTATUS(status),
+                   c->owed, words);
 }
 
 static assay_status fail_timed_out(assay_env *env, as_child *c)

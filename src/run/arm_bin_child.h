@@ -11,14 +11,14 @@
 #include "run/arm_line.h"
 
 typedef struct as_child {
-    const char *command;      /* how sentences call it; borrowed */
-    uint64_t    timeout_ns;   /* of an answer; 0: none */
-    pid_t       pid;          /* 0: there is none */
+    const char *command;    /* how sentences call it; borrowed */
+    uint64_t    timeout_ns; /* of an answer; 0: none */
+    pid_t       pid;        /* 0: there is none */
     bool        has_greeted;
     int         to, from, err;
-    char        who[512];     /* "\"./toy 3\": its answer to \"hash\"": how the sentence about a bad answer begins */
-    char        owed[128];    /* the second half of it */
-    char        words[512];   /* the end of what it wrote to standard error */
+    char        who[512];   /* "\"./toy 3\": its answer to \"hash\"": how the sentence about a bad answer begins */
+    char        owed[128];  /* the second half of it */
+    char        words[512]; /* the end of what it wrote to standard error */
     size_t      n_words;
     char        line[AS_ARM_ANSWER_BYTES]; /* its last answer, n_line bytes without the newline */
     size_t      n_line;

@@ -16,12 +16,17 @@
 #define GREETS "echo 'assay-arm 1 toy by=cpu'; "
 /* A whole arm in the shell, with a hook that sees each request first. */
 #define ARM_WITH(hook)                                                                                                    \
-    GREETS "while read -r verb a b n; do " hook " case $verb in launch) echo ok;; hash) echo ok 1f;; ledger) echo ok flops=8;; " \
-           "block) out='ok 1'; while [ $n -gt 0 ]; do out=\"$out $b.5 $b\"; n=$((n - 1)); done; echo $out;; end) exit 0;; esac; done"
+    GREETS                                                                                                                \
+    "while read -r verb a b n; do " hook " case $verb in launch) echo ok;; hash) echo ok 1f;; ledger) echo ok flops=8;; " \
+    "block) out='ok 1'; while [ $n -gt 0 ]; do out=\"$out $b.5 $b\"; n=$((n - 1)); done; echo $out;; end) exit 0;; esac; done"
 
 static const uint64_t SECONDS_60 = 60000000000u;
 
-typedef struct fixture { assay_env *env; as_arm arm; as_trial_arm info; } fixture;
+typedef struct fixture {
+    assay_env   *env;
+    as_arm       arm;
+    as_trial_arm info;
+} fixture;
 
 static assay_status shell(fixture *f, const char *script, uint64_t timeout_ns)
 {
@@ -30,10 +35,7 @@ static assay_status shell(fixture *f, const char *script, uint64_t timeout_ns)
     return as_arm_bin(f->env, NULL, (const char *const[]){"/bin/sh", "-c", script, NULL}, timeout_ns, &f->arm);
 }
 
-static void open_shell(fixture *f, const char *script)
-{
-    expect_ok(f->env, shell(f, script, SECONDS_60));
-}
+static void open_shell(fixture *f, const char *script) { expect_ok(f->env, shell(f, script, SECONDS_60)); }
 
 static bool no_child_is_left(void) { return waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD; }
 
@@ -107,7 +109,9 @@ Test(arm_bin, allocates_nothing_in_a_block)
 Test(arm_bin, takes_times_of_the_first_calls_from_a_launch_that_made_them)
 {
     fixture f;
-    open_shell(&f, GREETS "while read -r verb a; do case $verb in launch) echo ok 3 2 1;; hash) echo ok 0;; ledger) echo ok;; end) exit;; *) echo error no;; esac; done");
+    open_shell(
+        &f, GREETS
+        "while read -r verb a; do case $verb in launch) echo ok 3 2 1;; hash) echo ok 0;; ledger) echo ok;; end) exit;; *) echo error no;; esac; done");
     expect_ok(f.env, launch(&f));
     expect_near(f.info.first_ns[0], 3, 0);
     expect_near(f.info.first_ns[2], 1, 0);
@@ -119,9 +123,10 @@ Test(arm_bin, refuses_a_program_that_is_not_there)
     assay_env *env;
     as_arm     arm;
     expect_eq(assay_env_new(&env), ASSAY_OK);
-    expect_fails(env, as_arm_bin(env, "x", (const char *const[]){"./no-such-program", "3", NULL}, SECONDS_60, &arm), ASSAY_NOT_FOUND,
-                 "\"./no-such-program 3\" cannot be started: ");
-    expect_fails(env, as_arm_bin(env, "x", (const char *const[]){"/", NULL}, SECONDS_60, &arm), ASSAY_NOT_FOUND, "\"/\" cannot be started: ");
+    expect_fails(env, as_arm_bin(env, "x", (const char *const[]){"./no-such-program", "3", NULL}, SECONDS_60, &arm),
+                 ASSAY_NOT_FOUND, "\"./no-such-program 3\" cannot be started: ");
+    expect_fails(env, as_arm_bin(env, "x", (const char *const[]){"/", NULL}, SECONDS_60, &arm), ASSAY_NOT_FOUND,
+                 "\"/\" cannot be started: ");
     assay_env_free(env);
     expect(no_child_is_left());
 }
@@ -129,11 +134,13 @@ Test(arm_bin, refuses_a_program_that_is_not_there)
 Test(arm_bin, refuses_a_program_that_speaks_something_else)
 {
     fixture f;
-    expect_fails(f.env, shell(&f, "echo Makefile; cat", SECONDS_60), ASSAY_DEVICE, "its greeting: expected the greeting \"assay-arm 1 NAME by=cpu|wall\", not \"Makefile\"");
+    expect_fails(f.env, shell(&f, "echo Makefile; cat", SECONDS_60), ASSAY_DEVICE,
+                 "its greeting: expected the greeting \"assay-arm 1 NAME by=cpu|wall\", not \"Makefile\"");
     done(&f);
     expect_fails(f.env, shell(&f, "echo one; echo two; cat", SECONDS_60), ASSAY_DEVICE, "its greeting: ");
     done(&f);
-    expect_fails(f.env, shell(&f, "head -c 300000 /dev/zero | tr '\\0' x; cat", SECONDS_60), ASSAY_DEVICE, "its greeting: a line that is too long: \"xxx");
+    expect_fails(f.env, shell(&f, "head -c 300000 /dev/zero | tr '\\0' x; cat", SECONDS_60), ASSAY_DEVICE,
+                 "its greeting: a line that is too long: \"xxx");
     done(&f);
 }
 
@@ -144,7 +151,8 @@ Test(arm_bin, says_how_a_program_ended_and_its_last_words)
                  "ended with exit code 3 while it owed its greeting; it said: no GPU here");
     done(&f);
     open_shell(&f, ARM_WITH("[ $verb = block ] && kill -SEGV $$;"));
-    expect_fails(f.env, launch(&f), ASSAY_DEVICE, "ended by signal 11 (Segmentation fault) while it owed its answer to \"block 0 1 1\"");
+    expect_fails(f.env, launch(&f), ASSAY_DEVICE,
+                 "ended by signal 11 (Segmentation fault) while it owed its answer to \"block 0 1 1\"");
     expect(no_child_is_left());
     done(&f);
     open_shell(&f, ARM_WITH("[ $verb = ledger ] && { echo ok; exit 0; };"));
@@ -156,14 +164,16 @@ Test(arm_bin, says_how_a_program_ended_and_its_last_words)
 Test(arm_bin, sees_a_dead_program_behind_a_child_that_holds_its_output)
 {
     fixture f;
-    expect_fails(f.env, shell(&f, "sleep 1000 & exit 4", SECONDS_60), ASSAY_DEVICE, "ended with exit code 4 while it owed its greeting");
+    expect_fails(f.env, shell(&f, "sleep 1000 & exit 4", SECONDS_60), ASSAY_DEVICE,
+                 "ended with exit code 4 while it owed its greeting");
     done(&f);
 }
 
 Test(arm_bin, sees_a_program_that_closes_its_output_and_lives_on)
 {
     fixture f;
-    expect_fails(f.env, shell(&f, "exec >&-; exec sleep 1000", SECONDS_60), ASSAY_DEVICE, "closed its input or output while it owed its greeting");
+    expect_fails(f.env, shell(&f, "exec >&-; exec sleep 1000", SECONDS_60), ASSAY_DEVICE,
+                 "closed its input or output while it owed its greeting");
     done(&f);
 }
 
@@ -214,7 +224,10 @@ Test(arm_bin, ends_the_group_of_a_program_that_hangs)
     fixture f;
     char    script[512];
     int     fd = fifo_open(as_test_path("held"));
-    snprintf(script, sizeof script, "exec 9>%s; printf x >&9; " GREETS "read -r verb; [ \"$verb\" = end ] && exit; echo ok; echo hm >&2; sleep 1000 & sleep 1000", as_test_path("held"));
+    snprintf(script, sizeof script,
+             "exec 9>%s; printf x >&9; " GREETS
+             "read -r verb; [ \"$verb\" = end ] && exit; echo ok; echo hm >&2; sleep 1000 & sleep 1000",
+             as_test_path("held"));
     expect_ok(f.env, shell(&f, script, 200000000));
     expect_fails(f.env, launch(&f), ASSAY_DEVICE, "its answer to \"block 0 1 1\": timed out after 0.2 s; it said: hm");
     expect_all_gone(fd);
@@ -226,7 +239,9 @@ Test(arm_bin, ends_a_program_that_does_not_know_how_to_end)
     fixture f;
     char    script[512];
     int     fd = fifo_open(as_test_path("arm-kept"));
-    snprintf(script, sizeof script, "exec 9>%s; printf x >&9; trap '' TERM INT HUP PIPE; echo 'assay-arm 1 x by=wall'; while :; do sleep 1000; done", as_test_path("arm-kept"));
+    snprintf(script, sizeof script,
+             "exec 9>%s; printf x >&9; trap '' TERM INT HUP PIPE; echo 'assay-arm 1 x by=wall'; while :; do sleep 1000; done",
+             as_test_path("arm-kept"));
     open_shell(&f, script);
     expect(!f.arm.by_cpu);
     expect_all_gone(fd);
@@ -242,10 +257,15 @@ Test(arm_bin, times_out_when_standard_error_never_ends)
 
 Test(arm_bin, refuses_bad_answers_by_the_request)
 {
-    static const struct { const char *script, *part; } bad[] = {
-        {ARM_WITH("[ $verb = launch ] && { echo yes; continue; };"), "its answer to \"launch 7\": the answer is neither \"ok\" nor \"error\" but \"yes\""},
-        {ARM_WITH("[ $verb = launch ] && { echo error no room; continue; };"), "its answer to \"launch 7\": it answers with an error: no room"},
-        {ARM_WITH("[ $verb = block ] && { echo ok 0 nan 1; continue; };"), "its answer to \"block 0 1 1\": sample 1: \"nan\" is no wall time"},
+    static const struct {
+        const char *script, *part;
+    } bad[] = {
+        {ARM_WITH("[ $verb = launch ] && { echo yes; continue; };"),
+         "its answer to \"launch 7\": the answer is neither \"ok\" nor \"error\" but \"yes\""},
+        {ARM_WITH("[ $verb = launch ] && { echo error no room; continue; };"),
+         "its answer to \"launch 7\": it answers with an error: no room"},
+        {ARM_WITH("[ $verb = block ] && { echo ok 0 nan 1; continue; };"),
+         "its answer to \"block 0 1 1\": sample 1: \"nan\" is no wall time"},
         {ARM_WITH("[ $verb = block ] && { echo ok 0 1 -1; continue; };"), "sample 1: \"-1\" is no CPU time"},
         {ARM_WITH("[ $verb = block ] && { echo ok 0 1 1 1 1; continue; };"), "more than the 1 samples"},
         {ARM_WITH("[ $verb = block ] && { echo ok 0; continue; };"), "ends at sample 1"},
@@ -269,7 +289,9 @@ Test(arm_bin, refuses_a_clock_that_changes_from_start_to_start)
 {
     fixture f;
     char    script[512];
-    snprintf(script, sizeof script, "if [ -e %1$s ]; then echo 'assay-arm 1 x by=wall'; else : >%1$s; echo 'assay-arm 1 x by=cpu'; fi; cat >/dev/null", as_test_path("started"));
+    snprintf(script, sizeof script,
+             "if [ -e %1$s ]; then echo 'assay-arm 1 x by=wall'; else : >%1$s; echo 'assay-arm 1 x by=cpu'; fi; cat >/dev/null",
+             as_test_path("started"));
     open_shell(&f, script);
     expect_fails(f.env, launch(&f), ASSAY_DEVICE, "its greeting says by=wall, and said by=cpu before");
     done(&f);
@@ -306,8 +328,10 @@ Test(arm_bin, gives_the_child_its_own_group_our_cpu_and_no_other_file)
     if (!as_pin_self(&pin, 0, why, sizeof why))
         skip("%s", why);
     int ours = open("/dev/null", O_RDONLY); /* without close-on-exec */
-    open_shell(&f, "set -- $(cat /proc/self/stat); g=other; [ \"$5\" = $$ ] && g=own; c=$(grep Cpus_allowed_list /proc/self/status | tr -dc '0-9,-'); "
-                   "f=$(ls /proc/self/fd | wc -l); echo \"assay-arm 1 group:$g,cpus:$c,files:$f by=cpu\"; cat >/dev/null");
+    open_shell(
+        &f,
+        "set -- $(cat /proc/self/stat); g=other; [ \"$5\" = $$ ] && g=own; c=$(grep Cpus_allowed_list /proc/self/status | tr -dc '0-9,-'); "
+        "f=$(ls /proc/self/fd | wc -l); echo \"assay-arm 1 group:$g,cpus:$c,files:$f by=cpu\"; cat >/dev/null");
     as_pin_undo(&pin);
     close(ours);
     expect_has(f.arm.name, "group:own,cpus:");
@@ -318,14 +342,18 @@ Test(arm_bin, gives_the_child_its_own_group_our_cpu_and_no_other_file)
 
 /* --- The helper header and our own speaker, each in a process of this very program ------------------------------ */
 
-static int n_calls;
+static int  n_calls;
 static void count(void *arg)
 {
     n_calls++;
     printf("a stray line %p\n", arg);
 }
 static void     place(void *arg, uint64_t seed) { (void)arg, n_calls = (int)seed; }
-static uint64_t calls_so_far(void *arg) { (void)arg; return (uint64_t)n_calls; }
+static uint64_t calls_so_far(void *arg)
+{
+    (void)arg;
+    return (uint64_t)n_calls;
+}
 
 Test(arm_bin_child, serves_with_the_helper_header_when_asked)
 {
@@ -343,7 +371,8 @@ static assay_status fake_launch(assay_env *env, void *self, uint64_t seed, as_tr
     info->ledger.launches = 4;
     return ASSAY_OK;
 }
-static assay_status fake_block(assay_env *env, void *self, bool warm, uint32_t calls, uint32_t n, as_shot *shots, uint32_t *switches)
+static assay_status fake_block(assay_env *env, void *self, bool warm, uint32_t calls, uint32_t n, as_shot *shots,
+                               uint32_t *switches)
 {
     (void)self;
     if (calls == 13)
@@ -355,7 +384,8 @@ static assay_status fake_block(assay_env *env, void *self, bool warm, uint32_t c
 }
 static void nothing(void *self) { (void)self; }
 
-static const as_arm fake = {.name = "fake one", .what = "fake", .launch = fake_launch, .block = fake_block, .land = nothing, .drop = nothing};
+static const as_arm fake = {
+    .name = "fake one", .what = "fake", .launch = fake_launch, .block = fake_block, .land = nothing, .drop = nothing};
 
 Test(arm_bin_child, speaks_as_assay_does_when_asked)
 {
@@ -380,7 +410,8 @@ static void open_self(fixture *f, const char *variable, const char *test)
     expect_eq(assay_env_new(&f->env), ASSAY_OK);
     char setting[64];
     snprintf(setting, sizeof setting, "%s=1", variable);
-    assay_status status = as_arm_bin(f->env, NULL, (const char *const[]){"env", setting, self, "--no-fork", "--quiet", test, NULL}, SECONDS_60, &f->arm);
+    assay_status status = as_arm_bin(f->env, NULL, (const char *const[]){"env", setting, self, "--no-fork", "--quiet", test, NULL},
+                                     SECONDS_60, &f->arm);
     expect_ok(f->env, status);
 }
 
@@ -422,6 +453,7 @@ Test(arm_bin, understands_our_own_speaker)
     expect_near(shots[1].cpu_ns, 1, 0);
     expect_ok(f.env, f.arm.block(f.env, f.arm.self, true, 12, 2, shots, &switches));
     expect(isnan(shots[1].cpu_ns));
-    expect_fails(f.env, f.arm.block(f.env, f.arm.self, true, 13, 2, shots, &switches), ASSAY_DEVICE, "answers with an error: thirteen calls are too many");
+    expect_fails(f.env, f.arm.block(f.env, f.arm.self, true, 13, 2, shots, &switches), ASSAY_DEVICE,
+                 "answers with an error: thirteen calls are too many");
     done(&f);
 }

@@ -15,7 +15,9 @@ int as_arm_quoted(const char *line, size_t n)
 }
 
 /* The words of a line, one blank between them. */
-typedef struct words { const char *at, *end; } words;
+typedef struct words {
+    const char *at, *end;
+} words;
 
 /* The next word as a string; false at the end, and for two blanks, a blank at the end or a word that does not fit. */
 static bool word_next(words *w, char word[WORD_BYTES])
@@ -39,7 +41,8 @@ static bool whole_next(words *w, int64_t low, int64_t high, int64_t *out)
 {
     char    word[WORD_BYTES];
     int64_t value;
-    if (!word_next(w, word) || strspn(word, "0123456789") != strlen(word) || !as_parse_i64(word, &value) || value < low || value > high)
+    if (!word_next(w, word) || strspn(word, "0123456789") != strlen(word) || !as_parse_i64(word, &value) || value < low ||
+        value > high)
         return false;
     *out = value;
     return true;
@@ -66,10 +69,12 @@ static assay_status answer_open(assay_env *env, const char *who, const char *lin
 {
     if (begins(line, n, "error")) {
         size_t skipped = n > 5 ? 6 : 5, length = n - skipped < ERROR_BYTES ? n - skipped : ERROR_BYTES;
-        return as_fail(env, ASSAY_DEVICE, "%s: it answers with an error: %.*s", who, (int)strnlen(line + skipped, length), line + skipped);
+        return as_fail(env, ASSAY_DEVICE, "%s: it answers with an error: %.*s", who, (int)strnlen(line + skipped, length),
+                       line + skipped);
     }
     if (!begins(line, n, "ok"))
-        return as_fail(env, ASSAY_DEVICE, "%s: the answer is neither \"ok\" nor \"error\" but \"%.*s\"", who, as_arm_quoted(line, n), line);
+        return as_fail(env, ASSAY_DEVICE, "%s: the answer is neither \"ok\" nor \"error\" but \"%.*s\"", who,
+                       as_arm_quoted(line, n), line);
     *out = (words){n == 2 ? line + 2 : line + 3, line + n};
     return ASSAY_OK;
 }
@@ -92,7 +97,8 @@ assay_status as_arm_read_greeting(assay_env *env, const char *who, const char *l
     if (!word_next(&w, word) || strcmp(word, "assay-arm") || !whole_next(&w, 0, INT32_MAX, &version))
         return refuse(env, who, want, line, n);
     if (version != 1)
-        return as_fail(env, ASSAY_DEVICE, "%s: it speaks version %lld of the line protocol; version 1 is understood", who, (long long)version);
+        return as_fail(env, ASSAY_DEVICE, "%s: it speaks version %lld of the line protocol; version 1 is understood", who,
+                       (long long)version);
     if (!word_next(&w, g.name))
         return refuse(env, who, want, line, n);
     while (word_next(&w, word)) {
@@ -141,7 +147,8 @@ static assay_status shot_read(assay_env *env, const char *who, words *w, bool by
     return ASSAY_OK;
 }
 
-assay_status as_arm_read_block(assay_env *env, const char *who, const char *line, size_t n, bool by_cpu, uint32_t n_shots, as_shot *shots, uint32_t *switches)
+assay_status as_arm_read_block(assay_env *env, const char *who, const char *line, size_t n, bool by_cpu, uint32_t n_shots,
+                               as_shot *shots, uint32_t *switches)
 {
     words   w;
     int64_t n_switches;
@@ -175,8 +182,14 @@ assay_status as_arm_read_ledger(assay_env *env, const char *who, const char *lin
     words     w;
     char      word[WORD_BYTES];
     as_ledger l = {NAN, NAN, NAN, NAN, NAN};
-    struct { const char *key; double *value; } entries[] = {
-        {"flops=", &l.flops}, {"bytes=", &l.bytes}, {"allocations=", &l.allocations}, {"launches=", &l.launches}, {"peak=", &l.peak_bytes}};
+    struct {
+        const char *key;
+        double     *value;
+    } entries[] = {{"flops=", &l.flops},
+                   {"bytes=", &l.bytes},
+                   {"allocations=", &l.allocations},
+                   {"launches=", &l.launches},
+                   {"peak=", &l.peak_bytes}};
     AS_TRY(answer_open(env, who, line, n, &w));
     while (word_next(&w, word)) {
         if (!strchr(word, '='))
@@ -230,10 +243,13 @@ static bool request_rest(words *w, as_arm_request *r)
 
 assay_status as_arm_read_request(assay_env *env, const char *line, size_t n, as_arm_request *out)
 {
-    static const char *const verbs[] = {
-        [AS_ARM_LAUNCH] = "launch", [AS_ARM_BLOCK] = "block", [AS_ARM_HASH] = "hash", [AS_ARM_LEDGER] = "ledger", [AS_ARM_END] = "end"};
-    words w = {line, line + n};
-    char  word[WORD_BYTES] = "";
+    static const char *const verbs[] = {[AS_ARM_LAUNCH] = "launch",
+                                        [AS_ARM_BLOCK] = "block",
+                                        [AS_ARM_HASH] = "hash",
+                                        [AS_ARM_LEDGER] = "ledger",
+                                        [AS_ARM_END] = "end"};
+    words                    w = {line, line + n};
+    char                     word[WORD_BYTES] = "";
     word_next(&w, word);
     for (size_t i = 0; i < AS_COUNT(verbs); i++) {
         as_arm_request r = {.verb = (as_arm_verb)i};

@@ -18,12 +18,16 @@ enum {
 
 /* --- What the arm says: `who` begins every sentence, such as "\"./toy 3\": hash"; statuses are ASSAY_DEVICE ----------- */
 
-typedef struct as_arm_greeting { char name[AS_ARM_NAME_BYTES]; bool by_cpu; } as_arm_greeting;
+typedef struct as_arm_greeting {
+    char name[AS_ARM_NAME_BYTES];
+    bool by_cpu;
+} as_arm_greeting;
 assay_status as_arm_read_greeting(assay_env *env, const char *who, const char *line, size_t n, as_arm_greeting *out);
 /* "ok", or "ok A B C": the first three calls in ns, made by the launch itself; *has_first says which. */
 assay_status as_arm_read_launch(assay_env *env, const char *who, const char *line, size_t n, double first_ns[3], bool *has_first);
 /* Exactly n_shots pairs; a CPU time of "-" is NaN and refused when `by_cpu`. */
-assay_status as_arm_read_block(assay_env *env, const char *who, const char *line, size_t n, bool by_cpu, uint32_t n_shots, as_shot *shots, uint32_t *switches);
+assay_status as_arm_read_block(assay_env *env, const char *who, const char *line, size_t n, bool by_cpu, uint32_t n_shots,
+                               as_shot *shots, uint32_t *switches);
 assay_status as_arm_read_hash(assay_env *env, const char *who, const char *line, size_t n, uint64_t *out);
 /* What is not told is NaN. */
 assay_status as_arm_read_ledger(assay_env *env, const char *who, const char *line, size_t n, as_ledger *out);
@@ -33,8 +37,8 @@ assay_status as_arm_read_ledger(assay_env *env, const char *who, const char *lin
 typedef enum as_arm_verb { AS_ARM_LAUNCH, AS_ARM_BLOCK, AS_ARM_HASH, AS_ARM_LEDGER, AS_ARM_END } as_arm_verb;
 typedef struct as_arm_request {
     as_arm_verb verb;
-    uint64_t    seed;            /* of a launch */
-    bool        warm;            /* of a block, and so are these */
+    uint64_t    seed; /* of a launch */
+    bool        warm; /* of a block, and so are these */
     uint32_t    calls, n_shots;
 } as_arm_request;
 assay_status as_arm_read_request(assay_env *env, const char *line, size_t n, as_arm_request *out); /* ASSAY_BAD_INPUT */

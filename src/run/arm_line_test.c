@@ -32,14 +32,16 @@ Test(arm_line, refuses_what_is_no_greeting_and_quotes_it)
     as_arm_greeting g = {.name = "as before"};
     expect_fails(env, as_arm_read_greeting(env, LINE(""), &g), ASSAY_DEVICE, "who: expected the greeting");
     expect_fails(env, as_arm_read_greeting(env, LINE("Makefile"), &g), ASSAY_DEVICE, "not \"Makefile\"");
-    expect_fails(env, as_arm_read_greeting(env, LINE("assay-arm 2 dot by=cpu"), &g), ASSAY_DEVICE, "version 2 of the line protocol");
+    expect_fails(env, as_arm_read_greeting(env, LINE("assay-arm 2 dot by=cpu"), &g), ASSAY_DEVICE,
+                 "version 2 of the line protocol");
     expect_fails(env, as_arm_read_greeting(env, LINE("assay-arm x dot by=cpu"), &g), ASSAY_DEVICE, "expected the greeting");
     expect_fails(env, as_arm_read_greeting(env, LINE("assay-arm 1 dot"), &g), ASSAY_DEVICE, "expected the greeting");
     expect_fails(env, as_arm_read_greeting(env, LINE("assay-arm 1 dot by=sun"), &g), ASSAY_DEVICE, "expected the greeting");
     expect_fails(env, as_arm_read_greeting(env, LINE("assay-arm 1 dot by=cpu word"), &g), ASSAY_DEVICE, "expected the greeting");
     expect_fails(env, as_arm_read_greeting(env, LINE("assay-arm 1 dot by=cpu "), &g), ASSAY_DEVICE, "expected the greeting");
     expect_fails(env, as_arm_read_greeting(env, LINE("assay-arm 1 \0 by=cpu"), &g), ASSAY_DEVICE, "expected the greeting");
-    expect_fails(env, as_arm_read_greeting(env, LINE("error no GPU here"), &g), ASSAY_DEVICE, "who: it answers with an error: no GPU here");
+    expect_fails(env, as_arm_read_greeting(env, LINE("error no GPU here"), &g), ASSAY_DEVICE,
+                 "who: it answers with an error: no GPU here");
     expect_fails(env, as_arm_read_greeting(env, LINE("\033[2Jx\x07"), &g), ASSAY_DEVICE, "not \"?[2Jx?\"");
     expect_str(g.name, "as before");
     assay_env_free(env);
@@ -55,9 +57,12 @@ Test(arm_line, reads_a_block_of_exactly_as_many_pairs_as_asked)
     expect_near(shots[0].wall_ns, 100.5, 0);
     expect_near(shots[0].cpu_ns, 99, 0);
     expect_near(shots[1].wall_ns, 1000, 0);
-    expect_fails(env, as_arm_read_block(env, LINE("ok 2 100.5 99 1e3 7"), true, 3, shots, &switches), ASSAY_DEVICE, "who: the answer ends at sample 3");
-    expect_fails(env, as_arm_read_block(env, LINE("ok 2 100.5 99 1e3"), true, 2, shots, &switches), ASSAY_DEVICE, "ends at sample 2");
-    expect_fails(env, as_arm_read_block(env, LINE("ok 2 100.5 99 1e3 7"), true, 1, shots, &switches), ASSAY_DEVICE, "more than the 1 samples");
+    expect_fails(env, as_arm_read_block(env, LINE("ok 2 100.5 99 1e3 7"), true, 3, shots, &switches), ASSAY_DEVICE,
+                 "who: the answer ends at sample 3");
+    expect_fails(env, as_arm_read_block(env, LINE("ok 2 100.5 99 1e3"), true, 2, shots, &switches), ASSAY_DEVICE,
+                 "ends at sample 2");
+    expect_fails(env, as_arm_read_block(env, LINE("ok 2 100.5 99 1e3 7"), true, 1, shots, &switches), ASSAY_DEVICE,
+                 "more than the 1 samples");
     expect_fails(env, as_arm_read_block(env, LINE("ok"), true, 1, shots, &switches), ASSAY_DEVICE, "expected \"ok SWITCHES");
     expect_fails(env, as_arm_read_block(env, LINE("ok -1 1 1"), true, 1, shots, &switches), ASSAY_DEVICE, "expected \"ok SWITCHES");
     expect_eq(switches, 2);
@@ -66,10 +71,10 @@ Test(arm_line, reads_a_block_of_exactly_as_many_pairs_as_asked)
 
 Test(arm_line, refuses_times_that_are_none)
 {
-    assay_env                *env = env_new();
+    assay_env               *env = env_new();
     static const char *const bad[] = {"nan", "-1", "inf", "1e31", "0x10", "", "1,5", "ten"};
-    as_shot                   shot;
-    uint32_t                  switches;
+    as_shot                  shot;
+    uint32_t                 switches;
     for (size_t i = 0; i < AS_COUNT(bad); i++) {
         char line[64];
         int  n = snprintf(line, sizeof line, "ok 0 %s 1", bad[i]);
@@ -123,14 +128,33 @@ Test(arm_line, reads_launch_hash_and_ledger)
     assay_env_free(env);
 }
 
-static assay_status request(assay_env *env, const char *line, as_arm_request *out) { return as_arm_read_request(env, line, strlen(line), out); }
+static assay_status request(assay_env *env, const char *line, as_arm_request *out)
+{
+    return as_arm_read_request(env, line, strlen(line), out);
+}
 
 Test(arm_line, reads_requests_and_refuses_all_else)
 {
-    assay_env                *env = env_new();
-    as_arm_request            r;
-    static const char *const bad[] = {"", "block", "block 1 1", "block 2 1 1", "block 1 0 1", "block 1 1 0", "block 1 1 4097", "block 1 1 1 1", "block  1 1 1", "block 1 1 1 ",
-                                       "block 1 1000000001 1", "launch", "launch -1", "launch 18446744073709551616", "hash 1", "HASH", "end now", "\033[2J"};
+    assay_env               *env = env_new();
+    as_arm_request           r;
+    static const char *const bad[] = {"",
+                                      "block",
+                                      "block 1 1",
+                                      "block 2 1 1",
+                                      "block 1 0 1",
+                                      "block 1 1 0",
+                                      "block 1 1 4097",
+                                      "block 1 1 1 1",
+                                      "block  1 1 1",
+                                      "block 1 1 1 ",
+                                      "block 1 1000000001 1",
+                                      "launch",
+                                      "launch -1",
+                                      "launch 18446744073709551616",
+                                      "hash 1",
+                                      "HASH",
+                                      "end now",
+                                      "\033[2J"};
     expect_ok(env, request(env, "block 1 1000000000 4096", &r));
     expect(r.verb == AS_ARM_BLOCK && r.warm && r.calls == 1000000000 && r.n_shots == 4096);
     expect_ok(env, request(env, "launch 18446744073709551615", &r));

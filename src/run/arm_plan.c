@@ -14,7 +14,7 @@ enum { PAGE = 4096, LINE = 64, MAX_PAGES = 256 };
 struct as_slab {
     as_mem      mem;
     void       *block;
-    const void *user;   /* the arm whose tensors are in it */
+    const void *user; /* the arm whose tensors are in it */
 };
 
 assay_status as_slab_new(assay_env *env, as_slab **out)
@@ -153,7 +153,8 @@ static assay_status block(assay_env *env, void *self, bool warm, uint32_t calls,
     return as_shots_take(env, a->what, call, a->instance, a->reads_cpu, calls, n, shots, switches);
 }
 
-assay_status as_arm_plan(assay_env *env, const char *name, const assay_plan *plan, uint64_t seed, as_slab *slab, bool random, as_arm *out)
+assay_status as_arm_plan(assay_env *env, const char *name, const assay_plan *plan, uint64_t seed, as_slab *slab, bool random,
+                         as_arm *out)
 {
     plan_arm *a = calloc(1, sizeof *a);
     if (!a)
@@ -169,7 +170,14 @@ assay_status as_arm_plan(assay_env *env, const char *name, const assay_plan *pla
             return status;
         }
     }
-    *out = (as_arm){.name = name, .what = a->what, .self = a, .by_cpu = reads_cpu, .launch = launch, .block = block, .land = land, .drop = free};
+    *out = (as_arm){.name = name,
+                    .what = a->what,
+                    .self = a,
+                    .by_cpu = reads_cpu,
+                    .launch = launch,
+                    .block = block,
+                    .land = land,
+                    .drop = free};
     return ASSAY_OK;
 }
 

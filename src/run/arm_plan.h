@@ -8,10 +8,10 @@
 const assay_instance *as_arm_plan_instance(const as_arm *arm);
 
 /* Random inputs by seed, but for those that a file gave or that shapes depend on. */
-void     as_inputs_draw(const assay_instance *instance, uint64_t seed);
+void as_inputs_draw(const assay_instance *instance, uint64_t seed);
 /* Of all outputs, never 0: an arm and the check of its answer must mean the same by it. */
 uint64_t as_outputs_hash(const assay_instance *instance);
 /* The largest difference of any output of two instances of one model, relative where an output is large (as_view_error); NaN if any is. */
-double   as_outputs_error(const assay_instance *got, const assay_instance *want);
+double as_outputs_error(const assay_instance *got, const assay_instance *want);
 
 #endif

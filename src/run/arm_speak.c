@@ -64,8 +64,14 @@ static assay_status block(assay_env *env, speaker *s, const as_arm_request *r)
 static void ledger(const speaker *s)
 {
     const as_ledger *l = &s->info.ledger;
-    const struct { const char *key; double value; } entries[] = {
-        {"flops", l->flops}, {"bytes", l->bytes}, {"allocations", l->allocations}, {"launches", l->launches}, {"peak", l->peak_bytes}};
+    const struct {
+        const char *key;
+        double      value;
+    } entries[] = {{"flops", l->flops},
+                   {"bytes", l->bytes},
+                   {"allocations", l->allocations},
+                   {"launches", l->launches},
+                   {"peak", l->peak_bytes}};
     char number[AS_NUMBER_BYTES];
     fputs("ok", s->out);
     for (size_t i = 0; i < AS_COUNT(entries); i++)
@@ -99,7 +105,8 @@ static bool line_read(FILE *in, char line[AS_ARM_REQUEST_BYTES], size_t *n)
 static assay_status request_read(assay_env *env, const char *line, size_t n, as_arm_request *out)
 {
     if (n == AS_ARM_REQUEST_BYTES)
-        return as_fail(env, ASSAY_BAD_INPUT, "a line of more than %d bytes: \"%.*s...\"", AS_ARM_REQUEST_BYTES, as_arm_quoted(line, n), line);
+        return as_fail(env, ASSAY_BAD_INPUT, "a line of more than %d bytes: \"%.*s...\"", AS_ARM_REQUEST_BYTES,
+                       as_arm_quoted(line, n), line);
     return as_arm_read_request(env, line, n, out);
 }
 
@@ -133,7 +140,12 @@ assay_status as_arm_speak(assay_env *env, const as_arm *arm, FILE *in, FILE *out
     memset(s, 0, sizeof *s); /* not calloc: no page of it is touched first between time stamps */
     s->arm = arm;
     s->out = out;
-    s->info = (as_trial_arm){.name = arm->name, .what = arm->what, .error = NAN, .launch_ns = NAN, .first_ns = {NAN, NAN, NAN}, .ledger = {NAN, NAN, NAN, NAN, NAN}};
+    s->info = (as_trial_arm){.name = arm->name,
+                             .what = arm->what,
+                             .error = NAN,
+                             .launch_ns = NAN,
+                             .first_ns = {NAN, NAN, NAN},
+                             .ledger = {NAN, NAN, NAN, NAN, NAN}};
     assay_status status = serve(env, s, in);
     arm->land(arm->self);
     free(s);

@@ -8,7 +8,9 @@
 #include "run/sampler.h"
 #include "tests/runner/test.h"
 
-typedef struct counted { int n_launches, n_lands; } counted;
+typedef struct counted {
+    int n_launches, n_lands;
+} counted;
 
 static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trial_arm *info)
 {
@@ -44,7 +46,14 @@ static char *spoken(const char *requests, counted *count)
     assay_env *env;
     char      *text = NULL;
     size_t     size;
-    as_arm     arm = {.name = "five", .what = "five", .self = count, .by_cpu = true, .launch = launch, .block = block, .land = land, .drop = land};
+    as_arm     arm = {.name = "five",
+                      .what = "five",
+                      .self = count,
+                      .by_cpu = true,
+                      .launch = launch,
+                      .block = block,
+                      .land = land,
+                      .drop = land};
     FILE      *in = fmemopen((void *)(uintptr_t)requests, strlen(requests), "r"), *out = open_memstream(&text, &size);
     expect(in && out);
     expect_eq(assay_env_new(&env), ASSAY_OK);
@@ -72,8 +81,11 @@ Test(arm_speak, answers_errors_and_goes_on)
     char    requests[1024], *text;
     snprintf(requests, sizeof requests, "block 1 1 1\nlaunch 666\nhello\033\n%0300d\nlaunch 1\nblock 0 1 1\nhalf a li", 7);
     text = spoken(requests, &count);
-    expect_str(text, "assay-arm 1 five by=cpu assay=" ASSAY_VERSION "\nerror a block comes after a launch\nerror no room?for it\nerror not understood: \"hello?\"\n"
-                     "error a line of more than 256 bytes: \"000000000000000000000000000000000000000000000000000000000000...\"\nok\nok 0 5 5\n");
+    expect_str(
+        text,
+        "assay-arm 1 five by=cpu assay=" ASSAY_VERSION
+        "\nerror a block comes after a launch\nerror no room?for it\nerror not understood: \"hello?\"\n"
+        "error a line of more than 256 bytes: \"000000000000000000000000000000000000000000000000000000000000...\"\nok\nok 0 5 5\n");
     free(text);
 }
 

@@ -9,6 +9,6 @@
  * *argv ends with NULL and lives in the arena.  ASSAY_BAD_INPUT: no word, or a quote without its end. */
 assay_status as_command_split(assay_env *env, const char *text, as_arena *arena, const char *const **argv);
 /* The words as one line that splits into them again; NULL: no memory. */
-const char  *as_command_join(as_arena *arena, const char *const *argv);
+const char *as_command_join(as_arena *arena, const char *const *argv);
 
 #endif

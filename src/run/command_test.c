@@ -54,8 +54,10 @@ Test(command, expands_nothing)
 
 Test(command, refuses_open_quotes_and_nothing)
 {
-    static const struct { const char *text, *part; } bad[] = {
-        {"a 'b", "word 2 has a quote"}, {"\"", "word 1 has a quote"}, {"a\\", "without its end"}, {"", "names no program"}, {" \t", "names no program"}, {"'' a", "names no program"}};
+    static const struct {
+        const char *text, *part;
+    } bad[] = {{"a 'b", "word 2 has a quote"}, {"\"", "word 1 has a quote"}, {"a\\", "without its end"},
+               {"", "names no program"},       {" \t", "names no program"},  {"'' a", "names no program"}};
     const char *const *argv = NULL;
     expect_eq(assay_env_new(&env), ASSAY_OK);
     for (size_t i = 0; i < AS_COUNT(bad); i++)

@@ -9,25 +9,31 @@
 #include "run/runner.h"
 
 enum { KEPT_RUNS = 64, MAX_SAMPLES = 200000, MAX_FAKE_SAMPLES = 4096, MAX_SENSOR_ROUNDS = 1024 };
-#define MAX_COST     0.005
-#define APPEND_NS    100e6   /* between two appends to the trace file */
-#define PROGRESS_NS  50e6
-#define SENSORS_NS   10e6    /* between two readings at the ends of samples */
-#define SETTLE_NS    1e6     /* a longer run warms its own caches */
+#define MAX_COST    0.005
+#define APPEND_NS   100e6 /* between two appends to the trace file */
+#define PROGRESS_NS 50e6
+#define SENSORS_NS  10e6 /* between two readings at the ends of samples */
+#define SETTLE_NS   1e6  /* a longer run warms its own caches */
 
 assay_status as_run_settings_read(assay_env *env, assay_options *options, as_run_settings *out)
 {
     static const char *const details[] = {"run", "segment", "step", "part"};
-    const char *wanted = as_options_text(options, "detail"), *roofs = as_options_text(options, "roofs");
-    as_detail detail = AS_DETAIL_RUN;
+    const char              *wanted = as_options_text(options, "detail"), *roofs = as_options_text(options, "roofs");
+    as_detail                detail = AS_DETAIL_RUN;
     while ((size_t)detail < AS_COUNT(details) && strcmp(wanted, details[detail]))
         detail = (as_detail)(detail + 1);
     if ((size_t)detail == AS_COUNT(details))
         return as_fail(env, ASSAY_BAD_INPUT, "run: the detail is '%s', not run, segment, step or part", wanted);
     *out = (as_run_settings){
-        .n_runs = (uint64_t)as_options_int(options, "runs"), .time_ns = as_options_duration_ns(options, "time"),
-        .pin = as_options_flag(options, "pin"), .sensors = as_options_text(options, "sensors"), .detail = detail, .max_cost = MAX_COST,
-        .trace_path = as_options_text(options, "trace"), .kept_runs = KEPT_RUNS, .with_roofs = strcmp(roofs, "off") != 0,
+        .n_runs = (uint64_t)as_options_int(options, "runs"),
+        .time_ns = as_options_duration_ns(options, "time"),
+        .pin = as_options_flag(options, "pin"),
+        .sensors = as_options_text(options, "sensors"),
+        .detail = detail,
+        .max_cost = MAX_COST,
+        .trace_path = as_options_text(options, "trace"),
+        .kept_runs = KEPT_RUNS,
+        .with_roofs = strcmp(roofs, "off") != 0,
         .roofs = strcmp(roofs, "measure") ? AS_ROOFS_AUTO : AS_ROOFS_MEASURE,
     };
     return ASSAY_OK;
@@ -41,7 +47,7 @@ uint64_t as_runner_now(const as_runner *r) { return as_clock_now(&r->env->clock)
 static assay_status runs_record(as_runner *r, uint32_t first_run, uint32_t n, const as_recorder *recorder, uint64_t *at)
 {
     const as_clock *clock = &r->env->clock;
-    int n_marked = recorder->detail >= AS_DETAIL_SEGMENT ? recorder->n_rings : 1;
+    int             n_marked = recorder->detail >= AS_DETAIL_SEGMENT ? recorder->n_rings : 1;
     for (uint32_t i = 0; i < n; i++) {
         for (int k = 0; k < n_marked; k++)
             recorder->rings[k].run = first_run + i;
@@ -66,8 +72,11 @@ assay_status as_runner_batch(as_runner *r, uint32_t first_run, uint32_t n, const
     uint64_t cpu_ns = r->reads_cpu ? as_thread_cpu_ns() : 0; /* outside the stamps: it costs about a microsecond */
     uint64_t begin = as_clock_now(&r->env->clock), at = begin;
     AS_TRY(recorder ? runs_record(r, first_run, n, recorder, &at) : runs_only(r, n, &at));
-    *out = (as_sample){.begin_ticks = begin - r->trace->start_ticks, .end_ticks = at - r->trace->start_ticks,
-                       .cpu_ns = r->reads_cpu ? as_thread_cpu_ns() - cpu_ns : UINT64_MAX, .first_run = first_run, .n_runs = n};
+    *out = (as_sample){.begin_ticks = begin - r->trace->start_ticks,
+                       .end_ticks = at - r->trace->start_ticks,
+                       .cpu_ns = r->reads_cpu ? as_thread_cpu_ns() - cpu_ns : UINT64_MAX,
+                       .first_run = first_run,
+                       .n_runs = n};
     return ASSAY_OK;
 }
 
@@ -96,10 +105,11 @@ static void sensors_read(as_runner *r, chores *c, bool only_per_sample)
 
 static assay_status chores_do(as_runner *r, chores *c, double done)
 {
-    bool disturbed = false;
+    bool   disturbed = false;
     size_t room = r->trace->cap_readings - r->trace->n_readings;
     /* The room of one full reading is left for the end, which all the differences need. */
-    if (room >= 2 * as_sensors_n_values(c->sensors) && as_sensors_n_values(c->sensors) && is_due(r, &c->read, r->fake ? 0 : SENSORS_NS)) {
+    if (room >= 2 * as_sensors_n_values(c->sensors) && as_sensors_n_values(c->sensors) &&
+        is_due(r, &c->read, r->fake ? 0 : SENSORS_NS)) {
         sensors_read(r, c, true);
         disturbed = true;
     }
@@ -148,9 +158,9 @@ static double share_done(const as_runner *r, uint64_t begin)
 static assay_status sample_take(as_runner *r)
 {
     assay_trace *t = r->trace;
-    uint64_t left = r->settings->n_runs ? r->settings->n_runs - t->n_runs : UINT32_MAX - t->n_runs;
-    uint32_t n = left < r->per_sample ? (uint32_t)left : r->per_sample;
-    as_sample sample;
+    uint64_t     left = r->settings->n_runs ? r->settings->n_runs - t->n_runs : UINT32_MAX - t->n_runs;
+    uint32_t     n = left < r->per_sample ? (uint32_t)left : r->per_sample;
+    as_sample    sample;
     assay_status status = as_runner_batch(r, (uint32_t)t->n_runs, n, r->records_runs ? &r->recorder : NULL, &sample);
     if (status != ASSAY_OK) {
         as_runner_forget(r);
@@ -165,8 +175,8 @@ static assay_status sample_take(as_runner *r)
 static assay_status samples_take(as_runner *r, chores *c)
 {
     assay_trace *t = r->trace;
-    uint64_t begin = as_runner_now(r);
-    double done = 0;
+    uint64_t     begin = as_runner_now(r);
+    double       done = 0;
     while (done < 1) {
         if (as_cancelled(r->env))
             return ASSAY_CANCELLED;
@@ -190,7 +200,7 @@ static assay_status details_take(as_runner *r)
     uint64_t begin = as_runner_now(r), n_runs = r->trace->n_runs;
     uint32_t n = 0;
     for (; n < r->kept_runs && n_runs + n < UINT32_MAX && !as_cancelled(r->env); n++) {
-        as_sample unused;
+        as_sample    unused;
         assay_status status = as_runner_batch(r, (uint32_t)(n_runs + n), 1, &r->recorder, &unused);
         if (status != ASSAY_OK) {
             as_runner_forget(r);
@@ -241,7 +251,10 @@ static assay_status prepare(as_runner *r, chores *c)
 
 /* How often each thread was put off its CPU, in the order of the parts. */
 enum { MAX_SEEN_THREADS = 64 };
-typedef struct thread_counts { long switches[MAX_SEEN_THREADS]; as_pool_waits waits; } thread_counts;
+typedef struct thread_counts {
+    long          switches[MAX_SEEN_THREADS];
+    as_pool_waits waits;
+} thread_counts;
 
 static void switches_read(void *arg, int part, int n_parts)
 {
@@ -274,7 +287,8 @@ static void threads_note(const as_runner *r, const thread_counts *before, const 
         return;
     for (int i = 0; i < MAX_SEEN_THREADS; i++)
         switches += after->switches[i] - before->switches[i];
-    as_trace_add_note(r->trace, "threads.barriers", "%llu", (unsigned long long)(after->waits.n_barriers - before->waits.n_barriers));
+    as_trace_add_note(r->trace, "threads.barriers", "%llu",
+                      (unsigned long long)(after->waits.n_barriers - before->waits.n_barriers));
     as_trace_add_note(r->trace, "threads.late", "%llu", (unsigned long long)(after->waits.n_late - before->waits.n_late));
     as_trace_add_note(r->trace, "threads.switches", "%ld", switches);
 }
@@ -328,9 +342,10 @@ static void pin_note(assay_trace *t, const as_pinning *p)
 assay_status as_run_measure(assay_env *env, assay_instance *instance, const as_run_settings *settings, assay_trace *trace)
 {
     const assay_plan *plan = instance->plan;
-    as_runner r = {.env = env, .instance = instance, .settings = settings, .trace = trace, .fake = env->clock.kind == AS_CLOCK_FAKE};
+    as_runner         r = {
+                .env = env, .instance = instance, .settings = settings, .trace = trace, .fake = env->clock.kind == AS_CLOCK_FAKE};
     r.reads_cpu = !r.fake && plan->n_devices == 1 && plan->devices[0]->n_threads == 1;
-    chores c = {0};
+    chores     c = {0};
     as_pinning pinning = {0};
     AS_TRY(as_sensors_open(env, settings->sensors, &c.sensors));
     if (settings->pin)

@@ -3,8 +3,8 @@
 #include "plan/test_fixture.h"
 #include "run/run.h"
 
-static const as_run_settings quiet = {.n_runs = 20, .time_ns = 1000000000, .sensors = "none", .detail = AS_DETAIL_STEP, .max_cost = 0.005,
-                                      .kept_runs = 8};
+static const as_run_settings quiet = {
+    .n_runs = 20, .time_ns = 1000000000, .sensors = "none", .detail = AS_DETAIL_STEP, .max_cost = 0.005, .kept_runs = 8};
 
 static void open_null(fixture *f, const char *spec, const char *device)
 {
@@ -15,7 +15,7 @@ static void open_null(fixture *f, const char *spec, const char *device)
 
 Test(measure, settings_come_from_the_options)
 {
-    fixture f;
+    fixture         f;
     as_run_settings s;
     fixture_open(&f, NULL);
     expect_ok(f.env, as_run_settings_read(f.env, f.options, &s));
@@ -26,8 +26,10 @@ Test(measure, settings_come_from_the_options)
     expect_eq(s.detail, AS_DETAIL_STEP);
     expect(s.trace_path == NULL);
     expect_near(s.max_cost, 0.005, 0);
-    static const struct { const char *name; as_detail detail; } details[] = {
-        {"run", AS_DETAIL_RUN}, {"segment", AS_DETAIL_SEGMENT}, {"step", AS_DETAIL_STEP}, {"part", AS_DETAIL_PART}};
+    static const struct {
+        const char *name;
+        as_detail   detail;
+    } details[] = {{"run", AS_DETAIL_RUN}, {"segment", AS_DETAIL_SEGMENT}, {"step", AS_DETAIL_STEP}, {"part", AS_DETAIL_PART}};
     for (size_t i = 0; i < 4; i++) {
         fixture_set(&f, "detail", details[i].name);
         expect_ok(f.env, as_run_settings_read(f.env, f.options, &s));
@@ -49,7 +51,7 @@ Test(measure, settings_come_from_the_options)
 
 Test(measure, makes_exactly_the_runs_asked_for)
 {
-    fixture f;
+    fixture      f;
     assay_trace *t = NULL;
     open_null(&f, "mlp-small", "null:gemm=5us");
     expect_ok(f.env, as_run_profile(f.env, f.plan, &quiet, 1, &t));
@@ -71,7 +73,7 @@ Test(measure, makes_exactly_the_runs_asked_for)
 
 Test(measure, keeps_the_spans_of_the_first_runs_and_totals_of_all)
 {
-    fixture f;
+    fixture      f;
     assay_trace *t = NULL;
     open_null(&f, "mlp-small", "null:gemm=5us");
     expect_ok(f.env, as_run_profile(f.env, f.plan, &quiet, 1, &t));
@@ -86,8 +88,8 @@ Test(measure, keeps_the_spans_of_the_first_runs_and_totals_of_all)
 
 Test(measure, stops_when_the_time_is_over)
 {
-    fixture f;
-    assay_trace *t = NULL;
+    fixture         f;
+    assay_trace    *t = NULL;
     as_run_settings s = quiet;
     s.n_runs = 0;
     s.time_ns = 100000; /* a run takes 5 + 1 + 5 us */
@@ -100,8 +102,8 @@ Test(measure, stops_when_the_time_is_over)
 
 Test(measure, a_clock_that_stands_still_does_not_hang_it)
 {
-    fixture f;
-    assay_trace *t = NULL;
+    fixture         f;
+    assay_trace    *t = NULL;
     as_run_settings s = quiet;
     s.n_runs = 0;
     open_null(&f, "mlp-small", "null:*=0ns");
@@ -116,8 +118,8 @@ Test(measure, coarser_details_write_fewer_kinds)
 {
     static const as_span_kind finest[] = {AS_SPAN_RUN, AS_SPAN_SEGMENT, AS_SPAN_STEP, AS_SPAN_PART};
     for (int d = AS_DETAIL_RUN; d <= AS_DETAIL_PART; d++) {
-        fixture f;
-        assay_trace *t = NULL;
+        fixture         f;
+        assay_trace    *t = NULL;
         as_run_settings s = quiet;
         s.detail = (as_detail)d;
         open_null(&f, "mlp-small", "null");
@@ -140,8 +142,8 @@ static void cancel_at(void *arg, double done)
 
 Test(measure, keeps_what_was_measured_when_it_is_cancelled)
 {
-    fixture f;
-    assay_trace *t = NULL, *read = NULL;
+    fixture         f;
+    assay_trace    *t = NULL, *read = NULL;
     as_run_settings s = quiet;
     open_null(&f, "mlp-small", "null:gemm=50ms"); /* progress is told every 50 ms */
     s.progress = cancel_at;
@@ -162,7 +164,7 @@ Test(measure, keeps_what_was_measured_when_it_is_cancelled)
 
 Test(measure, grows_a_trace_file_that_says_the_same)
 {
-    fixture f;
+    fixture      f;
     assay_trace *t = NULL, *read = NULL;
     open_null(&f, "mlp-small", "null:gemm=50ms");
     fixture_set(&f, "runs", "7");
@@ -183,8 +185,8 @@ Test(measure, grows_a_trace_file_that_says_the_same)
 
 Test(measure, a_file_that_cannot_be_written_is_told_and_nothing_is_left)
 {
-    fixture f;
-    assay_trace *t = NULL;
+    fixture         f;
+    assay_trace    *t = NULL;
     as_run_settings s = quiet;
     s.trace_path = as_test_path("no/such/folder.trace");
     open_null(&f, "mlp-small", "null");
@@ -195,7 +197,7 @@ Test(measure, a_file_that_cannot_be_written_is_told_and_nothing_is_left)
 
 Test(measure, notes_say_what_ran_and_how)
 {
-    fixture f;
+    fixture      f;
     assay_trace *t = NULL;
     open_null(&f, "mlp-small", "null:gemm=5us");
     expect_ok(f.env, as_run_profile(f.env, f.plan, &quiet, 42, &t));
@@ -223,8 +225,8 @@ static void open_real(fixture *f, const char *spec)
 /* On a real clock: no times are judged, only that the counts agree. */
 Test(measure, a_real_clock_tiles_samples_with_runs)
 {
-    fixture f;
-    assay_trace *t = NULL;
+    fixture         f;
+    assay_trace    *t = NULL;
     as_run_settings s = quiet;
     s.time_ns = 20000000;
     s.n_runs = 37;
@@ -248,8 +250,8 @@ Test(measure, a_real_clock_tiles_samples_with_runs)
 /* No detail fits into a cost of nothing: the samples carry no spans, and some runs behind them carry all. */
 Test(measure, steps_that_cost_too_much_are_recorded_behind_the_samples)
 {
-    fixture f;
-    assay_trace *t = NULL;
+    fixture         f;
+    assay_trace    *t = NULL;
     as_run_settings s = quiet;
     s.time_ns = 20000000;
     s.max_cost = 0;
@@ -270,8 +272,8 @@ Test(measure, steps_that_cost_too_much_are_recorded_behind_the_samples)
 
 Test(measure, every_thread_writes_its_parts)
 {
-    fixture f;
-    assay_trace *t = NULL;
+    fixture         f;
+    assay_trace    *t = NULL;
     as_run_settings s = quiet;
     s.time_ns = 20000000;
     s.n_runs = 4;
@@ -301,8 +303,8 @@ Test(measure, every_thread_writes_its_parts)
 
 Test(measure, a_pinned_thread_is_let_go_again)
 {
-    fixture f;
-    assay_trace *t = NULL;
+    fixture         f;
+    assay_trace    *t = NULL;
     as_run_settings s = quiet;
     s.pin = true;
     int n_cpus = as_cpu_count();
@@ -316,8 +318,8 @@ Test(measure, a_pinned_thread_is_let_go_again)
 
 Test(measure, sensors_are_read_before_and_after)
 {
-    fixture f;
-    assay_trace *t = NULL;
+    fixture         f;
+    assay_trace    *t = NULL;
     as_run_settings s = quiet;
     s.sensors = "all";
     open_null(&f, "mlp-small", "null");
@@ -325,7 +327,7 @@ Test(measure, sensors_are_read_before_and_after)
     expect(t->n_sensors > 0);
     for (size_t k = 0; k < t->n_sensors; k++) {
         uint64_t first = UINT64_MAX, last = 0;
-        size_t n = 0;
+        size_t   n = 0;
         for (size_t i = 0; i < t->n_readings; i++)
             if (t->readings[i].sensor == k) {
                 n++;

@@ -4,7 +4,10 @@
 
 #include "run/pinning.h"
 
-typedef struct pin_job { as_pinning *p; atomic_int n_pinned, n_refused; } pin_job;
+typedef struct pin_job {
+    as_pinning *p;
+    atomic_int  n_pinned, n_refused;
+} pin_job;
 
 static void pin_part(void *arg, int part, int n_parts)
 {

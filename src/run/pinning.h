@@ -8,9 +8,9 @@
 
 typedef struct as_pinning {
     as_device *device;
-    as_pin    *pins;       /* one a thread; NULL: nothing is pinned */
+    as_pin    *pins; /* one a thread; NULL: nothing is pinned */
     int        n_threads, n_pinned;
-    char       why[128];   /* of a thread that could not be pinned */
+    char       why[128]; /* of a thread that could not be pinned */
 } as_pinning;
 
 /* Keeps every thread of the device, the calling one among them, on a CPU of its own; *p says how far that went.  Takes its memory from the arena. */

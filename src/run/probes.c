@@ -6,9 +6,9 @@
 enum { FMA_STEPS = 3000, RING_BYTES = 16 << 20, COPY_BYTES = 128 << 10 };
 
 struct as_probes {
-    char            *ring;      /* larger than a core's own caches: each copy takes the next piece of it */
-    size_t           at;
-    volatile double  sink;      /* keeps the loop */
+    char           *ring; /* larger than a core's own caches: each copy takes the next piece of it */
+    size_t          at;
+    volatile double sink; /* keeps the loop */
 };
 
 assay_status as_probes_open(assay_env *env, as_arena *arena, as_probes **out)

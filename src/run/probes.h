@@ -11,6 +11,6 @@ typedef struct as_probes as_probes;
 /* All of it is the arena's. */
 assay_status as_probes_open(assay_env *env, as_arena *arena, as_probes **out);
 /* About 50 us; ns each. */
-void         as_probes_read(as_probes *p, assay_env *env, double *fma_ns, double *copy_ns);
+void as_probes_read(as_probes *p, assay_env *env, double *fma_ns, double *copy_ns);
 
 #endif

@@ -6,23 +6,26 @@
 #include "plan/state.h"
 #include "run/run.h"
 
-static assay_status notes_add(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed, assay_trace *t)
+static assay_status notes_add(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed,
+                              assay_trace *t)
 {
     const assay_model *model = plan->model;
-    const as_device *device = plan->devices[plan->n_devices - 1];
-    char date[AS_DATE_BYTES];
+    const as_device   *device = plan->devices[plan->n_devices - 1];
+    char               date[AS_DATE_BYTES];
     as_date_text(date, sizeof date, (int64_t)(t->start_unix_ns / 1000000000u), AS_DATE_ISO);
-    bool ok = as_trace_add_note(t, "model.name", "%s", model->name) && as_trace_add_note(t, "model.source", "%s", model->source ? model->source : "") &&
-              as_trace_add_note(t, "model.params", "%llu", (unsigned long long)as_model_param_count(model)) &&
-              as_trace_add_note(t, "model.param_bytes", "%llu", (unsigned long long)as_model_param_bytes(model)) &&
-              as_trace_add_note(t, "plan.device", "%s", device->name) && as_trace_add_note(t, "plan.device_text", "%s", device->text) &&
-              as_trace_add_note(t, "plan.threads", "%d", plan->devices[0]->n_threads) &&
-              as_trace_add_note(t, "plan.compile", "%s", plan->compiled ? "on" : "off") &&
-              as_trace_add_note(t, "plan.weights_as", "%s", plan->compiled ? plan->weights_as : "f32") &&
-              as_trace_add_note(t, "plan.lower_bound_bytes", "%llu", (unsigned long long)plan->lower_bound_bytes) &&
-              as_trace_add_note(t, "plan.packed_bytes", "%llu", (unsigned long long)plan->packed_bytes) &&
-              as_trace_add_note(t, "run.seed", "%llu", (unsigned long long)seed) && as_trace_add_note(t, "run.started", "%s", date) &&
-              as_trace_add_note(t, "run.time_ns", "%llu", (unsigned long long)settings->time_ns);
+    bool ok =
+        as_trace_add_note(t, "model.name", "%s", model->name) &&
+        as_trace_add_note(t, "model.source", "%s", model->source ? model->source : "") &&
+        as_trace_add_note(t, "model.params", "%llu", (unsigned long long)as_model_param_count(model)) &&
+        as_trace_add_note(t, "model.param_bytes", "%llu", (unsigned long long)as_model_param_bytes(model)) &&
+        as_trace_add_note(t, "plan.device", "%s", device->name) && as_trace_add_note(t, "plan.device_text", "%s", device->text) &&
+        as_trace_add_note(t, "plan.threads", "%d", plan->devices[0]->n_threads) &&
+        as_trace_add_note(t, "plan.compile", "%s", plan->compiled ? "on" : "off") &&
+        as_trace_add_note(t, "plan.weights_as", "%s", plan->compiled ? plan->weights_as : "f32") &&
+        as_trace_add_note(t, "plan.lower_bound_bytes", "%llu", (unsigned long long)plan->lower_bound_bytes) &&
+        as_trace_add_note(t, "plan.packed_bytes", "%llu", (unsigned long long)plan->packed_bytes) &&
+        as_trace_add_note(t, "run.seed", "%llu", (unsigned long long)seed) && as_trace_add_note(t, "run.started", "%s", date) &&
+        as_trace_add_note(t, "run.time_ns", "%llu", (unsigned long long)settings->time_ns);
     if (ok && settings->n_runs)
         ok = as_trace_add_note(t, "run.runs", "%llu", (unsigned long long)settings->n_runs);
     for (int i = 0; ok && i < plan->n_dims; i++) { /* "plan.batch", "plan.dim.time" */
@@ -37,8 +40,8 @@ static assay_status notes_add(assay_env *env, const assay_plan *plan, const as_r
 static assay_status roofs_add(assay_env *env, const assay_plan *plan, const as_run_settings *settings, assay_trace *t)
 {
     const as_device *device = plan->devices[plan->n_devices - 1];
-    as_roofs roofs;
-    char source[1024];
+    as_roofs         roofs;
+    char             source[1024];
     if (!settings->with_roofs || strcmp(device->backend->name, "cpu"))
         return ASSAY_OK;
     as_roof_settings how = {.n_threads = device->n_threads, .progress = settings->progress, .progress_arg = settings->progress_arg};
@@ -48,8 +51,8 @@ static assay_status roofs_add(assay_env *env, const assay_plan *plan, const as_r
     return status;
 }
 
-static assay_status profile(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed, assay_instance *instance,
-                            assay_trace *t)
+static assay_status profile(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed,
+                            assay_instance *instance, assay_trace *t)
 {
     for (int i = 0; i < plan->graph.n_inputs; i++) {
         if (plan->given && plan->given[i].path)
@@ -64,10 +67,11 @@ static assay_status profile(assay_env *env, const assay_plan *plan, const as_run
     return as_run_measure(env, instance, settings, t);
 }
 
-assay_status as_run_profile(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed, assay_trace **out)
+assay_status as_run_profile(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed,
+                            assay_trace **out)
 {
     assay_instance *instance;
-    assay_trace *t;
+    assay_trace    *t;
     AS_TRY(assay_instance_new(env, plan, &instance));
     assay_status status = as_trace_new(env, &t);
     if (status == ASSAY_OK) {

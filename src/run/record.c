@@ -17,7 +17,7 @@ static double span_cost_ns(const as_clock *clock, as_span *room)
 {
     double batches[N_COST_BATCHES], scratch[N_COST_BATCHES];
     for (int i = 0; i < N_COST_BATCHES; i++) {
-        as_ring ring = {.spans = room, .capacity = N_COST_SPANS};
+        as_ring  ring = {.spans = room, .capacity = N_COST_SPANS};
         uint64_t begin = as_clock_now(clock);
         for (int k = 0; k < N_COST_SPANS; k++) {
             uint64_t at = as_clock_now(clock);
@@ -70,15 +70,15 @@ static double cost_share(const as_runner *r, as_detail detail)
 
 assay_status as_runner_choose_detail(as_runner *r)
 {
-    static const char *const names[] = {[AS_DETAIL_RUN] = "run", [AS_DETAIL_SEGMENT] = "segment", [AS_DETAIL_STEP] = "step",
-                                        [AS_DETAIL_PART] = "part"};
+    static const char *const names[] = {
+        [AS_DETAIL_RUN] = "run", [AS_DETAIL_SEGMENT] = "segment", [AS_DETAIL_STEP] = "step", [AS_DETAIL_PART] = "part"};
     as_span *room = AS_TAKE(&r->arena, as_span, N_COST_SPANS);
     if (!room)
         return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room to measure what a span costs");
     r->trace->span_cost_ns = span_cost_ns(&r->env->clock, room);
 
     as_detail wanted = r->settings->detail, detail = wanted;
-    double most = r->settings->max_cost;
+    double    most = r->settings->max_cost;
     while (detail > AS_DETAIL_RUN && cost_share(r, detail) > most)
         detail = (as_detail)(detail - 1);
     r->records_runs = cost_share(r, AS_DETAIL_RUN) <= most;
@@ -87,11 +87,12 @@ assay_status as_runner_choose_detail(as_runner *r)
     as_show(cost, sizeof cost, r->trace->span_cost_ns, "ns");
     as_show(run, sizeof run, r->run_ns, "ns");
     const char *why = "";
-    as_detail refused = r->records_runs ? (as_detail)(detail + 1) : AS_DETAIL_RUN; /* the coarsest that costs too much */
+    as_detail   refused = r->records_runs ? (as_detail)(detail + 1) : AS_DETAIL_RUN; /* the coarsest that costs too much */
     if (detail != wanted || !r->records_runs)
-        why = as_arena_printf(&r->trace->arena, "a span for every %s would cost %.2f %% of a run (%llu of %s each in %s), more than %.2f %%%s",
-                              names[refused], 100 * cost_share(r, refused), (unsigned long long)as_runner_spans(r, refused), cost, run,
-                              100 * most, r->records_runs ? "" : ": only whole samples are timed");
+        why = as_arena_printf(&r->trace->arena,
+                              "a span for every %s would cost %.2f %% of a run (%llu of %s each in %s), more than %.2f %%%s",
+                              names[refused], 100 * cost_share(r, refused), (unsigned long long)as_runner_spans(r, refused), cost,
+                              run, 100 * most, r->records_runs ? "" : ": only whole samples are timed");
     if (!why)
         return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room to say why spans are coarse");
     r->trace->detail_why = why;
@@ -103,7 +104,7 @@ assay_status as_runner_choose_detail(as_runner *r)
 /* Ring 0 takes everything that one thread writes, the others the parts of theirs alone. */
 assay_status as_runner_make_rings(as_runner *r, as_detail detail, uint32_t runs_at_once)
 {
-    int n = n_rings(r->instance->plan);
+    int      n = n_rings(r->instance->plan);
     uint64_t spans = as_runner_spans(r, detail), capacity;
     if (__builtin_mul_overflow(spans, runs_at_once, &capacity) || capacity > MAX_RING_SPANS)
         capacity = spans < MAX_RING_SPANS ? MAX_RING_SPANS : spans; /* at least one whole run; the rest counts as dropped */

@@ -9,19 +9,19 @@
 #include "sensor/sensor.h"
 
 typedef struct as_run_settings {
-    uint64_t    n_runs;          /* 0: by time */
-    uint64_t    time_ns;         /* budget of the measured part */
-    bool        pin;
-    const char *sensors;         /* as as_sensors_open() */
-    as_detail   detail;          /* finest wanted; coarsened by itself until it costs at most max_cost of the run */
-    double      max_cost;        /* 0.005 */
-    const char *trace_path;      /* grow this file while running, or NULL */
-    uint32_t    kept_runs;       /* runs whose spans are kept; totals cover all */
-    bool         with_roofs;     /* a CPU's roofs go into the trace, had as `roofs` says */
+    uint64_t     n_runs;  /* 0: by time */
+    uint64_t     time_ns; /* budget of the measured part */
+    bool         pin;
+    const char  *sensors;    /* as as_sensors_open() */
+    as_detail    detail;     /* finest wanted; coarsened by itself until it costs at most max_cost of the run */
+    double       max_cost;   /* 0.005 */
+    const char  *trace_path; /* grow this file while running, or NULL */
+    uint32_t     kept_runs;  /* runs whose spans are kept; totals cover all */
+    bool         with_roofs; /* a CPU's roofs go into the trace, had as `roofs` says */
     as_roofs_how roofs;
     /* Called between samples, never inside one: share done in [0,1]; may be NULL. */
-    void      (*progress)(void *arg, double done);
-    void       *progress_arg;
+    void (*progress)(void *arg, double done);
+    void *progress_arg;
 } as_run_settings;
 
 /* Options runs, time, pin, sensors, detail, roofs, trace. */
@@ -42,12 +42,14 @@ assay_status as_run_measure(assay_env *env, assay_instance *instance, const as_r
 /* On CANCELLED *out holds the trace of what was measured, the caller's to free; on any other failure it is untouched.
  * plan -> new trace: instance with random inputs, machine sheet, plan description, measurement.  The
  * public assay_profile() is this with settings from options. */
-assay_status as_run_profile(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed, assay_trace **out);
+assay_status as_run_profile(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed,
+                            assay_trace **out);
 
 /* --winograd, measured: builds the same plan without it, runs it on the inputs of an instance that has run, and gives the largest
  * difference of any output, relative where an output is large (as_view_error).  The options come back as they were: winograd on. */
 assay_status as_run_winograd_error(assay_env *env, const assay_instance *instance, assay_options *options, double *error);
 /* The same on random inputs by seed, as the note "winograd.error" of a trace. */
-assay_status as_run_winograd_note(assay_env *env, const assay_plan *plan, assay_options *options, uint64_t seed, assay_trace *trace);
+assay_status as_run_winograd_note(assay_env *env, const assay_plan *plan, assay_options *options, uint64_t seed,
+                                  assay_trace *trace);
 
 #endif

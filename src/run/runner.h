@@ -10,11 +10,11 @@ typedef struct as_runner {
     assay_instance        *instance;
     const as_run_settings *settings;
     assay_trace           *trace;
-    as_arena               arena;        /* the rings */
-    bool                   fake;         /* the clock only moves when the null device moves it */
-    bool                   reads_cpu;    /* the calling thread does all the work, so its CPU time is the work's */
-    double                 run_ns;       /* how long a run takes, as the warm-up saw it */
-    uint32_t               per_sample;   /* runs in a sample */
+    as_arena               arena;      /* the rings */
+    bool                   fake;       /* the clock only moves when the null device moves it */
+    bool                   reads_cpu;  /* the calling thread does all the work, so its CPU time is the work's */
+    double                 run_ns;     /* how long a run takes, as the warm-up saw it */
+    uint32_t               per_sample; /* runs in a sample */
     as_recorder            recorder;
     bool                   records_runs; /* a run is long enough for a span of its own */
     uint32_t               kept_runs;    /* whose spans are kept */
@@ -35,9 +35,9 @@ assay_status as_runner_choose_detail(as_runner *r);
 /* Rings that hold all spans of one sample, and room in the trace for what is kept. */
 assay_status as_runner_make_rings(as_runner *r, as_detail detail, uint32_t runs_at_once);
 /* Spans a run writes at a detail, at most, over all rings. */
-uint64_t     as_runner_spans(const as_runner *r, as_detail detail);
+uint64_t as_runner_spans(const as_runner *r, as_detail detail);
 /* Adds what the rings hold to the totals, keeps the spans of runs before `kept_before`, and empties the rings. */
-void         as_runner_drain(as_runner *r, uint64_t kept_before);
-void         as_runner_forget(as_runner *r); /* empties the rings: a run that did not end is no result */
+void as_runner_drain(as_runner *r, uint64_t kept_before);
+void as_runner_forget(as_runner *r); /* empties the rings: a run that did not end is no result */
 
 #endif

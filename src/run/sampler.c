@@ -19,16 +19,24 @@
 #include "sensor/probe.h"
 #include "sensor/sensor.h"
 
-#define SAMPLE_NS       50e3
-#define SAMPLE_COSTS    200.0   /* readings of the clock in a sample */
-#define BLOCK_NS        0.25e6  /* several arms: a neighbour comes and goes within milliseconds, and must be the same to both */
-#define BLOCK_ALONE_NS  4e6
-#define MAX_BLOCK_NS    10e6
-#define MAX_WARM_UP_NS  1e9
-#define MAX_CALLS       10000000u
-#define COIN            0x636f696eu
-#define PLACE           0x706c6163u
-enum { MAX_SAMPLES = 1024, MAX_GROWTHS = 40, MAX_WARM_UP = 256, MAX_WARM_UP_AGAIN = 3, MIN_QUARTILE = 8, MIN_LAUNCHES = 16, MAX_ARMS = 1024 };
+#define SAMPLE_NS      50e3
+#define SAMPLE_COSTS   200.0  /* readings of the clock in a sample */
+#define BLOCK_NS       0.25e6 /* several arms: a neighbour comes and goes within milliseconds, and must be the same to both */
+#define BLOCK_ALONE_NS 4e6
+#define MAX_BLOCK_NS   10e6
+#define MAX_WARM_UP_NS 1e9
+#define MAX_CALLS      10000000u
+#define COIN           0x636f696eu
+#define PLACE          0x706c6163u
+enum {
+    MAX_SAMPLES = 1024,
+    MAX_GROWTHS = 40,
+    MAX_WARM_UP = 256,
+    MAX_WARM_UP_AGAIN = 3,
+    MIN_QUARTILE = 8,
+    MIN_LAUNCHES = 16,
+    MAX_ARMS = 1024
+};
 
 typedef struct sampler {
     assay_env                 *env;
@@ -36,26 +44,26 @@ typedef struct sampler {
     int                        n_arms;
     const as_sampler_settings *settings;
     as_trial                  *trial;
-    uint64_t                   begin, last;  /* ticks */
-    double                     before_ns;    /* what the trial had taken when it was gone on with */
+    uint64_t                   begin, last; /* ticks */
+    double                     before_ns;   /* what the trial had taken when it was gone on with */
     double                     block_ns, told_ns;
-    double                    *call_ns;      /* of each arm, as the calibration saw it */
-    double                    *launch_ns;    /* sums over launches */
+    double                    *call_ns;   /* of each arm, as the calibration saw it */
+    double                    *launch_ns; /* sums over launches */
     int                       *order;
-    uint32_t                   n_samples;    /* in a block */
-    bool                       warm;         /* one call before each block is not timed */
-    int                        n_warm_up;    /* rounds of a launch that are not kept; -1: not known yet */
-    double                     round_ns;     /* what a round takes, probes and all */
-    as_shot                   *shots;        /* of one block */
-    double                    *wall, *cpu;   /* of one block, for its quantiles */
+    uint32_t                   n_samples;  /* in a block */
+    bool                       warm;       /* one call before each block is not timed */
+    int                        n_warm_up;  /* rounds of a launch that are not kept; -1: not known yet */
+    double                     round_ns;   /* what a round takes, probes and all */
+    as_shot                   *shots;      /* of one block */
+    double                    *wall, *cpu; /* of one block, for its quantiles */
     as_probes                 *probes;
     as_arena                   arena;
 } sampler;
 
 void as_sampler_defaults(as_sampler_settings *s)
 {
-    *s = (as_sampler_settings){.budget_ns = 5000000000u, .warm_up = -1, .memory = AS_MEMORY_FIXED, .probes = true,
-                               .cpu = -1, .seed = 1};
+    *s = (as_sampler_settings){
+        .budget_ns = 5000000000u, .warm_up = -1, .memory = AS_MEMORY_FIXED, .probes = true, .cpu = -1, .seed = 1};
 }
 
 /* --- Time --------------------------------------------------------------------------------------------- */
@@ -84,7 +92,8 @@ static assay_status shots_check(sampler *s, const as_arm *arm)
 {
     for (uint32_t i = 0; i < s->n_samples; i++)
         if (!(s->shots[i].wall_ns >= 0) || s->shots[i].cpu_ns < 0)
-            return as_fail(s->env, ASSAY_DEVICE, "measure: %s: %s: a sample took %g ns of wall time and %g ns of CPU time: the clock went back",
+            return as_fail(s->env, ASSAY_DEVICE,
+                           "measure: %s: %s: a sample took %g ns of wall time and %g ns of CPU time: the clock went back",
                            s->trial->name, arm->name, (double)s->shots[i].wall_ns, (double)s->shots[i].cpu_ns);
     return ASSAY_OK;
 }
@@ -195,7 +204,8 @@ static assay_status arm_calibrate(sampler *s, int arm, double sample_ns, double 
         for (int i = 1; i < (one ? 1 : 3); i++)
             shortest = fmin(shortest, (double)shots[i].wall_ns);
         if (s->env->clock.kind == AS_CLOCK_FAKE && !(shortest > 0)) /* no budget would ever be spent */
-            return as_fail(s->env, ASSAY_DEVICE, "measure: %s: %s: a call takes no time at all, by the clock %s", s->trial->name, a->name, s->env->clock.name);
+            return as_fail(s->env, ASSAY_DEVICE, "measure: %s: %s: a call takes no time at all, by the clock %s", s->trial->name,
+                           a->name, s->env->clock.name);
         s->call_ns[arm] = fmax(shortest, 1e-3);
         double want = ceil(sample_ns / s->call_ns[arm]);
         if (want <= c || c >= MAX_CALLS || as_cancelled(s->env))
@@ -232,7 +242,10 @@ static assay_status calibrate(sampler *s)
 
 /* --- Launches ------------------------------------------------------------------------------------------- */
 
-static bool is_single(const sampler *s) { return s->settings->memory == AS_MEMORY_SHARED || s->settings->memory == AS_MEMORY_FIXED; }
+static bool is_single(const sampler *s)
+{
+    return s->settings->memory == AS_MEMORY_SHARED || s->settings->memory == AS_MEMORY_FIXED;
+}
 
 /* In an order drawn by a coin, too: who is launched first gets other pages than who comes second, and always the same one would be slower. */
 static assay_status launch_all(sampler *s, uint32_t launch)
@@ -440,7 +453,8 @@ static void trial_go_on(sampler *s)
     s->round_ns = (t->spent_ns - launches) / t->n_rounds;
     s->before_ns = t->spent_ns;
     t->budget_ns = (double)s->settings->budget_ns;
-    as_trial_note(t, "went_on", "after %u launches and %u rounds, to %.9g s in all", t->n_launches, t->n_rounds, t->budget_ns / 1e9);
+    as_trial_note(t, "went_on", "after %u launches and %u rounds, to %.9g s in all", t->n_launches, t->n_rounds,
+                  t->budget_ns / 1e9);
     s->begin = s->last = as_clock_now(&s->env->clock);
 }
 
@@ -464,9 +478,9 @@ assay_status as_sampler_run(assay_env *env, const as_arm *arms, int n_arms, cons
 {
     if (n_arms < 1 || n_arms > MAX_ARMS || n_arms != trial->n_arms)
         return as_fail(env, ASSAY_INTERNAL, "measure: %s: %d arms for a trial of %d", trial->name, n_arms, trial->n_arms);
-    sampler s = {.env = env, .arms = arms, .n_arms = n_arms, .settings = settings, .trial = trial};
-    as_pin  pin = {0};
-    char    why[128] = "";
+    sampler      s = {.env = env, .arms = arms, .n_arms = n_arms, .settings = settings, .trial = trial};
+    as_pin       pin = {0};
+    char         why[128] = "";
     assay_status status = sampler_open(&s);
     if (status == ASSAY_OK && trial->n_turns)
         trial_go_on(&s);

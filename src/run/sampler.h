@@ -12,37 +12,37 @@
 typedef struct as_arm {
     const char *name, *what;
     void       *self;
-    bool        by_cpu;   /* one thread does all its work, so its CPU time is the work's */
+    bool        by_cpu; /* one thread does all its work, so its CPU time is the work's */
     /* A fresh launch: new buffers by `seed`, or a new process.  Fills info->first_ns (its first three calls) and, the first
      * time, hash and ledger. */
     assay_status (*launch)(assay_env *env, void *self, uint64_t seed, as_trial_arm *info);
     /* One call that is not timed when `warm`, then n samples of `calls` calls each, stamped by the arm itself; nothing is allocated.
      * switches gets the involuntary ones of the block. */
     assay_status (*block)(assay_env *env, void *self, bool warm, uint32_t calls, uint32_t n, as_shot *shots, uint32_t *switches);
-    void         (*land)(void *self);   /* ends the launch; safe when there is none */
-    void         (*drop)(void *self);   /* frees the arm itself */
+    void (*land)(void *self); /* ends the launch; safe when there is none */
+    void (*drop)(void *self); /* frees the arm itself */
 } as_arm;
 
 typedef struct as_sampler_settings {
-    uint64_t         budget_ns;     /* of the whole trial, launches and warm-up included: kept within 10 % */
-    double           block_ns;      /* 0: 0.25 ms for several arms, 4 ms for one; at most 10 ms */
-    uint32_t         max_launches;  /* 0: as many as fit */
+    uint64_t         budget_ns;       /* of the whole trial, launches and warm-up included: kept within 10 % */
+    double           block_ns;        /* 0: 0.25 ms for several arms, 4 ms for one; at most 10 ms */
+    uint32_t         max_launches;    /* 0: as many as fit */
     uint32_t         rounds_a_launch; /* 0: by the budget: shared and fixed memory has one launch, else at least 16 are aimed at */
-    uint32_t         n_rounds;      /* exactly so many in all; 0: by the budget */
-    bool             keeps_budget;  /* n_rounds at most: the budget ends it, too */
-    int              warm_up;       /* rounds a launch that are not kept; -1: until steady */
+    uint32_t         n_rounds;        /* exactly so many in all; 0: by the budget */
+    bool             keeps_budget;    /* n_rounds at most: the budget ends it, too */
+    int              warm_up;         /* rounds a launch that are not kept; -1: until steady */
     as_memory_layout memory;
-    bool             by_wall;       /* wall time decides even where CPU time could */
-    bool             keep_samples;  /* else only block summaries */
-    bool             probes;        /* FMA and copy probes at every block */
-    int              cpu;           /* pin the calling thread and children to this CPU; -1: to the one it is on; -2: do not pin */
+    bool             by_wall;      /* wall time decides even where CPU time could */
+    bool             keep_samples; /* else only block summaries */
+    bool             probes;       /* FMA and copy probes at every block */
+    int              cpu;          /* pin the calling thread and children to this CPU; -1: to the one it is on; -2: do not pin */
     uint64_t         seed;
     /* Between rounds: true ends the trial.  May be NULL. */
-    bool           (*enough)(void *arg, const as_trial *t);
-    void            *enough_arg;
+    bool (*enough)(void *arg, const as_trial *t);
+    void *enough_arg;
     /* Between rounds, at most 10 times a second: share of the budget spent. */
-    void           (*progress)(void *arg, double done, const as_trial *t);
-    void            *progress_arg;
+    void (*progress)(void *arg, double done, const as_trial *t);
+    void *progress_arg;
 } as_sampler_settings;
 
 void as_sampler_defaults(as_sampler_settings *s);
@@ -56,11 +56,12 @@ assay_status as_sampler_run(assay_env *env, const as_arm *arms, int n_arms, cons
 
 /* Tensors that arms share: one piece of memory, large enough for the largest. */
 typedef struct as_slab as_slab;
-assay_status as_slab_new(assay_env *env, as_slab **out);
-void         as_slab_free(as_slab *slab);
+assay_status           as_slab_new(assay_env *env, as_slab **out);
+void                   as_slab_free(as_slab *slab);
 
 /* An instance of a plan with random inputs by seed.  slab NULL: memory of its own, at another place each launch when `random`. */
-assay_status as_arm_plan(assay_env *env, const char *name, const assay_plan *plan, uint64_t seed, as_slab *slab, bool random, as_arm *out);
+assay_status as_arm_plan(assay_env *env, const char *name, const assay_plan *plan, uint64_t seed, as_slab *slab, bool random,
+                         as_arm *out);
 
 /* A process that speaks the line protocol of docs/line-protocol.md: argv is NULL-terminated and copied; each launch starts it anew,
  * on the CPU of the caller.  timeout_ns (0: none) bounds every answer: its process group is then ended and the launch fails with

@@ -10,20 +10,24 @@
 
 enum { MAX_ARMS = 3, MAX_EVENTS = 1 << 16 };
 
-typedef struct event { int arm; bool warm; uint32_t calls, n; } event;
+typedef struct event {
+    int      arm;
+    bool     warm;
+    uint32_t calls, n;
+} event;
 
 typedef struct fake {
     struct bench *b;
     int           arm;
     double        call_ns, launch_ns;
-    const double *pattern_ns;    /* of the samples of a block, in turns, instead of call_ns */
+    const double *pattern_ns;        /* of the samples of a block, in turns, instead of call_ns */
     int           n_pattern, n_slow; /* blocks at first that take up to twice as long, less and less */
     int           n_blocks, n_launches, n_lands;
     bool          in_flight;
-    uint64_t      seeds[256];    /* of the launches */
+    uint64_t      seeds[256]; /* of the launches */
     /* At this block (from 1; 0: never): */
-    int           fails_at, cancels_at, back_in_at, back_after_at;
-    const char   *sentence;
+    int         fails_at, cancels_at, back_in_at, back_after_at;
+    const char *sentence;
 } fake;
 
 typedef struct bench {
@@ -31,7 +35,8 @@ typedef struct bench {
     fake                fakes[MAX_ARMS];
     as_arm              arms[MAX_ARMS];
     int                 n;
-    event              *events; size_t n_events;
+    event              *events;
+    size_t              n_events;
     as_sampler_settings s;
     as_trial           *t;
     int                 n_asked, n_told;
@@ -54,7 +59,8 @@ static assay_status fake_launch(assay_env *env, void *self, uint64_t seed, as_tr
     return ASSAY_OK;
 }
 
-static assay_status fake_block(assay_env *env, void *self, bool warm, uint32_t calls, uint32_t n, as_shot *shots, uint32_t *switches)
+static assay_status fake_block(assay_env *env, void *self, bool warm, uint32_t calls, uint32_t n, as_shot *shots,
+                               uint32_t *switches)
 {
     fake  *f = self;
     bench *b = f->b;
@@ -104,7 +110,12 @@ static bench *bench_new(double a_ns, double b_ns, double c_ns)
     for (int i = 0; i < MAX_ARMS && ns[i] > 0; i++) {
         static const char *const names[] = {"a", "b", "c"};
         b->fakes[i] = (fake){.b = b, .arm = i, .call_ns = ns[i], .launch_ns = 1e5};
-        b->arms[i] = (as_arm){.name = names[i], .what = "planted", .self = &b->fakes[i], .launch = fake_launch, .block = fake_block, .land = fake_land};
+        b->arms[i] = (as_arm){.name = names[i],
+                              .what = "planted",
+                              .self = &b->fakes[i],
+                              .launch = fake_launch,
+                              .block = fake_block,
+                              .land = fake_land};
         b->n++;
     }
     as_sampler_defaults(&b->s);
@@ -182,7 +193,7 @@ Test(sampler, one_number_of_calls_is_for_all_arms_and_makes_samples_long_enough)
 Test(sampler, one_that_was_pre_empted_does_not_set_the_number_of_calls)
 {
     static const double pattern[] = {900000, 1000, 1000};
-    bench *b = bench_new(1000, 0, 0);
+    bench              *b = bench_new(1000, 0, 0);
     b->fakes[0].pattern_ns = pattern;
     b->fakes[0].n_pattern = 3;
     b->s.n_rounds = 2;
@@ -208,7 +219,9 @@ Test(sampler, a_block_is_a_quarter_of_a_millisecond_for_several_arms_and_four_fo
 
 Test(sampler, a_block_that_is_asked_for_is_kept_up_to_ten_milliseconds)
 {
-    static const struct { double ask, get; } all[] = {{1e6, 1e6}, {10e6, 10e6}, {1e9, 10e6}, {1, 50e3}};
+    static const struct {
+        double ask, get;
+    } all[] = {{1e6, 1e6}, {10e6, 10e6}, {1e9, 10e6}, {1, 50e3}};
     for (size_t i = 0; i < AS_COUNT(all); i++) {
         bench *b = bench_new(1000, 1000, 0);
         b->s.n_rounds = 2;
@@ -253,7 +266,10 @@ Test(sampler, a_call_longer_than_its_share_of_the_budget_is_tried_once)
 Test(sampler, a_block_is_summed_up_by_its_lower_quartile_and_below_eight_samples_by_the_median)
 {
     static const double pattern[] = {57e3, 50e3, 56e3, 51e3, 55e3, 52e3, 54e3, 53e3};
-    static const struct { double block, want; uint32_t n; } all[] = {{400e3, 51.75e3, 8}, {350e3, 54e3, 7}, {100e3, 53.5e3, 2}};
+    static const struct {
+        double   block, want;
+        uint32_t n;
+    } all[] = {{400e3, 51.75e3, 8}, {350e3, 54e3, 7}, {100e3, 53.5e3, 2}};
     for (size_t i = 0; i < AS_COUNT(all); i++) {
         bench *b = bench_new(50e3, 0, 0);
         b->fakes[0].pattern_ns = pattern;
@@ -376,8 +392,8 @@ Test(sampler, the_budget_is_used_and_kept)
                 bench_run(b);
                 double share = b->t->spent_ns / (double)budget;
                 if (!(share <= 1.1 && share >= 0.8))
-                    fail("%s, %g ns a call: a budget of %g s was used by %g", as_memory_layout_text(b->s.memory), ns[i % AS_COUNT(ns)],
-                         (double)budget / 1e9, share);
+                    fail("%s, %g ns a call: a budget of %g s was used by %g", as_memory_layout_text(b->s.memory),
+                         ns[i % AS_COUNT(ns)], (double)budget / 1e9, share);
                 expect_near(b->t->spent_ns, (double)(b->env.clock.fake_ticks - 1000000000000), 0);
                 expect_near(b->t->budget_ns, (double)budget, 0);
                 expect_eq(b->t->state, AS_TRIAL_COMPLETE);
@@ -440,8 +456,10 @@ Test(sampler, rounds_that_are_asked_for_end_with_a_budget_that_is_asked_for_too)
 
 Test(sampler, sixteen_launches_fit_where_memory_is_random_and_one_is_enough_where_not)
 {
-    static const struct { as_memory_layout memory; uint32_t least, most; } all[] = {
-        {AS_MEMORY_SHARED, 1, 1}, {AS_MEMORY_FIXED, 1, 1}, {AS_MEMORY_RANDOM, 16, 4000}, {AS_MEMORY_RELAUNCHED, 16, 4000}};
+    static const struct {
+        as_memory_layout memory;
+        uint32_t         least, most;
+    } all[] = {{AS_MEMORY_SHARED, 1, 1}, {AS_MEMORY_FIXED, 1, 1}, {AS_MEMORY_RANDOM, 16, 4000}, {AS_MEMORY_RELAUNCHED, 16, 4000}};
     static const double launch_ns[] = {1e3, 1e6, 12e6};
     for (size_t i = 0; i < AS_COUNT(all) * AS_COUNT(launch_ns); i++) {
         size_t m = i / AS_COUNT(launch_ns);
@@ -452,7 +470,8 @@ Test(sampler, sixteen_launches_fit_where_memory_is_random_and_one_is_enough_wher
         b->fakes[0].launch_ns = b->fakes[1].launch_ns = launch_ns[i % AS_COUNT(launch_ns)];
         bench_run(b);
         if (b->t->n_launches < all[m].least || b->t->n_launches > all[m].most)
-            fail("%s, %g ns a launch: %u launches", as_memory_layout_text(all[m].memory), launch_ns[i % AS_COUNT(launch_ns)], b->t->n_launches);
+            fail("%s, %g ns a launch: %u launches", as_memory_layout_text(all[m].memory), launch_ns[i % AS_COUNT(launch_ns)],
+                 b->t->n_launches);
         expect_eq(b->fakes[0].n_launches, b->t->n_launches);
         expect_eq(b->t->turns[b->t->n_turns - 1].launch, b->t->n_launches - 1);
         expect_eq(b->t->memory, all[m].memory);
@@ -870,7 +889,9 @@ static void expect_answer(const as_arm *arm, const void *want, size_t bytes)
 Test(arm_plan, several_plans_in_one_slab_answer_right_in_turns)
 {
     enum { N = 3 }; /* the first and the last lie in the same bytes, with other weights that are packed there */
-    static const struct { const char *spec, *seed; } all[N] = {{"mlp-small", "1"}, {"cfc:units=16,proj=4", "1"}, {"mlp-small", "2"}};
+    static const struct {
+        const char *spec, *seed;
+    } all[N] = {{"mlp-small", "1"}, {"cfc:units=16,proj=4", "1"}, {"mlp-small", "2"}};
     fixture      f[N];
     as_arm       arms[N], own[N];
     as_slab     *slab;
@@ -954,8 +975,8 @@ Test(arm_plan, a_block_allocates_nothing)
 
 Test(arm_plan, on_the_null_device_a_call_takes_what_the_device_says)
 {
-    fixture  f;
-    as_arm   arms[2];
+    fixture   f;
+    as_arm    arms[2];
     as_trial *t;
     fixture_open(&f, "mlp-small");
     fixture_set(&f, "device", "null:gemm=50us");

@@ -28,8 +28,8 @@ AS_STAMPS as_first_calls(assay_env *env, as_call call, void *self, double first_
 
 /* n samples of `calls` calls each, and the involuntary switches of all.  reads_cpu: the calling thread does all the work; its CPU time is read
  * outside of the stamps, once between two samples, because it costs about a microsecond. */
-AS_STAMPS as_shots_take(assay_env *env, const char *what, as_call call, void *self, bool reads_cpu, uint32_t calls, uint32_t n, as_shot *shots,
-                        uint32_t *switches)
+AS_STAMPS as_shots_take(assay_env *env, const char *what, as_call call, void *self, bool reads_cpu, uint32_t calls, uint32_t n,
+                        as_shot *shots, uint32_t *switches)
 {
     long     before = as_thread_switches();
     float    per = 1.0f / (float)calls;

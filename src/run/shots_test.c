@@ -4,7 +4,9 @@
 #include "tests/runner/test.h"
 
 /* Call i, from 1, takes 10 i ns; call `fails_at` fails, and the clock goes back in call `back_at` (0: never). */
-typedef struct caller { uint64_t n, fails_at, back_at; } caller;
+typedef struct caller {
+    uint64_t n, fails_at, back_at;
+} caller;
 
 static assay_status call(assay_env *env, void *self)
 {
@@ -69,7 +71,8 @@ Test(shots, a_clock_that_goes_back_is_told)
     caller     c = {.back_at = 4};
     as_shot    shots[3];
     uint32_t   switches;
-    expect_fails(env, as_shots_take(env, "a test", call, &c, false, 2, 3, shots, &switches), ASSAY_DEVICE, "a test: the clock fake went back during a sample");
+    expect_fails(env, as_shots_take(env, "a test", call, &c, false, 2, 3, shots, &switches), ASSAY_DEVICE,
+                 "a test: the clock fake went back during a sample");
     assay_env_free(env);
 }
 

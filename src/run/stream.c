@@ -15,7 +15,11 @@
 
 enum { NUMBER_BYTES = 64 /* at most, in a line, with its comma */, LEAST_BYTES = 1 << 16, N_WARMUP = 3, WAIT_MS = 100 };
 
-typedef struct carried { const void *from; void *to; size_t bytes; } carried;
+typedef struct carried {
+    const void *from;
+    void       *to;
+    size_t      bytes;
+} carried;
 
 typedef struct stream {
     assay_env                *env;
@@ -25,12 +29,12 @@ typedef struct stream {
     int64_t                   n_x, n_columns, n_y;
     carried                   states[AS_MAX_STATES];
     int                       n_states;
-    char                     *in;           /* what was read and not yet used: [begin, end) */
+    char                     *in; /* what was read and not yet used: [begin, end) */
     size_t                    in_size, begin, end;
     bool                      at_end;
     char                     *out;
     size_t                    out_size;
-    uint64_t                  n_lines;      /* samples taken, for sentences */
+    uint64_t                  n_lines; /* samples taken, for sentences */
     as_tally                  latency, compute, change, interval;
 } stream;
 
@@ -58,8 +62,8 @@ static assay_status fill(stream *s)
                        (unsigned long long)s->n_lines + 1, s->in_size - 2, (long long)s->n_columns);
     ssize_t got = read(s->settings->in_fd, s->in + s->end, s->in_size - 1 - s->end);
     if (got < 0 && errno != EINTR && errno != EAGAIN)
-        return as_fail(s->env, ASSAY_IO, "stream: standard input: cannot read after %llu samples: %s", (unsigned long long)s->n_lines,
-                       strerror(errno));
+        return as_fail(s->env, ASSAY_IO, "stream: standard input: cannot read after %llu samples: %s",
+                       (unsigned long long)s->n_lines, strerror(errno));
     s->at_end = got == 0;
     if (got > 0)
         s->end += (size_t)got;
@@ -73,7 +77,7 @@ static assay_status sample_wait(stream *s, size_t *bytes, uint64_t *arrived, boo
     *arrived = as_clock_now(&s->env->clock);
     while (!(*bytes = sample_bytes(s)) && !s->at_end && !as_cancelled(s->env)) {
         struct pollfd wanted = {.fd = s->settings->in_fd, .events = POLLIN};
-        int           ready = poll(&wanted, 1, *waiting ? 0 : WAIT_MS); /* a timeout, because a signal may come just before the call */
+        int ready = poll(&wanted, 1, *waiting ? 0 : WAIT_MS); /* a timeout, because a signal may come just before the call */
         if (ready <= 0) {
             *waiting = false;
             continue;
@@ -83,8 +87,9 @@ static assay_status sample_wait(stream *s, size_t *bytes, uint64_t *arrived, boo
     }
     if (*bytes || !s->at_end || s->begin == s->end)
         return ASSAY_OK;
-    return as_fail(s->env, ASSAY_BAD_INPUT, "stream: sample %llu: the input ends after %zu of its %zu bytes (%lld numbers of 32 bits)",
-                   (unsigned long long)s->n_lines + 1, s->end - s->begin, (size_t)s->n_columns * sizeof(float), (long long)s->n_columns);
+    return as_fail(
+        s->env, ASSAY_BAD_INPUT, "stream: sample %llu: the input ends after %zu of its %zu bytes (%lld numbers of 32 bits)",
+        (unsigned long long)s->n_lines + 1, s->end - s->begin, (size_t)s->n_columns * sizeof(float), (long long)s->n_columns);
 }
 
 static assay_status number_put(const stream *s, int64_t i, double value)
@@ -105,8 +110,9 @@ static assay_status number_put(const stream *s, int64_t i, double value)
 
 static assay_status fail_count(const stream *s, int64_t n)
 {
-    return as_fail(s->env, ASSAY_BAD_INPUT, "stream: line %llu: it has %lld number%s, and %lld are expected%s", (unsigned long long)s->n_lines,
-                   (long long)n, n == 1 ? "" : "s", (long long)s->n_columns, s->settings->has_timespans ? ", the last one a time span" : "");
+    return as_fail(s->env, ASSAY_BAD_INPUT, "stream: line %llu: it has %lld number%s, and %lld are expected%s",
+                   (unsigned long long)s->n_lines, (long long)n, n == 1 ? "" : "s", (long long)s->n_columns,
+                   s->settings->has_timespans ? ", the last one a time span" : "");
 }
 
 /* Cuts the line in place. */
@@ -128,8 +134,8 @@ static assay_status line_read(const stream *s, char *line, size_t n)
         while (stop > at && (stop[-1] == ' ' || stop[-1] == '\t'))
             *--stop = '\0';
         if (!as_parse_f64(at, &value))
-            return as_fail(s->env, ASSAY_BAD_INPUT, "stream: line %llu: number %lld is '%.40s', which is no number", (unsigned long long)s->n_lines,
-                           (long long)i + 1, at);
+            return as_fail(s->env, ASSAY_BAD_INPUT, "stream: line %llu: number %lld is '%.40s', which is no number",
+                           (unsigned long long)s->n_lines, (long long)i + 1, at);
         if (i < s->n_columns)
             AS_TRY(number_put(s, i, value));
         at = comma ? comma + 1 : NULL;
@@ -233,7 +239,8 @@ static assay_status run(stream *s, as_stream_report *r)
         last = written;
         double seconds = (double)ns_between(s, first, last) * 1e-9;
         if (r->n > 1 && seconds > 0)
-            r->rate = as_metric_derived((double)r->n / seconds, NAN, NAN, r->n, "1/s", "answers / time from the first sample to the last answer");
+            r->rate = as_metric_derived((double)r->n / seconds, NAN, NAN, r->n, "1/s",
+                                        "answers / time from the first sample to the last answer");
         for (int i = 0; i < s->n_states; i++)
             memcpy(s->states[i].to, s->states[i].from, s->states[i].bytes);
     }
@@ -251,8 +258,9 @@ static assay_status states_find(stream *s)
         char    a[192], b[192];
         if (to.dtype != from.dtype || as_view_bytes(&to) != as_view_bytes(&from))
             return as_fail(s->env, ASSAY_BAD_INPUT, "stream: the state '%s' is %s%s and goes into '%s', which is %s%s",
-                           model->values[model->outputs[pairs[i].output]].name, as_dtype_name(from.dtype), as_shape_show(&from.shape, a, sizeof a),
-                           model->values[model->inputs[pairs[i].input]].name, as_dtype_name(to.dtype), as_shape_show(&to.shape, b, sizeof b));
+                           model->values[model->outputs[pairs[i].output]].name, as_dtype_name(from.dtype),
+                           as_shape_show(&from.shape, a, sizeof a), model->values[model->inputs[pairs[i].input]].name,
+                           as_dtype_name(to.dtype), as_shape_show(&to.shape, b, sizeof b));
         s->states[i] = (carried){.from = from.data, .to = to.data, .bytes = as_view_bytes(&to)};
     }
     return ASSAY_OK;
@@ -263,14 +271,15 @@ static assay_status open_all(stream *s)
     const assay_model *model = s->instance->plan->model;
     int                timespans = as_timespans_find(model);
     if (!model->n_inputs || !model->n_outputs)
-        return as_fail(s->env, ASSAY_BAD_INPUT, "stream: the model '%s' has %d inputs and %d outputs, and needs one of each", model->name,
-                       model->n_inputs, model->n_outputs);
+        return as_fail(s->env, ASSAY_BAD_INPUT, "stream: the model '%s' has %d inputs and %d outputs, and needs one of each",
+                       model->name, model->n_inputs, model->n_outputs);
     s->x = as_instance_input(s->instance, 0);
     s->y = as_instance_output(s->instance, 0);
     s->n_x = as_shape_count(&s->x.shape);
     s->n_y = as_shape_count(&s->y.shape);
     if (s->settings->has_timespans && timespans < 0)
-        return as_fail(s->env, ASSAY_BAD_INPUT, "stream: time spans come with the samples, and the model '%s' has no input `timespans`", model->name);
+        return as_fail(s->env, ASSAY_BAD_INPUT,
+                       "stream: time spans come with the samples, and the model '%s' has no input `timespans`", model->name);
     if (s->settings->has_timespans)
         s->timespan = as_instance_input(s->instance, timespans);
     if (s->settings->has_timespans && as_shape_count(&s->timespan.shape) != 1)
@@ -316,22 +325,25 @@ static assay_metric median_of(const as_tally *t, const char *source, char *reaso
 
 static void report_fill(stream *s, as_stream_report *r)
 {
-    const char *by = r->clock;
+    const char  *by = r->clock;
     const size_t size = sizeof r->reasons[0];
     r->p50 = median_of(&s->latency, by, r->reasons[0], size);
     r->compute_p50 = median_of(&s->compute, by, r->reasons[0], size);
     r->p99 = as_tally_quantile(&s->latency, 0.99, by, r->reasons[1], size);
     r->p999 = as_tally_quantile(&s->latency, 0.999, by, r->reasons[2], size);
-    r->max = s->latency.n ? as_metric_measured((double)s->latency.max_ns, (double)s->latency.max_ns, (double)s->latency.max_ns, s->latency.n, "ns", by)
+    r->max = s->latency.n ? as_metric_measured((double)s->latency.max_ns, (double)s->latency.max_ns, (double)s->latency.max_ns,
+                                               s->latency.n, "ns", by)
                           : as_metric_unavailable("ns", "there was no answer");
     r->jitter = median_of(&s->change, by, r->reasons[3], size);
-    r->interval_jitter = r->rate_hz ? median_of(&s->interval, by, r->reasons[4], size) : as_metric_unavailable("ns", "no --rate was given");
+    r->interval_jitter =
+        r->rate_hz ? median_of(&s->interval, by, r->reasons[4], size) : as_metric_unavailable("ns", "no --rate was given");
 }
 
 assay_status as_stream_run(assay_env *env, assay_instance *instance, const as_stream_settings *settings, as_stream_report *report)
 {
     stream s = {.env = env, .instance = instance, .settings = settings};
-    *report = (as_stream_report){.rate_hz = settings->rate_hz, .deadline_ns = settings->deadline_ns,
+    *report = (as_stream_report){.rate_hz = settings->rate_hz,
+                                 .deadline_ns = settings->deadline_ns,
                                  .rate = as_metric_unavailable("1/s", "needs two answers")};
     if (!report->deadline_ns && report->rate_hz)
         report->deadline_ns = UINT64_C(1000000000) / (uint64_t)report->rate_hz;

@@ -22,14 +22,14 @@ typedef struct as_stream_report {
     uint64_t n, n_missed, n_waiting; /* answers; late ones; samples that were there before the answer to the one before was out */
     bool     cancelled;
     int64_t  rate_hz;
-    uint64_t deadline_ns;            /* 0: none */
-    char     clock[32];              /* who measured */
-    assay_metric rate;               /* answers a second, from the first sample to the last answer */
-    assay_metric compute_p50;        /* sample to answer computed */
+    uint64_t deadline_ns;             /* 0: none */
+    char     clock[32];               /* who measured */
+    assay_metric rate;                /* answers a second, from the first sample to the last answer */
+    assay_metric compute_p50;         /* sample to answer computed */
     assay_metric p50, p99, p999, max; /* sample to answer written */
-    assay_metric jitter;             /* median difference between the latencies of successive answers */
-    assay_metric interval_jitter;    /* median distance between the time from answer to answer and the period */
-    char     reasons[5][96];         /* behind the metrics that are not available */
+    assay_metric jitter;              /* median difference between the latencies of successive answers */
+    assay_metric interval_jitter;     /* median distance between the time from answer to answer and the period */
+    char         reasons[5][96];      /* behind the metrics that are not available */
 } as_stream_report;
 
 /* Streams until the input ends, assay_cancel(), or a failure; the instance is of batch 1 (and seq 1), its states hold what the first step

@@ -11,8 +11,8 @@ static void metric_print(FILE *file, const char *name, const assay_metric *m)
     if (!as_metric_has(m))
         fprintf(file, "  %-16s n/a: %s\n", name, m->reason);
     else if (m->lo < m->hi)
-        fprintf(file, "  %-16s %s  [%s, %s]\n", name, as_show(value, sizeof value, m->value, m->unit), as_show(lo, sizeof lo, m->lo, m->unit),
-                as_show(hi, sizeof hi, m->hi, m->unit));
+        fprintf(file, "  %-16s %s  [%s, %s]\n", name, as_show(value, sizeof value, m->value, m->unit),
+                as_show(lo, sizeof lo, m->lo, m->unit), as_show(hi, sizeof hi, m->hi, m->unit));
     else
         fprintf(file, "  %-16s %s\n", name, as_show(value, sizeof value, m->value, m->unit));
 }
@@ -38,18 +38,29 @@ void as_stream_print(const as_stream_report *r, FILE *file)
     metric_print(file, "jitter", &r->jitter);
     metric_print(file, "interval jitter", &r->interval_jitter);
     if (r->n_waiting)
-        fprintf(file, "  %" PRIu64 " of the samples were waiting when the answer before was out: their latency counts from then on\n", r->n_waiting);
+        fprintf(file,
+                "  %" PRIu64 " of the samples were waiting when the answer before was out: their latency counts from then on\n",
+                r->n_waiting);
 }
 
 assay_status as_stream_json(assay_env *env, const as_stream_report *r, const char *model, const char *path)
 {
-    const struct { const char *key; assay_metric metric; } rows[] = {
+    const struct {
+        const char  *key;
+        assay_metric metric;
+    } rows[] = {
         {"answers", as_metric_counted(r->n, "1", "stream")},
         {"deadline_misses", r->deadline_ns ? as_metric_counted(r->n_missed, "1", r->clock)
                                            : as_metric_unavailable("1", "neither --rate nor --deadline was given")},
         {"waiting", as_metric_counted(r->n_waiting, "1", "stream")},
-        {"rate", r->rate}, {"latency_p50", r->p50}, {"latency_p99", r->p99}, {"latency_p99_9", r->p999}, {"latency_max", r->max},
-        {"compute_p50", r->compute_p50}, {"jitter", r->jitter}, {"interval_jitter", r->interval_jitter},
+        {"rate", r->rate},
+        {"latency_p50", r->p50},
+        {"latency_p99", r->p99},
+        {"latency_p99_9", r->p999},
+        {"latency_max", r->max},
+        {"compute_p50", r->compute_p50},
+        {"jitter", r->jitter},
+        {"interval_jitter", r->interval_jitter},
     };
     as_out out;
     AS_TRY(as_out_open(env, path, &out));

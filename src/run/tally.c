@@ -63,11 +63,13 @@ assay_metric as_tally_quantile(const as_tally *tally, double q, const char *sour
 {
     size_t needs = as_quantile_needs(q), lo, hi;
     if (tally->n < needs) {
-        snprintf(reason, reason_size, "needs %zu values, there %s %llu", needs, tally->n == 1 ? "is" : "are", (unsigned long long)tally->n);
+        snprintf(reason, reason_size, "needs %zu values, there %s %llu", needs, tally->n == 1 ? "is" : "are",
+                 (unsigned long long)tally->n);
         return as_metric_unavailable("ns", reason);
     }
     double value = as_tally_rank(tally, (uint64_t)((double)(tally->n - 1) * q));
     if (!as_quantile_ranks((size_t)tally->n, q, 0.95, &lo, &hi))
         return as_metric_measured(value, NAN, NAN, tally->n, "ns", source);
-    return as_metric_measured(value, fmin(value, as_tally_rank(tally, lo)), fmax(value, as_tally_rank(tally, hi)), tally->n, "ns", source);
+    return as_metric_measured(value, fmin(value, as_tally_rank(tally, lo)), fmax(value, as_tally_rank(tally, hi)), tally->n, "ns",
+                              source);
 }

@@ -13,9 +13,9 @@ typedef struct as_tally {
     uint64_t  n, min_ns, max_ns;
 } as_tally;
 
-bool   as_tally_open(as_tally *tally); /* false: no memory */
-void   as_tally_drop(as_tally *tally);
-void   as_tally_add(as_tally *tally, uint64_t ns);
+bool as_tally_open(as_tally *tally); /* false: no memory */
+void as_tally_drop(as_tally *tally);
+void as_tally_add(as_tally *tally, uint64_t ns);
 /* The duration of a rank (0-based, ascending), in ns; NAN when there is none. */
 double as_tally_rank(const as_tally *tally, uint64_t rank);
 /* Quantile q with its exact binomial interval, or why so few durations do not support it; reason needs to live as long. */

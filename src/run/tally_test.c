@@ -4,7 +4,8 @@
 #include "base/metric.h"
 #include "tests/runner/test.h"
 
-Test(tally, counts_short_durations_exactly) {
+Test(tally, counts_short_durations_exactly)
+{
     as_tally t;
     expect(as_tally_open(&t));
     for (uint64_t ns = 0; ns < 4096; ns++)
@@ -15,7 +16,8 @@ Test(tally, counts_short_durations_exactly) {
     as_tally_drop(&t);
 }
 
-Test(tally, is_within_one_in_4096_for_any_duration) {
+Test(tally, is_within_one_in_4096_for_any_duration)
+{
     as_tally t;
     expect(as_tally_open(&t));
     for (uint64_t ns = 1; ns < UINT64_C(1) << 62; ns = ns * 3 / 2 + 1) {
@@ -29,7 +31,8 @@ Test(tally, is_within_one_in_4096_for_any_duration) {
     as_tally_drop(&t);
 }
 
-Test(tally, keeps_the_least_and_the_largest_exactly) {
+Test(tally, keeps_the_least_and_the_largest_exactly)
+{
     as_tally t;
     expect(as_tally_open(&t));
     as_tally_add(&t, 1000003);
@@ -40,7 +43,8 @@ Test(tally, keeps_the_least_and_the_largest_exactly) {
     as_tally_drop(&t);
 }
 
-Test(tally, shows_a_quantile_only_when_the_count_supports_it) {
+Test(tally, shows_a_quantile_only_when_the_count_supports_it)
+{
     as_tally t;
     char     reason[64];
     expect(as_tally_open(&t));

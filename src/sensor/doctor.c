@@ -25,14 +25,16 @@ typedef struct tried {
     double           values[AS_SENSOR_MAX_VALUES];
 } tried;
 
-typedef struct absence { char what[64], why[256]; } absence;
+typedef struct absence {
+    char what[64], why[256];
+} absence;
 
 typedef struct doctor {
     as_json    w;
     as_machine machine;
     tried     *sensors;
     size_t     n_sensors;
-    absence   *missing;     /* one place for each value of a sensor and each other fact */
+    absence   *missing; /* one place for each value of a sensor and each other fact */
     size_t     n_missing, cap_missing;
 } doctor;
 
@@ -87,7 +89,7 @@ static void isa_put(doctor *d)
 
 static void caches_put(doctor *d)
 {
-    as_json *w = &d->w;
+    as_json    *w = &d->w;
     const char *source = d->machine.is_virtual ? "the system, as the hypervisor tells it" : "the system";
     as_json_key(w, "caches");
     as_json_array(w);
@@ -97,8 +99,9 @@ static void caches_put(doctor *d)
         as_json_key_i64(w, "level", c->level);
         as_json_key_text(w, "type", c->type);
         put_metric(d, "size", as_metric_counted(c->bytes, "byte", source));
-        put_metric(d, "line", c->line_bytes ? as_metric_counted(c->line_bytes, "byte", source)
-                                            : as_metric_unavailable("byte", "the system does not tell"));
+        put_metric(d, "line",
+                   c->line_bytes ? as_metric_counted(c->line_bytes, "byte", source)
+                                 : as_metric_unavailable("byte", "the system does not tell"));
         as_json_key_text(w, "shared_by_cpus", c->shared[0] ? c->shared : NULL);
         as_json_object_end(w);
     }
@@ -110,8 +113,8 @@ static void caches_put(doctor *d)
 static void machine_put(doctor *d)
 {
     const as_machine *m = &d->machine;
-    as_json *w = &d->w;
-    char fingerprint[17];
+    as_json          *w = &d->w;
+    char              fingerprint[17];
     as_machine_fingerprint(fingerprint);
     as_json_key_text(w, "fingerprint", fingerprint);
     as_json_key(w, "cpu");
@@ -174,7 +177,7 @@ static const char *const not_built = "this sensor is not built for this system";
 static const tried *summary_open(doctor *d, const char *key, const char *sensor)
 {
     const tried *t = tried_find(d, sensor);
-    bool available = t && t->available[0];
+    bool         available = t && t->available[0];
     as_json_key(&d->w, key);
     as_json_object(&d->w);
     as_json_key_bool(&d->w, "available", available);
@@ -196,7 +199,7 @@ static void summary_put(doctor *d, const char *key, const char *sensor)
 
 static void perf_put(doctor *d)
 {
-    int64_t paranoid;
+    int64_t      paranoid;
     const tried *t = summary_open(d, "perf_event", "perf");
     as_json_key(&d->w, "paranoid");
     if (as_file_i64("/proc/sys/kernel/perf_event_paranoid", &paranoid))
@@ -221,8 +224,9 @@ static void sensors_put(doctor *d)
             as_json_key_text(w, "name", v->name);
             as_json_key_text(w, "meaning", v->meaning);
             as_json_key_bool(w, "per_sample", t->sensor->per_sample);
-            put_metric(d, "now", t->available[j] ? as_metric_measured(t->values[j], NAN, NAN, 1, v->unit, v->source)
-                                                 : as_metric_unavailable(v->unit, t->why[j]));
+            put_metric(d, "now",
+                       t->available[j] ? as_metric_measured(t->values[j], NAN, NAN, 1, v->unit, v->source)
+                                       : as_metric_unavailable(v->unit, t->why[j]));
             as_json_object_end(w);
             if (!t->available[j])
                 missing_add(d, v->name, t->why[j]);
@@ -233,10 +237,7 @@ static void sensors_put(doctor *d)
 
 /* --- Clocks ----------------------------------------------------------------------------------------------- */
 
-static uint64_t counter_read(void)
-{
-    return as_clock_now(&(as_clock){.kind = AS_CLOCK_COUNTER});
-}
+static uint64_t counter_read(void) { return as_clock_now(&(as_clock){.kind = AS_CLOCK_COUNTER}); }
 
 static assay_metric cost_measure(uint64_t (*f)(void))
 {
@@ -266,9 +267,10 @@ static void clocks_put(doctor *d)
     as_json_array(&d->w);
     if (clock.kind == AS_CLOCK_COUNTER) {
         double rate = clock.ns_per_tick, spread = clock.calibration_spread;
-        clock_put(d, clock.name, counter_read,
-                  as_metric_measured(rate, rate * (1 - spread), rate * (1 + spread), 3, "ns", "calibrated against the monotonic clock"),
-                  as_metric_measured(spread, NAN, NAN, 3, "ratio", "calibration windows, most minus least"));
+        clock_put(
+            d, clock.name, counter_read,
+            as_metric_measured(rate, rate * (1 - spread), rate * (1 + spread), 3, "ns", "calibrated against the monotonic clock"),
+            as_metric_measured(spread, NAN, NAN, 3, "ratio", "calibration windows, most minus least"));
     } else {
         missing_add(d, "clock.counter", clock.why);
     }
@@ -288,7 +290,7 @@ static void opencl_put(doctor *d)
 #else
     const char *name = "libOpenCL.so.1";
 #endif
-    void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+    void       *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
     const char *why = library ? NULL : dlerror();
     as_json_object(&d->w);
     as_json_key_text(&d->w, "name", "OpenCL");
@@ -382,7 +384,7 @@ static bool doctor_open(doctor *d)
 assay_status as_doctor_write(assay_env *env, FILE *file)
 {
     doctor *d = calloc(1, sizeof *d);
-    bool ok = d && doctor_open(d);
+    bool    ok = d && doctor_open(d);
     if (ok)
         report_put(d, file);
     if (d) {

@@ -36,8 +36,10 @@ static const as_machine_cache *cache_find(const as_machine *m, int level, const 
 
 static void caches_describe(const as_machine *m, assay_trace *t)
 {
-    static const struct { const char *key; int level; } keys[] = {
-        {"machine.cache.l1d", 1}, {"machine.cache.l2", 2}, {"machine.cache.l3", 3}};
+    static const struct {
+        const char *key;
+        int         level;
+    } keys[] = {{"machine.cache.l1d", 1}, {"machine.cache.l2", 2}, {"machine.cache.l3", 3}};
     for (size_t i = 0; i < AS_COUNT(keys); i++) {
         const as_machine_cache *c = cache_find(m, keys[i].level, "Instruction");
         if (c)
@@ -61,7 +63,7 @@ static void clock_describe(const as_clock *clock, assay_trace *t)
 void as_machine_describe(assay_env *env, assay_trace *t)
 {
     as_machine m;
-    char fingerprint[17];
+    char       fingerprint[17];
     as_machine_read(&m);
     as_machine_fingerprint(fingerprint);
     note_text(t, "machine.cpu.model", &m.model);
@@ -95,11 +97,10 @@ void as_machine_describe(assay_env *env, assay_trace *t)
 void as_machine_fingerprint(char out[17])
 {
     as_machine m;
-    as_text sheet = {0};
+    as_text    sheet = {0};
     as_machine_read(&m);
-    as_text_printf(&sheet, "%s|%s|%s|%llu|%llu", m.model.known ? m.model.text : "?",
-                   m.microcode.known ? m.microcode.text : "?", m.governor.known ? m.governor.text : "?",
-                   (unsigned long long)m.cores.value,
+    as_text_printf(&sheet, "%s|%s|%s|%llu|%llu", m.model.known ? m.model.text : "?", m.microcode.known ? m.microcode.text : "?",
+                   m.governor.known ? m.governor.text : "?", (unsigned long long)m.cores.value,
                    (unsigned long long)((m.memory_bytes.value + ((uint64_t)1 << 29)) >> 30));
     for (int i = 0; i < m.n_caches; i++)
         as_text_printf(&sheet, "|L%d%s=%llu", m.caches[i].level, m.caches[i].type, (unsigned long long)m.caches[i].bytes);

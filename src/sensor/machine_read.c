@@ -46,12 +46,14 @@ static void unknown(as_known_text *fact, const char *why)
 
 bool as_hypervisor_find(char *name, size_t size)
 {
-    static const struct { const char *signature, *name; } vendors[] = {
-        {"KVMKVMKVM", "KVM"},          {"Linux KVM Hv", "KVM"},   {"Microsoft Hv", "Hyper-V"}, {"VMwareVMware", "VMware"},
-        {"XenVMMXenVMM", "Xen"},       {"TCGTCGTCGTCG", "QEMU TCG"}, {"bhyve bhyve ", "bhyve"},
-        {"prl hyperv  ", "Parallels"}, {"VBoxVBoxVBox", "VirtualBox"}, {"ACRNACRNACRN", "ACRN"}};
+    static const struct {
+        const char *signature, *name;
+    } vendors[] = {{"KVMKVMKVM", "KVM"},       {"Linux KVM Hv", "KVM"},       {"Microsoft Hv", "Hyper-V"},
+                   {"VMwareVMware", "VMware"}, {"XenVMMXenVMM", "Xen"},       {"TCGTCGTCGTCG", "QEMU TCG"},
+                   {"bhyve bhyve ", "bhyve"},  {"prl hyperv  ", "Parallels"}, {"VBoxVBoxVBox", "VirtualBox"},
+                   {"ACRNACRNACRN", "ACRN"}};
     unsigned a, b, c, d;
-    char signature[13] = "";
+    char     signature[13] = "";
     snprintf(name, size, "none");
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & 1u << 31))
         return false;
@@ -73,9 +75,9 @@ bool as_hypervisor_find(char *name, size_t size)
 
 bool as_hypervisor_find(char *name, size_t size)
 {
-    int present = 0;
+    int    present = 0;
     size_t n = sizeof present;
-    bool is = !sysctlbyname("kern.hv_vmm_present", &present, &n, NULL, 0) && present;
+    bool   is = !sysctlbyname("kern.hv_vmm_present", &present, &n, NULL, 0) && present;
     snprintf(name, size, "%s", is ? "Apple Virtualization" : "none");
     return is;
 }
@@ -85,12 +87,18 @@ bool as_hypervisor_find(char *name, size_t size)
 /* No CPUID here: the firmware tables name the maker of the board, and a maker of virtual boards gives itself away. */
 bool as_hypervisor_find(char *name, size_t size)
 {
-    static const struct { const char *part, *name; } makers[] = {
-        {"QEMU", "QEMU"}, {"KVM", "KVM"}, {"Amazon EC2", "Amazon Nitro"}, {"Google", "KVM (Google)"},
-        {"Microsoft", "Hyper-V"}, {"VMware", "VMware"}, {"Apple Virtualization", "Apple Virtualization"}};
+    static const struct {
+        const char *part, *name;
+    } makers[] = {{"QEMU", "QEMU"},
+                  {"KVM", "KVM"},
+                  {"Amazon EC2", "Amazon Nitro"},
+                  {"Google", "KVM (Google)"},
+                  {"Microsoft", "Hyper-V"},
+                  {"VMware", "VMware"},
+                  {"Apple Virtualization", "Apple Virtualization"}};
     static const char *const paths[] = {"/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name",
                                         "/proc/device-tree/hypervisor/compatible"};
-    char text[128], product[128] = "";
+    char                     text[128], product[128] = "";
     snprintf(name, size, "none");
     as_file_small("/sys/class/dmi/id/product_name", product, sizeof product);
     if (strstr(product, ".metal")) /* a whole machine of a cloud has the same maker */
@@ -121,11 +129,13 @@ bool as_hypervisor_find(char *name, size_t size)
 static void isa_read(as_known_text *fact, const char *cpuinfo)
 {
     /* Bits of the kernel's ABI; spelled out, since old headers lack the newer names. */
-    static const struct { const char *name; int word, bit; } sets[] = {
-        {"neon", 0, 1},  {"fp16", 0, 10}, {"dotprod", 0, 20}, {"sve", 0, 22}, {"sve2", 1, 1},
-        {"i8mm", 1, 13}, {"bf16", 1, 14}, {"sme", 1, 23}};
+    static const struct {
+        const char *name;
+        int         word, bit;
+    } sets[] = {{"neon", 0, 1}, {"fp16", 0, 10}, {"dotprod", 0, 20}, {"sve", 0, 22},
+                {"sve2", 1, 1}, {"i8mm", 1, 13}, {"bf16", 1, 14},    {"sme", 1, 23}};
     unsigned long words[2] = {getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
-    as_text list = {0};
+    as_text       list = {0};
     (void)cpuinfo;
     for (size_t i = 0; i < AS_COUNT(sets); i++)
         if (words[sets[i].word] >> sets[i].bit & 1)
@@ -139,11 +149,11 @@ static void isa_read(as_known_text *fact, const char *cpuinfo)
 /* The kernel's list and not CPUID's: it lacks what the kernel does not save for a process. */
 static void isa_read(as_known_text *fact, const char *cpuinfo)
 {
-    static const char *const sets[] = {"sse4_2",   "avx",      "avx2",        "fma",         "f16c",        "avx_vnni",
-                                       "avx512f",  "avx512bw", "avx512dq",    "avx512vl",    "avx512_vnni", "avx512_bf16",
+    static const char *const sets[] = {"sse4_2",      "avx",      "avx2",     "fma",      "f16c",        "avx_vnni",
+                                       "avx512f",     "avx512bw", "avx512dq", "avx512vl", "avx512_vnni", "avx512_bf16",
                                        "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16"};
-    char flags[8192];
-    as_text list = {0};
+    char                     flags[8192];
+    as_text                  list = {0};
     if (!as_field_text(cpuinfo, "flags", flags, sizeof flags)) {
         unknown(fact, "/proc/cpuinfo has no flags");
         return;
@@ -159,15 +169,18 @@ static void isa_read(as_known_text *fact, const char *cpuinfo)
 
 static void isa_read(as_known_text *fact, const char *cpuinfo)
 {
-    static const struct { const char *name, *key; } sets[] = {
-        {"fp16", "hw.optional.arm.FEAT_FP16"}, {"dotprod", "hw.optional.arm.FEAT_DotProd"},
-        {"i8mm", "hw.optional.arm.FEAT_I8MM"}, {"bf16", "hw.optional.arm.FEAT_BF16"},
-        {"sme", "hw.optional.arm.FEAT_SME"}};
+    static const struct {
+        const char *name, *key;
+    } sets[] = {{"fp16", "hw.optional.arm.FEAT_FP16"},
+                {"dotprod", "hw.optional.arm.FEAT_DotProd"},
+                {"i8mm", "hw.optional.arm.FEAT_I8MM"},
+                {"bf16", "hw.optional.arm.FEAT_BF16"},
+                {"sme", "hw.optional.arm.FEAT_SME"}};
     as_text list = {0};
     (void)cpuinfo;
     as_text_add(&list, "neon");
     for (size_t i = 0; i < AS_COUNT(sets); i++) {
-        int has = 0;
+        int    has = 0;
         size_t n = sizeof has;
         if (!sysctlbyname(sets[i].key, &has, &n, NULL, 0) && has)
             as_text_printf(&list, " %s", sets[i].name);
@@ -192,7 +205,7 @@ static void isa_read(as_known_text *fact, const char *cpuinfo)
 
 static bool sysctl_text(const char *key, as_known_text *fact)
 {
-    char text[sizeof fact->text] = "";
+    char   text[sizeof fact->text] = "";
     size_t n = sizeof text - 1;
     if (sysctlbyname(key, text, &n, NULL, 0))
         return false;
@@ -203,7 +216,7 @@ static bool sysctl_text(const char *key, as_known_text *fact)
 static uint64_t sysctl_count(const char *key)
 {
     uint64_t value = 0;
-    size_t n = sizeof value;
+    size_t   n = sizeof value;
     return sysctlbyname(key, &value, &n, NULL, 0) ? 0 : n == 4 ? value & 0xffffffffu : value;
 }
 
@@ -219,12 +232,16 @@ static void cpu_read(as_machine *m)
 
 static void caches_read(as_machine *m)
 {
-    static const struct { const char *key, *type; int level; } keys[] = {
-        {"hw.l1icachesize", "Instruction", 1}, {"hw.l1dcachesize", "Data", 1}, {"hw.l2cachesize", "Unified", 2},
-        {"hw.l3cachesize", "Unified", 3}};
+    static const struct {
+        const char *key, *type;
+        int         level;
+    } keys[] = {{"hw.l1icachesize", "Instruction", 1},
+                {"hw.l1dcachesize", "Data", 1},
+                {"hw.l2cachesize", "Unified", 2},
+                {"hw.l3cachesize", "Unified", 3}};
     for (size_t i = 0; i < AS_COUNT(keys); i++) {
-        as_machine_cache c = {.level = keys[i].level, .bytes = sysctl_count(keys[i].key),
-                              .line_bytes = sysctl_count("hw.cachelinesize")};
+        as_machine_cache c = {
+            .level = keys[i].level, .bytes = sysctl_count(keys[i].key), .line_bytes = sysctl_count("hw.cachelinesize")};
         if (!c.bytes)
             continue;
         snprintf(c.type, sizeof c.type, "%s", keys[i].type);
@@ -296,7 +313,7 @@ static bool cache_file(int index, const char *name, char *text, size_t size)
 
 static void caches_read(as_machine *m)
 {
-    char text[64];
+    char    text[64];
     int64_t number;
     for (int i = 0; i < AS_MACHINE_CACHES; i++) {
         as_machine_cache c = {0};
@@ -325,8 +342,8 @@ static void memory_read(as_known_count *memory)
 static void os_read(as_machine *m)
 {
     static const char key[] = "PRETTY_NAME=";
-    char text[4096], boot[64];
-    const char *name = as_file_small("/etc/os-release", text, sizeof text) ? strstr(text, key) : NULL;
+    char              text[4096], boot[64];
+    const char       *name = as_file_small("/etc/os-release", text, sizeof text) ? strstr(text, key) : NULL;
     if (name) {
         name += sizeof key - 1;
         name += *name == '"';
@@ -357,7 +374,7 @@ static void libc_read(as_known_text *fact)
 void as_machine_read(as_machine *m)
 {
     struct utsname system;
-    double load[3];
+    double         load[3];
     *m = (as_machine){0};
     m->is_virtual = as_hypervisor_find(m->hypervisor.text, sizeof m->hypervisor.text);
     m->hypervisor.known = true;

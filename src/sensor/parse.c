@@ -16,8 +16,7 @@ static bool number_take(const char **s, uint64_t *out)
     if (**s < '0' || **s > '9')
         return false;
     for (; **s >= '0' && **s <= '9'; ++*s)
-        if (__builtin_mul_overflow(value, (uint64_t)10, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(**s - '0'), &value))
+        if (__builtin_mul_overflow(value, (uint64_t)10, &value) || __builtin_add_overflow(value, (uint64_t)(**s - '0'), &value))
             return false;
     *out = value;
     return true;
@@ -56,7 +55,7 @@ bool as_psi_some_us(const char *text, uint64_t *out_us)
 bool as_stat_steal_ticks(const char *text, uint64_t *out_ticks)
 {
     const char *s = line_after(text, "cpu ");
-    uint64_t number = 0;
+    uint64_t    number = 0;
     for (int i = 0; s && i < 8; i++) { /* user nice system idle iowait irq softirq steal */
         while (*s == ' ')
             s++;
@@ -81,7 +80,7 @@ double as_steal_ns(void)
 
 bool as_status_bytes(const char *text, const char *key, uint64_t *out_bytes)
 {
-    char start[64];
+    char     start[64];
     uint64_t kib, bytes;
     if (snprintf(start, sizeof start, "%s:", key) >= (int)sizeof start)
         return false;
@@ -138,7 +137,7 @@ bool as_file_i64(const char *path, int64_t *out)
 
 bool as_cache_bytes(const char *text, uint64_t *out_bytes)
 {
-    uint64_t n, bytes;
+    uint64_t    n, bytes;
     const char *s = text;
     if (!number_take(&s, &n))
         return false;
@@ -171,8 +170,7 @@ void as_perf_refusal(int error, int64_t paranoid, char *why, size_t size)
         if (paranoid == -9)
             snprintf(why, size, "forbidden (%s), and the kernel's perf_event_paranoid cannot be read", strerror(error));
         else if (paranoid > 2)
-            snprintf(why, size,
-                     "forbidden: kernel.perf_event_paranoid is %lld; as root: sysctl kernel.perf_event_paranoid=2",
+            snprintf(why, size, "forbidden: kernel.perf_event_paranoid is %lld; as root: sysctl kernel.perf_event_paranoid=2",
                      (long long)paranoid);
         else
             snprintf(why, size,
@@ -180,11 +178,8 @@ void as_perf_refusal(int error, int64_t paranoid, char *why, size_t size)
                      "security module; give it CAP_PERFMON",
                      strerror(error), (long long)paranoid);
         break;
-    case ENOSYS:
-        snprintf(why, size, "perf_event_open is not there: a kernel without it, or a seccomp filter that hides it");
-        break;
-    default:
-        snprintf(why, size, "perf_event_open: %s", strerror(error));
+    case ENOSYS: snprintf(why, size, "perf_event_open is not there: a kernel without it, or a seccomp filter that hides it"); break;
+    default: snprintf(why, size, "perf_event_open: %s", strerror(error));
     }
 }
 

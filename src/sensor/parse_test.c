@@ -10,7 +10,8 @@ Test(sensor_parse, psi_takes_the_total_of_the_line_some)
 {
     uint64_t us = 7;
     expect(as_psi_some_us("some avg10=0.00 avg60=0.05 avg300=0.09 total=12569757\n"
-                          "full avg10=0.00 avg60=0.00 avg300=0.00 total=3\n", &us));
+                          "full avg10=0.00 avg60=0.00 avg300=0.00 total=3\n",
+                          &us));
     expect_eq(us, 12569757);
     expect(as_psi_some_us("full total=3\nsome avg10=1.00 total=18446744073709551615", &us));
     expect(us == UINT64_MAX);
@@ -59,7 +60,7 @@ Test(sensor_parse, steal_refuses_old_kernels_and_nonsense)
 Test(sensor_parse, status_gives_bytes_by_key)
 {
     const char *text = "Name:\tassay\nVmPeak:\t  200 kB\nVmHWM:\t    4096 kB\nVmRSS:\t    1234 kB\n";
-    uint64_t bytes = 7;
+    uint64_t    bytes = 7;
     expect(as_status_bytes(text, "VmRSS", &bytes));
     expect_eq(bytes, 1234 * 1024);
     expect(as_status_bytes(text, "VmHWM", &bytes));
@@ -76,7 +77,7 @@ Test(sensor_parse, status_gives_bytes_by_key)
 Test(sensor_parse, field_matches_the_whole_key_only)
 {
     const char *text = "model\t\t: 1\nmodel name\t: AMD EPYC \nempty\t:\nlast : x";
-    char out[16] = "old";
+    char        out[16] = "old";
     expect(as_field_text(text, "model name", out, sizeof out));
     expect_str(out, "AMD EPYC");
     expect(as_field_text(text, "model", out, sizeof out));
@@ -124,7 +125,7 @@ Test(sensor_parse, a_counter_that_wrapped_goes_on)
 
 Test(sensor_parse, a_refused_counter_says_why_and_what_to_do)
 {
-    char why[256];
+    char      why[256];
     const int no_pmu[] = {ENOENT, ENODEV, ENXIO, EOPNOTSUPP};
     for (size_t i = 0; i < 4; i++) {
         as_perf_refusal(no_pmu[i], 2, why, sizeof why);

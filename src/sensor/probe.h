@@ -35,21 +35,33 @@ bool as_perf_count_ok(uint64_t counted, uint64_t expected);
 /* --- The machine ---------------------------------------------------------------------------------------- */
 
 /* A fact, or the reason why there is none. */
-typedef struct as_known_text { bool known; char text[256]; } as_known_text;
-typedef struct as_known_count { bool known; uint64_t value; char why[128]; } as_known_count;
+typedef struct as_known_text {
+    bool known;
+    char text[256];
+} as_known_text;
+typedef struct as_known_count {
+    bool     known;
+    uint64_t value;
+    char     why[128];
+} as_known_count;
 
 enum { AS_MACHINE_CACHES = 8 };
 
-typedef struct as_machine_cache { int level; char type[16]; uint64_t bytes, line_bytes; char shared[64]; } as_machine_cache;
+typedef struct as_machine_cache {
+    int      level;
+    char     type[16];
+    uint64_t bytes, line_bytes;
+    char     shared[64];
+} as_machine_cache;
 
 typedef struct as_machine {
-    as_known_text     model, vendor, microcode, governor, isa, os, kernel, hypervisor, libc, loadavg, boot;
-    as_known_count    cores, memory_bytes;   /* cores online */
-    int              allowed;               /* CPUs that this thread may use */
+    as_known_text    model, vendor, microcode, governor, isa, os, kernel, hypervisor, libc, loadavg, boot;
+    as_known_count   cores, memory_bytes; /* cores online */
+    int              allowed;             /* CPUs that this thread may use */
     bool             is_virtual;
     as_machine_cache caches[AS_MACHINE_CACHES];
     int              n_caches;
-    char             caches_why[128];       /* when there are none */
+    char             caches_why[128]; /* when there are none */
 } as_machine;
 
 void as_machine_read(as_machine *m);

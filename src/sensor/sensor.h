@@ -14,19 +14,19 @@
 #define AS_SENSOR_MAX_VALUES 8
 
 typedef struct as_sensor_value {
-    const char *name;      /* "faults.minor" */
-    const char *unit;      /* "1", "byte", "ns", "ratio", "hertz", "celsius", "joule" */
-    const char *source;    /* "getrusage(RUSAGE_SELF).ru_minflt" */
-    const char *meaning;   /* "delta", "level" or "peak" */
+    const char *name;    /* "faults.minor" */
+    const char *unit;    /* "1", "byte", "ns", "ratio", "hertz", "celsius", "joule" */
+    const char *source;  /* "getrusage(RUSAGE_SELF).ru_minflt" */
+    const char *meaning; /* "delta", "level" or "peak" */
 } as_sensor_value;
 
 typedef struct as_sensor {
-    const char      *name;     /* "rusage" */
-    const char      *help;     /* one line */
-    as_sensor_value  values[AS_SENSOR_MAX_VALUES];
-    int              n_values;
-    bool             per_sample; /* cheap enough to be read at every sample's end */
-    size_t           state_bytes;
+    const char     *name; /* "rusage" */
+    const char     *help; /* one line */
+    as_sensor_value values[AS_SENSOR_MAX_VALUES];
+    int             n_values;
+    bool            per_sample; /* cheap enough to be read at every sample's end */
+    size_t          state_bytes;
     /* Probes by doing.  False: none can be had, and why[i] says what is missing for value i.  True: available[i] says which can be
      * had; why[i] of those may hold what the probe saw ("counted 2000013 of 2000000 instructions"). */
     bool (*open)(void *state, bool *available, char (*why)[256]);
@@ -40,14 +40,14 @@ extern const as_sensor *const as_sn_table[];
 /* The sensors of the table, opened: `which` is "all" (or NULL), "none", or those to be read by name, "rusage,psi".  The reason of the others
  * is "switched off by --sensors". */
 typedef struct as_sensors as_sensors;
-assay_status as_sensors_open(assay_env *env, const char *which, as_sensors **out);
-void         as_sensors_close(as_sensors *s);
+assay_status              as_sensors_open(assay_env *env, const char *which, as_sensors **out);
+void                      as_sensors_close(as_sensors *s);
 /* Adds a trace sensor per value (with its reason where there is none). */
 assay_status as_sensors_describe(assay_env *env, const as_sensors *s, assay_trace *t);
 /* Reads all (or only the per-sample ones) and adds readings for those available. */
-void         as_sensors_read(as_sensors *s, bool only_per_sample, uint64_t ticks, uint32_t sample, assay_trace *t);
+void as_sensors_read(as_sensors *s, bool only_per_sample, uint64_t ticks, uint32_t sample, assay_trace *t);
 /* Readings added by one full read, for as_trace_reserve(). */
-size_t       as_sensors_n_values(const as_sensors *s);
+size_t as_sensors_n_values(const as_sensors *s);
 
 /* The machine sheet: notes "machine.*", "software.*", "clock.*" (CPU model, caches, instruction sets, governor, hypervisor, steal, kernel,
  * memory, temperature zones ...) into the trace.  What cannot be had is a note "unavailable: reason". */

@@ -43,7 +43,11 @@ static bool has_reading(const assay_trace *t, uint32_t sensor)
 }
 
 /* The sensors named, open, and a trace that may describe them. */
-typedef struct rig { assay_env *env; as_sensors *sensors; assay_trace *trace; } rig;
+typedef struct rig {
+    assay_env   *env;
+    as_sensors  *sensors;
+    assay_trace *trace;
+} rig;
 
 static rig rig_open(const char *which)
 {
@@ -75,7 +79,7 @@ Test(sensor, every_plug_is_described_whole)
         expect(s->n_values > 0 && s->n_values <= AS_SENSOR_MAX_VALUES);
         for (int j = 0; j < s->n_values; j++) {
             const as_sensor_value *v = &s->values[j];
-            bool unit_known = false;
+            bool                   unit_known = false;
             expect(v->name && *v->name && v->source && *v->source);
             expect(!strcmp(v->meaning, "delta") || !strcmp(v->meaning, "level") || !strcmp(v->meaning, "peak"));
             for (size_t k = 0; k < AS_COUNT(units); k++)
@@ -87,8 +91,8 @@ Test(sensor, every_plug_is_described_whole)
 
 Test(sensor, each_value_has_a_reading_or_a_reason)
 {
-    rig r = rig_described("all");
-    as_sensors *s = r.sensors;
+    rig          r = rig_described("all");
+    as_sensors  *s = r.sensors;
     assay_trace *t = r.trace;
     expect_eq(t->n_sensors, table_values());
     expect(as_trace_reserve(t, 0, 0, 0, as_sensors_n_values(s)));
@@ -105,8 +109,8 @@ Test(sensor, each_value_has_a_reading_or_a_reason)
 
 Test(sensor, switched_off_they_say_so_and_read_nothing)
 {
-    rig r = rig_described("none");
-    as_sensors *s = r.sensors;
+    rig          r = rig_described("none");
+    as_sensors  *s = r.sensors;
     assay_trace *t = r.trace;
     expect_eq(as_sensors_n_values(s), 0);
     expect(as_trace_reserve(t, 0, 0, 0, 64));
@@ -122,8 +126,8 @@ Test(sensor, switched_off_they_say_so_and_read_nothing)
 
 Test(sensor, a_list_opens_what_it_names)
 {
-    rig r = rig_described("rusage,cputime");
-    as_sensors *s = r.sensors;
+    rig          r = rig_described("rusage,cputime");
+    as_sensors  *s = r.sensors;
     assay_trace *t = r.trace;
     expect_eq(as_sensors_n_values(s), 5);
     expect(!t->sensors[id_of(t, "faults.minor")].reason);
@@ -134,7 +138,7 @@ Test(sensor, a_list_opens_what_it_names)
 
 Test(sensor, an_unknown_name_gets_the_nearest)
 {
-    assay_env *env = fake_env();
+    assay_env  *env = fake_env();
     as_sensors *s = NULL;
     expect_fails(env, as_sensors_open(env, "rusge", &s), ASSAY_BAD_INPUT, "no sensor \"rusge\"; did you mean \"rusage\"?");
     expect_has(assay_message(env), "cputime, ");
@@ -147,8 +151,8 @@ Test(sensor, an_unknown_name_gets_the_nearest)
 
 Test(sensor, readings_find_their_sensors_behind_others)
 {
-    assay_env *env = fake_env();
-    as_sensors *s = NULL;
+    assay_env   *env = fake_env();
+    as_sensors  *s = NULL;
     assay_trace *t;
     expect_ok(env, as_trace_new(env, &t));
     as_trace_add_sensor(t, &(as_trace_sensor){.name = "another", .reason = "not ours"});
@@ -164,8 +168,8 @@ Test(sensor, readings_find_their_sensors_behind_others)
 
 Test(sensor, a_trace_that_was_not_described_gets_no_readings)
 {
-    rig r = rig_open("all");
-    as_sensors *s = r.sensors;
+    rig          r = rig_open("all");
+    as_sensors  *s = r.sensors;
     assay_trace *t = r.trace;
     expect(as_trace_reserve(t, 0, 0, 0, 64));
     as_sensors_read(s, false, 0, 0, t);
@@ -175,8 +179,8 @@ Test(sensor, a_trace_that_was_not_described_gets_no_readings)
 
 Test(sensor, reading_allocates_nothing)
 {
-    rig r = rig_described("all");
-    as_sensors *s = r.sensors;
+    rig          r = rig_described("all");
+    as_sensors  *s = r.sensors;
     assay_trace *t = r.trace;
     expect(as_trace_reserve(t, 0, 0, 0, 4 * as_sensors_n_values(s)));
     size_t before = as_test_n_allocs();
@@ -189,8 +193,8 @@ Test(sensor, reading_allocates_nothing)
 /* Reads one value of one sensor, twice, with `work` in between. */
 static void read_around(const char *which, const char *name, void (*work)(void), double out[2])
 {
-    rig r = rig_described(which);
-    as_sensors *s = r.sensors;
+    rig          r = rig_described(which);
+    as_sensors  *s = r.sensors;
     assay_trace *t = r.trace;
     expect(as_trace_reserve(t, 0, 0, 0, 2 * as_sensors_n_values(s)));
     as_sensors_read(s, false, 0, 0, t);
@@ -243,14 +247,14 @@ Test(sensor, cpu_time_goes_on_with_work)
 
 Test(sensor, the_machine_sheet_leaves_no_key_out)
 {
-    static const char *const keys[] = {
-        "machine.cpu.model", "machine.cpu.vendor", "machine.cpu.cores", "machine.cpu.allowed", "machine.cpu.isa",
-        "machine.cache.l1d", "machine.cache.l2", "machine.cache.l3", "machine.memory.bytes", "machine.os",
-        "machine.kernel", "machine.hypervisor", "machine.governor", "machine.microcode", "machine.boot",
-        "machine.loadavg", "machine.fingerprint", "clock.name", "clock.ns_per_tick", "clock.cost_ns",
-        "software.assay", "software.compiler", "software.libc"};
-    assay_env *env = fake_env();
-    assay_trace *t;
+    static const char *const keys[] = {"machine.cpu.model",    "machine.cpu.vendor", "machine.cpu.cores", "machine.cpu.allowed",
+                                       "machine.cpu.isa",      "machine.cache.l1d",  "machine.cache.l2",  "machine.cache.l3",
+                                       "machine.memory.bytes", "machine.os",         "machine.kernel",    "machine.hypervisor",
+                                       "machine.governor",     "machine.microcode",  "machine.boot",      "machine.loadavg",
+                                       "machine.fingerprint",  "clock.name",         "clock.ns_per_tick", "clock.cost_ns",
+                                       "software.assay",       "software.compiler",  "software.libc"};
+    assay_env               *env = fake_env();
+    assay_trace             *t;
     expect_ok(env, as_trace_new(env, &t));
     as_machine_describe(env, t);
     for (size_t i = 0; i < AS_COUNT(keys); i++) {
@@ -279,8 +283,8 @@ Test(sensor, the_fingerprint_is_the_same_twice)
 static void expect_kinds(const json_t *value)
 {
     const char *key;
-    json_t *item;
-    size_t i;
+    json_t     *item;
+    size_t      i;
     if (json_is_object(value) && json_object_get(value, "unit") && json_object_get(value, "value")) {
         const char *kind = json_string_value(json_object_get(value, "kind"));
         expect(kind && strcmp(kind, "missing"));
@@ -288,15 +292,13 @@ static void expect_kinds(const json_t *value)
         expect(strcmp(kind, "unavailable") || json_is_string(json_object_get(value, "reason")));
         return;
     }
-    json_object_foreach((json_t *)(uintptr_t)value, key, item)
-        expect_kinds(item);
-    json_array_foreach(value, i, item)
-        expect_kinds(item);
+    json_object_foreach((json_t *)(uintptr_t)value, key, item) expect_kinds(item);
+    json_array_foreach(value, i, item) expect_kinds(item);
 }
 
 static json_t *doctor_json(assay_env *env)
 {
-    FILE *file = tmpfile();
+    FILE        *file = tmpfile();
     json_error_t error;
     expect(file);
     expect_ok(env, as_doctor_write(env, file));
@@ -310,10 +312,11 @@ static json_t *doctor_json(assay_env *env)
 
 Test(doctor, writes_one_object_in_which_every_number_has_its_kind)
 {
-    static const char *const keys[] = {"schema", "cpu", "caches", "isa", "governor", "virtual", "steal", "perf_event",
-                                       "rapl", "psi", "temperature", "clocks", "sensors", "libraries", "unavailable"};
-    assay_env *env = fake_env();
-    json_t *root = doctor_json(env);
+    static const char *const keys[] = {"schema",      "cpu",    "caches",     "isa",       "governor",
+                                       "virtual",     "steal",  "perf_event", "rapl",      "psi",
+                                       "temperature", "clocks", "sensors",    "libraries", "unavailable"};
+    assay_env               *env = fake_env();
+    json_t                  *root = doctor_json(env);
     expect_str(json_string_value(json_object_get(root, "schema")), "assay.doctor/1");
     for (size_t i = 0; i < AS_COUNT(keys); i++)
         expect(json_object_get(root, keys[i]));
@@ -326,20 +329,22 @@ Test(doctor, writes_one_object_in_which_every_number_has_its_kind)
 Test(doctor, lists_why_for_everything_that_it_cannot_have)
 {
     assay_env *env = fake_env();
-    json_t *root = doctor_json(env), *item, *sensors = json_object_get(root, "sensors");
-    size_t i, j, n_missing = 0;
-    json_t *missing = json_object_get(root, "unavailable"), *entry;
-    json_array_foreach(sensors, i, item) {
+    json_t    *root = doctor_json(env), *item, *sensors = json_object_get(root, "sensors");
+    size_t     i, j, n_missing = 0;
+    json_t    *missing = json_object_get(root, "unavailable"), *entry;
+    json_array_foreach(sensors, i, item)
+    {
         if (!json_is_null(json_object_get(json_object_get(item, "now"), "value")))
             continue;
         bool listed = false;
-        json_array_foreach(missing, j, entry)
-            listed = listed || json_equal(json_object_get(entry, "what"), json_object_get(item, "name"));
+        json_array_foreach(missing, j, entry) listed =
+            listed || json_equal(json_object_get(entry, "what"), json_object_get(item, "name"));
         expect(listed);
         n_missing++;
     }
     expect(json_array_size(missing) >= n_missing);
-    json_array_foreach(missing, i, entry) {
+    json_array_foreach(missing, i, entry)
+    {
         expect(strlen(json_string_value(json_object_get(entry, "what"))) > 0);
         expect(strlen(json_string_value(json_object_get(entry, "why"))) > 0);
     }
@@ -349,7 +354,7 @@ Test(doctor, lists_why_for_everything_that_it_cannot_have)
 Test(doctor, says_when_it_cannot_write)
 {
     assay_env *env = fake_env();
-    FILE *file = fopen("/dev/full", "w");
+    FILE      *file = fopen("/dev/full", "w");
     if (!file)
         skip("no /dev/full here");
     expect_fails(env, as_doctor_write(env, file), ASSAY_IO, "could not be written");

@@ -34,8 +34,8 @@ static size_t table_count(void)
 static assay_status unknown_name(assay_env *env, const char *name)
 {
     const char *words[64];
-    size_t n = 0;
-    as_text all = {0};
+    size_t      n = 0;
+    as_text     all = {0};
     for (size_t i = 0; as_sn_table[i]; i++) {
         as_text_printf(&all, "%s%s", i ? ", " : "", as_sn_table[i]->name);
         if (n + 1 < AS_COUNT(words))
@@ -149,8 +149,11 @@ assay_status as_sensors_describe(assay_env *env, const as_sensors *s, assay_trac
         const item *it = &s->items[i];
         for (int j = 0; j < it->sensor->n_values; j++) {
             const as_sensor_value *value = &it->sensor->values[j];
-            as_trace_sensor sensor = {.name = value->name, .unit = value->unit, .source = value->source,
-                                      .meaning = value->meaning, .reason = it->available[j] ? NULL : it->why[j]};
+            as_trace_sensor        sensor = {.name = value->name,
+                                             .unit = value->unit,
+                                             .source = value->source,
+                                             .meaning = value->meaning,
+                                             .reason = it->available[j] ? NULL : it->why[j]};
             if (as_trace_add_sensor(t, &sensor) < 0)
                 return as_fail(env, ASSAY_NO_MEMORY, "sensors: no memory to describe %s", value->name);
         }
@@ -158,10 +161,7 @@ assay_status as_sensors_describe(assay_env *env, const as_sensors *s, assay_trac
     return ASSAY_OK;
 }
 
-size_t as_sensors_n_values(const as_sensors *s)
-{
-    return s->n_values;
-}
+size_t as_sensors_n_values(const as_sensors *s) { return s->n_values; }
 
 /* Where as_sensors_describe() put the first value; n_sensors if it did not.  A trace may hold other sensors before. */
 static size_t first_in(const as_sensors *s, const assay_trace *t)
@@ -177,13 +177,13 @@ void as_sensors_read(as_sensors *s, bool only_per_sample, uint64_t ticks, uint32
     size_t id = first_in(s, t);
     for (size_t i = 0; i < s->n_items; id += (size_t)s->items[i].sensor->n_values, i++) {
         const item *it = &s->items[i];
-        double values[AS_SENSOR_MAX_VALUES];
+        double      values[AS_SENSOR_MAX_VALUES];
         if (!it->is_open || (only_per_sample && !it->sensor->per_sample))
             continue;
         it->sensor->read(it->state, values);
         for (int j = 0; j < it->sensor->n_values; j++)
             if (it->available[j] && !isnan(values[j]) && id + (size_t)j < t->n_sensors)
-                as_trace_add_reading(t, &(as_reading){.ticks = ticks, .value = values[j],
-                                                      .sensor = (uint32_t)(id + (size_t)j), .sample = sample});
+                as_trace_add_reading(
+                    t, &(as_reading){.ticks = ticks, .value = values[j], .sensor = (uint32_t)(id + (size_t)j), .sample = sample});
     }
 }

@@ -9,30 +9,34 @@
 #include "sensor/probe.h"
 #include "sensor/sensor.h"
 
-typedef struct freq { bool has_cpufreq; } freq;
+typedef struct freq {
+    bool has_cpufreq;
+} freq;
 
 static double cpufreq_hertz(void)
 {
-    char path[96];
+    char    path[96];
     int64_t khz;
-    int cpu = sched_getcpu();
+    int     cpu = sched_getcpu();
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", cpu < 0 ? 0 : cpu);
     return as_file_i64(path, &khz) && khz > 0 ? (double)khz * 1e3 : NAN;
 }
 
 static double cpuinfo_hertz(void)
 {
-    char text[4096], value[32];
+    char   text[4096], value[32];
     double mhz;
     return as_file_small("/proc/cpuinfo", text, sizeof text) && as_field_text(text, "cpu MHz", value, sizeof value) &&
-                   as_parse_f64(value, &mhz) && mhz > 0 ? mhz * 1e6 : NAN;
+                   as_parse_f64(value, &mhz) && mhz > 0
+               ? mhz * 1e6
+               : NAN;
 }
 
 /* Without cpufreq a virtual machine shows the nominal rate for ever, whatever the CPU does: that is no measurement. */
 static bool open_freq(void *state, bool *available, char (*why)[256])
 {
-    freq *f = state;
-    char hypervisor[64];
+    freq  *f = state;
+    char   hypervisor[64];
     double told = cpuinfo_hertz();
     f->has_cpufreq = !isnan(cpufreq_hertz());
     if (f->has_cpufreq) {
@@ -42,8 +46,8 @@ static bool open_freq(void *state, bool *available, char (*why)[256])
             snprintf(why[0], sizeof why[0], "a virtual machine (%s) without cpufreq", hypervisor);
         else
             snprintf(why[0], sizeof why[0],
-                     "a virtual machine (%s) without cpufreq; the %.0f MHz of /proc/cpuinfo are a nominal constant",
-                     hypervisor, told / 1e6);
+                     "a virtual machine (%s) without cpufreq; the %.0f MHz of /proc/cpuinfo are a nominal constant", hypervisor,
+                     told / 1e6);
     } else if (isnan(told)) {
         snprintf(why[0], sizeof why[0], "neither cpufreq in /sys nor \"cpu MHz\" in /proc/cpuinfo");
     } else {

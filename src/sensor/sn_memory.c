@@ -14,10 +14,9 @@
 
 static double resident_bytes(void)
 {
-    char text[4096];
+    char     text[4096];
     uint64_t bytes;
-    return as_file_small("/proc/self/status", text, sizeof text) && as_status_bytes(text, "VmRSS", &bytes)
-               ? (double)bytes : NAN;
+    return as_file_small("/proc/self/status", text, sizeof text) && as_status_bytes(text, "VmRSS", &bytes) ? (double)bytes : NAN;
 }
 
 #elif defined(__APPLE__)
@@ -25,17 +24,14 @@ static double resident_bytes(void)
 static double resident_bytes(void)
 {
     mach_task_basic_info_data_t info;
-    mach_msg_type_number_t n = MACH_TASK_BASIC_INFO_COUNT;
-    return task_info(mach_task_self(), MACH_TASK_BASIC_INFO, (task_info_t)&info, &n) == KERN_SUCCESS
-               ? (double)info.resident_size : NAN;
+    mach_msg_type_number_t      n = MACH_TASK_BASIC_INFO_COUNT;
+    return task_info(mach_task_self(), MACH_TASK_BASIC_INFO, (task_info_t)&info, &n) == KERN_SUCCESS ? (double)info.resident_size
+                                                                                                     : NAN;
 }
 
 #else
 
-static double resident_bytes(void)
-{
-    return NAN;
-}
+static double resident_bytes(void) { return NAN; }
 
 #endif
 
@@ -43,7 +39,7 @@ static double resident_bytes(void)
 static double peak_bytes(void)
 {
 #if defined(__linux__)
-    char text[4096];
+    char     text[4096];
     uint64_t bytes;
     if (as_file_small("/proc/self/status", text, sizeof text) && as_status_bytes(text, "VmHWM", &bytes))
         return (double)bytes;

@@ -17,11 +17,12 @@
 
 enum { N_EVENTS = 3, MAX_THREADS = 64, LOOPS = 1000000, INSTRUCTIONS_PER_LOOP = 2 };
 
-static const uint64_t events[N_EVENTS] = {PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_CPU_CYCLES,
-                                          PERF_COUNT_HW_CACHE_MISSES};
+static const uint64_t events[N_EVENTS] = {PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_CACHE_MISSES};
 
 /* One event a thread and kind: threads that exist are counted one by one, those that they start by inheritance. */
-typedef struct perf { int fds[N_EVENTS][MAX_THREADS], n_threads; } perf;
+typedef struct perf {
+    int fds[N_EVENTS][MAX_THREADS], n_threads;
+} perf;
 
 static int event_open(uint64_t event, pid_t thread, bool inherit)
 {
@@ -57,22 +58,22 @@ static bool probe(uint64_t event, char *why, size_t size)
     int fd = event_open(event, 0, false);
     if (fd < 0) {
         int64_t paranoid = -9;
-        int error = errno;
+        int     error = errno;
         as_file_i64("/proc/sys/kernel/perf_event_paranoid", &paranoid);
         as_perf_refusal(error, paranoid, why, size);
         return false;
     }
 #ifdef LOOP
     uint64_t expected = (uint64_t)LOOPS * INSTRUCTIONS_PER_LOOP, counted = 0, n = LOOPS;
-    bool ok = !ioctl(fd, PERF_EVENT_IOC_RESET, 0) && !ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+    bool     ok = !ioctl(fd, PERF_EVENT_IOC_RESET, 0) && !ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
     __asm__ volatile(LOOP : "+r"(n) : : "cc");
     ok = !ioctl(fd, PERF_EVENT_IOC_DISABLE, 0) && event_read(fd, &counted) && ok;
     if (!ok)
         snprintf(why, size, "the counter opens, but it cannot be read or has to be shared");
     else if (event == PERF_COUNT_HW_INSTRUCTIONS) {
         ok = as_perf_count_ok(counted, expected);
-        snprintf(why, size, "counted %llu of %llu instructions%s", (unsigned long long)counted,
-                 (unsigned long long)expected, ok ? "" : ": the counter is wrong by more than 5 %");
+        snprintf(why, size, "counted %llu of %llu instructions%s", (unsigned long long)counted, (unsigned long long)expected,
+                 ok ? "" : ": the counter is wrong by more than 5 %");
     } else if (event == PERF_COUNT_HW_CPU_CYCLES && !counted) {
         ok = false;
         snprintf(why, size, "counted no cycle in %llu instructions", (unsigned long long)expected);
@@ -89,7 +90,7 @@ static bool probe(uint64_t event, char *why, size_t size)
 static int threads_list(pid_t *threads)
 {
     DIR *dir = opendir("/proc/self/task");
-    int n = 0;
+    int  n = 0;
     if (!dir)
         return -1;
     for (struct dirent *entry; (entry = readdir(dir));) {
@@ -132,7 +133,7 @@ static bool open_perf(void *state, bool *available, char (*why)[256])
 {
     perf *p = state;
     pid_t threads[MAX_THREADS];
-    bool any = false;
+    bool  any = false;
     memset(p->fds, -1, sizeof p->fds);
     int n = threads_list(threads);
     for (int i = 0; i < N_EVENTS; i++) {

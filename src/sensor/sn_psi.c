@@ -13,7 +13,7 @@ static const char *const paths[] = {"/proc/pressure/cpu", "/proc/pressure/memory
 
 static void read_psi(void *state, double *values)
 {
-    char text[512];
+    char     text[512];
     uint64_t us;
     (void)state;
     for (size_t i = 0; i < AS_COUNT(paths); i++)
@@ -23,7 +23,7 @@ static void read_psi(void *state, double *values)
 static bool open_psi(void *state, bool *available, char (*why)[256])
 {
     double values[AS_COUNT(paths)];
-    bool any = false;
+    bool   any = false;
     read_psi(state, values);
     for (size_t i = 0; i < AS_COUNT(paths); i++) {
         available[i] = !isnan(values[i]);
@@ -35,8 +35,8 @@ static bool open_psi(void *state, bool *available, char (*why)[256])
         if (as_file_small(paths[i], text, sizeof text))
             snprintf(why[i], sizeof why[i], "%s has no total in a line \"some\"", paths[i]);
         else
-            snprintf(why[i], sizeof why[i], "%s: %s: a kernel before 4.20, without CONFIG_PSI, or booted without psi=1",
-                     paths[i], strerror(errno));
+            snprintf(why[i], sizeof why[i], "%s: %s: a kernel before 4.20, without CONFIG_PSI, or booted without psi=1", paths[i],
+                     strerror(errno));
     }
     return any;
 }

@@ -16,7 +16,10 @@
 enum { N_TRIES = 20, TRY_NS = 1000000 };
 
 /* The counter wraps after an hour or so; the sum does not. */
-typedef struct rapl { uint64_t max_uj, last_uj; double sum_uj; } rapl;
+typedef struct rapl {
+    uint64_t max_uj, last_uj;
+    double   sum_uj;
+} rapl;
 
 static bool energy_uj(uint64_t *out)
 {
@@ -51,7 +54,7 @@ static bool moves(uint64_t start_uj)
 
 static bool open_rapl(void *state, bool *available, char (*why)[256])
 {
-    rapl *r = state;
+    rapl   *r = state;
     int64_t max_uj;
     if (!energy_uj(&r->last_uj)) {
         explain(why[0], sizeof why[0]);
@@ -68,7 +71,7 @@ static bool open_rapl(void *state, bool *available, char (*why)[256])
 
 static void read_rapl(void *state, double *values)
 {
-    rapl *r = state;
+    rapl    *r = state;
     uint64_t now_uj;
     if (!energy_uj(&now_uj)) {
         values[0] = NAN;

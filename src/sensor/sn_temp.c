@@ -10,7 +10,9 @@
 
 enum { N_ZONES = 64 };
 
-typedef struct temp { char path[96]; } temp;
+typedef struct temp {
+    char path[96];
+} temp;
 
 /* A zone of the battery, the disk or the radio would be a number about something else. */
 static bool is_cpu(const char *name)
@@ -25,7 +27,7 @@ static bool is_cpu(const char *name)
 /* Looks through base0/name, base1/name ... for a CPU's; n_seen counts what there was. */
 static bool zone_find(const char *base, const char *name, const char *value, char *path, size_t size, int *n_seen)
 {
-    char text[64];
+    char    text[64];
     int64_t milli;
     for (int i = 0; i < N_ZONES; i++) {
         snprintf(path, size, "%s%d/%s", base, i, name);
@@ -42,7 +44,7 @@ static bool zone_find(const char *base, const char *name, const char *value, cha
 static bool open_temp(void *state, bool *available, char (*why)[256])
 {
     temp *t = state;
-    int n_seen = 0;
+    int   n_seen = 0;
     available[0] = zone_find("/sys/class/thermal/thermal_zone", "type", "temp", t->path, sizeof t->path, &n_seen) ||
                    zone_find("/sys/class/hwmon/hwmon", "name", "temp1_input", t->path, sizeof t->path, &n_seen);
     if (available[0])
@@ -57,7 +59,7 @@ static bool open_temp(void *state, bool *available, char (*why)[256])
 static void read_temp(void *state, double *values)
 {
     const temp *t = state;
-    int64_t milli;
+    int64_t     milli;
     values[0] = as_file_i64(t->path, &milli) ? (double)milli / 1e3 : NAN;
 }
 

@@ -8,37 +8,44 @@
 #include "base/sha256.h"
 #include "store/store.h"
 
-typedef struct as_arm_row { const char *name; double median_ns, lo_ns, hi_ns, p25_ns; } as_arm_row; /* NaN: not known */
+typedef struct as_arm_row {
+    const char *name;
+    double      median_ns, lo_ns, hi_ns, p25_ns;
+} as_arm_row; /* NaN: not known */
 
 typedef struct as_trial_row {
     const char *name, *state;
-    const char *json;               /* "assay.trial/1" without samples */
-    const void *samples;            /* pairs of little-endian floats, wall and CPU; NULL: none */
+    const char *json;    /* "assay.trial/1" without samples */
+    const void *samples; /* pairs of little-endian floats, wall and CPU; NULL: none */
     size_t      samples_bytes;
-    as_arm_row *arms; int n_arms;   /* written, and read only as history */
-    as_variance variance;           /* written; sigma_round NaN: not known */
+    as_arm_row *arms;
+    int         n_arms;   /* written, and read only as history */
+    as_variance variance; /* written; sigma_round NaN: not known */
 } as_trial_row;
 
 typedef struct as_run_row {
     as_stored_run run;
     char          hash[AS_SHA256_HEX]; /* of its content: the same run has the same in every store */
-    as_trial_row *trials; size_t n_trials;
+    as_trial_row *trials;
+    size_t        n_trials;
 } as_run_row;
 
 typedef struct as_store_kind {
     const char *name; /* "sqlite": what stands before the colon of a URL */
     assay_status (*open)(assay_env *env, const char *path, bool create, void **out);
-    void         (*close)(void *db);
+    void (*close)(void *db);
     assay_status (*check)(assay_env *env, void *db); /* the whole file, whatever its size; BAD_INPUT says what is damaged */
 
     /* All in one transaction; ids[i] is 0 for a run that is there already, which is looked at only when `only_new`. */
     assay_status (*put_runs)(assay_env *env, void *db, const as_run_row *rows, size_t n, bool only_new, int64_t *ids);
-    assay_status (*list_runs)(assay_env *env, void *db, const char *kind, size_t limit, as_arena *arena, as_stored_run **out, size_t *n);
+    assay_status (*list_runs)(assay_env *env, void *db, const char *kind, size_t limit, as_arena *arena, as_stored_run **out,
+                              size_t *n);
     assay_status (*get_run)(assay_env *env, void *db, int64_t id, as_arena *arena, as_run_row *out); /* without trials */
     assay_status (*get_trials)(assay_env *env, void *db, int64_t id, as_arena *arena, as_trial_row **out, size_t *n);
     assay_status (*remove_runs)(assay_env *env, void *db, const int64_t *ids, size_t n);
 
-    assay_status (*history)(assay_env *env, void *db, const char *name, const char *fingerprint, as_arena *arena, as_past **out, size_t *n);
+    assay_status (*history)(assay_env *env, void *db, const char *name, const char *fingerprint, as_arena *arena, as_past **out,
+                            size_t *n);
     assay_status (*cases)(assay_env *env, void *db, as_arena *arena, as_case_count **out, size_t *n);
     assay_status (*get_variance)(assay_env *env, void *db, const char *name, const char *fingerprint, as_variance *out);
 
@@ -56,7 +63,7 @@ extern const as_store_kind *const as_st_table[];
 struct as_store {
     const as_store_kind *kind;
     void                *db;
-    int                  lock;          /* on the objects, shared from the first one that is put on; -1: none */
+    int                  lock; /* on the objects, shared from the first one that is put on; -1: none */
     char                 path[4096];
     char                 objects[4096]; /* their directory */
 };
@@ -64,7 +71,8 @@ struct as_store {
 /* --- Trials as rows and back: rows.c -------------------------------------------------------------------- */
 
 /* Everything in the arena.  What could not be read back is refused here and not years later. */
-assay_status as_run_row_make(assay_env *env, as_arena *arena, const as_stored_run *run, const as_trial *const *trials, size_t n, as_run_row *out);
+assay_status as_run_row_make(assay_env *env, as_arena *arena, const as_stored_run *run, const as_trial *const *trials, size_t n,
+                             as_run_row *out);
 assay_status as_trial_row_read(assay_env *env, const char *path, const as_trial_row *row, as_trial **out);
 void         as_trials_free(as_trial **trials, size_t n);
 /* A run with its trials, held against its hash. */
@@ -72,12 +80,16 @@ assay_status as_run_take(assay_env *env, as_store *s, int64_t id, as_arena *aren
 
 /* --- Files of runs: transfer.c ---------------------------------------------------------------------------- */
 
-typedef struct as_run_batch { as_arena arena; as_run_row *rows; size_t n; } as_run_batch;
+typedef struct as_run_batch {
+    as_arena    arena;
+    as_run_row *rows;
+    size_t      n;
+} as_run_batch;
 /* Reads "assay.runs-export/1"; every run is held against its hash.  as_arena_drop(&out->arena) gives it back. */
 assay_status as_runs_parse(assay_env *env, const char *path, const char *data, size_t n, as_run_batch *out);
 /* The one object of a run in such a file. */
-void         as_run_write(as_json *w, const as_run_row *row, const as_trial *const *trials, size_t n);
-void         as_runs_write_begin(as_json *w, FILE *file);
-void         as_runs_write_end(as_json *w);
+void as_run_write(as_json *w, const as_run_row *row, const as_trial *const *trials, size_t n);
+void as_runs_write_begin(as_json *w, FILE *file);
+void as_runs_write_end(as_json *w);
 
 #endif

@@ -18,7 +18,10 @@ enum { CHUNK = 1 << 16, OBJECT_PATH = 4096 + AS_OBJECT_ID };
 
 static bool is_id(const char *id) { return strlen(id) == AS_OBJECT_ID - 1 && strspn(id, "0123456789abcdef") == AS_OBJECT_ID - 1; }
 
-static void object_path(const as_store *s, const char *id, char out[OBJECT_PATH]) { snprintf(out, OBJECT_PATH, "%s/%s", s->objects, id); }
+static void object_path(const as_store *s, const char *id, char out[OBJECT_PATH])
+{
+    snprintf(out, OBJECT_PATH, "%s/%s", s->objects, id);
+}
 
 static assay_status cannot(assay_env *env, const char *path, const char *what)
 {
@@ -117,8 +120,8 @@ static bool is_there(const char *path, const char *id, bool executable)
 {
     char        found[AS_OBJECT_ID];
     struct stat st;
-    return !lstat(path, &st) && S_ISREG(st.st_mode) && (!executable || st.st_mode & 0100) && hash_file(NULL, path, found) == ASSAY_OK &&
-           !strcmp(found, id);
+    return !lstat(path, &st) && S_ISREG(st.st_mode) && (!executable || st.st_mode & 0100) &&
+           hash_file(NULL, path, found) == ASSAY_OK && !strcmp(found, id);
 }
 
 static assay_status put_open(assay_env *env, as_store *s, const char *path, FILE *from, bool executable, char id[AS_OBJECT_ID])
@@ -157,12 +160,14 @@ assay_status as_store_get_object(assay_env *env, as_store *s, const char *id, ch
         return as_fail(env, ASSAY_BAD_INPUT, "object: '%.80s' is no name of an object: 64 hexadecimal digits", id);
     object_path(s, id, at);
     if (lstat(at, &st))
-        return as_fail(env, errno == ENOENT || errno == ENOTDIR ? ASSAY_NOT_FOUND : ASSAY_IO, "object: %s: cannot open: %s", at, strerror(errno));
+        return as_fail(env, errno == ENOENT || errno == ENOTDIR ? ASSAY_NOT_FOUND : ASSAY_IO, "object: %s: cannot open: %s", at,
+                       strerror(errno));
     if (!S_ISREG(st.st_mode))
         return as_fail(env, ASSAY_BAD_INPUT, "object: %s: is no regular file", at);
     AS_TRY(hash_file(env, at, found));
     if (strcmp(found, id))
-        return as_fail(env, ASSAY_BAD_INPUT, "object: %s: its content is %.16s... and not what its name says: it was changed", at, found);
+        return as_fail(env, ASSAY_BAD_INPUT, "object: %s: its content is %.16s... and not what its name says: it was changed", at,
+                       found);
     if (strlen(at) >= size)
         return as_fail(env, ASSAY_BAD_INPUT, "object: %s: the path is too long", at);
     memcpy(path, at, strlen(at) + 1);

@@ -11,7 +11,10 @@
 
 enum { SAMPLE_BYTES = 8 };
 
-static assay_status no_room(assay_env *env, const char *name) { return as_fail(env, ASSAY_NO_MEMORY, "store: no room for '%s'", name); }
+static assay_status no_room(assay_env *env, const char *name)
+{
+    return as_fail(env, ASSAY_NO_MEMORY, "store: no room for '%s'", name);
+}
 
 /* --- The hash of a content ------------------------------------------------------------------------------- */
 
@@ -41,8 +44,8 @@ static void add_text(as_sha256 *h, const char *text)
 static void add_arm(as_sha256 *h, const as_trial_arm *a)
 {
     const as_ledger *l = &a->ledger;
-    const double     numbers[] = {a->error, a->launch_ns, a->first_ns[0], a->first_ns[1], a->first_ns[2], l->flops, l->bytes, l->allocations,
-                                  l->launches, l->peak_bytes};
+    const double     numbers[] = {a->error, a->launch_ns, a->first_ns[0], a->first_ns[1], a->first_ns[2],
+                                  l->flops, l->bytes,     l->allocations, l->launches,    l->peak_bytes};
     add_text(h, a->name);
     add_text(h, a->what);
     add_u64(h, a->hash);
@@ -64,9 +67,10 @@ static void add_turn(as_sha256 *h, const as_turn *t)
 
 static void add_trial(as_sha256 *h, const as_trial *t, const as_trial_row *row)
 {
-    const uint64_t counts[] = {t->n_launches, t->n_rounds, t->calls, t->by_cpu, t->seed, (uint64_t)t->unix_time, (uint64_t)t->n_arms,
-                               t->n_turns, (uint64_t)t->n_notes, row->samples_bytes};
-    const double   numbers[] = {t->clock_cost_ns, t->block_ns, t->budget_ns, t->spent_ns};
+    const uint64_t counts[] = {
+        t->n_launches, t->n_rounds,          t->calls,          t->by_cpu, t->seed, (uint64_t)t->unix_time, (uint64_t)t->n_arms,
+        t->n_turns,    (uint64_t)t->n_notes, row->samples_bytes};
+    const double numbers[] = {t->clock_cost_ns, t->block_ns, t->budget_ns, t->spent_ns};
     add_text(h, t->name);
     add_text(h, as_trial_state_text(t->state));
     add_text(h, t->reason);
@@ -130,7 +134,8 @@ static assay_status samples_make(assay_env *env, as_arena *arena, const as_trial
     if (!t->n_shots)
         return ASSAY_OK;
     if (t->n_shots != shots_of_turns(t))
-        return as_fail(env, ASSAY_BAD_INPUT, "store: '%s' has %zu samples, and its blocks say %zu", t->name, t->n_shots, shots_of_turns(t));
+        return as_fail(env, ASSAY_BAD_INPUT, "store: '%s' has %zu samples, and its blocks say %zu", t->name, t->n_shots,
+                       shots_of_turns(t));
     uint8_t *bytes = as_arena_take(arena, t->n_shots, SAMPLE_BYTES, 8);
     if (!bytes)
         return no_room(env, t->name);
@@ -224,13 +229,19 @@ static const char *clean(as_arena *arena, const char *text)
     return copy;
 }
 
-assay_status as_run_row_make(assay_env *env, as_arena *arena, const as_stored_run *run, const as_trial *const *trials, size_t n, as_run_row *out)
+assay_status as_run_row_make(assay_env *env, as_arena *arena, const as_stored_run *run, const as_trial *const *trials, size_t n,
+                             as_run_row *out)
 {
     as_sha256  h;
     as_run_row row = {.n_trials = n, .trials = AS_TAKE(arena, as_trial_row, n)};
-    row.run = (as_stored_run){.kind = clean(arena, run->kind), .title = clean(arena, run->title), .fingerprint = clean(arena, run->fingerprint),
-                              .commit = clean(arena, run->commit), .state = clean(arena, run->state), .unix_time = run->unix_time,
-                              .n_trials = (int64_t)n, .report = clean(arena, run->report)};
+    row.run = (as_stored_run){.kind = clean(arena, run->kind),
+                              .title = clean(arena, run->title),
+                              .fingerprint = clean(arena, run->fingerprint),
+                              .commit = clean(arena, run->commit),
+                              .state = clean(arena, run->state),
+                              .unix_time = run->unix_time,
+                              .n_trials = (int64_t)n,
+                              .report = clean(arena, run->report)};
     const as_stored_run *r = &row.run;
     if (!row.trials || !r->kind || !r->title || !r->fingerprint || !r->commit || !r->state || !r->report)
         return no_room(env, run->title);
@@ -251,7 +262,8 @@ static assay_status samples_read(assay_env *env, const char *path, const as_tria
     if (!row->samples_bytes)
         return ASSAY_OK;
     if (row->samples_bytes % SAMPLE_BYTES || n != shots_of_turns(t))
-        return as_fail(env, ASSAY_BAD_INPUT, "store: %s: '%s' has %zu bytes of samples, and its blocks say %zu samples: the store is damaged", path,
+        return as_fail(env, ASSAY_BAD_INPUT,
+                       "store: %s: '%s' has %zu bytes of samples, and its blocks say %zu samples: the store is damaged", path,
                        t->name, row->samples_bytes, shots_of_turns(t));
     if (!as_trial_reserve(t, 0, n))
         return no_room(env, t->name);

@@ -10,7 +10,10 @@
 #include "base/arena.h"
 #include "base/env.h"
 
-typedef struct as_sqlite { sqlite3 *db; char path[4096]; } as_sqlite;
+typedef struct as_sqlite {
+    sqlite3 *db;
+    char     path[4096];
+} as_sqlite;
 
 /* --- Opening: sqlite_open.c ------------------------------------------------------------------------------- */
 
@@ -41,20 +44,20 @@ typedef struct as_query {
     assay_status     status;
 } as_query;
 
-void         as_query_open(as_query *q, assay_env *env, const as_sqlite *s, const char *doing, const char *sql);
-void         as_query_bind_text(as_query *q, const char *value); /* NULL is NULL */
-void         as_query_bind_i64(as_query *q, int64_t value);
-void         as_query_bind_f64(as_query *q, double value);       /* NaN is NULL */
-void         as_query_bind_blob(as_query *q, const void *data, size_t n);
-bool         as_query_row(as_query *q);                          /* is there another row? */
-const char  *as_query_text(as_query *q, int column, as_arena *arena);
-int64_t      as_query_i64(const as_query *q, int column);
-double       as_query_f64(const as_query *q, int column);        /* NULL is NaN */
-const void  *as_query_blob(as_query *q, int column, as_arena *arena, size_t *n);
+void        as_query_open(as_query *q, assay_env *env, const as_sqlite *s, const char *doing, const char *sql);
+void        as_query_bind_text(as_query *q, const char *value); /* NULL is NULL */
+void        as_query_bind_i64(as_query *q, int64_t value);
+void        as_query_bind_f64(as_query *q, double value); /* NaN is NULL */
+void        as_query_bind_blob(as_query *q, const void *data, size_t n);
+bool        as_query_row(as_query *q); /* is there another row? */
+const char *as_query_text(as_query *q, int column, as_arena *arena);
+int64_t     as_query_i64(const as_query *q, int column);
+double      as_query_f64(const as_query *q, int column); /* NULL is NaN */
+const void *as_query_blob(as_query *q, int column, as_arena *arena, size_t *n);
 /* Runs it, for a statement without rows, and makes it ready to be bound again. */
 void         as_query_run(as_query *q);
 assay_status as_query_close(as_query *q);
 /* One more item at the end of an array in the arena; NULL, and the query has failed, when there is no room. */
-void        *as_query_more(as_query *q, as_arena *arena, void **items, size_t *n, size_t *cap, size_t size);
+void *as_query_more(as_query *q, as_arena *arena, void **items, size_t *n, size_t *cap, size_t size);
 
 #endif

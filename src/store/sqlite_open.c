@@ -13,10 +13,15 @@
 #define MAGIC "SQLite format 3" /* and its NUL: 16 bytes */
 enum {
     APPLICATION = 0x41534159, /* "ASAY" */
-    HEADER_BYTES = 100, VERSION_AT = 60, APPLICATION_AT = 68,
-    BUSY_MS = 20000,          /* a writer of a large run holds the lock for well under a second */
-    OPEN_TRIES = 200, OPEN_WAIT_US = 25000,
-    CHECKED_BYTES = 64 << 20, /* larger files are not read whole on every opening: as_store_verify() does, and a run is held against its hash when it is read */
+    HEADER_BYTES = 100,
+    VERSION_AT = 60,
+    APPLICATION_AT = 68,
+    BUSY_MS = 20000, /* a writer of a large run holds the lock for well under a second */
+    OPEN_TRIES = 200,
+    OPEN_WAIT_US = 25000,
+    CHECKED_BYTES =
+        64
+        << 20, /* larger files are not read whole on every opening: as_store_verify() does, and a run is held against its hash when it is read */
 };
 
 /* --- The schema, and the way to it ------------------------------------------------------------------------------- */
@@ -81,12 +86,16 @@ static assay_status owner_check(assay_env *env, const char *path, int64_t applic
     if (application && application != APPLICATION)
         return as_fail(env, ASSAY_BAD_INPUT, "store: %s: is a database of another program", path);
     if (application && version > AS_STORE_SCHEMA)
-        return as_fail(env, ASSAY_BAD_INPUT, "store: %s: was written by a newer assay (schema %lld, this one knows %d): use that one, or another file", path,
-                       (long long)version, AS_STORE_SCHEMA);
+        return as_fail(env, ASSAY_BAD_INPUT,
+                       "store: %s: was written by a newer assay (schema %lld, this one knows %d): use that one, or another file",
+                       path, (long long)version, AS_STORE_SCHEMA);
     return ASSAY_OK;
 }
 
-static int64_t be32(const uint8_t *p) { return (int32_t)((uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3]); }
+static int64_t be32(const uint8_t *p)
+{
+    return (int32_t)((uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3]);
+}
 
 /* By the first bytes, before SQLite touches anything. */
 static assay_status header_check(assay_env *env, const char *path)
@@ -111,7 +120,8 @@ static assay_status file_check(assay_env *env, const char *path, bool create)
         return errno == ENOENT ? ASSAY_OK : as_fail(env, ASSAY_IO, "store: %s: cannot open: %s", path, strerror(errno));
     }
     if (!S_ISREG(st.st_mode))
-        return as_fail(env, ASSAY_BAD_INPUT, "store: %s: is %s and no file", path, S_ISDIR(st.st_mode) ? "a directory" : "something else");
+        return as_fail(env, ASSAY_BAD_INPUT, "store: %s: is %s and no file", path,
+                       S_ISDIR(st.st_mode) ? "a directory" : "something else");
     if (access(path, R_OK | W_OK))
         return as_fail(env, ASSAY_IO, "store: %s: cannot open for writing: %s", path, strerror(errno));
     if (st.st_size == 0) /* also what a process leaves that is killed while it makes one */
@@ -154,7 +164,8 @@ static assay_status pages_check(assay_env *env, const as_sqlite *s, const char *
     const char  *found = as_query_row(&q) ? as_query_text(&q, 0, &arena) : "";
     assay_status status = as_query_close(&q);
     if (status == ASSAY_OK && (!found || strcmp(found, "ok")))
-        status = as_fail(env, ASSAY_BAD_INPUT, "store: %s: the file is damaged; it was left as it is (%s)", s->path, finding(found));
+        status =
+            as_fail(env, ASSAY_BAD_INPUT, "store: %s: the file is damaged; it was left as it is (%s)", s->path, finding(found));
     as_arena_drop(&arena);
     return status;
 }
@@ -174,8 +185,10 @@ assay_status as_sqlite_check(assay_env *env, const as_sqlite *s)
     as_query_open(&q, env, s, "checking it", "PRAGMA foreign_key_check");
     bool         found = as_query_row(&q);
     assay_status status = as_query_close(&q);
-    return status == ASSAY_OK && found ? as_fail(env, ASSAY_BAD_INPUT, "store: %s: the file is damaged; it was left as it is (a row belongs to a run that is not there)", s->path)
-                                       : status;
+    return status == ASSAY_OK && found
+               ? as_fail(env, ASSAY_BAD_INPUT,
+                         "store: %s: the file is damaged; it was left as it is (a row belongs to a run that is not there)", s->path)
+               : status;
 }
 
 /* --- Opening ------------------------------------------------------------------------------------------------------ */
@@ -202,7 +215,9 @@ static assay_status connect_to(assay_env *env, as_sqlite *s, bool create)
     AS_TRY(opened_check(env, s));
     AS_TRY(log_set(env, s));
     /* FULL: a run that was measured for minutes is on the disk when the store says so.  The file may come from anybody: its schema is not trusted. */
-    AS_TRY(as_sqlite_do(env, s, "opening", "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON"));
+    AS_TRY(as_sqlite_do(
+        env, s, "opening",
+        "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON"));
     return as_sqlite_migrate(env, s, migrations, AS_STORE_SCHEMA);
 }
 

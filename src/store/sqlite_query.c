@@ -6,7 +6,11 @@
 
 #include "store/sqlite.h"
 
-typedef struct reason { int code; assay_status status; const char *text; } reason;
+typedef struct reason {
+    int          code;
+    assay_status status;
+    const char  *text;
+} reason;
 
 /* What the world did is said in our words; SQLite's own stand behind them. */
 static const reason reasons[] = {
@@ -38,7 +42,10 @@ assay_status as_sqlite_do(assay_env *env, const as_sqlite *s, const char *doing,
     return code == SQLITE_OK ? ASSAY_OK : as_sqlite_fail(env, s, doing, code);
 }
 
-assay_status as_sqlite_begin(assay_env *env, const as_sqlite *s, const char *doing) { return as_sqlite_do(env, s, doing, "BEGIN IMMEDIATE"); }
+assay_status as_sqlite_begin(assay_env *env, const as_sqlite *s, const char *doing)
+{
+    return as_sqlite_do(env, s, doing, "BEGIN IMMEDIATE");
+}
 
 assay_status as_sqlite_end(assay_env *env, const as_sqlite *s, const char *doing, assay_status status)
 {
@@ -91,7 +98,8 @@ void as_query_bind_f64(as_query *q, double value)
 void as_query_bind_blob(as_query *q, const void *data, size_t n)
 {
     if (q->status == ASSAY_OK)
-        check(q, data ? sqlite3_bind_blob64(q->stmt, ++q->n_bound, data, n, SQLITE_STATIC) : sqlite3_bind_null(q->stmt, ++q->n_bound));
+        check(q,
+              data ? sqlite3_bind_blob64(q->stmt, ++q->n_bound, data, n, SQLITE_STATIC) : sqlite3_bind_null(q->stmt, ++q->n_bound));
 }
 
 bool as_query_row(as_query *q)

@@ -47,7 +47,11 @@ static int child(int (*work)(void *arg), void *arg)
 
 /* --- Killed ------------------------------------------------------------------------------------------------------ */
 
-typedef struct victim { const char *path; int statements; rlim_t bytes; } victim;
+typedef struct victim {
+    const char *path;
+    int         statements;
+    rlim_t      bytes;
+} victim;
 static int statements_left; /* of the child */
 
 static int on_statement(unsigned kind, void *context, void *statement, void *text)
@@ -268,7 +272,7 @@ Test(store, refuses_a_file_that_was_cut)
     for (int i = 0; i < 10; i++)
         expect_ok(env, store_put(env, s, "a", i, NULL));
     as_store_close(s);
-    char *bytes = store_bytes(as_test_path("cut.db"), &n);
+    char               *bytes = store_bytes(as_test_path("cut.db"), &n);
     static const double shares[] = {0.9, 0.5, 0.1};
     for (size_t i = 0; i < AS_COUNT(shares); i++) {
         expect_ok(env, as_file_write(env, as_test_path("cut.db"), bytes, (size_t)((double)n * shares[i])));
@@ -321,8 +325,8 @@ static void bytes_swap(const char *path, long long at, char *bytes, size_t n)
 {
     char  old[64];
     FILE *file = fopen(path, "r+b");
-    expect(file && n <= sizeof old && !fseek(file, (long)at, SEEK_SET) && fread(old, 1, n, file) == n && !fseek(file, (long)at, SEEK_SET) &&
-           fwrite(bytes, 1, n, file) == n);
+    expect(file && n <= sizeof old && !fseek(file, (long)at, SEEK_SET) && fread(old, 1, n, file) == n &&
+           !fseek(file, (long)at, SEEK_SET) && fwrite(bytes, 1, n, file) == n);
     expect_eq(fclose(file), 0);
     memcpy(bytes, old, n);
 }
@@ -369,13 +373,16 @@ Test(store, holds_a_run_against_its_hash_when_it_is_read)
     for (int i = 0; i < 2; i++)
         expect_ok(env, store_put(env, s, i ? "whole" : "broken", i, &id[i]));
     as_store_close(s);
-    by_hand(path, "UPDATE trials SET json = replace(json, '\"calls\":', '\"calls\":1') WHERE run = 1"); /* good JSON, good pages, another number */
+    by_hand(
+        path,
+        "UPDATE trials SET json = replace(json, '\"calls\":', '\"calls\":1') WHERE run = 1"); /* good JSON, good pages, another number */
     s = store_open(env, "digit.db");
     as_arena      arena = {0};
     as_stored_run run;
     as_trial    **trials = NULL;
     FILE         *file = tmpfile();
-    expect_fails(env, as_store_get_run(env, s, id[0], &arena, &run), ASSAY_BAD_INPUT, "run 1 is not what its hash says: the store is damaged");
+    expect_fails(env, as_store_get_run(env, s, id[0], &arena, &run), ASSAY_BAD_INPUT,
+                 "run 1 is not what its hash says: the store is damaged");
     expect_fails(env, as_store_get_trials(env, s, id[0], &trials, &n), ASSAY_BAD_INPUT, "run 1 is not");
     expect_fails(env, as_store_export(env, s, id, 2, file), ASSAY_BAD_INPUT, "run 1 is not");
     expect_fails(env, as_store_verify(env, s, &n), ASSAY_BAD_INPUT, "1 of 2 runs are damaged");
@@ -431,7 +438,8 @@ Test(store, brings_a_file_of_schema_0_to_its_own)
 {
     assay_env *env = store_env();
     as_store  *s = NULL;
-    by_hand(as_test_path("zero.db"), "PRAGMA application_id = 1095975257; PRAGMA user_version = 0; CREATE TABLE x (a); DROP TABLE x");
+    by_hand(as_test_path("zero.db"),
+            "PRAGMA application_id = 1095975257; PRAGMA user_version = 0; CREATE TABLE x (a); DROP TABLE x");
     expect_ok(env, as_store_open(env, as_test_path("zero.db"), false, &s));
     expect_ok(env, store_put(env, s, "a", 1, NULL));
     as_store_close(s);
@@ -454,10 +462,12 @@ static int number_in(sqlite3 *db, const char *sql)
 
 Test(store, takes_every_step_between_schemas_in_order_or_none_of_them)
 {
-    static const char *const good[] = {"CREATE TABLE a (x)", "ALTER TABLE a ADD COLUMN y; UPDATE a SET y = x + 1", "INSERT INTO a VALUES (10, (SELECT y FROM a))"};
-    static const char *const bad[] = {"CREATE TABLE a (x)", "ALTER TABLE a ADD COLUMN y; UPDATE a SET y = x + 1", "INSERT INTO nowhere VALUES (1)"};
-    assay_env *env = store_env();
-    as_sqlite  s = {.path = "steps.db"};
+    static const char *const good[] = {"CREATE TABLE a (x)", "ALTER TABLE a ADD COLUMN y; UPDATE a SET y = x + 1",
+                                       "INSERT INTO a VALUES (10, (SELECT y FROM a))"};
+    static const char *const bad[] = {"CREATE TABLE a (x)", "ALTER TABLE a ADD COLUMN y; UPDATE a SET y = x + 1",
+                                      "INSERT INTO nowhere VALUES (1)"};
+    assay_env               *env = store_env();
+    as_sqlite                s = {.path = "steps.db"};
     by_hand(as_test_path("steps.db"), "CREATE TABLE a (x); INSERT INTO a VALUES (41); PRAGMA user_version = 1");
     expect(sqlite3_open(as_test_path("steps.db"), &s.db) == SQLITE_OK);
     expect_fails(env, as_sqlite_migrate(env, &s, bad, 3), ASSAY_BAD_INPUT, "changing it to this schema");

@@ -23,7 +23,8 @@ static assay_status check_file(assay_env *env, void *db) { return as_sqlite_chec
 static assay_status arms_put(assay_env *env, as_sqlite *s, int64_t trial, const as_trial_row *row)
 {
     as_query q;
-    as_query_open(&q, env, s, "saving a run", "INSERT INTO arms (trial, place, name, median_ns, lo_ns, hi_ns, p25_ns) VALUES (?, ?, ?, ?, ?, ?, ?)");
+    as_query_open(&q, env, s, "saving a run",
+                  "INSERT INTO arms (trial, place, name, median_ns, lo_ns, hi_ns, p25_ns) VALUES (?, ?, ?, ?, ?, ?, ?)");
     for (int i = 0; i < row->n_arms && q.status == ASSAY_OK; i++) {
         const as_arm_row *a = &row->arms[i];
         as_query_bind_i64(&q, trial);
@@ -41,9 +42,10 @@ static assay_status arms_put(assay_env *env, as_sqlite *s, int64_t trial, const 
 static assay_status trial_put(assay_env *env, as_sqlite *s, int64_t run, int64_t place, const as_trial_row *row)
 {
     as_query q;
-    as_query_open(&q, env, s, "saving a run",
-                  "INSERT INTO trials (run, place, name, state, sigma_launch, sigma_round, rounds_a_launch, n_launches, json, samples)"
-                  " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    as_query_open(
+        &q, env, s, "saving a run",
+        "INSERT INTO trials (run, place, name, state, sigma_launch, sigma_round, rounds_a_launch, n_launches, json, samples)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     as_query_bind_i64(&q, run);
     as_query_bind_i64(&q, place);
     as_query_bind_text(&q, row->name);
@@ -62,8 +64,9 @@ static assay_status trial_put(assay_env *env, as_sqlite *s, int64_t run, int64_t
 static assay_status run_put(assay_env *env, as_sqlite *s, const as_run_row *row, int64_t *id)
 {
     as_query q;
-    as_query_open(&q, env, s, "saving a run",
-                  "INSERT INTO runs (hash, kind, title, fingerprint, git_commit, state, unix_time, n_trials, report) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    as_query_open(
+        &q, env, s, "saving a run",
+        "INSERT INTO runs (hash, kind, title, fingerprint, git_commit, state, unix_time, n_trials, report) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
     as_query_bind_text(&q, row->hash);
     as_query_bind_text(&q, row->run.kind);
     as_query_bind_text(&q, row->run.title);
@@ -115,12 +118,18 @@ static assay_status put_runs(assay_env *env, void *db, const as_run_row *rows, s
 
 static void run_read(as_query *q, as_arena *arena, as_stored_run *out)
 {
-    *out = (as_stored_run){.id = as_query_i64(q, 0), .kind = as_query_text(q, 1, arena), .title = as_query_text(q, 2, arena),
-                           .fingerprint = as_query_text(q, 3, arena), .commit = as_query_text(q, 4, arena), .state = as_query_text(q, 5, arena),
-                           .unix_time = as_query_i64(q, 6), .n_trials = as_query_i64(q, 7)};
+    *out = (as_stored_run){.id = as_query_i64(q, 0),
+                           .kind = as_query_text(q, 1, arena),
+                           .title = as_query_text(q, 2, arena),
+                           .fingerprint = as_query_text(q, 3, arena),
+                           .commit = as_query_text(q, 4, arena),
+                           .state = as_query_text(q, 5, arena),
+                           .unix_time = as_query_i64(q, 6),
+                           .n_trials = as_query_i64(q, 7)};
 }
 
-static assay_status list_runs(assay_env *env, void *db, const char *kind, size_t limit, as_arena *arena, as_stored_run **out, size_t *n)
+static assay_status list_runs(assay_env *env, void *db, const char *kind, size_t limit, as_arena *arena, as_stored_run **out,
+                              size_t *n)
 {
     as_query q;
     void    *items = NULL;
@@ -142,7 +151,8 @@ static assay_status list_runs(assay_env *env, void *db, const char *kind, size_t
 
 static assay_status no_run(assay_env *env, const as_sqlite *s, int64_t id)
 {
-    return as_fail(env, ASSAY_NOT_FOUND, "store: %s: there is no run %lld; assay runs list shows what there is", s->path, (long long)id);
+    return as_fail(env, ASSAY_NOT_FOUND, "store: %s: there is no run %lld; assay runs list shows what there is", s->path,
+                   (long long)id);
 }
 
 static assay_status get_run(assay_env *env, void *db, int64_t id, as_arena *arena, as_run_row *out)
@@ -187,7 +197,8 @@ static assay_status get_trials(assay_env *env, void *db, int64_t id, as_arena *a
         as_trial_row *row = as_query_more(&q, arena, &items, &count, &cap, sizeof *row);
         if (!row)
             break;
-        *row = (as_trial_row){.name = as_query_text(&q, 0, arena), .state = as_query_text(&q, 1, arena), .json = as_query_text(&q, 2, arena)};
+        *row = (as_trial_row){
+            .name = as_query_text(&q, 0, arena), .state = as_query_text(&q, 1, arena), .json = as_query_text(&q, 2, arena)};
         row->samples = as_query_blob(&q, 3, arena, &row->samples_bytes);
     }
     AS_TRY(as_query_close(&q));
@@ -200,9 +211,9 @@ static assay_status get_trials(assay_env *env, void *db, int64_t id, as_arena *a
 
 static assay_status free_check(assay_env *env, as_sqlite *s, int64_t id)
 {
-    as_query     q;
-    as_arena     arena = {0};
-    const char  *kind = NULL, *name = NULL;
+    as_query    q;
+    as_arena    arena = {0};
+    const char *kind = NULL, *name = NULL;
     as_query_open(&q, env, s, "removing a run", "SELECT kind, name FROM named WHERE run = ? ORDER BY kind, name");
     as_query_bind_i64(&q, id);
     if (as_query_row(&q)) {
@@ -211,7 +222,8 @@ static assay_status free_check(assay_env *env, as_sqlite *s, int64_t id)
     }
     assay_status status = as_query_close(&q);
     if (status == ASSAY_OK && kind)
-        status = as_fail(env, ASSAY_BAD_INPUT, "store: %s: the %s '%s' stands on run %lld: remove that first", s->path, kind, name, (long long)id);
+        status = as_fail(env, ASSAY_BAD_INPUT, "store: %s: the %s '%s' stands on run %lld: remove that first", s->path, kind, name,
+                         (long long)id);
     as_arena_drop(&arena);
     return status;
 }
@@ -241,11 +253,12 @@ static assay_status remove_runs(assay_env *env, void *db, const int64_t *ids, si
 /* Where there are numbers that may be believed. */
 #define COUNTS "t.state IN ('complete', 'partial')"
 /* The case of an arm.  Of a comparison each arm is one of its own; the baseline that a check ran again is none: it is old code, today. */
-#define IS_CASE COUNTS " AND a.median_ns IS NOT NULL AND NOT (r.kind = 'check' AND a.place = 0)"
+#define IS_CASE   COUNTS " AND a.median_ns IS NOT NULL AND NOT (r.kind = 'check' AND a.place = 0)"
 #define CASE_NAME "CASE r.kind WHEN 'compare' THEN t.name || ', ' || a.name ELSE t.name END"
-#define ARMS " FROM trials t JOIN runs r ON r.id = t.run JOIN arms a ON a.trial = t.id"
+#define ARMS      " FROM trials t JOIN runs r ON r.id = t.run JOIN arms a ON a.trial = t.id"
 
-static assay_status history(assay_env *env, void *db, const char *name, const char *fingerprint, as_arena *arena, as_past **out, size_t *n)
+static assay_status history(assay_env *env, void *db, const char *name, const char *fingerprint, as_arena *arena, as_past **out,
+                            size_t *n)
 {
     as_query q;
     void    *items = NULL;
@@ -259,9 +272,15 @@ static assay_status history(assay_env *env, void *db, const char *name, const ch
     while (as_query_row(&q)) {
         as_past *p = as_query_more(&q, arena, &items, &count, &cap, sizeof *p);
         if (p)
-            *p = (as_past){.run = as_query_i64(&q, 0), .unix_time = as_query_i64(&q, 1), .commit = as_query_text(&q, 2, arena),
-                           .fingerprint = as_query_text(&q, 3, arena), .arm = as_query_text(&q, 4, arena), .median_ns = as_query_f64(&q, 5),
-                           .lo_ns = as_query_f64(&q, 6), .hi_ns = as_query_f64(&q, 7), .p25_ns = as_query_f64(&q, 8)};
+            *p = (as_past){.run = as_query_i64(&q, 0),
+                           .unix_time = as_query_i64(&q, 1),
+                           .commit = as_query_text(&q, 2, arena),
+                           .fingerprint = as_query_text(&q, 3, arena),
+                           .arm = as_query_text(&q, 4, arena),
+                           .median_ns = as_query_f64(&q, 5),
+                           .lo_ns = as_query_f64(&q, 6),
+                           .hi_ns = as_query_f64(&q, 7),
+                           .p25_ns = as_query_f64(&q, 8)};
     }
     AS_TRY(as_query_close(&q));
     *out = items;
@@ -302,7 +321,8 @@ static assay_status get_variance(assay_env *env, void *db, const char *name, con
         v = (as_variance){as_query_f64(&q, 0), as_query_f64(&q, 1), as_query_f64(&q, 2), (uint32_t)as_query_i64(&q, 3)};
     AS_TRY(as_query_close(&q));
     if (!found)
-        return as_fail(env, ASSAY_NOT_FOUND, "store: %s: the variance of '%s' was never seen on this machine", ((as_sqlite *)db)->path, name);
+        return as_fail(env, ASSAY_NOT_FOUND, "store: %s: the variance of '%s' was never seen on this machine",
+                       ((as_sqlite *)db)->path, name);
     *out = v;
     return ASSAY_OK;
 }
@@ -329,7 +349,8 @@ static assay_status name_free(assay_env *env, as_sqlite *s, const char *kind, co
 {
     bool taken;
     AS_TRY(is_named(env, s, kind, name, &taken));
-    return taken && !replace ? as_fail(env, ASSAY_BAD_INPUT, "store: %s: there is a %s '%s' already", s->path, kind, name) : ASSAY_OK;
+    return taken && !replace ? as_fail(env, ASSAY_BAD_INPUT, "store: %s: there is a %s '%s' already", s->path, kind, name)
+                             : ASSAY_OK;
 }
 
 static assay_status value_put(assay_env *env, as_sqlite *s, const char *kind, const as_named *value, bool replace)
@@ -338,7 +359,8 @@ static assay_status value_put(assay_env *env, as_sqlite *s, const char *kind, co
     AS_TRY(name_free(env, s, kind, value->name, replace));
     if (value->run)
         AS_TRY(run_exists(env, s, value->run));
-    as_query_open(&q, env, s, "saving a name", "INSERT OR REPLACE INTO named (kind, name, unix_time, run, json) VALUES (?, ?, ?, nullif(?, 0), ?)");
+    as_query_open(&q, env, s, "saving a name",
+                  "INSERT OR REPLACE INTO named (kind, name, unix_time, run, json) VALUES (?, ?, ?, nullif(?, 0), ?)");
     as_query_bind_text(&q, kind);
     as_query_bind_text(&q, value->name);
     as_query_bind_i64(&q, value->unix_time);
@@ -440,8 +462,22 @@ static assay_status mentions(assay_env *env, void *db, const char *text, bool *o
 }
 
 const as_store_kind as_st_sqlite = {
-    .name = "sqlite", .open = open_file, .close = close_file, .check = check_file, .put_runs = put_runs, .list_runs = list_runs, .get_run = get_run,
-    .get_trials = get_trials, .remove_runs = remove_runs, .history = history, .cases = cases, .get_variance = get_variance,
-    .put_named = put_named, .get_named = get_named, .list_named = list_named, .remove_named = remove_named, .rename_named = rename_named,
+    .name = "sqlite",
+    .open = open_file,
+    .close = close_file,
+    .check = check_file,
+    .put_runs = put_runs,
+    .list_runs = list_runs,
+    .get_run = get_run,
+    .get_trials = get_trials,
+    .remove_runs = remove_runs,
+    .history = history,
+    .cases = cases,
+    .get_variance = get_variance,
+    .put_named = put_named,
+    .get_named = get_named,
+    .list_named = list_named,
+    .remove_named = remove_named,
+    .rename_named = rename_named,
     .mentions = mentions,
 };

@@ -22,9 +22,11 @@ static assay_status kind_find(assay_env *env, const char *name, size_t n, const 
             return ASSAY_OK;
         }
     if (n == 6 && !strncmp(name, "sqlite", n))
-        return as_fail(env, ASSAY_UNSUPPORTED,
-                       "store: this assay was built without SQLite: install libsqlite3-dev (brew install sqlite) and build it again, or give --store none");
-    return as_fail(env, ASSAY_UNSUPPORTED, "store: there is no kind of store named '%.*s': a store is a path, or sqlite:PATH", (int)n, name);
+        return as_fail(
+            env, ASSAY_UNSUPPORTED,
+            "store: this assay was built without SQLite: install libsqlite3-dev (brew install sqlite) and build it again, or give --store none");
+    return as_fail(env, ASSAY_UNSUPPORTED, "store: there is no kind of store named '%.*s': a store is a path, or sqlite:PATH",
+                   (int)n, name);
 }
 
 /* "sqlite:PATH" has a scheme; a path may hold a colon after a slash, a dot or a single letter. */
@@ -91,7 +93,8 @@ const char *as_store_path(const as_store *s) { return s->path; }
 
 /* --- Runs ---------------------------------------------------------------------------------------------------- */
 
-assay_status as_store_put_run(assay_env *env, as_store *s, const as_stored_run *run, const as_trial *const *trials, size_t n, int64_t *id)
+assay_status as_store_put_run(assay_env *env, as_store *s, const as_stored_run *run, const as_trial *const *trials, size_t n,
+                              int64_t *id)
 {
     as_arena     arena = {0};
     as_run_row   row;
@@ -105,7 +108,8 @@ assay_status as_store_put_run(assay_env *env, as_store *s, const as_stored_run *
     return status;
 }
 
-assay_status as_store_list_runs(assay_env *env, as_store *s, const char *kind, size_t limit, as_arena *arena, as_stored_run **out, size_t *n)
+assay_status as_store_list_runs(assay_env *env, as_store *s, const char *kind, size_t limit, as_arena *arena, as_stored_run **out,
+                                size_t *n)
 {
     return s->kind->list_runs(env, s->db, kind, limit, arena, out, n);
 }
@@ -132,7 +136,9 @@ static assay_status hash_check(assay_env *env, as_store *s, const as_run_row *ro
     as_run_row   again;
     assay_status status = as_run_row_make(env, &arena, &row->run, (const as_trial *const *)trials, n, &again);
     if (status == ASSAY_OK && strcmp(again.hash, row->hash))
-        status = as_fail(env, ASSAY_BAD_INPUT, "store: %s: run %lld is not what its hash says: the store is damaged; it was left as it is", s->path, (long long)row->run.id);
+        status = as_fail(env, ASSAY_BAD_INPUT,
+                         "store: %s: run %lld is not what its hash says: the store is damaged; it was left as it is", s->path,
+                         (long long)row->run.id);
     as_arena_drop(&arena);
     return status;
 }
@@ -196,7 +202,9 @@ static assay_status runs_verify(assay_env *env, as_store *s, const as_stored_run
         if (status != ASSAY_OK && !n_damaged++)
             snprintf(first, sizeof first, "%s", assay_message(env));
     }
-    return n_damaged ? as_fail(env, ASSAY_BAD_INPUT, "%s (%zu of %zu runs are damaged; export those that are whole)", first, n_damaged, n) : ASSAY_OK;
+    return n_damaged
+               ? as_fail(env, ASSAY_BAD_INPUT, "%s (%zu of %zu runs are damaged; export those that are whole)", first, n_damaged, n)
+               : ASSAY_OK;
 }
 
 assay_status as_store_verify(assay_env *env, as_store *s, size_t *n_runs)
@@ -211,13 +219,17 @@ assay_status as_store_verify(assay_env *env, as_store *s, size_t *n_runs)
     return status;
 }
 
-assay_status as_store_remove_runs(assay_env *env, as_store *s, const int64_t *ids, size_t n) { return s->kind->remove_runs(env, s->db, ids, n); }
+assay_status as_store_remove_runs(assay_env *env, as_store *s, const int64_t *ids, size_t n)
+{
+    return s->kind->remove_runs(env, s->db, ids, n);
+}
 
 assay_status as_store_remove_run(assay_env *env, as_store *s, int64_t id) { return s->kind->remove_runs(env, s->db, &id, 1); }
 
 /* --- History of a case ---------------------------------------------------------------------------------------- */
 
-assay_status as_store_history(assay_env *env, as_store *s, const char *name, const char *fingerprint, as_arena *arena, as_past **out, size_t *n)
+assay_status as_store_history(assay_env *env, as_store *s, const char *name, const char *fingerprint, as_arena *arena,
+                              as_past **out, size_t *n)
 {
     return s->kind->history(env, s->db, name, fingerprint, arena, out, n);
 }
@@ -240,18 +252,23 @@ assay_status as_store_check_name(assay_env *env, const char *what, const char *n
     enum { LONGEST = 64 };
     size_t n = strlen(name);
     if (!n || n > LONGEST || !strchr(LETTERS, name[0]) || strspn(name, LETTERS "._-") != n)
-        return as_fail(env, ASSAY_BAD_INPUT, "%s '%.80s' is no name: 1 to 64 letters, digits, dots, dashes and underscores, a letter or digit first", what, name);
+        return as_fail(env, ASSAY_BAD_INPUT,
+                       "%s '%.80s' is no name: 1 to 64 letters, digits, dots, dashes and underscores, a letter or digit first",
+                       what, name);
     return ASSAY_OK;
 #undef LETTERS
 }
 
-assay_status as_store_put_named(assay_env *env, as_store *s, const char *kind, const char *name, const char *json, int64_t run, bool replace)
+assay_status as_store_put_named(assay_env *env, as_store *s, const char *kind, const char *name, const char *json, int64_t run,
+                                bool replace)
 {
     AS_TRY(as_store_check_name(env, kind, name));
-    return s->kind->put_named(env, s->db, kind, &(as_named){.name = name, .unix_time = (int64_t)time(NULL), .run = run, .json = json}, replace);
+    return s->kind->put_named(env, s->db, kind,
+                              &(as_named){.name = name, .unix_time = (int64_t)time(NULL), .run = run, .json = json}, replace);
 }
 
-assay_status as_store_get_named(assay_env *env, as_store *s, const char *kind, const char *name, as_arena *arena, const char **json, int64_t *run)
+assay_status as_store_get_named(assay_env *env, as_store *s, const char *kind, const char *name, as_arena *arena, const char **json,
+                                int64_t *run)
 {
     as_named value;
     AS_TRY(as_store_check_name(env, kind, name));

@@ -22,21 +22,23 @@ const char  *as_store_path(const as_store *s);
 /* --- Runs -------------------------------------------------------------------------------------------- */
 
 typedef struct as_stored_run {
-    int64_t     id;             /* given by the store */
-    const char *kind;           /* "bench", "compare", "check", "baseline", "noise" */
-    const char *title;          /* what was asked for */
-    const char *fingerprint;    /* of the machine */
-    const char *commit;         /* of the working directory, "" if none */
-    const char *state;          /* "complete", "partial", ... */
+    int64_t     id;          /* given by the store */
+    const char *kind;        /* "bench", "compare", "check", "baseline", "noise" */
+    const char *title;       /* what was asked for */
+    const char *fingerprint; /* of the machine */
+    const char *commit;      /* of the working directory, "" if none */
+    const char *state;       /* "complete", "partial", ... */
     int64_t     unix_time;
     int64_t     n_trials;
-    const char *report;         /* the run as "assay.run/1" JSON; NULL in lists */
+    const char *report; /* the run as "assay.run/1" JSON; NULL in lists */
 } as_stored_run;
 
 /* All in one transaction.  Raw samples go along where the trial has them. */
-assay_status as_store_put_run(assay_env *env, as_store *s, const as_stored_run *run, const as_trial *const *trials, size_t n, int64_t *id);
+assay_status as_store_put_run(assay_env *env, as_store *s, const as_stored_run *run, const as_trial *const *trials, size_t n,
+                              int64_t *id);
 /* Newest first; kind NULL: all; limit 0: all.  The rows live in the arena. */
-assay_status as_store_list_runs(assay_env *env, as_store *s, const char *kind, size_t limit, as_arena *arena, as_stored_run **out, size_t *n);
+assay_status as_store_list_runs(assay_env *env, as_store *s, const char *kind, size_t limit, as_arena *arena, as_stored_run **out,
+                                size_t *n);
 assay_status as_store_get_run(assay_env *env, as_store *s, int64_t id, as_arena *arena, as_stored_run *out);
 /* Its trials, to be freed one by one and the array by free(). */
 assay_status as_store_get_trials(assay_env *env, as_store *s, int64_t id, as_trial ***out, size_t *n);
@@ -55,11 +57,20 @@ assay_status as_store_verify(assay_env *env, as_store *s, size_t *n_runs);
 /* --- History of a case --------------------------------------------------------------------------------- */
 
 /* One arm of one stored trial. */
-typedef struct as_past { int64_t run; int64_t unix_time; const char *commit, *fingerprint, *arm; double median_ns, lo_ns, hi_ns, p25_ns; } as_past;
+typedef struct as_past {
+    int64_t     run;
+    int64_t     unix_time;
+    const char *commit, *fingerprint, *arm;
+    double      median_ns, lo_ns, hi_ns, p25_ns;
+} as_past;
 /* Oldest first; fingerprint NULL: of all machines. */
-assay_status as_store_history(assay_env *env, as_store *s, const char *name, const char *fingerprint, as_arena *arena, as_past **out, size_t *n);
+assay_status as_store_history(assay_env *env, as_store *s, const char *name, const char *fingerprint, as_arena *arena,
+                              as_past **out, size_t *n);
 /* Names of the cases that have a history, with their counts. */
-typedef struct as_case_count { const char *name; int64_t n; } as_case_count;
+typedef struct as_case_count {
+    const char *name;
+    int64_t     n;
+} as_case_count;
 assay_status as_store_cases(assay_env *env, as_store *s, as_arena *arena, as_case_count **out, size_t *n);
 /* The variance of a case on this machine as last seen (for planning); NOT_FOUND if never. */
 assay_status as_store_get_variance(assay_env *env, as_store *s, const char *name, const char *fingerprint, as_variance *out);
@@ -68,9 +79,15 @@ assay_status as_store_get_variance(assay_env *env, as_store *s, const char *name
 
 /* JSON text under (kind, name), e.g. ("baseline", "main"), ("noise", fingerprint).  Replaces only when `replace`, else BAD_INPUT if there.
  * run: the run it stands on, 0 if none; that run is then kept. */
-assay_status as_store_put_named(assay_env *env, as_store *s, const char *kind, const char *name, const char *json, int64_t run, bool replace);
-assay_status as_store_get_named(assay_env *env, as_store *s, const char *kind, const char *name, as_arena *arena, const char **json, int64_t *run);
-typedef struct as_named { const char *name; int64_t unix_time, run; const char *json; } as_named;
+assay_status as_store_put_named(assay_env *env, as_store *s, const char *kind, const char *name, const char *json, int64_t run,
+                                bool replace);
+assay_status as_store_get_named(assay_env *env, as_store *s, const char *kind, const char *name, as_arena *arena, const char **json,
+                                int64_t *run);
+typedef struct as_named {
+    const char *name;
+    int64_t     unix_time, run;
+    const char *json;
+} as_named;
 assay_status as_store_list_named(assay_env *env, as_store *s, const char *kind, as_arena *arena, as_named **out, size_t *n);
 assay_status as_store_remove_named(assay_env *env, as_store *s, const char *kind, const char *name);
 assay_status as_store_rename_named(assay_env *env, as_store *s, const char *kind, const char *from, const char *to, bool replace);

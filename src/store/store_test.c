@@ -17,7 +17,8 @@ static void expect_same_trial(const as_trial *a, const as_trial *b)
     expect_eq(a->arms[1].hash, b->arms[1].hash);
     expect_str(as_trial_note_find(a, "machine.cpu"), "Zürich 7");
     for (size_t i = 0; i < a->n_turns; i++)
-        expect(a->turns[i].wall_ns == b->turns[i].wall_ns && a->turns[i].first_shot == b->turns[i].first_shot && isnan(a->turns[i].steal));
+        expect(a->turns[i].wall_ns == b->turns[i].wall_ns && a->turns[i].first_shot == b->turns[i].first_shot &&
+               isnan(a->turns[i].steal));
     for (size_t i = 0; i < a->n_shots; i++) {
         expect(a->shots[i].wall_ns == b->shots[i].wall_ns);
         expect(a->shots[i].cpu_ns == b->shots[i].cpu_ns || (isnan(a->shots[i].cpu_ns) && isnan(b->shots[i].cpu_ns)));
@@ -104,10 +105,12 @@ Test(store, refuses_a_trial_that_could_not_be_read_back)
     as_trial     *t = store_trial("matmul/64", 10, 1000.0, true);
     as_stored_run run = store_run("bad", 1);
     t->n_shots--;
-    expect_fails(env, as_store_put_run(env, s, &run, (const as_trial *const[]){t}, 1, NULL), ASSAY_BAD_INPUT, "59 samples, and its blocks say 60");
+    expect_fails(env, as_store_put_run(env, s, &run, (const as_trial *const[]){t}, 1, NULL), ASSAY_BAD_INPUT,
+                 "59 samples, and its blocks say 60");
     t->n_shots++;
     t->turns[3].arm = 2;
-    expect_fails(env, as_store_put_run(env, s, &run, (const as_trial *const[]){t}, 1, NULL), ASSAY_BAD_INPUT, "\"arm\" names an arm");
+    expect_fails(env, as_store_put_run(env, s, &run, (const as_trial *const[]){t}, 1, NULL), ASSAY_BAD_INPUT,
+                 "\"arm\" names an arm");
     expect_eq(store_count(env, s), 0);
     as_trial_free(t);
     as_store_close(s);
@@ -218,7 +221,8 @@ Test(store, keeps_named_values_and_replaces_them_only_when_told)
     int64_t     id, run;
     expect_ok(env, store_put(env, s, "a", 1, &id));
     expect_ok(env, as_store_put_named(env, s, "baseline", "main", "{\"a\":1}", id, false));
-    expect_fails(env, as_store_put_named(env, s, "baseline", "main", "{}", 0, false), ASSAY_BAD_INPUT, "there is a baseline 'main' already");
+    expect_fails(env, as_store_put_named(env, s, "baseline", "main", "{}", 0, false), ASSAY_BAD_INPUT,
+                 "there is a baseline 'main' already");
     expect_ok(env, as_store_get_named(env, s, "baseline", "main", &arena, &json, &run));
     expect_str(json, "{\"a\":1}");
     expect_eq(run, id);
@@ -234,7 +238,8 @@ Test(store, keeps_named_values_and_replaces_them_only_when_told)
     expect_str(all[0].name, "a");
     expect_ok(env, as_store_remove_named(env, s, "baseline", "a"));
     expect_fails(env, as_store_remove_named(env, s, "baseline", "a"), ASSAY_NOT_FOUND, "there is no baseline 'a'");
-    expect_fails(env, as_store_get_named(env, s, "baseline", "a", &arena, &json, NULL), ASSAY_NOT_FOUND, "there is no baseline 'a'");
+    expect_fails(env, as_store_get_named(env, s, "baseline", "a", &arena, &json, NULL), ASSAY_NOT_FOUND,
+                 "there is no baseline 'a'");
     as_arena_drop(&arena);
     as_store_close(s);
 }
@@ -262,7 +267,10 @@ Test(store, renames_without_losing_what_is_there)
 
 Test(store, refuses_names_that_could_be_paths)
 {
-    static const char *const bad[] = {"", "../main", "a/b", ".hidden", "-x", "a b", "a\n", "\xc3\xbc", "a234567890123456789012345678901234567890123456789012345678901234567890"};
+    static const char *const bad[] = {
+        "",        "../main",  "a/b",
+        ".hidden", "-x",       "a b",
+        "a\n",     "\xc3\xbc", "a234567890123456789012345678901234567890123456789012345678901234567890"};
     assay_env *env = store_env();
     for (size_t i = 0; i < AS_COUNT(bad); i++)
         expect_fails(env, as_store_check_name(env, "baseline", bad[i]), ASSAY_BAD_INPUT, "is no name");
@@ -316,9 +324,9 @@ Test(store, reads_no_object_by_a_name_that_leads_elsewhere)
 {
     static const char *const bad[] = {"", "../runs.db", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015a/",
                                       "BA7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", "ba7816bf"};
-    assay_env *env = store_env();
-    as_store  *s = store_open(env, "paths.db");
-    char       path[4200], id[AS_OBJECT_ID];
+    assay_env               *env = store_env();
+    as_store                *s = store_open(env, "paths.db");
+    char                     path[4200], id[AS_OBJECT_ID];
     for (size_t i = 0; i < AS_COUNT(bad); i++)
         expect_fails(env, as_store_get_object(env, s, bad[i], path, sizeof path), ASSAY_BAD_INPUT, "is no name of an object");
     expect_fails(env, as_store_put_object(env, s, as_test_dir(), id), ASSAY_BAD_INPUT, "is no regular file");
@@ -412,7 +420,8 @@ Test(store, imports_nothing_of_a_file_in_which_one_value_was_changed)
     at[3] = '3';
     expect_ok(env, as_file_write(env, as_test_path("verify.json"), text, bytes));
     expect_ok(env, as_store_remove_runs(env, s, ids, 2));
-    expect_fails(env, as_store_import(env, s, as_test_path("verify.json"), &added, &known), ASSAY_BAD_INPUT, "run 2: \"hash\" is not that of its content");
+    expect_fails(env, as_store_import(env, s, as_test_path("verify.json"), &added, &known), ASSAY_BAD_INPUT,
+                 "run 2: \"hash\" is not that of its content");
     expect_eq(added, 77);
     expect_eq(store_count(env, s), 0);
     free(text);
@@ -421,14 +430,20 @@ Test(store, imports_nothing_of_a_file_in_which_one_value_was_changed)
 
 Test(store, refuses_what_is_no_file_of_runs_by_the_key_that_is_wrong)
 {
-    static const struct { const char *text, *part; } bad[] = {
-        {"", "import: "}, {"[]", "schema is 'missing'"}, {"{\"schema\":\"assay.run/1\"}", "schema is 'assay.run/1'"},
+    static const struct {
+        const char *text, *part;
+    } bad[] = {
+        {"", "import: "},
+        {"[]", "schema is 'missing'"},
+        {"{\"schema\":\"assay.run/1\"}", "schema is 'assay.run/1'"},
         {"{\"schema\":\"assay.runs-export/1\"}", "\"runs\" are missing"},
         {"{\"schema\":\"assay.runs-export/1\",\"runs\":[3]}", "run 1: \"kind\" is missing"},
         {"{\"schema\":\"assay.runs-export/1\",\"runs\":[{\"kind\":\"a\",\"title\":\"\",\"fingerprint\":\"\",\"commit\":\"\",\"state\":\"\",\"report\":\"\","
-         "\"hash\":\"\",\"unix_time\":1.5,\"trials\":[]}]}", "\"unix_time\" is missing or no whole number"},
+         "\"hash\":\"\",\"unix_time\":1.5,\"trials\":[]}]}",
+         "\"unix_time\" is missing or no whole number"},
         {"{\"schema\":\"assay.runs-export/1\",\"runs\":[{\"kind\":\"a\",\"title\":\"\",\"fingerprint\":\"\",\"commit\":\"\",\"state\":\"\",\"report\":\"\","
-         "\"hash\":\"\",\"unix_time\":1,\"trials\":[{}]}]}", "schema"},
+         "\"hash\":\"\",\"unix_time\":1,\"trials\":[{}]}]}",
+         "schema"},
     };
     assay_env   *env = store_env();
     as_run_batch batch;

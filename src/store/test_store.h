@@ -29,10 +29,21 @@ static inline as_trial *store_trial(const char *name, uint32_t n_rounds, double 
     t->arms[1].hash = UINT64_MAX;
     t->arms[1].ledger = (as_ledger){1e9, 2.5, 0, 3, NAN};
     for (uint32_t i = 0; i < 2 * n_rounds; i++) {
-        double    at = ns * (i % 2 ? 1.1 : 1.0) * (1.0 + 0.01 * (i / 2 % 3) + 0.001 * (i % 5));
-        as_turn  *turn = &t->turns[t->n_turns++];
-        *turn = (as_turn){.launch = i / 2 < n_rounds / 2 ? 0 : 1, .round = i / 2, .arm = i % 2, .order = i % 2, .first_shot = 3 * i, .n_shots = 3,
-                          .start_ns = 1e6 * i, .wall_ns = at, .cpu_ns = at, .busy = 1.0, .steal = NAN, .fma_ns = NAN, .copy_ns = 0.1};
+        double   at = ns * (i % 2 ? 1.1 : 1.0) * (1.0 + 0.01 * (i / 2 % 3) + 0.001 * (i % 5));
+        as_turn *turn = &t->turns[t->n_turns++];
+        *turn = (as_turn){.launch = i / 2 < n_rounds / 2 ? 0 : 1,
+                          .round = i / 2,
+                          .arm = i % 2,
+                          .order = i % 2,
+                          .first_shot = 3 * i,
+                          .n_shots = 3,
+                          .start_ns = 1e6 * i,
+                          .wall_ns = at,
+                          .cpu_ns = at,
+                          .busy = 1.0,
+                          .steal = NAN,
+                          .fma_ns = NAN,
+                          .copy_ns = 0.1};
         for (int k = 0; k < 3 && with_samples; k++)
             t->shots[t->n_shots++] = (as_shot){(float)at + (float)k / 3, k == 2 ? (float)NAN : (float)at};
     }
@@ -50,16 +61,22 @@ static inline as_trial *store_trial(const char *name, uint32_t n_rounds, double 
 
 static inline as_stored_run store_run(const char *title, int64_t unix_time)
 {
-    return (as_stored_run){.kind = "compare", .title = title, .fingerprint = "0123456789abcdef", .commit = "abc", .state = "complete",
-                           .unix_time = unix_time, .report = "{\"schema\":\"assay.run/1\"}"};
+    return (as_stored_run){.kind = "compare",
+                           .title = title,
+                           .fingerprint = "0123456789abcdef",
+                           .commit = "abc",
+                           .state = "complete",
+                           .unix_time = unix_time,
+                           .report = "{\"schema\":\"assay.run/1\"}"};
 }
 
 /* A run of two trials: matmul with samples, softmax without. */
 static inline assay_status store_put(assay_env *env, as_store *s, const char *title, int64_t unix_time, int64_t *id)
 {
-    as_trial      *trials[2] = {store_trial("matmul/64", 10, 1000.0 + (double)unix_time, true), store_trial("softmax/8", 4, 50.0, false)};
-    as_stored_run  run = store_run(title, unix_time);
-    assay_status   status = as_store_put_run(env, s, &run, (const as_trial *const *)trials, 2, id);
+    as_trial     *trials[2] = {store_trial("matmul/64", 10, 1000.0 + (double)unix_time, true),
+                               store_trial("softmax/8", 4, 50.0, false)};
+    as_stored_run run = store_run(title, unix_time);
+    assay_status  status = as_store_put_run(env, s, &run, (const as_trial *const *)trials, 2, id);
     as_trial_free(trials[0]);
     as_trial_free(trials[1]);
     return status;

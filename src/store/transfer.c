@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "store/kind.h"
 
-#define SCHEMA "assay.runs-export/1"
+#define SCHEMA         "assay.runs-export/1"
 #define FILE_BYTES_MAX ((uint64_t)1 << 32)
 enum { RUNS_MAX = 1 << 20 };
 
@@ -75,7 +75,12 @@ assay_status as_store_export(assay_env *env, as_store *s, const int64_t *ids, si
 
 /* --- In ---------------------------------------------------------------------------------------------------------- */
 
-typedef struct reader { assay_env *env; const char *path; size_t at; as_arena *arena; } reader; /* at: which run */
+typedef struct reader {
+    assay_env  *env;
+    const char *path;
+    size_t      at;
+    as_arena   *arena;
+} reader; /* at: which run */
 
 static assay_status refuse(const reader *r, const char *key, const char *why)
 {
@@ -137,7 +142,8 @@ static assay_status runs_read(assay_env *env, const char *path, const json_t *ro
     const char   *schema = json_string_value(json_object_get(root, "schema"));
     const json_t *runs = json_object_get(root, "runs");
     if (!schema || strcmp(schema, SCHEMA))
-        return as_fail(env, ASSAY_BAD_INPUT, "import: %s: its schema is '%.64s' and not " SCHEMA, path, schema ? schema : "missing");
+        return as_fail(env, ASSAY_BAD_INPUT, "import: %s: its schema is '%.64s' and not " SCHEMA, path,
+                       schema ? schema : "missing");
     if (!json_is_array(runs) || json_array_size(runs) > RUNS_MAX)
         return as_fail(env, ASSAY_BAD_INPUT, "import: %s: \"runs\" are missing or too many", path);
     batch->n = json_array_size(runs);

@@ -16,7 +16,6 @@ assay_status as_dense_check(assay_env *env, const char *what, const char *path, 
 
 /* Writes all elements, converted to `dtype`.  NO_MEMORY when a copy was needed and could not be had;
  * errors of the stream are left to as_out_commit(). */
-assay_status as_dense_write(assay_env *env, const char *what, const char *path, const as_view *view, as_dtype dtype,
-                            FILE *file);
+assay_status as_dense_write(assay_env *env, const char *what, const char *path, const as_view *view, as_dtype dtype, FILE *file);
 
 #endif

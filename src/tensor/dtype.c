@@ -12,43 +12,37 @@ static const struct {
     int         bits;
     bool        is_float;
 } dtypes[AS_N_DTYPES] = {
-    [AS_NONE]       = {"none", 0, 0, false},
-    [AS_F64]        = {"f64", 8, 64, true},
-    [AS_F32]        = {"f32", 4, 32, true},
-    [AS_F16]        = {"f16", 2, 16, true},
-    [AS_BF16]       = {"bf16", 2, 16, true},
-    [AS_I8]         = {"i8", 1, 8, false},
-    [AS_U8]         = {"u8", 1, 8, false},
-    [AS_I16]        = {"i16", 2, 16, false},
-    [AS_U16]        = {"u16", 2, 16, false},
-    [AS_I32]        = {"i32", 4, 32, false},
-    [AS_U32]        = {"u32", 4, 32, false},
-    [AS_I64]        = {"i64", 8, 64, false},
-    [AS_U64]        = {"u64", 8, 64, false},
-    [AS_BOOL]       = {"bool", 1, 8, false},
-    [AS_F8E4M3FN]   = {"f8e4m3fn", 1, 8, true},
+    [AS_NONE] = {"none", 0, 0, false},
+    [AS_F64] = {"f64", 8, 64, true},
+    [AS_F32] = {"f32", 4, 32, true},
+    [AS_F16] = {"f16", 2, 16, true},
+    [AS_BF16] = {"bf16", 2, 16, true},
+    [AS_I8] = {"i8", 1, 8, false},
+    [AS_U8] = {"u8", 1, 8, false},
+    [AS_I16] = {"i16", 2, 16, false},
+    [AS_U16] = {"u16", 2, 16, false},
+    [AS_I32] = {"i32", 4, 32, false},
+    [AS_U32] = {"u32", 4, 32, false},
+    [AS_I64] = {"i64", 8, 64, false},
+    [AS_U64] = {"u64", 8, 64, false},
+    [AS_BOOL] = {"bool", 1, 8, false},
+    [AS_F8E4M3FN] = {"f8e4m3fn", 1, 8, true},
     [AS_F8E4M3FNUZ] = {"f8e4m3fnuz", 1, 8, true},
-    [AS_F8E5M2]     = {"f8e5m2", 1, 8, true},
+    [AS_F8E5M2] = {"f8e5m2", 1, 8, true},
     [AS_F8E5M2FNUZ] = {"f8e5m2fnuz", 1, 8, true},
-    [AS_F8E8M0]     = {"f8e8m0", 1, 8, true},
-    [AS_F6E2M3]     = {"f6e2m3", 1, 6, true},
-    [AS_F6E3M2]     = {"f6e3m2", 1, 6, true},
-    [AS_F4E2M1]     = {"f4e2m1", 1, 4, true},
-    [AS_I4]         = {"i4", 1, 4, false},
-    [AS_U4]         = {"u4", 1, 4, false},
-    [AS_I2]         = {"i2", 1, 2, false},
-    [AS_U2]         = {"u2", 1, 2, false},
+    [AS_F8E8M0] = {"f8e8m0", 1, 8, true},
+    [AS_F6E2M3] = {"f6e2m3", 1, 6, true},
+    [AS_F6E3M2] = {"f6e3m2", 1, 6, true},
+    [AS_F4E2M1] = {"f4e2m1", 1, 4, true},
+    [AS_I4] = {"i4", 1, 4, false},
+    [AS_U4] = {"u4", 1, 4, false},
+    [AS_I2] = {"i2", 1, 2, false},
+    [AS_U2] = {"u2", 1, 2, false},
 };
 
-static bool is_known(as_dtype dtype)
-{
-    return (unsigned)dtype < AS_N_DTYPES;
-}
+static bool is_known(as_dtype dtype) { return (unsigned)dtype < AS_N_DTYPES; }
 
-const char *as_dtype_name(as_dtype dtype)
-{
-    return is_known(dtype) ? dtypes[dtype].name : "unknown";
-}
+const char *as_dtype_name(as_dtype dtype) { return is_known(dtype) ? dtypes[dtype].name : "unknown"; }
 
 bool as_dtype_parse(const char *name, as_dtype *out)
 {
@@ -60,25 +54,13 @@ bool as_dtype_parse(const char *name, as_dtype *out)
     return false;
 }
 
-size_t as_dtype_bytes(as_dtype dtype)
-{
-    return is_known(dtype) ? dtypes[dtype].bytes : 0;
-}
+size_t as_dtype_bytes(as_dtype dtype) { return is_known(dtype) ? dtypes[dtype].bytes : 0; }
 
-int as_dtype_bits(as_dtype dtype)
-{
-    return is_known(dtype) ? dtypes[dtype].bits : 0;
-}
+int as_dtype_bits(as_dtype dtype) { return is_known(dtype) ? dtypes[dtype].bits : 0; }
 
-bool as_dtype_is_float(as_dtype dtype)
-{
-    return is_known(dtype) && dtypes[dtype].is_float;
-}
+bool as_dtype_is_float(as_dtype dtype) { return is_known(dtype) && dtypes[dtype].is_float; }
 
-bool as_dtype_is_small_float(as_dtype dtype)
-{
-    return as_dtype_is_float(dtype) && dtypes[dtype].bits <= 8;
-}
+bool as_dtype_is_small_float(as_dtype dtype) { return as_dtype_is_float(dtype) && dtypes[dtype].bits <= 8; }
 
 /* --- Packed elements ---------------------------------------------------------------------- */
 
@@ -179,7 +161,4 @@ uint16_t as_bf16_from_f32(float x)
     return (uint16_t)shift_rounded(bits, 16);
 }
 
-float as_bf16_to_f32(uint16_t x)
-{
-    return float_of((uint32_t)x << 16);
-}
+float as_bf16_to_f32(uint16_t x) { return float_of((uint32_t)x << 16); }

@@ -4,7 +4,8 @@
 #include "tensor/tensor.h"
 #include "tests/runner/test.h"
 
-Test(dtype, names_parse_back_to_themselves) {
+Test(dtype, names_parse_back_to_themselves)
+{
     for (int i = AS_NONE + 1; i < AS_N_DTYPES; i++) {
         as_dtype dtype = AS_NONE;
         expect(as_dtype_parse(as_dtype_name((as_dtype)i), &dtype));
@@ -12,7 +13,8 @@ Test(dtype, names_parse_back_to_themselves) {
     }
 }
 
-Test(dtype, parse_refuses_what_is_no_dtype_and_leaves_the_output) {
+Test(dtype, parse_refuses_what_is_no_dtype_and_leaves_the_output)
+{
     as_dtype dtype = AS_I8;
     expect(!as_dtype_parse("f31", &dtype));
     expect(!as_dtype_parse("", &dtype));
@@ -21,7 +23,8 @@ Test(dtype, parse_refuses_what_is_no_dtype_and_leaves_the_output) {
     expect_eq(dtype, AS_I8);
 }
 
-Test(dtype, sizes_are_those_of_the_c_types) {
+Test(dtype, sizes_are_those_of_the_c_types)
+{
     expect_eq(as_dtype_bytes(AS_NONE), 0);
     expect_eq(as_dtype_bytes(AS_F64), sizeof(double));
     expect_eq(as_dtype_bytes(AS_F32), sizeof(float));
@@ -38,7 +41,8 @@ Test(dtype, sizes_are_those_of_the_c_types) {
     expect_eq(as_dtype_bytes(AS_BOOL), 1);
 }
 
-Test(dtype, floats_are_the_four_large_ones_and_the_eight_small_ones) {
+Test(dtype, floats_are_the_four_large_ones_and_the_eight_small_ones)
+{
     for (int i = 0; i < AS_N_DTYPES; i++) {
         bool is_large = i == AS_F64 || i == AS_F32 || i == AS_F16 || i == AS_BF16, is_small = i >= AS_F8E4M3FN && i <= AS_F4E2M1;
         expect_eq(as_dtype_is_float((as_dtype)i), is_large || is_small);
@@ -46,7 +50,8 @@ Test(dtype, floats_are_the_four_large_ones_and_the_eight_small_ones) {
     }
 }
 
-Test(dtype, names_tell_the_bits_and_less_than_eight_take_a_byte) {
+Test(dtype, names_tell_the_bits_and_less_than_eight_take_a_byte)
+{
     for (int i = AS_NONE + 1; i < AS_N_DTYPES; i++) {
         const char *digits = strpbrk(as_dtype_name((as_dtype)i), "12345678");
         int         bits = digits ? (int)strtol(digits, NULL, 10) : 8; /* bool */
@@ -56,7 +61,8 @@ Test(dtype, names_tell_the_bits_and_less_than_eight_take_a_byte) {
     expect_eq(as_dtype_bits(AS_NONE), 0);
 }
 
-Test(dtype, a_number_that_is_no_dtype_has_no_size_and_a_name_that_says_so) {
+Test(dtype, a_number_that_is_no_dtype_has_no_size_and_a_name_that_says_so)
+{
     volatile int beyond = AS_N_DTYPES + 5;
     expect_eq(as_dtype_bytes((as_dtype)beyond), 0);
     expect(!as_dtype_is_float((as_dtype)beyond));
@@ -67,12 +73,13 @@ Test(dtype, a_number_that_is_no_dtype_has_no_size_and_a_name_that_says_so) {
 /* The value of a finite f16 by the definition of the format, not by the code under test. */
 static double f16_meaning(unsigned bits)
 {
-    int exponent = (int)(bits >> 10 & 31), fraction = (int)(bits & 1023);
+    int    exponent = (int)(bits >> 10 & 31), fraction = (int)(bits & 1023);
     double size = exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
     return bits & 0x8000 ? -size : size;
 }
 
-Test(f16, every_value_means_what_the_format_says) {
+Test(f16, every_value_means_what_the_format_says)
+{
     for (unsigned bits = 0; bits < 65536; bits++) {
         float x = as_f16_to_f32((uint16_t)bits);
         if ((bits & 0x7fff) > 0x7c00)
@@ -84,14 +91,16 @@ Test(f16, every_value_means_what_the_format_says) {
     }
 }
 
-Test(f16, every_value_makes_the_round_trip_bit_for_bit_nan_payloads_too) {
+Test(f16, every_value_makes_the_round_trip_bit_for_bit_nan_payloads_too)
+{
     for (unsigned bits = 0; bits < 65536; bits++)
         expect_eq(as_f16_from_f32(as_f16_to_f32((uint16_t)bits)), bits);
 }
 
-Test(f16, between_all_neighbours_ties_go_to_even_and_the_rest_to_the_nearest) {
+Test(f16, between_all_neighbours_ties_go_to_even_and_the_rest_to_the_nearest)
+{
     for (unsigned bits = 0; bits < 0x7bff; bits++) {
-        float middle = (float)((f16_meaning(bits) + f16_meaning(bits + 1)) / 2); /* exact in f32 */
+        float    middle = (float)((f16_meaning(bits) + f16_meaning(bits + 1)) / 2); /* exact in f32 */
         unsigned even = bits & 1 ? bits + 1 : bits;
         expect_eq(as_f16_from_f32(middle), even);
         expect_eq(as_f16_from_f32(-middle), even | 0x8000);
@@ -100,7 +109,8 @@ Test(f16, between_all_neighbours_ties_go_to_even_and_the_rest_to_the_nearest) {
     }
 }
 
-Test(f16, overflow_starts_half_a_step_above_the_largest) {
+Test(f16, overflow_starts_half_a_step_above_the_largest)
+{
     expect_eq(as_f16_from_f32(65504.0f), 0x7bff);
     expect_eq(as_f16_from_f32(nextafterf(65520.0f, 0.0f)), 0x7bff);
     expect_eq(as_f16_from_f32(65520.0f), 0x7c00);
@@ -110,7 +120,8 @@ Test(f16, overflow_starts_half_a_step_above_the_largest) {
     expect_eq(as_f16_from_f32(-INFINITY), 0xfc00);
 }
 
-Test(f16, what_is_too_small_becomes_zero_of_its_sign) {
+Test(f16, what_is_too_small_becomes_zero_of_its_sign)
+{
     expect_eq(as_f16_from_f32(0x1p-25f), 0);
     expect_eq(as_f16_from_f32(nextafterf(0x1p-25f, 1.0f)), 1);
     expect_eq(as_f16_from_f32(-0x1p-26f), 0x8000);
@@ -125,26 +136,30 @@ static float f32_from_bits(uint32_t bits)
     return x;
 }
 
-Test(f16, a_nan_whose_payload_does_not_fit_stays_nan) {
+Test(f16, a_nan_whose_payload_does_not_fit_stays_nan)
+{
     expect_eq(as_f16_from_f32(f32_from_bits(0x7f800001)), 0x7e00);
     expect_eq(as_f16_from_f32(f32_from_bits(0xff800001)), 0xfe00);
 }
 
-Test(bf16, every_value_makes_the_round_trip_bit_for_bit_nan_payloads_too) {
+Test(bf16, every_value_makes_the_round_trip_bit_for_bit_nan_payloads_too)
+{
     for (unsigned bits = 0; bits < 65536; bits++)
         expect_eq(as_bf16_from_f32(as_bf16_to_f32((uint16_t)bits)), bits);
 }
 
-Test(bf16, every_value_is_the_upper_half_of_an_f32) {
+Test(bf16, every_value_is_the_upper_half_of_an_f32)
+{
     for (unsigned bits = 0; bits < 65536; bits++) {
-        float x = as_bf16_to_f32((uint16_t)bits);
+        float    x = as_bf16_to_f32((uint16_t)bits);
         uint32_t got;
         memcpy(&got, &x, sizeof got);
         expect_eq(got, (uint32_t)bits << 16);
     }
 }
 
-Test(bf16, between_all_neighbours_ties_go_to_even_and_the_rest_to_the_nearest) {
+Test(bf16, between_all_neighbours_ties_go_to_even_and_the_rest_to_the_nearest)
+{
     for (unsigned bits = 0; bits < 0x7f80; bits++) { /* from zero through the subnormals to infinity */
         uint32_t middle = (uint32_t)bits << 16 | 0x8000;
         unsigned even = bits & 1 ? bits + 1 : bits;
@@ -155,7 +170,8 @@ Test(bf16, between_all_neighbours_ties_go_to_even_and_the_rest_to_the_nearest) {
     }
 }
 
-Test(bf16, a_nan_stays_nan_whatever_its_payload) {
+Test(bf16, a_nan_stays_nan_whatever_its_payload)
+{
     expect_eq(as_bf16_from_f32(f32_from_bits(0x7f800001)), 0x7fc0);
     expect_eq(as_bf16_from_f32(f32_from_bits(0xff80ffff)), 0xffc0);
     expect_eq(as_bf16_from_f32(f32_from_bits(0x7fffffff)), 0x7fff);

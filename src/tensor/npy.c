@@ -17,9 +17,8 @@ static const struct {
     char     code[3];
     as_dtype dtype;
 } codes[] = {
-    {"f2", AS_F16}, {"f4", AS_F32}, {"f8", AS_F64}, {"i1", AS_I8},
-    {"u1", AS_U8},  {"i2", AS_I16}, {"u2", AS_U16}, {"i4", AS_I32},
-    {"u4", AS_U32}, {"i8", AS_I64}, {"u8", AS_U64}, {"b1", AS_BOOL},
+    {"f2", AS_F16}, {"f4", AS_F32}, {"f8", AS_F64}, {"i1", AS_I8},  {"u1", AS_U8},  {"i2", AS_I16},
+    {"u2", AS_U16}, {"i4", AS_I32}, {"u4", AS_U32}, {"i8", AS_I64}, {"u8", AS_U64}, {"b1", AS_BOOL},
 };
 
 /* --- The header ----------------------------------------------------------------------------- */
@@ -37,12 +36,12 @@ typedef struct parser {
     const uint8_t *start, *at, *end;
 } parser;
 
-typedef struct slice { const char *data; int length; } slice;
+typedef struct slice {
+    const char *data;
+    int         length;
+} slice;
 
-static bool is_space(uint8_t c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
+static bool is_space(uint8_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 static void skip_space(parser *p)
 {
@@ -64,17 +63,12 @@ static assay_status expected(parser *p, const char *what)
 {
     size_t where = (size_t)(p->at - p->start);
     if (p->at == p->end)
-        return as_fail(p->env, ASSAY_BAD_INPUT, "npy: %s: the header ends at byte %zu, expected %s", p->path, where,
-                       what);
-    return as_fail(p->env, ASSAY_BAD_INPUT, "npy: %s: header byte %zu is 0x%02x, expected %s", p->path, where, *p->at,
-                   what);
+        return as_fail(p->env, ASSAY_BAD_INPUT, "npy: %s: the header ends at byte %zu, expected %s", p->path, where, what);
+    return as_fail(p->env, ASSAY_BAD_INPUT, "npy: %s: header byte %zu is 0x%02x, expected %s", p->path, where, *p->at, what);
 }
 
 /* Cut for a sentence; a hostile header may hold megabytes of it. */
-static slice shortened(slice s)
-{
-    return (slice){s.data, s.length < QUOTED_MAX ? s.length : QUOTED_MAX};
-}
+static slice shortened(slice s) { return (slice){s.data, s.length < QUOTED_MAX ? s.length : QUOTED_MAX}; }
 
 static bool is_text(slice s, const char *text)
 {
@@ -87,7 +81,7 @@ static assay_status parse_string(parser *p, const char *what, slice *out)
     skip_space(p);
     if (p->at == p->end || (*p->at != '\'' && *p->at != '"'))
         return expected(p, what);
-    uint8_t quote = *p->at++;
+    uint8_t        quote = *p->at++;
     const uint8_t *start = p->at;
     while (p->at < p->end && *p->at != quote && *p->at != '\\' && *p->at != '\n')
         p->at++;
@@ -134,7 +128,7 @@ static assay_status parse_dim(parser *p, int64_t *out)
 {
     skip_space(p);
     const uint8_t *start = p->at;
-    int64_t value = 0;
+    int64_t        value = 0;
     for (; p->at < p->end && *p->at >= '0' && *p->at <= '9'; p->at++)
         if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *p->at - '0', &value))
             return as_fail(p->env, ASSAY_BAD_INPUT, "npy: %s: header byte %zu: a dimension above 2^63 - 1", p->path,
@@ -171,12 +165,12 @@ static assay_status parse_shape(parser *p, as_shape *out)
 static assay_status parse_header(parser *p, header *out)
 {
     static const char *const keys[] = {"descr", "fortran_order", "shape"};
-    bool seen[AS_COUNT(keys)] = {false}, has_comma = true;
-    header h = {0};
+    bool                     seen[AS_COUNT(keys)] = {false}, has_comma = true;
+    header                   h = {0};
     if (!take(p, '{'))
         return expected(p, "'{'");
     while (!take(p, '}')) {
-        slice key;
+        slice  key;
         size_t k = 0;
         if (!has_comma)
             return expected(p, "',' or '}'");
@@ -186,8 +180,8 @@ static assay_status parse_header(parser *p, header *out)
         key = shortened(key);
         if (k == AS_COUNT(keys))
             return as_fail(p->env, ASSAY_BAD_INPUT,
-                           "npy: %s: unknown key '%.*s' in the header, known are descr, fortran_order and shape",
-                           p->path, key.length, key.data);
+                           "npy: %s: unknown key '%.*s' in the header, known are descr, fortran_order and shape", p->path,
+                           key.length, key.data);
         if (seen[k])
             return as_fail(p->env, ASSAY_BAD_INPUT, "npy: %s: key '%s' stands twice in the header", p->path, keys[k]);
         seen[k] = true;
@@ -217,8 +211,7 @@ static uint32_t u32_le(const uint8_t *p, size_t n_bytes)
 }
 
 /* Finds the header's bytes: start and end. */
-static assay_status find_header(assay_env *env, const char *path, const uint8_t *data, size_t n, size_t *start,
-                                size_t *end)
+static assay_status find_header(assay_env *env, const char *path, const uint8_t *data, size_t n, size_t *start, size_t *end)
 {
     size_t n_magic = n < MAGIC_BYTES ? n : MAGIC_BYTES;
     if (!n || memcmp(data, MAGIC, n_magic))
@@ -227,15 +220,14 @@ static assay_status find_header(assay_env *env, const char *path, const uint8_t 
         return as_fail(env, ASSAY_BAD_INPUT, "npy: %s: ends after %zu bytes, before its version", path, n);
     int major = data[MAGIC_BYTES], minor = data[MAGIC_BYTES + 1];
     if (major < 1 || major > 3 || minor)
-        return as_fail(env, ASSAY_BAD_INPUT, "npy: %s: format version %d.%d, and 1.0, 2.0 and 3.0 are read", path,
-                       major, minor);
+        return as_fail(env, ASSAY_BAD_INPUT, "npy: %s: format version %d.%d, and 1.0, 2.0 and 3.0 are read", path, major, minor);
     size_t length_bytes = major == 1 ? 2 : 4, at = MAGIC_BYTES + 2 + length_bytes;
     if (n < at)
         return as_fail(env, ASSAY_BAD_INPUT, "npy: %s: ends after %zu bytes, before the length of its header", path, n);
     size_t length = u32_le(data + at - length_bytes, length_bytes);
     if (length > n - at)
-        return as_fail(env, ASSAY_BAD_INPUT, "npy: %s: the header needs %zu bytes after byte %zu, the file has %zu",
-                       path, length, at, n - at);
+        return as_fail(env, ASSAY_BAD_INPUT, "npy: %s: the header needs %zu bytes after byte %zu, the file has %zu", path, length,
+                       at, n - at);
     *start = at;
     *end = at + length;
     return ASSAY_OK;
@@ -267,18 +259,17 @@ assay_status as_npy_parse(assay_env *env, const char *path, const uint8_t *data,
 {
     size_t start = 0, end = 0;
     header h = {0};
-    char shape[192];
+    char   shape[192];
     AS_TRY(find_header(env, path, data, n, &start, &end));
     AS_TRY(parse_header(&(parser){env, path, data, data + start, data + end}, &h));
     if (!as_shape_ok(&h.shape, h.dtype))
         return as_fail(env, ASSAY_BAD_INPUT, "npy: %s: shape %s of %s needs more than 2^63 - 1 bytes", path,
                        as_shape_show(&h.shape, shape, sizeof shape), as_dtype_name(h.dtype));
-    size_t bytes_each = as_dtype_bytes(h.dtype), has = n - end;
+    size_t   bytes_each = as_dtype_bytes(h.dtype), has = n - end;
     uint64_t needs = (uint64_t)as_shape_count(&h.shape) * bytes_each;
     if (needs != has)
-        return as_fail(env, ASSAY_BAD_INPUT,
-                       "npy: %s: shape %s of %s needs %" PRIu64 " bytes after the header, the file has %zu", path,
-                       as_shape_show(&h.shape, shape, sizeof shape), as_dtype_name(h.dtype), needs, has);
+        return as_fail(env, ASSAY_BAD_INPUT, "npy: %s: shape %s of %s needs %" PRIu64 " bytes after the header, the file has %zu",
+                       path, as_shape_show(&h.shape, shape, sizeof shape), as_dtype_name(h.dtype), needs, has);
     const uint8_t *elements = data + end;
     if (!h.is_swapped && (uintptr_t)elements % bytes_each == 0) {
         *out = (as_tensor){.view = view_of(&h, (void *)(uintptr_t)elements)};
@@ -297,7 +288,7 @@ assay_status as_npy_load(assay_env *env, const char *path, as_tensor *out)
 {
     as_map map;
     AS_TRY(as_map_open(env, "npy", path, 0, &map));
-    as_tensor tensor;
+    as_tensor    tensor;
     assay_status status = as_npy_parse(env, path, map.data, map.bytes, &tensor);
     if (status != ASSAY_OK) {
         as_map_close(&map);
@@ -361,7 +352,7 @@ assay_status as_npy_save(assay_env *env, const char *path, const as_view *view)
 {
     AS_TRY(as_dense_check(env, "npy", path, NULL, view));
     as_dtype dtype = written_as(view->dtype);
-    as_out out;
+    as_out   out;
     AS_TRY(as_out_open(env, path, &out));
     write_header(out.file, dtype, &view->shape);
     assay_status status = as_dense_write(env, "npy", path, view, dtype, out.file);

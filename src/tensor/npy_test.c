@@ -46,10 +46,7 @@ static size_t make(int major, const char *header, size_t align, const void *data
 
 #define HEADER(descr, order, shape) "{'descr': '" descr "', 'fortran_order': " order ", 'shape': " shape ", }"
 
-static assay_status parse(size_t n, as_tensor *out)
-{
-    return as_npy_parse(env, "x.npy", file, n, out);
-}
+static assay_status parse(size_t n, as_tensor *out) { return as_npy_parse(env, "x.npy", file, n, out); }
 
 /* Parses a file that must be refused with a sentence that holds `part`; the output must stay as it was. */
 static void refuse(size_t n, const char *part)
@@ -60,12 +57,10 @@ static void refuse(size_t n, const char *part)
     expect(t.owned == env);
 }
 
-static void refuse_header(const char *header, const char *part)
-{
-    refuse(make(1, header, 64, NULL, 0), part);
-}
+static void refuse_header(const char *header, const char *part) { refuse(make(1, header, 64, NULL, 0), part); }
 
-Test(npy, reads_all_three_versions_in_place) {
+Test(npy, reads_all_three_versions_in_place)
+{
     static const float data[6] = {0, 1, 2, 3, 4, 5};
     setup();
     for (int major = 1; major <= 3; major++) {
@@ -83,12 +78,12 @@ Test(npy, reads_all_three_versions_in_place) {
 }
 
 /* The bytes of numpy.save(f, numpy.array([1.5, -2], '>f8')), numpy 2.4. */
-static const char from_numpy[] =
-    "\x93NUMPY\x01\x00v\x00{'descr': '>f8', 'fortran_order': False, 'shape': (2,), }"
-    "                                                            \n"
-    "\x3f\xf8\x00\x00\x00\x00\x00\x00\xc0\x00\x00\x00\x00\x00\x00\x00";
+static const char from_numpy[] = "\x93NUMPY\x01\x00v\x00{'descr': '>f8', 'fortran_order': False, 'shape': (2,), }"
+                                 "                                                            \n"
+                                 "\x3f\xf8\x00\x00\x00\x00\x00\x00\xc0\x00\x00\x00\x00\x00\x00\x00";
 
-Test(npy, reads_a_file_of_numpys_own_and_swaps_big_endian_into_owned_memory) {
+Test(npy, reads_a_file_of_numpys_own_and_swaps_big_endian_into_owned_memory)
+{
     setup();
     as_tensor t;
     expect_ok(env, as_npy_parse(env, "x.npy", (const uint8_t *)from_numpy, sizeof from_numpy - 1, &t));
@@ -100,8 +95,13 @@ Test(npy, reads_a_file_of_numpys_own_and_swaps_big_endian_into_owned_memory) {
     teardown();
 }
 
-Test(npy, reads_every_dtype_it_names) {
-    static const struct { const char *header; as_dtype dtype; uint8_t two[8]; } rows[] = {
+Test(npy, reads_every_dtype_it_names)
+{
+    static const struct {
+        const char *header;
+        as_dtype    dtype;
+        uint8_t     two[8];
+    } rows[] = {
         {HEADER("<f2", "False", "()"), AS_F16, {0x00, 0x40}},
         {HEADER(">f2", "False", "()"), AS_F16, {0x40, 0x00}},
         {HEADER("=f4", "False", "()"), AS_F32, {0, 0, 0, 0x40}},
@@ -127,7 +127,8 @@ Test(npy, reads_every_dtype_it_names) {
     teardown();
 }
 
-Test(npy, reads_fortran_order_through_strides) {
+Test(npy, reads_fortran_order_through_strides)
+{
     static const int8_t columns[6] = {0, 10, 1, 11, 2, 12};
     setup();
     as_tensor t;
@@ -139,12 +140,13 @@ Test(npy, reads_fortran_order_through_strides) {
     teardown();
 }
 
-Test(npy, copies_misaligned_elements) {
+Test(npy, copies_misaligned_elements)
+{
     static const int32_t data[2] = {7, -9};
     setup();
-    as_tensor t;
+    as_tensor   t;
     const char *header = HEADER("<i4", "False", "(2,)");
-    size_t n = make(1, header, (10 + strlen(header)) % 4 ? 0 : 63, data, sizeof data);
+    size_t      n = make(1, header, (10 + strlen(header)) % 4 ? 0 : 63, data, sizeof data);
     expect_ok(env, parse(n, &t));
     expect(t.owned != NULL);
     expect_eq((uintptr_t)t.view.data % 4, 0);
@@ -153,7 +155,8 @@ Test(npy, copies_misaligned_elements) {
     teardown();
 }
 
-Test(npy, takes_any_python_spelling_of_the_same_dict) {
+Test(npy, takes_any_python_spelling_of_the_same_dict)
+{
     static const char *const headers[] = {
         "{\"shape\":(2,1),\"descr\":\"|u1\",\"fortran_order\":False}",
         " { 'fortran_order' : False ,\n'shape' : ( 2 , 1 , ) , 'descr' : '|u1' , } \t",
@@ -170,7 +173,8 @@ Test(npy, takes_any_python_spelling_of_the_same_dict) {
     teardown();
 }
 
-Test(npy, reads_empty_tensors) {
+Test(npy, reads_empty_tensors)
+{
     setup();
     as_tensor t;
     expect_ok(env, parse(make(1, HEADER("<f4", "True", "(3, 0)"), 64, NULL, 0), &t));
@@ -181,19 +185,20 @@ Test(npy, reads_empty_tensors) {
     teardown();
 }
 
-Test(npy, refuses_a_file_that_is_too_short_or_too_long_with_the_numbers) {
+Test(npy, refuses_a_file_that_is_too_short_or_too_long_with_the_numbers)
+{
     static const uint8_t data[64] = {0};
     setup();
     refuse(make(1, HEADER("<f4", "False", "(3, 4)"), 64, data, 40),
            "shape [3,4] of f32 needs 48 bytes after the header, the file has 40");
     refuse(make(1, HEADER("<f4", "False", "(3, 4)"), 64, data, 49),
            "shape [3,4] of f32 needs 48 bytes after the header, the file has 49");
-    refuse(make(1, HEADER("<f8", "False", "()"), 64, data, 0),
-           "shape [] of f64 needs 8 bytes after the header, the file has 0");
+    refuse(make(1, HEADER("<f8", "False", "()"), 64, data, 0), "shape [] of f64 needs 8 bytes after the header, the file has 0");
     teardown();
 }
 
-Test(npy, refuses_every_prefix_of_a_good_file) {
+Test(npy, refuses_every_prefix_of_a_good_file)
+{
     static const float data[6] = {0};
     setup();
     size_t n = make(2, HEADER("<f4", "False", "(2, 3)"), 64, data, sizeof data);
@@ -206,7 +211,8 @@ Test(npy, refuses_every_prefix_of_a_good_file) {
     teardown();
 }
 
-Test(npy, refuses_other_magic_and_versions) {
+Test(npy, refuses_other_magic_and_versions)
+{
     setup();
     size_t n = make(1, HEADER("|u1", "False", "(0,)"), 64, NULL, 0);
     file[6] = 4;
@@ -220,7 +226,8 @@ Test(npy, refuses_other_magic_and_versions) {
     teardown();
 }
 
-Test(npy, names_the_dtype_that_it_does_not_read) {
+Test(npy, names_the_dtype_that_it_does_not_read)
+{
     setup();
     refuse_header(HEADER("<c16", "False", "(0,)"), "elements of type '<c16' are not read; f2 f4 f8");
     refuse_header(HEADER("<u3", "False", "(0,)"), "elements of type '<u3'");
@@ -231,7 +238,8 @@ Test(npy, names_the_dtype_that_it_does_not_read) {
     teardown();
 }
 
-Test(npy, wants_each_key_exactly_once) {
+Test(npy, wants_each_key_exactly_once)
+{
     setup();
     refuse_header("{'descr': '|u1', 'fortran_order': False, 'shape': (0,), 'extra': 1}", "unknown key 'extra'");
     refuse_header("{'descr': '|u1', 'descr': '|u1', }", "key 'descr' stands twice");
@@ -243,7 +251,8 @@ Test(npy, wants_each_key_exactly_once) {
     teardown();
 }
 
-Test(npy, says_where_the_header_goes_wrong) {
+Test(npy, says_where_the_header_goes_wrong)
+{
     setup();
     refuse_header("", "expected '{'");
     refuse_header("['descr']", "header byte 10 is 0x5b, expected '{'");
@@ -265,7 +274,8 @@ Test(npy, says_where_the_header_goes_wrong) {
     teardown();
 }
 
-Test(npy, refuses_shapes_that_cannot_be_counted) {
+Test(npy, refuses_shapes_that_cannot_be_counted)
+{
     setup();
     refuse_header(HEADER("<f4", "False", "(9223372036854775808,)"), "a dimension above 2^63 - 1");
     refuse_header(HEADER("<f4", "False", "(99999999999999999999999,)"), "a dimension above 2^63 - 1");
@@ -277,7 +287,8 @@ Test(npy, refuses_shapes_that_cannot_be_counted) {
     teardown();
 }
 
-Test(npy, cuts_a_long_name_in_the_sentence_and_shows_no_control_bytes) {
+Test(npy, cuts_a_long_name_in_the_sentence_and_shows_no_control_bytes)
+{
     char header[200] = "{'\x1b[31m";
     setup();
     memset(header + 7, 'k', 150);
@@ -291,21 +302,22 @@ Test(npy, cuts_a_long_name_in_the_sentence_and_shows_no_control_bytes) {
 static void *contents(const char *path, size_t *n)
 {
     static uint8_t bytes[2048];
-    FILE *f = fopen(path, "rb");
+    FILE          *f = fopen(path, "rb");
     expect(f != NULL);
     *n = fread(bytes, 1, sizeof bytes, f);
     fclose(f);
     return bytes;
 }
 
-Test(npy, save_pads_the_header_to_a_multiple_of_64_and_writes_the_elements) {
-    float data[2] = {1, -2};
+Test(npy, save_pads_the_header_to_a_multiple_of_64_and_writes_the_elements)
+{
+    float   data[2] = {1, -2};
     as_view v = as_view_of(data, AS_F32, &AS_SHAPE(2));
     setup();
     const char *path = as_test_path("plain.npy");
     expect_ok(env, as_npy_save(env, path, &v));
-    size_t n;
-    const char *bytes = contents(path, &n);
+    size_t            n;
+    const char       *bytes = contents(path, &n);
     static const char want[] = "\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }"
                                "                                                            \n"
                                "\x00\x00\x80\x3f\x00\x00\x00\xc0";
@@ -314,7 +326,8 @@ Test(npy, save_pads_the_header_to_a_multiple_of_64_and_writes_the_elements) {
     teardown();
 }
 
-Test(npy, what_is_saved_loads_the_same_for_every_dtype_and_rank) {
+Test(npy, what_is_saved_loads_the_same_for_every_dtype_and_rank)
+{
     setup();
     for (int d = AS_NONE + 1; d < AS_N_DTYPES; d++)
         for (int rank = 0; rank <= AS_MAX_RANK; rank++) {
@@ -325,7 +338,7 @@ Test(npy, what_is_saved_loads_the_same_for_every_dtype_and_rank) {
             as_view v = as_view_of(memory, (as_dtype)d, &shape);
             for (int64_t i = 0; i < as_shape_count(&shape); i++)
                 as_view_set(&v, i, (double)(i * 37 - 60));
-            as_tensor t;
+            as_tensor   t;
             const char *path = as_test_path("round.npy");
             expect_ok(env, as_npy_save(env, path, &v));
             expect_ok(env, as_npy_load(env, path, &t));
@@ -341,11 +354,12 @@ Test(npy, what_is_saved_loads_the_same_for_every_dtype_and_rank) {
     teardown();
 }
 
-Test(npy, save_brings_a_strided_view_into_row_major_order) {
+Test(npy, save_brings_a_strided_view_into_row_major_order)
+{
     int32_t data[6] = {0, 1, 2, 3, 4, 5};
     as_view transposed = {.data = data, .dtype = AS_I32, .shape = AS_SHAPE(3, 2), .stride = {1, 3}};
     setup();
-    as_tensor t;
+    as_tensor   t;
     const char *path = as_test_path("strided.npy");
     expect_ok(env, as_npy_save(env, path, &transposed));
     expect_ok(env, as_npy_load(env, path, &t));
@@ -355,11 +369,12 @@ Test(npy, save_brings_a_strided_view_into_row_major_order) {
     teardown();
 }
 
-Test(npy, save_writes_bools_as_zero_or_one_and_empty_tensors_as_a_header) {
+Test(npy, save_writes_bools_as_zero_or_one_and_empty_tensors_as_a_header)
+{
     uint8_t data[2] = {0, 255};
     as_view v = as_view_of(data, AS_BOOL, &AS_SHAPE(2)), none = as_view_of(NULL, AS_F64, &AS_SHAPE(0, 4));
     setup();
-    size_t n;
+    size_t      n;
     const char *path = as_test_path("bool.npy");
     expect_ok(env, as_npy_save(env, path, &v));
     const uint8_t *bytes = contents(path, &n);
@@ -370,8 +385,9 @@ Test(npy, save_writes_bools_as_zero_or_one_and_empty_tensors_as_a_header) {
     teardown();
 }
 
-Test(npy, save_refuses_what_is_no_tensor_and_keeps_the_old_file) {
-    float x = 1;
+Test(npy, save_refuses_what_is_no_tensor_and_keeps_the_old_file)
+{
+    float   x = 1;
     as_view good = as_view_of(&x, AS_F32, &AS_SHAPE(1)), bad = good, deep = good;
     bad.dtype = AS_NONE;
     deep.shape.dim[0] = -1;
@@ -387,7 +403,8 @@ Test(npy, save_refuses_what_is_no_tensor_and_keeps_the_old_file) {
     teardown();
 }
 
-Test(npy, load_closes_the_mapping_when_it_had_to_copy) {
+Test(npy, load_closes_the_mapping_when_it_had_to_copy)
+{
     setup();
     const char *path = as_test_path("big.npy");
     expect_ok(env, as_file_write(env, path, from_numpy, sizeof from_numpy - 1));
@@ -399,7 +416,8 @@ Test(npy, load_closes_the_mapping_when_it_had_to_copy) {
     teardown();
 }
 
-Test(npy, load_names_a_missing_an_empty_and_a_broken_file) {
+Test(npy, load_names_a_missing_an_empty_and_a_broken_file)
+{
     setup();
     as_tensor t = {0};
     expect_fails(env, as_npy_load(env, as_test_path("missing.npy"), &t), ASSAY_NOT_FOUND, "missing.npy: cannot open");

@@ -32,10 +32,7 @@ static size_t make(const char *header, size_t n)
     return 8 + length + n;
 }
 
-static assay_status parse(size_t n, as_safetensors *out)
-{
-    return as_safetensors_parse(env, "x.st", file, n, out);
-}
+static assay_status parse(size_t n, as_safetensors *out) { return as_safetensors_parse(env, "x.st", file, n, out); }
 
 static void refuse_bytes(size_t n, const char *part)
 {
@@ -45,15 +42,13 @@ static void refuse_bytes(size_t n, const char *part)
     expect_eq(st.n_items, 77);
 }
 
-static void refuse(const char *header, size_t n, const char *part)
-{
-    refuse_bytes(make(header, n), part);
-}
+static void refuse(const char *header, size_t n, const char *part) { refuse_bytes(make(header, n), part); }
 
 #define T(name, dtype, shape, begin, end) \
     "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":[" #begin "," #end "]}"
 
-Test(safetensors, reads_tensors_in_file_order) {
+Test(safetensors, reads_tensors_in_file_order)
+{
     setup();
     as_safetensors st;
     expect_ok(env, parse(make("{" T("b", "U8", "[2,3]", 4, 10) "," T("a", "I32", "[1]", 0, 4) "}", 10), &st));
@@ -70,16 +65,28 @@ Test(safetensors, reads_tensors_in_file_order) {
     teardown();
 }
 
-Test(safetensors, knows_nine_dtypes) {
-    static const struct { const char *header; as_dtype dtype; size_t bytes; } rows[] = {
-        {"{" T("t", "F64", "[]", 0, 8) "}", AS_F64, 8}, {"{" T("t", "F32", "[]", 0, 4) "}", AS_F32, 4},
-        {"{" T("t", "F16", "[]", 0, 2) "}", AS_F16, 2}, {"{" T("t", "BF16", "[]", 0, 2) "}", AS_BF16, 2},
-        {"{" T("t", "F8_E4M3", "[]", 0, 1) "}", AS_F8E4M3FN, 1}, {"{" T("t", "F8_E5M2", "[]", 0, 1) "}", AS_F8E5M2, 1},
+Test(safetensors, knows_nine_dtypes)
+{
+    static const struct {
+        const char *header;
+        as_dtype    dtype;
+        size_t      bytes;
+    } rows[] = {
+        {"{" T("t", "F64", "[]", 0, 8) "}", AS_F64, 8},
+        {"{" T("t", "F32", "[]", 0, 4) "}", AS_F32, 4},
+        {"{" T("t", "F16", "[]", 0, 2) "}", AS_F16, 2},
+        {"{" T("t", "BF16", "[]", 0, 2) "}", AS_BF16, 2},
+        {"{" T("t", "F8_E4M3", "[]", 0, 1) "}", AS_F8E4M3FN, 1},
+        {"{" T("t", "F8_E5M2", "[]", 0, 1) "}", AS_F8E5M2, 1},
         {"{" T("t", "F8_E8M0", "[]", 0, 1) "}", AS_F8E8M0, 1},
-        {"{" T("t", "I16", "[]", 0, 2) "}", AS_I16, 2}, {"{" T("t", "U16", "[]", 0, 2) "}", AS_U16, 2},
-        {"{" T("t", "U32", "[]", 0, 4) "}", AS_U32, 4}, {"{" T("t", "U64", "[]", 0, 8) "}", AS_U64, 8},
-        {"{" T("t", "I8", "[]", 0, 1) "}", AS_I8, 1},   {"{" T("t", "U8", "[]", 0, 1) "}", AS_U8, 1},
-        {"{" T("t", "I32", "[]", 0, 4) "}", AS_I32, 4}, {"{" T("t", "I64", "[]", 0, 8) "}", AS_I64, 8},
+        {"{" T("t", "I16", "[]", 0, 2) "}", AS_I16, 2},
+        {"{" T("t", "U16", "[]", 0, 2) "}", AS_U16, 2},
+        {"{" T("t", "U32", "[]", 0, 4) "}", AS_U32, 4},
+        {"{" T("t", "U64", "[]", 0, 8) "}", AS_U64, 8},
+        {"{" T("t", "I8", "[]", 0, 1) "}", AS_I8, 1},
+        {"{" T("t", "U8", "[]", 0, 1) "}", AS_U8, 1},
+        {"{" T("t", "I32", "[]", 0, 4) "}", AS_I32, 4},
+        {"{" T("t", "I64", "[]", 0, 8) "}", AS_I64, 8},
         {"{" T("t", "BOOL", "[]", 0, 1) "}", AS_BOOL, 1},
     };
     setup();
@@ -93,14 +100,15 @@ Test(safetensors, knows_nine_dtypes) {
     teardown();
 }
 
-Test(safetensors, uses_aligned_tensors_in_place_and_copies_misaligned_ones) {
+Test(safetensors, uses_aligned_tensors_in_place_and_copies_misaligned_ones)
+{
     setup();
     for (int pad = 0; pad < 4; pad++) {
         char header[128] = "{" T("t", "I32", "[2]", 0, 8) "}";
         for (int i = 0; i < pad; i++)
             strcat(header, " ");
         as_safetensors st;
-        size_t n = make(header, 8);
+        size_t         n = make(header, 8);
         expect_ok(env, parse(n, &st));
         const as_view *v = &st.items[0].view;
         expect_eq((uintptr_t)v->data % 4, 0);
@@ -111,15 +119,17 @@ Test(safetensors, uses_aligned_tensors_in_place_and_copies_misaligned_ones) {
     teardown();
 }
 
-Test(safetensors, reads_no_tensors_empty_tensors_and_metadata) {
+Test(safetensors, reads_no_tensors_empty_tensors_and_metadata)
+{
     setup();
     as_safetensors st;
     expect_ok(env, parse(make("{}", 0), &st));
     expect_eq(st.n_items, 0);
     as_safetensors_drop(&st);
-    expect_ok(env, parse(make("{\"__metadata__\":{\"format\":\"pt\",\"x\":\"\"}," T("z", "F32", "[0,5]", 1, 1) ","
-                              T("a", "U8", "[1]", 1, 2) "," T("b", "U8", "[1]", 0, 1) "," T("e", "F64", "[0]", 2, 2)
-                              "}", 2), &st));
+    expect_ok(env, parse(make("{\"__metadata__\":{\"format\":\"pt\",\"x\":\"\"}," T("z", "F32", "[0,5]", 1, 1) "," T(
+                                  "a", "U8", "[1]", 1, 2) "," T("b", "U8", "[1]", 0, 1) "," T("e", "F64", "[0]", 2, 2) "}",
+                              2),
+                         &st));
     expect_eq(st.n_items, 4);
     expect_str(st.items[0].name, "b");
     expect_str(st.items[1].name, "z");
@@ -130,7 +140,8 @@ Test(safetensors, reads_no_tensors_empty_tensors_and_metadata) {
     teardown();
 }
 
-Test(safetensors, refuses_every_prefix_of_a_good_file) {
+Test(safetensors, refuses_every_prefix_of_a_good_file)
+{
     setup();
     size_t n = make("{" T("a", "I32", "[2]", 0, 8) "}", 8);
     for (size_t cut = 0; cut < n; cut++)
@@ -140,7 +151,8 @@ Test(safetensors, refuses_every_prefix_of_a_good_file) {
     teardown();
 }
 
-Test(safetensors, refuses_header_lengths_beyond_the_file_and_the_limit) {
+Test(safetensors, refuses_header_lengths_beyond_the_file_and_the_limit)
+{
     setup();
     size_t n = make("{}", 0);
     file[0] = 3;
@@ -152,7 +164,8 @@ Test(safetensors, refuses_header_lengths_beyond_the_file_and_the_limit) {
     teardown();
 }
 
-Test(safetensors, refuses_headers_that_are_no_json_object) {
+Test(safetensors, refuses_headers_that_are_no_json_object)
+{
     setup();
     refuse("[]", 0, "does not start with '{'");
     refuse(" {}", 0, "does not start with '{'");
@@ -165,7 +178,8 @@ Test(safetensors, refuses_headers_that_are_no_json_object) {
     teardown();
 }
 
-Test(safetensors, wants_exactly_three_keys_a_tensor) {
+Test(safetensors, wants_exactly_three_keys_a_tensor)
+{
     setup();
     refuse("{\"a\":{\"dtype\":\"U8\",\"shape\":[0]}}", 0, "a: has no data_offsets");
     refuse("{\"a\":{\"dtype\":\"U8\",\"data_offsets\":[0,0]}}", 0, "a: has no shape");
@@ -175,7 +189,8 @@ Test(safetensors, wants_exactly_three_keys_a_tensor) {
     teardown();
 }
 
-Test(safetensors, names_the_dtype_that_it_does_not_read) {
+Test(safetensors, names_the_dtype_that_it_does_not_read)
+{
     setup();
     refuse("{" T("a", "F4", "[1]", 0, 1) "}", 1, "a: elements of dtype \"F4\" are not read; F64 F32");
     refuse("{" T("a", "f32", "[1]", 0, 4) "}", 4, "elements of dtype \"f32\" are not read");
@@ -183,7 +198,8 @@ Test(safetensors, names_the_dtype_that_it_does_not_read) {
     teardown();
 }
 
-Test(safetensors, refuses_shapes_that_are_not_numbers_or_too_many_or_too_large) {
+Test(safetensors, refuses_shapes_that_are_not_numbers_or_too_many_or_too_large)
+{
     setup();
     refuse("{" T("a", "U8", "3", 0, 3) "}", 3, "a: shape is no array");
     refuse("{" T("a", "U8", "[1.0]", 0, 1) "}", 1, "a: shape[0] is no integer from 0 on");
@@ -196,20 +212,21 @@ Test(safetensors, refuses_shapes_that_are_not_numbers_or_too_many_or_too_large) 
     teardown();
 }
 
-Test(safetensors, refuses_offsets_that_do_not_match_shape_and_file) {
+Test(safetensors, refuses_offsets_that_do_not_match_shape_and_file)
+{
     setup();
     refuse("{" T("a", "F32", "[3]", 0, 8) "}", 8, "a: shape [3] of f32 needs 12 bytes, data_offsets give 8");
     refuse("{" T("a", "U8", "[9]", 0, 9) "}", 8, "a: data_offsets [0,9] do not lie in order within the 8 bytes of data");
     refuse("{" T("a", "U8", "[2]", 4, 2) "}", 8, "a: data_offsets [4,2] do not lie in order");
     refuse("{" T("a", "U8", "[1]", -1, 0) "}", 1, "a: data_offsets[0] is no integer from 0 on");
-    refuse("{\"a\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0]}}", 0,
-           "a: data_offsets has 1 numbers, expected 2");
+    refuse("{\"a\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0]}}", 0, "a: data_offsets has 1 numbers, expected 2");
     refuse("{\"a\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0,0]}}", 0,
            "a: data_offsets has 3 numbers, and at most 2 are read");
     teardown();
 }
 
-Test(safetensors, refuses_overlaps_holes_and_bytes_left_over) {
+Test(safetensors, refuses_overlaps_holes_and_bytes_left_over)
+{
     setup();
     refuse("{" T("a", "U8", "[4]", 0, 4) "," T("b", "U8", "[4]", 3, 7) "}", 7, "a and b overlap at byte 3 of the data");
     refuse("{" T("a", "U8", "[4]", 0, 4) "," T("b", "U8", "[4]", 0, 4) "}", 4, "a and b overlap at byte 0");
@@ -224,16 +241,17 @@ Test(safetensors, refuses_overlaps_holes_and_bytes_left_over) {
 static const uint8_t *contents(const char *path, size_t *n)
 {
     static uint8_t bytes[2048];
-    FILE *f = fopen(path, "rb");
+    FILE          *f = fopen(path, "rb");
     expect(f != NULL);
     *n = fread(bytes, 1, sizeof bytes, f);
     fclose(f);
     return bytes;
 }
 
-Test(safetensors, save_sorts_by_width_and_name_and_pads_with_spaces) {
-    uint8_t u[1] = {7};
-    float f[1] = {1}, g[1] = {2};
+Test(safetensors, save_sorts_by_width_and_name_and_pads_with_spaces)
+{
+    uint8_t       u[1] = {7};
+    float         f[1] = {1}, g[1] = {2};
     as_named_view items[] = {
         {"u", as_view_of(u, AS_U8, &AS_SHAPE(1))},
         {"g", as_view_of(g, AS_F32, &AS_SHAPE(1))},
@@ -242,10 +260,10 @@ Test(safetensors, save_sorts_by_width_and_name_and_pads_with_spaces) {
     setup();
     const char *path = as_test_path("sorted.safetensors");
     expect_ok(env, as_safetensors_save(env, path, items, 3));
-    size_t n;
-    const uint8_t *bytes = contents(path, &n);
+    size_t            n;
+    const uint8_t    *bytes = contents(path, &n);
     static const char want[] = "{" T("f", "F32", "[]", 0, 4) "," T("g", "F32", "[1]", 4, 8) "," T("u", "U8", "[1]", 8, 9) "}";
-    size_t length = bytes[0];
+    size_t            length = bytes[0];
     expect_eq(length % 8, 0);
     expect_eq(n, 8 + length + 9);
     expect(!memcmp(bytes + 8, want, sizeof want - 1));
@@ -255,10 +273,11 @@ Test(safetensors, save_sorts_by_width_and_name_and_pads_with_spaces) {
     teardown();
 }
 
-Test(safetensors, what_is_saved_loads_the_same_and_in_place) {
-    uint64_t memory[AS_N_DTYPES][4] = {{0}};
+Test(safetensors, what_is_saved_loads_the_same_and_in_place)
+{
+    uint64_t      memory[AS_N_DTYPES][4] = {{0}};
     as_named_view items[AS_N_DTYPES];
-    size_t n = 0;
+    size_t        n = 0;
     setup();
     for (int d = AS_NONE + 1; d < AS_N_DTYPES; d++) {
         bool no_name = d == AS_F8E4M3FNUZ || d == AS_F8E5M2FNUZ || as_dtype_bits((as_dtype)d) < 8;
@@ -284,12 +303,13 @@ Test(safetensors, what_is_saved_loads_the_same_and_in_place) {
     teardown();
 }
 
-Test(safetensors, save_is_the_same_whatever_the_order_of_its_items) {
-    int32_t a = 1, b = 2;
+Test(safetensors, save_is_the_same_whatever_the_order_of_its_items)
+{
+    int32_t       a = 1, b = 2;
     as_named_view one[] = {{"a", as_view_of(&a, AS_I32, &AS_SHAPE(1))}, {"b", as_view_of(&b, AS_I32, &AS_SHAPE(1))}};
     as_named_view two[] = {one[1], one[0]};
-    uint8_t first[2048];
-    size_t n_first, n;
+    uint8_t       first[2048];
+    size_t        n_first, n;
     setup();
     const char *path = as_test_path("order.safetensors");
     expect_ok(env, as_safetensors_save(env, path, one, 2));
@@ -301,8 +321,9 @@ Test(safetensors, save_is_the_same_whatever_the_order_of_its_items) {
     teardown();
 }
 
-Test(safetensors, save_takes_strided_views_odd_names_and_nothing_at_all) {
-    float data[6] = {0, 1, 2, 3, 4, 5};
+Test(safetensors, save_takes_strided_views_odd_names_and_nothing_at_all)
+{
+    float         data[6] = {0, 1, 2, 3, 4, 5};
     as_named_view item = {"l\"1\"\\w\n\xc3\xa9", {.data = data, .dtype = AS_F32, .shape = AS_SHAPE(3, 2), .stride = {1, 3}}};
     setup();
     const char *path = as_test_path("odd.safetensors");
@@ -320,8 +341,9 @@ Test(safetensors, save_takes_strided_views_odd_names_and_nothing_at_all) {
     teardown();
 }
 
-Test(safetensors, save_refuses_bad_names_and_views_and_keeps_the_old_file) {
-    float x = 1;
+Test(safetensors, save_refuses_bad_names_and_views_and_keeps_the_old_file)
+{
+    float         x = 1;
     as_named_view good = {"x", as_view_of(&x, AS_F32, &AS_SHAPE(1))}, none = good, huge = good;
     none.view.dtype = AS_NONE;
     huge.view.shape.dim[0] = INT64_MAX;
@@ -330,12 +352,11 @@ Test(safetensors, save_refuses_bad_names_and_views_and_keeps_the_old_file) {
     expect_ok(env, as_safetensors_save(env, path, &good, 1));
     expect_fails(env, as_safetensors_save(env, path, (as_named_view[]){good, good}, 2), ASSAY_BAD_INPUT,
                  "two tensors are called x");
-    expect_fails(env, as_safetensors_save(env, path, (as_named_view[]){{"__metadata__", good.view}}, 1),
-                 ASSAY_BAD_INPUT, "a tensor cannot be called __metadata__");
+    expect_fails(env, as_safetensors_save(env, path, (as_named_view[]){{"__metadata__", good.view}}, 1), ASSAY_BAD_INPUT,
+                 "a tensor cannot be called __metadata__");
     expect_fails(env, as_safetensors_save(env, path, (as_named_view[]){{"a\xff", good.view}}, 1), ASSAY_BAD_INPUT,
                  "the name of tensor 0, a?, is not UTF-8");
-    expect_fails(env, as_safetensors_save(env, path, &none, 1), ASSAY_BAD_INPUT,
-                 "cannot save x, of dtype none and shape [1]");
+    expect_fails(env, as_safetensors_save(env, path, &none, 1), ASSAY_BAD_INPUT, "cannot save x, of dtype none and shape [1]");
     expect_fails(env, as_safetensors_save(env, path, &huge, 1), ASSAY_BAD_INPUT, "cannot save x, of dtype f32");
     none.view.dtype = AS_I4;
     expect_fails(env, as_safetensors_save(env, path, &none, 1), ASSAY_UNSUPPORTED, "x is of i4, for which the format has no name");
@@ -348,7 +369,8 @@ Test(safetensors, save_refuses_bad_names_and_views_and_keeps_the_old_file) {
     teardown();
 }
 
-Test(safetensors, save_refuses_tensors_that_together_cannot_be_counted) {
+Test(safetensors, save_refuses_tensors_that_together_cannot_be_counted)
+{
     uint8_t x = 0;
     as_view wide = {.data = &x, .dtype = AS_U8, .shape = AS_SHAPE(INT64_MAX)}; /* stride 0: one byte, repeated */
     setup();
@@ -357,7 +379,8 @@ Test(safetensors, save_refuses_tensors_that_together_cannot_be_counted) {
     teardown();
 }
 
-Test(safetensors, load_names_a_missing_and_a_broken_file) {
+Test(safetensors, load_names_a_missing_and_a_broken_file)
+{
     setup();
     as_safetensors st = {0};
     expect_fails(env, as_safetensors_load(env, as_test_path("missing"), &st), ASSAY_NOT_FOUND, "missing: cannot open");

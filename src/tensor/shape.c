@@ -51,7 +51,7 @@ const char *as_shape_show(const as_shape *shape, char *buf, size_t size)
 {
     if (!size)
         return "";
-    int rank = shape->rank < AS_MAX_RANK ? shape->rank : AS_MAX_RANK;
+    int    rank = shape->rank < AS_MAX_RANK ? shape->rank : AS_MAX_RANK;
     size_t at = 0;
     buf[0] = '\0';
     for (int i = 0; i <= rank && at < size; i++) { /* one more for the bracket that closes */

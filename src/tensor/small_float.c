@@ -10,26 +10,20 @@ enum { NEVER = -1, E8M0_NAN = 255, E8M0_BIAS = 127 };
 
 typedef struct format {
     int  n_exponent, n_fraction, bias;
-    int  largest;    /* the code of the largest number; codes above it are no numbers */
-    int  infinity;   /* NEVER: it has none */
-    int  nan;        /* the one that is written */
-    bool one_zero;   /* "uz": the code of -0 is the only NaN */
+    int  largest;  /* the code of the largest number; codes above it are no numbers */
+    int  infinity; /* NEVER: it has none */
+    int  nan;      /* the one that is written */
+    bool one_zero; /* "uz": the code of -0 is the only NaN */
 } format;
 
 static const format formats[AS_N_DTYPES] = {
-    [AS_F8E4M3FN]   = { 4, 3, 7, 0x7e, NEVER, 0x7f, false },
-    [AS_F8E4M3FNUZ] = { 4, 3, 8, 0x7f, NEVER, 0x80, true },
-    [AS_F8E5M2]     = { 5, 2, 15, 0x7b, 0x7c, 0x7e, false },
-    [AS_F8E5M2FNUZ] = { 5, 2, 16, 0x7f, NEVER, 0x80, true },
-    [AS_F6E2M3]     = { 2, 3, 1, 0x1f, NEVER, NEVER, false },
-    [AS_F6E3M2]     = { 3, 2, 3, 0x1f, NEVER, NEVER, false },
-    [AS_F4E2M1]     = { 2, 1, 1, 0x07, NEVER, NEVER, false },
+    [AS_F8E4M3FN] = {4, 3, 7, 0x7e, NEVER, 0x7f, false}, [AS_F8E4M3FNUZ] = {4, 3, 8, 0x7f, NEVER, 0x80, true},
+    [AS_F8E5M2] = {5, 2, 15, 0x7b, 0x7c, 0x7e, false},   [AS_F8E5M2FNUZ] = {5, 2, 16, 0x7f, NEVER, 0x80, true},
+    [AS_F6E2M3] = {2, 3, 1, 0x1f, NEVER, NEVER, false},  [AS_F6E3M2] = {3, 2, 3, 0x1f, NEVER, NEVER, false},
+    [AS_F4E2M1] = {2, 1, 1, 0x07, NEVER, NEVER, false},
 };
 
-static double e8m0_to_f64(uint8_t code)
-{
-    return code == E8M0_NAN ? (double)NAN : ldexp(1.0, code - E8M0_BIAS);
-}
+static double e8m0_to_f64(uint8_t code) { return code == E8M0_NAN ? (double)NAN : ldexp(1.0, code - E8M0_BIAS); }
 
 static uint8_t e8m0_from_f64(double x, bool saturate, as_e8m0_round round)
 {

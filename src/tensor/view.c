@@ -28,7 +28,7 @@ as_view as_view_of(void *data, as_dtype dtype, const as_shape *shape)
 static inline bool is_dense(const as_view *v, int64_t *count)
 {
     int64_t n = 1;
-    bool dense = true, overflow = false;
+    bool    dense = true, overflow = false;
     for (int i = v->shape.rank - 1; i >= 0; i--) {
         dense &= v->shape.dim[i] == 1 || v->stride[i] == n;
         overflow |= __builtin_mul_overflow(n, v->shape.dim[i], &n);
@@ -45,15 +45,12 @@ bool as_view_contiguous(const as_view *v)
     return is_dense(v, &count);
 }
 
-size_t as_view_bytes(const as_view *v)
-{
-    return (size_t)as_shape_count(&v->shape) * as_dtype_bytes(v->dtype);
-}
+size_t as_view_bytes(const as_view *v) { return (size_t)as_shape_count(&v->shape) * as_dtype_bytes(v->dtype); }
 
 as_view as_view_broadcast(const as_view *v, const as_shape *shape)
 {
     as_view wide = {.data = v->data, .dtype = v->dtype, .shape = *shape};
-    int shift = shape->rank - v->shape.rank;
+    int     shift = shape->rank - v->shape.rank;
     assert(shift >= 0);
     for (int i = 0; i < v->shape.rank; i++) {
         bool same = v->shape.dim[i] == shape->dim[i + shift];
@@ -67,7 +64,7 @@ as_view as_view_broadcast(const as_view *v, const as_shape *shape)
 static inline int64_t offset_i(const as_view *v, int64_t i)
 {
     int64_t count;
-    bool dense = is_dense(v, &count);
+    bool    dense = is_dense(v, &count);
     assert(i >= 0 && i < count);
     if (dense)
         return i;
@@ -128,17 +125,14 @@ static uint64_t u64_of(double x)
     return x >= 0x1p64 ? UINT64_MAX : (uint64_t)x;
 }
 
-static int64_t clamp(int64_t x, int64_t lo, int64_t hi)
-{
-    return x < lo ? lo : x > hi ? hi : x;
-}
+static int64_t clamp(int64_t x, int64_t lo, int64_t hi) { return x < lo ? lo : x > hi ? hi : x; }
 
 /* To f32 by rounding to odd: the last bit remembers that something was lost, so that a second rounding
  * to f16 or bf16 gives what one rounding would have.  The nearest f32 would double-round: 1 + 2^-11 +
  * 2^-40 would become a tie in f16 and go down. */
 static float f32_sticky(double x)
 {
-    float near = (float)x;
+    float    near = (float)x;
     uint32_t bits;
     memcpy(&bits, &near, sizeof bits);
     if (isnan(x) || (double)near == x || bits & 1)
@@ -179,34 +173,23 @@ static inline unsigned char *element(const as_view *v, int64_t offset, size_t by
 /* A u64 comes as its bits. */
 static inline int64_t load_i64(const as_view *v, int64_t offset)
 {
-    int64_t x64;
-    int32_t x32;
+    int64_t  x64;
+    int32_t  x32;
     uint32_t u32;
-    int16_t x16;
+    int16_t  x16;
     uint16_t u16;
     switch (v->dtype) {
     case AS_I8:
     case AS_I4:
-    case AS_I2:
-        return (int8_t)*element(v, offset, 1);
+    case AS_I2: return (int8_t)*element(v, offset, 1);
     case AS_U8:
     case AS_U4:
-    case AS_U2:
-        return *element(v, offset, 1);
-    case AS_BOOL:
-        return *element(v, offset, 1) != 0; /* files may hold any byte */
-    case AS_I16:
-        LOAD(x16, v, offset);
-        return x16;
-    case AS_U16:
-        LOAD(u16, v, offset);
-        return u16;
-    case AS_I32:
-        LOAD(x32, v, offset);
-        return x32;
-    case AS_U32:
-        LOAD(u32, v, offset);
-        return u32;
+    case AS_U2: return *element(v, offset, 1);
+    case AS_BOOL: return *element(v, offset, 1) != 0; /* files may hold any byte */
+    case AS_I16: LOAD(x16, v, offset); return x16;
+    case AS_U16: LOAD(u16, v, offset); return u16;
+    case AS_I32: LOAD(x32, v, offset); return x32;
+    case AS_U32: LOAD(u32, v, offset); return u32;
     default:
         assert(v->dtype == AS_I64 || v->dtype == AS_U64);
         LOAD(x64, v, offset);
@@ -216,22 +199,14 @@ static inline int64_t load_i64(const as_view *v, int64_t offset)
 
 static inline double load(const as_view *v, int64_t offset)
 {
-    double x64;
-    float x32;
+    double   x64;
+    float    x32;
     uint16_t x16;
     switch (v->dtype) {
-    case AS_F64:
-        LOAD(x64, v, offset);
-        return x64;
-    case AS_F32:
-        LOAD(x32, v, offset);
-        return (double)x32;
-    case AS_F16:
-        LOAD(x16, v, offset);
-        return (double)as_f16_to_f32(x16);
-    case AS_BF16:
-        LOAD(x16, v, offset);
-        return (double)as_bf16_to_f32(x16);
+    case AS_F64: LOAD(x64, v, offset); return x64;
+    case AS_F32: LOAD(x32, v, offset); return (double)x32;
+    case AS_F16: LOAD(x16, v, offset); return (double)as_f16_to_f32(x16);
+    case AS_BF16: LOAD(x16, v, offset); return (double)as_bf16_to_f32(x16);
     case AS_F8E4M3FN:
     case AS_F8E4M3FNUZ:
     case AS_F8E5M2:
@@ -239,44 +214,27 @@ static inline double load(const as_view *v, int64_t offset)
     case AS_F8E8M0:
     case AS_F6E2M3:
     case AS_F6E3M2:
-    case AS_F4E2M1:
-        return as_small_to_f64(v->dtype, *element(v, offset, 1));
-    case AS_U64:
-        return (double)(uint64_t)load_i64(v, offset);
-    default:
-        return (double)load_i64(v, offset);
+    case AS_F4E2M1: return as_small_to_f64(v->dtype, *element(v, offset, 1));
+    case AS_U64: return (double)(uint64_t)load_i64(v, offset);
+    default: return (double)load_i64(v, offset);
     }
 }
 
 /* Into a u64 go the bits. */
 static inline void store_i64(const as_view *v, int64_t offset, int64_t x)
 {
-    int32_t x32;
+    int32_t  x32;
     uint32_t u32;
-    int16_t x16;
+    int16_t  x16;
     uint16_t u16;
     switch (v->dtype) {
-    case AS_I8:
-        *element(v, offset, 1) = (unsigned char)clamp(x, INT8_MIN, INT8_MAX);
-        return;
-    case AS_U8:
-        *element(v, offset, 1) = (unsigned char)clamp(x, 0, UINT8_MAX);
-        return;
-    case AS_I4:
-        *element(v, offset, 1) = (unsigned char)clamp(x, -8, 7);
-        return;
-    case AS_U4:
-        *element(v, offset, 1) = (unsigned char)clamp(x, 0, 15);
-        return;
-    case AS_I2:
-        *element(v, offset, 1) = (unsigned char)clamp(x, -2, 1);
-        return;
-    case AS_U2:
-        *element(v, offset, 1) = (unsigned char)clamp(x, 0, 3);
-        return;
-    case AS_BOOL:
-        *element(v, offset, 1) = x != 0;
-        return;
+    case AS_I8: *element(v, offset, 1) = (unsigned char)clamp(x, INT8_MIN, INT8_MAX); return;
+    case AS_U8: *element(v, offset, 1) = (unsigned char)clamp(x, 0, UINT8_MAX); return;
+    case AS_I4: *element(v, offset, 1) = (unsigned char)clamp(x, -8, 7); return;
+    case AS_U4: *element(v, offset, 1) = (unsigned char)clamp(x, 0, 15); return;
+    case AS_I2: *element(v, offset, 1) = (unsigned char)clamp(x, -2, 1); return;
+    case AS_U2: *element(v, offset, 1) = (unsigned char)clamp(x, 0, 3); return;
+    case AS_BOOL: *element(v, offset, 1) = x != 0; return;
     case AS_I16:
         x16 = (int16_t)clamp(x, INT16_MIN, INT16_MAX);
         STORE(x16, v, offset);
@@ -302,12 +260,10 @@ static inline void store_i64(const as_view *v, int64_t offset, int64_t x)
 
 static inline void store(const as_view *v, int64_t offset, double x)
 {
-    float x32;
+    float    x32;
     uint16_t x16;
     switch (v->dtype) {
-    case AS_F64:
-        STORE(x, v, offset);
-        return;
+    case AS_F64: STORE(x, v, offset); return;
     case AS_F32:
         x32 = (float)x;
         STORE(x32, v, offset);
@@ -327,18 +283,12 @@ static inline void store(const as_view *v, int64_t offset, double x)
     case AS_F8E8M0:
     case AS_F6E2M3:
     case AS_F6E3M2:
-    case AS_F4E2M1:
-        *element(v, offset, 1) = as_small_from_f64(v->dtype, x, false, AS_E8M0_NEAREST);
-        return;
+    case AS_F4E2M1: *element(v, offset, 1) = as_small_from_f64(v->dtype, x, false, AS_E8M0_NEAREST); return;
     case AS_BOOL:
         *element(v, offset, 1) = x != 0.0; /* 0.5 is true, which i64_of() would lose */
         return;
-    case AS_U64:
-        store_i64(v, offset, (int64_t)u64_of(x));
-        return;
-    default:
-        store_i64(v, offset, i64_of(x));
-        return;
+    case AS_U64: store_i64(v, offset, (int64_t)u64_of(x)); return;
+    default: store_i64(v, offset, i64_of(x)); return;
     }
 }
 
@@ -365,15 +315,9 @@ static inline void convert_i64(const as_view *dst, int64_t to, const as_view *sr
     store_any_i64(dst, to, dst->dtype == AS_U64 && x < 0 ? 0 : x);
 }
 
-double as_view_get(const as_view *v, int64_t i)
-{
-    return load(v, offset_i(v, i));
-}
+double as_view_get(const as_view *v, int64_t i) { return load(v, offset_i(v, i)); }
 
-void as_view_set(const as_view *v, int64_t i, double x)
-{
-    store(v, offset_i(v, i), x);
-}
+void as_view_set(const as_view *v, int64_t i, double x) { store(v, offset_i(v, i), x); }
 
 int64_t as_view_get_i64(const as_view *v, int64_t i)
 {
@@ -381,32 +325,23 @@ int64_t as_view_get_i64(const as_view *v, int64_t i)
     return as_dtype_is_float(v->dtype) ? i64_of(load(v, offset)) : load_i64(v, offset);
 }
 
-void as_view_set_i64(const as_view *v, int64_t i, int64_t x)
-{
-    store_any_i64(v, offset_i(v, i), x);
-}
+void as_view_set_i64(const as_view *v, int64_t i, int64_t x) { store_any_i64(v, offset_i(v, i), x); }
 
-double as_view_at(const as_view *v, const int64_t *index)
-{
-    return load(v, offset_at(v, index));
-}
+double as_view_at(const as_view *v, const int64_t *index) { return load(v, offset_at(v, index)); }
 
-void as_view_put(const as_view *v, const int64_t *index, double x)
-{
-    store(v, offset_at(v, index), x);
-}
+void as_view_put(const as_view *v, const int64_t *index, double x) { store(v, offset_at(v, index), x); }
 
 /* --- Whole views ---------------------------------------------------------------------------- */
 
 void as_view_copy(const as_view *dst, const as_view *src)
 {
     int64_t count, n_src;
-    bool dst_dense = is_dense(dst, &count), src_dense = is_dense(src, &n_src);
+    bool    dst_dense = is_dense(dst, &count), src_dense = is_dense(src, &n_src);
     assert(count == n_src);
     if (count != n_src || !count)
         return;
     /* The same dtype moves bits, so that NaN payloads stay; bool does not, so that what we write is 0 or 1. */
-    bool as_bits = dst->dtype == src->dtype && dst->dtype != AS_BOOL, from_float = as_dtype_is_float(src->dtype);
+    bool   as_bits = dst->dtype == src->dtype && dst->dtype != AS_BOOL, from_float = as_dtype_is_float(src->dtype);
     size_t bytes = as_dtype_bytes(dst->dtype);
     if (as_bits && dst_dense && src_dense) {
         memmove(dst->data, src->data, (size_t)count * bytes);
@@ -436,11 +371,11 @@ static double error_of(double a, double b)
 /* Integers are subtracted as integers: beyond 2^53 neighbours are the same double. */
 static double error_of_i64(const as_view *a, int64_t at_a, const as_view *b, int64_t at_b)
 {
-    int64_t x = load_i64(a, at_a), y = load_i64(b, at_b);
-    bool big_x = a->dtype == AS_U64 && x < 0, big_y = b->dtype == AS_U64 && y < 0; /* 2^63 or more, and so the larger */
-    bool x_larger = big_x == big_y ? x > y : big_x;
+    int64_t  x = load_i64(a, at_a), y = load_i64(b, at_b);
+    bool     big_x = a->dtype == AS_U64 && x < 0, big_y = b->dtype == AS_U64 && y < 0; /* 2^63 or more, and so the larger */
+    bool     x_larger = big_x == big_y ? x > y : big_x;
     uint64_t diff = x_larger ? (uint64_t)x - (uint64_t)y : (uint64_t)y - (uint64_t)x;
-    double size = fabs(load(b, at_b));
+    double   size = fabs(load(b, at_b));
     /* Between a negative i64 and a big u64 there may be more than 64 bits. */
     if (big_x != big_y && (big_x ? y : x) < 0)
         return fabs(load(a, at_a) - load(b, at_b)) / (1.0 + size);
@@ -451,13 +386,12 @@ double as_view_error(const as_view *a, const as_view *b)
 {
     if (!as_shape_same(&a->shape, &b->shape))
         return INFINITY;
-    bool is_float = as_dtype_is_float(a->dtype) || as_dtype_is_float(b->dtype);
+    bool    is_float = as_dtype_is_float(a->dtype) || as_dtype_is_float(b->dtype);
     int64_t count = as_shape_count(&a->shape);
-    walk wa = {.view = a}, wb = {.view = b};
-    double largest = 0.0;
+    walk    wa = {.view = a}, wb = {.view = b};
+    double  largest = 0.0;
     for (int64_t i = 0; i < count; i++, walk_on(&wa), walk_on(&wb)) {
-        double error = is_float ? error_of(load(a, wa.offset), load(b, wb.offset))
-                                : error_of_i64(a, wa.offset, b, wb.offset);
+        double error = is_float ? error_of(load(a, wa.offset), load(b, wb.offset)) : error_of_i64(a, wa.offset, b, wb.offset);
         if (error > largest)
             largest = error;
     }

@@ -14,11 +14,13 @@
 #include "trace/trace.h"
 
 /* As PNG's: the high bit and both line ends show a file that a text mode has mangled. */
-#define AS_TRACE_MAGIC "\x89" "ASY\r\n\x1a\n"
+#define AS_TRACE_MAGIC \
+    "\x89"             \
+    "ASY\r\n\x1a\n"
 
 enum {
-    AS_TRACE_VERSION = 1,      /* of the file; a change that old readers cannot skip raises it */
-    AS_CHUNK_VERSION = 1,      /* of every chunk type so far */
+    AS_TRACE_VERSION = 1, /* of the file; a change that old readers cannot skip raises it */
+    AS_CHUNK_VERSION = 1, /* of every chunk type so far */
     AS_TRACE_HEAD_BYTES = 16,
     AS_CHUNK_HEAD_BYTES = 16,
     AS_CRC_BYTES = 4,
@@ -28,10 +30,7 @@ enum {
 };
 
 /* Zeros between a payload of n bytes and its CRC. */
-static inline size_t as_chunk_padding(uint64_t n)
-{
-    return (size_t)(-(n + AS_CRC_BYTES) & 7);
-}
+static inline size_t as_chunk_padding(uint64_t n) { return (size_t)(-(n + AS_CRC_BYTES) & 7); }
 
 /* Byte by byte, so that the order of the file does not depend on the machine's; compilers make one move of it. */
 static inline void as_le32_put(uint8_t *p, uint32_t v)
@@ -51,10 +50,7 @@ static inline uint32_t as_le32(const uint8_t *p)
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-static inline uint64_t as_le64(const uint8_t *p)
-{
-    return as_le32(p) | (uint64_t)as_le32(p + 4) << 32;
-}
+static inline uint64_t as_le64(const uint8_t *p) { return as_le32(p) | (uint64_t)as_le32(p + 4) << 32; }
 
 /* Whether a record may stand in this trace; if not, `why` gets what is wrong with the numbers.  The reader asks
  * about what it read and the writer about what it is to write: what would not load is not saved. */
@@ -70,8 +66,12 @@ bool as_trace_totals_ok(const assay_trace *t, char why[AS_FAULT_BYTES]);
 
 /* What an item has as fields of a JSON object, in the order of the file; a NULL key ends a list. */
 typedef enum as_field_kind { AS_FIELD_TEXT, AS_FIELD_TEXT_OR_NULL, AS_FIELD_INT, AS_FIELD_U64, AS_FIELD_F64 } as_field_kind;
-typedef struct as_field { const char *key; as_field_kind kind; size_t at; /* its place in the item */ } as_field;
-extern const as_field as_clock_fields[], as_scalar_fields[];           /* of the trace itself */
+typedef struct as_field {
+    const char   *key;
+    as_field_kind kind;
+    size_t        at; /* its place in the item */
+} as_field;
+extern const as_field as_clock_fields[], as_scalar_fields[];          /* of the trace itself */
 extern const as_field as_step_choice_fields[], as_step_work_fields[]; /* the refused kernels stand between them */
 extern const as_field as_buffer_fields[], as_sensor_fields[], as_roof_fields[];
 

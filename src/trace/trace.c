@@ -56,7 +56,7 @@ static bool grow(as_arena *arena, void *array, size_t n, size_t *capacity, size_
     if (n < *capacity)
         return true;
     size_t more = *capacity ? *capacity * 2 : FIRST_CAPACITY;
-    void *items = as_arena_take(arena, more, bytes_each, alignof(max_align_t));
+    void  *items = as_arena_take(arena, more, bytes_each, alignof(max_align_t));
     if (!items)
         return false;
     void **slot = array;
@@ -87,7 +87,7 @@ const char *as_trace_note_find(const assay_trace *t, const char *key)
 
 bool as_trace_add_note(assay_trace *t, const char *key, const char *format, ...)
 {
-    char small[256];
+    char    small[256];
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
@@ -107,7 +107,7 @@ bool as_trace_add_note(assay_trace *t, const char *key, const char *format, ...)
 int as_trace_add_step(assay_trace *t, const as_trace_step *step)
 {
     as_trace_step s = *step;
-    as_arena *a = &t->arena;
+    as_arena     *a = &t->arena;
     if (!copy(a, &s.name, "") || !copy(a, &s.op, "") || !copy(a, &s.device, "") || !copy(a, &s.kernel, "") ||
         !copy(a, &s.why, "") || !copy(a, &s.shapes, "") || !copy(a, &s.stage, "body"))
         return -1;
@@ -132,8 +132,7 @@ int as_trace_add_step(assay_trace *t, const as_trace_step *step)
 bool as_trace_add_buffer(assay_trace *t, const as_trace_buffer *buffer)
 {
     as_trace_buffer b = *buffer;
-    if (!copy(&t->arena, &b.name, "") || !copy(&t->arena, &b.role, "") || !copy(&t->arena, &b.device, "") ||
-        !GROW(t, buffers))
+    if (!copy(&t->arena, &b.name, "") || !copy(&t->arena, &b.role, "") || !copy(&t->arena, &b.device, "") || !GROW(t, buffers))
         return false;
     t->buffers[t->n_buffers++] = b;
     return true;
@@ -142,7 +141,7 @@ bool as_trace_add_buffer(assay_trace *t, const as_trace_buffer *buffer)
 int as_trace_add_sensor(assay_trace *t, const as_trace_sensor *sensor)
 {
     as_trace_sensor s = *sensor;
-    as_arena *a = &t->arena;
+    as_arena       *a = &t->arena;
     if (!copy(a, &s.name, "") || !copy(a, &s.unit, "1") || !copy(a, &s.source, "") || !copy(a, &s.meaning, "level") ||
         (s.reason && !copy(a, &s.reason, "")) || t->n_sensors >= INT32_MAX || !GROW(t, sensors))
         return -1;
@@ -153,8 +152,7 @@ int as_trace_add_sensor(assay_trace *t, const as_trace_sensor *sensor)
 bool as_trace_add_roof(assay_trace *t, const as_trace_roof *roof)
 {
     as_trace_roof r = *roof;
-    if (!copy(&t->arena, &r.name, "") || !copy(&t->arena, &r.unit, "1") || !copy(&t->arena, &r.source, "") ||
-        !GROW(t, roofs))
+    if (!copy(&t->arena, &r.name, "") || !copy(&t->arena, &r.unit, "1") || !copy(&t->arena, &r.source, "") || !GROW(t, roofs))
         return false;
     t->roofs[t->n_roofs++] = r;
     return true;
@@ -183,8 +181,7 @@ static bool reserve(as_arena *arena, void *array, size_t n, size_t *capacity, si
     return true;
 }
 
-#define RESERVE(t, items, more) \
-    reserve(&(t)->arena, &(t)->items, (t)->n_##items, &(t)->cap_##items, (more), sizeof *(t)->items)
+#define RESERVE(t, items, more) reserve(&(t)->arena, &(t)->items, (t)->n_##items, &(t)->cap_##items, (more), sizeof *(t)->items)
 
 bool as_trace_reserve(assay_trace *t, size_t n_spans, size_t n_samples, size_t n_warmup, size_t n_readings)
 {

@@ -14,18 +14,18 @@
 /* --- Spans: the hot record ------------------------------------------------------------------------ */
 
 typedef enum as_span_kind {
-    AS_SPAN_RUN = 0,   /* one whole call; step is -1 */
-    AS_SPAN_SEGMENT,   /* one fork on one device; step is its first step */
-    AS_SPAN_STEP,      /* one plan step */
-    AS_SPAN_PART,      /* one thread's share of a step, without waiting */
-    AS_SPAN_DEVICE     /* a step by the device's own timestamps */
+    AS_SPAN_RUN = 0, /* one whole call; step is -1 */
+    AS_SPAN_SEGMENT, /* one fork on one device; step is its first step */
+    AS_SPAN_STEP,    /* one plan step */
+    AS_SPAN_PART,    /* one thread's share of a step, without waiting */
+    AS_SPAN_DEVICE   /* a step by the device's own timestamps */
 } as_span_kind;
 
 /* 32 bytes. */
 typedef struct as_span {
     uint64_t begin_ticks, end_ticks;
     int32_t  step;
-    uint32_t run;     /* number of the run, counted from the first measured one */
+    uint32_t run; /* number of the run, counted from the first measured one */
     uint16_t kind;
     uint16_t thread;
     uint32_t zero;
@@ -69,25 +69,29 @@ typedef struct as_recorder {
 
 /* --- What the trace holds ------------------------------------------------------------------------- */
 
-typedef struct as_trace_refusal { const char *kernel, *why; } as_trace_refusal;
+typedef struct as_trace_refusal {
+    const char *kernel, *why;
+} as_trace_refusal;
 
 /* One step of the plan, by index. */
 typedef struct as_trace_step {
-    const char       *name, *op, *device, *kernel;   /* "conv1", "Conv", "cpu", "conv_f32_scalar" */
-    const char       *why;                            /* why this kernel */
-    as_trace_refusal *refused; int n_refused;
-    const char       *shapes;                         /* "f32[64,784] f32[784,128] -> f32[64,128]" */
-    const char       *stage;                          /* "prologue" or "body" */
+    const char       *name, *op, *device, *kernel; /* "conv1", "Conv", "cpu", "conv_f32_scalar" */
+    const char       *why;                         /* why this kernel */
+    as_trace_refusal *refused;
+    int               n_refused;
+    const char       *shapes; /* "f32[64,784] f32[784,128] -> f32[64,128]" */
+    const char       *stage;  /* "prologue" or "body" */
     int               segment;
-    uint64_t          flops, special, bytes_read, bytes_written;  /* useful work, by definition */
-    uint64_t          issued_flops, issued_bytes;     /* what the kernel really does; 0: not stated */
+    uint64_t          flops, special, bytes_read, bytes_written; /* useful work, by definition */
+    uint64_t          issued_flops, issued_bytes;                /* what the kernel really does; 0: not stated */
     uint64_t          working_set_bytes;
-    const int        *inputs; int n_inputs;           /* earlier steps whose results it reads, each once, rising */
+    const int        *inputs;
+    int               n_inputs; /* earlier steps whose results it reads, each once, rising */
 } as_trace_step;
 
 /* One buffer of the plan, for the memory chart. */
 typedef struct as_trace_buffer {
-    const char *name, *role, *device;  /* role: input output param constant activation packed scratch */
+    const char *name, *role, *device; /* role: input output param constant activation packed scratch */
     uint64_t    bytes, offset;
     int         first_step, last_step;
 } as_trace_buffer;
@@ -95,54 +99,78 @@ typedef struct as_trace_buffer {
 /* One timed sample: n_runs consecutive runs between two readings. */
 typedef struct as_sample {
     uint64_t begin_ticks, end_ticks;
-    uint64_t cpu_ns;            /* CPU time of the calling thread; UINT64_MAX: not read */
+    uint64_t cpu_ns; /* CPU time of the calling thread; UINT64_MAX: not read */
     uint32_t first_run, n_runs;
 } as_sample;
 
 /* Totals per step over all runs, also those whose spans were not kept. */
-typedef struct as_step_total { uint64_t count, sum_ticks, min_ticks, max_ticks; } as_step_total;
+typedef struct as_step_total {
+    uint64_t count, sum_ticks, min_ticks, max_ticks;
+} as_step_total;
 
 typedef struct as_trace_sensor {
     const char *name, *unit, *source;
-    const char *reason;         /* not available: why; NULL when it was read */
-    const char *meaning;        /* "delta" (end minus begin of the measured part), "level" or "peak" */
+    const char *reason;  /* not available: why; NULL when it was read */
+    const char *meaning; /* "delta" (end minus begin of the measured part), "level" or "peak" */
 } as_trace_sensor;
 
-typedef struct as_reading { uint64_t ticks; double value; uint32_t sensor; uint32_t sample; } as_reading;
+typedef struct as_reading {
+    uint64_t ticks;
+    double   value;
+    uint32_t sensor;
+    uint32_t sample;
+} as_reading;
 
 /* A key and a value about the run, the machine or the software: "machine.cpu.model" = "...". */
-typedef struct as_trace_note { const char *key, *value; } as_trace_note;
+typedef struct as_trace_note {
+    const char *key, *value;
+} as_trace_note;
 
 /* A roof of the machine, measured. */
-typedef struct as_trace_roof { const char *name, *unit; double value, lo, hi; uint64_t n; const char *source; } as_trace_roof;
+typedef struct as_trace_roof {
+    const char *name, *unit;
+    double      value, lo, hi;
+    uint64_t    n;
+    const char *source;
+} as_trace_roof;
 
 struct assay_trace {
-    as_arena         arena;
-    const char      *clock_name;
-    double           ns_per_tick, clock_cost_ns;
-    uint64_t         start_ticks;
-    uint64_t         start_unix_ns;   /* wall-clock date of the start */
-    bool             complete;        /* the end chunk was there */
-    as_detail        detail;          /* what was recorded in the end */
-    const char      *detail_why;      /* why not finer; "" if nothing was given up */
+    as_arena    arena;
+    const char *clock_name;
+    double      ns_per_tick, clock_cost_ns;
+    uint64_t    start_ticks;
+    uint64_t    start_unix_ns; /* wall-clock date of the start */
+    bool        complete;      /* the end chunk was there */
+    as_detail   detail;        /* what was recorded in the end */
+    const char *detail_why;    /* why not finer; "" if nothing was given up */
 
-    as_trace_note   *notes;    size_t n_notes, cap_notes;
-    as_trace_step   *steps;    size_t n_steps, cap_steps;
-    as_trace_buffer *buffers;  size_t n_buffers, cap_buffers;
-    as_trace_sensor *sensors;  size_t n_sensors, cap_sensors;
-    as_trace_roof   *roofs;    size_t n_roofs, cap_roofs;
-    as_span         *spans;    size_t n_spans, cap_spans;      /* kept runs, in the order drained */
-    as_sample       *samples;  size_t n_samples, cap_samples;  /* measured, after warm-up */
-    as_sample       *warmup;   size_t n_warmup, cap_warmup;
-    as_step_total   *totals;   size_t n_totals;                /* one a step */
-    as_reading      *readings; size_t n_readings, cap_readings;
+    as_trace_note   *notes;
+    size_t           n_notes, cap_notes;
+    as_trace_step   *steps;
+    size_t           n_steps, cap_steps;
+    as_trace_buffer *buffers;
+    size_t           n_buffers, cap_buffers;
+    as_trace_sensor *sensors;
+    size_t           n_sensors, cap_sensors;
+    as_trace_roof   *roofs;
+    size_t           n_roofs, cap_roofs;
+    as_span         *spans;
+    size_t           n_spans, cap_spans; /* kept runs, in the order drained */
+    as_sample       *samples;
+    size_t           n_samples, cap_samples; /* measured, after warm-up */
+    as_sample       *warmup;
+    size_t           n_warmup, cap_warmup;
+    as_step_total   *totals;
+    size_t           n_totals; /* one a step */
+    as_reading      *readings;
+    size_t           n_readings, cap_readings;
 
     /* Counted by the doers. */
     uint64_t n_runs, dropped_spans;
-    double   plan_ns, compile_ns, first_run_ns;   /* NaN: not measured */
-    double   span_cost_ns;                        /* measured on the spot */
+    double   plan_ns, compile_ns, first_run_ns; /* NaN: not measured */
+    double   span_cost_ns;                      /* measured on the spot */
     uint64_t peak_bytes_planned, peak_bytes_observed, param_bytes, activation_bytes, scratch_bytes;
-    uint64_t steady_allocs;                       /* device allocations in measured runs */
+    uint64_t steady_allocs; /* device allocations in measured runs */
 };
 
 assay_status as_trace_new(assay_env *env, assay_trace **out);
@@ -150,7 +178,7 @@ const char  *as_trace_note_find(const assay_trace *t, const char *key); /* NULL:
 
 /* Growing; each copies its strings into the trace's arena.  False: no memory. */
 bool as_trace_add_note(assay_trace *t, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
-int  as_trace_add_step(assay_trace *t, const as_trace_step *step);       /* index or -1 */
+int  as_trace_add_step(assay_trace *t, const as_trace_step *step); /* index or -1 */
 bool as_trace_add_buffer(assay_trace *t, const as_trace_buffer *buffer);
 int  as_trace_add_sensor(assay_trace *t, const as_trace_sensor *sensor);
 bool as_trace_add_roof(assay_trace *t, const as_trace_roof *roof);
@@ -167,11 +195,11 @@ bool as_trace_add_reading(assay_trace *t, const as_reading *reading);
 /* A trace that grows on disk while it is recorded: written to its final name as it goes (its point is to survive a crash), chunk
  * by chunk; a chunk is either whole or not believed. */
 typedef struct as_trace_file as_trace_file;
-assay_status as_trace_file_open(assay_env *env, const char *path, const assay_trace *t, as_trace_file **out);
+assay_status                 as_trace_file_open(assay_env *env, const char *path, const assay_trace *t, as_trace_file **out);
 /* Appends what was added to t since the last call, and flushes. */
 assay_status as_trace_file_append(assay_env *env, as_trace_file *file, const assay_trace *t);
 assay_status as_trace_file_close(assay_env *env, as_trace_file *file, const assay_trace *t); /* writes the end chunk; frees */
-void         as_trace_file_abandon(as_trace_file *file);                                       /* no end chunk */
+void         as_trace_file_abandon(as_trace_file *file);                                     /* no end chunk */
 
 /* Reads a trace from bytes (borrowed only during the call).  Unknown chunk types are skipped; a file cut anywhere gives what its whole
  * chunks hold, complete = false; a chunk whose checksum is wrong, or whose content lies, is an error with its offset. */

@@ -18,8 +18,7 @@ static bool wrong(char why[AS_FAULT_BYTES], const char *format, ...)
 static bool interval_ok(uint64_t begin, uint64_t end, char why[AS_FAULT_BYTES])
 {
     if (end < begin)
-        return wrong(why, "ends at tick %llu, before it begins at %llu", (unsigned long long)end,
-                     (unsigned long long)begin);
+        return wrong(why, "ends at tick %llu, before it begins at %llu", (unsigned long long)end, (unsigned long long)begin);
     return true;
 }
 
@@ -71,8 +70,7 @@ bool as_trace_buffer_ok(const assay_trace *t, const as_trace_buffer *buffer, cha
     if (buffer->bytes > UINT64_MAX - buffer->offset)
         return wrong(why, "%llu bytes at offset %llu end beyond all memory", (unsigned long long)buffer->bytes,
                      (unsigned long long)buffer->offset);
-    return step_index_ok(t, "its first step", buffer->first_step, why) &&
-           step_index_ok(t, "its last step", buffer->last_step, why);
+    return step_index_ok(t, "its first step", buffer->first_step, why) && step_index_ok(t, "its last step", buffer->last_step, why);
 }
 
 bool as_trace_sensor_ok(const as_trace_sensor *sensor, char why[AS_FAULT_BYTES])
@@ -109,10 +107,7 @@ bool as_trace_totals_ok(const assay_trace *t, char why[AS_FAULT_BYTES])
 static const char *const details[] = {
     [AS_DETAIL_RUN] = "run", [AS_DETAIL_SEGMENT] = "segment", [AS_DETAIL_STEP] = "step", [AS_DETAIL_PART] = "part"};
 
-const char *as_detail_text(as_detail detail)
-{
-    return (size_t)detail < AS_COUNT(details) ? details[detail] : NULL;
-}
+const char *as_detail_text(as_detail detail) { return (size_t)detail < AS_COUNT(details) ? details[detail] : NULL; }
 
 bool as_detail_find(const char *text, as_detail *out)
 {

@@ -32,7 +32,7 @@ typedef struct sink {
 static void chunk_put(sink *s, const char *type, const void *payload, size_t n)
 {
     uint8_t head[AS_CHUNK_HEAD_BYTES], tail[8 + AS_CRC_BYTES] = {0};
-    size_t padding = as_chunk_padding(n);
+    size_t  padding = as_chunk_padding(n);
     memcpy(head, type, 4);
     as_le32_put(head + 4, AS_CHUNK_VERSION);
     as_le64_put(head + 8, n);
@@ -109,10 +109,7 @@ static void put_f64(as_json *w, const char *key, double value)
         as_json_f64(w, value);
 }
 
-static void put_text(as_json *w, const char *key, const char *value)
-{
-    as_json_key_text(w, key, value ? value : "");
-}
+static void put_text(as_json *w, const char *key, const char *value) { as_json_key_text(w, key, value ? value : ""); }
 
 static void fields_put(as_json *w, const void *item, const as_field *fields)
 {
@@ -139,8 +136,8 @@ static void object_put(as_json *w, const void *item, const as_field *fields)
 
 static assay_status wont_load(sink *s, const char *what, size_t index, const char *why)
 {
-    return as_fail(s->env, ASSAY_INTERNAL, "trace: %s: not written, because it could not be read again: %s %zu: %s",
-                   s->path, what, index, why);
+    return as_fail(s->env, ASSAY_INTERNAL, "trace: %s: not written, because it could not be read again: %s %zu: %s", s->path, what,
+                   index, why);
 }
 
 static assay_status head_put(sink *s, const assay_trace *t)
@@ -217,10 +214,10 @@ static bool roof_put(as_json *w, const assay_trace *t, size_t i, char *why)
 typedef bool (*item_put)(as_json *w, const assay_trace *t, size_t i, char *why);
 
 /* One chunk with the items from *done to n, or none when there is nothing new. */
-static assay_status items_put(sink *s, const assay_trace *t, const char *type, const char *what, item_put put,
-                              size_t *done, size_t n)
+static assay_status items_put(sink *s, const assay_trace *t, const char *type, const char *what, item_put put, size_t *done,
+                              size_t n)
 {
-    char why[AS_FAULT_BYTES];
+    char       why[AS_FAULT_BYTES];
     json_chunk c;
     if (*done == n)
         return ASSAY_OK;
@@ -267,7 +264,7 @@ static bool sample_pack(uint8_t *p, const assay_trace *t, const void *item, char
 static bool reading_pack(uint8_t *p, const assay_trace *t, const void *item, char *why)
 {
     const as_reading *x = item;
-    uint64_t bits;
+    uint64_t          bits;
     memcpy(&bits, &x->value, sizeof bits);
     as_le64_put(p, x->ticks);
     as_le64_put(p + 8, bits);
@@ -279,7 +276,7 @@ static bool reading_pack(uint8_t *p, const assay_trace *t, const void *item, cha
 typedef struct record_type {
     const char *type, *what;
     size_t      item_bytes, file_bytes; /* in memory, in the file */
-    bool      (*pack)(uint8_t *p, const assay_trace *t, const void *item, char *why);
+    bool (*pack)(uint8_t *p, const assay_trace *t, const void *item, char *why);
 } record_type;
 
 static const record_type spans = {"SPAN", "span", sizeof(as_span), AS_SPAN_BYTES, span_pack};
@@ -287,11 +284,10 @@ static const record_type samples = {"SAMP", "sample", sizeof(as_sample), AS_SAMP
 static const record_type warmups = {"WARM", "warm-up sample", sizeof(as_sample), AS_SAMPLE_BYTES, sample_pack};
 static const record_type readings = {"READ", "reading", sizeof(as_reading), AS_READING_BYTES, reading_pack};
 
-static assay_status records_put(sink *s, const assay_trace *t, const record_type *type, const void *items,
-                                size_t *done, size_t n)
+static assay_status records_put(sink *s, const assay_trace *t, const record_type *type, const void *items, size_t *done, size_t n)
 {
     uint8_t payload[RECORDS_PER_CHUNK * RECORD_MAX_BYTES];
-    char why[AS_FAULT_BYTES];
+    char    why[AS_FAULT_BYTES];
     while (*done < n) {
         size_t count = n - *done < RECORDS_PER_CHUNK ? n - *done : RECORDS_PER_CHUNK;
         for (size_t i = 0; i < count; i++) {
@@ -346,7 +342,7 @@ static assay_status news_put(sink *s, const assay_trace *t)
 
 static assay_status totals_put(sink *s, const assay_trace *t)
 {
-    char why[AS_FAULT_BYTES];
+    char       why[AS_FAULT_BYTES];
     json_chunk c;
     if (!as_trace_totals_ok(t, why))
         return wont_load(s, "totals", t->n_totals, why);
@@ -392,7 +388,7 @@ assay_status assay_trace_save(assay_env *env, const assay_trace *trace, const ch
 {
     as_out out;
     AS_TRY(as_out_open(env, path, &out));
-    sink s = {.env = env, .file = out.file, .path = path};
+    sink         s = {.env = env, .file = out.file, .path = path};
     assay_status status = ASSAY_OK;
     AS_TRY_OR(failed, head_put(&s, trace));
     AS_TRY_OR(failed, news_put(&s, trace));
@@ -485,8 +481,7 @@ assay_status as_trace_file_open(assay_env *env, const char *path, const assay_tr
 
 static assay_status failed_before(assay_env *env, const as_trace_file *f)
 {
-    return as_fail(env, ASSAY_IO, "trace: %s: an earlier write failed, and the file ends at byte %ld", f->path,
-                   f->good_bytes);
+    return as_fail(env, ASSAY_IO, "trace: %s: an earlier write failed, and the file ends at byte %ld", f->path, f->good_bytes);
 }
 
 assay_status as_trace_file_append(assay_env *env, as_trace_file *f, const assay_trace *t)

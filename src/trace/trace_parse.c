@@ -14,28 +14,25 @@ typedef struct reader {
     assay_env   *env;
     const char  *path;
     assay_trace *t;
-    char         type[5];  /* of the chunk being read, and where it begins */
+    char         type[5]; /* of the chunk being read, and where it begins */
     uint64_t     at;
-    size_t       item;     /* within the chunk */
+    size_t       item; /* within the chunk */
     bool         has_clock, has_totals, has_end;
 } reader;
 
 static assay_status lie(reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static assay_status lie(reader *r, const char *format, ...)
 {
-    char text[512];
+    char    text[512];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return as_fail(r->env, ASSAY_BAD_INPUT, "trace: %s: chunk %s at byte %llu: %s", r->path, r->type,
-                   (unsigned long long)r->at, text);
+    return as_fail(r->env, ASSAY_BAD_INPUT, "trace: %s: chunk %s at byte %llu: %s", r->path, r->type, (unsigned long long)r->at,
+                   text);
 }
 
-static assay_status item_lie(reader *r, const char *why)
-{
-    return lie(r, "item %zu: %s", r->item, why);
-}
+static assay_status item_lie(reader *r, const char *why) { return lie(r, "item %zu: %s", r->item, why); }
 
 static assay_status no_room(reader *r)
 {
@@ -97,7 +94,7 @@ static assay_status get_int(reader *r, const json_t *object, const char *key, in
 static assay_status get_f64(reader *r, const json_t *object, const char *key, double *out)
 {
     const json_t *value = json_object_get(object, key);
-    const char *text = json_string_value(value);
+    const char   *text = json_string_value(value);
     if (json_is_null(value))
         *out = NAN;
     else if (json_is_number(value))
@@ -133,8 +130,7 @@ static assay_status get_fields(reader *r, const json_t *object, const as_field *
 /* ["a", "b"] */
 static assay_status get_pair(reader *r, const json_t *pair, const char **a, const char **b)
 {
-    if (json_array_size(pair) != 2 || !json_is_string(json_array_get(pair, 0)) ||
-        !json_is_string(json_array_get(pair, 1)))
+    if (json_array_size(pair) != 2 || !json_is_string(json_array_get(pair, 0)) || !json_is_string(json_array_get(pair, 1)))
         return item_lie(r, "not a pair of texts");
     *a = json_string_value(json_array_get(pair, 0));
     *b = json_string_value(json_array_get(pair, 1));
@@ -146,7 +142,7 @@ static assay_status get_pair(reader *r, const json_t *pair, const char **a, cons
 static assay_status clock_read(reader *r, const json_t *o)
 {
     assay_trace *t = r->t;
-    char why[AS_FAULT_BYTES];
+    char         why[AS_FAULT_BYTES];
     if (r->has_clock)
         return lie(r, "a second clock");
     AS_TRY(get_fields(r, o, as_clock_fields, t));
@@ -204,10 +200,10 @@ static assay_status inputs_read(reader *r, const json_t *list, as_trace_step *st
 
 static assay_status step_read(reader *r, const json_t *o)
 {
-    char why[AS_FAULT_BYTES];
-    int *inputs = NULL;
+    char          why[AS_FAULT_BYTES];
+    int          *inputs = NULL;
     as_trace_step step = {0};
-    assay_status status = get_fields(r, o, as_step_choice_fields, &step);
+    assay_status  status = get_fields(r, o, as_step_choice_fields, &step);
     if (status == ASSAY_OK)
         status = get_fields(r, o, as_step_work_fields, &step);
     if (status == ASSAY_OK)
@@ -225,7 +221,7 @@ static assay_status step_read(reader *r, const json_t *o)
 
 static assay_status buffer_read(reader *r, const json_t *o)
 {
-    char why[AS_FAULT_BYTES];
+    char            why[AS_FAULT_BYTES];
     as_trace_buffer b = {0};
     AS_TRY(get_fields(r, o, as_buffer_fields, &b));
     if (!as_trace_buffer_ok(r->t, &b, why))
@@ -235,7 +231,7 @@ static assay_status buffer_read(reader *r, const json_t *o)
 
 static assay_status sensor_read(reader *r, const json_t *o)
 {
-    char why[AS_FAULT_BYTES];
+    char            why[AS_FAULT_BYTES];
     as_trace_sensor s = {0};
     AS_TRY(get_fields(r, o, as_sensor_fields, &s));
     if (!as_trace_sensor_ok(&s, why))
@@ -253,7 +249,7 @@ static assay_status roof_read(reader *r, const json_t *o)
 static assay_status scalars_read(reader *r, const json_t *o)
 {
     assay_trace *t = r->t;
-    const char *detail = "";
+    const char  *detail = "";
     AS_TRY(get_text(r, o, "detail", &detail));
     if (!as_detail_find(detail, &t->detail))
         return lie(r, "\"detail\" is \"%.40s\", not run, segment, step or part", detail);
@@ -265,19 +261,18 @@ static assay_status scalars_read(reader *r, const json_t *o)
 static assay_status totals_read(reader *r, const json_t *list)
 {
     assay_trace *t = r->t;
-    char why[AS_FAULT_BYTES];
-    size_t n = json_array_size(list);
+    char         why[AS_FAULT_BYTES];
+    size_t       n = json_array_size(list);
     if (r->has_totals)
         return lie(r, "totals a second time");
     t->totals = AS_TAKE(&t->arena, as_step_total, n);
     if (!t->totals)
         return no_room(r);
     for (size_t i = 0; i < n; i++) {
-        const json_t *item = json_array_get(list, i);
+        const json_t  *item = json_array_get(list, i);
         as_step_total *total = &t->totals[i];
         if (json_array_size(item) != 4 || !u64_value(json_array_get(item, 0), &total->count) ||
-            !u64_value(json_array_get(item, 1), &total->sum_ticks) ||
-            !u64_value(json_array_get(item, 2), &total->min_ticks) ||
+            !u64_value(json_array_get(item, 1), &total->sum_ticks) || !u64_value(json_array_get(item, 2), &total->min_ticks) ||
             !u64_value(json_array_get(item, 3), &total->max_ticks))
             return lie(r, "item %zu: not four counts", i);
     }
@@ -289,16 +284,17 @@ static assay_status totals_read(reader *r, const json_t *list)
 static assay_status end_read(reader *r, const json_t *o)
 {
     const assay_trace *t = r->t;
-    const struct { const char *key; size_t n; } counts[] = {
-        {"notes", t->n_notes},   {"steps", t->n_steps},   {"buffers", t->n_buffers},
-        {"sensors", t->n_sensors}, {"roofs", t->n_roofs}, {"warmup", t->n_warmup},
-        {"spans", t->n_spans},   {"samples", t->n_samples}, {"readings", t->n_readings}};
+    const struct {
+        const char *key;
+        size_t      n;
+    } counts[] = {{"notes", t->n_notes},     {"steps", t->n_steps},     {"buffers", t->n_buffers},
+                  {"sensors", t->n_sensors}, {"roofs", t->n_roofs},     {"warmup", t->n_warmup},
+                  {"spans", t->n_spans},     {"samples", t->n_samples}, {"readings", t->n_readings}};
     for (size_t i = 0; i < AS_COUNT(counts); i++) {
         uint64_t n;
         AS_TRY(get_u64(r, o, counts[i].key, &n));
         if (n != counts[i].n)
-            return lie(r, "the file should hold %llu %s and holds %zu", (unsigned long long)n, counts[i].key,
-                       counts[i].n);
+            return lie(r, "the file should hold %llu %s and holds %zu", (unsigned long long)n, counts[i].key, counts[i].n);
     }
     r->has_end = true;
     return ASSAY_OK;
@@ -310,7 +306,7 @@ typedef assay_status (*json_read)(reader *r, const json_t *value);
 
 static assay_status json_chunk_read(reader *r, json_shape shape, json_read read, const uint8_t *payload, size_t n)
 {
-    char what[64];
+    char    what[64];
     json_t *root;
     snprintf(what, sizeof what, "trace: chunk %s at byte %llu", r->type, (unsigned long long)r->at);
     AS_TRY(as_json_parse(r->env, what, r->path, (const char *)payload, n, &root));
@@ -334,9 +330,13 @@ static assay_status json_chunk_read(reader *r, json_shape shape, json_read read,
 static bool span_read(assay_trace *t, const uint8_t *p, char why[AS_FAULT_BYTES])
 {
     uint32_t kind_thread = as_le32(p + 24);
-    as_span s = {.begin_ticks = as_le64(p), .end_ticks = as_le64(p + 8), .step = (int32_t)as_le32(p + 16),
-                 .run = as_le32(p + 20), .kind = (uint16_t)(kind_thread & 0xffff),
-                 .thread = (uint16_t)(kind_thread >> 16), .zero = as_le32(p + 28)};
+    as_span  s = {.begin_ticks = as_le64(p),
+                  .end_ticks = as_le64(p + 8),
+                  .step = (int32_t)as_le32(p + 16),
+                  .run = as_le32(p + 20),
+                  .kind = (uint16_t)(kind_thread & 0xffff),
+                  .thread = (uint16_t)(kind_thread >> 16),
+                  .zero = as_le32(p + 28)};
     if (s.zero) {
         snprintf(why, AS_FAULT_BYTES, "its last four bytes are not zero");
         return false;
@@ -346,8 +346,11 @@ static bool span_read(assay_trace *t, const uint8_t *p, char why[AS_FAULT_BYTES]
 
 static as_sample sample_unpack(const uint8_t *p)
 {
-    return (as_sample){.begin_ticks = as_le64(p), .end_ticks = as_le64(p + 8), .cpu_ns = as_le64(p + 16),
-                       .first_run = as_le32(p + 24), .n_runs = as_le32(p + 28)};
+    return (as_sample){.begin_ticks = as_le64(p),
+                       .end_ticks = as_le64(p + 8),
+                       .cpu_ns = as_le64(p + 16),
+                       .first_run = as_le32(p + 24),
+                       .n_runs = as_le32(p + 28)};
 }
 
 static bool sample_read(assay_trace *t, const uint8_t *p, char why[AS_FAULT_BYTES])
@@ -365,7 +368,7 @@ static bool warmup_read(assay_trace *t, const uint8_t *p, char why[AS_FAULT_BYTE
 static bool reading_read(assay_trace *t, const uint8_t *p, char why[AS_FAULT_BYTES])
 {
     as_reading x = {.ticks = as_le64(p), .sensor = as_le32(p + 16), .sample = as_le32(p + 20)};
-    uint64_t bits = as_le64(p + 8);
+    uint64_t   bits = as_le64(p + 8);
     memcpy(&x.value, &bits, sizeof x.value);
     return as_reading_ok(t, &x, why) && as_trace_add_reading(t, &x);
 }
@@ -373,10 +376,7 @@ static bool reading_read(assay_trace *t, const uint8_t *p, char why[AS_FAULT_BYT
 typedef bool (*record_read)(assay_trace *t, const uint8_t *p, char why[AS_FAULT_BYTES]);
 
 /* Room for at least as many again as there are, so that many small chunks do not cost a copy each. */
-static size_t room_for(size_t n, size_t capacity, size_t more)
-{
-    return more <= capacity - n ? 0 : more > n ? more : n;
-}
+static size_t room_for(size_t n, size_t capacity, size_t more) { return more <= capacity - n ? 0 : more > n ? more : n; }
 
 static bool records_reserve(assay_trace *t, const char *type, size_t n)
 {
@@ -405,8 +405,8 @@ static assay_status records_read(reader *r, size_t bytes_each, record_read read,
 static const struct chunk_type {
     char        type[5];
     json_shape  shape;
-    json_read   json;        /* either this */
-    record_read record;      /* or that */
+    json_read   json;   /* either this */
+    record_read record; /* or that */
     size_t      record_bytes;
 } chunk_types[] = {
     {"CLCK", JSON_AN_OBJECT, clock_read, NULL, 0},
@@ -462,19 +462,18 @@ static assay_status chunks_read(reader *r, const uint8_t *data, size_t n)
 {
     for (size_t at = AS_TRACE_HEAD_BYTES; n - at >= AS_CHUNK_HEAD_BYTES;) {
         const uint8_t *chunk = data + at;
-        uint64_t length = as_le64(chunk + 8);
-        size_t left = n - at - AS_CHUNK_HEAD_BYTES;
+        uint64_t       length = as_le64(chunk + 8);
+        size_t         left = n - at - AS_CHUNK_HEAD_BYTES;
         if (length > left || as_chunk_padding(length) + AS_CRC_BYTES > left - length)
             return ASSAY_OK;
-        size_t bytes = AS_CHUNK_HEAD_BYTES + (size_t)length + as_chunk_padding(length);
+        size_t   bytes = AS_CHUNK_HEAD_BYTES + (size_t)length + as_chunk_padding(length);
         uint32_t crc = as_crc32(0, chunk, bytes), stored = as_le32(chunk + bytes);
         memcpy(r->type, chunk, 4);
         r->at = at;
         if (crc != stored) {
             if (at + bytes + AS_CRC_BYTES == n || all_zero(chunk, n - at))
                 return ASSAY_OK;
-            return lie(r, "its checksum is %08x, and its %llu bytes give %08x", stored, (unsigned long long)length,
-                       crc);
+            return lie(r, "its checksum is %08x, and its %llu bytes give %08x", stored, (unsigned long long)length, crc);
         }
         AS_TRY(chunk_read(r, as_le32(chunk + 4), chunk + AS_CHUNK_HEAD_BYTES, (size_t)length));
         at += bytes + AS_CRC_BYTES;
@@ -485,8 +484,7 @@ static assay_status chunks_read(reader *r, const uint8_t *data, size_t n)
 static assay_status head_read(assay_env *env, const char *path, const uint8_t *data, size_t n)
 {
     if (n < AS_TRACE_HEAD_BYTES)
-        return as_fail(env, ASSAY_BAD_INPUT, "trace: %s: has %zu bytes, and the head alone takes %d", path, n,
-                       AS_TRACE_HEAD_BYTES);
+        return as_fail(env, ASSAY_BAD_INPUT, "trace: %s: has %zu bytes, and the head alone takes %d", path, n, AS_TRACE_HEAD_BYTES);
     if (memcmp(data, AS_TRACE_MAGIC, 8))
         return as_fail(env, ASSAY_BAD_INPUT, "trace: %s: not a trace: it does not begin as one", path);
     if (as_le32(data + 8) != AS_TRACE_VERSION)

@@ -25,22 +25,40 @@ static assay_trace *small_trace(assay_env *env)
     expect_ok(env, as_trace_new(env, &t));
     as_trace_refusal refused[] = {{"gemm_f32_avx2", "this CPU has no \"avx2\""}, {"gemm_i8", "dtype f32"}};
     expect(as_trace_add_note(t, "machine.cpu.model", "Zürich %d\n", 7));
-    expect_eq(as_trace_add_step(t, &(as_trace_step){.name = "fc1", .op = "Gemm", .device = "cpu",
-                                                    .kernel = "gemm_f32_scalar", .why = "the only one",
-                                                    .refused = refused, .n_refused = 2, .shapes = "f32[2,3]",
-                                                    .stage = "body", .segment = 0, .flops = UINT64_MAX,
-                                                    .special = 1, .bytes_read = 2, .bytes_written = 3,
-                                                    .issued_flops = INT64_MAX, .issued_bytes = 5,
-                                                    .working_set_bytes = (uint64_t)1 << 63}), 0);
-    expect_eq(as_trace_add_step(t, &(as_trace_step){.name = "relu", .op = "Relu", .segment = -1, .inputs = (const int[]){0}, .n_inputs = 1}), 1);
-    expect(as_trace_add_buffer(t, &(as_trace_buffer){.name = "x", .role = "input", .device = "cpu", .bytes = 24,
-                                                     .offset = 64, .first_step = -1, .last_step = 1}));
-    expect_eq(as_trace_add_sensor(t, &(as_trace_sensor){.name = "cpu.time", .unit = "ns", .source = "clock",
-                                                        .meaning = "delta"}), 0);
-    expect_eq(as_trace_add_sensor(t, &(as_trace_sensor){.name = "energy", .unit = "joule", .source = "rapl",
-                                                        .reason = "no powercap here", .meaning = "delta"}), 1);
-    expect(as_trace_add_roof(t, &(as_trace_roof){.name = "fma.f32", .unit = "flop/s", .value = 1.0 / 3, .lo = NAN,
-                                                 .hi = INFINITY, .n = 9, .source = "loop"}));
+    expect_eq(as_trace_add_step(t, &(as_trace_step){.name = "fc1",
+                                                    .op = "Gemm",
+                                                    .device = "cpu",
+                                                    .kernel = "gemm_f32_scalar",
+                                                    .why = "the only one",
+                                                    .refused = refused,
+                                                    .n_refused = 2,
+                                                    .shapes = "f32[2,3]",
+                                                    .stage = "body",
+                                                    .segment = 0,
+                                                    .flops = UINT64_MAX,
+                                                    .special = 1,
+                                                    .bytes_read = 2,
+                                                    .bytes_written = 3,
+                                                    .issued_flops = INT64_MAX,
+                                                    .issued_bytes = 5,
+                                                    .working_set_bytes = (uint64_t)1 << 63}),
+              0);
+    expect_eq(as_trace_add_step(
+                  t, &(as_trace_step){.name = "relu", .op = "Relu", .segment = -1, .inputs = (const int[]){0}, .n_inputs = 1}),
+              1);
+    expect(as_trace_add_buffer(
+        t, &(as_trace_buffer){
+               .name = "x", .role = "input", .device = "cpu", .bytes = 24, .offset = 64, .first_step = -1, .last_step = 1}));
+    expect_eq(as_trace_add_sensor(t, &(as_trace_sensor){.name = "cpu.time", .unit = "ns", .source = "clock", .meaning = "delta"}),
+              0);
+    expect_eq(as_trace_add_sensor(
+                  t,
+                  &(as_trace_sensor){
+                      .name = "energy", .unit = "joule", .source = "rapl", .reason = "no powercap here", .meaning = "delta"}),
+              1);
+    expect(as_trace_add_roof(
+        t, &(as_trace_roof){
+               .name = "fma.f32", .unit = "flop/s", .value = 1.0 / 3, .lo = NAN, .hi = INFINITY, .n = 9, .source = "loop"}));
     expect(as_trace_reserve(t, 3, 2, 1, 2));
     expect(as_trace_add_warmup(t, &(as_sample){5, 9, UINT64_MAX, 0, 1}));
     expect(as_trace_add_span(t, &(as_span){10, 30, -1, 0, AS_SPAN_RUN, 0, 0}));
@@ -65,10 +83,7 @@ static assay_trace *small_trace(assay_env *env)
     return t;
 }
 
-static bool same_f64(double a, double b)
-{
-    return a == b || (isnan(a) && isnan(b));
-}
+static bool same_f64(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
 
 static void expect_same_items(const assay_trace *a, const assay_trace *b)
 {
@@ -155,7 +170,7 @@ static void expect_same(const assay_trace *a, const assay_trace *b)
 
 Test(trace, starts_with_the_clock_of_the_env_and_without_measurements)
 {
-    assay_env *env = fake_env();
+    assay_env   *env = fake_env();
     assay_trace *t;
     expect_ok(env, as_trace_new(env, &t));
     expect_str(t->clock_name, "fake");
@@ -169,9 +184,9 @@ Test(trace, starts_with_the_clock_of_the_env_and_without_measurements)
 
 Test(trace, copies_the_strings_that_it_is_given)
 {
-    assay_env *env = fake_env();
-    assay_trace *t;
-    char name[] = "conv1", why[] = "too small";
+    assay_env       *env = fake_env();
+    assay_trace     *t;
+    char             name[] = "conv1", why[] = "too small";
     as_trace_refusal refused = {name, why};
     expect_ok(env, as_trace_new(env, &t));
     as_trace_add_step(t, &(as_trace_step){.name = name, .refused = &refused, .n_refused = 1});
@@ -187,7 +202,7 @@ Test(trace, copies_the_strings_that_it_is_given)
 
 Test(trace, finds_the_latest_note_of_a_key)
 {
-    assay_env *env = fake_env();
+    assay_env   *env = fake_env();
     assay_trace *t;
     expect_ok(env, as_trace_new(env, &t));
     expect(as_trace_add_note(t, "a", "1"));
@@ -201,7 +216,7 @@ Test(trace, finds_the_latest_note_of_a_key)
 
 Test(trace, keeps_a_note_longer_than_any_buffer)
 {
-    assay_env *env = fake_env();
+    assay_env   *env = fake_env();
     assay_trace *t;
     expect_ok(env, as_trace_new(env, &t));
     expect(as_trace_add_note(t, "long", "%5000d", 7));
@@ -211,9 +226,9 @@ Test(trace, keeps_a_note_longer_than_any_buffer)
 
 Test(trace, takes_records_only_into_reserved_room)
 {
-    assay_env *env = fake_env();
+    assay_env   *env = fake_env();
     assay_trace *t;
-    as_span span = {.step = -1};
+    as_span      span = {.step = -1};
     expect_ok(env, as_trace_new(env, &t));
     expect(!as_trace_add_span(t, &span));
     expect(!as_trace_add_sample(t, &(as_sample){0}));
@@ -248,7 +263,7 @@ Test(trace, ring_counts_what_it_drops)
 /* Saved and loaded, it is what it was; frees it. */
 static void expect_comes_back(assay_env *env, assay_trace *t, const char *name)
 {
-    const char *path = as_test_path(name);
+    const char  *path = as_test_path(name);
     assay_trace *back = NULL;
     expect_ok(env, assay_trace_save(env, t, path));
     expect_ok(env, assay_trace_load(env, path, &back));
@@ -259,14 +274,14 @@ static void expect_comes_back(assay_env *env, assay_trace *t, const char *name)
 
 Test(trace, comes_back_from_a_file_as_it_was)
 {
-    assay_env *env = fake_env();
+    assay_env   *env = fake_env();
     assay_trace *t = small_trace(env);
     expect_comes_back(env, t, "a.trace");
 }
 
 Test(trace, comes_back_when_it_holds_nothing)
 {
-    assay_env *env = fake_env();
+    assay_env   *env = fake_env();
     assay_trace *t;
     expect_ok(env, as_trace_new(env, &t));
     expect_comes_back(env, t, "empty.trace");
@@ -274,7 +289,7 @@ Test(trace, comes_back_when_it_holds_nothing)
 
 Test(trace, comes_back_when_its_spans_fill_many_chunks)
 {
-    assay_env *env = fake_env();
+    assay_env   *env = fake_env();
     assay_trace *t;
     expect_ok(env, as_trace_new(env, &t));
     expect(as_trace_reserve(t, 5000, 0, 0, 0));
@@ -285,7 +300,7 @@ Test(trace, comes_back_when_its_spans_fill_many_chunks)
 
 Test(trace, saved_incomplete_stays_incomplete)
 {
-    assay_env *env = fake_env();
+    assay_env   *env = fake_env();
     assay_trace *t = small_trace(env);
     t->complete = false;
     expect_comes_back(env, t, "partial.trace");
@@ -293,9 +308,9 @@ Test(trace, saved_incomplete_stays_incomplete)
 
 Test(trace, grows_on_disk_and_is_readable_at_every_moment)
 {
-    assay_env *env = fake_env();
-    assay_trace *t = small_trace(env), *back = NULL;
-    const char *path = as_test_path("grow.trace");
+    assay_env     *env = fake_env();
+    assay_trace   *t = small_trace(env), *back = NULL;
+    const char    *path = as_test_path("grow.trace");
     as_trace_file *file = NULL;
     expect_ok(env, as_trace_file_open(env, path, t, &file));
     expect_ok(env, assay_trace_load(env, path, &back));
@@ -327,11 +342,11 @@ Test(trace, grows_on_disk_and_is_readable_at_every_moment)
 
 Test(trace, appends_nothing_when_nothing_is_new)
 {
-    assay_env *env = fake_env();
-    assay_trace *t = small_trace(env);
-    const char *path = as_test_path("still.trace");
+    assay_env     *env = fake_env();
+    assay_trace   *t = small_trace(env);
+    const char    *path = as_test_path("still.trace");
     as_trace_file *file = NULL;
-    struct stat before, after;
+    struct stat    before, after;
     expect_ok(env, as_trace_file_open(env, path, t, &file));
     expect(!stat(path, &before));
     expect_ok(env, as_trace_file_append(env, file, t));
@@ -344,9 +359,9 @@ Test(trace, appends_nothing_when_nothing_is_new)
 
 Test(trace, abandoned_file_is_a_partial_one)
 {
-    assay_env *env = fake_env();
-    assay_trace *t = small_trace(env), *back = NULL;
-    const char *path = as_test_path("abandoned.trace");
+    assay_env     *env = fake_env();
+    assay_trace   *t = small_trace(env), *back = NULL;
+    const char    *path = as_test_path("abandoned.trace");
     as_trace_file *file = NULL;
     expect_ok(env, as_trace_file_open(env, path, t, &file));
     as_trace_file_abandon(file);
@@ -362,8 +377,8 @@ Test(trace, abandoned_file_is_a_partial_one)
 
 Test(trace, says_which_file_cannot_be_opened)
 {
-    assay_env *env = fake_env();
-    assay_trace *t = small_trace(env), *back = NULL;
+    assay_env     *env = fake_env();
+    assay_trace   *t = small_trace(env), *back = NULL;
     as_trace_file *file = NULL;
     expect_fails(env, assay_trace_load(env, as_test_path("absent"), &back), ASSAY_NOT_FOUND, "absent: cannot open");
     expect_fails(env, as_trace_file_open(env, "/nowhere/x.trace", t, &file), ASSAY_IO,
@@ -376,8 +391,8 @@ Test(trace, says_which_file_cannot_be_opened)
 
 Test(trace, says_when_the_disk_is_full)
 {
-    assay_env *env = fake_env();
-    assay_trace *t = small_trace(env);
+    assay_env     *env = fake_env();
+    assay_trace   *t = small_trace(env);
     as_trace_file *file = NULL;
     if (access("/dev/full", W_OK)) {
         assay_trace_free(t);
@@ -398,7 +413,7 @@ static void expect_unsaved(assay_env *env, const assay_trace *t, const char *par
 
 Test(trace, does_not_save_what_it_could_not_read_again)
 {
-    assay_env *env = fake_env();
+    assay_env   *env = fake_env();
     assay_trace *t = small_trace(env);
     t->spans[1].step = 2;
     expect_unsaved(env, t, "span 1: its step is 2, and the trace has 2 steps");
@@ -449,9 +464,9 @@ Test(trace, does_not_save_what_it_could_not_read_again)
 
 Test(trace, a_growing_file_keeps_its_whole_chunks_when_an_append_fails)
 {
-    assay_env *env = fake_env();
-    assay_trace *t = small_trace(env), *back = NULL;
-    const char *path = as_test_path("failed.trace");
+    assay_env     *env = fake_env();
+    assay_trace   *t = small_trace(env), *back = NULL;
+    const char    *path = as_test_path("failed.trace");
     as_trace_file *file = NULL;
     expect_ok(env, as_trace_file_open(env, path, t, &file));
     expect(as_trace_reserve(t, 1, 0, 0, 0));
@@ -474,7 +489,7 @@ Test(trace, a_growing_file_keeps_its_whole_chunks_when_an_append_fails)
 static uint8_t *small_bytes(assay_env *env, size_t *n)
 {
     assay_trace *t = small_trace(env);
-    as_map map;
+    as_map       map;
     expect_ok(env, assay_trace_save(env, t, as_test_path("bytes.trace")));
     assay_trace_free(t);
     expect_ok(env, as_map_open(env, "test", as_test_path("bytes.trace"), 0, &map));
@@ -500,15 +515,15 @@ static size_t chunk_find(const uint8_t *data, size_t n, const char *type)
 static void resum(uint8_t *data, size_t at)
 {
     uint64_t length = as_le64(data + at + 8);
-    size_t bytes = AS_CHUNK_HEAD_BYTES + length + as_chunk_padding(length);
+    size_t   bytes = AS_CHUNK_HEAD_BYTES + length + as_chunk_padding(length);
     as_le32_put(data + at + bytes, as_crc32(0, data + at, bytes));
 }
 
 Test(trace, cut_anywhere_gives_what_its_whole_chunks_hold)
 {
     assay_env *env = fake_env();
-    size_t n, n_steps = 0, n_spans = 0;
-    uint8_t *bytes = small_bytes(env, &n);
+    size_t     n, n_steps = 0, n_spans = 0;
+    uint8_t   *bytes = small_bytes(env, &n);
     for (size_t cut = 0; cut < n; cut++) {
         uint8_t *part = malloc(cut ? cut : 1); /* of its own, so that a sanitiser sees a read beyond */
         memcpy(part, bytes, cut);
@@ -533,8 +548,8 @@ Test(trace, cut_anywhere_gives_what_its_whole_chunks_hold)
 Test(trace, every_flipped_byte_is_noticed)
 {
     assay_env *env = fake_env();
-    size_t n;
-    uint8_t *bytes = small_bytes(env, &n);
+    size_t     n;
+    uint8_t   *bytes = small_bytes(env, &n);
     for (size_t i = 0; i < n; i++) {
         assay_trace *t = NULL;
         bytes[i] ^= 0x40;
@@ -551,12 +566,12 @@ Test(trace, every_flipped_byte_is_noticed)
 
 Test(trace, names_the_offset_of_a_wrong_checksum)
 {
-    assay_env *env = fake_env();
-    size_t n;
-    uint8_t *bytes = small_bytes(env, &n);
+    assay_env   *env = fake_env();
+    size_t       n;
+    uint8_t     *bytes = small_bytes(env, &n);
     assay_trace *t = NULL;
-    char want[64];
-    size_t at = chunk_find(bytes, n, "SPAN");
+    char         want[64];
+    size_t       at = chunk_find(bytes, n, "SPAN");
     bytes[at + 20] ^= 1;
     snprintf(want, sizeof want, "bad.trace: chunk SPAN at byte %zu: its checksum is", at);
     expect_fails(env, as_trace_parse(env, "bad.trace", bytes, n, &t), ASSAY_BAD_INPUT, want);
@@ -566,11 +581,11 @@ Test(trace, names_the_offset_of_a_wrong_checksum)
 
 Test(trace, zeros_to_the_end_are_a_torn_tail)
 {
-    assay_env *env = fake_env();
-    size_t n;
-    uint8_t *bytes = small_bytes(env, &n);
+    assay_env   *env = fake_env();
+    size_t       n;
+    uint8_t     *bytes = small_bytes(env, &n);
     assay_trace *t = NULL;
-    size_t at = chunk_find(bytes, n, "SAMP");
+    size_t       at = chunk_find(bytes, n, "SAMP");
     memset(bytes + at, 0, n - at);
     expect_ok(env, as_trace_parse(env, "zeros", bytes, n, &t));
     expect(!t->complete);
@@ -582,11 +597,11 @@ Test(trace, zeros_to_the_end_are_a_torn_tail)
 
 Test(trace, skips_chunks_of_a_type_it_does_not_know)
 {
-    assay_env *env = fake_env();
-    size_t n;
-    uint8_t *bytes = small_bytes(env, &n);
+    assay_env   *env = fake_env();
+    size_t       n;
+    uint8_t     *bytes = small_bytes(env, &n);
     assay_trace *t = NULL;
-    size_t at = chunk_find(bytes, n, "ROOF"), end = chunk_find(bytes, n, "END ");
+    size_t       at = chunk_find(bytes, n, "ROOF"), end = chunk_find(bytes, n, "END ");
     memcpy(bytes + at, "NEWS", 4);
     bytes[at + 4] = 9; /* nor its version */
     resum(bytes, at);
@@ -603,11 +618,11 @@ Test(trace, skips_chunks_of_a_type_it_does_not_know)
 /* Writes value over `bytes` bytes at an offset of the first chunk of a type, with a right checksum. */
 static void expect_lie(const char *type, size_t offset, const void *value, size_t length, const char *part)
 {
-    assay_env *env = fake_env();
-    size_t n;
-    uint8_t *bytes = small_bytes(env, &n);
+    assay_env   *env = fake_env();
+    size_t       n;
+    uint8_t     *bytes = small_bytes(env, &n);
     assay_trace *t = NULL;
-    size_t at = chunk_find(bytes, n, type);
+    size_t       at = chunk_find(bytes, n, type);
     memcpy(bytes + at + offset, value, length);
     resum(bytes, at);
     expect_fails(env, as_trace_parse(env, "lie", bytes, n, &t), ASSAY_BAD_INPUT, part);
@@ -653,24 +668,24 @@ static assay_status chunks_parse(assay_env *env, const char *const *chunks, assa
     return status;
 }
 
-#define CLOCK "CLCK", "{\"name\":\"c\",\"ns_per_tick\":1,\"cost_ns\":null,\"start_ticks\":0,\"start_unix_ns\":0}"
+#define CLOCK                         "CLCK", "{\"name\":\"c\",\"ns_per_tick\":1,\"cost_ns\":null,\"start_ticks\":0,\"start_unix_ns\":0}"
 #define STEP(segment, flops, refused) "[" STEP_ITEM(segment, flops, refused) "]"
-#define STEP_ITEM(segment, flops, refused)                                                                \
+#define STEP_ITEM(segment, flops, refused)                                                                              \
     "{\"name\":\"n\",\"op\":\"o\",\"device\":\"d\",\"kernel\":\"k\",\"why\":\"w\",\"shapes\":\"s\",\"stage\":\"body\"," \
-    "\"segment\":" segment ",\"flops\":" flops ",\"special\":0,\"bytes_read\":0,\"bytes_written\":0,"       \
+    "\"segment\":" segment ",\"flops\":" flops ",\"special\":0,\"bytes_read\":0,\"bytes_written\":0,"                   \
     "\"issued_flops\":0,\"issued_bytes\":0,\"working_set_bytes\":0,\"refused\":" refused "}"
 #define STEP2(inputs) "[" STEP_ITEM("0", "1", "[]") "," STEP_ITEM("0", "1", "[],\"inputs\":" inputs) "]"
 #define SENSOR(reason, meaning) \
     "[{\"name\":\"n\",\"unit\":\"u\",\"source\":\"s\",\"reason\":" reason ",\"meaning\":\"" meaning "\"}]"
-#define BUFFER(bytes, offset, last)                                                                       \
-    "[{\"name\":\"n\",\"role\":\"r\",\"device\":\"d\",\"bytes\":" bytes ",\"offset\":" offset             \
+#define BUFFER(bytes, offset, last)                                                           \
+    "[{\"name\":\"n\",\"role\":\"r\",\"device\":\"d\",\"bytes\":" bytes ",\"offset\":" offset \
     ",\"first_step\":-1,\"last_step\":" last "}]"
 
 static void expect_made_lie(const char *type, const char *payload, const char *part)
 {
-    assay_env *env = fake_env();
+    assay_env   *env = fake_env();
     assay_trace *t = NULL;
-    const char *chunks[] = {CLOCK, type, payload, NULL};
+    const char  *chunks[] = {CLOCK, type, payload, NULL};
     expect_fails(env, chunks_parse(env, chunks, &t), ASSAY_BAD_INPUT, part);
     expect(!t);
 }
@@ -715,30 +730,33 @@ Test(trace, refuses_metadata_that_lie)
 
 Test(trace, refuses_a_second_list_of_totals)
 {
-    assay_env *env = fake_env();
+    assay_env   *env = fake_env();
     assay_trace *t = NULL;
-    const char *chunks[] = {CLOCK, "TOTL", "[]", "TOTL", "[]", NULL};
+    const char  *chunks[] = {CLOCK, "TOTL", "[]", "TOTL", "[]", NULL};
     expect_fails(env, chunks_parse(env, chunks, &t), ASSAY_BAD_INPUT, "totals a second time");
 }
 
 Test(trace, refuses_chunks_before_the_clock_and_behind_the_end)
 {
-    assay_env *env = fake_env();
+    assay_env   *env = fake_env();
     assay_trace *t = NULL;
-    const char *before[] = {"NOTE", "[]", CLOCK, NULL};
-    const char *behind[] = {CLOCK, "END ",
-                            "{\"notes\":0,\"steps\":0,\"buffers\":0,\"sensors\":0,\"roofs\":0,\"warmup\":0,"
-                            "\"spans\":0,\"samples\":0,\"readings\":0}",
-                            "XXXX", "", NULL};
+    const char  *before[] = {"NOTE", "[]", CLOCK, NULL};
+    const char  *behind[] = {CLOCK,
+                             "END ",
+                             "{\"notes\":0,\"steps\":0,\"buffers\":0,\"sensors\":0,\"roofs\":0,\"warmup\":0,"
+                              "\"spans\":0,\"samples\":0,\"readings\":0}",
+                             "XXXX",
+                             "",
+                             NULL};
     expect_fails(env, chunks_parse(env, before, &t), ASSAY_BAD_INPUT, "chunk NOTE at byte 16: it stands before");
     expect_fails(env, chunks_parse(env, behind, &t), ASSAY_BAD_INPUT, "it stands behind the end");
 }
 
 Test(trace, refuses_a_clock_that_cannot_be)
 {
-    assay_env *env = fake_env();
+    assay_env   *env = fake_env();
     assay_trace *t = NULL;
-    const char *still[] = {"CLCK", "{\"name\":\"c\",\"ns_per_tick\":0,\"cost_ns\":1,\"start_ticks\":0,\"start_unix_ns\":0}", NULL};
+    const char  *still[] = {"CLCK", "{\"name\":\"c\",\"ns_per_tick\":0,\"cost_ns\":1,\"start_ticks\":0,\"start_unix_ns\":0}", NULL};
     const char *free_[] = {"CLCK", "{\"name\":\"c\",\"ns_per_tick\":1,\"cost_ns\":-1,\"start_ticks\":0,\"start_unix_ns\":0}", NULL};
     expect_fails(env, chunks_parse(env, still, &t), ASSAY_BAD_INPUT, "a tick lasts 0 ns");
     expect_fails(env, chunks_parse(env, free_, &t), ASSAY_BAD_INPUT, "costs -1 ns");
@@ -746,10 +764,10 @@ Test(trace, refuses_a_clock_that_cannot_be)
 
 Test(trace, refuses_what_is_no_trace)
 {
-    assay_env *env = fake_env();
+    assay_env   *env = fake_env();
     assay_trace *t = NULL;
-    size_t n;
-    uint8_t *bytes = small_bytes(env, &n);
+    size_t       n;
+    uint8_t     *bytes = small_bytes(env, &n);
     expect_fails(env, as_trace_parse(env, "x", bytes, 5, &t), ASSAY_BAD_INPUT, "x: has 5 bytes, and the head alone takes 16");
     bytes[8] = 2;
     expect_fails(env, as_trace_parse(env, "x", bytes, n, &t), ASSAY_BAD_INPUT, "its version is 2");
@@ -765,9 +783,9 @@ Test(trace, refuses_what_is_no_trace)
 Test(trace, takes_an_immense_length_for_a_cut)
 {
     assay_env *env = fake_env();
-    size_t n;
-    uint8_t *bytes = small_bytes(env, &n);
-    size_t at = chunk_find(bytes, n, "STEP");
+    size_t     n;
+    uint8_t   *bytes = small_bytes(env, &n);
+    size_t     at = chunk_find(bytes, n, "STEP");
     for (uint64_t less = 0; less < 40; less++) {
         assay_trace *t = NULL;
         as_le64_put(bytes + at + 8, UINT64_MAX - less);
@@ -780,14 +798,15 @@ Test(trace, takes_an_immense_length_for_a_cut)
 
 Test(trace, steps_without_inputs_load_and_inputs_that_fall_are_not_saved)
 {
-    assay_env *env = fake_env();
+    assay_env   *env = fake_env();
     assay_trace *t = NULL;
-    const char *chunks[] = {CLOCK, "STEP", STEP2("[0]"), NULL};
+    const char  *chunks[] = {CLOCK, "STEP", STEP2("[0]"), NULL};
     expect_ok(env, chunks_parse(env, chunks, &t));
     expect_eq(t->steps[0].n_inputs, 0); /* the key was missing */
     expect_eq(t->steps[1].n_inputs, 1);
     expect_eq(t->steps[1].inputs[0], 0);
     expect_eq(as_trace_add_step(t, &(as_trace_step){.name = "x", .inputs = (const int[]){1, 0}, .n_inputs = 2}), 2);
-    expect_fails(env, assay_trace_save(env, t, as_test_path("falling.trace")), ASSAY_INTERNAL, "its inputs do not rise: step 0 follows 1");
+    expect_fails(env, assay_trace_save(env, t, as_test_path("falling.trace")), ASSAY_INTERNAL,
+                 "its inputs do not rise: step 0 follows 1");
     assay_trace_free(t);
 }

@@ -20,7 +20,10 @@ enum { MAX_ARMS = 1024, MAX_NOTES = 4096 };
 static const char *const state_names[AS_TRIAL_N_STATES] = {"complete", "partial", "timeout", "failed", "refused"};
 static const char *const layout_names[AS_N_MEMORY_LAYOUTS] = {"shared", "fixed", "random", "relaunched"};
 
-const char *as_trial_state_text(as_trial_state state) { return (unsigned)state < AS_TRIAL_N_STATES ? state_names[state] : "unknown"; }
+const char *as_trial_state_text(as_trial_state state)
+{
+    return (unsigned)state < AS_TRIAL_N_STATES ? state_names[state] : "unknown";
+}
 const char *as_memory_layout_text(as_memory_layout l) { return (unsigned)l < AS_N_MEMORY_LAYOUTS ? layout_names[l] : "unknown"; }
 
 /* --- Room --------------------------------------------------------------------------------------------- */
@@ -39,7 +42,12 @@ assay_status as_trial_new(assay_env *env, const char *name, int n_arms, as_trial
     t->reason = "";
     t->n_arms = n_arms;
     for (int i = 0; i < n_arms; i++)
-        t->arms[i] = (as_trial_arm){.name = "", .what = "", .error = NAN, .items = NAN, .launch_ns = NAN, .first_ns = {NAN, NAN, NAN},
+        t->arms[i] = (as_trial_arm){.name = "",
+                                    .what = "",
+                                    .error = NAN,
+                                    .items = NAN,
+                                    .launch_ns = NAN,
+                                    .first_ns = {NAN, NAN, NAN},
                                     .ledger = {NAN, NAN, NAN, NAN, NAN}};
     *out = t;
     return ASSAY_OK;
@@ -85,7 +93,7 @@ bool as_trial_note(as_trial *t, const char *key, const char *format, ...)
     vsnprintf(value, sizeof value, format, args);
     va_end(args);
     if (t->n_notes == t->cap_notes) {
-        int            cap = t->cap_notes ? 2 * t->cap_notes : 32;
+        int                 cap = t->cap_notes ? 2 * t->cap_notes : 32;
         as_trial_note_item *moved = AS_TAKE(&t->arena, as_trial_note_item, cap);
         if (!moved)
             return false;
@@ -133,8 +141,15 @@ static void hex_write(as_json *w, const char *key, uint64_t value)
 
 /* The fields of a block, one line each: the writer and the reader go by this list. */
 typedef enum field_type { FIELD_U32, FIELD_F64 } field_type;
-typedef struct field { const char *key; field_type type; size_t offset; } field;
-#define FIELD(name, type) { #name, type, offsetof(as_turn, name) }
+typedef struct field {
+    const char *key;
+    field_type  type;
+    size_t      offset;
+} field;
+#define FIELD(name, type)                    \
+    {                                        \
+#name, type, offsetof(as_turn, name) \
+    }
 static const field fields[] = {
     FIELD(launch, FIELD_U32),  FIELD(round, FIELD_U32),    FIELD(arm, FIELD_U32),      FIELD(order, FIELD_U32),
     FIELD(n_shots, FIELD_U32), FIELD(switches, FIELD_U32), FIELD(start_ns, FIELD_F64), FIELD(wall_ns, FIELD_F64),
@@ -244,7 +259,11 @@ void as_trial_write(const as_trial *t, as_json *w, bool with_samples)
 
 /* --- Reading ------------------------------------------------------------------------------------------ */
 
-typedef struct reader { assay_env *env; const char *what, *path; as_trial *t; } reader;
+typedef struct reader {
+    assay_env  *env;
+    const char *what, *path;
+    as_trial   *t;
+} reader;
 
 static assay_status refuse(const reader *r, const char *key, const char *why)
 {
@@ -457,7 +476,8 @@ assay_status as_trial_read(assay_env *env, const char *what, const char *path, c
     const char   *schema = json_string_value(json_object_get(object, "schema"));
     const json_t *arms = json_object_get(object, "arms");
     if (!schema || strcmp(schema, SCHEMA))
-        return as_fail(env, ASSAY_BAD_INPUT, "%s: %s: trial: its schema is '%s' and not " SCHEMA, what, path, schema ? schema : "missing");
+        return as_fail(env, ASSAY_BAD_INPUT, "%s: %s: trial: its schema is '%s' and not " SCHEMA, what, path,
+                       schema ? schema : "missing");
     if (!json_is_array(arms) || !json_array_size(arms) || json_array_size(arms) > MAX_ARMS)
         return refuse(&r, "arms", "are missing or too many");
     AS_TRY(as_trial_new(env, "", (int)json_array_size(arms), &r.t));

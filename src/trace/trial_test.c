@@ -21,13 +21,30 @@ static as_trial *small_trial(assay_env *env)
     expect(as_trial_reserve(t, 6, 12));
     t->arms[0].name = "old";
     t->arms[0].what = "./old --fast";
-    t->arms[1] = (as_trial_arm){.name = "Zürich \"new\"\n", .what = "", .hash = UINT64_MAX, .error = 1.0 / 3, .items = 8, .launch_ns = 1e-300,
-                                .first_ns = {3, NAN, 1}, .ledger = {1e18, 2.5, 0, 3, NAN}};
+    t->arms[1] = (as_trial_arm){.name = "Zürich \"new\"\n",
+                                .what = "",
+                                .hash = UINT64_MAX,
+                                .error = 1.0 / 3,
+                                .items = 8,
+                                .launch_ns = 1e-300,
+                                .first_ns = {3, NAN, 1},
+                                .ledger = {1e18, 2.5, 0, 3, NAN}};
     for (uint32_t i = 0; i < 6; i++) {
         double at = 1000.0 / 3 * (1 + i);
-        t->turns[t->n_turns++] = (as_turn){.launch = i / 4, .round = i / 2, .arm = (i + i / 2) % 2, .order = i % 2, .first_shot = 2 * i, .n_shots = 2,
-                                           .start_ns = 1e6 * i, .wall_ns = at, .cpu_ns = i == 3 ? NAN : at / 2, .busy = i == 3 ? NAN : .5, .steal = NAN,
-                                           .fma_ns = 1.25 * i, .copy_ns = 0.1, .switches = i == 5 ? UINT32_MAX : i};
+        t->turns[t->n_turns++] = (as_turn){.launch = i / 4,
+                                           .round = i / 2,
+                                           .arm = (i + i / 2) % 2,
+                                           .order = i % 2,
+                                           .first_shot = 2 * i,
+                                           .n_shots = 2,
+                                           .start_ns = 1e6 * i,
+                                           .wall_ns = at,
+                                           .cpu_ns = i == 3 ? NAN : at / 2,
+                                           .busy = i == 3 ? NAN : .5,
+                                           .steal = NAN,
+                                           .fma_ns = 1.25 * i,
+                                           .copy_ns = 0.1,
+                                           .switches = i == 5 ? UINT32_MAX : i};
         for (int k = 0; k < 2; k++)
             t->shots[t->n_shots++] = (as_shot){(float)at + (float)k / 3, k ? (float)NAN : (float)at};
     }
@@ -125,7 +142,8 @@ Test(trial, is_new_with_nothing_known_about_its_arms)
     expect_str(t->reason, "");
     expect_eq(t->state, AS_TRIAL_COMPLETE);
     expect_eq(t->n_arms, 3);
-    expect(isnan(t->arms[2].error) && isnan(t->arms[2].launch_ns) && isnan(t->arms[2].first_ns[0]) && isnan(t->arms[2].ledger.flops));
+    expect(isnan(t->arms[2].error) && isnan(t->arms[2].launch_ns) && isnan(t->arms[2].first_ns[0]) &&
+           isnan(t->arms[2].ledger.flops));
     expect(isnan(t->arms[2].ledger.peak_bytes));
     expect_eq(t->arms[2].hash, 0);
     as_trial_free(t);
@@ -326,12 +344,47 @@ Test(trial, that_is_no_object_is_refused)
 Test(trial, with_a_key_that_is_missing_is_refused_by_its_name)
 {
     static const char *const keys[] = {
-        "name", "state", "reason", "unix_time", "fingerprint", "seed", "decided_by", "memory", "calls", "n_launches", "n_rounds", "clock_cost_ns",
-        "block_ns", "budget_ns", "spent_ns", "notes", "arms", "blocks",
-        "arms.1.name", "arms.1.what", "arms.1.hash", "arms.1.error", "arms.1.launch_ns", "arms.1.first_ns",
-        "arms.1.ledger.flops", "arms.1.ledger.bytes", "arms.1.ledger.allocations", "arms.1.ledger.launches", "arms.1.ledger.peak_bytes",
-        "blocks.round", "blocks.arm", "blocks.order", "blocks.n_shots", "blocks.switches", "blocks.start_ns", "blocks.wall_ns", "blocks.cpu_ns",
-        "blocks.busy", "blocks.steal", "blocks.fma_ns", "blocks.copy_ns",
+        "name",
+        "state",
+        "reason",
+        "unix_time",
+        "fingerprint",
+        "seed",
+        "decided_by",
+        "memory",
+        "calls",
+        "n_launches",
+        "n_rounds",
+        "clock_cost_ns",
+        "block_ns",
+        "budget_ns",
+        "spent_ns",
+        "notes",
+        "arms",
+        "blocks",
+        "arms.1.name",
+        "arms.1.what",
+        "arms.1.hash",
+        "arms.1.error",
+        "arms.1.launch_ns",
+        "arms.1.first_ns",
+        "arms.1.ledger.flops",
+        "arms.1.ledger.bytes",
+        "arms.1.ledger.allocations",
+        "arms.1.ledger.launches",
+        "arms.1.ledger.peak_bytes",
+        "blocks.round",
+        "blocks.arm",
+        "blocks.order",
+        "blocks.n_shots",
+        "blocks.switches",
+        "blocks.start_ns",
+        "blocks.wall_ns",
+        "blocks.cpu_ns",
+        "blocks.busy",
+        "blocks.steal",
+        "blocks.fma_ns",
+        "blocks.copy_ns",
     };
     for (size_t i = 0; i < AS_COUNT(keys); i++) {
         const char *dot = strrchr(keys[i], '.');
@@ -345,7 +398,9 @@ Test(trial, with_a_key_that_is_missing_is_refused_by_its_name)
 
 Test(trial, with_a_word_or_number_of_the_wrong_kind_is_refused)
 {
-    static const struct { const char *path, *value, *sentence; } all[] = {
+    static const struct {
+        const char *path, *value, *sentence;
+    } all[] = {
         {"name", "7", "\"name\" is missing or no text"},
         {"state", "\"done\"", "\"state\" is missing or no word that is known"},
         {"decided_by", "\"the sun\"", "\"decided_by\" is missing or no word that is known"},
@@ -379,7 +434,9 @@ Test(trial, with_a_word_or_number_of_the_wrong_kind_is_refused)
 
 Test(trial, whose_counts_do_not_agree_is_refused)
 {
-    static const struct { const char *path, *value, *sentence; } all[] = {
+    static const struct {
+        const char *path, *value, *sentence;
+    } all[] = {
         {"arms", "[]", "\"arms\" are missing or too many"},
         {"blocks", "[]", "\"blocks\" are missing or too many"},
         {"blocks.busy.5", NULL, "\"busy\" is missing, or has not one value a block"},

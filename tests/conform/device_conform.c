@@ -47,7 +47,8 @@ static void inputs_make(const as_case *c, as_dtype instead_of_f64, as_conform_ca
         int64_t count = as_shape_count(&as_case_input(c, i)->shape);
         void   *data = take(&out->arena, (size_t)count, as_dtype_bytes(dtype));
         out->in[i] = as_view_of(data, dtype, &as_case_input(c, i)->shape);
-        out->in_info[i] = (as_tensor_info){ .dtype = dtype, .shape = as_case_input(c, i)->shape, .constant = as_case_input(c, i)->ints ? data : NULL };
+        out->in_info[i] = (as_tensor_info){
+            .dtype = dtype, .shape = as_case_input(c, i)->shape, .constant = as_case_input(c, i)->ints ? data : NULL};
         fill(&out->arena, c, i, given, &out->in[i]);
         if (given && !as_case_input(c, i)->ints)
             given += count;
@@ -60,8 +61,8 @@ bool as_conform_make(assay_env *env, const as_op *op, const as_case *c, int n_ou
     snprintf(out->label, sizeof out->label, "%s '%s'%s%s, %d of its outputs", op->name, c->name,
              instead_of_f64 == AS_NONE ? "" : " as ", instead_of_f64 == AS_NONE ? "" : as_dtype_name(instead_of_f64), n_out);
     inputs_make(c, instead_of_f64, out);
-    out->ctx = (as_node_ctx){ .op = op, .name = c->name, .attrs = c->attrs, .n_attrs = c->n_attrs, .in = out->in_info,
-                              .n_in = c->n_in, .n_out = n_out };
+    out->ctx = (as_node_ctx){
+        .op = op, .name = c->name, .attrs = c->attrs, .n_attrs = c->n_attrs, .in = out->in_info, .n_in = c->n_in, .n_out = n_out};
     if (as_op_infer(env, &out->ctx, out->out_info) != ASSAY_OK) {
         as_arena_drop(&out->arena);
         return false;
@@ -69,7 +70,7 @@ bool as_conform_make(assay_env *env, const as_op *op, const as_case *c, int n_ou
     out->ctx.out = out->out_info;
     for (int i = 0; i < n_out; i++) {
         const as_tensor_info *t = &out->out_info[i];
-        void *data = take(&out->arena, (size_t)as_shape_count(&t->shape), as_dtype_bytes(t->dtype));
+        void                 *data = take(&out->arena, (size_t)as_shape_count(&t->shape), as_dtype_bytes(t->dtype));
         out->want[i] = as_view_of(data, t->dtype, &t->shape);
     }
     if (op->eval(env, &out->ctx, out->in, out->want) != ASSAY_OK)
@@ -77,10 +78,7 @@ bool as_conform_make(assay_env *env, const as_op *op, const as_case *c, int n_ou
     return true;
 }
 
-void as_conform_drop(as_conform_case *c)
-{
-    as_arena_drop(&c->arena);
-}
+void as_conform_drop(as_conform_case *c) { as_arena_drop(&c->arena); }
 
 as_view as_conform_view(void *data, const as_tensor_info *info)
 {
@@ -110,7 +108,8 @@ bool as_conform_relayout(const as_conform_case *from, unsigned which, as_conform
     int n_changed = 0;
     *out = *from;
     out->arena = (as_arena){0};
-    snprintf(out->label, sizeof out->label, "%.120s, NHWC%s%s", from->label, which & AS_CONFORM_X ? " in" : "", which & AS_CONFORM_Y ? " out" : "");
+    snprintf(out->label, sizeof out->label, "%.120s, NHWC%s%s", from->label, which & AS_CONFORM_X ? " in" : "",
+             which & AS_CONFORM_Y ? " out" : "");
     out->ctx.in = out->in_info;
     out->ctx.out = out->out_info;
     for (int i = 0; i < from->ctx.n_in; i++)
@@ -205,7 +204,7 @@ static int place(layout *l, const as_device *device, size_t bytes)
 {
     size_t align = device->align ? device->align : 1;
     size_t offset = (l->bytes + GUARD_BYTES + align - 1) / align * align;
-    l->slots[l->n_slots] = (as_slot){ .offset = offset, .bytes = bytes };
+    l->slots[l->n_slots] = (as_slot){.offset = offset, .bytes = bytes};
     l->bytes = offset + bytes + GUARD_BYTES;
     return l->n_slots++;
 }
@@ -226,8 +225,14 @@ static void guards_check(const layout *l, const uint8_t *bytes, const as_conform
 static void step_make(const as_device *device, const as_conform_case *c, const as_choice *choice, layout *l, int *in, int *out,
                       as_seg_step *step)
 {
-    *step = (as_seg_step){ .ctx = &c->ctx, .choice = choice, .in = in, .out = out, .n_in = c->ctx.n_in, .n_out = c->ctx.n_out,
-                           .scratch = -1, .packed = AS_NOT_PACKED };
+    *step = (as_seg_step){.ctx = &c->ctx,
+                          .choice = choice,
+                          .in = in,
+                          .out = out,
+                          .n_in = c->ctx.n_in,
+                          .n_out = c->ctx.n_out,
+                          .scratch = -1,
+                          .packed = AS_NOT_PACKED};
     for (int i = 0; i < c->ctx.n_in; i++)
         in[i] = as_in_has(&c->ctx, i) ? place(l, device, as_view_bytes(&c->in[i])) : -1;
     for (int i = 0; i < c->ctx.n_out; i++)
@@ -253,7 +258,7 @@ static void image_fill(const as_conform_case *c, const layout *l, const int *in,
 static as_cost ballast_cost(const as_node_ctx *n)
 {
     (void)n;
-    return (as_cost){ .flops = 1000000 };
+    return (as_cost){.flops = 1000000};
 }
 
 static assay_status ballast_eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
@@ -262,8 +267,8 @@ static assay_status ballast_eval(assay_env *env, const as_node_ctx *n, const as_
     return ASSAY_OK;
 }
 
-static const as_op       ballast_op = { .name = "test.Ballast", .cost = ballast_cost, .eval = ballast_eval };
-static const as_node_ctx ballast = { .op = &ballast_op, .name = "ballast" };
+static const as_op       ballast_op = {.name = "test.Ballast", .cost = ballast_cost, .eval = ballast_eval};
+static const as_node_ctx ballast = {.op = &ballast_op, .name = "ballast"};
 
 bool as_conform_run(assay_env *env, as_device *device, const as_conform_case *c)
 {
@@ -286,7 +291,7 @@ bool as_conform_run(assay_env *env, as_device *device, const as_conform_case *c)
     if (device->n_threads > 1)
         expect_ok(env, be->choose(device, &ballast, &arena, &heavy));
     if (heavy.kernel)
-        steps[n_steps++] = (as_seg_step){ .ctx = &ballast, .choice = &heavy, .scratch = -1, .packed = AS_NOT_PACKED };
+        steps[n_steps++] = (as_seg_step){.ctx = &ballast, .choice = &heavy, .scratch = -1, .packed = AS_NOT_PACKED};
     step_make(device, c, &choice, &l, in, out, &node);
     for (int i = 0; i < AS_N_PACKED; i++)
         if (node.packed[i] >= 0) {
@@ -300,10 +305,10 @@ bool as_conform_run(assay_env *env, as_device *device, const as_conform_case *c)
     as_mem     mem = {0};
     void      *code = NULL;
     uint8_t   *image = take(&arena, l.bytes, 1);
-    as_segment segment = { .steps = steps, .n_steps = n_steps };
+    as_segment segment = {.steps = steps, .n_steps = n_steps};
     expect_ok(env, as_device_alloc(device, l.bytes, &mem));
     expect_ok(env, be->compile(device, &segment, &code));
-    as_bindings bindings = { .base = &mem, .slots = l.slots, .n_slots = l.n_slots };
+    as_bindings bindings = {.base = &mem, .slots = l.slots, .n_slots = l.n_slots};
     /* Twice: the second run must not depend on what the first left behind. */
     for (int again = 0; again < 2; again++) {
         image_fill(c, &l, in, image);
@@ -326,7 +331,10 @@ bool as_conform_run(assay_env *env, as_device *device, const as_conform_case *c)
     return true;
 }
 
-typedef struct tally { as_device *device; int n_ran, n_refused; } tally;
+typedef struct tally {
+    as_device *device;
+    int        n_ran, n_refused;
+} tally;
 
 static void device_visit(void *arg, assay_env *env, const as_conform_case *c)
 {

@@ -12,8 +12,8 @@ typedef struct as_conform_case {
     as_arena       arena;
     as_node_ctx    ctx;
     as_tensor_info in_info[AS_MAX_IN], out_info[AS_MAX_OUT];
-    as_view        in[AS_MAX_IN], want[AS_MAX_OUT];   /* an absent input has no data */
-    char           label[160];                /* "Conv 'dilated 2x3' as f32, 1 outputs" */
+    as_view        in[AS_MAX_IN], want[AS_MAX_OUT]; /* an absent input has no data */
+    char           label[160];                      /* "Conv 'dilated 2x3' as f32, 1 outputs" */
 } as_conform_case;
 
 /* instead_of_f64: AS_NONE takes the case as it is; AS_F32 makes its f64 operands f32.  False when the operator
@@ -23,11 +23,12 @@ void as_conform_drop(as_conform_case *c);
 /* The same case with operands of rank 3 and more in NHWC: input 0 (AS_CONFORM_X), the output with all further inputs of its shape
  * (AS_CONFORM_Y).  False when that changes nothing.  The truth stays row-major. */
 enum { AS_CONFORM_X = 1, AS_CONFORM_Y = 2 };
-bool as_conform_relayout(const as_conform_case *from, unsigned which, as_conform_case *out);
+bool    as_conform_relayout(const as_conform_case *from, unsigned which, as_conform_case *out);
 as_view as_conform_view(void *data, const as_tensor_info *info); /* strides by layout */
-bool as_conform_has_f64(const as_case *c);
+bool    as_conform_has_f64(const as_case *c);
 /* Calls visit for every case of every operator (op_name NULL: all), each number of outputs, also with f32 for f64. */
-void as_conform_each(assay_env *env, const char *op_name, void (*visit)(void *arg, assay_env *env, const as_conform_case *c), void *arg);
+void as_conform_each(assay_env *env, const char *op_name, void (*visit)(void *arg, assay_env *env, const as_conform_case *c),
+                     void *arg);
 /* Fails the test, naming the case, when an output differs from the truth by more than the operator allows. */
 void as_conform_judge(const as_conform_case *c, const as_view *got, const char *who);
 

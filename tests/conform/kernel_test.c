@@ -6,22 +6,26 @@
 #include "tests/conform/device_conform.h"
 #include "tests/runner/test.h"
 
-static const int shares[] = { 1, 3, 2, 7 };
+static const int shares[] = {1, 3, 2, 7};
 
 /* Under an emulator everything takes thirty times as long: there the vector kernels of that machine are judged in one and in three
  * parts, and the others are left to the machines that run them quickly. */
 static bool is_short(void) { return getenv("ASSAY_TEST_SHORT") != NULL; }
 
-typedef struct tally { assay_env *env; int n_ran[256]; } tally;
+typedef struct tally {
+    assay_env *env;
+    int        n_ran[256];
+} tally;
 
 /* One kernel on one case, the parts one after the other: outputs start as a pattern, so that what is not written shows.
  * Without `packs` it gets no packed inputs, as where a weight changes every run. */
-static void kernel_run(assay_env *env, const as_kernel *k, const as_conform_case *c, const as_view *in, int n_parts, bool packs, as_view *out)
+static void kernel_run(assay_env *env, const as_kernel *k, const as_conform_case *c, const as_view *in, int n_parts, bool packs,
+                       as_view *out)
 {
     as_arena       arena = {0};
     assay_status   status = ASSAY_OK;
     const void    *packed[AS_MAX_IN] = {0};
-    as_kernel_args args = { .ctx = &c->ctx, .in = in, .out = out, .packed = packed, .env = env, .status = &status };
+    as_kernel_args args = {.ctx = &c->ctx, .in = in, .out = out, .packed = packed, .env = env, .status = &status};
     for (int i = 0; i < c->ctx.n_out; i++)
         if (in == c->in) /* not when an input lies there */
             memset(out[i].data, 0xA5, as_view_bytes(&out[i]));
@@ -67,7 +71,8 @@ static void place_judge(assay_env *env, const as_kernel *k, const as_conform_cas
     for (int i = 0; i < c->ctx.n_in && i < 32; i++) {
         const as_tensor_info *x = &c->in_info[i], *y = &c->out_info[0];
         as_view               in[sizeof c->in / sizeof *c->in];
-        if (!(k->in_place >> i & 1u) || c->ctx.n_out != 1 || x->dtype != y->dtype || x->layout != y->layout || !as_shape_same(&x->shape, &y->shape))
+        if (!(k->in_place >> i & 1u) || c->ctx.n_out != 1 || x->dtype != y->dtype || x->layout != y->layout ||
+            !as_shape_same(&x->shape, &y->shape))
             continue;
         for (size_t s = 0; s < 2; s++) {
             memcpy(in, c->in, sizeof in);

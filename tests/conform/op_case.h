@@ -43,7 +43,7 @@ static inline void op_case_fill(const as_case *c, int i, const double **given, c
 static inline void op_case_start(assay_env *env, const as_op *op, const as_case *c, as_dtype float_as, op_call *call)
 {
     const double *given = c->given;
-    *call = (op_call){ .node = { .op = op, .name = c->name, .attrs = c->attrs, .n_attrs = c->n_attrs, .n_in = c->n_in, .n_out = 1 } };
+    *call = (op_call){.node = {.op = op, .name = c->name, .attrs = c->attrs, .n_attrs = c->n_attrs, .n_in = c->n_in, .n_out = 1}};
     for (int i = 0; i < c->n_in; i++) {
         as_dtype dtype = as_case_input(c, i)->dtype;
         if (dtype == AS_NONE)
@@ -52,7 +52,7 @@ static inline void op_case_start(assay_env *env, const as_op *op, const as_case 
             dtype = float_as;
         call->in_view[i] = op_case_alloc(&call->arena, dtype, &as_case_input(c, i)->shape);
         op_case_fill(c, i, &given, &call->in_view[i]);
-        call->in[i] = (as_tensor_info){ .dtype = dtype, .shape = as_case_input(c, i)->shape };
+        call->in[i] = (as_tensor_info){.dtype = dtype, .shape = as_case_input(c, i)->shape};
         if (as_case_input(c, i)->ints)
             call->in[i].constant = call->in_view[i].data;
     }

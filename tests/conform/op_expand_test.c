@@ -46,7 +46,8 @@ static bool case_check(assay_env *env, const as_op *op, const as_case *c)
     return status == ASSAY_OK;
 }
 
-Test(op_expand, every_composite_is_what_its_primitives_compute) {
+Test(op_expand, every_composite_is_what_its_primitives_compute)
+{
     assay_env *env;
     expect(assay_env_new(&env) == ASSAY_OK);
     for (const as_op *const *op = as_op_table; *op; op++) {

@@ -7,8 +7,8 @@
 
 #include "tests/conform/op_tape.h"
 
-#define STEP      1e-6
-#define TOLERANCE 2e-6 /* relative to 1 + |gradient|: STEP leaves about 1e-9 of rounding, the softmax of 1000 1e-7 */
+#define STEP       1e-6
+#define TOLERANCE  2e-6 /* relative to 1 + |gradient|: STEP leaves about 1e-9 of rounding, the softmax of 1000 1e-7 */
 #define MAX_VALUES 128
 #define N_SINGLES  12
 
@@ -26,7 +26,8 @@ static double loss(assay_env *env, const as_op *op, const as_case *c, op_call *c
 }
 
 /* The difference quotient when input x moves along one element (only >= 0) or along the direction. */
-static double quotient(assay_env *env, const as_op *op, const as_case *c, op_call *call, const as_view *x, double *saved, int64_t only)
+static double quotient(assay_env *env, const as_op *op, const as_case *c, op_call *call, const as_view *x, double *saved,
+                       int64_t only)
 {
     int64_t count = as_shape_count(&x->shape);
     double  side[2];
@@ -43,7 +44,8 @@ static double quotient(assay_env *env, const as_op *op, const as_case *c, op_cal
 }
 
 /* The first disagreement as text; "" when there is none. */
-static void input_check(assay_env *env, const as_op *op, const as_case *c, op_call *call, int i, const as_view *gradient, char *why, size_t size)
+static void input_check(assay_env *env, const as_op *op, const as_case *c, op_call *call, int i, const as_view *gradient, char *why,
+                        size_t size)
 {
     const as_view *x = &call->in_view[i];
     int64_t        count = as_shape_count(&x->shape), stride = count / N_SINGLES + 1;
@@ -70,7 +72,7 @@ static void case_check(assay_env *env, const as_op *op, const as_case *c, char *
     op_case_start(env, op, c, AS_F64, &call);
     op_case_eval(env, op, c, &call);
     tape *t = tape_new(env, &call.arena, MAX_VALUES);
-    int in[AS_MAX_IN], out[1], d_out[1], d_in[AS_MAX_IN];
+    int   in[AS_MAX_IN], out[1], d_out[1], d_in[AS_MAX_IN];
     for (int i = 0; i < c->n_in; i++) {
         in[i] = as_case_input(c, i)->dtype == AS_NONE ? -1 : tape_add(t, &call.in[i], &call.in_view[i]);
         d_in[i] = -2;
@@ -111,7 +113,8 @@ static bool has_float(const as_case *c)
 
 /* One test for the whole table, so that a new operator is covered without touching this file; it names the first fault
  * of every operator before it fails. */
-Test(op_grad, every_gradient_matches_central_differences) {
+Test(op_grad, every_gradient_matches_central_differences)
+{
     assay_env *env;
     char       all[2048] = "";
     size_t     used = 0;
@@ -124,7 +127,8 @@ Test(op_grad, every_gradient_matches_central_differences) {
                 continue;
             case_check(env, *op, c, why, sizeof why);
             if (*why && used < sizeof all) {
-                used += (size_t)snprintf(all + used, sizeof all - used, "%s%s, case '%s': %s", used ? "; " : "", (*op)->name, c->name, why);
+                used += (size_t)snprintf(all + used, sizeof all - used, "%s%s, case '%s': %s", used ? "; " : "", (*op)->name,
+                                         c->name, why);
                 break;
             }
         }
@@ -133,7 +137,8 @@ Test(op_grad, every_gradient_matches_central_differences) {
         fail("%s", all);
 }
 
-Test(op_grad, without_an_output_gradient_asks_for_nothing) {
+Test(op_grad, without_an_output_gradient_asks_for_nothing)
+{
     assay_env *env;
     expect(assay_env_new(&env) == ASSAY_OK);
     for (const as_op *const *op = as_op_table; *op; op++) {
@@ -142,7 +147,7 @@ Test(op_grad, without_an_output_gradient_asks_for_nothing) {
             continue;
         op_case_start(env, *op, &(*op)->cases[0], AS_NONE, &call);
         tape *t = tape_new(env, &call.arena, MAX_VALUES);
-        int in[AS_MAX_IN] = {0}, out[1], none[AS_MAX_OUT] = { -1, -1, -1, -1, -1, -1, -1, -1 }, d_in[AS_MAX_IN];
+        int   in[AS_MAX_IN] = {0}, out[1], none[AS_MAX_OUT] = {-1, -1, -1, -1, -1, -1, -1, -1}, d_in[AS_MAX_IN];
         for (int i = 0; i < call.node.n_in; i++)
             in[i] = tape_add(t, &call.in[i], &call.in_view[i]);
         out[0] = tape_add(t, &call.out[0], &call.out_view[0]);

@@ -28,7 +28,7 @@ static inline int tape_constant(as_builder *b, const as_view *value)
     tape   *t = (tape *)b;
     as_view copy = op_case_alloc(t->arena, value->dtype, &value->shape);
     as_view_copy(&copy, value);
-    return tape_add(t, &(as_tensor_info){ .dtype = value->dtype, .shape = value->shape, .constant = copy.data }, &copy);
+    return tape_add(t, &(as_tensor_info){.dtype = value->dtype, .shape = value->shape, .constant = copy.data}, &copy);
 }
 
 static inline const as_tensor_info *tape_info(as_builder *b, int value)
@@ -37,7 +37,8 @@ static inline const as_tensor_info *tape_info(as_builder *b, int value)
     return &((tape *)b)->info[value];
 }
 
-static inline int tape_node(as_builder *b, const char *name, const int *in, int n_in, const as_attr *attrs, int n_attrs, int *outs, int n_out)
+static inline int tape_node(as_builder *b, const char *name, const int *in, int n_in, const as_attr *attrs, int n_attrs, int *outs,
+                            int n_out)
 {
     tape          *t = (tape *)b;
     as_tensor_info info[AS_MAX_IN], found[AS_MAX_OUT];
@@ -51,7 +52,8 @@ static inline int tape_node(as_builder *b, const char *name, const int *in, int 
         info[i] = in[i] < 0 ? (as_tensor_info){0} : *tape_info(b, in[i]);
         view[i] = in[i] < 0 ? (as_view){0} : t->view[in[i]];
     }
-    as_node_ctx n = { .op = op, .name = "rule", .attrs = attrs, .n_attrs = n_attrs, .in = info, .n_in = n_in, .out = found, .n_out = n_out };
+    as_node_ctx n = {
+        .op = op, .name = "rule", .attrs = attrs, .n_attrs = n_attrs, .in = info, .n_in = n_in, .out = found, .n_out = n_out};
     expect_ok(b->env, as_op_infer(b->env, &n, found));
     for (int i = 0; i < n_out; i++)
         result[i] = op_case_alloc(t->arena, found[i].dtype, &found[i].shape);
@@ -70,7 +72,7 @@ static inline tape *tape_new(assay_env *env, as_arena *arena, int max)
 {
     tape *t = AS_TAKE(arena, tape, 1);
     expect(t);
-    *t = (tape){ .b = { .node = tape_node, .constant = tape_constant, .info = tape_info, .env = env }, .arena = arena, .max = max };
+    *t = (tape){.b = {.node = tape_node, .constant = tape_constant, .info = tape_info, .env = env}, .arena = arena, .max = max};
     t->info = AS_TAKE(arena, as_tensor_info, max);
     t->view = AS_TAKE(arena, as_view, max);
     expect(t->info && t->view);

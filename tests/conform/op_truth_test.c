@@ -8,7 +8,8 @@ static double allowed(as_dtype dtype, double want)
     return as_dtype_is_float(dtype) ? relative * (1.0 + fabs(want)) : 0.0;
 }
 
-Test(op_truth, every_case_with_values_agrees) {
+Test(op_truth, every_case_with_values_agrees)
+{
     assay_env *env;
     expect(assay_env_new(&env) == ASSAY_OK);
     for (const as_op *const *op = as_op_table; *op; op++)
@@ -20,7 +21,8 @@ Test(op_truth, every_case_with_values_agrees) {
             op_case_start(env, *op, c, AS_NONE, &call);
             op_case_eval(env, *op, c, &call);
             if ((size_t)as_shape_count(&call.out[0].shape) != c->n_want)
-                fail("%s, case '%s': %lld values, expected %zu", (*op)->name, c->name, (long long)as_shape_count(&call.out[0].shape), c->n_want);
+                fail("%s, case '%s': %lld values, expected %zu", (*op)->name, c->name,
+                     (long long)as_shape_count(&call.out[0].shape), c->n_want);
             for (size_t e = 0; e < c->n_want; e++) {
                 double got = as_view_get(&call.out_view[0], (int64_t)e);
                 bool   same = got == c->want[e] || (isnan(got) && isnan(c->want[e])); /* infinities and NaNs have no distance */
@@ -32,7 +34,8 @@ Test(op_truth, every_case_with_values_agrees) {
     assay_env_free(env);
 }
 
-Test(op_truth, every_operator_has_a_case_with_values) {
+Test(op_truth, every_operator_has_a_case_with_values)
+{
     for (const as_op *const *op = as_op_table; *op; op++) {
         bool has = false;
         for (size_t i = 0; i < (*op)->n_cases; i++)
@@ -57,7 +60,8 @@ static void turn(as_arena *arena, as_view *v)
     *v = other;
 }
 
-Test(op_truth, every_case_gives_the_same_through_other_strides) {
+Test(op_truth, every_case_gives_the_same_through_other_strides)
+{
     assay_env *env;
     expect(assay_env_new(&env) == ASSAY_OK);
     for (const as_op *const *op = as_op_table; *op; op++)

@@ -34,7 +34,10 @@ static assay_env *env_or_skip(void)
 }
 
 /* How many cases of an operator the device has to run: those whose operands are f32, or f64 made f32; with `any`, all. */
-typedef struct wanted { bool any; int n; } wanted;
+typedef struct wanted {
+    bool any;
+    int  n;
+} wanted;
 
 static void count_visit(void *arg, assay_env *env, const as_conform_case *c)
 {
@@ -46,7 +49,7 @@ static void count_visit(void *arg, assay_env *env, const as_conform_case *c)
 static void conform(const char *op, bool any_dtype)
 {
     assay_env *env = env_or_skip();
-    wanted     w = { .any = any_dtype };
+    wanted     w = {.any = any_dtype};
     int        n_ran = 0, n_refused = 0;
     as_conform_each(env, op, count_visit, &w);
     expect(w.n > 0);

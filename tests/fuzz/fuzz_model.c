@@ -22,7 +22,7 @@ static int symbols_bind(const assay_model *model, as_binding_dim *dims)
         for (int k = 0; k < model->values[model->inputs[i]].dims.rank; k++) {
             const char *symbol = model->values[model->inputs[i]].dims.dim[k].symbol;
             if (symbol && n < MAX_SYMBOLS)
-                dims[n++] = (as_binding_dim){ symbol, BATCH };
+                dims[n++] = (as_binding_dim){symbol, BATCH};
         }
     return n;
 }
@@ -42,7 +42,7 @@ static as_view *views_make(as_arena *arena, const as_graph *g, const int *ids, i
     as_view *views = AS_TAKE(arena, as_view, n);
     for (int i = 0; views && i < n; i++) {
         const as_tensor_info *info = &g->values[ids[i]].info;
-        void *memory = as_arena_take(arena, (size_t)as_shape_count(&info->shape), as_dtype_bytes(info->dtype), 8);
+        void                 *memory = as_arena_take(arena, (size_t)as_shape_count(&info->shape), as_dtype_bytes(info->dtype), 8);
         if (!memory)
             return NULL;
         views[i] = as_view_of(memory, info->dtype, &info->shape);

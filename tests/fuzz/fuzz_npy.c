@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         return 0;
     }
-    int64_t count = as_shape_count(&tensor.view.shape);
+    int64_t         count = as_shape_count(&tensor.view.shape);
     volatile double sum = 0;
     for (int64_t i = 0; i < count && i < TOUCH_MAX; i++)
         sum = sum + as_view_get(&tensor.view, i) + (double)as_view_get_i64(&tensor.view, count - 1 - i);

@@ -23,7 +23,7 @@ static void bind(assay_env *env, const assay_model *model)
         for (int k = 0; k < model->values[model->inputs[i]].dims.rank; k++) {
             const char *symbol = model->values[model->inputs[i]].dims.dim[k].symbol;
             if (symbol && n < MAX_SYMBOLS)
-                dims[n++] = (as_binding_dim){ symbol, SIZE };
+                dims[n++] = (as_binding_dim){symbol, SIZE};
         }
     as_arena arena = {0};
     as_graph g;

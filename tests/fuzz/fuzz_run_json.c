@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t n, n_again;
     free(report(&env, f, "html", 0, &n));
     free(report(&env, f, "text", 40 + (int)(size % 100), &n));
-    char *json = report(&env, f, "json", 0, &n);
+    char        *json = report(&env, f, "json", 0, &n);
     assay_status status = as_facts_parse(&env, "fuzz", json, n, &again);
     assert(status == ASSAY_OK);
     (void)status;

@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     volatile double sum = 0;
-    int64_t left = TOUCH_MAX;
+    int64_t         left = TOUCH_MAX;
     for (size_t t = 0; t < file.n_items; t++) {
         const as_view *view = as_safetensors_find(&file, file.items[t].name);
         if (view != &file.items[t].view)

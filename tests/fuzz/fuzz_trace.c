@@ -13,7 +13,7 @@ static void resum(uint8_t *data, size_t n)
 {
     for (size_t at = AS_TRACE_HEAD_BYTES; n > at && n - at >= AS_CHUNK_HEAD_BYTES;) {
         uint64_t length = as_le64(data + at + 8);
-        size_t left = n - at - AS_CHUNK_HEAD_BYTES;
+        size_t   left = n - at - AS_CHUNK_HEAD_BYTES;
         if (length > left || as_chunk_padding(length) + AS_CRC_BYTES > left - length)
             return;
         size_t bytes = AS_CHUNK_HEAD_BYTES + (size_t)length + as_chunk_padding(length);

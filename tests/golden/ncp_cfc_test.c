@@ -54,12 +54,13 @@ static void weights_fill(assay_model *model)
 static void x_fill(const as_view *x)
 {
     for (int64_t e = 0; e < as_shape_count(&x->shape); e++)
-        as_view_set(x, e, sin(0.5 * (double)(e / N_IN % N_STEPS) + 0.3 * (double)(e % N_IN) + 0.2 * (double)(e / (N_IN * N_STEPS))));
+        as_view_set(x, e,
+                    sin(0.5 * (double)(e / N_IN % N_STEPS) + 0.3 * (double)(e % N_IN) + 0.2 * (double)(e / (N_IN * N_STEPS))));
 }
 
 static void bind(setting *s, const assay_model *model, int64_t batch)
 {
-    as_binding_dim dims[] = { { "batch", batch }, { "seq", N_STEPS } };
+    as_binding_dim dims[] = {{"batch", batch}, {"seq", N_STEPS}};
     expect_ok(s->env, as_graph_bind(s->env, model, dims, 2, NULL, 0, 0, &s->arena, &s->graph));
     for (int i = 0; i < s->graph.n_inputs; i++)
         s->in[i] = view_take(s, &s->graph.values[s->graph.inputs[i]].info);
@@ -71,7 +72,7 @@ static void bind(setting *s, const assay_model *model, int64_t batch)
 /* A filled network run over the standard input. */
 static void start(setting *s, const char *spec, int64_t batch)
 {
-    static const double spans[] = { 0.5, 1, 2, 0.1, 3 };
+    static const double spans[] = {0.5, 1, 2, 0.1, 3};
     *s = (setting){0};
     expect(assay_env_new(&s->env) == ASSAY_OK);
     s->model = load(s->env, spec);
@@ -110,40 +111,45 @@ static void states_check(const char *spec, const double want[8], const double ir
     end(&s);
 }
 
-Test(ncp_cfc, default_as_the_reference) {
+Test(ncp_cfc, default_as_the_reference)
+{
     states_check("cfc:input=3,units=4,backbone_units=5,backbone_layers=2",
-                 (const double[]){ .1212310, -.0514278, -.2358640, -.3315049, .1203721, -.0442590, -.2252125, -.3226241 },
-                 (const double[]){ .1358659, -.0442983, -.2633770, -.3275489 });
+                 (const double[]){.1212310, -.0514278, -.2358640, -.3315049, .1203721, -.0442590, -.2252125, -.3226241},
+                 (const double[]){.1358659, -.0442983, -.2633770, -.3275489});
 }
 
-Test(ncp_cfc, no_gate_as_the_reference) {
+Test(ncp_cfc, no_gate_as_the_reference)
+{
     states_check("cfc:input=3,units=4,backbone_units=5,backbone_layers=2,mode=no_gate",
-                 (const double[]){ .2185618, .0339964, -.2707092, -.5564490, .2113979, .0373892, -.2578997, -.5397510 },
-                 (const double[]){ .2109091, .0352222, -.3081002, -.6195924 });
+                 (const double[]){.2185618, .0339964, -.2707092, -.5564490, .2113979, .0373892, -.2578997, -.5397510},
+                 (const double[]){.2109091, .0352222, -.3081002, -.6195924});
 }
 
-Test(ncp_cfc, pure_as_the_reference) {
+Test(ncp_cfc, pure_as_the_reference)
+{
     states_check("cfc:input=3,units=4,backbone_units=5,backbone_layers=2,mode=pure",
-                 (const double[]){ .4014527, .3633537, .3284712, .3097170, .3932854, .3636787, .3342719, .3159755 },
-                 (const double[]){ .3884182, .3727146, .3699330, .3759292 });
+                 (const double[]){.4014527, .3633537, .3284712, .3097170, .3932854, .3636787, .3342719, .3159755},
+                 (const double[]){.3884182, .3727146, .3699330, .3759292});
 }
 
-Test(ncp_cfc, mixed_memory_and_projection_as_the_reference) {
+Test(ncp_cfc, mixed_memory_and_projection_as_the_reference)
+{
     setting s;
     start(&s, "cfc:input=3,units=4,backbone_units=5,mixed_memory=1,proj=2,return_sequences=0", 2);
-    near(&s.out[0], 0, (const double[]){ .5981508, .1059174, .5859228, .1072409 }, 4);
-    near(&s.out[1], 0, (const double[]){ -.5794443, -.8146965, -.8975780, -.8252014 }, 4);
-    near(&s.out[2], 0, (const double[]){ .1421155, .0453029, -.1075876, -.3213191 }, 4);
+    near(&s.out[0], 0, (const double[]){.5981508, .1059174, .5859228, .1072409}, 4);
+    near(&s.out[1], 0, (const double[]){-.5794443, -.8146965, -.8975780, -.8252014}, 4);
+    near(&s.out[2], 0, (const double[]){.1421155, .0453029, -.1075876, -.3213191}, 4);
     end(&s);
 }
 
-Test(ncp_cfc, wired_as_the_reference) {
+Test(ncp_cfc, wired_as_the_reference)
+{
     setting s;
     double  loss = 0.0;
     start(&s, "cfc:input=3,units=8,out=2,wiring=autoncp", 2);
-    near(&s.out[0], 2 * (N_STEPS - 1), (const double[]){ .0593417, .0545097 }, 2);
-    near(&s.out[0], 2 * (2 * N_STEPS - 1), (const double[]){ .0608939, .0563541 }, 2);
-    near(&s.out[1], 0, (const double[]){ .2202617, .0102303, -.2724807, -.3302933, -.0496686, -.2331576, .0593417, .0545097 }, 8);
+    near(&s.out[0], 2 * (N_STEPS - 1), (const double[]){.0593417, .0545097}, 2);
+    near(&s.out[0], 2 * (2 * N_STEPS - 1), (const double[]){.0608939, .0563541}, 2);
+    near(&s.out[1], 0, (const double[]){.2202617, .0102303, -.2724807, -.3302933, -.0496686, -.2331576, .0593417, .0545097}, 8);
     for (int64_t i = 0; i < as_shape_count(&s.out[0].shape); i++)
         loss += as_view_get(&s.out[0], i) * as_view_get(&s.out[0], i);
     expect_near(loss, .06787182, 1e-7);
@@ -158,14 +164,15 @@ static double norm(const as_view *v)
     return sqrt(sum);
 }
 
-Test(ncp_cfc, gradients_through_time_as_the_reference) {
-    static const char *const wrt[] = { "rnn_cell.ff1.bias", "rnn_cell.backbone.0.weight", "rnn_cell.time_a.weight" };
-    static const double      bias[] = { 1.179028, -.5117983, -1.807017, -2.042075 };
+Test(ncp_cfc, gradients_through_time_as_the_reference)
+{
+    static const char *const wrt[] = {"rnn_cell.ff1.bias", "rnn_cell.backbone.0.weight", "rnn_cell.time_a.weight"};
+    static const double      bias[] = {1.179028, -.5117983, -1.807017, -2.042075};
     setting                  s, g = {0};
     double                   loss = 0.0;
     assay_model             *gradient = NULL;
     start(&s, "cfc:input=3,units=4,backbone_units=5,backbone_layers=2", 2);
-    as_binding_dim dims[] = { { "batch", 2 }, { "seq", N_STEPS } };
+    as_binding_dim dims[] = {{"batch", 2}, {"seq", N_STEPS}};
     expect_ok(s.env, as_model_grad(s.env, s.model, dims, 2, wrt, 3, &gradient));
     g.env = s.env;
     expect_ok(s.env, as_graph_bind(s.env, gradient, NULL, 0, NULL, 0, 0, &g.arena, &g.graph));

@@ -4,13 +4,19 @@
 
 enum { N_RUNS = 9 };
 
-typedef struct books { uint64_t run, segments, steps; } books;
+typedef struct books {
+    uint64_t run, segments, steps;
+} books;
 
 static void books_close(const char *spec, const char *device, const char *compile)
 {
-    fixture f;
-    assay_trace *t = NULL;
-    as_run_settings s = {.n_runs = N_RUNS, .time_ns = 1000000000, .sensors = "none", .detail = AS_DETAIL_STEP, .max_cost = 0.005,
+    fixture         f;
+    assay_trace    *t = NULL;
+    as_run_settings s = {.n_runs = N_RUNS,
+                         .time_ns = 1000000000,
+                         .sensors = "none",
+                         .detail = AS_DETAIL_STEP,
+                         .max_cost = 0.005,
                          .kept_runs = N_RUNS};
     fixture_open(&f, spec);
     as_clock_open_fake(&f.env->clock, 77);
@@ -23,7 +29,7 @@ static void books_close(const char *spec, const char *device, const char *compil
         const as_span *span = &t->spans[i];
         expect(span->run < N_RUNS);
         uint64_t ticks = span->end_ticks - span->begin_ticks;
-        books *b = &per_run[span->run];
+        books   *b = &per_run[span->run];
         *(span->kind == AS_SPAN_RUN ? &b->run : span->kind == AS_SPAN_SEGMENT ? &b->segments : &b->steps) += ticks;
     }
     uint64_t all = 0, sampled = 0, totals = 0;

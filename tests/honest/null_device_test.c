@@ -6,8 +6,12 @@ enum { N_RUNS = 12 };
 
 static assay_trace *profile(fixture *f, const char *spec, const char *device, const char *compile)
 {
-    assay_trace *t = NULL;
-    as_run_settings s = {.n_runs = N_RUNS, .time_ns = 1000000000, .sensors = "none", .detail = AS_DETAIL_STEP, .max_cost = 0.005,
+    assay_trace    *t = NULL;
+    as_run_settings s = {.n_runs = N_RUNS,
+                         .time_ns = 1000000000,
+                         .sensors = "none",
+                         .detail = AS_DETAIL_STEP,
+                         .max_cost = 0.005,
                          .kept_runs = N_RUNS};
     fixture_open(f, spec);
     as_clock_open_fake(&f->env->clock, 1000000);
@@ -20,7 +24,10 @@ static assay_trace *profile(fixture *f, const char *spec, const char *device, co
 
 static uint64_t told_ns(const as_trace_step *step)
 {
-    static const struct { const char *op; uint64_t ns; } times[] = {{"Gemm", 5000}, {"Conv", 7000}, {"Put", 300}, {"Get", 200}};
+    static const struct {
+        const char *op;
+        uint64_t    ns;
+    } times[] = {{"Gemm", 5000}, {"Conv", 7000}, {"Put", 300}, {"Get", 200}};
     for (size_t i = 0; i < 4; i++)
         if (!strcmp(step->op, times[i].op))
             return times[i].ns;
@@ -31,13 +38,13 @@ static uint64_t told_ns(const as_trace_step *step)
 
 static void reports_what_was_told(const char *spec, const char *compile)
 {
-    fixture f;
+    fixture      f;
     assay_trace *t = profile(&f, spec, DEVICE, compile);
-    uint64_t run_ns = 0;
+    uint64_t     run_ns = 0;
     expect_str(t->clock_name, "fake");
     for (size_t s = 0; s < t->n_steps; s++) {
         const as_step_total *total = &t->totals[s];
-        uint64_t ns = told_ns(&t->steps[s]);
+        uint64_t             ns = told_ns(&t->steps[s]);
         if (strcmp(t->steps[s].stage, "body")) {
             expect_eq(total->count, 0);
             continue;
@@ -69,9 +76,9 @@ Test(null_device, cnn_small_op_by_op_takes_exactly_what_was_told) { reports_what
 /* The first run pays for moving the weights as well, the others do not. */
 Test(null_device, the_prologue_is_paid_once)
 {
-    fixture f;
+    fixture      f;
     assay_trace *t = profile(&f, "mlp-small", DEVICE, "on");
-    uint64_t body_ns = t->samples[0].end_ticks - t->samples[0].begin_ticks, prologue_ns = 0;
+    uint64_t     body_ns = t->samples[0].end_ticks - t->samples[0].begin_ticks, prologue_ns = 0;
     for (size_t s = 0; s < t->n_steps; s++)
         if (!strcmp(t->steps[s].stage, "prologue"))
             prologue_ns += told_ns(&t->steps[s]);
@@ -84,7 +91,7 @@ Test(null_device, the_prologue_is_paid_once)
 
 Test(null_device, two_profiles_are_the_same_to_the_tick)
 {
-    fixture f, g;
+    fixture      f, g;
     assay_trace *a = profile(&f, "cnn-small", DEVICE, "on"), *b = profile(&g, "cnn-small", DEVICE, "on");
     expect_eq(a->n_spans, b->n_spans);
     expect(!memcmp(a->spans, b->spans, a->n_spans * sizeof *a->spans));

@@ -71,7 +71,7 @@ static void steady_step_allocates_nothing(const char *spec, const char *threads,
     fixture_plan(&f);
     fixture_instance(&f);
     static as_span room[3][256];
-    as_ring rings[3];
+    as_ring        rings[3];
     for (int i = 0; i < 3; i++)
         rings[i] = (as_ring){.spans = room[i], .capacity = 256, .thread = (uint16_t)i};
     as_recorder recorder = {.rings = rings, .n_rings = 3, .detail = AS_DETAIL_PART};
@@ -101,9 +101,9 @@ Test(plan_memory, buffers_share_memory_by_lifetime)
     for (int i = 0; i < f.plan->n_buffers; i++)
         for (int k = 0; k < i; k++) {
             const as_buffer *a = &f.plan->buffers[i], *b = &f.plan->buffers[k];
-            bool ours = a->device == b->device && !a->outside && !b->outside && a->alias_of < 0 && b->alias_of < 0;
-            bool in_time = a->first <= b->last && b->first <= a->last;
-            bool in_room = a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+            bool             ours = a->device == b->device && !a->outside && !b->outside && a->alias_of < 0 && b->alias_of < 0;
+            bool             in_time = a->first <= b->last && b->first <= a->last;
+            bool             in_room = a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
             if (ours && in_time && in_room)
                 fail("%s and %s live at once and share memory", a->name, b->name);
         }

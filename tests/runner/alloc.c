@@ -11,7 +11,10 @@
 #ifdef AS_HAVE_WRAP
 
 enum { SLOTS = 1 << 16, TOMBSTONE = 1 };
-static struct { uintptr_t key; size_t bytes; } slots[SLOTS]; /* key 0: free, TOMBSTONE: was used */
+static struct {
+    uintptr_t key;
+    size_t    bytes;
+} slots[SLOTS]; /* key 0: free, TOMBSTONE: was used */
 static size_t          n_allocs, live_bytes, peak_bytes;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 

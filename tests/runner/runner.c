@@ -118,8 +118,7 @@ static int run_forked(const as_test *test)
     close(ends[1]);
     size_t  used = 0;
     ssize_t got;
-    while (used < sizeof verdict_text - 1 &&
-           (got = read(ends[0], verdict_text + used, sizeof verdict_text - 1 - used)) > 0)
+    while (used < sizeof verdict_text - 1 && (got = read(ends[0], verdict_text + used, sizeof verdict_text - 1 - used)) > 0)
         used += (size_t)got;
     verdict_text[used] = '\0';
     close(ends[0]);

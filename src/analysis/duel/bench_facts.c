@@ -24,7 +24,8 @@ static const char *state_of(const as_bench_row *row)
 }
 
 /* Work a second out of the time of a call: the bounds change sides. */
-static assay_metric rate(const as_bench_row *row, double work, const char *unit, const char *formula, const char *none, const char *reason)
+static assay_metric rate(const as_bench_row *row, double work, const char *unit, const char *formula, const char *none,
+                         const char *reason)
 {
     const as_alone *a = &row->alone;
     if (none || !(work > 0) || !(a->median > 0))
@@ -34,41 +35,52 @@ static assay_metric rate(const as_bench_row *row, double work, const char *unit,
 
 static assay_metric quantile(const as_bench_row *row, double value, const char *none, const char *source)
 {
-    return as_number_measured(none ? (double)NAN : value, NAN, NAN, row->alone.n_samples, "ns", source, none ? none : "too few samples for this quantile");
+    return as_number_measured(none ? (double)NAN : value, NAN, NAN, row->alone.n_samples, "ns", source,
+                              none ? none : "too few samples for this quantile");
 }
 
 static assay_metric median(const as_bench_row *row, const char *none)
 {
     const as_alone *a = &row->alone;
-    return as_number_measured(none ? (double)NAN : a->median, a->lo, a->hi, a->n_samples, "ns", as_trial_clock_text(row->trial), none ? none : "nothing was measured");
+    return as_number_measured(none ? (double)NAN : a->median, a->lo, a->hi, a->n_samples, "ns", as_trial_clock_text(row->trial),
+                              none ? none : "nothing was measured");
 }
 
 static assay_metric roof_share(assay_facts *f, const as_bench_row *row, const char *none)
 {
     const char *formula = row->roof ? as_say(f, "rate / roof %s", row->roof) : "rate / the roof that binds";
-    return none ? as_metric_unavailable("ratio", none) : as_number_derived(row->roof_share, NAN, NAN, 1, "ratio", formula, row->roof_reason ? row->roof_reason : "no roof was measured");
+    return none ? as_metric_unavailable("ratio", none)
+                : as_number_derived(row->roof_share, NAN, NAN, 1, "ratio", formula,
+                                    row->roof_reason ? row->roof_reason : "no roof was measured");
 }
 
 static void row_add(assay_facts *f, as_table *t, const as_bench_row *row)
 {
     const as_alone *a = &row->alone;
-    const char *none = why_none(f, row), *source = as_trial_clock_text(row->trial);
-    double half = (a->hi - a->lo) / 2 / a->median;
-    as_facts_row(f, t, (as_cell[]){
-        {.text = row->trial->name},
-        {.metric = median(row, none)},
-        {.metric = as_number_derived(none ? (double)NAN : half, NAN, NAN, a->n_samples, "ratio", "half the interval / median", none ? none : "too few blocks for an interval")},
-        {.metric = rate(row, row->flops, "flop/s", "flops of a call / median", none, "the case counts no flops")},
-        {.metric = rate(row, row->bytes, "byte/s", "compulsory bytes of a call / median", none, "the case counts no bytes")},
-        {.metric = roof_share(f, row, none)},
-        {.text = none ? "-" : a->noise ? a->noise : "-"},
-        {.text = state_of(row)},
-        {.metric = quantile(row, a->p5, none, source)},
-        {.metric = quantile(row, a->p95, none, source)},
-        {.metric = rate(row, 1, "1/s", "1 / median", none, "nothing was measured")},
-        {.metric = none ? as_metric_unavailable("1", none) : as_metric_counted(a->n_samples, "1", "trial")},
-        {.metric = as_number_measured(row->error, NAN, NAN, 1, "1", row->compared ? row->compared : "outputs against the slow truth", row->compared ? row->compared : "outputs were not compared")},
-    });
+    const char     *none = why_none(f, row), *source = as_trial_clock_text(row->trial);
+    double          half = (a->hi - a->lo) / 2 / a->median;
+    as_facts_row(
+        f, t,
+        (as_cell[]){
+            {.text = row->trial->name},
+            {.metric = median(row, none)},
+            {.metric = as_number_derived(none ? (double)NAN : half, NAN, NAN, a->n_samples, "ratio", "half the interval / median",
+                                         none ? none : "too few blocks for an interval")},
+            {.metric = rate(row, row->flops, "flop/s", "flops of a call / median", none, "the case counts no flops")},
+            {.metric = rate(row, row->bytes, "byte/s", "compulsory bytes of a call / median", none, "the case counts no bytes")},
+            {.metric = roof_share(f, row, none)},
+            {.text = none       ? "-"
+                     : a->noise ? a->noise
+                                : "-"},
+            {.text = state_of(row)},
+            {.metric = quantile(row, a->p5, none, source)},
+            {.metric = quantile(row, a->p95, none, source)},
+            {.metric = rate(row, 1, "1/s", "1 / median", none, "nothing was measured")},
+            {.metric = none ? as_metric_unavailable("1", none) : as_metric_counted(a->n_samples, "1", "trial")},
+            {.metric =
+                 as_number_measured(row->error, NAN, NAN, 1, "1", row->compared ? row->compared : "outputs against the slow truth",
+                                    row->compared ? row->compared : "outputs were not compared")},
+        });
 }
 
 /* What the reader must know beside the row. */
@@ -76,7 +88,8 @@ static void findings_add(assay_facts *f, as_fact_group *g, const as_bench_row *r
 {
     const char *name = row->trial->name;
     if (row->trial->state == AS_TRIAL_PARTIAL)
-        as_facts_find(f, g, AS_LEVEL_WARN, "%s is partial: %s.", name, row->trial->reason && *row->trial->reason ? row->trial->reason : "it was stopped");
+        as_facts_find(f, g, AS_LEVEL_WARN, "%s is partial: %s.", name,
+                      row->trial->reason && *row->trial->reason ? row->trial->reason : "it was stopped");
     if (row->alone.steady == AS_STEADY_SLOWDOWN || row->alone.steady == AS_STEADY_NONE)
         as_facts_find(f, g, AS_LEVEL_WARN, "%s: %s; its absolute times are suspect.", name, as_steady_text(row->alone.steady));
     const char *reasons = "";
@@ -98,25 +111,39 @@ static void summary_add(assay_facts *f, as_fact_group *g, const as_bench_row *ro
     if (n == 1) { /* one case: its numbers are the headline */
         const char *none = why_none(f, rows);
         as_facts_add(f, g, "bench.median", "median", median(rows, none));
-        as_facts_add(f, g, "bench.flop_rate", "flop rate", rate(rows, rows->flops, "flop/s", "flops of a call / median", none, "the case counts no flops"));
+        as_facts_add(f, g, "bench.flop_rate", "flop rate",
+                     rate(rows, rows->flops, "flop/s", "flops of a call / median", none, "the case counts no flops"));
         as_facts_add(f, g, "bench.of_roof", "of its roof", roof_share(f, rows, none));
     }
     as_facts_add(f, g, "bench.cases", "cases", as_metric_counted(n, "1", "trials"));
     as_facts_add(f, g, "bench.measured", "measured", as_metric_counted(n_good, "1", "trials"));
     as_facts_add(f, g, "bench.not_measured", "timed out, failed or refused", as_metric_counted(n - n_good, "1", "trials"));
     as_facts_add(f, g, "bench.noisy", "noisy or suspect", as_metric_counted(n_noisy, "1", "trials"));
-    as_facts_add(f, g, "bench.spent", "time spent", as_metric_measured(spent, NAN, NAN, n, "ns", "clock, from the first launch to the last block"));
+    as_facts_add(f, g, "bench.spent", "time spent",
+                 as_metric_measured(spent, NAN, NAN, n, "ns", "clock, from the first launch to the last block"));
 }
 
 assay_facts *as_facts_of_bench(assay_env *env, const as_bench_row *rows, size_t n)
 {
-    static const char *const columns[] = {"case|case", "median|median", "half_width|+/-", "flop_rate|flop rate", "byte_rate|byte rate", "of_roof|of roof", "noise|noise",
-                                          "state|state", "p5|p5", "p95|p95", "ops|calls/s", "samples|samples", "error|error", NULL};
-    assay_facts *f = as_facts_new(env);
+    static const char *const columns[] = {"case|case",
+                                          "median|median",
+                                          "half_width|+/-",
+                                          "flop_rate|flop rate",
+                                          "byte_rate|byte rate",
+                                          "of_roof|of roof",
+                                          "noise|noise",
+                                          "state|state",
+                                          "p5|p5",
+                                          "p95|p95",
+                                          "ops|calls/s",
+                                          "samples|samples",
+                                          "error|error",
+                                          NULL};
+    assay_facts             *f = as_facts_new(env);
     if (!f)
         return NULL;
     as_fact_group *g = as_facts_group(f, "bench", "Bench");
-    as_table *t = as_facts_table(f, g, "cases", "Cases", columns);
+    as_table      *t = as_facts_table(f, g, "cases", "Cases", columns);
     f->title = as_facts_keep(f, n == 1 ? as_say(f, "bench: %s", rows[0].trial->name) : as_say(f, "bench: %zu cases", n));
     if (n)
         as_trial_notes(f, rows[0].trial);

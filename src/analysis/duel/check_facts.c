@@ -9,11 +9,20 @@
 #include "analysis/duel/trial_facts.h"
 #include "base/text.h"
 
-static const char *const status_texts[] = {[AS_CHECK_PASS] = "Pass", [AS_CHECK_REGRESSION] = "Regression", [AS_CHECK_IMPROVEMENT] = "Improvement",
-                                           [AS_CHECK_UNSTABLE] = "Unstable", [AS_CHECK_FAILED] = "Failed"};
-static const char *const overall_texts[] = {[AS_ALL_PASS] = "AllPass", [AS_HAS_REGRESSIONS] = "HasRegressions", [AS_HAS_CRITICAL_REGRESSIONS] = "HasCriticalRegressions",
-                                            [AS_HAS_FAILURES] = "HasFailures", [AS_INCOMPLETE] = "Incomplete"};
-static const char *const fail_on_texts[] = {[AS_FAIL_ON_SLOWER] = "slower", [AS_FAIL_ON_MAJOR] = "major", [AS_FAIL_ON_CRITICAL] = "critical", [AS_FAIL_ON_UNRESOLVED] = "unresolved"};
+static const char *const status_texts[] = {[AS_CHECK_PASS] = "Pass",
+                                           [AS_CHECK_REGRESSION] = "Regression",
+                                           [AS_CHECK_IMPROVEMENT] = "Improvement",
+                                           [AS_CHECK_UNSTABLE] = "Unstable",
+                                           [AS_CHECK_FAILED] = "Failed"};
+static const char *const overall_texts[] = {[AS_ALL_PASS] = "AllPass",
+                                            [AS_HAS_REGRESSIONS] = "HasRegressions",
+                                            [AS_HAS_CRITICAL_REGRESSIONS] = "HasCriticalRegressions",
+                                            [AS_HAS_FAILURES] = "HasFailures",
+                                            [AS_INCOMPLETE] = "Incomplete"};
+static const char *const fail_on_texts[] = {[AS_FAIL_ON_SLOWER] = "slower",
+                                            [AS_FAIL_ON_MAJOR] = "major",
+                                            [AS_FAIL_ON_CRITICAL] = "critical",
+                                            [AS_FAIL_ON_UNRESOLVED] = "unresolved"};
 
 const char *as_check_status_text(as_check_status s) { return (unsigned)s < AS_COUNT(status_texts) ? status_texts[s] : "?"; }
 const char *as_check_overall_text(as_check_overall o) { return (unsigned)o < AS_COUNT(overall_texts) ? overall_texts[o] : "?"; }
@@ -37,14 +46,18 @@ static double p_of(double p, double ln_e, bool early)
     return value >= 0 && value <= 1 ? value : 1;
 }
 
-typedef struct many { double *p, *ln_e; bool *reject; size_t *scratch; } many;
+typedef struct many {
+    double *p, *ln_e;
+    bool   *reject;
+    size_t *scratch;
+} many;
 
 /* One side of the suite: marks what is found on it as a discovery, counts what e-BH would find. */
 static size_t side_decide(as_check_case *cases, size_t n, as_verdict side, double q, const many *m)
 {
     for (size_t i = 0; i < n; i++) {
         const as_duel *d = cases[i].failure ? NULL : cases[i].duel;
-        double ln_e = !d ? -INFINITY : side == AS_SLOWER ? d->ln_e_slower : d->ln_e_faster;
+        double         ln_e = !d ? -INFINITY : side == AS_SLOWER ? d->ln_e_slower : d->ln_e_faster;
         m->p[i] = !d ? 1 : p_of(side == AS_SLOWER ? d->p_slower : d->p_faster, ln_e, d->early);
         m->ln_e[i] = isnan(ln_e) ? -INFINITY : ln_e;
     }
@@ -57,7 +70,7 @@ static size_t side_decide(as_check_case *cases, size_t n, as_verdict side, doubl
 static void case_decide(as_check_case *c, const as_duel_rules *rules, size_t n, double q)
 {
     const as_duel *d = c->duel;
-    char change[40], other[40];
+    char           change[40], other[40];
     c->severity = AS_SEVERITY_NONE;
     if (c->failure || !d) {
         c->status = c->failure || !c->incomplete ? AS_CHECK_FAILED : AS_CHECK_UNSTABLE;
@@ -70,12 +83,15 @@ static void case_decide(as_check_case *c, const as_duel_rules *rules, size_t n, 
         c->status = !c->discovery ? AS_CHECK_UNSTABLE : slower ? AS_CHECK_REGRESSION : AS_CHECK_IMPROVEMENT;
         c->severity = c->discovery && slower ? d->severity : AS_SEVERITY_NONE;
         if (c->discovery)
-            snprintf(c->reason, sizeof c->reason, "%s by at least %s, beyond the threshold of %.3g %%", slower ? "slower" : "faster", change, 100 * rules->margin);
+            snprintf(c->reason, sizeof c->reason, "%s by at least %s, beyond the threshold of %.3g %%",
+                     slower ? "slower" : "faster", change, 100 * rules->margin);
         else
-            snprintf(c->reason, sizeof c->reason, "%s alone, but no discovery among %zu cases at a false discovery rate of %.3g %%", as_verdict_text(d->verdict), n, 100 * q);
+            snprintf(c->reason, sizeof c->reason, "%s alone, but no discovery among %zu cases at a false discovery rate of %.3g %%",
+                     as_verdict_text(d->verdict), n, 100 * q);
     } else if (d->verdict == AS_SAME || d->hi <= 1 + rules->margin) {
         c->status = AS_CHECK_PASS;
-        snprintf(c->reason, sizeof c->reason, "at most %s, within the threshold of %.3g %%", as_change_text(other, sizeof other, d->hi), 100 * rules->margin);
+        snprintf(c->reason, sizeof c->reason, "at most %s, within the threshold of %.3g %%",
+                 as_change_text(other, sizeof other, d->hi), 100 * rules->margin);
     } else {
         c->status = AS_CHECK_UNSTABLE;
         as_duel_remedy(c->reason, sizeof c->reason, d, rules->margin);
@@ -96,9 +112,11 @@ static as_check_overall overall_of(const as_check_result *r)
 
 static int exit_of(const as_check_result *r)
 {
-    static const as_severity least[] = {[AS_FAIL_ON_SLOWER] = AS_SEVERITY_NONE, [AS_FAIL_ON_MAJOR] = AS_SEVERITY_MAJOR, [AS_FAIL_ON_CRITICAL] = AS_SEVERITY_CRITICAL,
+    static const as_severity least[] = {[AS_FAIL_ON_SLOWER] = AS_SEVERITY_NONE,
+                                        [AS_FAIL_ON_MAJOR] = AS_SEVERITY_MAJOR,
+                                        [AS_FAIL_ON_CRITICAL] = AS_SEVERITY_CRITICAL,
                                         [AS_FAIL_ON_UNRESOLVED] = AS_SEVERITY_NONE};
-    bool regression = false;
+    bool                     regression = false;
     for (size_t i = 0; i < r->n; i++)
         regression |= r->cases[i].status == AS_CHECK_REGRESSION && r->cases[i].severity >= least[r->fail_on];
     if (r->n_critical)
@@ -110,10 +128,11 @@ static int exit_of(const as_check_result *r)
     return r->fail_on == AS_FAIL_ON_UNRESOLVED && r->counts[AS_CHECK_UNSTABLE] ? 4 : 0;
 }
 
-assay_status as_check_decide(assay_env *env, as_check_case *cases, size_t n, const as_duel_rules *rules, double q, as_fail_on fail_on, as_check_result *out)
+assay_status as_check_decide(assay_env *env, as_check_case *cases, size_t n, const as_duel_rules *rules, double q,
+                             as_fail_on fail_on, as_check_result *out)
 {
     as_arena arena = {0};
-    many m = {AS_TAKE(&arena, double, n), AS_TAKE(&arena, double, n), AS_TAKE(&arena, bool, n), AS_TAKE(&arena, size_t, n)};
+    many     m = {AS_TAKE(&arena, double, n), AS_TAKE(&arena, double, n), AS_TAKE(&arena, bool, n), AS_TAKE(&arena, size_t, n)};
     if (!m.p || !m.ln_e || !m.reject || !m.scratch) {
         as_arena_drop(&arena);
         return as_fail(env, ASSAY_NO_MEMORY, "check: no room to decide %zu cases", n);
@@ -148,17 +167,25 @@ static const char *line_of(assay_facts *f, const as_check_case *c)
 static void row_add(assay_facts *f, as_table *t, const as_check_case *c)
 {
     const as_duel *d = c->failure ? NULL : c->duel;
-    double change = d ? d->ratio - 1 : (double)NAN, a = d ? d->a_ns : (double)NAN, b = d ? d->b_ns : (double)NAN;
-    const char *none = *c->reason ? c->reason : "there is no comparison", *source = c->trial ? as_trial_clock_text(c->trial) : "stored blocks";
-    as_facts_row(f, t, (as_cell[]){
-        {.text = c->name},
-        {.text = c->severity == AS_SEVERITY_NONE ? as_check_status_text(c->status) : as_say(f, "%s (%s)", as_check_status_text(c->status), as_severity_text(c->severity))},
-        {.metric = as_number_measured(a, d ? d->a_lo : NAN, d ? d->a_hi : NAN, d ? d->n_rounds : 0, "ns", source, none)},
-        {.metric = as_number_measured(b, d ? d->b_lo : NAN, d ? d->b_hi : NAN, d ? d->n_rounds : 0, "ns", source, none)},
-        {.metric = as_number_derived(change, d ? d->lo - 1 : NAN, d ? d->hi - 1 : NAN, d ? d->n_units : 0, "ratio", "centre of ln(candidate / baseline); minus 1", none)},
-        {.text = d && isfinite(d->lo) && isfinite(d->hi) ? as_say(f, "[%+.1f, %+.1f] %.0f %%", 100 * (d->lo - 1), 100 * (d->hi - 1), floor(100 * d->confidence + 1e-9)) : "-"},
-        {.text = c->reason},
-    });
+    double         change = d ? d->ratio - 1 : (double)NAN, a = d ? d->a_ns : (double)NAN, b = d ? d->b_ns : (double)NAN;
+    const char    *none = *c->reason ? c->reason : "there is no comparison",
+               *source = c->trial ? as_trial_clock_text(c->trial) : "stored blocks";
+    as_facts_row(
+        f, t,
+        (as_cell[]){
+            {.text = c->name},
+            {.text = c->severity == AS_SEVERITY_NONE
+                         ? as_check_status_text(c->status)
+                         : as_say(f, "%s (%s)", as_check_status_text(c->status), as_severity_text(c->severity))},
+            {.metric = as_number_measured(a, d ? d->a_lo : NAN, d ? d->a_hi : NAN, d ? d->n_rounds : 0, "ns", source, none)},
+            {.metric = as_number_measured(b, d ? d->b_lo : NAN, d ? d->b_hi : NAN, d ? d->n_rounds : 0, "ns", source, none)},
+            {.metric = as_number_derived(change, d ? d->lo - 1 : NAN, d ? d->hi - 1 : NAN, d ? d->n_units : 0, "ratio",
+                                         "centre of ln(candidate / baseline); minus 1", none)},
+            {.text = d && isfinite(d->lo) && isfinite(d->hi) ? as_say(f, "[%+.1f, %+.1f] %.0f %%", 100 * (d->lo - 1),
+                                                                      100 * (d->hi - 1), floor(100 * d->confidence + 1e-9))
+                                                             : "-"},
+            {.text = c->reason},
+        });
 }
 
 /* What machines read: a row a case, whole sentences. */
@@ -167,24 +194,36 @@ static void annotation_add(assay_facts *f, as_table *t, const as_check_case *c)
     const char *detail = c->duel && !c->failure ? c->reason : ""; /* else it is the line */
     for (int i = 0; c->duel && !c->failure && i < c->duel->n_reasons; i++)
         detail = as_say(f, "%s; %s", detail, c->duel->reasons[i]);
-    as_facts_row(f, t, (as_cell[]){{.text = c->name}, {.text = as_check_status_text(c->status)}, {.text = as_severity_text(c->severity)}, {.text = c->incomplete ? "yes" : "no"},
-                                   {.text = line_of(f, c)}, {.text = detail},
-                                   {.metric = as_number_measured(c->trial ? c->trial->spent_ns : (double)NAN, NAN, NAN, 1, "ns", "clock", "the trial was not kept")}});
+    as_facts_row(f, t,
+                 (as_cell[]){{.text = c->name},
+                             {.text = as_check_status_text(c->status)},
+                             {.text = as_severity_text(c->severity)},
+                             {.text = c->incomplete ? "yes" : "no"},
+                             {.text = line_of(f, c)},
+                             {.text = detail},
+                             {.metric = as_number_measured(c->trial ? c->trial->spent_ns : (double)NAN, NAN, NAN, 1, "ns", "clock",
+                                                           "the trial was not kept")}});
 }
 
 static void headline_add(assay_facts *f, as_fact_group *g, const as_check_result *r)
 {
-    as_level level = r->overall == AS_ALL_PASS ? (r->counts[AS_CHECK_UNSTABLE] ? AS_LEVEL_WARN : AS_LEVEL_GOOD) : AS_LEVEL_BAD;
+    as_level    level = r->overall == AS_ALL_PASS ? (r->counts[AS_CHECK_UNSTABLE] ? AS_LEVEL_WARN : AS_LEVEL_GOOD) : AS_LEVEL_BAD;
     const char *meaning = r->overall == AS_ALL_PASS && r->counts[AS_CHECK_UNSTABLE] ? " (nothing was proven slower)" : "";
-    as_facts_find(f, g, level, "%s%s: of %zu cases %zu passed, %zu regressed, %zu improved, %zu could not be decided, %zu failed.", as_check_overall_text(r->overall), meaning, r->n,
-                  r->counts[AS_CHECK_PASS], r->counts[AS_CHECK_REGRESSION], r->counts[AS_CHECK_IMPROVEMENT], r->counts[AS_CHECK_UNSTABLE], r->counts[AS_CHECK_FAILED]);
+    as_facts_find(f, g, level, "%s%s: of %zu cases %zu passed, %zu regressed, %zu improved, %zu could not be decided, %zu failed.",
+                  as_check_overall_text(r->overall), meaning, r->n, r->counts[AS_CHECK_PASS], r->counts[AS_CHECK_REGRESSION],
+                  r->counts[AS_CHECK_IMPROVEMENT], r->counts[AS_CHECK_UNSTABLE], r->counts[AS_CHECK_FAILED]);
 }
 
 /* The loudest first, passes not at all: the table has them. */
 static void findings_add(assay_facts *f, as_fact_group *g, const as_check_result *r)
 {
-    static const struct { as_check_status status; as_level level; } order[] = {
-        {AS_CHECK_REGRESSION, AS_LEVEL_BAD}, {AS_CHECK_FAILED, AS_LEVEL_BAD}, {AS_CHECK_UNSTABLE, AS_LEVEL_WARN}, {AS_CHECK_IMPROVEMENT, AS_LEVEL_GOOD}};
+    static const struct {
+        as_check_status status;
+        as_level        level;
+    } order[] = {{AS_CHECK_REGRESSION, AS_LEVEL_BAD},
+                 {AS_CHECK_FAILED, AS_LEVEL_BAD},
+                 {AS_CHECK_UNSTABLE, AS_LEVEL_WARN},
+                 {AS_CHECK_IMPROVEMENT, AS_LEVEL_GOOD}};
     char line[AS_LINE_BYTES];
     for (size_t k = 0; k < AS_COUNT(order); k++)
         for (size_t i = 0; i < r->n; i++) {
@@ -192,7 +231,8 @@ static void findings_add(assay_facts *f, as_fact_group *g, const as_check_result
             if (c->status != order[k].status)
                 continue;
             if (c->duel && !c->failure)
-                as_facts_find(f, g, order[k].level, "%s", as_duel_line(line, sizeof line, 80, c->name, c->duel, c->trial ? c->trial->spent_ns : (double)NAN));
+                as_facts_find(f, g, order[k].level, "%s",
+                              as_duel_line(line, sizeof line, 80, c->name, c->duel, c->trial ? c->trial->spent_ns : (double)NAN));
             else
                 as_facts_find(f, g, order[k].level, "%s: %s", c->name, c->reason);
             for (int j = 0; c->duel && !c->failure && j < c->duel->n_reasons && j < 3; j++)
@@ -210,10 +250,15 @@ static void numbers_add(assay_facts *f, as_fact_group *g, const as_check_result 
     for (int s = 0; s < AS_N_CHECK_STATUSES; s++)
         as_facts_add(f, g, keys[s], labels[s], as_metric_counted(r->counts[s], "1", "verdicts"));
     as_facts_add(f, g, "check.threshold", "threshold", as_metric_derived(r->rules.margin, NAN, NAN, 1, "ratio", "asked for"));
-    as_facts_add(f, g, "check.alpha", "wrong verdicts allowed a case", as_metric_derived(r->rules.alpha, NAN, NAN, 1, "ratio", "asked for"));
-    as_facts_add(f, g, "check.fdr", "false discovery rate of the suite", as_metric_derived(r->q, NAN, NAN, 1, "ratio", "Benjamini-Hochberg on one-sided p; 1 / e where a trial stopped early"));
-    as_facts_add(f, g, "check.e_bh", "regressions under any dependence (e-BH)", as_metric_counted(r->n_e_bh, "1", "e-values of the cases"));
-    as_facts_add(f, g, "check.exit_code", "exit code", as_metric_counted((uint64_t)r->exit_code, "1", as_say(f, "--fail-on %s", fail_on_texts[r->fail_on])));
+    as_facts_add(f, g, "check.alpha", "wrong verdicts allowed a case",
+                 as_metric_derived(r->rules.alpha, NAN, NAN, 1, "ratio", "asked for"));
+    as_facts_add(
+        f, g, "check.fdr", "false discovery rate of the suite",
+        as_metric_derived(r->q, NAN, NAN, 1, "ratio", "Benjamini-Hochberg on one-sided p; 1 / e where a trial stopped early"));
+    as_facts_add(f, g, "check.e_bh", "regressions under any dependence (e-BH)",
+                 as_metric_counted(r->n_e_bh, "1", "e-values of the cases"));
+    as_facts_add(f, g, "check.exit_code", "exit code",
+                 as_metric_counted((uint64_t)r->exit_code, "1", as_say(f, "--fail-on %s", fail_on_texts[r->fail_on])));
     as_facts_note(f, "check.status", as_check_overall_text(r->overall));
 }
 
@@ -221,19 +266,26 @@ static void numbers_add(assay_facts *f, as_fact_group *g, const as_check_result 
 static void compare_add(assay_facts *f, const as_check_result *r)
 {
     as_duel_row *rows = AS_TAKE(&f->arena, as_duel_row, r->n);
-    size_t n = 0;
+    size_t       n = 0;
     for (size_t i = 0; rows && i < r->n; i++)
         if (r->cases[i].trial && r->cases[i].duel && !r->cases[i].failure)
-            rows[n++] = (as_duel_row){.trial = r->cases[i].trial, .a = r->cases[i].a, .b = r->cases[i].b, .name = r->cases[i].name, .duel = *r->cases[i].duel, .rules = &r->rules};
+            rows[n++] = (as_duel_row){.trial = r->cases[i].trial,
+                                      .a = r->cases[i].a,
+                                      .b = r->cases[i].b,
+                                      .name = r->cases[i].name,
+                                      .duel = *r->cases[i].duel,
+                                      .rules = &r->rules};
     if (n)
         as_duels_add(f, rows, n);
 }
 
 assay_facts *as_facts_of_check(assay_env *env, const as_check_result *r, const char *title)
 {
-    static const char *const columns[] = {"case|case", "status|status", "a_time|baseline", "b_time|candidate", "change|change", "interval|interval, %", "reason|why", NULL};
-    static const char *const machine[] = {"case|case", "status|status", "severity|severity", "incomplete|incomplete", "line|line", "detail|detail", "spent|spent", NULL};
-    assay_facts *f = as_facts_new(env);
+    static const char *const columns[] = {"case|case",     "status|status",        "a_time|baseline", "b_time|candidate",
+                                          "change|change", "interval|interval, %", "reason|why",      NULL};
+    static const char *const machine[] = {"case|case", "status|status", "severity|severity", "incomplete|incomplete",
+                                          "line|line", "detail|detail", "spent|spent",       NULL};
+    assay_facts             *f = as_facts_new(env);
     if (!f)
         return NULL;
     f->title = as_facts_keep(f, title ? title : "check");

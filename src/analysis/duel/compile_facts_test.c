@@ -3,12 +3,16 @@
 
 #include "analysis/duel/test_trial.h"
 
-typedef struct bed { assay_env *env; as_trial *trial; assay_facts *facts; } bed;
+typedef struct bed {
+    assay_env   *env;
+    as_trial    *trial;
+    assay_facts *facts;
+} bed;
 
 /* ratio: time of the compiled plan over that of the other. */
 static bed bed_open(double ratio, int n_launches)
 {
-    bed b = {.env = NULL};
+    bed           b = {.env = NULL};
     as_duel_rules rules;
     as_duel_rules_standard(&rules);
     expect_eq(assay_env_new(&b.env), ASSAY_OK);

@@ -33,17 +33,18 @@ const char *as_severity_text(as_severity s)
 
 void as_duel_rules_standard(as_duel_rules *r)
 {
-    *r = (as_duel_rules){.margin = 0.01, .alpha = 0.01,
+    *r = (as_duel_rules){.margin = 0.01,
+                         .alpha = 0.01,
                          .severity = {[AS_SEVERITY_MODERATE] = 0.15, [AS_SEVERITY_MAJOR] = 0.30, [AS_SEVERITY_CRITICAL] = 0.50}};
 }
 
 /* --- Rounds and units ----------------------------------------------------------------------------------- */
 
 typedef struct rounds {
-    double   *d;       /* ln(b / a), one a whole round */
+    double   *d; /* ln(b / a), one a whole round */
     uint32_t *launch;
     size_t    n;
-    double   *units;   /* of inference */
+    double   *units; /* of inference */
     size_t    n_units, n_launches;
     double   *scratch;
 } rounds;
@@ -60,7 +61,9 @@ static size_t scratch_size(size_t n) { return (n < AS_HL_MAX ? n : AS_HL_MAX) * 
 
 static bool rounds_room(rounds *r, size_t n)
 {
-    *r = (rounds){.d = malloc((n + 1) * sizeof *r->d), .launch = malloc((n + 1) * sizeof *r->launch), .units = malloc((n + 1) * sizeof *r->units),
+    *r = (rounds){.d = malloc((n + 1) * sizeof *r->d),
+                  .launch = malloc((n + 1) * sizeof *r->launch),
+                  .units = malloc((n + 1) * sizeof *r->units),
                   .scratch = malloc(scratch_size(n) * sizeof *r->scratch)};
     return r->d && r->launch && r->units && r->scratch;
 }
@@ -119,7 +122,9 @@ static bool rounds_of(rounds *r, const as_trial *t, int a, int b)
 
 /* --- The e-processes ------------------------------------------------------------------------------------- */
 
-typedef struct evidence { double slower, faster, same; } evidence; /* ln E, the largest so far */
+typedef struct evidence {
+    double slower, faster, same;
+} evidence; /* ln E, the largest so far */
 
 /* every: at each unit, for a record that went on after it was settled; else only at the last. */
 static evidence evidence_of(const double *units, size_t n, double margin, bool every)
@@ -208,7 +213,8 @@ static void plan_next(as_duel *out, const as_trial *t, int a, int b, const round
     double alpha = FINAL_SHARE / 2 * rules->alpha; /* what each of the two intervals has */
     double effect = as_effect_visible(&out->variance, alpha, n_launches, (double)r->n / n_launches);
     out->visible = expm1(edge + effect);
-    double launch = (isnan(t->arms[a].launch_ns) ? 0 : t->arms[a].launch_ns) + (isnan(t->arms[b].launch_ns) ? 0 : t->arms[b].launch_ns);
+    double launch =
+        (isnan(t->arms[a].launch_ns) ? 0 : t->arms[a].launch_ns) + (isnan(t->arms[b].launch_ns) ? 0 : t->arms[b].launch_ns);
     double round = (t->spent_ns - launch * (double)r->n_launches) / (double)r->n;
     double gap = fmax(fabs(fabs(theta) - edge), fmax(edge / 4, 0.0005));
     out->needed_ns = as_time_needed(&out->variance, alpha, gap, launch, fmax(round, 1), rounds_are_units);
@@ -295,10 +301,30 @@ static void judge(const as_trial *t, int a, int b, const as_duel_rules *rules, r
 void as_duel_judge(const as_trial *t, int a, int b, const as_duel_rules *rules, as_duel *out)
 {
     rounds r;
-    *out = (as_duel){.verdict = AS_UNRESOLVED, .ratio = NAN, .lo = NAN, .hi = NAN, .confidence = NAN, .p_slower = 1, .p_faster = 1, .p_flip = 1,
-                     .ln_e_slower = -INFINITY, .ln_e_faster = -INFINITY, .ln_e_same = -INFINITY, .visible = NAN, .needed_ns = NAN,
-                     .per_item = as_trial_per_item(t, a, b), .a_items = t->arms[a].items, .b_items = t->arms[b].items, .a_ns = NAN, .b_ns = NAN, .a_lo = NAN, .a_hi = NAN, .b_lo = NAN, .b_hi = NAN,
-                     .unit = by_launch(t) ? "launch" : "round", .by = "signed rank"};
+    *out = (as_duel){.verdict = AS_UNRESOLVED,
+                     .ratio = NAN,
+                     .lo = NAN,
+                     .hi = NAN,
+                     .confidence = NAN,
+                     .p_slower = 1,
+                     .p_faster = 1,
+                     .p_flip = 1,
+                     .ln_e_slower = -INFINITY,
+                     .ln_e_faster = -INFINITY,
+                     .ln_e_same = -INFINITY,
+                     .visible = NAN,
+                     .needed_ns = NAN,
+                     .per_item = as_trial_per_item(t, a, b),
+                     .a_items = t->arms[a].items,
+                     .b_items = t->arms[b].items,
+                     .a_ns = NAN,
+                     .b_ns = NAN,
+                     .a_lo = NAN,
+                     .a_hi = NAN,
+                     .b_lo = NAN,
+                     .b_hi = NAN,
+                     .unit = by_launch(t) ? "launch" : "round",
+                     .by = "signed rank"};
     if (!rounds_of(&r, t, a, b))
         return;
     if (r.n_units)
@@ -339,7 +365,7 @@ void as_disturbance_find(const as_trial *t, as_disturbance *out)
         double fma = undisturbed(t, offsetof(as_turn, fma_ns), x), copy = undisturbed(t, offsetof(as_turn, copy_ns), x);
         for (size_t i = 0; i < t->n_turns; i++) {
             const as_turn *turn = &t->turns[i];
-            bool slow_fma = turn->fma_ns > 1.1 * fma, slow_copy = turn->copy_ns > 1.3 * copy;
+            bool           slow_fma = turn->fma_ns > 1.1 * fma, slow_copy = turn->copy_ns > 1.3 * copy;
             out->frequency += slow_fma / n;
             out->dram += (slow_copy && !slow_fma) / n;
             out->preempted += (turn->busy < BUSY && !slow_fma && !slow_copy) / n;
@@ -351,7 +377,10 @@ void as_disturbance_find(const as_trial *t, as_disturbance *out)
 
 int as_disturbance_say(const as_disturbance *d, char (*out)[160], int max)
 {
-    const struct { double share; const char *format; } all[] = {
+    const struct {
+        double      share;
+        const char *format;
+    } all[] = {
         {d->preempted, "the thread was pre-empted in %.0f %% of the blocks: other work on this CPU"},
         {d->dram, "the copy probe was slower than 1.3x in %.0f %% of the blocks: a neighbour on the memory"},
         {d->frequency, "the arithmetic probe was slower than 1.1x in %.0f %% of the blocks: frequency, or a neighbour on the core"},
@@ -374,7 +403,10 @@ int as_disturbance_say(const as_disturbance *d, char (*out)[160], int max)
 
 /* --- One arm alone ------------------------------------------------------------------------------------------ */
 
-static double quantile_if(const double *sorted, size_t n, double q) { return n >= as_quantile_needs(q) ? as_quantile_sorted(sorted, n, q) : NAN; }
+static double quantile_if(const double *sorted, size_t n, double q)
+{
+    return n >= as_quantile_needs(q) ? as_quantile_sorted(sorted, n, q) : NAN;
+}
 
 static size_t values_of(const as_trial *t, int arm, bool samples, bool cpu, double *out)
 {
@@ -432,13 +464,27 @@ static void alone_blocks(const as_trial *t, int arm, as_alone *out, double *x)
 
 void as_alone_judge(const as_trial *t, int arm, as_alone *out)
 {
-    *out = (as_alone){.median = NAN, .lo = NAN, .hi = NAN, .confidence = NAN, .min = NAN, .p5 = NAN, .p25 = NAN, .p75 = NAN, .p95 = NAN, .p99 = NAN,
-                      .p99_lo = NAN, .p99_hi = NAN, .wall_median = NAN, .cpu_median = NAN, .n_effective = NAN, .noise = "unknown"};
+    *out = (as_alone){.median = NAN,
+                      .lo = NAN,
+                      .hi = NAN,
+                      .confidence = NAN,
+                      .min = NAN,
+                      .p5 = NAN,
+                      .p25 = NAN,
+                      .p75 = NAN,
+                      .p95 = NAN,
+                      .p99 = NAN,
+                      .p99_lo = NAN,
+                      .p99_hi = NAN,
+                      .wall_median = NAN,
+                      .cpu_median = NAN,
+                      .n_effective = NAN,
+                      .noise = "unknown"};
     bool    samples = t->n_shots > 0;
     size_t  most = t->n_turns + t->n_shots + 64;
     double *x = malloc(most * sizeof *x), *scratch = malloc(2 * most * sizeof *scratch);
     if (x && scratch && t->n_turns) {
-        size_t n = values_of(t, arm, samples, t->by_cpu, x);
+        size_t      n = values_of(t, arm, samples, t->by_cpu, x);
         as_interval interval;
         out->n_samples = n;
         out->median = as_median(x, n, scratch);

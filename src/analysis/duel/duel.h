@@ -10,36 +10,45 @@
 typedef enum as_verdict { AS_UNRESOLVED, AS_SLOWER, AS_FASTER, AS_SAME, AS_N_VERDICTS } as_verdict;
 const char *as_verdict_text(as_verdict v); /* "unresolved", "slower", "faster", "same" */
 
-typedef enum as_severity { AS_SEVERITY_NONE, AS_SEVERITY_MINOR, AS_SEVERITY_MODERATE, AS_SEVERITY_MAJOR, AS_SEVERITY_CRITICAL, AS_N_SEVERITIES } as_severity;
+typedef enum as_severity {
+    AS_SEVERITY_NONE,
+    AS_SEVERITY_MINOR,
+    AS_SEVERITY_MODERATE,
+    AS_SEVERITY_MAJOR,
+    AS_SEVERITY_CRITICAL,
+    AS_N_SEVERITIES
+} as_severity;
 const char *as_severity_text(as_severity s); /* "none", "minor", ... */
 
 typedef struct as_duel_rules {
-    double margin;    /* practical margin, a share: 0.01; 0 decides any difference */
-    double alpha;     /* 0.01: share of wrong verdicts on identical arms */
-    double severity[AS_N_SEVERITIES]; /* near end of the interval from which on: MODERATE .15, MAJOR .30, CRITICAL .50; MINOR is the margin */
+    double margin; /* practical margin, a share: 0.01; 0 decides any difference */
+    double alpha;  /* 0.01: share of wrong verdicts on identical arms */
+    double severity
+        [AS_N_SEVERITIES]; /* near end of the interval from which on: MODERATE .15, MAJOR .30, CRITICAL .50; MINOR is the margin */
 } as_duel_rules;
 void as_duel_rules_standard(as_duel_rules *r);
 
 typedef struct as_duel {
     as_verdict  verdict;
-    as_severity severity;          /* of slower only */
-    bool        early;             /* decided by the e-process before the budget ended */
-    bool        per_item;          /* calls of a and b do different numbers of items: ratio and verdict are of the time of an item */
-    double      a_items, b_items;  /* done by a call; NaN: not known */
-    double      ratio, lo, hi;     /* time of b over time of a, of a call or of an item: 1.02 is 2 % slower; lo, hi NaN with too few units */
-    double      confidence;        /* of the interval */
-    const char *by;                /* which test the interval inverts: "signed rank" or "sign" */
-    const char *unit;              /* what was counted as independent: "launch" or "round" */
+    as_severity severity;         /* of slower only */
+    bool        early;            /* decided by the e-process before the budget ended */
+    bool        per_item;         /* calls of a and b do different numbers of items: ratio and verdict are of the time of an item */
+    double      a_items, b_items; /* done by a call; NaN: not known */
+    double ratio, lo, hi; /* time of b over time of a, of a call or of an item: 1.02 is 2 % slower; lo, hi NaN with too few units */
+    double confidence;    /* of the interval */
+    const char *by;       /* which test the interval inverts: "signed rank" or "sign" */
+    const char *unit;     /* what was counted as independent: "launch" or "round" */
     size_t      n_units, n_rounds, n_launches;
-    double      p_slower, p_faster;/* signed-rank, one-sided, beyond the margin */
-    double      p_flip;            /* sign-flip permutation of the units, beyond the margin, on the side of the estimate */
+    double      p_slower, p_faster; /* signed-rank, one-sided, beyond the margin */
+    double      p_flip;             /* sign-flip permutation of the units, beyond the margin, on the side of the estimate */
     double      ln_e_slower, ln_e_faster, ln_e_same;
     as_variance variance;
-    double      visible;           /* smallest effect (a share) that could have been seen with 95 % power; NaN: cannot say */
-    double      needed_ns;         /* how long would suffice to decide the margin, or the estimate; NaN: cannot say */
-    double      a_ns, b_ns;        /* of a call, always: medians of the blocks, by the decided clock */
+    double      visible;    /* smallest effect (a share) that could have been seen with 95 % power; NaN: cannot say */
+    double      needed_ns;  /* how long would suffice to decide the margin, or the estimate; NaN: cannot say */
+    double      a_ns, b_ns; /* of a call, always: medians of the blocks, by the decided clock */
     double      a_lo, a_hi, b_lo, b_hi;
-    char        reasons[3][160]; int n_reasons; /* what disturbed it, most important first */
+    char        reasons[3][160];
+    int         n_reasons; /* what disturbed it, most important first */
 } as_duel;
 
 /* Arm b against arm a, per item where their calls do different numbers of them.  Rounds are units with shared memory, launches otherwise. */
@@ -51,23 +60,26 @@ bool as_duel_was_settled(const as_trial *t, int a, int b, const as_duel_rules *r
 
 /* One arm alone: the headline of bench. */
 typedef struct as_alone {
-    double      median, lo, hi, confidence;   /* of the decided clock; interval over segments, within this session */
-    double      min, p5, p25, p75, p95, p99;  /* NaN where the number of samples does not support it */
+    double      median, lo, hi, confidence;  /* of the decided clock; interval over segments, within this session */
+    double      min, p5, p25, p75, p95, p99; /* NaN where the number of samples does not support it */
     double      p99_lo, p99_hi;
     double      wall_median, cpu_median;
     double      n_effective;
     size_t      n_samples, n_blocks;
     as_steady   steady;
-    double      busy;                         /* median CPU/wall; NaN: threads */
-    double      contaminated;                 /* share of blocks with CPU/wall < 0.97 */
-    const char *noise;                        /* "quiet", "noisy", "suspect": a word for the row */
-    char        reasons[3][160]; int n_reasons;
+    double      busy;         /* median CPU/wall; NaN: threads */
+    double      contaminated; /* share of blocks with CPU/wall < 0.97 */
+    const char *noise;        /* "quiet", "noisy", "suspect": a word for the row */
+    char        reasons[3][160];
+    int         n_reasons;
 } as_alone;
 void as_alone_judge(const as_trial *t, int arm, as_alone *out);
 
 /* What disturbed the blocks: frequency or SMT neighbour (FMA probe slow), DRAM neighbour (copy probe slow), pre-emption (neither, CPU/wall low),
  * hypervisor (steal > 1 %).  Shares of blocks. */
-typedef struct as_disturbance { double frequency, dram, preempted, stolen; } as_disturbance;
+typedef struct as_disturbance {
+    double frequency, dram, preempted, stolen;
+} as_disturbance;
 void as_disturbance_find(const as_trial *t, as_disturbance *out);
 int  as_disturbance_say(const as_disturbance *d, char (*out)[160], int max);
 

@@ -54,11 +54,14 @@ static void name_fit(char *buf, size_t size, const char *name, int columns)
 }
 
 /* Parts of the line; what is "" is left out. */
-typedef struct parts { char name[AS_LINE_BYTES / 2], times[96], change[80], verdict[40], effort[96]; } parts;
+typedef struct parts {
+    char name[AS_LINE_BYTES / 2], times[96], change[80], verdict[40], effort[96];
+} parts;
 
 static const char *line_join(char *buf, size_t size, const parts *p, const char *gap)
 {
-    snprintf(buf, size, "%s%s%s%s%s%s%s%s%s", p->name, gap, p->times, gap, p->change, gap, p->verdict, *p->effort ? gap : "", p->effort);
+    snprintf(buf, size, "%s%s%s%s%s%s%s%s%s", p->name, gap, p->times, gap, p->change, gap, p->verdict, *p->effort ? gap : "",
+             p->effort);
     return buf;
 }
 
@@ -118,7 +121,7 @@ static void effort_write(char *buf, size_t size, const as_duel *d, double spent_
 const char *as_duel_line(char *buf, size_t size, int columns, const char *name, const as_duel *d, double spent_ns)
 {
     parts p;
-    char small[AS_LINE_BYTES];
+    char  small[AS_LINE_BYTES];
     columns = columns && columns < LEAST_LINE ? LEAST_LINE : columns;
     snprintf(p.name, sizeof p.name, "%s", name);
     verdict_words(p.verdict, sizeof p.verdict, d);
@@ -129,7 +132,7 @@ const char *as_duel_line(char *buf, size_t size, int columns, const char *name, 
         if (step >= 8)
             *p.effort = 0;
         const char *gap = step < 1 ? "   " : step < 3 ? "  " : " ";
-        int over = as_text_columns(line_join(small, sizeof small, &p, gap)) - columns;
+        int         over = as_text_columns(line_join(small, sizeof small, &p, gap)) - columns;
         if (columns && over > 0 && step >= 7)
             name_fit(p.name, sizeof p.name, name, as_text_columns(p.name) - over);
         if (!columns || as_text_columns(line_join(small, sizeof small, &p, gap)) <= columns)
@@ -148,7 +151,8 @@ const char *as_duel_remedy(char *buf, size_t size, const as_duel *d, double marg
     if (isfinite(d->visible))
         snprintf(seen, sizeof seen, "the smallest effect it could have seen is %.2g %%", 100 * d->visible);
     if (isfinite(d->needed_ns) && d->needed_ns > 0)
-        snprintf(buf, size, "%s%sneeds about %s for a margin of %.2g %%", seen, *seen ? "; " : "", as_show(needed, sizeof needed, d->needed_ns, "ns"), 100 * margin);
+        snprintf(buf, size, "%s%sneeds about %s for a margin of %.2g %%", seen, *seen ? "; " : "",
+                 as_show(needed, sizeof needed, d->needed_ns, "ns"), 100 * margin);
     else
         snprintf(buf, size, "%s%show long would suffice cannot be told from this run", seen, *seen ? "; " : "");
     return buf;
@@ -159,21 +163,29 @@ const char *as_duel_remedy(char *buf, size_t size, const as_duel *d, double marg
 as_ledger as_ledger_difference(const as_trial *t, int a, int b)
 {
     const as_ledger *x = &t->arms[a].ledger, *y = &t->arms[b].ledger;
-    return (as_ledger){y->flops - x->flops, y->bytes - x->bytes, y->allocations - x->allocations, y->launches - x->launches, y->peak_bytes - x->peak_bytes};
+    return (as_ledger){y->flops - x->flops, y->bytes - x->bytes, y->allocations - x->allocations, y->launches - x->launches,
+                       y->peak_bytes - x->peak_bytes};
 }
 
 /* "the ledger is the same", or what is counted differently; "" when nothing was counted. */
 static const char *ledger_words(assay_facts *f, const as_trial *t, int a, int b)
 {
     as_ledger d = as_ledger_difference(t, a, b);
-    const struct { double value; const char *what, *unit; } entries[] = {
-        {d.flops, "work", "flop"}, {d.bytes, "traffic", "byte"}, {d.allocations, "allocations", "1"}, {d.launches, "kernel launches", "1"}, {d.peak_bytes, "peak memory", "byte"}};
+    const struct {
+        double      value;
+        const char *what, *unit;
+    } entries[] = {{d.flops, "work", "flop"},
+                   {d.bytes, "traffic", "byte"},
+                   {d.allocations, "allocations", "1"},
+                   {d.launches, "kernel launches", "1"},
+                   {d.peak_bytes, "peak memory", "byte"}};
     const char *words = "";
-    bool known = false;
+    bool        known = false;
     for (size_t i = 0; i < AS_COUNT(entries); i++) {
         known |= isfinite(entries[i].value);
         if (isfinite(entries[i].value) && entries[i].value != 0)
-            words = as_say(f, "%s%s%s %s%s", words, *words ? ", " : "", entries[i].what, entries[i].value > 0 ? "+" : "", as_say_number(f, entries[i].value, entries[i].unit));
+            words = as_say(f, "%s%s%s %s%s", words, *words ? ", " : "", entries[i].what, entries[i].value > 0 ? "+" : "",
+                           as_say_number(f, entries[i].value, entries[i].unit));
     }
     return *words ? words : known ? "identical" : "";
 }
@@ -184,8 +196,8 @@ enum { N_BEFORE_ITEMS = 5, N_COLUMNS = 15 };
 static const char *name_of(assay_facts *f, const as_duel_row *row, size_t n)
 {
     const as_trial *t = row->trial;
-    const char *arm = t->arms[row->b].name, *own = t->name;
-    size_t title = strlen(f->title ? f->title : "");
+    const char     *arm = t->arms[row->b].name, *own = t->name;
+    size_t          title = strlen(f->title ? f->title : "");
     if (row->name || n == 1)
         return row->name ? row->name : own;
     if (title && !strncmp(own, f->title, title) && (!own[title] || own[title] == ','))
@@ -205,7 +217,8 @@ static const char *centre_text(const as_duel *d, bool change)
 
 static assay_metric change_metric(const as_duel *d)
 {
-    return as_number_derived(d->ratio - 1, d->lo - 1, d->hi - 1, d->n_units, "ratio", centre_text(d, true), "there are too few units");
+    return as_number_derived(d->ratio - 1, d->lo - 1, d->hi - 1, d->n_units, "ratio", centre_text(d, true),
+                             "there are too few units");
 }
 
 static const char *interval_words(assay_facts *f, const as_duel *d)
@@ -218,28 +231,30 @@ static const char *interval_words(assay_facts *f, const as_duel *d)
 
 static const char *verdict_of(assay_facts *f, const as_duel *d)
 {
-    return d->verdict == AS_SLOWER && d->severity != AS_SEVERITY_NONE ? as_say(f, "%s (%s)", as_verdict_text(d->verdict), as_severity_text(d->severity))
-                                                                      : as_verdict_text(d->verdict);
+    return d->verdict == AS_SLOWER && d->severity != AS_SEVERITY_NONE
+               ? as_say(f, "%s (%s)", as_verdict_text(d->verdict), as_severity_text(d->severity))
+               : as_verdict_text(d->verdict);
 }
 
 /* The time of an item, with the bounds of the time of a call. */
 static assay_metric item_metric(double ns, double lo, double hi, double items, size_t n)
 {
-    return as_number_derived(ns / items, lo / items, hi / items, n, "ns", "time of a call / items of a call", "the items of a call are not known");
+    return as_number_derived(ns / items, lo / items, hi / items, n, "ns", "time of a call / items of a call",
+                             "the items of a call are not known");
 }
 
 /* Where any row is judged per item, both times stand side by side. */
 static void row_add(assay_facts *f, as_table *t, const as_duel_row *row, size_t n, bool with_items)
 {
     const as_duel *d = &row->duel;
-    char units[40];
-    const char *source = as_trial_clock_text(row->trial), *ledger = ledger_words(f, row->trial, row->a, row->b);
-    as_cell cells[N_COLUMNS] = {
-        {.text = name_of(f, row, n)},
-        {.text = row->trial->arms[row->a].name},
-        {.text = row->trial->arms[row->b].name},
-        {.metric = as_number_measured(d->a_ns, d->a_lo, d->a_hi, d->n_rounds, "ns", source, "nothing was measured")},
-        {.metric = as_number_measured(d->b_ns, d->b_lo, d->b_hi, d->n_rounds, "ns", source, "nothing was measured")},
+    char           units[40];
+    const char    *source = as_trial_clock_text(row->trial), *ledger = ledger_words(f, row->trial, row->a, row->b);
+    as_cell        cells[N_COLUMNS] = {
+               {.text = name_of(f, row, n)},
+               {.text = row->trial->arms[row->a].name},
+               {.text = row->trial->arms[row->b].name},
+               {.metric = as_number_measured(d->a_ns, d->a_lo, d->a_hi, d->n_rounds, "ns", source, "nothing was measured")},
+               {.metric = as_number_measured(d->b_ns, d->b_lo, d->b_hi, d->n_rounds, "ns", source, "nothing was measured")},
     };
     size_t n_cells = N_BEFORE_ITEMS;
     if (with_items) {
@@ -251,8 +266,10 @@ static void row_add(assay_facts *f, as_table *t, const as_duel_row *row, size_t 
         {.text = interval_words(f, d)},
         {.text = verdict_of(f, d)},
         {.text = units_write(units, sizeof units, d)},
-        {.metric = as_number_derived(d->visible, NAN, NAN, d->n_units, "ratio", "effect with 95 % power by the variances", "the variances are not known")},
-        {.metric = as_number_derived(d->needed_ns, NAN, NAN, d->n_units, "ns", "time by the variances and the costs of launches and rounds", "the variances are not known")},
+        {.metric = as_number_derived(d->visible, NAN, NAN, d->n_units, "ratio", "effect with 95 % power by the variances",
+                                     "the variances are not known")},
+        {.metric = as_number_derived(d->needed_ns, NAN, NAN, d->n_units, "ns",
+                                     "time by the variances and the costs of launches and rounds", "the variances are not known")},
         {.metric = as_number_measured(row->trial->spent_ns, NAN, NAN, 1, "ns", "clock", "not known")},
         {.text = *ledger ? ledger : "-"},
     };
@@ -264,38 +281,49 @@ static void row_add(assay_facts *f, as_table *t, const as_duel_row *row, size_t 
 static void inputs_add(assay_facts *f, as_table *t, const as_duel_row *row, size_t n)
 {
     const as_duel *d = &row->duel;
-    const char *none = "there are too few units";
-    as_facts_row(f, t, (as_cell[]){
-        {.text = name_of(f, row, n)},
-        {.metric = as_number_derived(d->ratio, d->lo, d->hi, d->n_units, "1", centre_text(d, false), none)},
-        {.metric = as_number_derived(d->confidence, NAN, NAN, d->n_units, "ratio", d->by && !strcmp(d->by, "sign") ? "exact binomial distribution" : "exact signed-rank distribution", none)},
-        {.metric = as_number_derived(d->p_slower, NAN, NAN, d->n_units, "1", "signed-rank, beyond the margin", none)},
-        {.metric = as_number_derived(d->p_faster, NAN, NAN, d->n_units, "1", "signed-rank, beyond the margin", none)},
-        {.metric = as_number_derived(d->p_flip, NAN, NAN, d->n_units, "1", "sign-flip permutations of the units", none)},
-        {.metric = as_number_derived(d->ln_e_slower, NAN, NAN, d->n_units, "1", "ln of the sign e-process", "no evidence on this side")},
-        {.metric = as_number_derived(d->ln_e_faster, NAN, NAN, d->n_units, "1", "ln of the sign e-process", "no evidence on this side")},
-        {.metric = as_number_derived(d->ln_e_same, NAN, NAN, d->n_units, "1", "ln of the smaller of two sign e-processes", "no evidence on this side")},
-        {.metric = as_number_derived(d->variance.sigma_launch, NAN, NAN, d->variance.n_launches, "ratio", "1.4826 MAD between launches, less the rounds' share", "one launch only")},
-        {.metric = as_number_derived(d->variance.sigma_round, NAN, NAN, d->n_rounds, "ratio", "1.4826 MAD between the rounds of a launch", "too few rounds")},
-        {.metric = as_metric_counted(d->n_launches, "1", "trial")},
-        {.metric = as_metric_counted(d->n_rounds, "1", "trial")},
-        {.metric = as_number_derived(row->rules ? row->rules->margin : (double)NAN, NAN, NAN, 1, "ratio", "asked for", "the rules were not given")},
-        {.metric = as_number_derived(row->rules ? row->rules->alpha : (double)NAN, NAN, NAN, 1, "1", "asked for", "the rules were not given")},
-        {.text = as_say(f, "%" PRIu64, row->trial->seed)},
-        {.text = d->early ? "yes" : "no"},
-        {.text = d->per_item ? "item" : "call"},
-        {.metric = as_number_counted(d->a_items, "1", "batch", "the items of a call are not known")},
-        {.metric = as_number_counted(d->b_items, "1", "batch", "the items of a call are not known")},
-    });
+    const char    *none = "there are too few units";
+    as_facts_row(
+        f, t,
+        (as_cell[]){
+            {.text = name_of(f, row, n)},
+            {.metric = as_number_derived(d->ratio, d->lo, d->hi, d->n_units, "1", centre_text(d, false), none)},
+            {.metric = as_number_derived(
+                 d->confidence, NAN, NAN, d->n_units, "ratio",
+                 d->by && !strcmp(d->by, "sign") ? "exact binomial distribution" : "exact signed-rank distribution", none)},
+            {.metric = as_number_derived(d->p_slower, NAN, NAN, d->n_units, "1", "signed-rank, beyond the margin", none)},
+            {.metric = as_number_derived(d->p_faster, NAN, NAN, d->n_units, "1", "signed-rank, beyond the margin", none)},
+            {.metric = as_number_derived(d->p_flip, NAN, NAN, d->n_units, "1", "sign-flip permutations of the units", none)},
+            {.metric = as_number_derived(d->ln_e_slower, NAN, NAN, d->n_units, "1", "ln of the sign e-process",
+                                         "no evidence on this side")},
+            {.metric = as_number_derived(d->ln_e_faster, NAN, NAN, d->n_units, "1", "ln of the sign e-process",
+                                         "no evidence on this side")},
+            {.metric = as_number_derived(d->ln_e_same, NAN, NAN, d->n_units, "1", "ln of the smaller of two sign e-processes",
+                                         "no evidence on this side")},
+            {.metric = as_number_derived(d->variance.sigma_launch, NAN, NAN, d->variance.n_launches, "ratio",
+                                         "1.4826 MAD between launches, less the rounds' share", "one launch only")},
+            {.metric = as_number_derived(d->variance.sigma_round, NAN, NAN, d->n_rounds, "ratio",
+                                         "1.4826 MAD between the rounds of a launch", "too few rounds")},
+            {.metric = as_metric_counted(d->n_launches, "1", "trial")},
+            {.metric = as_metric_counted(d->n_rounds, "1", "trial")},
+            {.metric = as_number_derived(row->rules ? row->rules->margin : (double)NAN, NAN, NAN, 1, "ratio", "asked for",
+                                         "the rules were not given")},
+            {.metric = as_number_derived(row->rules ? row->rules->alpha : (double)NAN, NAN, NAN, 1, "1", "asked for",
+                                         "the rules were not given")},
+            {.text = as_say(f, "%" PRIu64, row->trial->seed)},
+            {.text = d->early ? "yes" : "no"},
+            {.text = d->per_item ? "item" : "call"},
+            {.metric = as_number_counted(d->a_items, "1", "batch", "the items of a call are not known")},
+            {.metric = as_number_counted(d->b_items, "1", "batch", "the items of a call are not known")},
+        });
 }
 
 /* The logarithm of b over a, round by round; as a share, so that 0 is "the same". */
 static void differences_add(assay_facts *f, as_fact_group *g, const as_duel_row *row, int i_case)
 {
     const as_trial *t = row->trial;
-    double items = row->duel.per_item ? row->duel.b_items / row->duel.a_items : 1;
-    double *x = AS_TAKE(&f->arena, double, t->n_turns), *y = AS_TAKE(&f->arena, double, t->n_turns);
-    size_t n = 0;
+    double          items = row->duel.per_item ? row->duel.b_items / row->duel.a_items : 1;
+    double         *x = AS_TAKE(&f->arena, double, t->n_turns), *y = AS_TAKE(&f->arena, double, t->n_turns);
+    size_t          n = 0;
     for (size_t i = 0; x && y && i < t->n_turns; i++) {
         double a = NAN, b = NAN;
         size_t end = i;
@@ -311,34 +339,47 @@ static void differences_add(assay_facts *f, as_fact_group *g, const as_duel_row 
     for (size_t i = 0; n && i < n; i += step, kept++)
         x[kept] = x[i], y[kept] = y[i];
     if (kept)
-        as_facts_series(f, g, &(as_series){.key = as_say(f, "%d.differences", i_case), .label = step > 1 ? as_say(f, "rounds (every %zuth)", step) : "rounds",
-                                           .x_unit = "s", .y_unit = "ratio", .kind = ASSAY_DERIVED, .source = row->duel.per_item ? "time of an item of b / of a - 1, a round" : "time of b / time of a - 1, a round", .x = x, .y = y, .n = kept});
+        as_facts_series(f, g,
+                        &(as_series){.key = as_say(f, "%d.differences", i_case),
+                                     .label = step > 1 ? as_say(f, "rounds (every %zuth)", step) : "rounds",
+                                     .x_unit = "s",
+                                     .y_unit = "ratio",
+                                     .kind = ASSAY_DERIVED,
+                                     .source = row->duel.per_item ? "time of an item of b / of a - 1, a round"
+                                                                  : "time of b / time of a - 1, a round",
+                                     .x = x,
+                                     .y = y,
+                                     .n = kept});
 }
 
 /* What a verdict per item leaves out: "judged per item: calls of 1 and of 8 items take 4.00 us and 9.90 us (250 k/s and 808 k/s)". */
 static const char *call_words(assay_facts *f, const as_duel *d)
 {
-    return as_say(f, "judged per item: calls of %.9g and of %.9g items take %s and %s (%s and %s)", d->a_items, d->b_items, as_say_number(f, d->a_ns, "ns"),
-                  as_say_number(f, d->b_ns, "ns"), as_say_number(f, 1e9 * d->a_items / d->a_ns, "1/s"), as_say_number(f, 1e9 * d->b_items / d->b_ns, "1/s"));
+    return as_say(f, "judged per item: calls of %.9g and of %.9g items take %s and %s (%s and %s)", d->a_items, d->b_items,
+                  as_say_number(f, d->a_ns, "ns"), as_say_number(f, d->b_ns, "ns"),
+                  as_say_number(f, 1e9 * d->a_items / d->a_ns, "1/s"), as_say_number(f, 1e9 * d->b_items / d->b_ns, "1/s"));
 }
 
 /* What disturbed it is the trial's: said once, below the last of its comparisons. */
 void as_duel_findings(assay_facts *f, as_fact_group *g, const char *name, const as_duel_row *row, bool last_of_trial)
 {
-    static const as_level levels[] = {[AS_UNRESOLVED] = AS_LEVEL_WARN, [AS_SLOWER] = AS_LEVEL_BAD, [AS_FASTER] = AS_LEVEL_GOOD, [AS_SAME] = AS_LEVEL_GOOD};
+    static const as_level levels[] = {
+        [AS_UNRESOLVED] = AS_LEVEL_WARN, [AS_SLOWER] = AS_LEVEL_BAD, [AS_FASTER] = AS_LEVEL_GOOD, [AS_SAME] = AS_LEVEL_GOOD};
     const as_duel *d = &row->duel;
-    char line[AS_LINE_BYTES], remedy[200];
+    char           line[AS_LINE_BYTES], remedy[200];
     as_facts_find(f, g, levels[d->verdict], "%s", as_duel_line(line, sizeof line, 80, name, d, row->trial->spent_ns));
     if (d->per_item)
         as_facts_find(f, g, AS_LEVEL_NOTE, "%s", call_words(f, d));
     if (row->trial->state != AS_TRIAL_COMPLETE)
-        as_facts_find(f, g, AS_LEVEL_WARN, "%s is %s: %s.", name, as_trial_state_text(row->trial->state), row->trial->reason ? row->trial->reason : "");
+        as_facts_find(f, g, AS_LEVEL_WARN, "%s is %s: %s.", name, as_trial_state_text(row->trial->state),
+                      row->trial->reason ? row->trial->reason : "");
     for (int i = 0; last_of_trial && i < d->n_reasons && i < 3; i++)
         as_facts_find(f, g, AS_LEVEL_NOTE, "%s", d->reasons[i]);
     if (*as_duel_remedy(remedy, sizeof remedy, d, row->rules ? row->rules->margin : (double)NAN))
         as_facts_find(f, g, AS_LEVEL_NOTE, "%s", remedy);
     if (d->verdict == AS_SLOWER && !strcmp(ledger_words(f, row->trial, row->a, row->b), "identical"))
-        as_facts_find(f, g, AS_LEVEL_NOTE, "the ledger is identical: the same work was done slower, so look at code generation or the environment");
+        as_facts_find(f, g, AS_LEVEL_NOTE,
+                      "the ledger is identical: the same work was done slower, so look at code generation or the environment");
 }
 
 /* Programs say what they computed by a hash: another one is another work.  Plans were compared with the slow truth instead, and may round
@@ -347,14 +388,27 @@ static void hashes_compare(assay_facts *f, as_fact_group *g, const as_duel_row *
 {
     const as_trial_arm *a = &row->trial->arms[row->a], *b = &row->trial->arms[row->b];
     if (row->trial->memory == AS_MEMORY_RELAUNCHED && a->hash && b->hash && a->hash != b->hash)
-        as_facts_find(f, g, AS_LEVEL_WARN, "%s: the outputs of %s and %s have other hashes: they may not do the same work.", row->trial->name, a->name, b->name);
+        as_facts_find(f, g, AS_LEVEL_WARN, "%s: the outputs of %s and %s have other hashes: they may not do the same work.",
+                      row->trial->name, a->name, b->name);
 }
 
 static as_table *table_of(assay_facts *f, as_fact_group *g, bool with_items)
 {
-    static const char *const by_call[] = {"case|case", "a|a", "b|b", "a_time|time of a", "b_time|time of b", "change|change", "interval|interval, %", "verdict|verdict", "units|units",
-                                          "visible|could have seen", "needed|would need", "spent|took", "ledger|ledger of b - a", NULL};
-    const char *columns[N_COLUMNS + 1] = {NULL};
+    static const char *const by_call[] = {"case|case",
+                                          "a|a",
+                                          "b|b",
+                                          "a_time|time of a",
+                                          "b_time|time of b",
+                                          "change|change",
+                                          "interval|interval, %",
+                                          "verdict|verdict",
+                                          "units|units",
+                                          "visible|could have seen",
+                                          "needed|would need",
+                                          "spent|took",
+                                          "ledger|ledger of b - a",
+                                          NULL};
+    const char              *columns[N_COLUMNS + 1] = {NULL};
     memcpy(columns, by_call, sizeof by_call);
     if (with_items) {
         columns[N_BEFORE_ITEMS] = "a_item|item of a";
@@ -366,15 +420,33 @@ static as_table *table_of(assay_facts *f, as_fact_group *g, bool with_items)
 
 void as_duels_add(assay_facts *f, const as_duel_row *rows, size_t n)
 {
-    static const char *const inputs[] = {"case|case", "ratio|b / a", "confidence|confidence", "p_slower|p slower", "p_faster|p faster", "p_flip|p flip", "ln_e_slower|ln e slower",
-                                         "ln_e_faster|ln e faster", "ln_e_same|ln e same", "sigma_launch|sd of launches", "sigma_round|sd of rounds", "launches|launches", "rounds|rounds",
-                                         "margin|margin", "alpha|alpha", "seed|seed", "early|early", "per|judged per", "a_items|items of a", "b_items|items of b", NULL};
-    as_fact_group *g = as_facts_group(f, "compare", "Compare");
-    bool with_items = false;
+    static const char *const inputs[] = {"case|case",
+                                         "ratio|b / a",
+                                         "confidence|confidence",
+                                         "p_slower|p slower",
+                                         "p_faster|p faster",
+                                         "p_flip|p flip",
+                                         "ln_e_slower|ln e slower",
+                                         "ln_e_faster|ln e faster",
+                                         "ln_e_same|ln e same",
+                                         "sigma_launch|sd of launches",
+                                         "sigma_round|sd of rounds",
+                                         "launches|launches",
+                                         "rounds|rounds",
+                                         "margin|margin",
+                                         "alpha|alpha",
+                                         "seed|seed",
+                                         "early|early",
+                                         "per|judged per",
+                                         "a_items|items of a",
+                                         "b_items|items of b",
+                                         NULL};
+    as_fact_group           *g = as_facts_group(f, "compare", "Compare");
+    bool                     with_items = false;
     for (size_t i = 0; i < n; i++)
         with_items |= rows[i].duel.per_item;
     as_table *t = table_of(f, g, with_items);
-    size_t counts[AS_N_VERDICTS] = {0};
+    size_t    counts[AS_N_VERDICTS] = {0};
     for (size_t i = 0; i < n; i++) {
         row_add(f, t, &rows[i], n, with_items);
         as_duel_findings(f, g, name_of(f, &rows[i], n), &rows[i], i + 1 == n || rows[i + 1].trial != rows[i].trial);
@@ -385,7 +457,8 @@ void as_duels_add(assay_facts *f, const as_duel_row *rows, size_t n)
     for (size_t i = 0; i < n; i++)
         inputs_add(f, t, &rows[i], n);
     for (int v = 0; v < AS_N_VERDICTS; v++)
-        as_facts_add(f, g, as_say(f, "compare.%s", as_verdict_text((as_verdict)v)), as_verdict_text((as_verdict)v), as_metric_counted(counts[v], "1", "verdicts"));
+        as_facts_add(f, g, as_say(f, "compare.%s", as_verdict_text((as_verdict)v)), as_verdict_text((as_verdict)v),
+                     as_metric_counted(counts[v], "1", "verdicts"));
     for (size_t i = 0; i < n; i++) {
         differences_add(f, g, &rows[i], (int)i);
         if (i == 0 || rows[i].trial != rows[i - 1].trial) /* its blocks once, however many of its arms are compared */

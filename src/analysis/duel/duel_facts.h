@@ -10,8 +10,8 @@
 
 typedef struct as_duel_row {
     const as_trial      *trial;
-    int                  a, b;     /* arms of it: b is judged against a */
-    const char          *name;     /* NULL: the trial's, and the arms' where there are several rows of one trial */
+    int                  a, b; /* arms of it: b is judged against a */
+    const char          *name; /* NULL: the trial's, and the arms' where there are several rows of one trial */
     as_duel              duel;
     const as_duel_rules *rules;
 } as_duel_row;
@@ -26,15 +26,15 @@ const char *as_duel_line(char *buf, size_t size, int columns, const char *name, 
 /* "Seen would have been 1.8 %; about 9 s would decide a margin of 1 %." - for unresolved ones; "" otherwise. */
 const char *as_duel_remedy(char *buf, size_t size, const as_duel *d, double margin);
 /* The verdict as a line, why the trial is not whole, what disturbed it (said below the last comparison of a trial), and what would help. */
-void        as_duel_findings(assay_facts *f, as_fact_group *g, const char *name, const as_duel_row *row, bool last_of_trial);
+void as_duel_findings(assay_facts *f, as_fact_group *g, const char *name, const as_duel_row *row, bool last_of_trial);
 /* "+4.7 %": three digits at most, always with a sign. */
 const char *as_change_text(char *buf, size_t size, double ratio);
 
 /* NULL: no memory.  A failure while adding is in facts->status, with its sentence in env. */
 assay_facts *as_facts_of_duels(assay_env *env, const as_duel_row *rows, size_t n, const char *title);
 /* The same into facts that have other groups. */
-void         as_duels_add(assay_facts *f, const as_duel_row *rows, size_t n);
+void as_duels_add(assay_facts *f, const as_duel_row *rows, size_t n);
 /* Group "sweep": values x arms with the winner, crossovers, the guide, and a series an arm. */
-void         as_sweep_add(assay_facts *f, const as_sweep *s);
+void as_sweep_add(assay_facts *f, const as_sweep *s);
 
 #endif

@@ -8,24 +8,33 @@
 
 static as_duel example(void)
 {
-    return (as_duel){.verdict = AS_SLOWER, .severity = AS_SEVERITY_MINOR, .ratio = 1.047, .lo = 1.041, .hi = 1.053, .confidence = .9922, .unit = "launch", .n_units = 16,
-                     .a_ns = 1.92e6, .b_ns = 2.01e6};
+    return (as_duel){.verdict = AS_SLOWER,
+                     .severity = AS_SEVERITY_MINOR,
+                     .ratio = 1.047,
+                     .lo = 1.041,
+                     .hi = 1.053,
+                     .confidence = .9922,
+                     .unit = "launch",
+                     .n_units = 16,
+                     .a_ns = 1.92e6,
+                     .b_ns = 2.01e6};
 }
 
 Test(duel_line, is_the_one_line_form_when_there_is_room)
 {
     as_duel d = example();
-    char line[AS_LINE_BYTES];
+    char    line[AS_LINE_BYTES];
     expect_str(as_duel_line(line, sizeof line, 0, "matmul/512/f32", &d, 4.1e9),
                "matmul/512/f32   1.92 ms -> 2.01 ms   +4.7 % [+4.1, +5.3] 99 %   SLOWER (minor)   16 launches, 4.10 s");
 }
 
 Test(duel_line, keeps_to_80_columns_whatever_the_name)
 {
-    static const char *const names[] = {"a", "matmul/512/f32", "layout/strided/transposed/2048x2048x16/bf16/threads=2",
-                                        "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc/a name of many words that goes on and on and on and on/\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc"};
+    static const char *const names[] = {
+        "a", "matmul/512/f32", "layout/strided/transposed/2048x2048x16/bf16/threads=2",
+        "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc/a name of many words that goes on and on and on and on/\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc"};
     as_duel d = example();
-    char line[AS_LINE_BYTES];
+    char    line[AS_LINE_BYTES];
     for (size_t i = 0; i < AS_COUNT(names); i++)
         for (int v = 0; v < AS_N_VERDICTS; v++) {
             d.verdict = (as_verdict)v, d.severity = AS_SEVERITY_CRITICAL;
@@ -34,17 +43,22 @@ Test(duel_line, keeps_to_80_columns_whatever_the_name)
             if (as_text_columns(line) > 80)
                 fail("%d columns: %s", as_text_columns(line), line);
             expect_has(line, "[+79.9, +80.3]");
-            expect(strstr(line, v == AS_SLOWER ? "SLOWER (critical)" : v == AS_FASTER ? "FASTER" : v == AS_SAME ? "SAME" : "UNRESOLVED"));
+            expect(strstr(line, v == AS_SLOWER   ? "SLOWER (critical)"
+                                : v == AS_FASTER ? "FASTER"
+                                : v == AS_SAME   ? "SAME"
+                                                 : "UNRESOLVED"));
         }
-    expect_str(as_duel_line(line, sizeof line, 80, "matmul/512/f32", (as_duel[]){example()}, 4.1e9), "matmul/512/f32 1.92 -> 2.01 ms +4.7 % [+4.1, +5.3] SLOWER (minor) n 16, 4.10 s");
+    expect_str(as_duel_line(line, sizeof line, 80, "matmul/512/f32", (as_duel[]){example()}, 4.1e9),
+               "matmul/512/f32 1.92 -> 2.01 ms +4.7 % [+4.1, +5.3] SLOWER (minor) n 16, 4.10 s");
 }
 
 Test(duel_line, says_that_there_is_no_interval)
 {
     as_duel d = example();
-    char line[AS_LINE_BYTES];
+    char    line[AS_LINE_BYTES];
     d.lo = d.hi = NAN, d.verdict = AS_UNRESOLVED, d.unit = "round", d.n_units = 1;
-    expect_str(as_duel_line(line, sizeof line, 0, "x", &d, NAN), "x   1.92 ms -> 2.01 ms   +4.7 % [no interval]   UNRESOLVED   1 round");
+    expect_str(as_duel_line(line, sizeof line, 0, "x", &d, NAN),
+               "x   1.92 ms -> 2.01 ms   +4.7 % [no interval]   UNRESOLVED   1 round");
 }
 
 Test(duel_line, small_changes_keep_the_digits_that_tell_them_apart)
@@ -59,10 +73,11 @@ Test(duel_line, small_changes_keep_the_digits_that_tell_them_apart)
 Test(duel_remedy, is_for_what_was_not_resolved)
 {
     as_duel d = example();
-    char text[200];
+    char    text[200];
     expect_str(as_duel_remedy(text, sizeof text, &d, .01), "");
     d.verdict = AS_UNRESOLVED, d.visible = .018, d.needed_ns = 9e9;
-    expect_str(as_duel_remedy(text, sizeof text, &d, .01), "the smallest effect it could have seen is 1.8 %; needs about 9.00 s for a margin of 1 %");
+    expect_str(as_duel_remedy(text, sizeof text, &d, .01),
+               "the smallest effect it could have seen is 1.8 %; needs about 9.00 s for a margin of 1 %");
     d.visible = d.needed_ns = NAN;
     expect_has(as_duel_remedy(text, sizeof text, &d, .01), "cannot be told");
 }
@@ -81,9 +96,9 @@ static const assay_metric *input(const assay_facts *f, const char *key) { return
 
 Test(duel_facts, hold_every_input_of_the_decision)
 {
-    assay_env *env;
+    assay_env    *env;
     as_duel_rules rules;
-    as_duel_row row = {.a = 0, .b = 1, .rules = &rules};
+    as_duel_row   row = {.a = 0, .b = 1, .rules = &rules};
     expect_eq(assay_env_new(&env), ASSAY_OK);
     as_duel_rules_standard(&rules);
     rules.margin = .02;
@@ -100,7 +115,9 @@ Test(duel_facts, hold_every_input_of_the_decision)
     expect_near(as_facts_metric(f, "compare.slower")->value, 1, 0);
     const as_series *d = as_facts_series_find(f, "compare", "0.differences");
     expect(d && d->n == 80);
-    expect_near(d->y[0], as_turn_ns(t, &t->turns[t->turns[0].arm == 1 ? 0 : 1]) / as_turn_ns(t, &t->turns[t->turns[0].arm == 0 ? 0 : 1]) - 1, 1e-12);
+    expect_near(d->y[0],
+                as_turn_ns(t, &t->turns[t->turns[0].arm == 1 ? 0 : 1]) / as_turn_ns(t, &t->turns[t->turns[0].arm == 0 ? 0 : 1]) - 1,
+                1e-12);
     expect(as_facts_series_find(f, "compare", "0.blocks.1") && as_facts_series_find(f, "compare", "0.copy"));
     const as_fact_group *g = as_facts_group_find(f, "compare");
     expect_eq(g->findings[0].level, AS_LEVEL_BAD);
@@ -112,12 +129,12 @@ Test(duel_facts, hold_every_input_of_the_decision)
 
 Test(duel_facts, say_when_the_ledger_is_the_same_or_not)
 {
-    assay_env *env;
+    assay_env  *env;
     as_duel_row row = {.a = 0, .b = 1};
     expect_eq(assay_env_new(&env), ASSAY_OK);
     as_trial *t = as_planted_trial(env, (as_planted){0});
     row.trial = t, row.duel = example();
-    assay_facts *f = as_facts_of_duels(env, &row, 1, NULL);
+    assay_facts    *f = as_facts_of_duels(env, &row, 1, NULL);
     const as_table *table = as_facts_table_find(f, "compare", "duels");
     expect_str(table->cells[table->n_columns - 1].text, "peak memory +1.00 MiB");
     assay_facts_free(f);
@@ -135,18 +152,21 @@ Test(duel_facts, say_when_the_ledger_is_the_same_or_not)
 Test(duel_line, says_that_it_is_per_item)
 {
     as_duel d = example();
-    char line[AS_LINE_BYTES];
-    d.per_item = true, d.a_items = 1, d.b_items = 8, d.a_ns = 4000, d.b_ns = 9904, d.ratio = .3095, d.lo = .297, d.hi = .318, d.verdict = AS_FASTER;
-    expect_str(as_duel_line(line, sizeof line, 0, "batch=8", &d, NAN), "batch=8   4.00 us -> 1.24 us per item   -69.0 % [-70.3, -68.2] 99 %   FASTER   16 launches");
-    expect_str(as_duel_line(line, sizeof line, 80, "batch=8", &d, 4.1e9), "batch=8 4.00 -> 1.24 us/item -69.0 % [-70.3, -68.2] FASTER 16 launches, 4.10 s");
+    char    line[AS_LINE_BYTES];
+    d.per_item = true, d.a_items = 1, d.b_items = 8, d.a_ns = 4000, d.b_ns = 9904, d.ratio = .3095, d.lo = .297, d.hi = .318,
+    d.verdict = AS_FASTER;
+    expect_str(as_duel_line(line, sizeof line, 0, "batch=8", &d, NAN),
+               "batch=8   4.00 us -> 1.24 us per item   -69.0 % [-70.3, -68.2] 99 %   FASTER   16 launches");
+    expect_str(as_duel_line(line, sizeof line, 80, "batch=8", &d, 4.1e9),
+               "batch=8 4.00 -> 1.24 us/item -69.0 % [-70.3, -68.2] FASTER 16 launches, 4.10 s");
 }
 
 /* An item of the second arm takes 5 % less: a call of it, which does 8, takes 7.6 times as long. */
 Test(duel_facts, of_batches_have_the_times_of_an_item_beside_those_of_a_call)
 {
-    assay_env *env;
+    assay_env    *env;
     as_duel_rules rules;
-    as_duel_row row = {.a = 0, .b = 1, .rules = &rules};
+    as_duel_row   row = {.a = 0, .b = 1, .rules = &rules};
     expect_eq(assay_env_new(&env), ASSAY_OK);
     as_duel_rules_standard(&rules);
     as_trial *t = as_planted_trial(env, (as_planted){.ratio = .95 * 8});
@@ -169,11 +189,12 @@ Test(duel_facts, of_batches_have_the_times_of_an_item_beside_those_of_a_call)
 
 Test(sweep_facts, have_values_crossovers_guide_and_lines)
 {
-    assay_env *env;
+    assay_env               *env;
     static const char *const arms[] = {"one", "two"};
-    as_duel duels[2] = {{.ratio = 1.2, .lo = 1.19, .hi = 1.21, .a_items = 1, .b_items = 1, .a_ns = 100, .b_ns = 120},
-                        {.ratio = .8, .lo = .79, .hi = .81, .a_items = 4, .b_items = 4, .a_ns = 400, .b_ns = 320}};
-    as_sweep_row rows[2] = {{.label = "batch=1", .value = 1, .duels = &duels[0]}, {.label = "batch=4", .value = 4, .duels = &duels[1]}};
+    as_duel      duels[2] = {{.ratio = 1.2, .lo = 1.19, .hi = 1.21, .a_items = 1, .b_items = 1, .a_ns = 100, .b_ns = 120},
+                             {.ratio = .8, .lo = .79, .hi = .81, .a_items = 4, .b_items = 4, .a_ns = 400, .b_ns = 320}};
+    as_sweep_row rows[2] = {{.label = "batch=1", .value = 1, .duels = &duels[0]},
+                            {.label = "batch=4", .value = 4, .duels = &duels[1]}};
     expect_eq(assay_env_new(&env), ASSAY_OK);
     assay_facts *f = as_facts_new(env);
     as_sweep_add(f, &(as_sweep){.key = "batch", .arms = arms, .n_arms = 2, .rows = rows, .n_rows = 2});

@@ -26,8 +26,17 @@ static as_duel_rules rules_at(double margin)
 
 static void turn_add(as_trial *t, uint32_t launch, uint32_t round, uint32_t arm, uint32_t order, double ns)
 {
-    t->turns[t->n_turns] = (as_turn){.launch = launch, .round = round, .arm = arm, .order = order, .start_ns = 1e6 * (double)t->n_turns, .wall_ns = ns, .cpu_ns = ns,
-                                     .busy = 1, .steal = 0, .fma_ns = 50e3, .copy_ns = 80e3};
+    t->turns[t->n_turns] = (as_turn){.launch = launch,
+                                     .round = round,
+                                     .arm = arm,
+                                     .order = order,
+                                     .start_ns = 1e6 * (double)t->n_turns,
+                                     .wall_ns = ns,
+                                     .cpu_ns = ns,
+                                     .busy = 1,
+                                     .steal = 0,
+                                     .fma_ns = 50e3,
+                                     .copy_ns = 80e3};
     t->n_turns++;
 }
 
@@ -162,7 +171,10 @@ Test(duel, at_the_margin_nothing_can_be_said)
 
 Test(duel, a_wider_margin_makes_a_slower_one_the_same)
 {
-    static const struct { double margin; as_verdict verdict; } all[] = {{0, AS_SLOWER}, {0.01, AS_SLOWER}, {0.02, AS_UNRESOLVED}, {0.05, AS_SAME}};
+    static const struct {
+        double     margin;
+        as_verdict verdict;
+    } all[] = {{0, AS_SLOWER}, {0.01, AS_SLOWER}, {0.02, AS_UNRESOLVED}, {0.05, AS_SAME}};
     for (size_t i = 0; i < AS_COUNT(all); i++) {
         as_duel_rules rules = rules_at(all[i].margin);
         expect_eq(normal_duel(log1p(0.02), 0.003, 300, 4, &rules).verdict, all[i].verdict);
@@ -226,9 +238,11 @@ Test(duel, the_decided_clock_is_the_one_that_counts)
 
 Test(duel, severity_is_by_the_near_end_of_the_interval)
 {
-    static const struct { double ratio; as_severity severity; } all[] = {
-        {1.03, AS_SEVERITY_MINOR}, {1.14, AS_SEVERITY_MINOR}, {1.16, AS_SEVERITY_MODERATE}, {1.29, AS_SEVERITY_MODERATE},
-        {1.31, AS_SEVERITY_MAJOR}, {1.49, AS_SEVERITY_MAJOR}, {1.51, AS_SEVERITY_CRITICAL}, {9, AS_SEVERITY_CRITICAL}};
+    static const struct {
+        double      ratio;
+        as_severity severity;
+    } all[] = {{1.03, AS_SEVERITY_MINOR}, {1.14, AS_SEVERITY_MINOR}, {1.16, AS_SEVERITY_MODERATE}, {1.29, AS_SEVERITY_MODERATE},
+               {1.31, AS_SEVERITY_MAJOR}, {1.49, AS_SEVERITY_MAJOR}, {1.51, AS_SEVERITY_CRITICAL}, {9, AS_SEVERITY_CRITICAL}};
     as_duel_rules rules = rules_at(0.01);
     for (size_t i = 0; i < AS_COUNT(all); i++)
         expect_eq(normal_duel(log(all[i].ratio), 0.002, 100, 6, &rules).severity, all[i].severity);
@@ -347,7 +361,11 @@ Test(duel, half_of_the_rounds_of_a_launch_may_be_disturbed)
 /* --- False alarms ------------------------------------------------------------------------------------------------------------------ */
 
 /* A machine: an autocorrelated level, and a neighbour that comes and goes and makes everything a third slower. */
-typedef struct machine { as_pcg64 g; double level; bool neighbour; } machine;
+typedef struct machine {
+    as_pcg64 g;
+    double   level;
+    bool     neighbour;
+} machine;
 
 static double machine_block(machine *m)
 {
@@ -384,7 +402,8 @@ static as_trial *machine_trial(uint64_t seed, double extra, double place, uint32
 
 enum { TRIALS = 400 };
 
-static int machine_count(int trials, double extra, double place, uint32_t n_launches, uint32_t rounds_a_launch, bool pooled, as_verdict a, as_verdict b)
+static int machine_count(int trials, double extra, double place, uint32_t n_launches, uint32_t rounds_a_launch, bool pooled,
+                         as_verdict a, as_verdict b)
 {
     as_duel_rules rules = rules_at(0);
     int           n = 0;
@@ -417,7 +436,8 @@ Test(duel, a_slowdown_on_that_machine_is_found)
 
 Test(duel, identical_arms_at_random_places_rarely_differ_and_would_if_rounds_were_pooled)
 {
-    int n = machine_count(TRIALS, 0, 0.01, 16, 8, false, AS_SLOWER, AS_FASTER), pooled = machine_count(100, 0, 0.01, 16, 8, true, AS_SLOWER, AS_FASTER);
+    int n = machine_count(TRIALS, 0, 0.01, 16, 8, false, AS_SLOWER, AS_FASTER),
+        pooled = machine_count(100, 0, 0.01, 16, 8, true, AS_SLOWER, AS_FASTER);
     if (n > 10)
         fail("%d false alarms in %d trials", n, TRIALS);
     if (pooled < 10) /* of a quarter of the trials */
@@ -485,7 +505,8 @@ Test(duel, what_is_called_visible_is_mostly_found_and_a_third_of_it_is_not)
 Test(duel, the_time_needed_grows_as_the_estimate_nears_the_margin)
 {
     as_duel_rules rules = rules_at(0.01);
-    double        far = normal_duel(log(1.03), 0.01, 100, 16, &rules).needed_ns, near = normal_duel(log(1.0135), 0.01, 100, 16, &rules).needed_ns;
+    double        far = normal_duel(log(1.03), 0.01, 100, 16, &rules).needed_ns,
+           near = normal_duel(log(1.0135), 0.01, 100, 16, &rules).needed_ns;
     expect(isfinite(far) && far > 0);
     expect(near > 4 * far);
     expect(normal_duel(log(1.03), 0.03, 100, 16, &rules).needed_ns > 4 * far);
@@ -496,7 +517,7 @@ Test(duel, the_time_needed_suffices)
     as_duel_rules rules = rules_at(0.01);
     as_duel       d = normal_duel(log(1.0135), 0.015, 100, 19, &rules);
     expect_eq(d.verdict, AS_UNRESOLVED);
-    expect_near(d.ratio, 1.0135, 0.0008); /* nearer to the margin than a quarter of it, the answer is for that quarter */
+    expect_near(d.ratio, 1.0135, 0.0008);   /* nearer to the margin than a quarter of it, the answer is for that quarter */
     size_t n = (size_t)(d.needed_ns / 2e6); /* a round takes 2 ms */
     expect(n > 100 && n < MAX_ROUNDS);
     int found = 0;
@@ -603,7 +624,10 @@ static double ragged(size_t i) { return 1000 + 100 * (double)(i * 7 % 10); }
 
 Test(alone, quantiles_are_shown_only_where_samples_support_them)
 {
-    static const struct { size_t n; bool p5, p99; } all[] = {{10, false, false}, {661, true, false}, {662, true, true}, {3000, true, true}};
+    static const struct {
+        size_t n;
+        bool   p5, p99;
+    } all[] = {{10, false, false}, {661, true, false}, {662, true, true}, {3000, true, true}};
     for (size_t i = 0; i < AS_COUNT(all); i++) {
         as_alone a = alone_of(1, all[i].n, wavy);
         expect_eq(a.n_samples, all[i].n);
@@ -691,16 +715,20 @@ static as_trial *again(assay_env *env, const as_trial *t)
 
 static void duel_text(const as_duel *d, char *out, size_t size)
 {
-    snprintf(out, size, "%d %d %d %.17g %.17g %.17g %.17g %s %s %zu %zu %zu %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %d %s",
-             (int)d->verdict, (int)d->severity, d->early, d->ratio, d->lo, d->hi, d->confidence, d->by, d->unit, d->n_units, d->n_rounds, d->n_launches, d->p_slower,
-             d->p_faster, d->p_flip, d->ln_e_slower, d->ln_e_faster, d->ln_e_same, d->variance.sigma_launch, d->variance.sigma_round, d->visible, d->needed_ns,
-             d->a_ns, d->b_ns, d->a_lo, d->a_hi, d->b_lo, d->b_hi, d->n_reasons, d->n_reasons ? d->reasons[0] : "");
+    snprintf(
+        out, size,
+        "%d %d %d %.17g %.17g %.17g %.17g %s %s %zu %zu %zu %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %d %s",
+        (int)d->verdict, (int)d->severity, d->early, d->ratio, d->lo, d->hi, d->confidence, d->by, d->unit, d->n_units, d->n_rounds,
+        d->n_launches, d->p_slower, d->p_faster, d->p_flip, d->ln_e_slower, d->ln_e_faster, d->ln_e_same, d->variance.sigma_launch,
+        d->variance.sigma_round, d->visible, d->needed_ns, d->a_ns, d->b_ns, d->a_lo, d->a_hi, d->b_lo, d->b_hi, d->n_reasons,
+        d->n_reasons ? d->reasons[0] : "");
 }
 
 static void alone_text(const as_alone *a, char *out, size_t size)
 {
-    snprintf(out, size, "%.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %zu %d %.17g %.17g %s", a->median, a->lo, a->hi, a->confidence, a->min,
-             a->p5, a->p25, a->p75, a->p95, a->p99, a->p99_lo, a->n_effective, a->n_samples, (int)a->steady, a->busy, a->contaminated, a->noise);
+    snprintf(out, size, "%.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g %zu %d %.17g %.17g %s", a->median,
+             a->lo, a->hi, a->confidence, a->min, a->p5, a->p25, a->p75, a->p95, a->p99, a->p99_lo, a->n_effective, a->n_samples,
+             (int)a->steady, a->busy, a->contaminated, a->noise);
 }
 
 Test(duel, a_verdict_from_the_record_is_the_verdict)
@@ -708,7 +736,9 @@ Test(duel, a_verdict_from_the_record_is_the_verdict)
     assay_env    *env = fake_env();
     as_duel_rules rules = rules_at(0.01);
     for (uint64_t i = 0; i < 8; i++) {
-        as_trial *t = as_planted_trial(env, (as_planted){.ratio = 1 + 0.01 * (double)(i % 4), .seed = 50 + i, .n_shots = i % 2 ? 9 : 0, .neighbour = i % 3 ? 0.2 : 0});
+        as_trial *t = as_planted_trial(
+            env, (as_planted){
+                     .ratio = 1 + 0.01 * (double)(i % 4), .seed = 50 + i, .n_shots = i % 2 ? 9 : 0, .neighbour = i % 3 ? 0.2 : 0});
         t->memory = i % 2 ? AS_MEMORY_SHARED : AS_MEMORY_RANDOM;
         t->by_cpu = i < 4;
         as_trial *back = again(env, t);

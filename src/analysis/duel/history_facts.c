@@ -18,10 +18,7 @@ static const char *when_of(assay_facts *f, int64_t unix_time)
 }
 
 /* The first eight digits name a commit well enough for people. */
-static const char *commit_of(assay_facts *f, const char *commit)
-{
-    return commit && *commit ? as_say(f, "%.8s", commit) : "-";
-}
+static const char *commit_of(assay_facts *f, const char *commit) { return commit && *commit ? as_say(f, "%.8s", commit) : "-"; }
 
 static assay_metric time_of(const as_history_point *p)
 {
@@ -30,20 +27,27 @@ static assay_metric time_of(const as_history_point *p)
 
 static void points_add(assay_facts *f, as_fact_group *g, const as_history_point *points, size_t n)
 {
-    static const char *const columns[] = {"when|when (UTC)", "commit|commit", "run|run", "median|median", "change|to the one before", "machine|machine", NULL};
-    as_table *t = as_facts_table(f, g, "points", "Points", columns);
+    static const char *const columns[] = {"when|when (UTC)",          "commit|commit",   "run|run", "median|median",
+                                          "change|to the one before", "machine|machine", NULL};
+    as_table                *t = as_facts_table(f, g, "points", "Points", columns);
     for (size_t i = 0; i < n; i++) {
         const as_history_point *p = &points[i];
-        double change = i ? p->median / points[i - 1].median - 1 : (double)NAN;
-        as_facts_row(f, t, (as_cell[]){{.text = when_of(f, p->unix_time)}, {.text = commit_of(f, p->commit)}, {.text = as_say(f, "%lld", (long long)p->run)}, {.metric = time_of(p)},
-                                       {.metric = as_number_derived(change, NAN, NAN, 2, "ratio", "median / the median before - 1", i ? "there is no number" : "it is the first")},
-                                       {.text = p->machine && *p->machine ? p->machine : "-"}});
+        double                  change = i ? p->median / points[i - 1].median - 1 : (double)NAN;
+        as_facts_row(f, t,
+                     (as_cell[]){{.text = when_of(f, p->unix_time)},
+                                 {.text = commit_of(f, p->commit)},
+                                 {.text = as_say(f, "%lld", (long long)p->run)},
+                                 {.metric = time_of(p)},
+                                 {.metric = as_number_derived(change, NAN, NAN, 2, "ratio", "median / the median before - 1",
+                                                              i ? "there is no number" : "it is the first")},
+                                 {.text = p->machine && *p->machine ? p->machine : "-"}});
     }
 }
 
 static void series_add(assay_facts *f, as_fact_group *g, const as_history_point *points, size_t n)
 {
-    double *x = AS_TAKE(&f->arena, double, n), *y[3] = {AS_TAKE(&f->arena, double, n), AS_TAKE(&f->arena, double, n), AS_TAKE(&f->arena, double, n)};
+    double *x = AS_TAKE(&f->arena, double, n),
+           *y[3] = {AS_TAKE(&f->arena, double, n), AS_TAKE(&f->arena, double, n), AS_TAKE(&f->arena, double, n)};
     static const char *const keys[] = {"median", "lo", "hi"};
     if (!x || !y[0] || !y[1] || !y[2])
         return;
@@ -54,66 +58,94 @@ static void series_add(assay_facts *f, as_fact_group *g, const as_history_point 
             y[k][i] = isfinite(y[k][i]) ? y[k][i] : (double)NAN;
     }
     for (int k = 0; n && k < 3; k++)
-        as_facts_series(f, g, &(as_series){.key = keys[k], .label = keys[k], .x_unit = "unix s", .y_unit = "ns", .kind = ASSAY_MEASURED, .source = "the store", .x = x, .y = y[k], .n = n});
+        as_facts_series(f, g,
+                        &(as_series){.key = keys[k],
+                                     .label = keys[k],
+                                     .x_unit = "unix s",
+                                     .y_unit = "ns",
+                                     .kind = ASSAY_MEASURED,
+                                     .source = "the store",
+                                     .x = x,
+                                     .y = y[k],
+                                     .n = n});
 }
 
 /* What to type to prove it: two commits have to be rebuilt, one with a baseline can be checked. */
 static const char *proof_of(assay_facts *f, const as_history_point *before, const as_history_point *at)
 {
     bool commits = before->commit && *before->commit && at->commit && *at->commit && strcmp(before->commit, at->commit);
-    return commits ? as_say(f, "build %.8s and %.8s and run `assay compare --bin OLD --bin NEW`, or `assay check` against a baseline of %.8s", before->commit, at->commit, before->commit)
-                   : "run `assay compare` on the two builds, or `assay check` against a baseline of the older one";
+    return commits
+               ? as_say(
+                     f,
+                     "build %.8s and %.8s and run `assay compare --bin OLD --bin NEW`, or `assay check` against a baseline of %.8s",
+                     before->commit, at->commit, before->commit)
+               : "run `assay compare` on the two builds, or `assay check` against a baseline of the older one";
 }
 
-static void changes_add(assay_facts *f, as_fact_group *g, const as_history_point *points, const size_t *index, const double *y, size_t n, const as_history_settings *s)
+static void changes_add(assay_facts *f, as_fact_group *g, const as_history_point *points, const size_t *index, const double *y,
+                        size_t n, const as_history_settings *s)
 {
-    static const char *const columns[] = {"at|at point", "when|when (UTC)", "commit|commit", "before|before", "after|after", "change|change", "p|p", "state|state", NULL};
-    as_change found[MAX_CHANGES];
-    char change[40];
-    double alpha = s && s->alpha > 0 ? s->alpha : .01, step = s && s->min_step > 0 ? s->min_step : .01;
-    size_t n_found = as_change_points(y, n, alpha, step, as_data_seed(y, n), found, MAX_CHANGES);
-    as_table *t = as_facts_table(f, g, "changes", "Change points", columns);
+    static const char *const columns[] = {"at|at point",   "when|when (UTC)", "commit|commit",
+                                          "before|before", "after|after",     "change|change",
+                                          "p|p",           "state|state",     NULL};
+    as_change                found[MAX_CHANGES];
+    char                     change[40];
+    double                   alpha = s && s->alpha > 0 ? s->alpha : .01, step = s && s->min_step > 0 ? s->min_step : .01;
+    size_t                   n_found = as_change_points(y, n, alpha, step, as_data_seed(y, n), found, MAX_CHANGES);
+    as_table                *t = as_facts_table(f, g, "changes", "Change points", columns);
     for (size_t i = 0; i < n_found; i++) {
         const as_change *c = &found[i];
         if (c->at == 0 || c->at >= n)
             continue;
         const as_history_point *p = &points[index[c->at]], *before = &points[index[c->at - 1]];
-        double ratio = c->after / c->before;
-        as_facts_row(f, t, (as_cell[]){{.metric = as_metric_counted(index[c->at], "1", "points before it")}, {.text = when_of(f, p->unix_time)}, {.text = commit_of(f, p->commit)},
-                                       {.metric = as_number_derived(c->before, NAN, NAN, n, "ns", "median of the segment before", "no number")},
-                                       {.metric = as_number_derived(c->after, NAN, NAN, n, "ns", "median of the segment from it on", "no number")},
-                                       {.metric = as_number_derived(ratio - 1, NAN, NAN, n, "ratio", "after / before - 1", "no number")},
-                                       {.metric = as_number_derived(c->p, NAN, NAN, 999, "1", "permutations of ranks (E-divisive)", "no number")},
-                                       {.text = c->went_away ? "went away" : "nominated"}});
+        double                  ratio = c->after / c->before;
+        as_facts_row(
+            f, t,
+            (as_cell[]){{.metric = as_metric_counted(index[c->at], "1", "points before it")},
+                        {.text = when_of(f, p->unix_time)},
+                        {.text = commit_of(f, p->commit)},
+                        {.metric = as_number_derived(c->before, NAN, NAN, n, "ns", "median of the segment before", "no number")},
+                        {.metric = as_number_derived(c->after, NAN, NAN, n, "ns", "median of the segment from it on", "no number")},
+                        {.metric = as_number_derived(ratio - 1, NAN, NAN, n, "ratio", "after / before - 1", "no number")},
+                        {.metric = as_number_derived(c->p, NAN, NAN, 999, "1", "permutations of ranks (E-divisive)", "no number")},
+                        {.text = c->went_away ? "went away" : "nominated"}});
         as_change_text(change, sizeof change, ratio);
         if (c->went_away)
-            as_facts_find(f, g, AS_LEVEL_NOTE, "A step of %s at %s (%s) went away: the last three points do not show it.", change, commit_of(f, p->commit), when_of(f, p->unix_time));
+            as_facts_find(f, g, AS_LEVEL_NOTE, "A step of %s at %s (%s) went away: the last three points do not show it.", change,
+                          commit_of(f, p->commit), when_of(f, p->unix_time));
         else
-            as_facts_find(f, g, ratio > 1 ? AS_LEVEL_WARN : AS_LEVEL_GOOD, "A step of %s is nominated at %s (%s), from %s to %s; it is not proved: %s.", change, commit_of(f, p->commit),
-                          when_of(f, p->unix_time), as_say_number(f, c->before, "ns"), as_say_number(f, c->after, "ns"), proof_of(f, before, p));
+            as_facts_find(f, g, ratio > 1 ? AS_LEVEL_WARN : AS_LEVEL_GOOD,
+                          "A step of %s is nominated at %s (%s), from %s to %s; it is not proved: %s.", change,
+                          commit_of(f, p->commit), when_of(f, p->unix_time), as_say_number(f, c->before, "ns"),
+                          as_say_number(f, c->after, "ns"), proof_of(f, before, p));
     }
-    as_facts_add(f, g, "history.changes", "change points nominated", as_metric_counted(n_found, "1", as_say(f, "rank E-divisive, p < %.3g, steps of at least %.3g %%", alpha, 100 * step)));
+    as_facts_add(
+        f, g, "history.changes", "change points nominated",
+        as_metric_counted(n_found, "1", as_say(f, "rank E-divisive, p < %.3g, steps of at least %.3g %%", alpha, 100 * step)));
     if (!n_found)
-        as_facts_find(f, g, AS_LEVEL_NOTE, n < 10 ? "Only %zu points: change points need about ten." : "No change point among %zu points.", n);
+        as_facts_find(f, g, AS_LEVEL_NOTE,
+                      n < 10 ? "Only %zu points: change points need about ten." : "No change point among %zu points.", n);
 }
 
 static void machines_say(assay_facts *f, as_fact_group *g, const as_history_point *points, size_t n)
 {
     for (size_t i = 1; i < n; i++)
         if (points[i].machine && points[0].machine && strcmp(points[i].machine, points[0].machine)) {
-            as_facts_find(f, g, AS_LEVEL_WARN, "The points come from more than one machine: a step may be a change of machine and nothing else.");
+            as_facts_find(f, g, AS_LEVEL_WARN,
+                          "The points come from more than one machine: a step may be a change of machine and nothing else.");
             return;
         }
 }
 
-assay_facts *as_facts_of_history(assay_env *env, const char *name, const as_history_point *points, size_t n, const as_history_settings *settings)
+assay_facts *as_facts_of_history(assay_env *env, const char *name, const as_history_point *points, size_t n,
+                                 const as_history_settings *settings)
 {
     assay_facts *f = as_facts_new(env);
     if (!f)
         return NULL;
     as_fact_group *g = as_facts_group(f, "history", "History");
-    size_t *index = AS_TAKE(&f->arena, size_t, n), n_good = 0;
-    double *y = AS_TAKE(&f->arena, double, n);
+    size_t        *index = AS_TAKE(&f->arena, size_t, n), n_good = 0;
+    double        *y = AS_TAKE(&f->arena, double, n);
     f->title = as_facts_keep(f, as_say(f, "history of %s", name));
     for (size_t i = 0; index && y && i < n; i++)
         if (isfinite(points[i].median) && points[i].median > 0)
@@ -130,15 +162,19 @@ assay_facts *as_facts_of_history(assay_env *env, const char *name, const as_hist
 assay_facts *as_facts_of_cases(assay_env *env, const as_history_case *cases, size_t n, const char *where)
 {
     static const char *const columns[] = {"case|case", "points|points", "last|last", "when|when (UTC)", "commit|commit", NULL};
-    assay_facts *f = as_facts_new(env);
+    assay_facts             *f = as_facts_new(env);
     if (!f)
         return NULL;
     as_fact_group *g = as_facts_group(f, "history", "History");
-    as_table *t = as_facts_table(f, g, "cases", "Cases with a history", columns);
+    as_table      *t = as_facts_table(f, g, "cases", "Cases with a history", columns);
     f->title = as_facts_keep(f, as_say(f, "history: %zu cases", n));
     for (size_t i = 0; i < n; i++)
-        as_facts_row(f, t, (as_cell[]){{.text = cases[i].name}, {.metric = as_metric_counted((uint64_t)(cases[i].n > 0 ? cases[i].n : 0), "1", "the store")}, {.metric = time_of(&cases[i].last)},
-                                       {.text = when_of(f, cases[i].last.unix_time)}, {.text = commit_of(f, cases[i].last.commit)}});
+        as_facts_row(f, t,
+                     (as_cell[]){{.text = cases[i].name},
+                                 {.metric = as_metric_counted((uint64_t)(cases[i].n > 0 ? cases[i].n : 0), "1", "the store")},
+                                 {.metric = time_of(&cases[i].last)},
+                                 {.text = when_of(f, cases[i].last.unix_time)},
+                                 {.text = commit_of(f, cases[i].last.commit)}});
     if (!n)
         as_facts_find(f, g, AS_LEVEL_NOTE, "%s holds no case yet: assay bench, compare, check and baseline put them there.", where);
     return f;

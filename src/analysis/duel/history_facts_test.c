@@ -9,13 +9,19 @@ enum { N = 60 };
 
 static assay_facts *facts_of(assay_env *env, double step, int from, int to, size_t n)
 {
-    static char commits[N][24];
+    static char      commits[N][24];
     as_history_point points[N];
-    uint64_t state = 3;
+    uint64_t         state = 3;
     for (int i = 0; i < (int)n; i++) {
         double ns = 1e6 * (i >= from && i < to ? step : 1) * (1 + .004 * as_planted_draw(&state));
         snprintf(commits[i], sizeof commits[i], "commit%02d", i);
-        points[i] = (as_history_point){.unix_time = 1700000000 + i * 86400, .run = i + 1, .commit = commits[i], .machine = "m", .median = ns, .lo = ns * .99, .hi = ns * 1.01};
+        points[i] = (as_history_point){.unix_time = 1700000000 + i * 86400,
+                                       .run = i + 1,
+                                       .commit = commits[i],
+                                       .machine = "m",
+                                       .median = ns,
+                                       .lo = ns * .99,
+                                       .hi = ns * 1.01};
     }
     return as_facts_of_history(env, "matmul", points, n, NULL);
 }
@@ -43,7 +49,7 @@ Test(history_facts, a_step_that_went_away_says_so)
 {
     assay_env *env;
     expect_eq(assay_env_new(&env), ASSAY_OK);
-    assay_facts *f = facts_of(env, 1.08, 20, 40, N);
+    assay_facts    *f = facts_of(env, 1.08, 20, 40, N);
     const as_table *t = as_facts_table_find(f, "history", "changes");
     expect(t->n_rows >= 1);
     expect_str(t->cells[7].text, "went away");
@@ -59,7 +65,8 @@ Test(history_facts, few_points_and_points_without_a_number_do_no_harm)
     assay_facts *f = facts_of(env, 1, 0, 0, 3);
     expect_has(as_facts_group_find(f, "history")->findings[0].text, "Only 3 points");
     assay_facts_free(f);
-    as_history_point points[] = {{.unix_time = 1700000000, .median = NAN, .lo = NAN, .hi = NAN, .commit = "", .machine = "a"}, {.unix_time = 0, .median = 5, .lo = NAN, .hi = NAN, .machine = "b"}};
+    as_history_point points[] = {{.unix_time = 1700000000, .median = NAN, .lo = NAN, .hi = NAN, .commit = "", .machine = "a"},
+                                 {.unix_time = 0, .median = 5, .lo = NAN, .hi = NAN, .machine = "b"}};
     f = as_facts_of_history(env, "x", points, 2, NULL);
     expect_ok(env, as_facts_check(env, f));
     expect_has(as_facts_group_find(f, "history")->findings[1].text, "more than one machine");

@@ -48,7 +48,7 @@ as_relation as_sweep_relation(const as_sweep *s, int row, int x, int y) { return
 
 static int winner(const as_sweep *s, int row, basis by, bool *proved)
 {
-    int best = -1;
+    int    best = -1;
     double least = INFINITY;
     for (int arm = 0; s->n_arms > 1 && arm < s->n_arms; arm++)
         if (against_first(s, row, arm, by).ratio < least)
@@ -71,7 +71,9 @@ static double meets_zero(double x0, double y0, double x1, double y1)
     return share >= 0 && share <= 1 ? x0 + share * (x1 - x0) : (x0 + x1) / 2;
 }
 
-typedef struct band { double x, y, lo, hi; } band; /* logarithms */
+typedef struct band {
+    double x, y, lo, hi;
+} band; /* logarithms */
 
 static band band_at(const as_sweep *s, int row, int from, int to)
 {
@@ -109,7 +111,7 @@ static double high_end(const as_sweep *s, const as_crossover *c, bool *open)
 static as_crossover crossover_at(const as_sweep *s, int row, int from, int to)
 {
     as_crossover c = {.row = row, .from = from, .to = to, .at = NAN, .lo = NAN, .hi = NAN};
-    band a = band_at(s, row, from, to), b = band_at(s, row + 1, from, to);
+    band         a = band_at(s, row, from, to), b = band_at(s, row + 1, from, to);
     if (!isfinite(a.x) || !isfinite(b.x) || !isfinite(a.y) || !isfinite(b.y))
         return c;
     c.at = exp(meets_zero(a.x, a.y, b.x, b.y));
@@ -122,7 +124,7 @@ static as_crossover crossover_at(const as_sweep *s, int row, int from, int to)
 int as_sweep_crossovers(const as_sweep *s, as_crossover *out, int max)
 {
     bool proved;
-    int n = 0;
+    int  n = 0;
     for (int row = 0; row + 1 < s->n_rows && n < max; row++) {
         int from = as_sweep_winner(s, row, &proved), to = as_sweep_winner(s, row + 1, &proved);
         if (from >= 0 && to >= 0 && from != to)
@@ -133,12 +135,16 @@ int as_sweep_crossovers(const as_sweep *s, as_crossover *out, int max)
 
 /* --- Choices ------------------------------------------------------------------------------------------------ */
 
-static const struct { const char *text, *criterion, *unit, *none; bool most; } purposes[AS_N_PURPOSES] = {
+static const struct {
+    const char *text, *criterion, *unit, *none;
+    bool        most;
+} purposes[AS_N_PURPOSES] = {
     [AS_FOR_LATENCY] = {"latency", "least time of a call", "ns", "no times", false},
     [AS_FOR_THROUGHPUT] = {"throughput", "most items a second", "1/s", "how many items a call does is not known", true},
     [AS_FOR_MEMORY] = {"memory", "least peak memory, then least time", "byte", "peak memory is not known", false},
     [AS_FOR_INFERENCE] = {"inference", "least time of a call at the smallest value", "ns", "no times", false},
-    [AS_FOR_TRAINING] = {"training", "most items a second at the largest value", "1/s", "how many items a call does is not known", true},
+    [AS_FOR_TRAINING] = {"training", "most items a second at the largest value", "1/s", "how many items a call does is not known",
+                         true},
     [AS_FOR_PROTOTYPING] = {"prototyping", "least time from launch to the first answer", "ns", "first calls were not timed", false},
 };
 
@@ -156,7 +162,7 @@ static double score_of(const as_sweep *s, as_purpose p, int row, int arm)
 {
     const as_sweep_row *r = &s->rows[row];
     const as_trial_arm *info = r->trial && arm < r->trial->n_arms ? &r->trial->arms[arm] : NULL;
-    double ns = paired_ns(s, row, arm), items = as_sweep_items(s, row, arm);
+    double              ns = paired_ns(s, row, arm), items = as_sweep_items(s, row, arm);
     switch (p) {
     case AS_FOR_INFERENCE: return row == 0 ? ns : (double)NAN;
     case AS_FOR_TRAINING: return row == s->n_rows - 1 ? items * 1e9 / ns : (double)NAN;
@@ -167,10 +173,7 @@ static double score_of(const as_sweep *s, as_purpose p, int row, int arm)
     }
 }
 
-static bool is_better(bool most, double x, double y)
-{
-    return most ? x > y : x < y;
-}
+static bool is_better(bool most, double x, double y) { return most ? x > y : x < y; }
 
 /* Memory and first calls are counted or taken once: only times have an interval that proves. */
 static bool is_proved(const as_sweep *s, as_purpose p, int row, int arm, double lead)
@@ -186,11 +189,11 @@ static bool is_proved(const as_sweep *s, as_purpose p, int row, int arm, double 
 as_sweep_choice as_sweep_choose(const as_sweep *s, as_purpose p)
 {
     as_sweep_choice c = {.row = -1, .arm = -1, .score = NAN, .unit = purposes[p].unit, .lead = NAN, .why = purposes[p].none};
-    double other = NAN;
+    double          other = NAN;
     for (int row = 0; s->n_arms > 1 && row < s->n_rows; row++)
         for (int arm = 0; arm < s->n_arms; arm++) {
             double score = score_of(s, p, row, arm);
-            bool tied = score == c.score && paired_ns(s, row, arm) < paired_ns(s, c.row, c.arm);
+            bool   tied = score == c.score && paired_ns(s, row, arm) < paired_ns(s, c.row, c.arm);
             if (isfinite(score) && (c.row < 0 || is_better(purposes[p].most, score, c.score) || tied))
                 c.row = row, c.arm = arm, c.score = score;
         }

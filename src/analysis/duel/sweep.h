@@ -8,22 +8,26 @@
 #include "analysis/duel/duel.h"
 
 typedef struct as_sweep_row {
-    const char     *label;    /* "batch=8" */
-    double          value;    /* 8, for interpolation; NaN: it has no number */
-    const as_trial *trial;    /* for memory and first calls; NULL: not known */
-    const as_duel  *duels;    /* n_arms - 1: arm i + 1 against arm 0 */
+    const char     *label; /* "batch=8" */
+    double          value; /* 8, for interpolation; NaN: it has no number */
+    const as_trial *trial; /* for memory and first calls; NULL: not known */
+    const as_duel  *duels; /* n_arms - 1: arm i + 1 against arm 0 */
 } as_sweep_row;
 
 typedef struct as_sweep {
-    const char *key;          /* "batch" */
-    const char *const *arms; int n_arms;
-    const as_sweep_row *rows; int n_rows;   /* by ascending value where they have one */
+    const char         *key; /* "batch" */
+    const char *const  *arms;
+    int                 n_arms;
+    const as_sweep_row *rows;
+    int                 n_rows; /* by ascending value where they have one */
 } as_sweep;
 
 /* Calls of the arms do different numbers of items: winners are by the time of an item. */
-bool        as_sweep_per_item(const as_sweep *s);
+bool as_sweep_per_item(const as_sweep *s);
 /* Time of arm y over time of arm x at a row, as it was judged, with its bounds: NaN where there are none. */
-typedef struct as_relation { double ratio, lo, hi; } as_relation;
+typedef struct as_relation {
+    double ratio, lo, hi;
+} as_relation;
 as_relation as_sweep_relation(const as_sweep *s, int row, int x, int y);
 double      as_sweep_ns(const as_sweep *s, int row, int arm);    /* of a call */
 double      as_sweep_items(const as_sweep *s, int row, int arm); /* done by a call; NaN: not known */
@@ -34,25 +38,33 @@ int as_sweep_winner(const as_sweep *s, int row, bool *proved);
 /* Where the winner changes between two neighbouring rows: the value at which both take the same time, interpolated in the logarithms of value
  * and ratio.  [lo, hi] is where the interval holds 1: outside of it the winner is certain; open when that does not happen on a side. */
 typedef struct as_crossover {
-    int    row;               /* between this and the next */
-    int    from, to;          /* winners below and above */
-    double at, lo, hi;        /* NaN when the values are not positive numbers */
-    bool   open_lo, open_hi;  /* the interval reaches the first or last value measured */
-    bool   proved;            /* certain on both sides */
+    int    row;              /* between this and the next */
+    int    from, to;         /* winners below and above */
+    double at, lo, hi;       /* NaN when the values are not positive numbers */
+    bool   open_lo, open_hi; /* the interval reaches the first or last value measured */
+    bool   proved;           /* certain on both sides */
 } as_crossover;
 int as_sweep_crossovers(const as_sweep *s, as_crossover *out, int max);
 
 /* What to take for a purpose. */
-typedef enum as_purpose { AS_FOR_LATENCY, AS_FOR_THROUGHPUT, AS_FOR_MEMORY, AS_FOR_INFERENCE, AS_FOR_TRAINING, AS_FOR_PROTOTYPING, AS_N_PURPOSES } as_purpose;
+typedef enum as_purpose {
+    AS_FOR_LATENCY,
+    AS_FOR_THROUGHPUT,
+    AS_FOR_MEMORY,
+    AS_FOR_INFERENCE,
+    AS_FOR_TRAINING,
+    AS_FOR_PROTOTYPING,
+    AS_N_PURPOSES
+} as_purpose;
 const char *as_purpose_text(as_purpose p);      /* "latency" */
 const char *as_purpose_criterion(as_purpose p); /* "least time of a call" */
 
 typedef struct as_sweep_choice {
-    int         row, arm;     /* -1: cannot be told, and why says why */
-    double      score;        /* in `unit` */
+    int         row, arm; /* -1: cannot be told, and why says why */
+    double      score;    /* in `unit` */
     const char *unit;
-    double      lead;         /* how much better than the best of another arm, a share; NaN: there is none */
-    bool        proved;       /* by the interval at that row */
+    double      lead;   /* how much better than the best of another arm, a share; NaN: there is none */
+    bool        proved; /* by the interval at that row */
     const char *why;
 } as_sweep_choice;
 as_sweep_choice as_sweep_choose(const as_sweep *s, as_purpose p);

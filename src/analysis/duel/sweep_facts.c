@@ -12,28 +12,32 @@ enum { MAX_COLUMNS = 32, MAX_CROSSOVERS = 16 };
 static void values_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
 {
     const char *columns[MAX_COLUMNS + 4] = {as_say(f, "value|%s", s->key)};
-    as_cell cells[MAX_COLUMNS + 3];
-    int n = s->n_arms < MAX_COLUMNS ? s->n_arms : MAX_COLUMNS;
+    as_cell     cells[MAX_COLUMNS + 3];
+    int         n = s->n_arms < MAX_COLUMNS ? s->n_arms : MAX_COLUMNS;
     for (int arm = 0; arm < n; arm++)
         columns[arm + 1] = as_say(f, "arm%d|%s", arm, s->arms[arm]);
     bool per_item = as_sweep_per_item(s);
     columns[n + 1] = per_item ? "winner|winner, per item" : "winner|winner";
     columns[n + 2] = per_item ? "lead|ahead of the next, per item" : "lead|ahead of the next";
-    as_table *t = as_facts_table(f, g, "values", s->n_rows > 1 ? as_say(f, "Times of a call over %s", s->key) : "Times of a call", columns);
+    as_table *t =
+        as_facts_table(f, g, "values", s->n_rows > 1 ? as_say(f, "Times of a call over %s", s->key) : "Times of a call", columns);
     for (int row = 0; row < s->n_rows; row++) {
-        bool proved;
-        int best = as_sweep_winner(s, row, &proved), second = -1;
+        bool        proved;
+        int         best = as_sweep_winner(s, row, &proved), second = -1;
         as_relation lead = {NAN, NAN, NAN};
         cells[0] = (as_cell){.text = s->rows[row].label};
         for (int arm = 0; arm < n; arm++) {
             const as_duel *d = &s->rows[row].duels[arm - (arm > 0)];
-            cells[arm + 1] = (as_cell){.metric = as_number_measured(as_sweep_ns(s, row, arm), arm ? d->b_lo : d->a_lo, arm ? d->b_hi : d->a_hi, d->n_rounds, "ns",
-                                                                    "median of the blocks", "nothing was measured")};
+            cells[arm + 1] =
+                (as_cell){.metric = as_number_measured(as_sweep_ns(s, row, arm), arm ? d->b_lo : d->a_lo, arm ? d->b_hi : d->a_hi,
+                                                       d->n_rounds, "ns", "median of the blocks", "nothing was measured")};
             if (best >= 0 && arm != best && (second < 0 || as_sweep_relation(s, row, best, arm).ratio < lead.ratio))
                 second = arm, lead = as_sweep_relation(s, row, best, arm);
         }
         cells[n + 1] = (as_cell){.text = best < 0 ? "-" : proved ? s->arms[best] : as_say(f, "%s (not certain)", s->arms[best])};
-        cells[n + 2] = (as_cell){.metric = as_number_derived(lead.ratio - 1, lead.lo - 1, lead.hi - 1, 1, "ratio", "time of the next best / time of the winner - 1", "there is no winner")};
+        cells[n + 2] =
+            (as_cell){.metric = as_number_derived(lead.ratio - 1, lead.lo - 1, lead.hi - 1, 1, "ratio",
+                                                  "time of the next best / time of the winner - 1", "there is no winner")};
         as_facts_row(f, t, cells);
     }
 }
@@ -41,18 +45,27 @@ static void values_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
 /* Where calls do different numbers of items: what a call takes and what an item of it takes, side by side. */
 static void items_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
 {
-    static const char *const columns[] = {"value|case", "arm|arm", "items|items of a call", "call|time of a call", "item|time per item", "rate|items a second", NULL};
+    static const char *const columns[] = {
+        "value|case", "arm|arm", "items|items of a call", "call|time of a call", "item|time per item", "rate|items a second", NULL};
     const char *none = "the items of a call are not known";
-    as_table *t = as_facts_table(f, g, "items", "Per call and per item", columns);
+    as_table   *t = as_facts_table(f, g, "items", "Per call and per item", columns);
     for (int row = 0; row < s->n_rows; row++)
         for (int arm = 0; arm < s->n_arms; arm++) {
             double ns = as_sweep_ns(s, row, arm), items = as_sweep_items(s, row, arm);
-            as_facts_row(f, t, (as_cell[]){{.text = s->rows[row].label}, {.text = s->arms[arm]}, {.metric = as_number_counted(items, "1", "batch", none)},
-                                           {.metric = as_number_measured(ns, NAN, NAN, s->rows[row].duels[0].n_rounds, "ns", "median of the blocks", "nothing was measured")},
-                                           {.metric = as_number_derived(ns / items, NAN, NAN, 1, "ns", "time of a call / items of a call", none)},
-                                           {.metric = as_number_derived(1e9 * items / ns, NAN, NAN, 1, "1/s", "items of a call / time of a call", none)}});
+            as_facts_row(
+                f, t,
+                (as_cell[]){
+                    {.text = s->rows[row].label},
+                    {.text = s->arms[arm]},
+                    {.metric = as_number_counted(items, "1", "batch", none)},
+                    {.metric = as_number_measured(ns, NAN, NAN, s->rows[row].duels[0].n_rounds, "ns", "median of the blocks",
+                                                  "nothing was measured")},
+                    {.metric = as_number_derived(ns / items, NAN, NAN, 1, "ns", "time of a call / items of a call", none)},
+                    {.metric = as_number_derived(1e9 * items / ns, NAN, NAN, 1, "1/s", "items of a call / time of a call", none)}});
         }
-    as_facts_find(f, g, AS_LEVEL_NOTE, "Winners are by the time per item, because calls do different numbers of items; for latency the guide goes by the time of a call.");
+    as_facts_find(
+        f, g, AS_LEVEL_NOTE,
+        "Winners are by the time per item, because calls do different numbers of items; for latency the guide goes by the time of a call.");
 }
 
 static const char *around(assay_facts *f, const as_crossover *c)
@@ -66,22 +79,31 @@ static const char *around(assay_facts *f, const as_crossover *c)
 
 static void crossovers_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
 {
-    static const char *const columns[] = {"from|below", "to|above", "at|crossover", "range|range", "proved|certain on both sides", NULL};
-    as_crossover found[MAX_CROSSOVERS];
-    int n = as_sweep_crossovers(s, found, MAX_CROSSOVERS);
-    as_table *t = as_facts_table(f, g, "crossovers", "Where the winner flips", columns);
+    static const char *const columns[] = {"from|below", "to|above", "at|crossover", "range|range", "proved|certain on both sides",
+                                          NULL};
+    as_crossover             found[MAX_CROSSOVERS];
+    int                      n = as_sweep_crossovers(s, found, MAX_CROSSOVERS);
+    as_table                *t = as_facts_table(f, g, "crossovers", "Where the winner flips", columns);
     for (int i = 0; i < n; i++) {
         const as_crossover *c = &found[i];
-        bool placed = isfinite(c->at);
-        const char *range = placed ? around(f, c) : as_say(f, "between %s and %s", s->rows[c->row].label, s->rows[c->row + 1].label);
-        as_facts_row(f, t, (as_cell[]){{.text = s->arms[c->from]}, {.text = s->arms[c->to]},
-                                       {.metric = as_number_derived(c->at, c->lo, c->hi, 1, "1", "equal times, interpolated in logarithms", "the values are no numbers")},
-                                       {.text = range}, {.text = c->proved ? "yes" : "no"}});
+        bool                placed = isfinite(c->at);
+        const char         *range =
+            placed ? around(f, c) : as_say(f, "between %s and %s", s->rows[c->row].label, s->rows[c->row + 1].label);
+        as_facts_row(
+            f, t,
+            (as_cell[]){{.text = s->arms[c->from]},
+                        {.text = s->arms[c->to]},
+                        {.metric = as_number_derived(c->at, c->lo, c->hi, 1, "1", "equal times, interpolated in logarithms",
+                                                     "the values are no numbers")},
+                        {.text = range},
+                        {.text = c->proved ? "yes" : "no"}});
         if (placed && c->open_lo && c->open_hi)
-            as_facts_find(f, g, AS_LEVEL_WARN, "From %s to %s: the estimates cross at %s %.3g, but no winner is certain on either side.", s->arms[c->from], s->arms[c->to], s->key, c->at);
+            as_facts_find(f, g, AS_LEVEL_WARN,
+                          "From %s to %s: the estimates cross at %s %.3g, but no winner is certain on either side.",
+                          s->arms[c->from], s->arms[c->to], s->key, c->at);
         else if (placed)
-            as_facts_find(f, g, c->proved ? AS_LEVEL_GOOD : AS_LEVEL_WARN, "From %s to %s: the winner flips at %s %.3g (%s%s).", s->arms[c->from], s->arms[c->to], s->key, c->at, range,
-                          c->proved ? "" : "; not certain");
+            as_facts_find(f, g, c->proved ? AS_LEVEL_GOOD : AS_LEVEL_WARN, "From %s to %s: the winner flips at %s %.3g (%s%s).",
+                          s->arms[c->from], s->arms[c->to], s->key, c->at, range, c->proved ? "" : "; not certain");
         else
             as_facts_find(f, g, AS_LEVEL_WARN, "From %s to %s: the winner flips %s.", s->arms[c->from], s->arms[c->to], range);
     }
@@ -91,32 +113,55 @@ static void crossovers_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
 
 static void guide_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
 {
-    static const char *const columns[] = {"use|for", "choice|take", "score|gives", "lead|better than the rest by", "proved|proved", "why|because", NULL};
-    as_table *t = as_facts_table(f, g, "guide", "What to take", columns);
+    static const char *const columns[] = {"use|for",       "choice|take", "score|gives", "lead|better than the rest by",
+                                          "proved|proved", "why|because", NULL};
+    as_table                *t = as_facts_table(f, g, "guide", "What to take", columns);
     for (int p = 0; p < AS_N_PURPOSES; p++) {
         as_sweep_choice c = as_sweep_choose(s, (as_purpose)p);
-        bool has = c.row >= 0;
-        as_facts_row(f, t, (as_cell[]){{.text = as_purpose_text((as_purpose)p)}, {.text = !has ? "-" : s->n_rows == 1 ? s->arms[c.arm] : as_say(f, "%s, %s", s->arms[c.arm], s->rows[c.row].label)},
-                                       {.metric = as_number_derived(c.score, NAN, NAN, 1, c.unit, as_purpose_criterion((as_purpose)p), c.why)},
-                                       {.metric = as_number_derived(c.lead, NAN, NAN, 1, "ratio", "against the best of another arm", has ? "there is no other arm" : c.why)},
-                                       {.text = !has ? "-" : c.proved ? "yes" : "no"}, {.text = c.why}});
+        bool            has = c.row >= 0;
+        as_facts_row(
+            f, t,
+            (as_cell[]){{.text = as_purpose_text((as_purpose)p)},
+                        {.text = !has             ? "-"
+                                 : s->n_rows == 1 ? s->arms[c.arm]
+                                                  : as_say(f, "%s, %s", s->arms[c.arm], s->rows[c.row].label)},
+                        {.metric = as_number_derived(c.score, NAN, NAN, 1, c.unit, as_purpose_criterion((as_purpose)p), c.why)},
+                        {.metric = as_number_derived(c.lead, NAN, NAN, 1, "ratio", "against the best of another arm",
+                                                     has ? "there is no other arm" : c.why)},
+                        {.text = !has       ? "-"
+                                 : c.proved ? "yes"
+                                            : "no"},
+                        {.text = c.why}});
     }
 }
 
 /* A line an arm, for the picture; its bounds are those of the ratio against the first arm, which is drawn flat. */
 static void series_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
 {
-    double *x = AS_TAKE(&f->arena, double, s->n_rows), *y = AS_TAKE(&f->arena, double, s->n_rows), *lo = AS_TAKE(&f->arena, double, s->n_rows), *hi = AS_TAKE(&f->arena, double, s->n_rows);
+    double *x = AS_TAKE(&f->arena, double, s->n_rows), *y = AS_TAKE(&f->arena, double, s->n_rows),
+           *lo = AS_TAKE(&f->arena, double, s->n_rows), *hi = AS_TAKE(&f->arena, double, s->n_rows);
     for (int arm = 0; x && y && lo && hi && arm < s->n_arms; arm++) {
         for (int row = 0; row < s->n_rows; row++) {
             as_relation r = as_sweep_relation(s, row, 0, arm);
             x[row] = isfinite(s->rows[row].value) ? s->rows[row].value : row + 1;
             y[row] = r.ratio, lo[row] = r.lo, hi[row] = r.hi;
         }
-        const struct { const char *key; double *values; } lines[] = {{"ratio", y}, {"lo", lo}, {"hi", hi}};
+        const struct {
+            const char *key;
+            double     *values;
+        } lines[] = {{"ratio", y}, {"lo", lo}, {"hi", hi}};
         for (size_t i = 0; i < AS_COUNT(lines); i++)
-            as_facts_series(f, g, &(as_series){.key = as_say(f, "%s.%d", lines[i].key, arm), .label = s->arms[arm], .x_unit = s->key, .y_unit = "ratio", .kind = ASSAY_DERIVED,
-                                               .source = as_sweep_per_item(s) ? "time per item over that of the first arm" : "time over the time of the first arm", .x = x, .y = lines[i].values, .n = (size_t)s->n_rows});
+            as_facts_series(f, g,
+                            &(as_series){.key = as_say(f, "%s.%d", lines[i].key, arm),
+                                         .label = s->arms[arm],
+                                         .x_unit = s->key,
+                                         .y_unit = "ratio",
+                                         .kind = ASSAY_DERIVED,
+                                         .source = as_sweep_per_item(s) ? "time per item over that of the first arm"
+                                                                        : "time over the time of the first arm",
+                                         .x = x,
+                                         .y = lines[i].values,
+                                         .n = (size_t)s->n_rows});
     }
 }
 

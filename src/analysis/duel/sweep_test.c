@@ -8,10 +8,21 @@ enum { N = 4 };
 /* b over a is `ratio`, known to one part in `width`. */
 static as_duel duel_of(double ratio, double width)
 {
-    return (as_duel){.ratio = ratio, .lo = ratio * (1 - width), .hi = ratio * (1 + width), .a_ns = 100, .b_ns = 100 * ratio, .a_items = NAN, .b_items = NAN, .n_rounds = 80};
+    return (as_duel){.ratio = ratio,
+                     .lo = ratio * (1 - width),
+                     .hi = ratio * (1 + width),
+                     .a_ns = 100,
+                     .b_ns = 100 * ratio,
+                     .a_items = NAN,
+                     .b_items = NAN,
+                     .n_rounds = 80};
 }
 
-typedef struct fixture { as_duel duels[N]; as_sweep_row rows[N]; as_sweep sweep; } fixture;
+typedef struct fixture {
+    as_duel      duels[N];
+    as_sweep_row rows[N];
+    as_sweep     sweep;
+} fixture;
 
 /* b starts at twice a's time at 1 and halves with every factor of 4. */
 static void fixture_make(fixture *f, double width)
@@ -28,7 +39,7 @@ static void fixture_make(fixture *f, double width)
 Test(sweep, the_winner_is_certain_only_beyond_its_interval)
 {
     fixture f;
-    bool proved;
+    bool    proved;
     fixture_make(&f, .01);
     expect_eq(as_sweep_winner(&f.sweep, 0, &proved), 0);
     expect(proved);
@@ -41,7 +52,7 @@ Test(sweep, the_winner_is_certain_only_beyond_its_interval)
 
 Test(sweep, the_crossover_is_interpolated_in_logarithms)
 {
-    fixture f;
+    fixture      f;
     as_crossover c[4];
     fixture_make(&f, .05);
     expect_eq(as_sweep_crossovers(&f.sweep, c, 4), 1);
@@ -56,7 +67,7 @@ Test(sweep, the_crossover_is_interpolated_in_logarithms)
 
 Test(sweep, a_crossover_without_certainty_is_open)
 {
-    fixture f;
+    fixture      f;
     as_crossover c[4];
     fixture_make(&f, .5);
     expect_eq(as_sweep_crossovers(&f.sweep, c, 4), 1);
@@ -71,10 +82,10 @@ Test(sweep, a_crossover_without_certainty_is_open)
 Test(sweep, two_arms_are_compared_through_the_first_with_a_wider_interval)
 {
     static const char *const arms[] = {"a", "b", "c"};
-    as_duel duels[2] = {duel_of(.8, .02), duel_of(.5, .04)};
-    as_sweep_row row = {.label = "x", .value = 1, .duels = duels};
-    as_sweep s = {.key = "k", .arms = arms, .n_arms = 3, .rows = &row, .n_rows = 1};
-    as_relation r = as_sweep_relation(&s, 0, 1, 2);
+    as_duel                  duels[2] = {duel_of(.8, .02), duel_of(.5, .04)};
+    as_sweep_row             row = {.label = "x", .value = 1, .duels = duels};
+    as_sweep                 s = {.key = "k", .arms = arms, .n_arms = 3, .rows = &row, .n_rows = 1};
+    as_relation              r = as_sweep_relation(&s, 0, 1, 2);
     expect_near(r.ratio, .625, 1e-12);
     expect_near(r.lo, .5 * .96 / (.8 * 1.02), 1e-12);
     expect_near(r.hi, .5 * 1.04 / (.8 * .98), 1e-12);
@@ -107,7 +118,7 @@ Test(sweep, choices_follow_their_criterion)
 static void batches_make(as_duel duels[2], as_sweep_row *row, as_sweep *s)
 {
     static const char *const arms[] = {"batch=1", "batch=8", "batch=32"};
-    static const double calls[] = {10000, 44000}, items[] = {8, 32};
+    static const double      calls[] = {10000, 44000}, items[] = {8, 32};
     for (int i = 0; i < 2; i++) {
         duels[i] = duel_of(calls[i] / items[i] / 4000, .01);
         duels[i].per_item = true, duels[i].a_items = 1, duels[i].b_items = items[i];
@@ -119,10 +130,10 @@ static void batches_make(as_duel duels[2], as_sweep_row *row, as_sweep *s)
 
 Test(sweep, of_batches_the_winner_is_by_the_time_of_an_item)
 {
-    as_duel duels[2];
+    as_duel      duels[2];
     as_sweep_row row;
-    as_sweep s;
-    bool proved;
+    as_sweep     s;
+    bool         proved;
     batches_make(duels, &row, &s);
     expect(as_sweep_per_item(&s));
     expect_eq(as_sweep_winner(&s, 0, &proved), 1);
@@ -133,9 +144,9 @@ Test(sweep, of_batches_the_winner_is_by_the_time_of_an_item)
 
 Test(sweep, of_batches_latency_is_of_a_call_and_throughput_of_items)
 {
-    as_duel duels[2];
+    as_duel      duels[2];
     as_sweep_row row;
-    as_sweep s;
+    as_sweep     s;
     batches_make(duels, &row, &s);
     as_sweep_choice c = as_sweep_choose(&s, AS_FOR_LATENCY);
     expect_eq(c.arm, 0);

@@ -5,7 +5,11 @@
 #include "analysis/analysis.h"
 #include "analysis/trace/test_trace.h"
 
-typedef struct lab { assay_env *env; assay_trace *trace; assay_facts *facts; } lab;
+typedef struct lab {
+    assay_env   *env;
+    assay_trace *trace;
+    assay_facts *facts;
+} lab;
 
 static inline lab lab_open(as_synthetic s)
 {

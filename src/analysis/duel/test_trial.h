@@ -12,16 +12,16 @@
 #include "trace/trial.h"
 
 typedef struct as_planted {
-    const char *name;          /* NULL: "matmul/512x512/f32" */
-    int         n_arms;        /* 0: 2 */
-    int         n_launches;    /* 0: 16 */
-    int         n_rounds;      /* a launch; 0: 5 */
-    int         n_shots;       /* a block, kept; 0: none */
-    double      ns;            /* 0: 1.92e6 */
-    double      ratio;         /* 0: 1 */
-    double      noise;         /* 0: .004 */
-    double      neighbour;     /* 0: none */
-    uint64_t    seed;          /* 0: 1 */
+    const char *name;       /* NULL: "matmul/512x512/f32" */
+    int         n_arms;     /* 0: 2 */
+    int         n_launches; /* 0: 16 */
+    int         n_rounds;   /* a launch; 0: 5 */
+    int         n_shots;    /* a block, kept; 0: none */
+    double      ns;         /* 0: 1.92e6 */
+    double      ratio;      /* 0: 1 */
+    double      noise;      /* 0: .004 */
+    double      neighbour;  /* 0: none */
+    uint64_t    seed;       /* 0: 1 */
 } as_planted;
 
 /* Uniform in (-1, 1), the same on every machine. */
@@ -31,12 +31,20 @@ static inline double as_planted_draw(uint64_t *state)
     return (double)(*state >> 11) * 0x1p-52 - 1;
 }
 
-static inline void as_planted_turn(as_trial *t, const as_planted *p, int launch, int round, int arm, int order, double level, double at, uint64_t *state)
+static inline void as_planted_turn(as_trial *t, const as_planted *p, int launch, int round, int arm, int order, double level,
+                                   double at, uint64_t *state)
 {
-    as_turn turn = {.launch = (uint32_t)launch, .round = (uint32_t)(launch * p->n_rounds + round), .arm = (uint32_t)arm, .order = (uint32_t)order, .first_shot = (uint32_t)t->n_shots,
-                    .n_shots = (uint32_t)p->n_shots, .start_ns = at * 4e9, .busy = .995 + .004 * as_planted_draw(state), .steal = 0};
-    bool disturbed = p->neighbour > 0 && at > .4 && at < .6, preempted = as_planted_draw(state) > .96;
-    double own = level * (1 + .2 * p->noise * as_planted_draw(state)) * (disturbed ? 1 + p->neighbour : 1);
+    as_turn turn = {.launch = (uint32_t)launch,
+                    .round = (uint32_t)(launch * p->n_rounds + round),
+                    .arm = (uint32_t)arm,
+                    .order = (uint32_t)order,
+                    .first_shot = (uint32_t)t->n_shots,
+                    .n_shots = (uint32_t)p->n_shots,
+                    .start_ns = at * 4e9,
+                    .busy = .995 + .004 * as_planted_draw(state),
+                    .steal = 0};
+    bool    disturbed = p->neighbour > 0 && at > .4 && at<.6, preempted = as_planted_draw(state)> .96;
+    double  own = level * (1 + .2 * p->noise * as_planted_draw(state)) * (disturbed ? 1 + p->neighbour : 1);
     turn.cpu_ns = own;
     turn.wall_ns = own * (preempted ? 1.4 : 1.002);
     turn.busy = preempted ? .7 : turn.busy;
@@ -44,7 +52,8 @@ static inline void as_planted_turn(as_trial *t, const as_planted *p, int launch,
     turn.fma_ns = 50e3 * (1 + .002 * as_planted_draw(state));
     turn.copy_ns = 80e3 * (disturbed ? 1.35 : 1) * (1 + .02 * as_planted_draw(state));
     for (int i = 0; i < p->n_shots; i++) {
-        double tail = as_planted_draw(state), ns = own * (1 + 2 * p->noise * fabs(as_planted_draw(state)) + (tail > .97 ? .3 * (tail - .97) / .03 : 0));
+        double tail = as_planted_draw(state),
+               ns = own * (1 + 2 * p->noise * fabs(as_planted_draw(state)) + (tail > .97 ? .3 * (tail - .97) / .03 : 0));
         t->shots[t->n_shots++] = (as_shot){.wall_ns = (float)ns, .cpu_ns = (float)ns};
     }
     t->turns[t->n_turns++] = turn;
@@ -53,7 +62,7 @@ static inline void as_planted_turn(as_trial *t, const as_planted *p, int launch,
 static inline as_trial *as_planted_trial(assay_env *env, as_planted p)
 {
     as_trial *t;
-    uint64_t state = (p.seed ? p.seed : 1) * 0x9e3779b97f4a7c15u;
+    uint64_t  state = (p.seed ? p.seed : 1) * 0x9e3779b97f4a7c15u;
     p.n_arms = p.n_arms ? p.n_arms : 2, p.n_launches = p.n_launches ? p.n_launches : 16, p.n_rounds = p.n_rounds ? p.n_rounds : 5;
     p.ns = p.ns > 0 ? p.ns : 1.92e6, p.ratio = p.ratio > 0 ? p.ratio : 1, p.noise = p.noise > 0 ? p.noise : .004;
     size_t n = (size_t)p.n_arms * (size_t)p.n_launches * (size_t)p.n_rounds;
@@ -61,8 +70,15 @@ static inline as_trial *as_planted_trial(assay_env *env, as_planted p)
     expect(as_trial_reserve(t, n, n * (size_t)p.n_shots));
     for (int a = 0; a < p.n_arms; a++) {
         static const char *const names[] = {"old", "new", "third", "fourth"};
-        t->arms[a] = (as_trial_arm){.name = names[a % 4], .what = "planted", .error = 1e-6, .items = NAN, .launch_ns = 3e6, .first_ns = {4 * p.ns, 1.2 * p.ns, p.ns},
-                                    .ledger = {.flops = 268435456, .bytes = 3145728, .allocations = 0, .launches = 1, .peak_bytes = 4194304 + 1048576.0 * a}};
+        t->arms[a] = (as_trial_arm){
+            .name = names[a % 4],
+            .what = "planted",
+            .error = 1e-6,
+            .items = NAN,
+            .launch_ns = 3e6,
+            .first_ns = {4 * p.ns, 1.2 * p.ns, p.ns},
+            .ledger = {
+                .flops = 268435456, .bytes = 3145728, .allocations = 0, .launches = 1, .peak_bytes = 4194304 + 1048576.0 * a}};
     }
     for (int l = 0; l < p.n_launches; l++) {
         double place[4];
@@ -70,11 +86,12 @@ static inline as_trial *as_planted_trial(assay_env *env, as_planted p)
             place[a] = 1 + .3 * p.noise * as_planted_draw(&state);
         for (int r = 0; r < p.n_rounds; r++) {
             double shared = 1 + p.noise * fabs(as_planted_draw(&state)), level = p.ns;
-            bool swapped = as_planted_draw(&state) > 0;
+            bool   swapped = as_planted_draw(&state) > 0;
             for (int k = 0; k < p.n_arms; k++) {
                 int a = swapped ? p.n_arms - 1 - k : k;
                 level = p.ns * pow(p.ratio, a) * shared * place[a % 4];
-                as_planted_turn(t, &p, l, r, a, k, level, ((double)(l * p.n_rounds + r) + (double)k / p.n_arms) / (p.n_launches * p.n_rounds), &state);
+                as_planted_turn(t, &p, l, r, a, k, level,
+                                ((double)(l * p.n_rounds + r) + (double)k / p.n_arms) / (p.n_launches * p.n_rounds), &state);
             }
         }
     }

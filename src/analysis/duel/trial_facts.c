@@ -19,7 +19,8 @@ static void bounds_fit(double value, double *lo, double *hi)
         *lo = fmin(*lo, value), *hi = fmax(*hi, value);
 }
 
-assay_metric as_number_measured(double value, double lo, double hi, uint64_t n, const char *unit, const char *source, const char *reason)
+assay_metric as_number_measured(double value, double lo, double hi, uint64_t n, const char *unit, const char *source,
+                                const char *reason)
 {
     if (!isfinite(value))
         return as_metric_unavailable(unit, reason);
@@ -27,7 +28,8 @@ assay_metric as_number_measured(double value, double lo, double hi, uint64_t n, 
     return as_metric_measured(value, lo, hi, n, unit, source);
 }
 
-assay_metric as_number_derived(double value, double lo, double hi, uint64_t n, const char *unit, const char *formula, const char *reason)
+assay_metric as_number_derived(double value, double lo, double hi, uint64_t n, const char *unit, const char *formula,
+                               const char *reason)
 {
     if (!isfinite(value))
         return as_metric_unavailable(unit, reason);
@@ -48,12 +50,17 @@ const char *as_trial_clock_text(const as_trial *t)
 /* --- Series ------------------------------------------------------------------------------------------------- */
 
 /* Points of a series, at most AS_SERIES_MAX: every `step`-th of them. */
-typedef struct points { double *x, *y; size_t n, seen, step; } points;
+typedef struct points {
+    double *x, *y;
+    size_t  n, seen, step;
+} points;
 
 static bool points_begin(assay_facts *f, points *p, size_t n)
 {
     size_t room = n < AS_SERIES_MAX ? n : AS_SERIES_MAX;
-    *p = (points){.x = AS_TAKE(&f->arena, double, room), .y = AS_TAKE(&f->arena, double, room), .step = (n + AS_SERIES_MAX - 1) / AS_SERIES_MAX};
+    *p = (points){.x = AS_TAKE(&f->arena, double, room),
+                  .y = AS_TAKE(&f->arena, double, room),
+                  .step = (n + AS_SERIES_MAX - 1) / AS_SERIES_MAX};
     return p->x && p->y;
 }
 
@@ -63,7 +70,8 @@ static void points_add(points *p, double x, double y)
         p->x[p->n] = x, p->y[p->n++] = isinf(y) ? (double)NAN : y;
 }
 
-static void points_end(assay_facts *f, as_fact_group *g, const points *p, const char *key, const char *label, const char *unit, const char *source)
+static void points_end(assay_facts *f, as_fact_group *g, const points *p, const char *key, const char *label, const char *unit,
+                       const char *source)
 {
     bool any = false;
     for (size_t i = 0; i < p->n && !any; i++)
@@ -72,15 +80,23 @@ static void points_end(assay_facts *f, as_fact_group *g, const points *p, const 
         return;
     if (p->step > 1)
         label = as_say(f, "%s (every %zuth)", label, p->step);
-    as_facts_series(f, g, &(as_series){.key = key, .label = label, .x_unit = "s", .y_unit = unit, .kind = ASSAY_MEASURED, .source = source,
-                                       .x = p->x, .y = p->y, .n = p->n});
+    as_facts_series(f, g,
+                    &(as_series){.key = key,
+                                 .label = label,
+                                 .x_unit = "s",
+                                 .y_unit = unit,
+                                 .kind = ASSAY_MEASURED,
+                                 .source = source,
+                                 .x = p->x,
+                                 .y = p->y,
+                                 .n = p->n});
 }
 
 typedef enum column { COLUMN_TIME, COLUMN_BUSY, COLUMN_FMA, COLUMN_COPY } column;
 
 /* One column of the blocks; arm -1: of all arms. */
-static void blocks_add(assay_facts *f, as_fact_group *g, const as_trial *t, int arm, column which, const char *key, const char *label, const char *unit,
-                       const char *source)
+static void blocks_add(assay_facts *f, as_fact_group *g, const as_trial *t, int arm, column which, const char *key,
+                       const char *label, const char *unit, const char *source)
 {
     points p;
     size_t n = 0;
@@ -90,7 +106,10 @@ static void blocks_add(assay_facts *f, as_fact_group *g, const as_trial *t, int 
         return;
     for (size_t i = 0; i < t->n_turns; i++) {
         const as_turn *turn = &t->turns[i];
-        double y = which == COLUMN_TIME ? as_turn_ns(t, turn) : which == COLUMN_BUSY ? turn->busy : which == COLUMN_FMA ? turn->fma_ns : turn->copy_ns;
+        double         y = which == COLUMN_TIME   ? as_turn_ns(t, turn)
+                           : which == COLUMN_BUSY ? turn->busy
+                           : which == COLUMN_FMA  ? turn->fma_ns
+                                                  : turn->copy_ns;
         if (arm < 0 || turn->arm == (uint32_t)arm)
             points_add(&p, turn->start_ns * 1e-9, y);
     }
@@ -102,7 +121,8 @@ void as_trial_series(assay_facts *f, as_fact_group *g, const as_trial *t, int i_
     for (int arm = 0; arm < t->n_arms; arm++) {
         const char *name = t->arms[arm].name ? t->arms[arm].name : "?";
         blocks_add(f, g, t, arm, COLUMN_TIME, as_say(f, "%d.blocks.%d", i_case, arm), name, "ns", as_trial_clock_text(t));
-        blocks_add(f, g, t, arm, COLUMN_BUSY, as_say(f, "%d.busy.%d", i_case, arm), name, "ratio", "CPU time over wall time of a block");
+        blocks_add(f, g, t, arm, COLUMN_BUSY, as_say(f, "%d.busy.%d", i_case, arm), name, "ratio",
+                   "CPU time over wall time of a block");
     }
     blocks_add(f, g, t, -1, COLUMN_FMA, as_say(f, "%d.fma", i_case), "FMA probe", "ns", "a register-only loop after each block");
     blocks_add(f, g, t, -1, COLUMN_COPY, as_say(f, "%d.copy", i_case), "copy probe", "ns", "a streaming copy after each block");
@@ -113,7 +133,8 @@ static size_t shots_count(const as_trial *t, int arm)
 {
     size_t n = 0;
     for (size_t i = 0; i < t->n_turns; i++)
-        if (t->turns[i].arm == (uint32_t)arm && t->turns[i].first_shot <= t->n_shots && t->turns[i].n_shots <= t->n_shots - t->turns[i].first_shot)
+        if (t->turns[i].arm == (uint32_t)arm && t->turns[i].first_shot <= t->n_shots &&
+            t->turns[i].n_shots <= t->n_shots - t->turns[i].first_shot)
             n += t->turns[i].n_shots;
     return t->n_shots ? n : 0;
 }
@@ -121,8 +142,8 @@ static size_t shots_count(const as_trial *t, int arm)
 void as_trial_samples(assay_facts *f, as_fact_group *g, const as_trial *t, int arm, int i_case)
 {
     const char *key = as_say(f, "%d.samples", i_case);
-    size_t n = shots_count(t, arm);
-    points p;
+    size_t      n = shots_count(t, arm);
+    points      p;
     if (!n) {
         blocks_add(f, g, t, arm, COLUMN_TIME, key, as_say(f, "blocks of %s", t->name), "ns", as_trial_clock_text(t));
         return;
@@ -138,7 +159,8 @@ void as_trial_samples(assay_facts *f, as_fact_group *g, const as_trial *t, int a
             points_add(&p, turn->start_ns * 1e-9, (double)(t->by_cpu ? shot->cpu_ns : shot->wall_ns));
         }
     }
-    points_end(f, g, &p, key, as_say(f, "samples of %s", t->name), "ns", t->by_cpu ? "thread CPU time of a sample / its calls" : "wall time of a sample / its calls");
+    points_end(f, g, &p, key, as_say(f, "samples of %s", t->name), "ns",
+               t->by_cpu ? "thread CPU time of a sample / its calls" : "wall time of a sample / its calls");
 }
 
 /* --- Notes -------------------------------------------------------------------------------------------------- */

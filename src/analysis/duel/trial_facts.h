@@ -13,8 +13,10 @@
 
 /* A number with its interval where both are finite; unavailable with the reason when it is none.  An estimate that rounding left
  * just outside its interval widens it. */
-assay_metric as_number_measured(double value, double lo, double hi, uint64_t n, const char *unit, const char *source, const char *reason);
-assay_metric as_number_derived(double value, double lo, double hi, uint64_t n, const char *unit, const char *formula, const char *reason);
+assay_metric as_number_measured(double value, double lo, double hi, uint64_t n, const char *unit, const char *source,
+                                const char *reason);
+assay_metric as_number_derived(double value, double lo, double hi, uint64_t n, const char *unit, const char *formula,
+                               const char *reason);
 
 /* A whole number that was counted; unavailable where it is NaN. */
 assay_metric as_number_counted(double value, const char *unit, const char *source, const char *reason);

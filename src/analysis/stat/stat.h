@@ -27,7 +27,7 @@ double as_hodges_lehmann(const double *d, size_t n, double *scratch);
 double as_signed_rank_cdf(size_t n, double w);
 /* Estimate and interval by inverting the signed-rank test; false when n is too small for the confidence (99 % needs 8), value is still set.
  * confidence is reached or exceeded, *out->confidence says by what. */
-bool   as_signed_rank_interval(const double *d, size_t n, double confidence, double *scratch, as_interval *out);
+bool as_signed_rank_interval(const double *d, size_t n, double confidence, double *scratch, as_interval *out);
 /* One-sided p: how likely is a signed-rank sum this large if the true location is <= shift.  Zero differences are dropped, ties get mid ranks. */
 double as_signed_rank_p(const double *d, size_t n, double shift, double *scratch_2n);
 /* Sign-flip permutation test of the mean of d - shift, one-sided (greater): all 2^n flips for n <= 16, else 9999 drawn by seed, p = (c + 1) / (R + 1). */
@@ -52,14 +52,18 @@ size_t as_benjamini_hochberg(const double *p, size_t n, double q, bool *reject, 
 /* e-BH on ln e: valid under any dependence. */
 size_t as_e_bh(const double *ln_e, size_t n, double q, bool *reject, size_t *scratch_n);
 /* Exact (Clopper-Pearson) bounds of a share: k of n at a two-sided confidence. */
-void   as_binomial_bounds(int64_t k, int64_t n, double confidence, double *lo, double *hi);
+void as_binomial_bounds(int64_t k, int64_t n, double confidence, double *lo, double *hi);
 
 /* --- Planning (stat_plan.c) ------------------------------------------------------------------------- */
 
 /* Variance between launches and between rounds of a launch, from d grouped by launch (launch[i] ascending), by robust scales (1.4826 MAD);
  * false when there are fewer than 2 launches (sigma_launch 0 then) or fewer than 2 rounds. */
-typedef struct as_variance { double sigma_launch, sigma_round; double rounds_a_launch; uint32_t n_launches; } as_variance;
-bool   as_variance_split(const double *d, const uint32_t *launch, size_t n, double *scratch_2n, as_variance *out);
+typedef struct as_variance {
+    double   sigma_launch, sigma_round;
+    double   rounds_a_launch;
+    uint32_t n_launches;
+} as_variance;
+bool as_variance_split(const double *d, const uint32_t *launch, size_t n, double *scratch_2n, as_variance *out);
 /* The best number of rounds a launch for costs of a launch and of a round: at least 1, INFINITY (as many as fit) when launches do not differ. */
 double as_rounds_best(const as_variance *v, double launch_ns, double round_ns);
 /* The effect (a log ratio) that is found with 95 % power at confidence 1 - alpha by so many launches of so many rounds. */
@@ -79,7 +83,11 @@ as_steady as_steady_label(const double *y, size_t n, uint64_t seed, size_t *from
 
 /* before, after: medians of the segments beside `at`, or of their 50 values next to it.  went_away: each of the last 3 values of the series is
  * nearer to before than to after. */
-typedef struct as_change { size_t at; double p, before, after; bool went_away; } as_change;
+typedef struct as_change {
+    size_t at;
+    double p, before, after;
+    bool   went_away;
+} as_change;
 /* E-divisive on ranks, recursive, seeded permutations (999 for a window of up to 50 values, given up early once p cannot fall under alpha).  A longer
  * series is searched by windows of 50, with more permutations and p multiplied by the chances that it had.  Points whose step is below min_step
  * (relative) are dropped.  Deterministic for the same data and seed.  Returns how many, ascending, at most max. */
@@ -91,7 +99,7 @@ uint64_t as_data_seed(const double *y, size_t n);
 
 /* BCa bootstrap over resampling units: statistic(units chosen by index, n, arg), called 2000 + n + 1 times, with n or n - 1 units.  2000 replicates by
  * seed; false, and *out untouched, below 10 units or when the statistic is not finite. */
-bool as_bca(double (*statistic)(const uint32_t *chosen, size_t n, const void *arg), const void *arg, size_t n, double confidence, uint64_t seed,
-            double *scratch_2000, uint32_t *scratch_n, as_interval *out);
+bool as_bca(double (*statistic)(const uint32_t *chosen, size_t n, const void *arg), const void *arg, size_t n, double confidence,
+            uint64_t seed, double *scratch_2000, uint32_t *scratch_n, as_interval *out);
 
 #endif

@@ -64,8 +64,8 @@ static double bound(const double *sorted, double z0, double a, double z)
     return as_quantile_sorted(sorted, N_REPLICATES, as_normal_cdf(shifted));
 }
 
-bool as_bca(double (*statistic)(const uint32_t *chosen, size_t n, const void *arg), const void *arg, size_t n, double confidence, uint64_t seed,
-            double *scratch_2000, uint32_t *scratch_n, as_interval *out)
+bool as_bca(double (*statistic)(const uint32_t *chosen, size_t n, const void *arg), const void *arg, size_t n, double confidence,
+            uint64_t seed, double *scratch_2000, uint32_t *scratch_n, as_interval *out)
 {
     if (n < UNITS_MIN || n > UINT32_MAX || !(confidence > 0 && confidence < 1))
         return false;

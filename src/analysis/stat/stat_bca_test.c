@@ -4,14 +4,14 @@
 #include "base/random.h"
 #include "tests/runner/test.h"
 
-static double replicates[2000];
+static double   replicates[2000];
 static uint32_t chosen[100];
 
 /* arg is the data, one value a unit. */
 static double variance_of(const uint32_t *units, size_t n, const void *arg)
 {
     const double *x = arg;
-    double mean = 0, sum = 0;
+    double        mean = 0, sum = 0;
     for (size_t i = 0; i < n; i++)
         mean += x[units[i]] / (double)n;
     for (size_t i = 0; i < n; i++)
@@ -22,7 +22,7 @@ static double variance_of(const uint32_t *units, size_t n, const void *arg)
 static double median_of(const uint32_t *units, size_t n, const void *arg)
 {
     const double *x = arg;
-    double picked[100], scratch[100];
+    double        picked[100], scratch[100];
     for (size_t i = 0; i < n; i++)
         picked[i] = x[units[i]];
     return as_median(picked, n, scratch);
@@ -33,7 +33,7 @@ static double median_of(const uint32_t *units, size_t n, const void *arg)
 Test(stat_bca, matches_the_textbook)
 {
     static const double a[] = {48, 36, 20, 29, 42, 42, 20, 42, 22, 41, 45, 14, 6, 0, 33, 28, 34, 4, 32, 24, 47, 41, 24, 26, 30, 41};
-    as_interval i;
+    as_interval         i;
     expect(as_bca(variance_of, a, 26, 0.9, 1, replicates, chosen, &i));
     expect_near(i.value, 171.5, 0.05);
     double lo = 0, hi = 0;
@@ -57,7 +57,7 @@ Test(stat_bca, covers_a_known_median)
 {
     int n_covered = 0;
     for (uint64_t seed = 0; seed < 200; seed++) {
-        double x[30];
+        double   x[30];
         as_pcg64 g;
         as_pcg64_seed(&g, seed);
         for (int i = 0; i < 30; i++)
@@ -73,7 +73,7 @@ Test(stat_bca, covers_a_known_median)
 static double mean_of(const uint32_t *units, size_t n, const void *arg)
 {
     const double *x = arg;
-    double sum = 0;
+    double        sum = 0;
     for (size_t i = 0; i < n; i++)
         sum += x[units[i]];
     return sum / (double)n;
@@ -103,7 +103,7 @@ Test(stat_bca, a_constant_has_no_width)
 
 Test(stat_bca, one_wild_unit_keeps_the_bounds_among_the_replicates)
 {
-    double x[10] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 1e6};
+    double      x[10] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 1e6};
     as_interval i;
     expect(as_bca(variance_of, x, 10, 0.99, 1, replicates, chosen, &i));
     expect(i.lo >= 0 && i.lo <= i.value && i.value <= i.hi && i.hi <= 2.5e11);
@@ -111,7 +111,7 @@ Test(stat_bca, one_wild_unit_keeps_the_bounds_among_the_replicates)
 
 Test(stat_bca, refuses_few_units_and_what_is_not_finite)
 {
-    double x[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    double      x[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
     as_interval i = {.value = 77};
     expect(!as_bca(median_of, x, 9, 0.95, 1, replicates, chosen, &i));
     expect(!as_bca(median_of, x, 0, 0.95, 1, replicates, chosen, &i));

@@ -15,15 +15,15 @@ enum {
     N_BACK = 3            /* the last values that decide whether a change went away */
 };
 
-uint64_t as_data_seed(const double *y, size_t n)
-{
-    return as_hash64(y, n * sizeof *y);
-}
+uint64_t as_data_seed(const double *y, size_t n) { return as_hash64(y, n * sizeof *y); }
 
 /* --- One window ---------------------------------------------------------------------------------- */
 
 /* rank: mid ranks as shares of the window; row: the sum of a value's distances to all others. */
-typedef struct window { size_t n; double rank[WINDOW], row[WINDOW]; } window;
+typedef struct window {
+    size_t n;
+    double rank[WINDOW], row[WINDOW];
+} window;
 
 static void window_fill(window *w, const double *y, size_t n)
 {
@@ -82,15 +82,15 @@ static void order_start(uint8_t order[WINDOW])
 /* How often a random order splits as well, (c + 1) / (R + 1); left early, with what is known, once that is above alpha for sure. */
 static double split_p(const window *w, double seen, double alpha, size_t n_permutations, uint64_t seed)
 {
-    uint8_t order[WINDOW];
-    size_t n_reached = 0, at;
-    double floor_p = 0;
+    uint8_t  order[WINDOW];
+    size_t   n_reached = 0, at;
+    double   floor_p = 0;
     as_pcg64 g;
     as_pcg64_seed(&g, seed);
     order_start(order);
     for (size_t r = 0; r < n_permutations && floor_p <= alpha; r++) {
         for (size_t i = w->n; i-- > 1;) {
-            size_t j = as_pcg64_below(&g, (uint32_t)i);
+            size_t  j = as_pcg64_below(&g, (uint32_t)i);
             uint8_t t = order[i];
             order[i] = order[j];
             order[j] = t;
@@ -115,8 +115,8 @@ typedef struct search {
 static size_t window_choose(const search *s, size_t begin, size_t end, window *w)
 {
     uint8_t order[WINDOW];
-    double best = -INFINITY;
-    size_t chosen = begin, n_chosen = end - begin, at;
+    double  best = -INFINITY;
+    size_t  chosen = begin, n_chosen = end - begin, at;
     order_start(order);
     for (size_t middle = begin + SEGMENT_MIN; end - begin > WINDOW && middle + SEGMENT_MIN <= end; middle++) {
         size_t from = middle - begin > WINDOW / 2 ? middle - WINDOW / 2 : begin;
@@ -136,9 +136,9 @@ static size_t window_choose(const search *s, size_t begin, size_t end, window *w
 /* One of many windows splits by chance more easily than one, so p is multiplied by the number of chances. */
 static bool find_split(const search *s, size_t begin, size_t end, as_change *found)
 {
-    window w;
+    window  w;
     uint8_t order[WINDOW];
-    size_t from = window_choose(s, begin, end, &w), at = 0;
+    size_t  from = window_choose(s, begin, end, &w), at = 0;
     order_start(order);
     double seen = best_split(&w, order, 0, &at), n_chances = (double)s->n_chances;
     double p = split_p(&w, seen, s->alpha / n_chances, N_PERMUTATIONS * s->n_chances, s->seed + begin);
@@ -165,17 +165,14 @@ static void levels_set(const search *s)
     double scratch[WINDOW];
     for (size_t i = 0; i < s->n_found; i++) {
         as_change *c = &s->out[i];
-        size_t before = c->at - (i ? s->out[i - 1].at : 0), after = (i + 1 < s->n_found ? s->out[i + 1].at : s->n) - c->at;
+        size_t     before = c->at - (i ? s->out[i - 1].at : 0), after = (i + 1 < s->n_found ? s->out[i + 1].at : s->n) - c->at;
         before = before < WINDOW ? before : WINDOW;
         c->before = as_median(s->y + c->at - before, before, scratch);
         c->after = as_median(s->y + c->at, after < WINDOW ? after : WINDOW, scratch);
     }
 }
 
-static double relative_step(const as_change *c)
-{
-    return c->before == c->after ? 0 : fabs(c->after - c->before) / fabs(c->before);
-}
+static double relative_step(const as_change *c) { return c->before == c->after ? 0 : fabs(c->after - c->before) / fabs(c->before); }
 
 /* The smallest first, since its neighbours' levels change with it. */
 static void drop_small(search *s, double min_step)
@@ -203,10 +200,7 @@ static bool is_back(const search *s, const as_change *c)
 }
 
 /* Windows that overlap are not independent; measured on noise, a choice among all of them is worth three times those side by side. */
-static size_t count_chances(size_t n)
-{
-    return n > WINDOW ? 3 * ((n + WINDOW - 1) / WINDOW) : 1;
-}
+static size_t count_chances(size_t n) { return n > WINDOW ? 3 * ((n + WINDOW - 1) / WINDOW) : 1; }
 
 size_t as_change_points(const double *y, size_t n, double alpha, double min_step, uint64_t seed, as_change *out, size_t max)
 {

@@ -5,7 +5,7 @@
 #include "tests/runner/test.h"
 
 enum { N_MAX = 1000, N_CHANGES = 16 };
-static double y[N_MAX];
+static double    y[N_MAX];
 static as_change found[N_CHANGES];
 
 /* 100 with noise of 1. */
@@ -74,15 +74,9 @@ static size_t count_false(size_t n_from, size_t n_to)
     return n_false;
 }
 
-Test(stat_edivisive, finds_next_to_nothing_in_noise)
-{
-    expect(count_false(10, 50) <= 20);
-}
+Test(stat_edivisive, finds_next_to_nothing_in_noise) { expect(count_false(10, 50) <= 20); }
 
-Test(stat_edivisive, finds_no_more_in_noise_of_many_windows)
-{
-    expect(count_false(60, 120) <= 20);
-}
+Test(stat_edivisive, finds_no_more_in_noise_of_many_windows) { expect(count_false(60, 120) <= 20); }
 
 Test(stat_edivisive, wild_values_hide_no_step_and_make_none)
 {

@@ -12,7 +12,9 @@ double as_log_sum_exp(double a, double b)
 }
 
 /* One step of Lentz's method, which keeps numerators and denominators from vanishing. */
-typedef struct lentz { double value, c, d; } lentz;
+typedef struct lentz {
+    double value, c, d;
+} lentz;
 
 static double step(lentz *l, double numerator)
 {
@@ -29,7 +31,7 @@ static double step(lentz *l, double numerator)
  * some square root of a or b steps suffice. */
 static double beta_fraction(double x, double a, double b)
 {
-    lentz l = {1, 1, 0};
+    lentz  l = {1, 1, 0};
     double change = step(&l, -(a + b) * x / (a + 1)) - 1;
     for (double m = 1; m < 1e5 && fabs(change) > 1e-15; m++) {
         step(&l, m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)));
@@ -61,7 +63,10 @@ double as_sign_e_log(int64_t k, int64_t n)
 
 double as_look_share(int look, int *launches)
 {
-    static const struct { int launches; double share; } looks[] = {{8, 0.1}, {12, 0.1}, {16, 0.2}, {24, 0.3}, {32, 0.3}};
+    static const struct {
+        int    launches;
+        double share;
+    } looks[] = {{8, 0.1}, {12, 0.1}, {16, 0.2}, {24, 0.3}, {32, 0.3}};
     bool is_one = look >= 0 && look < (int)(sizeof looks / sizeof *looks);
     if (launches)
         *launches = is_one ? looks[look].launches : 0;

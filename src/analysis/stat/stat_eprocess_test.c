@@ -10,7 +10,7 @@ static double e_by_integration(int k, int n)
 {
     enum { STEPS = 20000 };
     const double quarter = 0.78539816339744830962;
-    double sum = 0;
+    double       sum = 0;
     for (int i = 0; i < STEPS; i++) {
         double t = quarter + quarter * (i + 0.5) / STEPS, p = sin(t) * sin(t);
         sum += pow(2 * p, k) * pow(2 * (1 - p), n - k);
@@ -20,7 +20,8 @@ static double e_by_integration(int k, int n)
 
 Test(stat_eprocess, formula_is_the_integral_of_the_bet)
 {
-    static const int cases[][2] = {{1, 1}, {2, 3}, {3, 4}, {8, 8}, {6, 10}, {11, 20}, {20, 20}, {60, 100}, {95, 100}, {251, 500}, {300, 500}};
+    static const int cases[][2] = {{1, 1},   {2, 3},    {3, 4},    {8, 8},     {6, 10},   {11, 20},
+                                   {20, 20}, {60, 100}, {95, 100}, {251, 500}, {300, 500}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int k = cases[i][0], n = cases[i][1];
         expect_near(as_sign_e_log(k, n), log(e_by_integration(k, n)), 1e-6);
@@ -59,7 +60,7 @@ Test(stat_eprocess, does_not_clamp_the_far_end)
 Test(stat_eprocess, keeps_its_promise_over_500_looks_at_2000_coins)
 {
     enum { N_SERIES = 2000, N_LOOKS = 500 };
-    static int needed[N_LOOKS + 1];
+    static int          needed[N_LOOKS + 1];
     static const double alphas[] = {0.01, 0.05};
     for (int a = 0; a < 2; a++) {
         for (int n = 1, k = 1; n <= N_LOOKS; needed[n++] = k)
@@ -69,7 +70,7 @@ Test(stat_eprocess, keeps_its_promise_over_500_looks_at_2000_coins)
         for (int s = 0; s < N_SERIES; s++) {
             as_pcg64 g;
             as_pcg64_seed(&g, (uint64_t)s);
-            bool rejected = false;
+            bool     rejected = false;
             uint64_t coins = 0;
             for (int n = 1, k = 0; n <= N_LOOKS && !rejected; n++, coins >>= 1) {
                 if (n % 64 == 1)
@@ -102,7 +103,8 @@ Test(stat_eprocess, log_beta_cdf_is_not_clamped_in_the_far_tail)
 {
     expect_near(as_log_beta_cdf(0.5, 2000, 1), -2000 * log(2), 1e-9);
     double a = 2000.5; /* the integral over t^(a-1) / sqrt(1 - t) below 1/2, to two terms in 1/a */
-    expect_near(as_log_beta_cdf(0.5, a, 0.5), -a * log(2) + 0.5 * log(2) - log(a) - as_log_beta(a, 0.5) + log1p(-0.5 / (a + 1)), 1e-6);
+    expect_near(as_log_beta_cdf(0.5, a, 0.5), -a * log(2) + 0.5 * log(2) - log(a) - as_log_beta(a, 0.5) + log1p(-0.5 / (a + 1)),
+                1e-6);
     expect_near(as_log_beta_cdf(0.5, 1e6, 1e6), log(0.5), 1e-6);
     expect_near(as_log_beta_cdf(1e-3, 1e4, 1), 1e4 * log(1e-3), 1e-6);
 }
@@ -121,8 +123,8 @@ Test(stat_eprocess, adds_logarithms)
 Test(stat_eprocess, looks_spend_alpha_once)
 {
     static const int want[] = {8, 12, 16, 24, 32};
-    double sum = 0;
-    int launches;
+    double           sum = 0;
+    int              launches;
     for (int i = 0; i < 5; i++) {
         sum += as_look_share(i, &launches);
         expect_eq(launches, want[i]);

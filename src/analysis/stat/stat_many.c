@@ -7,7 +7,10 @@
 
 /* Is case a weaker evidence than case b?  Evidence is a p-value (small is strong) or the logarithm of an e-value (large is strong); NaN is
  * none at all. */
-typedef struct evidence { const double *value; bool small_is_strong; } evidence;
+typedef struct evidence {
+    const double *value;
+    bool          small_is_strong;
+} evidence;
 
 static bool is_weaker(const evidence *e, size_t a, size_t b)
 {

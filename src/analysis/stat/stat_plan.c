@@ -10,7 +10,7 @@ static const double half_pi = 1.57079632679489661923;
 static double robust_sd(const double *x, size_t n, double *scratch)
 {
     static const double few[] = {0, 0, 1.196, 1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107};
-    double factor = n < sizeof few / sizeof *few ? few[n] : (double)n / ((double)n - 0.8);
+    double              factor = n < sizeof few / sizeof *few ? few[n] : (double)n / ((double)n - 0.8);
     return n < 2 ? 0 : 1.4826 * factor * as_mad(x, n, scratch);
 }
 
@@ -52,8 +52,10 @@ bool as_variance_split(const double *d, const uint32_t *launch, size_t n, double
     double rounds = n_launches ? (double)n / (double)n_launches : 0;
     /* The medians of the launches also vary because of their rounds: that part is not the launches'. */
     double of_rounds = rounds > 0 ? median_price(rounds) * sd_round * sd_round / rounds : 0;
-    *out = (as_variance){.sigma_launch = sqrt(fmax(sd_medians * sd_medians - of_rounds, 0)), .sigma_round = sd_round,
-                         .rounds_a_launch = rounds, .n_launches = (uint32_t)n_launches};
+    *out = (as_variance){.sigma_launch = sqrt(fmax(sd_medians * sd_medians - of_rounds, 0)),
+                         .sigma_round = sd_round,
+                         .rounds_a_launch = rounds,
+                         .n_launches = (uint32_t)n_launches};
     return n_launches >= 2 && n_steps > 0;
 }
 
@@ -68,10 +70,7 @@ double as_rounds_best(const as_variance *v, double launch_ns, double round_ns)
 }
 
 /* Effects of so many standard deviations of the estimate are found with 95 % power at a two-sided alpha: 4.22 for 1 %. */
-static double visible_sds(double alpha)
-{
-    return as_normal_quantile(1 - alpha / 2) + as_normal_quantile(0.95);
-}
+static double visible_sds(double alpha) { return as_normal_quantile(1 - alpha / 2) + as_normal_quantile(0.95); }
 
 double as_effect_visible(const as_variance *v, double alpha, double n_launches, double n_rounds)
 {
@@ -80,10 +79,7 @@ double as_effect_visible(const as_variance *v, double alpha, double n_launches, 
 }
 
 /* Fewer units cannot be that sure even if they all agree: 8 for 1 %. */
-static double units_least(double alpha)
-{
-    return ceil(log2(2 / alpha));
-}
+static double units_least(double alpha) { return ceil(log2(2 / alpha)); }
 
 double as_time_needed(const as_variance *v, double alpha, double effect, double launch_ns, double round_ns, bool rounds_are_units)
 {

@@ -5,7 +5,7 @@
 #include "tests/runner/test.h"
 
 enum { N_MAX = 20000 };
-static double d[N_MAX], scratch[2 * N_MAX];
+static double   d[N_MAX], scratch[2 * N_MAX];
 static uint32_t launch[N_MAX];
 
 static size_t plant(uint64_t seed, size_t n_launches, size_t n_rounds, double sigma_launch, double sigma_round)
@@ -25,7 +25,10 @@ static size_t plant(uint64_t seed, size_t n_launches, size_t n_rounds, double si
 
 Test(stat_plan, planted_variances_come_back)
 {
-    static const struct { size_t launches, rounds; double launch, round; } cases[] = {
+    static const struct {
+        size_t launches, rounds;
+        double launch, round;
+    } cases[] = {
         {400, 25, 0.0027, 0.0045}, {400, 25, 0.0015, 0.0022}, {400, 40, 0.01, 0.001}, {4000, 3, 0.02, 0.02}, {4000, 2, 0.02, 0.01}};
     as_variance v;
     for (size_t i = 0; i < 5; i++) {
@@ -42,7 +45,7 @@ Test(stat_plan, planted_variances_come_back)
 Test(stat_plan, launches_alike_have_next_to_no_variance)
 {
     as_variance v;
-    size_t n = plant(5, 400, 25, 0, 0.053);
+    size_t      n = plant(5, 400, 25, 0, 0.053);
     expect(as_variance_split(d, launch, n, scratch, &v));
     expect(v.sigma_launch < 0.053 / 5 * 0.5);
     expect_near(v.sigma_round, 0.053, 0.003);
@@ -54,7 +57,7 @@ Test(stat_plan, few_launches_are_not_underestimated)
     double sum = 0;
     for (uint64_t s = 0; s < 2000; s++) {
         as_variance v;
-        size_t n = plant(100 + s, 8, 3, 0.01, 1e-5);
+        size_t      n = plant(100 + s, 8, 3, 0.01, 1e-5);
         expect(as_variance_split(d, launch, n, scratch, &v));
         sum += v.sigma_launch / 2000;
     }
@@ -64,7 +67,7 @@ Test(stat_plan, few_launches_are_not_underestimated)
 Test(stat_plan, outliers_do_not_move_the_variances)
 {
     as_variance clean, dirty;
-    size_t n = plant(7, 400, 25, 0.0027, 0.0045);
+    size_t      n = plant(7, 400, 25, 0.0027, 0.0045);
     expect(as_variance_split(d, launch, n, scratch, &clean));
     for (size_t i = 0; i < n; i += 20)
         d[i] += 3;
@@ -76,7 +79,7 @@ Test(stat_plan, outliers_do_not_move_the_variances)
 Test(stat_plan, says_when_it_cannot_split)
 {
     as_variance v;
-    size_t n = plant(1, 1, 50, 1, 0.01);
+    size_t      n = plant(1, 1, 50, 1, 0.01);
     expect(!as_variance_split(d, launch, n, scratch, &v));
     expect_eq(v.sigma_launch, 0);
     expect_near(v.sigma_round, 0.01, 0.004);
@@ -113,9 +116,11 @@ Test(stat_plan, visible_effect_is_4_22_standard_deviations)
 /* What is planned makes the effect visible, and a plan for half the launches does not. */
 Test(stat_plan, planned_time_suffices_and_is_not_wasteful)
 {
-    static const as_variance cases[] = {{.sigma_launch = 0.0027, .sigma_round = 0.0045}, {.sigma_round = 0.053}, {.sigma_launch = 0.01},
+    static const as_variance cases[] = {{.sigma_launch = 0.0027, .sigma_round = 0.0045},
+                                        {.sigma_round = 0.053},
+                                        {.sigma_launch = 0.01},
                                         {.sigma_launch = 0.001, .sigma_round = 0.1}};
-    const double launch_ns = 50e6, round_ns = 20e6, sds = 4.2206829;
+    const double             launch_ns = 50e6, round_ns = 20e6, sds = 4.2206829;
     for (size_t i = 0; i < 4; i++)
         for (double effect = 0.001; effect < 0.1; effect *= 3) {
             double time = as_time_needed(&cases[i], 0.01, effect, launch_ns, round_ns, false), best = INFINITY;
@@ -136,7 +141,7 @@ Test(stat_plan, planned_time_suffices_and_is_not_wasteful)
 Test(stat_plan, rounds_as_units_need_one_launch)
 {
     as_variance v = {.sigma_launch = 5, .sigma_round = 0.01};
-    double n = ceil(pow(4.2207 * 0.01 / 0.01, 2));
+    double      n = ceil(pow(4.2207 * 0.01 / 0.01, 2));
     expect_near(as_time_needed(&v, 0.01, 0.01, 1e9, 20e6, true), 1e9 + n * 20e6, 1);
     expect_near(as_time_needed(&v, 0.01, 100, 1e9, 20e6, true), 1e9 + 8 * 20e6, 1); /* eight, however large the effect */
 }

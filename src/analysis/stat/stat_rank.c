@@ -7,7 +7,7 @@
 #include "base/random.h"
 
 enum {
-    EXACT_MAX = 200,                            /* differences up to which the null distribution is counted out */
+    EXACT_MAX = 200,                              /* differences up to which the null distribution is counted out */
     N_SUMS = EXACT_MAX * (EXACT_MAX + 1) / 2 + 1, /* and the sums that it needs: half of those of doubled ranks */
     ALL_FLIPS_MAX = 16,
     N_FLIPS = 9999
@@ -15,10 +15,7 @@ enum {
 
 /* --- The normal distribution ------------------------------------------------------------------- */
 
-double as_normal_cdf(double z)
-{
-    return 0.5 * erfc(-z * 0.70710678118654752440);
-}
+double as_normal_cdf(double z) { return 0.5 * erfc(-z * 0.70710678118654752440); }
 
 /* By halving: some microseconds, no table of coefficients, and right to the last digits in the lower tail, which the upper one mirrors. */
 double as_normal_quantile(double p)
@@ -84,7 +81,7 @@ static double median_by_selection(double *x, size_t n)
 /* Puts at most AS_HL_MAX values at the front of scratch and all their pairwise averages behind; how many values, 0 when one is NaN. */
 static size_t walsh_averages(const double *d, size_t n, double *scratch, double **averages)
 {
-    size_t m = n < AS_HL_MAX ? n : AS_HL_MAX, n_averages = 0;
+    size_t  m = n < AS_HL_MAX ? n : AS_HL_MAX, n_averages = 0;
     double *w = *averages = scratch + m;
     for (size_t i = 0; i < m; i++) {
         size_t begin = n * i / m, end = n * (i + 1) / m;
@@ -102,7 +99,7 @@ static size_t walsh_averages(const double *d, size_t n, double *scratch, double 
 double as_hodges_lehmann(const double *d, size_t n, double *scratch)
 {
     double *averages;
-    size_t m = walsh_averages(d, n, scratch, &averages);
+    size_t  m = walsh_averages(d, n, scratch, &averages);
     return m ? median_by_selection(averages, m * (m + 1) / 2) : NAN;
 }
 
@@ -138,15 +135,9 @@ static void plain_ranks(size_t n, double ranks[EXACT_MAX])
         ranks[i] = (double)(i + 1);
 }
 
-static double signed_rank_mean(double n)
-{
-    return n * (n + 1) / 4;
-}
+static double signed_rank_mean(double n) { return n * (n + 1) / 4; }
 
-static double signed_rank_sd(double n)
-{
-    return sqrt(n * (n + 1) * (2 * n + 1) / 24);
-}
+static double signed_rank_sd(double n) { return sqrt(n * (n + 1) * (2 * n + 1) / 24); }
 
 double as_signed_rank_cdf(size_t n, double w)
 {
@@ -188,8 +179,11 @@ static bool signed_rank_cut(size_t n, double tail, size_t *w, double *p)
 bool as_signed_rank_interval(const double *d, size_t n, double confidence, double *scratch, as_interval *out)
 {
     double *averages, p = 0;
-    size_t m = walsh_averages(d, n, scratch, &averages), n_averages = m * (m + 1) / 2, cut = 0;
-    *out = (as_interval){.value = m ? median_by_selection(averages, n_averages) : NAN, .lo = NAN, .hi = NAN, .confidence = NAN,
+    size_t  m = walsh_averages(d, n, scratch, &averages), n_averages = m * (m + 1) / 2, cut = 0;
+    *out = (as_interval){.value = m ? median_by_selection(averages, n_averages) : NAN,
+                         .lo = NAN,
+                         .hi = NAN,
+                         .confidence = NAN,
                          .n_effective = (double)m};
     if (!m || !(confidence > 0 && confidence < 1) || !signed_rank_cut(m, (1 - confidence) / 2, &cut, &p))
         return false;
@@ -241,7 +235,7 @@ static double doubled_rank_tail(const double *ranks, size_t n, double sum)
 double as_signed_rank_p(const double *d, size_t n, double shift, double *scratch_2n)
 {
     double *sizes = scratch_2n, *ranks = scratch_2n + n, sum = 0;
-    size_t m = 0;
+    size_t  m = 0;
     for (size_t i = 0; i < n; i++)
         if (d[i] < shift || d[i] > shift)
             sizes[m++] = fabs(d[i] - shift);
@@ -293,7 +287,4 @@ double as_sign_flip_p(const double *d, size_t n, double shift, uint64_t seed)
     return (double)(n_reached + 1) / (N_FLIPS + 1);
 }
 
-double as_sign_p(int64_t k, int64_t n)
-{
-    return as_binomial_cdf(n - k, n, 0.5);
-}
+double as_sign_p(int64_t k, int64_t n) { return as_binomial_cdf(n - k, n, 0.5); }

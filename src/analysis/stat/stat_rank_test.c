@@ -8,7 +8,8 @@ enum { SCRATCH = AS_HL_MAX * (AS_HL_MAX + 1) / 2 + AS_HL_MAX };
 static double scratch[SCRATCH];
 
 /* Hollander and Wolfe, table 3.1: depression scale of nine patients before and after a tranquiliser. */
-static const double depression[] = {1.83 - 0.878, 0.50 - 0.647, 1.62 - 0.598, 2.48 - 2.05, 1.68 - 1.06, 1.88 - 1.29, 1.55 - 1.06, 3.06 - 3.14, 1.30 - 1.29};
+static const double depression[] = {1.83 - 0.878, 0.50 - 0.647, 1.62 - 0.598, 2.48 - 2.05, 1.68 - 1.06,
+                                    1.88 - 1.29,  1.55 - 1.06,  3.06 - 3.14,  1.30 - 1.29};
 /* Darwin's maize: crossed minus self-fertilised, eighths of an inch. */
 static const double maize[] = {49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48};
 
@@ -27,7 +28,7 @@ Test(stat_rank, normal_quantiles_match_the_tables)
 static double hodges_lehmann_slowly(const double *d, size_t n)
 {
     static double averages[SCRATCH], copy[SCRATCH];
-    size_t count = 0;
+    size_t        count = 0;
     for (size_t i = 0; i < n; i++)
         for (size_t j = i; j < n; j++)
             averages[count++] = (d[i] + d[j]) / 2;
@@ -41,7 +42,7 @@ Test(stat_rank, hodges_lehmann_is_the_median_of_the_pairwise_averages)
     expect_near(as_hodges_lehmann(by_hand, 1, scratch), 1, 0);
     expect(isnan(as_hodges_lehmann(by_hand, 0, scratch)));
     expect_near(as_hodges_lehmann(depression, 9, scratch), 0.46, 1e-12);
-    double d[AS_HL_MAX];
+    double   d[AS_HL_MAX];
     as_pcg64 g;
     as_pcg64_seed(&g, 3);
     for (size_t n = 1; n <= AS_HL_MAX; n += n < 40 ? 1 : 65)
@@ -125,7 +126,7 @@ Test(stat_rank, interval_needs_eight_for_99_percent)
 /* The interval is the set of shifts that the test does not reject on either side. */
 Test(stat_rank, interval_holds_what_the_test_accepts)
 {
-    double d[320], turned[320];
+    double   d[320], turned[320];
     as_pcg64 g;
     as_pcg64_seed(&g, 8);
     static const size_t sizes[] = {8, 15, 40, 200, 201, 300};
@@ -139,7 +140,8 @@ Test(stat_rank, interval_holds_what_the_test_accepts)
         expect(as_signed_rank_interval(d, n, 0.99, scratch, &i));
         expect(i.lo <= i.value && i.value <= i.hi && i.confidence >= 0.99 && i.confidence < 0.9999);
         expect(as_signed_rank_p(d, n, i.lo - 1e-9, scratch) <= 0.005001 && as_signed_rank_p(d, n, i.lo + 1e-9, scratch) > 0.005);
-        expect(as_signed_rank_p(turned, n, -i.hi - 1e-9, scratch) <= 0.005001 && as_signed_rank_p(turned, n, -i.hi + 1e-9, scratch) > 0.005);
+        expect(as_signed_rank_p(turned, n, -i.hi - 1e-9, scratch) <= 0.005001 &&
+               as_signed_rank_p(turned, n, -i.hi + 1e-9, scratch) > 0.005);
     }
 }
 
@@ -156,9 +158,9 @@ Test(stat_rank, p_matches_the_textbook)
 /* With ties and zeros: all sign patterns of the mid ranks. */
 Test(stat_rank, p_with_ties_is_exact)
 {
-    static const double d[] = {2, 0, -1, 1, 3, 2, -2, 5, 0, 1};             /* sizes 1 1 1 2 2 2 3 5 */
+    static const double d[] = {2, 0, -1, 1, 3, 2, -2, 5, 0, 1}; /* sizes 1 1 1 2 2 2 3 5 */
     static const double ranks[] = {2, 2, 2, 5, 5, 5, 7, 8}, seen = 36 - 2 - 5;
-    int n_reached = 0;
+    int                 n_reached = 0;
     for (unsigned signs = 0; signs < 256; signs++) {
         double w = 0;
         for (unsigned i = 0; i < 8; i++)
@@ -171,7 +173,7 @@ Test(stat_rank, p_with_ties_is_exact)
 Test(stat_rank, p_of_many_is_close_to_the_exact_one)
 {
     static double d[201];
-    as_pcg64 g;
+    as_pcg64      g;
     as_pcg64_seed(&g, 21);
     for (int i = 0; i < 200; i++)
         d[i] = floor(20 * normal(&g) + 3) + 0.5; /* with ties */
@@ -184,7 +186,7 @@ Test(stat_rank, p_of_many_is_close_to_the_exact_one)
 Test(stat_rank, sign_flips_match_fisher_on_darwins_maize)
 {
     expect_near(as_sign_flip_p(maize, 15, 0, 1), 863.0 / 32768, 1e-15); /* The Design of Experiments, section 21 */
-    static const double by_hand[] = {1, 2, -3};                        /* sums 6 4 2 0 0 -2 -4 -6; seen 0 */
+    static const double by_hand[] = {1, 2, -3};                         /* sums 6 4 2 0 0 -2 -4 -6; seen 0 */
     expect_near(as_sign_flip_p(by_hand, 3, 0, 1), 5.0 / 8, 0);
     static const double rounding[] = {0.1, 0.2, -0.3};
     expect_near(as_sign_flip_p(rounding, 3, 0, 1), 5.0 / 8, 0);
@@ -196,9 +198,9 @@ Test(stat_rank, sign_flips_match_fisher_on_darwins_maize)
 Test(stat_rank, drawn_sign_flips_agree_with_all_of_them)
 {
     double d[17] = {0};
-    memcpy(d, maize, sizeof maize);            /* two zeros more change nothing but the way */
+    memcpy(d, maize, sizeof maize); /* two zeros more change nothing but the way */
     double drawn = as_sign_flip_p(d, 17, 0, 7);
-    expect_near(drawn, 863.0 / 32768, 0.006);   /* four standard errors of 9999 draws */
+    expect_near(drawn, 863.0 / 32768, 0.006); /* four standard errors of 9999 draws */
     expect_near(as_sign_flip_p(d, 17, 0, 7), drawn, 0);
     expect(as_sign_flip_p(d, 17, 0, 8) != drawn);
     double far[100];

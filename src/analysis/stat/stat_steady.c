@@ -39,9 +39,9 @@ static as_steady label(const as_change *changes, size_t n_changes, size_t n)
 /* A long series is judged by the medians of N_POINTS groups: a change of a few blocks among thousands is none. */
 as_steady as_steady_label(const double *y, size_t n, uint64_t seed, size_t *from)
 {
-    double points[N_POINTS] = {0};
+    double    points[N_POINTS] = {0};
     as_change changes[N_CHANGES];
-    size_t m = n < N_POINTS ? n : N_POINTS;
+    size_t    m = n < N_POINTS ? n : N_POINTS;
     for (size_t i = 0; i < m; i++)
         points[i] = group_median(y + n * i / m, n * (i + 1) / m - n * i / m);
     size_t n_changes = as_change_points(points, m, ALPHA, MIN_STEP, seed, changes, N_CHANGES);

@@ -100,7 +100,8 @@ Test(stat_steady, long_series_are_judged_by_groups)
 
 Test(stat_steady, warming_ends_when_the_last_eight_are_level)
 {
-    static const double falling[] = {130, 120, 112, 108, 105, 103, 101, 100}, level[] = {150, 100, 100.1, 100, 99.9, 100, 100.1, 99.9, 100};
+    static const double falling[] = {130, 120, 112, 108, 105, 103, 101, 100},
+                        level[] = {150, 100, 100.1, 100, 99.9, 100, 100.1, 99.9, 100};
     expect(!as_steady_reached(falling, 8));
     expect(as_steady_reached(level, 9));
     expect(!as_steady_reached(level + 2, 7));

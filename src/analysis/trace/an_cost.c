@@ -3,18 +3,19 @@
 
 #include "analysis/trace/evidence.h"
 
-typedef struct cost_sum { uint64_t flops, special, bytes_read, bytes_written, issued_flops; bool overflow, has_issued; } cost_sum;
+typedef struct cost_sum {
+    uint64_t flops, special, bytes_read, bytes_written, issued_flops;
+    bool     overflow, has_issued;
+} cost_sum;
 
-static void sum(cost_sum *c, uint64_t *to, uint64_t value)
-{
-    c->overflow |= __builtin_add_overflow(*to, value, to);
-}
+static void sum(cost_sum *c, uint64_t *to, uint64_t value) { c->overflow |= __builtin_add_overflow(*to, value, to); }
 
 static assay_metric counted(const cost_sum *c, const assay_trace *t, uint64_t value, const char *unit)
 {
     if (!t->n_steps)
         return as_metric_unavailable(unit, "the trace describes no steps");
-    return c->overflow ? as_metric_unavailable(unit, "the sum over the steps does not fit in 64 bits") : as_metric_counted(value, unit, "operator definitions");
+    return c->overflow ? as_metric_unavailable(unit, "the sum over the steps does not fit in 64 bits")
+                       : as_metric_counted(value, unit, "operator definitions");
 }
 
 /* work / time, with the bounds of the time turned round. */
@@ -45,10 +46,10 @@ static void run(assay_facts *f, const assay_trace *t)
     }
     uint64_t both = c.bytes_read;
     sum(&c, &both, c.bytes_written);
-    as_fact_group *g = as_facts_group(f, "cost", "Work of one run");
-    assay_metric flops = counted(&c, t, c.flops, "flop"), bytes = counted(&c, t, both, "byte");
+    as_fact_group      *g = as_facts_group(f, "cost", "Work of one run");
+    assay_metric        flops = counted(&c, t, c.flops, "flop"), bytes = counted(&c, t, both, "byte");
     const assay_metric *median = as_facts_metric(f, "latency.median");
-    assay_metric time = median ? *median : as_metric_unavailable("ns", "not analysed");
+    assay_metric        time = median ? *median : as_metric_unavailable("ns", "not analysed");
     as_facts_add(f, g, "cost.flops", "useful flops", flops);
     as_facts_add(f, g, "cost.special", "special functions", counted(&c, t, c.special, "op"));
     as_facts_add(f, g, "cost.bytes", "compulsory bytes", bytes);
@@ -56,9 +57,11 @@ static void run(assay_facts *f, const assay_trace *t)
     as_facts_add(f, g, "cost.bytes_written", "of these written", counted(&c, t, c.bytes_written, "byte"));
     if (c.has_issued)
         as_facts_add(f, g, "cost.issued_flops", "flops issued by the kernels",
-                     c.overflow ? counted(&c, t, 0, "flop") : as_metric_counted(c.issued_flops, "flop", "kernels' own statements; useful flops where none"));
+                     c.overflow ? counted(&c, t, 0, "flop")
+                                : as_metric_counted(c.issued_flops, "flop", "kernels' own statements; useful flops where none"));
     as_facts_add(f, g, "cost.flop_rate", "useful flops per second", rate(&flops, &time, "flop/s", "cost.flops / latency.median"));
-    as_facts_add(f, g, "cost.byte_rate", "compulsory bytes per second", rate(&bytes, &time, "byte/s", "cost.bytes / latency.median"));
+    as_facts_add(f, g, "cost.byte_rate", "compulsory bytes per second",
+                 rate(&bytes, &time, "byte/s", "cost.bytes / latency.median"));
     assay_metric intensity = as_metric_unavailable("flop/byte", as_metric_has(&bytes) ? "no bytes are moved" : bytes.reason);
     if (as_metric_has(&bytes) && bytes.value > 0)
         intensity = as_metric_derived(flops.value / bytes.value, NAN, NAN, 1, "flop/byte", "cost.flops / cost.bytes");

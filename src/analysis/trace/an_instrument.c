@@ -7,13 +7,15 @@
 #include "base/stats.h"
 
 #define MAX_SPAN_NS 30.0
-#define MAX_SHARE 0.005
+#define MAX_SHARE   0.005
 
-static const char *const detail_names[] = {[AS_DETAIL_RUN] = "run", [AS_DETAIL_SEGMENT] = "segment", [AS_DETAIL_STEP] = "step", [AS_DETAIL_PART] = "part"};
+static const char *const detail_names[] = {
+    [AS_DETAIL_RUN] = "run", [AS_DETAIL_SEGMENT] = "segment", [AS_DETAIL_STEP] = "step", [AS_DETAIL_PART] = "part"};
 
 static assay_metric stated(double ns, const char *source, const char *reason)
 {
-    return isfinite(ns) && ns >= 0 && ns < 1e18 ? as_metric_measured(ns, NAN, NAN, 1, "ns", source) : as_metric_unavailable("ns", reason);
+    return isfinite(ns) && ns >= 0 && ns < 1e18 ? as_metric_measured(ns, NAN, NAN, 1, "ns", source)
+                                                : as_metric_unavailable("ns", reason);
 }
 
 /* Of timed runs only: detailed ones cost what they cost outside the samples. */
@@ -21,7 +23,7 @@ static assay_metric spans_per_run(assay_facts *f, const assay_trace *t)
 {
     as_kept k = as_kept_read(f, t);
     double *counts = AS_TAKE(&f->arena, double, k.n_runs), *scratch = AS_TAKE(&f->arena, double, k.n_runs);
-    size_t n = 0;
+    size_t  n = 0;
     for (size_t i = 0; counts && scratch && i < k.n_runs; i++)
         if (!k.runs[i].detailed)
             counts[n++] = k.runs[i].n_spans;
@@ -38,7 +40,8 @@ static double runs_per_sample(const assay_trace *t)
 }
 
 /* A sample is two readings of the clock; they are part of what it times. */
-static assay_metric share_of(const assay_trace *t, const assay_metric *span, const assay_metric *count, const assay_metric *clock, const assay_metric *median)
+static assay_metric share_of(const assay_trace *t, const assay_metric *span, const assay_metric *count, const assay_metric *clock,
+                             const assay_metric *median)
 {
     const assay_metric *parts[] = {span, count, clock, median};
     for (size_t i = 0; i < AS_COUNT(parts); i++)
@@ -47,7 +50,8 @@ static assay_metric share_of(const assay_trace *t, const assay_metric *span, con
     if (!(median->value > 0))
         return as_metric_unavailable("ratio", "the median latency is not above zero");
     double cost_ns = span->value * count->value + 2 * clock->value / runs_per_sample(t);
-    return as_metric_derived(cost_ns / median->value, NAN, NAN, count->n, "ratio", "(span cost x spans of a run + 2 clock readings / runs of a sample) / median latency");
+    return as_metric_derived(cost_ns / median->value, NAN, NAN, count->n, "ratio",
+                             "(span cost x spans of a run + 2 clock readings / runs of a sample) / median latency");
 }
 
 static void promises_add(assay_facts *f, as_fact_group *g, const assay_metric *span, const assay_metric *share)
@@ -56,19 +60,23 @@ static void promises_add(assay_facts *f, as_fact_group *g, const assay_metric *s
     if (!as_metric_has(span) && !as_metric_has(share))
         as_facts_find(f, g, AS_LEVEL_NOTE, "What the measuring cost is not known: %s.", span->reason);
     else if (!as_metric_has(share))
-        as_facts_find(f, g, cheap ? AS_LEVEL_NOTE : AS_LEVEL_WARN, "A span costs %.1f ns (promised: at most 30 ns); its share of the run is not known: %s.", span->value, share->reason);
+        as_facts_find(f, g, cheap ? AS_LEVEL_NOTE : AS_LEVEL_WARN,
+                      "A span costs %.1f ns (promised: at most 30 ns); its share of the run is not known: %s.", span->value,
+                      share->reason);
     else
-        as_facts_find(f, g, cheap && small ? AS_LEVEL_GOOD : AS_LEVEL_WARN, "Measuring cost %.3f %% of the run at %.1f ns a span (promised: at most 0.5 %% and 30 ns)%s.",
+        as_facts_find(f, g, cheap && small ? AS_LEVEL_GOOD : AS_LEVEL_WARN,
+                      "Measuring cost %.3f %% of the run at %.1f ns a span (promised: at most 0.5 %% and 30 ns)%s.",
                       100 * share->value, span->value, cheap && small ? "" : ": the promise is not kept");
 }
 
 static void run(assay_facts *f, const assay_trace *t)
 {
-    as_fact_group *g = as_facts_group(f, "instrument", "The instrument");
+    as_fact_group      *g = as_facts_group(f, "instrument", "The instrument");
     const assay_metric *found = as_facts_metric(f, "latency.median");
-    assay_metric median = found ? *found : as_metric_unavailable("ns", "there is no median latency");
-    assay_metric span = stated(t->span_cost_ns, "recording many spans on the spot", "the cost of a span was not measured");
-    assay_metric clock = stated(t->clock_cost_ns, "reading the clock many times when it was opened", "the clock's cost was not measured");
+    assay_metric        median = found ? *found : as_metric_unavailable("ns", "there is no median latency");
+    assay_metric        span = stated(t->span_cost_ns, "recording many spans on the spot", "the cost of a span was not measured");
+    assay_metric        clock =
+        stated(t->clock_cost_ns, "reading the clock many times when it was opened", "the clock's cost was not measured");
     assay_metric count = spans_per_run(f, t), share = share_of(t, &span, &count, &clock, &median);
     as_facts_add(f, g, "instrument.overhead_share", "measuring / run", share);
     as_facts_add(f, g, "instrument.span_cost", "cost of a span", span);
@@ -81,7 +89,8 @@ static void run(assay_facts *f, const assay_trace *t)
     if (*t->detail_why)
         as_facts_find(f, g, AS_LEVEL_NOTE, "Spans were recorded by %s, not finer: %s.", detail, t->detail_why);
     if (t->dropped_spans)
-        as_facts_find(f, g, AS_LEVEL_WARN, "%" PRIu64 " spans were dropped because a ring was full; totals do not see them.", t->dropped_spans);
+        as_facts_find(f, g, AS_LEVEL_WARN, "%" PRIu64 " spans were dropped because a ring was full; totals do not see them.",
+                      t->dropped_spans);
 }
 
 const as_analysis as_an_instrument = {.name = "instrument", .order = 80, .run = run};

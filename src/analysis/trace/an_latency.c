@@ -5,7 +5,10 @@
 #include "base/stats.h"
 #include "base/text.h"
 
-static const struct { const char *key, *label; double q; } quantiles[] = {
+static const struct {
+    const char *key, *label;
+    double      q;
+} quantiles[] = {
     {"latency.p5", "5th percentile", .05},   {"latency.p25", "25th percentile", .25}, {"latency.p75", "75th percentile", .75},
     {"latency.p95", "95th percentile", .95}, {"latency.p99", "99th percentile", .99},
 };
@@ -44,18 +47,19 @@ static void spread_add(assay_facts *f, as_fact_group *g, const as_times *times, 
 
 static void effective_add(assay_facts *f, as_fact_group *g, const as_times *times)
 {
-    as_interval interval;
-    double *scratch = AS_TAKE(&f->arena, double, times->n);
+    as_interval  interval;
+    double      *scratch = AS_TAKE(&f->arena, double, times->n);
     assay_metric m = as_metric_unavailable("1", as_say(f, "needs 40 samples, has %zu", times->n));
     if (scratch && as_segment_interval(times->ns, times->n, AS_CONFIDENCE, scratch, &interval))
-        m = as_metric_derived(interval.n_effective, NAN, NAN, times->n, "1", "samples x variance of shuffled / of real segment medians");
+        m = as_metric_derived(interval.n_effective, NAN, NAN, times->n, "1",
+                              "samples x variance of shuffled / of real segment medians");
     as_facts_add(f, g, "latency.n_effective", "effective samples", m);
 }
 
 static void cpu_add(assay_facts *f, as_fact_group *g, const as_times *times)
 {
     double *cpu = AS_TAKE(&f->arena, double, times->n_cpu);
-    size_t n = 0;
+    size_t  n = 0;
     for (size_t i = 0; cpu && i < times->n; i++)
         if (!isnan(times->cpu_ns[i]))
             cpu[n++] = times->cpu_ns[i];
@@ -67,9 +71,10 @@ static void cpu_add(assay_facts *f, as_fact_group *g, const as_times *times)
 static assay_metric throughput(const assay_trace *t, const assay_metric *median)
 {
     const char *batch_text = as_trace_note_find(t, "plan.batch");
-    double batch;
+    double      batch;
     if (!batch_text || !as_parse_f64(batch_text, &batch) || !(batch > 0))
-        return as_metric_unavailable("1/s", batch_text ? "the note plan.batch is not a positive number" : "the trace has no note plan.batch");
+        return as_metric_unavailable("1/s", batch_text ? "the note plan.batch is not a positive number"
+                                                       : "the trace has no note plan.batch");
     if (!as_metric_has(median) || !(median->value > 0) || !isfinite(batch * 1e9 / median->value))
         return as_metric_unavailable("1/s", as_metric_has(median) ? "the median is not above zero" : "there is no median");
     bool bounded = median->lo > 0;
@@ -79,7 +84,8 @@ static assay_metric throughput(const assay_trace *t, const assay_metric *median)
 
 static assay_metric once(double ns, const char *what)
 {
-    return isfinite(ns) && ns >= 0 ? as_metric_measured(ns, NAN, NAN, 1, "ns", "one interval of the trace's clock") : as_metric_unavailable("ns", what);
+    return isfinite(ns) && ns >= 0 ? as_metric_measured(ns, NAN, NAN, 1, "ns", "one interval of the trace's clock")
+                                   : as_metric_unavailable("ns", what);
 }
 
 static void begin_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
@@ -98,9 +104,9 @@ static void begin_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
 static void run(assay_facts *f, const assay_trace *t)
 {
     as_fact_group *g = as_facts_group(f, "latency", "Latency");
-    as_times times = as_times_read(f, t);
-    const char *source = as_say(f, "clock %s, wall time of a sample / its runs", *t->clock_name ? t->clock_name : "unknown");
-    assay_metric median = as_median_metric(f, times.ns, times.n, "ns", source, "no sample was measured");
+    as_times       times = as_times_read(f, t);
+    const char    *source = as_say(f, "clock %s, wall time of a sample / its runs", *t->clock_name ? t->clock_name : "unknown");
+    assay_metric   median = as_median_metric(f, times.ns, times.n, "ns", source, "no sample was measured");
     as_facts_add(f, g, "latency.median", "median latency", median);
     as_facts_add(f, g, "latency.throughput", "throughput", throughput(t, &median));
     spread_add(f, g, &times, source);
@@ -108,12 +114,22 @@ static void run(assay_facts *f, const assay_trace *t)
     effective_add(f, g, &times);
     begin_add(f, g, t);
     if (times.n)
-        as_facts_series(f, g, &(as_series){.key = "samples", .label = "samples in the order taken", .x_unit = "s", .y_unit = "ns",
-                                           .kind = ASSAY_MEASURED, .source = source, .x = times.at_s, .y = times.ns, .n = times.n});
+        as_facts_series(f, g,
+                        &(as_series){.key = "samples",
+                                     .label = "samples in the order taken",
+                                     .x_unit = "s",
+                                     .y_unit = "ns",
+                                     .kind = ASSAY_MEASURED,
+                                     .source = source,
+                                     .x = times.at_s,
+                                     .y = times.ns,
+                                     .n = times.n});
     if (times.n && isnan(median.lo))
         as_facts_find(f, g, AS_LEVEL_WARN, "Only %zu samples: an interval for the median needs 40, so none is given.", times.n);
     else if (times.n)
-        as_facts_find(f, g, AS_LEVEL_NOTE, "The interval of the median (95 %%) allows for samples that depend on their neighbours; it holds within this session.");
+        as_facts_find(
+            f, g, AS_LEVEL_NOTE,
+            "The interval of the median (95 %%) allows for samples that depend on their neighbours; it holds within this session.");
 }
 
 const as_analysis as_an_latency = {.name = "latency", .order = 10, .run = run};

@@ -7,11 +7,14 @@
 enum { NAME, OP, TIME, SHARE, FLOP_RATE, BYTE_RATE, INTENSITY, FLOPS, SPECIAL, BYTES, WORKING_SET, KERNEL, DEVICE, N_COLUMNS };
 
 static const char *const columns[] = {
-    "name|layer", "op|op", "time|time", "share|share", "flop_rate|work rate", "byte_rate|byte rate", "intensity|intensity", "flops|work",
-    "special|special", "bytes|bytes", "working_set|working set", "kernel|kernel", "device|device", NULL,
+    "name|layer",          "op|op",      "time|time",       "share|share", "flop_rate|work rate",     "byte_rate|byte rate",
+    "intensity|intensity", "flops|work", "special|special", "bytes|bytes", "working_set|working set", "kernel|kernel",
+    "device|device",       NULL,
 };
-static const char *const graph_columns[] = {"name|layer", "step|step", "op|op", "stage|stage", "device|device", "segment|segment", "time|time", "mean|mean time", "inputs|inputs", NULL};
-static const char *const kernel_columns[] = {"name|layer", "shapes|shapes", "kernel|kernel", "why|why this one", "refused|refused", NULL};
+static const char *const graph_columns[] = {"name|layer",      "step|step", "op|op",          "stage|stage",   "device|device",
+                                            "segment|segment", "time|time", "mean|mean time", "inputs|inputs", NULL};
+static const char *const kernel_columns[] = {"name|layer",       "shapes|shapes",   "kernel|kernel",
+                                             "why|why this one", "refused|refused", NULL};
 
 /* Why no step has a time. */
 static const char *missing(assay_facts *f, const assay_trace *t)
@@ -25,13 +28,14 @@ static const char *missing(assay_facts *f, const assay_trace *t)
 static assay_metric step_time(assay_facts *f, const assay_trace *t, const as_kept *k, size_t i)
 {
     const as_step_times *times = &k->steps[i];
-    const char *clock = times->by_device ? "the device's own stamps" : "spans of the step";
+    const char          *clock = times->by_device ? "the device's own stamps" : "spans of the step";
     if (times->n >= AS_KEPT_ENOUGH)
-        return as_median_metric(f, times->ns, times->n, "ns",
-                                as_say(f, "%s, median%s", clock, k->uses_detailed ? " over detailed runs outside the timed samples" : ""), "");
+        return as_median_metric(
+            f, times->ns, times->n, "ns",
+            as_say(f, "%s, median%s", clock, k->uses_detailed ? " over detailed runs outside the timed samples" : ""), "");
     if (i < t->n_totals && t->totals[i].count && t->ns_per_tick >= 1e-9 && t->ns_per_tick <= 1e9)
-        return as_metric_measured((double)t->totals[i].sum_ticks * t->ns_per_tick / (double)t->totals[i].count, NAN, NAN, t->totals[i].count,
-                                  "ns", "totals of the step over all its runs, mean");
+        return as_metric_measured((double)t->totals[i].sum_ticks * t->ns_per_tick / (double)t->totals[i].count, NAN, NAN,
+                                  t->totals[i].count, "ns", "totals of the step over all its runs, mean");
     if (times->n)
         return as_median_metric(f, times->ns, times->n, "ns", as_say(f, "%s, median of few", clock), "");
     return as_metric_unavailable("ns", missing(f, t));
@@ -41,7 +45,7 @@ static assay_metric step_time(assay_facts *f, const assay_trace *t, const as_kep
 static assay_metric run_time(assay_facts *f, const as_kept *k)
 {
     double *walls = AS_TAKE(&f->arena, double, k->n_runs);
-    size_t n = 0;
+    size_t  n = 0;
     for (size_t i = 0; walls && i < k->n_runs; i++)
         if (as_kept_uses(k, &k->runs[i]))
             walls[n++] = k->runs[i].wall_ns;
@@ -69,16 +73,16 @@ static assay_metric bytes_of(const as_trace_step *s)
     return as_metric_counted(bytes, "byte", "operator definition");
 }
 
-static const char *or_dash(const char *text)
-{
-    return *text ? text : "-";
-}
+static const char *or_dash(const char *text) { return *text ? text : "-"; }
 
 static void row_add(assay_facts *f, as_table *table, const as_trace_step *s, assay_metric time, const assay_metric *whole)
 {
     as_cell c[N_COLUMNS] = {
-        [NAME] = {.text = or_dash(s->name)}, [OP] = {.text = or_dash(s->op)}, [KERNEL] = {.text = or_dash(s->kernel)},
-        [DEVICE] = {.text = or_dash(s->device)}, [TIME] = {.metric = time},
+        [NAME] = {.text = or_dash(s->name)},
+        [OP] = {.text = or_dash(s->op)},
+        [KERNEL] = {.text = or_dash(s->kernel)},
+        [DEVICE] = {.text = or_dash(s->device)},
+        [TIME] = {.metric = time},
         [FLOPS] = {.metric = as_metric_counted(s->flops, "flop", "operator definition")},
         [SPECIAL] = {.metric = as_metric_counted(s->special, "op", "operator definition")},
         [BYTES] = {.metric = bytes_of(s)},
@@ -94,13 +98,15 @@ static void row_add(assay_facts *f, as_table *table, const as_trace_step *s, ass
 /* A prologue step is no part of a run, so it has no share of one. */
 static void steps_add(assay_facts *f, as_fact_group *g, const assay_trace *t, const as_kept *k, bool prologue)
 {
-    assay_metric whole = prologue ? as_metric_unavailable("ratio", "the prologue runs when parameters change, not in every run") : run_time(f, k);
+    assay_metric whole =
+        prologue ? as_metric_unavailable("ratio", "the prologue runs when parameters change, not in every run") : run_time(f, k);
     as_table *table = NULL;
     for (size_t i = 0; i < t->n_steps; i++) {
         if (as_step_is_prologue(&t->steps[i]) != prologue)
             continue;
         if (!table)
-            table = as_facts_table(f, g, prologue ? "prologue" : "steps", prologue ? "Prologue: once, and again when a parameter changes" : "Steps of a run", columns);
+            table = as_facts_table(f, g, prologue ? "prologue" : "steps",
+                                   prologue ? "Prologue: once, and again when a parameter changes" : "Steps of a run", columns);
         row_add(f, table, &t->steps[i], step_time(f, t, k, i), &whole);
     }
 }
@@ -110,10 +116,13 @@ static void kernels_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
     as_table *table = t->n_steps ? as_facts_table(f, g, "kernels", "Kernels chosen and refused", kernel_columns) : NULL;
     for (size_t i = 0; i < t->n_steps; i++) {
         const as_trace_step *s = &t->steps[i];
-        as_text refused = {0};
+        as_text              refused = {0};
         for (int j = 0; j < s->n_refused; j++)
             as_text_printf(&refused, "%s%s: %s", j ? "; " : "", s->refused[j].kernel, s->refused[j].why);
-        as_cell cells[] = {{.text = or_dash(s->name)}, {.text = or_dash(s->shapes)}, {.text = or_dash(s->kernel)}, {.text = or_dash(s->why)},
+        as_cell cells[] = {{.text = or_dash(s->name)},
+                           {.text = or_dash(s->shapes)},
+                           {.text = or_dash(s->kernel)},
+                           {.text = or_dash(s->why)},
                            {.text = refused.data ? refused.data : "-"}};
         as_facts_row(f, table, cells);
         as_text_drop(&refused);
@@ -132,32 +141,42 @@ static assay_metric mean_metric(const double *x, size_t n, const char *source)
 static assay_metric step_mean(assay_facts *f, const assay_trace *t, const as_kept *k, size_t i)
 {
     const as_step_times *times = &k->steps[i];
-    return times->n ? mean_metric(times->ns, times->n, times->by_device ? "the device's own stamps, mean" : "spans of the step, mean") : step_time(f, t, k, i);
+    return times->n
+               ? mean_metric(times->ns, times->n, times->by_device ? "the device's own stamps, mean" : "spans of the step, mean")
+               : step_time(f, t, k, i);
 }
 
 static assay_metric run_mean(assay_facts *f, const as_kept *k)
 {
     double *walls = AS_TAKE(&f->arena, double, k->n_runs);
-    size_t n = 0;
+    size_t  n = 0;
     for (size_t i = 0; walls && i < k->n_runs; i++)
         if (as_kept_uses(k, &k->runs[i]) && isfinite(k->runs[i].wall_ns))
             walls[n++] = k->runs[i].wall_ns;
-    return n ? mean_metric(walls, n, "spans of whole runs, mean") : as_metric_unavailable("ns", "no whole run was recorded by step");
+    return n ? mean_metric(walls, n, "spans of whole runs, mean")
+             : as_metric_unavailable("ns", "no whole run was recorded by step");
 }
 
 /* Every step of the plan by its index, with the steps whose results it reads: the network as it ran. */
 static void graph_add(assay_facts *f, as_fact_group *g, const assay_trace *t, const as_kept *k)
 {
-    as_table *table = t->n_steps ? as_facts_table(f, g, "graph", "Steps of the plan and where their inputs come from", graph_columns) : NULL;
+    as_table *table =
+        t->n_steps ? as_facts_table(f, g, "graph", "Steps of the plan and where their inputs come from", graph_columns) : NULL;
     for (size_t i = 0; i < t->n_steps; i++) {
         const as_trace_step *s = &t->steps[i];
-        as_text inputs = {0};
+        as_text              inputs = {0};
         for (int j = 0; j < s->n_inputs; j++)
             as_text_printf(&inputs, "%s%d", j ? " " : "", s->inputs[j]);
-        as_cell cells[] = {{.text = or_dash(s->name)}, {.metric = as_metric_counted(i, "1", "plan")}, {.text = or_dash(s->op)}, {.text = or_dash(s->stage)},
+        as_cell cells[] = {{.text = or_dash(s->name)},
+                           {.metric = as_metric_counted(i, "1", "plan")},
+                           {.text = or_dash(s->op)},
+                           {.text = or_dash(s->stage)},
                            {.text = or_dash(s->device)},
-                           {.metric = s->segment < 0 ? as_metric_unavailable("1", "the step belongs to no segment") : as_metric_counted((uint64_t)s->segment, "1", "plan")},
-                           {.metric = step_time(f, t, k, i)}, {.metric = step_mean(f, t, k, i)}, {.text = inputs.data ? inputs.data : "-"}};
+                           {.metric = s->segment < 0 ? as_metric_unavailable("1", "the step belongs to no segment")
+                                                     : as_metric_counted((uint64_t)s->segment, "1", "plan")},
+                           {.metric = step_time(f, t, k, i)},
+                           {.metric = step_mean(f, t, k, i)},
+                           {.text = inputs.data ? inputs.data : "-"}};
         as_facts_row(f, table, cells);
         as_text_drop(&inputs);
     }
@@ -166,7 +185,7 @@ static void graph_add(assay_facts *f, as_fact_group *g, const assay_trace *t, co
 static void run(assay_facts *f, const assay_trace *t)
 {
     as_fact_group *g = as_facts_group(f, "layers", "Layers");
-    as_kept k = as_kept_read(f, t);
+    as_kept        k = as_kept_read(f, t);
     if (!k.steps)
         return;
     as_facts_add(f, g, "layers.n_steps", "steps of the plan", as_metric_counted(t->n_steps, "1", "plan"));

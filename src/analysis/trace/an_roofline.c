@@ -14,23 +14,30 @@
 
 #define MARGIN 1.05
 
-typedef struct roof { double value, lo, hi; const char *name; bool disturbed; } roof;   /* value NaN: not measured */
+typedef struct roof {
+    double      value, lo, hi;
+    const char *name;
+    bool        disturbed;
+} roof; /* value NaN: not measured */
 
 /* --- The roofs of the trace -------------------------------------------------------------------------- */
 
 /* "fma.f32.avx2.t1": `front` with a dot behind it, any middle, `back` at the end.  The highest of several: the best instruction set. */
 static roof roof_find(const assay_trace *t, const char *front, const char *back)
 {
-    roof best = { .value = (double)NAN };
+    roof best = {.value = (double)NAN};
     for (size_t i = 0; i < t->n_roofs; i++) {
         const as_trace_roof *r = &t->roofs[i];
-        size_t n = strlen(r->name), f = strlen(front), b = strlen(back);
-        if (n < f + b || strncmp(r->name, front, f) || r->name[f] != '.' || strcmp(r->name + n - b, back) || !(r->value > 0) || !isfinite(r->value))
+        size_t               n = strlen(r->name), f = strlen(front), b = strlen(back);
+        if (n < f + b || strncmp(r->name, front, f) || r->name[f] != '.' || strcmp(r->name + n - b, back) || !(r->value > 0) ||
+            !isfinite(r->value))
             continue;
         if (isnan(best.value) || r->value > best.value)
-            best = (roof){ .value = r->value, .lo = r->lo > 0 && r->lo <= r->value ? r->lo : r->value,
-                           .hi = r->hi >= r->value && isfinite(r->hi) ? r->hi : r->value, .name = r->name,
-                           .disturbed = r->source && strstr(r->source, "disturbed: ") };
+            best = (roof){.value = r->value,
+                          .lo = r->lo > 0 && r->lo <= r->value ? r->lo : r->value,
+                          .hi = r->hi >= r->value && isfinite(r->hi) ? r->hi : r->value,
+                          .name = r->name,
+                          .disturbed = r->source && strstr(r->source, "disturbed: ")};
     }
     return best;
 }
@@ -49,14 +56,14 @@ static roof roof_for(const assay_trace *t, const char *front, int threads)
 }
 
 enum { L1, L2, L3, DRAM, N_LEVELS };
-static const char *const levels[N_LEVELS] = { "l1", "l2", "l3", "dram" };
-static const char *const level_names[N_LEVELS] = { "L1", "L2", "L3", "DRAM" };
+static const char *const levels[N_LEVELS] = {"l1", "l2", "l3", "dram"};
+static const char *const level_names[N_LEVELS] = {"L1", "L2", "L3", "DRAM"};
 
 typedef struct machine {
-    roof     fma[2];            /* f32, f64 */
+    roof     fma[2]; /* f32, f64 */
     roof     special;
-    roof     bytes[N_LEVELS];   /* the better of read and triad */
-    uint64_t sizes[3];          /* of L1, L2, L3; 0: not known */
+    roof     bytes[N_LEVELS]; /* the better of read and triad */
+    uint64_t sizes[3];        /* of L1, L2, L3; 0: not known */
     int      threads;
 } machine;
 
@@ -68,7 +75,7 @@ static uint64_t note_count(const assay_trace *t, const char *key)
 
 static machine machine_read(const assay_trace *t)
 {
-    machine m = { .threads = (int)note_count(t, "plan.threads") };
+    machine m = {.threads = (int)note_count(t, "plan.threads")};
     if (m.threads < 1 || m.threads > 1024)
         m.threads = 1;
     m.fma[0] = roof_for(t, "fma.f32", m.threads);
@@ -105,10 +112,10 @@ static int level_of(const machine *m, uint64_t bytes)
 /* --- One step ---------------------------------------------------------------------------------------- */
 
 typedef struct verdict {
-    double      roof_ns;       /* the least it can take; NaN: no roof */
-    const char *bound;         /* "compute", "L2 bandwidth", "special functions" */
-    const char *roof;          /* name of the roof */
-    double      roof_rate;     /* its value */
+    double      roof_ns;   /* the least it can take; NaN: no roof */
+    const char *bound;     /* "compute", "L2 bandwidth", "special functions" */
+    const char *roof;      /* name of the roof */
+    double      roof_rate; /* its value */
     const char *roof_unit;
     int         level;
 } verdict;
@@ -120,10 +127,11 @@ static bool is_f64(const as_trace_step *s) { return !strncmp(s->shapes, "f64", 3
 static verdict judge(const machine *m, const as_trace_step *s)
 {
     const roof *fma = &m->fma[is_f64(s)];
-    verdict     v = { .roof_ns = (double)NAN, .bound = "-", .roof = "-", .level = level_of(m, s->working_set_bytes) };
+    verdict     v = {.roof_ns = (double)NAN, .bound = "-", .roof = "-", .level = level_of(m, s->working_set_bytes)};
     const roof *memory = &m->bytes[v.level];
     double      compute = ns_at((double)s->flops, fma->value), special = ns_at((double)s->special, m->special.value);
-    double      bytes = ns_at((double)s->bytes_read + (double)s->bytes_written, memory->value), most = fmax(compute, fmax(special, bytes));
+    double      bytes = ns_at((double)s->bytes_read + (double)s->bytes_written, memory->value),
+           most = fmax(compute, fmax(special, bytes));
     if (!(most > 0))
         return v;
     v.roof_ns = most;
@@ -148,13 +156,16 @@ static double least_ns(const machine *m, const as_trace_step *s)
 /* --- The sum over a plan that was described and not run -------------------------------------------------- */
 
 /* A roof that was measured while others used the machine may be too low: it convicts nobody. */
-static bool roof_may_be_low(const machine *m, const as_trace_step *s) { return m->fma[is_f64(s)].disturbed || m->bytes[L1].disturbed; }
+static bool roof_may_be_low(const machine *m, const as_trace_step *s)
+{
+    return m->fma[is_f64(s)].disturbed || m->bytes[L1].disturbed;
+}
 
 bool as_roofline_sum(const assay_trace *t, as_roofline_least *out)
 {
     machine m = machine_read(t);
     double  most = 0;
-    *out = (as_roofline_least){ .roof = "-" };
+    *out = (as_roofline_least){.roof = "-"};
     for (size_t i = 0; i < t->n_steps; i++) {
         const as_trace_step *s = &t->steps[i];
         verdict              v = judge(&m, s);
@@ -170,15 +181,49 @@ bool as_roofline_sum(const assay_trace *t, as_roofline_least *out)
 
 /* --- All steps ----------------------------------------------------------------------------------------- */
 
-enum { NAME, OP, TIME, BOUND, LEVEL, ROOF, ROOF_RATE, OF_ROOF, RECOVERABLE, FLOPS, ISSUED_FLOPS, BYTES, ISSUED_BYTES, WORKING_SET, INTENSITY, RATE, N_COLUMNS };
+enum {
+    NAME,
+    OP,
+    TIME,
+    BOUND,
+    LEVEL,
+    ROOF,
+    ROOF_RATE,
+    OF_ROOF,
+    RECOVERABLE,
+    FLOPS,
+    ISSUED_FLOPS,
+    BYTES,
+    ISSUED_BYTES,
+    WORKING_SET,
+    INTENSITY,
+    RATE,
+    N_COLUMNS
+};
 static const char *const columns[] = {
-    "name|layer", "op|op", "time|time", "bound|bound by", "level|fits", "roof|roof", "roof_rate|roof rate", "of_roof|of roof", "recoverable|recoverable",
-    "flops|work", "issued_flops|issued work", "bytes|compulsory", "issued_bytes|issued", "working_set|working set", "intensity|intensity", "rate|work rate", NULL,
+    "name|layer",
+    "op|op",
+    "time|time",
+    "bound|bound by",
+    "level|fits",
+    "roof|roof",
+    "roof_rate|roof rate",
+    "of_roof|of roof",
+    "recoverable|recoverable",
+    "flops|work",
+    "issued_flops|issued work",
+    "bytes|compulsory",
+    "issued_bytes|issued",
+    "working_set|working set",
+    "intensity|intensity",
+    "rate|work rate",
+    NULL,
 };
 
 static assay_metric issued(uint64_t value, uint64_t definition, const char *unit)
 {
-    return value ? as_metric_counted(value, unit, "the kernel's own statement") : as_metric_counted(definition, unit, "operator definition: the kernel states nothing else");
+    return value ? as_metric_counted(value, unit, "the kernel's own statement")
+                 : as_metric_counted(definition, unit, "operator definition: the kernel states nothing else");
 }
 
 static assay_metric over(double value, double by, uint64_t n, const char *unit, const char *formula, const char *reason)
@@ -188,37 +233,56 @@ static assay_metric over(double value, double by, uint64_t n, const char *unit, 
     return as_metric_derived(value / by, (double)NAN, (double)NAN, n, unit, formula);
 }
 
-static void row_add(assay_facts *f, as_table *table, const as_trace_step *s, const assay_metric *time, const verdict *v, double whole_ns)
+static void row_add(assay_facts *f, as_table *table, const as_trace_step *s, const assay_metric *time, const verdict *v,
+                    double whole_ns)
 {
     uint64_t    bytes = s->bytes_read + s->bytes_written;
     bool        timed = as_metric_has(time) && time->value > 0, roofed = v->roof_ns > 0;
-    const char *no_roof = "no roof of this kind was measured, or there is no work to count", *why = timed ? no_roof : "the step was not timed";
+    const char *no_roof = "no roof of this kind was measured, or there is no work to count",
+               *why = timed ? no_roof : "the step was not timed";
     as_cell c[N_COLUMNS] = {
-        [NAME] = {.text = *s->name ? s->name : "-"}, [OP] = {.text = *s->op ? s->op : "-"}, [TIME] = {.metric = *time}, [BOUND] = {.text = v->bound},
-        [LEVEL] = {.text = level_names[v->level]}, [ROOF] = {.text = v->roof},
-        [ROOF_RATE] = {.metric = roofed ? as_metric_measured(v->roof_rate, (double)NAN, (double)NAN, 1, v->roof_unit, "roofs of this trace") : as_metric_unavailable("1", no_roof)},
-        [OF_ROOF] = {.metric = timed && roofed ? over(v->roof_ns, time->value, time->n, "ratio", "least time at the roof / time", why) : as_metric_unavailable("ratio", why)},
-        [FLOPS] = {.metric = as_metric_counted(s->flops, "flop", "operator definition")}, [ISSUED_FLOPS] = {.metric = issued(s->issued_flops, s->flops, "flop")},
-        [BYTES] = {.metric = as_metric_counted(bytes, "byte", "operator definition")}, [ISSUED_BYTES] = {.metric = issued(s->issued_bytes, bytes, "byte")},
+        [NAME] = {.text = *s->name ? s->name : "-"},
+        [OP] = {.text = *s->op ? s->op : "-"},
+        [TIME] = {.metric = *time},
+        [BOUND] = {.text = v->bound},
+        [LEVEL] = {.text = level_names[v->level]},
+        [ROOF] = {.text = v->roof},
+        [ROOF_RATE] = {.metric = roofed ? as_metric_measured(v->roof_rate, (double)NAN, (double)NAN, 1, v->roof_unit,
+                                                             "roofs of this trace")
+                                        : as_metric_unavailable("1", no_roof)},
+        [OF_ROOF] = {.metric = timed && roofed
+                                   ? over(v->roof_ns, time->value, time->n, "ratio", "least time at the roof / time", why)
+                                   : as_metric_unavailable("ratio", why)},
+        [FLOPS] = {.metric = as_metric_counted(s->flops, "flop", "operator definition")},
+        [ISSUED_FLOPS] = {.metric = issued(s->issued_flops, s->flops, "flop")},
+        [BYTES] = {.metric = as_metric_counted(bytes, "byte", "operator definition")},
+        [ISSUED_BYTES] = {.metric = issued(s->issued_bytes, bytes, "byte")},
         [WORKING_SET] = {.metric = as_metric_counted(s->working_set_bytes, "byte", "plan")},
         [INTENSITY] = {.metric = over((double)s->flops, (double)bytes, 1, "flop/byte", "flops / compulsory bytes", "no bytes")},
-        [RATE] = {.metric = timed ? over((double)s->flops * 1e9, time->value, time->n, "flop/s", "flops / time", "no time") : as_metric_unavailable("flop/s", why)},
+        [RATE] = {.metric = timed ? over((double)s->flops * 1e9, time->value, time->n, "flop/s", "flops / time", "no time")
+                                  : as_metric_unavailable("flop/s", why)},
     };
-    c[RECOVERABLE].metric = timed && roofed ? over(fmax(0, time->value - v->roof_ns), whole_ns, time->n, "ratio", "(time - least time at the roof) / time of all steps", why)
+    c[RECOVERABLE].metric = timed && roofed ? over(fmax(0, time->value - v->roof_ns), whole_ns, time->n, "ratio",
+                                                   "(time - least time at the roof) / time of all steps", why)
                                             : as_metric_unavailable("ratio", why);
     as_facts_row(f, table, c);
 }
 
 static void above_doubt(assay_facts *f, as_fact_group *g, const as_trace_step *s)
 {
-    as_facts_find(f, g, AS_LEVEL_WARN, "%s is above its roof, but the roof was measured on a busy machine and may be too low: measure it again with assay devices --measure.", s->name);
+    as_facts_find(
+        f, g, AS_LEVEL_WARN,
+        "%s is above its roof, but the roof was measured on a busy machine and may be too low: measure it again with assay devices --measure.",
+        s->name);
 }
 
 static void above_find(assay_facts *f, as_fact_group *g, const as_trace_step *s, const assay_metric *time, double least)
 {
-    as_facts_find(f, g, AS_LEVEL_BAD, "%s is above its roof, which is an error of the instrument: it took at most %s for work that takes at least %s at the fastest roofs, more than "
-                  "5 %% apart. Units, counts or a false roof are to be looked for; no number of this step is to be believed.",
-                  s->name, as_say_number(f, isnan(time->hi) ? time->value : time->hi, "ns"), as_say_number(f, least, "ns"));
+    as_facts_find(
+        f, g, AS_LEVEL_BAD,
+        "%s is above its roof, which is an error of the instrument: it took at most %s for work that takes at least %s at the fastest roofs, more than "
+        "5 %% apart. Units, counts or a false roof are to be looked for; no number of this step is to be believed.",
+        s->name, as_say_number(f, isnan(time->hi) ? time->value : time->hi, "ns"), as_say_number(f, least, "ns"));
 }
 
 static const assay_metric *time_at(const as_table *layers, int row)
@@ -229,10 +293,16 @@ static const assay_metric *time_at(const as_table *layers, int row)
     return NULL;
 }
 
-typedef struct tally { int n, n_timed, n_above, worst; double whole, roof, worst_gain; const char *worst_name, *worst_bound; double worst_of; } tally;
+typedef struct tally {
+    int         n, n_timed, n_above, worst;
+    double      whole, roof, worst_gain;
+    const char *worst_name, *worst_bound;
+    double      worst_of;
+} tally;
 
 /* The body's steps in the order of the layers' table, each with its time there. */
-static void steps_judge(assay_facts *f, as_fact_group *g, const assay_trace *t, const as_table *layers, const machine *m, tally *out)
+static void steps_judge(assay_facts *f, as_fact_group *g, const assay_trace *t, const as_table *layers, const machine *m,
+                        tally *out)
 {
     as_table *table = as_facts_table(f, g, "steps", "Steps against their roofs", columns);
     tally     sum = {0};
@@ -277,18 +347,25 @@ static void run(assay_facts *f, const assay_trace *t)
     tally          sum;
     layers = as_facts_table_find(f, "layers", "steps"); /* groups may have moved */
     steps_judge(f, g, t, layers, &m, &sum);
-    as_facts_add(f, g, "roofline.above", "steps above their roof", as_metric_counted((uint64_t)sum.n_above, "1", "issued work against the fastest level, 5 % margin"));
-    as_facts_add(f, g, "roofline.of_roof", "share of the roof over all timed steps", over(sum.roof, sum.whole, (uint64_t)sum.n_timed, "ratio", "sum of least times / sum of times", "no step was timed"));
+    as_facts_add(f, g, "roofline.above", "steps above their roof",
+                 as_metric_counted((uint64_t)sum.n_above, "1", "issued work against the fastest level, 5 % margin"));
+    as_facts_add(
+        f, g, "roofline.of_roof", "share of the roof over all timed steps",
+        over(sum.roof, sum.whole, (uint64_t)sum.n_timed, "ratio", "sum of least times / sum of times", "no step was timed"));
     as_facts_add(f, g, "roofline.recoverable", "recoverable share of the time",
-                 over(fmax(0, sum.whole - sum.roof), sum.whole, (uint64_t)sum.n_timed, "ratio", "1 - share of the roof", "no step was timed"));
+                 over(fmax(0, sum.whole - sum.roof), sum.whole, (uint64_t)sum.n_timed, "ratio", "1 - share of the roof",
+                      "no step was timed"));
     if (sum.n_timed && !sum.n_above)
-        as_facts_find(f, g, AS_LEVEL_GOOD, "Nothing is faster than physics: none of %d timed steps is above its roof.", sum.n_timed);
+        as_facts_find(f, g, AS_LEVEL_GOOD, "Nothing is faster than physics: none of %d timed steps is above its roof.",
+                      sum.n_timed);
     if (sum.worst_gain > 0)
-        as_facts_find(f, g, AS_LEVEL_NOTE, "Hotspot: %s (bound by %s) reaches %.0f %% of its roof; %.1f %% of the run could be gained there.", sum.worst_name, sum.worst_bound,
-                      100 * sum.worst_of, 100 * sum.worst_gain / sum.whole);
+        as_facts_find(f, g, AS_LEVEL_NOTE,
+                      "Hotspot: %s (bound by %s) reaches %.0f %% of its roof; %.1f %% of the run could be gained there.",
+                      sum.worst_name, sum.worst_bound, 100 * sum.worst_of, 100 * sum.worst_gain / sum.whole);
     for (size_t i = 0; i < t->n_roofs; i++)
         if (strstr(t->roofs[i].source, "disturbed")) {
-            as_facts_find(f, g, AS_LEVEL_WARN, "The roofs were measured on a disturbed machine (%s: %s): they may lie too low.", t->roofs[i].name, t->roofs[i].source);
+            as_facts_find(f, g, AS_LEVEL_WARN, "The roofs were measured on a disturbed machine (%s: %s): they may lie too low.",
+                          t->roofs[i].name, t->roofs[i].source);
             break;
         }
 }

@@ -9,7 +9,8 @@ static assay_metric metric_of(const as_trace_roof *r)
     if (!isfinite(r->value))
         return as_metric_unavailable(unit, "the roof has no finite value");
     bool bounded = r->lo <= r->value && r->value <= r->hi && isfinite(r->lo) && isfinite(r->hi);
-    return as_metric_measured(r->value, bounded ? r->lo : (double)NAN, bounded ? r->hi : (double)NAN, r->n, unit, *r->source ? r->source : "trace");
+    return as_metric_measured(r->value, bounded ? r->lo : (double)NAN, bounded ? r->hi : (double)NAN, r->n, unit,
+                              *r->source ? r->source : "trace");
 }
 
 static void run(assay_facts *f, const assay_trace *t)

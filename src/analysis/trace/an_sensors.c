@@ -4,11 +4,12 @@
 static void run(assay_facts *f, const assay_trace *t)
 {
     as_fact_group *g = as_facts_group(f, "sensors", "Sensors");
-    size_t n_missing = 0;
+    size_t         n_missing = 0;
     for (size_t i = 0; i < t->n_sensors && f->status == ASSAY_OK; i++) {
         const as_trace_sensor *s = &t->sensors[i];
-        assay_metric m = as_sensor_metric(f, t, i);
-        const char *key = as_facts_keep(f, as_say(f, "sensors.%s", s->name)), *label = as_say(f, "%s (%s)", s->name, *s->meaning ? s->meaning : "level");
+        assay_metric           m = as_sensor_metric(f, t, i);
+        const char            *key = as_facts_keep(f, as_say(f, "sensors.%s", s->name)),
+                   *label = as_say(f, "%s (%s)", s->name, *s->meaning ? s->meaning : "level");
         if (key && as_facts_metric(f, key))
             key = as_say(f, "%s#%zu", key, i); /* two sensors of one name are still two */
         n_missing += !as_metric_has(&m);

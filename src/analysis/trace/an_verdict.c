@@ -11,13 +11,17 @@ enum { MAX_SLOPE_POINTS = 300 }; /* 44850 pairs: the slope of block medians is t
 
 /* --- Is the run stationary? ---------------------------------------------------------------------------- */
 
-typedef struct drift { double change, slope_change; bool known, certain; size_t n; } drift;
+typedef struct drift {
+    double change, slope_change;
+    bool   known, certain;
+    size_t n;
+} drift;
 
 /* Median slope over the whole run, as a share of the median. */
 static double slope_change(assay_facts *f, const double *x, size_t n, double median)
 {
-    size_t n_points = n < MAX_SLOPE_POINTS ? n : MAX_SLOPE_POINTS;
-    double *points = AS_TAKE(&f->arena, double, n_points), *scratch = AS_TAKE(&f->arena, double, n_points * n_points / 2 + n);
+    size_t  n_points = n < MAX_SLOPE_POINTS ? n : MAX_SLOPE_POINTS;
+    double *points = AS_TAKE(&f->arena, double, n_points), *scratch = AS_TAKE(&f->arena, double, n_points *n_points / 2 + n);
     if (!points || !scratch)
         return NAN;
     for (size_t i = 0; i < n_points; i++) {
@@ -30,8 +34,8 @@ static double slope_change(assay_facts *f, const double *x, size_t n, double med
 /* First against last third.  Certain when their order-statistic intervals do not meet. */
 static drift drift_of(assay_facts *f, const as_times *times)
 {
-    drift d = {.n = times->n};
-    size_t third = times->n / 3, lo, hi;
+    drift   d = {.n = times->n};
+    size_t  third = times->n / 3, lo, hi;
     double *first = AS_TAKE(&f->arena, double, times->n), *last = AS_TAKE(&f->arena, double, times->n);
     if (third < 10 || !first || !last)
         return d;
@@ -49,16 +53,10 @@ static drift drift_of(assay_facts *f, const as_times *times)
     return d;
 }
 
-static bool is_drifting(const drift *d)
-{
-    return d->known && d->certain && fabs(d->change) > MAX_DRIFT;
-}
+static bool is_drifting(const drift *d) { return d->known && d->certain && fabs(d->change) > MAX_DRIFT; }
 
 /* A large difference that the noise could have made is neither drift nor steadiness. */
-static bool is_open(const drift *d)
-{
-    return d->known && !d->certain && fabs(d->change) > MAX_DRIFT;
-}
+static bool is_open(const drift *d) { return d->known && !d->certain && fabs(d->change) > MAX_DRIFT; }
 
 static const char *steadiness_words(const drift *d)
 {
@@ -78,21 +76,30 @@ static const char *partial_words(const assay_trace *t)
 static void drift_add(assay_facts *f, as_fact_group *g, const drift *d)
 {
     const char *reason = as_say(f, "needs 30 samples above zero, has %zu", d->n);
-    bool has_slope = d->known && isfinite(d->slope_change);
+    bool        has_slope = d->known && isfinite(d->slope_change);
     as_facts_add(f, g, "verdict.drift", "last third against first",
-                 d->known ? as_metric_derived(d->change, NAN, NAN, d->n, "ratio", "median of last third / of first third - 1") : as_metric_unavailable("ratio", reason));
-    as_facts_add(f, g, "verdict.slope", "trend over the run",
-                 has_slope ? as_metric_derived(d->slope_change, NAN, NAN, d->n, "ratio", "Theil-Sen slope x length / median of first third") : as_metric_unavailable("ratio", reason));
+                 d->known ? as_metric_derived(d->change, NAN, NAN, d->n, "ratio", "median of last third / of first third - 1")
+                          : as_metric_unavailable("ratio", reason));
+    as_facts_add(
+        f, g, "verdict.slope", "trend over the run",
+        has_slope ? as_metric_derived(d->slope_change, NAN, NAN, d->n, "ratio", "Theil-Sen slope x length / median of first third")
+                  : as_metric_unavailable("ratio", reason));
     if (!d->known)
         as_facts_find(f, g, AS_LEVEL_NOTE, "Whether the run is stationary cannot be told: %s.", reason);
     else if (is_drifting(d))
-        as_facts_find(f, g, AS_LEVEL_WARN, "The run is not stationary: its last third is %.1f %% %s than its first (trend %+.1f %% over the run), so the median mixes two states.",
-                      100 * fabs(d->change), d->change > 0 ? "slower" : "faster", 100 * d->slope_change);
+        as_facts_find(
+            f, g, AS_LEVEL_WARN,
+            "The run is not stationary: its last third is %.1f %% %s than its first (trend %+.1f %% over the run), so the median mixes two states.",
+            100 * fabs(d->change), d->change > 0 ? "slower" : "faster", 100 * d->slope_change);
     else if (is_open(d))
-        as_facts_find(f, g, AS_LEVEL_NOTE, "Whether the run is stationary cannot be told: its last third differs from its first by %+.1f %%, which the noise could have made.",
-                      100 * d->change);
+        as_facts_find(
+            f, g, AS_LEVEL_NOTE,
+            "Whether the run is stationary cannot be told: its last third differs from its first by %+.1f %%, which the noise could have made.",
+            100 * d->change);
     else
-        as_facts_find(f, g, AS_LEVEL_GOOD, "The run is stationary: its last third differs from its first by %+.1f %% (trend %+.1f %% over the run).", 100 * d->change, 100 * d->slope_change);
+        as_facts_find(f, g, AS_LEVEL_GOOD,
+                      "The run is stationary: its last third differs from its first by %+.1f %% (trend %+.1f %% over the run).",
+                      100 * d->change, 100 * d->slope_change);
 }
 
 /* --- What dominates? ------------------------------------------------------------------------------------ */
@@ -108,7 +115,7 @@ static int column_of(const as_table *t, const char *key)
 static void dominance_add(assay_facts *f, as_fact_group *g)
 {
     const as_table *steps = as_facts_table_find(f, "layers", "steps");
-    int share = steps ? column_of(steps, "share") : -1, best = -1;
+    int             share = steps ? column_of(steps, "share") : -1, best = -1;
     if (share < 0)
         return;
     const as_cell *cells = steps->cells;
@@ -119,10 +126,11 @@ static void dominance_add(assay_facts *f, as_fact_group *g)
     }
     if (best < 0)
         return;
-    const as_cell *row = &cells[best * steps->n_columns];
+    const as_cell      *row = &cells[best * steps->n_columns];
     const assay_metric *time = &row[column_of(steps, "time")].metric;
-    as_facts_find(f, g, AS_LEVEL_NOTE, "%s (%s, kernel %s) %s: %.1f %% of a run, %s, among %d %s.", row[column_of(steps, "name")].text, row[column_of(steps, "op")].text,
-                  row[column_of(steps, "kernel")].text, row[share].metric.value >= .5 ? "dominates" : "takes the most time", 100 * row[share].metric.value,
+    as_facts_find(f, g, AS_LEVEL_NOTE, "%s (%s, kernel %s) %s: %.1f %% of a run, %s, among %d %s.",
+                  row[column_of(steps, "name")].text, row[column_of(steps, "op")].text, row[column_of(steps, "kernel")].text,
+                  row[share].metric.value >= .5 ? "dominates" : "takes the most time", 100 * row[share].metric.value,
                   as_say_number(f, time->value, "ns"), steps->n_rows, steps->n_rows == 1 ? "step" : "steps");
 }
 
@@ -159,31 +167,37 @@ static const char *books_words(const assay_facts *f)
 static void overall_add(assay_facts *f, as_fact_group *g, const assay_trace *t, const drift *d)
 {
     const assay_metric *median = as_facts_metric(f, "latency.median");
-    const char *label = as_facts_note_find(f, "contention.label");
-    as_level worst = worst_level(f);
+    const char         *label = as_facts_note_find(f, "contention.label");
+    as_level            worst = worst_level(f);
     if (!median || !as_metric_has(median)) {
         as_facts_find(f, g, AS_LEVEL_BAD, "%s: no latency was measured%s.", f->title, partial_words(t));
         return;
     }
-    const char *machine = label && strcmp(label, "unknown") ? as_say(f, "on a %s machine", label) : "on a machine whose quiet is unknown";
+    const char *machine =
+        label && strcmp(label, "unknown") ? as_say(f, "on a %s machine", label) : "on a machine whose quiet is unknown";
     if (*partial_words(t) || is_drifting(d))
         worst = worst > AS_LEVEL_WARN ? worst : AS_LEVEL_WARN;
     char interval[128];
     as_show_interval(interval, sizeof interval, median);
-    as_facts_find(f, g, worst, "%s: %s a run (%s%s), %s, %s, %s. The number holds within this session only%s.", f->title, as_say_number(f, median->value, "ns"),
-                  isnan(median->lo) ? "no interval: too few samples" : *interval ? "95 % interval " : "all samples equal", interval, machine, steadiness_words(d), books_words(f),
-                  partial_words(t));
+    as_facts_find(f, g, worst, "%s: %s a run (%s%s), %s, %s, %s. The number holds within this session only%s.", f->title,
+                  as_say_number(f, median->value, "ns"),
+                  isnan(median->lo) ? "no interval: too few samples"
+                  : *interval       ? "95 % interval "
+                                    : "all samples equal",
+                  interval, machine, steadiness_words(d), books_words(f), partial_words(t));
 }
 
 static void run(assay_facts *f, const assay_trace *t)
 {
     static const char *const groups[] = {"contention", "books", "memory", "instrument"};
-    as_times times = as_times_read(f, t);
-    drift d = drift_of(f, &times);
-    as_fact_group *g = as_facts_group(f, "verdict", "Verdict");
+    as_times                 times = as_times_read(f, t);
+    drift                    d = drift_of(f, &times);
+    as_fact_group           *g = as_facts_group(f, "verdict", "Verdict");
     overall_add(f, g, t, &d);
     if (!t->complete)
-        as_facts_find(f, g, AS_LEVEL_WARN, "The trace is partial: its end was never written, so what follows covers %zu samples that were on disk.", times.n);
+        as_facts_find(f, g, AS_LEVEL_WARN,
+                      "The trace is partial: its end was never written, so what follows covers %zu samples that were on disk.",
+                      times.n);
     if (as_trace_note_find(t, "run.cancelled"))
         as_facts_find(f, g, AS_LEVEL_WARN, "The run is partial: it was stopped %s.", as_trace_note_find(t, "run.cancelled"));
     dominance_add(f, g);

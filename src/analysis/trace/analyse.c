@@ -30,7 +30,9 @@ static void notes_copy(assay_facts *f, const assay_trace *t)
         if (*t->notes[i].key)
             as_facts_note(f, t->notes[i].key, t->notes[i].value);
     if (t->start_unix_ns)
-        as_facts_note(f, "trace.started", as_say(f, "%s UTC", as_date_text(date, sizeof date, (int64_t)(t->start_unix_ns / 1000000000u), AS_DATE_SECOND)));
+        as_facts_note(
+            f, "trace.started",
+            as_say(f, "%s UTC", as_date_text(date, sizeof date, (int64_t)(t->start_unix_ns / 1000000000u), AS_DATE_SECOND)));
     if (!as_trace_note_find(t, "clock.name"))
         as_facts_note(f, "clock.name", t->clock_name);
     as_facts_note(f, "trace.complete", t->complete ? "yes" : "no: the record ends before its end was written");
@@ -47,7 +49,7 @@ assay_status assay_analyse(assay_env *env, const assay_trace *trace, assay_facts
     size_t n = 0;
     while (as_an_table[n])
         n++;
-    assay_facts *f = as_facts_new(env);
+    assay_facts        *f = as_facts_new(env);
     const as_analysis **order = f ? AS_TAKE(&f->arena, const as_analysis *, n) : NULL;
     if (!order) {
         assay_facts_free(f);

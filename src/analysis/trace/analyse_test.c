@@ -56,7 +56,8 @@ Test(analyse, times_work_and_rates_land_where_arithmetic_says)
     expect(s && s->n == 200);
     expect_near(s->y[0], 99500, 1e-6);
     expect(says(&l, "verdict", AS_LEVEL_GOOD, "within this session only"));
-    expect(says(&l, "verdict", AS_LEVEL_NOTE, "fc1 (Gemm, kernel gemm_f32_avx2) dominates: 50.0 % of a run, 50.0 us, among 4 steps"));
+    expect(
+        says(&l, "verdict", AS_LEVEL_NOTE, "fc1 (Gemm, kernel gemm_f32_avx2) dominates: 50.0 % of a run, 50.0 us, among 4 steps"));
     lab_close(&l);
 }
 
@@ -99,7 +100,8 @@ Test(analyse, detailed_runs_outside_the_samples_are_used_and_named)
     lab l = lab_new((as_synthetic){.detailed = true});
     expect_near(cell(&l, "layers", "steps", 1, "time")->metric.value, 30000, 1e-6);
     expect_has(cell(&l, "layers", "steps", 1, "time")->metric.source, "outside the timed samples");
-    expect(says(&l, "layers", AS_LEVEL_NOTE, "20 detailed runs outside the timed samples: spans by step would cost 0.9 % of the run"));
+    expect(
+        says(&l, "layers", AS_LEVEL_NOTE, "20 detailed runs outside the timed samples: spans by step would cost 0.9 % of the run"));
     expect(says(&l, "books", AS_LEVEL_GOOD, "recorded in detail outside the timed samples"));
     expect_metric(&l, "instrument.spans_per_run", 0, ASSAY_COUNTED, "1");
     lab_close(&l);
@@ -107,7 +109,7 @@ Test(analyse, detailed_runs_outside_the_samples_are_used_and_named)
 
 Test(analyse, a_coarse_trace_has_no_layer_times_and_says_why)
 {
-    lab l = lab_new((as_synthetic){.no_steps = true});
+    lab                 l = lab_new((as_synthetic){.no_steps = true});
     const assay_metric *time = &cell(&l, "layers", "steps", 0, "time")->metric;
     expect_eq(time->kind, ASSAY_UNAVAILABLE);
     expect_str(time->reason, "spans by step would cost 0.9 % of the run");
@@ -127,7 +129,8 @@ Test(analyse, books_close_at_99_percent_and_not_at_96)
     expect_near(cell(&l, "books", "entries", 2, "share")->metric.value, .01, 1e-9);
     lab_close(&l);
     l = lab_new((as_synthetic){.tail_us = 1});
-    expect(says(&l, "books", AS_LEVEL_WARN, "The books do not close: step spans explain 96.00 % of the run; 4.00 % is unexplained"));
+    expect(
+        says(&l, "books", AS_LEVEL_WARN, "The books do not close: step spans explain 96.00 % of the run; 4.00 % is unexplained"));
     expect(says(&l, "verdict", AS_LEVEL_WARN, "books open"));
     lab_close(&l);
 }
@@ -139,7 +142,9 @@ Test(analyse, overlapping_spans_are_not_counted_twice_and_transfers_stand_apart)
     expect(as_trace_reserve(l.trace, 6, 0, 0, 0));
     for (uint32_t r = 0; r < 6; r++) { /* a second thread's view of step 0, shifted into step 1 */
         uint64_t at = 1000000 + r * 200000u;
-        expect(as_trace_add_span(l.trace, &(as_span){.begin_ticks = at, .end_ticks = at + 60000, .step = 0, .run = r, .kind = AS_SPAN_STEP, .thread = 1}));
+        expect(as_trace_add_span(
+            l.trace,
+            &(as_span){.begin_ticks = at, .end_ticks = at + 60000, .step = 0, .run = r, .kind = AS_SPAN_STEP, .thread = 1}));
     }
     lab_run(&l);
     expect_metric(&l, "books.explained_share", .99, ASSAY_DERIVED, "ratio");
@@ -194,8 +199,11 @@ Test(analyse, an_unread_cpu_clock_is_unavailable)
 
 Test(analyse, contention_has_three_labels_with_their_numbers)
 {
-    static const struct { int disturbed; const char *label; as_level level; } cases[] = {
-        {4, "quiet", AS_LEVEL_GOOD}, {20, "disturbed", AS_LEVEL_WARN}, {60, "heavily disturbed", AS_LEVEL_BAD}};
+    static const struct {
+        int         disturbed;
+        const char *label;
+        as_level    level;
+    } cases[] = {{4, "quiet", AS_LEVEL_GOOD}, {20, "disturbed", AS_LEVEL_WARN}, {60, "heavily disturbed", AS_LEVEL_BAD}};
     for (int i = 0; i < 3; i++) {
         lab l = lab_new((as_synthetic){.disturbed = cases[i].disturbed});
         expect_metric(&l, "contention.contaminated", cases[i].disturbed / 100.0, ASSAY_DERIVED, "ratio");

@@ -44,7 +44,7 @@ const char *as_say_number(assay_facts *f, double value, const char *unit)
  * a power of 1024 for bytes, of ten for the rest. */
 const char *as_show_interval(char *buf, size_t size, const assay_metric *m)
 {
-    char shown[96];
+    char   shown[96];
     double number, middle = m->value != 0 ? m->value : m->hi;
     *buf = 0;
     if (!(m->lo < m->hi))
@@ -56,9 +56,10 @@ const char *as_show_interval(char *buf, size_t size, const assay_metric *m)
     if (!as_parse_f64(shown, &number) || !(number / middle > 0))
         return buf;
     double base = strncmp(m->unit, "byte", 4) ? 10 : 1024, scale = pow(base, round(log(number / middle) / log(base)));
-    int decimals = (int)ceil(1 - log10((m->hi - m->lo) * scale));
+    int    decimals = (int)ceil(1 - log10((m->hi - m->lo) * scale));
     decimals = decimals < 0 ? 0 : decimals > 6 ? 6 : decimals;
-    snprintf(buf, size, "%.*f to %.*f%s%s", decimals, m->lo * scale, decimals, m->hi * scale, space ? " " : "", space ? space + 1 : "");
+    snprintf(buf, size, "%.*f to %.*f%s%s", decimals, m->lo * scale, decimals, m->hi * scale, space ? " " : "",
+             space ? space + 1 : "");
     return buf;
 }
 
@@ -79,7 +80,7 @@ as_times as_times_read(assay_facts *f, const assay_trace *t)
     uint64_t first = UINT64_MAX, last = 0;
     for (size_t i = 0; i < t->n_samples; i++) {
         const as_sample *s = &t->samples[i];
-        double wall_ns = (double)(s->end_ticks - s->begin_ticks) * t->ns_per_tick;
+        double           wall_ns = (double)(s->end_ticks - s->begin_ticks) * t->ns_per_tick;
         if (!s->n_runs || s->end_ticks < s->begin_ticks || !isfinite(wall_ns))
             continue;
         first = s->begin_ticks < first ? s->begin_ticks : first;
@@ -98,7 +99,7 @@ as_times as_times_read(assay_facts *f, const assay_trace *t)
 assay_metric as_median_metric(assay_facts *f, const double *x, size_t n, const char *unit, const char *source, const char *reason)
 {
     as_interval interval;
-    double *scratch = take(f, n, sizeof *scratch);
+    double     *scratch = take(f, n, sizeof *scratch);
     if (!n || !scratch)
         return as_metric_unavailable(unit, reason);
     if (as_segment_interval(x, n, AS_CONFIDENCE, scratch, &interval))
@@ -118,10 +119,7 @@ bool as_step_is_transfer(const as_trace_step *s)
     return !*s->op && (!strncmp(s->name, "put ", 4) || !strncmp(s->name, "get ", 4));
 }
 
-bool as_step_is_prologue(const as_trace_step *s)
-{
-    return !strcmp(s->stage, "prologue");
-}
+bool as_step_is_prologue(const as_trace_step *s) { return !strcmp(s->stage, "prologue"); }
 
 static int by_run_and_step(const void *a, const void *b)
 {
@@ -153,7 +151,7 @@ static as_span *spans_of(assay_facts *f, const assay_trace *t, as_span_kind kind
         return spans;
     for (size_t i = 0; i < t->n_spans; i++) {
         const as_span *s = &t->spans[i];
-        bool has_step = s->step >= 0 && (size_t)s->step < t->n_steps;
+        bool           has_step = s->step >= 0 && (size_t)s->step < t->n_steps;
         if (s->kind == kind && s->end_ticks >= s->begin_ticks && (has_step || kind == AS_SPAN_RUN))
             spans[(*n)++] = *s;
     }
@@ -211,8 +209,8 @@ static void steps_collect(assay_facts *f, const assay_trace *t, as_kept *k, cons
         }
     for (size_t i = 0; i < n; i++) {
         as_step_times *times = &k->steps[spans[i].step];
-        bool detailed = spans[i].run >= t->n_runs;
-        bool wanted = k->uses_detailed ? true : !detailed;
+        bool           detailed = spans[i].run >= t->n_runs;
+        bool           wanted = k->uses_detailed ? true : !detailed;
         if (counts[spans[i].step] && (wanted || as_step_is_prologue(&t->steps[spans[i].step])))
             times->ns[times->n++] = (double)(spans[i].end_ticks - spans[i].begin_ticks) * t->ns_per_tick;
     }
@@ -253,7 +251,7 @@ static double transfers_ns(const assay_trace *t, as_span *spans, size_t n, uint6
 /* One record a RUN span, with what its inner spans explain of it. */
 static void runs_collect(assay_facts *f, const assay_trace *t, as_kept *k, as_span *inner, size_t n_inner)
 {
-    size_t n_walls, at = 0;
+    size_t   n_walls, at = 0;
     as_span *walls = spans_of(f, t, AS_SPAN_RUN, &n_walls);
     k->runs = take(f, n_walls, sizeof *k->runs);
     if (!walls || !k->runs)
@@ -262,11 +260,11 @@ static void runs_collect(assay_facts *f, const assay_trace *t, as_kept *k, as_sp
         const as_span *w = &walls[i];
         if (i && w->run == walls[i - 1].run)
             continue; /* a second wall of the same run: the first stands */
-        size_t n = run_take(inner, n_inner, &at, w->run);
-        as_span *own = inner + (at - n);
+        size_t       n = run_take(inner, n_inner, &at, w->run);
+        as_span     *own = inner + (at - n);
         as_kept_run *run = &k->runs[k->n_runs++];
-        *run = (as_kept_run){.run = w->run, .detailed = w->run >= t->n_runs,
-                             .wall_ns = (double)(w->end_ticks - w->begin_ticks) * t->ns_per_tick};
+        *run = (as_kept_run){
+            .run = w->run, .detailed = w->run >= t->n_runs, .wall_ns = (double)(w->end_ticks - w->begin_ticks) * t->ns_per_tick};
         run->explained_ns = n ? (double)union_ticks(own, n, w->begin_ticks, w->end_ticks) * t->ns_per_tick : (double)NAN;
         run->transfer_ns = n ? transfers_ns(t, own, n, w->begin_ticks, w->end_ticks) : (double)NAN;
     }
@@ -289,8 +287,8 @@ static void spans_count(const assay_trace *t, as_kept *k)
 
 as_kept as_kept_read(assay_facts *f, const assay_trace *t)
 {
-    as_kept k = {.steps = take(f, t->n_steps, sizeof *k.steps)};
-    size_t n_steps, n_devices, n_segments = 0;
+    as_kept  k = {.steps = take(f, t->n_steps, sizeof *k.steps)};
+    size_t   n_steps, n_devices, n_segments = 0;
     as_span *steps = spans_of(f, t, AS_SPAN_STEP, &n_steps);
     as_span *devices = spans_of(f, t, AS_SPAN_DEVICE, &n_devices);
     if (!k.steps || !steps || !devices)
@@ -298,7 +296,7 @@ as_kept as_kept_read(assay_facts *f, const assay_trace *t)
     n_steps = steps_join(steps, n_steps);
     n_devices = steps_join(devices, n_devices);
     const as_span *finest = n_steps ? steps : devices;
-    size_t n_finest = n_steps ? n_steps : n_devices;
+    size_t         n_finest = n_steps ? n_steps : n_devices;
     k.n_timed = count_runs(finest, n_finest, t->n_runs, false);
     k.n_detailed = count_runs(finest, n_finest, t->n_runs, true);
     k.uses_detailed = k.n_timed < AS_KEPT_ENOUGH && k.n_detailed > 0;
@@ -330,11 +328,11 @@ int as_sensor_find(const assay_trace *t, const char *part)
 assay_metric as_sensor_metric(assay_facts *f, const assay_trace *t, size_t index)
 {
     const as_trace_sensor *s = &t->sensors[index];
-    const char *unit = *s->unit ? s->unit : "1", *source = *s->source ? s->source : s->name;
+    const char            *unit = *s->unit ? s->unit : "1", *source = *s->source ? s->source : s->name;
     if (s->reason)
         return as_metric_unavailable(unit, *s->reason ? s->reason : "the sensor could not be opened and gave no reason");
     double *values = take(f, t->n_readings, sizeof *values);
-    size_t n = 0;
+    size_t  n = 0;
     for (size_t i = 0; values && i < t->n_readings; i++)
         if (t->readings[i].sensor == index && isfinite(t->readings[i].value))
             values[n++] = t->readings[i].value;

@@ -11,9 +11,9 @@
 
 /* Times of one run each, in ns, in the order taken. */
 typedef struct as_times {
-    double *ns;      /* wall / runs in the sample */
-    double *cpu_ns;  /* of the calling thread, the same way; NaN: not read */
-    double *at_s;    /* when the sample began, since the first */
+    double *ns;     /* wall / runs in the sample */
+    double *cpu_ns; /* of the calling thread, the same way; NaN: not read */
+    double *at_s;   /* when the sample began, since the first */
     size_t  n, n_cpu;
     double  span_ns; /* first begin to last end */
 } as_times;
@@ -27,28 +27,33 @@ assay_metric as_median_metric(assay_facts *f, const double *x, size_t n, const c
 /* The runs whose spans were kept, each with its own books. */
 typedef struct as_kept_run {
     uint32_t run;
-    bool     detailed;      /* outside the timed samples: run >= trace->n_runs */
-    double   wall_ns;       /* of its RUN span; NaN: none */
-    double   explained_ns;  /* union of its step (else segment) spans inside the wall */
-    double   transfer_ns;   /* of these, steps that move data between devices */
-    int      n_spans;       /* of any kind, parts and device stamps too */
+    bool     detailed;     /* outside the timed samples: run >= trace->n_runs */
+    double   wall_ns;      /* of its RUN span; NaN: none */
+    double   explained_ns; /* union of its step (else segment) spans inside the wall */
+    double   transfer_ns;  /* of these, steps that move data between devices */
+    int      n_spans;      /* of any kind, parts and device stamps too */
 } as_kept_run;
 
-typedef struct as_step_times { double *ns; size_t n; bool by_device; } as_step_times;
+typedef struct as_step_times {
+    double *ns;
+    size_t  n;
+    bool    by_device;
+} as_step_times;
 
 typedef struct as_kept {
-    as_kept_run   *runs;  size_t n_runs;
-    as_step_times *steps;             /* one a plan step; n == 0: no span of it was kept */
+    as_kept_run   *runs;
+    size_t         n_runs;
+    as_step_times *steps;               /* one a plan step; n == 0: no span of it was kept */
     size_t         n_timed, n_detailed; /* runs with step spans, by where they come from */
-    bool           uses_detailed;     /* steps[] comes from detailed runs, there being fewer than AS_KEPT_ENOUGH timed ones */
-    bool           by_segment;        /* explained_ns comes from segment spans: there are no step spans */
+    bool           uses_detailed;       /* steps[] comes from detailed runs, there being fewer than AS_KEPT_ENOUGH timed ones */
+    bool           by_segment;          /* explained_ns comes from segment spans: there are no step spans */
 } as_kept;
 
 #define AS_KEPT_ENOUGH 5
 
 as_kept as_kept_read(assay_facts *f, const assay_trace *t);
 /* Whether steps[] and the books may use this run. */
-bool    as_kept_uses(const as_kept *k, const as_kept_run *run);
+bool as_kept_uses(const as_kept *k, const as_kept_run *run);
 
 bool as_step_is_transfer(const as_trace_step *s);
 bool as_step_is_prologue(const as_trace_step *s);
@@ -56,7 +61,7 @@ bool as_step_is_prologue(const as_trace_step *s);
 /* Sensor i of the trace as one number, by its meaning. */
 assay_metric as_sensor_metric(assay_facts *f, const assay_trace *t, size_t i);
 /* The first sensor whose name holds `part`, or -1. */
-int          as_sensor_find(const assay_trace *t, const char *part);
+int as_sensor_find(const assay_trace *t, const char *part);
 
 /* printf into the facts' arena; "" when memory ran out, which the facts then know. */
 const char *as_say(assay_facts *f, const char *format, ...) __attribute__((format(printf, 2, 3)));

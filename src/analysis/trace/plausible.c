@@ -36,8 +36,8 @@ bool as_double_is_plausible(double once_ns, double twice_ns, char *sentence, siz
     double ratio = twice_ns / once_ns;
     if (ratio >= 1.5 && ratio <= 3)
         return true;
-    say(sentence, size, "twice the calls take %.2f times as long (%s, then %s): the time is not that of the work", ratio, as_show(a, sizeof a, once_ns, "ns"),
-        as_show(b, sizeof b, twice_ns, "ns"));
+    say(sentence, size, "twice the calls take %.2f times as long (%s, then %s): the time is not that of the work", ratio,
+        as_show(a, sizeof a, once_ns, "ns"), as_show(b, sizeof b, twice_ns, "ns"));
     return false;
 }
 
@@ -47,7 +47,8 @@ static bool below_roof(const as_claim *c, double work, double roof, const char *
     double slowest = isfinite(c->hi_ns) ? c->hi_ns : c->median_ns, rate = work / slowest * 1e9;
     if (!is_time(slowest) || !isfinite(work) || !is_time(roof) || rate <= ABOVE_ROOF * roof)
         return true;
-    say(sentence, size, "%s at least, and the roof is %s: nothing is faster than its roof", as_show(a, sizeof a, rate, unit), as_show(b, sizeof b, roof, unit));
+    say(sentence, size, "%s at least, and the roof is %s: nothing is faster than its roof", as_show(a, sizeof a, rate, unit),
+        as_show(b, sizeof b, roof, unit));
     return false;
 }
 
@@ -86,7 +87,8 @@ static double work_of(const as_claim *c) { return c->flops > 0 ? c->flops : c->b
 /* The least time that the work can take. */
 static double least_ns(const as_claim *c)
 {
-    double flops = c->flops / (is_time(c->flops_roof) ? c->flops_roof : ANY_FLOPS), bytes = c->bytes / (is_time(c->bytes_roof) ? c->bytes_roof : ANY_BYTES);
+    double flops = c->flops / (is_time(c->flops_roof) ? c->flops_roof : ANY_FLOPS),
+           bytes = c->bytes / (is_time(c->bytes_roof) ? c->bytes_roof : ANY_BYTES);
     double ns = 1e9 * fmax(isfinite(flops) ? flops : 0, isfinite(bytes) ? bytes : 0);
     return is_time(c->least_ns) ? c->least_ns : ns;
 }
@@ -125,7 +127,8 @@ static void families_judge(as_claim *claims, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < n; k++)
-            if (i != k && judged(&claims[i]) && judged(&claims[k]) && claims[i].family && claims[k].family && !strcmp(claims[i].family, claims[k].family))
+            if (i != k && judged(&claims[i]) && judged(&claims[k]) && claims[i].family && claims[k].family &&
+                !strcmp(claims[i].family, claims[k].family))
                 growth_judge(&claims[i], &claims[k]);
 }
 
@@ -149,7 +152,8 @@ static void constant_judge(as_claim *claims, size_t n)
     }
     if (n_judged < CONSTANT_CASES || overhead || most > SAME_TIME * least || !(most_work >= CONSTANT_WORK * least_work))
         return;
-    say(sentence, sizeof sentence, "all %zu cases take %s, with %.3g times the work in the largest: the time is that of something else", n_judged,
+    say(sentence, sizeof sentence,
+        "all %zu cases take %s, with %.3g times the work in the largest: the time is that of something else", n_judged,
         as_show(time, sizeof time, least, "ns"), most_work / least_work);
     for (size_t i = 0; i < n; i++)
         if (judged(&claims[i]))

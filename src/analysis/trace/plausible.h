@@ -12,18 +12,18 @@
 
 enum { AS_SENTENCE_BYTES = 240 };
 
-typedef struct as_claim {              /* what one case says of itself */
-    const char *name, *family;         /* cases of a family differ in size only */
+typedef struct as_claim {                /* what one case says of itself */
+    const char *name, *family;           /* cases of a family differ in size only */
     double      median_ns, lo_ns, hi_ns; /* of a call; NaN: was not measured, and is not judged */
-    double      flops, bytes;          /* that the kernels issue in a call; NaN: not known */
-    double      flops_roof, bytes_roof;/* a second, of the fastest level that could hold the loop; NaN: not known */
-    double      least_ns;              /* the least time that roofs allow the whole plan; NaN: not known */
-    double      floor_ns;              /* a call costs up to this whatever it does (clock, call, launch of a device): below it sizes may look alike */
-    bool        told;                  /* a device whose time is told to it, not measured (null): nothing to judge */
-    double      once_ns, twice_ns;     /* time of n calls and of 2 n calls; NaN: not measured */
-    uint64_t    hash, poisoned_hash;   /* of the outputs; either 0: not had */
-    bool        refused;               /* out */
-    char        sentence[AS_SENTENCE_BYTES];
+    double      flops, bytes;            /* that the kernels issue in a call; NaN: not known */
+    double      flops_roof, bytes_roof;  /* a second, of the fastest level that could hold the loop; NaN: not known */
+    double      least_ns;                /* the least time that roofs allow the whole plan; NaN: not known */
+    double floor_ns; /* a call costs up to this whatever it does (clock, call, launch of a device): below it sizes may look alike */
+    bool   told;     /* a device whose time is told to it, not measured (null): nothing to judge */
+    double once_ns, twice_ns;     /* time of n calls and of 2 n calls; NaN: not measured */
+    uint64_t hash, poisoned_hash; /* of the outputs; either 0: not had */
+    bool     refused;             /* out */
+    char     sentence[AS_SENTENCE_BYTES];
 } as_claim;
 
 /* Time of n calls and of 2 n calls: their ratio must be about 2.  False, with the sentence, below 1.5 or above 3; true where one of

@@ -11,8 +11,19 @@
 /* A claim without anything but its time and its work. */
 static as_claim claim(const char *name, const char *family, double ns, double flops, double bytes)
 {
-    return (as_claim){ .name = name, .family = family, .median_ns = ns, .lo_ns = ns, .hi_ns = ns, .flops = flops, .bytes = bytes, .flops_roof = NO_ROOF,
-                       .bytes_roof = NO_ROOF, .least_ns = NAN, .floor_ns = 2000, .once_ns = NAN, .twice_ns = NAN };
+    return (as_claim){.name = name,
+                      .family = family,
+                      .median_ns = ns,
+                      .lo_ns = ns,
+                      .hi_ns = ns,
+                      .flops = flops,
+                      .bytes = bytes,
+                      .flops_roof = NO_ROOF,
+                      .bytes_roof = NO_ROOF,
+                      .least_ns = NAN,
+                      .floor_ns = 2000,
+                      .once_ns = NAN,
+                      .twice_ns = NAN};
 }
 
 static as_claim matmul(double n, double ns) { return claim("matmul", "matmul/*/f32", ns, 2 * n * n * n, 12 * n * n); }
@@ -26,33 +37,38 @@ static void expect_all_refused(as_claim *claims, size_t n, const char *why)
 }
 
 /* What lazy evaluation around a clock looks like: 1.7 us whatever the operator and the size. */
-Test(plausible, refuses_a_constant_time_for_every_operator_and_size) {
-    as_claim claims[] = { matmul(512, 1700), matmul(1024, 1690), matmul(2048, 1720), add(512, 1700), add(1024, 1700), add(2048, 1700) };
+Test(plausible, refuses_a_constant_time_for_every_operator_and_size)
+{
+    as_claim claims[] = {matmul(512, 1700), matmul(1024, 1690), matmul(2048, 1720),
+                         add(512, 1700),    add(1024, 1700),    add(2048, 1700)};
     expect_all_refused(claims, AS_COUNT(claims), "1.7");
     /* One family alone, and one size of several operators. */
-    as_claim adds[] = { add(512, 1700), add(1024, 1710), add(2048, 1700) };
+    as_claim adds[] = {add(512, 1700), add(1024, 1710), add(2048, 1700)};
     expect_all_refused(adds, AS_COUNT(adds), "the work");
-    as_claim ops[] = { matmul(1024, 1700), add(1024, 1700), claim("relu", "relu/*", 1700, 1 << 20, 8 << 20) };
+    as_claim ops[] = {matmul(1024, 1700), add(1024, 1700), claim("relu", "relu/*", 1700, 1 << 20, 8 << 20)};
     expect_all_refused(ops, AS_COUNT(ops), "all 3 cases take 1.70 us");
     /* A sleep is as constant as an empty call. */
-    as_claim sleeps[] = { matmul(64, 1e9), matmul(512, 1e9), add(512, 1e9) };
+    as_claim sleeps[] = {matmul(64, 1e9), matmul(512, 1e9), add(512, 1e9)};
     expect_eq(as_claims_judge(sleeps, AS_COUNT(sleeps)), 3);
 }
 
-Test(plausible, lets_honest_times_pass) {
+Test(plausible, lets_honest_times_pass)
+{
     /* 88 GFLOP/s and 20 GB/s. */
-    as_claim claims[] = { matmul(256, 383e3), matmul(512, 3.05e6), matmul(1024, 24.4e6), add(512, 157e3), add(1024, 629e3), add(2048, 2.5e6) };
+    as_claim claims[] = {matmul(256, 383e3), matmul(512, 3.05e6), matmul(1024, 24.4e6),
+                         add(512, 157e3),    add(1024, 629e3),    add(2048, 2.5e6)};
     expect_eq(as_claims_judge(claims, AS_COUNT(claims)), 0);
     expect_str(claims[0].sentence, "");
     /* Small ones that cost a call and no more. */
-    as_claim small[] = { add(4, 310), add(8, 312), add(16, 320), add(32, 330) };
+    as_claim small[] = {add(4, 310), add(8, 312), add(16, 320), add(32, 330)};
     expect_eq(as_claims_judge(small, AS_COUNT(small)), 0);
     expect_eq(as_claims_judge(NULL, 0), 0);
 }
 
 /* The null device takes as long as it was told: the same for every size, and no lie. */
-Test(plausible, lets_a_device_pass_whose_time_is_told) {
-    as_claim claims[] = { matmul(512, 5000), matmul(1024, 5000), matmul(2048, 5000) };
+Test(plausible, lets_a_device_pass_whose_time_is_told)
+{
+    as_claim claims[] = {matmul(512, 5000), matmul(1024, 5000), matmul(2048, 5000)};
     for (size_t i = 0; i < AS_COUNT(claims); i++) {
         claims[i].told = true;
         claims[i].hash = claims[i].poisoned_hash = 7;
@@ -61,32 +77,37 @@ Test(plausible, lets_a_device_pass_whose_time_is_told) {
     expect_eq(as_claims_judge(claims, AS_COUNT(claims)), 0);
 }
 
-Test(plausible, refuses_both_where_more_work_takes_no_longer) {
-    as_claim claims[] = { add(512, 157e3), add(1024, 190e3), matmul(512, 3e6) };
+Test(plausible, refuses_both_where_more_work_takes_no_longer)
+{
+    as_claim claims[] = {add(512, 157e3), add(1024, 190e3), matmul(512, 3e6)};
     expect_eq(as_claims_judge(claims, AS_COUNT(claims)), 2);
     expect_has(claims[0].sentence, "4 times the work takes 1.21 times as long");
     expect(claims[1].refused && !claims[2].refused);
     /* 1.3 times is let through: a cache level may hide that much. */
-    as_claim enough[] = { add(512, 157e3), add(1024, 205e3) };
+    as_claim enough[] = {add(512, 157e3), add(1024, 205e3)};
     expect_eq(as_claims_judge(enough, AS_COUNT(enough)), 0);
     /* Other families are not compared. */
-    as_claim others[] = { add(512, 157e3), matmul(1024, 150e3 * 1000) };
+    as_claim others[] = {add(512, 157e3), matmul(1024, 150e3 * 1000)};
     expect_eq(as_claims_judge(others, AS_COUNT(others)), 0);
 }
 
 /* As measured with two threads: 1x1024 times 1024x1024 reads five times the bytes of 256x256, for a sixteenth of the operations. */
-Test(plausible, more_operations_on_fewer_bytes_are_not_more_work) {
-    as_claim claims[] = { claim("thin", "matmul/*/f32", 299e3, 2.1e6, 4.2e6), claim("square", "matmul/*/f32", 208e3, 33.6e6, 0.79e6) };
+Test(plausible, more_operations_on_fewer_bytes_are_not_more_work)
+{
+    as_claim claims[] = {claim("thin", "matmul/*/f32", 299e3, 2.1e6, 4.2e6),
+                         claim("square", "matmul/*/f32", 208e3, 33.6e6, 0.79e6)};
     expect_eq(as_claims_judge(claims, AS_COUNT(claims)), 0);
 }
 
-Test(plausible, cases_that_were_not_measured_are_not_judged) {
-    as_claim claims[] = { matmul(512, NAN), matmul(1024, 1e6), matmul(2048, NAN) };
+Test(plausible, cases_that_were_not_measured_are_not_judged)
+{
+    as_claim claims[] = {matmul(512, NAN), matmul(1024, 1e6), matmul(2048, NAN)};
     claims[1].median_ns = claims[1].lo_ns = claims[1].hi_ns = 25e6;
     expect_eq(as_claims_judge(claims, AS_COUNT(claims)), 0);
 }
 
-Test(plausible, nothing_is_above_its_roof) {
+Test(plausible, nothing_is_above_its_roof)
+{
     as_claim c = matmul(512, 1e6); /* 268 GFLOP/s */
     char     sentence[AS_SENTENCE_BYTES];
     c.flops_roof = 268.4e9;
@@ -109,7 +130,8 @@ Test(plausible, nothing_is_above_its_roof) {
     expect_has(sentence, "1.00 ms at most, and by the roofs of this machine 1.20 ms at least");
 }
 
-Test(plausible, twice_the_calls_take_about_twice_as_long) {
+Test(plausible, twice_the_calls_take_about_twice_as_long)
+{
     char sentence[AS_SENTENCE_BYTES];
     expect(as_double_is_plausible(1e6, 2.1e6, sentence, sizeof sentence));
     expect(as_double_is_plausible(1e6, NAN, sentence, sizeof sentence));
@@ -123,7 +145,8 @@ Test(plausible, twice_the_calls_take_about_twice_as_long) {
     expect_eq(as_claims_judge(&c, 1), 1);
 }
 
-Test(plausible, poisoned_inputs_must_change_the_outputs) {
+Test(plausible, poisoned_inputs_must_change_the_outputs)
+{
     as_claim c = add(512, 157e3);
     c.hash = c.poisoned_hash = 0xabcdef;
     expect_eq(as_claims_judge(&c, 1), 1);

@@ -7,15 +7,17 @@
 
 static void roof_add(assay_trace *t, const char *name, const char *unit, double value, double lo, double hi, const char *source)
 {
-    expect(as_trace_add_roof(t, &(as_trace_roof){.name = name, .unit = unit, .value = value, .lo = lo, .hi = hi, .n = 3, .source = source}));
+    expect(as_trace_add_roof(
+        t, &(as_trace_roof){.name = name, .unit = unit, .value = value, .lo = lo, .hi = hi, .n = 3, .source = source}));
 }
 
 /* The synthetic trace on a machine whose multiply-add rate is given; L1 32 KiB, L2 512 KiB, L3 32 MiB. */
 static lab roofs_open(double fma, const char *source)
 {
-    lab l = lab_open((as_synthetic){0});
+    lab          l = lab_open((as_synthetic){0});
     assay_trace *t = l.trace;
-    expect(as_trace_add_note(t, "machine.cache.l1d", "32768") && as_trace_add_note(t, "machine.cache.l2", "524288") && as_trace_add_note(t, "machine.cache.l3", "33554432"));
+    expect(as_trace_add_note(t, "machine.cache.l1d", "32768") && as_trace_add_note(t, "machine.cache.l2", "524288") &&
+           as_trace_add_note(t, "machine.cache.l3", "33554432"));
     roof_add(t, "fma.f32.scalar.t1", "flop/s", fma / 4, fma / 4, fma / 4, source);
     roof_add(t, "fma.f32.avx2.t1", "flop/s", fma, fma * .99, fma * 1.01, source);
     roof_add(t, "exp.f32.avx2.t1", "element/s", 2e9, 2e9, 2e9, source);
@@ -137,7 +139,8 @@ Test(roofline, threads_without_a_roof_of_their_own_multiply)
 static void threads_say(const char *barriers, const char *late, const char *switches, as_level level, const char *part)
 {
     lab l = lab_open((as_synthetic){0});
-    expect(as_trace_add_note(l.trace, "threads.barriers", "%s", barriers) && as_trace_add_note(l.trace, "threads.late", "%s", late) &&
+    expect(as_trace_add_note(l.trace, "threads.barriers", "%s", barriers) &&
+           as_trace_add_note(l.trace, "threads.late", "%s", late) &&
            as_trace_add_note(l.trace, "threads.switches", "%s", switches));
     lab_run(&l);
     expect(says(&l, "contention", level, part));

@@ -12,8 +12,14 @@
 
 #include "base/text.h"
 
-static const struct { unsigned bit; const char *name; } sets[] = {
-    { AS_ISA_AVX2, "avx2" }, { AS_ISA_AVX512, "avx512" }, { AS_ISA_NEON, "neon" }, { AS_ISA_F16C, "f16c" },
+static const struct {
+    unsigned    bit;
+    const char *name;
+} sets[] = {
+    {AS_ISA_AVX2, "avx2"},
+    {AS_ISA_AVX512, "avx512"},
+    {AS_ISA_NEON, "neon"},
+    {AS_ISA_F16C, "f16c"},
 };
 
 #if defined(__x86_64__)
@@ -55,10 +61,7 @@ const char *as_cpu_name(char *buf, size_t size)
 #elif defined(__aarch64__)
 
 /* NEON is part of the architecture. */
-unsigned as_isa_cpu(void)
-{
-    return AS_ISA_NEON;
-}
+unsigned as_isa_cpu(void) { return AS_ISA_NEON; }
 
 const char *as_cpu_name(char *buf, size_t size)
 {
@@ -72,10 +75,7 @@ const char *as_cpu_name(char *buf, size_t size)
 
 #else
 
-unsigned as_isa_cpu(void)
-{
-    return AS_ISA_SCALAR;
-}
+unsigned as_isa_cpu(void) { return AS_ISA_SCALAR; }
 
 const char *as_cpu_name(char *buf, size_t size)
 {
@@ -106,8 +106,8 @@ static assay_status word_read(assay_env *env, const char *text, const char *word
                            text, name, near);
     }
     return as_fail(env, ASSAY_BAD_INPUT,
-                   "cpu: ASSAY_CPU is '%s': '%.*s' is none of -avx2, -avx512, -neon and -f16c, which go separated by commas",
-                   text, (int)(n < 64 ? n : 64), word);
+                   "cpu: ASSAY_CPU is '%s': '%.*s' is none of -avx2, -avx512, -neon and -f16c, which go separated by commas", text,
+                   (int)(n < 64 ? n : 64), word);
 }
 
 assay_status as_isa_mask(assay_env *env, const char *text, unsigned *out)

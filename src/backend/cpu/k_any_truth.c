@@ -17,6 +17,11 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
 }
 
 const as_kernel as_k_any_truth = {
-    .name = "any_truth", .op = "*", .isa = AS_ISA_SCALAR, .rank = 0, .why = "the slow truth, in one thread",
-    .accepts = accepts, .run = run,
+    .name = "any_truth",
+    .op = "*",
+    .isa = AS_ISA_SCALAR,
+    .rank = 0,
+    .why = "the slow truth, in one thread",
+    .accepts = accepts,
+    .run = run,
 };

@@ -146,7 +146,7 @@ assay_status as_kernel_choose(assay_env *env, const as_kernel *const *table, con
         const char *text = hindered ? as_arena_text(arena, hindered) : loss(arena, *k, winner);
         if (!text)
             return no_room(env, n);
-        choice.refused[choice.n_refused++] = (as_trace_refusal){ .kernel = (*k)->name, .why = text };
+        choice.refused[choice.n_refused++] = (as_trace_refusal){.kernel = (*k)->name, .why = text};
     }
 
     if (winner) {
@@ -156,8 +156,8 @@ assay_status as_kernel_choose(assay_env *env, const as_kernel *const *table, con
     } else if (!n_known) {
         choice.why = as_arena_printf(arena, "there is no kernel for %s", n->op->name);
     } else {
-        choice.why = as_arena_printf(arena, "none of %d kernels fits; %s: %s", n_known, choice.refused[0].kernel,
-                                     choice.refused[0].why);
+        choice.why =
+            as_arena_printf(arena, "none of %d kernels fits; %s: %s", n_known, choice.refused[0].kernel, choice.refused[0].why);
     }
     if (!choice.why)
         return no_room(env, n);

@@ -13,45 +13,45 @@ enum as_isa { AS_ISA_SCALAR = 0, AS_ISA_AVX2 = 1, AS_ISA_AVX512 = 2, AS_ISA_NEON
 
 typedef struct as_kernel_args {
     const as_node_ctx *ctx;
-    const as_view     *in;      /* absent: data NULL */
+    const as_view     *in; /* absent: data NULL */
     const as_view     *out;
-    const void *const *packed;  /* packed form of input i, or NULL */
+    const void *const *packed; /* packed form of input i, or NULL */
     /* For those that can fail, the slow truth, Gather, and LTC with its gradient: part 0 alone leaves its sentence in env and sets *status, and no
      * later step of the segment runs.  All others ignore both. */
-    assay_env         *env;
-    assay_status      *status;
+    assay_env    *env;
+    assay_status *status;
 } as_kernel_args;
 
 typedef struct as_kernel {
-    const char *name;           /* "gemm_f32_scalar" */
-    const char *op;             /* "Gemm"; "*": any op */
-    const char *const *also;    /* further operators it computes, NULL-terminated; NULL: none */
-    unsigned    isa;            /* all of these bits must be there */
-    int         rank;           /* among those that accept, the highest wins */
-    const char *why;            /* "packed 6x16 tiles" */
+    const char        *name; /* "gemm_f32_scalar" */
+    const char        *op;   /* "Gemm"; "*": any op */
+    const char *const *also; /* further operators it computes, NULL-terminated; NULL: none */
+    unsigned           isa;  /* all of these bits must be there */
+    int                rank; /* among those that accept, the highest wins */
+    const char        *why;  /* "packed 6x16 tiles" */
     /* Bit i: output 0 may lie where input i lies, when both have one dtype, shape and layout: every element is read before it
      * is written, and by the part that writes it. */
-    unsigned    in_place;
+    unsigned in_place;
     /* False: says why not in `why`. */
-    bool   (*accepts)(const as_node_ctx *n, char *why, size_t why_size);
-    size_t (*scratch_bytes)(const as_node_ctx *n, int n_parts);                  /* NULL: none; per call, for all parts */
-    as_cost (*issued)(const as_node_ctx *n);                                      /* NULL: the op's cost */
+    bool (*accepts)(const as_node_ctx *n, char *why, size_t why_size);
+    size_t (*scratch_bytes)(const as_node_ctx *n, int n_parts); /* NULL: none; per call, for all parts */
+    as_cost (*issued)(const as_node_ctx *n);                    /* NULL: the op's cost */
     /* Packing of constant inputs, once per parameter version; NULL: none. */
     size_t (*packed_bytes)(const as_node_ctx *n, int input);
-    void   (*pack)(const as_kernel_args *args, int input, void *packed, int part, int n_parts);
-    void   (*run)(const as_kernel_args *args, int part, int n_parts, void *scratch);
-    int64_t (*shares)(const as_node_ctx *n);                                      /* how many parts can have work; NULL: all */
+    void (*pack)(const as_kernel_args *args, int input, void *packed, int part, int n_parts);
+    void (*run)(const as_kernel_args *args, int part, int n_parts, void *scratch);
+    int64_t (*shares)(const as_node_ctx *n); /* how many parts can have work; NULL: all */
     /* What is left when every part has run, with the same scratch, again a share for each; NULL: nothing. */
-    void   (*finish)(const as_kernel_args *args, int part, int n_parts, void *scratch);
+    void (*finish)(const as_kernel_args *args, int part, int n_parts, void *scratch);
 } as_kernel;
 
 extern const as_kernel *const as_k_table[];
-bool as_kernel_is_for(const as_kernel *k, const char *op); /* by op, also or "*" */
+bool                          as_kernel_is_for(const as_kernel *k, const char *op); /* by op, also or "*" */
 
 /* What this CPU has, less what ASSAY_CPU masks ("-avx2,-f16c"); read once when the device opens.  avx2 stands for AVX2
  * with FMA, avx512 for F, BW, DQ and VL. */
-unsigned     as_isa_here(void);
-unsigned     as_isa_cpu(void);    /* nothing masked */
+unsigned as_isa_here(void);
+unsigned as_isa_cpu(void); /* nothing masked */
 /* The bits that a text such as "-avx2,-f16c" masks; NULL and "" mask none. */
 assay_status as_isa_mask(assay_env *env, const char *text, unsigned *out);
 const char  *as_isa_show(unsigned isa, char *buf, size_t size); /* "avx2 f16c"; "scalar" for none */

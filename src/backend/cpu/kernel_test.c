@@ -37,25 +37,39 @@ static void pack(const as_kernel_args *args, int input, void *packed, int part, 
 static as_cost issued(const as_node_ctx *n)
 {
     (void)n;
-    return (as_cost){ .flops = 77 };
+    return (as_cost){.flops = 77};
 }
 
-#define KERNEL(name_, op_, isa_, rank_, accepts_)                                                    \
-    { .name = name_, .op = op_, .isa = isa_, .rank = rank_, .why = "because", .accepts = accepts_, .run = nothing }
+#define KERNEL(name_, op_, isa_, rank_, accepts_)                                                                   \
+    {                                                                                                               \
+        .name = name_, .op = op_, .isa = isa_, .rank = rank_, .why = "because", .accepts = accepts_, .run = nothing \
+    }
 
 static const as_kernel any = KERNEL("any", "*", 0, 0, yes), f32 = KERNEL("relu_f32", "Relu", 0, 10, as_kernel_f32_only),
-                       twin = KERNEL("relu_e32", "Relu", 0, 10, as_kernel_f32_only), fast = KERNEL("relu_fast", "Relu", AS_ISA_AVX2 | AS_ISA_F16C, 20, yes),
+                       twin = KERNEL("relu_e32", "Relu", 0, 10, as_kernel_f32_only),
+                       fast = KERNEL("relu_fast", "Relu", AS_ISA_AVX2 | AS_ISA_F16C, 20, yes),
                        other = KERNEL("tanh_f32", "Tanh", 0, 99, yes),
-                       rich = { .name = "rich", .op = "Relu", .rank = 50, .why = "because", .accepts = yes, .run = nothing, .scratch_bytes = scratch_bytes,
-                                .packed_bytes = packed_bytes, .pack = pack, .issued = issued };
+                       rich = {.name = "rich",
+                               .op = "Relu",
+                               .rank = 50,
+                               .why = "because",
+                               .accepts = yes,
+                               .run = nothing,
+                               .scratch_bytes = scratch_bytes,
+                               .packed_bytes = packed_bytes,
+                               .pack = pack,
+                               .issued = issued};
 
-typedef struct node { as_node_ctx ctx; as_tensor_info in[2], out[1]; } node;
+typedef struct node {
+    as_node_ctx    ctx;
+    as_tensor_info in[2], out[1];
+} node;
 
 static node *node_make(node *n, as_dtype dtype)
 {
-    *n = (node){ .in = { { .dtype = dtype, .shape = AS_SHAPE(4) }, { .dtype = AS_I64, .shape = AS_SHAPE(1) } },
-                 .out = { { .dtype = dtype, .shape = AS_SHAPE(4) } } };
-    n->ctx = (as_node_ctx){ .op = as_op_find("Relu"), .name = "r", .in = n->in, .n_in = 1, .out = n->out, .n_out = 1 };
+    *n = (node){.in = {{.dtype = dtype, .shape = AS_SHAPE(4)}, {.dtype = AS_I64, .shape = AS_SHAPE(1)}},
+                .out = {{.dtype = dtype, .shape = AS_SHAPE(4)}}};
+    n->ctx = (as_node_ctx){.op = as_op_find("Relu"), .name = "r", .in = n->in, .n_in = 1, .out = n->out, .n_out = 1};
     return n;
 }
 
@@ -69,10 +83,10 @@ static const char *reason(const as_choice *c, const char *kernel)
 
 Test(choice, the_highest_rank_that_accepts_wins_and_every_loser_has_a_reason)
 {
-    static const as_kernel *const table[] = { &any, &other, &fast, &f32, NULL };
-    as_arena  arena = {0};
-    as_choice c = {0};
-    node      n;
+    static const as_kernel *const table[] = {&any, &other, &fast, &f32, NULL};
+    as_arena                      arena = {0};
+    as_choice                     c = {0};
+    node                          n;
     expect_ok(NULL, as_kernel_choose(NULL, table, &node_make(&n, AS_F32)->ctx, AS_ISA_AVX2 | AS_ISA_F16C, 0, 1, &arena, &c));
     expect_str(c.name, "relu_fast");
     expect_has(c.why, "because; rank 20 is the highest that fits");
@@ -85,10 +99,10 @@ Test(choice, the_highest_rank_that_accepts_wins_and_every_loser_has_a_reason)
 
 Test(choice, a_missing_instruction_set_is_told_from_a_masked_one)
 {
-    static const as_kernel *const table[] = { &any, &fast, &f32, NULL };
-    as_arena  arena = {0};
-    as_choice c = {0};
-    node      n;
+    static const as_kernel *const table[] = {&any, &fast, &f32, NULL};
+    as_arena                      arena = {0};
+    as_choice                     c = {0};
+    node                          n;
     node_make(&n, AS_F32);
     expect_ok(NULL, as_kernel_choose(NULL, table, &n.ctx, AS_ISA_F16C, AS_ISA_AVX2, 1, &arena, &c));
     expect_str(c.name, "relu_f32");
@@ -102,7 +116,7 @@ Test(choice, a_missing_instruction_set_is_told_from_a_masked_one)
 
 Test(choice, a_tie_goes_to_the_first_by_name_wherever_it_stands)
 {
-    static const as_kernel *const tables[2][3] = { { &f32, &twin, NULL }, { &twin, &f32, NULL } };
+    static const as_kernel *const tables[2][3] = {{&f32, &twin, NULL}, {&twin, &f32, NULL}};
     for (int i = 0; i < 2; i++) {
         as_arena  arena = {0};
         as_choice c = {0};
@@ -116,7 +130,7 @@ Test(choice, a_tie_goes_to_the_first_by_name_wherever_it_stands)
 
 Test(choice, a_node_that_no_kernel_takes_is_refused_with_a_reason)
 {
-    static const as_kernel *const table[] = { &f32, &other, NULL }, *const none[] = { &other, NULL };
+    static const as_kernel *const table[] = {&f32, &other, NULL}, *const none[] = {&other, NULL};
     as_arena  arena = {0};
     as_choice c = {0};
     node      n;
@@ -131,10 +145,10 @@ Test(choice, a_node_that_no_kernel_takes_is_refused_with_a_reason)
 
 Test(choice, the_only_kernel_says_so)
 {
-    static const as_kernel *const table[] = { &f32, NULL };
-    as_arena  arena = {0};
-    as_choice c = {0};
-    node      n;
+    static const as_kernel *const table[] = {&f32, NULL};
+    as_arena                      arena = {0};
+    as_choice                     c = {0};
+    node                          n;
     expect_ok(NULL, as_kernel_choose(NULL, table, &node_make(&n, AS_F32)->ctx, 0, 0, 1, &arena, &c));
     expect_str(c.why, "because; the only kernel for Relu");
     as_arena_drop(&arena);
@@ -142,10 +156,10 @@ Test(choice, the_only_kernel_says_so)
 
 Test(choice, the_winner_states_its_scratch_its_packing_and_its_work)
 {
-    static const as_kernel *const table[] = { &rich, &any, NULL };
-    as_arena  arena = {0};
-    as_choice c = {0};
-    node      n;
+    static const as_kernel *const table[] = {&rich, &any, NULL};
+    as_arena                      arena = {0};
+    as_choice                     c = {0};
+    node                          n;
     node_make(&n, AS_F32)->ctx.n_in = 2;
     expect_ok(NULL, as_kernel_choose(NULL, table, &n.ctx, 0, 0, 3, &arena, &c));
     expect(c.kernel == &rich);

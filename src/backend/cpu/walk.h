@@ -10,13 +10,13 @@
 enum { AS_WALK_MAX = 2 * AS_MAX_RANK };
 
 typedef struct as_walk {
-    int     rank;                                  /* axes of one element left out, neighbours joined */
-    int64_t count, start;                          /* elements in all; where in the input the first one lies */
-    int64_t dim[AS_WALK_MAX], step[AS_WALK_MAX];   /* from the outermost; steps in elements */
+    int     rank;                                /* axes of one element left out, neighbours joined */
+    int64_t count, start;                        /* elements in all; where in the input the first one lies */
+    int64_t dim[AS_WALK_MAX], step[AS_WALK_MAX]; /* from the outermost; steps in elements */
 } as_walk;
 
 /* No axes yet: one element. */
-static inline as_walk as_walk_new(int64_t start) { return (as_walk){ .count = 1, .start = start }; }
+static inline as_walk as_walk_new(int64_t start) { return (as_walk){.count = 1, .start = start}; }
 /* One more axis of the output, inside those that are there. */
 void as_walk_axis(as_walk *w, int64_t dim, int64_t step);
 /* The steps of a row-major shape. */

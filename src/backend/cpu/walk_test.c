@@ -22,7 +22,7 @@ Test(walk, joins_neighbours_and_leaves_out_axes_of_one)
 
 Test(walk, runs_backwards_and_repeats_in_any_number_of_parts)
 {
-    const uint16_t x[3] = { 10, 11, 12 }, want[6] = { 12, 12, 11, 11, 10, 10 };
+    const uint16_t x[3] = {10, 11, 12}, want[6] = {12, 12, 11, 11, 10, 10};
     for (int n_parts = 1; n_parts <= 3; n_parts++) {
         uint16_t y[6] = {0};
         as_walk  w = as_walk_new(2);
@@ -51,15 +51,15 @@ Test(gather_copy, a_wrong_index_ends_in_the_sentence_of_the_truth)
 {
     assay_env *env;
     expect_ok(NULL, assay_env_new(&env));
-    float          x[3] = { 1, 2, 3 }, y[2] = { 0 };
-    int64_t        which[2] = { 1, 3 };
-    as_tensor_info in[2] = { { .dtype = AS_F32, .shape = AS_SHAPE(3) }, { .dtype = AS_I64, .shape = AS_SHAPE(2) } };
-    as_tensor_info out = { .dtype = AS_F32, .shape = AS_SHAPE(2) };
-    as_view        views[2] = { as_view_of(x, AS_F32, &in[0].shape), as_view_of(which, AS_I64, &in[1].shape) };
+    float          x[3] = {1, 2, 3}, y[2] = {0};
+    int64_t        which[2] = {1, 3};
+    as_tensor_info in[2] = {{.dtype = AS_F32, .shape = AS_SHAPE(3)}, {.dtype = AS_I64, .shape = AS_SHAPE(2)}};
+    as_tensor_info out = {.dtype = AS_F32, .shape = AS_SHAPE(2)};
+    as_view        views[2] = {as_view_of(x, AS_F32, &in[0].shape), as_view_of(which, AS_I64, &in[1].shape)};
     as_view        y_view = as_view_of(y, AS_F32, &out.shape);
-    as_node_ctx    n = { .op = as_op_find("Gather"), .name = "rows", .in = in, .n_in = 2, .out = &out, .n_out = 1 };
+    as_node_ctx    n = {.op = as_op_find("Gather"), .name = "rows", .in = in, .n_in = 2, .out = &out, .n_out = 1};
     assay_status   status = ASSAY_OK;
-    as_kernel_args args = { .ctx = &n, .in = views, .out = &y_view, .env = env, .status = &status };
+    as_kernel_args args = {.ctx = &n, .in = views, .out = &y_view, .env = env, .status = &status};
     as_k_gather_copy.run(&args, 1, 2, NULL);
     expect(status == ASSAY_OK); /* only part 0 says so */
     as_k_gather_copy.run(&args, 0, 2, NULL);

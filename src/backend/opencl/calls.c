@@ -8,7 +8,10 @@
 
 _Static_assert(AS_MAX_RANK == 8, "params.h has 8 written out");
 
-typedef struct no { char *why; size_t size; } no;
+typedef struct no {
+    char  *why;
+    size_t size;
+} no;
 
 static bool refuse(const no *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static bool refuse(const no *to, const char *format, ...)
@@ -57,14 +60,14 @@ static void axes_join(as_cl_each *p)
 static bool flat(const as_node_ctx *n, as_cl_call *c, const no *to)
 {
     (void)n, (void)to;
-    c->params.flat = (as_cl_flat){ .n = c->n };
+    c->params.flat = (as_cl_flat){.n = c->n};
     c->params_bytes = sizeof c->params.flat;
     return true;
 }
 
 static void each_start(const as_shape *shape, as_cl_call *c)
 {
-    c->params.each = (as_cl_each){ .n = c->n, .rank = shape->rank };
+    c->params.each = (as_cl_each){.n = c->n, .rank = shape->rank};
     memcpy(c->params.each.dim, shape->dim, sizeof shape->dim);
     c->params_bytes = sizeof c->params.each;
 }
@@ -85,7 +88,10 @@ static bool broadcast(const as_node_ctx *n, as_cl_call *c, const no *to)
 static void move_start(const as_node_ctx *n, const as_shape *shape, as_cl_call *c)
 {
     c->element_bytes = as_dtype_bytes(n->in[0].dtype);
-    c->kernel = c->element_bytes == 1 ? "move_1_cl" : c->element_bytes == 2 ? "move_2_cl" : c->element_bytes == 4 ? "move_4_cl" : "move_8_cl";
+    c->kernel = c->element_bytes == 1   ? "move_1_cl"
+                : c->element_bytes == 2 ? "move_2_cl"
+                : c->element_bytes == 4 ? "move_4_cl"
+                                        : "move_8_cl";
     each_start(shape, c);
 }
 
@@ -127,10 +133,17 @@ static bool gemm(const as_node_ctx *n, as_cl_call *c, const no *to)
     const as_shape *a = &n->in[0].shape, *b = &n->in[1].shape, *y = &n->out[0].shape;
     bool            flip_a = as_attr_int(n, "transA", 0) != 0, flip_b = as_attr_int(n, "transB", 0) != 0, has_c = as_in_has(n, 2);
     (void)to;
-    as_cl_product p = { .n = c->n, .rows = y->dim[0], .cols = y->dim[1], .inner = a->dim[!flip_a], .has_c = has_c,
-                        .a_row = flip_a ? 1 : a->dim[1], .a_col = flip_a ? a->dim[1] : 1,
-                        .b_row = flip_b ? 1 : b->dim[1], .b_col = flip_b ? b->dim[1] : 1,
-                        .alpha = (float)as_attr_float(n, "alpha", 1.0), .beta = (float)as_attr_float(n, "beta", 1.0) };
+    as_cl_product p = {.n = c->n,
+                       .rows = y->dim[0],
+                       .cols = y->dim[1],
+                       .inner = a->dim[!flip_a],
+                       .has_c = has_c,
+                       .a_row = flip_a ? 1 : a->dim[1],
+                       .a_col = flip_a ? a->dim[1] : 1,
+                       .b_row = flip_b ? 1 : b->dim[1],
+                       .b_col = flip_b ? b->dim[1] : 1,
+                       .alpha = (float)as_attr_float(n, "alpha", 1.0),
+                       .beta = (float)as_attr_float(n, "beta", 1.0)};
     if (has_c) {
         int64_t step[AS_MAX_RANK];
         steps_broadcast(&n->in[2].shape, y, step);
@@ -161,8 +174,11 @@ static bool matmul(const as_node_ctx *n, as_cl_call *c, const no *to)
     const as_shape *a = &n->in[0].shape, *b = &n->in[1].shape, *y = &n->out[0].shape;
     bool            row = a->rank == 1, column = b->rank == 1;
     (void)to;
-    as_cl_product p = { .n = c->n, .rows = row ? 1 : a->dim[a->rank - 2], .cols = column ? 1 : b->dim[b->rank - 1],
-                        .inner = a->dim[a->rank - 1], .alpha = 1.0f };
+    as_cl_product p = {.n = c->n,
+                       .rows = row ? 1 : a->dim[a->rank - 2],
+                       .cols = column ? 1 : b->dim[b->rank - 1],
+                       .inner = a->dim[a->rank - 1],
+                       .alpha = 1.0f};
     p.a_row = p.inner;
     p.a_col = 1;
     p.b_row = column ? 1 : p.cols;
@@ -188,7 +204,7 @@ static bool reduce_sum(const as_node_ctx *n, as_cl_call *c, const no *to)
         return refuse(to, "the axes are computed by the network");
     for (int64_t i = 0; i < n_axes; i++)
         summed |= 1u << (axes[i] < 0 ? axes[i] + x->rank : axes[i]);
-    as_cl_sums p = { .n = c->n, .n_terms = 1 };
+    as_cl_sums p = {.n = c->n, .n_terms = 1};
     steps_of(x, step);
     for (int i = 0; i < x->rank; i++) {
         if (summed & (1u << i)) {
@@ -215,7 +231,7 @@ static bool softmax(const as_node_ctx *n, as_cl_call *c, const no *to)
         inner *= x->dim[i];
     if (c->n)
         c->n /= x->dim[axis]; /* one work-item a line */
-    c->params.lines = (as_cl_lines){ .n = c->n, .length = x->dim[axis], .inner = inner };
+    c->params.lines = (as_cl_lines){.n = c->n, .length = x->dim[axis], .inner = inner};
     c->params_bytes = sizeof c->params.lines;
     return true;
 }
@@ -249,8 +265,12 @@ static uint64_t taps_inside(const as_window *w)
 
 static void window_set(const as_window *w, const as_shape *x, const as_shape *y, as_cl_call *c)
 {
-    as_cl_window p = { .n = c->n, .images = x->dim[0], .x_channels = x->dim[1], .y_channels = y->dim[1],
-                       .x_group = x->dim[1] / w->group, .y_group = y->dim[1] / w->group };
+    as_cl_window p = {.n = c->n,
+                      .images = x->dim[0],
+                      .x_channels = x->dim[1],
+                      .y_channels = y->dim[1],
+                      .x_group = x->dim[1] / w->group,
+                      .y_group = y->dim[1] / w->group};
     for (int i = 0; i < 3; i++) {
         p.in[i] = w->in[i];
         p.out[i] = w->out[i];
@@ -271,7 +291,8 @@ static bool conv_any(const as_node_ctx *n, const as_shape *x, const as_shape *w,
         return refuse(to, "its window cannot be read");
     window_set(&window, x, y, c);
     c->issued = n->op->cost(n);
-    c->issued.flops = times(times(2, taps_inside(&window)), times(times((uint64_t)x->dim[0], (uint64_t)y->dim[1]), (uint64_t)w->dim[1]));
+    c->issued.flops =
+        times(times(2, taps_inside(&window)), times(times((uint64_t)x->dim[0], (uint64_t)y->dim[1]), (uint64_t)w->dim[1]));
     return true;
 }
 
@@ -327,39 +348,41 @@ static bool max_pool_grad(const as_node_ctx *n, as_cl_call *c, const no *to)
 /* --- The table ------------------------------------------------------------------------------------------ */
 
 typedef struct rule {
-    const char *op, *kernel;  /* kernel NULL: by the element's size, any dtype */
-    int         n_in;         /* operands; the rule adds an optional third */
-    bool      (*make)(const as_node_ctx *n, as_cl_call *c, const no *to);
+    const char *op, *kernel; /* kernel NULL: by the element's size, any dtype */
+    int         n_in;        /* operands; the rule adds an optional third */
+    bool (*make)(const as_node_ctx *n, as_cl_call *c, const no *to);
 } rule;
 
 static const rule rules[] = {
-    { "Add", "add_f32_cl", 2, broadcast },
-    { "Sub", "sub_f32_cl", 2, broadcast },
-    { "Mul", "mul_f32_cl", 2, broadcast },
-    { "Relu", "relu_f32_cl", 1, flat },
-    { "Sigmoid", "sigmoid_f32_cl", 1, flat },
-    { "Tanh", "tanh_f32_cl", 1, flat },
-    { "assay.ReluGrad", "relu_grad_f32_cl", 2, flat },
-    { "MatMul", "product_f32_cl", 2, matmul },
-    { "Gemm", "product_f32_cl", 2, gemm },
-    { "ReduceSum", "reduce_sum_f32_cl", 1, reduce_sum },
-    { "Softmax", "softmax_f32_cl", 1, softmax },
-    { "Conv", "conv_f32_cl", 2, conv },
-    { "assay.ConvGradX", "conv_grad_x_f32_cl", 2, conv_grad_x },
-    { "assay.ConvGradW", "conv_grad_w_f32_cl", 2, conv_grad_w },
-    { "MaxPool", "max_pool_f32_cl", 1, max_pool },
-    { "assay.MaxPoolGrad", "max_pool_grad_f32_cl", 2, max_pool_grad },
-    { "Reshape", NULL, 1, reshape },
-    { "Flatten", NULL, 1, reshape },
-    { "Transpose", NULL, 1, transpose },
-    { "Expand", NULL, 1, expand },
+    {"Add", "add_f32_cl", 2, broadcast},
+    {"Sub", "sub_f32_cl", 2, broadcast},
+    {"Mul", "mul_f32_cl", 2, broadcast},
+    {"Relu", "relu_f32_cl", 1, flat},
+    {"Sigmoid", "sigmoid_f32_cl", 1, flat},
+    {"Tanh", "tanh_f32_cl", 1, flat},
+    {"assay.ReluGrad", "relu_grad_f32_cl", 2, flat},
+    {"MatMul", "product_f32_cl", 2, matmul},
+    {"Gemm", "product_f32_cl", 2, gemm},
+    {"ReduceSum", "reduce_sum_f32_cl", 1, reduce_sum},
+    {"Softmax", "softmax_f32_cl", 1, softmax},
+    {"Conv", "conv_f32_cl", 2, conv},
+    {"assay.ConvGradX", "conv_grad_x_f32_cl", 2, conv_grad_x},
+    {"assay.ConvGradW", "conv_grad_w_f32_cl", 2, conv_grad_w},
+    {"MaxPool", "max_pool_f32_cl", 1, max_pool},
+    {"assay.MaxPoolGrad", "max_pool_grad_f32_cl", 2, max_pool_grad},
+    {"Reshape", NULL, 1, reshape},
+    {"Flatten", NULL, 1, reshape},
+    {"Transpose", NULL, 1, transpose},
+    {"Expand", NULL, 1, expand},
 };
 
 static bool operands_ok(const as_node_ctx *n, const rule *r, const no *to)
 {
     if (n->n_out > 1)
-        return refuse(to, strcmp(n->op->name, "MaxPool") ? "it asks for %d outputs, and the kernel makes the first" :
-                      "it asks for %d outputs, and the kernel makes no Indices", n->n_out);
+        return refuse(to,
+                      strcmp(n->op->name, "MaxPool") ? "it asks for %d outputs, and the kernel makes the first"
+                                                     : "it asks for %d outputs, and the kernel makes no Indices",
+                      n->n_out);
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i].layout != AS_LAYOUT_ROW_MAJOR)
             return refuse(to, "input %d is not row-major", i);
@@ -373,14 +396,14 @@ static bool operands_ok(const as_node_ctx *n, const rule *r, const no *to)
 
 bool as_cl_call_make(const as_node_ctx *n, as_cl_call *out, char *why, size_t why_size)
 {
-    no          to = { why, why_size };
+    no          to = {why, why_size};
     const rule *r = NULL;
     for (size_t i = 0; i < AS_COUNT(rules); i++)
         if (!strcmp(rules[i].op, n->op->name))
             r = &rules[i];
     if (!r)
         return refuse(&to, "there is no OpenCL kernel for %s", n->op->name);
-    as_cl_call c = { .kernel = r->kernel, .in = { 0, r->n_in > 1 ? 1 : -1, -1 }, .element_bytes = sizeof(float) };
+    as_cl_call c = {.kernel = r->kernel, .in = {0, r->n_in > 1 ? 1 : -1, -1}, .element_bytes = sizeof(float)};
     if (!operands_ok(n, r, &to))
         return false;
     c.n = as_shape_count(&n->out[0].shape);

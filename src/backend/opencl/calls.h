@@ -7,23 +7,31 @@
 #include "op/op.h"
 
 typedef int64_t i64; /* as the kernels call it */
-#define AS_CL_STRUCT(name, ...) typedef struct name { __VA_ARGS__ } name;
+#define AS_CL_STRUCT(name, ...) \
+    typedef struct name {       \
+        __VA_ARGS__             \
+    } name;
 #include "backend/opencl/params.h"
 #undef AS_CL_STRUCT
 
 enum { AS_CL_N_AT = 4, AS_CL_OUT = 3 };
 
 typedef struct as_cl_call {
-    const char *kernel;          /* the function in source.c */
-    int         in[AS_CL_OUT];   /* node input behind at[i], -1: none */
-    size_t      element_bytes;   /* what at[] counts */
-    int64_t     n;               /* work-items with work; 0: nothing to do */
+    const char *kernel;        /* the function in source.c */
+    int         in[AS_CL_OUT]; /* node input behind at[i], -1: none */
+    size_t      element_bytes; /* what at[] counts */
+    int64_t     n;             /* work-items with work; 0: nothing to do */
     size_t      params_bytes;
     union {
-        i64 at[AS_CL_N_AT];      /* the beginning of each of the others */
-        as_cl_flat flat; as_cl_each each; as_cl_product product; as_cl_sums sums; as_cl_lines lines; as_cl_window window;
+        i64           at[AS_CL_N_AT]; /* the beginning of each of the others */
+        as_cl_flat    flat;
+        as_cl_each    each;
+        as_cl_product product;
+        as_cl_sums    sums;
+        as_cl_lines   lines;
+        as_cl_window  window;
     } params;
-    as_cost     issued;          /* zero: as the op's cost */
+    as_cost issued; /* zero: as the op's cost */
 } as_cl_call;
 
 /* False: the node cannot run here, and `why` says why. */

@@ -27,7 +27,8 @@ char *as_cl_trim(char *text)
 static const char *info_text(cl_platform_id platform, cl_device_id device, cl_uint what, char *buf)
 {
     char   all[1024] = "";
-    cl_int code = device ? clGetDeviceInfo(device, what, sizeof all - 1, all, NULL) : clGetPlatformInfo(platform, what, sizeof all - 1, all, NULL);
+    cl_int code = device ? clGetDeviceInfo(device, what, sizeof all - 1, all, NULL)
+                         : clGetPlatformInfo(platform, what, sizeof all - 1, all, NULL);
     if (code != CL_SUCCESS)
         snprintf(all, sizeof all, "unnamed (%s)", as_cl_error_name(code));
     all[sizeof all - 1] = '\0';
@@ -73,7 +74,8 @@ static void describe(as_cl_found *f)
     if (clGetDeviceInfo(f->device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof n_units, &n_units, NULL) != CL_SUCCESS)
         n_units = 0;
     /* Version texts are long and begin with what matters: "OpenCL 3.0 ". */
-    snprintf(f->text, sizeof f->text, "%s, %s, %u compute unit%s, %.10s", name, platform, n_units, n_units == 1 ? "" : "s", version);
+    snprintf(f->text, sizeof f->text, "%s, %s, %u compute unit%s, %.10s", name, platform, n_units, n_units == 1 ? "" : "s",
+             version);
     snprintf(f->reason, sizeof f->reason, "%s", reason_of(f->device, version));
 }
 
@@ -97,12 +99,12 @@ int as_cl_find(bool (*visit)(void *arg, const as_cl_found *found), void *arg, ch
         char         name[TEXT_BYTES];
         code = clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, MAX_DEVICES, devices, &n_devices);
         if (code != CL_SUCCESS || !n_devices) {
-            snprintf(why, why_size, "the OpenCL platform '%s' gives no device: %s (%d)", info_text(platforms[p], NULL, CL_PLATFORM_NAME, name),
-                     as_cl_error_name(code), code);
+            snprintf(why, why_size, "the OpenCL platform '%s' gives no device: %s (%d)",
+                     info_text(platforms[p], NULL, CL_PLATFORM_NAME, name), as_cl_error_name(code), code);
             continue;
         }
         for (cl_uint d = 0; d < n_devices && d < MAX_DEVICES && wanted; d++) {
-            as_cl_found found = { .index = n_found++, .platform = platforms[p], .device = devices[d] };
+            as_cl_found found = {.index = n_found++, .platform = platforms[p], .device = devices[d]};
             describe(&found);
             wanted = visit(arg, &found);
         }

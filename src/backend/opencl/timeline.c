@@ -13,17 +13,16 @@ static double host_ns(const as_clock *clock, const as_cl_wall *wall, uint64_t ti
 }
 
 /* Signed: QUEUED lies before the origin. */
-static double device_ns(const as_cl_fit *fit, uint64_t ns)
-{
-    return (double)(int64_t)(ns - fit->origin_ns);
-}
+static double device_ns(const as_cl_fit *fit, uint64_t ns) { return (double)(int64_t)(ns - fit->origin_ns); }
 
-typedef struct bracket { double lo, hi; } bracket;
+typedef struct bracket {
+    double lo, hi;
+} bracket;
 
 /* What must be true whatever the driver does. */
 static bracket bracket_causal(const as_clock *clock, const as_cl_wall *wall, const as_cl_fit *fit)
 {
-    bracket b = { 0.0, INFINITY };
+    bracket b = {0.0, INFINITY};
     double  wall_ns = host_ns(clock, wall, wall->end_ticks);
     for (int i = 0; i < wall->n_stamps; i++) {
         const as_cl_stamp *s = &wall->stamps[i];
@@ -50,7 +49,7 @@ static bracket bracket_queued(const as_clock *clock, const as_cl_wall *wall, con
 
 assay_status as_cl_timeline_fit(assay_env *env, const as_clock *clock, const as_cl_wall *wall, as_cl_fit *out)
 {
-    as_cl_fit fit = { .origin_ns = UINT64_MAX };
+    as_cl_fit fit = {.origin_ns = UINT64_MAX};
     double    wall_ns = host_ns(clock, wall, wall->end_ticks);
     int       n_ran = 0;
     for (int i = 0; i < wall->n_stamps; i++) {
@@ -58,17 +57,19 @@ assay_status as_cl_timeline_fit(assay_env *env, const as_clock *clock, const as_
         if (!s->ran)
             continue;
         if (s->end_ns < s->start_ns)
-            return as_fail(env, ASSAY_DEVICE, "instrument error: the device says that step %d started at %llu ns and ended at %llu ns",
-                           s->step, (unsigned long long)s->start_ns, (unsigned long long)s->end_ns);
+            return as_fail(env, ASSAY_DEVICE,
+                           "instrument error: the device says that step %d started at %llu ns and ended at %llu ns", s->step,
+                           (unsigned long long)s->start_ns, (unsigned long long)s->end_ns);
         fit.origin_ns = s->start_ns < fit.origin_ns ? s->start_ns : fit.origin_ns;
         fit.busy_ns += (double)(s->end_ns - s->start_ns);
         n_ran++;
     }
     if (fit.busy_ns > wall_ns * (1.0 + SLACK_SHARE) + SLACK_NS)
-        return as_fail(env, ASSAY_DEVICE, "instrument error: the device says that %d steps took %.0f ns, and the segment they ran in took %.0f ns",
+        return as_fail(env, ASSAY_DEVICE,
+                       "instrument error: the device says that %d steps took %.0f ns, and the segment they ran in took %.0f ns",
                        n_ran, fit.busy_ns, wall_ns);
     if (!n_ran) {
-        *out = (as_cl_fit){ .by_queued = true };
+        *out = (as_cl_fit){.by_queued = true};
         return ASSAY_OK;
     }
     bracket causal = bracket_causal(clock, wall, &fit), queued = bracket_queued(clock, wall, &fit, causal);

@@ -18,7 +18,11 @@ typedef struct as_cl_stamp {
 } as_cl_stamp;
 
 /* One drained segment: host ticks before the first enqueue and behind the drain. */
-typedef struct as_cl_wall { uint64_t begin_ticks, end_ticks; const as_cl_stamp *stamps; int n_stamps; } as_cl_wall;
+typedef struct as_cl_wall {
+    uint64_t           begin_ticks, end_ticks;
+    const as_cl_stamp *stamps;
+    int                n_stamps;
+} as_cl_wall;
 
 typedef struct as_cl_fit {
     uint64_t origin_ns;      /* device time that offset_ns belongs to */

@@ -5,28 +5,34 @@
 enum { TICK_NS = 2, N_MAX = 4 };
 #define EPOCH UINT64_C(1000000000)
 
-static const as_clock host = { .kind = AS_CLOCK_COUNTER, .ns_per_tick = TICK_NS, .name = "test" };
+static const as_clock host = {.kind = AS_CLOCK_COUNTER, .ns_per_tick = TICK_NS, .name = "test"};
 
 /* A command that was enqueued at host time [before, before + 1000), queued `late` ns into that, and ran [start, end); all in ns
  * after the wall's begin at tick 5000. */
 static as_cl_stamp stamp(int step, uint64_t before, uint64_t late, uint64_t start, uint64_t end)
 {
-    return (as_cl_stamp){ .step = step, .ran = true, .before_ticks = 5000 + before / TICK_NS, .after_ticks = 5000 + (before + 1000) / TICK_NS,
-                          .queued_ns = EPOCH + before + late, .start_ns = EPOCH + start, .end_ns = EPOCH + end };
+    return (as_cl_stamp){.step = step,
+                         .ran = true,
+                         .before_ticks = 5000 + before / TICK_NS,
+                         .after_ticks = 5000 + (before + 1000) / TICK_NS,
+                         .queued_ns = EPOCH + before + late,
+                         .start_ns = EPOCH + start,
+                         .end_ns = EPOCH + end};
 }
 
 static as_cl_wall wall_of(const as_cl_stamp *stamps, int n, uint64_t wall_ns)
 {
-    return (as_cl_wall){ .begin_ticks = 5000, .end_ticks = 5000 + wall_ns / TICK_NS, .stamps = stamps, .n_stamps = n };
+    return (as_cl_wall){.begin_ticks = 5000, .end_ticks = 5000 + wall_ns / TICK_NS, .stamps = stamps, .n_stamps = n};
 }
 
 static assay_env *env;
-static void env_make(void) { expect_eq(assay_env_new(&env), ASSAY_OK); }
+static void       env_make(void) { expect_eq(assay_env_new(&env), ASSAY_OK); }
 
-Test(timeline, brackets_the_offset_by_the_enqueue_calls) {
+Test(timeline, brackets_the_offset_by_the_enqueue_calls)
+{
     env_make();
     /* The true offset is -EPOCH: the origin (step 3's start, 20 us) lies 20 us after the wall's begin. */
-    as_cl_stamp stamps[] = { stamp(3, 0, 100, 20000, 30000), stamp(4, 2000, 950, 30000, 45000) };
+    as_cl_stamp stamps[] = {stamp(3, 0, 100, 20000, 30000), stamp(4, 2000, 950, 30000, 45000)};
     as_cl_wall  wall = wall_of(stamps, 2, 60000);
     as_cl_fit   fit;
     expect_ok(env, as_cl_timeline_fit(env, &host, &wall, &fit));
@@ -39,9 +45,10 @@ Test(timeline, brackets_the_offset_by_the_enqueue_calls) {
     assay_env_free(env);
 }
 
-Test(timeline, falls_back_to_causality_when_QUEUED_is_not_of_the_same_counter) {
+Test(timeline, falls_back_to_causality_when_QUEUED_is_not_of_the_same_counter)
+{
     env_make();
-    as_cl_stamp stamps[] = { stamp(0, 0, 0, 20000, 50000) };
+    as_cl_stamp stamps[] = {stamp(0, 0, 0, 20000, 50000)};
     stamps[0].queued_ns = 0;
     as_cl_wall wall = wall_of(stamps, 1, 60000);
     as_cl_fit  fit;
@@ -53,10 +60,11 @@ Test(timeline, falls_back_to_causality_when_QUEUED_is_not_of_the_same_counter) {
     assay_env_free(env);
 }
 
-Test(timeline, refuses_commands_that_took_longer_than_the_wall) {
+Test(timeline, refuses_commands_that_took_longer_than_the_wall)
+{
     env_make();
-    as_cl_fit   fit = { .origin_ns = 77 };
-    as_cl_stamp fits[] = { stamp(0, 0, 0, 0, 1000000 + 20000) }, long_one[] = { stamp(0, 0, 0, 0, 1000000 + 20002) };
+    as_cl_fit   fit = {.origin_ns = 77};
+    as_cl_stamp fits[] = {stamp(0, 0, 0, 0, 1000000 + 20000)}, long_one[] = {stamp(0, 0, 0, 0, 1000000 + 20002)};
     as_cl_wall  wall = wall_of(fits, 1, 1000000), too_short = wall_of(long_one, 1, 1000000);
     expect_fails(env, as_cl_timeline_fit(env, &host, &too_short, &fit), ASSAY_DEVICE,
                  "instrument error: the device says that 1 steps took 1020002 ns, and the segment they ran in took 1000000 ns");
@@ -65,22 +73,24 @@ Test(timeline, refuses_commands_that_took_longer_than_the_wall) {
     assay_env_free(env);
 }
 
-Test(timeline, refuses_a_command_that_ends_before_it_starts) {
+Test(timeline, refuses_a_command_that_ends_before_it_starts)
+{
     env_make();
-    as_cl_stamp stamps[] = { stamp(9, 0, 0, 500, 400) };
+    as_cl_stamp stamps[] = {stamp(9, 0, 0, 500, 400)};
     as_cl_wall  wall = wall_of(stamps, 1, 10000);
     as_cl_fit   fit;
-    expect_fails(env, as_cl_timeline_fit(env, &host, &wall, &fit), ASSAY_DEVICE, "step 9 started at 1000000500 ns and ended at 1000000400 ns");
+    expect_fails(env, as_cl_timeline_fit(env, &host, &wall, &fit), ASSAY_DEVICE,
+                 "step 9 started at 1000000500 ns and ended at 1000000400 ns");
     assay_env_free(env);
 }
 
 /* Spans of a written wall, by kind. */
 static int spans_of(const as_cl_wall *wall, as_span_kind kind, as_span *out)
 {
-    as_span  spans[2 * N_MAX];
-    as_ring  ring = { .spans = spans, .capacity = 2 * N_MAX };
+    as_span   spans[2 * N_MAX];
+    as_ring   ring = {.spans = spans, .capacity = 2 * N_MAX};
     as_cl_fit fit;
-    int      n = 0;
+    int       n = 0;
     expect_ok(env, as_cl_timeline_fit(env, &host, wall, &fit));
     as_cl_timeline_write(&host, wall, &fit, &ring);
     expect_eq(ring.dropped, 0);
@@ -90,10 +100,11 @@ static int spans_of(const as_cl_wall *wall, as_span_kind kind, as_span *out)
     return n;
 }
 
-Test(timeline, writes_steps_at_mapped_times_with_an_empty_one_for_what_did_not_run) {
+Test(timeline, writes_steps_at_mapped_times_with_an_empty_one_for_what_did_not_run)
+{
     env_make();
     /* QUEUED at both ends of the enqueue calls pins the offset exactly. */
-    as_cl_stamp stamps[] = { stamp(0, 0, 0, 10000, 20000), { .step = 1 }, stamp(2, 2000, 1000, 30000, 36000) };
+    as_cl_stamp stamps[] = {stamp(0, 0, 0, 10000, 20000), {.step = 1}, stamp(2, 2000, 1000, 30000, 36000)};
     as_cl_wall  wall = wall_of(stamps, 3, 50000);
     as_span     steps[N_MAX], devices[N_MAX];
     expect_eq(spans_of(&wall, AS_SPAN_STEP, steps), 3);
@@ -110,10 +121,11 @@ Test(timeline, writes_steps_at_mapped_times_with_an_empty_one_for_what_did_not_r
     assay_env_free(env);
 }
 
-Test(timeline, keeps_steps_disjoint_and_inside_the_wall_when_commands_overlap_it) {
+Test(timeline, keeps_steps_disjoint_and_inside_the_wall_when_commands_overlap_it)
+{
     env_make();
     /* Overlapping commands whose extent is longer than the wall: the slack allows it, the step spans may not show it. */
-    as_cl_stamp stamps[] = { stamp(0, 0, 0, 0, 6000), stamp(1, 100, 0, 5000, 12000), stamp(2, 200, 0, 4000, 5000) };
+    as_cl_stamp stamps[] = {stamp(0, 0, 0, 0, 6000), stamp(1, 100, 0, 5000, 12000), stamp(2, 200, 0, 4000, 5000)};
     as_cl_wall  wall = wall_of(stamps, 3, 10000);
     as_span     steps[N_MAX], devices[N_MAX];
     expect_eq(spans_of(&wall, AS_SPAN_STEP, steps), 3);
@@ -129,7 +141,8 @@ Test(timeline, keeps_steps_disjoint_and_inside_the_wall_when_commands_overlap_it
     assay_env_free(env);
 }
 
-Test(timeline, of_nothing_is_empty) {
+Test(timeline, of_nothing_is_empty)
+{
     env_make();
     as_cl_wall wall = wall_of(NULL, 0, 100);
     as_span    steps[N_MAX];

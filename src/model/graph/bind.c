@@ -18,8 +18,8 @@ assay_status as_bind_unknown(as_binder *b, int value, assay_status status)
         const char *name = input < 0 ? "" : b->g->values[input].name;
         snprintf(message, sizeof message, "%s", assay_message(b->env));
         status = input < 0 ? as_fail(b->env, status, "model: %s: %s", b->model->name, message)
-                           : as_fail(b->env, status, "model: %s: %s; give the values of the input '%s' (--input %s=FILE)", b->model->name,
-                                     message, name, name);
+                           : as_fail(b->env, status, "model: %s: %s; give the values of the input '%s' (--input %s=FILE)",
+                                     b->model->name, message, name, name);
     }
     as_arena_drop(&arena);
     return status;
@@ -93,10 +93,7 @@ static as_view known_view(const as_tensor_info *info)
     return as_view_of((void *)(uintptr_t)(info->constant ? info->constant : &nothing), info->dtype, &info->shape);
 }
 
-static bool is_output(const as_binder *b, int value)
-{
-    return value < b->model->n_values && b->is_output[value];
-}
+static bool is_output(const as_binder *b, int value) { return value < b->model->n_values && b->is_output[value]; }
 
 /* A graph output stays a node, so that a plan gives it a buffer of its own; its readers see the values all the same. */
 static assay_status node_fold(as_binder *b, as_bound_node *node)
@@ -110,9 +107,10 @@ static assay_status node_fold(as_binder *b, as_bound_node *node)
             in[i] = known_view(&node->ctx.in[i]);
     for (int i = 0; i < node->ctx.n_out; i++) {
         const as_tensor_info *info = &node->ctx.out[i];
-        void *data = as_arena_take(g->arena, (size_t)as_shape_count(&info->shape), as_dtype_bytes(info->dtype), 64);
+        void                 *data = as_arena_take(g->arena, (size_t)as_shape_count(&info->shape), as_dtype_bytes(info->dtype), 64);
         if (!data)
-            return as_fail(b->env, ASSAY_NO_MEMORY, "model: %s: no memory for the constant that node '%s' gives", b->model->name, node->ctx.name);
+            return as_fail(b->env, ASSAY_NO_MEMORY, "model: %s: no memory for the constant that node '%s' gives", b->model->name,
+                           node->ctx.name);
         out[i] = as_view_of(data, info->dtype, &info->shape);
     }
     assay_status status = node->ctx.op->eval(b->env, &node->ctx, in, out);
@@ -150,12 +148,12 @@ bool as_bind_nodes_grow(as_graph *g)
     return true;
 }
 
-assay_status as_bind_op(as_binder *b, const as_op *op, const char *name, const as_attr *attrs, int n_attrs, const int *in_ids, int n_in,
-                        const int *out_ids, int n_out)
+assay_status as_bind_op(as_binder *b, const as_op *op, const char *name, const as_attr *attrs, int n_attrs, const int *in_ids,
+                        int n_in, const int *out_ids, int n_out)
 {
     as_graph       *g = b->g;
     as_tensor_info *in = AS_TAKE(g->arena, as_tensor_info, n_in), *out = AS_TAKE(g->arena, as_tensor_info, n_out);
-    as_bound_node   made = { .in = AS_TAKE(g->arena, int, n_in), .out = AS_TAKE(g->arena, int, n_out) };
+    as_bound_node   made = {.in = AS_TAKE(g->arena, int, n_in), .out = AS_TAKE(g->arena, int, n_out)};
     if (!in || !out || !made.in || !made.out || !as_bind_nodes_grow(g))
         return as_fail(b->env, ASSAY_NO_MEMORY, "model: %s: no memory to bind node '%s'", b->model->name, name);
     for (int i = 0; i < n_in; i++) {
@@ -163,8 +161,15 @@ assay_status as_bind_op(as_binder *b, const as_op *op, const char *name, const a
         if (in_ids[i] >= 0)
             in[i] = g->values[in_ids[i]].info;
     }
-    made.ctx = (as_node_ctx){ .op = op, .name = name, .attrs = attrs, .n_attrs = n_attrs, .in = in, .n_in = n_in, .n_out = n_out,
-                              .seed = b->seed, .node_id = (uint32_t)g->n_nodes };
+    made.ctx = (as_node_ctx){.op = op,
+                             .name = name,
+                             .attrs = attrs,
+                             .n_attrs = n_attrs,
+                             .in = in,
+                             .n_in = n_in,
+                             .n_out = n_out,
+                             .seed = b->seed,
+                             .node_id = (uint32_t)g->n_nodes};
     assay_status status = as_op_infer(b->env, &made.ctx, out);
     if (status != ASSAY_OK)
         return as_bind_unknown(b, unknown_input(&made), status);
@@ -204,7 +209,8 @@ assay_status as_bind_scope(as_binder *b, const as_scope *s)
 int as_bind_value(as_binder *b, const as_bound_value *value)
 {
     if (b->g->n_values >= AS_MAX_VALUES) {
-        (void)as_fail(b->env, ASSAY_UNSUPPORTED, "model: %s: with its subgraphs written out it has more than %d values", b->model->name, AS_MAX_VALUES);
+        (void)as_fail(b->env, ASSAY_UNSUPPORTED, "model: %s: with its subgraphs written out it has more than %d values",
+                      b->model->name, AS_MAX_VALUES);
         return -1;
     }
     int id = value->name ? as_graph_add_value(b->g, value) : -1;
@@ -215,8 +221,12 @@ int as_bind_value(as_binder *b, const as_bound_value *value)
 
 int as_bind_static(as_binder *b, const as_scope *s, const as_value *value)
 {
-    as_bound_value made = { .name = as_arena_printf(b->g->arena, "%s%s", s->prefix, value->name), .role = value->role, .data = value->data,
-                            .producer = -1, .model_value = -1, .info = { .dtype = value->dtype, .shape = as_shape_of_dims(&value->dims) } };
+    as_bound_value made = {.name = as_arena_printf(b->g->arena, "%s%s", s->prefix, value->name),
+                           .role = value->role,
+                           .data = value->data,
+                           .producer = -1,
+                           .model_value = -1,
+                           .info = {.dtype = value->dtype, .shape = as_shape_of_dims(&value->dims)}};
     if (made.name && value->role == AS_ROLE_CONSTANT && !as_dtype_aligned(value->dtype, value->data))
         made.data = as_bind_aligned(b->g->arena, &made.info, value->data);
     if (value->role == AS_ROLE_CONSTANT)

@@ -10,16 +10,24 @@
 #include "model/graph/bind.h"
 
 static const as_attr_def scan_attrs[] = {
-    { .name = "num_scan_inputs", .kind = AS_ATTR_INT, .required = true }, { .name = "scan_input_axes", .kind = AS_ATTR_INTS },
-    { .name = "scan_input_directions", .kind = AS_ATTR_INTS }, { .name = "scan_output_axes", .kind = AS_ATTR_INTS },
-    { .name = "scan_output_directions", .kind = AS_ATTR_INTS }, { 0 },
+    {.name = "num_scan_inputs", .kind = AS_ATTR_INT, .required = true},
+    {.name = "scan_input_axes", .kind = AS_ATTR_INTS},
+    {.name = "scan_input_directions", .kind = AS_ATTR_INTS},
+    {.name = "scan_output_axes", .kind = AS_ATTR_INTS},
+    {.name = "scan_output_directions", .kind = AS_ATTR_INTS},
+    {0},
 };
 
 /* Loop's first two inputs are the trip count and the condition; either may be absent. */
 static const as_op controls[] = {
-    { .name = "If", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = AS_MAX_OUT, .known_in = AS_INPUT_BIT(0) },
-    { .name = "Loop", .min_in = 0, .max_in = AS_MAX_IN, .min_out = 1, .max_out = AS_MAX_OUT, .known_in = AS_INPUT_BIT(0) | AS_INPUT_BIT(1) },
-    { .name = "Scan", .min_in = 1, .max_in = AS_MAX_IN, .min_out = 1, .max_out = AS_MAX_OUT, .attrs = scan_attrs },
+    {.name = "If", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = AS_MAX_OUT, .known_in = AS_INPUT_BIT(0)},
+    {.name = "Loop",
+     .min_in = 0,
+     .max_in = AS_MAX_IN,
+     .min_out = 1,
+     .max_out = AS_MAX_OUT,
+     .known_in = AS_INPUT_BIT(0) | AS_INPUT_BIT(1)},
+    {.name = "Scan", .min_in = 1, .max_in = AS_MAX_IN, .min_out = 1, .max_out = AS_MAX_OUT, .attrs = scan_attrs},
 };
 static const char *const when[] = {
     "written out when its condition is known while planning",
@@ -35,10 +43,7 @@ const as_op *as_control_find(const char *name)
     return NULL;
 }
 
-const char *as_control_when(const as_op *op)
-{
-    return when[op - controls];
-}
+const char *as_control_when(const as_op *op) { return when[op - controls]; }
 
 /* --- Words ---------------------------------------------------------------------------------------- */
 
@@ -47,7 +52,7 @@ typedef struct job {
     as_binder      *b;
     const as_scope *outer;
     const as_node  *node;
-    const char     *name;   /* with the names of those around it */
+    const char     *name; /* with the names of those around it */
 } job;
 
 static assay_status refuse(const job *j, assay_status status, const char *why)
@@ -55,16 +60,10 @@ static assay_status refuse(const job *j, assay_status status, const char *why)
     return as_fail(j->b->env, status, "model: %s: %s '%s': %s", j->b->model->name, j->node->op->name, j->name, why);
 }
 
-static assay_status no_memory(const job *j)
-{
-    return refuse(j, ASSAY_NO_MEMORY, "no memory to write it out");
-}
+static assay_status no_memory(const job *j) { return refuse(j, ASSAY_NO_MEMORY, "no memory to write it out"); }
 
 /* After as_bind_value(), which has said why. */
-static assay_status value_failed(const job *j)
-{
-    return j->b->g->n_values >= AS_MAX_VALUES ? ASSAY_UNSUPPORTED : ASSAY_NO_MEMORY;
-}
+static assay_status value_failed(const job *j) { return j->b->g->n_values >= AS_MAX_VALUES ? ASSAY_UNSUPPORTED : ASSAY_NO_MEMORY; }
 
 /* "is not known" as a sentence that names the input to be given. */
 static assay_status unknown(const job *j, int value, const char *what)
@@ -79,10 +78,7 @@ static int input_of(const job *j, int i)
     return i < j->node->n_formal && j->node->in[i] >= 0 ? j->outer->map[j->node->in[i]] : -1;
 }
 
-static int output_of(const job *j, int i)
-{
-    return j->outer->map[j->node->out[i]];
-}
+static int output_of(const job *j, int i) { return j->outer->map[j->node->out[i]]; }
 
 /* One whole number or truth value that is known. */
 static bool scalar_known(const job *j, int value, int64_t *out)
@@ -98,26 +94,32 @@ static bool scalar_known(const job *j, int value, int64_t *out)
 /* A new value without a producer yet; -1: see value_failed(). */
 static int value_new(const job *j, const char *prefix, const char *name)
 {
-    as_bound_value made = { .name = as_arena_printf(j->b->g->arena, "%s%s", prefix, name), .role = AS_ROLE_COMPUTED, .producer = -1, .model_value = -1 };
+    as_bound_value made = {
+        .name = as_arena_printf(j->b->g->arena, "%s%s", prefix, name), .role = AS_ROLE_COMPUTED, .producer = -1, .model_value = -1};
     return as_bind_value(j->b, &made);
 }
 
 /* A constant scalar (or a vector of one); -1: see value_failed(). */
 static int number_new(const job *j, const char *prefix, const char *name, as_dtype dtype, int rank, int64_t number)
 {
-    as_shape shape = { .rank = rank, .dim = { 1 } };
+    as_shape shape = {.rank = rank, .dim = {1}};
     void    *data = as_arena_take(j->b->g->arena, 1, 8, 8);
     if (!data)
         return as_bind_value(j->b, &(as_bound_value){0}); /* without a name: it says so */
     as_view        view = as_view_of(data, dtype, &shape);
-    as_bound_value made = { .name = as_arena_printf(j->b->g->arena, "%s%s", prefix, name), .role = AS_ROLE_CONSTANT, .producer = -1, .model_value = -1,
-                            .data = data, .info = { .dtype = dtype, .shape = shape, .constant = data } };
+    as_bound_value made = {.name = as_arena_printf(j->b->g->arena, "%s%s", prefix, name),
+                           .role = AS_ROLE_CONSTANT,
+                           .producer = -1,
+                           .model_value = -1,
+                           .data = data,
+                           .info = {.dtype = dtype, .shape = shape, .constant = data}};
     as_view_set_i64(&view, 0, number);
     return as_bind_value(j->b, &made);
 }
 
 /* A node of one output, into `out` or (-1) a new value. */
-static assay_status op_add(const job *j, const char *op, const char *label, const int *in, int n_in, int64_t axis, bool has_axis, int *out)
+static assay_status op_add(const job *j, const char *op, const char *label, const int *in, int n_in, int64_t axis, bool has_axis,
+                           int *out)
 {
     as_arena   *arena = j->b->g->arena;
     const char *name = as_arena_printf(arena, "%s/%s", j->name, label);
@@ -134,8 +136,8 @@ static assay_status count_one(const job *j)
 {
     if (j->b->n_unrolled++ < AS_MAX_UNROLLED)
         return ASSAY_OK;
-    return as_fail(j->b->env, ASSAY_UNSUPPORTED, "model: %s: %s '%s': written out it would be more than %d nodes and iterations", j->b->model->name,
-                   j->node->op->name, j->name, AS_MAX_UNROLLED);
+    return as_fail(j->b->env, ASSAY_UNSUPPORTED, "model: %s: %s '%s': written out it would be more than %d nodes and iterations",
+                   j->b->model->name, j->node->op->name, j->name, AS_MAX_UNROLLED);
 }
 
 /* --- Bodies ---------------------------------------------------------------------------------------- */
@@ -144,7 +146,7 @@ static assay_status count_one(const job *j)
 static assay_status body_open(const job *j, const as_body *body, const char *prefix, int *map)
 {
     const assay_model *graph = body->graph;
-    as_scope           s = { .model = graph, .map = map, .prefix = prefix };
+    as_scope           s = {.model = graph, .map = map, .prefix = prefix};
     for (int i = 0; i < graph->n_values; i++) {
         map[i] = -1;
         if (graph->values[i].role == AS_ROLE_PARAM || graph->values[i].role == AS_ROLE_CONSTANT)
@@ -159,7 +161,7 @@ static assay_status body_open(const job *j, const as_body *body, const char *pre
 static assay_status body_bind(const job *j, const as_body *body, const char *prefix, int *map)
 {
     const assay_model *graph = body->graph;
-    as_scope           s = { .model = graph, .map = map, .prefix = prefix };
+    as_scope           s = {.model = graph, .map = map, .prefix = prefix};
     for (int i = 0; i < graph->n_values; i++)
         if (map[i] < 0 && (map[i] = value_new(j, prefix, graph->values[i].name)) < 0)
             return value_failed(j);
@@ -223,7 +225,7 @@ done:
  * iteration to be stacked. */
 typedef struct iteration {
     const as_body *body;
-    int           *base, *map;      /* the map of the body before an iteration, and in it */
+    int           *base, *map;                          /* the map of the body before an iteration, and in it */
     int            n_carried, first_carried, first_out; /* in the body's inputs, in its outputs */
     int            carried[AS_MAX_IN];
     int           *stacked[AS_MAX_OUT], n_stacked, n_done, cap;
@@ -295,11 +297,11 @@ static assay_status stack(const job *j, int *values, int n, int64_t axis, int ou
     if (axes < 0)
         return value_failed(j);
     if (n == 1)
-        return op_add(j, "Unsqueeze", "unsqueeze", (int[]){ values[0], axes }, 2, 0, false, &out);
+        return op_add(j, "Unsqueeze", "unsqueeze", (int[]){values[0], axes}, 2, 0, false, &out);
     for (int i = 0; i < n; i++) {
         int wide = -1;
         AS_TRY(count_one(j));
-        AS_TRY(op_add(j, "Unsqueeze", "unsqueeze", (int[]){ values[i], axes }, 2, 0, false, &wide));
+        AS_TRY(op_add(j, "Unsqueeze", "unsqueeze", (int[]){values[i], axes}, 2, 0, false, &wide));
         values[i] = wide;
     }
     while (n > AS_MAX_IN) {
@@ -326,7 +328,8 @@ static assay_status iteration_give(const job *j, iteration *it, const int64_t *a
             continue;
         }
         if (!it->n_done)
-            return as_fail(j->b->env, ASSAY_UNSUPPORTED, "model: %s: %s '%s': it has no iteration, so the shape of its output '%s' is not known",
+            return as_fail(j->b->env, ASSAY_UNSUPPORTED,
+                           "model: %s: %s '%s': it has no iteration, so the shape of its output '%s' is not known",
                            j->b->model->name, j->node->op->name, j->name, j->b->g->values[out].name);
         for (int i = 0; backwards && backwards[s] && i < it->n_done / 2; i++) {
             int last = it->n_done - 1 - i, held = it->stacked[s][i];
@@ -366,7 +369,9 @@ static assay_status loop_run(const job *j, iteration *it)
         if (!scalar_known(j, next, &condition))
             return unknown(j, next, "the condition after an iteration");
         if (!condition && cond < 0)
-            return refuse(j, ASSAY_UNSUPPORTED, "its body gives a condition that is false, and it has no condition of its own: what that means is not settled");
+            return refuse(
+                j, ASSAY_UNSUPPORTED,
+                "its body gives a condition that is false, and it has no condition of its own: what that means is not settled");
     }
     return iteration_give(j, it, NULL, NULL);
 }
@@ -374,7 +379,7 @@ static assay_status loop_run(const job *j, iteration *it)
 static assay_status loop_bind(const job *j)
 {
     const as_body *body = body_of(j, "body");
-    iteration      it = { .first_carried = 2, .first_out = 1 };
+    iteration      it = {.first_carried = 2, .first_out = 1};
     if (!body || body->n_formal < 2)
         return refuse(j, ASSAY_BAD_INPUT, "its body is missing or takes fewer than two inputs");
     it.n_carried = body->n_formal - 2;
@@ -395,22 +400,25 @@ static assay_status loop_bind(const job *j)
 
 /* --- Scan ------------------------------------------------------------------------------------------------- */
 
-typedef struct scan { int n_in; int64_t length, axes[AS_MAX_IN], backwards[AS_MAX_IN], out_axes[AS_MAX_IN], out_backwards[AS_MAX_IN]; } scan;
+typedef struct scan {
+    int     n_in;
+    int64_t length, axes[AS_MAX_IN], backwards[AS_MAX_IN], out_axes[AS_MAX_IN], out_backwards[AS_MAX_IN];
+} scan;
 
 static assay_status scan_list(const job *j, const as_node_ctx *ctx, const char *name, int n, int64_t *out)
 {
     memset(out, 0, AS_MAX_IN * sizeof *out);
     size_t given = as_attr_ints(ctx, name, out, AS_MAX_IN);
     if (given && given != (size_t)n)
-        return as_fail(j->b->env, ASSAY_BAD_INPUT, "model: %s: Scan '%s': attribute '%s' has %zu values and %d are needed", j->b->model->name, j->name,
-                       name, given, n);
+        return as_fail(j->b->env, ASSAY_BAD_INPUT, "model: %s: Scan '%s': attribute '%s' has %zu values and %d are needed",
+                       j->b->model->name, j->name, name, given, n);
     return ASSAY_OK;
 }
 
 /* Sizes along the scanned axes must be one. */
 static assay_status scan_read(const job *j, iteration *it, scan *out)
 {
-    const as_node_ctx ctx = { .op = j->node->op, .name = j->name, .attrs = j->node->attrs, .n_attrs = j->node->n_attrs };
+    const as_node_ctx ctx = {.op = j->node->op, .name = j->name, .attrs = j->node->attrs, .n_attrs = j->node->n_attrs};
     int64_t           n_in = as_attr_int(&ctx, "num_scan_inputs", 0);
     if (n_in < 1 || n_in > j->node->n_formal || j->node->n_formal != it->body->n_formal)
         return refuse(j, ASSAY_BAD_INPUT, "num_scan_inputs, its inputs and those of its body do not agree");
@@ -455,7 +463,7 @@ static assay_status scan_run(const job *j, iteration *it, const scan *s)
             if (index < 0)
                 return value_failed(j);
             AS_TRY(count_one(j));
-            AS_TRY(op_add(j, "Gather", "gather", (int[]){ input_of(j, it->n_carried + k), index }, 2, s->axes[k], true, &part));
+            AS_TRY(op_add(j, "Gather", "gather", (int[]){input_of(j, it->n_carried + k), index}, 2, s->axes[k], true, &part));
             it->map[graph->inputs[it->n_carried + k]] = part;
         }
         AS_TRY(iteration_run(j, it, prefix));
@@ -466,7 +474,7 @@ static assay_status scan_run(const job *j, iteration *it, const scan *s)
 static assay_status scan_bind(const job *j)
 {
     const as_body *body = body_of(j, "body");
-    iteration      it = { .body = body };
+    iteration      it = {.body = body};
     scan           s;
     if (!body)
         return refuse(j, ASSAY_BAD_INPUT, "its body is missing");
@@ -482,7 +490,7 @@ static assay_status scan_bind(const job *j)
 
 assay_status as_bind_control(as_binder *b, const as_scope *s, const as_node *node)
 {
-    job j = { .b = b, .outer = s, .node = node };
+    job j = {.b = b, .outer = s, .node = node};
     /* Names of names of names: cut where nobody would read on. */
     if (!(j.name = as_arena_printf(b->g->arena, "%.256s%.256s", s->prefix, node->name)))
         return as_fail(b->env, ASSAY_NO_MEMORY, "model: %s: no memory to bind node '%s'", b->model->name, node->name);

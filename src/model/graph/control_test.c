@@ -20,11 +20,17 @@ static void constant_put(builder *b, const char *name, int dtype, const int64_t 
     sub(&b->graph, 5, &t);
 }
 
-typedef struct run { assay_env *env; as_text file; assay_model *model; as_arena arena; as_graph graph; } run;
+typedef struct run {
+    assay_env   *env;
+    as_text      file;
+    assay_model *model;
+    as_arena     arena;
+    as_graph     graph;
+} run;
 
 static assay_status run_bind(run *r, builder *b, int64_t version, const as_known_input *known, int n_known)
 {
-    *r = (run){ .env = test_env(), .file = file_of(b, version) };
+    *r = (run){.env = test_env(), .file = file_of(b, version)};
     expect_ok(r->env, parse(r->env, &r->file, &r->model));
     return as_graph_bind(r->env, r->model, NULL, 0, known, n_known, 1, &r->arena, &r->graph);
 }
@@ -41,7 +47,7 @@ static void expect_values(run *r, float *x, int64_t n_x, const as_shape *shape, 
 {
     float   y[64] = {0};
     int64_t n = as_shape_count(shape);
-    as_view in[2] = { as_view_of(x, AS_F32, &AS_SHAPE(n_x)) }, out = as_view_of(y, AS_F32, shape);
+    as_view in[2] = {as_view_of(x, AS_F32, &AS_SHAPE(n_x))}, out = as_view_of(y, AS_F32, shape);
     bool    flag = true;
     if (r->graph.n_inputs > 1)
         in[1] = as_view_of(&flag, AS_BOOL, &AS_SHAPE(1));
@@ -54,7 +60,7 @@ static void expect_values(run *r, float *x, int64_t n_x, const as_shape *shape, 
 /* y = c ? x + w : x, where w is a value of the branch and x one of the graph around it. */
 static void if_model(builder *b)
 {
-    const float w[] = { 10, 20 };
+    const float w[] = {10, 20};
     builder     yes = {0}, no = {0};
     as_text     attrs = {0};
     constant_put(&yes, "w", 1, DIMS(2), w, sizeof w);
@@ -71,10 +77,10 @@ static void if_model(builder *b)
 
 Test(control, an_if_becomes_the_branch_that_its_condition_takes)
 {
-    float x[] = { 1, 2 };
+    float x[] = {1, 2};
     for (int k = 0; k < 2; k++) {
         bool           condition = k;
-        as_known_input known = { "c", as_view_of(&condition, AS_BOOL, &AS_SHAPE(1)), "c.npy" };
+        as_known_input known = {"c", as_view_of(&condition, AS_BOOL, &AS_SHAPE(1)), "c.npy"};
         builder        b = {0};
         run            r;
         if_model(&b);
@@ -83,7 +89,7 @@ Test(control, an_if_becomes_the_branch_that_its_condition_takes)
         expect_str(r.graph.nodes[0].ctx.op->name, k ? "Add" : "Identity");
         expect(!strncmp(r.graph.nodes[0].ctx.name, r.model->nodes[0].name, strlen(r.model->nodes[0].name)));
         expect(r.graph.values[r.graph.inputs[1]].info.constant);
-        expect_values(&r, x, 2, &AS_SHAPE(2), k ? (float[]){ 11, 22 } : x);
+        expect_values(&r, x, 2, &AS_SHAPE(2), k ? (float[]){11, 22} : x);
         run_close(&r);
     }
 }
@@ -94,11 +100,14 @@ Test(control, a_condition_that_is_not_known_is_refused_by_the_name_of_its_input)
     run     r;
     if_model(&b);
     expect_eq(run_bind(&r, &b, 16, NULL, 0), ASSAY_UNSUPPORTED);
-    expect(strstr(assay_message(r.env), "its condition (input 0) must be known while planning; give the values of the input 'c' (--input c=FILE)"));
+    expect(strstr(assay_message(r.env),
+                  "its condition (input 0) must be known while planning; give the values of the input 'c' (--input c=FILE)"));
     expect_fails(r.env, as_onnx_save(r.env, r.model, as_test_path("if.onnx")), ASSAY_UNSUPPORTED, "subgraphs are not written");
-    expect_fails(r.env, as_model_json_save(r.env, r.model, as_test_path("if.json")), ASSAY_UNSUPPORTED, "subgraphs are not written");
+    expect_fails(r.env, as_model_json_save(r.env, r.model, as_test_path("if.json")), ASSAY_UNSUPPORTED,
+                 "subgraphs are not written");
     assay_model *grad;
-    expect_fails(r.env, as_model_grad(r.env, r.model, NULL, 0, (const char *const[]){ "x" }, 1, &grad), ASSAY_UNSUPPORTED, "must be known while planning");
+    expect_fails(r.env, as_model_grad(r.env, r.model, NULL, 0, (const char *const[]){"x"}, 1, &grad), ASSAY_UNSUPPORTED,
+                 "must be known while planning");
     run_close(&r);
 }
 
@@ -107,7 +116,7 @@ static void loop_model(builder *b, int64_t trips, int64_t limit, bool with_condi
 {
     builder     body = {0};
     as_text     attrs = {0};
-    const float zero[] = { 0, 0 };
+    const float zero[] = {0, 0};
     const char  yes = 1;
     constant_put(&body, "limit", 7, NULL, 0, &limit, 8);
     value_put(&body, 11, "i", 7, NULL, 0);
@@ -129,34 +138,34 @@ static void loop_model(builder *b, int64_t trips, int64_t limit, bool with_condi
 
 Test(control, a_loop_is_written_out_iteration_by_iteration)
 {
-    float   x[] = { 1, 2 };
+    float   x[] = {1, 2};
     builder b = {0};
     run     r;
     loop_model(&b, 3, 100, true);
     expect_ok(NULL, run_bind(&r, &b, 16, NULL, 0));
-    expect_values(&r, x, 2, &AS_SHAPE(3, 2), (float[]){ 1, 2, 2, 4, 3, 6 });
+    expect_values(&r, x, 2, &AS_SHAPE(3, 2), (float[]){1, 2, 2, 4, 3, 6});
     run_close(&r);
     b = (builder){0};
     loop_model(&b, 3, 100, false);
     expect_ok(NULL, run_bind(&r, &b, 16, NULL, 0));
-    expect_values(&r, x, 2, &AS_SHAPE(3, 2), (float[]){ 1, 2, 2, 4, 3, 6 });
+    expect_values(&r, x, 2, &AS_SHAPE(3, 2), (float[]){1, 2, 2, 4, 3, 6});
     run_close(&r);
 }
 
 Test(control, a_loop_ends_when_its_condition_does)
 {
-    float   x[] = { 1, 2 };
+    float   x[] = {1, 2};
     builder b = {0};
     run     r;
     loop_model(&b, 1000, 1, true); /* after i = 0 on, after i = 1 not */
     expect_ok(NULL, run_bind(&r, &b, 16, NULL, 0));
-    expect_values(&r, x, 2, &AS_SHAPE(2, 2), (float[]){ 1, 2, 2, 4 });
+    expect_values(&r, x, 2, &AS_SHAPE(2, 2), (float[]){1, 2, 2, 4});
     run_close(&r);
 }
 
 Test(control, a_loop_stacks_more_values_than_one_concat_takes)
 {
-    float   x[] = { 1, 0 }, last;
+    float   x[] = {1, 0}, last;
     builder b = {0};
     run     r;
     loop_model(&b, 130, 1000, true);
@@ -197,7 +206,7 @@ Test(control, a_scan_goes_both_ways)
 {
     const int64_t backwards = 1;
     for (int k = 0; k < 2; k++) {
-        float       x[] = { 1, 2, 4 };
+        float       x[] = {1, 2, 4};
         const float zero = 0;
         builder     b = {0}, body = {0};
         as_text     attrs = {0};
@@ -218,7 +227,7 @@ Test(control, a_scan_goes_both_ways)
         node_put(&b, "Scan", "", "zero,x", "last,y", &attrs);
         OUTPUT(&b, "y");
         expect_ok(NULL, run_bind(&r, &b, 11, NULL, 0));
-        expect_values(&r, x, 3, &AS_SHAPE(3), k ? (float[]){ 7, 6, 4 } : (float[]){ 1, 3, 7 });
+        expect_values(&r, x, 3, &AS_SHAPE(3), k ? (float[]){7, 6, 4} : (float[]){1, 3, 7});
         run_close(&r);
     }
 }
@@ -255,13 +264,13 @@ static void nested_model(builder *b, int depth)
 
 Test(control, subgraphs_may_be_nested_to_a_limit)
 {
-    float   x[] = { 1, 2 };
+    float   x[] = {1, 2};
     builder b = {0};
     run     r;
     nested_model(&b, AS_MAX_NESTING);
     expect_ok(NULL, run_bind(&r, &b, 16, NULL, 0));
     expect_eq(r.graph.n_nodes, 1);
-    expect_values(&r, x, 2, &AS_SHAPE(2), (float[]){ -1, -2 });
+    expect_values(&r, x, 2, &AS_SHAPE(2), (float[]){-1, -2});
     run_close(&r);
     b = (builder){0};
     nested_model(&b, AS_MAX_NESTING + 1);

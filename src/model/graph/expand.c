@@ -14,9 +14,9 @@ enum { MAX_SYMBOLS = 16, STAND_IN = 3 };
 typedef struct expansion {
     as_builder      base;
     as_maker       *m;
-    as_tensor_info *infos;   /* one a value of the maker */
+    as_tensor_info *infos; /* one a value of the maker */
     int             cap_infos;
-    const char     *around;  /* the composite whose rule is at work, for names */
+    const char     *around; /* the composite whose rule is at work, for names */
     int             n_around;
 } expansion;
 
@@ -42,22 +42,20 @@ static bool info_add(expansion *e, int value, const as_tensor_info *info)
 
 /* --- What a rule may do ------------------------------------------------------------------------- */
 
-static const as_tensor_info *info(as_builder *base, int value)
-{
-    return &((expansion *)base)->infos[value];
-}
+static const as_tensor_info *info(as_builder *base, int value) { return &((expansion *)base)->infos[value]; }
 
 static int constant(as_builder *base, const as_view *view)
 {
     expansion     *e = (expansion *)base;
     int            id = as_maker_constant(e->m, NULL, view);
-    as_tensor_info known = { .dtype = view->dtype, .shape = view->shape };
+    as_tensor_info known = {.dtype = view->dtype, .shape = view->shape};
     if (id >= 0)
         known.constant = as_maker_value(e->m, id)->data;
     return info_add(e, id, &known) ? id : -1;
 }
 
-static int node(as_builder *base, const char *op_name, const int *in, int n_in, const as_attr *attrs, int n_attrs, int *outs, int n_out)
+static int node(as_builder *base, const char *op_name, const int *in, int n_in, const as_attr *attrs, int n_attrs, int *outs,
+                int n_out)
 {
     expansion     *e = (expansion *)base;
     as_tensor_info in_infos[AS_MAX_IN] = {0}, out_infos[AS_MAX_OUT] = {0};
@@ -70,7 +68,8 @@ static int node(as_builder *base, const char *op_name, const int *in, int n_in, 
     for (char *c = strrchr(name, '/'); c && *c; c++)
         *c = (char)tolower((unsigned char)*c);
     if (!op || n_in > AS_MAX_IN || n_out > AS_MAX_OUT) {
-        as_maker_fail_as(e->m, ASSAY_INTERNAL, "the primitives of node '%s' ask for %s with %d inputs and %d outputs", e->around, op_name, n_in, n_out);
+        as_maker_fail_as(e->m, ASSAY_INTERNAL, "the primitives of node '%s' ask for %s with %d inputs and %d outputs", e->around,
+                         op_name, n_in, n_out);
         return -1;
     }
     while (n_in > 0 && in[n_in - 1] < 0)
@@ -78,7 +77,7 @@ static int node(as_builder *base, const char *op_name, const int *in, int n_in, 
     for (int i = 0; i < n_in; i++)
         if (in[i] >= 0)
             in_infos[i] = e->infos[in[i]];
-    as_node_ctx  ctx = { .op = op, .name = name, .attrs = attrs, .n_attrs = n_attrs, .in = in_infos, .n_in = n_in, .n_out = n_out };
+    as_node_ctx  ctx = {.op = op, .name = name, .attrs = attrs, .n_attrs = n_attrs, .in = in_infos, .n_in = n_in, .n_out = n_out};
     assay_status status = as_op_infer(e->base.env, &ctx, out_infos);
     if (status != ASSAY_OK) {
         as_maker_fail_as(e->m, status, "the primitives of node '%s': %s", e->around, assay_message(e->base.env));
@@ -107,7 +106,7 @@ static void values_copy(expansion *e, const assay_model *model, const as_graph *
         for (int k = 0; k < bound.rank; k++)
             for (int d = 0; d < n_dims && bound.dim[k].symbol; d++)
                 if (!strcmp(bound.dim[k].symbol, dims[d].symbol))
-                    bound.dim[k] = (as_dim){ .size = dims[d].size };
+                    bound.dim[k] = (as_dim){.size = dims[d].size};
         if (v->role == AS_ROLE_INPUT)
             ids[i] = as_maker_input(e->m, v->name, v->dtype, &bound);
         else if (v->role == AS_ROLE_PARAM)
@@ -143,8 +142,14 @@ static void composite_write(expansion *e, const assay_model *model, const as_gra
         out_infos[i] = g->values[from->out[i]].info;
         out[i] = -1;
     }
-    as_node_ctx ctx = { .op = from->op, .name = from->name, .attrs = from->attrs, .n_attrs = from->n_attrs, .in = in_infos, .n_in = from->n_in,
-                        .out = out_infos, .n_out = from->n_out };
+    as_node_ctx ctx = {.op = from->op,
+                       .name = from->name,
+                       .attrs = from->attrs,
+                       .n_attrs = from->n_attrs,
+                       .in = in_infos,
+                       .n_in = from->n_in,
+                       .out = out_infos,
+                       .n_out = from->n_out};
     e->around = from->name;
     e->n_around = 0;
     assay_status status = from->op->expand(&e->base, &ctx, in, out);
@@ -173,11 +178,13 @@ static void node_copy(expansion *e, const assay_model *model, const as_graph *g,
 }
 
 /* All symbols: those given, and a stand-in for the others. */
-static assay_status dims_fill(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims, as_binding_dim *all, int *n_all)
+static assay_status dims_fill(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims, as_binding_dim *all,
+                              int *n_all)
 {
     int n = n_dims;
     if (n_dims > MAX_SYMBOLS)
-        return as_fail(env, ASSAY_UNSUPPORTED, "model: %s: %d dimensions are bound, and %d may be", model->name, n_dims, MAX_SYMBOLS);
+        return as_fail(env, ASSAY_UNSUPPORTED, "model: %s: %d dimensions are bound, and %d may be", model->name, n_dims,
+                       MAX_SYMBOLS);
     if (n_dims)
         memcpy(all, dims, (size_t)n_dims * sizeof *all);
     for (int i = 0; i < model->n_inputs; i++) {
@@ -189,8 +196,9 @@ static assay_status dims_fill(assay_env *env, const assay_model *model, const as
             if (!d->dim[k].symbol || at < n)
                 continue;
             if (n == MAX_SYMBOLS)
-                return as_fail(env, ASSAY_UNSUPPORTED, "model: %s: it has more than %d dimensions with names", model->name, MAX_SYMBOLS);
-            all[n++] = (as_binding_dim){ d->dim[k].symbol, STAND_IN };
+                return as_fail(env, ASSAY_UNSUPPORTED, "model: %s: it has more than %d dimensions with names", model->name,
+                               MAX_SYMBOLS);
+            all[n++] = (as_binding_dim){d->dim[k].symbol, STAND_IN};
         }
     }
     *n_all = n;
@@ -211,12 +219,12 @@ assay_status as_model_expand(assay_env *env, const assay_model *model, const as_
     as_graph       g;
     as_binding_dim all[MAX_SYMBOLS];
     int            n_all = 0;
-    expansion      e = { .base = { .node = node, .constant = constant, .info = info, .env = env }, .around = "" };
+    expansion      e = {.base = {.node = node, .constant = constant, .info = info, .env = env}, .around = ""};
     assay_status   status = ASSAY_OK;
     for (int i = 0; i < model->n_nodes; i++)
         if (model->nodes[i].n_bodies)
-            return as_fail(env, ASSAY_UNSUPPORTED, "model: %s: '%s' has subgraphs, and those are not written as primitives", model->name,
-                           model->nodes[i].name);
+            return as_fail(env, ASSAY_UNSUPPORTED, "model: %s: '%s' has subgraphs, and those are not written as primitives",
+                           model->name, model->nodes[i].name);
     AS_TRY(dims_fill(env, model, dims, n_dims, all, &n_all));
     AS_TRY_OR(done, as_graph_bind(env, model, all, n_all, NULL, 0, 0, &arena, &g));
     int *ids = AS_TAKE(&arena, int, model->n_values);

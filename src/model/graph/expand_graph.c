@@ -9,15 +9,12 @@
 typedef struct writer {
     as_builder   base;
     as_binder   *b;
-    const char  *around;   /* the composite, for names */
+    const char  *around; /* the composite, for names */
     int          n_around;
-    assay_status failure;  /* the first one; its sentence is in the env */
+    assay_status failure; /* the first one; its sentence is in the env */
 } writer;
 
-static const as_tensor_info *info(as_builder *base, int value)
-{
-    return &((writer *)base)->b->g->values[value].info;
-}
+static const as_tensor_info *info(as_builder *base, int value) { return &((writer *)base)->b->g->values[value].info; }
 
 static int failed(writer *w, assay_status status)
 {
@@ -28,7 +25,8 @@ static int failed(writer *w, assay_status status)
 
 static int no_memory(writer *w)
 {
-    return failed(w, as_fail(w->base.env, ASSAY_NO_MEMORY, "model: %s: no memory for the primitives of node '%s'", w->b->model->name, w->around));
+    return failed(w, as_fail(w->base.env, ASSAY_NO_MEMORY, "model: %s: no memory for the primitives of node '%s'",
+                             w->b->model->name, w->around));
 }
 
 /* "cfc/gemm_12" */
@@ -51,9 +49,13 @@ static int constant(as_builder *base, const as_view *view)
         return no_memory(w);
     as_view copy = as_view_of(data, view->dtype, &view->shape);
     as_view_copy(&copy, view);
-    as_bound_value made = { .name = name_next(w, "constant"), .role = AS_ROLE_CONSTANT, .data = data, .producer = -1, .model_value = -1,
-                            .info = { .dtype = view->dtype, .shape = view->shape, .constant = data } };
-    int id = as_bind_value(w->b, &made);
+    as_bound_value made = {.name = name_next(w, "constant"),
+                           .role = AS_ROLE_CONSTANT,
+                           .data = data,
+                           .producer = -1,
+                           .model_value = -1,
+                           .info = {.dtype = view->dtype, .shape = view->shape, .constant = data}};
+    int            id = as_bind_value(w->b, &made);
     return id < 0 ? failed(w, ASSAY_NO_MEMORY) : id;
 }
 
@@ -81,7 +83,8 @@ static const as_attr *attrs_copy(writer *w, const as_attr *attrs, int n)
     return ok ? copies : NULL;
 }
 
-static int node(as_builder *base, const char *op_name, const int *in, int n_in, const as_attr *attrs, int n_attrs, int *outs, int n_out)
+static int node(as_builder *base, const char *op_name, const int *in, int n_in, const as_attr *attrs, int n_attrs, int *outs,
+                int n_out)
 {
     writer      *w = (writer *)base;
     const as_op *op = as_op_find(op_name);
@@ -93,13 +96,16 @@ static int node(as_builder *base, const char *op_name, const int *in, int n_in, 
     if (!copies || !name)
         return no_memory(w);
     if (!op || n_in > AS_MAX_IN || n_out > AS_MAX_OUT)
-        return failed(w, as_fail(base->env, ASSAY_INTERNAL, "model: %s: the primitives of node '%s' ask for %s with %d inputs and %d outputs",
+        return failed(w, as_fail(base->env, ASSAY_INTERNAL,
+                                 "model: %s: the primitives of node '%s' ask for %s with %d inputs and %d outputs",
                                  w->b->model->name, w->around, op_name, n_in, n_out));
     while (n_in > 0 && in[n_in - 1] < 0)
         n_in--;
     for (int i = 0; i < n_out; i++) {
-        as_bound_value made = { .name = i ? as_arena_printf(w->b->g->arena, "%s:%d", name, i) : name, .role = AS_ROLE_COMPUTED, .producer = -1,
-                                .model_value = -1 };
+        as_bound_value made = {.name = i ? as_arena_printf(w->b->g->arena, "%s:%d", name, i) : name,
+                               .role = AS_ROLE_COMPUTED,
+                               .producer = -1,
+                               .model_value = -1};
         if ((ids[i] = as_bind_value(w->b, &made)) < 0)
             return failed(w, ASSAY_NO_MEMORY);
     }
@@ -125,8 +131,8 @@ static assay_status node_keep(as_binder *b, const as_bound_node *from)
 
 static assay_status composite_write(as_binder *b, const as_bound_node *from)
 {
-    writer w = { .base = { .node = node, .constant = constant, .info = info, .env = b->env }, .b = b, .around = from->ctx.name };
-    int    out[AS_MAX_OUT], before = b->g->n_nodes;
+    writer       w = {.base = {.node = node, .constant = constant, .info = info, .env = b->env}, .b = b, .around = from->ctx.name};
+    int          out[AS_MAX_OUT], before = b->g->n_nodes;
     assay_status status = from->ctx.op->expand(&w.base, &from->ctx, from->in, out);
     if (status == ASSAY_UNSUPPORTED && b->g->n_nodes == before && w.failure == ASSAY_OK)
         return node_keep(b, from); /* too long to be written out: it stays what it is */
@@ -146,7 +152,7 @@ assay_status as_graph_expand(assay_env *env, const assay_model *model, uint64_t 
     as_bound_node *old = g->nodes;
     int            n_old = g->n_nodes;
     bool           any = false;
-    as_binder      b = { .env = env, .model = model, .g = g, .seed = seed };
+    as_binder      b = {.env = env, .model = model, .g = g, .seed = seed};
     for (int i = 0; i < n_old; i++)
         any |= !old[i].dead && old[i].ctx.op->expand;
     if (!any)

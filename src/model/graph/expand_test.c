@@ -34,7 +34,7 @@ static void same(const char *spec, int64_t steps, double tolerance)
 {
     assay_env     *env = test_env();
     assay_model   *model = load(env, spec), *plain = NULL;
-    as_binding_dim dims[] = { { "batch", 2 }, { "seq", steps } };
+    as_binding_dim dims[] = {{"batch", 2}, {"seq", steps}};
     test_run       want, got;
     expect(as_model_has_composites(model));
     expect_ok(env, as_model_expand(env, model, &dims[1], 1, &plain));
@@ -56,27 +56,32 @@ static void same(const char *spec, int64_t steps, double tolerance)
 }
 
 Test(expand, cfc_with_a_backbone_is_the_same) { same("cfc:input=3,units=5,backbone_units=7x6", 4, 2e-6); }
-Test(expand, cfc_for_each_activation_is_the_same) {
+Test(expand, cfc_for_each_activation_is_the_same)
+{
     same("cfc:input=3,units=5,backbone_units=7,activation=tanh", 3, 2e-6);
     same("cfc:input=3,units=5,backbone_units=7,activation=relu", 3, 2e-6);
     same("cfc:input=3,units=5,backbone_units=7,activation=silu", 3, 2e-6);
     same("cfc:input=3,units=5,backbone_units=7,activation=gelu", 3, 2e-6);
 }
-Test(expand, cfc_with_every_input_and_part_is_the_same) {
+Test(expand, cfc_with_every_input_and_part_is_the_same)
+{
     same("cfc:input=3,units=5,backbone_units=7,mode=no_gate,mixed_memory=1,proj=2,timespans=1,state=1", 4, 2e-6);
     same("cfc:input=3,units=5,backbone_units=7,mode=pure,timespans=1,mixed_memory=1,return_sequences=0", 4, 2e-6);
 }
-Test(expand, wired_cfc_is_the_same) {
+Test(expand, wired_cfc_is_the_same)
+{
     same("cfc:input=3,units=12,out=3,wiring=autoncp,timespans=1,state=1", 5, 2e-6);
     same("cfc:input=3,units=12,out=3,wiring=autoncp,mixed_memory=1,proj=2", 5, 2e-6);
     same("cfc:input=3,units=6,wiring=full,mode=pure", 5, 2e-6);
 }
-Test(expand, other_semantics_are_the_same) {
+Test(expand, other_semantics_are_the_same)
+{
     same("cfc:input=3,units=12,out=3,wiring=autoncp,semantics=keras", 4, 2e-6);
     same("cfc:input=3,units=6,out=2,wiring=random,semantics=keras,timespans=1", 4, 2e-6);
     same("cfc:input=3,units=12,out=3,wiring=autoncp,semantics=enhanced,backbone_units=8x8", 4, 2e-6);
 }
-Test(expand, one_step_and_more_steps_than_a_concat_takes) {
+Test(expand, one_step_and_more_steps_than_a_concat_takes)
+{
     same("cfc:input=2,units=3,backbone_units=4,return_sequences=0", 1, 2e-6);
     same("cfc:input=2,units=3,backbone_units=4", 1, 2e-6);
     same("cfc:input=2,units=3,backbone_units=4", 130, 1e-5);
@@ -87,7 +92,7 @@ static void same_bound(const char *spec, int64_t steps)
 {
     assay_env     *env = test_env();
     assay_model   *model = load(env, spec);
-    as_binding_dim dims[] = { { "batch", 2 }, { "seq", steps } };
+    as_binding_dim dims[] = {{"batch", 2}, {"seq", steps}};
     test_run       want, got;
     run(env, model, dims, 2, &want);
     run(env, model, dims, 2, &got);
@@ -110,16 +115,18 @@ static void same_bound(const char *spec, int64_t steps)
     assay_env_free(env);
 }
 
-Test(expand, a_bound_graph_is_the_same) {
+Test(expand, a_bound_graph_is_the_same)
+{
     same_bound("cfc:input=3,units=12,out=3,wiring=autoncp,mixed_memory=1,proj=2,timespans=1,state=1", 4);
     same_bound("cfc:input=3,units=6,out=2,wiring=random,semantics=keras", 3);
     same_bound("cfc:input=3,units=5,backbone_units=7x6,return_sequences=0", 1);
 }
 
-Test(expand, a_bound_composite_too_long_to_write_out_stays) {
+Test(expand, a_bound_composite_too_long_to_write_out_stays)
+{
     assay_env     *env = test_env();
     assay_model   *model = load(env, "cfc:input=2,units=3,backbone_units=4");
-    as_binding_dim dims[] = { { "batch", 1 }, { "seq", 5000 } };
+    as_binding_dim dims[] = {{"batch", 1}, {"seq", 5000}};
     as_arena       arena = {0};
     as_graph       g;
     expect_ok(env, as_graph_bind(env, model, dims, 2, NULL, 0, 1, &arena, &g));
@@ -131,21 +138,23 @@ Test(expand, a_bound_composite_too_long_to_write_out_stays) {
     assay_env_free(env);
 }
 
-Test(expand, refuses_more_nodes_than_its_limit) {
+Test(expand, refuses_more_nodes_than_its_limit)
+{
     assay_env     *env = test_env();
     assay_model   *model = load(env, "cfc:input=2,units=3"), *plain = NULL;
-    as_binding_dim seq = { "seq", 100000 };
+    as_binding_dim seq = {"seq", 100000};
     expect_fails(env, as_model_expand(env, model, &seq, 1, &plain), ASSAY_UNSUPPORTED, "100000 steps");
     expect(!plain);
     assay_model_free(model);
     assay_env_free(env);
 }
 
-Test(expand, copies_a_model_without_composites) {
-    assay_env   *env = test_env();
-    assay_model *model = load(env, "mlp:sizes=4x3x2"), *plain = NULL;
-    test_run     want, got;
-    as_binding_dim batch = { "batch", 3 };
+Test(expand, copies_a_model_without_composites)
+{
+    assay_env     *env = test_env();
+    assay_model   *model = load(env, "mlp:sizes=4x3x2"), *plain = NULL;
+    test_run       want, got;
+    as_binding_dim batch = {"batch", 3};
     expect(!as_model_has_composites(model));
     expect_ok(env, as_model_expand(env, model, NULL, 0, &plain));
     expect_eq(plain->n_nodes, model->n_nodes);

@@ -9,9 +9,9 @@
 typedef struct grad {
     as_builder      base;
     as_maker       *m;
-    as_tensor_info *infos;     /* one a value of the maker */
+    as_tensor_info *infos; /* one a value of the maker */
     int             n_infos, cap_infos;
-    const char     *around;    /* the forward node whose rule is at work, for names */
+    const char     *around; /* the forward node whose rule is at work, for names */
     int             n_around;
 } grad;
 
@@ -36,16 +36,13 @@ static bool info_add(grad *b, int value, const as_tensor_info *info)
     return true;
 }
 
-static const as_tensor_info *info(as_builder *base, int value)
-{
-    return &((grad *)base)->infos[value];
-}
+static const as_tensor_info *info(as_builder *base, int value) { return &((grad *)base)->infos[value]; }
 
 static int constant(as_builder *base, const as_view *view)
 {
     grad          *b = (grad *)base;
     int            id = as_maker_constant(b->m, NULL, view);
-    as_tensor_info known = { .dtype = view->dtype, .shape = view->shape };
+    as_tensor_info known = {.dtype = view->dtype, .shape = view->shape};
     if (id >= 0)
         known.constant = as_maker_value(b->m, id)->data;
     return info_add(b, id, &known) ? id : -1;
@@ -60,7 +57,8 @@ static void name_next(grad *b, const char *op, char *out, size_t size)
         *c = (char)tolower((unsigned char)*c);
 }
 
-static int node(as_builder *base, const char *op_name, const int *in, int n_in, const as_attr *attrs, int n_attrs, int *outs, int n_out)
+static int node(as_builder *base, const char *op_name, const int *in, int n_in, const as_attr *attrs, int n_attrs, int *outs,
+                int n_out)
 {
     grad          *b = (grad *)base;
     as_tensor_info in_infos[AS_MAX_IN] = {0}, out_infos[AS_MAX_OUT] = {0};
@@ -71,8 +69,8 @@ static int node(as_builder *base, const char *op_name, const int *in, int n_in, 
         return -1;
     name_next(b, op_name, name, sizeof name);
     if (!op || n_in > AS_MAX_IN || n_out > AS_MAX_OUT) {
-        as_maker_fail_as(b->m, ASSAY_INTERNAL, "the gradient of node '%s' asks for %s with %d inputs and %d outputs", b->around, op_name,
-                         n_in, n_out);
+        as_maker_fail_as(b->m, ASSAY_INTERNAL, "the gradient of node '%s' asks for %s with %d inputs and %d outputs", b->around,
+                         op_name, n_in, n_out);
         return -1;
     }
     for (int i = 0; i < n_in; i++)
@@ -80,7 +78,7 @@ static int node(as_builder *base, const char *op_name, const int *in, int n_in, 
             in_infos[i] = b->infos[in[i]];
     while (n_in > 0 && in[n_in - 1] < 0)
         n_in--;
-    as_node_ctx ctx = { .op = op, .name = name, .attrs = attrs, .n_attrs = n_attrs, .in = in_infos, .n_in = n_in, .n_out = n_out };
+    as_node_ctx  ctx = {.op = op, .name = name, .attrs = attrs, .n_attrs = n_attrs, .in = in_infos, .n_in = n_in, .n_out = n_out};
     assay_status status = as_op_infer(b->base.env, &ctx, out_infos);
     if (status != ASSAY_OK) {
         as_maker_fail_as(b->m, status, "the gradient of node '%s': %s", b->around, assay_message(b->base.env));
@@ -100,7 +98,10 @@ static int node(as_builder *base, const char *op_name, const int *in, int n_in, 
 
 /* What is known of each value of the bound graph: its id in the maker, its gradient's, and whether a wanted value
  * influences it. */
-typedef struct state { int id, d; bool wanted; } state;
+typedef struct state {
+    int  id, d;
+    bool wanted;
+} state;
 
 static void values_copy(grad *b, const as_graph *g, state *values)
 {
@@ -138,7 +139,8 @@ static void nodes_copy(grad *b, const as_graph *g, state *values)
         }
         for (int k = 0; k < n->ctx.n_out; k++)
             names[k] = g->values[n->out[k]].name;
-        if (as_maker_node(b->m, n->ctx.op->name, n->ctx.name, in, n->ctx.n_in, n->ctx.attrs, n->ctx.n_attrs, out, n->ctx.n_out, names) < 0)
+        if (as_maker_node(b->m, n->ctx.op->name, n->ctx.name, in, n->ctx.n_in, n->ctx.attrs, n->ctx.n_attrs, out, n->ctx.n_out,
+                          names) < 0)
             return;
         for (int k = 0; k < n->ctx.n_out; k++) {
             values[n->out[k]].id = out[k];
@@ -163,7 +165,7 @@ static void outputs_seed(grad *b, const as_graph *g, state *values)
         snprintf(name, sizeof name, "d:%s", v->name);
         as_dims_of_shape(&v->info.shape, &dims);
         int d = as_maker_input(b->m, name, v->info.dtype, &dims);
-        info_add(b, d, &(as_tensor_info){ .dtype = v->info.dtype, .shape = v->info.shape });
+        info_add(b, d, &(as_tensor_info){.dtype = v->info.dtype, .shape = v->info.shape});
         values[g->outputs[i]].d = d;
     }
     if (!has_float)
@@ -220,7 +222,7 @@ static int zeros(grad *b, const char *name, const as_tensor_info *like)
 {
     /* Stride 0 along every axis: one element stands for all. */
     double  zero = 0.0;
-    as_view one = { .data = &zero, .dtype = like->dtype, .shape = like->shape };
+    as_view one = {.data = &zero, .dtype = like->dtype, .shape = like->shape};
     return as_maker_constant(b->m, name, &one);
 }
 
@@ -241,7 +243,7 @@ static void output_name(grad *b, const as_bound_value *v, int d)
     if (value->role != AS_ROLE_COMPUTED || as_maker_is_output(b->m, d)) {
         as_attr allow = AS_ATTR_I("allowzero", 1);
         int     to = as_b_ints(&b->base, v->info.shape.dim, (size_t)v->info.shape.rank);
-        d = to < 0 ? -1 : node(&b->base, "Reshape", (int[]){ d, to }, 2, &allow, 1, NULL, 1);
+        d = to < 0 ? -1 : node(&b->base, "Reshape", (int[]){d, to}, 2, &allow, 1, NULL, 1);
     }
     if (d >= 0 && !as_maker_value_rename(b->m, d, name))
         as_maker_fail(b->m, "the gradient of '%s' needs the name '%s', which is taken", v->name, name);
@@ -261,12 +263,12 @@ static assay_status wanted_find(assay_env *env, const assay_model *model, const 
     return ASSAY_OK;
 }
 
-assay_status as_model_grad(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims,
-                           const char *const *wrt, int n_wrt, assay_model **out)
+assay_status as_model_grad(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims, const char *const *wrt,
+                           int n_wrt, assay_model **out)
 {
     as_arena     arena = {0};
     as_graph     g;
-    grad         b = { .base = { .node = node, .constant = constant, .info = info, .env = env }, .around = "" };
+    grad         b = {.base = {.node = node, .constant = constant, .info = info, .env = env}, .around = ""};
     assay_status status = ASSAY_OK;
     if (n_wrt < 1)
         return as_fail(env, ASSAY_BAD_INPUT, "gradient: model %s: no input or parameter is listed", model->name);

@@ -48,8 +48,8 @@ static assay_status dims_check(assay_env *env, const assay_model *model, const a
                            model->name, dims[i].symbol, dims[i].size);
         for (int k = 0; k < i; k++)
             if (!strcmp(dims[k].symbol, dims[i].symbol) && dims[k].size != dims[i].size)
-                return as_fail(env, ASSAY_BAD_INPUT, "model: %s: dimension '%s' is bound to %" PRId64 " and to %" PRId64, model->name,
-                               dims[i].symbol, dims[k].size, dims[i].size);
+                return as_fail(env, ASSAY_BAD_INPUT, "model: %s: dimension '%s' is bound to %" PRId64 " and to %" PRId64,
+                               model->name, dims[i].symbol, dims[k].size, dims[i].size);
         if (symbol_has(model, dims[i].symbol))
             continue;
         as_text symbols = {0};
@@ -62,10 +62,10 @@ static assay_status dims_check(assay_env *env, const assay_model *model, const a
     return ASSAY_OK;
 }
 
-static assay_status shape_bind(assay_env *env, const assay_model *model, const as_value *value, const as_binding_dim *dims, int n_dims,
-                               as_shape *out)
+static assay_status shape_bind(assay_env *env, const assay_model *model, const as_value *value, const as_binding_dim *dims,
+                               int n_dims, as_shape *out)
 {
-    as_shape shape = { .rank = value->dims.rank };
+    as_shape shape = {.rank = value->dims.rank};
     for (int i = 0; i < shape.rank; i++) {
         const as_dim *dim = &value->dims.dim[i];
         int           k = 0;
@@ -75,8 +75,9 @@ static assay_status shape_bind(assay_env *env, const assay_model *model, const a
         while (k < n_dims && strcmp(dims[k].symbol, dim->symbol))
             k++;
         if (k == n_dims)
-            return as_fail(env, ASSAY_BAD_INPUT, "model: %s: input '%s' has the dimension '%s' (axis %d), which is not bound to a size",
-                           model->name, value->name, dim->symbol, i);
+            return as_fail(env, ASSAY_BAD_INPUT,
+                           "model: %s: input '%s' has the dimension '%s' (axis %d), which is not bound to a size", model->name,
+                           value->name, dim->symbol, i);
         shape.dim[i] = dims[k].size;
     }
     if (!as_shape_ok(&shape, value->dtype))
@@ -90,8 +91,8 @@ static assay_status shape_bind(assay_env *env, const assay_model *model, const a
 
 static assay_status nodes_bind(assay_env *env, const assay_model *model, uint64_t seed, as_graph *g)
 {
-    as_binder b = { .env = env, .model = model, .g = g, .seed = seed, .is_output = AS_TAKE(g->arena, bool, g->n_values) };
-    as_scope  s = { .model = model, .map = AS_TAKE(g->arena, int, g->n_values), .prefix = "" };
+    as_binder b = {.env = env, .model = model, .g = g, .seed = seed, .is_output = AS_TAKE(g->arena, bool, g->n_values)};
+    as_scope  s = {.model = model, .map = AS_TAKE(g->arena, int, g->n_values), .prefix = ""};
     if (!b.is_output || !s.map)
         return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory to bind %d nodes", model->name, model->n_nodes);
     for (int i = 0; i < g->n_outputs; i++)
@@ -110,15 +111,17 @@ const void *as_bind_aligned(as_arena *arena, const as_tensor_info *info, const v
 }
 
 /* The values of an input in its own dtype; kept when a shape depends on them. */
-static assay_status known_bind(assay_env *env, const assay_model *model, const as_known_input *known, bool needed, as_graph *g, as_bound_value *to)
+static assay_status known_bind(assay_env *env, const assay_model *model, const as_known_input *known, bool needed, as_graph *g,
+                               as_bound_value *to)
 {
     const as_shape *shape = &to->info.shape;
     if (!as_shape_same(&known->view.shape, shape))
-        return as_fail(env, ASSAY_BAD_INPUT, "model: %s: input '%s': %s holds %s, the model takes %s", model->name, known->name, known->source,
-                       as_shape_show(&known->view.shape, (char[192]){0}, 192), as_shape_show(shape, (char[192]){0}, 192));
+        return as_fail(env, ASSAY_BAD_INPUT, "model: %s: input '%s': %s holds %s, the model takes %s", model->name, known->name,
+                       known->source, as_shape_show(&known->view.shape, (char[192]){0}, 192),
+                       as_shape_show(shape, (char[192]){0}, 192));
     if (known->view.dtype != to->info.dtype && !(as_dtype_is_float(known->view.dtype) && as_dtype_is_float(to->info.dtype)))
-        return as_fail(env, ASSAY_BAD_INPUT, "model: %s: input '%s': %s holds %s, the model takes %s", model->name, known->name, known->source,
-                       as_dtype_name(known->view.dtype), as_dtype_name(to->info.dtype));
+        return as_fail(env, ASSAY_BAD_INPUT, "model: %s: input '%s': %s holds %s, the model takes %s", model->name, known->name,
+                       known->source, as_dtype_name(known->view.dtype), as_dtype_name(to->info.dtype));
     if (!needed)
         return ASSAY_OK;
     void *data = as_arena_take(g->arena, (size_t)as_shape_count(shape), as_dtype_bytes(to->info.dtype), 64);
@@ -136,7 +139,8 @@ static assay_status inputs_know(assay_env *env, const assay_model *model, const 
     if (!needed)
         return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory to bind %d values", model->name, model->n_values);
     if (n_known && !as_known_mark(model, needed))
-        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory to find what must be known of %d values", model->name, model->n_values);
+        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory to find what must be known of %d values", model->name,
+                       model->n_values);
     for (int k = 0; k < n_known; k++) {
         int i = 0;
         while (i < model->n_inputs && strcmp(model->values[model->inputs[i]].name, known[k].name))
@@ -153,7 +157,8 @@ static assay_status values_bind(assay_env *env, const assay_model *model, const 
     for (int i = 0; i < model->n_values; i++) {
         const as_value *from = &model->values[i];
         as_bound_value *to = &g->values[i];
-        *to = (as_bound_value){ .name = from->name, .role = from->role, .data = from->data, .producer = from->producer, .model_value = i };
+        *to = (as_bound_value){
+            .name = from->name, .role = from->role, .data = from->data, .producer = from->producer, .model_value = i};
         if (from->role == AS_ROLE_COMPUTED)
             continue;
         to->info.dtype = from->dtype;
@@ -167,12 +172,16 @@ static assay_status values_bind(assay_env *env, const assay_model *model, const 
     return ASSAY_OK;
 }
 
-assay_status as_graph_bind(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims, const as_known_input *known,
-                           int n_known, uint64_t seed, as_arena *arena, as_graph *out)
+assay_status as_graph_bind(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims,
+                           const as_known_input *known, int n_known, uint64_t seed, as_arena *arena, as_graph *out)
 {
     AS_TRY(dims_check(env, model, dims, n_dims));
-    as_graph g = { .arena = arena, .n_values = model->n_values, .cap_values = model->n_values,
-                   .cap_nodes = model->n_nodes, .n_inputs = model->n_inputs, .n_outputs = model->n_outputs };
+    as_graph g = {.arena = arena,
+                  .n_values = model->n_values,
+                  .cap_values = model->n_values,
+                  .cap_nodes = model->n_nodes,
+                  .n_inputs = model->n_inputs,
+                  .n_outputs = model->n_outputs};
     g.values = AS_TAKE(arena, as_bound_value, g.n_values);
     g.nodes = AS_TAKE(arena, as_bound_node, g.cap_nodes);
     g.inputs = AS_TAKE(arena, int, g.n_inputs);
@@ -230,7 +239,7 @@ static assay_status node_eval(assay_env *env, const as_bound_node *node, as_view
         }
     for (int i = 0; i < node->ctx.n_out; i++) {
         const as_tensor_info *info = &node->ctx.out[i];
-        void *data = as_arena_take(arena, (size_t)as_shape_count(&info->shape), as_dtype_bytes(info->dtype), 64);
+        void                 *data = as_arena_take(arena, (size_t)as_shape_count(&info->shape), as_dtype_bytes(info->dtype), 64);
         if (!data)
             return as_fail(env, ASSAY_NO_MEMORY, "evaluate: no memory for output %d of node '%s', %s %s", i, node->ctx.name,
                            as_dtype_name(info->dtype), as_shape_show(&info->shape, (char[192]){0}, 192));
@@ -254,7 +263,8 @@ static assay_status graph_eval(assay_env *env, const as_graph *g, const as_view 
             const void           *data = g->values[i].data;
             if (!as_dtype_aligned(info->dtype, data) && !(data = as_bind_aligned(arena, info, data)))
                 return as_fail(env, ASSAY_NO_MEMORY, "evaluate: no memory for '%s'", g->values[i].name);
-            views[i] = as_view_of((void *)(uintptr_t)data, info->dtype, &info->shape); /* not const, but no operator writes to an input */
+            views[i] =
+                as_view_of((void *)(uintptr_t)data, info->dtype, &info->shape); /* not const, but no operator writes to an input */
         }
     for (int i = 0; i < g->n_inputs; i++) {
         AS_TRY(view_check(env, &g->values[g->inputs[i]], "input", &inputs[i]));

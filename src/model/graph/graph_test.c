@@ -12,7 +12,11 @@ static assay_model *example(assay_env *env, const char *name)
 }
 
 /* tiny-mlp.json bound to a batch of two. */
-typedef struct bound { assay_env *env; assay_model *model; test_run t; } bound;
+typedef struct bound {
+    assay_env   *env;
+    assay_model *model;
+    test_run     t;
+} bound;
 
 static void tiny_mlp_open(bound *b)
 {
@@ -32,11 +36,11 @@ Test(graph, evaluates_a_tiny_mlp_as_by_hand)
 {
     bound b;
     tiny_mlp_open(&b);
-    const float x[] = { 1, 2, -1, 0.5f };
+    const float x[] = {1, 2, -1, 0.5f};
     memcpy(b.t.inputs[0].data, x, sizeof x);
     expect_ok(b.env, as_graph_eval(b.env, &b.t.graph, b.t.inputs, b.t.outputs));
     /* Row 1: relu([2.5, 1, -2.5]) = [2.5, 1, 0]; row 2: relu([-0.25, 1.5, -0.5]) = [0, 1.5, 0]. */
-    const double y[] = { 1.5, 2.25, -1.5, 2 };
+    const double y[] = {1.5, 2.25, -1.5, 2};
     for (int i = 0; i < 4; i++)
         expect_near(as_view_get(&b.t.outputs[0], i), y[i], 0);
     bound_close(&b);
@@ -74,7 +78,7 @@ static void expect_bind_fails(const char *text, const as_binding_dim *dims, int 
     assay_env   *env = test_env();
     assay_model *model = NULL;
     as_arena     arena = {0};
-    as_graph     g = { .n_nodes = 77 };
+    as_graph     g = {.n_nodes = 77};
     expect_ok(env, test_parse(env, text, &model));
     expect_fails(env, as_graph_bind(env, model, dims, n, NULL, 0, 1, &arena, &g), ASSAY_BAD_INPUT, sentence);
     expect_eq(g.n_nodes, 77);
@@ -87,24 +91,24 @@ static void expect_bind_fails(const char *text, const as_binding_dim *dims, int 
 
 Test(graph, names_a_symbol_without_a_size)
 {
-    expect_bind_fails(MODEL(X_F64("[\"batch\",\"time\"]"), "", TANH, "\"y\""), &(as_binding_dim){ "batch", 2 }, 1,
+    expect_bind_fails(MODEL(X_F64("[\"batch\",\"time\"]"), "", TANH, "\"y\""), &(as_binding_dim){"batch", 2}, 1,
                       "model: t: input 'x' has the dimension 'time' (axis 1), which is not bound to a size");
 }
 
 Test(graph, lists_its_symbols_when_asked_for_another)
 {
-    expect_bind_fails(MODEL(X_F64("[\"batch\",\"time\",\"batch\"]"), "", TANH, "\"y\""), &(as_binding_dim){ "bach", 2 }, 1,
+    expect_bind_fails(MODEL(X_F64("[\"batch\",\"time\",\"batch\"]"), "", TANH, "\"y\""), &(as_binding_dim){"bach", 2}, 1,
                       "model: t: it has no dimension 'bach'; its dimensions: 'batch', 'time'");
-    expect_bind_fails(MODEL(X_F64("[3]"), "", TANH, "\"y\""), &(as_binding_dim){ "batch", 2 }, 1, "its dimensions: none");
+    expect_bind_fails(MODEL(X_F64("[3]"), "", TANH, "\"y\""), &(as_binding_dim){"batch", 2}, 1, "its dimensions: none");
 }
 
 Test(graph, refuses_sizes_that_make_no_sense)
 {
-    expect_bind_fails(MODEL(X_F64("[\"batch\"]"), "", TANH, "\"y\""), &(as_binding_dim){ "batch", 0 }, 1,
+    expect_bind_fails(MODEL(X_F64("[\"batch\"]"), "", TANH, "\"y\""), &(as_binding_dim){"batch", 0}, 1,
                       "dimension 'batch' is bound to 0 and must be at least 1");
-    expect_bind_fails(MODEL(X_F64("[\"batch\"]"), "", TANH, "\"y\""), (as_binding_dim[]){ { "batch", 2 }, { "batch", 3 } }, 2,
+    expect_bind_fails(MODEL(X_F64("[\"batch\"]"), "", TANH, "\"y\""), (as_binding_dim[]){{"batch", 2}, {"batch", 3}}, 2,
                       "dimension 'batch' is bound to 2 and to 3");
-    expect_bind_fails(MODEL(X_F64("[\"batch\",1152921504606846975]"), "", TANH, "\"y\""), &(as_binding_dim){ "batch", 1 << 20 }, 1,
+    expect_bind_fails(MODEL(X_F64("[\"batch\",1152921504606846975]"), "", TANH, "\"y\""), &(as_binding_dim){"batch", 1 << 20}, 1,
                       "input 'x' would be f64 [1048576,1152921504606846975], which is too large");
 }
 
@@ -112,7 +116,7 @@ Test(graph, names_the_node_whose_shapes_do_not_fit)
 {
     expect_bind_fails(MODEL(X_F64("[\"batch\",3]"), P_F64("w", "[4,5]"),
                             "{\"op\":\"Gemm\",\"name\":\"fc\",\"in\":[\"x\",\"w\"],\"out\":[\"y\"]}", "\"y\""),
-                      &(as_binding_dim){ "batch", 2 }, 1, "model: t: Gemm 'fc': A is [2,3] and B is [4,5]");
+                      &(as_binding_dim){"batch", 2}, 1, "model: t: Gemm 'fc': A is [2,3] and B is [4,5]");
 }
 
 Test(graph, evaluates_outputs_that_are_inputs_and_params)
@@ -159,10 +163,12 @@ Test(graph, says_so_when_a_pass_took_away_what_is_read)
     bound b;
     tiny_mlp_open(&b);
     b.t.graph.nodes[0].dead = true;
-    expect_fails(b.env, as_graph_eval(b.env, &b.t.graph, b.t.inputs, b.t.outputs), ASSAY_INTERNAL, "node 'relu1' reads 'fc1' before it is computed");
+    expect_fails(b.env, as_graph_eval(b.env, &b.t.graph, b.t.inputs, b.t.outputs), ASSAY_INTERNAL,
+                 "node 'relu1' reads 'fc1' before it is computed");
     for (int i = 0; i < b.t.graph.n_nodes; i++)
         b.t.graph.nodes[i].dead = true;
-    expect_fails(b.env, as_graph_eval(b.env, &b.t.graph, b.t.inputs, b.t.outputs), ASSAY_INTERNAL, "nothing computes the output 'y'");
+    expect_fails(b.env, as_graph_eval(b.env, &b.t.graph, b.t.inputs, b.t.outputs), ASSAY_INTERNAL,
+                 "nothing computes the output 'y'");
     bound_close(&b);
 }
 
@@ -182,8 +188,10 @@ Test(graph, draws_inputs_by_seed_and_name_alike_in_every_layout)
     float   a[60], b[60], c[60], d[60];
     double  wide[60];
     int64_t whole[60];
-    as_view va = as_view_of(a, AS_F32, &AS_SHAPE(6, 10)), vb = as_view_of(b, AS_F32, &AS_SHAPE(6, 10)), vc = as_view_of(c, AS_F32, &AS_SHAPE(6, 10));
-    as_view vd = as_view_of(d, AS_F32, &AS_SHAPE(6, 10)), vw = as_view_of(wide, AS_F64, &AS_SHAPE(6, 10)), vi = as_view_of(whole, AS_I64, &AS_SHAPE(60));
+    as_view va = as_view_of(a, AS_F32, &AS_SHAPE(6, 10)), vb = as_view_of(b, AS_F32, &AS_SHAPE(6, 10)),
+            vc = as_view_of(c, AS_F32, &AS_SHAPE(6, 10));
+    as_view vd = as_view_of(d, AS_F32, &AS_SHAPE(6, 10)), vw = as_view_of(wide, AS_F64, &AS_SHAPE(6, 10)),
+            vi = as_view_of(whole, AS_I64, &AS_SHAPE(60));
     vd.stride[0] = 1, vd.stride[1] = 6; /* columns first */
     as_random_input(3, "x", &va);
     as_random_input(4, "x", &vb);
@@ -206,10 +214,12 @@ Test(graph, draws_inputs_by_seed_and_name_alike_in_every_layout)
 /* --- Inputs that shapes depend on ------------------------------------------------------------------ */
 
 #define I64_INPUT(name_, shape_) "{\"name\":\"" name_ "\",\"dtype\":\"i64\",\"shape\":" shape_ "}"
-#define RESHAPED MODEL(X_F64("[6]") "," I64_INPUT("s", "[2]"), "",                                             \
-                       "{\"op\":\"Neg\",\"name\":\"n\",\"in\":[\"s\"],\"out\":[\"m\"]},"                      \
-                       "{\"op\":\"Neg\",\"name\":\"p\",\"in\":[\"m\"],\"out\":[\"t\"]},"                      \
-                       "{\"op\":\"Reshape\",\"name\":\"r\",\"in\":[\"x\",\"t\"],\"out\":[\"y\"]}", "\"y\"")
+#define RESHAPED                                                                      \
+    MODEL(X_F64("[6]") "," I64_INPUT("s", "[2]"), "",                                 \
+          "{\"op\":\"Neg\",\"name\":\"n\",\"in\":[\"s\"],\"out\":[\"m\"]},"           \
+          "{\"op\":\"Neg\",\"name\":\"p\",\"in\":[\"m\"],\"out\":[\"t\"]},"           \
+          "{\"op\":\"Reshape\",\"name\":\"r\",\"in\":[\"x\",\"t\"],\"out\":[\"y\"]}", \
+          "\"y\"")
 
 static assay_status bind_known(assay_env *env, const char *text, const as_known_input *known, int n, as_arena *arena, as_graph *g)
 {
@@ -228,9 +238,10 @@ Test(graph, knows_the_inputs_that_shapes_are_computed_from)
     assay_env           *env = test_env();
     as_arena             arena = {0};
     as_graph             g;
-    int64_t              sizes[] = { 3, 2 };
+    int64_t              sizes[] = {3, 2};
     double               x[6] = {0};
-    const as_known_input known[] = { { "s", as_view_of(sizes, AS_I64, &AS_SHAPE(2)), "s.npy" }, { "x", as_view_of(x, AS_F64, &AS_SHAPE(6)), "x.npy" } };
+    const as_known_input known[] = {{"s", as_view_of(sizes, AS_I64, &AS_SHAPE(2)), "s.npy"},
+                                    {"x", as_view_of(x, AS_F64, &AS_SHAPE(6)), "x.npy"}};
     expect_ok(env, bind_known(env, RESHAPED, known, 2, &arena, &g));
     expect(as_shape_same(&g.values[g.outputs[0]].info.shape, &AS_SHAPE(3, 2)));
     expect(g.values[g.inputs[1]].info.constant && g.values[g.inputs[1]].info.constant != sizes);
@@ -246,14 +257,17 @@ Test(graph, names_the_input_that_must_be_given)
     assay_env           *env = test_env();
     as_arena             arena = {0};
     as_graph             g;
-    int64_t              sizes[] = { 3, 2, 1 };
+    int64_t              sizes[] = {3, 2, 1};
     float                real[2] = {0};
-    const as_known_input longer = { "s", as_view_of(sizes, AS_I64, &AS_SHAPE(3)), "s.npy" }, other = { "z", as_view_of(sizes, AS_I64, &AS_SHAPE(2)), "s.npy" },
-                         floats = { "s", as_view_of(real, AS_F32, &AS_SHAPE(2)), "f.npy" };
+    const as_known_input longer = {"s", as_view_of(sizes, AS_I64, &AS_SHAPE(3)), "s.npy"},
+                         other = {"z", as_view_of(sizes, AS_I64, &AS_SHAPE(2)), "s.npy"},
+                         floats = {"s", as_view_of(real, AS_F32, &AS_SHAPE(2)), "f.npy"};
     expect_fails(env, bind_known(env, RESHAPED, NULL, 0, &arena, &g), ASSAY_BAD_INPUT,
                  "Reshape 'r': shape (input 1) must be known while planning; give the values of the input 's' (--input s=FILE)");
-    expect_fails(env, bind_known(env, RESHAPED, &longer, 1, &arena, &g), ASSAY_BAD_INPUT, "input 's': s.npy holds [3], the model takes [2]");
-    expect_fails(env, bind_known(env, RESHAPED, &floats, 1, &arena, &g), ASSAY_BAD_INPUT, "input 's': f.npy holds f32, the model takes i64");
+    expect_fails(env, bind_known(env, RESHAPED, &longer, 1, &arena, &g), ASSAY_BAD_INPUT,
+                 "input 's': s.npy holds [3], the model takes [2]");
+    expect_fails(env, bind_known(env, RESHAPED, &floats, 1, &arena, &g), ASSAY_BAD_INPUT,
+                 "input 's': f.npy holds f32, the model takes i64");
     expect_fails(env, bind_known(env, RESHAPED, &other, 1, &arena, &g), ASSAY_BAD_INPUT, "it has no input 'z'");
     as_arena_drop(&arena);
     assay_env_free(env);
@@ -265,10 +279,12 @@ Test(graph, a_shape_alone_fixes_no_input)
     as_arena             arena = {0};
     as_graph             g;
     int64_t              values[6] = {0};
-    const as_known_input known = { "s", as_view_of(values, AS_I64, &AS_SHAPE(2, 3)), "s.npy" };
-    expect_ok(env, bind_known(env, MODEL(X_F64("[6]") "," I64_INPUT("s", "[2,3]"), "",
-                                         "{\"op\":\"Shape\",\"name\":\"n\",\"in\":[\"s\"],\"out\":[\"t\"]},"
-                                         "{\"op\":\"Reshape\",\"name\":\"r\",\"in\":[\"x\",\"t\"],\"out\":[\"y\"]}", "\"y\""),
+    const as_known_input known = {"s", as_view_of(values, AS_I64, &AS_SHAPE(2, 3)), "s.npy"};
+    expect_ok(env, bind_known(env,
+                              MODEL(X_F64("[6]") "," I64_INPUT("s", "[2,3]"), "",
+                                    "{\"op\":\"Shape\",\"name\":\"n\",\"in\":[\"s\"],\"out\":[\"t\"]},"
+                                    "{\"op\":\"Reshape\",\"name\":\"r\",\"in\":[\"x\",\"t\"],\"out\":[\"y\"]}",
+                                    "\"y\""),
                               &known, 1, &arena, &g));
     expect(!g.values[g.inputs[1]].info.constant);
     expect(as_shape_same(&g.values[g.outputs[0]].info.shape, &AS_SHAPE(2, 3)));

@@ -4,10 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool as_reads_shape_only(const as_op *op)
-{
-    return !strcmp(op->name, "Shape") || !strcmp(op->name, "Size");
-}
+bool as_reads_shape_only(const as_op *op) { return !strcmp(op->name, "Shape") || !strcmp(op->name, "Size"); }
 
 /* --- Subgraphs ---------------------------------------------------------------------------------- */
 
@@ -20,7 +17,8 @@ static bool *body_mark(const as_node *node, const as_body *body, int first, cons
     if (!inside)
         return NULL;
     for (int k = 0; k < graph->n_outputs; k++) {
-        bool wanted = k < first || (k - first < node->n_out && needed[node->out[k - first]]) || (k - first < n_carried && carried[k - first]);
+        bool wanted =
+            k < first || (k - first < node->n_out && needed[node->out[k - first]]) || (k - first < n_carried && carried[k - first]);
         if (wanted)
             inside[graph->outputs[k]] = true;
     }

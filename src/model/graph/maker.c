@@ -27,16 +27,16 @@ typedef struct table {
 struct as_maker {
     assay_env   *env;
     assay_model *model;
-    char        *title;      /* what sentences call it: a zoo name, a path */
+    char        *title; /* what sentences call it: a zoo name, a path */
     uint64_t     seed;
     as_value    *values;
-    bool        *is_output;  /* one a value: a list of 400000 outputs must not be searched 400000 times */
+    bool        *is_output; /* one a value: a list of 400000 outputs must not be searched 400000 times */
     as_node     *nodes;
     int          n_values, cap_values, cap_is_output, n_nodes, cap_nodes;
     int         *inputs, *outputs;
     int          n_inputs, cap_inputs, n_outputs, cap_outputs;
     table        value_names, node_names;
-    int          next_made;  /* made-up names count up and never look back, so hostile names cost nothing */
+    int          next_made; /* made-up names count up and never look back, so hostile names cost nothing */
     uint64_t     param_bytes, max_param_bytes;
     uint64_t     taken_bytes, memory_bytes; /* of elements that no file holds, and what the machine has for them */
     bool         prune;
@@ -79,10 +79,7 @@ static int fail_memory(as_maker *m, const char *what)
     return -1;
 }
 
-bool as_maker_failed(const as_maker *m)
-{
-    return m->failure != ASSAY_OK;
-}
+bool as_maker_failed(const as_maker *m) { return m->failure != ASSAY_OK; }
 
 void as_maker_at(as_maker *m, const char *format, ...)
 {
@@ -108,14 +105,11 @@ static int *slot_of(const as_maker *m, const table *t, const char *name)
             return &t->slots[i];
 }
 
-static int find(const as_maker *m, const table *t, const char *name)
-{
-    return t->n_slots ? *slot_of(m, t, name) - 1 : -1;
-}
+static int find(const as_maker *m, const table *t, const char *name) { return t->n_slots ? *slot_of(m, t, name) - 1 : -1; }
 
 static bool table_grow(as_maker *m, table *t)
 {
-    table grown = { .n_slots = t->n_slots ? t->n_slots * 2 : 64, .n_used = t->n_used };
+    table grown = {.n_slots = t->n_slots ? t->n_slots * 2 : 64, .n_used = t->n_used};
     grown.slots = calloc(grown.n_slots, sizeof *grown.slots);
     if (!grown.slots)
         return false;
@@ -183,12 +177,12 @@ static void *grown(void *array, int *cap, int n, size_t bytes_each)
     return moved;
 }
 
-#define GROW(array, cap, n)                                                                          \
-    __extension__({                                                                                  \
-        void *moved_ = grown((array), &(cap), (n), sizeof *(array));                                 \
-        if (moved_)                                                                                  \
-            (array) = moved_;                                                                        \
-        moved_ != NULL;                                                                              \
+#define GROW(array, cap, n)                                          \
+    __extension__({                                                  \
+        void *moved_ = grown((array), &(cap), (n), sizeof *(array)); \
+        if (moved_)                                                  \
+            (array) = moved_;                                        \
+        moved_ != NULL;                                              \
     })
 
 /* --- Beginning and end of a maker ------------------------------------------------------------------ */
@@ -204,8 +198,11 @@ assay_status as_maker_new(assay_env *env, const char *name, uint64_t seed, as_ma
 {
     as_maker *m = calloc(1, sizeof *m);
     if (m)
-        *m = (as_maker){ .env = env, .seed = seed, .max_param_bytes = AS_MAX_PARAM_BYTES,
-                          .memory_bytes = machine_memory(), .model = calloc(1, sizeof *m->model) };
+        *m = (as_maker){.env = env,
+                        .seed = seed,
+                        .max_param_bytes = AS_MAX_PARAM_BYTES,
+                        .memory_bytes = machine_memory(),
+                        .model = calloc(1, sizeof *m->model)};
     if (m && m->model) {
         m->model->name = m->title = as_arena_text(&m->model->arena, name);
         if (m->title) {
@@ -232,20 +229,11 @@ static void maker_free(as_maker *m)
     free(m);
 }
 
-uint64_t as_maker_seed(const as_maker *m)
-{
-    return m->seed;
-}
+uint64_t as_maker_seed(const as_maker *m) { return m->seed; }
 
-assay_env *as_maker_env(as_maker *m)
-{
-    return m->env;
-}
+assay_env *as_maker_env(as_maker *m) { return m->env; }
 
-as_arena *as_maker_arena(as_maker *m)
-{
-    return &m->model->arena;
-}
+as_arena *as_maker_arena(as_maker *m) { return &m->model->arena; }
 
 void as_maker_name(as_maker *m, const char *name)
 {
@@ -256,20 +244,11 @@ void as_maker_name(as_maker *m, const char *name)
         fail_memory(m, "the name");
 }
 
-void as_maker_memory_limit(as_maker *m, uint64_t memory_bytes)
-{
-    m->memory_bytes = memory_bytes;
-}
+void as_maker_memory_limit(as_maker *m, uint64_t memory_bytes) { m->memory_bytes = memory_bytes; }
 
-void as_maker_param_limit(as_maker *m, uint64_t max_bytes)
-{
-    m->max_param_bytes = max_bytes;
-}
+void as_maker_param_limit(as_maker *m, uint64_t max_bytes) { m->max_param_bytes = max_bytes; }
 
-void as_maker_prune(as_maker *m)
-{
-    m->prune = true;
-}
+void as_maker_prune(as_maker *m) { m->prune = true; }
 
 /* --- Values ------------------------------------------------------------------------------------- */
 
@@ -279,21 +258,18 @@ const as_value *as_maker_value(const as_maker *m, int value)
     return &m->values[value];
 }
 
-bool as_maker_is_output(const as_maker *m, int value)
-{
-    return m->is_output[value];
-}
+bool as_maker_is_output(const as_maker *m, int value) { return m->is_output[value]; }
 
 void as_dims_of_shape(const as_shape *shape, as_dims *out)
 {
-    *out = (as_dims){ .rank = shape->rank };
+    *out = (as_dims){.rank = shape->rank};
     for (int i = 0; i < shape->rank; i++)
         out->dim[i].size = shape->dim[i];
 }
 
 as_shape as_shape_of_dims(const as_dims *dims)
 {
-    as_shape shape = { .rank = dims->rank };
+    as_shape shape = {.rank = dims->rank};
     for (int i = 0; i < dims->rank; i++)
         shape.dim[i] = dims->dim[i].size;
     return shape;
@@ -348,7 +324,7 @@ int as_maker_value_named(as_maker *m, const char *name)
     int id = m->failure == ASSAY_OK ? find(m, &m->value_names, name) : -1;
     if (id >= 0 || m->failure != ASSAY_OK)
         return id;
-    return value_add(m, (as_value){ .name = name, .role = AS_ROLE_COMPUTED, .producer = -1 }, "value");
+    return value_add(m, (as_value){.name = name, .role = AS_ROLE_COMPUTED, .producer = -1}, "value");
 }
 
 bool as_maker_value_rename(as_maker *m, int value, const char *name)
@@ -393,7 +369,7 @@ int as_maker_input(as_maker *m, const char *name, as_dtype dtype, const as_dims 
                       as_shape_show(&known, (char[192]){0}, 192));
         return -1;
     }
-    int id = value_add(m, (as_value){ .name = name, .role = AS_ROLE_INPUT, .dtype = dtype, .dims = *dims, .producer = -1 }, "input");
+    int id = value_add(m, (as_value){.name = name, .role = AS_ROLE_INPUT, .dtype = dtype, .dims = *dims, .producer = -1}, "input");
     if (id < 0)
         return -1;
     if (!GROW(m->inputs, m->cap_inputs, m->n_inputs))
@@ -423,8 +399,9 @@ static bool param_check(as_maker *m, const char *name, as_dtype dtype, const as_
         return false;
     uint64_t bytes = (uint64_t)as_shape_count(shape) * as_dtype_bytes(dtype);
     if (bytes > m->max_param_bytes || m->param_bytes > m->max_param_bytes - bytes) {
-        as_maker_fail(m, "parameter '%s' of %s %s has %" PRIu64 " bytes and brings the parameters above the limit of %" PRIu64 " bytes",
-                      name, as_dtype_name(dtype), as_shape_show(shape, (char[192]){0}, 192), bytes, m->max_param_bytes);
+        as_maker_fail(
+            m, "parameter '%s' of %s %s has %" PRIu64 " bytes and brings the parameters above the limit of %" PRIu64 " bytes", name,
+            as_dtype_name(dtype), as_shape_show(shape, (char[192]){0}, 192), bytes, m->max_param_bytes);
         return false;
     }
     m->param_bytes += bytes;
@@ -433,7 +410,7 @@ static bool param_check(as_maker *m, const char *name, as_dtype dtype, const as_
 
 static int param_add(as_maker *m, const char *name, as_dtype dtype, const as_shape *shape, const void *data)
 {
-    as_value value = { .name = name, .role = AS_ROLE_PARAM, .dtype = dtype, .data = data, .producer = -1 };
+    as_value value = {.name = name, .role = AS_ROLE_PARAM, .dtype = dtype, .data = data, .producer = -1};
     as_dims_of_shape(shape, &value.dims);
     return value_add(m, value, "parameter");
 }
@@ -443,15 +420,17 @@ static void *elements_take(as_maker *m, const char *what, const char *name, as_d
 {
     uint64_t bytes = (uint64_t)as_shape_count(shape) * as_dtype_bytes(dtype), limit = m->memory_bytes;
     if (limit && (bytes > limit || m->taken_bytes > limit - bytes)) {
-        as_maker_fail(m, "%s '%s' of %s %s has %" PRIu64 " bytes, after %" PRIu64 " that are held already: more than the %" PRIu64
-                      " bytes of memory that this machine has", what, name, as_dtype_name(dtype),
-                      as_shape_show(shape, (char[192]){0}, 192), bytes, m->taken_bytes, limit);
+        as_maker_fail(m,
+                      "%s '%s' of %s %s has %" PRIu64 " bytes, after %" PRIu64 " that are held already: more than the %" PRIu64
+                      " bytes of memory that this machine has",
+                      what, name, as_dtype_name(dtype), as_shape_show(shape, (char[192]){0}, 192), bytes, m->taken_bytes, limit);
         return NULL;
     }
     m->taken_bytes += bytes;
     void *data = as_arena_take(&m->model->arena, (size_t)as_shape_count(shape), as_dtype_bytes(dtype), 64);
     if (!data)
-        as_maker_fail_as(m, ASSAY_NO_MEMORY, "no memory for the %" PRId64 " elements of %s '%s'", as_shape_count(shape), what, name);
+        as_maker_fail_as(m, ASSAY_NO_MEMORY, "no memory for the %" PRId64 " elements of %s '%s'", as_shape_count(shape), what,
+                         name);
     return data;
 }
 
@@ -480,8 +459,9 @@ int as_maker_param_uniform(as_maker *m, const char *name, as_dtype dtype, const 
     if (!param_check(m, name, dtype, shape))
         return -1;
     if (fan_in < 1 || !as_dtype_is_float(dtype)) {
-        as_maker_fail(m, "parameter '%s' of %s with fan_in %" PRId64 ": random values need a float dtype and a fan_in of at least 1", name,
-                      as_dtype_name(dtype), fan_in);
+        as_maker_fail(m,
+                      "parameter '%s' of %s with fan_in %" PRId64 ": random values need a float dtype and a fan_in of at least 1",
+                      name, as_dtype_name(dtype), fan_in);
         return -1;
     }
     void *data = elements_take(m, "parameter", name, dtype, shape);
@@ -520,7 +500,7 @@ int as_maker_constant(as_maker *m, const char *name, const as_view *view)
         return -1;
     as_view copy = as_view_of(data, view->dtype, &view->shape);
     as_view_copy(&copy, view);
-    as_value value = { .name = name, .role = AS_ROLE_CONSTANT, .dtype = view->dtype, .data = data, .producer = -1 };
+    as_value value = {.name = name, .role = AS_ROLE_CONSTANT, .dtype = view->dtype, .data = data, .producer = -1};
     as_dims_of_shape(&view->shape, &value.dims);
     return value_add(m, value, "constant");
 }
@@ -536,20 +516,14 @@ int as_maker_constant_borrow(as_maker *m, const char *name, as_dtype dtype, cons
             return -1;
         data = memcpy(own, data, bytes);
     }
-    as_value value = { .name = name, .role = AS_ROLE_CONSTANT, .dtype = dtype, .data = data, .producer = -1 };
+    as_value value = {.name = name, .role = AS_ROLE_CONSTANT, .dtype = dtype, .data = data, .producer = -1};
     as_dims_of_shape(shape, &value.dims);
     return value_add(m, value, "constant");
 }
 
-int as_maker_value_find(const as_maker *m, const char *name)
-{
-    return find(m, &m->value_names, name);
-}
+int as_maker_value_find(const as_maker *m, const char *name) { return find(m, &m->value_names, name); }
 
-int as_maker_node_find(const as_maker *m, const char *name)
-{
-    return find(m, &m->node_names, name);
-}
+int as_maker_node_find(const as_maker *m, const char *name) { return find(m, &m->node_names, name); }
 
 const as_map *as_maker_map(as_maker *m, as_map *map, const char *name)
 {
@@ -559,7 +533,7 @@ const as_map *as_maker_map(as_maker *m, as_map *map, const char *name)
         fail_memory(m, "a mapped file");
         return NULL;
     }
-    *link = (as_map_link){ .map = *map, .next = m->model->maps };
+    *link = (as_map_link){.map = *map, .next = m->model->maps};
     m->model->maps = link;
     *map = (as_map){0};
     return &link->map;
@@ -612,8 +586,7 @@ const as_op *as_maker_op(as_maker *m, const char *name)
     const as_op *op = as_op_find(name);
     char         hint[160];
     if (!op)
-        as_maker_fail(m, "unknown operator '%s'%s", name,
-                      as_hint(hint, sizeof hint, name, as_op_names(&m->model->arena), '\''));
+        as_maker_fail(m, "unknown operator '%s'%s", name, as_hint(hint, sizeof hint, name, as_op_names(&m->model->arena), '\''));
     return op;
 }
 
@@ -662,7 +635,7 @@ static int output_add(as_maker *m, const char *node, int i, const char *given)
         m->values[id].producer = m->n_nodes;
         return id;
     }
-    return value_add(m, (as_value){ .name = name, .role = AS_ROLE_COMPUTED, .producer = m->n_nodes }, "value");
+    return value_add(m, (as_value){.name = name, .role = AS_ROLE_COMPUTED, .producer = m->n_nodes}, "value");
 }
 
 static bool counts_ok(as_maker *m, const as_op *op, const char *name, int n_in, int n_out, int n_attrs)
@@ -682,15 +655,15 @@ static bool counts_ok(as_maker *m, const as_op *op, const char *name, int n_in, 
 }
 
 typedef struct node_parts {
-    const as_op   *op;
-    const char    *name;
-    const int     *in;
-    int            n_in, n_formal;
-    const as_attr *attrs;
-    int            n_attrs;
-    const as_body *bodies;
-    int            n_bodies;
-    int            n_out;
+    const as_op       *op;
+    const char        *name;
+    const int         *in;
+    int                n_in, n_formal;
+    const as_attr     *attrs;
+    int                n_attrs;
+    const as_body     *bodies;
+    int                n_bodies;
+    int                n_out;
     const char *const *out_names;
 } node_parts;
 
@@ -720,8 +693,17 @@ static int node_add(as_maker *m, const node_parts *p, int *outs)
         if ((out_ids[i] = output_add(m, name, i, p->out_names ? p->out_names[i] : NULL)) < 0)
             return -1;
     int id = m->n_nodes++;
-    m->nodes[id] = (as_node){ .name = name, .op = op, .in = in_copy, .out = out_ids, .n_in = p->n_in, .n_out = p->n_out,
-                              .attrs = attr_copies, .n_attrs = p->n_attrs, .bodies = p->bodies, .n_bodies = p->n_bodies, .n_formal = p->n_formal };
+    m->nodes[id] = (as_node){.name = name,
+                             .op = op,
+                             .in = in_copy,
+                             .out = out_ids,
+                             .n_in = p->n_in,
+                             .n_out = p->n_out,
+                             .attrs = attr_copies,
+                             .n_attrs = p->n_attrs,
+                             .bodies = p->bodies,
+                             .n_bodies = p->n_bodies,
+                             .n_formal = p->n_formal};
     if (!table_add(m, &m->node_names, name, id))
         return fail_memory(m, "a node");
     if (outs)
@@ -732,8 +714,13 @@ static int node_add(as_maker *m, const node_parts *p, int *outs)
 int as_maker_node(as_maker *m, const char *op_name, const char *name, const int *in, int n_in, const as_attr *attrs, int n_attrs,
                   int *outs, int n_out, const char *const *out_names)
 {
-    node_parts p = { .op = m->failure == ASSAY_OK ? as_maker_op(m, op_name) : NULL, .name = name, .in = in, .attrs = attrs, .n_attrs = n_attrs,
-                     .n_out = n_out, .out_names = out_names };
+    node_parts p = {.op = m->failure == ASSAY_OK ? as_maker_op(m, op_name) : NULL,
+                    .name = name,
+                    .in = in,
+                    .attrs = attrs,
+                    .n_attrs = n_attrs,
+                    .n_out = n_out,
+                    .out_names = out_names};
     while (n_in > 0 && in[n_in - 1] < 0)
         n_in--; /* trailing absent inputs are cut */
     p.n_in = p.n_formal = n_in;
@@ -744,7 +731,7 @@ int as_maker_node(as_maker *m, const char *op_name, const char *name, const int 
 
 int as_maker_formal(as_maker *m, const char *name)
 {
-    int id = value_add(m, (as_value){ .name = name, .role = AS_ROLE_COMPUTED, .producer = -1 }, "input");
+    int id = value_add(m, (as_value){.name = name, .role = AS_ROLE_COMPUTED, .producer = -1}, "input");
     if (id < 0)
         return -1;
     if (!GROW(m->inputs, m->cap_inputs, m->n_inputs))
@@ -776,15 +763,24 @@ void as_maker_adopt(as_maker *m, assay_model *body)
         fail_memory(m, "a subgraph");
         return;
     }
-    *link = (as_model_link){ .model = body, .next = m->model->bodies };
+    *link = (as_model_link){.model = body, .next = m->model->bodies};
     m->model->bodies = link;
 }
 
-int as_maker_control(as_maker *m, const as_op *op, const char *name, const int *in, int n_in, int n_formal, const as_attr *attrs, int n_attrs,
-                     const as_body *bodies, int n_bodies, int n_out, const char *const *out_names)
+int as_maker_control(as_maker *m, const as_op *op, const char *name, const int *in, int n_in, int n_formal, const as_attr *attrs,
+                     int n_attrs, const as_body *bodies, int n_bodies, int n_out, const char *const *out_names)
 {
-    node_parts p = { .op = op, .name = name, .in = in, .n_in = n_in, .n_formal = n_formal, .attrs = attrs, .n_attrs = n_attrs, .bodies = bodies,
-                     .n_bodies = n_bodies, .n_out = n_out, .out_names = out_names };
+    node_parts p = {.op = op,
+                    .name = name,
+                    .in = in,
+                    .n_in = n_in,
+                    .n_formal = n_formal,
+                    .attrs = attrs,
+                    .n_attrs = n_attrs,
+                    .bodies = bodies,
+                    .n_bodies = n_bodies,
+                    .n_out = n_out,
+                    .out_names = out_names};
     return m->failure == ASSAY_OK ? node_add(m, &p, NULL) : -1;
 }
 
@@ -847,7 +843,9 @@ static bool all_defined(as_maker *m)
     return true;
 }
 
-typedef struct frame { int node, next_in; } frame;
+typedef struct frame {
+    int node, next_in;
+} frame;
 enum { UNSEEN = 0, OPEN, DONE };
 
 /* Nodes in an order in which producers come first: depth first, from the nodes in the order in which they were added,
@@ -859,7 +857,7 @@ static int visit(as_maker *m, const int *roots, int n_roots, unsigned char *stat
         if (state[roots[r]] != UNSEEN)
             continue;
         int depth = 0;
-        stack[depth++] = (frame){ roots[r], 0 };
+        stack[depth++] = (frame){roots[r], 0};
         state[roots[r]] = OPEN;
         while (depth) {
             frame         *top = &stack[depth - 1];
@@ -874,17 +872,22 @@ static int visit(as_maker *m, const int *roots, int n_roots, unsigned char *stat
             if (producer < 0 || state[producer] == DONE)
                 continue;
             if (state[producer] == OPEN) {
-                as_maker_fail(m, "a cycle: node '%s' reads '%s', which depends on the node's own result", node->name, m->values[v].name);
+                as_maker_fail(m, "a cycle: node '%s' reads '%s', which depends on the node's own result", node->name,
+                              m->values[v].name);
                 return -1;
             }
             state[producer] = OPEN;
-            stack[depth++] = (frame){ producer, 0 };
+            stack[depth++] = (frame){producer, 0};
         }
     }
     return n;
 }
 
-typedef struct sorter { int *order, *roots, *new_node, *new_value; unsigned char *state; frame *stack; } sorter;
+typedef struct sorter {
+    int           *order, *roots, *new_node, *new_value;
+    unsigned char *state;
+    frame         *stack;
+} sorter;
 
 /* The nodes to keep, sorted, in s->order; returns how many, -1 after a failure. */
 static int sort(as_maker *m, sorter *s)
@@ -980,9 +983,12 @@ static void finish(as_maker *m)
         return;
     as_arena arena = {0};
     size_t   n = (size_t)(m->n_nodes > m->n_outputs ? m->n_nodes : m->n_outputs);
-    sorter   s = { .order = AS_TAKE(&arena, int, n), .roots = AS_TAKE(&arena, int, n), .new_node = AS_TAKE(&arena, int, n),
-                   .new_value = AS_TAKE(&arena, int, m->n_values), .state = AS_TAKE(&arena, unsigned char, n),
-                   .stack = AS_TAKE(&arena, frame, n) };
+    sorter   s = {.order = AS_TAKE(&arena, int, n),
+                  .roots = AS_TAKE(&arena, int, n),
+                  .new_node = AS_TAKE(&arena, int, n),
+                  .new_value = AS_TAKE(&arena, int, m->n_values),
+                  .state = AS_TAKE(&arena, unsigned char, n),
+                  .stack = AS_TAKE(&arena, frame, n)};
     if (!s.order || !s.roots || !s.new_node || !s.new_value || !s.state || !s.stack) {
         fail_memory(m, "sorting the nodes");
     } else {

@@ -11,7 +11,7 @@
 
 bool as_maker_failed(const as_maker *m);
 /* The one given to as_maker_new(), for values drawn another way than as_maker_param_random() draws them. */
-uint64_t   as_maker_seed(const as_maker *m);
+uint64_t as_maker_seed(const as_maker *m);
 /* For calls that leave a sentence; as_maker_fail_as(m, status, "%s", assay_message(as_maker_env(m))) hands it on. */
 assay_env *as_maker_env(as_maker *m);
 /* As as_maker_fail(), with a status of its own. */
@@ -29,42 +29,42 @@ void as_maker_prune(as_maker *m);
 /* NULL after failing the maker with the nearest name. */
 const as_op *as_maker_op(as_maker *m, const char *name);
 /* The value of that name; made as one that a later node must compute when there is none. */
-int  as_maker_value_named(as_maker *m, const char *name);
+int as_maker_value_named(as_maker *m, const char *name);
 /* A parameter of any float dtype, the same numbers as as_maker_param_random() rounded to it. */
-int  as_maker_param_uniform(as_maker *m, const char *name, as_dtype dtype, const as_shape *shape, int64_t fan_in);
+int as_maker_param_uniform(as_maker *m, const char *name, as_dtype dtype, const as_shape *shape, int64_t fan_in);
 /* A parameter whose data stays NULL: as_model_weights() fills it before anyone sees the model. */
-int  as_maker_param_later(as_maker *m, const char *name, as_dtype dtype, const as_shape *shape);
+int as_maker_param_later(as_maker *m, const char *name, as_dtype dtype, const as_shape *shape);
 /* A constant that points at `data`, which must outlive the model and may have any alignment: a small one that is not aligned
  * is copied, so that not every binding has to. */
-int  as_maker_constant_borrow(as_maker *m, const char *name, as_dtype dtype, const as_shape *shape, const void *data);
-int  as_maker_value_find(const as_maker *m, const char *name); /* -1: there is none */
-int  as_maker_node_find(const as_maker *m, const char *name);
+int as_maker_constant_borrow(as_maker *m, const char *name, as_dtype dtype, const as_shape *shape, const void *data);
+int as_maker_value_find(const as_maker *m, const char *name); /* -1: there is none */
+int as_maker_node_find(const as_maker *m, const char *name);
 /* Hands a map over to the model, which closes it; name: of the file as the model's own names it, NULL for that itself.  In any case: when there is no memory the map is closed, the maker
  * fails and NULL is returned. */
-const as_map *as_maker_map(as_maker *m, as_map *map, const char *name);
+const as_map   *as_maker_map(as_maker *m, as_map *map, const char *name);
 const as_value *as_maker_value(const as_maker *m, int value);
-bool as_maker_is_output(const as_maker *m, int value);
+bool            as_maker_is_output(const as_maker *m, int value);
 /* False when the name is taken. */
 bool as_maker_value_rename(as_maker *m, int value, const char *name);
 
 /* --- Subgraphs: a maker of its own, whose model becomes the body of a node of another ---------------- */
 
 /* An input whose type is that of what will be bound to it. */
-int  as_maker_formal(as_maker *m, const char *name);
+int as_maker_formal(as_maker *m, const char *name);
 /* Before finishing: values that are read and that nothing computes become inputs, behind the formal ones, to be bound to the values
  * of that name around the subgraph.  Returns how many are formal. */
-int  as_maker_capture(as_maker *m);
+int as_maker_capture(as_maker *m);
 /* Hands a finished body over, which lives as long as the model; freed at once when there is no memory for it. */
 void as_maker_adopt(as_maker *m, assay_model *body);
 /* A node with bodies, which lie in the arena.  Inputs from n_formal on are those that the bodies read. */
-int  as_maker_control(as_maker *m, const as_op *op, const char *name, const int *in, int n_in, int n_formal, const as_attr *attrs, int n_attrs,
-                      const as_body *bodies, int n_bodies, int n_out, const char *const *out_names);
+int as_maker_control(as_maker *m, const as_op *op, const char *name, const int *in, int n_in, int n_formal, const as_attr *attrs,
+                     int n_attrs, const as_body *bodies, int n_bodies, int n_out, const char *const *out_names);
 
 /* " (did you mean 'x'?)" in buf, or "" when nothing is near. */
 const char *as_hint(char *buf, size_t size, const char *word, const char *const *words, char quote);
 /* The names of all operators, NULL-terminated, in the arena; NULL: no memory. */
 const char *const *as_op_names(as_arena *arena);
-void as_dims_of_shape(const as_shape *shape, as_dims *out);
+void               as_dims_of_shape(const as_shape *shape, as_dims *out);
 /* Of a value without symbols. */
 as_shape as_shape_of_dims(const as_dims *dims);
 

@@ -12,14 +12,11 @@ static as_maker *maker(assay_env *env)
 
 static int input(as_maker *m, const char *name)
 {
-    as_dims dims = { .rank = 1, .dim = { { .size = 4 } } };
+    as_dims dims = {.rank = 1, .dim = {{.size = 4}}};
     return as_maker_input(m, name, AS_F32, &dims);
 }
 
-static int relu(as_maker *m, const char *name, int x)
-{
-    return as_maker_node(m, "Relu", name, &x, 1, NULL, 0, NULL, 1, NULL);
-}
+static int relu(as_maker *m, const char *name, int x) { return as_maker_node(m, "Relu", name, &x, 1, NULL, 0, NULL, 1, NULL); }
 
 static void expect_refusal(assay_env *env, as_maker *m, const char *sentence)
 {
@@ -126,8 +123,8 @@ Test(maker, leaves_out_what_no_output_needs_when_told_to_prune)
     float        one = 1.0f;
     as_view      view = as_view_of(&one, AS_F32, &(as_shape){0});
     int          x = input(m, "x"), unused = as_maker_constant(m, "unused", &view), used = as_maker_constant(m, "used", &view);
-    as_maker_node(m, "Add", "waste", (int[]){ x, unused }, 2, NULL, 0, NULL, 1, NULL);
-    as_maker_output(m, as_maker_node(m, "Add", "work", (int[]){ x, used }, 2, NULL, 0, NULL, 1, NULL));
+    as_maker_node(m, "Add", "waste", (int[]){x, unused}, 2, NULL, 0, NULL, 1, NULL);
+    as_maker_output(m, as_maker_node(m, "Add", "work", (int[]){x, used}, 2, NULL, 0, NULL, 1, NULL));
     input(m, "spare");
     as_maker_prune(m);
     expect_ok(env, as_maker_finish(m, &model));
@@ -159,7 +156,8 @@ Test(maker, refuses_a_value_that_nothing_computes)
     as_maker  *m = maker(env);
     input(m, "hidden");
     as_maker_output(m, relu(m, "r", as_maker_value_named(m, "hiden")));
-    expect_refusal(env, m, "node 'r' reads 'hiden', which is no input, parameter, constant or result of a node (did you mean 'hidden'?)");
+    expect_refusal(env, m,
+                   "node 'r' reads 'hiden', which is no input, parameter, constant or result of a node (did you mean 'hidden'?)");
 }
 
 Test(maker, refuses_an_output_that_nothing_computes)
@@ -221,7 +219,7 @@ Test(maker, refuses_a_wrong_number_of_inputs)
     assay_env *env = test_env();
     as_maker  *m = maker(env);
     int        x = input(m, "x");
-    as_maker_node(m, "Relu", "r", (int[]){ x, x }, 2, NULL, 0, NULL, 1, NULL);
+    as_maker_node(m, "Relu", "r", (int[]){x, x}, 2, NULL, 0, NULL, 1, NULL);
     expect_refusal(env, m, "Relu 'r' has 2 inputs and takes 1 to 1");
 }
 
@@ -239,7 +237,7 @@ Test(maker, refuses_an_absent_input_that_is_needed)
     assay_env *env = test_env();
     as_maker  *m = maker(env);
     int        x = input(m, "x");
-    as_maker_node(m, "Gemm", "g", (int[]){ -1, x, -1 }, 3, NULL, 0, NULL, 1, NULL);
+    as_maker_node(m, "Gemm", "g", (int[]){-1, x, -1}, 3, NULL, 0, NULL, 1, NULL);
     expect_refusal(env, m, "Gemm 'g': input 0 is absent and it needs the first 2");
 }
 
@@ -266,7 +264,7 @@ Test(maker, refuses_shapes_that_cannot_be_counted)
     expect_refusal(env, m, "parameter 'p' of f32 [1099511627776,1099511627776]: a size is negative or their product too large");
     env = test_env();
     m = maker(env);
-    as_dims dims = { .rank = 1, .dim = { { .size = -1 } } };
+    as_dims dims = {.rank = 1, .dim = {{.size = -1}}};
     as_maker_input(m, "x", AS_F32, &dims);
     expect_refusal(env, m, "input 'x' of f32 [-1]: a size is negative");
     env = test_env();
@@ -300,11 +298,12 @@ Test(maker, takes_no_more_memory_than_the_machine_has)
     expect(as_maker_param_random(m, "a", &AS_SHAPE(20), 1) >= 0);
     expect(as_maker_param(m, "zeros", AS_F32, &AS_SHAPE(5), NULL, false) >= 0);
     as_maker_param_random(m, "b", &AS_SHAPE(1), 1);
-    expect_refusal(env, m, "parameter 'b' of f32 [1] has 4 bytes, after 100 that are held already: more than the 100 bytes of memory");
+    expect_refusal(env, m,
+                   "parameter 'b' of f32 [1] has 4 bytes, after 100 that are held already: more than the 100 bytes of memory");
     env = test_env();
     m = maker(env);
     as_maker_memory_limit(m, 7);
-    as_maker_constant(m, "c", &(as_view){ .data = held, .dtype = AS_F32, .shape = AS_SHAPE(2), .stride = {1} });
+    as_maker_constant(m, "c", &(as_view){.data = held, .dtype = AS_F32, .shape = AS_SHAPE(2), .stride = {1}});
     expect_refusal(env, m, "constant 'c' of f32 [2] has 8 bytes, after 0 that are held already: more than the 7 bytes of memory");
 }
 
@@ -336,7 +335,7 @@ Test(maker, unaligned_data_stay_where_they_are)
     const as_bound_value *v = &g.values[as_model_value_find(model, "large")];
     expect(v->data == v->info.constant && as_dtype_aligned(AS_F32, v->data));
     float  *sum = malloc(LARGE * sizeof *sum), minus[2];
-    as_view out[] = { as_view_of(sum, AS_F32, &AS_SHAPE(LARGE)), as_view_of(minus, AS_F32, &AS_SHAPE(2)) };
+    as_view out[] = {as_view_of(sum, AS_F32, &AS_SHAPE(LARGE)), as_view_of(minus, AS_F32, &AS_SHAPE(2))};
     expect_ok(env, as_graph_eval(env, &g, NULL, out));
     expect_near(sum[1], 6, 0);
     expect_near(minus[1], -3, 0);
@@ -407,10 +406,10 @@ Test(maker, copies_data_and_attributes_that_it_is_given)
     assay_env   *env = test_env();
     as_maker    *m = maker(env);
     assay_model *model;
-    float        values[] = { 1, 2, 3, 4 };
-    int64_t      perm[] = { 1, 0 };
+    float        values[] = {1, 2, 3, 4};
+    int64_t      perm[] = {1, 0};
     char         text[] = "perm";
-    as_attr      attr = { .name = text, .kind = AS_ATTR_INTS, .ints = perm, .n = 2 };
+    as_attr      attr = {.name = text, .kind = AS_ATTR_INTS, .ints = perm, .n = 2};
     int          p = as_maker_param(m, "p", AS_F32, &AS_SHAPE(2, 2), values, true);
     int          zeros = as_maker_param(m, "z", AS_F32, &AS_SHAPE(3), NULL, false);
     as_maker_output(m, as_maker_node(m, "Transpose", "t", &p, 1, &attr, 1, NULL, 1, NULL));

@@ -22,7 +22,7 @@ typedef struct reader {
 /* --- Objects and their keys ---------------------------------------------------------------------- */
 
 typedef enum shape_of_json { TEXT, WHOLE, LIST, OBJECT } shape_of_json;
-static const char *const type_names[] = { [TEXT] = "a text", [WHOLE] = "a whole number", [LIST] = "a list", [OBJECT] = "an object" };
+static const char *const type_names[] = {[TEXT] = "a text", [WHOLE] = "a whole number", [LIST] = "a list", [OBJECT] = "an object"};
 
 typedef struct key {
     const char   *name;
@@ -34,7 +34,10 @@ enum { MAX_KEYS = 16 };
 
 static bool type_is(const json_t *j, shape_of_json type)
 {
-    return type == TEXT ? json_is_string(j) : type == WHOLE ? json_is_integer(j) : type == LIST ? json_is_array(j) : json_is_object(j);
+    return type == TEXT    ? json_is_string(j)
+           : type == WHOLE ? json_is_integer(j)
+           : type == LIST  ? json_is_array(j)
+                           : json_is_object(j);
 }
 
 static void fail_key(reader *r, const char *name, const key *keys)
@@ -59,7 +62,8 @@ static bool object_ok(reader *r, json_t *object, const key *keys)
         as_maker_fail(r->m, "it must be an object");
         return false;
     }
-    json_object_foreach(object, name, item) {
+    json_object_foreach(object, name, item)
+    {
         const key *k = keys;
         while (k->name && strcmp(k->name, name))
             k++;
@@ -80,10 +84,7 @@ static bool object_ok(reader *r, json_t *object, const key *keys)
     return !as_maker_failed(r->m);
 }
 
-static const char *text_of(const json_t *object, const char *name)
-{
-    return json_string_value(json_object_get(object, name));
-}
+static const char *text_of(const json_t *object, const char *name) { return json_string_value(json_object_get(object, name)); }
 
 /* --- Tensors ------------------------------------------------------------------------------------ */
 
@@ -140,7 +141,10 @@ static bool shape_read(reader *r, const json_t *object, as_dtype dtype, as_shape
 /* A number, or one of the four that JSON cannot write. */
 static bool number_read(const json_t *j, double *out)
 {
-    static const struct { const char *text; double value; } others[] = { { "nan", NAN }, { "inf", INFINITY }, { "-inf", -INFINITY }, { "-0", -0.0 } };
+    static const struct {
+        const char *text;
+        double      value;
+    } others[] = {{"nan", NAN}, {"inf", INFINITY}, {"-inf", -INFINITY}, {"-0", -0.0}};
     if (json_is_number(j)) {
         *out = json_number_value(j);
         return true;
@@ -191,8 +195,8 @@ static bool values_read(reader *r, as_arena *arena, const json_t *object, as_dty
     const json_t *list = json_object_get(object, "values");
     size_t        n = json_array_size(list);
     if ((int64_t)n != as_shape_count(shape)) {
-        as_maker_fail(r->m, "\"values\" has %zu numbers and the shape %s needs %" PRId64, n, as_shape_show(shape, (char[192]){0}, 192),
-                      as_shape_count(shape));
+        as_maker_fail(r->m, "\"values\" has %zu numbers and the shape %s needs %" PRId64, n,
+                      as_shape_show(shape, (char[192]){0}, 192), as_shape_count(shape));
         return false;
     }
     void *data = as_arena_take(arena, n, as_dtype_bytes(dtype), 64);
@@ -211,27 +215,27 @@ static bool values_read(reader *r, as_arena *arena, const json_t *object, as_dty
 
 static void input_read(reader *r, json_t *object)
 {
-    static const key keys[] = { { "name", TEXT, true }, { "dtype", TEXT, true }, { "shape", LIST, true }, { 0 } };
-    as_dtype dtype;
-    as_dims  dims;
+    static const key keys[] = {{"name", TEXT, true}, {"dtype", TEXT, true}, {"shape", LIST, true}, {0}};
+    as_dtype         dtype;
+    as_dims          dims;
     if (object_ok(r, object, keys) && dtype_read(r, object, &dtype) && dims_read(r, object, true, &dims))
         as_maker_input(r->m, text_of(object, "name"), dtype, &dims);
 }
 
 static void random_read(reader *r, json_t *random, const char *name, as_dtype dtype, const as_shape *shape)
 {
-    static const key keys[] = { { "fan_in", WHOLE, true }, { 0 } };
+    static const key keys[] = {{"fan_in", WHOLE, true}, {0}};
     if (object_ok(r, random, keys))
         as_maker_param_uniform(r->m, name, dtype, shape, json_integer_value(json_object_get(random, "fan_in")));
 }
 
 static void param_read(reader *r, json_t *object)
 {
-    static const key keys[] = { { "name", TEXT, true }, { "dtype", TEXT, true }, { "shape", LIST, true }, { "values", LIST, false },
-                                { "random", OBJECT, false }, { 0 } };
-    as_dtype dtype;
-    as_shape shape;
-    as_view  view;
+    static const key keys[] = {{"name", TEXT, true},    {"dtype", TEXT, true},     {"shape", LIST, true},
+                               {"values", LIST, false}, {"random", OBJECT, false}, {0}};
+    as_dtype         dtype;
+    as_shape         shape;
+    as_view          view;
     if (!object_ok(r, object, keys) || !dtype_read(r, object, &dtype) || !shape_read(r, object, dtype, &shape))
         return;
     const char *name = text_of(object, "name");
@@ -250,10 +254,10 @@ static void param_read(reader *r, json_t *object)
 
 static void constant_read(reader *r, json_t *object)
 {
-    static const key keys[] = { { "name", TEXT, true }, { "dtype", TEXT, true }, { "shape", LIST, true }, { "values", LIST, true }, { 0 } };
-    as_dtype dtype;
-    as_shape shape;
-    as_view  view;
+    static const key keys[] = {{"name", TEXT, true}, {"dtype", TEXT, true}, {"shape", LIST, true}, {"values", LIST, true}, {0}};
+    as_dtype         dtype;
+    as_shape         shape;
+    as_view          view;
     if (object_ok(r, object, keys) && dtype_read(r, object, &dtype) && shape_read(r, object, dtype, &shape) &&
         values_read(r, &r->scratch, object, dtype, &shape, &view))
         as_maker_constant(r->m, text_of(object, "name"), &view);
@@ -289,10 +293,10 @@ static bool attr_numbers(reader *r, const char *name, const json_t *list, as_att
 
 static bool attr_tensor(reader *r, json_t *object, as_attr *out)
 {
-    static const key keys[] = { { "dtype", TEXT, true }, { "shape", LIST, true }, { "values", LIST, true }, { 0 } };
-    as_dtype dtype;
-    as_shape shape;
-    as_view *view = AS_TAKE(&r->scratch, as_view, 1);
+    static const key keys[] = {{"dtype", TEXT, true}, {"shape", LIST, true}, {"values", LIST, true}, {0}};
+    as_dtype         dtype;
+    as_shape         shape;
+    as_view         *view = AS_TAKE(&r->scratch, as_view, 1);
     if (!view)
         as_maker_fail_as(r->m, ASSAY_NO_MEMORY, "no memory for a tensor");
     if (!view || !object_ok(r, object, keys) || !dtype_read(r, object, &dtype) || !shape_read(r, object, dtype, &shape) ||
@@ -320,26 +324,21 @@ static bool attr_texts(reader *r, const char *name, json_t *j, as_attr *out)
 static bool attr_read(reader *r, const as_attr_def *def, json_t *j, as_attr *out)
 {
     const char *want = NULL;
-    *out = (as_attr){ .name = def->name, .kind = def->kind };
+    *out = (as_attr){.name = def->name, .kind = def->kind};
     switch (def->kind) {
     case AS_ATTR_INT:
         out->i = json_integer_value(j);
         want = json_is_integer(j) ? NULL : "a whole number";
         break;
-    case AS_ATTR_FLOAT:
-        want = number_read(j, &out->f) ? NULL : "a number";
-        break;
+    case AS_ATTR_FLOAT: want = number_read(j, &out->f) ? NULL : "a number"; break;
     case AS_ATTR_TEXT:
         out->text = json_string_value(j);
         want = out->text ? NULL : "a text";
         break;
     case AS_ATTR_INTS:
-    case AS_ATTR_FLOATS:
-        return attr_numbers(r, def->name, j, out);
-    case AS_ATTR_TENSOR:
-        return attr_tensor(r, j, out);
-    case AS_ATTR_TEXTS:
-        return attr_texts(r, def->name, j, out);
+    case AS_ATTR_FLOATS: return attr_numbers(r, def->name, j, out);
+    case AS_ATTR_TENSOR: return attr_tensor(r, j, out);
+    case AS_ATTR_TEXTS: return attr_texts(r, def->name, j, out);
     }
     if (want)
         as_maker_fail(r->m, "attribute \"%s\" must be %s", def->name, want);
@@ -367,7 +366,8 @@ static bool attrs_read(reader *r, const as_op *op, json_t *object, as_attr **out
         as_maker_fail_as(r->m, ASSAY_NO_MEMORY, "no memory for %zu attributes", json_object_size(object));
         return false;
     }
-    json_object_foreach(object, name, item) {
+    json_object_foreach(object, name, item)
+    {
         const as_attr_def *def = op->attrs;
         while (def && def->name && strcmp(def->name, name))
             def++;
@@ -410,15 +410,16 @@ static bool names_read(reader *r, const json_t *object, const char *where, int m
 
 static void node_read(reader *r, json_t *object)
 {
-    static const key keys[] = { { "op", TEXT, true }, { "name", TEXT, false }, { "in", LIST, true }, { "out", LIST, true },
-                                { "attrs", OBJECT, false }, { 0 } };
-    const char *in_names[AS_MAX_IN], *out_names[AS_MAX_OUT];
-    int         in[AS_MAX_IN], n_in, n_out, n_attrs;
-    as_attr    *attrs;
+    static const key keys[] = {{"op", TEXT, true},  {"name", TEXT, false},    {"in", LIST, true},
+                               {"out", LIST, true}, {"attrs", OBJECT, false}, {0}};
+    const char      *in_names[AS_MAX_IN], *out_names[AS_MAX_OUT];
+    int              in[AS_MAX_IN], n_in, n_out, n_attrs;
+    as_attr         *attrs;
     if (!object_ok(r, object, keys))
         return;
     const as_op *op = as_maker_op(r->m, text_of(object, "op"));
-    if (!op || !names_read(r, object, "in", AS_MAX_IN, in_names, &n_in) || !names_read(r, object, "out", AS_MAX_OUT, out_names, &n_out) ||
+    if (!op || !names_read(r, object, "in", AS_MAX_IN, in_names, &n_in) ||
+        !names_read(r, object, "out", AS_MAX_OUT, out_names, &n_out) ||
         !attrs_read(r, op, json_object_get(object, "attrs"), &attrs, &n_attrs))
         return;
     for (int i = 0; i < n_in; i++) {
@@ -466,10 +467,10 @@ static bool weights_ok(reader *r, const char *name)
 
 static void root_read(reader *r, json_t *root)
 {
-    static const key keys[] = { { "format", TEXT, true }, { "name", TEXT, true }, { "inputs", LIST, true }, { "params", LIST, false },
-                                { "constants", LIST, false }, { "weights", TEXT, false }, { "nodes", LIST, true },
-                                { "outputs", LIST, true }, { 0 } };
-    const char *format = json_is_object(root) ? text_of(root, "format") : NULL, *weights;
+    static const key keys[] = {{"format", TEXT, true},  {"name", TEXT, true},       {"inputs", LIST, true},
+                               {"params", LIST, false}, {"constants", LIST, false}, {"weights", TEXT, false},
+                               {"nodes", LIST, true},   {"outputs", LIST, true},    {0}};
+    const char      *format = json_is_object(root) ? text_of(root, "format") : NULL, *weights;
     /* The format first: a file of another kind should hear that, and not of its first strange key. */
     if (format && strcmp(format, AS_MODEL_JSON_FORMAT)) {
         as_maker_fail(r->m, "\"format\" is \"%s\" and must be \"%s\"", format, AS_MODEL_JSON_FORMAT);
@@ -495,9 +496,9 @@ static void root_read(reader *r, json_t *root)
 
 static assay_status weights_load(assay_env *env, const char *path, const char *weights, assay_model *model)
 {
-    const char *slash = strrchr(path, '/');
-    as_arena    arena = {0};
-    char       *full = as_arena_printf(&arena, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, weights);
+    const char  *slash = strrchr(path, '/');
+    as_arena     arena = {0};
+    char        *full = as_arena_printf(&arena, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, weights);
     assay_status status = full ? as_model_weights(env, model, full, true)
                                : as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for the path of its weights", path);
     if (status == ASSAY_OK && !as_model_file_add(model, weights))
@@ -506,7 +507,8 @@ static assay_status weights_load(assay_env *env, const char *path, const char *w
     return status;
 }
 
-static assay_status build(assay_env *env, const char *path, json_t *root, uint64_t seed, uint64_t max_param_bytes, assay_model **out)
+static assay_status build(assay_env *env, const char *path, json_t *root, uint64_t seed, uint64_t max_param_bytes,
+                          assay_model **out)
 {
     reader       r = {0};
     assay_model *model = NULL;
@@ -551,5 +553,8 @@ static assay_status load(assay_env *env, const char *path, uint64_t seed, assay_
 }
 
 const as_format as_fmt_json = {
-    .suffix = ".json", .help = "assay's own model file, see docs/model-file.md", .load = load, .save = as_model_json_save,
+    .suffix = ".json",
+    .help = "assay's own model file, see docs/model-file.md",
+    .load = load,
+    .save = as_model_json_save,
 };

@@ -81,18 +81,10 @@ static void attr_write(as_json *w, const as_attr *a)
 {
     as_json_key(w, a->name);
     switch (a->kind) {
-    case AS_ATTR_INT:
-        as_json_i64(w, a->i);
-        return;
-    case AS_ATTR_FLOAT:
-        number_write(w, a->f);
-        return;
-    case AS_ATTR_TEXT:
-        as_json_text(w, a->text);
-        return;
-    case AS_ATTR_TENSOR:
-        tensor_write(w, a->tensor);
-        return;
+    case AS_ATTR_INT: as_json_i64(w, a->i); return;
+    case AS_ATTR_FLOAT: number_write(w, a->f); return;
+    case AS_ATTR_TEXT: as_json_text(w, a->text); return;
+    case AS_ATTR_TENSOR: tensor_write(w, a->tensor); return;
     case AS_ATTR_INTS:
     case AS_ATTR_FLOATS:
         as_json_array(w);
@@ -144,8 +136,8 @@ assay_status as_model_json_save(assay_env *env, const assay_model *model, const 
     as_json w;
     for (int i = 0; i < model->n_nodes; i++)
         if (model->nodes[i].n_bodies)
-            return as_fail(env, ASSAY_UNSUPPORTED, "model: %s: model %s has the %s '%s', and subgraphs are not written", path, model->name,
-                           model->nodes[i].op->name, model->nodes[i].name);
+            return as_fail(env, ASSAY_UNSUPPORTED, "model: %s: model %s has the %s '%s', and subgraphs are not written", path,
+                           model->name, model->nodes[i].op->name, model->nodes[i].name);
     AS_TRY(as_out_open(env, path, &out));
     as_json_start(&w, out.file, true);
     as_json_object(&w);

@@ -11,17 +11,21 @@
 
 enum { MAX_FILES = 4096, MAX_MISSING = 1000, ROOM_FOR_RULES = 4 };
 
-typedef struct external { const char *location; const as_map *map; struct external *next; } external;
+typedef struct external {
+    const char      *location;
+    const as_map    *map;
+    struct external *next;
+} external;
 
 typedef struct loader {
-    as_onnx    o;         /* first: what the converter sees */
-    as_pb_span graph;
-    struct loader *root;  /* of the whole file; itself, unless this is a subgraph */
-    int        depth, n_bodies;
-    int64_t    ir_version;
-    external  *files;
-    int        n_files;
-    int        n_initialisers;
+    as_onnx        o; /* first: what the converter sees */
+    as_pb_span     graph;
+    struct loader *root; /* of the whole file; itself, unless this is a subgraph */
+    int            depth, n_bodies;
+    int64_t        ir_version;
+    external      *files;
+    int            n_files;
+    int            n_initialisers;
 } loader;
 
 static assay_status refuse(loader *l, assay_status status, const char *what, const char *name, const char *why)
@@ -35,10 +39,7 @@ static assay_status text(loader *l, as_pb_span span, const char **out)
 }
 
 /* The first failure of the maker, as a status that ends the walk; as_maker_finish() says the sentence. */
-static assay_status maker_state(const loader *l)
-{
-    return as_maker_failed(l->o.m) ? ASSAY_INTERNAL : ASSAY_OK;
-}
+static assay_status maker_state(const loader *l) { return as_maker_failed(l->o.m) ? ASSAY_INTERNAL : ASSAY_OK; }
 
 /* --- The model around the graph ------------------------------------------------------------------------ */
 
@@ -78,15 +79,18 @@ static assay_status model_read(loader *l, as_pb_span file)
     if (l->o.version < 0) /* only operators of other domains: each is named when its node is read */
         l->o.version = AS_ONNX_OPSET;
     if (l->o.version < AS_ONNX_OPSET_MIN || l->o.version > AS_ONNX_OPSET_MAX)
-        return as_fail(l->o.env, ASSAY_UNSUPPORTED, "onnx: %s: it uses operator set %" PRId64 ", and %d to %d are read", l->o.path, l->o.version,
-                       AS_ONNX_OPSET_MIN, AS_ONNX_OPSET_MAX);
+        return as_fail(l->o.env, ASSAY_UNSUPPORTED, "onnx: %s: it uses operator set %" PRId64 ", and %d to %d are read", l->o.path,
+                       l->o.version, AS_ONNX_OPSET_MIN, AS_ONNX_OPSET_MAX);
     return ASSAY_OK;
 }
 
 /* --- What is not supported ------------------------------------------------------------------------------ */
 
 /* n_missing: nodes that are not supported at all. */
-typedef struct missing { as_onnx_missing items[MAX_MISSING]; int n, n_nodes, n_missing; } missing;
+typedef struct missing {
+    as_onnx_missing items[MAX_MISSING];
+    int             n, n_nodes, n_missing;
+} missing;
 
 /* The name in our table, or NULL. */
 static const char *op_name(loader *l, const char *domain, const char *op)
@@ -127,7 +131,7 @@ static void missing_add(missing *list, const char *op, const char *domain, const
     if (i == MAX_MISSING)
         return; /* a thousand names are enough for anyone */
     if (i == list->n)
-        list->items[list->n++] = (as_onnx_missing){ .op = op, .domain = domain, .when = when };
+        list->items[list->n++] = (as_onnx_missing){.op = op, .domain = domain, .when = when};
     list->items[i].n_nodes++;
 }
 
@@ -193,7 +197,12 @@ static assay_status missing_refuse(loader *l, const missing *list)
 
 /* --- Types ---------------------------------------------------------------------------------------------- */
 
-typedef struct type { as_dtype dtype; int64_t code; bool has_type, is_tensor, has_shape; as_dims dims; } type;
+typedef struct type {
+    as_dtype dtype;
+    int64_t  code;
+    bool     has_type, is_tensor, has_shape;
+    as_dims  dims;
+} type;
 
 static assay_status dim_read(loader *l, as_pb_span message, const char *name, int axis, as_dim *out)
 {
@@ -261,7 +270,7 @@ static assay_status value_info_read(loader *l, as_pb_span message, const char **
     if (r.error)
         return as_onnx_broken(l->o.env, l->o.path, "a value's description", &r);
     AS_TRY(text(l, name_span, name));
-    *out = (type){ .has_type = type_span.n > 0 };
+    *out = (type){.has_type = type_span.n > 0};
     r = as_pb_read(type_span);
     for (as_pb_field f; type_span.n && as_pb_next(&r, &f);)
         if (f.number == 1 && f.wire == AS_PB_BYTES)
@@ -280,7 +289,7 @@ static as_onnx_type *type_slot(const as_onnx *o, const char *name)
 as_onnx_type as_onnx_type_of(const as_onnx *o, const char *name)
 {
     const as_onnx_type *slot = o->n_types ? type_slot(o, name) : NULL;
-    return slot && slot->name ? *slot : (as_onnx_type){ .rank = -1 };
+    return slot && slot->name ? *slot : (as_onnx_type){.rank = -1};
 }
 
 static bool describes_value(const loader *l, const as_pb_field *f)
@@ -297,7 +306,8 @@ static assay_status types_read(loader *l)
     for (as_pb_field f; as_pb_next(&r, &f);)
         n += describes_value(l, &f);
     if (n > AS_MAX_VALUES)
-        return as_fail(l->o.env, ASSAY_BAD_INPUT, "onnx: %s: it describes %zu values, and at most %d are possible", l->o.path, n, AS_MAX_VALUES);
+        return as_fail(l->o.env, ASSAY_BAD_INPUT, "onnx: %s: it describes %zu values, and at most %d are possible", l->o.path, n,
+                       AS_MAX_VALUES);
     while (n_slots < 2 * n)
         n_slots *= 2;
     if (!(l->o.types = AS_TAKE(l->o.scratch, as_onnx_type, n_slots)))
@@ -310,7 +320,7 @@ static assay_status types_read(loader *l)
         if (!describes_value(l, &f))
             continue;
         AS_TRY(value_info_read(l, f.bytes, &name, &t));
-        *type_slot(&l->o, name) = (as_onnx_type){ .name = name, .dtype = t.dtype, .rank = t.has_shape ? t.dims.rank : -1 };
+        *type_slot(&l->o, name) = (as_onnx_type){.name = name, .dtype = t.dtype, .rank = t.has_shape ? t.dims.rank : -1};
     }
     return ASSAY_OK;
 }
@@ -325,7 +335,8 @@ static assay_status file_open(loader *l, const char *location, const as_map **ou
             return ASSAY_OK;
         }
     if (!as_model_file_ok(location))
-        return as_fail(l->o.env, ASSAY_BAD_INPUT, "onnx: %s: the external data '%s' must be a file below the model's directory", l->o.path, location);
+        return as_fail(l->o.env, ASSAY_BAD_INPUT, "onnx: %s: the external data '%s' must be a file below the model's directory",
+                       l->o.path, location);
     if (l->root->n_files++ == MAX_FILES)
         return as_fail(l->o.env, ASSAY_BAD_INPUT, "onnx: %s: more than %d files of external data", l->o.path, MAX_FILES);
     const char *slash = strrchr(l->o.path, '/');
@@ -335,7 +346,7 @@ static assay_status file_open(loader *l, const char *location, const as_map **ou
     if (!path || !e)
         return as_fail(l->o.env, ASSAY_NO_MEMORY, "onnx: %s: no memory for the name of its external data", l->o.path);
     AS_TRY(as_map_open_beside(l->o.env, "onnx: external data", l->o.path, path, 0, &map));
-    *e = (external){ .location = location, .map = as_maker_map(l->root->o.m, &map, location), .next = l->root->files };
+    *e = (external){.location = location, .map = as_maker_map(l->root->o.m, &map, location), .next = l->root->files};
     AS_TRY(maker_state(l->root));
     l->root->files = e;
     *out = e->map;
@@ -351,9 +362,9 @@ static assay_status external_find(loader *l, as_onnx_tensor *t)
     AS_TRY(file_open(l, location, &map));
     if (t->offset > map->bytes || bytes > map->bytes - t->offset)
         return as_fail(l->o.env, ASSAY_BAD_INPUT,
-                       "onnx: %s: tensor '%.*s' is %" PRIu64 " bytes at offset %" PRIu64 " of '%s', which has %zu", l->o.path, AS_SPAN(t->name),
-                       bytes, t->offset, location, map->bytes);
-    t->raw = (as_pb_span){ map->data + t->offset, (size_t)bytes };
+                       "onnx: %s: tensor '%.*s' is %" PRIu64 " bytes at offset %" PRIu64 " of '%s', which has %zu", l->o.path,
+                       AS_SPAN(t->name), bytes, t->offset, location, map->bytes);
+    t->raw = (as_pb_span){map->data + t->offset, (size_t)bytes};
     t->has_raw = true;
     return ASSAY_OK;
 }
@@ -417,10 +428,12 @@ static assay_status input_add(loader *l, as_pb_span message)
     if (as_maker_value_find(l->o.m, name) >= 0 && as_maker_value(l->o.m, as_maker_value_find(l->o.m, name))->role != AS_ROLE_INPUT)
         return ASSAY_OK; /* before IR version 4 every initialiser was listed as an input, too */
     if (!t.is_tensor)
-        return refuse(l, ASSAY_UNSUPPORTED, "input", name, "is no tensor (a sequence, an optional or a map), and only tensors are supported");
+        return refuse(l, ASSAY_UNSUPPORTED, "input", name,
+                      "is no tensor (a sequence, an optional or a map), and only tensors are supported");
     if (t.dtype == AS_NONE)
-        return as_fail(l->o.env, ASSAY_UNSUPPORTED, "onnx: %s: input '%s' has the data type %" PRId64 " (%s), which is not supported", l->o.path, name,
-                       t.code, as_onnx_code_name(t.code));
+        return as_fail(l->o.env, ASSAY_UNSUPPORTED,
+                       "onnx: %s: input '%s' has the data type %" PRId64 " (%s), which is not supported", l->o.path, name, t.code,
+                       as_onnx_code_name(t.code));
     if (!t.has_shape)
         return refuse(l, ASSAY_UNSUPPORTED, "input", name, "has no shape, so its rank is not known");
     as_maker_input(l->o.m, name, t.dtype, &t.dims);
@@ -455,11 +468,13 @@ static assay_status node_edges(loader *l, as_pb_span message, as_onnx_node *n)
             n->name = *name ? name : NULL;
         } else if (f.number == 1) {
             if (n->n_in == AS_MAX_IN)
-                return as_fail(l->o.env, ASSAY_UNSUPPORTED, "onnx: %s: node '%s' (%s) has more than %d inputs", l->o.path, n->label, n->op, AS_MAX_IN);
+                return as_fail(l->o.env, ASSAY_UNSUPPORTED, "onnx: %s: node '%s' (%s) has more than %d inputs", l->o.path, n->label,
+                               n->op, AS_MAX_IN);
             n->in[n->n_in++] = *name ? as_maker_value_named(l->o.m, name) : -1;
         } else {
             if (n->n_out == AS_MAX_OUT)
-                return as_fail(l->o.env, ASSAY_UNSUPPORTED, "onnx: %s: node '%s' (%s) has more than %d outputs", l->o.path, n->label, n->op, AS_MAX_OUT);
+                return as_fail(l->o.env, ASSAY_UNSUPPORTED, "onnx: %s: node '%s' (%s) has more than %d outputs", l->o.path,
+                               n->label, n->op, AS_MAX_OUT);
             n->out[n->n_out++] = *name ? name : NULL;
         }
         n->label = n->name ? n->name : n->n_out && n->out[0] ? n->out[0] : "";
@@ -496,11 +511,11 @@ static assay_status constant_add(loader *l, const as_onnx_node *n)
         AS_TRY(as_onnx_tensor_read(l->o.env, l->o.path, a->tensor, &t));
         return tensor_add(l, n->out[0], &t);
     }
-    bool     is_float = a->attr.kind == AS_ATTR_FLOAT || a->attr.kind == AS_ATTR_FLOATS;
-    bool     is_list = a->attr.kind == AS_ATTR_INTS || a->attr.kind == AS_ATTR_FLOATS;
+    bool is_float = a->attr.kind == AS_ATTR_FLOAT || a->attr.kind == AS_ATTR_FLOATS;
+    bool is_list = a->attr.kind == AS_ATTR_INTS || a->attr.kind == AS_ATTR_FLOATS;
     if (!is_float && !is_list && a->attr.kind != AS_ATTR_INT)
         return refuse(l, ASSAY_UNSUPPORTED, "the Constant", n->label, "holds a text, which is not supported");
-    as_shape shape = { .rank = is_list, .dim = { (int64_t)a->attr.n } };
+    as_shape shape = {.rank = is_list, .dim = {(int64_t)a->attr.n}};
     void    *data = as_arena_take(l->o.scratch, is_list ? a->attr.n + 1 : 1, 8, 8);
     if (!data)
         return refuse(l, ASSAY_NO_MEMORY, "the Constant", n->label, "is larger than the memory");
@@ -566,8 +581,10 @@ static assay_status control_add(loader *l, as_onnx_node *n, const as_attr *attrs
     for (int k = 0; k < n->n_bodies; k++)
         n_captures += n->bodies[k].graph->n_inputs - n->bodies[k].n_formal;
     if (n_captures > AS_MAX_CAPTURES)
-        return as_fail(l->o.env, ASSAY_UNSUPPORTED, "onnx: %s: node '%s' (%s): its subgraphs read %d values of the graph around them, and at most %d are possible",
-                       l->o.path, n->label, n->op, n_captures, AS_MAX_CAPTURES);
+        return as_fail(
+            l->o.env, ASSAY_UNSUPPORTED,
+            "onnx: %s: node '%s' (%s): its subgraphs read %d values of the graph around them, and at most %d are possible",
+            l->o.path, n->label, n->op, n_captures, AS_MAX_CAPTURES);
     int *in = AS_TAKE(l->o.scratch, int, n_in + n_captures);
     if (!bodies || !in)
         return refuse(l, ASSAY_NO_MEMORY, "node", n->label, "is larger than the memory");
@@ -585,7 +602,8 @@ static assay_status control_add(loader *l, as_onnx_node *n, const as_attr *attrs
             from[i - bodies[k].n_formal] = capture_at(in, n->n_in, &n_in, value);
         }
     }
-    as_maker_control(l->o.m, as_control_find(n->op), n->name, in, n_in, n->n_in, attrs, n->n_attrs, bodies, n->n_bodies, n->n_out, n->out);
+    as_maker_control(l->o.m, as_control_find(n->op), n->name, in, n_in, n->n_in, attrs, n->n_attrs, bodies, n->n_bodies, n->n_out,
+                     n->out);
     return maker_state(l);
 }
 
@@ -609,10 +627,7 @@ static assay_status node_add(loader *l, as_onnx_node *n, int i)
     return maker_state(l);
 }
 
-static bool is_constant(const as_onnx_node *n)
-{
-    return n->standard && !strcmp(n->op, "Constant");
-}
+static bool is_constant(const as_onnx_node *n) { return n->standard && !strcmp(n->op, "Constant"); }
 
 /* Constants first: the conversion of other nodes looks at them. */
 static assay_status nodes_add(loader *l, bool constants)
@@ -624,7 +639,7 @@ static assay_status nodes_add(loader *l, bool constants)
         if (f.number != 1 || f.wire != AS_PB_BYTES)
             continue;
         AS_TRY(node_kind(l, f.bytes, &op, &domain));
-        as_onnx_node n = { .op = op, .standard = !*domain || !strcmp(domain, "ai.onnx") };
+        as_onnx_node n = {.op = op, .standard = !*domain || !strcmp(domain, "ai.onnx")};
         if (is_constant(&n) == constants) {
             n = (as_onnx_node){0};
             AS_TRY(node_read(l, f.bytes, &n));
@@ -728,21 +743,22 @@ static assay_status build(loader *l, as_map *map, assay_model **out)
 /* A subgraph: a maker of its own under the node's name, and what it does not define is taken from around it. */
 static assay_status body_read(loader *l, as_onnx_node *n, const as_onnx_attr *a)
 {
-    loader       sub = { .o = l->o, .graph = a->tensor, .root = l->root, .depth = l->depth + 1 };
-    as_body      body = { .name = as_arena_text(as_maker_arena(l->o.m), a->attr.name) };
+    loader       sub = {.o = l->o, .graph = a->tensor, .root = l->root, .depth = l->depth + 1};
+    as_body      body = {.name = as_arena_text(as_maker_arena(l->o.m), a->attr.name)};
     const char  *title = as_arena_printf(l->o.scratch, "%s: %s '%s': %s", l->o.path, n->op, n->label, a->attr.name);
     assay_model *model;
     if (!n->standard || !as_control_find(n->op))
-        return as_fail(l->o.env, ASSAY_UNSUPPORTED, "onnx: %s: node '%s': attribute '%s' is of type GRAPH, which is not supported", l->o.path, n->label,
-                       a->attr.name);
+        return as_fail(l->o.env, ASSAY_UNSUPPORTED, "onnx: %s: node '%s': attribute '%s' is of type GRAPH, which is not supported",
+                       l->o.path, n->label, a->attr.name);
     if (!strcmp(n->op, "Scan") && l->o.version < 9)
-        return as_fail(l->o.env, ASSAY_UNSUPPORTED, "onnx: %s: node '%s': Scan of operator set %" PRId64 " is not supported, only from 9 on", l->o.path,
+        return as_fail(l->o.env, ASSAY_UNSUPPORTED,
+                       "onnx: %s: node '%s': Scan of operator set %" PRId64 " is not supported, only from 9 on", l->o.path,
                        n->label, l->o.version);
     if (n->n_bodies == AS_ONNX_MAX_BODIES)
         return refuse(l, ASSAY_BAD_INPUT, "node", n->label, "has too many subgraphs");
     if (sub.depth > AS_MAX_NESTING || l->root->n_bodies++ >= AS_MAX_BODIES)
-        return as_fail(l->o.env, ASSAY_UNSUPPORTED, "onnx: %s: more than %d subgraphs, or more than %d in each other", l->o.path, AS_MAX_BODIES,
-                       AS_MAX_NESTING);
+        return as_fail(l->o.env, ASSAY_UNSUPPORTED, "onnx: %s: more than %d subgraphs, or more than %d in each other", l->o.path,
+                       AS_MAX_BODIES, AS_MAX_NESTING);
     if (!body.name || !title)
         return refuse(l, ASSAY_NO_MEMORY, "node", n->label, "is larger than the memory");
     sub.o.types = NULL;
@@ -762,7 +778,7 @@ static assay_status body_read(loader *l, as_onnx_node *n, const as_onnx_attr *a)
 static assay_status parse(assay_env *env, const char *path, as_pb_span file, as_map *map, assay_model **out)
 {
     as_arena     scratch = {0};
-    loader       l = { .o = { .env = env, .path = path } };
+    loader       l = {.o = {.env = env, .path = path}};
     assay_status status;
     l.o.scratch = &scratch;
     l.root = &l;
@@ -776,7 +792,7 @@ done:
 
 assay_status as_onnx_parse(assay_env *env, const char *path, const uint8_t *data, size_t n, assay_model **out)
 {
-    return parse(env, path, (as_pb_span){ data, n }, NULL, out);
+    return parse(env, path, (as_pb_span){data, n}, NULL, out);
 }
 
 /* The seed is for models that ask for random weights; these bring theirs. */
@@ -785,7 +801,7 @@ static assay_status load(assay_env *env, const char *path, uint64_t seed, assay_
     as_map map;
     (void)seed;
     AS_TRY(as_map_open(env, "onnx", path, 0, &map));
-    assay_status status = parse(env, path, (as_pb_span){ map.data, map.bytes }, &map, out);
+    assay_status status = parse(env, path, (as_pb_span){map.data, map.bytes}, &map, out);
     as_map_close(&map); /* nothing once the model has it */
     return status;
 }
@@ -795,14 +811,14 @@ assay_status as_onnx_unsupported(assay_env *env, const char *path, as_arena *are
 {
     as_map           map;
     as_arena         scratch = {0};
-    loader           l = { .o = { .env = env, .path = path } };
+    loader           l = {.o = {.env = env, .path = path}};
     missing         *list;
     assay_status     status;
     as_onnx_missing *items = NULL;
     AS_TRY(as_map_open(env, "onnx", path, 0, &map));
     l.o.scratch = &scratch;
     l.root = &l;
-    AS_TRY_OR(done, model_read(&l, (as_pb_span){ map.data, map.bytes }));
+    AS_TRY_OR(done, model_read(&l, (as_pb_span){map.data, map.bytes}));
     if (!(list = AS_TAKE(&scratch, missing, 1))) {
         status = as_fail(env, ASSAY_NO_MEMORY, "onnx: %s: no memory to read it", path);
         goto done;
@@ -811,8 +827,8 @@ assay_status as_onnx_unsupported(assay_env *env, const char *path, as_arena *are
     items = AS_TAKE(arena, as_onnx_missing, list->n);
     bool ok = items != NULL;
     for (int i = 0; ok && i < list->n; i++) {
-        items[i] = (as_onnx_missing){ as_arena_text(arena, list->items[i].op), as_arena_text(arena, list->items[i].domain), list->items[i].n_nodes,
-                                       list->items[i].when };
+        items[i] = (as_onnx_missing){as_arena_text(arena, list->items[i].op), as_arena_text(arena, list->items[i].domain),
+                                     list->items[i].n_nodes, list->items[i].when};
         ok = items[i].op && items[i].domain;
     }
     if (!ok) {

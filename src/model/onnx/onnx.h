@@ -25,9 +25,9 @@ assay_status as_onnx_save(assay_env *env, const assay_model *model, const char *
 /* The operators of a file that nothing here answers to, or not always. */
 typedef struct as_onnx_missing {
     const char *op;
-    const char *domain;   /* "" for the standard one */
+    const char *domain; /* "" for the standard one */
     int         n_nodes;
-    const char *when;     /* NULL: never supported.  Else when: If, Loop and Scan depend on what is known while planning */
+    const char *when; /* NULL: never supported.  Else when: If, Loop and Scan depend on what is known while planning */
 } as_onnx_missing;
 
 /* All of them, in the order in which the file first uses them; texts live in the arena.  n_nodes (may be NULL) is the

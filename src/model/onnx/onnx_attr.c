@@ -5,11 +5,28 @@
 #include "model/onnx/onnx_read.h"
 
 /* AttributeProto.AttributeType */
-enum { T_NONE = 0, T_FLOAT, T_INT, T_STRING, T_TENSOR, T_GRAPH, T_FLOATS, T_INTS, T_STRINGS, T_TENSORS, T_GRAPHS, T_SPARSE, T_SPARSES, T_TYPE, T_TYPES, T_COUNT };
+enum {
+    T_NONE = 0,
+    T_FLOAT,
+    T_INT,
+    T_STRING,
+    T_TENSOR,
+    T_GRAPH,
+    T_FLOATS,
+    T_INTS,
+    T_STRINGS,
+    T_TENSORS,
+    T_GRAPHS,
+    T_SPARSE,
+    T_SPARSES,
+    T_TYPE,
+    T_TYPES,
+    T_COUNT
+};
 
 static const char *const type_names[T_COUNT] = {
-    "nothing", "FLOAT", "INT", "STRING", "TENSOR", "GRAPH", "FLOATS", "INTS", "STRINGS", "TENSORS", "GRAPHS",
-    "SPARSE_TENSOR", "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS",
+    "nothing", "FLOAT",   "INT",    "STRING",        "TENSOR",         "GRAPH",      "FLOATS",      "INTS",
+    "STRINGS", "TENSORS", "GRAPHS", "SPARSE_TENSOR", "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS",
 };
 
 /* The type that a field of the message is the value of, T_NONE for the others. */
@@ -38,9 +55,9 @@ typedef struct reading {
     assay_env  *env;
     const char *path, *node;
     as_pb_span  name;
-    int64_t     type;    /* as stated */
-    int         found;   /* as the fields say */
-    size_t      n;       /* elements of a list */
+    int64_t     type;  /* as stated */
+    int         found; /* as the fields say */
+    size_t      n;     /* elements of a list */
 } reading;
 
 static assay_status refuse(const reading *a, assay_status status, const char *why)
@@ -79,8 +96,9 @@ static assay_status survey(reading *a, as_pb_span message)
         if (type == T_NONE)
             continue;
         if (a->found != T_NONE && a->found != type)
-            return as_fail(a->env, ASSAY_BAD_INPUT, "onnx: %s: node '%s': attribute '%.*s' has a value of type %s and one of type %s", a->path,
-                           a->node, AS_SPAN(a->name), type_names[a->found], type_names[type]);
+            return as_fail(a->env, ASSAY_BAD_INPUT,
+                           "onnx: %s: node '%s': attribute '%.*s' has a value of type %s and one of type %s", a->path, a->node,
+                           AS_SPAN(a->name), type_names[a->found], type_names[type]);
         a->found = type;
         AS_TRY(element_count(a, &f));
     }
@@ -93,18 +111,18 @@ static assay_status type_settle(reading *a)
     if (!a->name.n)
         return as_fail(a->env, ASSAY_BAD_INPUT, "onnx: %s: node '%s' has an attribute without a name", a->path, a->node);
     if (a->type < 0 || a->type >= T_COUNT)
-        return as_fail(a->env, ASSAY_BAD_INPUT, "onnx: %s: node '%s': attribute '%.*s' has the unknown type %" PRId64, a->path, a->node,
-                       AS_SPAN(a->name), a->type);
+        return as_fail(a->env, ASSAY_BAD_INPUT, "onnx: %s: node '%s': attribute '%.*s' has the unknown type %" PRId64, a->path,
+                       a->node, AS_SPAN(a->name), a->type);
     if (a->type == T_NONE)
         a->type = a->found; /* files before IR version 2 state none */
     if (a->found != T_NONE && a->found != a->type)
-        return as_fail(a->env, ASSAY_BAD_INPUT, "onnx: %s: node '%s': attribute '%.*s' says it is %s and holds %s", a->path, a->node,
-                       AS_SPAN(a->name), type_names[a->type], type_names[a->found]);
+        return as_fail(a->env, ASSAY_BAD_INPUT, "onnx: %s: node '%s': attribute '%.*s' says it is %s and holds %s", a->path,
+                       a->node, AS_SPAN(a->name), type_names[a->type], type_names[a->found]);
     if (a->type == T_NONE || (a->found == T_NONE && (a->type == T_TENSOR || a->type == T_GRAPH)))
         return refuse(a, ASSAY_BAD_INPUT, "has no value");
     if (a->type > T_STRINGS)
-        return as_fail(a->env, ASSAY_UNSUPPORTED, "onnx: %s: node '%s': attribute '%.*s' is of type %s, which is not supported", a->path,
-                       a->node, AS_SPAN(a->name), type_names[a->type]);
+        return as_fail(a->env, ASSAY_UNSUPPORTED, "onnx: %s: node '%s': attribute '%.*s' is of type %s, which is not supported",
+                       a->path, a->node, AS_SPAN(a->name), type_names[a->type]);
     return ASSAY_OK;
 }
 
@@ -116,7 +134,11 @@ static double f32_of(uint64_t bits)
     return (double)x;
 }
 
-typedef struct lists { uint64_t *bits; const char **texts; size_t n; } lists;
+typedef struct lists {
+    uint64_t    *bits;
+    const char **texts;
+    size_t       n;
+} lists;
 
 static assay_status values_collect(const reading *a, as_arena *arena, as_pb_span message, as_onnx_attr *out, lists *l)
 {
@@ -137,20 +159,21 @@ static assay_status values_collect(const reading *a, as_arena *arena, as_pb_span
 }
 
 static const as_attr_kind kinds[] = {
-    [T_FLOAT] = AS_ATTR_FLOAT, [T_INT] = AS_ATTR_INT, [T_STRING] = AS_ATTR_TEXT, [T_TENSOR] = AS_ATTR_TENSOR, [T_GRAPH] = AS_ATTR_TENSOR,
-    [T_FLOATS] = AS_ATTR_FLOATS, [T_INTS] = AS_ATTR_INTS, [T_STRINGS] = AS_ATTR_TEXTS,
+    [T_FLOAT] = AS_ATTR_FLOAT,  [T_INT] = AS_ATTR_INT,       [T_STRING] = AS_ATTR_TEXT, [T_TENSOR] = AS_ATTR_TENSOR,
+    [T_GRAPH] = AS_ATTR_TENSOR, [T_FLOATS] = AS_ATTR_FLOATS, [T_INTS] = AS_ATTR_INTS,   [T_STRINGS] = AS_ATTR_TEXTS,
 };
 
 assay_status as_onnx_attr_read(assay_env *env, const char *path, as_arena *arena, const char *node, as_pb_span message,
                                as_onnx_attr *out)
 {
-    reading a = { .env = env, .path = path, .node = node };
+    reading a = {.env = env, .path = path, .node = node};
     AS_TRY(survey(&a, message));
     AS_TRY(type_settle(&a));
     bool         is_list = a.type == T_FLOATS || a.type == T_INTS || a.type == T_STRINGS;
     size_t       n = is_list ? a.n : 0;
-    as_onnx_attr made = { .is_graph = a.type == T_GRAPH, .attr = { .kind = kinds[a.type], .text = a.type == T_STRING ? "" : NULL, .n = n } };
-    lists        l = { .bits = AS_TAKE(arena, uint64_t, n), .texts = AS_TAKE(arena, const char *, a.type == T_STRINGS ? n : 0) };
+    as_onnx_attr made = {.is_graph = a.type == T_GRAPH,
+                         .attr = {.kind = kinds[a.type], .text = a.type == T_STRING ? "" : NULL, .n = n}};
+    lists        l = {.bits = AS_TAKE(arena, uint64_t, n), .texts = AS_TAKE(arena, const char *, a.type == T_STRINGS ? n : 0)};
     double      *floats = AS_TAKE(arena, double, a.type == T_FLOATS ? n : 0);
     if (!l.bits || !l.texts || !floats)
         return refuse(&a, ASSAY_NO_MEMORY, "has a list too long for the memory");

@@ -36,24 +36,26 @@ static void attr_set(as_onnx_node *n, as_attr attr)
     as_attr ignored;
     (void)attr_take(n, attr.name, &ignored);
     if (n->n_attrs < AS_ONNX_MAX_ATTRS) /* one that it had, or one of at most two: readers leave room */
-        n->attrs[n->n_attrs++] = (as_onnx_attr){ .attr = attr };
+        n->attrs[n->n_attrs++] = (as_onnx_attr){.attr = attr};
 }
 
 static assay_status refuse(const as_onnx *o, const as_onnx_node *n, const char *why)
 {
-    return as_fail(o->env, ASSAY_UNSUPPORTED, "onnx: %s: node '%s' (%s of operator set %" PRId64 "): %s", o->path, n->label, n->op, o->version, why);
+    return as_fail(o->env, ASSAY_UNSUPPORTED, "onnx: %s: node '%s' (%s of operator set %" PRId64 "): %s", o->path, n->label, n->op,
+                   o->version, why);
 }
 
 static assay_status kind_check(const as_onnx *o, const as_onnx_node *n, const as_attr *a, as_attr_kind kind)
 {
     static const char *const names[] = {
-        [AS_ATTR_INT] = "an integer", [AS_ATTR_FLOAT] = "a float", [AS_ATTR_TEXT] = "a text", [AS_ATTR_INTS] = "a list of integers",
-        [AS_ATTR_FLOATS] = "a list of floats", [AS_ATTR_TENSOR] = "a tensor", [AS_ATTR_TEXTS] = "a list of texts",
+        [AS_ATTR_INT] = "an integer",          [AS_ATTR_FLOAT] = "a float",           [AS_ATTR_TEXT] = "a text",
+        [AS_ATTR_INTS] = "a list of integers", [AS_ATTR_FLOATS] = "a list of floats", [AS_ATTR_TENSOR] = "a tensor",
+        [AS_ATTR_TEXTS] = "a list of texts",
     };
     if (a->kind == kind)
         return ASSAY_OK;
-    return as_fail(o->env, ASSAY_BAD_INPUT, "onnx: %s: node '%s' (%s): attribute '%s' is %s and must be %s", o->path, n->label, n->op, a->name,
-                   names[a->kind], names[kind]);
+    return as_fail(o->env, ASSAY_BAD_INPUT, "onnx: %s: node '%s' (%s): attribute '%s' is %s and must be %s", o->path, n->label,
+                   n->op, a->name, names[a->kind], names[kind]);
 }
 
 /* --- Inputs --- */
@@ -72,7 +74,7 @@ static assay_status input_set(const as_onnx *o, as_onnx_node *n, int i, int valu
 static int ints_constant(const as_onnx *o, const int64_t *values, size_t n, int rank)
 {
     static const int64_t nothing = 0;
-    as_shape             shape = { .rank = rank, .dim = { (int64_t)n } };
+    as_shape             shape = {.rank = rank, .dim = {(int64_t)n}};
     as_view              view = as_view_of((void *)(uintptr_t)(n ? values : &nothing), AS_I64, &shape); /* copied */
     return as_maker_constant(o->m, NULL, &view);
 }
@@ -117,7 +119,7 @@ static int axes_append(const as_onnx *o, int value, int rank, int64_t count)
     int64_t axes[AS_MAX_RANK];
     for (int i = 0; i < count; i++)
         axes[i] = rank + i;
-    return count ? node_add(o, "Unsqueeze", (int[]){ value, ints_constant(o, axes, (size_t)count, 1) }, 2, NULL, 0) : value;
+    return count ? node_add(o, "Unsqueeze", (int[]){value, ints_constant(o, axes, (size_t)count, 1)}, 2, NULL, 0) : value;
 }
 
 /* The dtype of the first input where the file tells it, else what nearly every file has. */
@@ -143,7 +145,7 @@ static assay_status float_to_input(const as_onnx *o, as_onnx_node *n, const char
 
 static assay_status int_take(const as_onnx *o, as_onnx_node *n, const char *name, int64_t otherwise, int64_t *out)
 {
-    as_attr a = { .name = name, .kind = AS_ATTR_INT, .i = otherwise };
+    as_attr a = {.name = name, .kind = AS_ATTR_INT, .i = otherwise};
     (void)attr_take(n, name, &a);
     AS_TRY(kind_check(o, n, &a, AS_ATTR_INT));
     *out = a.i;
@@ -164,8 +166,9 @@ static assay_status axis_broadcast(as_onnx *o, as_onnx_node *n)
         return refuse(o, n, "its axis cannot be converted, because the file does not tell the ranks of its inputs");
     axis += axis < 0 ? a : 0;
     if (axis < 0 || axis > a - b)
-        return as_fail(o->env, ASSAY_BAD_INPUT, "onnx: %s: node '%s' (%s): inputs of %d and %d axes cannot be joined at axis %" PRId64, o->path,
-                       n->label, n->op, a, b, axis);
+        return as_fail(o->env, ASSAY_BAD_INPUT,
+                       "onnx: %s: node '%s' (%s): inputs of %d and %d axes cannot be joined at axis %" PRId64, o->path, n->label,
+                       n->op, a, b, axis);
     n->in[1] = axes_append(o, n->in[1], b, a - b - axis);
     return ASSAY_OK;
 }
@@ -199,9 +202,9 @@ static assay_status inference_only(as_onnx *o, as_onnx_node *n)
 /* Types were texts. */
 static assay_status cast_type(as_onnx *o, as_onnx_node *n)
 {
-    static const char *const names[] = { "UNDEFINED", "FLOAT", "UINT8", "INT8", "UINT16", "INT16", "INT32", "INT64", "STRING", "BOOL", "FLOAT16", "DOUBLE",
-                                         "UINT32", "UINT64", "COMPLEX64", "COMPLEX128" };
-    as_attr a;
+    static const char *const names[] = {"UNDEFINED", "FLOAT", "UINT8",   "INT8",   "UINT16", "INT16",  "INT32",     "INT64",
+                                        "STRING",    "BOOL",  "FLOAT16", "DOUBLE", "UINT32", "UINT64", "COMPLEX64", "COMPLEX128"};
+    as_attr                  a;
     if (!attr_take(n, "to", &a))
         return refuse(o, n, "attribute 'to' is missing");
     AS_TRY(kind_check(o, n, &a, AS_ATTR_TEXT));
@@ -255,17 +258,11 @@ static assay_status sequence_drop(as_onnx *o, as_onnx_node *n)
     return int_take(o, n, "output_sequence", 0, &ignored);
 }
 
-static assay_status too_old(as_onnx *o, as_onnx_node *n)
-{
-    return refuse(o, n, "this form is too old to be converted");
-}
+static assay_status too_old(as_onnx *o, as_onnx_node *n) { return refuse(o, n, "this form is too old to be converted"); }
 
 /* --- Rules of versions from 7 on --- */
 
-static assay_status axes_to_input(as_onnx *o, as_onnx_node *n)
-{
-    return ints_to_input(o, n, "axes", 1);
-}
+static assay_status axes_to_input(as_onnx *o, as_onnx_node *n) { return ints_to_input(o, n, "axes", 1); }
 
 static assay_status split_parts(as_onnx *o, as_onnx_node *n)
 {
@@ -362,7 +359,7 @@ static assay_status upsample_to_resize(as_onnx *o, as_onnx_node *n)
 {
     as_attr a;
     if (attr_take(n, "scales", &a)) {
-        as_shape shape = { .rank = 1, .dim = { (int64_t)a.n } };
+        as_shape shape = {.rank = 1, .dim = {(int64_t)a.n}};
         AS_TRY(kind_check(o, n, &a, AS_ATTR_FLOATS));
         float *scales = AS_TAKE(o->scratch, float, a.n + 1);
         if (!scales)
@@ -410,7 +407,8 @@ static assay_status softmax_rows(as_onnx *o, as_onnx_node *n)
     int     shape = node_add(o, "Shape", n->in, 1, NULL, 0);
     int     flat = node_add(o, "Flatten", n->in, 1, &axis, 1);
     int     rows = flat < 0 ? -1 : as_maker_node(o->m, n->op, n->name, &flat, 1, &last, 1, NULL, 1, NULL);
-    *n = (as_onnx_node){ .op = "Reshape", .label = n->label, .in = { rows, shape }, .n_in = 2, .out = { n->out[0] }, .n_out = 1, .standard = true };
+    *n = (as_onnx_node){
+        .op = "Reshape", .label = n->label, .in = {rows, shape}, .n_in = 2, .out = {n->out[0]}, .n_out = 1, .standard = true};
     return ASSAY_OK;
 }
 
@@ -422,9 +420,9 @@ static assay_status onehot_indices(as_onnx *o, as_onnx_node *n)
         return ASSAY_OK; /* infer says what is wrong with it */
     as_attr i64 = AS_ATTR_I("to", as_onnx_dtype_code(AS_I64));
     int     indices = node_add(o, "Cast", &n->in[0], 1, &i64, 1), depth = node_add(o, "Cast", &n->in[1], 1, &i64, 1);
-    int     scalar = node_add(o, "Reshape", (int[]){ depth, ints_constant(o, NULL, 0, 1) }, 2, NULL, 0);
-    int     negative = node_add(o, "Less", (int[]){ indices, scalar_constant(o, AS_I64, 0.0) }, 2, NULL, 0);
-    n->in[0] = node_add(o, "Where", (int[]){ negative, scalar, indices }, 3, NULL, 0);
+    int     scalar = node_add(o, "Reshape", (int[]){depth, ints_constant(o, NULL, 0, 1)}, 2, NULL, 0);
+    int     negative = node_add(o, "Less", (int[]){indices, scalar_constant(o, AS_I64, 0.0)}, 2, NULL, 0);
+    n->in[0] = node_add(o, "Where", (int[]){negative, scalar, indices}, 3, NULL, 0);
     return ASSAY_OK;
 }
 
@@ -435,81 +433,82 @@ static assay_status group_numbers(as_onnx *o, as_onnx_node *n)
     if (n->n_in != 3 || i < 0 || n->attrs[i].attr.kind != AS_ATTR_INT)
         return ASSAY_OK; /* infer says what is wrong with it */
     if (n->attrs[i].attr.i < 1)
-        return as_fail(o->env, ASSAY_BAD_INPUT, "onnx: %s: node '%s' (%s): num_groups is %" PRId64, o->path, n->label, n->op, n->attrs[i].attr.i);
-    as_attr range[] = { AS_ATTR_I("start", 1), AS_ATTR_I("end", 2) }, axis = AS_ATTR_I("axis", 0);
+        return as_fail(o->env, ASSAY_BAD_INPUT, "onnx: %s: node '%s' (%s): num_groups is %" PRId64, o->path, n->label, n->op,
+                       n->attrs[i].attr.i);
+    as_attr range[] = {AS_ATTR_I("start", 1), AS_ATTR_I("end", 2)}, axis = AS_ATTR_I("axis", 0);
     int     groups = ints_constant(o, &n->attrs[i].attr.i, 1, 1), channels = node_add(o, "Shape", n->in, 1, range, 2);
-    int     each = node_add(o, "Div", (int[]){ channels, groups }, 2, NULL, 0);
-    int     shape = node_add(o, "Concat", (int[]){ groups, each }, 2, &axis, 1);
-    int     behind = ints_constant(o, (const int64_t[]){ 1 }, 1, 1), flat = ints_constant(o, (const int64_t[]){ -1 }, 1, 1);
+    int     each = node_add(o, "Div", (int[]){channels, groups}, 2, NULL, 0);
+    int     shape = node_add(o, "Concat", (int[]){groups, each}, 2, &axis, 1);
+    int     behind = ints_constant(o, (const int64_t[]){1}, 1, 1), flat = ints_constant(o, (const int64_t[]){-1}, 1, 1);
     for (int k = 1; k < 3; k++) {
-        int column = node_add(o, "Unsqueeze", (int[]){ n->in[k], behind }, 2, NULL, 0);
-        int wide = node_add(o, "Expand", (int[]){ column, shape }, 2, NULL, 0);
-        n->in[k] = node_add(o, "Reshape", (int[]){ wide, flat }, 2, NULL, 0);
+        int column = node_add(o, "Unsqueeze", (int[]){n->in[k], behind}, 2, NULL, 0);
+        int wide = node_add(o, "Expand", (int[]){column, shape}, 2, NULL, 0);
+        n->in[k] = node_add(o, "Reshape", (int[]){wide, flat}, 2, NULL, 0);
     }
     return ASSAY_OK;
 }
 
 typedef struct rule {
-    const char   *op;
-    int64_t       below; /* applies to versions below this one */
+    const char *op;
+    int64_t     below; /* applies to versions below this one */
     assay_status (*bring)(as_onnx *o, as_onnx_node *n);
 } rule;
 
 static const rule rules[] = {
-    { "Add", 7, axis_broadcast },
-    { "And", 7, axis_broadcast },
-    { "BatchNormalization", 7, inference_only },
-    { "BatchNormalization", 14, batchnorm_inference },
-    { "Cast", 6, cast_type },
-    { "Clip", 11, clip_bounds },
-    { "Concat", 4, concat_axis },
-    { "Div", 7, axis_broadcast },
-    { "Dropout", 7, inference_only },
-    { "Dropout", 12, dropout_ratio },
-    { "Equal", 7, axis_broadcast },
-    { "GRU", 3, too_old },
-    { "GRU", 7, sequence_drop },
-    { "Gemm", 7, broadcast_drop },
-    { "Greater", 7, axis_broadcast },
-    { "GroupNormalization", 21, group_numbers },
-    { "Hardmax", 13, softmax_rows },
-    { "LSTM", 7, sequence_drop },
-    { "Less", 7, axis_broadcast },
-    { "LogSoftmax", 13, softmax_rows },
-    { "LpPool", 2, too_old },
-    { "Mul", 7, axis_broadcast },
-    { "OneHot", 11, onehot_indices },
-    { "Or", 7, axis_broadcast },
-    { "PRelu", 7, prelu_slope },
-    { "Pad", 2, pad_name },
-    { "Pad", 11, pad_inputs },
-    { "Pow", 7, axis_broadcast },
-    { "RNN", 7, sequence_drop },
-    { "ReduceL1", 18, axes_to_input },
-    { "ReduceL2", 18, axes_to_input },
-    { "ReduceLogSum", 18, axes_to_input },
-    { "ReduceLogSumExp", 18, axes_to_input },
-    { "ReduceMax", 18, axes_to_input },
-    { "ReduceMean", 18, axes_to_input },
-    { "ReduceMin", 18, axes_to_input },
-    { "ReduceProd", 18, axes_to_input },
-    { "ReduceSum", 13, axes_to_input },
-    { "ReduceSumSquare", 18, axes_to_input },
-    { "Reshape", 5, reshape_input },
-    { "Resize", INT64_MAX, resize_inputs },
-    { "Selu", 6, selu_numbers },
-    { "Slice", 10, slice_inputs },
-    { "Softmax", 13, softmax_rows },
-    { "Split", 2, too_old },
-    { "Split", 18, split_parts },
-    { "Squeeze", 13, axes_to_input },
-    { "Sub", 7, axis_broadcast },
-    { "Tile", 6, too_old },
-    { "TopK", 10, topk_input },
-    { "Unsqueeze", 13, axes_to_input },
-    { "Upsample", 7, too_old },
-    { "Upsample", INT64_MAX, upsample_to_resize },
-    { "Xor", 7, axis_broadcast },
+    {"Add", 7, axis_broadcast},
+    {"And", 7, axis_broadcast},
+    {"BatchNormalization", 7, inference_only},
+    {"BatchNormalization", 14, batchnorm_inference},
+    {"Cast", 6, cast_type},
+    {"Clip", 11, clip_bounds},
+    {"Concat", 4, concat_axis},
+    {"Div", 7, axis_broadcast},
+    {"Dropout", 7, inference_only},
+    {"Dropout", 12, dropout_ratio},
+    {"Equal", 7, axis_broadcast},
+    {"GRU", 3, too_old},
+    {"GRU", 7, sequence_drop},
+    {"Gemm", 7, broadcast_drop},
+    {"Greater", 7, axis_broadcast},
+    {"GroupNormalization", 21, group_numbers},
+    {"Hardmax", 13, softmax_rows},
+    {"LSTM", 7, sequence_drop},
+    {"Less", 7, axis_broadcast},
+    {"LogSoftmax", 13, softmax_rows},
+    {"LpPool", 2, too_old},
+    {"Mul", 7, axis_broadcast},
+    {"OneHot", 11, onehot_indices},
+    {"Or", 7, axis_broadcast},
+    {"PRelu", 7, prelu_slope},
+    {"Pad", 2, pad_name},
+    {"Pad", 11, pad_inputs},
+    {"Pow", 7, axis_broadcast},
+    {"RNN", 7, sequence_drop},
+    {"ReduceL1", 18, axes_to_input},
+    {"ReduceL2", 18, axes_to_input},
+    {"ReduceLogSum", 18, axes_to_input},
+    {"ReduceLogSumExp", 18, axes_to_input},
+    {"ReduceMax", 18, axes_to_input},
+    {"ReduceMean", 18, axes_to_input},
+    {"ReduceMin", 18, axes_to_input},
+    {"ReduceProd", 18, axes_to_input},
+    {"ReduceSum", 13, axes_to_input},
+    {"ReduceSumSquare", 18, axes_to_input},
+    {"Reshape", 5, reshape_input},
+    {"Resize", INT64_MAX, resize_inputs},
+    {"Selu", 6, selu_numbers},
+    {"Slice", 10, slice_inputs},
+    {"Softmax", 13, softmax_rows},
+    {"Split", 2, too_old},
+    {"Split", 18, split_parts},
+    {"Squeeze", 13, axes_to_input},
+    {"Sub", 7, axis_broadcast},
+    {"Tile", 6, too_old},
+    {"TopK", 10, topk_input},
+    {"Unsqueeze", 13, axes_to_input},
+    {"Upsample", 7, too_old},
+    {"Upsample", INT64_MAX, upsample_to_resize},
+    {"Xor", 7, axis_broadcast},
 };
 
 const char *as_onnx_rename(const char *op)

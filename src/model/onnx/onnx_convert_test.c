@@ -10,14 +10,11 @@
 typedef struct network {
     builder     b;
     as_text     attrs;
-    const char *in;    /* "x,w"; NULL: x */
-    const char *out;   /* NULL: y */
+    const char *in;  /* "x,w"; NULL: x */
+    const char *out; /* NULL: y */
 } network;
 
-static void x_put(network *n, const int64_t *dims, int rank)
-{
-    value_put(&n->b, 11, "x", 1, dims, rank);
-}
+static void x_put(network *n, const int64_t *dims, int rank) { value_put(&n->b, 11, "x", 1, dims, rank); }
 
 static as_text network_file(network *n, int64_t version, const char *op)
 {
@@ -29,7 +26,8 @@ static as_text network_file(network *n, int64_t version, const char *op)
 }
 
 /* Its answer to inputs filled with `given`, one after the other (NULL: 0, 1, 2, ...). */
-static void gives(network *n, int64_t version, const char *op, const double *given, const int64_t *dims, int rank, const double *want)
+static void gives(network *n, int64_t version, const char *op, const double *given, const int64_t *dims, int rank,
+                  const double *want)
 {
     assay_env   *env = test_env();
     as_text      file = network_file(n, version, op);
@@ -53,11 +51,13 @@ static void gives(network *n, int64_t version, const char *op, const double *giv
     assay_env_free(env);
 }
 
-#define GIVEN(...) (const double[]){ __VA_ARGS__ }
-#define WANT(...)  (const double[]){ __VA_ARGS__ }
-#define SET(n, name, ...) attr_ints(&(n)->attrs, name, DIMS(__VA_ARGS__))
-#define SET_INT(n, name, value) attr_int(&(n)->attrs, name, value, 2)
-#define SET_FLOAT(n, name, value) attr_floats(&(n)->attrs, name, (const float[]){ value }, 1, 1)
+#define GIVEN(...) \
+    (const double[]) { __VA_ARGS__ }
+#define WANT(...) \
+    (const double[]) { __VA_ARGS__ }
+#define SET(n, name, ...)         attr_ints(&(n)->attrs, name, DIMS(__VA_ARGS__))
+#define SET_INT(n, name, value)   attr_int(&(n)->attrs, name, value, 2)
+#define SET_FLOAT(n, name, value) attr_floats(&(n)->attrs, name, (const float[]){value}, 1, 1)
 
 static void not_read(network *n, int64_t version, const char *op, assay_status status, const char *part)
 {
@@ -76,22 +76,27 @@ static void weight_put(network *n, const char *name, int dtype, const int64_t *d
 
 Test(onnx_convert, the_axes_of_every_reduction_become_an_input)
 {
-    static const struct { const char *op; int64_t last; double want[2], all; } list[] = { /* as ONNX Runtime */
-        { "ReduceL1", 17, { 6, 15 }, 21 },
-        { "ReduceL2", 17, { 3.7416574954986572, 8.774964332580566 }, 9.539392014169456 },
-        { "ReduceLogSum", 17, { 1.7917594909667969, 2.70805025100708 }, 3.044522437723423 },
-        { "ReduceLogSumExp", 17, { 3.4076058864593506, 6.40760612487793 }, 6.456193316018123 },
-        { "ReduceMax", 17, { 3, 6 }, 6 },
-        { "ReduceMean", 17, { 2, 5 }, 3.5 },
-        { "ReduceMin", 17, { 1, 4 }, 1 },
-        { "ReduceProd", 17, { 6, 120 }, 720 },
-        { "ReduceSum", 12, { 6, 15 }, 21 },
-        { "ReduceSumSquare", 17, { 14, 77 }, 91 },
+    static const struct {
+        const char *op;
+        int64_t     last;
+        double      want[2], all;
+    } list[] = {
+        /* as ONNX Runtime */
+        {"ReduceL1", 17, {6, 15}, 21},
+        {"ReduceL2", 17, {3.7416574954986572, 8.774964332580566}, 9.539392014169456},
+        {"ReduceLogSum", 17, {1.7917594909667969, 2.70805025100708}, 3.044522437723423},
+        {"ReduceLogSumExp", 17, {3.4076058864593506, 6.40760612487793}, 6.456193316018123},
+        {"ReduceMax", 17, {3, 6}, 6},
+        {"ReduceMean", 17, {2, 5}, 3.5},
+        {"ReduceMin", 17, {1, 4}, 1},
+        {"ReduceProd", 17, {6, 120}, 720},
+        {"ReduceSum", 12, {6, 15}, 21},
+        {"ReduceSumSquare", 17, {14, 77}, 91},
     };
     const double *given = GIVEN(1, 2, 3, 4, 5, 6);
     for (size_t i = 0; i < AS_COUNT(list); i++)
         for (int k = 0; k < 3; k++) {
-            int64_t version = (const int64_t[]){ 1, 7, list[i].last }[k];
+            int64_t version = (const int64_t[]){1, 7, list[i].last}[k];
             network n = {0};
             x_put(&n, DIMS(2, 3));
             SET(&n, "axes", 1);
@@ -117,11 +122,12 @@ Test(onnx_convert, the_axes_of_squeeze_and_unsqueeze_become_an_input)
 
 Test(onnx_convert, an_attribute_beside_the_input_that_took_its_place_is_refused)
 {
-    network n = { .in = "x,a" };
+    network n = {.in = "x,a"};
     x_put(&n, DIMS(1, 2));
     value_put(&n.b, 11, "a", 7, DIMS(1));
     SET(&n, "axes", 0);
-    not_read(&n, 12, "Squeeze", ASSAY_UNSUPPORTED, "node 'y' (Squeeze of operator set 12): it has both the attribute and the input that took its place");
+    not_read(&n, 12, "Squeeze", ASSAY_UNSUPPORTED,
+             "node 'y' (Squeeze of operator set 12): it has both the attribute and the input that took its place");
 }
 
 Test(onnx_convert, a_slice_by_attributes)
@@ -179,7 +185,7 @@ Test(onnx_convert, the_bounds_of_clip_become_inputs_of_its_dtype)
 
 Test(onnx_convert, an_old_dropout_drops_nothing)
 {
-    network n = { .out = "y,m" };
+    network n = {.out = "y,m"};
     x_put(&n, DIMS(2));
     SET_FLOAT(&n, "ratio", 0.9f);
     gives(&n, 10, "Dropout", NULL, DIMS(2), WANT(0, 1));
@@ -198,7 +204,7 @@ Test(onnx_convert, an_old_dropout_drops_nothing)
 
 Test(onnx_convert, upsample_becomes_resize_from_the_corner)
 {
-    static const float twice[] = { 1, 1, 2, 2 }, wide[] = { 1, 1, 1, 2.5f };
+    static const float twice[] = {1, 1, 2, 2}, wide[] = {1, 1, 1, 2.5f};
     network            n = {0};
     x_put(&n, DIMS(1, 1, 2, 2)); /* as ONNX Runtime, all */
     attr_floats(&n.attrs, "scales", twice, 4, 6);
@@ -218,16 +224,17 @@ Test(onnx_convert, upsample_becomes_resize_from_the_corner)
 
 Test(onnx_convert, an_old_resize_is_from_the_corner_and_an_empty_input_is_none)
 {
-    static const float   less[] = { 1, 1, 1, 0.6f }, twice[] = { 1, 1, 1, 2 }, mixed[] = { 1, 1, 2, 0.6f };
-    static const int64_t sizes[] = { 1, 1, 2, 4 };
-    network              n = { .in = "x,s" };
+    static const float   less[] = {1, 1, 1, 0.6f}, twice[] = {1, 1, 1, 2}, mixed[] = {1, 1, 2, 0.6f};
+    static const int64_t sizes[] = {1, 1, 2, 4};
+    network              n = {.in = "x,s"};
     x_put(&n, DIMS(1, 1, 1, 5)); /* as ONNX Runtime, both */
     weight_put(&n, "s", 1, DIMS(4), less, sizeof less);
     gives(&n, 10, "Resize", NULL, DIMS(1, 1, 1, 3), WANT(0, 2, 4));
     n.in = "x,s";
     x_put(&n, DIMS(1, 1, 1, 5));
     weight_put(&n, "s", 1, DIMS(4), mixed, sizeof mixed);
-    not_read(&n, 10, "Resize", ASSAY_UNSUPPORTED, "(Resize of operator set 10): mode nearest with scales above and below 1 is not supported");
+    not_read(&n, 10, "Resize", ASSAY_UNSUPPORTED,
+             "(Resize of operator set 10): mode nearest with scales above and below 1 is not supported");
     n.in = "x,s";
     x_put(&n, DIMS(1, 1, 2, 2));
     weight_put(&n, "s", 1, DIMS(4), twice, sizeof twice);
@@ -261,7 +268,8 @@ Test(onnx_convert, softmax_took_all_axes_from_its_axis_on_together)
     gives(&n, 12, "Softmax", NULL, DIMS(2, 2, 2), WANT(QUARTER, QUARTER));
     x_put(&n, DIMS(2, 2));
     SET_INT(&n, "axis", 0);
-    gives(&n, 11, "LogSoftmax", NULL, DIMS(2, 2), WANT(-3.4401895999908447, -2.4401895999908447, -1.4401897192001343, -0.4401896893978119));
+    gives(&n, 11, "LogSoftmax", NULL, DIMS(2, 2),
+          WANT(-3.4401895999908447, -2.4401895999908447, -1.4401897192001343, -0.4401896893978119));
     x_put(&n, DIMS(2, 2, 2));
     gives(&n, 7, "Hardmax", NULL, DIMS(2, 2, 2), WANT(0, 0, 0, 1, 0, 0, 0, 1));
     x_put(&n, DIMS(2, 2, 2)); /* today's: the last axis */
@@ -307,7 +315,7 @@ Test(onnx_convert, an_old_batch_normalization_infers)
 
 Test(onnx_convert, the_k_of_topk_becomes_an_input)
 {
-    network n = { .out = "y,i" };
+    network n = {.out = "y,i"};
     x_put(&n, DIMS(2, 3));
     SET_INT(&n, "k", 2);
     gives(&n, 9, "TopK", GIVEN(3, 1, 2, 4, 6, 5), DIMS(2, 2), WANT(3, 2, 6, 5)); /* as ONNX Runtime */
@@ -322,7 +330,7 @@ Test(onnx_convert, the_k_of_topk_becomes_an_input)
 
 Test(onnx_convert, the_parts_of_split)
 {
-    network n = { .out = "z,y" };
+    network n = {.out = "z,y"};
     x_put(&n, DIMS(2, 3));
     SET(&n, "split", 2, 1);
     SET_INT(&n, "axis", 1);
@@ -337,7 +345,7 @@ Test(onnx_convert, the_parts_of_split)
 
 Test(onnx_convert, scatter_becomes_scatter_elements)
 {
-    network n = { .in = "x,i,u" };
+    network n = {.in = "x,i,u"};
     x_put(&n, DIMS(1, 3));
     value_put(&n.b, 11, "i", 7, DIMS(1, 2));
     INPUT(&n.b, "u", 1, 2);
@@ -348,7 +356,7 @@ Test(onnx_convert, scatter_becomes_scatter_elements)
 Test(onnx_convert, an_old_gemm_broadcasts_c)
 {
     for (int64_t version = 6; version <= 7; version++) {
-        network n = { .in = "x,b,c" };
+        network n = {.in = "x,b,c"};
         x_put(&n, DIMS(2, 2));
         INPUT(&n.b, "b", 2, 3);
         INPUT(&n.b, "c", 3);
@@ -356,35 +364,36 @@ Test(onnx_convert, an_old_gemm_broadcasts_c)
         SET_INT(&n, "transA", 1);
         if (version == 6)
             SET_INT(&n, "broadcast", 1);
-        gives(&n, version, "Gemm", GIVEN(0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 1, 2, 3), DIMS(2, 3), WANT(13, 18, 23, 19, 28, 37)); /* as ONNX Runtime */
+        gives(&n, version, "Gemm", GIVEN(0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 1, 2, 3), DIMS(2, 3),
+              WANT(13, 18, 23, 19, 28, 37)); /* as ONNX Runtime */
     }
 }
 
 Test(onnx_convert, before_11_a_negative_index_of_onehot_is_nowhere)
 {
-    network n = { .in = "i,d,v" };
+    network n = {.in = "i,d,v"};
     value_put(&n.b, 11, "i", 7, DIMS(3));
-    weight_put(&n, "d", 7, DIMS(1), (const int64_t[]){ 3 }, 8);
+    weight_put(&n, "d", 7, DIMS(1), (const int64_t[]){3}, 8);
     INPUT(&n.b, "v", 2);
     gives(&n, 10, "OneHot", GIVEN(1, -1, 3, 0, 5), DIMS(3, 3), WANT(0, 5, 0, 0, 0, 0, 0, 0, 0)); /* the standard's words */
     n.in = "i,d,v";
     value_put(&n.b, 11, "i", 7, DIMS(3));
-    weight_put(&n, "d", 7, DIMS(1), (const int64_t[]){ 3 }, 8);
+    weight_put(&n, "d", 7, DIMS(1), (const int64_t[]){3}, 8);
     INPUT(&n.b, "v", 2);
     gives(&n, 11, "OneHot", GIVEN(1, -1, 3, 0, 5), DIMS(3, 3), WANT(0, 5, 0, 0, 0, 5, 0, 0, 0));
 }
 
 Test(onnx_convert, before_21_the_scale_of_a_group_was_one_number)
 {
-    network n = { .in = "x,s,b" };
+    network n = {.in = "x,s,b"};
     x_put(&n, DIMS(1, 4, 2)); /* as ONNX Runtime */
     INPUT(&n.b, "s", 2);
     INPUT(&n.b, "b", 2);
     SET_INT(&n, "num_groups", 2);
     SET_FLOAT(&n, "epsilon", 0.0f);
     gives(&n, 18, "GroupNormalization", GIVEN(0, 1, 2, 3, 4, 5, 6, 7, 1, 2, 0, 10), DIMS(1, 4, 2),
-          WANT(-1.3416407108306885, -0.4472135901451111, 0.4472135901451111, 1.3416407108306885, 7.316718578338623, 9.105572700500488, 10.894427299499512,
-               12.683280944824219));
+          WANT(-1.3416407108306885, -0.4472135901451111, 0.4472135901451111, 1.3416407108306885, 7.316718578338623,
+               9.105572700500488, 10.894427299499512, 12.683280944824219));
     n.in = "x,s,b";
     x_put(&n, DIMS(1, 4, 2));
     INPUT(&n.b, "s", 2);
@@ -397,20 +406,24 @@ Test(onnx_convert, before_21_the_scale_of_a_group_was_one_number)
 
 Test(onnx_convert, the_axis_of_an_old_broadcast)
 {
-    static const struct { const char *op; double want[4]; } list[] = { /* x = 1 2 3 4 in rows of two, b = 1 2 from axis 0 on */
-        { "Add", { 2, 3, 5, 6 } }, { "Sub", { 0, 1, 1, 2 } }, { "Mul", { 1, 2, 6, 8 } }, { "Div", { 1, 2, 1.5, 2 } }, { "Pow", { 1, 2, 9, 16 } },
-        { "Less", { 0, 0, 0, 0 } }, { "Greater", { 0, 1, 1, 1 } },
+    static const struct {
+        const char *op;
+        double      want[4];
+    } list[] = {
+        /* x = 1 2 3 4 in rows of two, b = 1 2 from axis 0 on */
+        {"Add", {2, 3, 5, 6}},  {"Sub", {0, 1, 1, 2}},  {"Mul", {1, 2, 6, 8}},     {"Div", {1, 2, 1.5, 2}},
+        {"Pow", {1, 2, 9, 16}}, {"Less", {0, 0, 0, 0}}, {"Greater", {0, 1, 1, 1}},
     };
     const double *given = GIVEN(1, 2, 3, 4, 1, 2);
     for (size_t i = 0; i < AS_COUNT(list); i++) {
-        network n = { .in = "x,b" };
+        network n = {.in = "x,b"};
         x_put(&n, DIMS(2, 2));
         INPUT(&n.b, "b", 2);
         SET_INT(&n, "broadcast", 1);
         SET_INT(&n, "axis", 0);
         gives(&n, 6, list[i].op, given, DIMS(2, 2), list[i].want);
     }
-    network n = { .in = "x,b" };
+    network n = {.in = "x,b"};
     x_put(&n, DIMS(2, 2));
     INPUT(&n.b, "b", 2);
     SET_INT(&n, "broadcast", 1); /* without an axis the last ones, as today */
@@ -425,11 +438,18 @@ Test(onnx_convert, the_axis_of_an_old_broadcast)
 
 Test(onnx_convert, the_axis_of_an_old_comparison_of_truths)
 {
-    static const struct { const char *op; double want[4]; } list[] = { /* x = 1 1 0 0, b = 1 0 */
-        { "And", { 1, 1, 0, 0 } }, { "Or", { 1, 1, 0, 0 } }, { "Xor", { 0, 0, 0, 0 } }, { "Equal", { 1, 1, 1, 1 } },
+    static const struct {
+        const char *op;
+        double      want[4];
+    } list[] = {
+        /* x = 1 1 0 0, b = 1 0 */
+        {"And", {1, 1, 0, 0}},
+        {"Or", {1, 1, 0, 0}},
+        {"Xor", {0, 0, 0, 0}},
+        {"Equal", {1, 1, 1, 1}},
     };
     for (size_t i = 0; i < AS_COUNT(list); i++) {
-        network n = { .in = "x,b" };
+        network n = {.in = "x,b"};
         value_put(&n.b, 11, "x", 9, DIMS(2, 2));
         value_put(&n.b, 11, "b", 9, DIMS(2));
         SET_INT(&n, "broadcast", 1);
@@ -440,9 +460,9 @@ Test(onnx_convert, the_axis_of_an_old_comparison_of_truths)
 
 Test(onnx_convert, an_axis_between_values_of_unknown_rank_is_refused)
 {
-    static const char *const ops[] = { "Add", "PRelu" };
+    static const char *const ops[] = {"Add", "PRelu"};
     for (int i = 0; i < 2; i++) {
-        network n = { .in = "h,b" };
+        network n = {.in = "h,b"};
         x_put(&n, DIMS(2, 2));
         INPUT(&n.b, "b", 2);
         node_put(&n.b, "Relu", "", "x", "h", NULL);
@@ -456,7 +476,7 @@ Test(onnx_convert, an_axis_between_values_of_unknown_rank_is_refused)
 
 Test(onnx_convert, an_old_prelu_has_a_slope_a_channel)
 {
-    network n = { .in = "x,s" };
+    network n = {.in = "x,s"};
     x_put(&n, DIMS(1, 2, 2));
     INPUT(&n.b, "s", 2);
     gives(&n, 6, "PRelu", GIVEN(-1, -2, -3, 4, 10, 100), DIMS(1, 2, 2), WANT(-10, -20, -300, 4));
@@ -507,11 +527,15 @@ Test(onnx_convert, the_first_cast_named_its_type)
 
 Test(onnx_convert, forms_that_are_too_old_are_refused_by_name)
 {
-    static const struct { const char *op; int64_t version; } list[] = { { "GRU", 2 }, { "LpPool", 1 }, { "Split", 1 }, { "Tile", 5 }, { "Upsample", 6 } };
+    static const struct {
+        const char *op;
+        int64_t     version;
+    } list[] = {{"GRU", 2}, {"LpPool", 1}, {"Split", 1}, {"Tile", 5}, {"Upsample", 6}};
     for (size_t i = 0; i < AS_COUNT(list); i++) {
         network n = {0};
         char    part[120];
-        snprintf(part, sizeof part, "node 'y' (%s of operator set %d): this form is too old to be converted", list[i].op, (int)list[i].version);
+        snprintf(part, sizeof part, "node 'y' (%s of operator set %d): this form is too old to be converted", list[i].op,
+                 (int)list[i].version);
         x_put(&n, DIMS(2));
         not_read(&n, list[i].version, list[i].op, ASSAY_UNSUPPORTED, part);
     }

@@ -19,8 +19,8 @@ assay_status as_onnx_broken(assay_env *env, const char *path, const char *what, 
 
 typedef struct as_onnx_tensor {
     as_pb_span message, name, raw, location;
-    as_pb_span list;           /* the last packed list of floats, whose bytes are the elements, */
-    uint32_t   list_field;     /* and which one */
+    as_pb_span list;       /* the last packed list of floats, whose bytes are the elements, */
+    uint32_t   list_field; /* and which one */
     as_dtype   dtype;
     as_shape   shape;
     bool       has_raw, external, has_length;
@@ -30,10 +30,10 @@ typedef struct as_onnx_tensor {
 /* Everything about a tensor is checked but the place of its external data. */
 assay_status as_onnx_tensor_read(assay_env *env, const char *path, as_pb_span message, as_onnx_tensor *out);
 /* The bytes where they lie, at any address, or NULL when they must be converted into memory of the caller by ..._fill(). */
-const void  *as_onnx_tensor_bytes(const as_onnx_tensor *t);
-void         as_onnx_tensor_fill(const as_onnx_tensor *t, void *out);
-size_t       as_onnx_tensor_size(const as_onnx_tensor *t);     /* in memory */
-size_t       as_onnx_tensor_raw_size(const as_onnx_tensor *t); /* of raw data: less where elements are packed */
+const void *as_onnx_tensor_bytes(const as_onnx_tensor *t);
+void        as_onnx_tensor_fill(const as_onnx_tensor *t, void *out);
+size_t      as_onnx_tensor_size(const as_onnx_tensor *t);     /* in memory */
+size_t      as_onnx_tensor_raw_size(const as_onnx_tensor *t); /* of raw data: less where elements are packed */
 
 /* --- Attributes and nodes ---------------------------------------------------------------------------- */
 
@@ -47,9 +47,9 @@ typedef struct as_onnx_attr {
 enum { AS_ONNX_MAX_ATTRS = 32, AS_ONNX_MAX_BODIES = 2 };
 
 typedef struct as_onnx_node {
-    const char  *op;     /* our operator's name */
-    const char  *name;   /* NULL: none, or taken already */
-    const char  *label;  /* for sentences: the name, or the first output's */
+    const char  *op;    /* our operator's name */
+    const char  *name;  /* NULL: none, or taken already */
+    const char  *label; /* for sentences: the name, or the first output's */
     int          in[AS_MAX_IN], n_in;
     const char  *out[AS_MAX_OUT];
     int          n_out;
@@ -64,22 +64,26 @@ assay_status as_onnx_attr_read(assay_env *env, const char *path, as_arena *arena
                                as_onnx_attr *out);
 
 /* What a file says about the types of values, where it does: rank -1 and AS_NONE are unknown. */
-typedef struct as_onnx_type { const char *name; as_dtype dtype; int rank; } as_onnx_type;
+typedef struct as_onnx_type {
+    const char *name;
+    as_dtype    dtype;
+    int         rank;
+} as_onnx_type;
 
 typedef struct as_onnx {
     assay_env    *env;
     const char   *path;
     as_maker     *m;
     as_arena     *scratch;
-    int64_t       version;      /* of the standard operators */
-    as_onnx_type *types;        /* open addressing, a power of two */
+    int64_t       version; /* of the standard operators */
+    as_onnx_type *types;   /* open addressing, a power of two */
     size_t        n_types;
 } as_onnx;
 
 as_onnx_type as_onnx_type_of(const as_onnx *o, const char *name);
 
 /* The operator that a node of the standard domain becomes: its own name or the newer one's. */
-const char  *as_onnx_rename(const char *op);
+const char *as_onnx_rename(const char *op);
 /* Brings a node of an older version into the form of AS_ONNX_OPSET; may add nodes and constants to the maker. */
 assay_status as_onnx_convert(as_onnx *o, as_onnx_node *n);
 

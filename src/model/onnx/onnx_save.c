@@ -48,8 +48,8 @@ static void probe_start(const assay_model *model, probe *p)
                 fits = false;
                 continue;
             }
-            p->dims[0][p->n_dims] = (as_binding_dim){ symbol, 64 + 32 * p->n_dims };
-            p->dims[1][p->n_dims] = (as_binding_dim){ symbol, 1088 + 96 * p->n_dims };
+            p->dims[0][p->n_dims] = (as_binding_dim){symbol, 64 + 32 * p->n_dims};
+            p->dims[1][p->n_dims] = (as_binding_dim){symbol, 1088 + 96 * p->n_dims};
             p->n_dims++;
         }
     }
@@ -109,11 +109,11 @@ static void value_info_put(as_text *graph, uint32_t number, const char *name, as
 static as_dim dim_of(const probe *p, int64_t first, int64_t second)
 {
     if (first == second)
-        return (as_dim){ .size = first };
+        return (as_dim){.size = first};
     for (int i = 0; i < p->n_dims; i++)
         if (p->dims[0][i].size == first && p->dims[1][i].size == second)
-            return (as_dim){ .symbol = p->dims[0][i].symbol };
-    return (as_dim){ .size = -1 };
+            return (as_dim){.symbol = p->dims[0][i].symbol};
+    return (as_dim){.size = -1};
 }
 
 static void output_put(as_text *graph, const assay_model *model, int id, const probe *p)
@@ -132,7 +132,7 @@ static void output_put(as_text *graph, const assay_model *model, int id, const p
     as_dims_of_shape(&first->shape, &dims);
     for (int i = 0; i < dims.rank; i++) {
         bool known = p->n_dims == 0 || (p->ok[1] && second->shape.rank == dims.rank);
-        dims.dim[i] = known ? dim_of(p, first->shape.dim[i], second->shape.dim[i]) : (as_dim){ .size = -1 };
+        dims.dim[i] = known ? dim_of(p, first->shape.dim[i], second->shape.dim[i]) : (as_dim){.size = -1};
     }
     value_info_put(graph, 12, v->name, first->dtype, &dims);
 }
@@ -142,10 +142,7 @@ static void output_put(as_text *graph, const assay_model *model, int id, const p
 /* Elements of less than 8 bits, which are packed in files, are packed so many at a time: a multiple of 8, which are whole bytes. */
 enum { CHUNK = 4096 };
 
-static bool is_packed(const as_view *view)
-{
-    return as_dtype_bits(view->dtype) < 8;
-}
+static bool is_packed(const as_view *view) { return as_dtype_bits(view->dtype) < 8; }
 
 static size_t raw_bytes(const as_view *view)
 {
@@ -218,10 +215,7 @@ static void attr_put(as_text *node, const as_attr *a)
     message_put(node, 5, &t);
 }
 
-static bool is_ours(const as_op *op)
-{
-    return !strncmp(op->name, "assay.", 6);
-}
+static bool is_ours(const as_op *op) { return !strncmp(op->name, "assay.", 6); }
 
 static void node_put(as_text *graph, const assay_model *model, const as_node *node)
 {
@@ -241,10 +235,7 @@ static void node_put(as_text *graph, const assay_model *model, const as_node *no
 
 /* --- The file ---------------------------------------------------------------------------------------------------- */
 
-static bool is_initialiser(const as_value *v)
-{
-    return v->role == AS_ROLE_PARAM || v->role == AS_ROLE_CONSTANT;
-}
+static bool is_initialiser(const as_value *v) { return v->role == AS_ROLE_PARAM || v->role == AS_ROLE_CONSTANT; }
 
 static as_view initialiser_view(const as_value *v)
 {
@@ -298,14 +289,23 @@ static void graph_put(as_text *graph, const assay_model *model)
 
 /* The first operator set, from AS_ONNX_OPSET on, with what is newer than that: dtypes by TensorProto's numbers, operators
  * and attributes by name. */
-static const struct { int code, opset; } new_dtypes[] = { { 21, 21 }, { 22, 21 }, { 23, 23 }, { 24, 24 }, { 25, 25 }, { 26, 25 }, { 27, 28 }, { 28, 28 } };
-static const struct { const char *op, *attr; int opset; } new_forms[] = {
-    { "GroupNormalization", NULL, 21 }, { "RMSNormalization", NULL, 23 }, { "QuantizeLinear", "block_size", 21 },
-    { "QuantizeLinear", "output_dtype", 21 }, { "QuantizeLinear", "precision", 23 }, { "DequantizeLinear", "block_size", 21 },
-    { "DequantizeLinear", "output_dtype", 23 }, { "Cast", "round_mode", 24 }, { "CastLike", "round_mode", 24 }, { "SpaceToDepth", "mode", 28 },
+static const struct {
+    int code, opset;
+} new_dtypes[] = {{21, 21}, {22, 21}, {23, 23}, {24, 24}, {25, 25}, {26, 25}, {27, 28}, {28, 28}};
+static const struct {
+    const char *op, *attr;
+    int         opset;
+} new_forms[] = {
+    {"GroupNormalization", NULL, 21},         {"RMSNormalization", NULL, 23},
+    {"QuantizeLinear", "block_size", 21},     {"QuantizeLinear", "output_dtype", 21},
+    {"QuantizeLinear", "precision", 23},      {"DequantizeLinear", "block_size", 21},
+    {"DequantizeLinear", "output_dtype", 23}, {"Cast", "round_mode", 24},
+    {"CastLike", "round_mode", 24},           {"SpaceToDepth", "mode", 28},
 };
 /* IR versions by the operator set that they came with. */
-static const struct { int opset, ir; } new_irs[] = { { 21, 10 }, { 23, 11 }, { 24, 12 }, { 25, 13 }, { 28, 14 } };
+static const struct {
+    int opset, ir;
+} new_irs[] = {{21, 10}, {23, 11}, {24, 12}, {25, 13}, {28, 14}};
 
 static int opset_of_code(int64_t code)
 {
@@ -429,16 +429,17 @@ assay_status as_onnx_save(assay_env *env, const assay_model *model, const char *
     assay_status status = ASSAY_OK;
     for (int i = 0; i < model->n_nodes; i++)
         if (model->nodes[i].n_bodies)
-            return as_fail(env, ASSAY_UNSUPPORTED, "onnx: %s: model %s has the %s '%s', and subgraphs are not written", path, model->name,
-                           model->nodes[i].op->name, model->nodes[i].name);
-    uint64_t     weights = initialisers_bytes(model, &failed);
+            return as_fail(env, ASSAY_UNSUPPORTED, "onnx: %s: model %s has the %s '%s', and subgraphs are not written", path,
+                           model->name, model->nodes[i].op->name, model->nodes[i].name);
+    uint64_t weights = initialisers_bytes(model, &failed);
     graph_put(&graph, model);
     file_head(&head, model, graph.length + weights);
     if (failed || graph.failed || head.failed)
         status = as_fail(env, ASSAY_NO_MEMORY, "onnx: %s: no memory to write model %s", path, model->name);
     else if (head.length + graph.length + weights > MAX_BYTES)
-        status = as_fail(env, ASSAY_UNSUPPORTED, "onnx: %s: model %s needs %llu bytes, and a protobuf file holds at most %llu", path, model->name,
-                         (unsigned long long)(head.length + graph.length + weights), (unsigned long long)MAX_BYTES);
+        status =
+            as_fail(env, ASSAY_UNSUPPORTED, "onnx: %s: model %s needs %llu bytes, and a protobuf file holds at most %llu", path,
+                    model->name, (unsigned long long)(head.length + graph.length + weights), (unsigned long long)MAX_BYTES);
     as_out out;
     if (status == ASSAY_OK && (status = as_out_open(env, path, &out)) == ASSAY_OK) {
         fwrite(head.data, 1, head.length, out.file);

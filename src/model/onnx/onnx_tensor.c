@@ -8,23 +8,22 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "raw tensors are used in place on little-endian hosts only");
 
 static const as_dtype dtypes[] = {
-    [1] = AS_F32, [2] = AS_U8, [3] = AS_I8, [4] = AS_U16, [5] = AS_I16, [6] = AS_I32, [7] = AS_I64, [9] = AS_BOOL, [10] = AS_F16,
-    [11] = AS_F64, [12] = AS_U32, [13] = AS_U64, [16] = AS_BF16, [17] = AS_F8E4M3FN, [18] = AS_F8E4M3FNUZ, [19] = AS_F8E5M2,
-    [20] = AS_F8E5M2FNUZ, [21] = AS_U4, [22] = AS_I4, [23] = AS_F4E2M1, [24] = AS_F8E8M0, [25] = AS_U2, [26] = AS_I2, [27] = AS_F6E2M3,
-    [28] = AS_F6E3M2,
+    [1] = AS_F32,     [2] = AS_U8,          [3] = AS_I8,    [4] = AS_U16,       [5] = AS_I16,
+    [6] = AS_I32,     [7] = AS_I64,         [9] = AS_BOOL,  [10] = AS_F16,      [11] = AS_F64,
+    [12] = AS_U32,    [13] = AS_U64,        [16] = AS_BF16, [17] = AS_F8E4M3FN, [18] = AS_F8E4M3FNUZ,
+    [19] = AS_F8E5M2, [20] = AS_F8E5M2FNUZ, [21] = AS_U4,   [22] = AS_I4,       [23] = AS_F4E2M1,
+    [24] = AS_F8E8M0, [25] = AS_U2,         [26] = AS_I2,   [27] = AS_F6E2M3,   [28] = AS_F6E3M2,
 };
 
 /* For sentences about those that are not supported. */
 static const char *const code_names[] = {
-    "undefined", "float", "uint8", "int8", "uint16", "int16", "int32", "int64", "string", "bool", "float16", "double", "uint32", "uint64",
-    "complex64", "complex128", "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4", "int4", "float4e2m1",
-    "float8e8m0", "uint2", "int2", "float6e2m3", "float6e3m2",
+    "undefined",  "float",        "uint8",          "int8",       "uint16",         "int16",  "int32",     "int64",
+    "string",     "bool",         "float16",        "double",     "uint32",         "uint64", "complex64", "complex128",
+    "bfloat16",   "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4",  "int4",      "float4e2m1",
+    "float8e8m0", "uint2",        "int2",           "float6e2m3", "float6e3m2",
 };
 
-as_dtype as_onnx_dtype(int64_t code)
-{
-    return code > 0 && (size_t)code < AS_COUNT(dtypes) ? dtypes[code] : AS_NONE;
-}
+as_dtype as_onnx_dtype(int64_t code) { return code > 0 && (size_t)code < AS_COUNT(dtypes) ? dtypes[code] : AS_NONE; }
 
 int as_onnx_dtype_code(as_dtype dtype)
 {
@@ -52,35 +51,33 @@ assay_status as_onnx_text(assay_env *env, const char *path, as_arena *arena, as_
 
 assay_status as_onnx_broken(assay_env *env, const char *path, const char *what, const as_pb_reader *r)
 {
-    return as_fail(env, ASSAY_BAD_INPUT, "onnx: %s: cannot read %s: %s", path, what, r->error ? r->error : "a field has the wrong wire type");
+    return as_fail(env, ASSAY_BAD_INPUT, "onnx: %s: cannot read %s: %s", path, what,
+                   r->error ? r->error : "a field has the wrong wire type");
 }
 
 /* --- Typed lists ------------------------------------------------------------------------------------- */
 
-typedef struct list { uint32_t field; as_pb_wire wire; } list;
+typedef struct list {
+    uint32_t   field;
+    as_pb_wire wire;
+} list;
 
 /* Where a tensor of this dtype keeps its values when they are not raw. */
 static list list_of(as_dtype dtype)
 {
     switch (dtype) {
-    case AS_F32: return (list){ 4, AS_PB_FIXED32 };
-    case AS_F64: return (list){ 10, AS_PB_FIXED64 };
-    case AS_I64: return (list){ 7, AS_PB_VARINT };
+    case AS_F32: return (list){4, AS_PB_FIXED32};
+    case AS_F64: return (list){10, AS_PB_FIXED64};
+    case AS_I64: return (list){7, AS_PB_VARINT};
     case AS_U32:
-    case AS_U64: return (list){ 11, AS_PB_VARINT };
-    default: return (list){ 5, AS_PB_VARINT };
+    case AS_U64: return (list){11, AS_PB_VARINT};
+    default: return (list){5, AS_PB_VARINT};
     }
 }
 
-static bool is_list(uint32_t field)
-{
-    return field == 4 || field == 5 || field == 7 || field == 10 || field == 11;
-}
+static bool is_list(uint32_t field) { return field == 4 || field == 5 || field == 7 || field == 10 || field == 11; }
 
-static bool is_packed(as_dtype dtype)
-{
-    return as_dtype_bits(dtype) < 8;
-}
+static bool is_packed(as_dtype dtype) { return as_dtype_bits(dtype) < 8; }
 
 /* How many elements a number of a typed list holds: of 4 and 2 bits the byte full, of all others one. */
 static unsigned per_number(as_dtype dtype)
@@ -141,10 +138,7 @@ void as_onnx_tensor_fill(const as_onnx_tensor *t, void *out)
     }
 }
 
-size_t as_onnx_tensor_size(const as_onnx_tensor *t)
-{
-    return (size_t)as_shape_count(&t->shape) * as_dtype_bytes(t->dtype);
-}
+size_t as_onnx_tensor_size(const as_onnx_tensor *t) { return (size_t)as_shape_count(&t->shape) * as_dtype_bytes(t->dtype); }
 
 size_t as_onnx_tensor_raw_size(const as_onnx_tensor *t)
 {
@@ -180,10 +174,7 @@ static bool number_of(as_pb_span text, uint64_t *out)
     return true;
 }
 
-static bool key_is(as_pb_span key, const char *word)
-{
-    return key.n == strlen(word) && !memcmp(key.data, word, key.n);
-}
+static bool key_is(as_pb_span key, const char *word) { return key.n == strlen(word) && !memcmp(key.data, word, key.n); }
 
 /* One StringStringEntryProto of external_data. */
 static assay_status entry_read(assay_env *env, const char *path, as_onnx_tensor *t, as_pb_span message)
@@ -232,14 +223,15 @@ static assay_status values_check(assay_env *env, const char *path, const as_onnx
         if (!t->location.n)
             return refuse(env, path, t, "its data are external and no location is given");
         if (t->has_length && t->length != bytes)
-            return as_fail(env, ASSAY_BAD_INPUT, "onnx: %s: tensor '%.*s' of %s %s needs %" PRIu64 " bytes and its external data have %" PRIu64,
-                           path, AS_SPAN(t->name), as_dtype_name(t->dtype), shape, bytes, t->length);
+            return as_fail(env, ASSAY_BAD_INPUT,
+                           "onnx: %s: tensor '%.*s' of %s %s needs %" PRIu64 " bytes and its external data have %" PRIu64, path,
+                           AS_SPAN(t->name), as_dtype_name(t->dtype), shape, bytes, t->length);
         return ASSAY_OK;
     }
     if (t->has_raw) {
         if (t->raw.n != bytes)
-            return as_fail(env, ASSAY_BAD_INPUT, "onnx: %s: tensor '%.*s' of %s %s needs %" PRIu64 " bytes and raw_data has %zu", path,
-                           AS_SPAN(t->name), as_dtype_name(t->dtype), shape, bytes, t->raw.n);
+            return as_fail(env, ASSAY_BAD_INPUT, "onnx: %s: tensor '%.*s' of %s %s needs %" PRIu64 " bytes and raw_data has %zu",
+                           path, AS_SPAN(t->name), as_dtype_name(t->dtype), shape, bytes, t->raw.n);
         return ASSAY_OK;
     }
     size_t n = counts[list_of(t->dtype).field];
@@ -257,7 +249,7 @@ static assay_status tensor_fields(assay_env *env, const char *path, as_onnx_tens
         if (f.number == 1) {
             AS_TRY(dims_add(env, path, t, &f));
         } else if (is_list(f.number)) {
-            list   l = f.number == 4 ? list_of(AS_F32) : f.number == 10 ? list_of(AS_F64) : (list){ f.number, AS_PB_VARINT };
+            list   l = f.number == 4 ? list_of(AS_F32) : f.number == 10 ? list_of(AS_F64) : (list){f.number, AS_PB_VARINT};
             size_t n = as_pb_count(&f, l.wire);
             if (n == SIZE_MAX)
                 return refuse(env, path, t, "a list of its values cannot be read");
@@ -285,17 +277,17 @@ static assay_status tensor_fields(assay_env *env, const char *path, as_onnx_tens
 
 assay_status as_onnx_tensor_read(assay_env *env, const char *path, as_pb_span message, as_onnx_tensor *out)
 {
-    as_onnx_tensor t = { .message = message };
+    as_onnx_tensor t = {.message = message};
     int64_t        code = 0;
     size_t         counts[12] = {0};
     AS_TRY(tensor_fields(env, path, &t, &code, counts));
     t.dtype = as_onnx_dtype(code);
     if (t.dtype == AS_NONE)
-        return as_fail(env, ASSAY_UNSUPPORTED, "onnx: %s: tensor '%.*s' has the data type %" PRId64 " (%s), which is not supported", path,
-                       AS_SPAN(t.name), code, as_onnx_code_name(code));
+        return as_fail(env, ASSAY_UNSUPPORTED, "onnx: %s: tensor '%.*s' has the data type %" PRId64 " (%s), which is not supported",
+                       path, AS_SPAN(t.name), code, as_onnx_code_name(code));
     if (!as_shape_ok(&t.shape, t.dtype))
-        return as_fail(env, ASSAY_BAD_INPUT, "onnx: %s: tensor '%.*s' of %s %s: a size is negative or their product too large", path,
-                       AS_SPAN(t.name), as_dtype_name(t.dtype), as_shape_show(&t.shape, (char[192]){0}, 192));
+        return as_fail(env, ASSAY_BAD_INPUT, "onnx: %s: tensor '%.*s' of %s %s: a size is negative or their product too large",
+                       path, AS_SPAN(t.name), as_dtype_name(t.dtype), as_shape_show(&t.shape, (char[192]){0}, 192));
     AS_TRY(values_check(env, path, &t, counts));
     *out = t;
     return ASSAY_OK;
@@ -307,7 +299,7 @@ assay_status as_pb_tensor_parse(assay_env *env, const char *path, const uint8_t 
 {
     as_onnx_tensor t;
     as_tensor      made = {0};
-    AS_TRY(as_onnx_tensor_read(env, path, (as_pb_span){ data, n }, &t));
+    AS_TRY(as_onnx_tensor_read(env, path, (as_pb_span){data, n}, &t));
     if (t.external)
         return refuse(env, path, &t, "its data are in another file, which is possible in a model only");
     const void *bytes = as_onnx_tensor_bytes(&t);

@@ -41,7 +41,8 @@ Test(onnx, all_unsupported_operators_are_said_at_once)
     node_put(&b, "If", "", "c", "d", NULL);
     node_put(&b, "Bar", "com.microsoft", "d", "y", NULL);
     OUTPUT(&b, "y");
-    refused(&b, 14, ASSAY_UNSUPPORTED, "onnx: m.onnx: 2 operators are not supported: Foo (2 nodes), Bar (1 node, domain com.microsoft)");
+    refused(&b, 14, ASSAY_UNSUPPORTED,
+            "onnx: m.onnx: 2 operators are not supported: Foo (2 nodes), Bar (1 node, domain com.microsoft)");
 }
 
 Test(onnx, operator_sets_out_of_range_are_refused)
@@ -67,7 +68,7 @@ Test(onnx, a_large_float_tensor_is_a_parameter_in_place_and_a_small_one_a_consta
 {
     assay_env   *env = test_env();
     builder      b = {0};
-    float        big[65] = { [64] = 7.0f }, small[1] = { 2.0f };
+    float        big[65] = {[64] = 7.0f}, small[1] = {2.0f};
     assay_model *model;
     as_text      t = tensor("big", 1, DIMS(65), big, sizeof big);
     sub(&b.graph, 5, &t);
@@ -152,7 +153,8 @@ Test(onnx, tensors_that_lie_are_refused)
 {
     float x[2] = {0};
     tensor_refused(tensor("w", 1, DIMS(3), x, sizeof x), ASSAY_BAD_INPUT, "needs 12 bytes and raw_data has 8");
-    tensor_refused(tensor("w", 1, DIMS(INT64_C(1) << 40), NULL, 0), ASSAY_BAD_INPUT, "needs 1099511627776 values and its list has 0");
+    tensor_refused(tensor("w", 1, DIMS(INT64_C(1) << 40), NULL, 0), ASSAY_BAD_INPUT,
+                   "needs 1099511627776 values and its list has 0");
     tensor_refused(tensor("w", 1, DIMS(INT64_C(1) << 40, INT64_C(1) << 40), NULL, 0), ASSAY_BAD_INPUT, "too large");
     tensor_refused(tensor("w", 1, DIMS(-1), NULL, 0), ASSAY_BAD_INPUT, "negative");
     tensor_refused(tensor("w", 8, DIMS(1), NULL, 0), ASSAY_UNSUPPORTED, "data type 8 (string)");
@@ -184,7 +186,7 @@ Test(onnx, external_data_are_used_in_place_and_checked)
     assay_env   *env = test_env();
     assay_model *model;
     for (int i = 0; i < 2; i++) {
-        float   x[80] = { [1] = 5.0f };
+        float   x[80] = {[1] = 5.0f};
         builder b = {0};
         as_text t = tensor("w", 1, DIMS(79), NULL, 0);
         expect_ok(env, as_file_write(env, as_test_path("w.bin"), x, sizeof x));
@@ -198,7 +200,8 @@ Test(onnx, external_data_are_used_in_place_and_checked)
         expect_ok(env, as_file_write(env, as_test_path("e.onnx"), file.data, file.length));
         as_text_drop(&file);
         if (i) {
-            expect_fails(env, assay_model_load(env, as_test_path("e.onnx"), NULL, &model), ASSAY_BAD_INPUT, "316 bytes at offset 8 of 'w.bin', which has 320");
+            expect_fails(env, assay_model_load(env, as_test_path("e.onnx"), NULL, &model), ASSAY_BAD_INPUT,
+                         "316 bytes at offset 8 of 'w.bin', which has 320");
             continue;
         }
         expect_ok(env, assay_model_load(env, as_test_path("e.onnx"), NULL, &model));
@@ -227,7 +230,8 @@ Test(onnx, external_data_do_not_follow_links_out_of_the_directory)
     as_text file = file_of(&b, 14);
     expect_ok(env, as_file_write(env, as_test_path("m/e.onnx"), file.data, file.length));
     as_text_drop(&file);
-    expect_fails(env, assay_model_load(env, as_test_path("m/e.onnx"), NULL, &model), ASSAY_BAD_INPUT, "which is not below the directory of");
+    expect_fails(env, assay_model_load(env, as_test_path("m/e.onnx"), NULL, &model), ASSAY_BAD_INPUT,
+                 "which is not below the directory of");
     assay_env_free(env);
 }
 
@@ -252,7 +256,8 @@ Test(onnx, bytes_that_are_no_model_get_a_sentence)
 {
     assay_env   *env = test_env();
     assay_model *model;
-    expect_fails(env, as_onnx_parse(env, "m.onnx", (const uint8_t *)"\x0b", 1, &model), ASSAY_BAD_INPUT, "cannot read the model: a field is a group");
+    expect_fails(env, as_onnx_parse(env, "m.onnx", (const uint8_t *)"\x0b", 1, &model), ASSAY_BAD_INPUT,
+                 "cannot read the model: a field is a group");
     expect_fails(env, as_onnx_parse(env, "m.onnx", (const uint8_t *)"", 0, &model), ASSAY_BAD_INPUT, "it holds no graph");
     builder b = {0};
     INPUT(&b, "x", 3);
@@ -336,7 +341,7 @@ Test(onnx, a_tensor_file_holds_raw_or_listed_values)
 {
     assay_env *env = test_env();
     as_tensor  got;
-    int64_t    x[2] = { 3, -4 };
+    int64_t    x[2] = {3, -4};
     as_text    t = tensor("t", 7, DIMS(2), x, sizeof x);
     expect_ok(env, as_file_write(env, as_test_path("t.pb"), t.data, t.length));
     expect_ok(env, as_pb_tensor_load(env, as_test_path("t.pb"), &got));

@@ -14,15 +14,21 @@ static void tensor_refused(assay_env *env, as_text t, const char *part)
 
 Test(onnx_types, elements_of_less_than_eight_bits_are_unpacked_from_raw_and_listed_values)
 {
-    static const struct { int code; int64_t count; const char *raw; size_t n; double want[5]; } cases[] = {
-        { 22, 3, "\x81\x07", 2, { 1, -8, 7 } },                  /* int4 */
-        { 21, 3, "\x81\x0f", 2, { 1, 8, 15 } },                  /* uint4 */
-        { 26, 5, "\x4e\x02", 2, { -2, -1, 0, 1, -2 } },          /* int2 */
-        { 25, 4, "\xe4", 1, { 0, 1, 2, 3 } },                    /* uint2 */
-        { 23, 2, "\xf1", 1, { 0.5, -6 } },                       /* float4e2m1 */
-        { 27, 4, "\xa1\x38\x92", 3, { -0.125, -0.25, -0.375, -0.5 } }, /* float6e2m3 */
-        { 17, 2, "\x38\x7e", 2, { 1, 448 } },                    /* float8e4m3fn */
-        { 24, 2, "\x7f\x80", 2, { 1, 2 } },                      /* float8e8m0 */
+    static const struct {
+        int         code;
+        int64_t     count;
+        const char *raw;
+        size_t      n;
+        double      want[5];
+    } cases[] = {
+        {22, 3, "\x81\x07", 2, {1, -8, 7}},                        /* int4 */
+        {21, 3, "\x81\x0f", 2, {1, 8, 15}},                        /* uint4 */
+        {26, 5, "\x4e\x02", 2, {-2, -1, 0, 1, -2}},                /* int2 */
+        {25, 4, "\xe4", 1, {0, 1, 2, 3}},                          /* uint2 */
+        {23, 2, "\xf1", 1, {0.5, -6}},                             /* float4e2m1 */
+        {27, 4, "\xa1\x38\x92", 3, {-0.125, -0.25, -0.375, -0.5}}, /* float6e2m3 */
+        {17, 2, "\x38\x7e", 2, {1, 448}},                          /* float8e4m3fn */
+        {24, 2, "\x7f\x80", 2, {1, 2}},                            /* float8e8m0 */
     };
     assay_env *env = test_env();
     as_tensor  got;
@@ -64,7 +70,7 @@ static void versions_of(assay_env *env, const char *path, int64_t *ir, int64_t *
 {
     as_map map;
     expect_ok(env, as_map_open(env, "onnx", path, 0, &map));
-    as_pb_reader r = as_pb_read((as_pb_span){ map.data, map.bytes });
+    as_pb_reader r = as_pb_read((as_pb_span){map.data, map.bytes});
     for (as_pb_field f; as_pb_next(&r, &f);)
         if (f.number == 1) {
             *ir = (int64_t)f.value;

@@ -6,7 +6,7 @@
 as_pb_reader as_pb_read(as_pb_span message)
 {
     const uint8_t *data = message.data ? message.data : (const uint8_t *)""; /* an absent message is an empty one */
-    return (as_pb_reader){ .at = data, .end = data + message.n };
+    return (as_pb_reader){.at = data, .end = data + message.n};
 }
 
 static bool stop(as_pb_reader *r, const char *why)
@@ -76,14 +76,12 @@ bool as_pb_next(as_pb_reader *r, as_pb_field *out)
             return false;
         if (n > (uint64_t)(r->end - r->at))
             return stop(r, "a field is longer than what is left of the message around it");
-        field.bytes = (as_pb_span){ r->at, (size_t)n };
+        field.bytes = (as_pb_span){r->at, (size_t)n};
         r->at += n;
         break;
     case 3:
-    case 4:
-        return stop(r, "a field is a group, which no ONNX file holds");
-    default:
-        return stop(r, "a field has the wire type 6 or 7, which does not exist");
+    case 4: return stop(r, "a field is a group, which no ONNX file holds");
+    default: return stop(r, "a field has the wire type 6 or 7, which does not exist");
     }
     *out = field;
     return true;
@@ -91,10 +89,7 @@ bool as_pb_next(as_pb_reader *r, as_pb_field *out)
 
 /* --- Repeated numbers -------------------------------------------------------------------------------- */
 
-static size_t fixed_bytes(as_pb_wire wire)
-{
-    return wire == AS_PB_FIXED64 ? 8 : 4;
-}
+static size_t fixed_bytes(as_pb_wire wire) { return wire == AS_PB_FIXED64 ? 8 : 4; }
 
 size_t as_pb_count(const as_pb_field *field, as_pb_wire wire)
 {
@@ -137,10 +132,7 @@ void as_pb_put_varint(as_text *t, uint64_t value)
     as_text_add_n(t, bytes, n);
 }
 
-static void key_put(as_text *t, uint32_t number, as_pb_wire wire)
-{
-    as_pb_put_varint(t, (uint64_t)number << 3 | wire);
-}
+static void key_put(as_text *t, uint32_t number, as_pb_wire wire) { as_pb_put_varint(t, (uint64_t)number << 3 | wire); }
 
 void as_pb_put_int(as_text *t, uint32_t number, int64_t value)
 {
@@ -153,7 +145,7 @@ void as_pb_put_float(as_text *t, uint32_t number, float value)
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     key_put(t, number, AS_PB_FIXED32);
-    char bytes[4] = { (char)(bits & 0xff), (char)(bits >> 8 & 0xff), (char)(bits >> 16 & 0xff), (char)(bits >> 24) };
+    char bytes[4] = {(char)(bits & 0xff), (char)(bits >> 8 & 0xff), (char)(bits >> 16 & 0xff), (char)(bits >> 24)};
     as_text_add_n(t, bytes, sizeof bytes);
 }
 
@@ -170,7 +162,4 @@ void as_pb_put_bytes(as_text *t, uint32_t number, const void *data, size_t n)
         as_text_add_n(t, data, n);
 }
 
-void as_pb_put_text(as_text *t, uint32_t number, const char *text)
-{
-    as_pb_put_bytes(t, number, text, strlen(text));
-}
+void as_pb_put_text(as_text *t, uint32_t number, const char *text) { as_pb_put_bytes(t, number, text, strlen(text)); }

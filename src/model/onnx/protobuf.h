@@ -10,7 +10,10 @@
 
 typedef enum as_pb_wire { AS_PB_VARINT = 0, AS_PB_FIXED64 = 1, AS_PB_BYTES = 2, AS_PB_FIXED32 = 5 } as_pb_wire;
 
-typedef struct as_pb_span { const uint8_t *data; size_t n; } as_pb_span;
+typedef struct as_pb_span {
+    const uint8_t *data;
+    size_t         n;
+} as_pb_span;
 
 typedef struct as_pb_field {
     uint32_t   number;

@@ -3,7 +3,7 @@
 
 #include "tests/runner/test.h"
 
-#define SPAN(...) ((as_pb_span){ (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }) })
+#define SPAN(...) ((as_pb_span){(const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})})
 
 static const char *why(as_pb_span message)
 {
@@ -20,7 +20,7 @@ Test(protobuf, walks_what_it_wrote)
     as_pb_put_float(&t, 2, 1.5f);
     as_pb_put_text(&t, 3, "abc");
     as_pb_put_int(&t, 4, INT64_MAX);
-    as_pb_reader r = as_pb_read((as_pb_span){ (const uint8_t *)t.data, t.length });
+    as_pb_reader r = as_pb_read((as_pb_span){(const uint8_t *)t.data, t.length});
     as_pb_field  f;
     expect(as_pb_next(&r, &f) && f.number == 1 && (int64_t)f.value == -5);
     expect(as_pb_next(&r, &f) && f.number == 2 && f.wire == AS_PB_FIXED32 && f.value == 0x3fc00000);

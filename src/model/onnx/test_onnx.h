@@ -7,7 +7,9 @@
 #include "model/onnx/protobuf.h"
 #include "model/test_support.h"
 
-typedef struct builder { as_text graph; } builder;
+typedef struct builder {
+    as_text graph;
+} builder;
 
 static inline void sub(as_text *t, uint32_t number, as_text *inner)
 {
@@ -34,9 +36,9 @@ static inline void value_put(builder *b, uint32_t number, const char *name, int 
     sub(&b->graph, number, &info);
 }
 
-#define DIMS(...) (const int64_t[]){ __VA_ARGS__ }, (int)(sizeof((int64_t[]){ __VA_ARGS__ }) / 8)
-#define INPUT(b, name, ...)  value_put(b, 11, name, 1, DIMS(__VA_ARGS__))
-#define OUTPUT(b, name) value_put(b, 12, name, 1, NULL, 0)
+#define DIMS(...)           (const int64_t[]){__VA_ARGS__}, (int)(sizeof((int64_t[]){__VA_ARGS__}) / 8)
+#define INPUT(b, name, ...) value_put(b, 11, name, 1, DIMS(__VA_ARGS__))
+#define OUTPUT(b, name)     value_put(b, 12, name, 1, NULL, 0)
 
 /* Comma-separated names; attributes are ready fields. */
 static inline void node_put(builder *b, const char *op, const char *domain, const char *in, const char *out, as_text *attrs)

@@ -47,7 +47,9 @@ static const struct key {
 static as_wiring_spec spec_standard(as_wiring_kind kind)
 {
     bool is_ncp = kind == AS_WIRING_NCP || kind == AS_WIRING_AUTONCP;
-    return (as_wiring_spec){.kind = kind, .sparsity = kind == AS_WIRING_AUTONCP ? 0.5 : 0.0, .seed = is_ncp ? 22222 : 1111,
+    return (as_wiring_spec){.kind = kind,
+                            .sparsity = kind == AS_WIRING_AUTONCP ? 0.5 : 0.0,
+                            .seed = is_ncp ? 22222 : 1111,
                             .self_connections = kind == AS_WIRING_FULL};
 }
 
@@ -78,8 +80,8 @@ static assay_status value_read(assay_env *env, const struct key *key, const char
     case KEY_COUNT:
     case KEY_SEED:
         if (!as_parse_i64(text, &whole) || whole < 0 || (key->type == KEY_COUNT && whole == 0 && !strcmp(key->name, "out")))
-            return as_fail(env, ASSAY_BAD_INPUT, "wiring %s: %s=%s must be a whole number, %s or more", kind_names[spec->kind], key->name, text,
-                           strcmp(key->name, "out") ? "0" : "1");
+            return as_fail(env, ASSAY_BAD_INPUT, "wiring %s: %s=%s must be a whole number, %s or more", kind_names[spec->kind],
+                           key->name, text, strcmp(key->name, "out") ? "0" : "1");
         memcpy(at, &whole, sizeof whole); /* a count or a seed: both have 64 bits */
         return ASSAY_OK;
     case KEY_SHARE:
@@ -122,7 +124,8 @@ assay_status as_wiring_parse(assay_env *env, const char *text, as_wiring_spec *o
     unsigned given = 0;
     int      kind = 0;
     if (strlen(text) >= sizeof copy)
-        return as_fail(env, ASSAY_BAD_INPUT, "wiring: a description of %zu characters is too long; the limit is %zu", strlen(text), sizeof copy - 1);
+        return as_fail(env, ASSAY_BAD_INPUT, "wiring: a description of %zu characters is too long; the limit is %zu", strlen(text),
+                       sizeof copy - 1);
     memcpy(copy, text, strlen(text) + 1);
     rest = strchr(copy, ':');
     if (rest)
@@ -153,14 +156,16 @@ static assay_status count_check(assay_env *env, const as_wiring_spec *spec, cons
 {
     if (n >= min && n <= MAX_UNITS)
         return ASSAY_OK;
-    return as_fail(env, ASSAY_BAD_INPUT, "wiring %s: %s=%" PRId64 " must be from %" PRId64 " to %d", kind_names[spec->kind], what, n, min, MAX_UNITS);
+    return as_fail(env, ASSAY_BAD_INPUT, "wiring %s: %s=%" PRId64 " must be from %" PRId64 " to %d", kind_names[spec->kind], what,
+                   n, min, MAX_UNITS);
 }
 
 static assay_status one_layer_check(assay_env *env, const as_wiring_spec *s)
 {
     AS_TRY(count_check(env, s, "units", s->units, 1));
     if (s->out < 0 || s->out > s->units)
-        return as_fail(env, ASSAY_BAD_INPUT, "wiring %s: out=%" PRId64 " must be from 1 to its %" PRId64 " units", kind_names[s->kind], s->out, s->units);
+        return as_fail(env, ASSAY_BAD_INPUT, "wiring %s: out=%" PRId64 " must be from 1 to its %" PRId64 " units",
+                       kind_names[s->kind], s->out, s->units);
     if (s->kind == AS_WIRING_RANDOM && !(s->sparsity >= 0.0 && s->sparsity < 1.0))
         return as_fail(env, ASSAY_BAD_INPUT, "wiring random: sparsity=%.17g must be at least 0 and below 1", s->sparsity);
     return ASSAY_OK;
@@ -173,16 +178,22 @@ static assay_status ncp_check(assay_env *env, const as_wiring_spec *s)
     AS_TRY(count_check(env, s, "motor", s->motor, 1));
     AS_TRY(count_check(env, s, "inter+command+motor", s->inter + s->command + s->motor, 3));
     if (s->motor_fanin > s->command)
-        return as_fail(env, ASSAY_BAD_INPUT, "wiring ncp: motor_fanin=%" PRId64 " is more than the %" PRId64 " command neurons", s->motor_fanin, s->command);
+        return as_fail(env, ASSAY_BAD_INPUT, "wiring ncp: motor_fanin=%" PRId64 " is more than the %" PRId64 " command neurons",
+                       s->motor_fanin, s->command);
     if (s->sensory_fanout > s->inter)
-        return as_fail(env, ASSAY_BAD_INPUT, "wiring ncp: sensory_fanout=%" PRId64 " is more than the %" PRId64 " inter neurons", s->sensory_fanout, s->inter);
+        return as_fail(env, ASSAY_BAD_INPUT, "wiring ncp: sensory_fanout=%" PRId64 " is more than the %" PRId64 " inter neurons",
+                       s->sensory_fanout, s->inter);
     if (s->inter_fanout > s->command)
-        return as_fail(env, ASSAY_BAD_INPUT, "wiring ncp: inter_fanout=%" PRId64 " is more than the %" PRId64 " command neurons", s->inter_fanout, s->command);
+        return as_fail(env, ASSAY_BAD_INPUT, "wiring ncp: inter_fanout=%" PRId64 " is more than the %" PRId64 " command neurons",
+                       s->inter_fanout, s->command);
     if (s->motor_fanin < 0 || s->sensory_fanout < 0 || s->inter_fanout < 0)
-        return as_fail(env, ASSAY_BAD_INPUT, "wiring ncp: sensory_fanout=%" PRId64 ", inter_fanout=%" PRId64 " and motor_fanin=%" PRId64 " may not be negative",
+        return as_fail(env, ASSAY_BAD_INPUT,
+                       "wiring ncp: sensory_fanout=%" PRId64 ", inter_fanout=%" PRId64 " and motor_fanin=%" PRId64
+                       " may not be negative",
                        s->sensory_fanout, s->inter_fanout, s->motor_fanin);
     if (s->recurrent_command < 0 || s->recurrent_command > MAX_CELLS)
-        return as_fail(env, ASSAY_BAD_INPUT, "wiring ncp: recurrent_command=%" PRId64 " must be from 0 to %" PRId64, s->recurrent_command, (int64_t)MAX_CELLS);
+        return as_fail(env, ASSAY_BAD_INPUT, "wiring ncp: recurrent_command=%" PRId64 " must be from 0 to %" PRId64,
+                       s->recurrent_command, (int64_t)MAX_CELLS);
     return ASSAY_OK;
 }
 
@@ -191,7 +202,8 @@ static assay_status auto_check(assay_env *env, const as_wiring_spec *s)
     AS_TRY(count_check(env, s, "units", s->units, 1));
     AS_TRY(count_check(env, s, "out", s->out, 1));
     if (s->out >= s->units - 2)
-        return as_fail(env, ASSAY_BAD_INPUT, "wiring autoncp: out=%" PRId64 " must be below units-2, which is %" PRId64, s->out, s->units - 2);
+        return as_fail(env, ASSAY_BAD_INPUT, "wiring autoncp: out=%" PRId64 " must be below units-2, which is %" PRId64, s->out,
+                       s->units - 2);
     if (!(s->sparsity >= 0.1 && s->sparsity <= 1.0))
         return as_fail(env, ASSAY_BAD_INPUT, "wiring autoncp: sparsity=%.17g must be from 0.1 to 1", s->sparsity);
     return ASSAY_OK;
@@ -201,7 +213,8 @@ static assay_status spec_check(assay_env *env, const as_wiring_spec *spec)
 {
     bool is_ncp = spec->kind == AS_WIRING_NCP || spec->kind == AS_WIRING_AUTONCP;
     if (is_ncp && spec->seed > UINT32_MAX) /* its generator takes 32 bits */
-        return as_fail(env, ASSAY_BAD_INPUT, "wiring %s: seed=%" PRIu64 " must be from 0 to %" PRIu32, kind_names[spec->kind], spec->seed, UINT32_MAX);
+        return as_fail(env, ASSAY_BAD_INPUT, "wiring %s: seed=%" PRIu64 " must be from 0 to %" PRIu32, kind_names[spec->kind],
+                       spec->seed, UINT32_MAX);
     return spec->kind == AS_WIRING_NCP ? ncp_check(env, spec) : is_ncp ? auto_check(env, spec) : one_layer_check(env, spec);
 }
 
@@ -224,10 +237,7 @@ static void auto_fill(as_wiring_spec *s)
 
 /* --- Full and random: PCG64 --------------------------------------------------------------------------- */
 
-static int8_t sign_of_three(as_pcg64 *g)
-{
-    return as_pcg64_below(g, 2) ? 1 : -1; /* of -1, +1, +1 */
-}
+static int8_t sign_of_three(as_pcg64 *g) { return as_pcg64_below(g, 2) ? 1 : -1; /* of -1, +1, +1 */ }
 
 static void full_draw(as_wiring *w)
 {
@@ -266,7 +276,9 @@ static bool random_draw(as_wiring *w)
 /* --- NCP: MT19937 --------------------------------------------------------------------------------------- */
 
 /* A row of neurons (or inputs) with numbers that follow each other. */
-typedef struct span { int first, n; } span;
+typedef struct span {
+    int first, n;
+} span;
 
 typedef struct ncp_draw {
     as_mt19937 g;
@@ -282,14 +294,12 @@ static void choose(ncp_draw *d, int n)
     as_mt19937_shuffle(&d->g, d->order, (size_t)n);
 }
 
-static int8_t sign_of_two(ncp_draw *d)
-{
-    return as_mt19937_below(&d->g, 1) ? 1 : -1;
-}
+static int8_t sign_of_two(ncp_draw *d) { return as_mt19937_below(&d->g, 1) ? 1 : -1; }
 
 /* Each of `many` chooses n_each of `few`; then each of `few` that nobody chose chooses n_repair of `many`.  A cell's place is
  * many * step_many + few * step_few, whichever of the two is the source. */
-static void layer_draw(ncp_draw *d, int8_t *cells, span many, size_t step_many, span few, size_t step_few, int64_t n_each, int64_t n_repair)
+static void layer_draw(ncp_draw *d, int8_t *cells, span many, size_t step_many, span few, size_t step_few, int64_t n_each,
+                       int64_t n_repair)
 {
     memset(d->is_hit, 0, (size_t)few.n);
     for (int i = 0; i < many.n; i++) {
@@ -308,10 +318,7 @@ static void layer_draw(ncp_draw *d, int8_t *cells, span many, size_t step_many, 
     }
 }
 
-static int64_t clip(int64_t value, int64_t hi)
-{
-    return value < 1 ? 1 : value > hi ? hi : value;
-}
+static int64_t clip(int64_t value, int64_t hi) { return value < 1 ? 1 : value > hi ? hi : value; }
 
 static void recurrent_draw(ncp_draw *d, as_wiring *w, span command)
 {
@@ -325,17 +332,21 @@ static void recurrent_draw(ncp_draw *d, as_wiring *w, span command)
 static bool ncp_draw_all(as_wiring *w)
 {
     const as_wiring_spec *s = &w->spec;
-    span     input = {0, w->n_inputs}, motor = {0, w->n_motor}, command = {w->n_motor, w->n_command}, inter = {w->n_motor + w->n_command, w->n_inter};
+    span                  input = {0, w->n_inputs}, motor = {0, w->n_motor}, command = {w->n_motor, w->n_command},
+         inter = {w->n_motor + w->n_command, w->n_inter};
     size_t   row = (size_t)w->n_units, most = row > (size_t)w->n_inputs ? row : (size_t)w->n_inputs;
     ncp_draw d = {.order = malloc(most * sizeof *d.order), .is_hit = malloc(most * sizeof *d.is_hit)};
     bool     ok = d.order && d.is_hit;
     if (ok) {
         as_mt19937_seed(&d.g, (uint32_t)s->seed);
-        layer_draw(&d, w->sensory, input, row, inter, 1, s->sensory_fanout, clip(w->n_inputs * s->sensory_fanout / s->inter, w->n_inputs));
+        layer_draw(&d, w->sensory, input, row, inter, 1, s->sensory_fanout,
+                   clip(w->n_inputs * s->sensory_fanout / s->inter, w->n_inputs));
         /* The upper end is command and not inter, as in the reference; inter_fanout <= command keeps it below inter. */
-        layer_draw(&d, w->adjacency, inter, row, command, 1, s->inter_fanout, clip(s->inter * s->inter_fanout / s->command, s->command));
+        layer_draw(&d, w->adjacency, inter, row, command, 1, s->inter_fanout,
+                   clip(s->inter * s->inter_fanout / s->command, s->command));
         recurrent_draw(&d, w, command);
-        layer_draw(&d, w->adjacency, motor, 1, command, row, s->motor_fanin, clip(s->motor * s->motor_fanin / s->command, s->motor));
+        layer_draw(&d, w->adjacency, motor, 1, command, row, s->motor_fanin,
+                   clip(s->motor * s->motor_fanin / s->command, s->motor));
     }
     free(d.order);
     free(d.is_hit);
@@ -362,7 +373,8 @@ assay_status as_wiring_make(assay_env *env, const as_wiring_spec *spec, int n_in
     w.n_out = w.n_motor;
     w.n_units = w.n_inter + w.n_command + w.n_motor;
     if (n_inputs < 1 || n_inputs > MAX_INPUTS || (int64_t)n_inputs * w.n_units > MAX_CELLS)
-        return as_fail(env, ASSAY_BAD_INPUT, "wiring %s: %d inputs for %d units: there must be 1 to %" PRId64, kind_names[spec->kind], n_inputs, w.n_units,
+        return as_fail(env, ASSAY_BAD_INPUT, "wiring %s: %d inputs for %d units: there must be 1 to %" PRId64,
+                       kind_names[spec->kind], n_inputs, w.n_units,
                        MAX_CELLS / w.n_units < MAX_INPUTS ? MAX_CELLS / w.n_units : (int64_t)MAX_INPUTS);
     w.adjacency = AS_TAKE(arena, int8_t, (size_t)w.n_units * (size_t)w.n_units);
     w.sensory = AS_TAKE(arena, int8_t, (size_t)n_inputs * (size_t)w.n_units);
@@ -372,7 +384,8 @@ assay_status as_wiring_make(assay_env *env, const as_wiring_spec *spec, int n_in
     else if (ok)
         ok = spec->kind == AS_WIRING_RANDOM ? random_draw(&w) : ncp_draw_all(&w);
     if (!ok)
-        return as_fail(env, ASSAY_NO_MEMORY, "wiring %s: no memory for %d units and %d inputs", kind_names[spec->kind], w.n_units, n_inputs);
+        return as_fail(env, ASSAY_NO_MEMORY, "wiring %s: no memory for %d units and %d inputs", kind_names[spec->kind], w.n_units,
+                       n_inputs);
     *out = w;
     return ASSAY_OK;
 }
@@ -382,8 +395,10 @@ assay_status as_wiring_expect(assay_env *env, const as_wiring *w, int n_inputs)
     if (w->n_inputs == n_inputs)
         return ASSAY_OK;
     if (!w->n_inputs)
-        return as_fail(env, ASSAY_BAD_INPUT, "wiring %s: it was not built yet, and %d inputs are expected of it", kind_names[w->spec.kind], n_inputs);
-    return as_fail(env, ASSAY_BAD_INPUT, "wiring %s: it was built for %d inputs and cannot be built again for %d", kind_names[w->spec.kind], w->n_inputs, n_inputs);
+        return as_fail(env, ASSAY_BAD_INPUT, "wiring %s: it was not built yet, and %d inputs are expected of it",
+                       kind_names[w->spec.kind], n_inputs);
+    return as_fail(env, ASSAY_BAD_INPUT, "wiring %s: it was built for %d inputs and cannot be built again for %d",
+                   kind_names[w->spec.kind], w->n_inputs, n_inputs);
 }
 
 /* --- Asking ------------------------------------------------------------------------------------------------ */
@@ -401,15 +416,9 @@ static int cells_count(const int8_t *cells, size_t n)
     return count;
 }
 
-int as_wiring_synapses(const as_wiring *w)
-{
-    return cells_count(w->adjacency, (size_t)w->n_units * (size_t)w->n_units);
-}
+int as_wiring_synapses(const as_wiring *w) { return cells_count(w->adjacency, (size_t)w->n_units * (size_t)w->n_units); }
 
-int as_wiring_sensory_synapses(const as_wiring *w)
-{
-    return cells_count(w->sensory, (size_t)w->n_inputs * (size_t)w->n_units);
-}
+int as_wiring_sensory_synapses(const as_wiring *w) { return cells_count(w->sensory, (size_t)w->n_inputs * (size_t)w->n_units); }
 
 int as_wiring_layer(const as_wiring *w, int layer, int *neurons)
 {

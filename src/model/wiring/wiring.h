@@ -16,22 +16,22 @@ typedef enum as_wiring_kind { AS_WIRING_FULL, AS_WIRING_RANDOM, AS_WIRING_NCP, A
 /* What can be asked for; what a kind does not have is 0. */
 typedef struct as_wiring_spec {
     as_wiring_kind kind;
-    int64_t  units, out;            /* full, random, autoncp; out 0: all units */
-    int64_t  inter, command, motor, sensory_fanout, inter_fanout, recurrent_command, motor_fanin; /* ncp */
-    double   sparsity;              /* random, autoncp */
-    uint64_t seed;
-    bool     self_connections;      /* full */
+    int64_t        units, out; /* full, random, autoncp; out 0: all units */
+    int64_t        inter, command, motor, sensory_fanout, inter_fanout, recurrent_command, motor_fanin; /* ncp */
+    double         sparsity;                                                                            /* random, autoncp */
+    uint64_t       seed;
+    bool           self_connections; /* full */
 } as_wiring_spec;
 
 typedef enum as_neuron { AS_NEURON_MOTOR, AS_NEURON_COMMAND, AS_NEURON_INTER } as_neuron;
 
 typedef struct as_wiring {
-    as_wiring_spec spec;                       /* as asked for; of autoncp also the ncp numbers that follow from it */
-    int            n_units, n_out, n_inputs;   /* n_inputs 0: not built yet */
+    as_wiring_spec spec;                        /* as asked for; of autoncp also the ncp numbers that follow from it */
+    int            n_units, n_out, n_inputs;    /* n_inputs 0: not built yet */
     int            n_inter, n_command, n_motor; /* one-layer wirings: command 0 */
-    int            n_layers;                   /* 1, or 3: inter, command, motor */
-    int8_t        *adjacency;                  /* [n_units][n_units], source by target: -1, 0, +1 */
-    int8_t        *sensory;                    /* [n_inputs][n_units] */
+    int            n_layers;                    /* 1, or 3: inter, command, motor */
+    int8_t        *adjacency;                   /* [n_units][n_units], source by target: -1, 0, +1 */
+    int8_t        *sensory;                     /* [n_inputs][n_units] */
 } as_wiring;
 
 /* "autoncp:units=28,out=4,sparsity=0.5,seed=22222"; every wrong key, number or combination has its sentence. */
@@ -45,6 +45,6 @@ as_neuron as_wiring_type(const as_wiring *w, int neuron);
 int       as_wiring_synapses(const as_wiring *w);
 int       as_wiring_sensory_synapses(const as_wiring *w);
 /* The neurons of layer l (0 inter, 1 command, 2 motor; one-layer wirings: all), in the order of the reference's layers. */
-int       as_wiring_layer(const as_wiring *w, int layer, int *neurons);
+int as_wiring_layer(const as_wiring *w, int layer, int *neurons);
 
 #endif

@@ -56,8 +56,8 @@ static int weak_count(const int8_t *links, int n, int *parents)
 typedef struct search {
     int       n;
     size_t    n_words;
-    uint64_t *rows;   /* who is one synapse away */
-    uint64_t *reach;  /* who is any number of synapses away, oneself included */
+    uint64_t *rows;  /* who is one synapse away */
+    uint64_t *reach; /* who is any number of synapses away, oneself included */
     uint64_t *front, *next;
 } search;
 
@@ -120,7 +120,8 @@ assay_status as_graph_measure(assay_env *env, const int8_t *links, int n, as_gra
         free(sets);
         return as_fail(env, ASSAY_NO_MEMORY, "wiring: no memory to search the paths of %d neurons", n);
     }
-    search         s = {.n = n, .n_words = words, .rows = sets, .reach = sets + cells, .front = sets + 2 * cells, .next = sets + 2 * cells + words};
+    search s = {
+        .n = n, .n_words = words, .rows = sets, .reach = sets + cells, .front = sets + 2 * cells, .next = sets + 2 * cells + words};
     as_graph_shape shape = {.in = degrees_of(links, n, n, false), .out = degrees_of(links, n, n, true)};
     double         sum = 0;
     for (int i = 0; i < n; i++)

@@ -33,13 +33,18 @@ static as_wiring made(const char *text, int n_inputs)
 
 Test(wiring, equals_the_reference_by_checksum)
 {
-    static const struct { const char *text; int n_inputs, n_synapses, n_sensory; uint32_t crc, sensory_crc; } goldens[] = {
+    static const struct {
+        const char *text;
+        int         n_inputs, n_synapses, n_sensory;
+        uint32_t    crc, sensory_crc;
+    } goldens[] = {
         {"full:units=4,out=2", 3, 16, 12, 0x08a5f7ac, 0xb96d687d},
         {"full:units=32", 8, 1024, 256, 0x8c777f33, 0x229c07c8},
         {"random:units=5,out=2,sparsity=0.2,seed=42", 3, 20, 12, 0x19e759ee, 0x098a494f},
         {"random:units=50,sparsity=0.5", 8, 1250, 200, 0x9e38f034, 0xebba553f},
         {"random:units=100,sparsity=0.9", 8, 1000, 80, 0xf94b75aa, 0x5ebafd70},
-        {"ncp:inter=10,command=10,motor=8,sensory_fanout=6,inter_fanout=6,recurrent_command=4,motor_fanin=6", 8, 112, 48, 0x8b5ea26f, 0x24633dd6},
+        {"ncp:inter=10,command=10,motor=8,sensory_fanout=6,inter_fanout=6,recurrent_command=4,motor_fanin=6", 8, 112, 48,
+         0x8b5ea26f, 0x24633dd6},
         {"autoncp:units=8,out=2", 3, 8, 6, 0x15ec8840, 0x6027ea3a},
         {"autoncp:units=16,out=4", 8, 28, 32, 0x71203084, 0x014f1a85},
         {"autoncp:units=28,out=4", 20, 84, 140, 0xcead8a63, 0x8215f2ae},
@@ -53,7 +58,8 @@ Test(wiring, equals_the_reference_by_checksum)
         as_wiring_facts f;
         expect_ok(env, as_wiring_measure(env, &w, &f));
         if (f.crc != goldens[i].crc || f.sensory_crc != goldens[i].sensory_crc)
-            fail("%s: %08x %08x, expected %08x %08x", goldens[i].text, f.crc, f.sensory_crc, goldens[i].crc, goldens[i].sensory_crc);
+            fail("%s: %08x %08x, expected %08x %08x", goldens[i].text, f.crc, f.sensory_crc, goldens[i].crc,
+                 goldens[i].sensory_crc);
         expect_eq(as_wiring_synapses(&w), goldens[i].n_synapses);
         expect_eq(as_wiring_sensory_synapses(&w), goldens[i].n_sensory);
         expect_eq(f.internal.excitatory + f.internal.inhibitory, goldens[i].n_synapses);
@@ -80,9 +86,14 @@ Test(wiring, equals_the_reference_synapse_by_synapse)
 
 Test(wiring, auto_gives_the_reference_numbers)
 {
-    static const struct { const char *text; int inter, command, sensory, fanout, recurrent; } rows[] = {
-        {"autoncp:units=8,out=2", 4, 2, 2, 1, 2},       {"autoncp:units=28,out=4", 15, 9, 7, 4, 9},
-        {"autoncp:units=64,out=16", 29, 19, 14, 9, 19}, {"autoncp:units=50,out=10,sparsity=0.9", 24, 16, 2, 1, 3},
+    static const struct {
+        const char *text;
+        int         inter, command, sensory, fanout, recurrent;
+    } rows[] = {
+        {"autoncp:units=8,out=2", 4, 2, 2, 1, 2},
+        {"autoncp:units=28,out=4", 15, 9, 7, 4, 9},
+        {"autoncp:units=64,out=16", 29, 19, 14, 9, 19},
+        {"autoncp:units=50,out=10,sparsity=0.9", 24, 16, 2, 1, 3},
         {"autoncp:units=4,out=1,sparsity=1", 2, 1, 1, 1, 1},
     };
     begin();
@@ -153,13 +164,15 @@ Test(wiring, has_no_neuron_of_the_chain_left_out)
 {
     begin();
     /* No fan-out at all: only the repairs make synapses. */
-    as_wiring       w = made("ncp:inter=5,command=4,motor=3,sensory_fanout=0,inter_fanout=0,recurrent_command=0,motor_fanin=0,seed=7", 2);
+    as_wiring w = made("ncp:inter=5,command=4,motor=3,sensory_fanout=0,inter_fanout=0,recurrent_command=0,motor_fanin=0,seed=7", 2);
     as_wiring_facts f;
     expect_ok(env, as_wiring_measure(env, &w, &f));
     expect_eq(as_wiring_sensory_synapses(&w), 5);
     expect_eq(as_wiring_synapses(&w), 8);
-    expect_eq(f.by_type[AS_NEURON_INTER][AS_NEURON_COMMAND].excitatory + f.by_type[AS_NEURON_INTER][AS_NEURON_COMMAND].inhibitory, 4);
-    expect_eq(f.by_type[AS_NEURON_COMMAND][AS_NEURON_MOTOR].excitatory + f.by_type[AS_NEURON_COMMAND][AS_NEURON_MOTOR].inhibitory, 4);
+    expect_eq(f.by_type[AS_NEURON_INTER][AS_NEURON_COMMAND].excitatory + f.by_type[AS_NEURON_INTER][AS_NEURON_COMMAND].inhibitory,
+              4);
+    expect_eq(f.by_type[AS_NEURON_COMMAND][AS_NEURON_MOTOR].excitatory + f.by_type[AS_NEURON_COMMAND][AS_NEURON_MOTOR].inhibitory,
+              4);
     end();
 }
 
@@ -178,7 +191,10 @@ Test(wiring, is_built_for_one_number_of_inputs)
 
 Test(wiring, says_what_is_wrong_with_a_description)
 {
-    static const struct { const char *text, *part; assay_status status; } bad[] = {
+    static const struct {
+        const char  *text, *part;
+        assay_status status;
+    } bad[] = {
         {"", "there is none of that name", ASSAY_NOT_FOUND},
         {"autonpc:units=8", "did you mean 'autoncp'", ASSAY_NOT_FOUND},
         {"full", "'units' is missing", ASSAY_BAD_INPUT},
@@ -209,13 +225,20 @@ Test(wiring, says_what_is_wrong_with_a_description)
         {"autoncp:units=10,out=4,seed=4294967296", "seed=4294967296 must be from 0 to 4294967295", ASSAY_BAD_INPUT},
         {"ncp:inter=10", "'command' is missing", ASSAY_BAD_INPUT},
         {NCP("sensory_fanout=6,inter_fanout=6,motor_fanin=7"), "motor_fanin=7 is more than the 6 command neurons", ASSAY_BAD_INPUT},
-        {NCP("sensory_fanout=11,inter_fanout=6,motor_fanin=6"), "sensory_fanout=11 is more than the 10 inter neurons", ASSAY_BAD_INPUT},
-        {NCP("sensory_fanout=6,inter_fanout=7,motor_fanin=6"), "inter_fanout=7 is more than the 6 command neurons", ASSAY_BAD_INPUT},
-        {"ncp:inter=0,command=1,motor=1,sensory_fanout=0,inter_fanout=1,recurrent_command=0,motor_fanin=1", "inter=0 must be", ASSAY_BAD_INPUT},
-        {"ncp:inter=1,command=0,motor=1,sensory_fanout=1,inter_fanout=0,recurrent_command=0,motor_fanin=0", "command=0 must be", ASSAY_BAD_INPUT},
-        {"ncp:inter=1,command=1,motor=0,sensory_fanout=1,inter_fanout=1,recurrent_command=0,motor_fanin=1", "motor=0 must be", ASSAY_BAD_INPUT},
-        {"ncp:inter=8000,command=100,motor=100,sensory_fanout=1,inter_fanout=1,recurrent_command=0,motor_fanin=1", "inter+command+motor=8200", ASSAY_BAD_INPUT},
-        {"ncp:inter=3,command=3,motor=3,sensory_fanout=1,inter_fanout=1,recurrent_command=9999999999,motor_fanin=1", "recurrent_command=9999999999", ASSAY_BAD_INPUT},
+        {NCP("sensory_fanout=11,inter_fanout=6,motor_fanin=6"), "sensory_fanout=11 is more than the 10 inter neurons",
+         ASSAY_BAD_INPUT},
+        {NCP("sensory_fanout=6,inter_fanout=7,motor_fanin=6"), "inter_fanout=7 is more than the 6 command neurons",
+         ASSAY_BAD_INPUT},
+        {"ncp:inter=0,command=1,motor=1,sensory_fanout=0,inter_fanout=1,recurrent_command=0,motor_fanin=1", "inter=0 must be",
+         ASSAY_BAD_INPUT},
+        {"ncp:inter=1,command=0,motor=1,sensory_fanout=1,inter_fanout=0,recurrent_command=0,motor_fanin=0", "command=0 must be",
+         ASSAY_BAD_INPUT},
+        {"ncp:inter=1,command=1,motor=0,sensory_fanout=1,inter_fanout=1,recurrent_command=0,motor_fanin=1", "motor=0 must be",
+         ASSAY_BAD_INPUT},
+        {"ncp:inter=8000,command=100,motor=100,sensory_fanout=1,inter_fanout=1,recurrent_command=0,motor_fanin=1",
+         "inter+command+motor=8200", ASSAY_BAD_INPUT},
+        {"ncp:inter=3,command=3,motor=3,sensory_fanout=1,inter_fanout=1,recurrent_command=9999999999,motor_fanin=1",
+         "recurrent_command=9999999999", ASSAY_BAD_INPUT},
     };
     begin();
     for (size_t i = 0; i < AS_COUNT(bad); i++) {
@@ -236,9 +259,11 @@ Test(wiring, says_what_is_wrong_with_a_description)
 Test(wiring, says_what_is_wrong_with_a_number_of_inputs_or_a_spec_made_by_hand)
 {
     begin();
-    as_wiring_spec full = {.kind = AS_WIRING_FULL, .units = 1024}, ncp = {.kind = AS_WIRING_NCP, .inter = 2, .command = 2, .motor = 1, .inter_fanout = -1};
-    as_wiring      w = {.n_units = -5};
-    expect_fails(env, as_wiring_make(env, &full, 0, &arena, &w), ASSAY_BAD_INPUT, "0 inputs for 1024 units: there must be 1 to 262144");
+    as_wiring_spec full = {.kind = AS_WIRING_FULL, .units = 1024},
+                   ncp = {.kind = AS_WIRING_NCP, .inter = 2, .command = 2, .motor = 1, .inter_fanout = -1};
+    as_wiring w = {.n_units = -5};
+    expect_fails(env, as_wiring_make(env, &full, 0, &arena, &w), ASSAY_BAD_INPUT,
+                 "0 inputs for 1024 units: there must be 1 to 262144");
     expect_fails(env, as_wiring_make(env, &full, 262145, &arena, &w), ASSAY_BAD_INPUT, "262145 inputs");
     expect_fails(env, as_wiring_make(env, &ncp, 4, &arena, &w), ASSAY_BAD_INPUT, "may not be negative");
     full.out = -1;

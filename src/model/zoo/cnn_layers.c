@@ -8,12 +8,14 @@ int as_layer_conv(as_maker *m, const char *name, int x, int64_t n_in, int64_t n_
     char    weight[64], bias[64];
     int64_t k = spec.kernel, pad = k / 2, fan_in = n_in / spec.group * k * k;
     as_attr attrs[] = {
-        AS_ATTR_LIST("kernel_shape", k, k), AS_ATTR_LIST("pads", pad, pad, pad, pad),
-        AS_ATTR_LIST("strides", spec.stride, spec.stride), AS_ATTR_I("group", spec.group),
+        AS_ATTR_LIST("kernel_shape", k, k),
+        AS_ATTR_LIST("pads", pad, pad, pad, pad),
+        AS_ATTR_LIST("strides", spec.stride, spec.stride),
+        AS_ATTR_I("group", spec.group),
     };
     snprintf(weight, sizeof weight, "%s.weight", name);
     snprintf(bias, sizeof bias, "%s.bias", name);
-    int in[3] = { x, as_maker_param_random(m, weight, &AS_SHAPE(n_out, n_in / spec.group, k, k), fan_in), -1 };
+    int in[3] = {x, as_maker_param_random(m, weight, &AS_SHAPE(n_out, n_in / spec.group, k, k), fan_in), -1};
     if (spec.bias)
         in[2] = as_maker_param_random(m, bias, &AS_SHAPE(n_out), fan_in);
     return as_maker_node(m, "Conv", name, in, spec.bias ? 3 : 2, attrs, 4, NULL, 1, NULL);
@@ -21,10 +23,16 @@ int as_layer_conv(as_maker *m, const char *name, int x, int64_t n_in, int64_t n_
 
 int as_layer_batchnorm(as_maker *m, const char *name, int x, int64_t n)
 {
-    static const struct { const char *part; bool ones; } params[] = {
-        { "weight", true }, { "bias", false }, { "running_mean", false }, { "running_var", true },
+    static const struct {
+        const char *part;
+        bool        ones;
+    } params[] = {
+        {"weight", true},
+        {"bias", false},
+        {"running_mean", false},
+        {"running_var", true},
     };
-    int    in[5] = { x };
+    int    in[5] = {x};
     float *ones = AS_TAKE(as_maker_arena(m), float, (size_t)n);
     if (!ones) {
         as_maker_fail(m, "no memory for the %lld channels of %s", (long long)n, name);
@@ -40,14 +48,11 @@ int as_layer_batchnorm(as_maker *m, const char *name, int x, int64_t n)
     return as_maker_node(m, "BatchNormalization", name, in, 5, NULL, 0, NULL, 1, NULL);
 }
 
-int as_layer_flatten(as_maker *m, int x)
-{
-    return as_maker_node(m, "Flatten", "flatten", &x, 1, NULL, 0, NULL, 1, NULL);
-}
+int as_layer_flatten(as_maker *m, int x) { return as_maker_node(m, "Flatten", "flatten", &x, 1, NULL, 0, NULL, 1, NULL); }
 
 int as_layer_image(as_maker *m)
 {
-    as_dims dims = { .rank = 4, .dim = { { .symbol = "batch" }, { .size = 3 }, { .size = 32 }, { .size = 32 } } };
+    as_dims dims = {.rank = 4, .dim = {{.symbol = "batch"}, {.size = 3}, {.size = 32}, {.size = 32}}};
     return as_maker_input(m, "x", AS_F32, &dims);
 }
 

@@ -10,7 +10,10 @@ enum { AS_CNN_MAX_STAGES = 5, AS_CNN_MAX_WIDTH = 4096, AS_CNN_DENSE = 128 }; /* 
 
 /* A convolution that keeps the size at stride 1: kernel k x k (k odd), padded by k/2, with torch's names and layouts:
  * <name>.weight [out, in/group, k, k] and, with `bias`, <name>.bias [out]. */
-typedef struct as_conv_spec { int64_t kernel, stride, group; bool bias; } as_conv_spec;
+typedef struct as_conv_spec {
+    int64_t kernel, stride, group;
+    bool    bias;
+} as_conv_spec;
 int as_layer_conv(as_maker *m, const char *name, int x, int64_t n_in, int64_t n_out, as_conv_spec spec);
 /* Over axis 1, as an untrained one: <name>.weight and .running_var 1, <name>.bias and .running_mean 0, each [n]. */
 int as_layer_batchnorm(as_maker *m, const char *name, int x, int64_t n);
@@ -29,7 +32,13 @@ as_cnn_block as_cnn_plain; /* conv<stage>, a full 3x3 convolution, and relu<stag
  * stage) and "classes". */
 void as_layers_cnn(as_maker *m, const as_zoo_args *args, as_cnn_block *first, as_cnn_block *block);
 
-#define AS_CNN_PARAM_WIDTHS(standard_) { "widths", standard_, "channels of each stage, 1 to 5 of them" }
-#define AS_CNN_PARAM_CLASSES           { "classes", "10", "outputs" }
+#define AS_CNN_PARAM_WIDTHS(standard_)                                \
+    {                                                                 \
+        "widths", standard_, "channels of each stage, 1 to 5 of them" \
+    }
+#define AS_CNN_PARAM_CLASSES       \
+    {                              \
+        "classes", "10", "outputs" \
+    }
 
 #endif

@@ -6,33 +6,30 @@
 int as_layer_dense(as_maker *m, const char *name, int x, int64_t n_in, int64_t n_out, const char *out)
 {
     char    weight[64], bias[64];
-    as_attr attrs[] = { AS_ATTR_I("transB", 1) };
+    as_attr attrs[] = {AS_ATTR_I("transB", 1)};
     snprintf(weight, sizeof weight, "%s.weight", name);
     snprintf(bias, sizeof bias, "%s.bias", name);
     int w = as_maker_param_random(m, weight, &AS_SHAPE(n_out, n_in), n_in);
     int b = as_maker_param_random(m, bias, &AS_SHAPE(n_out), n_in);
-    return as_maker_node(m, "Gemm", name, (int[]){ x, w, b }, 3, attrs, 1, NULL, 1, out ? &out : NULL);
+    return as_maker_node(m, "Gemm", name, (int[]){x, w, b}, 3, attrs, 1, NULL, 1, out ? &out : NULL);
 }
 
-int as_layer_relu(as_maker *m, const char *name, int x)
-{
-    return as_maker_node(m, "Relu", name, &x, 1, NULL, 0, NULL, 1, NULL);
-}
+int as_layer_relu(as_maker *m, const char *name, int x) { return as_maker_node(m, "Relu", name, &x, 1, NULL, 0, NULL, 1, NULL); }
 
 int as_layer_conv3(as_maker *m, const char *name, int x, int64_t n_in, int64_t n_out)
 {
     char    weight[64], bias[64];
-    as_attr attrs[] = { AS_ATTR_LIST("kernel_shape", 3, 3), AS_ATTR_LIST("pads", 1, 1, 1, 1) };
+    as_attr attrs[] = {AS_ATTR_LIST("kernel_shape", 3, 3), AS_ATTR_LIST("pads", 1, 1, 1, 1)};
     snprintf(weight, sizeof weight, "%s.weight", name);
     snprintf(bias, sizeof bias, "%s.bias", name);
     int w = as_maker_param_random(m, weight, &AS_SHAPE(n_out, n_in, 3, 3), n_in * 9);
     int b = as_maker_param_random(m, bias, &AS_SHAPE(n_out), n_in * 9);
-    return as_maker_node(m, "Conv", name, (int[]){ x, w, b }, 3, attrs, 2, NULL, 1, NULL);
+    return as_maker_node(m, "Conv", name, (int[]){x, w, b}, 3, attrs, 2, NULL, 1, NULL);
 }
 
 int as_layer_pool2(as_maker *m, const char *name, int x)
 {
-    as_attr attrs[] = { AS_ATTR_LIST("kernel_shape", 2, 2), AS_ATTR_LIST("strides", 2, 2) };
+    as_attr attrs[] = {AS_ATTR_LIST("kernel_shape", 2, 2), AS_ATTR_LIST("strides", 2, 2)};
     return as_maker_node(m, "MaxPool", name, &x, 1, attrs, 2, NULL, 1, NULL);
 }
 
@@ -46,7 +43,7 @@ int as_mlp_relu(as_maker *m, size_t i, int x, int64_t units)
 
 static void mlp_layers(as_maker *m, const int64_t *sizes, size_t n, as_mlp_between *between)
 {
-    as_dims dims = { .rank = 2, .dim = { { .symbol = "batch" }, { .size = sizes[0] } } };
+    as_dims dims = {.rank = 2, .dim = {{.symbol = "batch"}, {.size = sizes[0]}}};
     int     x = as_maker_input(m, "x", AS_F32, &dims);
     for (size_t i = 1; i < n; i++) {
         char name[32];
@@ -58,16 +55,13 @@ static void mlp_layers(as_maker *m, const int64_t *sizes, size_t n, as_mlp_betwe
     as_maker_output(m, x);
 }
 
-void as_layers_mlp(as_maker *m, const int64_t *sizes, size_t n)
-{
-    mlp_layers(m, sizes, n, as_mlp_relu);
-}
+void as_layers_mlp(as_maker *m, const int64_t *sizes, size_t n) { mlp_layers(m, sizes, n, as_mlp_relu); }
 
 enum { MAX_SIZES = 256 };
 
 const as_zoo_param as_mlp_params[] = {
-    { "sizes", "784x512x256x10", "layer widths, the input's first" },
-    { NULL, NULL, NULL },
+    {"sizes", "784x512x256x10", "layer widths, the input's first"},
+    {NULL, NULL, NULL},
 };
 
 void as_mlp_build(as_maker *m, const as_zoo_args *args, as_mlp_between *between)

@@ -22,15 +22,18 @@ bool as_ncp_real(as_maker *m, const as_zoo_args *args, const char *key, double l
     return true;
 }
 
-bool as_ncp_flag(as_maker *m, const as_zoo_args *args, const char *key)
-{
-    return as_zoo_int(m, args, key, 0, 1) != 0;
-}
+bool as_ncp_flag(as_maker *m, const as_zoo_args *args, const char *key) { return as_zoo_int(m, args, key, 0, 1) != 0; }
 
 /* --- Wirings -------------------------------------------------------------------------------------- */
 
-static const struct { const char *name; as_wiring_kind kind; } kinds[] = {
-    { "full", AS_WIRING_FULL }, { "random", AS_WIRING_RANDOM }, { "ncp", AS_WIRING_NCP }, { "autoncp", AS_WIRING_AUTONCP },
+static const struct {
+    const char    *name;
+    as_wiring_kind kind;
+} kinds[] = {
+    {"full", AS_WIRING_FULL},
+    {"random", AS_WIRING_RANDOM},
+    {"ncp", AS_WIRING_NCP},
+    {"autoncp", AS_WIRING_AUTONCP},
 };
 
 /* A key that says nothing in this wiring would be a silent mistake. */
@@ -46,15 +49,17 @@ static bool keys_fit(as_maker *m, const as_zoo_args *args, const char *wiring, c
 
 static bool spec_read(as_maker *m, const as_zoo_args *args, const char *name, as_wiring_spec *s)
 {
-    static const char *const of_ncp[] = { "inter", "command", "motor", "sensory_fanout", "inter_fanout", "recurrent_command", "motor_fanin", NULL };
-    static const char *const of_others[] = { "units", "out", "sparsity", NULL }, *const of_random[] = { "sparsity", NULL };
+    static const char *const of_ncp[] = {"inter",        "command",           "motor",       "sensory_fanout",
+                                         "inter_fanout", "recurrent_command", "motor_fanin", NULL};
+    static const char *const of_others[] = {"units", "out", "sparsity", NULL}, *const of_random[] = {"sparsity", NULL};
     bool one_layer = s->kind == AS_WIRING_FULL || s->kind == AS_WIRING_RANDOM;
     s->self_connections = s->kind == AS_WIRING_FULL;
     s->seed = 1111;
     if (!one_layer || as_zoo_is_given(args, "wiring_seed"))
         s->seed = (uint64_t)as_zoo_int(m, args, "wiring_seed", 0, one_layer ? INT64_MAX : UINT32_MAX);
     if (s->kind == AS_WIRING_NCP) {
-        int64_t *to[] = { &s->inter, &s->command, &s->motor, &s->sensory_fanout, &s->inter_fanout, &s->recurrent_command, &s->motor_fanin };
+        int64_t *to[] = {&s->inter,        &s->command,           &s->motor,      &s->sensory_fanout,
+                         &s->inter_fanout, &s->recurrent_command, &s->motor_fanin};
         for (int i = 0; of_ncp[i]; i++)
             *to[i] = as_zoo_int(m, args, of_ncp[i], 0, MAX_UNITS);
         return keys_fit(m, args, name, of_others) && !as_maker_failed(m);
@@ -65,13 +70,15 @@ static bool spec_read(as_maker *m, const as_zoo_args *args, const char *name, as
         s->out = s->units / 4 > 1 ? s->units / 4 : 1;
     if (s->kind != AS_WIRING_FULL)
         as_ncp_real(m, args, "sparsity", 0.0, 1.0, &s->sparsity);
-    return (s->kind != AS_WIRING_FULL || keys_fit(m, args, name, of_random)) && keys_fit(m, args, name, of_ncp) && !as_maker_failed(m);
+    return (s->kind != AS_WIRING_FULL || keys_fit(m, args, name, of_random)) && keys_fit(m, args, name, of_ncp) &&
+           !as_maker_failed(m);
 }
 
 bool as_ncp_wiring(as_maker *m, const as_zoo_args *args, as_wiring *out, bool *has)
 {
-    static const char *const of_wirings[] = { "sparsity", "wiring_seed", "inter", "command", "motor", "sensory_fanout", "inter_fanout",
-                                              "recurrent_command", "motor_fanin", NULL };
+    static const char *const of_wirings[] = {
+        "sparsity",     "wiring_seed",       "inter",       "command", "motor", "sensory_fanout",
+        "inter_fanout", "recurrent_command", "motor_fanin", NULL};
     const char    *name = as_zoo_text(args, "wiring");
     int64_t        n_inputs = as_zoo_int(m, args, "input", 1, MAX_INPUTS);
     as_wiring_spec spec = {0};
@@ -114,10 +121,7 @@ double as_torch_linear_bound(int64_t fan_in)
     return sqrt(3.0) * (gain / sqrt((double)fan_in));
 }
 
-double as_torch_xavier_bound(int64_t fan_in, int64_t fan_out)
-{
-    return sqrt(3.0) * sqrt(2.0 / (double)(fan_in + fan_out));
-}
+double as_torch_xavier_bound(int64_t fan_in, int64_t fan_out) { return sqrt(3.0) * sqrt(2.0 / (double)(fan_in + fan_out)); }
 
 static double normal(as_mt19937 *g)
 {

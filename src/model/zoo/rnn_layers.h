@@ -6,8 +6,8 @@
 
 /* An ONNX recurrent operator: W [1,n_gates*units,inputs], R [1,n_gates*units,units], B [1,2*n_gates*units]. */
 typedef struct as_rnn_spec {
-    const char    *op;    /* "LSTM" */
-    const char    *name;  /* of the layers: "lstm" gives lstm1, lstm2, with lstm1.W, lstm1.R, lstm1.B */
+    const char    *op;   /* "LSTM" */
+    const char    *name; /* of the layers: "lstm" gives lstm1, lstm2, with lstm1.W, lstm1.R, lstm1.B */
     int64_t        n_gates;
     const as_attr *attrs; /* besides hidden_size; at most AS_RNN_MAX_ATTRS */
     int            n_attrs;
@@ -19,8 +19,11 @@ enum { AS_RNN_MAX_ATTRS = 4 };
  * y [batch,outputs].  Reads the keys of AS_RNN_PARAMS. */
 void as_layers_rnn(as_maker *m, const as_zoo_args *args, const as_rnn_spec *spec);
 
-#define AS_RNN_PARAMS                                                                              \
-    { "inputs", "16", "numbers a step" }, { "steps", "32", "steps of a sequence" }, { "units", "64", "units a layer" }, \
-    { "layers", "1", "layers, one on the other" }, { "outputs", "10", "outputs after the last step" }
+#define AS_RNN_PARAMS                                                                                             \
+    {"inputs", "16", "numbers a step"}, {"steps", "32", "steps of a sequence"}, {"units", "64", "units a layer"}, \
+        {"layers", "1", "layers, one on the other"},                                                              \
+    {                                                                                                             \
+        "outputs", "10", "outputs after the last step"                                                            \
+    }
 
 #endif

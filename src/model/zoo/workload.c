@@ -8,8 +8,8 @@
 
 enum { MAX_DIM = 1 << 26 };
 
-const char *const as_work_dtypes[] = { "f32", "f16", "bf16", "f64", NULL };
-const char *const as_work_layouts[] = { "contiguous", "strided", "transposed", NULL };
+const char *const as_work_dtypes[] = {"f32", "f16", "bf16", "f64", NULL};
+const char *const as_work_layouts[] = {"contiguous", "strided", "transposed", NULL};
 
 /* --- Small nodes --------------------------------------------------------------------------------- */
 
@@ -68,7 +68,7 @@ static bool size_read(as_maker *m, const as_zoo_args *args, const as_zoo_axes *a
 bool as_work_read(as_maker *m, const as_zoo_args *args, as_work *out)
 {
     const as_zoo_axes *axes = as_zoo_args_zoo(args)->axes;
-    *out = (as_work){ .m = m, .dtype = AS_F32, .layout = as_work_layouts[0] };
+    *out = (as_work){.m = m, .dtype = AS_F32, .layout = as_work_layouts[0]};
     if (as_zoo_text(args, "dtype"))
         out->dtype = as_zoo_dtype(m, args, "dtype");
     if (as_zoo_text(args, "layout"))
@@ -95,9 +95,9 @@ static int strided(const as_work *w, const char *name, as_shape shape)
     char    label[4][48];
     int64_t last = shape.rank - 1, end = shape.dim[last] * 2;
     shape.dim[last] = end;
-    static const char *const parts[] = { "starts", "ends", "axes", "steps" };
-    const int64_t values[] = { 0, end, last, 2 };
-    int           in[5] = { input(w, name, &shape) };
+    static const char *const parts[] = {"starts", "ends", "axes", "steps"};
+    const int64_t            values[] = {0, end, last, 2};
+    int                      in[5] = {input(w, name, &shape)};
     for (int i = 0; i < 4; i++) {
         snprintf(label[i], sizeof label[i], "%s.%s", name, parts[i]);
         in[i + 1] = as_work_ints(w->m, label[i], &values[i], 1);
@@ -117,7 +117,7 @@ static int transposed(const as_work *w, const char *name, as_shape shape)
     perm[last - 1] = last;
     shape.dim[last] = shape.dim[last - 1];
     shape.dim[last - 1] = n;
-    as_attr attr = { .name = "perm", .kind = AS_ATTR_INTS, .ints = perm, .n = (size_t)shape.rank };
+    as_attr attr = {.name = "perm", .kind = AS_ATTR_INTS, .ints = perm, .n = (size_t)shape.rank};
     int     x = input(w, name, &shape);
     snprintf(label, sizeof label, "%s.transpose", name);
     return as_maker_node(w->m, "Transpose", label, &x, 1, &attr, 1, NULL, 1, NULL);
@@ -127,7 +127,7 @@ int as_work_input(const as_work *w, const char *name, const as_shape *shape, boo
 {
     char label[48];
     int  x = !laid || !strcmp(w->layout, "contiguous") ? input(w, name, shape)
-           : !strcmp(w->layout, "strided")             ? strided(w, name, *shape)
+             : !strcmp(w->layout, "strided")           ? strided(w, name, *shape)
                                                        : transposed(w, name, *shape);
     if (w->dtype != AS_F16 && w->dtype != AS_BF16)
         return x;

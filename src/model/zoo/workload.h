@@ -11,8 +11,14 @@
 extern const char *const as_work_dtypes[];  /* f32 f16 bf16 f64 */
 extern const char *const as_work_layouts[]; /* contiguous strided transposed */
 
-#define AS_WORK_DTYPE  { "dtype", "f32", "of the operands: f32, f16, bf16 or f64" }
-#define AS_WORK_LAYOUT { "layout", "contiguous", "how the operand arrives: contiguous, strided (every second column of a wider one) or transposed" }
+#define AS_WORK_DTYPE                                            \
+    {                                                            \
+        "dtype", "f32", "of the operands: f32, f16, bf16 or f64" \
+    }
+#define AS_WORK_LAYOUT                                                                                                            \
+    {                                                                                                                             \
+        "layout", "contiguous", "how the operand arrives: contiguous, strided (every second column of a wider one) or transposed" \
+    }
 
 typedef struct as_work {
     as_maker   *m;
@@ -24,14 +30,14 @@ typedef struct as_work {
 /* Reads the keys size, dtype and layout, those that there are; false: the maker holds the sentence. */
 bool as_work_read(as_maker *m, const as_zoo_args *args, as_work *out);
 /* An input of the shape, ready to be computed with.  `laid`: it arrives by the layout, else contiguous. */
-int  as_work_input(const as_work *w, const char *name, const as_shape *shape, bool laid);
+int as_work_input(const as_work *w, const char *name, const as_shape *shape, bool laid);
 /* The answer, stored in the element type. */
 void as_work_output(const as_work *w, int value);
 
-int  as_work_cast(as_maker *m, const char *name, int x, as_dtype to);
-int  as_work_node1(as_maker *m, const char *op, const char *name, int x);
-int  as_work_scalar(as_maker *m, const char *name, as_dtype dtype, double value);
+int as_work_cast(as_maker *m, const char *name, int x, as_dtype to);
+int as_work_node1(as_maker *m, const char *op, const char *name, int x);
+int as_work_scalar(as_maker *m, const char *name, as_dtype dtype, double value);
 /* An i64 vector. */
-int  as_work_ints(as_maker *m, const char *name, const int64_t *values, size_t n);
+int as_work_ints(as_maker *m, const char *name, const int64_t *values, size_t n);
 
 #endif

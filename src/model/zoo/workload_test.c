@@ -4,11 +4,15 @@
 #include "model/test_support.h"
 
 /* Loads, binds and evaluates a workload. */
-typedef struct work { assay_env *env; assay_model *model; test_run t; } work;
+typedef struct work {
+    assay_env   *env;
+    assay_model *model;
+    test_run     t;
+} work;
 
 static work work_open(const char *spec)
 {
-    work w = { .env = test_env() };
+    work w = {.env = test_env()};
     expect_ok(w.env, assay_model_load(w.env, spec, NULL, &w.model));
     test_bind(w.env, w.model, 0, &w.t);
     expect_ok(w.env, as_graph_eval(w.env, &w.t.graph, w.t.inputs, w.t.outputs));
@@ -22,8 +26,8 @@ static void work_close(work *w)
     assay_env_free(w->env);
 }
 
-static double in_at(const work *w, int input, int64_t i, int64_t k) { return as_view_at(&w->t.inputs[input], (int64_t[]){ i, k }); }
-static double out_at(const work *w, int64_t i, int64_t k) { return as_view_at(&w->t.outputs[0], (int64_t[]){ i, k }); }
+static double in_at(const work *w, int input, int64_t i, int64_t k) { return as_view_at(&w->t.inputs[input], (int64_t[]){i, k}); }
+static double out_at(const work *w, int64_t i, int64_t k) { return as_view_at(&w->t.outputs[0], (int64_t[]){i, k}); }
 
 static void expect_refused(const char *spec, const char *sentence)
 {
@@ -50,7 +54,8 @@ static void expect_product(const char *spec, const as_shape *b, int64_t row_step
     work_close(&w);
 }
 
-Test(workload, matmul_takes_its_second_operand_in_every_layout) {
+Test(workload, matmul_takes_its_second_operand_in_every_layout)
+{
     expect_product("matmul:size=2x3x4", &AS_SHAPE(3, 4), 1, 2, false, 1e-6);
     expect_product("matmul:size=2x3x4,layout=strided", &AS_SHAPE(3, 8), 1, 4, false, 1e-6);
     expect_product("matmul:size=2x3x4,layout=transposed", &AS_SHAPE(4, 3), 1, 2, true, 1e-6);
@@ -58,7 +63,8 @@ Test(workload, matmul_takes_its_second_operand_in_every_layout) {
     expect_product("matmul:size=2x3x4,layout=transposed,dtype=f16", &AS_SHAPE(4, 3), 1, 2, true, 0x1p-11);
 }
 
-Test(workload, matmul_of_two_numbers_multiplies_by_a_square) {
+Test(workload, matmul_of_two_numbers_multiplies_by_a_square)
+{
     work w = work_open("matmul:size=5x3,dtype=f64");
     expect(as_shape_same(&w.t.inputs[0].shape, &AS_SHAPE(5, 3)));
     expect(as_shape_same(&w.t.inputs[1].shape, &AS_SHAPE(3, 3)));
@@ -67,8 +73,10 @@ Test(workload, matmul_of_two_numbers_multiplies_by_a_square) {
     work_close(&w);
 }
 
-Test(workload, operands_and_answers_are_stored_in_the_type_that_was_asked_for) {
-    static const char *const specs[] = { "matmul:size=2x2,dtype=f16", "elementwise:op=mul,size=2x2,dtype=f16", "softmax:size=2x2,dtype=f16", "layout:size=2x2,dtype=f16" };
+Test(workload, operands_and_answers_are_stored_in_the_type_that_was_asked_for)
+{
+    static const char *const specs[] = {"matmul:size=2x2,dtype=f16", "elementwise:op=mul,size=2x2,dtype=f16",
+                                        "softmax:size=2x2,dtype=f16", "layout:size=2x2,dtype=f16"};
     for (size_t i = 0; i < AS_COUNT(specs); i++) {
         work w = work_open(specs[i]);
         for (int k = 0; k < w.t.graph.n_inputs; k++)
@@ -89,10 +97,11 @@ static void fill(const work *w, const double *x)
 }
 
 /* By hand: a row's largest magnitude becomes 127; halves go to the even neighbour; a row of zeros has the least scale. */
-Test(workload, absmax_scales_every_row_by_its_largest_magnitude) {
+Test(workload, absmax_scales_every_row_by_its_largest_magnitude)
+{
     work w = work_open("quantize:kind=absmax-int8,size=3x3");
-    fill(&w, (const double[]){ 2, -1, 0.5, -127, 0.5, 1.5, 0, 0, 0 });
-    static const int want[] = { 127, -64, 32, -127, 0, 2, 0, 0, 0 }; /* 127 * -1 / 2 = -63.5 goes to -64, 31.75 to 32 */
+    fill(&w, (const double[]){2, -1, 0.5, -127, 0.5, 1.5, 0, 0, 0});
+    static const int want[] = {127, -64, 32, -127, 0, 2, 0, 0, 0}; /* 127 * -1 / 2 = -63.5 goes to -64, 31.75 to 32 */
     expect_eq(w.t.outputs[0].dtype, AS_I8);
     for (int i = 0; i < 9; i++)
         expect_eq(as_view_get_i64(&w.t.outputs[0], i), want[i]);
@@ -104,10 +113,11 @@ Test(workload, absmax_scales_every_row_by_its_largest_magnitude) {
 }
 
 /* By hand: the mean magnitude of these is 1, so 0.5 goes to 0 (even), 0.75 to 1, and what is larger is cut. */
-Test(workload, absmean_rounds_to_three_values_by_the_mean_magnitude_of_the_tensor) {
+Test(workload, absmean_rounds_to_three_values_by_the_mean_magnitude_of_the_tensor)
+{
     work w = work_open("quantize:kind=absmean-ternary,size=2x3");
-    fill(&w, (const double[]){ 0.5, -0.75, 2.5, -2, 0.25, 0 });
-    static const int want[] = { 0, -1, 1, -1, 0, 0 };
+    fill(&w, (const double[]){0.5, -0.75, 2.5, -2, 0.25, 0});
+    static const int want[] = {0, -1, 1, -1, 0, 0};
     for (int i = 0; i < 6; i++)
         expect_eq(as_view_get_i64(&w.t.outputs[0], i), want[i]);
     expect_near(as_view_get(&w.t.outputs[1], 0), 1, 0);
@@ -115,10 +125,11 @@ Test(workload, absmean_rounds_to_three_values_by_the_mean_magnitude_of_the_tenso
     work_close(&w);
 }
 
-Test(workload, halves_are_the_nearest_ones) {
+Test(workload, halves_are_the_nearest_ones)
+{
     work w = work_open("quantize:kind=bf16,size=1x2");
     expect_eq(w.t.outputs[0].dtype, AS_BF16);
-    fill(&w, (const double[]){ 1.0 + 0x1p-9, -3.25 });
+    fill(&w, (const double[]){1.0 + 0x1p-9, -3.25});
     expect_near(as_view_get(&w.t.outputs[0], 0), 1, 0);
     expect_near(as_view_get(&w.t.outputs[0], 1), -3.25, 0);
     work_close(&w);
@@ -126,7 +137,8 @@ Test(workload, halves_are_the_nearest_ones) {
 
 /* --- The others ------------------------------------------------------------------------------------------ */
 
-Test(workload, elementwise_takes_its_last_operand_in_every_layout) {
+Test(workload, elementwise_takes_its_last_operand_in_every_layout)
+{
     work w = work_open("elementwise:op=sub,size=2x3,layout=transposed");
     expect_near(out_at(&w, 1, 2), in_at(&w, 0, 1, 2) - in_at(&w, 1, 2, 1), 1e-7);
     work_close(&w);
@@ -139,7 +151,8 @@ Test(workload, elementwise_takes_its_last_operand_in_every_layout) {
     work_close(&w);
 }
 
-Test(workload, layout_moves_every_element_to_its_place) {
+Test(workload, layout_moves_every_element_to_its_place)
+{
     work w = work_open("layout:size=2x3");
     expect_near(out_at(&w, 2, 1), in_at(&w, 0, 1, 2), 0);
     work_close(&w);
@@ -148,21 +161,23 @@ Test(workload, layout_moves_every_element_to_its_place) {
     work_close(&w);
     w = work_open("layout:kind=nchw-nhwc,size=2x3x4x5");
     expect(as_shape_same(&w.t.outputs[0].shape, &AS_SHAPE(2, 4, 5, 3)));
-    expect_near(as_view_at(&w.t.outputs[0], (int64_t[]){ 1, 3, 4, 2 }), as_view_at(&w.t.inputs[0], (int64_t[]){ 1, 2, 3, 4 }), 0);
+    expect_near(as_view_at(&w.t.outputs[0], (int64_t[]){1, 3, 4, 2}), as_view_at(&w.t.inputs[0], (int64_t[]){1, 2, 3, 4}), 0);
     work_close(&w);
     w = work_open("layout:kind=nchw-nhwc,size=4x5");
     expect(as_shape_same(&w.t.outputs[0].shape, &AS_SHAPE(1, 4, 5, 3)));
     work_close(&w);
 }
 
-Test(workload, conv_has_its_shapes) {
+Test(workload, conv_has_its_shapes)
+{
     work w = work_open("conv:size=2x4x6x5,filters=8,kernel=3,stride=2,groups=2");
     expect(as_shape_same(&w.t.outputs[0].shape, &AS_SHAPE(2, 8, 3, 3)));
     expect_eq(as_model_param_count(w.model), 8 * 2 * 9 + 8);
     work_close(&w);
 }
 
-Test(workload, softmax_rows_sum_to_one) {
+Test(workload, softmax_rows_sum_to_one)
+{
     work   w = work_open("softmax:size=3x7,layout=transposed");
     double sum = 0;
     for (int k = 0; k < 7; k++)
@@ -171,8 +186,9 @@ Test(workload, softmax_rows_sum_to_one) {
     work_close(&w);
 }
 
-Test(workload, a_cell_of_every_kind_has_its_batch_and_steps_fixed) {
-    static const char *const kinds[] = { "cfc", "ltc", "lstm", "gru" };
+Test(workload, a_cell_of_every_kind_has_its_batch_and_steps_fixed)
+{
+    static const char *const kinds[] = {"cfc", "ltc", "lstm", "gru"};
     for (size_t i = 0; i < AS_COUNT(kinds); i++) {
         char spec[80];
         snprintf(spec, sizeof spec, "cell:kind=%s,units=5,inputs=3,batch=2,seq=4", kinds[i]);
@@ -185,7 +201,8 @@ Test(workload, a_cell_of_every_kind_has_its_batch_and_steps_fixed) {
 }
 
 /* The same numbers as the gradient that a user would ask for. */
-Test(workload, train_gives_the_gradient_of_every_parameter) {
+Test(workload, train_gives_the_gradient_of_every_parameter)
+{
     work         w = work_open("train:kind=mlp,batch=2");
     assay_model *net = NULL;
     expect_eq(w.t.graph.n_outputs, 4);
@@ -193,11 +210,12 @@ Test(workload, train_gives_the_gradient_of_every_parameter) {
     expect(as_shape_same(&w.t.outputs[0].shape, &AS_SHAPE(128, 784)));
     expect_eq(as_model_param_count(w.model), 101770);
     expect_ok(w.env, assay_model_load(w.env, "mlp-small", NULL, &net));
-    const as_value *mine = &w.model->values[as_model_value_find(w.model, "fc1.weight")], *its = &net->values[as_model_value_find(net, "fc1.weight")];
+    const as_value *mine = &w.model->values[as_model_value_find(w.model, "fc1.weight")],
+                   *its = &net->values[as_model_value_find(net, "fc1.weight")];
     expect(!memcmp(mine->data, its->data, 4 * 128 * 784));
     assay_model_free(net);
     work_close(&w);
-    static const char *const others[] = { "train:kind=cfc,batch=2,seq=3", "train:kind=cnn,batch=1" };
+    static const char *const others[] = {"train:kind=cfc,batch=2,seq=3", "train:kind=cnn,batch=1"};
     for (size_t i = 0; i < AS_COUNT(others); i++) {
         assay_env   *env = test_env();
         assay_model *model = NULL;
@@ -208,7 +226,8 @@ Test(workload, train_gives_the_gradient_of_every_parameter) {
     }
 }
 
-Test(workload, refuses_words_and_sizes_in_a_sentence) {
+Test(workload, refuses_words_and_sizes_in_a_sentence)
+{
     expect_refused("matmul:dtype=i32", "model: matmul: dtype=i32 is none of f32, f16, bf16, f64");
     expect_refused("matmul:layout=stridet", "is none of contiguous, strided, transposed (did you mean 'strided'?)");
     expect_refused("matmul:size=3", "size=3 is not of the form MxN or MxKxN");

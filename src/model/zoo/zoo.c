@@ -39,8 +39,8 @@ static assay_status fail_name(assay_env *env, as_arena *arena, const char *name)
     char         hint[160];
     for (size_t i = 0; names && i < n; i++)
         names[i] = as_zoo_table[i]->name;
-    return as_fail(env, ASSAY_NOT_FOUND, "model: no file and no built-in network has the name '%s'%s; see `assay list models`", name,
-                   as_hint(hint, sizeof hint, name, names, '\''));
+    return as_fail(env, ASSAY_NOT_FOUND, "model: no file and no built-in network has the name '%s'%s; see `assay list models`",
+                   name, as_hint(hint, sizeof hint, name, names, '\''));
 }
 
 static assay_status fail_key(assay_env *env, const as_zoo *zoo, const char *key)
@@ -86,7 +86,7 @@ assay_status as_zoo_parse(assay_env *env, as_arena *arena, const char *spec, con
     const char **values = AS_TAKE(arena, const char *, params_count(zoo));
     if (!args || !values)
         return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for its arguments", zoo->name);
-    *args = (as_zoo_args){ .zoo = zoo, .values = values };
+    *args = (as_zoo_args){.zoo = zoo, .values = values};
     while (rest) {
         char *comma = strchr(rest, ',');
         if (comma)
@@ -131,7 +131,7 @@ void as_model_fix(assay_model *model, const char *symbol, int64_t size)
         for (int k = 0; k < model->values[i].dims.rank; k++) {
             as_dim *dim = &model->values[i].dims.dim[k];
             if (dim->symbol && !strcmp(dim->symbol, symbol))
-                *dim = (as_dim){ .size = size };
+                *dim = (as_dim){.size = size};
         }
 }
 
@@ -148,7 +148,8 @@ const char *as_zoo_word(as_maker *m, const as_zoo_args *args, const char *key)
     as_text all = {0};
     for (const char *const *word = choice->words; *word; word++)
         as_text_printf(&all, "%s%s", all.length ? ", " : "", *word);
-    as_maker_fail(m, "%s=%s is none of %s%s", key, text, all.data ? all.data : "them", as_hint(hint, sizeof hint, text, choice->words, '\''));
+    as_maker_fail(m, "%s=%s is none of %s%s", key, text, all.data ? all.data : "them",
+                  as_hint(hint, sizeof hint, text, choice->words, '\''));
     as_text_drop(&all);
     return NULL;
 }
@@ -200,7 +201,8 @@ size_t as_zoo_list(as_maker *m, const as_zoo_args *args, const char *key, int64_
             ok = as_parse_i64(number, &out[n]) && out[n] >= min && out[n] <= max;
         }
         if (!ok) {
-            as_maker_fail(m, "%s=%s must be whole numbers from %" PRId64 " to %" PRId64 " with x between them", key, text ? text : "", min, max);
+            as_maker_fail(m, "%s=%s must be whole numbers from %" PRId64 " to %" PRId64 " with x between them", key,
+                          text ? text : "", min, max);
             return 0;
         }
         n++;

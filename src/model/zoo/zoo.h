@@ -6,22 +6,22 @@
 
 /* "name:key=value,key=value".  The name and the values live in the arena.  NOT_FOUND for a name nobody has, BAD_INPUT for a
  * key that the network does not have; both sentences say what there is. */
-assay_status as_zoo_parse(assay_env *env, as_arena *arena, const char *spec, const as_zoo **zoo, const as_zoo_args **args);
+assay_status  as_zoo_parse(assay_env *env, as_arena *arena, const char *spec, const as_zoo **zoo, const as_zoo_args **args);
 const as_zoo *as_zoo_find(const char *name, size_t n);
 /* Whether the key was written, with whatever value. */
 bool as_zoo_is_given(const as_zoo_args *args, const char *key);
 
 const as_zoo *as_zoo_args_zoo(const as_zoo_args *args);
 /* The number of a key that as_zoo_int() has accepted. */
-int64_t     as_zoo_number(const as_zoo_args *args, const char *key);
+int64_t as_zoo_number(const as_zoo_args *args, const char *key);
 /* Gives a symbol of the inputs its size, for good; nothing where there is none. */
-void        as_model_fix(assay_model *model, const char *symbol, int64_t size);
+void as_model_fix(assay_model *model, const char *symbol, int64_t size);
 /* The word of a key that takes one of several; NULL after failing the maker with those there are and the nearest. */
 const char *as_zoo_word(as_maker *m, const as_zoo_args *args, const char *key);
 /* The word as dtype of a key that takes dtypes; AS_NONE after failing the maker. */
-as_dtype    as_zoo_dtype(as_maker *m, const as_zoo_args *args, const char *key);
+as_dtype as_zoo_dtype(as_maker *m, const as_zoo_args *args, const char *key);
 /* Builds another network of the zoo in this maker: "lstm:units=64". */
-void        as_zoo_build(as_maker *m, const char *spec);
+void as_zoo_build(as_maker *m, const char *spec);
 
 /* Layers with torch's names and layouts: <name>.weight [out,in], <name>.bias [out].  `out` names the result (NULL: as the node). */
 int as_layer_dense(as_maker *m, const char *name, int x, int64_t n_in, int64_t n_out, const char *out);
@@ -33,9 +33,9 @@ int as_layer_pool2(as_maker *m, const char *name, int x);
 /* x -> fc1 -> relu1 -> fc2 ... -> y for n sizes, the input's first. */
 void as_layers_mlp(as_maker *m, const int64_t *sizes, size_t n);
 /* The same with the parameter `sizes` and, instead of a ReLU, what `between` puts behind layer i of so many units. */
-typedef int as_mlp_between(as_maker *m, size_t i, int x, int64_t units);
+typedef int               as_mlp_between(as_maker *m, size_t i, int x, int64_t units);
 extern const as_zoo_param as_mlp_params[];
-void as_mlp_build(as_maker *m, const as_zoo_args *args, as_mlp_between *between);
-as_mlp_between as_mlp_relu; /* relu<i> */
+void                      as_mlp_build(as_maker *m, const as_zoo_args *args, as_mlp_between *between);
+as_mlp_between            as_mlp_relu; /* relu<i> */
 
 #endif

@@ -9,17 +9,14 @@
 enum { MAX_SIZE = 1 << 14, MAX_BATCH = 1 << 20, MAX_SEQ = 1 << 16 };
 
 static const as_zoo_param params[] = {
-    { "kind", "cfc", "cfc, ltc, lstm or gru" },
-    { "units", "64", "units of the cell" },
-    { "inputs", "16", "numbers a step" },
-    { "batch", "1", "sequences" },
-    { "seq", "16", "steps of a sequence" },
-    { NULL, NULL, NULL },
+    {"kind", "cfc", "cfc, ltc, lstm or gru"}, {"units", "64", "units of the cell"},
+    {"inputs", "16", "numbers a step"},       {"batch", "1", "sequences"},
+    {"seq", "16", "steps of a sequence"},     {NULL, NULL, NULL},
 };
 
-static const char *const   kinds[] = { "cfc", "ltc", "lstm", "gru", NULL };
-static const as_zoo_choice choices[] = { { "kind", kinds }, { NULL, NULL } };
-static const as_zoo_axes   axes = { .variant = "kind", .rows = "batch" };
+static const char *const   kinds[] = {"cfc", "ltc", "lstm", "gru", NULL};
+static const as_zoo_choice choices[] = {{"kind", kinds}, {NULL, NULL}};
+static const as_zoo_axes   axes = {.variant = "kind", .rows = "batch"};
 
 static void build(as_maker *m, const as_zoo_args *args)
 {
@@ -31,9 +28,11 @@ static void build(as_maker *m, const as_zoo_args *args)
     if (as_maker_failed(m))
         return;
     if (!strcmp(kind, "lstm") || !strcmp(kind, "gru"))
-        snprintf(spec, sizeof spec, "%s:units=%d,inputs=%d,steps=%d,outputs=%d", kind, (int)units, (int)inputs, (int)seq, (int)units);
+        snprintf(spec, sizeof spec, "%s:units=%d,inputs=%d,steps=%d,outputs=%d", kind, (int)units, (int)inputs, (int)seq,
+                 (int)units);
     else
-        snprintf(spec, sizeof spec, "%s:units=%d,input=%d%s", kind, (int)units, (int)inputs, strcmp(kind, "ltc") ? "" : ",wiring=full");
+        snprintf(spec, sizeof spec, "%s:units=%d,input=%d%s", kind, (int)units, (int)inputs,
+                 strcmp(kind, "ltc") ? "" : ",wiring=full");
     as_zoo_build(m, spec);
 }
 
@@ -46,6 +45,11 @@ static assay_status refine(assay_env *env, const as_zoo_args *args, assay_model 
 }
 
 const as_zoo as_zoo_cell = {
-    .name = "cell", .help = "workload: a recurrent network over a batch of sequences", .params = params, .choices = choices, .axes = &axes,
-    .build = build, .refine = refine,
+    .name = "cell",
+    .help = "workload: a recurrent network over a batch of sequences",
+    .params = params,
+    .choices = choices,
+    .axes = &axes,
+    .build = build,
+    .refine = refine,
 };

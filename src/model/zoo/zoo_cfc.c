@@ -14,18 +14,19 @@ enum { MAX_UNITS = 1 << 14, MAX_BACKBONE = 20, MAX_CELLS = 3, MAX_INPUTS = 61, F
 
 static const as_zoo_param params[] = {
     AS_NCP_PARAMS,
-    { "mode", "default", "default, pure or no_gate" },
-    { "activation", "lecun_tanh", "of the backbone: lecun_tanh, tanh, relu, silu or gelu" },
-    { "backbone_units", "128", "width of the backbone's layers, or a list 64x64" },
-    { "backbone_layers", "1", "layers of the backbone; 0: none" },
-    { "backbone_dropout", "0", "dropout in the backbone when training" },
-    { "proj", "0", "size of a projection behind the cells; 0: none" },
-    { "mixed_memory", "0", "1: an LSTM cell before the cells" },
-    { "return_sequences", "1", "1: y has every step; 0: the last" },
-    { "semantics", "torch", "torch, keras (no tanh on the heads, the gate's sign turned) or enhanced (backbone list, wiring as sizes, projection)" },
-    { "timespans", "0", "1: an input `timespans` [batch,seq]" },
-    { "state", "0", "1: inputs h0 and, with mixed memory, c0" },
-    { NULL, NULL, NULL },
+    {"mode", "default", "default, pure or no_gate"},
+    {"activation", "lecun_tanh", "of the backbone: lecun_tanh, tanh, relu, silu or gelu"},
+    {"backbone_units", "128", "width of the backbone's layers, or a list 64x64"},
+    {"backbone_layers", "1", "layers of the backbone; 0: none"},
+    {"backbone_dropout", "0", "dropout in the backbone when training"},
+    {"proj", "0", "size of a projection behind the cells; 0: none"},
+    {"mixed_memory", "0", "1: an LSTM cell before the cells"},
+    {"return_sequences", "1", "1: y has every step; 0: the last"},
+    {"semantics", "torch",
+     "torch, keras (no tanh on the heads, the gate's sign turned) or enhanced (backbone list, wiring as sizes, projection)"},
+    {"timespans", "0", "1: an input `timespans` [batch,seq]"},
+    {"state", "0", "1: inputs h0 and, with mixed memory, c0"},
+    {NULL, NULL, NULL},
 };
 
 typedef struct net {
@@ -38,7 +39,7 @@ typedef struct net {
     int                n_backbone, n_cells;
     int64_t            width[MAX_BACKBONE], size[MAX_CELLS];
     double             dropout;
-    int                in[MAX_INPUTS];           /* of the operator */
+    int                in[MAX_INPUTS]; /* of the operator */
 } net;
 
 /* --- Keys ------------------------------------------------------------------------------------------ */
@@ -56,16 +57,18 @@ static bool word_check(const net *z, const char *key, const char *const *words, 
 
 static bool words_check(const net *z)
 {
-    static const char *const modes[] = { "default", "pure", "no_gate", NULL }, *const semantics[] = { "torch", "keras", "enhanced", NULL };
-    static const char *const acts[] = { "lecun_tanh", "tanh", "relu", "silu", "gelu", NULL };
-    return word_check(z, "mode", modes, "default, pure, no_gate") && word_check(z, "semantics", semantics, "torch, keras, enhanced") &&
+    static const char *const modes[] = {"default", "pure", "no_gate", NULL}, *const semantics[] = {"torch", "keras", "enhanced",
+                                                                                                   NULL};
+    static const char *const acts[] = {"lecun_tanh", "tanh", "relu", "silu", "gelu", NULL};
+    return word_check(z, "mode", modes, "default, pure, no_gate") &&
+           word_check(z, "semantics", semantics, "torch, keras, enhanced") &&
            word_check(z, "activation", acts, "lecun_tanh, tanh, relu, silu, gelu");
 }
 
 /* Wired cells have no backbone, and the reference refuses one; enhanced has both, and none unless it is asked for. */
 static bool backbone_read(net *z)
 {
-    static const char *const keys[] = { "backbone_units", "backbone_layers", "backbone_dropout" };
+    static const char *const keys[] = {"backbone_units", "backbone_layers", "backbone_dropout"};
     bool                     given = false;
     size_t                   n;
     for (size_t i = 0; i < AS_COUNT(keys); i++) {
@@ -84,7 +87,8 @@ static bool backbone_read(net *z)
     if (n > 1 && !as_zoo_is_given(z->args, "backbone_layers"))
         layers = (int64_t)n;
     if (n > 1 && layers != (int64_t)n) {
-        as_maker_fail(z->m, "backbone_units=%s are %zu widths and backbone_layers=%lld", as_zoo_text(z->args, "backbone_units"), n, (long long)layers);
+        as_maker_fail(z->m, "backbone_units=%s are %zu widths and backbone_layers=%lld", as_zoo_text(z->args, "backbone_units"), n,
+                      (long long)layers);
         return false;
     }
     for (int64_t i = 1; n == 1 && i < layers; i++)
@@ -129,8 +133,9 @@ static bool keys_read(net *z)
         as_maker_fail(z->m, "mixed_memory=1 with semantics=%s: its memory is another cell", as_zoo_text(z->args, "semantics"));
     z->n_cells = z->has_wiring && !z->is_enhanced ? z->wiring.n_layers : 1;
     for (int l = 0; l < z->n_cells; l++) {
-        z->size[l] = z->n_cells > 1 ? as_wiring_layer(&z->wiring, l, NULL) : z->has_wiring ? z->wiring.n_units
-                                                                            : as_zoo_int(z->m, z->args, "units", 1, MAX_UNITS);
+        z->size[l] = z->n_cells > 1  ? as_wiring_layer(&z->wiring, l, NULL)
+                     : z->has_wiring ? z->wiring.n_units
+                                     : as_zoo_int(z->m, z->args, "units", 1, MAX_UNITS);
         z->n_state += z->size[l];
     }
     return !as_maker_failed(z->m) && backbone_read(z) && projection_read(z);
@@ -144,13 +149,16 @@ static float *param(net *z, const char *name, const as_shape *shape, int *id)
     return *id < 0 ? NULL : (float *)(uintptr_t)as_maker_value(z->m, *id)->data; /* the maker's own memory, still being filled */
 }
 
-typedef struct linear { float *w, *b; int64_t rows, cols; } linear;
+typedef struct linear {
+    float  *w, *b;
+    int64_t rows, cols;
+} linear;
 
 /* `slot` is the operator's input that the weight becomes. */
 static linear linear_make(net *z, const char *name, int64_t rows, int64_t cols, int slot)
 {
     char   label[128];
-    linear l = { .rows = rows, .cols = cols };
+    linear l = {.rows = rows, .cols = cols};
     snprintf(label, sizeof label, "%s.weight", name);
     l.w = param(z, label, &AS_SHAPE(rows, cols), &z->in[slot]);
     snprintf(label, sizeof label, "%s.bias", name);
@@ -195,8 +203,9 @@ static void mask_make(net *z, const char *prefix, int l, int64_t n_in, int slot)
         as_wiring_layer(w, l - 1, before);
     for (int64_t to = 0; to < n; to++)
         for (int64_t from = 0; from < n_z; from++)
-            mask[to * n_z + from] = from >= n_in ? 1 : l ? w->adjacency[(int64_t)before[from] * w->n_units + units[to]]
-                                                         : w->sensory[from * w->n_units + units[to]];
+            mask[to * n_z + from] = from >= n_in ? 1
+                                    : l          ? w->adjacency[(int64_t)before[from] * w->n_units + units[to]]
+                                                 : w->sensory[from * w->n_units + units[to]];
     for (int64_t i = 0; z->is_torch && i < n * n_z; i++) /* stored without signs, as the reference's files have it */
         mask[i] = mask[i] != 0;
     snprintf(name, sizeof name, "%ssparsity_mask", prefix);
@@ -206,7 +215,7 @@ static void mask_make(net *z, const char *prefix, int l, int64_t n_in, int slot)
 /* A cell whose inputs begin at `slot`; returns where they end. */
 static int cell_make(net *z, int l, int64_t n_in, int slot)
 {
-    static const char *const heads[] = { "ff1", "ff2", "time_a", "time_b" };
+    static const char *const heads[] = {"ff1", "ff2", "time_a", "time_b"};
     char                     prefix[64], name[96];
     linear                   all[MAX_BACKBONE + 4];
     int                      n_all = 0, n_heads = z->is_pure ? 1 : 4;
@@ -269,9 +278,10 @@ static void memory_make(net *z)
 
 static void inputs_make(net *z)
 {
-    as_dims state = { .rank = 2, .dim = { { .symbol = "batch" }, { .size = z->n_state } } };
-    as_dims x = { .rank = 3, .dim = { { .symbol = "batch" }, { .symbol = "seq" }, { .size = z->n_in } } }, spans = { .rank = 2, .dim = { x.dim[0], x.dim[1] } };
-    bool    has_state = as_ncp_flag(z->m, z->args, "state");
+    as_dims state = {.rank = 2, .dim = {{.symbol = "batch"}, {.size = z->n_state}}};
+    as_dims x = {.rank = 3, .dim = {{.symbol = "batch"}, {.symbol = "seq"}, {.size = z->n_in}}},
+            spans = {.rank = 2, .dim = {x.dim[0], x.dim[1]}};
+    bool has_state = as_ncp_flag(z->m, z->args, "state");
     for (int i = 0; i < MAX_INPUTS; i++)
         z->in[i] = -1;
     z->in[0] = as_maker_input(z->m, "x", AS_F32, &x);
@@ -286,8 +296,8 @@ static void inputs_make(net *z)
 /* keras takes the first units of a one-layer wiring for its outputs. */
 static int outputs_cut(net *z, int y)
 {
-    int64_t numbers[3] = { 0, z->cut, z->sequences ? 2 : 1 };
-    int     in[4] = { y };
+    int64_t numbers[3] = {0, z->cut, z->sequences ? 2 : 1};
+    int     in[4] = {y};
     for (int i = 0; i < 3; i++) {
         as_view view = as_view_of(&numbers[i], AS_I64, &AS_SHAPE(1));
         in[i + 1] = as_maker_constant(z->m, NULL, &view);
@@ -303,7 +313,7 @@ static void build(as_maker *m, const as_zoo_args *args)
         as_maker_fail_as(m, ASSAY_NO_MEMORY, "no memory for its keys");
         return;
     }
-    *z = (net){ .m = m, .args = args };
+    *z = (net){.m = m, .args = args};
     as_mt19937_seed(&z->g, (uint32_t)as_maker_seed(m));
     if (!keys_read(z))
         return; /* the maker holds the sentence */
@@ -321,10 +331,13 @@ static void build(as_maker *m, const as_zoo_args *args)
     }
     if (as_maker_failed(m))
         return;
-    as_attr attrs[] = { AS_ATTR_S("mode", as_zoo_text(args, "mode")), AS_ATTR_S("activation", as_zoo_text(args, "activation")),
-                        AS_ATTR_S("semantics", as_zoo_text(args, "semantics")), AS_ATTR_I("backbone", z->n_backbone),
-                        AS_ATTR_I("return_sequences", z->sequences), AS_ATTR_F("dropout", z->dropout) };
-    const char *names[] = { z->cut ? "all" : "y", "h_n", "c_n" };
+    as_attr     attrs[] = {AS_ATTR_S("mode", as_zoo_text(args, "mode")),
+                           AS_ATTR_S("activation", as_zoo_text(args, "activation")),
+                           AS_ATTR_S("semantics", as_zoo_text(args, "semantics")),
+                           AS_ATTR_I("backbone", z->n_backbone),
+                           AS_ATTR_I("return_sequences", z->sequences),
+                           AS_ATTR_F("dropout", z->dropout)};
+    const char *names[] = {z->cut ? "all" : "y", "h_n", "c_n"};
     int         outs[3];
     as_maker_node(m, "assay.CfC", "cfc", z->in, slot, attrs, z->dropout > 0.0 ? 6 : 5, outs, z->has_memory ? 3 : 2, names);
     if (as_maker_failed(m))
@@ -336,5 +349,8 @@ static void build(as_maker *m, const as_zoo_args *args)
 }
 
 const as_zoo as_zoo_cfc = {
-    .name = "cfc", .help = "closed-form continuous-time cells, dense or in a neural circuit", .params = params, .build = build,
+    .name = "cfc",
+    .help = "closed-form continuous-time cells, dense or in a neural circuit",
+    .params = params,
+    .build = build,
 };

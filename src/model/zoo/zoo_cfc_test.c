@@ -48,37 +48,59 @@ static void names(const char *spec, const char *const *want)
     assay_env_free(env);
 }
 
-Test(zoo_cfc, dense_parameters_have_the_references_names_and_order) {
+Test(zoo_cfc, dense_parameters_have_the_references_names_and_order)
+{
     names("cfc:input=3,units=4,backbone_units=5,backbone_layers=3,mixed_memory=1,proj=2",
-          (const char *const[]){ "rnn_cell.backbone.0.weight [5,7]", "rnn_cell.backbone.0.bias [5]", "rnn_cell.backbone.2.weight [5,5]",
-                                 "rnn_cell.backbone.2.bias [5]", "rnn_cell.backbone.4.weight [5,5]", "rnn_cell.backbone.4.bias [5]", "rnn_cell.ff1.weight [4,5]",
-                                 "rnn_cell.ff1.bias [4]", "rnn_cell.ff2.weight [4,5]", "rnn_cell.ff2.bias [4]", "rnn_cell.time_a.weight [4,5]",
-                                 "rnn_cell.time_a.bias [4]", "rnn_cell.time_b.weight [4,5]", "rnn_cell.time_b.bias [4]", "lstm.input_map.weight [16,3]",
-                                 "lstm.input_map.bias [16]", "lstm.recurrent_map.weight [16,4]", "fc.weight [2,4]", "fc.bias [2]", NULL });
+          (const char *const[]){"rnn_cell.backbone.0.weight [5,7]",
+                                "rnn_cell.backbone.0.bias [5]",
+                                "rnn_cell.backbone.2.weight [5,5]",
+                                "rnn_cell.backbone.2.bias [5]",
+                                "rnn_cell.backbone.4.weight [5,5]",
+                                "rnn_cell.backbone.4.bias [5]",
+                                "rnn_cell.ff1.weight [4,5]",
+                                "rnn_cell.ff1.bias [4]",
+                                "rnn_cell.ff2.weight [4,5]",
+                                "rnn_cell.ff2.bias [4]",
+                                "rnn_cell.time_a.weight [4,5]",
+                                "rnn_cell.time_a.bias [4]",
+                                "rnn_cell.time_b.weight [4,5]",
+                                "rnn_cell.time_b.bias [4]",
+                                "lstm.input_map.weight [16,3]",
+                                "lstm.input_map.bias [16]",
+                                "lstm.recurrent_map.weight [16,4]",
+                                "fc.weight [2,4]",
+                                "fc.bias [2]",
+                                NULL});
     /* Dropout takes a place in the backbone from its second layer on. */
     names("cfc:input=3,units=4,backbone_units=5x6x7x8,backbone_dropout=0.1,mode=pure",
-          (const char *const[]){ "rnn_cell.w_tau [1,4]", "rnn_cell.A [1,4]", "rnn_cell.backbone.0.weight [5,7]", "rnn_cell.backbone.0.bias [5]",
-                                 "rnn_cell.backbone.2.weight [6,5]", "rnn_cell.backbone.2.bias [6]", "rnn_cell.backbone.5.weight [7,6]",
-                                 "rnn_cell.backbone.5.bias [7]", "rnn_cell.backbone.8.weight [8,7]", "rnn_cell.backbone.8.bias [8]",
-                                 "rnn_cell.ff1.weight [4,8]", "rnn_cell.ff1.bias [4]", NULL });
+          (const char *const[]){"rnn_cell.w_tau [1,4]", "rnn_cell.A [1,4]", "rnn_cell.backbone.0.weight [5,7]",
+                                "rnn_cell.backbone.0.bias [5]", "rnn_cell.backbone.2.weight [6,5]", "rnn_cell.backbone.2.bias [6]",
+                                "rnn_cell.backbone.5.weight [7,6]", "rnn_cell.backbone.5.bias [7]",
+                                "rnn_cell.backbone.8.weight [8,7]", "rnn_cell.backbone.8.bias [8]", "rnn_cell.ff1.weight [4,8]",
+                                "rnn_cell.ff1.bias [4]", NULL});
 }
 
-Test(zoo_cfc, wired_parameters_have_the_references_names_and_order) {
+Test(zoo_cfc, wired_parameters_have_the_references_names_and_order)
+{
     names("cfc:input=3,units=8,out=2,wiring=autoncp,mode=pure",
-          (const char *const[]){ "rnn_cell.layer_0.sparsity_mask [4,7]", "rnn_cell.layer_0.w_tau [1,4]", "rnn_cell.layer_0.A [1,4]",
-                                 "rnn_cell.layer_0.ff1.weight [4,7]", "rnn_cell.layer_0.ff1.bias [4]", "rnn_cell.layer_1.sparsity_mask [2,6]",
-                                 "rnn_cell.layer_1.w_tau [1,2]", "rnn_cell.layer_1.A [1,2]", "rnn_cell.layer_1.ff1.weight [2,6]",
-                                 "rnn_cell.layer_1.ff1.bias [2]", "rnn_cell.layer_2.sparsity_mask [2,4]", "rnn_cell.layer_2.w_tau [1,2]",
-                                 "rnn_cell.layer_2.A [1,2]", "rnn_cell.layer_2.ff1.weight [2,4]", "rnn_cell.layer_2.ff1.bias [2]", NULL });
+          (const char *const[]){"rnn_cell.layer_0.sparsity_mask [4,7]", "rnn_cell.layer_0.w_tau [1,4]", "rnn_cell.layer_0.A [1,4]",
+                                "rnn_cell.layer_0.ff1.weight [4,7]", "rnn_cell.layer_0.ff1.bias [4]",
+                                "rnn_cell.layer_1.sparsity_mask [2,6]", "rnn_cell.layer_1.w_tau [1,2]", "rnn_cell.layer_1.A [1,2]",
+                                "rnn_cell.layer_1.ff1.weight [2,6]", "rnn_cell.layer_1.ff1.bias [2]",
+                                "rnn_cell.layer_2.sparsity_mask [2,4]", "rnn_cell.layer_2.w_tau [1,2]", "rnn_cell.layer_2.A [1,2]",
+                                "rnn_cell.layer_2.ff1.weight [2,4]", "rnn_cell.layer_2.ff1.bias [2]", NULL});
 }
 
 /* AutoNCP(8, 2) with 3 inputs: 0 -> 4, 0 -> 7, 1 -> 5, 1 -> 6, 2 -> 5, 2 -> 6 and no others reach the inter neurons 4 to 7; signs
  * count for keras alone. */
-Test(zoo_cfc, masks_are_the_synapses_of_the_wiring) {
-    static const int8_t signs[4][7] = { { -1, 0, 0, 1, 1, 1, 1 }, { 0, 1, -1, 1, 1, 1, 1 }, { 0, 1, -1, 1, 1, 1, 1 }, { -1, 0, 0, 1, 1, 1, 1 } };
-    assay_env   *env = test_env();
+Test(zoo_cfc, masks_are_the_synapses_of_the_wiring)
+{
+    static const int8_t signs[4][7] = {
+        {-1, 0, 0, 1, 1, 1, 1}, {0, 1, -1, 1, 1, 1, 1}, {0, 1, -1, 1, 1, 1, 1}, {-1, 0, 0, 1, 1, 1, 1}};
+    assay_env *env = test_env();
     for (int keras = 0; keras < 2; keras++) {
-        assay_model *model = load(env, keras ? "cfc:input=3,units=8,out=2,wiring=autoncp,semantics=keras" : "cfc:input=3,units=8,out=2,wiring=autoncp");
+        assay_model *model = load(env, keras ? "cfc:input=3,units=8,out=2,wiring=autoncp,semantics=keras"
+                                             : "cfc:input=3,units=8,out=2,wiring=autoncp");
         int          id = as_model_value_find(model, "rnn_cell.layer_0.sparsity_mask");
         expect(id >= 0);
         for (int i = 0; i < 28; i++) {
@@ -91,8 +113,9 @@ Test(zoo_cfc, masks_are_the_synapses_of_the_wiring) {
 }
 
 /* torch.manual_seed(0), torch.nn.Linear(2, 3), to the four digits that torch prints. */
-Test(zoo_cfc, draws_are_torchs) {
-    static const double weight[] = { -0.0053, 0.3793, -0.5820, -0.5204, -0.2723, 0.1896 }, bias[] = { -0.0140, 0.5607, -0.0628 };
+Test(zoo_cfc, draws_are_torchs)
+{
+    static const double weight[] = {-0.0053, 0.3793, -0.5820, -0.5204, -0.2723, 0.1896}, bias[] = {-0.0140, 0.5607, -0.0628};
     as_mt19937          g;
     float               w[6], b[3];
     as_mt19937_seed(&g, 0);
@@ -112,7 +135,8 @@ static const float *data(const assay_model *model, const char *name)
 }
 
 /* Every layer first gets its own draw, weight and bias; then all matrices are drawn again, w_tau and A before the layers. */
-Test(zoo_cfc, weights_are_drawn_in_the_references_order) {
+Test(zoo_cfc, weights_are_drawn_in_the_references_order)
+{
     assay_env   *env = test_env();
     assay_model *model = NULL;
     as_mt19937   g;
@@ -137,17 +161,20 @@ Test(zoo_cfc, weights_are_drawn_in_the_references_order) {
     assay_env_free(env);
 }
 
-Test(zoo_cfc, keras_begins_with_zero_biases_and_ones) {
+Test(zoo_cfc, keras_begins_with_zero_biases_and_ones)
+{
     assay_env   *env = test_env();
     assay_model *model = load(env, "cfc:input=2,units=3,backbone_units=5,mode=pure,semantics=keras");
     for (int i = 0; i < 3; i++)
-        expect(data(model, "rnn_cell.ff1.bias")[i] == 0.0f && data(model, "rnn_cell.w_tau")[i] == 0.0f && data(model, "rnn_cell.A")[i] == 1.0f);
+        expect(data(model, "rnn_cell.ff1.bias")[i] == 0.0f && data(model, "rnn_cell.w_tau")[i] == 0.0f &&
+               data(model, "rnn_cell.A")[i] == 1.0f);
     expect(data(model, "rnn_cell.ff1.weight")[0] != 0.0f);
     assay_model_free(model);
     assay_env_free(env);
 }
 
-Test(zoo_cfc, the_memorys_recurrent_map_has_orthonormal_columns) {
+Test(zoo_cfc, the_memorys_recurrent_map_has_orthonormal_columns)
+{
     assay_env   *env = test_env();
     assay_model *model = load(env, "cfc:input=2,units=5,mixed_memory=1");
     const float *w = data(model, "lstm.recurrent_map.weight");
@@ -174,7 +201,7 @@ static void weights_save(assay_env *env, const assay_model *model, const char *p
         const as_value *v = &model->values[i];
         as_shape        shape = as_shape_of_dims(&v->dims);
         if (v->role == AS_ROLE_PARAM)
-            items[n++] = (as_named_view){ v->name, as_view_of((void *)(uintptr_t)v->data, v->dtype, &shape) };
+            items[n++] = (as_named_view){v->name, as_view_of((void *)(uintptr_t)v->data, v->dtype, &shape)};
         if (v->role != AS_ROLE_CONSTANT)
             continue;
         float *mask = masks[n_masks++];
@@ -182,12 +209,13 @@ static void weights_save(assay_env *env, const assay_model *model, const char *p
             mask[e] = ((const int8_t *)v->data)[e] != 0;
         if (other_mask)
             mask[0] = 1.0f - mask[0];
-        items[n++] = (as_named_view){ v->name, as_view_of(mask, AS_F32, &shape) };
+        items[n++] = (as_named_view){v->name, as_view_of(mask, AS_F32, &shape)};
     }
     expect_ok(env, as_safetensors_save(env, path, items, n));
 }
 
-Test(zoo_cfc, weights_of_the_reference_load_with_their_masks) {
+Test(zoo_cfc, weights_of_the_reference_load_with_their_masks)
+{
     assay_env   *env = test_env();
     const char  *spec = "cfc:input=3,units=8,out=2,wiring=autoncp";
     assay_model *model = load(env, spec), *again = NULL;
@@ -196,10 +224,11 @@ Test(zoo_cfc, weights_of_the_reference_load_with_their_masks) {
     expect(!memcmp(data(again, "rnn_cell.layer_0.ff1.weight"), data(model, "rnn_cell.layer_0.ff1.weight"), 28 * sizeof(float)));
     assay_model_free(again);
     again = NULL;
-    expect_fails(env, try_load(env, "cfc:input=3,units=8,out=2,wiring=autoncp,proj=2", NULL, as_test_path("w.safetensors"), &again), ASSAY_BAD_INPUT,
-                 "there is no tensor 'fc.weight'");
-    expect_fails(env, try_load(env, "cfc:input=3,units=8,out=2,wiring=autoncp,wiring_seed=1", NULL, as_test_path("w.safetensors"), &again),
-                 ASSAY_BAD_INPUT, "sparsity_mask' has");
+    expect_fails(env, try_load(env, "cfc:input=3,units=8,out=2,wiring=autoncp,proj=2", NULL, as_test_path("w.safetensors"), &again),
+                 ASSAY_BAD_INPUT, "there is no tensor 'fc.weight'");
+    expect_fails(
+        env, try_load(env, "cfc:input=3,units=8,out=2,wiring=autoncp,wiring_seed=1", NULL, as_test_path("w.safetensors"), &again),
+        ASSAY_BAD_INPUT, "sparsity_mask' has");
     weights_save(env, model, as_test_path("w.safetensors"), true);
     expect_fails(env, try_load(env, spec, NULL, as_test_path("w.safetensors"), &again), ASSAY_BAD_INPUT,
                  "tensor 'rnn_cell.layer_0.sparsity_mask' has 0 as element 0 and the constant of model cfc has 1");
@@ -210,31 +239,34 @@ Test(zoo_cfc, weights_of_the_reference_load_with_their_masks) {
 
 /* --- Refusals ------------------------------------------------------------------------------------------------ */
 
-static const struct { const char *spec, *part; } refusals[] = {
-    { "cfc:mode=fast", "mode=fast must be one of default, pure, no_gate" },
-    { "cfc:activation=elu", "activation=elu must be one of lecun_tanh" },
-    { "cfc:semantics=jax", "semantics=jax must be one of torch, keras, enhanced" },
-    { "cfc:wiring=auto", "wiring=auto must be one of none, full, random, ncp, autoncp" },
-    { "cfc:wiring=autoncp,backbone_units=3", "backbone_units=3: the cells of a wiring have no backbone" },
-    { "cfc:wiring=full,backbone_dropout=0", "backbone_dropout=0: the cells of a wiring have no backbone" },
-    { "cfc:backbone_units=64x64,backbone_layers=3", "backbone_units=64x64 are 2 widths and backbone_layers=3" },
-    { "cfc:backbone_dropout=1", "backbone_dropout=1 must be a number from 0 to 0.999" },
-    { "cfc:backbone_layers=21", "backbone_layers=21 must be" },
-    { "cfc:out=4", "out=4 says nothing with wiring=none" },
-    { "cfc:wiring=full,units=5,out=2,proj=3", "proj=3 with wiring=full and out=2: the cell gives all its 5 units" },
-    { "cfc:semantics=enhanced,out=2,proj=3", "proj=3 and out=2 are both the size of the projection" },
-    { "cfc:mixed_memory=1,semantics=keras", "mixed_memory=1 with semantics=keras" },
-    { "cfc:mixed_memory=2", "mixed_memory=2 must be" },
-    { "cfc:sparsity=0.4", "sparsity=0.4 says nothing with wiring=none" },
-    { "cfc:wiring=full,sparsity=0.4", "sparsity=0.4 says nothing with wiring=full" },
-    { "cfc:wiring=autoncp,motor=3", "motor=3 says nothing with wiring=autoncp" },
-    { "cfc:wiring=ncp,units=3", "units=3 says nothing with wiring=ncp" },
-    { "cfc:wiring=autoncp,sparsity=x", "sparsity=x must be a number from 0 to 1" },
-    { "cfc:wiring=autoncp,out=63", "out=63" },
-    { "cfc:units=0", "units=0 must be a whole number" },
+static const struct {
+    const char *spec, *part;
+} refusals[] = {
+    {"cfc:mode=fast", "mode=fast must be one of default, pure, no_gate"},
+    {"cfc:activation=elu", "activation=elu must be one of lecun_tanh"},
+    {"cfc:semantics=jax", "semantics=jax must be one of torch, keras, enhanced"},
+    {"cfc:wiring=auto", "wiring=auto must be one of none, full, random, ncp, autoncp"},
+    {"cfc:wiring=autoncp,backbone_units=3", "backbone_units=3: the cells of a wiring have no backbone"},
+    {"cfc:wiring=full,backbone_dropout=0", "backbone_dropout=0: the cells of a wiring have no backbone"},
+    {"cfc:backbone_units=64x64,backbone_layers=3", "backbone_units=64x64 are 2 widths and backbone_layers=3"},
+    {"cfc:backbone_dropout=1", "backbone_dropout=1 must be a number from 0 to 0.999"},
+    {"cfc:backbone_layers=21", "backbone_layers=21 must be"},
+    {"cfc:out=4", "out=4 says nothing with wiring=none"},
+    {"cfc:wiring=full,units=5,out=2,proj=3", "proj=3 with wiring=full and out=2: the cell gives all its 5 units"},
+    {"cfc:semantics=enhanced,out=2,proj=3", "proj=3 and out=2 are both the size of the projection"},
+    {"cfc:mixed_memory=1,semantics=keras", "mixed_memory=1 with semantics=keras"},
+    {"cfc:mixed_memory=2", "mixed_memory=2 must be"},
+    {"cfc:sparsity=0.4", "sparsity=0.4 says nothing with wiring=none"},
+    {"cfc:wiring=full,sparsity=0.4", "sparsity=0.4 says nothing with wiring=full"},
+    {"cfc:wiring=autoncp,motor=3", "motor=3 says nothing with wiring=autoncp"},
+    {"cfc:wiring=ncp,units=3", "units=3 says nothing with wiring=ncp"},
+    {"cfc:wiring=autoncp,sparsity=x", "sparsity=x must be a number from 0 to 1"},
+    {"cfc:wiring=autoncp,out=63", "out=63"},
+    {"cfc:units=0", "units=0 must be a whole number"},
 };
 
-Test(zoo_cfc, refuses_keys_that_do_not_go_together) {
+Test(zoo_cfc, refuses_keys_that_do_not_go_together)
+{
     assay_env *env = test_env();
     for (size_t i = 0; i < AS_COUNT(refusals); i++) {
         assay_model *model = NULL;
@@ -244,13 +276,17 @@ Test(zoo_cfc, refuses_keys_that_do_not_go_together) {
     assay_env_free(env);
 }
 
-Test(zoo_cfc, gives_the_inputs_and_outputs_that_are_asked_for) {
-    static const struct { const char *spec; const char *inputs[5], *outputs[4]; } cases[] = {
-        { "cfc", { "x" }, { "y", "h_n" } },
-        { "cfc:timespans=1", { "x", "timespans" }, { "y", "h_n" } },
-        { "cfc:state=1,mixed_memory=1,timespans=1", { "x", "h0", "c0", "timespans" }, { "y", "h_n", "c_n" } },
-        { "cfc:wiring=ncp,state=1", { "x", "h0" }, { "y", "h_n" } },
-        { "cfc:wiring=random,units=6,out=2,semantics=keras", { "x" }, { "y", "h_n" } },
+Test(zoo_cfc, gives_the_inputs_and_outputs_that_are_asked_for)
+{
+    static const struct {
+        const char *spec;
+        const char *inputs[5], *outputs[4];
+    } cases[] = {
+        {"cfc", {"x"}, {"y", "h_n"}},
+        {"cfc:timespans=1", {"x", "timespans"}, {"y", "h_n"}},
+        {"cfc:state=1,mixed_memory=1,timespans=1", {"x", "h0", "c0", "timespans"}, {"y", "h_n", "c_n"}},
+        {"cfc:wiring=ncp,state=1", {"x", "h0"}, {"y", "h_n"}},
+        {"cfc:wiring=random,units=6,out=2,semantics=keras", {"x"}, {"y", "h_n"}},
     };
     assay_env *env = test_env();
     for (size_t i = 0; i < AS_COUNT(cases); i++) {
@@ -266,10 +302,12 @@ Test(zoo_cfc, gives_the_inputs_and_outputs_that_are_asked_for) {
 }
 
 /* Every parameter of three cells, a memory and a projection at once; the gradient of the last bias is known without any sweep. */
-Test(zoo_cfc, a_whole_network_has_the_gradient_of_every_parameter) {
-    assay_env     *env = test_env();
-    assay_model   *model = load(env, "cfc:input=3,units=8,out=2,wiring=autoncp,mixed_memory=1,proj=2,timespans=1,state=1"), *gradient = NULL;
-    as_binding_dim dims[] = { { "batch", 2 }, { "seq", 3 } };
+Test(zoo_cfc, a_whole_network_has_the_gradient_of_every_parameter)
+{
+    assay_env   *env = test_env();
+    assay_model *model = load(env, "cfc:input=3,units=8,out=2,wiring=autoncp,mixed_memory=1,proj=2,timespans=1,state=1"),
+                *gradient = NULL;
+    as_binding_dim dims[] = {{"batch", 2}, {"seq", 3}};
     const char    *wrt[64];
     as_view        in[16], out[64];
     as_arena       arena = {0};
@@ -285,7 +323,8 @@ Test(zoo_cfc, a_whole_network_has_the_gradient_of_every_parameter) {
     expect(g.n_inputs <= 16 && g.n_outputs == n);
     for (int i = 0; i < g.n_inputs + n; i++) {
         const as_bound_value *v = &g.values[i < g.n_inputs ? g.inputs[i] : g.outputs[i - g.n_inputs]];
-        as_view view = as_view_of(as_arena_take(&arena, (size_t)as_shape_count(&v->info.shape), as_dtype_bytes(v->info.dtype), 64), v->info.dtype, &v->info.shape);
+        as_view view = as_view_of(as_arena_take(&arena, (size_t)as_shape_count(&v->info.shape), as_dtype_bytes(v->info.dtype), 64),
+                                  v->info.dtype, &v->info.shape);
         *(i < g.n_inputs ? &in[i] : &out[i - g.n_inputs]) = view;
         if (i < g.n_inputs)
             as_random_input(5, v->name, &view);

@@ -4,7 +4,7 @@
 
 #include "model/zoo/cnn_layers.h"
 
-static const as_zoo_param params[] = { AS_CNN_PARAM_WIDTHS("32x64x128"), AS_CNN_PARAM_CLASSES, { NULL, NULL, NULL } };
+static const as_zoo_param params[] = {AS_CNN_PARAM_WIDTHS("32x64x128"), AS_CNN_PARAM_CLASSES, {NULL, NULL, NULL}};
 
 static int block(as_maker *m, const as_zoo_args *args, int stage, int x, int64_t n_in, int64_t n_out)
 {
@@ -13,15 +13,15 @@ static int block(as_maker *m, const as_zoo_args *args, int stage, int x, int64_t
     snprintf(conv, sizeof conv, "conv%d", stage);
     snprintf(norm, sizeof norm, "bn%d", stage);
     snprintf(relu, sizeof relu, "relu%d", stage);
-    x = as_layer_conv(m, conv, x, n_in, n_out, (as_conv_spec){ .kernel = 3, .stride = 1, .group = 1, .bias = false });
+    x = as_layer_conv(m, conv, x, n_in, n_out, (as_conv_spec){.kernel = 3, .stride = 1, .group = 1, .bias = false});
     return as_layer_relu(m, relu, as_layer_batchnorm(m, norm, x, n_out));
 }
 
-static void build(as_maker *m, const as_zoo_args *args)
-{
-    as_layers_cnn(m, args, block, block);
-}
+static void build(as_maker *m, const as_zoo_args *args) { as_layers_cnn(m, args, block, block); }
 
 const as_zoo as_zoo_cnn_bn = {
-    .name = "cnn-bn", .help = "3x3 convolutions with batch normalisation, on 3x32x32", .params = params, .build = build,
+    .name = "cnn-bn",
+    .help = "3x3 convolutions with batch normalisation, on 3x32x32",
+    .params = params,
+    .build = build,
 };

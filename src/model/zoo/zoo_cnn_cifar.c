@@ -1,7 +1,7 @@
 /* zoo_cnn_cifar.c - cnn-small for colour images of 32x32 pixels. */
 #include "model/zoo/cnn_layers.h"
 
-static const as_zoo_param params[] = { AS_CNN_PARAM_CLASSES, { NULL, NULL, NULL } };
+static const as_zoo_param params[] = {AS_CNN_PARAM_CLASSES, {NULL, NULL, NULL}};
 
 static void build(as_maker *m, const as_zoo_args *args)
 {
@@ -16,5 +16,8 @@ static void build(as_maker *m, const as_zoo_args *args)
 }
 
 const as_zoo as_zoo_cnn_cifar = {
-    .name = "cnn-cifar", .help = "cnn-small on 3x32x32; 545098 parameters", .params = params, .build = build,
+    .name = "cnn-cifar",
+    .help = "cnn-small on 3x32x32; 545098 parameters",
+    .params = params,
+    .build = build,
 };

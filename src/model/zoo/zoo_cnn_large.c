@@ -7,7 +7,9 @@
 enum { N_STAGES = 3 };
 
 static const as_zoo_param params[] = {
-    { "width", "32", "channels of the first stage; 2 and 4 times as many in the next" }, AS_CNN_PARAM_CLASSES, { NULL, NULL, NULL },
+    {"width", "32", "channels of the first stage; 2 and 4 times as many in the next"},
+    AS_CNN_PARAM_CLASSES,
+    {NULL, NULL, NULL},
 };
 
 static void build(as_maker *m, const as_zoo_args *args)
@@ -34,6 +36,8 @@ static void build(as_maker *m, const as_zoo_args *args)
 }
 
 const as_zoo as_zoo_cnn_large = {
-    .name = "cnn-large", .help = "six convolutions of 32 to 128 channels, dense 256, 128 and 10, on 3x32x32; 845738 parameters",
-    .params = params, .build = build,
+    .name = "cnn-large",
+    .help = "six convolutions of 32 to 128 channels, dense 256, 128 and 10, on 3x32x32; 845738 parameters",
+    .params = params,
+    .build = build,
 };

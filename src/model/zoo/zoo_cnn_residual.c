@@ -7,8 +7,10 @@
 enum { N_STAGES = 3, MAX_BLOCKS = 64 };
 
 static const as_zoo_param params[] = {
-    { "width", "16", "channels of the first stage; 2 and 4 times as many in the next" }, { "blocks", "1", "blocks a stage" },
-    AS_CNN_PARAM_CLASSES, { NULL, NULL, NULL },
+    {"width", "16", "channels of the first stage; 2 and 4 times as many in the next"},
+    {"blocks", "1", "blocks a stage"},
+    AS_CNN_PARAM_CLASSES,
+    {NULL, NULL, NULL},
 };
 
 static int block(as_maker *m, const char *name, int x, int64_t n_in, int64_t n_out, int64_t stride)
@@ -17,16 +19,16 @@ static int block(as_maker *m, const char *name, int x, int64_t n_in, int64_t n_o
     int  skip = x;
     if (stride > 1) {
         snprintf(part, sizeof part, "%s_skip", name);
-        skip = as_layer_conv(m, part, x, n_in, n_out, (as_conv_spec){ .kernel = 1, .stride = stride, .group = 1, .bias = true });
+        skip = as_layer_conv(m, part, x, n_in, n_out, (as_conv_spec){.kernel = 1, .stride = stride, .group = 1, .bias = true});
     }
     snprintf(part, sizeof part, "%s_conv1", name);
-    x = as_layer_conv(m, part, x, n_in, n_out, (as_conv_spec){ .kernel = 3, .stride = stride, .group = 1, .bias = true });
+    x = as_layer_conv(m, part, x, n_in, n_out, (as_conv_spec){.kernel = 3, .stride = stride, .group = 1, .bias = true});
     snprintf(part, sizeof part, "%s_relu1", name);
     x = as_layer_relu(m, part, x);
     snprintf(part, sizeof part, "%s_conv2", name);
     x = as_layer_conv3(m, part, x, n_out, n_out);
     snprintf(part, sizeof part, "%s_add", name);
-    x = as_maker_node(m, "Add", part, (int[]){ x, skip }, 2, NULL, 0, NULL, 1, NULL);
+    x = as_maker_node(m, "Add", part, (int[]){x, skip}, 2, NULL, 0, NULL, 1, NULL);
     snprintf(part, sizeof part, "%s_relu2", name);
     return as_layer_relu(m, part, x);
 }
@@ -49,5 +51,8 @@ static void build(as_maker *m, const as_zoo_args *args)
 }
 
 const as_zoo as_zoo_cnn_residual = {
-    .name = "cnn-residual", .help = "blocks of two 3x3 convolutions with skips around them, on 3x32x32", .params = params, .build = build,
+    .name = "cnn-residual",
+    .help = "blocks of two 3x3 convolutions with skips around them, on 3x32x32",
+    .params = params,
+    .build = build,
 };

@@ -5,7 +5,7 @@
 static void build(as_maker *m, const as_zoo_args *args)
 {
     (void)args;
-    as_dims dims = { .rank = 4, .dim = { { .symbol = "batch" }, { .size = 1 }, { .size = 28 }, { .size = 28 } } };
+    as_dims dims = {.rank = 4, .dim = {{.symbol = "batch"}, {.size = 1}, {.size = 28}, {.size = 28}}};
     int     x = as_maker_input(m, "x", AS_F32, &dims);
     x = as_layer_pool2(m, "pool1", as_layer_relu(m, "relu1", as_layer_conv3(m, "conv1", x, 1, 32)));
     x = as_layer_pool2(m, "pool2", as_layer_relu(m, "relu2", as_layer_conv3(m, "conv2", x, 32, 64)));
@@ -15,5 +15,7 @@ static void build(as_maker *m, const as_zoo_args *args)
 }
 
 const as_zoo as_zoo_cnn_small = {
-    .name = "cnn-small", .help = "convolutions of 32 and 64 channels, dense 128 and 10, on 1x28x28; 421642 parameters", .build = build,
+    .name = "cnn-small",
+    .help = "convolutions of 32 and 64 channels, dense 128 and 10, on 1x28x28; 421642 parameters",
+    .build = build,
 };

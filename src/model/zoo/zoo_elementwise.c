@@ -4,19 +4,20 @@
 #include "model/zoo/workload.h"
 
 static const as_zoo_param params[] = {
-    { "op", "add", "add, sub, mul, div, max, relu, tanh, sigmoid, exp, gelu, abs, neg, erf or softplus" },
-    { "size", "1024x1024", "of the operands and of the result" },
+    {"op", "add", "add, sub, mul, div, max, relu, tanh, sigmoid, exp, gelu, abs, neg, erf or softplus"},
+    {"size", "1024x1024", "of the operands and of the result"},
     AS_WORK_DTYPE,
     AS_WORK_LAYOUT,
-    { NULL, NULL, NULL },
+    {NULL, NULL, NULL},
 };
 
-static const char *const words[] = { "add", "sub", "mul", "div", "max", "relu", "tanh", "sigmoid", "exp", "gelu", "abs", "neg", "erf", "softplus", NULL };
+static const char *const words[] = {"add", "sub",  "mul", "div", "max", "relu",     "tanh", "sigmoid",
+                                    "exp", "gelu", "abs", "neg", "erf", "softplus", NULL};
 static const char *const ops[] = /* in the order of `words` */
-    { "Add", "Sub", "Mul", "Div", "Max", "Relu", "Tanh", "Sigmoid", "Exp", "Gelu", "Abs", "Neg", "Erf", "Softplus" };
+    {"Add", "Sub", "Mul", "Div", "Max", "Relu", "Tanh", "Sigmoid", "Exp", "Gelu", "Abs", "Neg", "Erf", "Softplus"};
 
-static const as_zoo_choice choices[] = { { "op", words }, { "dtype", as_work_dtypes }, { "layout", as_work_layouts }, { NULL, NULL } };
-static const as_zoo_axes   axes = { .variant = "op", .min_dims = 1, .max_dims = 4, .form = "N, MxN, LxMxN or KxLxMxN", .rows = "size" };
+static const as_zoo_choice choices[] = {{"op", words}, {"dtype", as_work_dtypes}, {"layout", as_work_layouts}, {NULL, NULL}};
+static const as_zoo_axes axes = {.variant = "op", .min_dims = 1, .max_dims = 4, .form = "N, MxN, LxMxN or KxLxMxN", .rows = "size"};
 
 enum { N_BINARY = 5 }; /* those that come first */
 
@@ -43,5 +44,10 @@ static void build(as_maker *m, const as_zoo_args *args)
 }
 
 const as_zoo as_zoo_elementwise = {
-    .name = "elementwise", .help = "workload: one operator element by element", .params = params, .choices = choices, .axes = &axes, .build = build,
+    .name = "elementwise",
+    .help = "workload: one operator element by element",
+    .params = params,
+    .choices = choices,
+    .axes = &axes,
+    .build = build,
 };

@@ -5,15 +5,15 @@
 #include "model/zoo/workload.h"
 
 static const as_zoo_param params[] = {
-    { "kind", "transpose", "transpose (the last two axes), nchw-nhwc or copy" },
-    { "size", "1024x1024", "of the input; nchw-nhwc takes NxCxHxW, or HxW for an image 1x3xHxW" },
-    { "dtype", "f32", "f32, f16, bf16 or f64: moved, not converted" },
-    { NULL, NULL, NULL },
+    {"kind", "transpose", "transpose (the last two axes), nchw-nhwc or copy"},
+    {"size", "1024x1024", "of the input; nchw-nhwc takes NxCxHxW, or HxW for an image 1x3xHxW"},
+    {"dtype", "f32", "f32, f16, bf16 or f64: moved, not converted"},
+    {NULL, NULL, NULL},
 };
 
-static const char *const   kinds[] = { "transpose", "nchw-nhwc", "copy", NULL };
-static const as_zoo_choice choices[] = { { "kind", kinds }, { "dtype", as_work_dtypes }, { NULL, NULL } };
-static const as_zoo_axes   axes = { .variant = "kind", .min_dims = 2, .max_dims = 4, .form = "MxN, LxMxN or NxCxHxW" };
+static const char *const   kinds[] = {"transpose", "nchw-nhwc", "copy", NULL};
+static const as_zoo_choice choices[] = {{"kind", kinds}, {"dtype", as_work_dtypes}, {NULL, NULL}};
+static const as_zoo_axes   axes = {.variant = "kind", .min_dims = 2, .max_dims = 4, .form = "MxN, LxMxN or NxCxHxW"};
 
 enum { CHANNELS = 3 };
 
@@ -21,16 +21,16 @@ enum { CHANNELS = 3 };
 static int copied(as_maker *m, int x, const as_shape *shape)
 {
     int64_t n = shape->rank, starts[AS_MAX_RANK] = {0};
-    int     in[] = { x, as_work_ints(m, "starts", starts, (size_t)n), as_work_ints(m, "ends", shape->dim, (size_t)n) };
+    int     in[] = {x, as_work_ints(m, "starts", starts, (size_t)n), as_work_ints(m, "ends", shape->dim, (size_t)n)};
     return as_maker_node(m, "Slice", "y", in, 3, NULL, 0, NULL, 1, NULL);
 }
 
 static int turned(as_maker *m, int x, bool nhwc, int rank)
 {
-    int64_t perm[AS_MAX_RANK] = { 0, 2, 3, 1 };
+    int64_t perm[AS_MAX_RANK] = {0, 2, 3, 1};
     for (int i = 0; !nhwc && i < rank; i++)
         perm[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
-    as_attr attr = { .name = "perm", .kind = AS_ATTR_INTS, .ints = perm, .n = (size_t)rank };
+    as_attr attr = {.name = "perm", .kind = AS_ATTR_INTS, .ints = perm, .n = (size_t)rank};
     return as_maker_node(m, "Transpose", "y", &x, 1, &attr, 1, NULL, 1, NULL);
 }
 
@@ -54,5 +54,10 @@ static void build(as_maker *m, const as_zoo_args *args)
 }
 
 const as_zoo as_zoo_layout = {
-    .name = "layout", .help = "workload: the same elements in another order", .params = params, .choices = choices, .axes = &axes, .build = build,
+    .name = "layout",
+    .help = "workload: the same elements in another order",
+    .params = params,
+    .choices = choices,
+    .axes = &axes,
+    .build = build,
 };

@@ -8,17 +8,17 @@
 
 static const as_zoo_param params[] = {
     AS_NCP_PARAMS,
-    { "unfolds", "6", "solver steps a time step" },
-    { "implicit", "1", "1: w, cm and gleak through softplus; 0: as they are" },
-    { "epsilon", "1e-8", "added to every denominator" },
-    { "input_mapping", "affine", "affine, linear or none" },
-    { "output_mapping", "affine", "affine, linear or none" },
-    { "proj", "0", "outputs of a dense layer after the output mapping; 0: none" },
-    { "mixed_memory", "0", "1: an LSTM cell before the state" },
-    { "return_sequences", "1", "1: y of every step; 0: of the last" },
-    { "timespans", "0", "1: an input timespans [batch,seq]; 0: every step takes 1" },
-    { "state", "0", "1: inputs h0 (and c0 with mixed memory); 0: zeros" },
-    { NULL, NULL, NULL },
+    {"unfolds", "6", "solver steps a time step"},
+    {"implicit", "1", "1: w, cm and gleak through softplus; 0: as they are"},
+    {"epsilon", "1e-8", "added to every denominator"},
+    {"input_mapping", "affine", "affine, linear or none"},
+    {"output_mapping", "affine", "affine, linear or none"},
+    {"proj", "0", "outputs of a dense layer after the output mapping; 0: none"},
+    {"mixed_memory", "0", "1: an LSTM cell before the state"},
+    {"return_sequences", "1", "1: y of every step; 0: of the last"},
+    {"timespans", "0", "1: an input timespans [batch,seq]; 0: every step takes 1"},
+    {"state", "0", "1: inputs h0 (and c0 with mixed memory); 0: zeros"},
+    {NULL, NULL, NULL},
 };
 
 enum { MAX_SIZE = 1 << 14, MAX_UNFOLDS = 1000 };
@@ -29,7 +29,7 @@ static bool wiring_read(as_maker *m, const as_zoo_args *args, as_wiring *out)
     bool has;
     if (!as_ncp_wiring(m, args, out, &has) || has)
         return !as_maker_failed(m);
-    as_wiring_spec full = { .kind = AS_WIRING_FULL, .seed = 1111, .self_connections = true };
+    as_wiring_spec full = {.kind = AS_WIRING_FULL, .seed = 1111, .self_connections = true};
     int64_t        inputs = as_zoo_int(m, args, "input", 1, 4 * MAX_SIZE);
     full.units = as_zoo_int(m, args, "units", 1, MAX_SIZE);
     full.out = as_zoo_int(m, args, "out", 0, MAX_SIZE);
@@ -171,13 +171,13 @@ static void absent(frame *f, int count)
 
 static int input(frame *f, const char *name, bool wanted, const as_dim *second)
 {
-    as_dims dims = { .rank = 2, .dim = { { .symbol = "batch" }, *second } };
+    as_dims dims = {.rank = 2, .dim = {{.symbol = "batch"}, *second}};
     return wanted ? as_maker_input(f->m, name, AS_F32, &dims) : -1;
 }
 
 static void build(as_maker *m, const as_zoo_args *args)
 {
-    frame     f = { .m = m };
+    frame     f = {.m = m};
     as_wiring w;
     double    epsilon;
     bool      implicit = as_ncp_flag(m, args, "implicit"), mixed = as_ncp_flag(m, args, "mixed_memory");
@@ -188,7 +188,7 @@ static void build(as_maker *m, const as_zoo_args *args)
         return;
     int64_t inputs = w.n_inputs;
     as_mt19937_seed(&f.draws, (uint32_t)as_maker_seed(m));
-    as_dims dims = { .rank = 3, .dim = { { .symbol = "batch" }, { .symbol = "seq" }, { .size = inputs } } };
+    as_dims dims = {.rank = 3, .dim = {{.symbol = "batch"}, {.symbol = "seq"}, {.size = inputs}}};
     push(&f, as_maker_input(m, "x", AS_F32, &dims));
     core(&f, &w);
     mapping(&f, args, "input", inputs);
@@ -201,16 +201,17 @@ static void build(as_maker *m, const as_zoo_args *args)
         projection(&f, w.n_out, proj);
     else
         absent(&f, 2);
-    push(&f, input(&f, "h0", state, &(as_dim){ .size = w.n_units }));
-    push(&f, input(&f, "c0", state && mixed, &(as_dim){ .size = w.n_units }));
-    push(&f, input(&f, "timespans", timespans, &(as_dim){ .symbol = "seq" }));
-    as_attr attrs[] = { AS_ATTR_I("unfolds", unfolds), AS_ATTR_I("implicit", implicit), AS_ATTR_F("epsilon", epsilon),
-                        AS_ATTR_I("return_sequences", sequences), AS_ATTR_I("output_size", w.n_out) };
-    int     outs[3] = { -1, -1, -1 };
+    push(&f, input(&f, "h0", state, &(as_dim){.size = w.n_units}));
+    push(&f, input(&f, "c0", state && mixed, &(as_dim){.size = w.n_units}));
+    push(&f, input(&f, "timespans", timespans, &(as_dim){.symbol = "seq"}));
+    as_attr attrs[] = {AS_ATTR_I("unfolds", unfolds), AS_ATTR_I("implicit", implicit), AS_ATTR_F("epsilon", epsilon),
+                       AS_ATTR_I("return_sequences", sequences), AS_ATTR_I("output_size", w.n_out)};
+    int     outs[3] = {-1, -1, -1};
     as_maker_node(m, "assay.LTC", "ltc", f.in, f.n_in, attrs, (int)AS_COUNT(attrs), outs, mixed ? 3 : 2,
-                  (const char *const[]){ "y", "h_n", "c_n" });
+                  (const char *const[]){"y", "h_n", "c_n"});
     for (int i = 0; i < 2 + mixed; i++)
         as_maker_output(m, outs[i]);
 }
 
-const as_zoo as_zoo_ltc = { .name = "ltc", .help = "liquid time constants on a wiring, over a sequence", .params = params, .build = build };
+const as_zoo as_zoo_ltc = {
+    .name = "ltc", .help = "liquid time constants on a wiring, over a sequence", .params = params, .build = build};

@@ -75,7 +75,8 @@ static void expect_load_fails(const char *spec, const char *sentence)
 /* Parameters 784*512+512 + 512*512+512 + 512*256+256 + 256*10+10; multiply-adds the same without the biases. */
 Test(zoo_nets, mlp_large_has_its_counts)
 {
-    expect_counts("mlp-large", 401920 + 262656 + 131328 + 2570, 401408 + 262144 + 131072 + 2560, &AS_SHAPE(2, 784), &AS_SHAPE(2, 10));
+    expect_counts("mlp-large", 401920 + 262656 + 131328 + 2570, 401408 + 262144 + 131072 + 2560, &AS_SHAPE(2, 784),
+                  &AS_SHAPE(2, 10));
 }
 
 /* conv1 3*32*9+32 = 896 at 32x32, conv2 32*64*9+64 = 18496 at 16x16, fc1 64*8*8*128+128, fc2 128*10+10. */
@@ -83,7 +84,8 @@ Test(zoo_nets, cnn_cifar_has_its_counts)
 {
     expect_counts("cnn-cifar", 896 + 18496 + 524416 + 1290, 864 * 1024 + 18432 * 256 + 524288 + 1280, IMAGES, &AS_SHAPE(2, 10));
     /* 100 classes: fc2 is 128*100+100. */
-    expect_counts("cnn-cifar:classes=100", 896 + 18496 + 524416 + 12900, 864 * 1024 + 18432 * 256 + 524288 + 12800, IMAGES, &AS_SHAPE(2, 100));
+    expect_counts("cnn-cifar:classes=100", 896 + 18496 + 524416 + 12900, 864 * 1024 + 18432 * 256 + 524288 + 12800, IMAGES,
+                  &AS_SHAPE(2, 100));
     expect_answers("cnn-cifar:classes=3");
     expect_load_fails("cnn-cifar:classes=0", "model: cnn-cifar: classes=0 must be a whole number from 1 to 1048576");
 }
@@ -107,7 +109,8 @@ Test(zoo_nets, cnn_large_has_its_counts)
 Test(zoo_nets, cnn_residual_has_its_counts)
 {
     expect_counts("cnn-residual", 448 + 2 * 2320 + 544 + 4640 + 9248 + 2112 + 18496 + 36928 + 10250,
-                  (432 + 2 * 2304) * 1024 + (512 + 4608 + 9216) * 256 + (2048 + 18432 + 36864) * 64 + 10240, IMAGES, &AS_SHAPE(2, 10));
+                  (432 + 2 * 2304) * 1024 + (512 + 4608 + 9216) * 256 + (2048 + 18432 + 36864) * 64 + 10240, IMAGES,
+                  &AS_SHAPE(2, 10));
     /* A second block in each stage: two convolutions of w*w*9+w each for w = 16, 32, 64. */
     expect_counts("cnn-residual:blocks=2", 87306 + 2 * (2320 + 9248 + 36928),
                   12511232 + 2 * (2304 * 1024 + 9216 * 256 + 36864 * 64), IMAGES, &AS_SHAPE(2, 10));
@@ -172,7 +175,8 @@ Test(zoo_nets, cnn_grouped_has_its_counts)
     expect_counts("cnn-grouped", 896 + 4672 + 18560 + 262272 + 1290, 864 * 1024 + 4608 * 256 + 18432 * 64 + 262144 + 1280, IMAGES,
                   &AS_SHAPE(2, 10));
     expect_answers("cnn-grouped:widths=4x6,groups=2,classes=3");
-    expect_load_fails("cnn-grouped:groups=3", "model: cnn-grouped: stage 2 has 32 channels in and 64 out, and groups=3 does not divide both");
+    expect_load_fails("cnn-grouped:groups=3",
+                      "model: cnn-grouped: stage 2 has 32 channels in and 64 out, and groups=3 does not divide both");
     expect_load_fails("cnn-grouped:groups=0", "groups=0 must be a whole number from 1 to 4096");
 }
 
@@ -183,7 +187,8 @@ Test(zoo_nets, cnn_bottleneck_has_its_counts)
     expect_counts("cnn-bottleneck", 896 + 528 + 2320 + 1088 + 2080 + 9248 + 4224 + 262272 + 1290,
                   864 * 1024 + (512 + 2304 + 1024) * 256 + (2048 + 9216 + 4096) * 64 + 262144 + 1280, IMAGES, &AS_SHAPE(2, 10));
     expect_answers("cnn-bottleneck:widths=4x6,reduce=2,classes=3");
-    expect_load_fails("cnn-bottleneck:reduce=5", "model: cnn-bottleneck: stage 2 has 64 channels, and reduce=5 does not divide them");
+    expect_load_fails("cnn-bottleneck:reduce=5",
+                      "model: cnn-bottleneck: stage 2 has 64 channels, and reduce=5 does not divide them");
     expect_load_fails("cnn-bottleneck:reduce=0", "reduce=0 must be a whole number from 1 to 4096");
 }
 
@@ -199,7 +204,8 @@ Test(zoo_nets, cnn_bn_has_its_counts)
 /* As mlp with four normalisation values for each of the 512 and 256 hidden units. */
 Test(zoo_nets, mlp_bn_has_its_counts)
 {
-    expect_counts("mlp-bn", 401920 + 4 * 512 + 131328 + 4 * 256 + 2570, 401408 + 131072 + 2560, &AS_SHAPE(2, 784), &AS_SHAPE(2, 10));
+    expect_counts("mlp-bn", 401920 + 4 * 512 + 131328 + 4 * 256 + 2570, 401408 + 131072 + 2560, &AS_SHAPE(2, 784),
+                  &AS_SHAPE(2, 10));
     expect_counts("mlp-bn:sizes=4x3x2", 15 + 4 * 3 + 8, 12 + 6, &AS_SHAPE(2, 4), &AS_SHAPE(2, 2));
     expect_answers("mlp-bn:sizes=9x7x5x3");
     expect_load_fails("mlp-bn:sizes=5", "model: mlp-bn: sizes=5: an input width and at least one layer are needed");
@@ -306,7 +312,8 @@ Test(zoo_nets, gru_has_its_counts)
 /* The answer stands on the first step as well as on the last. */
 Test(zoo_nets, recurrent_networks_remember_the_first_step)
 {
-    static const char *const specs[] = { "lstm:inputs=2,steps=4,units=5,layers=2,outputs=1", "gru:inputs=2,steps=4,units=5,layers=2,outputs=1" };
+    static const char *const specs[] = {"lstm:inputs=2,steps=4,units=5,layers=2,outputs=1",
+                                        "gru:inputs=2,steps=4,units=5,layers=2,outputs=1"};
     assay_env               *env = test_env();
     for (int k = 0; k < 2; k++) {
         assay_model *model = NULL;
@@ -314,7 +321,7 @@ Test(zoo_nets, recurrent_networks_remember_the_first_step)
         expect_ok(env, assay_model_load(env, specs[k], NULL, &model));
         test_bind(env, model, 2, &t);
         expect_ok(env, as_graph_eval(env, &t.graph, t.inputs, t.outputs));
-        double before[2] = { as_view_get(&t.outputs[0], 0), as_view_get(&t.outputs[0], 1) };
+        double before[2] = {as_view_get(&t.outputs[0], 0), as_view_get(&t.outputs[0], 1)};
         as_view_set(&t.inputs[0], 0, as_view_get(&t.inputs[0], 0) + 1.0); /* sequence 0, step 0 */
         expect_ok(env, as_graph_eval(env, &t.graph, t.inputs, t.outputs));
         expect(as_view_get(&t.outputs[0], 0) != before[0]);

@@ -7,32 +7,32 @@
 #include "model/zoo/workload.h"
 
 static const as_zoo_param params[] = {
-    { "kind", "absmax-int8", "absmax-int8 (a row), absmean-ternary (the tensor), f16 or bf16" },
-    { "size", "1024x1024", "rows x their length" },
-    { NULL, NULL, NULL },
+    {"kind", "absmax-int8", "absmax-int8 (a row), absmean-ternary (the tensor), f16 or bf16"},
+    {"size", "1024x1024", "rows x their length"},
+    {NULL, NULL, NULL},
 };
 
-static const char *const   kinds[] = { "absmax-int8", "absmean-ternary", "f16", "bf16", NULL };
-static const as_zoo_choice choices[] = { { "kind", kinds }, { NULL, NULL } };
-static const as_zoo_axes   axes = { .variant = "kind", .min_dims = 2, .max_dims = 2, .form = "MxN" };
+static const char *const   kinds[] = {"absmax-int8", "absmean-ternary", "f16", "bf16", NULL};
+static const as_zoo_choice choices[] = {{"kind", kinds}, {NULL, NULL}};
+static const as_zoo_axes   axes = {.variant = "kind", .min_dims = 2, .max_dims = 2, .form = "MxN"};
 
 static const double LEAST_SCALE = 1e-5;
 
 static int node2(as_maker *m, const char *op, const char *name, int a, int b)
 {
-    return as_maker_node(m, op, name, (int[]){ a, b }, 2, NULL, 0, NULL, 1, NULL);
+    return as_maker_node(m, op, name, (int[]){a, b}, 2, NULL, 0, NULL, 1, NULL);
 }
 
 static int clip(as_maker *m, const char *name, int x, double lo, double hi)
 {
-    int in[] = { x, as_work_scalar(m, "lo", AS_F32, lo), as_work_scalar(m, "hi", AS_F32, hi) };
+    int in[] = {x, as_work_scalar(m, "lo", AS_F32, lo), as_work_scalar(m, "hi", AS_F32, hi)};
     return as_maker_node(m, "Clip", name, in, 3, NULL, 0, NULL, 1, NULL);
 }
 
 /* The largest or the mean magnitude, and no less than LEAST_SCALE. */
 static int scale(as_maker *m, int x, bool by_row)
 {
-    int     in[2] = { as_work_node1(m, "Abs", "magnitude", x), -1 };
+    int     in[2] = {as_work_node1(m, "Abs", "magnitude", x), -1};
     int64_t last = 1;
     if (by_row)
         in[1] = as_work_ints(m, "axis", &last, 1);
@@ -63,5 +63,10 @@ static void build(as_maker *m, const as_zoo_args *args)
 }
 
 const as_zoo as_zoo_quantize = {
-    .name = "quantize", .help = "workload: f32 as int8, ternary (BitNet b1.58) or halves", .params = params, .choices = choices, .axes = &axes, .build = build,
+    .name = "quantize",
+    .help = "workload: f32 as int8, ternary (BitNet b1.58) or halves",
+    .params = params,
+    .choices = choices,
+    .axes = &axes,
+    .build = build,
 };

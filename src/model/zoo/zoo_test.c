@@ -59,10 +59,7 @@ Test(zoo, every_network_binds_and_has_one_line_of_help)
     assay_env_free(env);
 }
 
-Test(zoo, mlp_small_has_its_shapes)
-{
-    expect_net("mlp-small", 101770, &AS_SHAPE(3, 784), &AS_SHAPE(3, 10));
-}
+Test(zoo, mlp_small_has_its_shapes) { expect_net("mlp-small", 101770, &AS_SHAPE(3, 784), &AS_SHAPE(3, 10)); }
 
 Test(zoo, mlp_has_its_shapes)
 {
@@ -71,20 +68,17 @@ Test(zoo, mlp_has_its_shapes)
     expect_net("mlp:sizes=7x1", 8, &AS_SHAPE(2, 7), &AS_SHAPE(2, 1));
 }
 
-Test(zoo, cnn_small_has_its_shapes)
-{
-    expect_net("cnn-small", 421642, &AS_SHAPE(1, 1, 28, 28), &AS_SHAPE(1, 10));
-}
+Test(zoo, cnn_small_has_its_shapes) { expect_net("cnn-small", 421642, &AS_SHAPE(1, 1, 28, 28), &AS_SHAPE(1, 10)); }
 
 Test(zoo, parameters_have_torchs_names_and_shapes)
 {
     assay_env   *env = test_env();
     assay_model *mlp = load(env, "mlp-small"), *cnn = load(env, "cnn-small");
-    expect(as_shape_same(&(as_shape[]){ shape_of(mlp, "fc1.weight") }[0], &AS_SHAPE(128, 784)));
-    expect(as_shape_same(&(as_shape[]){ shape_of(mlp, "fc2.bias") }[0], &AS_SHAPE(10)));
-    expect(as_shape_same(&(as_shape[]){ shape_of(cnn, "conv2.weight") }[0], &AS_SHAPE(64, 32, 3, 3)));
-    expect(as_shape_same(&(as_shape[]){ shape_of(cnn, "conv1.bias") }[0], &AS_SHAPE(32)));
-    expect(as_shape_same(&(as_shape[]){ shape_of(cnn, "fc1.weight") }[0], &AS_SHAPE(128, 3136)));
+    expect(as_shape_same(&(as_shape[]){shape_of(mlp, "fc1.weight")}[0], &AS_SHAPE(128, 784)));
+    expect(as_shape_same(&(as_shape[]){shape_of(mlp, "fc2.bias")}[0], &AS_SHAPE(10)));
+    expect(as_shape_same(&(as_shape[]){shape_of(cnn, "conv2.weight")}[0], &AS_SHAPE(64, 32, 3, 3)));
+    expect(as_shape_same(&(as_shape[]){shape_of(cnn, "conv1.bias")}[0], &AS_SHAPE(32)));
+    expect(as_shape_same(&(as_shape[]){shape_of(cnn, "fc1.weight")}[0], &AS_SHAPE(128, 3136)));
     assay_model_free(mlp);
     assay_model_free(cnn);
     assay_env_free(env);
@@ -101,8 +95,9 @@ static void expect_load_fails(const char *spec, assay_status status, const char 
 
 Test(zoo, offers_the_nearest_network)
 {
-    expect_load_fails("mlp-smal", ASSAY_NOT_FOUND,
-                      "model: no file and no built-in network has the name 'mlp-smal' (did you mean 'mlp-small'?); see `assay list models`");
+    expect_load_fails(
+        "mlp-smal", ASSAY_NOT_FOUND,
+        "model: no file and no built-in network has the name 'mlp-smal' (did you mean 'mlp-small'?); see `assay list models`");
     expect_load_fails("quantum", ASSAY_NOT_FOUND, "has the name 'quantum'; see `assay list models`");
     expect_load_fails("", ASSAY_BAD_INPUT, "no file and no name is given");
 }
@@ -153,7 +148,8 @@ Test(zoo, reads_standard_values_of_its_own_table)
     expect_ok(env, as_maker_new(env, "t", 1, &m));
     expect_eq(as_zoo_int(m, args, "sizes", 1, 9), 0);
     assay_model *model = NULL;
-    expect_fails(env, as_maker_finish(m, &model), ASSAY_BAD_INPUT, "model: t: sizes=784x512x256x10 must be a whole number from 1 to 9");
+    expect_fails(env, as_maker_finish(m, &model), ASSAY_BAD_INPUT,
+                 "model: t: sizes=784x512x256x10 must be a whole number from 1 to 9");
     as_arena_drop(&arena);
     assay_env_free(env);
 }

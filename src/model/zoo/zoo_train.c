@@ -10,16 +10,17 @@
 enum { MAX_BATCH = 1 << 20, MAX_SEQ = 1 << 16 };
 
 static const as_zoo_param params[] = {
-    { "kind", "mlp", "mlp (mlp-small), cnn (cnn-small), cfc (without backbone) or ltc" },
-    { "batch", "32", "examples, or sequences" },
-    { "seq", "16", "steps of a sequence" },
-    { NULL, NULL, NULL },
+    {"kind", "mlp", "mlp (mlp-small), cnn (cnn-small), cfc (without backbone) or ltc"},
+    {"batch", "32", "examples, or sequences"},
+    {"seq", "16", "steps of a sequence"},
+    {NULL, NULL, NULL},
 };
 
-static const char *const   kinds[] = { "mlp", "cnn", "cfc", "ltc", NULL };
-static const char *const   nets[] = { "mlp-small", "cnn-small", "cfc:backbone_layers=0", "ltc:wiring=full" }; /* in the order of `kinds` */
-static const as_zoo_choice choices[] = { { "kind", kinds }, { NULL, NULL } };
-static const as_zoo_axes   axes = { .variant = "kind" };
+static const char *const   kinds[] = {"mlp", "cnn", "cfc", "ltc", NULL};
+static const char *const   nets[] = {"mlp-small", "cnn-small", "cfc:backbone_layers=0",
+                                     "ltc:wiring=full"}; /* in the order of `kinds` */
+static const as_zoo_choice choices[] = {{"kind", kinds}, {NULL, NULL}};
+static const as_zoo_axes   axes = {.variant = "kind"};
 
 static void build(as_maker *m, const as_zoo_args *args)
 {
@@ -61,7 +62,7 @@ static assay_status refine(assay_env *env, const as_zoo_args *args, assay_model 
         assay_model_free(back);
         return as_fail(env, ASSAY_NO_MEMORY, "model: train: no memory for its parameters");
     }
-    *link = (as_model_link){ .model = net };
+    *link = (as_model_link){.model = net};
     back->lenders = link;
     back->name = net->name;
     *model = back;
@@ -69,6 +70,11 @@ static assay_status refine(assay_env *env, const as_zoo_args *args, assay_model 
 }
 
 const as_zoo as_zoo_train = {
-    .name = "train", .help = "workload: forward and backward pass, the gradients of all parameters", .params = params, .choices = choices,
-    .axes = &axes, .build = build, .refine = refine,
+    .name = "train",
+    .help = "workload: forward and backward pass, the gradients of all parameters",
+    .params = params,
+    .choices = choices,
+    .axes = &axes,
+    .build = build,
+    .refine = refine,
 };

@@ -6,18 +6,25 @@
 #include "op/cell/memory_cell.h"
 
 const as_attr_def as_cfc_attrs[] = {
-    { .name = "mode", .kind = AS_ATTR_TEXT }, { .name = "activation", .kind = AS_ATTR_TEXT }, { .name = "semantics", .kind = AS_ATTR_TEXT },
-    { .name = "backbone", .kind = AS_ATTR_INT }, { .name = "dropout", .kind = AS_ATTR_FLOAT }, { .name = "dropout_seed", .kind = AS_ATTR_INT },
-    { .name = "training", .kind = AS_ATTR_INT }, { .name = "return_sequences", .kind = AS_ATTR_INT }, { 0 },
+    {.name = "mode", .kind = AS_ATTR_TEXT},
+    {.name = "activation", .kind = AS_ATTR_TEXT},
+    {.name = "semantics", .kind = AS_ATTR_TEXT},
+    {.name = "backbone", .kind = AS_ATTR_INT},
+    {.name = "dropout", .kind = AS_ATTR_FLOAT},
+    {.name = "dropout_seed", .kind = AS_ATTR_INT},
+    {.name = "training", .kind = AS_ATTR_INT},
+    {.name = "return_sequences", .kind = AS_ATTR_INT},
+    {0},
 };
 
-static const char *const modes[] = { "default", "pure", "no_gate" };
-static const char *const acts[] = { "lecun_tanh", "tanh", "relu", "silu", "gelu" };
-static const char *const semantics[] = { "torch", "keras", "enhanced" };
+static const char *const modes[] = {"default", "pure", "no_gate"};
+static const char *const acts[] = {"lecun_tanh", "tanh", "relu", "silu", "gelu"};
+static const char *const semantics[] = {"torch", "keras", "enhanced"};
 
 /* --- Attributes --------------------------------------------------------------------------------- */
 
-static assay_status word_read(assay_env *env, const as_node_ctx *n, const char *name, const char *const *words, int n_words, int *out)
+static assay_status word_read(assay_env *env, const as_node_ctx *n, const char *name, const char *const *words, int n_words,
+                              int *out)
 {
     const char *text = as_attr_text(n, name, words[0]);
     char        all[128] = "";
@@ -63,17 +70,15 @@ typedef struct reader {
     int                   n_in;
 } reader;
 
-static bool has(const reader *r, int i)
-{
-    return i < r->n_in && r->in[i].dtype != AS_NONE;
-}
+static bool has(const reader *r, int i) { return i < r->n_in && r->in[i].dtype != AS_NONE; }
 
 static assay_status expect_shape(const reader *r, int i, const char *what, const as_shape *want)
 {
     if (!has(r, i))
         return as_refuse(r->env, r->n, "%s is absent and must be %s", what, AS_SHOW(want));
     if (r->in[i].dtype != r->in[AS_CFC_X].dtype)
-        return as_refuse(r->env, r->n, "%s is %s and x is %s", what, as_dtype_name(r->in[i].dtype), as_dtype_name(r->in[AS_CFC_X].dtype));
+        return as_refuse(r->env, r->n, "%s is %s and x is %s", what, as_dtype_name(r->in[i].dtype),
+                         as_dtype_name(r->in[AS_CFC_X].dtype));
     if (!as_shape_same(&r->in[i].shape, want))
         return as_refuse(r->env, r->n, "%s is %s and must be %s", what, AS_SHOW(&r->in[i].shape), AS_SHOW(want));
     return ASSAY_OK;
@@ -110,24 +115,23 @@ static assay_status mask_check(const reader *r, const as_cfc *c, const as_cfc_ce
     if (!has(r, cell->first))
         return ASSAY_OK;
     if (c->semantics == AS_CFC_ENHANCED || c->n_backbone)
-        return as_refuse(r->env, r->n, "a mask is given with %s, which has none", c->n_backbone ? "a backbone" : "semantics enhanced");
+        return as_refuse(r->env, r->n, "a mask is given with %s, which has none",
+                         c->n_backbone ? "a backbone" : "semantics enhanced");
     if (mask->dtype != AS_I8 && mask->dtype != r->in[AS_CFC_X].dtype)
         return as_refuse(r->env, r->n, "the mask (input %d) is %s and must be i8 or %s", cell->first, as_dtype_name(mask->dtype),
                          as_dtype_name(r->in[AS_CFC_X].dtype));
     if (!as_shape_same(&mask->shape, &want))
-        return as_refuse(r->env, r->n, "the mask (input %d) is %s and ff1.weight is %s", cell->first, AS_SHOW(&mask->shape), AS_SHOW(&want));
+        return as_refuse(r->env, r->n, "the mask (input %d) is %s and ff1.weight is %s", cell->first, AS_SHOW(&mask->shape),
+                         AS_SHOW(&want));
     return ASSAY_OK;
 }
 
 /* How many inputs a cell has. */
-static int cell_slots(const as_cfc *c)
-{
-    return c->mode == AS_CFC_PURE ? 5 : 9;
-}
+static int cell_slots(const as_cfc *c) { return c->mode == AS_CFC_PURE ? 5 : 9; }
 
 static assay_status cell_weights(const reader *r, const as_cfc *c, const as_cfc_cell *cell)
 {
-    static const char *const heads[] = { "ff1", "ff2", "time_a", "time_b" };
+    static const char *const heads[] = {"ff1", "ff2", "time_a", "time_b"};
     int                      i = cell->first + 1;
     if (c->mode == AS_CFC_PURE) {
         AS_TRY(expect_shape(r, i, "w_tau", &AS_SHAPE(1, cell->n_hidden)));
@@ -145,15 +149,15 @@ static assay_status cells_read(const reader *r, as_cfc *c)
     int     first = AS_CFC_CELLS + 2 * c->n_backbone, slots = cell_slots(c), left = r->n_in - first;
     int64_t n_in = c->n_in;
     if (left < slots || left % slots || left / slots > AS_CFC_MAX_CELLS)
-        return as_refuse(r->env, r->n, "%d inputs follow input %d, and a cell of mode %s has %d; there may be 1 to %d cells", left < 0 ? 0 : left,
-                         first - 1, modes[c->mode], slots, AS_CFC_MAX_CELLS);
+        return as_refuse(r->env, r->n, "%d inputs follow input %d, and a cell of mode %s has %d; there may be 1 to %d cells",
+                         left < 0 ? 0 : left, first - 1, modes[c->mode], slots, AS_CFC_MAX_CELLS);
     c->n_cells = left / slots;
     if (c->n_cells > 1 && c->n_backbone)
         return as_refuse(r->env, r->n, "%d cells are given with a backbone, which only a single cell has", c->n_cells);
     for (int l = 0; l < c->n_cells; l++) {
         as_cfc_cell *cell = &c->cell[l];
         int          bias = first + l * slots + (c->mode == AS_CFC_PURE ? 4 : 2);
-        *cell = (as_cfc_cell){ .first = first + l * slots, .n_in = n_in, .at = c->n_state };
+        *cell = (as_cfc_cell){.first = first + l * slots, .n_in = n_in, .at = c->n_state};
         if (!has(r, bias) || r->in[bias].shape.rank != 1 || r->in[bias].shape.dim[0] < 1)
             return as_refuse(r->env, r->n, "the bias of ff1 (input %d) must be a vector with one number a unit", bias);
         cell->n_hidden = r->in[bias].shape.dim[0];
@@ -186,7 +190,8 @@ static assay_status memory_check(const reader *r, const as_cfc *c)
     if (!c->has_memory)
         return ASSAY_OK;
     if (c->semantics != AS_CFC_TORCH)
-        return as_refuse(r->env, r->n, "mixed memory is given with semantics %s, whose memory is another cell", semantics[c->semantics]);
+        return as_refuse(r->env, r->n, "mixed memory is given with semantics %s, whose memory is another cell",
+                         semantics[c->semantics]);
     AS_TRY(expect_linear(r, AS_CFC_MEMORY_W, "lstm.input_map", 4 * c->n_state, c->n_in));
     return expect_shape(r, AS_CFC_MEMORY_R, "lstm.recurrent_map.weight", &AS_SHAPE(4 * c->n_state, c->n_state));
 }
@@ -206,7 +211,7 @@ static assay_status projection_read(const reader *r, as_cfc *c)
 assay_status as_cfc_read(assay_env *env, const as_node_ctx *n, const as_tensor_info *in, int n_in, as_cfc *out)
 {
     as_cfc          c = {0};
-    reader          r = { .env = env, .n = n, .in = in, .n_in = n_in };
+    reader          r = {.env = env, .n = n, .in = in, .n_in = n_in};
     const as_shape *x = &in[AS_CFC_X].shape;
     if (!(AS_DTYPE_BIT(in[AS_CFC_X].dtype) & AS_SET_FLOAT))
         return as_refuse(env, n, "x is %s and must be a float", as_dtype_name(in[AS_CFC_X].dtype));
@@ -227,15 +232,9 @@ assay_status as_cfc_read(assay_env *env, const as_node_ctx *n, const as_tensor_i
     return ASSAY_OK;
 }
 
-bool as_cfc_drops_after(const as_cfc *c, int l)
-{
-    return c->dropout > 0.0 && (l > 0 || c->semantics != AS_CFC_TORCH);
-}
+bool as_cfc_drops_after(const as_cfc *c, int l) { return c->dropout > 0.0 && (l > 0 || c->semantics != AS_CFC_TORCH); }
 
-bool as_cfc_acts_after(const as_cfc *c, int l)
-{
-    return c->semantics != AS_CFC_ENHANCED || l + 1 < c->n_backbone;
-}
+bool as_cfc_acts_after(const as_cfc *c, int l) { return c->semantics != AS_CFC_ENHANCED || l + 1 < c->n_backbone; }
 
 bool as_cfc_differentiable(const as_cfc *c, const as_tensor_info *in, int n_in, int i)
 {
@@ -279,9 +278,9 @@ static as_cost step_work(const as_cfc *c, const as_tensor_info *in)
     }
     for (int l = 0; l < c->n_cells; l++) {
         const as_cfc_cell *cell = &c->cell[l];
-        uint64_t           units = (uint64_t)cell->n_hidden, dense = as_sat_mul(units, (uint64_t)cell->n_z), sparse = synapses(cell, in);
-        uint64_t           products = c->mode == AS_CFC_PURE ? sparse : as_sat_add(as_sat_mul(2, sparse), as_sat_mul(2, dense));
-        bool               tanhs = c->mode != AS_CFC_PURE && c->semantics == AS_CFC_TORCH;
+        uint64_t units = (uint64_t)cell->n_hidden, dense = as_sat_mul(units, (uint64_t)cell->n_z), sparse = synapses(cell, in);
+        uint64_t products = c->mode == AS_CFC_PURE ? sparse : as_sat_add(as_sat_mul(2, sparse), as_sat_mul(2, dense));
+        bool     tanhs = c->mode != AS_CFC_PURE && c->semantics == AS_CFC_TORCH;
         w.flops = as_sat_add(w.flops, as_sat_mul(2, products));
         w.special = as_sat_add(w.special, as_sat_mul(tanhs ? 3 : 1, units));
     }
@@ -296,7 +295,7 @@ as_cost as_cfc_work(const as_cfc *c, const as_tensor_info *in)
 {
     uint64_t steps = as_sat_mul((uint64_t)c->n_batch, (uint64_t)c->n_steps);
     as_cost  one = step_work(c, in);
-    as_cost  all = { .flops = as_sat_mul(steps, one.flops), .special = as_sat_mul(steps, one.special) };
+    as_cost  all = {.flops = as_sat_mul(steps, one.flops), .special = as_sat_mul(steps, one.special)};
     if (c->has_fc)
         all.flops = as_sat_add(all.flops, as_sat_mul(as_sat_mul(c->sequences ? steps : (uint64_t)c->n_batch, 2),
                                                      as_sat_mul((uint64_t)c->n_y, (uint64_t)c->n_out)));

@@ -16,7 +16,18 @@
 
 #include "op/rules.h"
 
-enum { AS_CFC_X, AS_CFC_H0, AS_CFC_C0, AS_CFC_TIMESPANS, AS_CFC_MEMORY_W, AS_CFC_MEMORY_B, AS_CFC_MEMORY_R, AS_CFC_FC_W, AS_CFC_FC_B, AS_CFC_CELLS };
+enum {
+    AS_CFC_X,
+    AS_CFC_H0,
+    AS_CFC_C0,
+    AS_CFC_TIMESPANS,
+    AS_CFC_MEMORY_W,
+    AS_CFC_MEMORY_B,
+    AS_CFC_MEMORY_R,
+    AS_CFC_FC_W,
+    AS_CFC_FC_B,
+    AS_CFC_CELLS
+};
 enum { AS_CFC_MAX_BACKBONE = 20, AS_CFC_MAX_CELLS = 5, AS_CFC_MAX_IN = 61, AS_CFC_MAX_OUT = 61 };
 
 typedef enum as_cfc_mode { AS_CFC_DEFAULT, AS_CFC_PURE, AS_CFC_NO_GATE } as_cfc_mode;
@@ -26,7 +37,10 @@ typedef enum as_cfc_act { AS_CFC_LECUN_TANH, AS_CFC_TANH, AS_CFC_RELU, AS_CFC_SI
 typedef enum as_cfc_semantics { AS_CFC_TORCH, AS_CFC_KERAS, AS_CFC_ENHANCED } as_cfc_semantics;
 
 /* One cell: where its inputs begin (the mask), and its sizes. */
-typedef struct as_cfc_cell { int first; int64_t n_in, n_hidden, n_z, at; /* n_z: what the heads see; at: of its state in h */ } as_cfc_cell;
+typedef struct as_cfc_cell {
+    int     first;
+    int64_t n_in, n_hidden, n_z, at; /* n_z: what the heads see; at: of its state in h */
+} as_cfc_cell;
 
 /* A node read and checked. */
 typedef struct as_cfc {
@@ -38,7 +52,7 @@ typedef struct as_cfc {
     int              n_backbone, n_cells;
     int64_t          width[AS_CFC_MAX_BACKBONE];
     as_cfc_cell      cell[AS_CFC_MAX_CELLS];
-    double           dropout;      /* 0 when not training */
+    double           dropout; /* 0 when not training */
     uint32_t         dropout_seed;
 } as_cfc;
 
@@ -47,23 +61,23 @@ extern const as_attr_def as_cfc_attrs[];
 /* `n` is the node for sentences and attributes; in and n_in are those of the CfC, wherever they stand in the node. */
 assay_status as_cfc_read(assay_env *env, const as_node_ctx *n, const as_tensor_info *in, int n_in, as_cfc *out);
 /* Dropout after backbone layer l, counted from 0, when training. */
-bool         as_cfc_drops_after(const as_cfc *c, int l);
+bool as_cfc_drops_after(const as_cfc *c, int l);
 /* Whether the backbone's layer l has an activation. */
-bool         as_cfc_acts_after(const as_cfc *c, int l);
+bool as_cfc_acts_after(const as_cfc *c, int l);
 /* Whether input i has a gradient: floats but for masks. */
-bool         as_cfc_differentiable(const as_cfc *c, const as_tensor_info *in, int n_in, int i);
-as_shape     as_cfc_y_shape(const as_cfc *c);
+bool     as_cfc_differentiable(const as_cfc *c, const as_tensor_info *in, int n_in, int i);
+as_shape as_cfc_y_shape(const as_cfc *c);
 /* Multiply-adds and special functions of the forward pass; a known mask counts its synapses alone. */
-as_cost      as_cfc_work(const as_cfc *c, const as_tensor_info *in);
+as_cost as_cfc_work(const as_cfc *c, const as_tensor_info *in);
 
 /* What a run is given and gives; views as the node has them.  Outputs without data are not wanted. */
 typedef struct as_cfc_run {
     const as_cfc  *c;
-    const as_view *in;      /* of the CfC */
+    const as_view *in; /* of the CfC */
     int            n_in;
-    as_view        y, h_n, c_n;             /* forwards */
-    as_view        d_y, d_h_n, d_c_n;       /* backwards: what comes from above; without data: zeros */
-    as_view        d_in[AS_CFC_MAX_IN];     /* backwards */
+    as_view        y, h_n, c_n;         /* forwards */
+    as_view        d_y, d_h_n, d_c_n;   /* backwards: what comes from above; without data: zeros */
+    as_view        d_in[AS_CFC_MAX_IN]; /* backwards */
 } as_cfc_run;
 
 /* The slow truth: one sequence after the other, in double.  A time span that is negative or not finite is refused. */

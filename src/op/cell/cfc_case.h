@@ -5,9 +5,15 @@
 #include "op/cell/cfc.h"
 
 /* A list of inputs outside of its case must be made of constants through and through, which AS_SHAPE is not. */
-#define IN(d, ...)      { .dtype = AS_##d, .shape = { .rank = (int)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), .dim = { __VA_ARGS__ } } }
-#define WIDE(...)       .wide = (const as_case_in[]){ __VA_ARGS__ }, .n_in = (int)(sizeof((as_case_in[]){ __VA_ARGS__ }) / sizeof(as_case_in))
-#define NONE            { .dtype = AS_NONE }
+#define IN(d, ...)                                                                                                           \
+    {                                                                                                                        \
+        .dtype = AS_##d, .shape = {.rank = (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), .dim = {__VA_ARGS__} } \
+    }
+#define WIDE(...) .wide = (const as_case_in[]){__VA_ARGS__}, .n_in = (int)(sizeof((as_case_in[]){__VA_ARGS__}) / sizeof(as_case_in))
+#define NONE             \
+    {                    \
+        .dtype = AS_NONE \
+    }
 #define LINEAR(d, n, z) IN(d, n, z), IN(d, n)
 #define HEADS(d, n, z)  LINEAR(d, n, z), LINEAR(d, n, z), LINEAR(d, n, z), LINEAR(d, n, z)
 #define PURE(d, n, z)   IN(d, 1, n), IN(d, 1, n), LINEAR(d, n, z)
@@ -16,6 +22,6 @@
 #define NO_STATE        NONE, NONE
 #define NO_PROJECTION   NONE, NONE
 /* Time spans are never negative. */
-#define SPANS           .lo = 0.05, .hi = 0.95
+#define SPANS .lo = 0.05, .hi = 0.95
 
 #endif

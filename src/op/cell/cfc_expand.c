@@ -5,18 +5,18 @@
 #include "op/cell/memory_cell.h"
 
 typedef struct unroll {
-    as_builder       *b;
-    const as_cfc     *c;
-    const int        *in;
-    as_dtype          dtype;
-    int               ff[AS_CFC_MAX_CELLS][2];   /* the masked weights of ff1 and ff2 */
-    int               one, scale, slope;
+    as_builder   *b;
+    const as_cfc *c;
+    const int    *in;
+    as_dtype      dtype;
+    int           ff[AS_CFC_MAX_CELLS][2]; /* the masked weights of ff1 and ff2 */
+    int           one, scale, slope;
 } unroll;
 
 static int linear(const unroll *u, int x, int weight, int bias)
 {
     as_attr trans = AS_ATTR_I("transB", 1);
-    return x < 0 || weight < 0 ? -1 : u->b->node(u->b, "Gemm", (int[]){ x, weight, bias }, 3, &trans, 1, NULL, 1);
+    return x < 0 || weight < 0 ? -1 : u->b->node(u->b, "Gemm", (int[]){x, weight, bias}, 3, &trans, 1, NULL, 1);
 }
 
 static int concat(const unroll *u, const int *parts, int n)
@@ -47,7 +47,7 @@ static int step_of(const unroll *u, int x, int64_t t, bool keep)
     as_view  at = as_view_of(&t, AS_I64, &shape);
     as_attr  axis = AS_ATTR_I("axis", 1);
     int      index = x < 0 ? -1 : u->b->constant(u->b, &at);
-    return index < 0 ? -1 : u->b->node(u->b, "Gather", (int[]){ x, index }, 2, &axis, 1, NULL, 1);
+    return index < 0 ? -1 : u->b->node(u->b, "Gather", (int[]){x, index}, 2, &axis, 1, NULL, 1);
 }
 
 /* [batch, n] zeros: the batch's size comes from x by broadcasting, and what x holds is never looked at. */
@@ -77,7 +77,7 @@ static void state_split(const unroll *u, int h, int *states)
     }
     int split = as_b_ints(u->b, sizes, (size_t)c->n_cells);
     if (split >= 0)
-        u->b->node(u->b, "Split", (int[]){ h, split }, 2, &axis, 1, states, c->n_cells);
+        u->b->node(u->b, "Split", (int[]){h, split}, 2, &axis, 1, states, c->n_cells);
 }
 
 /* --- A cell ----------------------------------------------------------------------------------------- */
@@ -118,7 +118,8 @@ static int gated(const unroll *u, int l, int z, int ts)
     int         time_a = linear(u, z, w[4], w[5]), time_b = linear(u, z, w[6], w[7]);
     if (ts >= 0)
         time_a = as_b2(b, "Mul", time_a, ts);
-    int gate = as_b1(b, "Sigmoid", u->c->semantics == AS_CFC_TORCH ? as_b2(b, "Add", time_a, time_b) : as_b2(b, "Sub", time_b, time_a));
+    int gate =
+        as_b1(b, "Sigmoid", u->c->semantics == AS_CFC_TORCH ? as_b2(b, "Add", time_a, time_b) : as_b2(b, "Sub", time_b, time_a));
     if (u->c->mode == AS_CFC_DEFAULT)
         one = as_b2(b, "Mul", one, as_b2(b, "Sub", u->one, gate));
     return as_b2(b, "Add", one, as_b2(b, "Mul", gate, two));
@@ -126,7 +127,7 @@ static int gated(const unroll *u, int l, int z, int ts)
 
 static int cell(const unroll *u, int l, int x, int h, int ts)
 {
-    int z = concat(u, (int[]){ x, h }, 2);
+    int z = concat(u, (int[]){x, h}, 2);
     for (int k = 0; k < u->c->n_backbone; k++) {
         z = linear(u, z, u->in[AS_CFC_CELLS + 2 * k], u->in[AS_CFC_CELLS + 2 * k + 1]);
         if (as_cfc_acts_after(u->c, k))
@@ -142,7 +143,10 @@ static void masks_apply(unroll *u)
     for (int l = 0; l < u->c->n_cells; l++) {
         int first = u->c->cell[l].first, mask = u->in[first], n = u->c->mode == AS_CFC_PURE ? 1 : 2;
         if (mask >= 0) {
-            as_attr to = AS_ATTR_I("to", u->dtype == AS_F64 ? 11 : u->dtype == AS_F32 ? 1 : u->dtype == AS_F16 ? 10 : 16); /* ONNX's numbers */
+            as_attr to = AS_ATTR_I("to", u->dtype == AS_F64   ? 11
+                                         : u->dtype == AS_F32 ? 1
+                                         : u->dtype == AS_F16 ? 10
+                                                              : 16); /* ONNX's numbers */
             if (b->info(b, mask)->dtype != u->dtype)
                 mask = b->node(b, "Cast", &mask, 1, &to, 1, NULL, 1);
             if (u->c->semantics == AS_CFC_TORCH)
@@ -158,21 +162,20 @@ static void masks_apply(unroll *u)
 /* --- The sequence ------------------------------------------------------------------------------------ */
 
 /* At most so many nodes a step. */
-static int64_t step_nodes(const as_cfc *c)
-{
-    return 6 + AS_MEMORY_NODES + 4 * c->n_backbone + 14 * c->n_cells;
-}
+static int64_t step_nodes(const as_cfc *c) { return 6 + AS_MEMORY_NODES + 4 * c->n_backbone + 14 * c->n_cells; }
 
 static assay_status refuse(as_builder *b, const as_node_ctx *n, const as_cfc *c)
 {
     const char *name = n->name ? n->name : "";
     if (c->dropout > 0.0)
-        return as_fail(b->env, ASSAY_UNSUPPORTED, "%s '%s': in training its dropout cannot be written as primitives", n->op->name, name);
+        return as_fail(b->env, ASSAY_UNSUPPORTED, "%s '%s': in training its dropout cannot be written as primitives", n->op->name,
+                       name);
     if (!c->n_steps)
-        return as_fail(b->env, ASSAY_UNSUPPORTED, "%s '%s': a sequence of no steps cannot be written as primitives", n->op->name, name);
+        return as_fail(b->env, ASSAY_UNSUPPORTED, "%s '%s': a sequence of no steps cannot be written as primitives", n->op->name,
+                       name);
     if (c->n_steps > AS_MAX_EXPANDED || c->n_steps * step_nodes(c) > AS_MAX_EXPANDED)
-        return as_fail(b->env, ASSAY_UNSUPPORTED, "%s '%s': %lld steps of up to %lld primitives each are more than %d nodes", n->op->name, name,
-                       (long long)c->n_steps, (long long)step_nodes(c), AS_MAX_EXPANDED);
+        return as_fail(b->env, ASSAY_UNSUPPORTED, "%s '%s': %lld steps of up to %lld primitives each are more than %d nodes",
+                       n->op->name, name, (long long)c->n_steps, (long long)step_nodes(c), AS_MAX_EXPANDED);
     return ASSAY_OK;
 }
 
@@ -198,7 +201,7 @@ static void steps_unroll(const unroll *u, int *ys, int *out)
             from = states[l] = cell(u, l, from, states[l], ts);
         if (c->sequences || t + 1 == c->n_steps) {
             int y = c->has_fc ? linear(u, from, u->in[AS_CFC_FC_W], u->in[AS_CFC_FC_B]) : from;
-            ys[c->sequences ? t : 0] = c->sequences ? as_b2(u->b, "Unsqueeze", y, as_b_ints(u->b, (const int64_t[]){ 1 }, 1)) : y;
+            ys[c->sequences ? t : 0] = c->sequences ? as_b2(u->b, "Unsqueeze", y, as_b_ints(u->b, (const int64_t[]){1}, 1)) : y;
         }
     }
     out[0] = c->sequences ? concat_all(u, ys, (int)c->n_steps) : ys[0];
@@ -215,8 +218,9 @@ assay_status as_cfc_expand(as_builder *b, const as_node_ctx *n, const as_cfc *c,
         all[i] = i < n->n_in ? in[i] : -1;
     int *ys = AS_TAKE(&arena, int, c->n_steps);
     if (!ys)
-        return as_fail(b->env, ASSAY_NO_MEMORY, "%s '%s': no memory to unroll %lld steps", n->op->name, n->name ? n->name : "", (long long)c->n_steps);
-    unroll u = { .b = b, .c = c, .in = all, .dtype = n->in[AS_CFC_X].dtype };
+        return as_fail(b->env, ASSAY_NO_MEMORY, "%s '%s': no memory to unroll %lld steps", n->op->name, n->name ? n->name : "",
+                       (long long)c->n_steps);
+    unroll u = {.b = b, .c = c, .in = all, .dtype = n->in[AS_CFC_X].dtype};
     u.one = as_b_scalar(b, u.dtype, 1.0);
     if (c->n_backbone && c->act == AS_CFC_LECUN_TANH) {
         u.slope = as_b_scalar(b, u.dtype, 0.666);

@@ -16,10 +16,10 @@
 
 typedef struct linear {
     int64_t rows, cols;
-    double *w, *b;       /* w with the mask applied */
-    double *mask;        /* NULL: none */
-    double *d_w, *d_b;   /* NULL: forwards only */
-    int     at;          /* the input that the weight is; the bias follows */
+    double *w, *b;     /* w with the mask applied */
+    double *mask;      /* NULL: none */
+    double *d_w, *d_b; /* NULL: forwards only */
+    int     at;        /* the input that the weight is; the bias follows */
 } linear;
 
 enum { FF1, FF2, TIME_A, TIME_B, N_HEADS };
@@ -31,30 +31,30 @@ typedef struct cell_room {
 
 /* What one step of one sequence leaves for the way back. */
 typedef struct step_room {
-    double *gates, *c_next, *state;                   /* mixed memory; state: what the cells start from */
-    double *z[AS_CFC_MAX_CELLS];                      /* x of the cell and its old state */
+    double *gates, *c_next, *state; /* mixed memory; state: what the cells start from */
+    double *z[AS_CFC_MAX_CELLS];    /* x of the cell and its old state */
     double *pre[AS_CFC_MAX_BACKBONE], *post[AS_CFC_MAX_BACKBONE];
-    double *head[AS_CFC_MAX_CELLS];                   /* N_HEADS vectors, before tanh */
-    double *h_next;                                   /* all cells */
+    double *head[AS_CFC_MAX_CELLS]; /* N_HEADS vectors, before tanh */
+    double *h_next;                 /* all cells */
 } step_room;
 
 typedef struct room {
-    as_arena          arena;
-    assay_env        *env;
+    as_arena           arena;
+    assay_env         *env;
     const as_node_ctx *n;
-    const as_cfc     *c;
-    const as_cfc_run *r;
-    bool              back;
-    linear            backbone[AS_CFC_MAX_BACKBONE], fc;
-    cell_room         cell[AS_CFC_MAX_CELLS];
-    as_memory         memory;
-    as_memory_grad    d_memory;
-    step_room        *steps;                          /* all of them for the way back, else the last two */
-    int64_t           n_kept;
-    double           *y;                              /* one step of it */
-    double           *x, *h0, *c0;                    /* of this sequence: x [T][I] */
-    double           *ts;                             /* [T] */
-    bool              no_memory;                      /* sticks */
+    const as_cfc      *c;
+    const as_cfc_run  *r;
+    bool               back;
+    linear             backbone[AS_CFC_MAX_BACKBONE], fc;
+    cell_room          cell[AS_CFC_MAX_CELLS];
+    as_memory          memory;
+    as_memory_grad     d_memory;
+    step_room         *steps; /* all of them for the way back, else the last two */
+    int64_t            n_kept;
+    double            *y;           /* one step of it */
+    double            *x, *h0, *c0; /* of this sequence: x [T][I] */
+    double            *ts;          /* [T] */
+    bool               no_memory;   /* sticks */
 } room;
 
 static double *take(room *m, int64_t n)
@@ -74,15 +74,12 @@ static double *load(room *m, int i)
     return p;
 }
 
-static bool given(const room *m, int i)
-{
-    return i < m->r->n_in && m->r->in[i].dtype != AS_NONE;
-}
+static bool given(const room *m, int i) { return i < m->r->n_in && m->r->in[i].dtype != AS_NONE; }
 
 static linear linear_load(room *m, int i, int mask)
 {
-    linear   l = { .rows = m->r->in[i].shape.dim[0], .cols = m->r->in[i].shape.dim[1], .at = i, .w = load(m, i), .b = load(m, i + 1) };
-    int64_t  count = l.rows * l.cols;
+    linear  l = {.rows = m->r->in[i].shape.dim[0], .cols = m->r->in[i].shape.dim[1], .at = i, .w = load(m, i), .b = load(m, i + 1)};
+    int64_t count = l.rows * l.cols;
     if (mask >= 0 && given(m, mask) && (l.mask = load(m, mask)) && l.w)
         for (int64_t e = 0; e < count; e++) {
             if (m->c->semantics == AS_CFC_TORCH)
@@ -136,7 +133,7 @@ static void step_take(room *m, step_room *s)
 static assay_status room_take(assay_env *env, const as_node_ctx *n, const as_cfc_run *r, bool back, room *m)
 {
     const as_cfc *c = r->c;
-    *m = (room){ .env = env, .n = n, .c = c, .r = r, .back = back };
+    *m = (room){.env = env, .n = n, .c = c, .r = r, .back = back};
     for (int l = 0; l < c->n_backbone; l++)
         m->backbone[l] = linear_load(m, AS_CFC_CELLS + 2 * l, -1);
     for (int l = 0; l < c->n_cells; l++)
@@ -144,10 +141,14 @@ static assay_status room_take(assay_env *env, const as_node_ctx *n, const as_cfc
     if (c->has_fc)
         m->fc = linear_load(m, AS_CFC_FC_W, -1);
     if (c->has_memory) {
-        m->memory = (as_memory){ .n_in = c->n_in, .n_hidden = c->n_state, .w_in = load(m, AS_CFC_MEMORY_W), .b_in = load(m, AS_CFC_MEMORY_B),
-                                 .w_rec = load(m, AS_CFC_MEMORY_R) };
+        m->memory = (as_memory){.n_in = c->n_in,
+                                .n_hidden = c->n_state,
+                                .w_in = load(m, AS_CFC_MEMORY_W),
+                                .b_in = load(m, AS_CFC_MEMORY_B),
+                                .w_rec = load(m, AS_CFC_MEMORY_R)};
         if (back)
-            m->d_memory = (as_memory_grad){ take(m, 4 * c->n_state * c->n_in), take(m, 4 * c->n_state), take(m, 4 * c->n_state * c->n_state) };
+            m->d_memory =
+                (as_memory_grad){take(m, 4 * c->n_state * c->n_in), take(m, 4 * c->n_state), take(m, 4 * c->n_state * c->n_state)};
     }
     m->x = take(m, c->n_steps * c->n_in);
     m->ts = take(m, c->n_steps);
@@ -202,8 +203,10 @@ static double drop_factor(const room *m, int l, int64_t b, int64_t t, int64_t i)
     const as_cfc *c = m->c;
     if (!as_cfc_drops_after(c, l))
         return 1.0;
-    uint64_t element = (((uint64_t)b * (uint64_t)c->n_steps + (uint64_t)t) * (uint64_t)c->n_backbone + (uint64_t)l) * (1u << 20) + (uint64_t)i;
-    return (double)as_philox_uniform(m->n->seed, c->dropout_seed, m->n->step, element) >= c->dropout ? 1.0 / (1.0 - c->dropout) : 0.0;
+    uint64_t element =
+        (((uint64_t)b * (uint64_t)c->n_steps + (uint64_t)t) * (uint64_t)c->n_backbone + (uint64_t)l) * (1u << 20) + (uint64_t)i;
+    return (double)as_philox_uniform(m->n->seed, c->dropout_seed, m->n->step, element) >= c->dropout ? 1.0 / (1.0 - c->dropout)
+                                                                                                     : 0.0;
 }
 
 static void linear_of(const linear *l, const double *x, double *y)
@@ -233,10 +236,7 @@ static double gate_of(const as_cfc *c, double a, double b, double ts)
     return sigmoid((c->semantics == AS_CFC_TORCH ? a : -a) * ts + b);
 }
 
-static double head_of(const as_cfc *c, double x)
-{
-    return c->semantics == AS_CFC_TORCH ? tanh(x) : x;
-}
+static double head_of(const as_cfc *c, double x) { return c->semantics == AS_CFC_TORCH ? tanh(x) : x; }
 
 /* --- One step forwards -------------------------------------------------------------------------------- */
 
@@ -297,7 +297,8 @@ static assay_status spans_load(room *m, int64_t b)
     for (int64_t t = 0; t < c->n_steps; t++) {
         m->ts[t] = given(m, AS_CFC_TIMESPANS) ? as_view_get(&m->r->in[AS_CFC_TIMESPANS], b * c->n_steps + t) : 1.0;
         if (!(m->ts[t] >= 0.0 && isfinite(m->ts[t])))
-            return as_refuse(m->env, m->n, "time span %lld,%lld is %g and must be a number from 0 on", (long long)b, (long long)t, m->ts[t]);
+            return as_refuse(m->env, m->n, "time span %lld,%lld is %g and must be a number from 0 on", (long long)b, (long long)t,
+                             m->ts[t]);
     }
     return ASSAY_OK;
 }
@@ -389,7 +390,8 @@ static void heads_back(const room *m, const step_room *s, int l, const double *d
             *d_ts += d * a * e * f[i] * rate;
             continue;
         }
-        double ta = f[TIME_A * n + i], one = head_of(c, f[i]), two = head_of(c, f[n + i]), g = gate_of(c, ta, f[TIME_B * n + i], ts);
+        double ta = f[TIME_A * n + i], one = head_of(c, f[i]), two = head_of(c, f[n + i]),
+               g = gate_of(c, ta, f[TIME_B * n + i], ts);
         bool   gated = c->mode == AS_CFC_DEFAULT;
         double d_one = gated ? d * (1.0 - g) : d, d_two = d * g, d_s = d * (gated ? two - one : two) * g * (1.0 - g);
         double sign = c->semantics == AS_CFC_TORCH ? 1.0 : -1.0;
@@ -439,8 +441,8 @@ static void step_back(const room *m, const travel *v, int64_t b, int64_t t)
         return;
     }
     memset(v->d_h, 0, (size_t)c->n_state * sizeof(double));
-    as_memory_step_back(&m->memory, &m->d_memory, m->x + t * c->n_in, state_before(m, t), memory_before(m, t), s->gates, s->c_next, v->d_state,
-                        v->d_c, d_x, v->d_h, v->scratch);
+    as_memory_step_back(&m->memory, &m->d_memory, m->x + t * c->n_in, state_before(m, t), memory_before(m, t), s->gates, s->c_next,
+                        v->d_state, v->d_c, d_x, v->d_h, v->scratch);
 }
 
 /* What y says of the last cell's new state at step t. */
@@ -524,12 +526,18 @@ assay_status as_cfc_backward(assay_env *env, const as_node_ctx *n, const as_cfc_
         z_widest = cell->n_in + cell->n_hidden > z_widest ? cell->n_in + cell->n_hidden : z_widest;
         most_units = cell->n_hidden > most_units ? cell->n_hidden : most_units;
     }
-    travel v = { .d_h = take(&m, c->n_state), .d_state = take(&m, c->n_state), .d_c = take(&m, c->n_state), .d_x = take(&m, c->n_steps * c->n_in),
-                 .d_ts = take(&m, c->n_steps), .d_head = take(&m, N_HEADS * most_units), .d_z = take(&m, z_widest),
-                 .d_post = { take(&m, widest), take(&m, widest) }, .scratch = take(&m, 4 * c->n_state) };
+    travel v = {.d_h = take(&m, c->n_state),
+                .d_state = take(&m, c->n_state),
+                .d_c = take(&m, c->n_state),
+                .d_x = take(&m, c->n_steps * c->n_in),
+                .d_ts = take(&m, c->n_steps),
+                .d_head = take(&m, N_HEADS * most_units),
+                .d_z = take(&m, z_widest),
+                .d_post = {take(&m, widest), take(&m, widest)},
+                .scratch = take(&m, 4 * c->n_state)};
     if (m.no_memory)
-        status = as_fail(env, ASSAY_NO_MEMORY, "%s '%s': no memory for the gradients of %lld units", n->op->name, n->name ? n->name : "",
-                         (long long)c->n_state);
+        status = as_fail(env, ASSAY_NO_MEMORY, "%s '%s': no memory for the gradients of %lld units", n->op->name,
+                         n->name ? n->name : "", (long long)c->n_state);
     for (int64_t b = 0; b < c->n_batch && status == ASSAY_OK; b++)
         if ((status = sequence_forward(&m, b)) == ASSAY_OK)
             sequence_back(&m, &v, b);

@@ -87,8 +87,14 @@ static int gradients_eval(assay_env *env, op_call *call, as_view *out)
     expect_ok(env, as_cfc_read(env, &call->node, call->in, call->node.n_in, &c));
     for (int i = 0; i < call->node.n_in; i++)
         n_out += as_cfc_differentiable(&c, call->in, call->node.n_in, i);
-    as_node_ctx n = { .op = as_op_find("assay.CfCGrad"), .name = "g", .attrs = call->node.attrs, .n_attrs = call->node.n_attrs, .in = in,
-                      .n_in = call->node.n_in + 3, .out = infos, .n_out = n_out };
+    as_node_ctx n = {.op = as_op_find("assay.CfCGrad"),
+                     .name = "g",
+                     .attrs = call->node.attrs,
+                     .n_attrs = call->node.n_attrs,
+                     .in = in,
+                     .n_in = call->node.n_in + 3,
+                     .out = infos,
+                     .n_out = n_out};
     expect_ok(env, as_op_infer(env, &n, infos));
     for (int i = 0; i < n_out; i++)
         out[i] = op_case_alloc(&call->arena, infos[i].dtype, &infos[i].shape);
@@ -96,7 +102,8 @@ static int gradients_eval(assay_env *env, op_call *call, as_view *out)
     return n_out;
 }
 
-Test(cfc, gradients_of_y_and_the_last_state_together_match_differences) {
+Test(cfc, gradients_of_y_and_the_last_state_together_match_differences)
+{
     assay_env   *env = env_new();
     const as_op *op = cfc();
     int          n_checked = 0;
@@ -130,7 +137,8 @@ Test(cfc, gradients_of_y_and_the_last_state_together_match_differences) {
 
 /* --- Time --------------------------------------------------------------------------------------- */
 
-Test(cfc, each_sequence_of_a_batch_has_its_own_time) {
+Test(cfc, each_sequence_of_a_batch_has_its_own_time)
+{
     assay_env *env = env_new();
     op_call    both, one;
     start(env, case_named("default, time spans, state"), AS_F64, &both);
@@ -147,7 +155,7 @@ Test(cfc, each_sequence_of_a_batch_has_its_own_time) {
             }
         expect_ok(env, as_op_infer(env, &one.node, one.out));
         as_view y = op_case_alloc(&one.arena, AS_F64, &one.out[0].shape), h = op_case_alloc(&one.arena, AS_F64, &one.out[1].shape);
-        expect_ok(env, cfc()->eval(env, &one.node, one.in_view, (as_view[]){ y, h }));
+        expect_ok(env, cfc()->eval(env, &one.node, one.in_view, (as_view[]){y, h}));
         for (int64_t e = 0; e < as_shape_count(&y.shape); e++)
             expect(as_view_get(&y, e) == as_view_get(&both.out_view[0], b * as_shape_count(&y.shape) + e));
     }
@@ -156,9 +164,15 @@ Test(cfc, each_sequence_of_a_batch_has_its_own_time) {
     assay_env_free(env);
 }
 
-Test(cfc, refuses_time_spans_that_are_none) {
-    static const struct { double span; const char *part; } bad[] = {
-        { -0.5, "time span 1,2 is -0.5" }, { NAN, "time span 1,2 is" }, { INFINITY, "time span 1,2 is inf" },
+Test(cfc, refuses_time_spans_that_are_none)
+{
+    static const struct {
+        double      span;
+        const char *part;
+    } bad[] = {
+        {-0.5, "time span 1,2 is -0.5"},
+        {NAN, "time span 1,2 is"},
+        {INFINITY, "time span 1,2 is inf"},
     };
     assay_env *env = env_new();
     op_call    call;
@@ -175,7 +189,8 @@ Test(cfc, refuses_time_spans_that_are_none) {
 
 /* --- Dropout ------------------------------------------------------------------------------------- */
 
-Test(cfc, dropout_is_the_same_for_a_seed_and_step_and_nothing_without_training) {
+Test(cfc, dropout_is_the_same_for_a_seed_and_step_and_nothing_without_training)
+{
     assay_env *env = env_new();
     op_call    call;
     start(env, case_named("dropout in training"), AS_F64, &call);
@@ -188,7 +203,7 @@ Test(cfc, dropout_is_the_same_for_a_seed_and_step_and_nothing_without_training) 
     call.node.step = 1;
     expect_ok(env, cfc()->eval(env, &call.node, call.in_view, call.out_view));
     expect(as_view_error(&call.out_view[0], &first) > 1e-3);
-    as_attr inference[] = { AS_ATTR_I("backbone", 2), AS_ATTR_F("dropout", 0.5) }, none[] = { AS_ATTR_I("backbone", 2) };
+    as_attr inference[] = {AS_ATTR_I("backbone", 2), AS_ATTR_F("dropout", 0.5)}, none[] = {AS_ATTR_I("backbone", 2)};
     call.node.attrs = none;
     call.node.n_attrs = 1;
     expect_ok(env, cfc()->eval(env, &call.node, call.in_view, call.out_view));
@@ -204,46 +219,72 @@ Test(cfc, dropout_is_the_same_for_a_seed_and_step_and_nothing_without_training) 
 /* --- Refusals --------------------------------------------------------------------------------------- */
 
 typedef struct refusal {
-    const char *part, *from;    /* of the sentence; the case that is changed */
-    int         input;          /* replaced by `with`; -1: none */
+    const char *part, *from; /* of the sentence; the case that is changed */
+    int         input;       /* replaced by `with`; -1: none */
     as_case_in  with;
-    as_attr     attr;           /* added; name NULL: none */
-    int         n_out, n_in;    /* 0: as they are */
+    as_attr     attr;        /* added; name NULL: none */
+    int         n_out, n_in; /* 0: as they are */
 } refusal;
 
 static const refusal refusals[] = {
-    { .part = "x is [2,3] and must be [batch, steps, inputs]", .from = "default", .input = 0, .with = IN(F64, 2, 3) },
-    { .part = "x is i8 and must be a float", .from = "default", .input = 0, .with = IN(I8, 2, 3, 2) },
-    { .part = "h0 is [2,4] and must be [2,3]", .from = "default", .input = AS_CFC_H0, .with = IN(F64, 2, 4) },
-    { .part = "h0 is f32 and x is f64", .from = "default", .input = AS_CFC_H0, .with = IN(F32, 2, 3) },
-    { .part = "c0 is given without the weights of a mixed memory", .from = "default", .input = AS_CFC_C0, .with = IN(F64, 2, 3) },
-    { .part = "timespans is [2,1] and must be [2,3]", .from = "default", .input = AS_CFC_TIMESPANS, .with = IN(F64, 2, 1) },
-    { .part = "ff2.weight is [3,4] and must be [3,5]", .from = "default", .input = 12, .with = IN(F64, 3, 4) },
-    { .part = "time_b.bias is [5] and must be [3]", .from = "default", .input = 17, .with = IN(F64, 5) },
-    { .part = "the bias of ff1 (input 11) must be a vector", .from = "default", .input = 11, .with = IN(F64, 3, 1) },
-    { .part = "w_tau is [3] and must be [1,3]", .from = "pure", .input = 10, .with = IN(F64, 3) },
-    { .part = "8 inputs follow input 8, and a cell of mode default has 9", .from = "default", .input = -1, .n_in = 17 },
-    { .part = "backbone layer 2.weight is [3,5] and must be [3,4]", .from = "no_gate, time spans, backbone of 2", .input = 11, .with = IN(F64, 3, 5) },
-    { .part = "the bias of backbone layer 1 (input 10)", .from = "no_gate, time spans, backbone of 2", .input = 10, .with = IN(F64, 4, 1) },
-    { .part = "the mask (input 9) is [2,3] and ff1.weight is [2,4]", .from = "keras, wired", .input = 9, .with = IN(I8, 2, 3) },
-    { .part = "the mask (input 9) is u8 and must be i8 or f64", .from = "keras, wired", .input = 9, .with = IN(U8, 2, 4) },
-    { .part = "a mask is given with a backbone", .from = "keras, gelu, time spans", .input = 11, .with = IN(I8, 3, 4) },
-    { .part = "a mask is given with semantics enhanced", .from = "default", .input = 9, .with = IN(I8, 3, 5), .attr = AS_ATTR_S("semantics", "enhanced") },
-    { .part = "mixed memory is given with semantics keras", .from = "wired pure, memory, time spans", .input = -1, .attr = AS_ATTR_S("semantics", "keras") },
-    { .part = "lstm.input_map.weight is absent and must be [12,2]", .from = "default", .input = AS_CFC_MEMORY_B, .with = IN(F64, 12) },
-    { .part = "lstm.recurrent_map.weight is [3,3] and must be [12,3]", .from = "wired pure, memory, time spans", .input = AS_CFC_MEMORY_R, .with = IN(F64, 3, 3) },
-    { .part = "fc.bias must be a vector", .from = "default", .input = AS_CFC_FC_W, .with = IN(F64, 2, 3) },
-    { .part = "fc.weight is absent and must be [2,3]", .from = "default", .input = AS_CFC_FC_B, .with = IN(F64, 2) },
-    { .part = "mode is 'fast' and must be one of default, pure, no_gate", .from = "default", .input = -1, .attr = AS_ATTR_S("mode", "fast") },
-    { .part = "activation is 'elu' and must be one of lecun_tanh", .from = "default", .input = -1, .attr = AS_ATTR_S("activation", "elu") },
-    { .part = "semantics is 'jax'", .from = "default", .input = -1, .attr = AS_ATTR_S("semantics", "jax") },
-    { .part = "backbone is -1 layers", .from = "default", .input = -1, .attr = AS_ATTR_I("backbone", -1) },
-    { .part = "dropout is 1, outside of [0, 1)", .from = "default", .input = -1, .attr = AS_ATTR_F("dropout", 1.0) },
-    { .part = "c_n is asked for and there is no mixed memory", .from = "default", .input = -1, .n_out = 3 },
-    { .part = "the last of no steps is asked for", .from = "no steps", .input = -1, .attr = AS_ATTR_I("return_sequences", 0) },
+    {.part = "x is [2,3] and must be [batch, steps, inputs]", .from = "default", .input = 0, .with = IN(F64, 2, 3)},
+    {.part = "x is i8 and must be a float", .from = "default", .input = 0, .with = IN(I8, 2, 3, 2)},
+    {.part = "h0 is [2,4] and must be [2,3]", .from = "default", .input = AS_CFC_H0, .with = IN(F64, 2, 4)},
+    {.part = "h0 is f32 and x is f64", .from = "default", .input = AS_CFC_H0, .with = IN(F32, 2, 3)},
+    {.part = "c0 is given without the weights of a mixed memory", .from = "default", .input = AS_CFC_C0, .with = IN(F64, 2, 3)},
+    {.part = "timespans is [2,1] and must be [2,3]", .from = "default", .input = AS_CFC_TIMESPANS, .with = IN(F64, 2, 1)},
+    {.part = "ff2.weight is [3,4] and must be [3,5]", .from = "default", .input = 12, .with = IN(F64, 3, 4)},
+    {.part = "time_b.bias is [5] and must be [3]", .from = "default", .input = 17, .with = IN(F64, 5)},
+    {.part = "the bias of ff1 (input 11) must be a vector", .from = "default", .input = 11, .with = IN(F64, 3, 1)},
+    {.part = "w_tau is [3] and must be [1,3]", .from = "pure", .input = 10, .with = IN(F64, 3)},
+    {.part = "8 inputs follow input 8, and a cell of mode default has 9", .from = "default", .input = -1, .n_in = 17},
+    {.part = "backbone layer 2.weight is [3,5] and must be [3,4]",
+     .from = "no_gate, time spans, backbone of 2",
+     .input = 11,
+     .with = IN(F64, 3, 5)},
+    {.part = "the bias of backbone layer 1 (input 10)",
+     .from = "no_gate, time spans, backbone of 2",
+     .input = 10,
+     .with = IN(F64, 4, 1)},
+    {.part = "the mask (input 9) is [2,3] and ff1.weight is [2,4]", .from = "keras, wired", .input = 9, .with = IN(I8, 2, 3)},
+    {.part = "the mask (input 9) is u8 and must be i8 or f64", .from = "keras, wired", .input = 9, .with = IN(U8, 2, 4)},
+    {.part = "a mask is given with a backbone", .from = "keras, gelu, time spans", .input = 11, .with = IN(I8, 3, 4)},
+    {.part = "a mask is given with semantics enhanced",
+     .from = "default",
+     .input = 9,
+     .with = IN(I8, 3, 5),
+     .attr = AS_ATTR_S("semantics", "enhanced")},
+    {.part = "mixed memory is given with semantics keras",
+     .from = "wired pure, memory, time spans",
+     .input = -1,
+     .attr = AS_ATTR_S("semantics", "keras")},
+    {.part = "lstm.input_map.weight is absent and must be [12,2]",
+     .from = "default",
+     .input = AS_CFC_MEMORY_B,
+     .with = IN(F64, 12)},
+    {.part = "lstm.recurrent_map.weight is [3,3] and must be [12,3]",
+     .from = "wired pure, memory, time spans",
+     .input = AS_CFC_MEMORY_R,
+     .with = IN(F64, 3, 3)},
+    {.part = "fc.bias must be a vector", .from = "default", .input = AS_CFC_FC_W, .with = IN(F64, 2, 3)},
+    {.part = "fc.weight is absent and must be [2,3]", .from = "default", .input = AS_CFC_FC_B, .with = IN(F64, 2)},
+    {.part = "mode is 'fast' and must be one of default, pure, no_gate",
+     .from = "default",
+     .input = -1,
+     .attr = AS_ATTR_S("mode", "fast")},
+    {.part = "activation is 'elu' and must be one of lecun_tanh",
+     .from = "default",
+     .input = -1,
+     .attr = AS_ATTR_S("activation", "elu")},
+    {.part = "semantics is 'jax'", .from = "default", .input = -1, .attr = AS_ATTR_S("semantics", "jax")},
+    {.part = "backbone is -1 layers", .from = "default", .input = -1, .attr = AS_ATTR_I("backbone", -1)},
+    {.part = "dropout is 1, outside of [0, 1)", .from = "default", .input = -1, .attr = AS_ATTR_F("dropout", 1.0)},
+    {.part = "c_n is asked for and there is no mixed memory", .from = "default", .input = -1, .n_out = 3},
+    {.part = "the last of no steps is asked for", .from = "no steps", .input = -1, .attr = AS_ATTR_I("return_sequences", 0)},
 };
 
-Test(cfc, refuses_with_a_sentence) {
+Test(cfc, refuses_with_a_sentence)
+{
     assay_env *env = env_new();
     for (size_t i = 0; i < AS_COUNT(refusals); i++) {
         const refusal *r = &refusals[i];
@@ -256,7 +297,7 @@ Test(cfc, refuses_with_a_sentence) {
             attrs[call.node.n_attrs++] = r->attr;
         call.node.attrs = attrs;
         if (r->input >= 0)
-            call.in[r->input] = (as_tensor_info){ .dtype = r->with.dtype, .shape = r->with.shape };
+            call.in[r->input] = (as_tensor_info){.dtype = r->with.dtype, .shape = r->with.shape};
         if (r->n_out)
             call.node.n_out = r->n_out;
         if (r->n_in)
@@ -267,17 +308,20 @@ Test(cfc, refuses_with_a_sentence) {
     assay_env_free(env);
 }
 
-Test(cfc, a_gradient_refuses_what_does_not_fit) {
+Test(cfc, a_gradient_refuses_what_does_not_fit)
+{
     assay_env     *env = env_new();
     as_tensor_info out[AS_MAX_OUT] = {0};
     op_call        call;
     const as_op   *op = as_op_find("assay.CfCGrad");
     op_case_start(env, op, &op->cases[0], AS_NONE, &call);
     call.in[1].shape.dim[1] = 3;
-    expect_fails(env, as_op_infer(env, &call.node, out), ASSAY_BAD_INPUT, "the gradient of y is f32 [1,3,2] and must be f32 [1,2,2]");
+    expect_fails(env, as_op_infer(env, &call.node, out), ASSAY_BAD_INPUT,
+                 "the gradient of y is f32 [1,3,2] and must be f32 [1,2,2]");
     call.in[1].shape.dim[1] = 2;
     call.in[3] = call.in[2];
-    expect_fails(env, as_op_infer(env, &call.node, out), ASSAY_BAD_INPUT, "the gradient of c_n is given and there is no mixed memory");
+    expect_fails(env, as_op_infer(env, &call.node, out), ASSAY_BAD_INPUT,
+                 "the gradient of c_n is given and there is no mixed memory");
     call.in[3].dtype = AS_NONE;
     call.node.n_out = 12;
     expect_fails(env, as_op_infer(env, &call.node, out), ASSAY_BAD_INPUT, "12 gradients are asked for and 10 inputs have one");
@@ -296,7 +340,8 @@ static as_cost cost_of(assay_env *env, const char *name)
     return cost;
 }
 
-Test(cfc, cost_is_the_formula_of_the_reference) {
+Test(cfc, cost_is_the_formula_of_the_reference)
+{
     assay_env *env = env_new();
     /* A step: 2 (I+H) U + 2 (L-1) U^2 + 8 U H flops; L U + 3 H special. */
     as_cost dense = cost_of(env, "17 units, backbone of 33, time spans");
@@ -307,6 +352,7 @@ Test(cfc, cost_is_the_formula_of_the_reference) {
     expect_eq(cost_of(env, "keras, wired").flops, 2 * 3 * 2 * (2 * 6 + 2 * 8 + 2 * 2 + 2 * 3));
     expect_eq(cost_of(env, "keras, wired").special, 2 * 3 * 3);
     /* The memory's 8 H (I+H), and a projection of the last step alone. */
-    expect_eq(cost_of(env, "default, memory, projection, silu, the last step").flops, 2 * 4 * (2 * 5 * 4 + 8 * 4 * 3 + 8 * 3 * 5) + 2 * 2 * 2 * 3);
+    expect_eq(cost_of(env, "default, memory, projection, silu, the last step").flops,
+              2 * 4 * (2 * 5 * 4 + 8 * 4 * 3 + 8 * 3 * 5) + 2 * 2 * 2 * 3);
     assay_env_free(env);
 }

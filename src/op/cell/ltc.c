@@ -7,18 +7,44 @@
 enum { MAX_UNFOLDS = 1000 };
 
 const as_attr_def as_ltc_attrs[] = {
-    { .name = "epsilon", .kind = AS_ATTR_FLOAT },       /* 1e-8 */
-    { .name = "implicit", .kind = AS_ATTR_INT },        /* 1 */
-    { .name = "output_size", .kind = AS_ATTR_INT },     /* units that are read; that of output_w, else all */
-    { .name = "return_sequences", .kind = AS_ATTR_INT }, /* 1 */
-    { .name = "unfolds", .kind = AS_ATTR_INT },         /* 6 */
-    { 0 },
+    {.name = "epsilon", .kind = AS_ATTR_FLOAT},        /* 1e-8 */
+    {.name = "implicit", .kind = AS_ATTR_INT},         /* 1 */
+    {.name = "output_size", .kind = AS_ATTR_INT},      /* units that are read; that of output_w, else all */
+    {.name = "return_sequences", .kind = AS_ATTR_INT}, /* 1 */
+    {.name = "unfolds", .kind = AS_ATTR_INT},          /* 6 */
+    {0},
 };
 
 static const char *const names[AS_LTC_N_GRAD_IN] = {
-    "x", "gleak", "vleak", "cm", "sigma", "mu", "w", "erev", "sensory_sigma", "sensory_mu", "sensory_w", "sensory_erev",
-    "sparsity_mask", "sensory_sparsity_mask", "input_w", "input_b", "output_w", "output_b", "lstm.input_map.weight",
-    "lstm.input_map.bias", "lstm.recurrent_map.weight", "fc.weight", "fc.bias", "h0", "c0", "timespans", "dy", "dh_n", "dc_n",
+    "x",
+    "gleak",
+    "vleak",
+    "cm",
+    "sigma",
+    "mu",
+    "w",
+    "erev",
+    "sensory_sigma",
+    "sensory_mu",
+    "sensory_w",
+    "sensory_erev",
+    "sparsity_mask",
+    "sensory_sparsity_mask",
+    "input_w",
+    "input_b",
+    "output_w",
+    "output_b",
+    "lstm.input_map.weight",
+    "lstm.input_map.bias",
+    "lstm.recurrent_map.weight",
+    "fc.weight",
+    "fc.bias",
+    "h0",
+    "c0",
+    "timespans",
+    "dy",
+    "dh_n",
+    "dc_n",
 };
 
 /* --- The rule --- */
@@ -33,8 +59,8 @@ static assay_status dtypes_check(assay_env *env, const as_node_ctx *n)
         if (as_ltc_is_mask(i) && dtype != AS_BOOL && dtype != AS_I8 && dtype != AS_U8)
             return as_refuse(env, n, "%s (input %d) is %s and must be bool, i8 or u8", names[i], i, as_dtype_name(dtype));
         if (!as_ltc_is_mask(i) && dtype != n->in[AS_LTC_X].dtype)
-            return as_refuse(env, n, "x is %s and %s (input %d) is %s: they must be of one dtype", as_dtype_name(n->in[AS_LTC_X].dtype),
-                             names[i], i, as_dtype_name(dtype));
+            return as_refuse(env, n, "x is %s and %s (input %d) is %s: they must be of one dtype",
+                             as_dtype_name(n->in[AS_LTC_X].dtype), names[i], i, as_dtype_name(dtype));
     }
     return ASSAY_OK;
 }
@@ -88,12 +114,38 @@ static assay_status motor_read(assay_env *env, const as_node_ctx *n, as_ltc *s)
 static assay_status shapes_check(assay_env *env, const as_node_ctx *n, const as_ltc *s)
 {
     int64_t  u = s->n_units, i = s->n_in, b = s->n_batch;
-    as_shape unit = AS_SHAPE(u), inner = AS_SHAPE(u, u), sensory = AS_SHAPE(i, u), input = AS_SHAPE(i), motor = AS_SHAPE(s->n_motor),
-             state = AS_SHAPE(b, u), gates = AS_SHAPE(4 * u);
+    as_shape unit = AS_SHAPE(u), inner = AS_SHAPE(u, u), sensory = AS_SHAPE(i, u), input = AS_SHAPE(i),
+             motor = AS_SHAPE(s->n_motor), state = AS_SHAPE(b, u), gates = AS_SHAPE(4 * u);
     const as_shape wants[AS_LTC_N_GRAD_IN] = {
-        n->in[AS_LTC_X].shape, unit, unit, unit, inner, inner, inner, inner, sensory, sensory, sensory, sensory, inner, sensory,
-        input, input, motor, motor, AS_SHAPE(4 * u, i), gates, AS_SHAPE(4 * u, u), AS_SHAPE(s->n_out, s->n_motor), AS_SHAPE(s->n_out),
-        state, state, AS_SHAPE(b, s->n_steps), as_ltc_y(s), state, state,
+        n->in[AS_LTC_X].shape,
+        unit,
+        unit,
+        unit,
+        inner,
+        inner,
+        inner,
+        inner,
+        sensory,
+        sensory,
+        sensory,
+        sensory,
+        inner,
+        sensory,
+        input,
+        input,
+        motor,
+        motor,
+        AS_SHAPE(4 * u, i),
+        gates,
+        AS_SHAPE(4 * u, u),
+        AS_SHAPE(s->n_out, s->n_motor),
+        AS_SHAPE(s->n_out),
+        state,
+        state,
+        AS_SHAPE(b, s->n_steps),
+        as_ltc_y(s),
+        state,
+        state,
     };
     for (int k = 0; k < n->n_in; k++)
         if (as_in_has(n, k) && !as_shape_same(&n->in[k].shape, &wants[k]))
@@ -116,7 +168,8 @@ assay_status as_ltc_read(assay_env *env, const as_node_ctx *n, as_ltc *out)
     s.n_units = g->dim[0];
     s.memory = as_in_has(n, AS_LTC_MEMORY_W);
     if (s.n_in < 1 || s.n_units < 1)
-        return as_refuse(env, n, "there are %" PRId64 " inputs and %" PRId64 " units: it needs one of each at least", s.n_in, s.n_units);
+        return as_refuse(env, n, "there are %" PRId64 " inputs and %" PRId64 " units: it needs one of each at least", s.n_in,
+                         s.n_units);
     if (s.n_units > INT64_C(1) << 28)
         return as_refuse(env, n, "%" PRId64 " units are too many", s.n_units);
     if (!s.sequences && s.n_steps < 1)

@@ -10,9 +10,9 @@ typedef struct parts {
     const int  *in;
     as_ltc      s;
     as_dtype    dtype;
-    int         cm, g, g_leak;                 /* after pos; gleak * vleak */
+    int         cm, g, g_leak; /* after pos; gleak * vleak */
     int         w, w_erev, sensory_w, sensory_w_erev;
-    int         axis_1, axis_2;                /* lists of one axis */
+    int         axis_1, axis_2; /* lists of one axis */
 } parts;
 
 /* Nodes besides the steps, of a step without its unfolds, and of an unfold: upper bounds. */
@@ -41,13 +41,13 @@ static int step_of(const parts *p, int x, int64_t t, bool keep)
 {
     as_attr axis = AS_ATTR_I("axis", 1);
     int     index = keep ? as_b_ints(p->b, &t, 1) : as_b_scalar(p->b, AS_I64, (double)t);
-    return x < 0 || index < 0 ? -1 : p->b->node(p->b, "Gather", (int[]){ x, index }, 2, &axis, 1, NULL, 1);
+    return x < 0 || index < 0 ? -1 : p->b->node(p->b, "Gather", (int[]){x, index}, 2, &axis, 1, NULL, 1);
 }
 
 static int sum(const parts *p, int x)
 {
     as_attr keep = AS_ATTR_I("keepdims", 0);
-    return x < 0 || p->axis_1 < 0 ? -1 : p->b->node(p->b, "ReduceSum", (int[]){ x, p->axis_1 }, 2, &keep, 1, NULL, 1);
+    return x < 0 || p->axis_1 < 0 ? -1 : p->b->node(p->b, "ReduceSum", (int[]){x, p->axis_1}, 2, &keep, 1, NULL, 1);
 }
 
 /* The two sums of all synapses that begin in `from`, [batch,sources,1]. */
@@ -70,13 +70,13 @@ static int readout(const parts *p, int v)
 {
     as_builder *b = p->b;
     if (p->s.n_motor < p->s.n_units) {
-        int from = as_b_ints(b, (int64_t[]){ 0 }, 1), to = as_b_ints(b, &p->s.n_motor, 1), axis = as_b_ints(b, (int64_t[]){ 1 }, 1);
-        v = v < 0 || from < 0 || to < 0 || axis < 0 ? -1 : b->node(b, "Slice", (int[]){ v, from, to, axis }, 4, NULL, 0, NULL, 1);
+        int from = as_b_ints(b, (int64_t[]){0}, 1), to = as_b_ints(b, &p->s.n_motor, 1), axis = as_b_ints(b, (int64_t[]){1}, 1);
+        v = v < 0 || from < 0 || to < 0 || axis < 0 ? -1 : b->node(b, "Slice", (int[]){v, from, to, axis}, 4, NULL, 0, NULL, 1);
     }
     v = affine(p, v, AS_LTC_OUTPUT_W, AS_LTC_OUTPUT_B);
     if (v >= 0 && p->in[AS_LTC_FC_W] >= 0) {
         as_attr trans = AS_ATTR_I("transB", 1);
-        v = b->node(b, "Gemm", (int[]){ v, p->in[AS_LTC_FC_W], p->in[AS_LTC_FC_B] }, 3, &trans, 1, NULL, 1);
+        v = b->node(b, "Gemm", (int[]){v, p->in[AS_LTC_FC_W], p->in[AS_LTC_FC_B]}, 3, &trans, 1, NULL, 1);
     }
     return v;
 }
@@ -93,8 +93,8 @@ static int step(const parts *p, int64_t t, int v, int *c)
     } else {
         dt = as_b_scalar(b, p->dtype, 1.0 / (double)p->s.n_unfolds);
     }
-    synapses(p, widen(p, affine(p, x, AS_LTC_INPUT_W, AS_LTC_INPUT_B), p->axis_2), AS_LTC_SENSORY_SIGMA, p->sensory_w, p->sensory_w_erev,
-             &sensory_num, &sensory_den);
+    synapses(p, widen(p, affine(p, x, AS_LTC_INPUT_W, AS_LTC_INPUT_B), p->axis_2), AS_LTC_SENSORY_SIGMA, p->sensory_w,
+             p->sensory_w_erev, &sensory_num, &sensory_den);
     sensory_num = as_b2(b, "Add", sensory_num, p->g_leak);
     sensory_den = as_b2(b, "Add", as_b2(b, "Add", sensory_den, p->g), as_b_scalar(b, p->dtype, p->s.epsilon));
     for (int64_t k = 0; k < p->s.n_unfolds; k++) {
@@ -131,7 +131,7 @@ static int join(as_builder *b, int *values, int64_t count)
 static int zeros(const parts *p, as_dtype dtype)
 {
     double  zero = 0.0;
-    as_view view = { .data = &zero, .dtype = dtype, .shape = AS_SHAPE(1, p->s.n_units) };
+    as_view view = {.data = &zero, .dtype = dtype, .shape = AS_SHAPE(1, p->s.n_units)};
     return p->b->constant(p->b, &view);
 }
 
@@ -149,7 +149,7 @@ static int state_first(const parts *p)
 
 static void parts_make(as_builder *b, const as_node_ctx *n, const int *in, const as_ltc *s, parts *out)
 {
-    parts p = { .b = b, .in = in, .s = *s, .dtype = n->in[AS_LTC_X].dtype };
+    parts p = {.b = b, .in = in, .s = *s, .dtype = n->in[AS_LTC_X].dtype};
     p.cm = pos(&p, in[AS_LTC_CM]);
     p.g = pos(&p, in[AS_LTC_GLEAK]);
     p.g_leak = as_b2(b, "Mul", p.g, in[AS_LTC_VLEAK]);
@@ -157,8 +157,8 @@ static void parts_make(as_builder *b, const as_node_ctx *n, const int *in, const
     p.w_erev = as_b2(b, "Mul", p.w, in[AS_LTC_EREV]);
     p.sensory_w = weights(&p, AS_LTC_SENSORY_W, AS_LTC_SENSORY_MASK);
     p.sensory_w_erev = as_b2(b, "Mul", p.sensory_w, in[AS_LTC_SENSORY_EREV]);
-    p.axis_1 = as_b_ints(b, (int64_t[]){ 1 }, 1);
-    p.axis_2 = as_b_ints(b, (int64_t[]){ 2 }, 1);
+    p.axis_1 = as_b_ints(b, (int64_t[]){1}, 1);
+    p.axis_2 = as_b_ints(b, (int64_t[]){2}, 1);
     *out = p;
 }
 
@@ -171,7 +171,8 @@ assay_status as_ltc_expand(as_builder *b, const as_node_ctx *n, const int *given
     int64_t each = NODES_STEP + NODES_UNFOLD * s.n_unfolds, most = (AS_MAX_EXPANDED - NODES_ONCE) / each;
     if (s.n_steps > most)
         return as_fail(b->env, ASSAY_UNSUPPORTED,
-                       "%s '%s': %" PRId64 " steps of %" PRId64 " unfolds would become more than %d nodes; %" PRId64 " steps are possible",
+                       "%s '%s': %" PRId64 " steps of %" PRId64 " unfolds would become more than %d nodes; %" PRId64
+                       " steps are possible",
                        n->op->name, n->name ? n->name : "", s.n_steps, s.n_unfolds, AS_MAX_EXPANDED, most);
     if (s.n_steps < 1)
         return as_fail(b->env, ASSAY_UNSUPPORTED, "%s '%s': x is %s: a sequence without steps has no primitives", n->op->name,

@@ -10,20 +10,26 @@
 static double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
 /* The reference is linear above 20. */
 static double pos(double p) { return p > 20.0 ? p : log1p(exp(p)); }
-double as_ltc_pos_slope(double p) { return p > 20.0 ? 1.0 : sigmoid(p); }
+double        as_ltc_pos_slope(double p) { return p > 20.0 ? 1.0 : sigmoid(p); }
 
-static as_synapse *synapses_load(const as_ltc_net *net, const as_view *mask, int first, int64_t n_sources, as_arena *arena, int64_t *count)
+static as_synapse *synapses_load(const as_ltc_net *net, const as_view *mask, int first, int64_t n_sources, as_arena *arena,
+                                 int64_t *count)
 {
     int64_t n_targets = net->s.n_units, all = n_sources * n_targets, there = 0;
     for (int64_t i = 0; i < all; i++)
         there += !mask || as_view_get_i64(mask, i) != 0;
-    as_synapse *list = AS_TAKE(arena, as_synapse, there);
+    as_synapse   *list = AS_TAKE(arena, as_synapse, there);
     const double *sigma = net->in[first], *mu = net->in[first + 1], *w = net->in[first + 2], *erev = net->in[first + 3];
     *count = there;
     for (int64_t i = 0, k = 0; list && i < all; i++)
         if (!mask || as_view_get_i64(mask, i) != 0)
-            list[k++] = (as_synapse){ .from = i / n_targets, .to = i % n_targets, .at = i, .w = net->s.implicit ? pos(w[i]) : w[i],
-                                      .sigma = sigma[i], .mu = mu[i], .erev = erev[i] };
+            list[k++] = (as_synapse){.from = i / n_targets,
+                                     .to = i % n_targets,
+                                     .at = i,
+                                     .w = net->s.implicit ? pos(w[i]) : w[i],
+                                     .sigma = sigma[i],
+                                     .mu = mu[i],
+                                     .erev = erev[i]};
     return list;
 }
 
@@ -55,13 +61,16 @@ assay_status as_ltc_load(assay_env *env, const as_node_ctx *n, const as_view *in
             net.in[AS_LTC_CM][j] = pos(net.in[AS_LTC_CM][j]);
             net.in[AS_LTC_GLEAK][j] = pos(net.in[AS_LTC_GLEAK][j]);
         }
-        net.inner = synapses_load(&net, as_in_has(n, AS_LTC_MASK) ? &in[AS_LTC_MASK] : NULL, AS_LTC_SIGMA, net.s.n_units, arena, &net.n_inner);
+        net.inner = synapses_load(&net, as_in_has(n, AS_LTC_MASK) ? &in[AS_LTC_MASK] : NULL, AS_LTC_SIGMA, net.s.n_units, arena,
+                                  &net.n_inner);
         net.sensory = synapses_load(&net, as_in_has(n, AS_LTC_SENSORY_MASK) ? &in[AS_LTC_SENSORY_MASK] : NULL, AS_LTC_SENSORY_SIGMA,
                                     net.s.n_in, arena, &net.n_sensory);
-        net.memory = (as_memory){ net.s.n_in, net.s.n_units, net.in[AS_LTC_MEMORY_W], net.in[AS_LTC_MEMORY_B], net.in[AS_LTC_MEMORY_R] };
+        net.memory =
+            (as_memory){net.s.n_in, net.s.n_units, net.in[AS_LTC_MEMORY_W], net.in[AS_LTC_MEMORY_B], net.in[AS_LTC_MEMORY_R]};
     }
     if (!ok || !net.inner || !net.sensory)
-        return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': no memory for %" PRId64 " units", n->op->name, n->name ? n->name : "", net.s.n_units);
+        return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': no memory for %" PRId64 " units", n->op->name, n->name ? n->name : "",
+                       net.s.n_units);
     *out = net;
     return ASSAY_OK;
 }
@@ -69,9 +78,9 @@ assay_status as_ltc_load(assay_env *env, const as_node_ctx *n, const as_view *in
 assay_status as_ltc_trail_take(assay_env *env, const as_node_ctx *n, const as_ltc *s, bool keep, as_arena *arena, as_ltc_trail *out)
 {
     int64_t      steps = keep ? s->n_steps : 1, units = s->n_units, memory = s->memory ? steps * units : 0;
-    as_ltc_trail t = { .keep = keep };
+    as_ltc_trail t = {.keep = keep};
     t.u = AS_TAKE(arena, double, steps * s->n_in);
-    t.v = AS_TAKE(arena, double, steps * (s->n_unfolds + 1) * units);
+    t.v = AS_TAKE(arena, double, steps *(s->n_unfolds + 1) * units);
     t.sensory = AS_TAKE(arena, double, steps * 2 * units);
     t.h = AS_TAKE(arena, double, memory);
     t.c = AS_TAKE(arena, double, memory);
@@ -116,8 +125,9 @@ static double dt_of(const as_ltc_net *net, int64_t b, int64_t t)
 
 static void readout(const as_ltc_net *net, const double *v, double *y)
 {
-    const double *w = net->in[AS_LTC_OUTPUT_W], *o = net->in[AS_LTC_OUTPUT_B], *fc = net->in[AS_LTC_FC_W], *bias = net->in[AS_LTC_FC_B];
-    int64_t       motors = net->s.n_motor;
+    const double *w = net->in[AS_LTC_OUTPUT_W], *o = net->in[AS_LTC_OUTPUT_B], *fc = net->in[AS_LTC_FC_W],
+                 *bias = net->in[AS_LTC_FC_B];
+    int64_t motors = net->s.n_motor;
     for (int64_t r = 0; fc && r < net->s.n_out; r++)
         y[r] = bias ? bias[r] : 0.0;
     for (int64_t k = 0; k < motors; k++) {
@@ -130,13 +140,20 @@ static void readout(const as_ltc_net *net, const double *v, double *y)
 }
 
 /* The places of step t in a trail. */
-typedef struct place { double *u, *v, *sensory, *h, *c, *gates, *c_next; } place;
+typedef struct place {
+    double *u, *v, *sensory, *h, *c, *gates, *c_next;
+} place;
 
 static place place_of(const as_ltc_net *net, const as_ltc_trail *trail, int64_t t)
 {
     int64_t at = trail->keep ? t : 0, units = net->s.n_units, m = net->s.memory ? at * units : 0;
-    return (place){ trail->u + at * net->s.n_in, trail->v + at * (net->s.n_unfolds + 1) * units, trail->sensory + at * 2 * units,
-                    trail->h + m, trail->c + m, trail->gates + 4 * m, trail->c_next + m };
+    return (place){trail->u + at * net->s.n_in,
+                   trail->v + at * (net->s.n_unfolds + 1) * units,
+                   trail->sensory + at * 2 * units,
+                   trail->h + m,
+                   trail->c + m,
+                   trail->gates + 4 * m,
+                   trail->c_next + m};
 }
 
 void as_ltc_forward(const as_ltc_net *net, int64_t b, const as_ltc_trail *trail, double *h, double *c, double *y)
@@ -177,8 +194,8 @@ void as_ltc_forward(const as_ltc_net *net, int64_t b, const as_ltc_trail *trail,
 
 /* --- Backwards --- */
 
-static void synapses_back(const as_synapse *list, int64_t count, const double *from, const double *d_num, const double *d_den, double *d_from,
-                          double *const *d /* sigma, mu, w, erev */)
+static void synapses_back(const as_synapse *list, int64_t count, const double *from, const double *d_num, const double *d_den,
+                          double *d_from, double *const *d /* sigma, mu, w, erev */)
 {
     for (const as_synapse *s = list; s < list + count; s++) {
         double open = sigmoid(s->sigma * (from[s->from] - s->mu)), d_a = d_num[s->to] * s->erev + d_den[s->to];
@@ -215,12 +232,12 @@ static void readout_back(const as_ltc_net *net, const double *v, const double *d
 
 /* One unfold: d_v is the gradient of what it gave and becomes that of `v`; the two sums of the sensory synapses get theirs added.
  * Returns the gradient of dt.  scratch: 5 n_units. */
-static double unfold_back(const as_ltc_net *net, const place *p, const double *v, double dt, double *d_v, double *d_sensory, double *scratch,
-                          double *const *d)
+static double unfold_back(const as_ltc_net *net, const place *p, const double *v, double dt, double *d_v, double *d_sensory,
+                          double *scratch, double *const *d)
 {
     int64_t       units = net->s.n_units;
     const double *g = net->in[AS_LTC_GLEAK], *leak = net->in[AS_LTC_VLEAK], *cm = net->in[AS_LTC_CM], *next = v + units;
-    double       *num = scratch, *den = num + units, *d_num = den + units, *d_den = d_num + units, *d_from = d_den + units, d_dt = 0.0;
+    double *num = scratch, *den = num + units, *d_num = den + units, *d_den = d_num + units, *d_from = d_den + units, d_dt = 0.0;
     currents(net, p->sensory, v, num, den);
     for (int64_t j = 0; j < units; j++) {
         double all = cm[j] + dt * den[j], up = d_v[j] / all, down = -up * next[j];
@@ -251,11 +268,12 @@ static void input_back(const as_ltc_net *net, const double *x, const double *d_u
     }
 }
 
-void as_ltc_backward(const as_ltc_net *net, int64_t b, const as_ltc_trail *trail, const double *d_y, double *d_h, double *d_c, double *scratch,
-                     double *const *d)
+void as_ltc_backward(const as_ltc_net *net, int64_t b, const as_ltc_trail *trail, const double *d_y, double *d_h, double *d_c,
+                     double *scratch, double *const *d)
 {
     int64_t units = net->s.n_units, n_in = net->s.n_in, steps = net->s.n_steps;
-    double *d_sensory = scratch, *work = d_sensory + 2 * units, *d_u = work + 5 * units, *d_m = d_u + n_in, *gates = d_m + net->s.n_motor;
+    double *d_sensory = scratch, *work = d_sensory + 2 * units, *d_u = work + 5 * units, *d_m = d_u + n_in,
+           *gates = d_m + net->s.n_motor;
     for (int64_t t = steps - 1; t >= 0; t--) {
         int64_t       at = b * steps + t;
         const double *x = net->in[AS_LTC_X] + at * n_in;
@@ -272,7 +290,7 @@ void as_ltc_backward(const as_ltc_net *net, int64_t b, const as_ltc_trail *trail
         synapses_back(net->sensory, net->n_sensory, p.u, d_sensory, d_sensory + units, d_u, d + AS_LTC_SENSORY_SIGMA);
         input_back(net, x, d_u, d_x, d);
         if (net->s.memory) {
-            const as_memory_grad g = { d[AS_LTC_MEMORY_W], d[AS_LTC_MEMORY_B], d[AS_LTC_MEMORY_R] };
+            const as_memory_grad g = {d[AS_LTC_MEMORY_W], d[AS_LTC_MEMORY_B], d[AS_LTC_MEMORY_R]};
             memset(work, 0, (size_t)units * sizeof *work);
             as_memory_step_back(&net->memory, &g, x, p.h, p.c, p.gates, p.c_next, d_h, d_c, d_x, work, gates);
             memcpy(d_h, work, (size_t)units * sizeof *d_h);

@@ -38,7 +38,7 @@ static double loss(assay_env *env, op_call *call)
 /* The node of the gradient: the inputs of the call, then the weights of the loss. */
 static void gradient_run(assay_env *env, const op_call *call, op_call *back)
 {
-    *back = (op_call){ .node = call->node };
+    *back = (op_call){.node = call->node};
     back->node.op = as_op_find("assay.LTCGrad");
     back->node.n_in = AS_LTC_DY + call->node.n_out;
     back->node.in = back->in;
@@ -76,7 +76,8 @@ static void input_check(assay_env *env, op_call *call, int i, const as_view *gra
     }
 }
 
-Test(ltc, every_output_has_the_gradient_that_differences_give) {
+Test(ltc, every_output_has_the_gradient_that_differences_give)
+{
     assay_env   *env = env_new();
     const as_op *op = as_op_find("assay.LTC");
     expect(op);
@@ -100,12 +101,24 @@ enum { B = 2, T = 3, I = 2, N = 4 };
 
 static const as_case_in everything[] = {
     AS_LTC_CORE(F32, B, T, I, N),
-    [AS_LTC_MASK] = { .dtype = AS_I8, .shape = AS_SHAPE(N, N), .ints = (const int64_t[]){ 1, 0, 0, 0, 0, -1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0 } },
-    [AS_LTC_SENSORY_MASK] = { .dtype = AS_BOOL, .shape = AS_SHAPE(I, N), .ints = (const int64_t[]){ 1, 0, 0, 1, 0, 0, 1, 0 } },
-    [AS_LTC_INPUT_W] = AS_IN(F32, I), AS_IN(F32, I), AS_IN(F32, 2), AS_IN(F32, 2), AS_IN(F32, 4 * N, I), AS_IN(F32, 4 * N),
-    AS_IN(F32, 4 * N, N), AS_IN(F32, 3, 2), AS_IN(F32, 3), AS_IN(F32, B, N), AS_IN(F32, B, N), AS_IN(F32, B, T),
+    [AS_LTC_MASK] = {.dtype = AS_I8,
+                     .shape = AS_SHAPE(N, N),
+                     .ints = (const int64_t[]){1, 0, 0, 0, 0, -1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0}},
+    [AS_LTC_SENSORY_MASK] = {.dtype = AS_BOOL, .shape = AS_SHAPE(I, N), .ints = (const int64_t[]){1, 0, 0, 1, 0, 0, 1, 0}},
+    [AS_LTC_INPUT_W] = AS_IN(F32, I),
+    AS_IN(F32, I),
+    AS_IN(F32, 2),
+    AS_IN(F32, 2),
+    AS_IN(F32, 4 * N, I),
+    AS_IN(F32, 4 * N),
+    AS_IN(F32, 4 * N, N),
+    AS_IN(F32, 3, 2),
+    AS_IN(F32, 3),
+    AS_IN(F32, B, N),
+    AS_IN(F32, B, N),
+    AS_IN(F32, B, T),
 };
-static const as_case all = { .name = "all", .wide = everything, .n_in = AS_LTC_N_IN, .lo = 0.1, .hi = 0.9 };
+static const as_case all = {.name = "all", .wide = everything, .n_in = AS_LTC_N_IN, .lo = 0.1, .hi = 0.9};
 
 static void refuses(void (*change)(op_call *call), const char *part)
 {
@@ -122,8 +135,8 @@ static void refuses(void (*change)(op_call *call), const char *part)
     assay_env_free(env);
 }
 
-#define REFUSES(name_, part_, ...)                                      \
-    static void change_##name_(op_call *call) { __VA_ARGS__; }          \
+#define REFUSES(name_, part_, ...)                             \
+    static void change_##name_(op_call *call) { __VA_ARGS__; } \
     Test(ltc, refuses_##name_) { refuses(change_##name_, part_); }
 
 static void attr_set(op_call *call, as_attr attr)
@@ -134,13 +147,17 @@ static void attr_set(op_call *call, as_attr attr)
     call->node.n_attrs = 1;
 }
 
-REFUSES(x_of_another_rank, "x is [2,3] and gleak is [4]: they must be [batch,steps,inputs] and [units]", call->in[AS_LTC_X].shape = AS_SHAPE(2, 3))
+REFUSES(x_of_another_rank, "x is [2,3] and gleak is [4]: they must be [batch,steps,inputs] and [units]",
+        call->in[AS_LTC_X].shape = AS_SHAPE(2, 3))
 REFUSES(another_dtype, "x is f32 and vleak (input 2) is f64", call->in[AS_LTC_VLEAK].dtype = AS_F64)
 REFUSES(a_float_mask, "sparsity_mask (input 12) is f32 and must be bool, i8 or u8", call->in[AS_LTC_MASK].dtype = AS_F32)
 REFUSES(integers, "input 0 is i32 and must be one of", call->in[AS_LTC_X].dtype = AS_I32)
-REFUSES(sigma_that_does_not_fit, "sigma (input 4) is [4,5] and must be [4,4]: x is [2,3,2] and gleak has 4 units", call->in[AS_LTC_SIGMA].shape = AS_SHAPE(4, 5))
-REFUSES(sensory_weights_for_other_inputs, "sensory_w (input 10) is [3,4] and must be [2,4]", call->in[AS_LTC_SENSORY_W].shape = AS_SHAPE(3, 4))
-REFUSES(timespans_for_another_length, "timespans (input 25) is [2,4] and must be [2,3]", call->in[AS_LTC_TIMESPANS].shape = AS_SHAPE(2, 4))
+REFUSES(sigma_that_does_not_fit, "sigma (input 4) is [4,5] and must be [4,4]: x is [2,3,2] and gleak has 4 units",
+        call->in[AS_LTC_SIGMA].shape = AS_SHAPE(4, 5))
+REFUSES(sensory_weights_for_other_inputs, "sensory_w (input 10) is [3,4] and must be [2,4]",
+        call->in[AS_LTC_SENSORY_W].shape = AS_SHAPE(3, 4))
+REFUSES(timespans_for_another_length, "timespans (input 25) is [2,4] and must be [2,3]",
+        call->in[AS_LTC_TIMESPANS].shape = AS_SHAPE(2, 4))
 REFUSES(a_state_for_another_batch, "h0 (input 23) is [1,4] and must be [2,4]", call->in[AS_LTC_H0].shape = AS_SHAPE(1, 4))
 REFUSES(an_output_map_that_is_no_vector, "output_w is [1,2] and must be a vector", call->in[AS_LTC_OUTPUT_W].shape = AS_SHAPE(1, 2))
 REFUSES(reading_more_units_than_there_are, "9 units are to be read and there are 4", call->in[AS_LTC_OUTPUT_W].shape = AS_SHAPE(9))
@@ -150,17 +167,21 @@ REFUSES(half_a_memory_cell, "is given without lstm.input_map.bias (input 19)", c
 REFUSES(a_memory_state_without_its_cell, "c0 (input 24) is given without lstm.input_map.weight (input 18)",
         call->in[AS_LTC_MEMORY_W].dtype = call->in[AS_LTC_MEMORY_B].dtype = call->in[AS_LTC_MEMORY_R].dtype = AS_NONE)
 REFUSES(no_unfolds, "unfolds is 0 and must be 1 to 1000", attr_set(call, (as_attr)AS_ATTR_I("unfolds", 0)))
-REFUSES(a_negative_epsilon, "epsilon is -1 and must be finite and not negative", attr_set(call, (as_attr)AS_ATTR_F("epsilon", -1.0)))
+REFUSES(a_negative_epsilon, "epsilon is -1 and must be finite and not negative",
+        attr_set(call, (as_attr)AS_ATTR_F("epsilon", -1.0)))
 REFUSES(implicit_of_two, "implicit is 2 and must be 0 or 1", attr_set(call, (as_attr)AS_ATTR_I("implicit", 2)))
-REFUSES(return_sequences_of_minus_one, "return_sequences is -1 and must be 0 or 1", attr_set(call, (as_attr)AS_ATTR_I("return_sequences", -1)))
+REFUSES(return_sequences_of_minus_one, "return_sequences is -1 and must be 0 or 1",
+        attr_set(call, (as_attr)AS_ATTR_I("return_sequences", -1)))
 REFUSES(the_last_of_no_steps, "x is [2,0,2]: a sequence without steps has no last one",
-        call->in[AS_LTC_X].shape = AS_SHAPE(2, 0, 2); attr_set(call, (as_attr)AS_ATTR_I("return_sequences", 0)))
+        call->in[AS_LTC_X].shape = AS_SHAPE(2, 0, 2);
+        attr_set(call, (as_attr)AS_ATTR_I("return_sequences", 0)))
 REFUSES(no_units, "there are 2 inputs and 0 units", call->in[AS_LTC_GLEAK].shape = AS_SHAPE(0))
 REFUSES(a_memory_state_that_nobody_has, "the state of the memory cell is asked for and there is none",
         call->in[AS_LTC_MEMORY_W].dtype = call->in[AS_LTC_MEMORY_B].dtype = call->in[AS_LTC_MEMORY_R].dtype = AS_NONE;
         call->in[AS_LTC_C0].dtype = AS_NONE; call->node.n_out = 3)
 
-Test(ltc, gradient_refuses_more_than_there_are_and_nothing_to_start_from) {
+Test(ltc, gradient_refuses_more_than_there_are_and_nothing_to_start_from)
+{
     assay_env     *env = env_new();
     op_call        call;
     as_tensor_info out[AS_MAX_OUT];
@@ -177,15 +198,17 @@ Test(ltc, gradient_refuses_more_than_there_are_and_nothing_to_start_from) {
 
 /* --- Time ---------------------------------------------------------------------------------------------- */
 
-Test(ltc, names_the_sample_and_the_step_of_a_time_that_is_none) {
+Test(ltc, names_the_sample_and_the_step_of_a_time_that_is_none)
+{
     assay_env   *env = env_new();
     op_call      call;
-    const double bad[] = { NAN, -0.5, INFINITY };
+    const double bad[] = {NAN, -0.5, INFINITY};
     op_case_start(env, as_op_find("assay.LTC"), &all, AS_NONE, &call);
     for (size_t i = 0; i < AS_COUNT(bad); i++) {
         as_view_set(&call.in_view[AS_LTC_TIMESPANS], 1 * T + 2, bad[i]);
         as_view_set(&call.out_view[0], 0, 42.0);
-        expect_fails(env, call.node.op->eval(env, &call.node, call.in_view, call.out_view), ASSAY_BAD_INPUT, "timespans[1][2] (sample, step) is ");
+        expect_fails(env, call.node.op->eval(env, &call.node, call.in_view, call.out_view), ASSAY_BAD_INPUT,
+                     "timespans[1][2] (sample, step) is ");
         expect_has(assay_message(env), "must be finite and not negative");
         expect_near(as_view_get(&call.out_view[0], 0), 42.0, 0);
     }
@@ -193,7 +216,8 @@ Test(ltc, names_the_sample_and_the_step_of_a_time_that_is_none) {
     assay_env_free(env);
 }
 
-Test(ltc, no_time_leaves_the_state_as_it_is) {
+Test(ltc, no_time_leaves_the_state_as_it_is)
+{
     assay_env *env = env_new();
     op_call    call;
     op_case_start(env, as_op_find("assay.LTC"), &all, AS_F64, &call);
@@ -211,7 +235,8 @@ Test(ltc, no_time_leaves_the_state_as_it_is) {
 }
 
 /* Samples with times of their own: each as if it were alone. */
-Test(ltc, time_is_a_samples_own) {
+Test(ltc, time_is_a_samples_own)
+{
     assay_env *env = env_new();
     op_call    both, one;
     op_case_start(env, as_op_find("assay.LTC"), &all, AS_F64, &both);
@@ -237,7 +262,8 @@ Test(ltc, time_is_a_samples_own) {
 
 /* --- Work ---------------------------------------------------------------------------------------------- */
 
-Test(ltc, a_known_mask_counts_its_synapses_alone) {
+Test(ltc, a_known_mask_counts_its_synapses_alone)
+{
     assay_env *env = env_new();
     op_call    call;
     op_case_start(env, as_op_find("assay.LTC"), &all, AS_NONE, &call);
@@ -253,7 +279,8 @@ Test(ltc, a_known_mask_counts_its_synapses_alone) {
     assay_env_free(env);
 }
 
-Test(ltc, softplus_is_linear_beyond_twenty) {
+Test(ltc, softplus_is_linear_beyond_twenty)
+{
     expect_near(as_ltc_pos_slope(20.5), 1.0, 0);
     expect_near(as_ltc_pos_slope(0.0), 0.5, 0);
     expect(as_ltc_pos_slope(19.5) < 1.0);

@@ -7,7 +7,8 @@
 
 static double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
 
-void as_memory_step(const as_memory *m, const double *x, const double *h, const double *c, double *gates, double *c_next, double *h_next)
+void as_memory_step(const as_memory *m, const double *x, const double *h, const double *c, double *gates, double *c_next,
+                    double *h_next)
 {
     int64_t n = m->n_hidden;
     for (int64_t r = 0; r < 4 * n; r++) {
@@ -24,8 +25,9 @@ void as_memory_step(const as_memory *m, const double *x, const double *h, const 
     }
 }
 
-void as_memory_step_back(const as_memory *m, const as_memory_grad *g, const double *x, const double *h, const double *c, const double *gates,
-                         const double *c_next, const double *d_h_next, double *d_c, double *d_x, double *d_h, double *scratch)
+void as_memory_step_back(const as_memory *m, const as_memory_grad *g, const double *x, const double *h, const double *c,
+                         const double *gates, const double *c_next, const double *d_h_next, double *d_c, double *d_x, double *d_h,
+                         double *scratch)
 {
     int64_t n = m->n_hidden;
     for (int64_t k = 0; k < n; k++) {
@@ -56,24 +58,21 @@ uint64_t as_memory_flops(int64_t n_in, int64_t n_hidden)
     return as_sat_mul(as_sat_mul(8, (uint64_t)n_hidden), as_sat_add((uint64_t)n_in, (uint64_t)n_hidden));
 }
 
-uint64_t as_memory_special(int64_t n_hidden)
-{
-    return as_sat_mul(5, (uint64_t)n_hidden);
-}
+uint64_t as_memory_special(int64_t n_hidden) { return as_sat_mul(5, (uint64_t)n_hidden); }
 
 void as_memory_expand(as_builder *b, int x, int w_in, int b_in, int w_rec, int *h, int *c)
 {
     as_attr  trans = AS_ATTR_I("transB", 1), axis = AS_ATTR_I("axis", 1), parts = AS_ATTR_I("num_outputs", 4);
     as_dtype dtype = AS_F32;
-    int      q[4] = { -1, -1, -1, -1 };
+    int      q[4] = {-1, -1, -1, -1};
     if (x < 0 || w_in < 0 || b_in < 0 || w_rec < 0 || *h < 0 || *c < 0) {
         *h = *c = -1;
         return;
     }
     dtype = b->info(b, x)->dtype;
-    int in = b->node(b, "Gemm", (int[]){ x, w_in, b_in }, 3, &trans, 1, NULL, 1);
-    int all = in < 0 ? -1 : b->node(b, "Gemm", (int[]){ *h, w_rec, in }, 3, &trans, 1, NULL, 1);
-    if (all < 0 || b->node(b, "Split", &all, 1, (as_attr[]){ axis, parts }, 2, q, 4) < 0) {
+    int in = b->node(b, "Gemm", (int[]){x, w_in, b_in}, 3, &trans, 1, NULL, 1);
+    int all = in < 0 ? -1 : b->node(b, "Gemm", (int[]){*h, w_rec, in}, 3, &trans, 1, NULL, 1);
+    if (all < 0 || b->node(b, "Split", &all, 1, (as_attr[]){axis, parts}, 2, q, 4) < 0) {
         *h = *c = -1;
         return;
     }

@@ -14,15 +14,19 @@ typedef struct as_memory {
 } as_memory;
 
 /* One step of one sequence.  gates (4 n_hidden) gets tanh(i), sigmoid(ig), sigmoid(fg + 1), sigmoid(og): the step back needs them. */
-void as_memory_step(const as_memory *m, const double *x, const double *h, const double *c, double *gates, double *c_next, double *h_next);
+void as_memory_step(const as_memory *m, const double *x, const double *h, const double *c, double *gates, double *c_next,
+                    double *h_next);
 
 /* Where gradients of the weights are added up; like the weights. */
-typedef struct as_memory_grad { double *w_in, *b_in, *w_rec; } as_memory_grad;
+typedef struct as_memory_grad {
+    double *w_in, *b_in, *w_rec;
+} as_memory_grad;
 
 /* The step backwards.  x, h, c, gates and c_next are those of the step; d_h_next comes from above.  d_c is the gradient of
  * c_next and becomes that of c; d_x and d_h are added to.  scratch: 4 n_hidden. */
-void as_memory_step_back(const as_memory *m, const as_memory_grad *g, const double *x, const double *h, const double *c, const double *gates,
-                         const double *c_next, const double *d_h_next, double *d_c, double *d_x, double *d_h, double *scratch);
+void as_memory_step_back(const as_memory *m, const as_memory_grad *g, const double *x, const double *h, const double *c,
+                         const double *gates, const double *c_next, const double *d_h_next, double *d_c, double *d_x, double *d_h,
+                         double *scratch);
 
 /* The work of a step of a sequence: its multiply-adds, 2 flops each, and its exp and tanh. */
 uint64_t as_memory_flops(int64_t n_in, int64_t n_hidden);

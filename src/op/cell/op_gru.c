@@ -4,10 +4,15 @@
 #include "op/cell/recurrent.h"
 
 static const as_attr_def attrs[] = {
-    { .name = "activation_alpha", .kind = AS_ATTR_FLOATS }, { .name = "activation_beta", .kind = AS_ATTR_FLOATS },
-    { .name = "activations", .kind = AS_ATTR_TEXTS }, { .name = "clip", .kind = AS_ATTR_FLOAT },
-    { .name = "direction", .kind = AS_ATTR_TEXT }, { .name = "hidden_size", .kind = AS_ATTR_INT },
-    { .name = "layout", .kind = AS_ATTR_INT }, { .name = "linear_before_reset", .kind = AS_ATTR_INT }, { 0 },
+    {.name = "activation_alpha", .kind = AS_ATTR_FLOATS},
+    {.name = "activation_beta", .kind = AS_ATTR_FLOATS},
+    {.name = "activations", .kind = AS_ATTR_TEXTS},
+    {.name = "clip", .kind = AS_ATTR_FLOAT},
+    {.name = "direction", .kind = AS_ATTR_TEXT},
+    {.name = "hidden_size", .kind = AS_ATTR_INT},
+    {.name = "layout", .kind = AS_ATTR_INT},
+    {.name = "linear_before_reset", .kind = AS_ATTR_INT},
+    {0},
 };
 
 static void step(const as_cell_step *s)
@@ -26,11 +31,14 @@ static void step(const as_cell_step *s)
     }
 }
 
-static const char *const acts[] = { "Sigmoid", "Tanh" };
-static const as_cell     cell = { .n_gates = 3, .n_acts = 2, .acts = acts, .flops_a_unit = 8, .step = step };
+static const char *const acts[] = {"Sigmoid", "Tanh"};
+static const as_cell     cell = {.n_gates = 3, .n_acts = 2, .acts = acts, .flops_a_unit = 8, .step = step};
 
-static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out) { return as_recurrent_infer(env, n, &cell, out); }
-static as_cost cost(const as_node_ctx *n) { return as_recurrent_cost(n, &cell); }
+static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
+{
+    return as_recurrent_infer(env, n, &cell, out);
+}
+static as_cost      cost(const as_node_ctx *n) { return as_recurrent_cost(n, &cell); }
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
     return as_recurrent_eval(env, n, &cell, in, out);
@@ -38,51 +46,97 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 
 static const as_case cases[] = {
     /* ONNX Runtime 1.31.1 on the CPU, with numbers in sixteenths. */
-    { .name = "defaults as ONNX Runtime's", .n_in = 3,
-      .in = { AS_IN(F32, 2, 1, 2), AS_IN(F32, 1, 6, 2), AS_IN(F32, 1, 6, 2) },
-      .n_attrs = 1, .attrs = { AS_ATTR_I("hidden_size", 2) },
-      .given = (const double[]){ 0.625, -0.875, -0.6875, -0.5625, -0.6875, 0.625, 0.75, 0.1875, -0.9375, -0.8125, -0.375, -0.125, 0.25, -0.0625, -0.5, -0.6875,
-          0.375, 0.5, -0.9375, -0.8125, -0.125, -0.25, 0.8125, 0.0625, -0.1875, -0.125, 0.3125, 0.1875 },
-      .want = (const double[]){ 0.15099747, 0.11937509, 0.011526227, 0.49374834 }, .n_want = 4 },
-    { .name = "both ways, lengths and states as ONNX Runtime's", .n_in = 6,
-      .in = { AS_IN(F32, 3, 2, 1), AS_IN(F32, 2, 6, 1), AS_IN(F32, 2, 6, 2), AS_IN(F32, 2, 12),
-              { .dtype = AS_I32, .shape = AS_SHAPE(2), .ints = (const int64_t[]){ 3, 1 } }, AS_IN(F32, 2, 2, 2) },
-      .n_attrs = 2, .attrs = { AS_ATTR_I("hidden_size", 2), AS_ATTR_S("direction", "bidirectional") },
-      .given = (const double[]){ -0.6875, 0.5, 0.5, 0.9375, 0.5625, -0.4375, -0.375, 0.3125, 0.3125, 0.375, 0.75, -0.4375, 0.875, -1, -0.875, 1, 0.9375, -0.4375,
-          -0.75, -0.375, -0.9375, 0.8125, 0.3125, 0.1875, -0.5, -0.0625, -0.625, 0.5625, -0.0625, -0.9375, -0.5, 0.4375, 0.0625, -0.25,
-          -0.5, -0.875, 0.25, 0.3125, 0.0625, 0.875, 0.875, -0.625, 0.25, 0.25, -0.5, -0.4375, 0, 0.5, -0.4375, 0.4375, 0.3125, -0.5625,
-          -0.25, 0.6875, 0.6875, 0.3125, -1, 0.375, -0.5625, 0.6875, 0.875, -0.125, 0.9375, 0.5625, -0.375, 0.75, -0.25, -0.8125, 0.1875,
-          0.75, 0.3125, -0.25, 0.8125, -0.0625 },
-      .want = (const double[]){ -0.40568531, 0.040140986, 0.18026392, 0.72711754, -0.085227363, 0.72375321, 0.59244204, 0.47678736, -0.066343755, 0.19684981, 0,
-          0, 0.15248917, 0.63125706, 0, 0, 0.10897652, 0.32613796, 0, 0, 0.1927492, 0.40301844, 0, 0 }, .n_want = 24 },
-    { .name = "backward, short sequence as ONNX Runtime's", .n_in = 5,
-      .in = { AS_IN(F32, 3, 2, 2), AS_IN(F32, 1, 3, 2), AS_IN(F32, 1, 3, 1), AS_IN(F32, 1, 6),
-              { .dtype = AS_I32, .shape = AS_SHAPE(2), .ints = (const int64_t[]){ 2, 3 } } },
-      .n_attrs = 2, .attrs = { AS_ATTR_I("hidden_size", 1), AS_ATTR_S("direction", "reverse") },
-      .given = (const double[]){ -0.25, -0.75, -0.5625, 0.4375, 0.625, -0.4375, 0.25, 0.75, -0.75, -0.4375, 0.0625, 0.125, -0.1875, -0.1875, -0.75, 0.25, 0.875,
-          -0.625, 0.625, -0.6875, -0.9375, 0.5, -0.6875, 0.5, -0.375, 0.125, 0.9375 },
-      .want = (const double[]){ 0.6255421, 0.527659, 0.46722135, 0.58819824, 0, 0.42423701 }, .n_want = 6 },
-    { .name = "activations and clip as ONNX Runtime's", .n_in = 4,
-      .in = { AS_IN(F32, 2, 1, 2), AS_IN(F32, 1, 6, 2), AS_IN(F32, 1, 6, 2), AS_IN(F32, 1, 12) },
-      .n_attrs = 5, .attrs = { AS_ATTR_I("hidden_size", 2), AS_ATTR_TEXT_LIST("activations", "HardSigmoid", "Softsign"), { .name = "activation_alpha", .kind = AS_ATTR_FLOATS, .floats = (const double[]){ 0.3 }, .n = 1 }, { .name = "activation_beta", .kind = AS_ATTR_FLOATS, .floats = (const double[]){ 0.4 }, .n = 1 }, AS_ATTR_F("clip", 0.75) },
-      .given = (const double[]){ 0.875, -0.0625, -0.625, -0.5, 0.75, 0.1875, -0.6875, 0.8125, 0.9375, 0.9375, 0.25, 1, 0.25, 0, 1, 0.1875, 0.5625, -0.3125, 0.625,
-          1, -0.9375, 0.0625, -0.25, -0.9375, -0.875, -0.5, -0.625, 0.4375, -0.5625, 0.25, 0.75, 0, -0.75, -0.875, -0.4375, -0.1875, 0,
-          -0.375, 0.75, 0.125 },
-      .want = (const double[]){ 0.12683293, 0.079058386, -0.11162988, -0.18832043 }, .n_want = 4 },
-    { .name = "linear before reset as ONNX Runtime's", .n_in = 6,
-      .in = { AS_IN(F32, 2, 1, 2), AS_IN(F32, 1, 6, 2), AS_IN(F32, 1, 6, 2), AS_IN(F32, 1, 12),
-              { .dtype = AS_NONE }, AS_IN(F32, 1, 1, 2) },
-      .n_attrs = 2, .attrs = { AS_ATTR_I("hidden_size", 2), AS_ATTR_I("linear_before_reset", 1) },
-      .given = (const double[]){ 0.9375, 0.875, 0.4375, -1, -0.5625, 0.5, 0.0625, 0.9375, 0.4375, 0.6875, -0.9375, -0.4375, 0.375, 0.25, -0.25, -0.6875, 0.1875,
-          -0.875, 0.375, 0.625, 0.375, -0.875, 0.0625, -0.375, 0.125, 0.375, -0.625, -0.9375, 0, 0.25, -0.75, 0.875, -0.0625, 0.9375,
-          0.0625, 0.5, 0.5625, 0, -0.25, 0.375, -1, 0.25 },
-      .want = (const double[]){ -0.18861197, 0.27261257, -0.19130227, 0.61263824 }, .n_want = 4 },
+    {.name = "defaults as ONNX Runtime's",
+     .n_in = 3,
+     .in = {AS_IN(F32, 2, 1, 2), AS_IN(F32, 1, 6, 2), AS_IN(F32, 1, 6, 2)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("hidden_size", 2)},
+     .given = (const double[]){0.625,  -0.875, -0.6875, -0.5625, -0.6875, 0.625,   0.75,   0.1875, -0.9375, -0.8125,
+                               -0.375, -0.125, 0.25,    -0.0625, -0.5,    -0.6875, 0.375,  0.5,    -0.9375, -0.8125,
+                               -0.125, -0.25,  0.8125,  0.0625,  -0.1875, -0.125,  0.3125, 0.1875},
+     .want = (const double[]){0.15099747, 0.11937509, 0.011526227, 0.49374834},
+     .n_want = 4},
+    {.name = "both ways, lengths and states as ONNX Runtime's",
+     .n_in = 6,
+     .in = {AS_IN(F32, 3, 2, 1),
+            AS_IN(F32, 2, 6, 1),
+            AS_IN(F32, 2, 6, 2),
+            AS_IN(F32, 2, 12),
+            {.dtype = AS_I32, .shape = AS_SHAPE(2), .ints = (const int64_t[]){3, 1}},
+            AS_IN(F32, 2, 2, 2)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_I("hidden_size", 2), AS_ATTR_S("direction", "bidirectional")},
+     .given = (const double[]){-0.6875, 0.5,     0.5,    0.9375,  0.5625,  -0.4375, -0.375,  0.3125,  0.3125, 0.375,   0.75,
+                               -0.4375, 0.875,   -1,     -0.875,  1,       0.9375,  -0.4375, -0.75,   -0.375, -0.9375, 0.8125,
+                               0.3125,  0.1875,  -0.5,   -0.0625, -0.625,  0.5625,  -0.0625, -0.9375, -0.5,   0.4375,  0.0625,
+                               -0.25,   -0.5,    -0.875, 0.25,    0.3125,  0.0625,  0.875,   0.875,   -0.625, 0.25,    0.25,
+                               -0.5,    -0.4375, 0,      0.5,     -0.4375, 0.4375,  0.3125,  -0.5625, -0.25,  0.6875,  0.6875,
+                               0.3125,  -1,      0.375,  -0.5625, 0.6875,  0.875,   -0.125,  0.9375,  0.5625, -0.375,  0.75,
+                               -0.25,   -0.8125, 0.1875, 0.75,    0.3125,  -0.25,   0.8125,  -0.0625},
+     .want = (const double[]){-0.40568531,  0.040140986, 0.18026392, 0.72711754, -0.085227363, 0.72375321, 0.59244204, 0.47678736,
+                              -0.066343755, 0.19684981,  0,          0,          0.15248917,   0.63125706, 0,          0,
+                              0.10897652,   0.32613796,  0,          0,          0.1927492,    0.40301844, 0,          0},
+     .n_want = 24},
+    {.name = "backward, short sequence as ONNX Runtime's",
+     .n_in = 5,
+     .in = {AS_IN(F32, 3, 2, 2),
+            AS_IN(F32, 1, 3, 2),
+            AS_IN(F32, 1, 3, 1),
+            AS_IN(F32, 1, 6),
+            {.dtype = AS_I32, .shape = AS_SHAPE(2), .ints = (const int64_t[]){2, 3}}},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_I("hidden_size", 1), AS_ATTR_S("direction", "reverse")},
+     .given = (const double[]){-0.25,   -0.75,   -0.5625, 0.4375,  0.625,   -0.4375, 0.25,   0.75,  -0.75,
+                               -0.4375, 0.0625,  0.125,   -0.1875, -0.1875, -0.75,   0.25,   0.875, -0.625,
+                               0.625,   -0.6875, -0.9375, 0.5,     -0.6875, 0.5,     -0.375, 0.125, 0.9375},
+     .want = (const double[]){0.6255421, 0.527659, 0.46722135, 0.58819824, 0, 0.42423701},
+     .n_want = 6},
+    {.name = "activations and clip as ONNX Runtime's",
+     .n_in = 4,
+     .in = {AS_IN(F32, 2, 1, 2), AS_IN(F32, 1, 6, 2), AS_IN(F32, 1, 6, 2), AS_IN(F32, 1, 12)},
+     .n_attrs = 5,
+     .attrs = {AS_ATTR_I("hidden_size", 2),
+               AS_ATTR_TEXT_LIST("activations", "HardSigmoid", "Softsign"),
+               {.name = "activation_alpha", .kind = AS_ATTR_FLOATS, .floats = (const double[]){0.3}, .n = 1},
+               {.name = "activation_beta", .kind = AS_ATTR_FLOATS, .floats = (const double[]){0.4}, .n = 1},
+               AS_ATTR_F("clip", 0.75)},
+     .given = (const double[]){0.875,   -0.0625, -0.625, -0.5,    0.75,    0.1875,  -0.6875, 0.8125,  0.9375,  0.9375,
+                               0.25,    1,       0.25,   0,       1,       0.1875,  0.5625,  -0.3125, 0.625,   1,
+                               -0.9375, 0.0625,  -0.25,  -0.9375, -0.875,  -0.5,    -0.625,  0.4375,  -0.5625, 0.25,
+                               0.75,    0,       -0.75,  -0.875,  -0.4375, -0.1875, 0,       -0.375,  0.75,    0.125},
+     .want = (const double[]){0.12683293, 0.079058386, -0.11162988, -0.18832043},
+     .n_want = 4},
+    {.name = "linear before reset as ONNX Runtime's",
+     .n_in = 6,
+     .in = {AS_IN(F32, 2, 1, 2),
+            AS_IN(F32, 1, 6, 2),
+            AS_IN(F32, 1, 6, 2),
+            AS_IN(F32, 1, 12),
+            {.dtype = AS_NONE},
+            AS_IN(F32, 1, 1, 2)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_I("hidden_size", 2), AS_ATTR_I("linear_before_reset", 1)},
+     .given = (const double[]){0.9375,  0.875,  0.4375, -1,     -0.5625, 0.5,     0.0625, 0.9375, 0.4375, 0.6875, -0.9375,
+                               -0.4375, 0.375,  0.25,   -0.25,  -0.6875, 0.1875,  -0.875, 0.375,  0.625,  0.375,  -0.875,
+                               0.0625,  -0.375, 0.125,  0.375,  -0.625,  -0.9375, 0,      0.25,   -0.75,  0.875,  -0.0625,
+                               0.9375,  0.0625, 0.5,    0.5625, 0,       -0.25,   0.375,  -1,     0.25},
+     .want = (const double[]){-0.18861197, 0.27261257, -0.19130227, 0.61263824},
+     .n_want = 4},
     AS_CASES_RECURRENT(3),
 };
 
 /* No gradient rule: it would be this loop run backwards, an operator of its own that keeps every step's gates. */
 const as_op as_op_gru = {
-    .name = "GRU", .min_in = 3, .max_in = 6, .min_out = 1, .max_out = 2, .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval,
-    .tolerance = 1e-4, .cases = cases, .n_cases = AS_COUNT(cases), /* f32 rounding is carried from step to step */
+    .name = "GRU",
+    .min_in = 3,
+    .max_in = 6,
+    .min_out = 1,
+    .max_out = 2,
+    .attrs = attrs,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .tolerance = 1e-4,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases), /* f32 rounding is carried from step to step */
 };

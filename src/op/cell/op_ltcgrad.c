@@ -49,7 +49,8 @@ static void state_take(const double *from, int64_t b, int64_t units, double *to)
         memset(to, 0, (size_t)units * sizeof *to);
 }
 
-static void sequence_run(const as_ltc_net *net, int64_t b, const as_ltc_trail *trail, double *h, double *c, double *scratch, double *const *d)
+static void sequence_run(const as_ltc_net *net, int64_t b, const as_ltc_trail *trail, double *h, double *c, double *scratch,
+                         double *const *d)
 {
     int64_t       units = net->s.n_units, each = (net->s.sequences ? net->s.n_steps : 1) * net->s.n_out;
     const double *d_y = net->in[AS_LTC_DY];
@@ -102,77 +103,128 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 }
 
 /* Compilers take a shape in a table that has a name, not in one inside another. */
-static const as_case_in in_defaults[] = { AS_LTC_CORE(F64, 1, 2, 2, 2), [AS_LTC_DY] = AS_IN(F64, 1, 2, 2), AS_IN(F64, 1, 2) };
-static const as_case_in in_everything[] = { AS_LTC_CORE(F32, 1, 2, 2, 3),
-    [AS_LTC_MASK] = { .dtype = AS_I8, .shape = AS_SHAPE(3, 3), .ints = (const int64_t[]){ 0, 1, 0, 1, 1, 1, 1, 1, 1 } },
-    [AS_LTC_SENSORY_MASK] = { .dtype = AS_BOOL, .shape = AS_SHAPE(2, 3), .ints = (const int64_t[]){ 0, 0, 1, 0, 1, 1 } },
-    [AS_LTC_INPUT_W] = AS_IN(F32, 2), AS_IN(F32, 2), AS_IN(F32, 2), AS_IN(F32, 2), AS_IN(F32, 12, 2), AS_IN(F32, 12), AS_IN(F32, 12, 3),
-    [AS_LTC_FC_W] = AS_IN(F32, 2, 2), AS_IN(F32, 2), AS_IN(F32, 1, 3), AS_IN(F32, 1, 3), AS_IN(F32, 1, 2),
-    [AS_LTC_DY] = AS_IN(F32, 1, 2, 2), AS_IN(F32, 1, 3), AS_IN(F32, 1, 3) };
-static const as_case_in in_one_unit[] = { AS_LTC_CORE(F32, 1, 1, 1, 1), [AS_LTC_DY] = AS_IN(F32, 1, 1, 1) };
-static const as_case_in in_scaled[] = { AS_LTC_CORE(F32, 2, 3, 7, 17), [AS_LTC_OUTPUT_W] = AS_IN(F32, 9), [AS_LTC_DY] = AS_IN(F32, 2, 9) };
-static const as_case_in in_state_alone[] = { AS_LTC_CORE(F32, 2, 3, 2, 3), [AS_LTC_DH] = AS_IN(F32, 2, 3) };
+static const as_case_in in_defaults[] = {AS_LTC_CORE(F64, 1, 2, 2, 2), [AS_LTC_DY] = AS_IN(F64, 1, 2, 2), AS_IN(F64, 1, 2)};
+static const as_case_in in_everything[] = {
+    AS_LTC_CORE(F32, 1, 2, 2, 3),
+    [AS_LTC_MASK] = {.dtype = AS_I8, .shape = AS_SHAPE(3, 3), .ints = (const int64_t[]){0, 1, 0, 1, 1, 1, 1, 1, 1}},
+    [AS_LTC_SENSORY_MASK] = {.dtype = AS_BOOL, .shape = AS_SHAPE(2, 3), .ints = (const int64_t[]){0, 0, 1, 0, 1, 1}},
+    [AS_LTC_INPUT_W] = AS_IN(F32, 2),
+    AS_IN(F32, 2),
+    AS_IN(F32, 2),
+    AS_IN(F32, 2),
+    AS_IN(F32, 12, 2),
+    AS_IN(F32, 12),
+    AS_IN(F32, 12, 3),
+    [AS_LTC_FC_W] = AS_IN(F32, 2, 2),
+    AS_IN(F32, 2),
+    AS_IN(F32, 1, 3),
+    AS_IN(F32, 1, 3),
+    AS_IN(F32, 1, 2),
+    [AS_LTC_DY] = AS_IN(F32, 1, 2, 2),
+    AS_IN(F32, 1, 3),
+    AS_IN(F32, 1, 3)};
+static const as_case_in in_one_unit[] = {AS_LTC_CORE(F32, 1, 1, 1, 1), [AS_LTC_DY] = AS_IN(F32, 1, 1, 1)};
+static const as_case_in in_scaled[] = {
+    AS_LTC_CORE(F32, 2, 3, 7, 17), [AS_LTC_OUTPUT_W] = AS_IN(F32, 9), [AS_LTC_DY] = AS_IN(F32, 2, 9)};
+static const as_case_in in_state_alone[] = {AS_LTC_CORE(F32, 2, 3, 2, 3), [AS_LTC_DH] = AS_IN(F32, 2, 3)};
 /* Around vectors of 4 and 8 samples. */
-static const int64_t mask_5[] = { 1, 0, 1, 1, 0, 0, 0, 1, 1, 0, 1, 0, 1, 0, 0, 0, 0, 1, 1, 1, 1, 0, 1, 0, 0 }, mask_3_5[] = { 1, 0, 0, 1, 0, 0, 0, 1, 1, 0, 1, 0, 0, 1, 0 };
-static const as_case_in in_9_samples[] = { AS_LTC_CORE(F32, 9, 2, 3, 5),
-    [AS_LTC_MASK] = { .dtype = AS_I8, .shape = AS_SHAPE(5, 5), .ints = mask_5 }, { .dtype = AS_BOOL, .shape = AS_SHAPE(3, 5), .ints = mask_3_5 },
-    [AS_LTC_INPUT_W] = AS_IN(F32, 3), AS_IN(F32, 3), AS_IN(F32, 4), AS_IN(F32, 4), [AS_LTC_FC_W] = AS_IN(F32, 2, 4), AS_IN(F32, 2),
-    AS_IN(F32, 9, 5), [AS_LTC_TIMESPANS] = AS_IN(F32, 9, 2), AS_IN(F32, 9, 2, 2), AS_IN(F32, 9, 5) };
-static const as_case_in in_8_samples[] = { AS_LTC_CORE(F32, 8, 2, 2, 9), [AS_LTC_DY] = AS_IN(F32, 8, 9) };
-static const as_case_in in_33_samples[] = { AS_LTC_CORE(F32, 33, 2, 2, 4), [AS_LTC_OUTPUT_W] = AS_IN(F32, 3), AS_IN(F32, 3), [AS_LTC_DY] = AS_IN(F32, 33, 2, 3) };
-static const as_case_in in_f16[] = { AS_LTC_CORE(F16, 1, 2, 2, 3), [AS_LTC_DY] = AS_IN(F16, 1, 2, 3) };
-static const as_case_in in_no_steps[] = { AS_LTC_CORE(F32, 2, 0, 2, 3), [AS_LTC_DY] = AS_IN(F32, 2, 0, 3), AS_IN(F32, 2, 3) };
-static const as_case_in in_empty_batch[] = { AS_LTC_CORE(F32, 0, 2, 2, 3), [AS_LTC_DY] = AS_IN(F32, 0, 2, 3) };
+static const int64_t mask_5[] = {1, 0, 1, 1, 0, 0, 0, 1, 1, 0, 1, 0, 1, 0, 0, 0, 0, 1, 1, 1, 1, 0, 1, 0, 0},
+                     mask_3_5[] = {1, 0, 0, 1, 0, 0, 0, 1, 1, 0, 1, 0, 0, 1, 0};
+static const as_case_in in_9_samples[] = {AS_LTC_CORE(F32, 9, 2, 3, 5),
+                                          [AS_LTC_MASK] = {.dtype = AS_I8, .shape = AS_SHAPE(5, 5), .ints = mask_5},
+                                          {.dtype = AS_BOOL, .shape = AS_SHAPE(3, 5), .ints = mask_3_5},
+                                          [AS_LTC_INPUT_W] = AS_IN(F32, 3),
+                                          AS_IN(F32, 3),
+                                          AS_IN(F32, 4),
+                                          AS_IN(F32, 4),
+                                          [AS_LTC_FC_W] = AS_IN(F32, 2, 4),
+                                          AS_IN(F32, 2),
+                                          AS_IN(F32, 9, 5),
+                                          [AS_LTC_TIMESPANS] = AS_IN(F32, 9, 2),
+                                          AS_IN(F32, 9, 2, 2),
+                                          AS_IN(F32, 9, 5)};
+static const as_case_in in_8_samples[] = {AS_LTC_CORE(F32, 8, 2, 2, 9), [AS_LTC_DY] = AS_IN(F32, 8, 9)};
+static const as_case_in in_33_samples[] = {AS_LTC_CORE(F32, 33, 2, 2, 4), [AS_LTC_OUTPUT_W] = AS_IN(F32, 3),
+                                           AS_IN(F32, 3), [AS_LTC_DY] = AS_IN(F32, 33, 2, 3)};
+static const as_case_in in_f16[] = {AS_LTC_CORE(F16, 1, 2, 2, 3), [AS_LTC_DY] = AS_IN(F16, 1, 2, 3)};
+static const as_case_in in_no_steps[] = {AS_LTC_CORE(F32, 2, 0, 2, 3), [AS_LTC_DY] = AS_IN(F32, 2, 0, 3), AS_IN(F32, 2, 3)};
+static const as_case_in in_empty_batch[] = {AS_LTC_CORE(F32, 0, 2, 2, 3), [AS_LTC_DY] = AS_IN(F32, 0, 2, 3)};
 
 static const as_case cases[] = {
     /* numpy 2.4 in double, with numbers in 32ths: the formulas with complex numbers, each x moved by 1e-30 i. */
-    { .name = "defaults as by complex steps", .n_in = AS_LTC_DH + 1,
-      .wide = in_defaults,
-      .given = (const double[]){ 0.21875, 0.125, 0.59375, -0.46875, 0.34375, 0.8125, 0.5, 0.875, 0.21875, 0.71875, 2.40625,
-          2.40625, 3.65625, 1.40625, 0.5, 0.3125, 0.375, 0.75, 0.40625, 0.71875, 0.125, 0.90625, 0.90625, 0.34375, -0.59375,
-          0.3125, 1.5625, 2.125, 1.09375, 1.21875, 0.21875, 0.25, 0.78125, 0.28125, 0.75, 0.09375, 0.15625, 0.15625, 0.875,
-          0.625, -0.96875, 0.875, -0.5625, -0.46875, 0.15625, -0.59375, 0.9375, -0.28125 },
-      .want = (const double[]){ -0.0547206959502, 0.0241484295558, 0.0933286873456, -0.0916899047207 }, .n_want = 4 },
-    { .name = "everything as by complex steps", .n_in = AS_LTC_N_GRAD_IN,
-      .wide = in_everything,
-      .n_attrs = 2, .attrs = { AS_ATTR_I("unfolds", 3), AS_ATTR_I("implicit", 0) },
-      .given = (const double[]){ 0.15625, 0.15625, -0.4375, 0.46875, 0.90625, 0.5625, 0.15625, 0.75, 0.625, 0.5, 0.625,
-          0.3125, 0.34375, 2.53125, 1.21875, 2.75, 1.5625, 1.75, 3.6875, 2.75, 1.71875, 3.09375, 0.90625, 0.8125, 0.75,
-          0.375, 0.5625, 0.5625, 0.15625, 0.65625, 0.53125, 0.53125, 0.6875, 0.15625, 0.28125, 0.875, 0.34375, 0.3125,
-          0.15625, 0.34375, 0.125, -0.90625, -0.4375, -0.5, -0.6875, 0.59375, 0.9375, 0.84375, -0.125, 1.1875, 2.0625,
-          2.5625, 2.15625, 3.1875, 3.21875, 0.8125, 0.46875, 0.28125, 0.84375, 0.8125, 0.1875, 0.28125, 0.625, 0.75, 0.875,
-          0.125, 0.25, -0.15625, 0.09375, 0.5625, 0.125, 0.03125, -0.53125, -0.03125, -0.15625, -0.5625, 0.46875, 0.6875,
-          -0.53125, -0.65625, 0.03125, -0.6875, 0.875, 0.6875, 0.65625, -0.1875, 0.5625, -0.21875, -0.09375, -0.78125,
-          -0.9375, 0.34375, -0.625, 0.90625, 0.125, 0.15625, 0.78125, -0.40625, -0.96875, -0.5625, -0.09375, -0.6875,
-          -0.4375, 0.46875, -0.25, -0.3125, -0.53125, 0.0625, 1, -0.65625, 0.6875, 0.5625, 0.1875, 0.09375, 0.03125,
-          -0.78125, 0.125, 0.96875, 0.46875, -0.0625, -0.125, 0.75, -1, -0.59375, 0.90625, 0.3125, 0.65625, 0.0625, -0.90625,
-          0.0625, 0.25, -0.8125, -0.03125, 0.875, -0.875, -0.90625, -0.78125, 0.375, 0.78125, -0.6875, 0.6875, -0.5625,
-          0.0625, 0.53125, -0.75, -0.03125, 0.71875, -0.28125, 0.59375, -0.09375, 0.875, -0.1875, 0.65625, -0.84375, -0.3125,
-          -0.71875, -0.1875, -0.1875, -0.53125, -0.15625, 0.375, 0.15625, -0.5, 0.4375, 0.40625, 1.375, 1.5, -0.65625,
-          0.65625, -0.28125, -0.40625, 0.84375, -0.375, -0.59375, -0.25, 0.03125, 0.21875 },
-      .want = (const double[]){ 0.0475190873006, -0.0402767764738, 0.0348810074099, -0.0344722453185 }, .n_want = 4 },
-    { .name = "one unit, one step", .n_in = AS_LTC_DY + 1, .lo = 0.1, .hi = 0.9,
-      .wide = in_one_unit },
-    { .name = "17 units, 7 inputs, 9 read, last step", .n_in = AS_LTC_DY + 1, .lo = 0.1, .hi = 0.9, .n_attrs = 1,
-      .attrs = { AS_ATTR_I("return_sequences", 0) },
-      .wide = in_scaled },
-    { .name = "of the state alone", .n_in = AS_LTC_DH + 1, .lo = 0.1, .hi = 0.9,
-      .wide = in_state_alone },
-    { .name = "9 samples, masks, mappings, projection, state and time spans", .n_in = AS_LTC_DH + 1, .lo = 0.1, .hi = 0.9, .wide = in_9_samples },
-    { .name = "8 samples, explicit, last step", .n_in = AS_LTC_DY + 1, .lo = 0.1, .hi = 0.9, .n_attrs = 2,
-      .attrs = { AS_ATTR_I("return_sequences", 0), AS_ATTR_I("implicit", 0) }, .wide = in_8_samples },
-    { .name = "33 samples", .n_in = AS_LTC_DY + 1, .lo = 0.1, .hi = 0.9, .wide = in_33_samples },
-    { .name = "f16", .n_in = AS_LTC_DY + 1, .lo = 0.1, .hi = 0.9,
-      .wide = in_f16 },
-    { .name = "no steps", .n_in = AS_LTC_DH + 1, .lo = 0.1, .hi = 0.9,
-      .wide = in_no_steps },
-    { .name = "empty batch", .n_in = AS_LTC_DY + 1, .lo = 0.1, .hi = 0.9,
-      .wide = in_empty_batch },
+    {.name = "defaults as by complex steps",
+     .n_in = AS_LTC_DH + 1,
+     .wide = in_defaults,
+     .given = (const double[]){0.21875,  0.125,   0.59375, -0.46875, 0.34375,  0.8125,   0.5,     0.875,   0.21875, 0.71875,
+                               2.40625,  2.40625, 3.65625, 1.40625,  0.5,      0.3125,   0.375,   0.75,    0.40625, 0.71875,
+                               0.125,    0.90625, 0.90625, 0.34375,  -0.59375, 0.3125,   1.5625,  2.125,   1.09375, 1.21875,
+                               0.21875,  0.25,    0.78125, 0.28125,  0.75,     0.09375,  0.15625, 0.15625, 0.875,   0.625,
+                               -0.96875, 0.875,   -0.5625, -0.46875, 0.15625,  -0.59375, 0.9375,  -0.28125},
+     .want = (const double[]){-0.0547206959502, 0.0241484295558, 0.0933286873456, -0.0916899047207},
+     .n_want = 4},
+    {.name = "everything as by complex steps",
+     .n_in = AS_LTC_N_GRAD_IN,
+     .wide = in_everything,
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_I("unfolds", 3), AS_ATTR_I("implicit", 0)},
+     .given =
+         (const double[]){
+             0.15625,  0.15625,  -0.4375,  0.46875,  0.90625,  0.5625,   0.15625,  0.75,     0.625,    0.5,      0.625,    0.3125,
+             0.34375,  2.53125,  1.21875,  2.75,     1.5625,   1.75,     3.6875,   2.75,     1.71875,  3.09375,  0.90625,  0.8125,
+             0.75,     0.375,    0.5625,   0.5625,   0.15625,  0.65625,  0.53125,  0.53125,  0.6875,   0.15625,  0.28125,  0.875,
+             0.34375,  0.3125,   0.15625,  0.34375,  0.125,    -0.90625, -0.4375,  -0.5,     -0.6875,  0.59375,  0.9375,   0.84375,
+             -0.125,   1.1875,   2.0625,   2.5625,   2.15625,  3.1875,   3.21875,  0.8125,   0.46875,  0.28125,  0.84375,  0.8125,
+             0.1875,   0.28125,  0.625,    0.75,     0.875,    0.125,    0.25,     -0.15625, 0.09375,  0.5625,   0.125,    0.03125,
+             -0.53125, -0.03125, -0.15625, -0.5625,  0.46875,  0.6875,   -0.53125, -0.65625, 0.03125,  -0.6875,  0.875,    0.6875,
+             0.65625,  -0.1875,  0.5625,   -0.21875, -0.09375, -0.78125, -0.9375,  0.34375,  -0.625,   0.90625,  0.125,    0.15625,
+             0.78125,  -0.40625, -0.96875, -0.5625,  -0.09375, -0.6875,  -0.4375,  0.46875,  -0.25,    -0.3125,  -0.53125, 0.0625,
+             1,        -0.65625, 0.6875,   0.5625,   0.1875,   0.09375,  0.03125,  -0.78125, 0.125,    0.96875,  0.46875,  -0.0625,
+             -0.125,   0.75,     -1,       -0.59375, 0.90625,  0.3125,   0.65625,  0.0625,   -0.90625, 0.0625,   0.25,     -0.8125,
+             -0.03125, 0.875,    -0.875,   -0.90625, -0.78125, 0.375,    0.78125,  -0.6875,  0.6875,   -0.5625,  0.0625,   0.53125,
+             -0.75,    -0.03125, 0.71875,  -0.28125, 0.59375,  -0.09375, 0.875,    -0.1875,  0.65625,  -0.84375, -0.3125,  -0.71875,
+             -0.1875,  -0.1875,  -0.53125, -0.15625, 0.375,    0.15625,  -0.5,     0.4375,   0.40625,  1.375,    1.5,      -0.65625,
+             0.65625,  -0.28125, -0.40625, 0.84375,  -0.375,   -0.59375, -0.25,    0.03125,  0.21875},
+     .want = (const double[]){0.0475190873006, -0.0402767764738, 0.0348810074099, -0.0344722453185},
+     .n_want = 4},
+    {.name = "one unit, one step", .n_in = AS_LTC_DY + 1, .lo = 0.1, .hi = 0.9, .wide = in_one_unit},
+    {.name = "17 units, 7 inputs, 9 read, last step",
+     .n_in = AS_LTC_DY + 1,
+     .lo = 0.1,
+     .hi = 0.9,
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("return_sequences", 0)},
+     .wide = in_scaled},
+    {.name = "of the state alone", .n_in = AS_LTC_DH + 1, .lo = 0.1, .hi = 0.9, .wide = in_state_alone},
+    {.name = "9 samples, masks, mappings, projection, state and time spans",
+     .n_in = AS_LTC_DH + 1,
+     .lo = 0.1,
+     .hi = 0.9,
+     .wide = in_9_samples},
+    {.name = "8 samples, explicit, last step",
+     .n_in = AS_LTC_DY + 1,
+     .lo = 0.1,
+     .hi = 0.9,
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_I("return_sequences", 0), AS_ATTR_I("implicit", 0)},
+     .wide = in_8_samples},
+    {.name = "33 samples", .n_in = AS_LTC_DY + 1, .lo = 0.1, .hi = 0.9, .wide = in_33_samples},
+    {.name = "f16", .n_in = AS_LTC_DY + 1, .lo = 0.1, .hi = 0.9, .wide = in_f16},
+    {.name = "no steps", .n_in = AS_LTC_DH + 1, .lo = 0.1, .hi = 0.9, .wide = in_no_steps},
+    {.name = "empty batch", .n_in = AS_LTC_DY + 1, .lo = 0.1, .hi = 0.9, .wide = in_empty_batch},
 };
 
 /* No gradient of its own: second derivatives are not asked for. */
 const as_op as_op_ltcgrad = {
-    .name = "assay.LTCGrad", .min_in = AS_LTC_N_NEEDED, .max_in = AS_LTC_N_GRAD_IN, .min_out = 1, .max_out = AS_LTC_N_IN - 2,
-    .attrs = as_ltc_attrs, .infer = infer, .cost = cost, .eval = eval,
-    .tolerance = 1e-4, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "assay.LTCGrad",
+    .min_in = AS_LTC_N_NEEDED,
+    .max_in = AS_LTC_N_GRAD_IN,
+    .min_out = 1,
+    .max_out = AS_LTC_N_IN - 2,
+    .attrs = as_ltc_attrs,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .tolerance = 1e-4,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

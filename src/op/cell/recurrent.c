@@ -10,35 +10,71 @@ enum { X, W, R, B, LENGTHS, INITIAL_H, INITIAL_C, P };
 
 /* --- Activations --- */
 
-static double relu(double x, double a, double b) { (void)a, (void)b; return x > 0.0 || isnan(x) ? x : 0.0; }
-static double tangent(double x, double a, double b) { (void)a, (void)b; return tanh(x); }
-static double sigmoid(double x, double a, double b) { (void)a, (void)b; return 1.0 / (1.0 + exp(-x)); }
+static double relu(double x, double a, double b)
+{
+    (void)a, (void)b;
+    return x > 0.0 || isnan(x) ? x : 0.0;
+}
+static double tangent(double x, double a, double b)
+{
+    (void)a, (void)b;
+    return tanh(x);
+}
+static double sigmoid(double x, double a, double b)
+{
+    (void)a, (void)b;
+    return 1.0 / (1.0 + exp(-x));
+}
 static double affine(double x, double a, double b) { return a * x + b; }
-static double leaky(double x, double a, double b) { (void)b; return x >= 0.0 ? x : a * x; }
-static double thresholded(double x, double a, double b) { (void)b; return x >= a ? x : isnan(x) ? x : 0.0; }
+static double leaky(double x, double a, double b)
+{
+    (void)b;
+    return x >= 0.0 ? x : a * x;
+}
+static double thresholded(double x, double a, double b)
+{
+    (void)b;
+    return x >= a ? x : isnan(x) ? x : 0.0;
+}
 static double scaled_tangent(double x, double a, double b) { return a * tanh(b * x); }
-static double hard_sigmoid(double x, double a, double b) { double y = a * x + b; return y < 0.0 ? 0.0 : y > 1.0 ? 1.0 : y; }
-static double elu(double x, double a, double b) { (void)b; return x >= 0.0 ? x : a * expm1(x); }
-static double softsign(double x, double a, double b) { (void)a, (void)b; return x / (1.0 + fabs(x)); }
-static double softplus(double x, double a, double b) { (void)a, (void)b; return x > 0.0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
+static double hard_sigmoid(double x, double a, double b)
+{
+    double y = a * x + b;
+    return y < 0.0 ? 0.0 : y > 1.0 ? 1.0 : y;
+}
+static double elu(double x, double a, double b)
+{
+    (void)b;
+    return x >= 0.0 ? x : a * expm1(x);
+}
+static double softsign(double x, double a, double b)
+{
+    (void)a, (void)b;
+    return x / (1.0 + fabs(x));
+}
+static double softplus(double x, double a, double b)
+{
+    (void)a, (void)b;
+    return x > 0.0 ? x + log1p(exp(-x)) : log1p(exp(x));
+}
 
 static const struct activation_def {
     const char *name;
-    double    (*of)(double, double, double);
-    int         n_params;   /* 0: none, 1: alpha, 2: alpha and beta */
-    double      alpha, beta; /* the defaults of the ONNX operator of that name */
+    double (*of)(double, double, double);
+    int    n_params;    /* 0: none, 1: alpha, 2: alpha and beta */
+    double alpha, beta; /* the defaults of the ONNX operator of that name */
 } activation_defs[] = {
-    { "Relu", relu, 0, 0, 0 },
-    { "Tanh", tangent, 0, 0, 0 },
-    { "Sigmoid", sigmoid, 0, 0, 0 },
-    { "Affine", affine, 2, 1, 0 },
-    { "LeakyRelu", leaky, 1, 0.01, 0 },
-    { "ThresholdedRelu", thresholded, 1, 1, 0 },
-    { "ScaledTanh", scaled_tangent, 2, 1, 1 },
-    { "HardSigmoid", hard_sigmoid, 2, 0.2, 0.5 },
-    { "Elu", elu, 1, 1, 0 },
-    { "Softsign", softsign, 0, 0, 0 },
-    { "Softplus", softplus, 0, 0, 0 },
+    {"Relu", relu, 0, 0, 0},
+    {"Tanh", tangent, 0, 0, 0},
+    {"Sigmoid", sigmoid, 0, 0, 0},
+    {"Affine", affine, 2, 1, 0},
+    {"LeakyRelu", leaky, 1, 0.01, 0},
+    {"ThresholdedRelu", thresholded, 1, 1, 0},
+    {"ScaledTanh", scaled_tangent, 2, 1, 1},
+    {"HardSigmoid", hard_sigmoid, 2, 0.2, 0.5},
+    {"Elu", elu, 1, 1, 0},
+    {"Softsign", softsign, 0, 0, 0},
+    {"Softplus", softplus, 0, 0, 0},
 };
 
 /* The next value of a list; only functions with such a parameter take one, and the default follows the last. */
@@ -65,7 +101,7 @@ static assay_status activations_read(assay_env *env, const as_node_ctx *n, const
         if (def == end)
             return as_refuse(env, n, "activations[%zu] is '%s', which is no activation of ONNX", i, name);
         as_activation *a = &r->act[i / (size_t)cell->n_acts][i % (size_t)cell->n_acts];
-        *a = (as_activation){ def->of, def->alpha, def->beta };
+        *a = (as_activation){def->of, def->alpha, def->beta};
         if (def->n_params > 0)
             a->alpha = param_next(alpha, &at_alpha, a->alpha);
         if (def->n_params > 1)
@@ -104,7 +140,7 @@ static assay_status recurrent_read(assay_env *env, const as_node_ctx *n, const a
     const as_shape *x = &n->in[X].shape, *w = &n->in[R].shape;
     const char     *direction = as_attr_text(n, "direction", "forward");
     int64_t         layout = as_attr_int(n, "layout", 0), hidden = as_attr_int(n, "hidden_size", 0);
-    as_recurrent    r = { .batch_first = layout == 1, .n_directions = 1, .clip = as_attr_float(n, "clip", INFINITY) };
+    as_recurrent    r = {.batch_first = layout == 1, .n_directions = 1, .clip = as_attr_float(n, "clip", INFINITY)};
     if (!strcmp(direction, "bidirectional")) {
         r.n_directions = 2;
         r.backward[1] = true;
@@ -137,8 +173,8 @@ assay_status as_recurrent_infer(assay_env *env, const as_node_ctx *n, const as_c
     AS_TRY(as_rule_dtype(env, n, X, 4, AS_SET_FLOAT));
     for (int i = INITIAL_H; i <= P; i++)
         if (as_in_has(n, i) && n->in[i].dtype != n->in[X].dtype)
-            return as_refuse(env, n, "input 0 is %s and input %d is %s: they must be of one dtype", as_dtype_name(n->in[X].dtype), i,
-                             as_dtype_name(n->in[i].dtype));
+            return as_refuse(env, n, "input 0 is %s and input %d is %s: they must be of one dtype", as_dtype_name(n->in[X].dtype),
+                             i, as_dtype_name(n->in[i].dtype));
     if (as_in_has(n, LENGTHS) && n->in[LENGTHS].dtype != AS_I32)
         return as_refuse(env, n, "sequence_lens (input %d) is %s and must be i32", LENGTHS, as_dtype_name(n->in[LENGTHS].dtype));
     AS_TRY(recurrent_read(env, n, cell, &r));
@@ -156,7 +192,8 @@ as_cost as_recurrent_cost(const as_node_ctx *n, const as_cell *cell)
     as_recurrent r;
     if (recurrent_read(NULL, n, cell, &r) != ASSAY_OK)
         return cost;
-    uint64_t units = as_sat_mul(as_sat_mul((uint64_t)r.n_steps, (uint64_t)r.n_batch), as_sat_mul((uint64_t)r.n_directions, (uint64_t)r.n_hidden));
+    uint64_t units = as_sat_mul(as_sat_mul((uint64_t)r.n_steps, (uint64_t)r.n_batch),
+                                as_sat_mul((uint64_t)r.n_directions, (uint64_t)r.n_hidden));
     uint64_t gates = (uint64_t)cell->n_gates, inputs = as_sat_add((uint64_t)r.n_in, (uint64_t)r.n_hidden);
     uint64_t each = as_sat_add(as_sat_mul(2 * gates, inputs), cell->flops_a_unit);
     if (as_in_has(n, B))
@@ -203,11 +240,13 @@ typedef struct room {
 
 static assay_status room_take(assay_env *env, const as_node_ctx *n, const as_recurrent *r, int n_gates, room *out)
 {
-    size_t hidden = (size_t)r->n_hidden, gates = (size_t)n_gates * hidden, total = 3 * gates + 8 * hidden; /* as long as B and P, so it fits */
-    room   m = {0};
+    size_t hidden = (size_t)r->n_hidden, gates = (size_t)n_gates * hidden,
+           total = 3 * gates + 8 * hidden; /* as long as B and P, so it fits */
+    room m = {0};
     m.all = calloc(total ? total : 1, sizeof(double));
     if (!m.all)
-        return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': no room for %zu numbers of state", n->op->name, n->name ? n->name : "", total);
+        return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': no room for %zu numbers of state", n->op->name, n->name ? n->name : "",
+                       total);
     m.xw = m.all;
     m.bias_w = m.xw + gates;
     m.bias_r = m.bias_w + gates;
@@ -247,16 +286,26 @@ static void swap(double **a, double **b)
 }
 
 /* One sequence in one direction; y is its [n_steps, n_hidden].  Leaves the last state in m. */
-static void sequence_run(const as_node_ctx *n, const as_cell *cell, const as_recurrent *r, int d, int64_t length, const as_view *x, const as_view *w,
-                         const as_view *weight, const as_view *y, room *m)
+static void sequence_run(const as_node_ctx *n, const as_cell *cell, const as_recurrent *r, int d, int64_t length, const as_view *x,
+                         const as_view *w, const as_view *weight, const as_view *y, room *m)
 {
     int64_t rows = cell->n_gates * r->n_hidden;
     for (int64_t t = 0; t < length; t++) {
         int64_t at = r->backward[d] ? length - 1 - t : t;
         as_view row = as_view_fix(x, &at, 1), result = as_view_fix(y, &at, 1);
         input_multiply(w, &row, m, rows, r->n_in);
-        as_cell_step step = { .n = n, .r = r, .act = r->act[d], .xw = m->xw, .rb = m->bias_r, .p = m->p, .weight = *weight, .h = m->h, .c = m->c,
-                              .h_next = m->h_next, .c_next = m->c_next, .scratch = m->scratch };
+        as_cell_step step = {.n = n,
+                             .r = r,
+                             .act = r->act[d],
+                             .xw = m->xw,
+                             .rb = m->bias_r,
+                             .p = m->p,
+                             .weight = *weight,
+                             .h = m->h,
+                             .c = m->c,
+                             .h_next = m->h_next,
+                             .c_next = m->c_next,
+                             .scratch = m->scratch};
         cell->step(&step);
         swap(&m->h, &m->h_next);
         swap(&m->c, &m->c_next);
@@ -275,7 +324,8 @@ static assay_status lengths_check(assay_env *env, const as_node_ctx *n, const as
     for (int64_t b = 0; as_in_has(n, LENGTHS) && b < r->n_batch; b++) {
         int64_t length = as_view_get_i64(lengths, b);
         if (length < 0 || length > r->n_steps)
-            return as_refuse(env, n, "sequence_lens[%lld] is %lld, outside of 0 to %lld", (long long)b, (long long)length, (long long)r->n_steps);
+            return as_refuse(env, n, "sequence_lens[%lld] is %lld, outside of 0 to %lld", (long long)b, (long long)length,
+                             (long long)r->n_steps);
     }
     return ASSAY_OK;
 }
@@ -288,9 +338,10 @@ assay_status as_recurrent_eval(assay_env *env, const as_node_ctx *n, const as_ce
     AS_TRY(lengths_check(env, n, &r, &in[LENGTHS]));
     AS_TRY(room_take(env, n, &r, cell->n_gates, &m));
     /* From here on: x [batch, step, in], y [direction, batch, step, hidden], states [direction, batch, hidden]. */
-    static const int x_order[3] = { 1, 0, 2 }, y_order[2][4] = { { 1, 2, 0, 3 }, { 2, 0, 1, 3 } }, state_order[2][3] = { { 0, 1, 2 }, { 1, 0, 2 } };
-    as_view          x = r.batch_first ? in[X] : turned(&in[X], 3, x_order), y = turned(&out[0], 4, y_order[r.batch_first]);
-    int64_t          rows = cell->n_gates * r.n_hidden;
+    static const int x_order[3] = {1, 0, 2}, y_order[2][4] = {{1, 2, 0, 3}, {2, 0, 1, 3}},
+                     state_order[2][3] = {{0, 1, 2}, {1, 0, 2}};
+    as_view x = r.batch_first ? in[X] : turned(&in[X], 3, x_order), y = turned(&out[0], 4, y_order[r.batch_first]);
+    int64_t rows = cell->n_gates * r.n_hidden;
     for (int64_t d = 0; d < r.n_directions; d++) {
         as_view w = as_view_fix(&in[W], &d, 1), weight = as_view_fix(&in[R], &d, 1);
         if (as_in_has(n, B)) {
@@ -300,8 +351,8 @@ assay_status as_recurrent_eval(assay_env *env, const as_node_ctx *n, const as_ce
         if (as_in_has(n, P))
             vector_load(&in[P], d * 3 * r.n_hidden, 3 * r.n_hidden, m.p);
         for (int64_t b = 0; b < r.n_batch; b++) {
-            int64_t at[2] = { d, b };
-            double *state[2] = { m.h, m.c };
+            int64_t at[2] = {d, b};
+            double *state[2] = {m.h, m.c};
             int64_t length = as_in_has(n, LENGTHS) ? as_view_get_i64(&in[LENGTHS], b) : r.n_steps;
             for (int s = 0; s < 2; s++) {
                 memset(state[s], 0, (size_t)r.n_hidden * sizeof(double));

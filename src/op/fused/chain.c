@@ -7,38 +7,44 @@
 #include "op/math/activation.h"
 #include "op/rules.h"
 
-typedef struct form { const char *name, *op; int arity; bool parameters, special; uint64_t flops; as_act_kind act; } form;
+typedef struct form {
+    const char *name, *op;
+    int         arity;
+    bool        parameters, special;
+    uint64_t    flops;
+    as_act_kind act;
+} form;
 
 static const form forms[AS_N_CHAIN_OPS] = {
-    [AS_CHAIN_ADD] = { "add", "Add", 2, false, false, 1, AS_ACT_NONE },
-    [AS_CHAIN_SUB] = { "sub", "Sub", 2, false, false, 1, AS_ACT_NONE },
-    [AS_CHAIN_MUL] = { "mul", "Mul", 2, false, false, 1, AS_ACT_NONE },
-    [AS_CHAIN_DIV] = { "div", "Div", 2, false, true, 0, AS_ACT_NONE },
-    [AS_CHAIN_MAX] = { "max", "Max", 2, false, false, 1, AS_ACT_NONE },
-    [AS_CHAIN_MIN] = { "min", "Min", 2, false, false, 1, AS_ACT_NONE },
-    [AS_CHAIN_SQUARE] = { "square", NULL, 1, false, false, 1, AS_ACT_NONE },
-    [AS_CHAIN_NEG] = { "neg", "Neg", 1, false, false, 1, AS_ACT_NONE },
-    [AS_CHAIN_ABS] = { "abs", "Abs", 1, false, false, 1, AS_ACT_NONE },
-    [AS_CHAIN_SQRT] = { "sqrt", "Sqrt", 1, false, true, 0, AS_ACT_NONE },
-    [AS_CHAIN_RECIPROCAL] = { "reciprocal", "Reciprocal", 1, false, true, 0, AS_ACT_NONE },
-    [AS_CHAIN_EXP] = { "exp", "Exp", 1, false, true, 0, AS_ACT_NONE },
-    [AS_CHAIN_LOG] = { "log", "Log", 1, false, true, 0, AS_ACT_NONE },
-    [AS_CHAIN_ERF] = { "erf", "Erf", 1, false, true, 0, AS_ACT_NONE },
-    [AS_CHAIN_FLOOR] = { "floor", "Floor", 1, false, false, 1, AS_ACT_NONE },
-    [AS_CHAIN_CEIL] = { "ceil", "Ceil", 1, false, false, 1, AS_ACT_NONE },
-    [AS_CHAIN_ROUND] = { "round", "Round", 1, false, false, 1, AS_ACT_NONE },
-    [AS_CHAIN_RELU] = { "relu", NULL, 1, false, false, 0, AS_ACT_RELU },
-    [AS_CHAIN_LEAKYRELU] = { "leakyrelu", NULL, 2, true, false, 0, AS_ACT_LEAKYRELU },
-    [AS_CHAIN_CLIP] = { "clip", NULL, 3, true, false, 0, AS_ACT_CLIP },
-    [AS_CHAIN_SIGMOID] = { "sigmoid", NULL, 1, false, true, 0, AS_ACT_SIGMOID },
-    [AS_CHAIN_TANH] = { "tanh", NULL, 1, false, true, 0, AS_ACT_TANH },
-    [AS_CHAIN_HARDSIGMOID] = { "hardsigmoid", NULL, 3, true, false, 0, AS_ACT_HARDSIGMOID },
-    [AS_CHAIN_HARDSWISH] = { "hardswish", NULL, 1, false, false, 0, AS_ACT_HARDSWISH },
-    [AS_CHAIN_ELU] = { "elu", NULL, 2, true, true, 0, AS_ACT_ELU },
-    [AS_CHAIN_GELU] = { "gelu", NULL, 1, false, true, 0, AS_ACT_GELU },
-    [AS_CHAIN_GELU_TANH] = { "gelu-tanh", NULL, 1, false, true, 0, AS_ACT_GELU_TANH },
-    [AS_CHAIN_SILU] = { "silu", NULL, 1, false, true, 0, AS_ACT_SILU },
-    [AS_CHAIN_SOFTPLUS] = { "softplus", NULL, 1, false, true, 0, AS_ACT_SOFTPLUS },
+    [AS_CHAIN_ADD] = {"add", "Add", 2, false, false, 1, AS_ACT_NONE},
+    [AS_CHAIN_SUB] = {"sub", "Sub", 2, false, false, 1, AS_ACT_NONE},
+    [AS_CHAIN_MUL] = {"mul", "Mul", 2, false, false, 1, AS_ACT_NONE},
+    [AS_CHAIN_DIV] = {"div", "Div", 2, false, true, 0, AS_ACT_NONE},
+    [AS_CHAIN_MAX] = {"max", "Max", 2, false, false, 1, AS_ACT_NONE},
+    [AS_CHAIN_MIN] = {"min", "Min", 2, false, false, 1, AS_ACT_NONE},
+    [AS_CHAIN_SQUARE] = {"square", NULL, 1, false, false, 1, AS_ACT_NONE},
+    [AS_CHAIN_NEG] = {"neg", "Neg", 1, false, false, 1, AS_ACT_NONE},
+    [AS_CHAIN_ABS] = {"abs", "Abs", 1, false, false, 1, AS_ACT_NONE},
+    [AS_CHAIN_SQRT] = {"sqrt", "Sqrt", 1, false, true, 0, AS_ACT_NONE},
+    [AS_CHAIN_RECIPROCAL] = {"reciprocal", "Reciprocal", 1, false, true, 0, AS_ACT_NONE},
+    [AS_CHAIN_EXP] = {"exp", "Exp", 1, false, true, 0, AS_ACT_NONE},
+    [AS_CHAIN_LOG] = {"log", "Log", 1, false, true, 0, AS_ACT_NONE},
+    [AS_CHAIN_ERF] = {"erf", "Erf", 1, false, true, 0, AS_ACT_NONE},
+    [AS_CHAIN_FLOOR] = {"floor", "Floor", 1, false, false, 1, AS_ACT_NONE},
+    [AS_CHAIN_CEIL] = {"ceil", "Ceil", 1, false, false, 1, AS_ACT_NONE},
+    [AS_CHAIN_ROUND] = {"round", "Round", 1, false, false, 1, AS_ACT_NONE},
+    [AS_CHAIN_RELU] = {"relu", NULL, 1, false, false, 0, AS_ACT_RELU},
+    [AS_CHAIN_LEAKYRELU] = {"leakyrelu", NULL, 2, true, false, 0, AS_ACT_LEAKYRELU},
+    [AS_CHAIN_CLIP] = {"clip", NULL, 3, true, false, 0, AS_ACT_CLIP},
+    [AS_CHAIN_SIGMOID] = {"sigmoid", NULL, 1, false, true, 0, AS_ACT_SIGMOID},
+    [AS_CHAIN_TANH] = {"tanh", NULL, 1, false, true, 0, AS_ACT_TANH},
+    [AS_CHAIN_HARDSIGMOID] = {"hardsigmoid", NULL, 3, true, false, 0, AS_ACT_HARDSIGMOID},
+    [AS_CHAIN_HARDSWISH] = {"hardswish", NULL, 1, false, false, 0, AS_ACT_HARDSWISH},
+    [AS_CHAIN_ELU] = {"elu", NULL, 2, true, true, 0, AS_ACT_ELU},
+    [AS_CHAIN_GELU] = {"gelu", NULL, 1, false, true, 0, AS_ACT_GELU},
+    [AS_CHAIN_GELU_TANH] = {"gelu-tanh", NULL, 1, false, true, 0, AS_ACT_GELU_TANH},
+    [AS_CHAIN_SILU] = {"silu", NULL, 1, false, true, 0, AS_ACT_SILU},
+    [AS_CHAIN_SOFTPLUS] = {"softplus", NULL, 1, false, true, 0, AS_ACT_SOFTPLUS},
 };
 
 const char *as_chain_op_name(as_chain_op op) { return forms[op].name; }
@@ -67,8 +73,8 @@ static assay_status operand_check(assay_env *env, const as_node_ctx *n, const as
     int64_t           known = c->n_in + step;
     if (which >= f->arity)
         return operand == 0 ? ASSAY_OK
-                            : as_refuse(env, n, "instruction %d, %s, has %c = %lld, which it does not take", step, f->name, names[which],
-                                        (long long)operand);
+                            : as_refuse(env, n, "instruction %d, %s, has %c = %lld, which it does not take", step, f->name,
+                                        names[which], (long long)operand);
     if (operand < -(int64_t)c->n_constants || operand >= known)
         return as_refuse(env, n, "instruction %d, %s, has %c = %lld, where %lld values and %d constants are there", step, f->name,
                          names[which], (long long)operand, (long long)known, c->n_constants);
@@ -81,10 +87,10 @@ static assay_status operand_check(assay_env *env, const as_node_ctx *n, const as
 assay_status as_chain_read(assay_env *env, const as_node_ctx *n, as_chain *out)
 {
     const as_attr *program = as_attr_find(n, "program"), *constants = as_attr_find(n, "constants");
-    as_chain       c = { .n_in = n->n_in };
+    as_chain       c = {.n_in = n->n_in};
     if (!program || program->n == 0 || program->n % 4 || program->n / 4 > AS_CHAIN_MAX_STEPS)
-        return as_refuse(env, n, "program has %zu numbers and must have four for each of 1 to %d instructions", program ? program->n : 0,
-                         AS_CHAIN_MAX_STEPS);
+        return as_refuse(env, n, "program has %zu numbers and must have four for each of 1 to %d instructions",
+                         program ? program->n : 0, AS_CHAIN_MAX_STEPS);
     if (constants && constants->n > AS_CHAIN_MAX_CONSTANTS)
         return as_refuse(env, n, "it has %zu constants, more than %d", constants->n, AS_CHAIN_MAX_CONSTANTS);
     if (n->n_in > AS_CHAIN_MAX_IN)
@@ -99,7 +105,7 @@ assay_status as_chain_read(assay_env *env, const as_node_ctx *n, as_chain *out)
         c.step[i].op = (as_chain_op)word[0];
         for (int k = 0; k < 3; k++)
             AS_TRY(operand_check(env, n, &c, i, k, word[k + 1]));
-        c.step[i] = (as_chain_step){ (as_chain_op)word[0], (int)word[1], (int)word[2], (int)word[3] };
+        c.step[i] = (as_chain_step){(as_chain_op)word[0], (int)word[1], (int)word[2], (int)word[3]};
         c.n_steps = i + 1;
     }
     *out = c;
@@ -108,10 +114,7 @@ assay_status as_chain_read(assay_env *env, const as_node_ctx *n, as_chain *out)
 
 /* --- The program of another operator --------------------------------------------------------------- */
 
-static void step_add(as_chain *c, as_chain_op op, int a, int b, int k)
-{
-    c->step[c->n_steps++] = (as_chain_step){ op, a, b, k };
-}
+static void step_add(as_chain *c, as_chain_op op, int a, int b, int k) { c->step[c->n_steps++] = (as_chain_step){op, a, b, k}; }
 
 /* Pow by a constant that is cheaper another way. */
 static bool power_of(const as_node_ctx *n, as_chain *c)
@@ -146,7 +149,8 @@ static bool act_of(const as_node_ctx *n, as_chain *c)
         return false;
     for (int i = 0; i < AS_N_CHAIN_OPS; i++)
         if (forms[i].act == act.kind) {
-            int b = forms[i].arity > 1 ? as_chain_constant(c, act.alpha) : 0, k = forms[i].arity > 2 ? as_chain_constant(c, act.beta) : 0;
+            int b = forms[i].arity > 1 ? as_chain_constant(c, act.alpha) : 0,
+                k = forms[i].arity > 2 ? as_chain_constant(c, act.beta) : 0;
             c->n_in = 1;
             step_add(c, (as_chain_op)i, 0, b, k);
             return true;
@@ -211,7 +215,7 @@ static double step_apply(as_chain_op op, double a, double b, double c)
     case AS_CHAIN_FLOOR: return floor(a);
     case AS_CHAIN_CEIL: return ceil(a);
     case AS_CHAIN_ROUND: return a - remainder(a, 1.0);
-    default: return as_act_apply(&(as_act){ .kind = forms[op].act, .alpha = b, .beta = c }, a);
+    default: return as_act_apply(&(as_act){.kind = forms[op].act, .alpha = b, .beta = c}, a);
     }
 }
 
@@ -221,7 +225,7 @@ double as_chain_apply(const as_chain *chain, const double *in)
     memcpy(value, in, (size_t)chain->n_in * sizeof *in);
     for (int i = 0; i < chain->n_steps; i++) {
         const as_chain_step *s = &chain->step[i];
-        int                  arity = forms[s->op].arity, number[3] = { s->a, s->b, s->c };
+        int                  arity = forms[s->op].arity, number[3] = {s->a, s->b, s->c};
         double               x[3] = {0};
         for (int k = 0; k < arity; k++)
             x[k] = number[k] < 0 ? chain->constant[-1 - number[k]] : value[number[k]];

@@ -11,36 +11,63 @@
 
 /* The numbers are written into files: new ones go to the end. */
 typedef enum as_chain_op {
-    AS_CHAIN_ADD, AS_CHAIN_SUB, AS_CHAIN_MUL, AS_CHAIN_DIV, AS_CHAIN_MAX, AS_CHAIN_MIN, /* a NaN on either side wins */
-    AS_CHAIN_SQUARE, AS_CHAIN_NEG, AS_CHAIN_ABS, AS_CHAIN_SQRT, AS_CHAIN_RECIPROCAL, AS_CHAIN_EXP, AS_CHAIN_LOG, AS_CHAIN_ERF,
-    AS_CHAIN_FLOOR, AS_CHAIN_CEIL, AS_CHAIN_ROUND,                                      /* halves to even */
-    AS_CHAIN_RELU, AS_CHAIN_LEAKYRELU, AS_CHAIN_CLIP, AS_CHAIN_SIGMOID, AS_CHAIN_TANH, AS_CHAIN_HARDSIGMOID, AS_CHAIN_HARDSWISH,
-    AS_CHAIN_ELU, AS_CHAIN_GELU, AS_CHAIN_GELU_TANH, AS_CHAIN_SILU, AS_CHAIN_SOFTPLUS,  /* of activation.h; parameters are b and c */
+    AS_CHAIN_ADD,
+    AS_CHAIN_SUB,
+    AS_CHAIN_MUL,
+    AS_CHAIN_DIV,
+    AS_CHAIN_MAX,
+    AS_CHAIN_MIN, /* a NaN on either side wins */
+    AS_CHAIN_SQUARE,
+    AS_CHAIN_NEG,
+    AS_CHAIN_ABS,
+    AS_CHAIN_SQRT,
+    AS_CHAIN_RECIPROCAL,
+    AS_CHAIN_EXP,
+    AS_CHAIN_LOG,
+    AS_CHAIN_ERF,
+    AS_CHAIN_FLOOR,
+    AS_CHAIN_CEIL,
+    AS_CHAIN_ROUND, /* halves to even */
+    AS_CHAIN_RELU,
+    AS_CHAIN_LEAKYRELU,
+    AS_CHAIN_CLIP,
+    AS_CHAIN_SIGMOID,
+    AS_CHAIN_TANH,
+    AS_CHAIN_HARDSIGMOID,
+    AS_CHAIN_HARDSWISH,
+    AS_CHAIN_ELU,
+    AS_CHAIN_GELU,
+    AS_CHAIN_GELU_TANH,
+    AS_CHAIN_SILU,
+    AS_CHAIN_SOFTPLUS, /* of activation.h; parameters are b and c */
     AS_N_CHAIN_OPS
 } as_chain_op;
 
 enum { AS_CHAIN_MAX_IN = 8, AS_CHAIN_MAX_STEPS = 32, AS_CHAIN_MAX_CONSTANTS = 64 };
 
-typedef struct as_chain_step { as_chain_op op; int a, b, c; } as_chain_step;
+typedef struct as_chain_step {
+    as_chain_op op;
+    int         a, b, c;
+} as_chain_step;
 typedef struct as_chain {
     int           n_in, n_steps, n_constants;
     as_chain_step step[AS_CHAIN_MAX_STEPS];
     double        constant[AS_CHAIN_MAX_CONSTANTS];
 } as_chain;
 
-const char  *as_chain_op_name(as_chain_op op);          /* "add" */
-int          as_chain_op_arity(as_chain_op op);         /* 1 to 3 operands; parameters must be constants */
-bool         as_chain_op_has_parameters(as_chain_op op); /* b, and c, are parameters */
-uint64_t     as_chain_op_flops(as_chain_op op);         /* an element */
-bool         as_chain_op_is_special(as_chain_op op);
+const char *as_chain_op_name(as_chain_op op);           /* "add" */
+int         as_chain_op_arity(as_chain_op op);          /* 1 to 3 operands; parameters must be constants */
+bool        as_chain_op_has_parameters(as_chain_op op); /* b, and c, are parameters */
+uint64_t    as_chain_op_flops(as_chain_op op);          /* an element */
+bool        as_chain_op_is_special(as_chain_op op);
 
 /* Of an assay.Chain node; a sentence for a program that is none. */
 assay_status as_chain_read(assay_env *env, const as_node_ctx *n, as_chain *out);
 /* The program that an element-wise float node is (Add, Relu, Pow by a known 2 ...), over its own inputs; false when it is none. */
-bool         as_chain_of(const as_node_ctx *n, as_chain *out);
+bool as_chain_of(const as_node_ctx *n, as_chain *out);
 /* The slow truth for one element. */
-double       as_chain_apply(const as_chain *chain, const double *in);
+double as_chain_apply(const as_chain *chain, const double *in);
 /* Appends a constant, or finds it; its operand number, or 0 when there is no room (never a constant's number). */
-int          as_chain_constant(as_chain *chain, double value);
+int as_chain_constant(as_chain *chain, double value);
 
 #endif

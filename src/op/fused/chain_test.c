@@ -3,21 +3,24 @@
 
 #include "tests/runner/test.h"
 
-static void refused(const int64_t *program, size_t n_program, const double *constants, size_t n_constants, int n_in, const char *sentence)
+static void refused(const int64_t *program, size_t n_program, const double *constants, size_t n_constants, int n_in,
+                    const char *sentence)
 {
     as_tensor_info in[9], out;
     assay_env     *env;
-    as_attr        attrs[2] = { { .name = "program", .kind = AS_ATTR_INTS, .ints = program, .n = n_program },
-                                { .name = "constants", .kind = AS_ATTR_FLOATS, .floats = constants, .n = n_constants } };
-    as_node_ctx    n = { .op = as_op_find("assay.Chain"), .name = "c", .attrs = attrs, .n_attrs = 2, .in = in, .n_in = n_in, .n_out = 1 };
+    as_attr        attrs[2] = {{.name = "program", .kind = AS_ATTR_INTS, .ints = program, .n = n_program},
+                               {.name = "constants", .kind = AS_ATTR_FLOATS, .floats = constants, .n = n_constants}};
+    as_node_ctx    n = {
+           .op = as_op_find("assay.Chain"), .name = "c", .attrs = attrs, .n_attrs = 2, .in = in, .n_in = n_in, .n_out = 1};
     for (int i = 0; i < n_in; i++)
-        in[i] = (as_tensor_info){ .dtype = AS_F32, .shape = AS_SHAPE(4) };
+        in[i] = (as_tensor_info){.dtype = AS_F32, .shape = AS_SHAPE(4)};
     expect_ok(NULL, assay_env_new(&env));
     expect_fails(env, as_op_infer(env, &n, &out), ASSAY_BAD_INPUT, sentence);
     assay_env_free(env);
 }
 
-#define REFUSED(sentence_, ...) refused((const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / 8, (const double[]){ 1.0 }, 1, 2, sentence_)
+#define REFUSED(sentence_, ...) \
+    refused((const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / 8, (const double[]){1.0}, 1, 2, sentence_)
 
 Test(chain, a_malformed_program_is_refused_with_a_sentence)
 {
@@ -52,11 +55,11 @@ Test(chain, constants_are_found_again_by_their_bits_and_end_at_the_limit)
 
 Test(chain, a_nan_wins_in_max_and_min)
 {
-    as_chain c = { .n_in = 2, .n_steps = 1, .step = { { AS_CHAIN_MAX, 0, 1, 0 } } };
-    expect(isnan(as_chain_apply(&c, (const double[]){ NAN, 1.0 })));
-    expect(isnan(as_chain_apply(&c, (const double[]){ 1.0, NAN })));
+    as_chain c = {.n_in = 2, .n_steps = 1, .step = {{AS_CHAIN_MAX, 0, 1, 0}}};
+    expect(isnan(as_chain_apply(&c, (const double[]){NAN, 1.0})));
+    expect(isnan(as_chain_apply(&c, (const double[]){1.0, NAN})));
     c.step[0].op = AS_CHAIN_MIN;
-    expect(isnan(as_chain_apply(&c, (const double[]){ NAN, 1.0 })));
-    expect(isnan(as_chain_apply(&c, (const double[]){ 1.0, NAN })));
-    expect_near(as_chain_apply(&c, (const double[]){ 1.0, -2.0 }), -2.0, 0.0);
+    expect(isnan(as_chain_apply(&c, (const double[]){NAN, 1.0})));
+    expect(isnan(as_chain_apply(&c, (const double[]){1.0, NAN})));
+    expect_near(as_chain_apply(&c, (const double[]){1.0, -2.0}), -2.0, 0.0);
 }

@@ -6,23 +6,28 @@
 
 #include "op/rules.h"
 
-typedef struct form { const char *name, *op; bool special; uint64_t flops; double alpha, beta; } form;
+typedef struct form {
+    const char *name, *op;
+    bool        special;
+    uint64_t    flops;
+    double      alpha, beta;
+} form;
 
 /* alpha and beta are ONNX's standard values of the operator. */
 static const form forms[AS_N_ACTS] = {
-    [AS_ACT_NONE] = { "none", NULL, false, 0, 0, 0 },
-    [AS_ACT_RELU] = { "relu", "Relu", false, 1, 0, 0 },
-    [AS_ACT_LEAKYRELU] = { "leakyrelu", "LeakyRelu", false, 2, 0.01, 0 },
-    [AS_ACT_CLIP] = { "clip", "Clip", false, 2, 0, 0 },
-    [AS_ACT_SIGMOID] = { "sigmoid", "Sigmoid", true, 0, 0, 0 },
-    [AS_ACT_TANH] = { "tanh", "Tanh", true, 0, 0, 0 },
-    [AS_ACT_HARDSIGMOID] = { "hardsigmoid", "HardSigmoid", false, 4, 0.2, 0.5 },
-    [AS_ACT_HARDSWISH] = { "hardswish", "HardSwish", false, 5, 0, 0 },
-    [AS_ACT_ELU] = { "elu", "Elu", true, 3, 1, 0 },
-    [AS_ACT_GELU] = { "gelu", "Gelu", true, 4, 0, 0 },
-    [AS_ACT_GELU_TANH] = { "gelu-tanh", NULL, true, 4, 0, 0 },
-    [AS_ACT_SILU] = { "silu", NULL, true, 1, 0, 0 },
-    [AS_ACT_SOFTPLUS] = { "softplus", "Softplus", true, 2, 0, 0 },
+    [AS_ACT_NONE] = {"none", NULL, false, 0, 0, 0},
+    [AS_ACT_RELU] = {"relu", "Relu", false, 1, 0, 0},
+    [AS_ACT_LEAKYRELU] = {"leakyrelu", "LeakyRelu", false, 2, 0.01, 0},
+    [AS_ACT_CLIP] = {"clip", "Clip", false, 2, 0, 0},
+    [AS_ACT_SIGMOID] = {"sigmoid", "Sigmoid", true, 0, 0, 0},
+    [AS_ACT_TANH] = {"tanh", "Tanh", true, 0, 0, 0},
+    [AS_ACT_HARDSIGMOID] = {"hardsigmoid", "HardSigmoid", false, 4, 0.2, 0.5},
+    [AS_ACT_HARDSWISH] = {"hardswish", "HardSwish", false, 5, 0, 0},
+    [AS_ACT_ELU] = {"elu", "Elu", true, 3, 1, 0},
+    [AS_ACT_GELU] = {"gelu", "Gelu", true, 4, 0, 0},
+    [AS_ACT_GELU_TANH] = {"gelu-tanh", NULL, true, 4, 0, 0},
+    [AS_ACT_SILU] = {"silu", NULL, true, 1, 0, 0},
+    [AS_ACT_SOFTPLUS] = {"softplus", "Softplus", true, 2, 0, 0},
 };
 
 const char *as_act_name(as_act_kind kind) { return forms[kind].name; }
@@ -34,8 +39,9 @@ assay_status as_act_read(assay_env *env, const as_node_ctx *n, as_act *out)
     const char *name = as_attr_text(n, "activation", "none");
     for (int i = 0; i < AS_N_ACTS; i++)
         if (!strcmp(forms[i].name, name)) {
-            *out = (as_act){ .kind = (as_act_kind)i, .alpha = as_attr_float(n, "activation_alpha", forms[i].alpha),
-                             .beta = as_attr_float(n, "activation_beta", forms[i].beta) };
+            *out = (as_act){.kind = (as_act_kind)i,
+                            .alpha = as_attr_float(n, "activation_alpha", forms[i].alpha),
+                            .beta = as_attr_float(n, "activation_beta", forms[i].beta)};
             return ASSAY_OK;
         }
     return as_refuse(env, n, "activation is '%s', which is none", name);
@@ -61,7 +67,9 @@ bool as_act_of(const as_node_ctx *n, as_act *out)
     for (int i = 1; i < AS_N_ACTS; i++) {
         if (!forms[i].op || strcmp(forms[i].op, n->op->name))
             continue;
-        as_act act = { .kind = (as_act_kind)i, .alpha = as_attr_float(n, "alpha", forms[i].alpha), .beta = as_attr_float(n, "beta", forms[i].beta) };
+        as_act act = {.kind = (as_act_kind)i,
+                      .alpha = as_attr_float(n, "alpha", forms[i].alpha),
+                      .beta = as_attr_float(n, "beta", forms[i].beta)};
         if (i == AS_ACT_CLIP && (!bound(n, 1, -HUGE_VAL, &act.alpha) || !bound(n, 2, HUGE_VAL, &act.beta) || act.alpha > act.beta))
             return false;
         if (i == AS_ACT_GELU && !strcmp(as_attr_text(n, "approximate", "none"), "tanh"))

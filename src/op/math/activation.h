@@ -9,9 +9,9 @@
 
 typedef enum as_act_kind {
     AS_ACT_NONE = 0,
-    AS_ACT_RELU,        /* max(x, 0) */
-    AS_ACT_LEAKYRELU,   /* x < 0 ? alpha x : x */
-    AS_ACT_CLIP,        /* min(max(x, alpha), beta): Relu6 and the like */
+    AS_ACT_RELU,      /* max(x, 0) */
+    AS_ACT_LEAKYRELU, /* x < 0 ? alpha x : x */
+    AS_ACT_CLIP,      /* min(max(x, alpha), beta): Relu6 and the like */
     AS_ACT_SIGMOID,
     AS_ACT_TANH,
     AS_ACT_HARDSIGMOID, /* max(0, min(1, alpha x + beta)) */
@@ -24,21 +24,27 @@ typedef enum as_act_kind {
     AS_N_ACTS
 } as_act_kind;
 
-typedef struct as_act { as_act_kind kind; double alpha, beta; } as_act;
+typedef struct as_act {
+    as_act_kind kind;
+    double      alpha, beta;
+} as_act;
 
-const char  *as_act_name(as_act_kind kind); /* "relu"; "none" */
+const char *as_act_name(as_act_kind kind); /* "relu"; "none" */
 /* Of a fused node; a sentence for a name that is none. */
 assay_status as_act_read(assay_env *env, const as_node_ctx *n, as_act *out);
 /* The activation that a node of another operator is (Relu, Clip with known bounds, Gelu ...); false when it is none. */
-bool         as_act_of(const as_node_ctx *n, as_act *out);
+bool as_act_of(const as_node_ctx *n, as_act *out);
 /* The attributes that say it on a fused node: 0 to 3 of them. */
-int          as_act_attrs(const as_act *act, as_attr out[3]);
-double       as_act_apply(const as_act *act, double x);      /* the slow truth */
-bool         as_act_is_special(as_act_kind kind);            /* needs an exp, a tanh or a division an element */
-uint64_t     as_act_flops(as_act_kind kind);                 /* an element, besides the special one */
+int      as_act_attrs(const as_act *act, as_attr out[3]);
+double   as_act_apply(const as_act *act, double x); /* the slow truth */
+bool     as_act_is_special(as_act_kind kind);       /* needs an exp, a tanh or a division an element */
+uint64_t as_act_flops(as_act_kind kind);            /* an element, besides the special one */
 
 /* The three attributes, for an operator's table. */
-#define AS_ACT_ATTRS { .name = "activation", .kind = AS_ATTR_TEXT }, { .name = "activation_alpha", .kind = AS_ATTR_FLOAT }, \
-                     { .name = "activation_beta", .kind = AS_ATTR_FLOAT }
+#define AS_ACT_ATTRS                                                                                   \
+    {.name = "activation", .kind = AS_ATTR_TEXT}, {.name = "activation_alpha", .kind = AS_ATTR_FLOAT}, \
+    {                                                                                                  \
+        .name = "activation_beta", .kind = AS_ATTR_FLOAT                                               \
+    }
 
 #endif

@@ -3,15 +3,9 @@
 
 #include "op/rules.h"
 
-static uint64_t signed_abs(uint64_t x)
-{
-    return (int64_t)x < 0 ? 0 - x : x;
-}
+static uint64_t signed_abs(uint64_t x) { return (int64_t)x < 0 ? 0 - x : x; }
 
-static uint64_t same(uint64_t x)
-{
-    return x;
-}
+static uint64_t same(uint64_t x) { return x; }
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
@@ -32,23 +26,48 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
-    { .name = "given", .n_in = 1, .in = { AS_IN(F64, 7) },
-      .given = (const double[]){ 0, 0.5, -0.75, 1, -1.5, 2.25, -3 },
-      .want = (const double[]){ 0, 0.5, 0.75, 1, 1.5, 2.25, 3 }, .n_want = 7, .no_grad = true },
-    { .name = "i8 wraps", .n_in = 1, .in = { AS_IN(I8, 4) },
-      .given = (const double[]){ -128, -1, 0, 127 },
-      .want = (const double[]){ -128, 1, 0, 127 }, .n_want = 4, .no_grad = true },
-    { .name = "u64", .n_in = 1, .in = { AS_IN(U64, 4) },
-      .given = (const double[]){ 0, 1000, 9.223372036854776e+18, 3 },
-      .want = (const double[]){ 0, 1000, 9.223372036854776e+18, 3 }, .n_want = 4, .no_grad = true },
-    { .name = "i16", .n_in = 1, .in = { AS_IN(I16, 2) },
-      .given = (const double[]){ -32767, 5 },
-      .want = (const double[]){ 32767, 5 }, .n_want = 2, .no_grad = true },
+    {.name = "given",
+     .n_in = 1,
+     .in = {AS_IN(F64, 7)},
+     .given = (const double[]){0, 0.5, -0.75, 1, -1.5, 2.25, -3},
+     .want = (const double[]){0, 0.5, 0.75, 1, 1.5, 2.25, 3},
+     .n_want = 7,
+     .no_grad = true},
+    {.name = "i8 wraps",
+     .n_in = 1,
+     .in = {AS_IN(I8, 4)},
+     .given = (const double[]){-128, -1, 0, 127},
+     .want = (const double[]){-128, 1, 0, 127},
+     .n_want = 4,
+     .no_grad = true},
+    {.name = "u64",
+     .n_in = 1,
+     .in = {AS_IN(U64, 4)},
+     .given = (const double[]){0, 1000, 9.223372036854776e+18, 3},
+     .want = (const double[]){0, 1000, 9.223372036854776e+18, 3},
+     .n_want = 4,
+     .no_grad = true},
+    {.name = "i16",
+     .n_in = 1,
+     .in = {AS_IN(I16, 2)},
+     .given = (const double[]){-32767, 5},
+     .want = (const double[]){32767, 5},
+     .n_want = 2,
+     .no_grad = true},
     AS_CASES_ONE(-4, 4),
 };
 
 const as_op as_op_abs = {
-    .name = "Abs", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = as_rule_number, .cost = as_cost_each, .eval = eval, .grad = grad,
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "Abs",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = as_rule_number,
+    .cost = as_cost_each,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -22,14 +22,26 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
-    { .name = "given", .n_in = 1, .in = { AS_IN(F64, 4) },
-      .given = (const double[]){ 1.25, 1.5, 2, 10 },
-      .want = (const double[]){ 0.6931471805599453, 0.9624236501192069, 1.3169578969248166, 2.993222846126381 }, .n_want = 4 },
+    {.name = "given",
+     .n_in = 1,
+     .in = {AS_IN(F64, 4)},
+     .given = (const double[]){1.25, 1.5, 2, 10},
+     .want = (const double[]){0.6931471805599453, 0.9624236501192069, 1.3169578969248166, 2.993222846126381},
+     .n_want = 4},
     AS_CASES_ONE(1.25, 3),
 };
 
 const as_op as_op_acosh = {
-    .name = "Acosh", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = as_rule_float, .cost = as_cost_special, .eval = eval, .grad = grad,
-    .tolerance = 1e-6, .cases = cases, .n_cases = AS_COUNT(cases), /* some f32 units for a library's or a polynomial's version */
+    .name = "Acosh",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = as_rule_float,
+    .cost = as_cost_special,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-6,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases), /* some f32 units for a library's or a polynomial's version */
 };

@@ -1,10 +1,18 @@
 /* op_and.c - whether of A and B both are true: element by element, with broadcasting. */
 #include "op/rules.h"
 
-static const as_case cases[] = { AS_CASES_LOGIC(0, 0, 0, 1) };
+static const as_case cases[] = {AS_CASES_LOGIC(0, 0, 0, 1)};
 
 const as_op as_op_and = {
-    .name = "And", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
-    .infer = as_rule_logic, .cost = as_cost_each, .eval = as_eval_and, /* no gradient: the output is no number */
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "And",
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = as_rule_logic,
+    .cost = as_cost_each,
+    .eval = as_eval_and, /* no gradient: the output is no number */
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -22,14 +22,26 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
-    { .name = "given", .n_in = 1, .in = { AS_IN(F64, 4) },
-      .given = (const double[]){ 0, 0.5, -0.75, 0.9 },
-      .want = (const double[]){ 0, 0.5493061443340548, -0.9729550745276566, 1.4722194895832204 }, .n_want = 4 },
+    {.name = "given",
+     .n_in = 1,
+     .in = {AS_IN(F64, 4)},
+     .given = (const double[]){0, 0.5, -0.75, 0.9},
+     .want = (const double[]){0, 0.5493061443340548, -0.9729550745276566, 1.4722194895832204},
+     .n_want = 4},
     AS_CASES_ONE(-0.9, 0.9),
 };
 
 const as_op as_op_atanh = {
-    .name = "Atanh", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = as_rule_float, .cost = as_cost_special, .eval = eval, .grad = grad,
-    .tolerance = 1e-6, .cases = cases, .n_cases = AS_COUNT(cases), /* some f32 units for a library's or a polynomial's version */
+    .name = "Atanh",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = as_rule_float,
+    .cost = as_cost_special,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-6,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases), /* some f32 units for a library's or a polynomial's version */
 };

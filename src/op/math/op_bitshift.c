@@ -5,7 +5,8 @@
 #include "op/rules.h"
 
 static const as_attr_def attrs[] = {
-    { .name = "direction", .kind = AS_ATTR_TEXT, .required = true }, { 0 },
+    {.name = "direction", .kind = AS_ATTR_TEXT, .required = true},
+    {0},
 };
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
@@ -17,22 +18,13 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
 }
 
 /* C leaves a shift by 64 or more undefined; a narrower dtype is wrapped afterwards. */
-static uint64_t left(uint64_t x, uint64_t y)
-{
-    return y < 64 ? x << y : 0;
-}
+static uint64_t left(uint64_t x, uint64_t y) { return y < 64 ? x << y : 0; }
 
-static uint64_t right(uint64_t x, uint64_t y)
-{
-    return y < 64 ? x >> y : 0;
-}
+static uint64_t right(uint64_t x, uint64_t y) { return y < 64 ? x >> y : 0; }
 
 /* Signed integers come with their sign in all 64 bits, so that a negative Y is a large one.  C leaves it to the compiler
  * what >> does to a negative number; turned over, no number is negative. */
-static uint64_t right_signed(uint64_t x, uint64_t y)
-{
-    return x >> 63 ? ~right(~x, y) : right(x, y);
-}
+static uint64_t right_signed(uint64_t x, uint64_t y) { return x >> 63 ? ~right(~x, y) : right(x, y); }
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
@@ -44,34 +36,84 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
-    { .name = "u8 left", .n_in = 2, .in = { AS_IN(U8, 4), AS_IN(U8, 4) }, .n_attrs = 1, .attrs = { AS_ATTR_S("direction", "LEFT") },
-      .given = (const double[]){ 1, 128, 255, 3, 3, 1, 4, 0 },
-      .want = (const double[]){ 8, 0, 240, 3 }, .n_want = 4 },
-    { .name = "u16 right", .n_in = 2, .in = { AS_IN(U16, 3), { .dtype = AS_U16 } }, .n_attrs = 1, .attrs = { AS_ATTR_S("direction", "RIGHT") },
-      .given = (const double[]){ 65535, 4, 1, 2 },
-      .want = (const double[]){ 16383, 1, 0 }, .n_want = 3 },
-    { .name = "u64 right", .n_in = 2, .in = { AS_IN(U64, 2), AS_IN(U64, 2) }, .n_attrs = 1, .attrs = { AS_ATTR_S("direction", "RIGHT") },
-      .given = (const double[]){ 9.223372036854776e+18, 9.223372036854776e+18, 63, 1 },
-      .want = (const double[]){ 1, 4.611686018427388e+18 }, .n_want = 2 },
-    { .name = "i8 right", .n_in = 2, .in = { AS_IN(I8, 6), AS_IN(I8, 6) }, .n_attrs = 1, .attrs = { AS_ATTR_S("direction", "RIGHT") },
-      .given = (const double[]){ -8, -128, 100, -8, 4, -1, 1, 1, 2, 8, 9, -1 },
-      .want = (const double[]){ -4, -64, 25, -1, 0, -1 }, .n_want = 6 },
-    { .name = "i32 left", .n_in = 2, .in = { AS_IN(I32, 6), AS_IN(I32, 6) }, .n_attrs = 1, .attrs = { AS_ATTR_S("direction", "LEFT") },
-      .given = (const double[]){ 1073741824, 1, -1073741824, -8, 4, -3, 1, 31, 1, 32, -1, 2 },
-      .want = (const double[]){ -2147483648.0, -2147483648.0, -2147483648.0, 0, 0, -12 }, .n_want = 6 },
+    {.name = "u8 left",
+     .n_in = 2,
+     .in = {AS_IN(U8, 4), AS_IN(U8, 4)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_S("direction", "LEFT")},
+     .given = (const double[]){1, 128, 255, 3, 3, 1, 4, 0},
+     .want = (const double[]){8, 0, 240, 3},
+     .n_want = 4},
+    {.name = "u16 right",
+     .n_in = 2,
+     .in = {AS_IN(U16, 3), {.dtype = AS_U16}},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_S("direction", "RIGHT")},
+     .given = (const double[]){65535, 4, 1, 2},
+     .want = (const double[]){16383, 1, 0},
+     .n_want = 3},
+    {.name = "u64 right",
+     .n_in = 2,
+     .in = {AS_IN(U64, 2), AS_IN(U64, 2)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_S("direction", "RIGHT")},
+     .given = (const double[]){9.223372036854776e+18, 9.223372036854776e+18, 63, 1},
+     .want = (const double[]){1, 4.611686018427388e+18},
+     .n_want = 2},
+    {.name = "i8 right",
+     .n_in = 2,
+     .in = {AS_IN(I8, 6), AS_IN(I8, 6)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_S("direction", "RIGHT")},
+     .given = (const double[]){-8, -128, 100, -8, 4, -1, 1, 1, 2, 8, 9, -1},
+     .want = (const double[]){-4, -64, 25, -1, 0, -1},
+     .n_want = 6},
+    {.name = "i32 left",
+     .n_in = 2,
+     .in = {AS_IN(I32, 6), AS_IN(I32, 6)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_S("direction", "LEFT")},
+     .given = (const double[]){1073741824, 1, -1073741824, -8, 4, -3, 1, 31, 1, 32, -1, 2},
+     .want = (const double[]){-2147483648.0, -2147483648.0, -2147483648.0, 0, 0, -12},
+     .n_want = 6},
     /* By hand. */
-    { .name = "i64 right", .n_in = 2, .in = { AS_IN(I64, 4), AS_IN(I64, 4) }, .n_attrs = 1, .attrs = { AS_ATTR_S("direction", "RIGHT") },
-      .given = (const double[]){ -9.223372036854775808e+18, -9.223372036854775808e+18, -9, 7, 63, 64, 1, -3 },
-      .want = (const double[]){ -1, -1, -5, 0 }, .n_want = 4 },
-    { .name = "beyond all bits", .n_in = 2, .in = { AS_IN(U64, 2), AS_IN(U64, 2) }, .n_attrs = 1, .attrs = { AS_ATTR_S("direction", "LEFT") },
-      .given = (const double[]){ 5, 7, 64, 1000 },
-      .want = (const double[]){ 0, 0 }, .n_want = 2 },
-    { .name = "a row", .n_in = 2, .in = { AS_IN(U32, 7, 9), AS_IN(U32, 9) }, .lo = 0, .hi = 20, .n_attrs = 1, .attrs = { AS_ATTR_S("direction", "LEFT") } },
-    { .name = "empty", .n_in = 2, .in = { AS_IN(U32, 0, 9), AS_IN(U32, 9) }, .n_attrs = 1, .attrs = { AS_ATTR_S("direction", "LEFT") } },
+    {.name = "i64 right",
+     .n_in = 2,
+     .in = {AS_IN(I64, 4), AS_IN(I64, 4)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_S("direction", "RIGHT")},
+     .given = (const double[]){-9.223372036854775808e+18, -9.223372036854775808e+18, -9, 7, 63, 64, 1, -3},
+     .want = (const double[]){-1, -1, -5, 0},
+     .n_want = 4},
+    {.name = "beyond all bits",
+     .n_in = 2,
+     .in = {AS_IN(U64, 2), AS_IN(U64, 2)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_S("direction", "LEFT")},
+     .given = (const double[]){5, 7, 64, 1000},
+     .want = (const double[]){0, 0},
+     .n_want = 2},
+    {.name = "a row",
+     .n_in = 2,
+     .in = {AS_IN(U32, 7, 9), AS_IN(U32, 9)},
+     .lo = 0,
+     .hi = 20,
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_S("direction", "LEFT")}},
+    {.name = "empty", .n_in = 2, .in = {AS_IN(U32, 0, 9), AS_IN(U32, 9)}, .n_attrs = 1, .attrs = {AS_ATTR_S("direction", "LEFT")}},
 };
 
 const as_op as_op_bitshift = {
-    .name = "BitShift", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = as_cost_each, .eval = eval, /* no gradient: integers have none */
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "BitShift",
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = infer,
+    .cost = as_cost_each,
+    .eval = eval, /* no gradient: integers have none */
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -4,7 +4,8 @@
 #include "op/rules.h"
 
 static const as_attr_def attrs[] = {
-    { .name = "alpha", .kind = AS_ATTR_FLOAT }, { 0 },
+    {.name = "alpha", .kind = AS_ATTR_FLOAT},
+    {0},
 };
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
@@ -42,17 +43,37 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* numpy: maximum(0, x) + minimum(0, alpha * (exp(x / alpha) - 1)). */
-    { .name = "given", .n_in = 1, .in = { AS_IN(F64, 7) },
-      .given = (const double[]){ 0, 0.5, -0.75, 1, -1.5, 2.25, -3 },
-      .want = (const double[]){ 0, 0.5, -0.5276334472589853, 1, -0.7768698398515702, 2.25, -0.950212931632136 }, .n_want = 7, .no_grad = true },
-    { .name = "with attributes", .n_in = 1, .in = { AS_IN(F64, 7) }, .n_attrs = 1, .attrs = { AS_ATTR_F("alpha", 2.5) },
-      .given = (const double[]){ 0, 0.5, -0.75, 1, -1.5, 2.25, -3 },
-      .want = (const double[]){ 0, 0.5, -0.6479544482957054, 1, -1.127970909764934, 2.25, -1.7470144702194945 }, .n_want = 7, .no_grad = true },
+    {.name = "given",
+     .n_in = 1,
+     .in = {AS_IN(F64, 7)},
+     .given = (const double[]){0, 0.5, -0.75, 1, -1.5, 2.25, -3},
+     .want = (const double[]){0, 0.5, -0.5276334472589853, 1, -0.7768698398515702, 2.25, -0.950212931632136},
+     .n_want = 7,
+     .no_grad = true},
+    {.name = "with attributes",
+     .n_in = 1,
+     .in = {AS_IN(F64, 7)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_F("alpha", 2.5)},
+     .given = (const double[]){0, 0.5, -0.75, 1, -1.5, 2.25, -3},
+     .want = (const double[]){0, 0.5, -0.6479544482957054, 1, -1.127970909764934, 2.25, -1.7470144702194945},
+     .n_want = 7,
+     .no_grad = true},
     AS_CASES_ONE(-3, 3),
 };
 
 const as_op as_op_celu = {
-    .name = "Celu", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = as_cost_special, .eval = eval, .grad = grad,
-    .tolerance = 1e-6, .cases = cases, .n_cases = AS_COUNT(cases), /* some f32 units for a library's or a polynomial's version */
+    .name = "Celu",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = infer,
+    .cost = as_cost_special,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-6,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases), /* some f32 units for a library's or a polynomial's version */
 };

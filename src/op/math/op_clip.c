@@ -7,7 +7,8 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     AS_TRY(as_rule_dtype(env, n, 0, n->n_in, AS_SET_NUMBER));
     for (int i = 1; i < n->n_in; i++)
         if (as_in_has(n, i) && (n->in[i].shape.rank > 1 || as_shape_count(&n->in[i].shape) != 1))
-            return as_refuse(env, n, "%s (input %d) is %s and must be a scalar", i == 1 ? "min" : "max", i, AS_SHOW(&n->in[i].shape));
+            return as_refuse(env, n, "%s (input %d) is %s and must be a scalar", i == 1 ? "min" : "max", i,
+                             AS_SHOW(&n->in[i].shape));
     out[0] = as_info(n->in[0].dtype, &n->in[0].shape);
     return ASSAY_OK;
 }
@@ -23,7 +24,7 @@ static as_cost cost(const as_node_ctx *n)
 /* The bound where the output stands beyond it. */
 static void hold(const as_view *out, const as_view *bound, as_order beyond)
 {
-    as_shape scalar = { 0 };
+    as_shape scalar = {0};
     as_view  point = as_view_of(bound->data, bound->dtype, &scalar), wide = as_view_broadcast(&point, &out->shape);
     int64_t  count = as_shape_count(&out->shape);
     for (int64_t i = 0; i < count; i++) {
@@ -73,33 +74,59 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
-    { .name = "f32", .n_in = 3, .in = { AS_IN(F32, 2, 3), { .dtype = AS_F32 }, { .dtype = AS_F32 } },
-      .given = (const double[]){ 1, -2, 3.5, 0, -5, 6, -1.5, 3 },
-      .want = (const double[]){ 1, -1.5, 3, 0, -1.5, 3 }, .n_want = 6 },
-    { .name = "only min", .n_in = 2, .in = { AS_IN(F64, 6), { .dtype = AS_F64 } },
-      .given = (const double[]){ 1, -2, 3.5, 0, -5, 6, -1.5 },
-      .want = (const double[]){ 1, -1.5, 3.5, 0, -1.5, 6 }, .n_want = 6 },
-    { .name = "i8", .n_in = 3, .in = { AS_IN(I8, 4), { .dtype = AS_I8 }, { .dtype = AS_I8 } },
-      .given = (const double[]){ -128, -3, 5, 127, -4, 5 },
-      .want = (const double[]){ -4, -3, 5, 5 }, .n_want = 4, .no_grad = true },
+    {.name = "f32",
+     .n_in = 3,
+     .in = {AS_IN(F32, 2, 3), {.dtype = AS_F32}, {.dtype = AS_F32}},
+     .given = (const double[]){1, -2, 3.5, 0, -5, 6, -1.5, 3},
+     .want = (const double[]){1, -1.5, 3, 0, -1.5, 3},
+     .n_want = 6},
+    {.name = "only min",
+     .n_in = 2,
+     .in = {AS_IN(F64, 6), {.dtype = AS_F64}},
+     .given = (const double[]){1, -2, 3.5, 0, -5, 6, -1.5},
+     .want = (const double[]){1, -1.5, 3.5, 0, -1.5, 6},
+     .n_want = 6},
+    {.name = "i8",
+     .n_in = 3,
+     .in = {AS_IN(I8, 4), {.dtype = AS_I8}, {.dtype = AS_I8}},
+     .given = (const double[]){-128, -3, 5, 127, -4, 5},
+     .want = (const double[]){-4, -3, 5, 5},
+     .n_want = 4,
+     .no_grad = true},
     /* By hand: max wins. */
-    { .name = "max below min", .n_in = 3, .in = { AS_IN(F32, 3), AS_IN(F32, 1), AS_IN(F32, 1) },
-      .given = (const double[]){ -5, 1.5, 5, 2, 1 },
-      .want = (const double[]){ 1, 1, 1 }, .n_want = 3 },
-    { .name = "u64", .n_in = 3, .in = { AS_IN(U64, 3), { .dtype = AS_U64 }, { .dtype = AS_U64 } },
-      .given = (const double[]){ 9.223372036854776e+18, 7, 0, 5, 4.611686018427388e+18 },
-      .want = (const double[]){ 4.611686018427388e+18, 7, 5 }, .n_want = 3, .no_grad = true },
-    { .name = "no bounds", .n_in = 1, .in = { AS_IN(F32, 7) } },
-    { .name = "a scalar", .n_in = 3, .in = { { .dtype = AS_F64 }, AS_IN(F64, 1), AS_IN(F64, 1) } },
-    { .name = "15x17", .n_in = 3, .in = { AS_IN(F32, 15, 17), { .dtype = AS_F32 }, { .dtype = AS_F32 } } },
-    { .name = "3x33x5", .n_in = 2, .in = { AS_IN(F32, 3, 33, 5), { .dtype = AS_F32 } } },
-    { .name = "f16", .n_in = 3, .in = { AS_IN(F16, 33), { .dtype = AS_F16 }, { .dtype = AS_F16 } } },
-    { .name = "bf16", .n_in = 2, .in = { AS_IN(BF16, 9), { .dtype = AS_BF16 } } },
-    { .name = "empty", .n_in = 2, .in = { AS_IN(F32, 0, 3), { .dtype = AS_F32 } } },
+    {.name = "max below min",
+     .n_in = 3,
+     .in = {AS_IN(F32, 3), AS_IN(F32, 1), AS_IN(F32, 1)},
+     .given = (const double[]){-5, 1.5, 5, 2, 1},
+     .want = (const double[]){1, 1, 1},
+     .n_want = 3},
+    {.name = "u64",
+     .n_in = 3,
+     .in = {AS_IN(U64, 3), {.dtype = AS_U64}, {.dtype = AS_U64}},
+     .given = (const double[]){9.223372036854776e+18, 7, 0, 5, 4.611686018427388e+18},
+     .want = (const double[]){4.611686018427388e+18, 7, 5},
+     .n_want = 3,
+     .no_grad = true},
+    {.name = "no bounds", .n_in = 1, .in = {AS_IN(F32, 7)}},
+    {.name = "a scalar", .n_in = 3, .in = {{.dtype = AS_F64}, AS_IN(F64, 1), AS_IN(F64, 1)}},
+    {.name = "15x17", .n_in = 3, .in = {AS_IN(F32, 15, 17), {.dtype = AS_F32}, {.dtype = AS_F32}}},
+    {.name = "3x33x5", .n_in = 2, .in = {AS_IN(F32, 3, 33, 5), {.dtype = AS_F32}}},
+    {.name = "f16", .n_in = 3, .in = {AS_IN(F16, 33), {.dtype = AS_F16}, {.dtype = AS_F16}}},
+    {.name = "bf16", .n_in = 2, .in = {AS_IN(BF16, 9), {.dtype = AS_BF16}}},
+    {.name = "empty", .n_in = 2, .in = {AS_IN(F32, 0, 3), {.dtype = AS_F32}}},
 };
 
 const as_op as_op_clip = {
-    .name = "Clip", .min_in = 1, .max_in = 3, .min_out = 1, .max_out = 1,
-    .infer = infer, .cost = cost, .eval = eval, .grad = grad,
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "Clip",
+    .min_in = 1,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

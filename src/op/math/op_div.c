@@ -1,10 +1,7 @@
 /* op_div.c - A / B: element by element, with broadcasting; integers are cut towards zero. */
 #include "op/rules.h"
 
-static double real(double a, double b)
-{
-    return a / b;
-}
+static double real(double a, double b) { return a / b; }
 
 /* By 0 gives 0, as numpy: C would leave it undefined.  By -1 wraps the lowest integer. */
 static uint64_t signed_div(uint64_t a, uint64_t b)
@@ -13,10 +10,7 @@ static uint64_t signed_div(uint64_t a, uint64_t b)
     return y == 0 ? 0 : y == -1 ? 0 - a : (uint64_t)(x / y);
 }
 
-static uint64_t unsigned_div(uint64_t a, uint64_t b)
-{
-    return b == 0 ? 0 : a / b;
-}
+static uint64_t unsigned_div(uint64_t a, uint64_t b) { return b == 0 ? 0 : a / b; }
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
@@ -39,26 +33,50 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
-    { .name = "f32", .n_in = 2, .in = { AS_IN(F32, 2, 3), AS_IN(F32, 3) },
-      .given = (const double[]){ 1, -2, 3.5, 0, -5, 6, 1, 2, -5 },
-      .want = (const double[]){ 1, -1, -0.699999988079071, 0, -2.5, -1.2000000476837158 }, .n_want = 6 },
+    {.name = "f32",
+     .n_in = 2,
+     .in = {AS_IN(F32, 2, 3), AS_IN(F32, 3)},
+     .given = (const double[]){1, -2, 3.5, 0, -5, 6, 1, 2, -5},
+     .want = (const double[]){1, -1, -0.699999988079071, 0, -2.5, -1.2000000476837158},
+     .n_want = 6},
     /* By hand: towards zero. */
-    { .name = "i32 cuts", .n_in = 2, .in = { AS_IN(I32, 5), AS_IN(I32, 5) },
-      .given = (const double[]){ 7, -7, 7, -7, 5, 2, 2, -2, -2, 0 },
-      .want = (const double[]){ 3, -3, -3, 3, 0 }, .n_want = 5, .no_grad = true },
-    { .name = "i8 wraps", .n_in = 2, .in = { AS_IN(I8, 2), { .dtype = AS_I8 } },
-      .given = (const double[]){ -128, 127, -1 },
-      .want = (const double[]){ -128, -127 }, .n_want = 2, .no_grad = true },
-    { .name = "u64", .n_in = 2, .in = { AS_IN(U64, 3), AS_IN(U64, 3) },
-      .given = (const double[]){ 9.223372036854776e+18, 5, 6, 2, 9.223372036854776e+18, 0 },
-      .want = (const double[]){ 4.611686018427388e+18, 0, 0 }, .n_want = 3, .no_grad = true },
+    {.name = "i32 cuts",
+     .n_in = 2,
+     .in = {AS_IN(I32, 5), AS_IN(I32, 5)},
+     .given = (const double[]){7, -7, 7, -7, 5, 2, 2, -2, -2, 0},
+     .want = (const double[]){3, -3, -3, 3, 0},
+     .n_want = 5,
+     .no_grad = true},
+    {.name = "i8 wraps",
+     .n_in = 2,
+     .in = {AS_IN(I8, 2), {.dtype = AS_I8}},
+     .given = (const double[]){-128, 127, -1},
+     .want = (const double[]){-128, -127},
+     .n_want = 2,
+     .no_grad = true},
+    {.name = "u64",
+     .n_in = 2,
+     .in = {AS_IN(U64, 3), AS_IN(U64, 3)},
+     .given = (const double[]){9.223372036854776e+18, 5, 6, 2, 9.223372036854776e+18, 0},
+     .want = (const double[]){4.611686018427388e+18, 0, 0},
+     .n_want = 3,
+     .no_grad = true},
     AS_CASES_TWO(F32, 0.5, 2),
-    { .name = "f16", .n_in = 2, .in = { AS_IN(F16, 17), AS_IN(F16, 17) }, .lo = 1, .hi = 2 },
-    { .name = "u16", .n_in = 2, .in = { AS_IN(U16, 17), AS_IN(U16, 17) }, .lo = 1, .hi = 100 },
+    {.name = "f16", .n_in = 2, .in = {AS_IN(F16, 17), AS_IN(F16, 17)}, .lo = 1, .hi = 2},
+    {.name = "u16", .n_in = 2, .in = {AS_IN(U16, 17), AS_IN(U16, 17)}, .lo = 1, .hi = 100},
 };
 
 const as_op as_op_div = {
-    .name = "Div", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
-    .infer = as_rule_broadcast, .cost = as_cost_special, .eval = eval, .grad = grad,
-    .tolerance = 1e-6, .cases = cases, .n_cases = AS_COUNT(cases), /* an f32 unit for a fast reciprocal */
+    .name = "Div",
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = as_rule_broadcast,
+    .cost = as_cost_special,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-6,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases), /* an f32 unit for a fast reciprocal */
 };

@@ -4,7 +4,8 @@
 #include "op/rules.h"
 
 static const as_attr_def attrs[] = {
-    { .name = "alpha", .kind = AS_ATTR_FLOAT }, { 0 },
+    {.name = "alpha", .kind = AS_ATTR_FLOAT},
+    {0},
 };
 
 static double real(double x, double alpha, double unused)
@@ -34,17 +35,37 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
-    { .name = "given", .n_in = 1, .in = { AS_IN(F64, 7) },
-      .given = (const double[]){ 0, 0.5, -0.75, 1, -1.5, 2.25, -3 },
-      .want = (const double[]){ 0, 0.5, -0.5276334472589853, 1, -0.7768698398515702, 2.25, -0.950212931632136 }, .n_want = 7, .no_grad = true },
-    { .name = "with attributes", .n_in = 1, .in = { AS_IN(F64, 7) }, .n_attrs = 1, .attrs = { AS_ATTR_F("alpha", 2.5) },
-      .given = (const double[]){ 0, 0.5, -0.75, 1, -1.5, 2.25, -3 },
-      .want = (const double[]){ 0, 0.5, -1.3190836181474632, 1, -1.9421745996289255, 2.25, -2.37553232908034 }, .n_want = 7, .no_grad = true },
+    {.name = "given",
+     .n_in = 1,
+     .in = {AS_IN(F64, 7)},
+     .given = (const double[]){0, 0.5, -0.75, 1, -1.5, 2.25, -3},
+     .want = (const double[]){0, 0.5, -0.5276334472589853, 1, -0.7768698398515702, 2.25, -0.950212931632136},
+     .n_want = 7,
+     .no_grad = true},
+    {.name = "with attributes",
+     .n_in = 1,
+     .in = {AS_IN(F64, 7)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_F("alpha", 2.5)},
+     .given = (const double[]){0, 0.5, -0.75, 1, -1.5, 2.25, -3},
+     .want = (const double[]){0, 0.5, -1.3190836181474632, 1, -1.9421745996289255, 2.25, -2.37553232908034},
+     .n_want = 7,
+     .no_grad = true},
     AS_CASES_ONE(-3, 3),
 };
 
 const as_op as_op_elu = {
-    .name = "Elu", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = as_rule_float, .cost = as_cost_special, .eval = eval, .grad = grad,
-    .tolerance = 1e-6, .cases = cases, .n_cases = AS_COUNT(cases), /* some f32 units for a library's or a polynomial's version */
+    .name = "Elu",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = as_rule_float,
+    .cost = as_cost_special,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-6,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases), /* some f32 units for a library's or a polynomial's version */
 };

@@ -17,13 +17,24 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 
 static const as_case cases[] = {
     AS_CASES_COMPARE(0, 1, 0),
-    { .name = "bool", .n_in = 2, .in = { AS_IN(BOOL, 4), AS_IN(BOOL, 4) },
-      .given = (const double[]){ 0, 0, 1, 1, 0, 1, 0, 1 },
-      .want = (const double[]){ 1, 0, 0, 1 }, .n_want = 4 },
+    {.name = "bool",
+     .n_in = 2,
+     .in = {AS_IN(BOOL, 4), AS_IN(BOOL, 4)},
+     .given = (const double[]){0, 0, 1, 1, 0, 1, 0, 1},
+     .want = (const double[]){1, 0, 0, 1},
+     .n_want = 4},
 };
 
 const as_op as_op_equal = {
-    .name = "Equal", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
-    .infer = infer, .cost = as_cost_each, .eval = eval, /* no gradient: the output is no number */
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "Equal",
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = infer,
+    .cost = as_cost_each,
+    .eval = eval, /* no gradient: the output is no number */
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

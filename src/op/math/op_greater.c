@@ -8,10 +8,18 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return ASSAY_OK;
 }
 
-static const as_case cases[] = { AS_CASES_COMPARE(0, 0, 1) };
+static const as_case cases[] = {AS_CASES_COMPARE(0, 0, 1)};
 
 const as_op as_op_greater = {
-    .name = "Greater", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
-    .infer = as_rule_compare, .cost = as_cost_each, .eval = eval, /* no gradient: the output is no number */
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "Greater",
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = as_rule_compare,
+    .cost = as_cost_each,
+    .eval = eval, /* no gradient: the output is no number */
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

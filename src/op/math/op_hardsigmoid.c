@@ -4,7 +4,9 @@
 #include "op/rules.h"
 
 static const as_attr_def attrs[] = {
-    { .name = "alpha", .kind = AS_ATTR_FLOAT }, { .name = "beta", .kind = AS_ATTR_FLOAT }, { 0 },
+    {.name = "alpha", .kind = AS_ATTR_FLOAT},
+    {.name = "beta", .kind = AS_ATTR_FLOAT},
+    {0},
 };
 
 #define ALPHA ((double)0.2f) /* ONNX's defaults are floats */
@@ -43,17 +45,38 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
-    { .name = "given", .n_in = 1, .in = { AS_IN(F64, 7) },
-      .given = (const double[]){ 0, 0.5, -0.75, 1, -1.5, 2.25, -3 },
-      .want = (const double[]){ 0.5, 0.6000000014901161, 0.3499999977648258, 0.7000000029802322, 0.19999999552965164, 0.9500000067055225, 0 }, .n_want = 7, .no_grad = true },
-    { .name = "with attributes", .n_in = 1, .in = { AS_IN(F64, 7) }, .n_attrs = 2, .attrs = { AS_ATTR_F("alpha", 0.5), AS_ATTR_F("beta", 0.6) },
-      .given = (const double[]){ 0, 0.5, -0.75, 1, -1.5, 2.25, -3 },
-      .want = (const double[]){ 0.6000000238418579, 0.8500000238418579, 0.2250000238418579, 1, 0, 1, 0 }, .n_want = 7, .no_grad = true },
+    {.name = "given",
+     .n_in = 1,
+     .in = {AS_IN(F64, 7)},
+     .given = (const double[]){0, 0.5, -0.75, 1, -1.5, 2.25, -3},
+     .want = (const double[]){0.5, 0.6000000014901161, 0.3499999977648258, 0.7000000029802322, 0.19999999552965164,
+                              0.9500000067055225, 0},
+     .n_want = 7,
+     .no_grad = true},
+    {.name = "with attributes",
+     .n_in = 1,
+     .in = {AS_IN(F64, 7)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_F("alpha", 0.5), AS_ATTR_F("beta", 0.6)},
+     .given = (const double[]){0, 0.5, -0.75, 1, -1.5, 2.25, -3},
+     .want = (const double[]){0.6000000238418579, 0.8500000238418579, 0.2250000238418579, 1, 0, 1, 0},
+     .n_want = 7,
+     .no_grad = true},
     AS_CASES_ONE(-4, 4),
 };
 
 const as_op as_op_hardsigmoid = {
-    .name = "HardSigmoid", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = as_rule_float, .cost = cost, .eval = eval, .grad = grad,
-    .tolerance = 1e-6, .cases = cases, .n_cases = AS_COUNT(cases), /* an f32 multiply-add rounds */
+    .name = "HardSigmoid",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = as_rule_float,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-6,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases), /* an f32 multiply-add rounds */
 };

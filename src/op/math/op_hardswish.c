@@ -39,14 +39,28 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
-    { .name = "given", .n_in = 1, .in = { AS_IN(F64, 9) },
-      .given = (const double[]){ 0, 0.5, -0.75, 1, -1.5, 2.25, -3, 4, -5 },
-      .want = (const double[]){ 0, 0.2916666679084301, -0.2812499972060323, 0.6666666716337204, -0.3749999888241291, 1.9687500251457095, 0, 4, 0 }, .n_want = 9, .no_grad = true },
+    {.name = "given",
+     .n_in = 1,
+     .in = {AS_IN(F64, 9)},
+     .given = (const double[]){0, 0.5, -0.75, 1, -1.5, 2.25, -3, 4, -5},
+     .want = (const double[]){0, 0.2916666679084301, -0.2812499972060323, 0.6666666716337204, -0.3749999888241291,
+                              1.9687500251457095, 0, 4, 0},
+     .n_want = 9,
+     .no_grad = true},
     AS_CASES_ONE(-5, 5),
 };
 
 const as_op as_op_hardswish = {
-    .name = "HardSwish", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = as_rule_float, .cost = cost, .eval = eval, .grad = grad,
-    .tolerance = 1e-6, .cases = cases, .n_cases = AS_COUNT(cases), /* an f32 multiply-add rounds */
+    .name = "HardSwish",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = as_rule_float,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-6,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases), /* an f32 multiply-add rounds */
 };

@@ -4,7 +4,9 @@
 #include "op/rules.h"
 
 static const as_attr_def attrs[] = {
-    { .name = "detect_negative", .kind = AS_ATTR_INT }, { .name = "detect_positive", .kind = AS_ATTR_INT }, { 0 },
+    {.name = "detect_negative", .kind = AS_ATTR_INT},
+    {.name = "detect_positive", .kind = AS_ATTR_INT},
+    {0},
 };
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
@@ -14,10 +16,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-static double real(double x, double negative, double positive)
-{
-    return isinf(x) ? (x < 0.0 ? negative : positive) : 0.0;
-}
+static double real(double x, double negative, double positive) { return isinf(x) ? (x < 0.0 ? negative : positive) : 0.0; }
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
@@ -27,23 +26,54 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 }
 
 static const as_case cases[] = {
-    { .name = "by hand", .n_in = 1, .in = { AS_IN(F32, 5) },
-      .given = (const double[]){ 1, NAN, -INFINITY, INFINITY, 0 }, .want = (const double[]){ 0, 0, 1, 1, 0 }, .n_want = 5 },
-    { .name = "negative", .n_in = 1, .in = { AS_IN(F32, 5) }, .n_attrs = 1, .attrs = { AS_ATTR_I("detect_positive", 0) },
-      .given = (const double[]){ 1, NAN, -INFINITY, INFINITY, 0 }, .want = (const double[]){ 0, 0, 1, 0, 0 }, .n_want = 5 },
-    { .name = "positive", .n_in = 1, .in = { AS_IN(F32, 5) }, .n_attrs = 1, .attrs = { AS_ATTR_I("detect_negative", 0) },
-      .given = (const double[]){ 1, NAN, -INFINITY, INFINITY, 0 }, .want = (const double[]){ 0, 0, 0, 1, 0 }, .n_want = 5 },
-    { .name = "neither", .n_in = 1, .in = { AS_IN(F32, 5) }, .n_attrs = 2, .attrs = { AS_ATTR_I("detect_negative", 0), AS_ATTR_I("detect_positive", 0) },
-      .given = (const double[]){ 1, NAN, -INFINITY, INFINITY, 0 }, .want = (const double[]){ 0, 0, 0, 0, 0 }, .n_want = 5 },
-    { .name = "scalar", .n_in = 1, .in = { { .dtype = AS_F64 } } },
-    { .name = "15x17", .n_in = 1, .in = { AS_IN(F32, 15, 17) } },
-    { .name = "f16", .n_in = 1, .in = { AS_IN(F16, 33) } },
-    { .name = "bf16", .n_in = 1, .in = { AS_IN(BF16, 9) } },
-    { .name = "empty", .n_in = 1, .in = { AS_IN(F32, 0, 3) } },
+    {.name = "by hand",
+     .n_in = 1,
+     .in = {AS_IN(F32, 5)},
+     .given = (const double[]){1, NAN, -INFINITY, INFINITY, 0},
+     .want = (const double[]){0, 0, 1, 1, 0},
+     .n_want = 5},
+    {.name = "negative",
+     .n_in = 1,
+     .in = {AS_IN(F32, 5)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("detect_positive", 0)},
+     .given = (const double[]){1, NAN, -INFINITY, INFINITY, 0},
+     .want = (const double[]){0, 0, 1, 0, 0},
+     .n_want = 5},
+    {.name = "positive",
+     .n_in = 1,
+     .in = {AS_IN(F32, 5)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("detect_negative", 0)},
+     .given = (const double[]){1, NAN, -INFINITY, INFINITY, 0},
+     .want = (const double[]){0, 0, 0, 1, 0},
+     .n_want = 5},
+    {.name = "neither",
+     .n_in = 1,
+     .in = {AS_IN(F32, 5)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_I("detect_negative", 0), AS_ATTR_I("detect_positive", 0)},
+     .given = (const double[]){1, NAN, -INFINITY, INFINITY, 0},
+     .want = (const double[]){0, 0, 0, 0, 0},
+     .n_want = 5},
+    {.name = "scalar", .n_in = 1, .in = {{.dtype = AS_F64}}},
+    {.name = "15x17", .n_in = 1, .in = {AS_IN(F32, 15, 17)}},
+    {.name = "f16", .n_in = 1, .in = {AS_IN(F16, 33)}},
+    {.name = "bf16", .n_in = 1, .in = {AS_IN(BF16, 9)}},
+    {.name = "empty", .n_in = 1, .in = {AS_IN(F32, 0, 3)}},
 };
 
 const as_op as_op_isinf = {
-    .name = "IsInf", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = as_cost_each, .eval = eval, /* no gradient: the output is no number */
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "IsInf",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = infer,
+    .cost = as_cost_each,
+    .eval = eval, /* no gradient: the output is no number */
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -2,7 +2,8 @@
 #include "op/rules.h"
 
 static const as_attr_def attrs[] = {
-    { .name = "alpha", .kind = AS_ATTR_FLOAT }, { 0 },
+    {.name = "alpha", .kind = AS_ATTR_FLOAT},
+    {0},
 };
 
 #define ALPHA ((double)0.01f) /* ONNX's defaults are floats */
@@ -33,17 +34,37 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
-    { .name = "given", .n_in = 1, .in = { AS_IN(F64, 7) },
-      .given = (const double[]){ 0, 0.5, -0.75, 1, -1.5, 2.25, -3 },
-      .want = (const double[]){ 0, 0.5, -0.007499999832361937, 1, -0.014999999664723873, 2.25, -0.029999999329447746 }, .n_want = 7, .no_grad = true },
-    { .name = "with attributes", .n_in = 1, .in = { AS_IN(F64, 7) }, .n_attrs = 1, .attrs = { AS_ATTR_F("alpha", 0.25) },
-      .given = (const double[]){ 0, 0.5, -0.75, 1, -1.5, 2.25, -3 },
-      .want = (const double[]){ 0, 0.5, -0.1875, 1, -0.375, 2.25, -0.75 }, .n_want = 7, .no_grad = true },
+    {.name = "given",
+     .n_in = 1,
+     .in = {AS_IN(F64, 7)},
+     .given = (const double[]){0, 0.5, -0.75, 1, -1.5, 2.25, -3},
+     .want = (const double[]){0, 0.5, -0.007499999832361937, 1, -0.014999999664723873, 2.25, -0.029999999329447746},
+     .n_want = 7,
+     .no_grad = true},
+    {.name = "with attributes",
+     .n_in = 1,
+     .in = {AS_IN(F64, 7)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_F("alpha", 0.25)},
+     .given = (const double[]){0, 0.5, -0.75, 1, -1.5, 2.25, -3},
+     .want = (const double[]){0, 0.5, -0.1875, 1, -0.375, 2.25, -0.75},
+     .n_want = 7,
+     .no_grad = true},
     AS_CASES_ONE(-3, 3),
 };
 
 const as_op as_op_leakyrelu = {
-    .name = "LeakyRelu", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = as_rule_float, .cost = as_cost_each, .eval = eval, .grad = grad,
-    .tolerance = 1e-7, .cases = cases, .n_cases = AS_COUNT(cases), /* alpha may be rounded to f32 first */
+    .name = "LeakyRelu",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = as_rule_float,
+    .cost = as_cost_each,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-7,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases), /* alpha may be rounded to f32 first */
 };

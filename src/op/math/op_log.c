@@ -22,14 +22,27 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
-    { .name = "given", .n_in = 1, .in = { AS_IN(F64, 6) },
-      .given = (const double[]){ 0.25, 0.5, 1, 2, 3.5, 10 },
-      .want = (const double[]){ -1.3862943611198906, -0.6931471805599453, 0, 0.6931471805599453, 1.252762968495368, 2.302585092994046 }, .n_want = 6 },
+    {.name = "given",
+     .n_in = 1,
+     .in = {AS_IN(F64, 6)},
+     .given = (const double[]){0.25, 0.5, 1, 2, 3.5, 10},
+     .want =
+         (const double[]){-1.3862943611198906, -0.6931471805599453, 0, 0.6931471805599453, 1.252762968495368, 2.302585092994046},
+     .n_want = 6},
     AS_CASES_ONE(0.5, 3),
 };
 
 const as_op as_op_log = {
-    .name = "Log", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = as_rule_float, .cost = as_cost_special, .eval = eval, .grad = grad,
-    .tolerance = 1e-6, .cases = cases, .n_cases = AS_COUNT(cases), /* some f32 units for a library's or a polynomial's version */
+    .name = "Log",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = as_rule_float,
+    .cost = as_cost_special,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-6,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases), /* some f32 units for a library's or a polynomial's version */
 };

@@ -30,14 +30,26 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
-    { .name = "f32", .n_in = 3, .in = { AS_IN(F32, 2, 3), AS_IN(F32, 3), { .dtype = AS_F32 } },
-      .given = (const double[]){ 1, -2, 3.5, 0, -5, 6, 1, 2, -5, 0.5 },
-      .want = (const double[]){ 0.8333333134651184, 0.1666666716337204, -0.3333333432674408, 0.5, -0.8333333134651184, 0.5 }, .n_want = 6 },
+    {.name = "f32",
+     .n_in = 3,
+     .in = {AS_IN(F32, 2, 3), AS_IN(F32, 3), {.dtype = AS_F32}},
+     .given = (const double[]){1, -2, 3.5, 0, -5, 6, 1, 2, -5, 0.5},
+     .want = (const double[]){0.8333333134651184, 0.1666666716337204, -0.3333333432674408, 0.5, -0.8333333134651184, 0.5},
+     .n_want = 6},
     AS_CASES_MANY,
 };
 
 const as_op as_op_mean = {
-    .name = "Mean", .min_in = 1, .max_in = AS_MAX_IN, .min_out = 1, .max_out = 1,
-    .infer = infer, .cost = cost, .eval = eval, .grad = grad,
-    .tolerance = 1e-5, .cases = cases, .n_cases = AS_COUNT(cases), /* up to 64 f32 roundings */
+    .name = "Mean",
+    .min_in = 1,
+    .max_in = AS_MAX_IN,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-5,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases), /* up to 64 f32 roundings */
 };

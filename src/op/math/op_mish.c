@@ -12,10 +12,7 @@ static as_cost cost(const as_node_ctx *n)
     return cost;
 }
 
-static double real(double x)
-{
-    return x * tanh((x > 0.0 ? x : 0.0) + log1p(exp(-fabs(x))));
-}
+static double real(double x) { return x * tanh((x > 0.0 ? x : 0.0) + log1p(exp(-fabs(x)))); }
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
@@ -40,14 +37,27 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
-    { .name = "given", .n_in = 1, .in = { AS_IN(F64, 7) },
-      .given = (const double[]){ 0, 0.5, -0.75, 1, -1.5, 2.25, -3 },
-      .want = (const double[]){ 0, 0.3752452113048951, -0.2764947145054652, 0.8650983882673103, -0.29809974216680674, 2.2094567576626254, -0.1456474612756246 }, .n_want = 7 },
+    {.name = "given",
+     .n_in = 1,
+     .in = {AS_IN(F64, 7)},
+     .given = (const double[]){0, 0.5, -0.75, 1, -1.5, 2.25, -3},
+     .want = (const double[]){0, 0.3752452113048951, -0.2764947145054652, 0.8650983882673103, -0.29809974216680674,
+                              2.2094567576626254, -0.1456474612756246},
+     .n_want = 7},
     AS_CASES_ONE(-3, 3),
 };
 
 const as_op as_op_mish = {
-    .name = "Mish", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = as_rule_float, .cost = cost, .eval = eval, .grad = grad,
-    .tolerance = 1e-6, .cases = cases, .n_cases = AS_COUNT(cases), /* some f32 units for a library's or a polynomial's version */
+    .name = "Mish",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = as_rule_float,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-6,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases), /* some f32 units for a library's or a polynomial's version */
 };

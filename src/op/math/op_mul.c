@@ -1,15 +1,9 @@
 /* op_mul.c - A * B: element by element, with broadcasting; integers wrap as numpy's. */
 #include "op/rules.h"
 
-static double real(double a, double b)
-{
-    return a * b;
-}
+static double real(double a, double b) { return a * b; }
 
-static uint64_t whole(uint64_t a, uint64_t b)
-{
-    return a * b;
-}
+static uint64_t whole(uint64_t a, uint64_t b) { return a * b; }
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
@@ -32,21 +26,49 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* By hand. */
-    { .name = "a row by hand", .n_in = 2, .in = { AS_IN(F32, 2, 2), AS_IN(F32, 2) },
-      .given = (const double[]){ 1, 2, 3, 4, 10, 20 }, .want = (const double[]){ 10, 40, 30, 80 }, .n_want = 4 },
+    {.name = "a row by hand",
+     .n_in = 2,
+     .in = {AS_IN(F32, 2, 2), AS_IN(F32, 2)},
+     .given = (const double[]){1, 2, 3, 4, 10, 20},
+     .want = (const double[]){10, 40, 30, 80},
+     .n_want = 4},
     /* By hand: 100 * 3 is 300 - 256, 65536 squared is 2^32. */
-    { .name = "i8 wraps", .n_in = 2, .in = { AS_IN(I8, 2), AS_IN(I8, 2) }, .no_grad = true,
-      .given = (const double[]){ 100, -128, 3, -1 }, .want = (const double[]){ 44, -128 }, .n_want = 2 },
-    { .name = "i32 wraps", .n_in = 2, .in = { AS_IN(I32, 2), AS_IN(I32, 2) }, .no_grad = true,
-      .given = (const double[]){ 65536, -7, 65536, 6 }, .want = (const double[]){ 0, -42 }, .n_want = 2 },
-    { .name = "u8 wraps", .n_in = 2, .in = { AS_IN(U8, 1), AS_IN(U8, 1) }, .no_grad = true,
-      .given = (const double[]){ 16, 17 }, .want = (const double[]){ 16 }, .n_want = 1 },
+    {.name = "i8 wraps",
+     .n_in = 2,
+     .in = {AS_IN(I8, 2), AS_IN(I8, 2)},
+     .no_grad = true,
+     .given = (const double[]){100, -128, 3, -1},
+     .want = (const double[]){44, -128},
+     .n_want = 2},
+    {.name = "i32 wraps",
+     .n_in = 2,
+     .in = {AS_IN(I32, 2), AS_IN(I32, 2)},
+     .no_grad = true,
+     .given = (const double[]){65536, -7, 65536, 6},
+     .want = (const double[]){0, -42},
+     .n_want = 2},
+    {.name = "u8 wraps",
+     .n_in = 2,
+     .in = {AS_IN(U8, 1), AS_IN(U8, 1)},
+     .no_grad = true,
+     .given = (const double[]){16, 17},
+     .want = (const double[]){16},
+     .n_want = 1},
     AS_CASES_ARITHMETIC,
 };
 
 const as_op as_op_mul = {
-    .name = "Mul", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
-    .infer = as_rule_broadcast, .cost = as_cost_each, .eval = eval, .grad = grad,
+    .name = "Mul",
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = as_rule_broadcast,
+    .cost = as_cost_each,
+    .eval = eval,
+    .grad = grad,
     /* One rounding: double holds the exact result of two f32, so rounding it once more changes nothing. */
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

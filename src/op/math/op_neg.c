@@ -6,15 +6,9 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return as_rule_like(env, n, AS_SET_FLOAT | AS_SET_SIGNED, out);
 }
 
-static double real(double x)
-{
-    return -x;
-}
+static double real(double x) { return -x; }
 
-static uint64_t whole(uint64_t x)
-{
-    return 0 - x;
-}
+static uint64_t whole(uint64_t x) { return 0 - x; }
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
@@ -35,20 +29,40 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
-    { .name = "given", .n_in = 1, .in = { AS_IN(F64, 7) },
-      .given = (const double[]){ 0, 0.5, -0.75, 1, -1.5, 2.25, -3 },
-      .want = (const double[]){ 0, -0.5, 0.75, -1, 1.5, -2.25, 3 }, .n_want = 7 },
-    { .name = "i8 wraps", .n_in = 1, .in = { AS_IN(I8, 4) },
-      .given = (const double[]){ -128, -1, 0, 127 },
-      .want = (const double[]){ -128, 1, 0, -127 }, .n_want = 4, .no_grad = true },
-    { .name = "i64", .n_in = 1, .in = { AS_IN(I64, 3) },
-      .given = (const double[]){ -7, 0, 1000000000 },
-      .want = (const double[]){ 7, 0, -1000000000 }, .n_want = 3, .no_grad = true },
+    {.name = "given",
+     .n_in = 1,
+     .in = {AS_IN(F64, 7)},
+     .given = (const double[]){0, 0.5, -0.75, 1, -1.5, 2.25, -3},
+     .want = (const double[]){0, -0.5, 0.75, -1, 1.5, -2.25, 3},
+     .n_want = 7},
+    {.name = "i8 wraps",
+     .n_in = 1,
+     .in = {AS_IN(I8, 4)},
+     .given = (const double[]){-128, -1, 0, 127},
+     .want = (const double[]){-128, 1, 0, -127},
+     .n_want = 4,
+     .no_grad = true},
+    {.name = "i64",
+     .n_in = 1,
+     .in = {AS_IN(I64, 3)},
+     .given = (const double[]){-7, 0, 1000000000},
+     .want = (const double[]){7, 0, -1000000000},
+     .n_want = 3,
+     .no_grad = true},
     AS_CASES_ONE(-4, 4),
 };
 
 const as_op as_op_neg = {
-    .name = "Neg", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = infer, .cost = as_cost_each, .eval = eval, .grad = grad,
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "Neg",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = infer,
+    .cost = as_cost_each,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

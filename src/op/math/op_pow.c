@@ -9,7 +9,8 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     AS_TRY(as_rule_dtype(env, n, 1, 1, AS_SET_NUMBER));
     as_shape shape;
     if (!as_shape_broadcast(&n->in[0].shape, &n->in[1].shape, &shape))
-        return as_refuse(env, n, "X is %s and Y is %s: they do not broadcast to one shape in range", AS_SHOW(&n->in[0].shape), AS_SHOW(&n->in[1].shape));
+        return as_refuse(env, n, "X is %s and Y is %s: they do not broadcast to one shape in range", AS_SHOW(&n->in[0].shape),
+                         AS_SHOW(&n->in[1].shape));
     out[0] = as_info(n->in[0].dtype, &shape);
     return ASSAY_OK;
 }
@@ -35,7 +36,8 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     for (int64_t i = 0; i < count; i++) {
         if (is_whole) {
             int64_t e = as_view_get_i64(&y, i);
-            as_view_set_i64(&out[0], i, as_int_wrap(out[0].dtype, whole_pow(as_view_get_i64(&x, i), e, e < 0 && y.dtype != AS_U64)));
+            as_view_set_i64(&out[0], i,
+                            as_int_wrap(out[0].dtype, whole_pow(as_view_get_i64(&x, i), e, e < 0 && y.dtype != AS_U64)));
         } else {
             as_view_set(&out[0], i, pow(as_view_get(&x, i), as_view_get(&y, i)));
         }
@@ -64,32 +66,63 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
-    { .name = "f64", .n_in = 2, .in = { AS_IN(F64, 5), AS_IN(F64, 5) },
-      .given = (const double[]){ 1, 2, 3.5, 0.25, 9, 4, -2, 2.5, 0, 0.5 },
-      .want = (const double[]){ 1, 0.25, 22.91765149399039, 1, 3 }, .n_want = 5 },
-    { .name = "f32 and i64", .n_in = 2, .in = { AS_IN(F32, 4), AS_IN(I64, 4) },
-      .given = (const double[]){ 1, -2, 3, 0.5, 4, 5, -1, 2 },
-      .want = (const double[]){ 1, -32, 0.3333333432674408, 0.25 }, .n_want = 4 },
-    { .name = "i32 and f32", .n_in = 2, .in = { AS_IN(I32, 3), AS_IN(F32, 3) },
-      .given = (const double[]){ 1, 2, 3, 4, 5, 0.5 },
-      .want = (const double[]){ 1, 32, 1 }, .n_want = 3, .no_grad = true },
-    { .name = "i64 and u8", .n_in = 2, .in = { AS_IN(I64, 3), AS_IN(U8, 3) },
-      .given = (const double[]){ -3, 2, 10, 3, 40, 0 },
-      .want = (const double[]){ -27, 1099511627776, 1 }, .n_want = 3, .no_grad = true },
+    {.name = "f64",
+     .n_in = 2,
+     .in = {AS_IN(F64, 5), AS_IN(F64, 5)},
+     .given = (const double[]){1, 2, 3.5, 0.25, 9, 4, -2, 2.5, 0, 0.5},
+     .want = (const double[]){1, 0.25, 22.91765149399039, 1, 3},
+     .n_want = 5},
+    {.name = "f32 and i64",
+     .n_in = 2,
+     .in = {AS_IN(F32, 4), AS_IN(I64, 4)},
+     .given = (const double[]){1, -2, 3, 0.5, 4, 5, -1, 2},
+     .want = (const double[]){1, -32, 0.3333333432674408, 0.25},
+     .n_want = 4},
+    {.name = "i32 and f32",
+     .n_in = 2,
+     .in = {AS_IN(I32, 3), AS_IN(F32, 3)},
+     .given = (const double[]){1, 2, 3, 4, 5, 0.5},
+     .want = (const double[]){1, 32, 1},
+     .n_want = 3,
+     .no_grad = true},
+    {.name = "i64 and u8",
+     .n_in = 2,
+     .in = {AS_IN(I64, 3), AS_IN(U8, 3)},
+     .given = (const double[]){-3, 2, 10, 3, 40, 0},
+     .want = (const double[]){-27, 1099511627776, 1},
+     .n_want = 3,
+     .no_grad = true},
     /* By hand: 65536 squared is 2^32; below 0 only 1 and -1 leave something. */
-    { .name = "i32 wraps", .n_in = 2, .in = { AS_IN(I32, 2), { .dtype = AS_I32 } },
-      .given = (const double[]){ 65536, 3, 2 },
-      .want = (const double[]){ 0, 9 }, .n_want = 2, .no_grad = true },
-    { .name = "i32 below zero", .n_in = 2, .in = { AS_IN(I32, 4), { .dtype = AS_I32 } },
-      .given = (const double[]){ 1, -1, 2, 0, -3 },
-      .want = (const double[]){ 1, -1, 0, 0 }, .n_want = 4, .no_grad = true },
+    {.name = "i32 wraps",
+     .n_in = 2,
+     .in = {AS_IN(I32, 2), {.dtype = AS_I32}},
+     .given = (const double[]){65536, 3, 2},
+     .want = (const double[]){0, 9},
+     .n_want = 2,
+     .no_grad = true},
+    {.name = "i32 below zero",
+     .n_in = 2,
+     .in = {AS_IN(I32, 4), {.dtype = AS_I32}},
+     .given = (const double[]){1, -1, 2, 0, -3},
+     .want = (const double[]){1, -1, 0, 0},
+     .n_want = 4,
+     .no_grad = true},
     AS_CASES_TWO(F32, 0.5, 2),
-    { .name = "f16", .n_in = 2, .in = { AS_IN(F16, 17), AS_IN(F16, 17) }, .lo = 0.5, .hi = 2 },
-    { .name = "a square", .n_in = 2, .in = { AS_IN(F32, 7, 9), { .dtype = AS_I64, .ints = (const int64_t[]){ 2 } } }, .lo = -2, .hi = 2 },
+    {.name = "f16", .n_in = 2, .in = {AS_IN(F16, 17), AS_IN(F16, 17)}, .lo = 0.5, .hi = 2},
+    {.name = "a square", .n_in = 2, .in = {AS_IN(F32, 7, 9), {.dtype = AS_I64, .ints = (const int64_t[]){2}}}, .lo = -2, .hi = 2},
 };
 
 const as_op as_op_pow = {
-    .name = "Pow", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
-    .infer = infer, .cost = as_cost_special, .eval = eval, .grad = grad,
-    .tolerance = 1e-5, .cases = cases, .n_cases = AS_COUNT(cases), /* exp(y * log(x)) in f32 loses a digit */
+    .name = "Pow",
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = infer,
+    .cost = as_cost_special,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-5,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases), /* exp(y * log(x)) in f32 loses a digit */
 };

@@ -1,10 +1,7 @@
 /* op_reciprocal.c - y = 1 / x, element by element. */
 #include "op/rules.h"
 
-static double real(double x)
-{
-    return 1.0 / x;
-}
+static double real(double x) { return 1.0 / x; }
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
@@ -26,14 +23,26 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
-    { .name = "given", .n_in = 1, .in = { AS_IN(F64, 7) },
-      .given = (const double[]){ 0.25, 0.5, 1, 2, 3.5, 10, -4 },
-      .want = (const double[]){ 4, 2, 1, 0.5, 0.2857142857142857, 0.1, -0.25 }, .n_want = 7 },
+    {.name = "given",
+     .n_in = 1,
+     .in = {AS_IN(F64, 7)},
+     .given = (const double[]){0.25, 0.5, 1, 2, 3.5, 10, -4},
+     .want = (const double[]){4, 2, 1, 0.5, 0.2857142857142857, 0.1, -0.25},
+     .n_want = 7},
     AS_CASES_ONE(0.5, 3),
 };
 
 const as_op as_op_reciprocal = {
-    .name = "Reciprocal", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = as_rule_float, .cost = as_cost_special, .eval = eval, .grad = grad,
-    .tolerance = 1e-6, .cases = cases, .n_cases = AS_COUNT(cases), /* an f32 unit for a fast reciprocal */
+    .name = "Reciprocal",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = as_rule_float,
+    .cost = as_cost_special,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-6,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases), /* an f32 unit for a fast reciprocal */
 };

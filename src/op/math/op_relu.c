@@ -31,16 +31,35 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* By hand. */
-    { .name = "by hand", .n_in = 1, .in = { AS_IN(F32, 5) }, .no_grad = true, /* a kink at 0 */
-      .given = (const double[]){ -2, -0.5, 0, 0.5, 3 }, .want = (const double[]){ 0, 0, 0, 0.5, 3 }, .n_want = 5 },
-    { .name = "i8 by hand", .n_in = 1, .in = { AS_IN(I8, 4) }, .no_grad = true,
-      .given = (const double[]){ -128, -1, 1, 127 }, .want = (const double[]){ 0, 0, 1, 127 }, .n_want = 4 },
+    {.name = "by hand",
+     .n_in = 1,
+     .in = {AS_IN(F32, 5)},
+     .no_grad = true, /* a kink at 0 */
+     .given = (const double[]){-2, -0.5, 0, 0.5, 3},
+     .want = (const double[]){0, 0, 0, 0.5, 3},
+     .n_want = 5},
+    {.name = "i8 by hand",
+     .n_in = 1,
+     .in = {AS_IN(I8, 4)},
+     .no_grad = true,
+     .given = (const double[]){-128, -1, 1, 127},
+     .want = (const double[]){0, 0, 1, 127},
+     .n_want = 4},
     AS_CASES_ACTIVATION,
 };
 
 /* One comparison per element counts as one flop. */
 const as_op as_op_relu = {
-    .name = "Relu", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = infer, .cost = as_cost_each, .eval = eval, .grad = grad,
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "Relu",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = infer,
+    .cost = as_cost_each,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -21,20 +21,32 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 
 static const as_case cases[] = {
     /* By hand: the gradient at 0 is 0. */
-    { .name = "by hand", .n_in = 2, .in = { AS_IN(F32, 4), AS_IN(F32, 4) },
-      .given = (const double[]){ -2, 0, 0.5, 3, 10, 20, 30, -40 }, .want = (const double[]){ 0, 0, 30, -40 }, .n_want = 4 },
-    { .name = "one element", .n_in = 2, .in = { AS_IN(F32, 1), AS_IN(F32, 1) } },
-    { .name = "7x9", .n_in = 2, .in = { AS_IN(F32, 7, 9), AS_IN(F32, 7, 9) } },
-    { .name = "8x16", .n_in = 2, .in = { AS_IN(F32, 8, 16), AS_IN(F32, 8, 16) } },
-    { .name = "15x17", .n_in = 2, .in = { AS_IN(F32, 15, 17), AS_IN(F32, 15, 17) } },
-    { .name = "31x33", .n_in = 2, .in = { AS_IN(F32, 31, 33), AS_IN(F32, 31, 33) } },
-    { .name = "f64", .n_in = 2, .in = { AS_IN(F64, 17), AS_IN(F64, 17) } },
-    { .name = "empty", .n_in = 2, .in = { AS_IN(F32, 0, 3), AS_IN(F32, 0, 3) } },
+    {.name = "by hand",
+     .n_in = 2,
+     .in = {AS_IN(F32, 4), AS_IN(F32, 4)},
+     .given = (const double[]){-2, 0, 0.5, 3, 10, 20, 30, -40},
+     .want = (const double[]){0, 0, 30, -40},
+     .n_want = 4},
+    {.name = "one element", .n_in = 2, .in = {AS_IN(F32, 1), AS_IN(F32, 1)}},
+    {.name = "7x9", .n_in = 2, .in = {AS_IN(F32, 7, 9), AS_IN(F32, 7, 9)}},
+    {.name = "8x16", .n_in = 2, .in = {AS_IN(F32, 8, 16), AS_IN(F32, 8, 16)}},
+    {.name = "15x17", .n_in = 2, .in = {AS_IN(F32, 15, 17), AS_IN(F32, 15, 17)}},
+    {.name = "31x33", .n_in = 2, .in = {AS_IN(F32, 31, 33), AS_IN(F32, 31, 33)}},
+    {.name = "f64", .n_in = 2, .in = {AS_IN(F64, 17), AS_IN(F64, 17)}},
+    {.name = "empty", .n_in = 2, .in = {AS_IN(F32, 0, 3), AS_IN(F32, 0, 3)}},
 };
 
 /* One comparison per element counts as one flop. */
 const as_op as_op_relugrad = {
-    .name = "assay.ReluGrad", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
-    .infer = infer, .cost = as_cost_each, .eval = eval, /* no gradient: it is one itself, and second derivatives are not built */
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "assay.ReluGrad",
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = infer,
+    .cost = as_cost_each,
+    .eval = eval, /* no gradient: it is one itself, and second derivatives are not built */
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -12,14 +12,27 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
-    { .name = "given", .n_in = 1, .in = { AS_IN(F64, 9) },
-      .given = (const double[]){ -2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.25, -1.75, 3 },
-      .want = (const double[]){ -2, -2, 0, 0, 2, 2, 0, -2, 3 }, .n_want = 9, .no_grad = true },
+    {.name = "given",
+     .n_in = 1,
+     .in = {AS_IN(F64, 9)},
+     .given = (const double[]){-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.25, -1.75, 3},
+     .want = (const double[]){-2, -2, 0, 0, 2, 2, 0, -2, 3},
+     .n_want = 9,
+     .no_grad = true},
     AS_CASES_ONE(-4, 4),
 };
 
 const as_op as_op_round = {
-    .name = "Round", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = as_rule_float, .cost = as_cost_each, .eval = eval, .grad = as_step_grad,
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "Round",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = as_rule_float,
+    .cost = as_cost_each,
+    .eval = eval,
+    .grad = as_step_grad,
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -42,14 +42,26 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* By hand: ln 3 gives 3/4, -ln 3 gives 1/4; numpy 1/(1+exp(-x)) for the last two. */
-    { .name = "by hand", .n_in = 1, .in = { AS_IN(F64, 5) },
-      .given = (const double[]){ 0, 1.0986122886681098, -1.0986122886681098, 2, -30 },
-      .want = (const double[]){ 0.5, 0.75, 0.25, 0.8807970779778823, 9.357622968839299e-14 }, .n_want = 5 },
+    {.name = "by hand",
+     .n_in = 1,
+     .in = {AS_IN(F64, 5)},
+     .given = (const double[]){0, 1.0986122886681098, -1.0986122886681098, 2, -30},
+     .want = (const double[]){0.5, 0.75, 0.25, 0.8807970779778823, 9.357622968839299e-14},
+     .n_want = 5},
     AS_CASES_ACTIVATION,
 };
 
 const as_op as_op_sigmoid = {
-    .name = "Sigmoid", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = infer, .cost = cost, .eval = eval, .grad = grad,
-    .tolerance = 1e-6, .cases = cases, .n_cases = AS_COUNT(cases), /* some f32 units for a polynomial exp */
+    .name = "Sigmoid",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-6,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases), /* some f32 units for a polynomial exp */
 };

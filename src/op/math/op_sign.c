@@ -1,20 +1,11 @@
 /* op_sign.c - y = -1, 0 or 1, the sign of x, element by element; NaN stays NaN. */
 #include "op/rules.h"
 
-static double real(double x)
-{
-    return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x; /* x, so that a NaN passes */
-}
+static double real(double x) { return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x; /* x, so that a NaN passes */ }
 
-static uint64_t signed_sign(uint64_t x)
-{
-    return (int64_t)x < 0 ? UINT64_MAX : x > 0;
-}
+static uint64_t signed_sign(uint64_t x) { return (int64_t)x < 0 ? UINT64_MAX : x > 0; }
 
-static uint64_t unsigned_sign(uint64_t x)
-{
-    return x > 0;
-}
+static uint64_t unsigned_sign(uint64_t x) { return x > 0; }
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
@@ -25,20 +16,41 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
-    { .name = "given", .n_in = 1, .in = { AS_IN(F64, 7) },
-      .given = (const double[]){ 0, 0.5, -0.75, 1, -1.5, 2.25, -3 },
-      .want = (const double[]){ 0, 1, -1, 1, -1, 1, -1 }, .n_want = 7, .no_grad = true },
-    { .name = "i8", .n_in = 1, .in = { AS_IN(I8, 4) },
-      .given = (const double[]){ -128, -1, 0, 127 },
-      .want = (const double[]){ -1, -1, 0, 1 }, .n_want = 4, .no_grad = true },
-    { .name = "u64", .n_in = 1, .in = { AS_IN(U64, 4) },
-      .given = (const double[]){ 0, 1000, 9.223372036854776e+18, 3 },
-      .want = (const double[]){ 0, 1, 1, 1 }, .n_want = 4, .no_grad = true },
+    {.name = "given",
+     .n_in = 1,
+     .in = {AS_IN(F64, 7)},
+     .given = (const double[]){0, 0.5, -0.75, 1, -1.5, 2.25, -3},
+     .want = (const double[]){0, 1, -1, 1, -1, 1, -1},
+     .n_want = 7,
+     .no_grad = true},
+    {.name = "i8",
+     .n_in = 1,
+     .in = {AS_IN(I8, 4)},
+     .given = (const double[]){-128, -1, 0, 127},
+     .want = (const double[]){-1, -1, 0, 1},
+     .n_want = 4,
+     .no_grad = true},
+    {.name = "u64",
+     .n_in = 1,
+     .in = {AS_IN(U64, 4)},
+     .given = (const double[]){0, 1000, 9.223372036854776e+18, 3},
+     .want = (const double[]){0, 1, 1, 1},
+     .n_want = 4,
+     .no_grad = true},
     AS_CASES_ONE(-4, 4),
 };
 
 const as_op as_op_sign = {
-    .name = "Sign", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = as_rule_number, .cost = as_cost_each, .eval = eval, .grad = as_step_grad,
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "Sign",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = as_rule_number,
+    .cost = as_cost_each,
+    .eval = eval,
+    .grad = as_step_grad,
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

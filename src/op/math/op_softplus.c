@@ -12,10 +12,7 @@ static as_cost cost(const as_node_ctx *n)
 }
 
 /* exp only of what is not positive, so that it never overflows. */
-static double real(double x)
-{
-    return (x > 0.0 ? x : 0.0) + log1p(exp(-fabs(x)));
-}
+static double real(double x) { return (x > 0.0 ? x : 0.0) + log1p(exp(-fabs(x))); }
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
@@ -36,14 +33,27 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
-    { .name = "given", .n_in = 1, .in = { AS_IN(F64, 8) },
-      .given = (const double[]){ 0, 0.5, -0.75, 1, -1.5, 2.25, -3, 40 },
-      .want = (const double[]){ 0.6931471805599453, 0.9740769841801067, 0.38687100611489994, 1.3132616875182228, 0.2014132779827524, 2.350206558916747, 0.04858735157374206, 40 }, .n_want = 8 },
+    {.name = "given",
+     .n_in = 1,
+     .in = {AS_IN(F64, 8)},
+     .given = (const double[]){0, 0.5, -0.75, 1, -1.5, 2.25, -3, 40},
+     .want = (const double[]){0.6931471805599453, 0.9740769841801067, 0.38687100611489994, 1.3132616875182228, 0.2014132779827524,
+                              2.350206558916747, 0.04858735157374206, 40},
+     .n_want = 8},
     AS_CASES_ONE(-4, 4),
 };
 
 const as_op as_op_softplus = {
-    .name = "Softplus", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = as_rule_float, .cost = cost, .eval = eval, .grad = grad,
-    .tolerance = 1e-6, .cases = cases, .n_cases = AS_COUNT(cases), /* some f32 units for a library's or a polynomial's version */
+    .name = "Softplus",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = as_rule_float,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-6,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases), /* some f32 units for a library's or a polynomial's version */
 };

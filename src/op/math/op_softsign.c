@@ -11,10 +11,7 @@ static as_cost cost(const as_node_ctx *n)
     return cost;
 }
 
-static double real(double x)
-{
-    return x / (1.0 + fabs(x));
-}
+static double real(double x) { return x / (1.0 + fabs(x)); }
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
@@ -36,14 +33,26 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
-    { .name = "given", .n_in = 1, .in = { AS_IN(F64, 7) },
-      .given = (const double[]){ 0, 0.5, -0.75, 1, -1.5, 2.25, -3 },
-      .want = (const double[]){ 0, 0.3333333333333333, -0.42857142857142855, 0.5, -0.6, 0.6923076923076923, -0.75 }, .n_want = 7 },
+    {.name = "given",
+     .n_in = 1,
+     .in = {AS_IN(F64, 7)},
+     .given = (const double[]){0, 0.5, -0.75, 1, -1.5, 2.25, -3},
+     .want = (const double[]){0, 0.3333333333333333, -0.42857142857142855, 0.5, -0.6, 0.6923076923076923, -0.75},
+     .n_want = 7},
     AS_CASES_ONE(-3, 3),
 };
 
 const as_op as_op_softsign = {
-    .name = "Softsign", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = as_rule_float, .cost = cost, .eval = eval, .grad = grad,
-    .tolerance = 1e-6, .cases = cases, .n_cases = AS_COUNT(cases), /* two f32 roundings */
+    .name = "Softsign",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = as_rule_float,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-6,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases), /* two f32 roundings */
 };

@@ -22,14 +22,26 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
-    { .name = "given", .n_in = 1, .in = { AS_IN(F64, 6) },
-      .given = (const double[]){ 0.25, 0.5, 1, 2, 3.5, 10 },
-      .want = (const double[]){ 0.5, 0.7071067811865476, 1, 1.4142135623730951, 1.8708286933869707, 3.1622776601683795 }, .n_want = 6 },
+    {.name = "given",
+     .n_in = 1,
+     .in = {AS_IN(F64, 6)},
+     .given = (const double[]){0.25, 0.5, 1, 2, 3.5, 10},
+     .want = (const double[]){0.5, 0.7071067811865476, 1, 1.4142135623730951, 1.8708286933869707, 3.1622776601683795},
+     .n_want = 6},
     AS_CASES_ONE(0.5, 3),
 };
 
 const as_op as_op_sqrt = {
-    .name = "Sqrt", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = as_rule_float, .cost = as_cost_special, .eval = eval, .grad = grad,
-    .tolerance = 1e-6, .cases = cases, .n_cases = AS_COUNT(cases), /* an f32 unit for a fast inverse root */
+    .name = "Sqrt",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = as_rule_float,
+    .cost = as_cost_special,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-6,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases), /* an f32 unit for a fast inverse root */
 };

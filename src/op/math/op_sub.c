@@ -1,15 +1,9 @@
 /* op_sub.c - A - B: element by element, with broadcasting; integers wrap as numpy's. */
 #include "op/rules.h"
 
-static double real(double a, double b)
-{
-    return a - b;
-}
+static double real(double a, double b) { return a - b; }
 
-static uint64_t whole(uint64_t a, uint64_t b)
-{
-    return a - b;
-}
+static uint64_t whole(uint64_t a, uint64_t b) { return a - b; }
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
@@ -33,21 +27,49 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* By hand. */
-    { .name = "a row by hand", .n_in = 2, .in = { AS_IN(F32, 2, 2), AS_IN(F32, 2) },
-      .given = (const double[]){ 1, 2, 3, 4, 10, 20 }, .want = (const double[]){ -9, -18, -7, -16 }, .n_want = 4 },
+    {.name = "a row by hand",
+     .n_in = 2,
+     .in = {AS_IN(F32, 2, 2), AS_IN(F32, 2)},
+     .given = (const double[]){1, 2, 3, 4, 10, 20},
+     .want = (const double[]){-9, -18, -7, -16},
+     .n_want = 4},
     /* By hand: -128 - 1 is 127, 0 - 1 in u8 is 255. */
-    { .name = "i8 wraps", .n_in = 2, .in = { AS_IN(I8, 1), AS_IN(I8, 1) }, .no_grad = true,
-      .given = (const double[]){ -128, 1 }, .want = (const double[]){ 127 }, .n_want = 1 },
-    { .name = "u8 wraps", .n_in = 2, .in = { AS_IN(U8, 1), AS_IN(U8, 1) }, .no_grad = true,
-      .given = (const double[]){ 0, 1 }, .want = (const double[]){ 255 }, .n_want = 1 },
-    { .name = "i32 by hand", .n_in = 2, .in = { AS_IN(I32, 2), AS_IN(I32, 1) }, .no_grad = true,
-      .given = (const double[]){ -2147483648.0, 5, 1 }, .want = (const double[]){ 2147483647, 4 }, .n_want = 2 },
+    {.name = "i8 wraps",
+     .n_in = 2,
+     .in = {AS_IN(I8, 1), AS_IN(I8, 1)},
+     .no_grad = true,
+     .given = (const double[]){-128, 1},
+     .want = (const double[]){127},
+     .n_want = 1},
+    {.name = "u8 wraps",
+     .n_in = 2,
+     .in = {AS_IN(U8, 1), AS_IN(U8, 1)},
+     .no_grad = true,
+     .given = (const double[]){0, 1},
+     .want = (const double[]){255},
+     .n_want = 1},
+    {.name = "i32 by hand",
+     .n_in = 2,
+     .in = {AS_IN(I32, 2), AS_IN(I32, 1)},
+     .no_grad = true,
+     .given = (const double[]){-2147483648.0, 5, 1},
+     .want = (const double[]){2147483647, 4},
+     .n_want = 2},
     AS_CASES_ARITHMETIC,
 };
 
 const as_op as_op_sub = {
-    .name = "Sub", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
-    .infer = as_rule_broadcast, .cost = as_cost_each, .eval = eval, .grad = grad,
+    .name = "Sub",
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = as_rule_broadcast,
+    .cost = as_cost_each,
+    .eval = eval,
+    .grad = grad,
     /* One rounding: double holds the exact result of two f32, so rounding it once more changes nothing. */
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -24,14 +24,26 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
-    { .name = "given", .n_in = 1, .in = { AS_IN(F64, 4) },
-      .given = (const double[]){ 0, 0.5, -0.75, 1 },
-      .want = (const double[]){ 0, 0.5463024898437905, -0.9315964599440725, 1.5574077246549023 }, .n_want = 4 },
+    {.name = "given",
+     .n_in = 1,
+     .in = {AS_IN(F64, 4)},
+     .given = (const double[]){0, 0.5, -0.75, 1},
+     .want = (const double[]){0, 0.5463024898437905, -0.9315964599440725, 1.5574077246549023},
+     .n_want = 4},
     AS_CASES_ONE(-1, 1),
 };
 
 const as_op as_op_tan = {
-    .name = "Tan", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = as_rule_float, .cost = as_cost_special, .eval = eval, .grad = grad,
-    .tolerance = 1e-6, .cases = cases, .n_cases = AS_COUNT(cases), /* some f32 units for a library's or a polynomial's version */
+    .name = "Tan",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = as_rule_float,
+    .cost = as_cost_special,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-6,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases), /* some f32 units for a library's or a polynomial's version */
 };

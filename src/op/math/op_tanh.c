@@ -38,14 +38,26 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* By hand: tanh(ln 2) = (2 - 1/2) / (2 + 1/2) = 3/5; tanh(ln 3) = 4/5. */
-    { .name = "by hand", .n_in = 1, .in = { AS_IN(F64, 4) },
-      .given = (const double[]){ 0, 0.6931471805599453, -1.0986122886681098, 40 },
-      .want = (const double[]){ 0, 0.6, -0.8, 1 }, .n_want = 4 },
+    {.name = "by hand",
+     .n_in = 1,
+     .in = {AS_IN(F64, 4)},
+     .given = (const double[]){0, 0.6931471805599453, -1.0986122886681098, 40},
+     .want = (const double[]){0, 0.6, -0.8, 1},
+     .n_want = 4},
     AS_CASES_ACTIVATION,
 };
 
 const as_op as_op_tanh = {
-    .name = "Tanh", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = infer, .cost = cost, .eval = eval, .grad = grad,
-    .tolerance = 1e-6, .cases = cases, .n_cases = AS_COUNT(cases), /* some f32 units for a polynomial */
+    .name = "Tanh",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-6,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases), /* some f32 units for a polynomial */
 };

@@ -2,7 +2,8 @@
 #include "op/rules.h"
 
 static const as_attr_def attrs[] = {
-    { .name = "alpha", .kind = AS_ATTR_FLOAT }, { 0 },
+    {.name = "alpha", .kind = AS_ATTR_FLOAT},
+    {0},
 };
 
 static double real(double x, double alpha, double unused)
@@ -30,17 +31,37 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* The values of onnx's reference evaluator. */
-    { .name = "given", .n_in = 1, .in = { AS_IN(F64, 7) },
-      .given = (const double[]){ 0, 0.5, -0.75, 1, -1.5, 2.25, -3 },
-      .want = (const double[]){ 0, 0, 0, 0, 0, 2.25, 0 }, .n_want = 7, .no_grad = true },
-    { .name = "with attributes", .n_in = 1, .in = { AS_IN(F64, 7) }, .n_attrs = 1, .attrs = { AS_ATTR_F("alpha", -1.0) },
-      .given = (const double[]){ 0, 0.5, -0.75, 1, -1.5, 2.25, -3 },
-      .want = (const double[]){ 0, 0.5, -0.75, 1, 0, 2.25, 0 }, .n_want = 7, .no_grad = true },
+    {.name = "given",
+     .n_in = 1,
+     .in = {AS_IN(F64, 7)},
+     .given = (const double[]){0, 0.5, -0.75, 1, -1.5, 2.25, -3},
+     .want = (const double[]){0, 0, 0, 0, 0, 2.25, 0},
+     .n_want = 7,
+     .no_grad = true},
+    {.name = "with attributes",
+     .n_in = 1,
+     .in = {AS_IN(F64, 7)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_F("alpha", -1.0)},
+     .given = (const double[]){0, 0.5, -0.75, 1, -1.5, 2.25, -3},
+     .want = (const double[]){0, 0.5, -0.75, 1, 0, 2.25, 0},
+     .n_want = 7,
+     .no_grad = true},
     AS_CASES_ONE(-3, 3),
 };
 
 const as_op as_op_thresholdedrelu = {
-    .name = "ThresholdedRelu", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = as_rule_float, .cost = as_cost_each, .eval = eval, .grad = grad,
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "ThresholdedRelu",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = as_rule_float,
+    .cost = as_cost_each,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -10,7 +10,7 @@ as_moments as_moments_of(const as_view *x, int64_t first, int64_t count)
 {
     double sum = 0.0, squares = 0.0;
     if (count == 0)
-        return (as_moments){ NAN, NAN };
+        return (as_moments){NAN, NAN};
     for (int64_t i = 0; i < count; i++)
         sum += as_view_get(x, first + i);
     double mean = sum / (double)count;
@@ -18,7 +18,7 @@ as_moments as_moments_of(const as_view *x, int64_t first, int64_t count)
         double d = as_view_get(x, first + i) - mean;
         squares += d * d;
     }
-    return (as_moments){ mean, squares / (double)count };
+    return (as_moments){mean, squares / (double)count};
 }
 
 void as_norm_eval(const as_norm *norm)
@@ -35,7 +35,7 @@ void as_norm_eval(const as_norm *norm)
     for (int64_t first = 0, line = 0; first < count; first += length, line++) {
         as_moments m = as_moments_of(&x, first, length);
         if (norm->square)
-            m = (as_moments){ 0.0, m.variance + m.mean * m.mean };
+            m = (as_moments){0.0, m.variance + m.mean * m.mean};
         double inv = 1.0 / sqrt(m.variance + norm->epsilon);
         for (int64_t i = first; i < first + length; i++) {
             double v = (as_view_get(&x, i) - m.mean) * inv;
@@ -51,7 +51,7 @@ void as_norm_eval(const as_norm *norm)
 
 as_view as_norm_channels(const as_view *v, const as_shape *x)
 {
-    as_view wide = { .data = v->data, .dtype = v->dtype, .shape = *x };
+    as_view wide = {.data = v->data, .dtype = v->dtype, .shape = *x};
     if (x->rank > 1)
         wide.stride[1] = v->stride[0];
     return wide;
@@ -59,10 +59,7 @@ as_view as_norm_channels(const as_view *v, const as_shape *x)
 
 /* --- Rules --- */
 
-double as_norm_epsilon(const as_node_ctx *n)
-{
-    return as_attr_float(n, "epsilon", (double)1e-5f);
-}
+double as_norm_epsilon(const as_node_ctx *n) { return as_attr_float(n, "epsilon", (double)1e-5f); }
 
 assay_status as_norm_axes(assay_env *env, const as_node_ctx *n, unsigned *out)
 {
@@ -84,7 +81,8 @@ assay_status as_norm_wide(assay_env *env, const as_node_ctx *n, int i, const cha
 {
     as_shape wide;
     if (!as_shape_broadcast(&n->in[i].shape, &n->in[0].shape, &wide) || !as_shape_same(&wide, &n->in[0].shape))
-        return as_refuse(env, n, "%s is %s and does not broadcast to X %s", what, AS_SHOW(&n->in[i].shape), AS_SHOW(&n->in[0].shape));
+        return as_refuse(env, n, "%s is %s and does not broadcast to X %s", what, AS_SHOW(&n->in[i].shape),
+                         AS_SHOW(&n->in[0].shape));
     return ASSAY_OK;
 }
 
@@ -128,7 +126,7 @@ int as_norm_column(as_builder *b, int v, int rank)
 {
     if (v < 0)
         return -1;
-    as_shape shape = { .rank = rank > 1 ? rank - 1 : 1 };
+    as_shape shape = {.rank = rank > 1 ? rank - 1 : 1};
     for (int i = 0; i < shape.rank; i++)
         shape.dim[i] = 1;
     shape.dim[0] = b->info(b, v)->shape.dim[0];
@@ -139,8 +137,8 @@ int as_norm_sum(as_builder *b, int x)
 {
     if (x < 0)
         return -1;
-    as_shape from = b->info(b, x)->shape, to = { .rank = 1, .dim = { from.rank > 1 ? from.dim[1] : 1 } };
-    int64_t  list[AS_MAX_RANK] = { 0 };
+    as_shape from = b->info(b, x)->shape, to = {.rank = 1, .dim = {from.rank > 1 ? from.dim[1] : 1}};
+    int64_t  list[AS_MAX_RANK] = {0};
     size_t   count = 1;
     for (int i = 2; i < from.rank; i++)
         list[count++] = i;
@@ -151,7 +149,7 @@ assay_status as_norm_one_dtype(as_builder *b, const as_node_ctx *n)
 {
     for (int i = 1; i < n->n_in; i++)
         if (as_in_has(n, i) && n->in[i].dtype != n->in[0].dtype)
-            return as_fail(b->env, ASSAY_UNSUPPORTED, "%s '%s': X is %s and input %d is %s: the gradient needs one dtype", n->op->name,
-                           n->name ? n->name : "", as_dtype_name(n->in[0].dtype), i, as_dtype_name(n->in[i].dtype));
+            return as_fail(b->env, ASSAY_UNSUPPORTED, "%s '%s': X is %s and input %d is %s: the gradient needs one dtype",
+                           n->op->name, n->name ? n->name : "", as_dtype_name(n->in[0].dtype), i, as_dtype_name(n->in[i].dtype));
     return ASSAY_OK;
 }

@@ -7,7 +7,9 @@
 #include "op/reduce/reduce.h"
 
 /* Mean and population variance of elements first .. first + count - 1; NaN of nothing. */
-typedef struct as_moments { double mean, variance; } as_moments;
+typedef struct as_moments {
+    double mean, variance;
+} as_moments;
 as_moments as_moments_of(const as_view *x, int64_t first, int64_t count);
 
 /* The attribute, or ONNX's 1e-5, which is a float. */
@@ -37,9 +39,9 @@ as_cost as_norm_cost(const as_node_ctx *n, uint64_t lines, uint64_t flops_each);
  * broadcasts to x. */
 void as_norm_grad(as_builder *b, int x, int scale, int dy, unsigned axes, double epsilon, bool square, int *dx, int *d_scale);
 /* A vector as [C, 1, ...] for a rank, so that it broadcasts along axis 1; -1 in gives -1 out. */
-int  as_norm_column(as_builder *b, int v, int rank);
+int as_norm_column(as_builder *b, int v, int rank);
 /* Sums all axes but 1; -1 in gives -1 out. */
-int  as_norm_sum(as_builder *b, int x);
+int as_norm_sum(as_builder *b, int x);
 /* UNSUPPORTED unless inputs 1 .. n - 1 have the dtype of X: a gradient is made of operators that take one dtype. */
 assay_status as_norm_one_dtype(as_builder *b, const as_node_ctx *n);
 

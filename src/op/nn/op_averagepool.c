@@ -3,10 +3,14 @@
 #include "op/nn/taps.h"
 
 static const as_attr_def attrs[] = {
-    { .name = "auto_pad", .kind = AS_ATTR_TEXT }, { .name = "ceil_mode", .kind = AS_ATTR_INT },
-    { .name = "count_include_pad", .kind = AS_ATTR_INT }, { .name = "dilations", .kind = AS_ATTR_INTS },
-    { .name = "kernel_shape", .kind = AS_ATTR_INTS, .required = true }, { .name = "pads", .kind = AS_ATTR_INTS },
-    { .name = "strides", .kind = AS_ATTR_INTS }, { 0 },
+    {.name = "auto_pad", .kind = AS_ATTR_TEXT},
+    {.name = "ceil_mode", .kind = AS_ATTR_INT},
+    {.name = "count_include_pad", .kind = AS_ATTR_INT},
+    {.name = "dilations", .kind = AS_ATTR_INTS},
+    {.name = "kernel_shape", .kind = AS_ATTR_INTS, .required = true},
+    {.name = "pads", .kind = AS_ATTR_INTS},
+    {.name = "strides", .kind = AS_ATTR_INTS},
+    {0},
 };
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
@@ -42,13 +46,14 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     int64_t o[3], k[3], p[3];
     for (int64_t image = 0; image < y.dim[0]; image++)
         for (int64_t c = 0; c < y.dim[1]; c++) {
-            as_view x = as_view_fix(&in[0], (int64_t[]){ image, c }, 2), mean = as_view_fix(&out[0], (int64_t[]){ image, c }, 2);
-            AS_EACH3(o, w.out) {
+            as_view x = as_view_fix(&in[0], (int64_t[]){image, c}, 2), mean = as_view_fix(&out[0], (int64_t[]){image, c}, 2);
+            AS_EACH3(o, w.out)
+            {
                 double  sum = 0.0;
                 int64_t count = as_taps_count(&w, o, pads);
                 AS_EACH3(k, w.kernel)
-                    if (as_tap_at(&w, o, k, p))
-                        sum += as_view_at(&x, p);
+                if (as_tap_at(&w, o, k, p))
+                    sum += as_view_at(&x, p);
                 as_view_put(&mean, o, count ? sum / (double)count : 0.0);
             }
         }
@@ -71,44 +76,93 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 static const as_case cases[] = {
     AS_CASES_POOL_WIDE,
     /* By hand: the mean of each 2x2 block of arange(16). */
-    { .name = "2x2 by hand", .n_in = 1, .in = { AS_IN(F32, 1, 1, 4, 4) }, .n_attrs = 2,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 2, 2), AS_ATTR_LIST("strides", 2, 2) },
-      .given = (const double[]){ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 },
-      .want = (const double[]){ 2.5, 4.5, 10.5, 12.5 }, .n_want = 4 },
+    {.name = "2x2 by hand",
+     .n_in = 1,
+     .in = {AS_IN(F32, 1, 1, 4, 4)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 2, 2), AS_ATTR_LIST("strides", 2, 2)},
+     .given = (const double[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+     .want = (const double[]){2.5, 4.5, 10.5, 12.5},
+     .n_want = 4},
     /* By hand: padding is not counted. */
-    { .name = "pads not counted by hand", .n_in = 1, .in = { AS_IN(F64, 1, 1, 3) }, .n_attrs = 2,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_LIST("pads", 1, 1) },
-      .given = (const double[]){ 2, 4, 8 }, .want = (const double[]){ 2, 3, 6, 8 }, .n_want = 4 },
+    {.name = "pads not counted by hand",
+     .n_in = 1,
+     .in = {AS_IN(F64, 1, 1, 3)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_LIST("pads", 1, 1)},
+     .given = (const double[]){2, 4, 8},
+     .want = (const double[]){2, 3, 6, 8},
+     .n_want = 4},
     /* By hand: padding counts as zeros. */
-    { .name = "pads counted by hand", .n_in = 1, .in = { AS_IN(F64, 1, 1, 3) }, .n_attrs = 3,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_LIST("pads", 1, 1), AS_ATTR_I("count_include_pad", 1) },
-      .given = (const double[]){ 2, 4, 8 }, .want = (const double[]){ 1, 3, 6, 4 }, .n_want = 4 },
+    {.name = "pads counted by hand",
+     .n_in = 1,
+     .in = {AS_IN(F64, 1, 1, 3)},
+     .n_attrs = 3,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_LIST("pads", 1, 1), AS_ATTR_I("count_include_pad", 1)},
+     .given = (const double[]){2, 4, 8},
+     .want = (const double[]){1, 3, 6, 4},
+     .n_want = 4},
     /* By hand: the last window reaches beyond the padding, which never counts: (8 + 0) / 2. */
-    { .name = "ceil_mode by hand", .n_in = 1, .in = { AS_IN(F64, 1, 1, 4) }, .n_attrs = 5,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 3), AS_ATTR_LIST("pads", 0, 1), AS_ATTR_LIST("strides", 3), AS_ATTR_I("ceil_mode", 1),
-                 AS_ATTR_I("count_include_pad", 1) },
-      .given = (const double[]){ 1, 3, 5, 8 }, .want = (const double[]){ 3, 4 }, .n_want = 2 },
+    {.name = "ceil_mode by hand",
+     .n_in = 1,
+     .in = {AS_IN(F64, 1, 1, 4)},
+     .n_attrs = 5,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 3), AS_ATTR_LIST("pads", 0, 1), AS_ATTR_LIST("strides", 3), AS_ATTR_I("ceil_mode", 1),
+               AS_ATTR_I("count_include_pad", 1)},
+     .given = (const double[]){1, 3, 5, 8},
+     .want = (const double[]){3, 4},
+     .n_want = 2},
     /* By hand: elements two apart. */
-    { .name = "dilated by hand", .n_in = 1, .in = { AS_IN(F32, 1, 1, 5) }, .n_attrs = 2,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_LIST("dilations", 2) },
-      .given = (const double[]){ 1, 2, 3, 4, 8 }, .want = (const double[]){ 2, 3, 5.5 }, .n_want = 3 },
-    { .name = "3x3 SAME_UPPER", .n_in = 1, .in = { AS_IN(F32, 2, 3, 7, 8) }, .n_attrs = 3,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 3, 3), AS_ATTR_LIST("strides", 2, 2), AS_ATTR_S("auto_pad", "SAME_UPPER") } },
-    { .name = "2x2 SAME_LOWER, pads counted", .n_in = 1, .in = { AS_IN(F32, 1, 2, 5, 5) }, .n_attrs = 3,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 2, 2), AS_ATTR_I("count_include_pad", 1), AS_ATTR_S("auto_pad", "SAME_LOWER") } },
-    { .name = "VALID", .n_in = 1, .in = { AS_IN(F32, 1, 2, 8, 9) }, .n_attrs = 3,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 3, 2), AS_ATTR_LIST("strides", 2, 3), AS_ATTR_S("auto_pad", "VALID") } },
-    { .name = "uneven pads, ceil, dilated", .n_in = 1, .in = { AS_IN(F64, 1, 2, 9, 8) }, .n_attrs = 5,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 3, 2), AS_ATTR_LIST("pads", 0, 1, 2, 0), AS_ATTR_LIST("strides", 2, 3), AS_ATTR_I("ceil_mode", 1),
-                 AS_ATTR_LIST("dilations", 2, 1) } },
-    { .name = "3-D", .n_in = 1, .in = { AS_IN(F32, 1, 2, 4, 5, 6) }, .n_attrs = 2,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 2, 3, 2), AS_ATTR_LIST("strides", 2, 1, 2) } },
-    { .name = "f16", .n_in = 1, .in = { AS_IN(F16, 1, 2, 6, 6) }, .n_attrs = 1, .attrs = { AS_ATTR_LIST("kernel_shape", 3, 3) } },
-    { .name = "no images", .n_in = 1, .in = { AS_IN(F32, 0, 2, 6, 6) }, .n_attrs = 1, .attrs = { AS_ATTR_LIST("kernel_shape", 3, 3) } },
+    {.name = "dilated by hand",
+     .n_in = 1,
+     .in = {AS_IN(F32, 1, 1, 5)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_LIST("dilations", 2)},
+     .given = (const double[]){1, 2, 3, 4, 8},
+     .want = (const double[]){2, 3, 5.5},
+     .n_want = 3},
+    {.name = "3x3 SAME_UPPER",
+     .n_in = 1,
+     .in = {AS_IN(F32, 2, 3, 7, 8)},
+     .n_attrs = 3,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 3, 3), AS_ATTR_LIST("strides", 2, 2), AS_ATTR_S("auto_pad", "SAME_UPPER")}},
+    {.name = "2x2 SAME_LOWER, pads counted",
+     .n_in = 1,
+     .in = {AS_IN(F32, 1, 2, 5, 5)},
+     .n_attrs = 3,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 2, 2), AS_ATTR_I("count_include_pad", 1), AS_ATTR_S("auto_pad", "SAME_LOWER")}},
+    {.name = "VALID",
+     .n_in = 1,
+     .in = {AS_IN(F32, 1, 2, 8, 9)},
+     .n_attrs = 3,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 3, 2), AS_ATTR_LIST("strides", 2, 3), AS_ATTR_S("auto_pad", "VALID")}},
+    {.name = "uneven pads, ceil, dilated",
+     .n_in = 1,
+     .in = {AS_IN(F64, 1, 2, 9, 8)},
+     .n_attrs = 5,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 3, 2), AS_ATTR_LIST("pads", 0, 1, 2, 0), AS_ATTR_LIST("strides", 2, 3),
+               AS_ATTR_I("ceil_mode", 1), AS_ATTR_LIST("dilations", 2, 1)}},
+    {.name = "3-D",
+     .n_in = 1,
+     .in = {AS_IN(F32, 1, 2, 4, 5, 6)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 2, 3, 2), AS_ATTR_LIST("strides", 2, 1, 2)}},
+    {.name = "f16", .n_in = 1, .in = {AS_IN(F16, 1, 2, 6, 6)}, .n_attrs = 1, .attrs = {AS_ATTR_LIST("kernel_shape", 3, 3)}},
+    {.name = "no images", .n_in = 1, .in = {AS_IN(F32, 0, 2, 6, 6)}, .n_attrs = 1, .attrs = {AS_ATTR_LIST("kernel_shape", 3, 3)}},
 };
 
 const as_op as_op_averagepool = {
-    .name = "AveragePool", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval, .grad = grad,
-    .tolerance = 1e-5, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "AveragePool",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-5,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

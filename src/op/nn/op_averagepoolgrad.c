@@ -4,10 +4,15 @@
 #include "op/nn/taps.h"
 
 static const as_attr_def attrs[] = {
-    { .name = "auto_pad", .kind = AS_ATTR_TEXT }, { .name = "ceil_mode", .kind = AS_ATTR_INT },
-    { .name = "count_include_pad", .kind = AS_ATTR_INT }, { .name = "dilations", .kind = AS_ATTR_INTS },
-    { .name = "input_shape", .kind = AS_ATTR_INTS, .required = true }, { .name = "kernel_shape", .kind = AS_ATTR_INTS, .required = true },
-    { .name = "pads", .kind = AS_ATTR_INTS }, { .name = "strides", .kind = AS_ATTR_INTS }, { 0 },
+    {.name = "auto_pad", .kind = AS_ATTR_TEXT},
+    {.name = "ceil_mode", .kind = AS_ATTR_INT},
+    {.name = "count_include_pad", .kind = AS_ATTR_INT},
+    {.name = "dilations", .kind = AS_ATTR_INTS},
+    {.name = "input_shape", .kind = AS_ATTR_INTS, .required = true},
+    {.name = "kernel_shape", .kind = AS_ATTR_INTS, .required = true},
+    {.name = "pads", .kind = AS_ATTR_INTS},
+    {.name = "strides", .kind = AS_ATTR_INTS},
+    {0},
 };
 
 static assay_status shapes_of(assay_env *env, const as_node_ctx *n, as_shape *x, as_window *w)
@@ -49,8 +54,8 @@ static double element(const as_window *w, const as_view *dy, const int64_t *p, b
     int64_t k[3], o[3];
     double  sum = 0.0;
     AS_EACH3(k, w->kernel)
-        if (as_tap_from(w, p, k, o))
-            sum += as_view_at(dy, o) / (double)as_taps_count(w, o, pads);
+    if (as_tap_from(w, p, k, o))
+        sum += as_view_at(dy, o) / (double)as_taps_count(w, o, pads);
     return sum;
 }
 
@@ -63,33 +68,65 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     int64_t p[3];
     for (int64_t image = 0; image < x.dim[0]; image++)
         for (int64_t c = 0; c < x.dim[1]; c++) {
-            as_view dy = as_view_fix(&in[0], (int64_t[]){ image, c }, 2), dx = as_view_fix(&out[0], (int64_t[]){ image, c }, 2);
+            as_view dy = as_view_fix(&in[0], (int64_t[]){image, c}, 2), dx = as_view_fix(&out[0], (int64_t[]){image, c}, 2);
             AS_EACH3(p, w.in)
-                as_view_put(&dx, p, element(&w, &dy, p, pads));
+            as_view_put(&dx, p, element(&w, &dy, p, pads));
         }
     return ASSAY_OK;
 }
 
 static const as_case cases[] = {
     /* By hand: each half of a window. */
-    { .name = "by hand", .n_in = 1, .in = { AS_IN(F32, 1, 1, 2) }, .n_attrs = 2,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_LIST("input_shape", 1, 1, 3) },
-      .given = (const double[]){ 2, 6 }, .want = (const double[]){ 1, 4, 3 }, .n_want = 3 },
+    {.name = "by hand",
+     .n_in = 1,
+     .in = {AS_IN(F32, 1, 1, 2)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_LIST("input_shape", 1, 1, 3)},
+     .given = (const double[]){2, 6},
+     .want = (const double[]){1, 4, 3},
+     .n_want = 3},
     /* By hand: padding keeps its share where it counts. */
-    { .name = "pads counted by hand", .n_in = 1, .in = { AS_IN(F64, 1, 1, 3) }, .n_attrs = 4,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_LIST("pads", 1, 1), AS_ATTR_I("count_include_pad", 1), AS_ATTR_LIST("input_shape", 1, 1, 2) },
-      .given = (const double[]){ 2, 4, 6 }, .want = (const double[]){ 3, 5 }, .n_want = 2 },
-    { .name = "pads not counted by hand", .n_in = 1, .in = { AS_IN(F64, 1, 1, 3) }, .n_attrs = 3,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_LIST("pads", 1, 1), AS_ATTR_LIST("input_shape", 1, 1, 2) },
-      .given = (const double[]){ 2, 4, 6 }, .want = (const double[]){ 4, 8 }, .n_want = 2 },
-    { .name = "2-D", .n_in = 1, .in = { AS_IN(F32, 2, 3, 4, 5) }, .n_attrs = 3,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 2, 3), AS_ATTR_LIST("strides", 2, 1), AS_ATTR_LIST("input_shape", 2, 3, 8, 7) } },
-    { .name = "no images", .n_in = 1, .in = { AS_IN(F32, 0, 2, 4) }, .n_attrs = 2,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 3), AS_ATTR_LIST("input_shape", 0, 2, 6) } },
+    {.name = "pads counted by hand",
+     .n_in = 1,
+     .in = {AS_IN(F64, 1, 1, 3)},
+     .n_attrs = 4,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_LIST("pads", 1, 1), AS_ATTR_I("count_include_pad", 1),
+               AS_ATTR_LIST("input_shape", 1, 1, 2)},
+     .given = (const double[]){2, 4, 6},
+     .want = (const double[]){3, 5},
+     .n_want = 2},
+    {.name = "pads not counted by hand",
+     .n_in = 1,
+     .in = {AS_IN(F64, 1, 1, 3)},
+     .n_attrs = 3,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_LIST("pads", 1, 1), AS_ATTR_LIST("input_shape", 1, 1, 2)},
+     .given = (const double[]){2, 4, 6},
+     .want = (const double[]){4, 8},
+     .n_want = 2},
+    {.name = "2-D",
+     .n_in = 1,
+     .in = {AS_IN(F32, 2, 3, 4, 5)},
+     .n_attrs = 3,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 2, 3), AS_ATTR_LIST("strides", 2, 1), AS_ATTR_LIST("input_shape", 2, 3, 8, 7)}},
+    {.name = "no images",
+     .n_in = 1,
+     .in = {AS_IN(F32, 0, 2, 4)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 3), AS_ATTR_LIST("input_shape", 0, 2, 6)}},
 };
 
 const as_op as_op_averagepoolgrad = {
-    .name = "assay.AveragePoolGrad", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval, .grad = NULL,
-    .tolerance = 1e-5, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "assay.AveragePoolGrad",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .grad = NULL,
+    .tolerance = 1e-5,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

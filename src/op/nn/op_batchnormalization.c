@@ -7,7 +7,10 @@
 #include "op/nn/norm.h"
 
 static const as_attr_def attrs[] = {
-    { .name = "epsilon", .kind = AS_ATTR_FLOAT }, { .name = "momentum", .kind = AS_ATTR_FLOAT }, { .name = "training_mode", .kind = AS_ATTR_INT }, { 0 },
+    {.name = "epsilon", .kind = AS_ATTR_FLOAT},
+    {.name = "momentum", .kind = AS_ATTR_FLOAT},
+    {.name = "training_mode", .kind = AS_ATTR_INT},
+    {0},
 };
 
 static bool trains(const as_node_ctx *n) { return as_attr_int(n, "training_mode", 0) != 0; }
@@ -16,7 +19,7 @@ static int64_t channels_of(const as_shape *x) { return x->rank > 1 ? x->dim[1] :
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
-    static const char *const names[] = { "X", "scale", "B", "input_mean", "input_var" };
+    static const char *const names[] = {"X", "scale", "B", "input_mean", "input_var"};
     const as_shape          *x = &n->in[0].shape;
     AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_FLOAT));
     AS_TRY(as_rule_dtype(env, n, 1, 2, AS_SET_FLOAT));
@@ -33,10 +36,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
 }
 
 /* Given statistics: a multiply and an add an element, once they are folded into one factor and one shift a channel. */
-static as_cost cost(const as_node_ctx *n)
-{
-    return as_norm_cost(n, (uint64_t)channels_of(&n->in[0].shape), trains(n) ? 7 : 2);
-}
+static as_cost cost(const as_node_ctx *n) { return as_norm_cost(n, (uint64_t)channels_of(&n->in[0].shape), trains(n) ? 7 : 2); }
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
@@ -47,7 +47,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     as_view         x = as_axes_last(&in[0], axes), y = as_axes_last(&out[0], axes);
     int64_t         channels = channels_of(shape), length = channels ? as_shape_count(shape) / channels : 0;
     for (int64_t c = 0; c < channels; c++) {
-        as_moments m = { as_view_get(&in[3], c), as_view_get(&in[4], c) };
+        as_moments m = {as_view_get(&in[3], c), as_view_get(&in[4], c)};
         if (trains(n)) {
             as_moments batch = as_moments_of(&x, c * length, length);
             if (n->n_out > 1)
@@ -85,7 +85,8 @@ static void batch_grad(as_builder *b, const as_node_ctx *n, const int *in, int d
 {
     int            rank = n->in[0].shape.rank, d_scale, zero = as_b_scalar(b, n->in[0].dtype, 0.0);
     const int64_t *size = n->in[3].shape.dim;
-    as_norm_grad(b, in[0], as_norm_column(b, in[1], rank), dy, ((1u << rank) - 1) & ~2u, as_norm_epsilon(n), false, &d_in[0], &d_scale);
+    as_norm_grad(b, in[0], as_norm_column(b, in[1], rank), dy, ((1u << rank) - 1) & ~2u, as_norm_epsilon(n), false, &d_in[0],
+                 &d_scale);
     d_in[1] = as_norm_sum(b, d_scale);
     d_in[2] = as_norm_sum(b, dy);
     d_in[3] = d_in[4] = as_b2(b, "Expand", zero, as_b_ints(b, size, 1));
@@ -98,7 +99,8 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
         d_in[i] = -1;
     for (int i = 1; i < n->n_out; i++)
         if (d_out[i] >= 0)
-            return as_fail(b->env, ASSAY_UNSUPPORTED, "%s '%s': output %d (a running statistic) has no gradient", n->op->name, n->name ? n->name : "", i);
+            return as_fail(b->env, ASSAY_UNSUPPORTED, "%s '%s': output %d (a running statistic) has no gradient", n->op->name,
+                           n->name ? n->name : "", i);
     if (d_out[0] < 0)
         return ASSAY_OK;
     AS_TRY(as_norm_one_dtype(b, n));
@@ -106,32 +108,57 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     return ASSAY_OK;
 }
 
-#define TRAIN .n_attrs = 1, .attrs = { AS_ATTR_I("training_mode", 1) }
+#define TRAIN             .n_attrs = 1, .attrs = {AS_ATTR_I("training_mode", 1)}
 #define VECTORS(dtype, c) AS_IN(dtype, c), AS_IN(dtype, c), AS_IN(dtype, c), AS_IN(dtype, c)
 
 static const as_case cases[] = {
     /* By hand: (x - mean) / sqrt(3 + 1) * 2 + 1 and (x + 1) / sqrt(15 + 1) * 4 - 1. */
-    { .name = "by hand", .n_in = 5, .in = { AS_IN(F32, 1, 2, 2), VECTORS(F32, 2) }, .n_attrs = 1, .attrs = { AS_ATTR_F("epsilon", 1) },
-      .given = (const double[]){ 1, 3, -1, 5, 2, 4, 1, -1, 1, -1, 3, 15 }, .want = (const double[]){ 1, 3, -1, 5 }, .n_want = 4 },
+    {.name = "by hand",
+     .n_in = 5,
+     .in = {AS_IN(F32, 1, 2, 2), VECTORS(F32, 2)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_F("epsilon", 1)},
+     .given = (const double[]){1, 3, -1, 5, 2, 4, 1, -1, 1, -1, 3, 15},
+     .want = (const double[]){1, 3, -1, 5},
+     .n_want = 4},
     /* By hand: the batch's own: [0, 6] has mean 3 and deviation 3, [1, 3] mean 2 and deviation 1. */
-    { .name = "training by hand", .n_in = 5, .in = { AS_IN(F64, 2, 2), VECTORS(F64, 2) }, .n_attrs = 2,
-      .attrs = { AS_ATTR_F("epsilon", 0), AS_ATTR_I("training_mode", 1) },
-      .given = (const double[]){ 0, 1, 6, 3, 1, 10, 0.5, -0.5, 9, 9, 9, 9 }, .want = (const double[]){ -0.5, -10.5, 1.5, 9.5 }, .n_want = 4 },
-    { .name = "2-D", .n_in = 5, .in = { AS_IN(F32, 2, 3, 4, 5), VECTORS(F32, 3) }, .lo = 0.5, .hi = 1.5 },
-    { .name = "matrix", .n_in = 5, .in = { AS_IN(F32, 7, 9), VECTORS(F32, 9) }, .lo = 0.5, .hi = 1.5 },
-    { .name = "vector", .n_in = 5, .in = { AS_IN(F64, 7), VECTORS(F64, 1) }, .lo = 0.5, .hi = 1.5 },
-    { .name = "3-D, training", .n_in = 5, .in = { AS_IN(F64, 2, 3, 2, 3, 2), VECTORS(F64, 3) }, TRAIN },
-    { .name = "vector, training", .n_in = 5, .in = { AS_IN(F64, 7), VECTORS(F64, 1) }, TRAIN },
-    { .name = "f16 with f32 statistics", .n_in = 5, .in = { AS_IN(F16, 2, 3, 4), AS_IN(F16, 3), AS_IN(F16, 3), AS_IN(F32, 3), AS_IN(F32, 3) }, .lo = 0.5, .hi = 1.5 },
-    { .name = "rows around a vector", .n_in = 5, .in = { AS_IN(F32, 3, 5, 33), VECTORS(F32, 5) }, .lo = 0.5, .hi = 1.5 },
-    { .name = "channels around a vector", .n_in = 5, .in = { AS_IN(F32, 2, 19, 3, 5), VECTORS(F32, 19) }, .lo = 0.5, .hi = 1.5 },
-    { .name = "f32 vector", .n_in = 5, .in = { AS_IN(F32, 37), VECTORS(F32, 1) }, .lo = 0.5, .hi = 1.5 },
-    { .name = "no channels", .n_in = 5, .in = { AS_IN(F32, 2, 0, 4), VECTORS(F32, 0) }, .lo = 0.5, .hi = 1.5 },
-    { .name = "no images", .n_in = 5, .in = { AS_IN(F32, 0, 3, 4), VECTORS(F32, 3) }, .lo = 0.5, .hi = 1.5 },
+    {.name = "training by hand",
+     .n_in = 5,
+     .in = {AS_IN(F64, 2, 2), VECTORS(F64, 2)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_F("epsilon", 0), AS_ATTR_I("training_mode", 1)},
+     .given = (const double[]){0, 1, 6, 3, 1, 10, 0.5, -0.5, 9, 9, 9, 9},
+     .want = (const double[]){-0.5, -10.5, 1.5, 9.5},
+     .n_want = 4},
+    {.name = "2-D", .n_in = 5, .in = {AS_IN(F32, 2, 3, 4, 5), VECTORS(F32, 3)}, .lo = 0.5, .hi = 1.5},
+    {.name = "matrix", .n_in = 5, .in = {AS_IN(F32, 7, 9), VECTORS(F32, 9)}, .lo = 0.5, .hi = 1.5},
+    {.name = "vector", .n_in = 5, .in = {AS_IN(F64, 7), VECTORS(F64, 1)}, .lo = 0.5, .hi = 1.5},
+    {.name = "3-D, training", .n_in = 5, .in = {AS_IN(F64, 2, 3, 2, 3, 2), VECTORS(F64, 3)}, TRAIN},
+    {.name = "vector, training", .n_in = 5, .in = {AS_IN(F64, 7), VECTORS(F64, 1)}, TRAIN},
+    {.name = "f16 with f32 statistics",
+     .n_in = 5,
+     .in = {AS_IN(F16, 2, 3, 4), AS_IN(F16, 3), AS_IN(F16, 3), AS_IN(F32, 3), AS_IN(F32, 3)},
+     .lo = 0.5,
+     .hi = 1.5},
+    {.name = "rows around a vector", .n_in = 5, .in = {AS_IN(F32, 3, 5, 33), VECTORS(F32, 5)}, .lo = 0.5, .hi = 1.5},
+    {.name = "channels around a vector", .n_in = 5, .in = {AS_IN(F32, 2, 19, 3, 5), VECTORS(F32, 19)}, .lo = 0.5, .hi = 1.5},
+    {.name = "f32 vector", .n_in = 5, .in = {AS_IN(F32, 37), VECTORS(F32, 1)}, .lo = 0.5, .hi = 1.5},
+    {.name = "no channels", .n_in = 5, .in = {AS_IN(F32, 2, 0, 4), VECTORS(F32, 0)}, .lo = 0.5, .hi = 1.5},
+    {.name = "no images", .n_in = 5, .in = {AS_IN(F32, 0, 3, 4), VECTORS(F32, 3)}, .lo = 0.5, .hi = 1.5},
 };
 
 const as_op as_op_batchnormalization = {
-    .name = "BatchNormalization", .min_in = 5, .max_in = 5, .min_out = 1, .max_out = 3, .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval, .grad = grad,
-    .tolerance = 1e-4, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "BatchNormalization",
+    .min_in = 5,
+    .max_in = 5,
+    .min_out = 1,
+    .max_out = 3,
+    .attrs = attrs,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-4,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -4,10 +4,15 @@
 #include "op/nn/taps.h"
 
 static const as_attr_def attrs[] = {
-    { .name = "auto_pad", .kind = AS_ATTR_TEXT }, { .name = "dilations", .kind = AS_ATTR_INTS },
-    { .name = "group", .kind = AS_ATTR_INT }, { .name = "kernel_shape", .kind = AS_ATTR_INTS },
-    { .name = "output_padding", .kind = AS_ATTR_INTS }, { .name = "output_shape", .kind = AS_ATTR_INTS },
-    { .name = "pads", .kind = AS_ATTR_INTS }, { .name = "strides", .kind = AS_ATTR_INTS }, { 0 },
+    {.name = "auto_pad", .kind = AS_ATTR_TEXT},
+    {.name = "dilations", .kind = AS_ATTR_INTS},
+    {.name = "group", .kind = AS_ATTR_INT},
+    {.name = "kernel_shape", .kind = AS_ATTR_INTS},
+    {.name = "output_padding", .kind = AS_ATTR_INTS},
+    {.name = "output_shape", .kind = AS_ATTR_INTS},
+    {.name = "pads", .kind = AS_ATTR_INTS},
+    {.name = "strides", .kind = AS_ATTR_INTS},
+    {0},
 };
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
@@ -24,7 +29,8 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
 static as_cost cost(const as_node_ctx *n)
 {
     as_conv_shapes s;
-    return as_transposed_read(NULL, n, &n->in[0].shape, &n->in[1].shape, &s) == ASSAY_OK ? as_conv_cost(n, &s, &s.x) : as_cost_bytes(n);
+    return as_transposed_read(NULL, n, &n->in[0].shape, &n->in[1].shape, &s) == ASSAY_OK ? as_conv_cost(n, &s, &s.x)
+                                                                                         : as_cost_bytes(n);
 }
 
 /* One output: what the planes of the group spread to position p of channel m. */
@@ -33,10 +39,10 @@ static double element(const as_conv_shapes *s, const as_view *x, const as_view *
     int64_t each = s->x.dim[1] / s->window.group, first = m / s->w.dim[1] * each, k[3], o[3];
     double  sum = 0.0;
     for (int64_t c = first; c < first + each; c++) {
-        as_view plane = as_view_fix(x, (int64_t[]){ image, c }, 2), kernel = as_view_fix(w, (int64_t[]){ c, m % s->w.dim[1] }, 2);
+        as_view plane = as_view_fix(x, (int64_t[]){image, c}, 2), kernel = as_view_fix(w, (int64_t[]){c, m % s->w.dim[1]}, 2);
         AS_EACH3(k, s->window.kernel)
-            if (as_tap_from(&s->window, p, k, o))
-                sum += as_view_at(&plane, o) * as_view_at(&kernel, k);
+        if (as_tap_from(&s->window, p, k, o))
+            sum += as_view_at(&plane, o) * as_view_at(&kernel, k);
     }
     return sum;
 }
@@ -48,10 +54,10 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     int64_t p[3];
     for (int64_t image = 0; image < s.y.dim[0]; image++)
         for (int64_t m = 0; m < s.y.dim[1]; m++) {
-            as_view plane = as_view_fix(&out[0], (int64_t[]){ image, m }, 2);
+            as_view plane = as_view_fix(&out[0], (int64_t[]){image, m}, 2);
             double  bias = as_in_has(n, 2) ? as_view_get(&in[2], m) : 0.0;
             AS_EACH3(p, s.window.in)
-                as_view_put(&plane, p, element(&s, &in[0], &in[1], image, m, p) + bias);
+            as_view_put(&plane, p, element(&s, &in[0], &in[1], image, m, p) + bias);
         }
     return ASSAY_OK;
 }
@@ -74,18 +80,19 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
         /* As many pads as the last window of X needs; without any, what is left over must be less than a stride. */
         int64_t end = w->stride[i] * (w->out[i] - 1) + (w->kernel[i] - 1) * w->dilation[i] + 1 - w->in[i] - w->pad_begin[i];
         if (end <= -w->stride[i])
-            return as_fail(b->env, ASSAY_UNSUPPORTED, "%s '%s': on spatial axis %d the output is %lld beyond what X reaches: no gradient",
-                           n->op->name, n->name ? n->name : "", i, (long long)-end);
+            return as_fail(b->env, ASSAY_UNSUPPORTED,
+                           "%s '%s': on spatial axis %d the output is %lld beyond what X reaches: no gradient", n->op->name,
+                           n->name ? n->name : "", i, (long long)-end);
         pads[i] = w->pad_begin[i];
         pads[i + w->n_axes] = end > 0 ? end : 0;
     }
-    as_attr list[] = { { .name = "pads", .kind = AS_ATTR_INTS, .ints = pads, .n = 2 * count },
-                       { .name = "strides", .kind = AS_ATTR_INTS, .ints = w->stride, .n = count },
-                       { .name = "dilations", .kind = AS_ATTR_INTS, .ints = w->dilation, .n = count },
-                       AS_ATTR_I("group", w->group),
-                       { .name = "weight_shape", .kind = AS_ATTR_INTS, .ints = s.w.dim, .n = (size_t)s.w.rank } };
-    d_in[0] = b->node(b, "Conv", (int[]){ dy, in[1] }, 2, list, 4, NULL, 1);
-    d_in[1] = b->node(b, "assay.ConvGradW", (int[]){ dy, in[0] }, 2, list, 5, NULL, 1);
+    as_attr list[] = {{.name = "pads", .kind = AS_ATTR_INTS, .ints = pads, .n = 2 * count},
+                      {.name = "strides", .kind = AS_ATTR_INTS, .ints = w->stride, .n = count},
+                      {.name = "dilations", .kind = AS_ATTR_INTS, .ints = w->dilation, .n = count},
+                      AS_ATTR_I("group", w->group),
+                      {.name = "weight_shape", .kind = AS_ATTR_INTS, .ints = s.w.dim, .n = (size_t)s.w.rank}};
+    d_in[0] = b->node(b, "Conv", (int[]){dy, in[1]}, 2, list, 4, NULL, 1);
+    d_in[1] = b->node(b, "assay.ConvGradW", (int[]){dy, in[0]}, 2, list, 5, NULL, 1);
     if (as_in_has(n, 2))
         d_in[2] = as_conv_bias_grad(b, dy, s.x.rank);
     return ASSAY_OK;
@@ -93,42 +100,97 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* By hand: 1 spreads [1, 10], 2 spreads [2, 20] one further. */
-    { .name = "1-D by hand", .n_in = 3, .in = { AS_IN(F32, 1, 1, 2), AS_IN(F32, 1, 1, 2), AS_IN(F32, 1) },
-      .given = (const double[]){ 1, 2, 1, 10, 0.5 }, .want = (const double[]){ 1.5, 12.5, 20.5 }, .n_want = 3 },
+    {.name = "1-D by hand",
+     .n_in = 3,
+     .in = {AS_IN(F32, 1, 1, 2), AS_IN(F32, 1, 1, 2), AS_IN(F32, 1)},
+     .given = (const double[]){1, 2, 1, 10, 0.5},
+     .want = (const double[]){1.5, 12.5, 20.5},
+     .n_want = 3},
     /* By hand: stride 3 leaves a gap, output_padding an empty end, the pad takes the first. */
-    { .name = "strided by hand", .n_in = 2, .in = { AS_IN(F64, 1, 1, 2), AS_IN(F64, 1, 1, 2) }, .n_attrs = 3,
-      .attrs = { AS_ATTR_LIST("strides", 3), AS_ATTR_LIST("output_padding", 1), AS_ATTR_LIST("pads", 1, 0) },
-      .given = (const double[]){ 1, 2, 1, 10 }, .want = (const double[]){ 10, 0, 2, 20, 0 }, .n_want = 5 },
+    {.name = "strided by hand",
+     .n_in = 2,
+     .in = {AS_IN(F64, 1, 1, 2), AS_IN(F64, 1, 1, 2)},
+     .n_attrs = 3,
+     .attrs = {AS_ATTR_LIST("strides", 3), AS_ATTR_LIST("output_padding", 1), AS_ATTR_LIST("pads", 1, 0)},
+     .given = (const double[]){1, 2, 1, 10},
+     .want = (const double[]){10, 0, 2, 20, 0},
+     .n_want = 5},
     /* By hand: two outputs from each of two groups. */
-    { .name = "groups by hand", .n_in = 2, .in = { AS_IN(F32, 1, 2, 1), AS_IN(F32, 2, 2, 1) }, .n_attrs = 1, .attrs = { AS_ATTR_I("group", 2) },
-      .given = (const double[]){ 1, 2, 3, 4, 5, 6 }, .want = (const double[]){ 3, 4, 10, 12 }, .n_want = 4 },
+    {.name = "groups by hand",
+     .n_in = 2,
+     .in = {AS_IN(F32, 1, 2, 1), AS_IN(F32, 2, 2, 1)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("group", 2)},
+     .given = (const double[]){1, 2, 3, 4, 5, 6},
+     .want = (const double[]){3, 4, 10, 12},
+     .n_want = 4},
     /* By hand: of the 5 that stride 2 gives, SAME keeps 4: UPPER cuts the end. */
-    { .name = "SAME_UPPER by hand", .n_in = 2, .in = { AS_IN(F32, 1, 1, 2), AS_IN(F32, 1, 1, 3) }, .n_attrs = 2,
-      .attrs = { AS_ATTR_LIST("strides", 2), AS_ATTR_S("auto_pad", "SAME_UPPER") },
-      .given = (const double[]){ 1, 2, 1, 10, 100 }, .want = (const double[]){ 1, 10, 102, 20 }, .n_want = 4 },
-    { .name = "SAME_LOWER by hand", .n_in = 2, .in = { AS_IN(F32, 1, 1, 2), AS_IN(F32, 1, 1, 3) }, .n_attrs = 2,
-      .attrs = { AS_ATTR_LIST("strides", 2), AS_ATTR_S("auto_pad", "SAME_LOWER") },
-      .given = (const double[]){ 1, 2, 1, 10, 100 }, .want = (const double[]){ 10, 102, 20, 200 }, .n_want = 4 },
+    {.name = "SAME_UPPER by hand",
+     .n_in = 2,
+     .in = {AS_IN(F32, 1, 1, 2), AS_IN(F32, 1, 1, 3)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_LIST("strides", 2), AS_ATTR_S("auto_pad", "SAME_UPPER")},
+     .given = (const double[]){1, 2, 1, 10, 100},
+     .want = (const double[]){1, 10, 102, 20},
+     .n_want = 4},
+    {.name = "SAME_LOWER by hand",
+     .n_in = 2,
+     .in = {AS_IN(F32, 1, 1, 2), AS_IN(F32, 1, 1, 3)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_LIST("strides", 2), AS_ATTR_S("auto_pad", "SAME_LOWER")},
+     .given = (const double[]){1, 2, 1, 10, 100},
+     .want = (const double[]){10, 102, 20, 200},
+     .n_want = 4},
     /* By hand: an output_shape of one more than X reaches. */
-    { .name = "output_shape by hand", .n_in = 2, .in = { AS_IN(F64, 1, 1, 2), AS_IN(F64, 1, 1, 2) }, .n_attrs = 2,
-      .attrs = { AS_ATTR_LIST("strides", 2), AS_ATTR_LIST("output_shape", 5) },
-      .given = (const double[]){ 1, 2, 1, 10 }, .want = (const double[]){ 1, 10, 2, 20, 0 }, .n_want = 5 },
+    {.name = "output_shape by hand",
+     .n_in = 2,
+     .in = {AS_IN(F64, 1, 1, 2), AS_IN(F64, 1, 1, 2)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_LIST("strides", 2), AS_ATTR_LIST("output_shape", 5)},
+     .given = (const double[]){1, 2, 1, 10},
+     .want = (const double[]){1, 10, 2, 20, 0},
+     .n_want = 5},
     /* By hand: an output_shape of two less cuts one at each end. */
-    { .name = "small output_shape by hand", .n_in = 2, .in = { AS_IN(F64, 1, 1, 2), AS_IN(F64, 1, 1, 2) }, .n_attrs = 2,
-      .attrs = { AS_ATTR_LIST("strides", 2), AS_ATTR_LIST("output_shape", 2) },
-      .given = (const double[]){ 1, 2, 1, 10 }, .want = (const double[]){ 10, 2 }, .n_want = 2 },
-    { .name = "3x3 from 3 to 4", .n_in = 3, .in = { AS_IN(F32, 2, 3, 4, 5), AS_IN(F32, 3, 4, 3, 3), AS_IN(F32, 4) }, .n_attrs = 2,
-      .attrs = { AS_ATTR_LIST("strides", 2, 2), AS_ATTR_LIST("pads", 1, 1, 1, 1) } },
-    { .name = "groups, dilated, uneven", .n_in = 3, .in = { AS_IN(F64, 1, 4, 3, 4), AS_IN(F64, 4, 3, 2, 3), AS_IN(F64, 6) }, .n_attrs = 5,
-      .attrs = { AS_ATTR_I("group", 2), AS_ATTR_LIST("strides", 3, 1), AS_ATTR_LIST("pads", 0, 2, 1, 1), AS_ATTR_LIST("dilations", 2, 2),
-                 AS_ATTR_LIST("output_padding", 2, 0) } },
-    { .name = "3-D", .n_in = 2, .in = { AS_IN(F32, 1, 2, 2, 3, 2), AS_IN(F32, 2, 3, 2, 1, 3) }, .n_attrs = 1, .attrs = { AS_ATTR_LIST("strides", 1, 2, 2) } },
-    { .name = "f16", .n_in = 2, .in = { AS_IN(F16, 1, 2, 3, 3), AS_IN(F16, 2, 2, 2, 2) } },
-    { .name = "no images", .n_in = 2, .in = { AS_IN(F32, 0, 2, 3, 3), AS_IN(F32, 2, 2, 2, 2) } },
+    {.name = "small output_shape by hand",
+     .n_in = 2,
+     .in = {AS_IN(F64, 1, 1, 2), AS_IN(F64, 1, 1, 2)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_LIST("strides", 2), AS_ATTR_LIST("output_shape", 2)},
+     .given = (const double[]){1, 2, 1, 10},
+     .want = (const double[]){10, 2},
+     .n_want = 2},
+    {.name = "3x3 from 3 to 4",
+     .n_in = 3,
+     .in = {AS_IN(F32, 2, 3, 4, 5), AS_IN(F32, 3, 4, 3, 3), AS_IN(F32, 4)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_LIST("strides", 2, 2), AS_ATTR_LIST("pads", 1, 1, 1, 1)}},
+    {.name = "groups, dilated, uneven",
+     .n_in = 3,
+     .in = {AS_IN(F64, 1, 4, 3, 4), AS_IN(F64, 4, 3, 2, 3), AS_IN(F64, 6)},
+     .n_attrs = 5,
+     .attrs = {AS_ATTR_I("group", 2), AS_ATTR_LIST("strides", 3, 1), AS_ATTR_LIST("pads", 0, 2, 1, 1),
+               AS_ATTR_LIST("dilations", 2, 2), AS_ATTR_LIST("output_padding", 2, 0)}},
+    {.name = "3-D",
+     .n_in = 2,
+     .in = {AS_IN(F32, 1, 2, 2, 3, 2), AS_IN(F32, 2, 3, 2, 1, 3)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_LIST("strides", 1, 2, 2)}},
+    {.name = "f16", .n_in = 2, .in = {AS_IN(F16, 1, 2, 3, 3), AS_IN(F16, 2, 2, 2, 2)}},
+    {.name = "no images", .n_in = 2, .in = {AS_IN(F32, 0, 2, 3, 3), AS_IN(F32, 2, 2, 2, 2)}},
 };
 
 const as_op as_op_convtranspose = {
-    .name = "ConvTranspose", .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval, .grad = grad,
-    .tolerance = 1e-4, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "ConvTranspose",
+    .min_in = 2,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-4,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "op/rules.h"
 
-static const as_attr_def attrs[] = { { .name = "seed", .kind = AS_ATTR_INT }, { 0 } };
+static const as_attr_def attrs[] = {{.name = "seed", .kind = AS_ATTR_INT}, {0}};
 
 static assay_status scalar_check(assay_env *env, const as_node_ctx *n, int i, const char *what)
 {
@@ -81,7 +81,8 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
         double x = as_view_get(&in[0], i);
         bool   keep = !training;
         if (training)
-            keep = (seeded ? uniform_like_numpy(&g) : (double)as_philox_uniform(n->seed, n->node_id, n->step, (uint64_t)i)) >= ratio;
+            keep =
+                (seeded ? uniform_like_numpy(&g) : (double)as_philox_uniform(n->seed, n->node_id, n->step, (uint64_t)i)) >= ratio;
         as_view_set(&out[0], i, !training ? x : keep ? x / (1.0 - ratio) : 0.0);
         if (n->n_out > 1)
             as_view_set_i64(&out[1], i, keep);
@@ -94,11 +95,12 @@ static assay_status training_grad(as_builder *b, const as_node_ctx *n, const int
 {
     double ratio = 0.5;
     if (n->n_out < 2 || (as_in_has(n, 1) && !constant_of(n, 1, &ratio)))
-        return as_fail(b->env, ASSAY_UNSUPPORTED, "%s '%s': in training its gradient needs the mask as output 1 and a constant ratio",
-                       n->op->name, n->name ? n->name : "");
+        return as_fail(b->env, ASSAY_UNSUPPORTED,
+                       "%s '%s': in training its gradient needs the mask as output 1 and a constant ratio", n->op->name,
+                       n->name ? n->name : "");
     as_dtype dtype = n->in[0].dtype;
     int      scaled = as_b2(b, "Mul", dy, as_b_scalar(b, dtype, 1.0 / (1.0 - ratio))), zero = as_b_scalar(b, dtype, 0.0);
-    d_in[0] = scaled < 0 || zero < 0 ? -1 : b->node(b, "Where", (int[]){ out[1], scaled, zero }, 3, NULL, 0, NULL, 1);
+    d_in[0] = scaled < 0 || zero < 0 ? -1 : b->node(b, "Where", (int[]){out[1], scaled, zero}, 3, NULL, 0, NULL, 1);
     return ASSAY_OK;
 }
 
@@ -111,33 +113,68 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     if (d_out[0] < 0)
         return ASSAY_OK;
     if (as_in_has(n, 2) && !constant_of(n, 2, &training))
-        return as_fail(b->env, ASSAY_UNSUPPORTED, "%s '%s': training_mode is computed by the network: no gradient", n->op->name, n->name ? n->name : "");
+        return as_fail(b->env, ASSAY_UNSUPPORTED, "%s '%s': training_mode is computed by the network: no gradient", n->op->name,
+                       n->name ? n->name : "");
     if (training != 0.0)
         return training_grad(b, n, out, d_out[0], d_in);
     d_in[0] = d_out[0];
     return ASSAY_OK;
 }
 
-#define MODE(value) { .dtype = AS_BOOL, .ints = (const int64_t[]){ value } }
+#define MODE(value)                                           \
+    {                                                         \
+        .dtype = AS_BOOL, .ints = (const int64_t[]) { value } \
+    }
 
 static const as_case cases[] = {
-    { .name = "inference", .n_in = 1, .in = { AS_IN(F32, 3) },
-      .given = (const double[]){ 1, -2, 3 }, .want = (const double[]){ 1, -2, 3 }, .n_want = 3 },
-    { .name = "inference with a ratio", .n_in = 3, .in = { AS_IN(F32, 3), { .dtype = AS_F32 }, MODE(0) }, .no_grad = true,
-      .given = (const double[]){ 1, -2, 3, 0.75 }, .want = (const double[]){ 1, -2, 3 }, .n_want = 3 },
+    {.name = "inference",
+     .n_in = 1,
+     .in = {AS_IN(F32, 3)},
+     .given = (const double[]){1, -2, 3},
+     .want = (const double[]){1, -2, 3},
+     .n_want = 3},
+    {.name = "inference with a ratio",
+     .n_in = 3,
+     .in = {AS_IN(F32, 3), {.dtype = AS_F32}, MODE(0)},
+     .no_grad = true,
+     .given = (const double[]){1, -2, 3, 0.75},
+     .want = (const double[]){1, -2, 3},
+     .n_want = 3},
     /* By hand: with ratio 0 nothing is dropped. */
-    { .name = "training with ratio 0", .n_in = 3, .in = { AS_IN(F64, 3), { .dtype = AS_F32 }, MODE(1) }, .no_grad = true,
-      .given = (const double[]){ 1, -2, 3, 0 }, .want = (const double[]){ 1, -2, 3 }, .n_want = 3 },
+    {.name = "training with ratio 0",
+     .n_in = 3,
+     .in = {AS_IN(F64, 3), {.dtype = AS_F32}, MODE(1)},
+     .no_grad = true,
+     .given = (const double[]){1, -2, 3, 0},
+     .want = (const double[]){1, -2, 3},
+     .n_want = 3},
     /* numpy: RandomState(0).uniform(size=8) >= 0.5, times 2 x. */
-    { .name = "training as numpy's", .n_in = 3, .in = { AS_IN(F32, 8), { .dtype = AS_F32 }, MODE(1) }, .n_attrs = 1, .attrs = { AS_ATTR_I("seed", 0) }, .no_grad = true,
-      .given = (const double[]){ 1, 2, 3, 4, 5, 6, 7, 8, 0.5 }, .want = (const double[]){ 2, 4, 6, 8, 0, 12, 0, 16 }, .n_want = 8 },
-    { .name = "training", .n_in = 3, .in = { AS_IN(F32, 7, 9), { .dtype = AS_F32 }, MODE(1) }, .lo = 0.25, .hi = 0.5, .no_grad = true },
-    { .name = "f16", .n_in = 1, .in = { AS_IN(F16, 4, 5) } },
-    { .name = "empty", .n_in = 1, .in = { AS_IN(F32, 0, 5) } },
+    {.name = "training as numpy's",
+     .n_in = 3,
+     .in = {AS_IN(F32, 8), {.dtype = AS_F32}, MODE(1)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("seed", 0)},
+     .no_grad = true,
+     .given = (const double[]){1, 2, 3, 4, 5, 6, 7, 8, 0.5},
+     .want = (const double[]){2, 4, 6, 8, 0, 12, 0, 16},
+     .n_want = 8},
+    {.name = "training", .n_in = 3, .in = {AS_IN(F32, 7, 9), {.dtype = AS_F32}, MODE(1)}, .lo = 0.25, .hi = 0.5, .no_grad = true},
+    {.name = "f16", .n_in = 1, .in = {AS_IN(F16, 4, 5)}},
+    {.name = "empty", .n_in = 1, .in = {AS_IN(F32, 0, 5)}},
 };
 
 const as_op as_op_dropout = {
-    .name = "Dropout", .min_in = 1, .max_in = 3, .min_out = 1, .max_out = 2, .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval, .grad = grad,
-    .tolerance = 1e-6, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "Dropout",
+    .min_in = 1,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 2,
+    .attrs = attrs,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-6,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

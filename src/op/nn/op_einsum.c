@@ -10,9 +10,12 @@
 #define N_LETTERS 52
 #define N_LABELS  (N_LETTERS + AS_MAX_RANK) /* the unnamed axes, the last one last */
 
-static const as_attr_def attrs[] = { { .name = "equation", .kind = AS_ATTR_TEXT, .required = true }, { 0 } };
+static const as_attr_def attrs[] = {{.name = "equation", .kind = AS_ATTR_TEXT, .required = true}, {0}};
 
-typedef struct term { int rank; int label[AS_MAX_RANK]; } term;
+typedef struct term {
+    int rank;
+    int label[AS_MAX_RANK];
+} term;
 
 typedef struct equation {
     term    in[AS_MAX_IN], out;
@@ -37,7 +40,8 @@ static assay_status term_read(assay_env *env, const as_node_ctx *n, const char *
             continue;
         int label = letter_of(*p);
         if (label < 0 && (strncmp(p, "...", 3) || dots++))
-            return as_refuse(env, n, "equation has an unexpected '%c' at place %zu", isprint((unsigned char)*p) ? *p : '?', (size_t)(p - as_attr_text(n, "equation", "")));
+            return as_refuse(env, n, "equation has an unexpected '%c' at place %zu", isprint((unsigned char)*p) ? *p : '?',
+                             (size_t)(p - as_attr_text(n, "equation", "")));
         int count = label < 0 ? unnamed : 1;
         if (t.rank + count > AS_MAX_RANK)
             return as_refuse(env, n, "a term of the equation has more than %d axes", AS_MAX_RANK);
@@ -63,7 +67,8 @@ static assay_status sizes_join(assay_env *env, const as_node_ctx *n, int i, equa
         if (e->seen[label] == 0 || (!named && *size == 1))
             *size = x->dim[a];
         else if (*size != x->dim[a] && (named || x->dim[a] != 1))
-            return as_refuse(env, n, "input %d is %s: axis %d has size %lld and the equation needs %lld", i, AS_SHOW(x), a, (long long)x->dim[a], (long long)*size);
+            return as_refuse(env, n, "input %d is %s: axis %d has size %lld and the equation needs %lld", i, AS_SHOW(x), a,
+                             (long long)x->dim[a], (long long)*size);
         e->seen[label]++;
     }
     return ASSAY_OK;
@@ -90,14 +95,16 @@ static assay_status equation_read(assay_env *env, const as_node_ctx *n, equation
         AS_TRY(term_read(env, n, &p, n->in[i].shape.rank, 0, &e->in[i]));
         AS_TRY(sizes_join(env, n, i, e));
         if (i + 1 < n->n_in && *p++ != ',')
-            return as_refuse(env, n, "equation '%s' has %d terms and there are %d inputs", as_attr_text(n, "equation", ""), i + 1, n->n_in);
+            return as_refuse(env, n, "equation '%s' has %d terms and there are %d inputs", as_attr_text(n, "equation", ""), i + 1,
+                             n->n_in);
     }
     for (int label = N_LETTERS; label < N_LABELS; label++)
         unnamed += e->seen[label] > 0;
     if (!*p)
         return output_implied(env, n, e);
     if (p[0] != '-' || p[1] != '>')
-        return as_refuse(env, n, "equation '%s' has more terms than the %d inputs, or no '->' where it is due", as_attr_text(n, "equation", ""), n->n_in);
+        return as_refuse(env, n, "equation '%s' has more terms than the %d inputs, or no '->' where it is due",
+                         as_attr_text(n, "equation", ""), n->n_in);
     p += 2;
     AS_TRY(term_read(env, n, &p, -1, unnamed, &e->out));
     if (*p)
@@ -120,7 +127,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
             return as_refuse(env, n, "input %d is absent", i);
     AS_TRY(as_rule_dtype(env, n, 0, n->n_in, AS_SET_REDUCE_NUMBER));
     AS_TRY(equation_read(env, n, &e));
-    as_shape y = { .rank = e.out.rank };
+    as_shape y = {.rank = e.out.rank};
     for (int i = 0; i < y.rank; i++)
         y.dim[i] = e.size[e.out.label[i]];
     out[0] = as_info(n->in[0].dtype, &y);
@@ -210,29 +217,64 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return ASSAY_OK;
 }
 
-#define EQUATION(text_) .n_attrs = 1, .attrs = { AS_ATTR_S("equation", text_) }
+#define EQUATION(text_) .n_attrs = 1, .attrs = {AS_ATTR_S("equation", text_)}
 
 static const as_case cases[] = {
     /* By hand. */
-    { .name = "product by hand", .n_in = 2, .in = { AS_IN(F32, 2, 2), AS_IN(F32, 2, 2) }, EQUATION("ij, jk -> ik"),
-      .given = (const double[]){ 1, 2, 3, 4, 5, 6, 7, 8 }, .want = (const double[]){ 19, 22, 43, 50 }, .n_want = 4 },
-    { .name = "trace by hand", .n_in = 1, .in = { AS_IN(I32, 2, 2) }, EQUATION("ii"),
-      .given = (const double[]){ 1, 2, 3, 4 }, .want = (const double[]){ 5 }, .n_want = 1 },
-    { .name = "diagonal by hand", .n_in = 1, .in = { AS_IN(F32, 1, 2, 2) }, EQUATION("...ii->...i"),
-      .given = (const double[]){ 1, 2, 3, 4 }, .want = (const double[]){ 1, 4 }, .n_want = 2 },
+    {.name = "product by hand",
+     .n_in = 2,
+     .in = {AS_IN(F32, 2, 2), AS_IN(F32, 2, 2)},
+     EQUATION("ij, jk -> ik"),
+     .given = (const double[]){1, 2, 3, 4, 5, 6, 7, 8},
+     .want = (const double[]){19, 22, 43, 50},
+     .n_want = 4},
+    {.name = "trace by hand",
+     .n_in = 1,
+     .in = {AS_IN(I32, 2, 2)},
+     EQUATION("ii"),
+     .given = (const double[]){1, 2, 3, 4},
+     .want = (const double[]){5},
+     .n_want = 1},
+    {.name = "diagonal by hand",
+     .n_in = 1,
+     .in = {AS_IN(F32, 1, 2, 2)},
+     EQUATION("...ii->...i"),
+     .given = (const double[]){1, 2, 3, 4},
+     .want = (const double[]){1, 4},
+     .n_want = 2},
     /* By hand: the letters of the result in alphabetical order: a transpose. */
-    { .name = "implied by hand", .n_in = 1, .in = { AS_IN(F64, 2, 2) }, EQUATION("ba"),
-      .given = (const double[]){ 1, 2, 3, 4 }, .want = (const double[]){ 1, 3, 2, 4 }, .n_want = 4 },
-    { .name = "three inputs by hand", .n_in = 3, .in = { AS_IN(F32, 2), AS_IN(F32, 2), AS_IN(F32, 2) }, EQUATION("i,i,i->"),
-      .given = (const double[]){ 1, 2, 3, 4, 5, 6 }, .want = (const double[]){ 63 }, .n_want = 1 },
-    { .name = "scalar", .n_in = 1, .in = { { .dtype = AS_F32 } }, EQUATION("->") },
-    { .name = "batches", .n_in = 2, .in = { AS_IN(F32, 3, 5, 4), AS_IN(F32, 1, 4, 7) }, EQUATION("...ij,...jk->...ik") },
-    { .name = "outer", .n_in = 2, .in = { AS_IN(F64, 3), AS_IN(F64, 5) }, EQUATION("i,j") },
-    { .name = "of nothing", .n_in = 2, .in = { AS_IN(F32, 2, 0), AS_IN(F32, 0, 3) }, EQUATION("ij,jk") },
+    {.name = "implied by hand",
+     .n_in = 1,
+     .in = {AS_IN(F64, 2, 2)},
+     EQUATION("ba"),
+     .given = (const double[]){1, 2, 3, 4},
+     .want = (const double[]){1, 3, 2, 4},
+     .n_want = 4},
+    {.name = "three inputs by hand",
+     .n_in = 3,
+     .in = {AS_IN(F32, 2), AS_IN(F32, 2), AS_IN(F32, 2)},
+     EQUATION("i,i,i->"),
+     .given = (const double[]){1, 2, 3, 4, 5, 6},
+     .want = (const double[]){63},
+     .n_want = 1},
+    {.name = "scalar", .n_in = 1, .in = {{.dtype = AS_F32}}, EQUATION("->")},
+    {.name = "batches", .n_in = 2, .in = {AS_IN(F32, 3, 5, 4), AS_IN(F32, 1, 4, 7)}, EQUATION("...ij,...jk->...ik")},
+    {.name = "outer", .n_in = 2, .in = {AS_IN(F64, 3), AS_IN(F64, 5)}, EQUATION("i,j")},
+    {.name = "of nothing", .n_in = 2, .in = {AS_IN(F32, 2, 0), AS_IN(F32, 0, 3)}, EQUATION("ij,jk")},
 };
 
 const as_op as_op_einsum = {
-    .name = "Einsum", .min_in = 1, .max_in = AS_MAX_IN, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval, .grad = NULL,
-    .tolerance = 1e-4, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "Einsum",
+    .min_in = 1,
+    .max_in = AS_MAX_IN,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .grad = NULL,
+    .tolerance = 1e-4,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

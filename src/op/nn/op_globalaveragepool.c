@@ -33,18 +33,31 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 }
 
 static const as_case cases[] = {
-    { .name = "by hand", .n_in = 1, .in = { AS_IN(F32, 1, 2, 2, 2) },
-      .given = (const double[]){ 1, 2, 3, 4, -1, -1, -1, 0 }, .want = (const double[]){ 2.5, -0.75 }, .n_want = 2 },
-    { .name = "1-D", .n_in = 1, .in = { AS_IN(F64, 2, 3, 7) } },
-    { .name = "2-D", .n_in = 1, .in = { AS_IN(F32, 2, 9, 7, 8) } },
-    { .name = "117 channels", .n_in = 1, .in = { AS_IN(F32, 2, 117, 3, 4) }, .no_grad = true },
-    { .name = "3-D", .n_in = 1, .in = { AS_IN(F32, 1, 2, 3, 4, 5) } },
-    { .name = "f16", .n_in = 1, .in = { AS_IN(F16, 1, 3, 4, 4) } },
-    { .name = "no images", .n_in = 1, .in = { AS_IN(F32, 0, 3, 4) } },
+    {.name = "by hand",
+     .n_in = 1,
+     .in = {AS_IN(F32, 1, 2, 2, 2)},
+     .given = (const double[]){1, 2, 3, 4, -1, -1, -1, 0},
+     .want = (const double[]){2.5, -0.75},
+     .n_want = 2},
+    {.name = "1-D", .n_in = 1, .in = {AS_IN(F64, 2, 3, 7)}},
+    {.name = "2-D", .n_in = 1, .in = {AS_IN(F32, 2, 9, 7, 8)}},
+    {.name = "117 channels", .n_in = 1, .in = {AS_IN(F32, 2, 117, 3, 4)}, .no_grad = true},
+    {.name = "3-D", .n_in = 1, .in = {AS_IN(F32, 1, 2, 3, 4, 5)}},
+    {.name = "f16", .n_in = 1, .in = {AS_IN(F16, 1, 3, 4, 4)}},
+    {.name = "no images", .n_in = 1, .in = {AS_IN(F32, 0, 3, 4)}},
 };
 
 const as_op as_op_globalaveragepool = {
-    .name = "GlobalAveragePool", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = as_reduce_infer_planes, .cost = cost, .eval = eval, .grad = grad,
-    .tolerance = 1e-5, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "GlobalAveragePool",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = as_reduce_infer_planes,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-5,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

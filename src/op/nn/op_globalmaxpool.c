@@ -25,9 +25,9 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 {
     int64_t        axes[AS_MAX_RANK];
     int            rank = n->in[0].shape.rank;
-    as_tensor_info max_in[2] = { n->in[0], { .dtype = AS_I64, .shape = { .rank = 1, .dim = { rank - 2 } }, .constant = axes } };
+    as_tensor_info max_in[2] = {n->in[0], {.dtype = AS_I64, .shape = {.rank = 1, .dim = {rank - 2}}, .constant = axes}};
     as_node_ctx    max = *n;
-    int            d_max[2] = { -1, -1 };
+    int            d_max[2] = {-1, -1};
     for (int i = 2; i < rank; i++)
         axes[i - 2] = i;
     max.in = max_in;
@@ -39,18 +39,31 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 }
 
 static const as_case cases[] = {
-    { .name = "by hand", .n_in = 1, .in = { AS_IN(F32, 1, 2, 2, 2) },
-      .given = (const double[]){ 1, 4, 3, 2, -3, -1, -2, -4 }, .want = (const double[]){ 4, -1 }, .n_want = 2 },
-    { .name = "1-D", .n_in = 1, .in = { AS_IN(F64, 2, 3, 7) } },
-    { .name = "2-D", .n_in = 1, .in = { AS_IN(F32, 2, 9, 7, 8) } },
-    { .name = "3-D", .n_in = 1, .in = { AS_IN(F32, 1, 2, 3, 4, 5) } },
-    { .name = "f16", .n_in = 1, .in = { AS_IN(F16, 1, 3, 4, 4) }, .no_grad = true },
-    { .name = "no images", .n_in = 1, .in = { AS_IN(F32, 0, 3, 4) } },
+    {.name = "by hand",
+     .n_in = 1,
+     .in = {AS_IN(F32, 1, 2, 2, 2)},
+     .given = (const double[]){1, 4, 3, 2, -3, -1, -2, -4},
+     .want = (const double[]){4, -1},
+     .n_want = 2},
+    {.name = "1-D", .n_in = 1, .in = {AS_IN(F64, 2, 3, 7)}},
+    {.name = "2-D", .n_in = 1, .in = {AS_IN(F32, 2, 9, 7, 8)}},
+    {.name = "3-D", .n_in = 1, .in = {AS_IN(F32, 1, 2, 3, 4, 5)}},
+    {.name = "f16", .n_in = 1, .in = {AS_IN(F16, 1, 3, 4, 4)}, .no_grad = true},
+    {.name = "no images", .n_in = 1, .in = {AS_IN(F32, 0, 3, 4)}},
 };
 
 /* L - 1 comparisons for every channel of L elements. */
 const as_op as_op_globalmaxpool = {
-    .name = "GlobalMaxPool", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,
-    .infer = as_reduce_infer_planes, .cost = as_reduce_cost, .eval = eval, .grad = grad,
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "GlobalMaxPool",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = as_reduce_infer_planes,
+    .cost = as_reduce_cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -1,7 +1,7 @@
 /* op_instancenormalization.c - each channel of each image less its mean over its standard deviation, times scale plus B. */
 #include "op/nn/norm.h"
 
-static const as_attr_def attrs[] = { { .name = "epsilon", .kind = AS_ATTR_FLOAT }, { 0 } };
+static const as_attr_def attrs[] = {{.name = "epsilon", .kind = AS_ATTR_FLOAT}, {0}};
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
@@ -27,7 +27,8 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 {
     (void)env;
     as_view scale = as_norm_channels(&in[1], &in[0].shape), bias = as_norm_channels(&in[2], &in[0].shape);
-    as_norm_eval(&(as_norm){ .x = &in[0], .y = &out[0], .scale = &scale, .bias = &bias, .axes = axes_of(&in[0].shape), .epsilon = as_norm_epsilon(n) });
+    as_norm_eval(&(as_norm){
+        .x = &in[0], .y = &out[0], .scale = &scale, .bias = &bias, .axes = axes_of(&in[0].shape), .epsilon = as_norm_epsilon(n)});
     return ASSAY_OK;
 }
 
@@ -47,18 +48,34 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* By hand: [0, 6] has mean 3 and deviation 3, [1, 3] mean 2 and deviation 1; each channel has its own scale. */
-    { .name = "by hand", .n_in = 3, .in = { AS_IN(F64, 1, 2, 2), AS_IN(F64, 2), AS_IN(F64, 2) }, .n_attrs = 1, .attrs = { AS_ATTR_F("epsilon", 0) },
-      .given = (const double[]){ 0, 6, 1, 3, 1, 10, 0.5, -0.5 }, .want = (const double[]){ -0.5, 1.5, -10.5, 9.5 }, .n_want = 4 },
-    { .name = "2-D", .n_in = 3, .in = { AS_IN(F32, 2, 3, 4, 5), AS_IN(F32, 3), AS_IN(F32, 3) } },
-    { .name = "3-D", .n_in = 3, .in = { AS_IN(F64, 2, 2, 3, 2, 3), AS_IN(F64, 2), AS_IN(F64, 2) } },
-    { .name = "f16", .n_in = 3, .in = { AS_IN(F16, 1, 3, 9), AS_IN(F16, 3), AS_IN(F16, 3) } },
-    { .name = "around two vectors", .n_in = 3, .in = { AS_IN(F32, 2, 3, 37), AS_IN(F32, 3), AS_IN(F32, 3) } },
-    { .name = "one pixel", .n_in = 3, .in = { AS_IN(F32, 2, 9, 1), AS_IN(F32, 9), AS_IN(F32, 9) } },
-    { .name = "no images", .n_in = 3, .in = { AS_IN(F32, 0, 3, 9), AS_IN(F32, 3), AS_IN(F32, 3) } },
+    {.name = "by hand",
+     .n_in = 3,
+     .in = {AS_IN(F64, 1, 2, 2), AS_IN(F64, 2), AS_IN(F64, 2)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_F("epsilon", 0)},
+     .given = (const double[]){0, 6, 1, 3, 1, 10, 0.5, -0.5},
+     .want = (const double[]){-0.5, 1.5, -10.5, 9.5},
+     .n_want = 4},
+    {.name = "2-D", .n_in = 3, .in = {AS_IN(F32, 2, 3, 4, 5), AS_IN(F32, 3), AS_IN(F32, 3)}},
+    {.name = "3-D", .n_in = 3, .in = {AS_IN(F64, 2, 2, 3, 2, 3), AS_IN(F64, 2), AS_IN(F64, 2)}},
+    {.name = "f16", .n_in = 3, .in = {AS_IN(F16, 1, 3, 9), AS_IN(F16, 3), AS_IN(F16, 3)}},
+    {.name = "around two vectors", .n_in = 3, .in = {AS_IN(F32, 2, 3, 37), AS_IN(F32, 3), AS_IN(F32, 3)}},
+    {.name = "one pixel", .n_in = 3, .in = {AS_IN(F32, 2, 9, 1), AS_IN(F32, 9), AS_IN(F32, 9)}},
+    {.name = "no images", .n_in = 3, .in = {AS_IN(F32, 0, 3, 9), AS_IN(F32, 3), AS_IN(F32, 3)}},
 };
 
 const as_op as_op_instancenormalization = {
-    .name = "InstanceNormalization", .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval, .grad = grad,
-    .tolerance = 1e-4, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "InstanceNormalization",
+    .min_in = 3,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-4,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -3,7 +3,10 @@
 #include "op/nn/norm.h"
 
 static const as_attr_def attrs[] = {
-    { .name = "axis", .kind = AS_ATTR_INT }, { .name = "epsilon", .kind = AS_ATTR_FLOAT }, { .name = "stash_type", .kind = AS_ATTR_INT }, { 0 },
+    {.name = "axis", .kind = AS_ATTR_INT},
+    {.name = "epsilon", .kind = AS_ATTR_FLOAT},
+    {.name = "stash_type", .kind = AS_ATTR_INT},
+    {0},
 };
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
@@ -34,7 +37,7 @@ static as_cost cost(const as_node_ctx *n)
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
-    as_norm norm = { .x = &in[0], .y = &out[0], .epsilon = as_norm_epsilon(n) };
+    as_norm norm = {.x = &in[0], .y = &out[0], .epsilon = as_norm_epsilon(n)};
     AS_TRY(as_norm_axes(env, n, &norm.axes));
     as_view scale = as_view_broadcast(&in[1], &in[0].shape), bias;
     norm.scale = &scale;
@@ -55,7 +58,8 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
         d_in[i] = -1;
     for (int i = 1; i < n->n_out; i++)
         if (d_out[i] >= 0)
-            return as_fail(b->env, ASSAY_UNSUPPORTED, "%s '%s': output %d (a statistic) has no gradient", n->op->name, n->name ? n->name : "", i);
+            return as_fail(b->env, ASSAY_UNSUPPORTED, "%s '%s': output %d (a statistic) has no gradient", n->op->name,
+                           n->name ? n->name : "", i);
     if (d_out[0] < 0)
         return ASSAY_OK;
     unsigned axes;
@@ -70,23 +74,51 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* By hand: [0, 6] has mean 3 and deviation 3, [1, 3] mean 2 and deviation 1. */
-    { .name = "by hand", .n_in = 3, .in = { AS_IN(F64, 2, 2), AS_IN(F64, 2), AS_IN(F64, 2) }, .n_attrs = 1, .attrs = { AS_ATTR_F("epsilon", 0) },
-      .given = (const double[]){ 0, 6, 1, 3, 1, 10, 0.5, -0.5 }, .want = (const double[]){ -0.5, 9.5, -0.5, 9.5 }, .n_want = 4 },
+    {.name = "by hand",
+     .n_in = 3,
+     .in = {AS_IN(F64, 2, 2), AS_IN(F64, 2), AS_IN(F64, 2)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_F("epsilon", 0)},
+     .given = (const double[]){0, 6, 1, 3, 1, 10, 0.5, -0.5},
+     .want = (const double[]){-0.5, 9.5, -0.5, 9.5},
+     .n_want = 4},
     /* By hand: both axes are one line with mean 3 and variance 5; with 4 added the deviation is 3. */
-    { .name = "axis 0 by hand", .n_in = 2, .in = { AS_IN(F32, 2, 2), AS_IN(F32, 1) }, .n_attrs = 2,
-      .attrs = { AS_ATTR_F("epsilon", 4), AS_ATTR_I("axis", 0) },
-      .given = (const double[]){ 0, 2, 4, 6, 3 }, .want = (const double[]){ -3, -1, 1, 3 }, .n_want = 4 },
-    { .name = "7x9", .n_in = 3, .in = { AS_IN(F32, 7, 9), AS_IN(F32, 9), AS_IN(F32, 9) } },
-    { .name = "3-D from axis 1", .n_in = 3, .in = { AS_IN(F32, 3, 4, 5), AS_IN(F32, 4, 5), AS_IN(F32, 4, 5) }, .n_attrs = 1, .attrs = { AS_ATTR_I("axis", 1) } },
-    { .name = "from axis -2, wide scale", .n_in = 3, .in = { AS_IN(F64, 2, 3, 4, 5), AS_IN(F64, 4, 1), AS_IN(F64, 5) }, .n_attrs = 1,
-      .attrs = { AS_ATTR_I("axis", -2) } },
-    { .name = "without B", .n_in = 2, .in = { AS_IN(F32, 5, 17), AS_IN(F32, 17) } },
-    { .name = "f16", .n_in = 3, .in = { AS_IN(F16, 3, 8), AS_IN(F16, 8), AS_IN(F16, 8) } },
-    { .name = "empty", .n_in = 3, .in = { AS_IN(F32, 0, 8), AS_IN(F32, 8), AS_IN(F32, 8) } },
+    {.name = "axis 0 by hand",
+     .n_in = 2,
+     .in = {AS_IN(F32, 2, 2), AS_IN(F32, 1)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_F("epsilon", 4), AS_ATTR_I("axis", 0)},
+     .given = (const double[]){0, 2, 4, 6, 3},
+     .want = (const double[]){-3, -1, 1, 3},
+     .n_want = 4},
+    {.name = "7x9", .n_in = 3, .in = {AS_IN(F32, 7, 9), AS_IN(F32, 9), AS_IN(F32, 9)}},
+    {.name = "3-D from axis 1",
+     .n_in = 3,
+     .in = {AS_IN(F32, 3, 4, 5), AS_IN(F32, 4, 5), AS_IN(F32, 4, 5)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("axis", 1)}},
+    {.name = "from axis -2, wide scale",
+     .n_in = 3,
+     .in = {AS_IN(F64, 2, 3, 4, 5), AS_IN(F64, 4, 1), AS_IN(F64, 5)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("axis", -2)}},
+    {.name = "without B", .n_in = 2, .in = {AS_IN(F32, 5, 17), AS_IN(F32, 17)}},
+    {.name = "f16", .n_in = 3, .in = {AS_IN(F16, 3, 8), AS_IN(F16, 8), AS_IN(F16, 8)}},
+    {.name = "empty", .n_in = 3, .in = {AS_IN(F32, 0, 8), AS_IN(F32, 8), AS_IN(F32, 8)}},
 };
 
 const as_op as_op_layernormalization = {
-    .name = "LayerNormalization", .min_in = 2, .max_in = 3, .min_out = 1, .max_out = 3, .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval, .grad = grad,
-    .tolerance = 1e-4, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "LayerNormalization",
+    .min_in = 2,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 3,
+    .attrs = attrs,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-4,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -4,7 +4,7 @@
 
 #include "op/reduce/reduce.h"
 
-static const as_attr_def attrs[] = { { .name = "axis", .kind = AS_ATTR_INT }, { 0 } };
+static const as_attr_def attrs[] = {{.name = "axis", .kind = AS_ATTR_INT}, {0}};
 
 /* For every line of L elements: L - 1 comparisons, 2 L subtractions, L - 1 additions; special: L exponentials and a logarithm. */
 static as_cost cost(const as_node_ctx *n)
@@ -55,25 +55,44 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* By hand: of 0, ln 2, ln 5 the exponentials add up to 8; equal values share; a large shift changes nothing. */
-    { .name = "by hand", .n_in = 1, .in = { AS_IN(F64, 3, 3) },
-      .given = (const double[]){ 0, 0.6931471805599453, 1.6094379124341003, 7, 7, 7, 100, 100.6931471805599453, 101.6094379124341003 },
-      .want = (const double[]){ -2.0794415416798357, -1.3862943611198906, -0.4700036292457356, -1.0986122886681098, -1.0986122886681098,
-                                -1.0986122886681098, -2.0794415416798357, -1.3862943611198906, -0.4700036292457356 }, .n_want = 9 },
+    {.name = "by hand",
+     .n_in = 1,
+     .in = {AS_IN(F64, 3, 3)},
+     .given = (const double[]){0, 0.6931471805599453, 1.6094379124341003, 7, 7, 7, 100, 100.6931471805599453, 101.6094379124341003},
+     .want =
+         (const double[]){-2.0794415416798357, -1.3862943611198906, -0.4700036292457356, -1.0986122886681098, -1.0986122886681098,
+                          -1.0986122886681098, -2.0794415416798357, -1.3862943611198906, -0.4700036292457356},
+     .n_want = 9},
     /* By hand: along axis 0 the columns share. */
-    { .name = "axis 0 by hand", .n_in = 1, .in = { AS_IN(F32, 2, 2) }, .n_attrs = 1, .attrs = { AS_ATTR_I("axis", 0) },
-      .given = (const double[]){ 0, 1.0986122886681098, 0, 0 },
-      .want = (const double[]){ -0.6931471805599453, -0.2876820724517809, -0.6931471805599453, -1.3862943611198906 }, .n_want = 4 },
-    { .name = "one element", .n_in = 1, .in = { AS_IN(F32, 1) } },
-    { .name = "3x7", .n_in = 1, .in = { AS_IN(F32, 3, 7) }, .lo = -4, .hi = 4 },
-    { .name = "15x17", .n_in = 1, .in = { AS_IN(F32, 15, 17) }, .lo = -2, .hi = 2 },
-    { .name = "middle axis", .n_in = 1, .in = { AS_IN(F64, 2, 5, 3) }, .n_attrs = 1, .attrs = { AS_ATTR_I("axis", -2) } },
-    { .name = "f16", .n_in = 1, .in = { AS_IN(F16, 4, 5) } },
-    { .name = "no lines", .n_in = 1, .in = { AS_IN(F32, 0, 3) } },
-    { .name = "empty lines", .n_in = 1, .in = { AS_IN(F32, 3, 0) } },
+    {.name = "axis 0 by hand",
+     .n_in = 1,
+     .in = {AS_IN(F32, 2, 2)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("axis", 0)},
+     .given = (const double[]){0, 1.0986122886681098, 0, 0},
+     .want = (const double[]){-0.6931471805599453, -0.2876820724517809, -0.6931471805599453, -1.3862943611198906},
+     .n_want = 4},
+    {.name = "one element", .n_in = 1, .in = {AS_IN(F32, 1)}},
+    {.name = "3x7", .n_in = 1, .in = {AS_IN(F32, 3, 7)}, .lo = -4, .hi = 4},
+    {.name = "15x17", .n_in = 1, .in = {AS_IN(F32, 15, 17)}, .lo = -2, .hi = 2},
+    {.name = "middle axis", .n_in = 1, .in = {AS_IN(F64, 2, 5, 3)}, .n_attrs = 1, .attrs = {AS_ATTR_I("axis", -2)}},
+    {.name = "f16", .n_in = 1, .in = {AS_IN(F16, 4, 5)}},
+    {.name = "no lines", .n_in = 1, .in = {AS_IN(F32, 0, 3)}},
+    {.name = "empty lines", .n_in = 1, .in = {AS_IN(F32, 3, 0)}},
 };
 
 const as_op as_op_logsoftmax = {
-    .name = "LogSoftmax", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = as_rule_line, .cost = cost, .eval = eval, .grad = grad,
-    .tolerance = 1e-6, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "LogSoftmax",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = as_rule_line,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-6,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -4,8 +4,11 @@
 #include "op/rules.h"
 
 static const as_attr_def attrs[] = {
-    { .name = "alpha", .kind = AS_ATTR_FLOAT }, { .name = "beta", .kind = AS_ATTR_FLOAT }, { .name = "bias", .kind = AS_ATTR_FLOAT },
-    { .name = "size", .kind = AS_ATTR_INT, .required = true }, { 0 },
+    {.name = "alpha", .kind = AS_ATTR_FLOAT},
+    {.name = "beta", .kind = AS_ATTR_FLOAT},
+    {.name = "bias", .kind = AS_ATTR_FLOAT},
+    {.name = "size", .kind = AS_ATTR_INT, .required = true},
+    {0},
 };
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
@@ -34,7 +37,8 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     (void)env;
     const as_shape *x = &in[0].shape;
     int64_t         size = as_attr_int(n, "size", 1), before = (size - 1) / 2, after = size - 1 - before, index[AS_MAX_RANK] = {0};
-    double          alpha = as_attr_float(n, "alpha", (double)1e-4f), beta = as_attr_float(n, "beta", 0.75), bias = as_attr_float(n, "bias", 1.0);
+    double          alpha = as_attr_float(n, "alpha", (double)1e-4f), beta = as_attr_float(n, "beta", 0.75),
+           bias = as_attr_float(n, "bias", 1.0);
     if (as_shape_count(x) == 0)
         return ASSAY_OK;
     do {
@@ -50,19 +54,39 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 
 static const as_case cases[] = {
     /* By hand: alpha / size is 1, beta 1: sums of squares of each channel and the next, for an even size the next only. */
-    { .name = "even size by hand", .n_in = 1, .in = { AS_IN(F32, 1, 3) }, .n_attrs = 3,
-      .attrs = { AS_ATTR_F("alpha", 2), AS_ATTR_F("beta", 1), AS_ATTR_I("size", 2) },
-      .given = (const double[]){ 1, 2, 3 }, .want = (const double[]){ 1.0 / 6, 2.0 / 14, 3.0 / 10 }, .n_want = 3 },
-    { .name = "odd size by hand", .n_in = 1, .in = { AS_IN(F64, 1, 3) }, .n_attrs = 4,
-      .attrs = { AS_ATTR_F("alpha", 3), AS_ATTR_F("beta", 0.5), AS_ATTR_F("bias", 2), AS_ATTR_I("size", 3) },
-      .given = (const double[]){ 1, 3, 2 }, .want = (const double[]){ 0.2886751345948129, 0.75, 0.5163977794943222 }, .n_want = 3 },
-    { .name = "2-D", .n_in = 1, .in = { AS_IN(F32, 2, 7, 3, 4) }, .n_attrs = 1, .attrs = { AS_ATTR_I("size", 5) } },
-    { .name = "wider than the channels", .n_in = 1, .in = { AS_IN(F16, 1, 3, 4) }, .n_attrs = 1, .attrs = { AS_ATTR_I("size", 9) } },
-    { .name = "no images", .n_in = 1, .in = { AS_IN(F32, 0, 7, 3, 4) }, .n_attrs = 1, .attrs = { AS_ATTR_I("size", 5) } },
+    {.name = "even size by hand",
+     .n_in = 1,
+     .in = {AS_IN(F32, 1, 3)},
+     .n_attrs = 3,
+     .attrs = {AS_ATTR_F("alpha", 2), AS_ATTR_F("beta", 1), AS_ATTR_I("size", 2)},
+     .given = (const double[]){1, 2, 3},
+     .want = (const double[]){1.0 / 6, 2.0 / 14, 3.0 / 10},
+     .n_want = 3},
+    {.name = "odd size by hand",
+     .n_in = 1,
+     .in = {AS_IN(F64, 1, 3)},
+     .n_attrs = 4,
+     .attrs = {AS_ATTR_F("alpha", 3), AS_ATTR_F("beta", 0.5), AS_ATTR_F("bias", 2), AS_ATTR_I("size", 3)},
+     .given = (const double[]){1, 3, 2},
+     .want = (const double[]){0.2886751345948129, 0.75, 0.5163977794943222},
+     .n_want = 3},
+    {.name = "2-D", .n_in = 1, .in = {AS_IN(F32, 2, 7, 3, 4)}, .n_attrs = 1, .attrs = {AS_ATTR_I("size", 5)}},
+    {.name = "wider than the channels", .n_in = 1, .in = {AS_IN(F16, 1, 3, 4)}, .n_attrs = 1, .attrs = {AS_ATTR_I("size", 9)}},
+    {.name = "no images", .n_in = 1, .in = {AS_IN(F32, 0, 7, 3, 4)}, .n_attrs = 1, .attrs = {AS_ATTR_I("size", 5)}},
 };
 
 const as_op as_op_lrn = {
-    .name = "LRN", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval, .grad = NULL,
-    .tolerance = 1e-5, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "LRN",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .grad = NULL,
+    .tolerance = 1e-5,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

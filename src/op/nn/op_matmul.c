@@ -4,7 +4,7 @@
 /* Both operands as stacks of matrices: a 1-D A becomes [1, K], a 1-D B becomes [K, 1]. */
 typedef struct product {
     int64_t  m, n, k;
-    as_shape a, b, y; /* promoted, not yet broadcast; y = batch + [m, n] */
+    as_shape a, b, y;     /* promoted, not yet broadcast; y = batch + [m, n] */
     bool     row, column; /* A, B was 1-D: the axis is not in the result */
 } product;
 
@@ -13,7 +13,7 @@ static assay_status product_of(assay_env *env, const as_node_ctx *n, product *ou
     const as_shape *a = &n->in[0].shape, *b = &n->in[1].shape;
     if (a->rank < 1 || b->rank < 1)
         return as_refuse(env, n, "A is %s and B is %s: neither may be a scalar", AS_SHOW(a), AS_SHOW(b));
-    product p = { .a = *a, .b = *b, .row = a->rank == 1, .column = b->rank == 1 };
+    product p = {.a = *a, .b = *b, .row = a->rank == 1, .column = b->rank == 1};
     if (p.row)
         p.a = AS_SHAPE(1, a->dim[0]);
     if (p.column)
@@ -22,13 +22,14 @@ static assay_status product_of(assay_env *env, const as_node_ctx *n, product *ou
     p.k = p.a.dim[p.a.rank - 1];
     p.n = p.b.dim[p.b.rank - 1];
     if (p.k != p.b.dim[p.b.rank - 2])
-        return as_refuse(env, n, "A is %s and B is %s: the inner sizes %lld and %lld differ", AS_SHOW(a), AS_SHOW(b), (long long)p.k,
-                         (long long)p.b.dim[p.b.rank - 2]);
+        return as_refuse(env, n, "A is %s and B is %s: the inner sizes %lld and %lld differ", AS_SHOW(a), AS_SHOW(b),
+                         (long long)p.k, (long long)p.b.dim[p.b.rank - 2]);
     as_shape batch_a = p.a, batch_b = p.b;
     batch_a.rank -= 2;
     batch_b.rank -= 2;
     if (!as_shape_broadcast(&batch_a, &batch_b, &p.y))
-        return as_refuse(env, n, "A is %s and B is %s: the batch sizes do not broadcast to one shape in range", AS_SHOW(a), AS_SHOW(b));
+        return as_refuse(env, n, "A is %s and B is %s: the batch sizes do not broadcast to one shape in range", AS_SHOW(a),
+                         AS_SHOW(b));
     p.y.dim[p.y.rank++] = p.m;
     p.y.dim[p.y.rank++] = p.n;
     *out = p;
@@ -81,7 +82,7 @@ static void element_real(const as_view *a, const as_view *b, const product *p, i
 {
     double sum = 0.0;
     for (int64_t k = 0; k < p->k; k++)
-        sum += as_view_at(a, (int64_t[]){ i, k }) * as_view_at(b, (int64_t[]){ k, j });
+        sum += as_view_at(a, (int64_t[]){i, k}) * as_view_at(b, (int64_t[]){k, j});
     as_view_set(y, at, sum);
 }
 
@@ -149,50 +150,86 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     return ASSAY_OK;
 }
 
-#define F32_2(n_, m_, k_, c_)                                                                        \
-    { .name = n_, .n_in = 2, .in = { AS_IN(F32, m_, k_), AS_IN(F32, k_, c_) } }
+#define F32_2(n_, m_, k_, c_)                                                   \
+    {                                                                           \
+        .name = n_, .n_in = 2, .in = { AS_IN(F32, m_, k_), AS_IN(F32, k_, c_) } \
+    }
 
 static const as_case cases[] = {
     /* By hand: [[1,2],[3,4]] [[5,6],[7,8]]. */
-    { .name = "2x2 by hand", .n_in = 2, .in = { AS_IN(F32, 2, 2), AS_IN(F32, 2, 2) },
-      .given = (const double[]){ 1, 2, 3, 4, 5, 6, 7, 8 }, .want = (const double[]){ 19, 22, 43, 50 }, .n_want = 4 },
+    {.name = "2x2 by hand",
+     .n_in = 2,
+     .in = {AS_IN(F32, 2, 2), AS_IN(F32, 2, 2)},
+     .given = (const double[]){1, 2, 3, 4, 5, 6, 7, 8},
+     .want = (const double[]){19, 22, 43, 50},
+     .n_want = 4},
     /* numpy: a = arange(12).reshape(2,1,2,3) - 5, b = arange(18).reshape(3,3,2) - 8, a @ b. */
-    { .name = "batches broadcast as numpy's", .n_in = 2,
-      .in = { AS_IN(F64, 2, 1, 2, 3), AS_IN(F64, 3, 3, 2) },
-      .given = (const double[]){ -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6,
-                                 -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 },
-      .want = (const double[]){ 76, 64, 22, 19, 4, -8, 4, 1, -68, -80, -14, -17,
-                                -32, -26, -86, -71, 4, 10, 4, 19, 40, 46, 94, 109 }, .n_want = 24 },
+    {.name = "batches broadcast as numpy's",
+     .n_in = 2,
+     .in = {AS_IN(F64, 2, 1, 2, 3), AS_IN(F64, 3, 3, 2)},
+     .given =
+         (const double[]){-5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9},
+     .want = (const double[]){76, 64, 22, 19, 4, -8, 4, 1, -68, -80, -14, -17, -32, -26, -86, -71, 4, 10, 4, 19, 40, 46, 94, 109},
+     .n_want = 24},
     /* By hand: the inner product 1*4 + 2*5 + 3*6. */
-    { .name = "two vectors", .n_in = 2, .in = { AS_IN(F32, 3), AS_IN(F32, 3) },
-      .given = (const double[]){ 1, 2, 3, 4, 5, 6 }, .want = (const double[]){ 32 }, .n_want = 1 },
+    {.name = "two vectors",
+     .n_in = 2,
+     .in = {AS_IN(F32, 3), AS_IN(F32, 3)},
+     .given = (const double[]){1, 2, 3, 4, 5, 6},
+     .want = (const double[]){32},
+     .n_want = 1},
     /* By hand: 2^31 - 1 doubled and 3 added wraps to 1. */
-    { .name = "i32 wraps", .n_in = 2, .no_grad = true, .in = { AS_IN(I32, 1, 2), AS_IN(I32, 2, 1) },
-      .given = (const double[]){ 2147483647, 3, 2, 1 }, .want = (const double[]){ 1 }, .n_want = 1 },
-    F32_2("1x1x1", 1, 1, 1), F32_2("1x17x33", 1, 17, 33), F32_2("7x9x15", 7, 9, 15), F32_2("8x16x32", 8, 16, 32),
-    F32_2("9x8x7", 9, 8, 7), F32_2("15x31x17", 15, 31, 17), F32_2("16x16x16", 16, 16, 16), F32_2("17x3x1", 17, 3, 1),
-    F32_2("31x33x16", 31, 33, 16), F32_2("33x7x31", 33, 7, 31), F32_2("64x64x64", 64, 64, 64),
-    F32_2("10x9x33", 10, 9, 33), F32_2("11x8x64", 11, 8, 64), F32_2("12x5x40", 12, 5, 40), F32_2("25x6x64", 25, 6, 64),
-    F32_2("no inner size", 3, 0, 5), F32_2("no rows", 0, 3, 5),
-    { .name = "f64 9x17x7", .n_in = 2, .in = { AS_IN(F64, 9, 17), AS_IN(F64, 17, 7) } },
-    { .name = "f16 8x9x7", .n_in = 2, .in = { AS_IN(F16, 8, 9), AS_IN(F16, 9, 7) } },
-    { .name = "row times matrix", .n_in = 2, .in = { AS_IN(F32, 7), AS_IN(F32, 7, 9) } },
-    { .name = "matrix times column", .n_in = 2, .in = { AS_IN(F32, 9, 7), AS_IN(F32, 7) } },
-    { .name = "row times batch", .n_in = 2, .in = { AS_IN(F64, 7), AS_IN(F64, 2, 7, 3) } },
-    { .name = "batch times column", .n_in = 2, .in = { AS_IN(F64, 2, 3, 5), AS_IN(F64, 5) } },
-    { .name = "batch with one matrix", .n_in = 2, .in = { AS_IN(F32, 3, 2, 5, 8), AS_IN(F32, 8, 3) } },
-    { .name = "batch with batch", .n_in = 2, .in = { AS_IN(F32, 3, 5, 8), AS_IN(F32, 3, 8, 9) } },
-    { .name = "batches of tall matrices", .n_in = 2, .in = { AS_IN(F32, 2, 19, 6), AS_IN(F32, 2, 6, 17) } },
-    { .name = "one row a batch", .n_in = 2, .in = { AS_IN(F32, 4, 1, 9), AS_IN(F32, 4, 9, 33) } },
-    { .name = "one matrix with a batch", .n_in = 2, .in = { AS_IN(F32, 13, 5), AS_IN(F32, 2, 3, 5, 8) } },
-    { .name = "batch times a column", .n_in = 2, .in = { AS_IN(F32, 2, 3, 5), AS_IN(F32, 5) } },
-    { .name = "batches broadcast both ways", .n_in = 2,
-      .in = { AS_IN(F32, 2, 1, 3, 4), AS_IN(F32, 3, 4, 5) } },
+    {.name = "i32 wraps",
+     .n_in = 2,
+     .no_grad = true,
+     .in = {AS_IN(I32, 1, 2), AS_IN(I32, 2, 1)},
+     .given = (const double[]){2147483647, 3, 2, 1},
+     .want = (const double[]){1},
+     .n_want = 1},
+    F32_2("1x1x1", 1, 1, 1),
+    F32_2("1x17x33", 1, 17, 33),
+    F32_2("7x9x15", 7, 9, 15),
+    F32_2("8x16x32", 8, 16, 32),
+    F32_2("9x8x7", 9, 8, 7),
+    F32_2("15x31x17", 15, 31, 17),
+    F32_2("16x16x16", 16, 16, 16),
+    F32_2("17x3x1", 17, 3, 1),
+    F32_2("31x33x16", 31, 33, 16),
+    F32_2("33x7x31", 33, 7, 31),
+    F32_2("64x64x64", 64, 64, 64),
+    F32_2("10x9x33", 10, 9, 33),
+    F32_2("11x8x64", 11, 8, 64),
+    F32_2("12x5x40", 12, 5, 40),
+    F32_2("25x6x64", 25, 6, 64),
+    F32_2("no inner size", 3, 0, 5),
+    F32_2("no rows", 0, 3, 5),
+    {.name = "f64 9x17x7", .n_in = 2, .in = {AS_IN(F64, 9, 17), AS_IN(F64, 17, 7)}},
+    {.name = "f16 8x9x7", .n_in = 2, .in = {AS_IN(F16, 8, 9), AS_IN(F16, 9, 7)}},
+    {.name = "row times matrix", .n_in = 2, .in = {AS_IN(F32, 7), AS_IN(F32, 7, 9)}},
+    {.name = "matrix times column", .n_in = 2, .in = {AS_IN(F32, 9, 7), AS_IN(F32, 7)}},
+    {.name = "row times batch", .n_in = 2, .in = {AS_IN(F64, 7), AS_IN(F64, 2, 7, 3)}},
+    {.name = "batch times column", .n_in = 2, .in = {AS_IN(F64, 2, 3, 5), AS_IN(F64, 5)}},
+    {.name = "batch with one matrix", .n_in = 2, .in = {AS_IN(F32, 3, 2, 5, 8), AS_IN(F32, 8, 3)}},
+    {.name = "batch with batch", .n_in = 2, .in = {AS_IN(F32, 3, 5, 8), AS_IN(F32, 3, 8, 9)}},
+    {.name = "batches of tall matrices", .n_in = 2, .in = {AS_IN(F32, 2, 19, 6), AS_IN(F32, 2, 6, 17)}},
+    {.name = "one row a batch", .n_in = 2, .in = {AS_IN(F32, 4, 1, 9), AS_IN(F32, 4, 9, 33)}},
+    {.name = "one matrix with a batch", .n_in = 2, .in = {AS_IN(F32, 13, 5), AS_IN(F32, 2, 3, 5, 8)}},
+    {.name = "batch times a column", .n_in = 2, .in = {AS_IN(F32, 2, 3, 5), AS_IN(F32, 5)}},
+    {.name = "batches broadcast both ways", .n_in = 2, .in = {AS_IN(F32, 2, 1, 3, 4), AS_IN(F32, 3, 4, 5)}},
 };
 
 const as_op as_op_matmul = {
-    .name = "MatMul", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
-    .infer = infer, .cost = cost, .eval = eval, .grad = grad,
+    .name = "MatMul",
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
     /* A naive f32 sum of some thousand products in [-1,1) is off by about 4e-5; bf16 anywhere would be off by 4e-3. */
-    .tolerance = 1e-4, .cases = cases, .n_cases = AS_COUNT(cases),
+    .tolerance = 1e-4,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -4,10 +4,10 @@
 #include "op/nn/taps.h"
 
 static const as_attr_def attrs[] = {
-    { .name = "auto_pad", .kind = AS_ATTR_TEXT }, { .name = "ceil_mode", .kind = AS_ATTR_INT },
-    { .name = "dilations", .kind = AS_ATTR_INTS }, { .name = "kernel_shape", .kind = AS_ATTR_INTS, .required = true },
-    { .name = "pads", .kind = AS_ATTR_INTS }, { .name = "storage_order", .kind = AS_ATTR_INT },
-    { .name = "strides", .kind = AS_ATTR_INTS }, { 0 },
+    {.name = "auto_pad", .kind = AS_ATTR_TEXT},  {.name = "ceil_mode", .kind = AS_ATTR_INT},
+    {.name = "dilations", .kind = AS_ATTR_INTS}, {.name = "kernel_shape", .kind = AS_ATTR_INTS, .required = true},
+    {.name = "pads", .kind = AS_ATTR_INTS},      {.name = "storage_order", .kind = AS_ATTR_INT},
+    {.name = "strides", .kind = AS_ATTR_INTS},   {0},
 };
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
@@ -50,14 +50,15 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     bool    column_major = as_attr_int(n, "storage_order", 0) == 1;
     for (int64_t image = 0; image < y.dim[0]; image++)
         for (int64_t c = 0; c < y.dim[1]; c++) {
-            as_view x = as_view_fix(&in[0], (int64_t[]){ image, c }, 2), best = as_view_fix(&out[0], (int64_t[]){ image, c }, 2);
+            as_view x = as_view_fix(&in[0], (int64_t[]){image, c}, 2), best = as_view_fix(&out[0], (int64_t[]){image, c}, 2);
             int64_t plane = (image * y.dim[1] + c) * n_plane, at = 0;
-            AS_EACH3(o, w.out) {
+            AS_EACH3(o, w.out)
+            {
                 double  max;
                 int64_t where = as_window_max(&w, &x, o, &max);
                 as_view_put(&best, o, max);
                 if (n->n_out > 1) {
-                    as_view index = as_view_fix(&out[1], (int64_t[]){ image, c }, 2);
+                    as_view index = as_view_fix(&out[1], (int64_t[]){image, c}, 2);
                     as_view_set_i64(&index, at, where < 0 ? -1 : plane + place(&w, column_major, where));
                 }
                 at++;
@@ -74,56 +75,116 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
         return ASSAY_OK;
     as_attr list[AS_COUNT(attrs)];
     int     count = as_attrs_repeat(n, NULL, NULL, 0, list);
-    d_in[0] = b->node(b, "assay.MaxPoolGrad", (int[]){ in[0], d_out[0] }, 2, list, count, NULL, 1);
+    d_in[0] = b->node(b, "assay.MaxPoolGrad", (int[]){in[0], d_out[0]}, 2, list, count, NULL, 1);
     return ASSAY_OK;
 }
 
 static const as_case cases[] = {
     AS_CASES_POOL_WIDE,
     /* By hand: the largest of each 2x2 block of arange(16) is its last. */
-    { .name = "2x2 by hand", .n_in = 1, .in = { AS_IN(F32, 1, 1, 4, 4) }, .n_attrs = 2,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 2, 2), AS_ATTR_LIST("strides", 2, 2) },
-      .given = (const double[]){ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 },
-      .want = (const double[]){ 5, 7, 13, 15 }, .n_want = 4 },
+    {.name = "2x2 by hand",
+     .n_in = 1,
+     .in = {AS_IN(F32, 1, 1, 4, 4)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 2, 2), AS_ATTR_LIST("strides", 2, 2)},
+     .given = (const double[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+     .want = (const double[]){5, 7, 13, 15},
+     .n_want = 4},
     /* By hand: padding never wins, not even against negative values. */
-    { .name = "padding never wins", .n_in = 1, .in = { AS_IN(F64, 1, 1, 3) }, .n_attrs = 2,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_LIST("pads", 1, 1) },
-      .given = (const double[]){ -5, -3, -4 }, .want = (const double[]){ -5, -3, -3, -4 }, .n_want = 4 },
+    {.name = "padding never wins",
+     .n_in = 1,
+     .in = {AS_IN(F64, 1, 1, 3)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_LIST("pads", 1, 1)},
+     .given = (const double[]){-5, -3, -4},
+     .want = (const double[]){-5, -3, -3, -4},
+     .n_want = 4},
     /* By hand: rounding up gives a third window, over the last element alone. */
-    { .name = "ceil_mode by hand", .n_in = 1, .in = { AS_IN(F32, 1, 1, 5) }, .n_attrs = 3,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_LIST("strides", 2), AS_ATTR_I("ceil_mode", 1) },
-      .given = (const double[]){ 1, 9, 3, 4, 2 }, .want = (const double[]){ 9, 4, 2 }, .n_want = 3 },
+    {.name = "ceil_mode by hand",
+     .n_in = 1,
+     .in = {AS_IN(F32, 1, 1, 5)},
+     .n_attrs = 3,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_LIST("strides", 2), AS_ATTR_I("ceil_mode", 1)},
+     .given = (const double[]){1, 9, 3, 4, 2},
+     .want = (const double[]){9, 4, 2},
+     .n_want = 3},
     /* By hand: u8 as numbers, dilation 2. */
-    { .name = "u8 dilated by hand", .n_in = 1, .in = { AS_IN(U8, 1, 1, 5) }, .n_attrs = 2,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_LIST("dilations", 2) },
-      .given = (const double[]){ 200, 255, 7, 0, 9 }, .want = (const double[]){ 200, 255, 9 }, .n_want = 3, .no_grad = true },
+    {.name = "u8 dilated by hand",
+     .n_in = 1,
+     .in = {AS_IN(U8, 1, 1, 5)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_LIST("dilations", 2)},
+     .given = (const double[]){200, 255, 7, 0, 9},
+     .want = (const double[]){200, 255, 9},
+     .n_want = 3,
+     .no_grad = true},
     /* numpy: np.pad with -inf, the maximum of each slice. */
-    { .name = "3x2 uneven pads as numpy's", .n_in = 1, .in = { AS_IN(F64, 1, 1, 3, 4) }, .n_attrs = 3,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 3, 2), AS_ATTR_LIST("strides", 2, 1), AS_ATTR_LIST("pads", 1, 0, 1, 1) },
-      .given = (const double[]){ -5, 2, -2, 5, 1, -3, 4, 0, -4, 3, -1, -5 },
-      .want = (const double[]){ 2, 4, 5, 5, 3, 4, 4, 0 }, .n_want = 8 },
-    { .name = "2x2 on 7x9", .n_in = 1, .in = { AS_IN(F32, 2, 3, 7, 9) }, .n_attrs = 2,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 2, 2), AS_ATTR_LIST("strides", 2, 2) } },
-    { .name = "2x2 on 16x16 of 8", .n_in = 1, .in = { AS_IN(F32, 1, 8, 16, 16) }, .n_attrs = 2,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 2, 2), AS_ATTR_LIST("strides", 2, 2) } },
-    { .name = "3x3 stride 2 padded on 17x15", .n_in = 1, .in = { AS_IN(F32, 1, 9, 17, 15) }, .n_attrs = 3,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 3, 3), AS_ATTR_LIST("strides", 2, 2), AS_ATTR_LIST("pads", 1, 1, 1, 1) } },
-    { .name = "3x3 overlapping on 8x33", .n_in = 1, .in = { AS_IN(F32, 1, 1, 8, 33) }, .n_attrs = 1, .attrs = { AS_ATTR_LIST("kernel_shape", 3, 3) } },
-    { .name = "1x1", .n_in = 1, .in = { AS_IN(F32, 1, 1, 1, 1) }, .n_attrs = 1, .attrs = { AS_ATTR_LIST("kernel_shape", 1, 1) } },
-    { .name = "ceil_mode on 15x31", .n_in = 1, .in = { AS_IN(F32, 1, 2, 15, 31) }, .n_attrs = 4,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 3, 2), AS_ATTR_LIST("strides", 3, 4), AS_ATTR_LIST("pads", 0, 1, 1, 0), AS_ATTR_I("ceil_mode", 1) } },
-    { .name = "SAME_UPPER", .n_in = 1, .in = { AS_IN(F64, 1, 2, 7, 8) }, .n_attrs = 3,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 3, 2), AS_ATTR_LIST("strides", 2, 3), AS_ATTR_S("auto_pad", "SAME_UPPER") } },
-    { .name = "1-D of 31", .n_in = 1, .in = { AS_IN(F64, 2, 3, 31) }, .n_attrs = 2,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 4), AS_ATTR_LIST("strides", 3) } },
-    { .name = "3-D", .n_in = 1, .in = { AS_IN(F64, 1, 2, 5, 4, 6) }, .n_attrs = 3,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 2, 3, 2), AS_ATTR_LIST("strides", 2, 1, 1), AS_ATTR_LIST("dilations", 1, 1, 3) } },
-    { .name = "no images", .n_in = 1, .in = { AS_IN(F32, 0, 3, 4, 4) }, .n_attrs = 1, .attrs = { AS_ATTR_LIST("kernel_shape", 2, 2) } },
-    { .name = "empty plane", .n_in = 1, .in = { AS_IN(F32, 1, 3, 0, 4) }, .n_attrs = 1, .attrs = { AS_ATTR_LIST("kernel_shape", 2, 2) } },
+    {.name = "3x2 uneven pads as numpy's",
+     .n_in = 1,
+     .in = {AS_IN(F64, 1, 1, 3, 4)},
+     .n_attrs = 3,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 3, 2), AS_ATTR_LIST("strides", 2, 1), AS_ATTR_LIST("pads", 1, 0, 1, 1)},
+     .given = (const double[]){-5, 2, -2, 5, 1, -3, 4, 0, -4, 3, -1, -5},
+     .want = (const double[]){2, 4, 5, 5, 3, 4, 4, 0},
+     .n_want = 8},
+    {.name = "2x2 on 7x9",
+     .n_in = 1,
+     .in = {AS_IN(F32, 2, 3, 7, 9)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 2, 2), AS_ATTR_LIST("strides", 2, 2)}},
+    {.name = "2x2 on 16x16 of 8",
+     .n_in = 1,
+     .in = {AS_IN(F32, 1, 8, 16, 16)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 2, 2), AS_ATTR_LIST("strides", 2, 2)}},
+    {.name = "3x3 stride 2 padded on 17x15",
+     .n_in = 1,
+     .in = {AS_IN(F32, 1, 9, 17, 15)},
+     .n_attrs = 3,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 3, 3), AS_ATTR_LIST("strides", 2, 2), AS_ATTR_LIST("pads", 1, 1, 1, 1)}},
+    {.name = "3x3 overlapping on 8x33",
+     .n_in = 1,
+     .in = {AS_IN(F32, 1, 1, 8, 33)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 3, 3)}},
+    {.name = "1x1", .n_in = 1, .in = {AS_IN(F32, 1, 1, 1, 1)}, .n_attrs = 1, .attrs = {AS_ATTR_LIST("kernel_shape", 1, 1)}},
+    {.name = "ceil_mode on 15x31",
+     .n_in = 1,
+     .in = {AS_IN(F32, 1, 2, 15, 31)},
+     .n_attrs = 4,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 3, 2), AS_ATTR_LIST("strides", 3, 4), AS_ATTR_LIST("pads", 0, 1, 1, 0),
+               AS_ATTR_I("ceil_mode", 1)}},
+    {.name = "SAME_UPPER",
+     .n_in = 1,
+     .in = {AS_IN(F64, 1, 2, 7, 8)},
+     .n_attrs = 3,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 3, 2), AS_ATTR_LIST("strides", 2, 3), AS_ATTR_S("auto_pad", "SAME_UPPER")}},
+    {.name = "1-D of 31",
+     .n_in = 1,
+     .in = {AS_IN(F64, 2, 3, 31)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 4), AS_ATTR_LIST("strides", 3)}},
+    {.name = "3-D",
+     .n_in = 1,
+     .in = {AS_IN(F64, 1, 2, 5, 4, 6)},
+     .n_attrs = 3,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 2, 3, 2), AS_ATTR_LIST("strides", 2, 1, 1), AS_ATTR_LIST("dilations", 1, 1, 3)}},
+    {.name = "no images", .n_in = 1, .in = {AS_IN(F32, 0, 3, 4, 4)}, .n_attrs = 1, .attrs = {AS_ATTR_LIST("kernel_shape", 2, 2)}},
+    {.name = "empty plane", .n_in = 1, .in = {AS_IN(F32, 1, 3, 0, 4)}, .n_attrs = 1, .attrs = {AS_ATTR_LIST("kernel_shape", 2, 2)}},
 };
 
 const as_op as_op_maxpool = {
-    .name = "MaxPool", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 2, .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval, .grad = grad,
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "MaxPool",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 2,
+    .attrs = attrs,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

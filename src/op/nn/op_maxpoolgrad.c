@@ -7,10 +7,10 @@
 #include "op/nn/taps.h"
 
 static const as_attr_def attrs[] = {
-    { .name = "auto_pad", .kind = AS_ATTR_TEXT }, { .name = "ceil_mode", .kind = AS_ATTR_INT },
-    { .name = "dilations", .kind = AS_ATTR_INTS }, { .name = "kernel_shape", .kind = AS_ATTR_INTS, .required = true },
-    { .name = "pads", .kind = AS_ATTR_INTS }, { .name = "storage_order", .kind = AS_ATTR_INT },
-    { .name = "strides", .kind = AS_ATTR_INTS }, { 0 },
+    {.name = "auto_pad", .kind = AS_ATTR_TEXT},  {.name = "ceil_mode", .kind = AS_ATTR_INT},
+    {.name = "dilations", .kind = AS_ATTR_INTS}, {.name = "kernel_shape", .kind = AS_ATTR_INTS, .required = true},
+    {.name = "pads", .kind = AS_ATTR_INTS},      {.name = "storage_order", .kind = AS_ATTR_INT},
+    {.name = "strides", .kind = AS_ATTR_INTS},   {0},
 };
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
@@ -20,7 +20,8 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     AS_TRY(as_rule_dtype(env, n, 0, 2, AS_SET_FLOAT));
     AS_TRY(as_pool_read(env, n, &n->in[0].shape, &w, &y));
     if (!as_shape_same(&y, &n->in[1].shape))
-        return as_refuse(env, n, "dY is %s, and pooling X %s gives %s", AS_SHOW(&n->in[1].shape), AS_SHOW(&n->in[0].shape), AS_SHOW(&y));
+        return as_refuse(env, n, "dY is %s, and pooling X %s gives %s", AS_SHOW(&n->in[1].shape), AS_SHOW(&n->in[0].shape),
+                         AS_SHOW(&y));
     out[0] = as_info(n->in[0].dtype, &n->in[0].shape);
     return ASSAY_OK;
 }
@@ -41,7 +42,8 @@ static void plane_eval(const as_window *w, const as_view *x, const as_view *dy, 
     int64_t o[3], count = as_window_count(w->in);
     for (int64_t i = 0; i < count; i++)
         sums[i] = 0.0;
-    AS_EACH3(o, w->out) {
+    AS_EACH3(o, w->out)
+    {
         double  max;
         int64_t where = as_window_max(w, x, o, &max);
         if (where >= 0)
@@ -65,7 +67,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
                        (long long)as_window_count(w.in));
     for (int64_t image = 0; image < y.dim[0]; image++)
         for (int64_t c = 0; c < y.dim[1]; c++) {
-            int64_t at[2] = { image, c };
+            int64_t at[2] = {image, c};
             as_view x = as_view_fix(&in[0], at, 2), dy = as_view_fix(&in[1], at, 2), dx = as_view_fix(&out[0], at, 2);
             plane_eval(&w, &x, &dy, sums, &dx);
         }
@@ -75,24 +77,56 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 
 static const as_case cases[] = {
     /* By hand: the 9 wins both windows it is in. */
-    { .name = "overlap by hand", .n_in = 2, .in = { AS_IN(F32, 1, 1, 4), AS_IN(F32, 1, 1, 3) }, .n_attrs = 1,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 2) },
-      .given = (const double[]){ 1, 9, 3, 4, 10, 20, 40 }, .want = (const double[]){ 0, 30, 0, 40 }, .n_want = 4 },
+    {.name = "overlap by hand",
+     .n_in = 2,
+     .in = {AS_IN(F32, 1, 1, 4), AS_IN(F32, 1, 1, 3)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 2)},
+     .given = (const double[]){1, 9, 3, 4, 10, 20, 40},
+     .want = (const double[]){0, 30, 0, 40},
+     .n_want = 4},
     /* By hand: of four equal values the first wins. */
-    { .name = "the first of equals by hand", .n_in = 2, .in = { AS_IN(F64, 1, 1, 2, 2), AS_IN(F64, 1, 1, 1, 1) }, .n_attrs = 1,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 2, 2) },
-      .given = (const double[]){ 7, 7, 7, 7, 3 }, .want = (const double[]){ 3, 0, 0, 0 }, .n_want = 4 },
-    { .name = "2x2 on 8x9", .n_in = 2, .in = { AS_IN(F32, 2, 3, 8, 9), AS_IN(F32, 2, 3, 4, 4) }, .n_attrs = 2,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 2, 2), AS_ATTR_LIST("strides", 2, 2) } },
-    { .name = "3x3 stride 2 padded on 17x15", .n_in = 2, .in = { AS_IN(F32, 1, 7, 17, 15), AS_IN(F32, 1, 7, 9, 8) }, .n_attrs = 3,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 3, 3), AS_ATTR_LIST("strides", 2, 2), AS_ATTR_LIST("pads", 1, 1, 1, 1) } },
-    { .name = "ceil_mode", .n_in = 2, .in = { AS_IN(F64, 1, 1, 5), AS_IN(F64, 1, 1, 3) }, .n_attrs = 3,
-      .attrs = { AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_LIST("strides", 2), AS_ATTR_I("ceil_mode", 1) } },
-    { .name = "no images", .n_in = 2, .in = { AS_IN(F32, 0, 3, 4, 4), AS_IN(F32, 0, 3, 3, 3) }, .n_attrs = 1, .attrs = { AS_ATTR_LIST("kernel_shape", 2, 2) } },
+    {.name = "the first of equals by hand",
+     .n_in = 2,
+     .in = {AS_IN(F64, 1, 1, 2, 2), AS_IN(F64, 1, 1, 1, 1)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 2, 2)},
+     .given = (const double[]){7, 7, 7, 7, 3},
+     .want = (const double[]){3, 0, 0, 0},
+     .n_want = 4},
+    {.name = "2x2 on 8x9",
+     .n_in = 2,
+     .in = {AS_IN(F32, 2, 3, 8, 9), AS_IN(F32, 2, 3, 4, 4)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 2, 2), AS_ATTR_LIST("strides", 2, 2)}},
+    {.name = "3x3 stride 2 padded on 17x15",
+     .n_in = 2,
+     .in = {AS_IN(F32, 1, 7, 17, 15), AS_IN(F32, 1, 7, 9, 8)},
+     .n_attrs = 3,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 3, 3), AS_ATTR_LIST("strides", 2, 2), AS_ATTR_LIST("pads", 1, 1, 1, 1)}},
+    {.name = "ceil_mode",
+     .n_in = 2,
+     .in = {AS_IN(F64, 1, 1, 5), AS_IN(F64, 1, 1, 3)},
+     .n_attrs = 3,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_LIST("strides", 2), AS_ATTR_I("ceil_mode", 1)}},
+    {.name = "no images",
+     .n_in = 2,
+     .in = {AS_IN(F32, 0, 3, 4, 4), AS_IN(F32, 0, 3, 3, 3)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_LIST("kernel_shape", 2, 2)}},
 };
 
 const as_op as_op_maxpoolgrad = {
-    .name = "assay.MaxPoolGrad", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval, /* no gradient: it is one itself, and second derivatives are not built */
-    .tolerance = 1e-6, .cases = cases, .n_cases = AS_COUNT(cases), /* a few additions where windows overlap */
+    .name = "assay.MaxPoolGrad",
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval, /* no gradient: it is one itself, and second derivatives are not built */
+    .tolerance = 1e-6,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases), /* a few additions where windows overlap */
 };

@@ -4,11 +4,11 @@
 
 #include "op/nn/norm.h"
 
-static const as_attr_def attrs[] = { { .name = "axes", .kind = AS_ATTR_INTS }, { 0 } };
+static const as_attr_def attrs[] = {{.name = "axes", .kind = AS_ATTR_INTS}, {0}};
 
 static assay_status axes_of(assay_env *env, const as_node_ctx *n, unsigned *out)
 {
-    int64_t  list[AS_MAX_RANK] = { 0, 2, 3 };
+    int64_t  list[AS_MAX_RANK] = {0, 2, 3};
     size_t   count = as_attr_find(n, "axes") ? as_attr_ints(n, "axes", list, AS_MAX_RANK) : 3;
     unsigned set = 0;
     if (count > AS_MAX_RANK)
@@ -57,18 +57,40 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 
 static const as_case cases[] = {
     /* By hand: each column: [0, 6] has mean 3 and deviation 3, [1, 3] mean 2 and deviation 1. */
-    { .name = "by hand", .n_in = 1, .in = { AS_IN(F64, 2, 2) }, .n_attrs = 1, .attrs = { AS_ATTR_LIST("axes", 0) },
-      .given = (const double[]){ 0, 1, 6, 3 }, .want = (const double[]){ -1, -1, 1, 1 }, .n_want = 4 },
+    {.name = "by hand",
+     .n_in = 1,
+     .in = {AS_IN(F64, 2, 2)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_LIST("axes", 0)},
+     .given = (const double[]){0, 1, 6, 3},
+     .want = (const double[]){-1, -1, 1, 1},
+     .n_want = 4},
     /* By hand: nothing varies, and 0 over 1e-9 is 0. */
-    { .name = "equal by hand", .n_in = 1, .in = { AS_IN(F32, 3) }, .n_attrs = 1, .attrs = { AS_ATTR_LIST("axes", -1) },
-      .given = (const double[]){ 2, 2, 2 }, .want = (const double[]){ 0, 0, 0 }, .n_want = 3 },
-    { .name = "all but channels", .n_in = 1, .in = { AS_IN(F32, 3, 4, 5, 7) } },
-    { .name = "f16", .n_in = 1, .in = { AS_IN(F16, 3, 4, 2, 2) } },
-    { .name = "empty", .n_in = 1, .in = { AS_IN(F32, 0, 4, 2, 2) } },
+    {.name = "equal by hand",
+     .n_in = 1,
+     .in = {AS_IN(F32, 3)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_LIST("axes", -1)},
+     .given = (const double[]){2, 2, 2},
+     .want = (const double[]){0, 0, 0},
+     .n_want = 3},
+    {.name = "all but channels", .n_in = 1, .in = {AS_IN(F32, 3, 4, 5, 7)}},
+    {.name = "f16", .n_in = 1, .in = {AS_IN(F16, 3, 4, 2, 2)}},
+    {.name = "empty", .n_in = 1, .in = {AS_IN(F32, 0, 4, 2, 2)}},
 };
 
 const as_op as_op_meanvariancenormalization = {
-    .name = "MeanVarianceNormalization", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval, .grad = NULL,
-    .tolerance = 1e-4, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "MeanVarianceNormalization",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .grad = NULL,
+    .tolerance = 1e-4,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

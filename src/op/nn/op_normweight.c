@@ -5,7 +5,9 @@
 #include "op/rules.h"
 
 static const as_attr_def attrs[] = {
-    { .name = "axis", .kind = AS_ATTR_INT }, { .name = "epsilon", .kind = AS_ATTR_FLOAT }, { 0 },
+    {.name = "axis", .kind = AS_ATTR_INT},
+    {.name = "epsilon", .kind = AS_ATTR_FLOAT},
+    {0},
 };
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
@@ -15,8 +17,8 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     AS_TRY(as_rule_axis(env, n, as_attr_int(n, "axis", 0), n->in[0].shape.rank, &axis));
     for (int i = 1; i < 3; i++)
         if (n->in[i].shape.rank != 1 || n->in[i].shape.dim[0] != n->in[0].shape.dim[axis])
-            return as_refuse(env, n, "input %d is %s and must be [%lld], one value an index of axis %d", i, AS_SHOW(&n->in[i].shape),
-                             (long long)n->in[0].shape.dim[axis], axis);
+            return as_refuse(env, n, "input %d is %s and must be [%lld], one value an index of axis %d", i,
+                             AS_SHOW(&n->in[i].shape), (long long)n->in[0].shape.dim[axis], axis);
     out[0] = as_info(n->in[0].dtype, &n->in[0].shape);
     return ASSAY_OK;
 }
@@ -48,17 +50,44 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 
 static const as_case cases[] = {
     /* By hand: the rows [1,2] and [3,4] times 2/sqrt(4) and 3/sqrt(9). */
-    { .name = "rows by hand", .n_in = 3, .in = { AS_IN(F64, 2, 2), AS_IN(F64, 2), AS_IN(F64, 2) }, .no_grad = true,
-      .given = (const double[]){ 1, 2, 3, 4, 2, 3, 3, 8 }, .n_attrs = 1, .attrs = { AS_ATTR_F("epsilon", 1.0) },
-      .want = (const double[]){ 1, 2, 3, 4 }, .n_want = 4 },
-    { .name = "columns by hand", .n_in = 3, .in = { AS_IN(F64, 2, 2), AS_IN(F64, 2), AS_IN(F64, 2) }, .no_grad = true,
-      .given = (const double[]){ 1, 2, 3, 4, 4, 9, 4, 9 }, .n_attrs = 2, .attrs = { AS_ATTR_F("epsilon", 0.0), AS_ATTR_I("axis", 1) },
-      .want = (const double[]){ 2, 6, 6, 12 }, .n_want = 4 },
-    { .name = "3x3 of 5 to 7", .n_in = 3, .in = { AS_IN(F32, 7, 5, 3, 3), AS_IN(F32, 7), AS_IN(F32, 7) }, .lo = 0.1, .hi = 1.0, .no_grad = true },
-    { .name = "no outputs", .n_in = 3, .in = { AS_IN(F32, 0, 5), AS_IN(F32, 0), AS_IN(F32, 0) }, .no_grad = true },
+    {.name = "rows by hand",
+     .n_in = 3,
+     .in = {AS_IN(F64, 2, 2), AS_IN(F64, 2), AS_IN(F64, 2)},
+     .no_grad = true,
+     .given = (const double[]){1, 2, 3, 4, 2, 3, 3, 8},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_F("epsilon", 1.0)},
+     .want = (const double[]){1, 2, 3, 4},
+     .n_want = 4},
+    {.name = "columns by hand",
+     .n_in = 3,
+     .in = {AS_IN(F64, 2, 2), AS_IN(F64, 2), AS_IN(F64, 2)},
+     .no_grad = true,
+     .given = (const double[]){1, 2, 3, 4, 4, 9, 4, 9},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_F("epsilon", 0.0), AS_ATTR_I("axis", 1)},
+     .want = (const double[]){2, 6, 6, 12},
+     .n_want = 4},
+    {.name = "3x3 of 5 to 7",
+     .n_in = 3,
+     .in = {AS_IN(F32, 7, 5, 3, 3), AS_IN(F32, 7), AS_IN(F32, 7)},
+     .lo = 0.1,
+     .hi = 1.0,
+     .no_grad = true},
+    {.name = "no outputs", .n_in = 3, .in = {AS_IN(F32, 0, 5), AS_IN(F32, 0), AS_IN(F32, 0)}, .no_grad = true},
 };
 
 const as_op as_op_normweight = {
-    .name = "assay.NormWeight", .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval, .tolerance = 1e-6, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "assay.NormWeight",
+    .min_in = 3,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .tolerance = 1e-6,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

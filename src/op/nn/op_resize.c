@@ -14,18 +14,23 @@ enum { NEAREST, LINEAR, CUBIC };
 enum { ROUND_PREFER_FLOOR, ROUND_PREFER_CEIL, FLOOR, CEIL };
 enum { STRETCH, NOT_LARGER, NOT_SMALLER };
 
-static const char *const coordinate_names[] = { "half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric",
-                                                "tf_crop_and_resize", NULL };
-static const char *const mode_names[] = { "nearest", "linear", "cubic", NULL };
-static const char *const nearest_names[] = { "round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL };
-static const char *const policy_names[] = { "stretch", "not_larger", "not_smaller", NULL };
+static const char *const coordinate_names[] = {
+    "half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric", "tf_crop_and_resize", NULL};
+static const char *const mode_names[] = {"nearest", "linear", "cubic", NULL};
+static const char *const nearest_names[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL};
+static const char *const policy_names[] = {"stretch", "not_larger", "not_smaller", NULL};
 
 static const as_attr_def attrs[] = {
-    { .name = "antialias", .kind = AS_ATTR_INT }, { .name = "axes", .kind = AS_ATTR_INTS },
-    { .name = "coordinate_transformation_mode", .kind = AS_ATTR_TEXT }, { .name = "cubic_coeff_a", .kind = AS_ATTR_FLOAT },
-    { .name = "exclude_outside", .kind = AS_ATTR_INT }, { .name = "extrapolation_value", .kind = AS_ATTR_FLOAT },
-    { .name = "keep_aspect_ratio_policy", .kind = AS_ATTR_TEXT }, { .name = "mode", .kind = AS_ATTR_TEXT },
-    { .name = "nearest_mode", .kind = AS_ATTR_TEXT }, { 0 },
+    {.name = "antialias", .kind = AS_ATTR_INT},
+    {.name = "axes", .kind = AS_ATTR_INTS},
+    {.name = "coordinate_transformation_mode", .kind = AS_ATTR_TEXT},
+    {.name = "cubic_coeff_a", .kind = AS_ATTR_FLOAT},
+    {.name = "exclude_outside", .kind = AS_ATTR_INT},
+    {.name = "extrapolation_value", .kind = AS_ATTR_FLOAT},
+    {.name = "keep_aspect_ratio_policy", .kind = AS_ATTR_TEXT},
+    {.name = "mode", .kind = AS_ATTR_TEXT},
+    {.name = "nearest_mode", .kind = AS_ATTR_TEXT},
+    {0},
 };
 
 typedef struct resize {
@@ -76,15 +81,16 @@ static assay_status scales_read(assay_env *env, const as_node_ctx *n, resize *r)
     const as_tensor_info *t = &n->in[SCALES];
     const float          *scales = t->constant;
     if (t->dtype != AS_F32 || t->shape.rank != 1 || t->shape.dim[0] != r->n_axes)
-        return as_refuse(env, n, "scales (input %d) is %s %s and must be f32 [%d]", SCALES, as_dtype_name(t->dtype), AS_SHOW(&t->shape), r->n_axes);
+        return as_refuse(env, n, "scales (input %d) is %s %s and must be f32 [%d]", SCALES, as_dtype_name(t->dtype),
+                         AS_SHOW(&t->shape), r->n_axes);
     if (!scales)
         return as_refuse(env, n, "scales (input %d) must be known while planning", SCALES);
     for (int i = 0; i < r->n_axes; i++) {
         int   axis = r->axes[i];
         float size = floorf((float)n->in[X].shape.dim[axis] * scales[i]);
         if (!(scales[i] > 0.0f) || !(size < 0x1p62f))
-            return as_refuse(env, n, "scales[%d] is %g: it must be above 0, and size %lld times it must be in range", i, (double)scales[i],
-                             (long long)n->in[X].shape.dim[axis]);
+            return as_refuse(env, n, "scales[%d] is %g: it must be above 0, and size %lld times it must be in range", i,
+                             (double)scales[i], (long long)n->in[X].shape.dim[axis]);
         r->scale[axis] = (double)scales[i];
         r->y.dim[axis] = (int64_t)size;
     }
@@ -122,8 +128,11 @@ static assay_status sizes_read(assay_env *env, const as_node_ctx *n, resize *r)
 
 static assay_status resize_read(assay_env *env, const as_node_ctx *n, resize *out)
 {
-    resize r = { .y = n->in[X].shape, .antialias = as_attr_int(n, "antialias", 0) != 0, .exclude_outside = as_attr_int(n, "exclude_outside", 0) != 0,
-                 .cubic_a = as_attr_float(n, "cubic_coeff_a", -0.75), .extrapolation = as_attr_float(n, "extrapolation_value", 0.0) };
+    resize r = {.y = n->in[X].shape,
+                .antialias = as_attr_int(n, "antialias", 0) != 0,
+                .exclude_outside = as_attr_int(n, "exclude_outside", 0) != 0,
+                .cubic_a = as_attr_float(n, "cubic_coeff_a", -0.75),
+                .extrapolation = as_attr_float(n, "extrapolation_value", 0.0)};
     AS_TRY(choice_read(env, n, "coordinate_transformation_mode", coordinate_names, &r.coordinates));
     AS_TRY(choice_read(env, n, "mode", mode_names, &r.mode));
     AS_TRY(choice_read(env, n, "nearest_mode", nearest_names, &r.nearest));
@@ -143,7 +152,7 @@ static assay_status resize_read(assay_env *env, const as_node_ctx *n, resize *ou
         return as_refuse(env, n, "neither scales nor sizes are given");
     if (r.coordinates == TF_CROP_AND_RESIZE) {
         const as_tensor_info *roi = &n->in[ROI];
-        bool                  fits = as_in_has(n, ROI) && as_dtype_is_float(roi->dtype) && roi->shape.rank == 1 && roi->shape.dim[0] == 2 * r.n_axes;
+        bool fits = as_in_has(n, ROI) && as_dtype_is_float(roi->dtype) && roi->shape.rank == 1 && roi->shape.dim[0] == 2 * r.n_axes;
         if (!fits)
             return as_refuse(env, n, "tf_crop_and_resize needs roi (input %d), %d floats, and it is %s", ROI, 2 * r.n_axes,
                              as_in_has(n, ROI) ? AS_SHOW(&roi->shape) : "absent");
@@ -165,7 +174,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
 /* Taps that one output has along an axis, when its size changes. */
 static int64_t taps_count(const resize *r, int axis)
 {
-    static const int reach[] = { [NEAREST] = 0, [LINEAR] = 1, [CUBIC] = 2 };
+    static const int reach[] = {[NEAREST] = 0, [LINEAR] = 1, [CUBIC] = 2};
     if (r->mode == NEAREST)
         return 1;
     double scale = r->antialias && r->scale[axis] < 1.0 ? r->scale[axis] : 1.0;
@@ -205,7 +214,8 @@ static double coordinate(const resize *r, double o, double in, double out, doubl
     case PYTORCH_HALF_PIXEL: return wide == 1.0 ? -0.5 : (o + 0.5) / scale - 0.5;
     case HALF_PIXEL_SYMMETRIC: return in / 2.0 * (1.0 - out / wide) + (o + 0.5) / scale - 0.5;
     case TF_CROP_AND_RESIZE:
-        return (wide == 1.0 ? (roi[1] - roi[0]) * (in - 1.0) / 2.0 : o * (roi[1] - roi[0]) * (in - 1.0) / (wide - 1.0)) + roi[0] * (in - 1.0);
+        return (wide == 1.0 ? (roi[1] - roi[0]) * (in - 1.0) / 2.0 : o * (roi[1] - roi[0]) * (in - 1.0) / (wide - 1.0)) +
+               roi[0] * (in - 1.0);
     default: return (o + 0.5) / scale - 0.5;
     }
 }
@@ -261,7 +271,7 @@ static void taps_make(const resize *r, int axis, int64_t in, int64_t o, const do
 static assay_status taps_take(assay_env *env, const as_node_ctx *n, const resize *r, int axis, const as_view *roi, taps *out)
 {
     int64_t in = n->in[X].shape.dim[axis], size = r->y.dim[axis];
-    double  region[2] = { 0.0, 1.0 };
+    double  region[2] = {0.0, 1.0};
     bool    named = false;
     for (int i = 0; i < r->n_axes; i++)
         if (r->axes[i] == axis) {
@@ -269,13 +279,13 @@ static assay_status taps_take(assay_env *env, const as_node_ctx *n, const resize
             for (int k = 0; r->coordinates == TF_CROP_AND_RESIZE && k < 2; k++)
                 region[k] = as_view_get(roi, i + k * r->n_axes);
         }
-    taps t = { .n = named ? taps_count(r, axis) : 1 };
+    taps t = {.n = named ? taps_count(r, axis) : 1};
     t.index = calloc((size_t)size, (size_t)t.n * sizeof *t.index);
     t.weight = calloc((size_t)size, (size_t)t.n * sizeof *t.weight);
     *out = t;
     if (!t.index || !t.weight)
-        return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': no room for %lld times %lld taps of axis %d", n->op->name, n->name ? n->name : "",
-                       (long long)size, (long long)t.n, axis);
+        return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': no room for %lld times %lld taps of axis %d", n->op->name,
+                       n->name ? n->name : "", (long long)size, (long long)t.n, axis);
     for (int64_t o = 0; o < size; o++) {
         if (named) {
             taps_make(r, axis, in, o, region, &t);
@@ -343,85 +353,176 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return status;
 }
 
-#define NONE { .dtype = AS_NONE }
-#define SCALES_ARE(...)                                                                              \
-    { .dtype = AS_F32, .shape = { .rank = 1, .dim = { sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t) } }, \
-      .ints = (const int64_t[]){__VA_ARGS__} }
+#define NONE             \
+    {                    \
+        .dtype = AS_NONE \
+    }
+#define SCALES_ARE(...)                                                                                           \
+    {                                                                                                             \
+        .dtype = AS_F32, .shape = {.rank = 1, .dim = {sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)}}, \
+        .ints = (const int64_t[])                                                                                 \
+        {                                                                                                         \
+            __VA_ARGS__                                                                                           \
+        }                                                                                                         \
+    }
 
 static const as_case cases[] = {
     /* The reference implementation in the onnx package 1.23. */
-    { .name = "nearest, half_pixel as ONNX's", .n_in = 4, .in = { AS_IN(F32, 1, 1, 2, 3), NONE, NONE, AS_IN_INTS(1, 1, 4, 5) },
-      .n_attrs = 1, .attrs = { AS_ATTR_S("mode", "nearest") },
-      .given = (const double[]){ 1.5, 2.5, -4, 2.5, -0.25, 0.25 },
-      .want = (const double[]){ 1.5, 1.5, 2.5, -4, -4, 1.5, 1.5, 2.5, -4, -4, 2.5, 2.5, -0.25, 0.25, 0.25, 2.5, 2.5, -0.25, 0.25, 0.25 }, .n_want = 20 },
-    { .name = "nearest ceil, asymmetric as ONNX's", .n_in = 4, .in = { AS_IN(F32, 2, 3), NONE, NONE, AS_IN_INTS(5, 7) },
-      .n_attrs = 3, .attrs = { AS_ATTR_S("mode", "nearest"), AS_ATTR_S("nearest_mode", "ceil"), AS_ATTR_S("coordinate_transformation_mode", "asymmetric") },
-      .given = (const double[]){ 1, -1.75, 4, -3.75, -1.75, -1 },
-      .want = (const double[]){ 1, -1.75, -1.75, 4, 4, 4, 4, -3.75, -1.75, -1.75, -1, -1, -1, -1, -3.75, -1.75, -1.75, -1, -1, -1, -1, -3.75, -1.75, -1.75, -1,
-          -1, -1, -1, -3.75, -1.75, -1.75, -1, -1, -1, -1 }, .n_want = 35 },
-    { .name = "linear, half_pixel as ONNX's", .n_in = 4, .in = { AS_IN(F32, 1, 1, 2, 3), NONE, NONE, AS_IN_INTS(1, 1, 4, 4) },
-      .n_attrs = 1, .attrs = { AS_ATTR_S("mode", "linear") },
-      .given = (const double[]){ 0.5, -0.75, -3, -3.75, -4, -3.75 },
-      .want = (const double[]){ 0.5, -0.28125, -1.59375, -3, -0.5625, -1.1875, -2.171875, -3.1875, -2.6875, -3, -3.328125, -3.5625, -3.75, -3.90625, -3.90625,
-          -3.75 }, .n_want = 16 },
-    { .name = "linear, align_corners as ONNX's", .n_in = 4, .in = { AS_IN(F32, 3, 2), NONE, NONE, AS_IN_INTS(4, 5) },
-      .n_attrs = 2, .attrs = { AS_ATTR_S("mode", "linear"), AS_ATTR_S("coordinate_transformation_mode", "align_corners") },
-      .given = (const double[]){ -3, 4, -2.5, 1.25, 2, -2.25 },
-      .want = (const double[]){ -3, -1.25, 0.5, 2.25, 4, -2.6666667, -1.4583334, -0.25, 0.95833331, 2.1666667, -1, -0.72916669, -0.45833334, -0.1875,
-          0.083333336, 2, 0.9375, -0.125, -1.1875, -2.25 }, .n_want = 20 },
-    { .name = "linear, pytorch_half_pixel as ONNX's", .n_in = 4, .in = { AS_IN(F32, 3, 4), NONE, NONE, AS_IN_INTS(1, 3) },
-      .n_attrs = 2, .attrs = { AS_ATTR_S("mode", "linear"), AS_ATTR_S("coordinate_transformation_mode", "pytorch_half_pixel") },
-      .given = (const double[]){ -1.75, -0.5, -2, 4, -2.75, 3.25, 2.5, 2.75, -3.25, -1, 1, 0 },
-      .want = (const double[]){ -1.5416666, -1.25, 3 }, .n_want = 3 },
-    { .name = "linear, half_pixel_symmetric as ONNX's", .n_in = 4, .in = { AS_IN(F32, 3, 4), NONE, NONE, AS_IN_INTS(5, 3) },
-      .n_attrs = 2, .attrs = { AS_ATTR_S("mode", "linear"), AS_ATTR_S("coordinate_transformation_mode", "half_pixel_symmetric") },
-      .given = (const double[]){ 1.25, 1.5, 1.25, -3.5, 3.75, 0.5, 3.25, -2, -1.25, 3.25, -2.5, -3.5 },
-      .want = (const double[]){ 1.2916666, 1.375, -2.7083333, 2.0583334, 1.575, -2.075, 3.2083333, 1.875, -1.125, 0.98333335, 0.97500002, -2.45, -0.5, 0.375,
-          -3.3333333 }, .n_want = 15 },
-    { .name = "linear, antialias as ONNX's", .n_in = 4, .in = { AS_IN(F32, 5, 7), NONE, NONE, AS_IN_INTS(3, 3) },
-      .n_attrs = 2, .attrs = { AS_ATTR_S("mode", "linear"), AS_ATTR_I("antialias", 1) },
-      .given = (const double[]){ -1, 1.5, -3, 3, -1.25, -2.25, 0.25, 3.25, 3.25, 3, -1.5, -4, 2.25, 1.75, 2.25, -4, -3.75, 0, -1.25, -0.5, 3.5, -2.5, 0.25, -1.5,
-          -1.75, 2.5, -2.75, -1.5, -3.25, -3, -1.75, 1.75, 0.75, -0.5, -2.75 },
-      .want = (const double[]){ 0.92773438, -0.079044119, -0.28320312, -0.25, -1.0588236, 0.53645831, -2.2773438, -0.0625, -1.2382812 }, .n_want = 9 },
-    { .name = "cubic as ONNX's", .n_in = 4, .in = { AS_IN(F32, 3, 4), NONE, NONE, AS_IN_INTS(4, 6) },
-      .n_attrs = 1, .attrs = { AS_ATTR_S("mode", "cubic") },
-      .given = (const double[]){ 2.5, 2.5, -2.25, -3.75, -1.5, -3, 2.5, 0.25, 0, -1.75, 0, 3.75 },
-      .want = (const double[]){ 2.7777646, 3.3552284, 2.1419244, -1.6762342, -3.8283119, -4.1626463, -0.14248537, -0.89736557, -0.87210578, 0.95750087,
-          -0.048496246, -1.805001, -1.2465928, -2.7708778, -2.5461562, 1.3482574, 2.5303383, 1.9359025, 0.26113349, -0.91513443,
-          -1.6737977, -0.78556907, 2.0497169, 4.3641272 }, .n_want = 24 },
-    { .name = "cubic without the outside as ONNX's", .n_in = 4, .in = { AS_IN(F32, 4, 4), NONE, NONE, AS_IN_INTS(3, 5) },
-      .n_attrs = 3, .attrs = { AS_ATTR_S("mode", "cubic"), AS_ATTR_I("exclude_outside", 1), AS_ATTR_F("cubic_coeff_a", -0.5) },
-      .given = (const double[]){ -2.25, 2.25, -4, -1.5, 3.5, 3, -3.5, 2.75, 2.75, -0.5, -1, 4, 3.75, 1.5, -0.75, -2.5 },
-      .want = (const double[]){ -1.7589251, 1.7139473, -0.73461425, -3.5972683, -0.90286016, 3.5192311, 2.0460718, -1.0644531, -0.71419793, 4.3186612, 3.7315903,
-          2.047456, 0.15413031, -1.1719831, -1.7897985 }, .n_want = 15 },
-    { .name = "cubic, antialias as ONNX's", .n_in = 4, .in = { AS_IN(F32, 9), NONE, NONE, AS_IN_INTS(4) },
-      .n_attrs = 2, .attrs = { AS_ATTR_S("mode", "cubic"), AS_ATTR_I("antialias", 1) },
-      .given = (const double[]){ 3.5, -2, 0.5, 1.5, -2.25, -1.5, 2, -2.5, 1.5 },
-      .want = (const double[]){ 0.87777907, -0.25388569, -0.86109716, 0.12745117 }, .n_want = 4 },
-    { .name = "crop as ONNX's", .n_in = 4, .in = { AS_IN(F32, 1, 4, 4), AS_IN(F32, 4), NONE, AS_IN_INTS(3, 3) },
-      .n_attrs = 4, .attrs = { AS_ATTR_S("mode", "linear"), AS_ATTR_S("coordinate_transformation_mode", "tf_crop_and_resize"), AS_ATTR_F("extrapolation_value", 10), AS_ATTR_LIST("axes", 2, 1) },
-      .given = (const double[]){ 3.75, 1.5, 1.25, -0.25, 3.75, -2.25, -1.25, 1.25, 1.25, -3.25, -2.75, 1.5, 2.75, 1, 3.5, -1, 0.40000001, 0.60000002, 0.60000002,
-          1.4 },
-      .want = (const double[]){ -2.9300001, -2.75, -2.5699999, 1.5000001, 2.2500002, 3.0000002, 10, 10, 10 }, .n_want = 9 },
-    { .name = "not larger as ONNX's", .n_in = 4, .in = { AS_IN(F32, 2, 3), NONE, NONE, AS_IN_INTS(7, 6) },
-      .n_attrs = 3, .attrs = { AS_ATTR_S("mode", "nearest"), AS_ATTR_S("keep_aspect_ratio_policy", "not_larger"), AS_ATTR_LIST("axes", 0, 1) },
-      .given = (const double[]){ -1.5, 2.5, -3.75, -2.5, -2.5, -1 },
-      .want = (const double[]){ -1.5, -1.5, 2.5, 2.5, -3.75, -3.75, -1.5, -1.5, 2.5, 2.5, -3.75, -3.75, -2.5, -2.5, -2.5, -2.5, -1, -1, -2.5, -2.5, -2.5, -2.5,
-          -1, -1 }, .n_want = 24 },
-    { .name = "i64 nearest is exact", .n_in = 3, .in = { AS_IN(I64, 2, 3), NONE, SCALES_ARE(2, 3) }, .lo = -1e6, .hi = 1e6 },
-    { .name = "u8 linear", .n_in = 4, .in = { AS_IN(U8, 5, 7), NONE, NONE, AS_IN_INTS(9, 4) }, .lo = 0, .hi = 255, .n_attrs = 1, .attrs = { AS_ATTR_S("mode", "linear") } },
-    { .name = "f64 cubic down", .n_in = 4, .in = { AS_IN(F64, 1, 2, 17, 9), NONE, NONE, AS_IN_INTS(1, 2, 8, 5) }, .n_attrs = 1, .attrs = { AS_ATTR_S("mode", "cubic") } },
-    { .name = "f16 linear over three axes", .n_in = 4, .in = { AS_IN(F16, 1, 3, 4, 5), NONE, NONE, AS_IN_INTS(1, 5, 3, 7) }, .n_attrs = 1, .attrs = { AS_ATTR_S("mode", "linear") } },
-    { .name = "bf16 nearest, empty roi", .n_in = 3, .in = { AS_IN(BF16, 7), { .dtype = AS_F32, .shape = AS_SHAPE(0) }, SCALES_ARE(2) } },
-    { .name = "not smaller", .n_in = 4, .in = { AS_IN(F32, 3, 7), NONE, NONE, AS_IN_INTS(7, 8) }, .n_attrs = 1, .attrs = { AS_ATTR_S("keep_aspect_ratio_policy", "not_smaller") } },
-    { .name = "scalar", .n_in = 1, .in = { { .dtype = AS_F32 } } },
-    { .name = "to nothing", .n_in = 4, .in = { AS_IN(F32, 3, 7), NONE, NONE, AS_IN_INTS(0, 8) } },
-    { .name = "empty", .n_in = 3, .in = { AS_IN(F32, 0, 7), NONE, SCALES_ARE(2, 1) } },
+    {.name = "nearest, half_pixel as ONNX's",
+     .n_in = 4,
+     .in = {AS_IN(F32, 1, 1, 2, 3), NONE, NONE, AS_IN_INTS(1, 1, 4, 5)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_S("mode", "nearest")},
+     .given = (const double[]){1.5, 2.5, -4, 2.5, -0.25, 0.25},
+     .want =
+         (const double[]){1.5, 1.5, 2.5, -4, -4, 1.5, 1.5, 2.5, -4, -4, 2.5, 2.5, -0.25, 0.25, 0.25, 2.5, 2.5, -0.25, 0.25, 0.25},
+     .n_want = 20},
+    {.name = "nearest ceil, asymmetric as ONNX's",
+     .n_in = 4,
+     .in = {AS_IN(F32, 2, 3), NONE, NONE, AS_IN_INTS(5, 7)},
+     .n_attrs = 3,
+     .attrs = {AS_ATTR_S("mode", "nearest"), AS_ATTR_S("nearest_mode", "ceil"),
+               AS_ATTR_S("coordinate_transformation_mode", "asymmetric")},
+     .given = (const double[]){1, -1.75, 4, -3.75, -1.75, -1},
+     .want = (const double[]){1,  -1.75, -1.75, 4,     4,     4,     4,     -3.75, -1.75, -1.75, -1,    -1,
+                              -1, -1,    -3.75, -1.75, -1.75, -1,    -1,    -1,    -1,    -3.75, -1.75, -1.75,
+                              -1, -1,    -1,    -1,    -3.75, -1.75, -1.75, -1,    -1,    -1,    -1},
+     .n_want = 35},
+    {.name = "linear, half_pixel as ONNX's",
+     .n_in = 4,
+     .in = {AS_IN(F32, 1, 1, 2, 3), NONE, NONE, AS_IN_INTS(1, 1, 4, 4)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_S("mode", "linear")},
+     .given = (const double[]){0.5, -0.75, -3, -3.75, -4, -3.75},
+     .want = (const double[]){0.5, -0.28125, -1.59375, -3, -0.5625, -1.1875, -2.171875, -3.1875, -2.6875, -3, -3.328125, -3.5625,
+                              -3.75, -3.90625, -3.90625, -3.75},
+     .n_want = 16},
+    {.name = "linear, align_corners as ONNX's",
+     .n_in = 4,
+     .in = {AS_IN(F32, 3, 2), NONE, NONE, AS_IN_INTS(4, 5)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_S("mode", "linear"), AS_ATTR_S("coordinate_transformation_mode", "align_corners")},
+     .given = (const double[]){-3, 4, -2.5, 1.25, 2, -2.25},
+     .want =
+         (const double[]){-3, -1.25,       0.5,         2.25,    4,           -2.6666667, -1.4583334, -0.25,  0.95833331, 2.1666667,
+                          -1, -0.72916669, -0.45833334, -0.1875, 0.083333336, 2,          0.9375,     -0.125, -1.1875,    -2.25},
+     .n_want = 20},
+    {.name = "linear, pytorch_half_pixel as ONNX's",
+     .n_in = 4,
+     .in = {AS_IN(F32, 3, 4), NONE, NONE, AS_IN_INTS(1, 3)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_S("mode", "linear"), AS_ATTR_S("coordinate_transformation_mode", "pytorch_half_pixel")},
+     .given = (const double[]){-1.75, -0.5, -2, 4, -2.75, 3.25, 2.5, 2.75, -3.25, -1, 1, 0},
+     .want = (const double[]){-1.5416666, -1.25, 3},
+     .n_want = 3},
+    {.name = "linear, half_pixel_symmetric as ONNX's",
+     .n_in = 4,
+     .in = {AS_IN(F32, 3, 4), NONE, NONE, AS_IN_INTS(5, 3)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_S("mode", "linear"), AS_ATTR_S("coordinate_transformation_mode", "half_pixel_symmetric")},
+     .given = (const double[]){1.25, 1.5, 1.25, -3.5, 3.75, 0.5, 3.25, -2, -1.25, 3.25, -2.5, -3.5},
+     .want = (const double[]){1.2916666, 1.375, -2.7083333, 2.0583334, 1.575, -2.075, 3.2083333, 1.875, -1.125, 0.98333335,
+                              0.97500002, -2.45, -0.5, 0.375, -3.3333333},
+     .n_want = 15},
+    {.name = "linear, antialias as ONNX's",
+     .n_in = 4,
+     .in = {AS_IN(F32, 5, 7), NONE, NONE, AS_IN_INTS(3, 3)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_S("mode", "linear"), AS_ATTR_I("antialias", 1)},
+     .given = (const double[]){-1,    1.5,  -3,    3,    -1.25, -2.25, 0.25,  3.25, 3.25, 3,    -1.5, -4,
+                               2.25,  1.75, 2.25,  -4,   -3.75, 0,     -1.25, -0.5, 3.5,  -2.5, 0.25, -1.5,
+                               -1.75, 2.5,  -2.75, -1.5, -3.25, -3,    -1.75, 1.75, 0.75, -0.5, -2.75},
+     .want =
+         (const double[]){0.92773438, -0.079044119, -0.28320312, -0.25, -1.0588236, 0.53645831, -2.2773438, -0.0625, -1.2382812},
+     .n_want = 9},
+    {.name = "cubic as ONNX's",
+     .n_in = 4,
+     .in = {AS_IN(F32, 3, 4), NONE, NONE, AS_IN_INTS(4, 6)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_S("mode", "cubic")},
+     .given = (const double[]){2.5, 2.5, -2.25, -3.75, -1.5, -3, 2.5, 0.25, 0, -1.75, 0, 3.75},
+     .want = (const double[]){2.7777646,   3.3552284,  2.1419244,    -1.6762342,  -3.8283119, -4.1626463,  -0.14248537, -0.89736557,
+                              -0.87210578, 0.95750087, -0.048496246, -1.805001,   -1.2465928, -2.7708778,  -2.5461562,  1.3482574,
+                              2.5303383,   1.9359025,  0.26113349,   -0.91513443, -1.6737977, -0.78556907, 2.0497169,   4.3641272},
+     .n_want = 24},
+    {.name = "cubic without the outside as ONNX's",
+     .n_in = 4,
+     .in = {AS_IN(F32, 4, 4), NONE, NONE, AS_IN_INTS(3, 5)},
+     .n_attrs = 3,
+     .attrs = {AS_ATTR_S("mode", "cubic"), AS_ATTR_I("exclude_outside", 1), AS_ATTR_F("cubic_coeff_a", -0.5)},
+     .given = (const double[]){-2.25, 2.25, -4, -1.5, 3.5, 3, -3.5, 2.75, 2.75, -0.5, -1, 4, 3.75, 1.5, -0.75, -2.5},
+     .want = (const double[]){-1.7589251, 1.7139473, -0.73461425, -3.5972683, -0.90286016, 3.5192311, 2.0460718, -1.0644531,
+                              -0.71419793, 4.3186612, 3.7315903, 2.047456, 0.15413031, -1.1719831, -1.7897985},
+     .n_want = 15},
+    {.name = "cubic, antialias as ONNX's",
+     .n_in = 4,
+     .in = {AS_IN(F32, 9), NONE, NONE, AS_IN_INTS(4)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_S("mode", "cubic"), AS_ATTR_I("antialias", 1)},
+     .given = (const double[]){3.5, -2, 0.5, 1.5, -2.25, -1.5, 2, -2.5, 1.5},
+     .want = (const double[]){0.87777907, -0.25388569, -0.86109716, 0.12745117},
+     .n_want = 4},
+    {.name = "crop as ONNX's",
+     .n_in = 4,
+     .in = {AS_IN(F32, 1, 4, 4), AS_IN(F32, 4), NONE, AS_IN_INTS(3, 3)},
+     .n_attrs = 4,
+     .attrs = {AS_ATTR_S("mode", "linear"), AS_ATTR_S("coordinate_transformation_mode", "tf_crop_and_resize"),
+               AS_ATTR_F("extrapolation_value", 10), AS_ATTR_LIST("axes", 2, 1)},
+     .given = (const double[]){3.75,  1.5, 1.25, -0.25, 3.75, -2.25, -1.25,      1.25,       1.25,       -3.25,
+                               -2.75, 1.5, 2.75, 1,     3.5,  -1,    0.40000001, 0.60000002, 0.60000002, 1.4},
+     .want = (const double[]){-2.9300001, -2.75, -2.5699999, 1.5000001, 2.2500002, 3.0000002, 10, 10, 10},
+     .n_want = 9},
+    {.name = "not larger as ONNX's",
+     .n_in = 4,
+     .in = {AS_IN(F32, 2, 3), NONE, NONE, AS_IN_INTS(7, 6)},
+     .n_attrs = 3,
+     .attrs = {AS_ATTR_S("mode", "nearest"), AS_ATTR_S("keep_aspect_ratio_policy", "not_larger"), AS_ATTR_LIST("axes", 0, 1)},
+     .given = (const double[]){-1.5, 2.5, -3.75, -2.5, -2.5, -1},
+     .want = (const double[]){-1.5, -1.5, 2.5,  2.5,  -3.75, -3.75, -1.5, -1.5, 2.5,  2.5,  -3.75, -3.75,
+                              -2.5, -2.5, -2.5, -2.5, -1,    -1,    -2.5, -2.5, -2.5, -2.5, -1,    -1},
+     .n_want = 24},
+    {.name = "i64 nearest is exact", .n_in = 3, .in = {AS_IN(I64, 2, 3), NONE, SCALES_ARE(2, 3)}, .lo = -1e6, .hi = 1e6},
+    {.name = "u8 linear",
+     .n_in = 4,
+     .in = {AS_IN(U8, 5, 7), NONE, NONE, AS_IN_INTS(9, 4)},
+     .lo = 0,
+     .hi = 255,
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_S("mode", "linear")}},
+    {.name = "f64 cubic down",
+     .n_in = 4,
+     .in = {AS_IN(F64, 1, 2, 17, 9), NONE, NONE, AS_IN_INTS(1, 2, 8, 5)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_S("mode", "cubic")}},
+    {.name = "f16 linear over three axes",
+     .n_in = 4,
+     .in = {AS_IN(F16, 1, 3, 4, 5), NONE, NONE, AS_IN_INTS(1, 5, 3, 7)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_S("mode", "linear")}},
+    {.name = "bf16 nearest, empty roi", .n_in = 3, .in = {AS_IN(BF16, 7), {.dtype = AS_F32, .shape = AS_SHAPE(0)}, SCALES_ARE(2)}},
+    {.name = "not smaller",
+     .n_in = 4,
+     .in = {AS_IN(F32, 3, 7), NONE, NONE, AS_IN_INTS(7, 8)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_S("keep_aspect_ratio_policy", "not_smaller")}},
+    {.name = "scalar", .n_in = 1, .in = {{.dtype = AS_F32}}},
+    {.name = "to nothing", .n_in = 4, .in = {AS_IN(F32, 3, 7), NONE, NONE, AS_IN_INTS(0, 8)}},
+    {.name = "empty", .n_in = 3, .in = {AS_IN(F32, 0, 7), NONE, SCALES_ARE(2, 1)}},
 };
 
 /* No gradient: it needs the transposed resampling, an operator of its own; networks that learn here do not resize. */
 const as_op as_op_resize = {
-    .name = "Resize", .min_in = 1, .max_in = 4, .min_out = 1, .max_out = 1, .known_in = AS_INPUT_BIT(2) | AS_INPUT_BIT(3), .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval,
-    .tolerance = 1e-5, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "Resize",
+    .min_in = 1,
+    .max_in = 4,
+    .min_out = 1,
+    .max_out = 1,
+    .known_in = AS_INPUT_BIT(2) | AS_INPUT_BIT(3),
+    .attrs = attrs,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .tolerance = 1e-5,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -2,7 +2,10 @@
 #include "op/nn/norm.h"
 
 static const as_attr_def attrs[] = {
-    { .name = "axis", .kind = AS_ATTR_INT }, { .name = "epsilon", .kind = AS_ATTR_FLOAT }, { .name = "stash_type", .kind = AS_ATTR_INT }, { 0 },
+    {.name = "axis", .kind = AS_ATTR_INT},
+    {.name = "epsilon", .kind = AS_ATTR_FLOAT},
+    {.name = "stash_type", .kind = AS_ATTR_INT},
+    {0},
 };
 
 /* The dtype of the output is the scale's; stash_type says what to compute in, and the truth is in f64 whatever it says. */
@@ -33,7 +36,7 @@ static as_cost cost(const as_node_ctx *n)
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
     as_view scale = as_view_broadcast(&in[1], &in[0].shape);
-    as_norm norm = { .x = &in[0], .y = &out[0], .scale = &scale, .epsilon = as_norm_epsilon(n), .square = true };
+    as_norm norm = {.x = &in[0], .y = &out[0], .scale = &scale, .epsilon = as_norm_epsilon(n), .square = true};
     AS_TRY(as_norm_axes(env, n, &norm.axes));
     as_norm_eval(&norm);
     return ASSAY_OK;
@@ -56,16 +59,36 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* By hand: the mean square of [1, 7] is 25, that of [-5, 5] too. */
-    { .name = "by hand", .n_in = 2, .in = { AS_IN(F64, 2, 2), AS_IN(F64, 2) }, .n_attrs = 1, .attrs = { AS_ATTR_F("epsilon", 0) },
-      .given = (const double[]){ 1, 7, -5, 5, 1, 10 }, .want = (const double[]){ 0.2, 14, -1, 10 }, .n_want = 4 },
-    { .name = "7x9", .n_in = 2, .in = { AS_IN(F32, 7, 9), AS_IN(F32, 9) } },
-    { .name = "from axis 1, wide scale", .n_in = 2, .in = { AS_IN(F32, 3, 4, 5), AS_IN(F32, 4, 1) }, .n_attrs = 1, .attrs = { AS_ATTR_I("axis", 1) } },
-    { .name = "f32 in, f16 out", .n_in = 2, .in = { AS_IN(F32, 3, 8), AS_IN(F16, 8) } },
-    { .name = "empty", .n_in = 2, .in = { AS_IN(F32, 0, 8), AS_IN(F32, 8) } },
+    {.name = "by hand",
+     .n_in = 2,
+     .in = {AS_IN(F64, 2, 2), AS_IN(F64, 2)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_F("epsilon", 0)},
+     .given = (const double[]){1, 7, -5, 5, 1, 10},
+     .want = (const double[]){0.2, 14, -1, 10},
+     .n_want = 4},
+    {.name = "7x9", .n_in = 2, .in = {AS_IN(F32, 7, 9), AS_IN(F32, 9)}},
+    {.name = "from axis 1, wide scale",
+     .n_in = 2,
+     .in = {AS_IN(F32, 3, 4, 5), AS_IN(F32, 4, 1)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("axis", 1)}},
+    {.name = "f32 in, f16 out", .n_in = 2, .in = {AS_IN(F32, 3, 8), AS_IN(F16, 8)}},
+    {.name = "empty", .n_in = 2, .in = {AS_IN(F32, 0, 8), AS_IN(F32, 8)}},
 };
 
 const as_op as_op_rmsnormalization = {
-    .name = "RMSNormalization", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval, .grad = grad,
-    .tolerance = 1e-4, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "RMSNormalization",
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-4,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

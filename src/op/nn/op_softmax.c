@@ -3,7 +3,7 @@
 
 #include "op/rules.h"
 
-static const as_attr_def attrs[] = { { .name = "axis", .kind = AS_ATTR_INT }, { 0 } };
+static const as_attr_def attrs[] = {{.name = "axis", .kind = AS_ATTR_INT}, {0}};
 
 /* For every line of L elements: L - 1 comparisons, L subtractions, L - 1 additions; special: L exponentials, L divisions. */
 static as_cost cost(const as_node_ctx *n)
@@ -77,26 +77,46 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* By hand: the exponentials of 0, ln 2, ln 5 are 1, 2, 5; equal values share; a large shift changes nothing. */
-    { .name = "by hand", .n_in = 1, .in = { AS_IN(F64, 3, 3) },
-      .given = (const double[]){ 0, 0.6931471805599453, 1.6094379124341003, 7, 7, 7, 1000, 1000.6931471805599453, 1001.6094379124341003 },
-      .want = (const double[]){ 0.125, 0.25, 0.625, 1.0 / 3, 1.0 / 3, 1.0 / 3, 0.125, 0.25, 0.625 }, .n_want = 9 },
+    {.name = "by hand",
+     .n_in = 1,
+     .in = {AS_IN(F64, 3, 3)},
+     .given =
+         (const double[]){0, 0.6931471805599453, 1.6094379124341003, 7, 7, 7, 1000, 1000.6931471805599453, 1001.6094379124341003},
+     .want = (const double[]){0.125, 0.25, 0.625, 1.0 / 3, 1.0 / 3, 1.0 / 3, 0.125, 0.25, 0.625},
+     .n_want = 9},
     /* By hand: along axis 0 the columns share. */
-    { .name = "axis 0 by hand", .n_in = 1, .in = { AS_IN(F32, 2, 2) }, .n_attrs = 1, .attrs = { AS_ATTR_I("axis", 0) },
-      .given = (const double[]){ 0, 1.0986122886681098, 0, 0 }, .want = (const double[]){ 0.5, 0.75, 0.5, 0.25 }, .n_want = 4 },
-    { .name = "one element", .n_in = 1, .in = { AS_IN(F32, 1) } },
-    { .name = "1x10", .n_in = 1, .in = { AS_IN(F32, 1, 10) }, .lo = -4, .hi = 4 },
-    { .name = "3x7", .n_in = 1, .in = { AS_IN(F32, 3, 7) }, .lo = -4, .hi = 4 },
-    { .name = "9x8", .n_in = 1, .in = { AS_IN(F32, 9, 8) } },
-    { .name = "15x17", .n_in = 1, .in = { AS_IN(F32, 15, 17) }, .lo = -2, .hi = 2 },
-    { .name = "16x33", .n_in = 1, .in = { AS_IN(F32, 16, 33) } },
-    { .name = "columns of 31x16", .n_in = 1, .in = { AS_IN(F32, 31, 16) }, .n_attrs = 1, .attrs = { AS_ATTR_I("axis", 0) } },
-    { .name = "middle axis", .n_in = 1, .in = { AS_IN(F64, 2, 5, 3) }, .n_attrs = 1, .attrs = { AS_ATTR_I("axis", -2) } },
-    { .name = "no lines", .n_in = 1, .in = { AS_IN(F32, 0, 3) } },
-    { .name = "empty lines", .n_in = 1, .in = { AS_IN(F32, 3, 0) } },
+    {.name = "axis 0 by hand",
+     .n_in = 1,
+     .in = {AS_IN(F32, 2, 2)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("axis", 0)},
+     .given = (const double[]){0, 1.0986122886681098, 0, 0},
+     .want = (const double[]){0.5, 0.75, 0.5, 0.25},
+     .n_want = 4},
+    {.name = "one element", .n_in = 1, .in = {AS_IN(F32, 1)}},
+    {.name = "1x10", .n_in = 1, .in = {AS_IN(F32, 1, 10)}, .lo = -4, .hi = 4},
+    {.name = "3x7", .n_in = 1, .in = {AS_IN(F32, 3, 7)}, .lo = -4, .hi = 4},
+    {.name = "9x8", .n_in = 1, .in = {AS_IN(F32, 9, 8)}},
+    {.name = "15x17", .n_in = 1, .in = {AS_IN(F32, 15, 17)}, .lo = -2, .hi = 2},
+    {.name = "16x33", .n_in = 1, .in = {AS_IN(F32, 16, 33)}},
+    {.name = "columns of 31x16", .n_in = 1, .in = {AS_IN(F32, 31, 16)}, .n_attrs = 1, .attrs = {AS_ATTR_I("axis", 0)}},
+    {.name = "middle axis", .n_in = 1, .in = {AS_IN(F64, 2, 5, 3)}, .n_attrs = 1, .attrs = {AS_ATTR_I("axis", -2)}},
+    {.name = "no lines", .n_in = 1, .in = {AS_IN(F32, 0, 3)}},
+    {.name = "empty lines", .n_in = 1, .in = {AS_IN(F32, 3, 0)}},
 };
 
 const as_op as_op_softmax = {
-    .name = "Softmax", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = as_rule_line, .cost = cost, .eval = eval, .grad = grad,
-    .tolerance = 1e-6, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "Softmax",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = as_rule_line,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-6,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

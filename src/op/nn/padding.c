@@ -7,7 +7,7 @@
 
 static assay_status mode_read(assay_env *env, const as_node_ctx *n, as_pad_mode *out)
 {
-    static const char *const names[] = { "constant", "reflect", "edge", "wrap" };
+    static const char *const names[] = {"constant", "reflect", "edge", "wrap"};
     const char              *name = as_attr_text(n, "mode", "constant");
     for (size_t i = 0; i < AS_COUNT(names); i++)
         if (!strcmp(name, names[i])) {
@@ -22,7 +22,7 @@ assay_status as_padding_read(assay_env *env, const as_node_ctx *n, as_padding *o
     int      rank = n->in[0].shape.rank, n_pads, n_axes = rank, axis;
     int64_t  pads[2 * AS_MAX_RANK], axes[AS_MAX_RANK];
     unsigned seen = 0;
-    *out = (as_padding){ 0 };
+    *out = (as_padding){0};
     AS_TRY(mode_read(env, n, &out->mode));
     AS_TRY(as_rule_numbers(env, n, 1, "pads", 2 * AS_MAX_RANK, pads, &n_pads));
     for (int i = 0; i < rank; i++)

@@ -15,6 +15,6 @@ typedef struct as_padding {
 assay_status as_padding_read(assay_env *env, const as_node_ctx *n, as_padding *out);
 /* Where position i, counted from the first element, comes from in all modes but the constant one; the pattern goes on however
  * far it is. */
-int64_t      as_padding_source(as_pad_mode mode, int64_t i, int64_t size);
+int64_t as_padding_source(as_pad_mode mode, int64_t i, int64_t size);
 
 #endif

@@ -4,8 +4,11 @@
 assay_status as_product_read(assay_env *env, const as_node_ctx *n, as_product *out)
 {
     const as_shape *a = &n->in[0].shape, *b = &n->in[1].shape;
-    as_product      p = { .m = 1, .alpha = as_attr_float(n, "alpha", 1.0), .beta = as_attr_float(n, "beta", 1.0),
-                          .flip_a = as_attr_int(n, "transA", 0) != 0, .flip_b = as_attr_int(n, "transB", 0) != 0 };
+    as_product      p = {.m = 1,
+                         .alpha = as_attr_float(n, "alpha", 1.0),
+                         .beta = as_attr_float(n, "beta", 1.0),
+                         .flip_a = as_attr_int(n, "transA", 0) != 0,
+                         .flip_b = as_attr_int(n, "transB", 0) != 0};
     for (int i = 0; i < a->rank - 1; i++)
         p.m *= a->dim[i];
     p.k = a->dim[a->rank - 1];
@@ -15,8 +18,8 @@ assay_status as_product_read(assay_env *env, const as_node_ctx *n, as_product *o
     }
     p.n = b->dim[!p.flip_b];
     if (p.k != b->dim[p.flip_b])
-        return as_refuse(env, n, "A is %s and B is %s with transA %d and transB %d: the inner sizes %lld and %lld differ", AS_SHOW(a),
-                         AS_SHOW(b), p.flip_a, p.flip_b, (long long)p.k, (long long)b->dim[p.flip_b]);
+        return as_refuse(env, n, "A is %s and B is %s with transA %d and transB %d: the inner sizes %lld and %lld differ",
+                         AS_SHOW(a), AS_SHOW(b), p.flip_a, p.flip_b, (long long)p.k, (long long)b->dim[p.flip_b]);
     *out = p;
     return ASSAY_OK;
 }

@@ -5,8 +5,11 @@
 #include "op/rules.h"
 
 /* The attributes, for an operator's table. */
-#define AS_PRODUCT_ATTRS { .name = "alpha", .kind = AS_ATTR_FLOAT }, { .name = "beta", .kind = AS_ATTR_FLOAT }, \
-                         { .name = "transA", .kind = AS_ATTR_INT }, { .name = "transB", .kind = AS_ATTR_INT }
+#define AS_PRODUCT_ATTRS                                                                                                        \
+    {.name = "alpha", .kind = AS_ATTR_FLOAT}, {.name = "beta", .kind = AS_ATTR_FLOAT}, {.name = "transA", .kind = AS_ATTR_INT}, \
+    {                                                                                                                           \
+        .name = "transB", .kind = AS_ATTR_INT                                                                                   \
+    }
 
 typedef struct as_product {
     int64_t m, n, k;
@@ -21,6 +24,6 @@ assay_status as_product_read(assay_env *env, const as_node_ctx *n, as_product *o
 assay_status as_product_c_check(assay_env *env, const as_node_ctx *n, const as_product *p);
 /* 2 * M * N * K flops; M * N more to add C, M * N more for an alpha that is not 1, and one for each element of C for a beta that
  * is not 1. */
-as_cost      as_product_cost(const as_node_ctx *n, const as_product *p);
+as_cost as_product_cost(const as_node_ctx *n, const as_product *p);
 
 #endif

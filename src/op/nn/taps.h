@@ -49,15 +49,20 @@ static inline bool as_tap_from(const as_window *w, const int64_t *p, const int64
 assay_status as_transposed_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, as_conv_shapes *out);
 
 /* for (each tap k of a window, or each place of a plane) */
-#define AS_EACH3(k, size)                                                                             \
-    for ((k)[0] = 0; (k)[0] < (size)[0]; (k)[0]++)                                                    \
-        for ((k)[1] = 0; (k)[1] < (size)[1]; (k)[1]++)                                                \
+#define AS_EACH3(k, size)                              \
+    for ((k)[0] = 0; (k)[0] < (size)[0]; (k)[0]++)     \
+        for ((k)[1] = 0; (k)[1] < (size)[1]; (k)[1]++) \
             for ((k)[2] = 0; (k)[2] < (size)[2]; (k)[2]++)
 
 /* Cases of a pool: channels by vectors, two and four of them, and what is left. */
-#define AS_CASE_POOL(c_, h_, w_) \
-    { .name = #c_ " channels", .n_in = 1, .in = { AS_IN(F32, 2, c_, h_, w_) }, .no_grad = true, .n_attrs = 3, \
-      .attrs = { AS_ATTR_LIST("kernel_shape", 3, 2), AS_ATTR_LIST("strides", 2, 1), AS_ATTR_LIST("pads", 1, 0, 1, 1) } }
+#define AS_CASE_POOL(c_, h_, w_)                                                                                         \
+    {                                                                                                                    \
+        .name = #c_ " channels", .n_in = 1, .in = {AS_IN(F32, 2, c_, h_, w_)}, .no_grad = true, .n_attrs = 3, .attrs = { \
+            AS_ATTR_LIST("kernel_shape", 3, 2),                                                                          \
+            AS_ATTR_LIST("strides", 2, 1),                                                                               \
+            AS_ATTR_LIST("pads", 1, 0, 1, 1)                                                                             \
+        }                                                                                                                \
+    }
 #define AS_CASES_POOL_WIDE AS_CASE_POOL(17, 5, 6), AS_CASE_POOL(40, 4, 7), AS_CASE_POOL(64, 5, 5), AS_CASE_POOL(117, 4, 3)
 
 #endif

@@ -42,9 +42,11 @@ static assay_status kernel_read(assay_env *env, const as_node_ctx *n, const int6
     AS_TRY(list_read(env, n, "kernel_shape", count, 1, 1, said));
     for (int i = 0; i < w->n_axes; i++) {
         if (kernel[i] < 1 || kernel[i] > MAX_SIZE)
-            return as_refuse(env, n, "the kernel's size %d is %lld, outside of 1 to %lld", i, (long long)kernel[i], (long long)MAX_SIZE);
+            return as_refuse(env, n, "the kernel's size %d is %lld, outside of 1 to %lld", i, (long long)kernel[i],
+                             (long long)MAX_SIZE);
         if (as_attr_find(n, "kernel_shape") && said[i] != kernel[i])
-            return as_refuse(env, n, "kernel_shape[%d] is %lld and the weights have %lld", i, (long long)said[i], (long long)kernel[i]);
+            return as_refuse(env, n, "kernel_shape[%d] is %lld and the weights have %lld", i, (long long)said[i],
+                             (long long)kernel[i]);
         w->kernel[i] = kernel[i];
     }
     return ASSAY_OK;
@@ -60,9 +62,11 @@ static assay_status axis_explicit(assay_env *env, const as_node_ctx *n, bool cei
                          (long long)w->pad_begin[i], (long long)w->pad_end[i]);
     if (padded < reach) {
         if (w->in[i] > 0)
-            return as_refuse(env, n, "on spatial axis %d the window of %lld (kernel %lld, dilation %lld) does not fit size %lld with pads %lld and %lld",
-                             i, (long long)reach, (long long)w->kernel[i], (long long)w->dilation[i], (long long)w->in[i],
-                             (long long)w->pad_begin[i], (long long)w->pad_end[i]);
+            return as_refuse(
+                env, n,
+                "on spatial axis %d the window of %lld (kernel %lld, dilation %lld) does not fit size %lld with pads %lld and %lld",
+                i, (long long)reach, (long long)w->kernel[i], (long long)w->dilation[i], (long long)w->in[i],
+                (long long)w->pad_begin[i], (long long)w->pad_end[i]);
         w->out[i] = 0; /* an empty input gives an empty output */
         return ASSAY_OK;
     }
@@ -90,11 +94,12 @@ static void axis_same(bool upper, int i, as_window *w)
     w->pad_end[i] = missing - w->pad_begin[i];
 }
 
-assay_status as_window_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const int64_t *kernel, bool ceil_mode, as_window *out)
+assay_status as_window_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const int64_t *kernel, bool ceil_mode,
+                            as_window *out)
 {
     if (x->rank < 3 || x->rank > 5)
         return as_refuse(env, n, "X is %s: it must be [N, C, spatial...] with 1 to 3 spatial axes", AS_SHOW(x));
-    as_window w = { .n_axes = x->rank - 2, .group = as_attr_int(n, "group", 1) };
+    as_window w = {.n_axes = x->rank - 2, .group = as_attr_int(n, "group", 1)};
     for (int i = 0; i < 3; i++)
         w.in[i] = w.out[i] = w.kernel[i] = w.stride[i] = w.dilation[i] = 1;
     for (int i = 0; i < w.n_axes; i++)
@@ -141,7 +146,8 @@ int64_t as_window_max(const as_window *w, const as_view *plane, const int64_t *o
 {
     int64_t first = -1, k[3], p[3];
     double  best = -INFINITY;
-    AS_EACH3(k, w->kernel) {
+    AS_EACH3(k, w->kernel)
+    {
         if (!as_tap_at(w, o, k, p))
             continue;
         double x = as_view_at(plane, p);
@@ -161,12 +167,12 @@ assay_status as_pool_read(assay_env *env, const as_node_ctx *n, const as_shape *
     if (order != 0 && order != 1)
         return as_refuse(env, n, "storage_order is %lld and must be 0 (row-major) or 1 (column-major)", (long long)order);
     AS_TRY(as_window_read(env, n, x, NULL, as_attr_int(n, "ceil_mode", 0) != 0, &found));
-    as_shape shape = { .rank = x->rank, .dim = { x->dim[0], x->dim[1] } };
+    as_shape shape = {.rank = x->rank, .dim = {x->dim[0], x->dim[1]}};
     for (int i = 0; i < found.n_axes; i++) {
         /* Such a window would hold padding only, and the maximum of nothing is no number. */
         if (as_attr_find(n, "pads") && (found.pad_begin[i] >= found.kernel[i] || found.pad_end[i] >= found.kernel[i]))
-            return as_refuse(env, n, "pads %lld and %lld of spatial axis %d must be smaller than the kernel's %lld", (long long)found.pad_begin[i],
-                             (long long)found.pad_end[i], i, (long long)found.kernel[i]);
+            return as_refuse(env, n, "pads %lld and %lld of spatial axis %d must be smaller than the kernel's %lld",
+                             (long long)found.pad_begin[i], (long long)found.pad_end[i], i, (long long)found.kernel[i]);
         shape.dim[i + 2] = found.out[i];
     }
     *w = found;
@@ -180,7 +186,7 @@ int as_attrs_repeat(const as_node_ctx *n, const char *more, const int64_t *ints,
     for (; count < n->n_attrs; count++)
         out[count] = n->attrs[count];
     if (more)
-        out[count++] = (as_attr){ .name = more, .kind = AS_ATTR_INTS, .ints = ints, .n = n_ints };
+        out[count++] = (as_attr){.name = more, .kind = AS_ATTR_INTS, .ints = ints, .n = n_ints};
     return count;
 }
 
@@ -188,22 +194,24 @@ assay_status as_conv_read(assay_env *env, const as_node_ctx *n, const as_shape *
 {
     if (x->rank < 3 || x->rank > 5 || w->rank != x->rank)
         return as_refuse(env, n, "X is %s and W is %s: both must have rank 3 to 5, and the same", AS_SHOW(x), AS_SHOW(w));
-    as_conv_shapes s = { .x = *x, .w = *w };
+    as_conv_shapes s = {.x = *x, .w = *w};
     AS_TRY(as_window_read(env, n, x, &w->dim[2], false, &s.window));
     int64_t channels;
     if (__builtin_mul_overflow(w->dim[1], s.window.group, &channels) || channels != x->dim[1])
         return as_refuse(env, n, "X is %s and W is %s: %lld channels are not group %lld times %lld", AS_SHOW(x), AS_SHOW(w),
                          (long long)x->dim[1], (long long)s.window.group, (long long)w->dim[1]);
     if (w->dim[0] % s.window.group)
-        return as_refuse(env, n, "group %lld does not divide the %lld output channels", (long long)s.window.group, (long long)w->dim[0]);
-    s.y = (as_shape){ .rank = x->rank, .dim = { x->dim[0], w->dim[0] } };
+        return as_refuse(env, n, "group %lld does not divide the %lld output channels", (long long)s.window.group,
+                         (long long)w->dim[0]);
+    s.y = (as_shape){.rank = x->rank, .dim = {x->dim[0], w->dim[0]}};
     for (int i = 0; i < s.window.n_axes; i++)
         s.y.dim[i + 2] = s.window.out[i];
     *out = s;
     return ASSAY_OK;
 }
 
-assay_status as_conv_grad_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, const as_shape *dy, as_conv_shapes *out)
+assay_status as_conv_grad_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, const as_shape *dy,
+                               as_conv_shapes *out)
 {
     as_conv_shapes s;
     AS_TRY(as_conv_read(env, n, x, w, &s));
@@ -225,18 +233,19 @@ assay_status as_conv_bias(assay_env *env, const as_node_ctx *n, int i, const as_
 {
     int64_t channels = s->y.dim[1];
     if (as_in_has(n, i) && (n->in[i].shape.rank != 1 || n->in[i].shape.dim[0] != channels))
-        return as_refuse(env, n, "B is %s and must be [%lld], one value an output channel", AS_SHOW(&n->in[i].shape), (long long)channels);
+        return as_refuse(env, n, "B is %s and must be [%lld], one value an output channel", AS_SHOW(&n->in[i].shape),
+                         (long long)channels);
     return ASSAY_OK;
 }
 
 int as_conv_bias_grad(as_builder *b, int dy, int rank)
 {
-    int64_t axes[AS_MAX_RANK] = { 0 };
+    int64_t axes[AS_MAX_RANK] = {0};
     as_attr keep = AS_ATTR_I("keepdims", 0);
     for (int i = 2; i < rank; i++)
         axes[i - 1] = i;
     int list = as_b_ints(b, axes, (size_t)rank - 1);
-    return list < 0 ? -1 : b->node(b, "ReduceSum", (int[]){ dy, list }, 2, &keep, 1, NULL, 1);
+    return list < 0 ? -1 : b->node(b, "ReduceSum", (int[]){dy, list}, 2, &keep, 1, NULL, 1);
 }
 
 as_cost as_conv_cost(const as_node_ctx *n, const as_conv_shapes *s, const as_shape *over)
@@ -253,7 +262,7 @@ assay_status as_attr_shape(assay_env *env, const as_node_ctx *n, const char *nam
     const as_attr *a = as_attr_find(n, name);
     if (!a || a->n > AS_MAX_RANK)
         return as_refuse(env, n, "attribute '%s' must hold at most %d sizes", name, AS_MAX_RANK);
-    as_shape shape = { .rank = (int)a->n };
+    as_shape shape = {.rank = (int)a->n};
     for (size_t i = 0; i < a->n; i++)
         shape.dim[i] = a->ints[i];
     if (!as_shape_ok(&shape, dtype))
@@ -274,13 +283,15 @@ static void axis_cut(int64_t natural, int64_t size, bool upper, int i, as_window
 }
 
 /* Output and pads of one axis.  `size` 0: no output_shape. */
-static assay_status axis_transposed(assay_env *env, const as_node_ctx *n, const char *mode, int64_t more, int64_t size, int i, as_window *w)
+static assay_status axis_transposed(assay_env *env, const as_node_ctx *n, const char *mode, int64_t more, int64_t size, int i,
+                                    as_window *w)
 {
     int64_t reach = (w->kernel[i] - 1) * w->dilation[i] + 1, natural;
     bool    upper = !strcmp(mode, "SAME_UPPER"), same = upper || !strcmp(mode, "SAME_LOWER");
     if (w->out[i] < 1)
         return as_refuse(env, n, "X has size 0 on spatial axis %d", i);
-    if (__builtin_mul_overflow(w->out[i], w->stride[i], &natural) || __builtin_add_overflow(natural - w->stride[i], reach + more, &natural))
+    if (__builtin_mul_overflow(w->out[i], w->stride[i], &natural) ||
+        __builtin_add_overflow(natural - w->stride[i], reach + more, &natural))
         return as_refuse(env, n, "spatial size %lld with stride %lld is too large", (long long)w->out[i], (long long)w->stride[i]);
     if (size || same) {
         axis_cut(natural, size ? size : w->out[i] * w->stride[i], upper, i, w);
@@ -293,13 +304,15 @@ static assay_status axis_transposed(assay_env *env, const as_node_ctx *n, const 
     return ASSAY_OK;
 }
 
-static assay_status transposed_channels(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, int64_t group, int64_t *out)
+static assay_status transposed_channels(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, int64_t group,
+                                        int64_t *out)
 {
     if (x->dim[1] != w->dim[0] || x->dim[1] % group)
-        return as_refuse(env, n, "X is %s and W is %s: their %lld and %lld channels must be the same and a multiple of group %lld", AS_SHOW(x),
-                         AS_SHOW(w), (long long)x->dim[1], (long long)w->dim[0], (long long)group);
+        return as_refuse(env, n, "X is %s and W is %s: their %lld and %lld channels must be the same and a multiple of group %lld",
+                         AS_SHOW(x), AS_SHOW(w), (long long)x->dim[1], (long long)w->dim[0], (long long)group);
     if (__builtin_mul_overflow(w->dim[1], group, out))
-        return as_refuse(env, n, "W is %s: %lld groups of %lld channels are too many", AS_SHOW(w), (long long)group, (long long)w->dim[1]);
+        return as_refuse(env, n, "W is %s: %lld groups of %lld channels are too many", AS_SHOW(w), (long long)group,
+                         (long long)w->dim[1]);
     return ASSAY_OK;
 }
 
@@ -307,7 +320,7 @@ assay_status as_transposed_read(assay_env *env, const as_node_ctx *n, const as_s
 {
     if (x->rank < 3 || x->rank > 5 || w->rank != x->rank)
         return as_refuse(env, n, "X is %s and W is %s: both must have rank 3 to 5, and the same", AS_SHOW(x), AS_SHOW(w));
-    as_window win = { .n_axes = x->rank - 2, .group = as_attr_int(n, "group", 1) };
+    as_window win = {.n_axes = x->rank - 2, .group = as_attr_int(n, "group", 1)};
     for (int i = 0; i < 3; i++)
         win.in[i] = win.out[i] = win.kernel[i] = win.stride[i] = win.dilation[i] = 1;
     if (win.group < 1 || win.group > MAX_SIZE)
@@ -325,7 +338,7 @@ assay_status as_transposed_read(assay_env *env, const as_node_ctx *n, const as_s
     bool        padded = false, set = strcmp(mode, "NOTSET") != 0;
     if (set && strcmp(mode, "SAME_UPPER") && strcmp(mode, "SAME_LOWER") && strcmp(mode, "VALID"))
         return as_refuse(env, n, "auto_pad is '%s' and must be NOTSET, SAME_UPPER, SAME_LOWER or VALID", mode);
-    as_conv_shapes s = { .x = *x, .w = *w, .y = { .rank = x->rank, .dim = { x->dim[0] } } };
+    as_conv_shapes s = {.x = *x, .w = *w, .y = {.rank = x->rank, .dim = {x->dim[0]}}};
     AS_TRY(transposed_channels(env, n, x, w, win.group, &s.y.dim[1]));
     for (int i = 0; i < win.n_axes; i++) {
         win.out[i] = x->dim[i + 2];

@@ -1,18 +1,18 @@
 /* op_convinteger.c - convolution of bytes less their zero points in i32; padding counts as the zero point of x. */
 #include "op/quant/quantize.h"
 
-static const as_attr_def attrs[] = { AS_CONV_ATTRS, { 0 } };
+static const as_attr_def attrs[] = {AS_CONV_ATTRS, {0}};
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
-    static const char *const names[] = { "x", "w", "x_zero_point", "w_zero_point" };
+    static const char *const names[] = {"x", "w", "x_zero_point", "w_zero_point"};
     as_conv_shapes           s;
     for (int i = 0; i < 4; i++)
         AS_TRY(as_quant_dtype(env, n, i, names[i], AS_SET_BYTE));
     for (int i = 0; i < 2; i++)
         if (as_in_has(n, 2 + i) && n->in[2 + i].dtype != n->in[i].dtype)
-            return as_refuse(env, n, "%s is %s and %s is %s: they must be the same", names[i], as_dtype_name(n->in[i].dtype), names[2 + i],
-                             as_dtype_name(n->in[2 + i].dtype));
+            return as_refuse(env, n, "%s is %s and %s is %s: they must be the same", names[i], as_dtype_name(n->in[i].dtype),
+                             names[2 + i], as_dtype_name(n->in[2 + i].dtype));
     AS_TRY(as_conv_read(env, n, &n->in[0].shape, &n->in[1].shape, &s));
     AS_TRY(as_quant_vector(env, n, 2, names[2], 1));
     AS_TRY(as_quant_vector(env, n, 3, names[3], s.w.dim[0]));
@@ -36,7 +36,8 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     AS_TRY(as_conv_read(env, n, &n->in[0].shape, &n->in[1].shape, &s));
     int64_t index[AS_MAX_RANK] = {0}, count = as_shape_count(&s.y);
     for (int64_t i = 0; i < count; i++) { /* behind the spatial axes the index is 0 */
-        int64_t sum = as_qconv_sum(&s, &in[0], as_quant_zero(n, in, 2, 0), &in[1], as_quant_zero(n, in, 3, index[1]), index[0], index[1], &index[2]);
+        int64_t sum = as_qconv_sum(&s, &in[0], as_quant_zero(n, in, 2, 0), &in[1], as_quant_zero(n, in, 3, index[1]), index[0],
+                                   index[1], &index[2]);
         as_view_set_i64(&out[0], i, as_int_wrap(AS_I32, (uint64_t)sum));
         as_index_next(&s.y, index);
     }
@@ -45,23 +46,52 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 
 static const as_case cases[] = {
     /* The examples of ONNX's own node tests. */
-    { .name = "without padding of ONNX", .n_in = 3, .in = { AS_IN(U8, 1, 1, 3, 3), AS_IN(U8, 1, 1, 2, 2), { .dtype = AS_U8 } },
-      .given = (const double[]){ 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 1, 1, 1, 1 }, .want = (const double[]){ 12, 16, 24, 28 }, .n_want = 4 },
+    {.name = "without padding of ONNX",
+     .n_in = 3,
+     .in = {AS_IN(U8, 1, 1, 3, 3), AS_IN(U8, 1, 1, 2, 2), {.dtype = AS_U8}},
+     .given = (const double[]){2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 1, 1, 1, 1},
+     .want = (const double[]){12, 16, 24, 28},
+     .n_want = 4},
     /* By hand: kernel [1,2] - 1 = [0,1] and [3,3] - 2 = [1,1] over 5 - 1, padded with nothing on both sides. */
-    { .name = "padding and channels by hand", .n_in = 4, .in = { AS_IN(U8, 1, 1, 1), AS_IN(U8, 2, 1, 2), AS_IN(U8, 1), AS_IN(U8, 2) },
-      .n_attrs = 1, .attrs = { AS_ATTR_LIST("pads", 1, 1) },
-      .given = (const double[]){ 5, 1, 2, 3, 3, 1, 1, 2 }, .want = (const double[]){ 4, 0, 4, 4 }, .n_want = 4 },
-    { .name = "3x3 from 3 to 5", .n_in = 2, .in = { AS_IN(U8, 2, 3, 7, 5), AS_IN(I8, 5, 3, 3, 3) }, .lo = -100, .hi = 100 },
-    { .name = "groups, strides, dilations", .n_in = 2, .in = { AS_IN(I8, 1, 4, 9, 9), AS_IN(I8, 6, 2, 3, 2) }, .lo = -100, .hi = 100,
-      .n_attrs = 4, .attrs = { AS_ATTR_I("group", 2), AS_ATTR_LIST("strides", 2, 1), AS_ATTR_LIST("dilations", 1, 2), AS_ATTR_LIST("kernel_shape", 3, 2) } },
-    { .name = "3-D same", .n_in = 2, .in = { AS_IN(I8, 1, 1, 3, 4, 5), AS_IN(I8, 1, 1, 2, 2, 2) }, .lo = -100, .hi = 100,
-      .n_attrs = 1, .attrs = { AS_ATTR_S("auto_pad", "SAME_UPPER") } },
-    { .name = "empty", .n_in = 2, .in = { AS_IN(I8, 0, 1, 3), AS_IN(I8, 1, 1, 2) } },
+    {.name = "padding and channels by hand",
+     .n_in = 4,
+     .in = {AS_IN(U8, 1, 1, 1), AS_IN(U8, 2, 1, 2), AS_IN(U8, 1), AS_IN(U8, 2)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_LIST("pads", 1, 1)},
+     .given = (const double[]){5, 1, 2, 3, 3, 1, 1, 2},
+     .want = (const double[]){4, 0, 4, 4},
+     .n_want = 4},
+    {.name = "3x3 from 3 to 5", .n_in = 2, .in = {AS_IN(U8, 2, 3, 7, 5), AS_IN(I8, 5, 3, 3, 3)}, .lo = -100, .hi = 100},
+    {.name = "groups, strides, dilations",
+     .n_in = 2,
+     .in = {AS_IN(I8, 1, 4, 9, 9), AS_IN(I8, 6, 2, 3, 2)},
+     .lo = -100,
+     .hi = 100,
+     .n_attrs = 4,
+     .attrs = {AS_ATTR_I("group", 2), AS_ATTR_LIST("strides", 2, 1), AS_ATTR_LIST("dilations", 1, 2),
+               AS_ATTR_LIST("kernel_shape", 3, 2)}},
+    {.name = "3-D same",
+     .n_in = 2,
+     .in = {AS_IN(I8, 1, 1, 3, 4, 5), AS_IN(I8, 1, 1, 2, 2, 2)},
+     .lo = -100,
+     .hi = 100,
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_S("auto_pad", "SAME_UPPER")}},
+    {.name = "empty", .n_in = 2, .in = {AS_IN(I8, 0, 1, 3), AS_IN(I8, 1, 1, 2)}},
 };
 
 /* No gradient: integers in, integers out. */
 const as_op as_op_convinteger = {
-    .name = "ConvInteger", .min_in = 2, .max_in = 4, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval,
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "ConvInteger",
+    .min_in = 2,
+    .max_in = 4,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -3,15 +3,15 @@
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
-    static const char *const names[] = { "A", "B", "a_zero_point", "b_zero_point" };
+    static const char *const names[] = {"A", "B", "a_zero_point", "b_zero_point"};
     as_qmatmul               p;
     AS_TRY(as_qmatmul_read(env, n, 0, 1, &p));
     for (int i = 0; i < 4; i++)
         AS_TRY(as_quant_dtype(env, n, i, names[i], AS_SET_BYTE));
     for (int i = 0; i < 2; i++) {
         if (as_in_has(n, 2 + i) && n->in[2 + i].dtype != n->in[i].dtype)
-            return as_refuse(env, n, "%s is %s and %s is %s: they must be the same", names[i], as_dtype_name(n->in[i].dtype), names[2 + i],
-                             as_dtype_name(n->in[2 + i].dtype));
+            return as_refuse(env, n, "%s is %s and %s is %s: they must be the same", names[i], as_dtype_name(n->in[i].dtype),
+                             names[2 + i], as_dtype_name(n->in[2 + i].dtype));
         AS_TRY(as_qmatmul_param_check(env, n, 2 + i, names[2 + i], i == 0 ? &p.a : &p.b, i));
     }
     out[0] = as_info(AS_I32, &p.result);
@@ -48,23 +48,38 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 
 static const as_case cases[] = {
     /* The example of ONNX's own node tests. */
-    { .name = "u8 of ONNX", .n_in = 4, .in = { AS_IN(U8, 4, 3), AS_IN(U8, 3, 2), AS_IN(U8, 1), AS_IN(U8, 1) },
-      .given = (const double[]){ 11, 7, 3, 10, 6, 2, 9, 5, 1, 8, 4, 0, 1, 4, 2, 5, 3, 6, 12, 0 },
-      .want = (const double[]){ -38, -83, -44, -98, -50, -113, -56, -128 }, .n_want = 8 },
+    {.name = "u8 of ONNX",
+     .n_in = 4,
+     .in = {AS_IN(U8, 4, 3), AS_IN(U8, 3, 2), AS_IN(U8, 1), AS_IN(U8, 1)},
+     .given = (const double[]){11, 7, 3, 10, 6, 2, 9, 5, 1, 8, 4, 0, 1, 4, 2, 5, 3, 6, 12, 0},
+     .want = (const double[]){-38, -83, -44, -98, -50, -113, -56, -128},
+     .n_want = 8},
     /* By hand: [1,2] - 1 and [3,4] - 3 against columns [1,2] - 1 and [5,6] - 5. */
-    { .name = "rows and columns by hand", .n_in = 4, .in = { AS_IN(I8, 2, 2), AS_IN(U8, 2, 2), AS_IN(I8, 2), AS_IN(U8, 2) },
-      .given = (const double[]){ 1, 2, 3, 4, 1, 5, 2, 6, 1, 3, 1, 5 }, .want = (const double[]){ 1, 1, 1, 1 }, .n_want = 4 },
-    { .name = "5x7x9", .n_in = 2, .in = { AS_IN(U8, 5, 7), AS_IN(I8, 7, 9) }, .lo = -100, .hi = 100 },
-    { .name = "row times batch", .n_in = 2, .in = { AS_IN(I8, 7), AS_IN(I8, 3, 7, 5) }, .lo = -100, .hi = 100 },
-    { .name = "batch times column", .n_in = 3, .in = { AS_IN(I8, 2, 3, 4), AS_IN(U8, 4), AS_IN(I8, 2, 3, 1) }, .lo = -100, .hi = 100 },
-    { .name = "dot", .n_in = 2, .in = { AS_IN(I8, 17), AS_IN(I8, 17) }, .lo = -128, .hi = 127 },
-    { .name = "no inner size", .n_in = 2, .in = { AS_IN(I8, 2, 0), AS_IN(I8, 0, 3) } },
-    { .name = "empty", .n_in = 2, .in = { AS_IN(I8, 0, 3), AS_IN(I8, 3, 2) } },
+    {.name = "rows and columns by hand",
+     .n_in = 4,
+     .in = {AS_IN(I8, 2, 2), AS_IN(U8, 2, 2), AS_IN(I8, 2), AS_IN(U8, 2)},
+     .given = (const double[]){1, 2, 3, 4, 1, 5, 2, 6, 1, 3, 1, 5},
+     .want = (const double[]){1, 1, 1, 1},
+     .n_want = 4},
+    {.name = "5x7x9", .n_in = 2, .in = {AS_IN(U8, 5, 7), AS_IN(I8, 7, 9)}, .lo = -100, .hi = 100},
+    {.name = "row times batch", .n_in = 2, .in = {AS_IN(I8, 7), AS_IN(I8, 3, 7, 5)}, .lo = -100, .hi = 100},
+    {.name = "batch times column", .n_in = 3, .in = {AS_IN(I8, 2, 3, 4), AS_IN(U8, 4), AS_IN(I8, 2, 3, 1)}, .lo = -100, .hi = 100},
+    {.name = "dot", .n_in = 2, .in = {AS_IN(I8, 17), AS_IN(I8, 17)}, .lo = -128, .hi = 127},
+    {.name = "no inner size", .n_in = 2, .in = {AS_IN(I8, 2, 0), AS_IN(I8, 0, 3)}},
+    {.name = "empty", .n_in = 2, .in = {AS_IN(I8, 0, 3), AS_IN(I8, 3, 2)}},
 };
 
 /* No gradient: integers in, integers out. */
 const as_op as_op_matmulinteger = {
-    .name = "MatMulInteger", .min_in = 2, .max_in = 4, .min_out = 1, .max_out = 1,
-    .infer = infer, .cost = cost, .eval = eval,
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "MatMulInteger",
+    .min_in = 2,
+    .max_in = 4,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -6,18 +6,18 @@ enum { A, A_SCALE, A_ZERO, B, B_SCALE, B_ZERO, Y_SCALE, Y_ZERO };
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
-    static const char *const names[] = { "a", "a_scale", "a_zero_point", "b", "b_scale", "b_zero_point", "y_scale", "y_zero_point" };
+    static const char *const names[] = {"a", "a_scale", "a_zero_point", "b", "b_scale", "b_zero_point", "y_scale", "y_zero_point"};
     as_qmatmul               p;
     for (int i = A; i <= Y_ZERO; i++)
         AS_TRY(as_quant_dtype(env, n, i, names[i], i == A_SCALE || i == B_SCALE || i == Y_SCALE ? AS_SET_SCALE : AS_SET_BYTE));
     for (int i = A; i <= B; i += B)
         if (n->in[i].dtype != n->in[i + 2].dtype)
-            return as_refuse(env, n, "%s is %s and %s is %s: they must be the same", names[i], as_dtype_name(n->in[i].dtype), names[i + 2],
-                             as_dtype_name(n->in[i + 2].dtype));
+            return as_refuse(env, n, "%s is %s and %s is %s: they must be the same", names[i], as_dtype_name(n->in[i].dtype),
+                             names[i + 2], as_dtype_name(n->in[i + 2].dtype));
     for (int i = B_SCALE; i <= Y_SCALE; i += Y_SCALE - B_SCALE)
         if (n->in[i].dtype != n->in[A_SCALE].dtype)
-            return as_refuse(env, n, "a_scale is %s and %s is %s: they must be the same", as_dtype_name(n->in[A_SCALE].dtype), names[i],
-                             as_dtype_name(n->in[i].dtype));
+            return as_refuse(env, n, "a_scale is %s and %s is %s: they must be the same", as_dtype_name(n->in[A_SCALE].dtype),
+                             names[i], as_dtype_name(n->in[i].dtype));
     AS_TRY(as_qmatmul_read(env, n, A, B, &p));
     for (int i = A_SCALE; i <= Y_ZERO; i++)
         if (i != B)
@@ -52,37 +52,67 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     for (int64_t i = 0; i < count; i++) {
         int64_t sum = as_int_wrap(AS_I32, (uint64_t)as_qmatmul_sum(&p, &a, &a_zero, &b, &b_zero, index));
         /* In steps of the scales' own type, as every implementation has its multiplier: a tie must be one here too. */
-        double scale = as_round_to(dtype, as_round_to(dtype, as_view_at(&a_scale, index) * as_view_at(&b_scale, index)) / as_view_at(&y_scale, index));
-        as_quant_put(&out[0], i, as_round_to(AS_F32, as_round_to(AS_F32, (double)sum) * scale), (int64_t)as_view_at(&y_zero, index));
+        double scale = as_round_to(dtype, as_round_to(dtype, as_view_at(&a_scale, index) * as_view_at(&b_scale, index)) /
+                                              as_view_at(&y_scale, index));
+        as_quant_put(&out[0], i, as_round_to(AS_F32, as_round_to(AS_F32, (double)sum) * scale),
+                     (int64_t)as_view_at(&y_zero, index));
         as_index_next(&p.y, index);
     }
     return ASSAY_OK;
 }
 
-#define ONE(dtype_) { .dtype = AS_##dtype_ }
+#define ONE(dtype_)          \
+    {                        \
+        .dtype = AS_##dtype_ \
+    }
 
 static const as_case cases[] = {
     /* ONNX Runtime 1.31.1 on the CPU; scales are powers of two, so that nothing is rounded twice, and weights small,
      * because its u8 by i8 product saturates in 16 bits on machines without VNNI. */
-    { .name = "u8 as ONNX Runtime's", .n_in = 8,
-      .in = { AS_IN(U8, 2, 4), ONE(F32), ONE(U8), AS_IN(U8, 4, 3), ONE(F32), ONE(U8), ONE(F32), ONE(U8) },
-      .given = (const double[]){ 29, 11, 113, 9, 36, 131, 248, 119, 0.5, 113, 206, 234, 210, 161, 112, 131, 68, 127, 97, 63, 254, 3, 0.25, 114, 16, 118 },
-      .want = (const double[]){ 62, 0, 132, 18, 66, 40 }, .n_want = 6 },
-    { .name = "i8, batches, a scale a column as ONNX Runtime's", .n_in = 8,
-      .in = { AS_IN(I8, 2, 2, 3), ONE(F32), ONE(I8), AS_IN(I8, 3, 2), AS_IN(F32, 2), AS_IN(I8, 2), ONE(F32), ONE(I8) },
-      .given = (const double[]){ -49, -37, 57, 23, 46, -36, 27, -16, -1, -60, 14, 40, 0.5, -5, 20, -42, 4, -28, 56, 46, 0.25, 0.5, 3, -7, 32, 1 },
-      .want = (const double[]){ 11, 44, -3, -28, 4, -4, 7, 32 }, .n_want = 8 },
-    { .name = "f16 scales", .n_in = 8, .lo = 1, .hi = 100,
-      .in = { AS_IN(U8, 5, 7), ONE(F16), ONE(U8), AS_IN(I8, 7, 9), ONE(F16), ONE(I8), AS_IN(F16, 1), AS_IN(U8, 1) } },
-    { .name = "batches with a scale a row", .n_in = 8, .lo = 1, .hi = 100,
-      .in = { AS_IN(U8, 2, 3, 4), AS_IN(F32, 2, 3, 1), AS_IN(U8, 2, 3, 1), AS_IN(I8, 4, 5), AS_IN(F32, 5), AS_IN(I8, 5), ONE(F32), ONE(U8) } },
-    { .name = "dot", .n_in = 8, .lo = 1, .hi = 100, .in = { AS_IN(U8, 7), ONE(F32), ONE(U8), AS_IN(I8, 7), ONE(F32), ONE(I8), ONE(F32), ONE(U8) } },
-    { .name = "empty", .n_in = 8, .in = { AS_IN(U8, 0, 3), ONE(F32), ONE(U8), AS_IN(U8, 3, 2), ONE(F32), ONE(U8), ONE(F32), ONE(U8) } },
+    {.name = "u8 as ONNX Runtime's",
+     .n_in = 8,
+     .in = {AS_IN(U8, 2, 4), ONE(F32), ONE(U8), AS_IN(U8, 4, 3), ONE(F32), ONE(U8), ONE(F32), ONE(U8)},
+     .given = (const double[]){29,  11,  113, 9,  36,  131, 248, 119, 0.5, 113,  206, 234, 210,
+                               161, 112, 131, 68, 127, 97,  63,  254, 3,   0.25, 114, 16,  118},
+     .want = (const double[]){62, 0, 132, 18, 66, 40},
+     .n_want = 6},
+    {.name = "i8, batches, a scale a column as ONNX Runtime's",
+     .n_in = 8,
+     .in = {AS_IN(I8, 2, 2, 3), ONE(F32), ONE(I8), AS_IN(I8, 3, 2), AS_IN(F32, 2), AS_IN(I8, 2), ONE(F32), ONE(I8)},
+     .given = (const double[]){-49, -37, 57,  23, 46,  -36, 27, -16,  -1,  -60, 14, 40, 0.5,
+                               -5,  20,  -42, 4,  -28, 56,  46, 0.25, 0.5, 3,   -7, 32, 1},
+     .want = (const double[]){11, 44, -3, -28, 4, -4, 7, 32},
+     .n_want = 8},
+    {.name = "f16 scales",
+     .n_in = 8,
+     .lo = 1,
+     .hi = 100,
+     .in = {AS_IN(U8, 5, 7), ONE(F16), ONE(U8), AS_IN(I8, 7, 9), ONE(F16), ONE(I8), AS_IN(F16, 1), AS_IN(U8, 1)}},
+    {.name = "batches with a scale a row",
+     .n_in = 8,
+     .lo = 1,
+     .hi = 100,
+     .in = {AS_IN(U8, 2, 3, 4), AS_IN(F32, 2, 3, 1), AS_IN(U8, 2, 3, 1), AS_IN(I8, 4, 5), AS_IN(F32, 5), AS_IN(I8, 5), ONE(F32),
+            ONE(U8)}},
+    {.name = "dot",
+     .n_in = 8,
+     .lo = 1,
+     .hi = 100,
+     .in = {AS_IN(U8, 7), ONE(F32), ONE(U8), AS_IN(I8, 7), ONE(F32), ONE(I8), ONE(F32), ONE(U8)}},
+    {.name = "empty", .n_in = 8, .in = {AS_IN(U8, 0, 3), ONE(F32), ONE(U8), AS_IN(U8, 3, 2), ONE(F32), ONE(U8), ONE(F32), ONE(U8)}},
 };
 
 /* No gradient: the inputs are quantised. */
 const as_op as_op_qlinearmatmul = {
-    .name = "QLinearMatMul", .min_in = 8, .max_in = 8, .min_out = 1, .max_out = 1,
-    .infer = infer, .cost = cost, .eval = eval,
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "QLinearMatMul",
+    .min_in = 8,
+    .max_in = 8,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -57,7 +57,7 @@ assay_status as_quant_vector(assay_env *env, const as_node_ctx *n, int i, const 
 assay_status as_quant_grid_read(assay_env *env, const as_node_ctx *n, as_quant_grid *out)
 {
     const as_shape *x = &n->in[0].shape, *scale = &n->in[1].shape;
-    as_quant_grid   g = { .block = as_attr_int(n, "block_size", 0) };
+    as_quant_grid   g = {.block = as_attr_int(n, "block_size", 0)};
     if (g.block < 0)
         return as_refuse(env, n, "block_size is %lld and must not be negative", (long long)g.block);
     g.full_rank = g.block > 0;
@@ -69,14 +69,15 @@ assay_status as_quant_grid_read(assay_env *env, const as_node_ctx *n, as_quant_g
         if (g.full_rank)
             want.dim[g.axis] = x->dim[g.axis] / g.block + (x->dim[g.axis] % g.block != 0);
         if (!as_shape_same(scale, &want))
-            return as_refuse(env, n, "the scale is %s; for x %s and axis %d it must hold one value or be %s", AS_SHOW(scale), AS_SHOW(x), g.axis,
-                             AS_SHOW(&want));
+            return as_refuse(env, n, "the scale is %s; for x %s and axis %d it must hold one value or be %s", AS_SHOW(scale),
+                             AS_SHOW(x), g.axis, AS_SHOW(&want));
     }
     if (as_in_has(n, 2)) {
         const as_shape *zero = &n->in[2].shape;
         bool            one = g.per_tensor && zero->rank <= 1 && as_shape_count(zero) == 1;
         if (!one && !as_shape_same(zero, scale))
-            return as_refuse(env, n, "the zero point is %s and the scale is %s: they must be the same", AS_SHOW(zero), AS_SHOW(scale));
+            return as_refuse(env, n, "the zero point is %s and the scale is %s: they must be the same", AS_SHOW(zero),
+                             AS_SHOW(scale));
     }
     if (!g.full_rank)
         g.block = 1;
@@ -97,10 +98,13 @@ int64_t as_quant_grid_at(const as_quant_grid *g, const as_shape *param, const in
 }
 
 /* TensorProto.DataType, those that the quantised operators name. */
-static const struct { int64_t code; as_dtype dtype; } codes[] = {
-    { 1, AS_F32 }, { 2, AS_U8 }, { 3, AS_I8 }, { 4, AS_U16 }, { 5, AS_I16 }, { 6, AS_I32 }, { 10, AS_F16 }, { 11, AS_F64 }, { 16, AS_BF16 },
-    { 17, AS_F8E4M3FN }, { 18, AS_F8E4M3FNUZ }, { 19, AS_F8E5M2 }, { 20, AS_F8E5M2FNUZ }, { 21, AS_U4 }, { 22, AS_I4 }, { 23, AS_F4E2M1 },
-    { 25, AS_U2 }, { 26, AS_I2 }, { 27, AS_F6E2M3 }, { 28, AS_F6E3M2 },
+static const struct {
+    int64_t  code;
+    as_dtype dtype;
+} codes[] = {
+    {1, AS_F32},  {2, AS_U8},      {3, AS_I8},        {4, AS_U16},         {5, AS_I16},     {6, AS_I32},         {10, AS_F16},
+    {11, AS_F64}, {16, AS_BF16},   {17, AS_F8E4M3FN}, {18, AS_F8E4M3FNUZ}, {19, AS_F8E5M2}, {20, AS_F8E5M2FNUZ}, {21, AS_U4},
+    {22, AS_I4},  {23, AS_F4E2M1}, {25, AS_U2},       {26, AS_I2},         {27, AS_F6E2M3}, {28, AS_F6E3M2},
 };
 
 assay_status as_quant_code(assay_env *env, const as_node_ctx *n, const char *attr, as_dtype otherwise, unsigned set, as_dtype *out)
@@ -133,8 +137,9 @@ assay_status as_qmatmul_read(assay_env *env, const as_node_ctx *n, int at_a, int
     wide_a.rank -= 2;
     wide_b.rank -= 2;
     if (!as_shape_broadcast(&wide_a, &wide_b, &batch))
-        return as_refuse(env, n, "A is %s and B is %s: the batch sizes do not broadcast to one shape in range", AS_SHOW(a), AS_SHOW(b));
-    as_qmatmul p = { .a = batch, .b = batch, .y = batch, .result = batch, .k = k };
+        return as_refuse(env, n, "A is %s and B is %s: the batch sizes do not broadcast to one shape in range", AS_SHOW(a),
+                         AS_SHOW(b));
+    as_qmatmul p = {.a = batch, .b = batch, .y = batch, .result = batch, .k = k};
     p.a.dim[p.a.rank++] = p.y.dim[p.y.rank++] = rows;
     p.a.dim[p.a.rank++] = k;
     p.b.dim[p.b.rank++] = k;
@@ -175,15 +180,15 @@ assay_status as_qmatmul_param_check(assay_env *env, const as_node_ctx *n, int i,
     }
     if (fits)
         return ASSAY_OK;
-    return as_refuse(env, n, "%s (input %d) is %s; for %s it must hold one value or one for every %s", what, i, AS_SHOW(s), AS_SHOW(of),
-                     which == 0 ? "row" : "column");
+    return as_refuse(env, n, "%s (input %d) is %s; for %s it must hold one value or one for every %s", what, i, AS_SHOW(s),
+                     AS_SHOW(of), which == 0 ? "row" : "column");
 }
 
 as_view as_qmatmul_param(const as_view *v, const as_shape *of, int which)
 {
     if (v->shape.rank > 1)
         return as_view_broadcast(v, of);
-    as_view wide = { .data = v->data, .dtype = v->dtype, .shape = *of };
+    as_view wide = {.data = v->data, .dtype = v->dtype, .shape = *of};
     if (v->shape.rank == 1 && v->shape.dim[0] > 1)
         wide.stride[of->rank - (which == 0 ? 2 : 1)] = v->stride[0];
     return wide;
@@ -191,10 +196,11 @@ as_view as_qmatmul_param(const as_view *v, const as_shape *of, int which)
 
 static int64_t at_whole(const as_view *v, const int64_t *index, int rank)
 {
-    return as_view_get_i64(&(as_view){ .data = as_view_fix(v, index, rank).data, .dtype = v->dtype }, 0);
+    return as_view_get_i64(&(as_view){.data = as_view_fix(v, index, rank).data, .dtype = v->dtype}, 0);
 }
 
-int64_t as_qmatmul_sum(const as_qmatmul *p, const as_view *a, const as_view *a_zero, const as_view *b, const as_view *b_zero, const int64_t *index)
+int64_t as_qmatmul_sum(const as_qmatmul *p, const as_view *a, const as_view *a_zero, const as_view *b, const as_view *b_zero,
+                       const int64_t *index)
 {
     int64_t  at_a[AS_MAX_RANK], at_b[AS_MAX_RANK];
     int      rank = p->y.rank;
@@ -213,17 +219,17 @@ int64_t as_qmatmul_sum(const as_qmatmul *p, const as_view *a, const as_view *a_z
 
 /* --- ConvInteger, QLinearConv --- */
 
-int64_t as_qconv_sum(const as_conv_shapes *s, const as_view *x, int64_t x_zero, const as_view *w, int64_t w_zero, int64_t image, int64_t m,
-                     const int64_t *o)
+int64_t as_qconv_sum(const as_conv_shapes *s, const as_view *x, int64_t x_zero, const as_view *w, int64_t w_zero, int64_t image,
+                     int64_t m, const int64_t *o)
 {
     const as_window *win = &s->window;
     int64_t          first = m / (s->w.dim[0] / win->group) * s->w.dim[1], k[3], p[3];
     uint64_t         sum = 0;
     for (int64_t c = 0; c < s->w.dim[1]; c++) {
-        as_view plane = as_view_fix(x, (int64_t[]){ image, first + c }, 2), kernel = as_view_fix(w, (int64_t[]){ m, c }, 2);
+        as_view plane = as_view_fix(x, (int64_t[]){image, first + c}, 2), kernel = as_view_fix(w, (int64_t[]){m, c}, 2);
         AS_EACH3(k, win->kernel)
-            if (as_tap_at(win, o, k, p))
-                sum += (uint64_t)((at_whole(&plane, p, win->n_axes) - x_zero) * (at_whole(&kernel, k, win->n_axes) - w_zero));
+        if (as_tap_at(win, o, k, p))
+            sum += (uint64_t)((at_whole(&plane, p, win->n_axes) - x_zero) * (at_whole(&kernel, k, win->n_axes) - w_zero));
     }
     return (int64_t)sum;
 }

@@ -1,7 +1,7 @@
 /* op_cumsum.c - running sums along an axis: `exclusive` leaves out the element itself, `reverse` runs from the end. */
 #include "op/shape/move.h"
 
-static const as_attr_def attrs[] = { { .name = "exclusive", .kind = AS_ATTR_INT }, { .name = "reverse", .kind = AS_ATTR_INT }, { 0 } };
+static const as_attr_def attrs[] = {{.name = "exclusive", .kind = AS_ATTR_INT}, {.name = "reverse", .kind = AS_ATTR_INT}, {0}};
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
@@ -71,30 +71,65 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     d_in[0] = d_in[1] = -1;
     if (d_out[0] < 0 || !as_dtype_is_float(n->in[0].dtype))
         return ASSAY_OK;
-    as_attr list[] = { AS_ATTR_I("exclusive", as_attr_int(n, "exclusive", 0)), AS_ATTR_I("reverse", as_attr_int(n, "reverse", 0) == 0) };
-    d_in[0] = b->node(b, "CumSum", (int[]){ d_out[0], in[1] }, 2, list, 2, NULL, 1);
+    as_attr list[] = {AS_ATTR_I("exclusive", as_attr_int(n, "exclusive", 0)),
+                      AS_ATTR_I("reverse", as_attr_int(n, "reverse", 0) == 0)};
+    d_in[0] = b->node(b, "CumSum", (int[]){d_out[0], in[1]}, 2, list, 2, NULL, 1);
     return ASSAY_OK;
 }
 
 static const as_case cases[] = {
     /* numpy: cumsum of [[1,2,3],[4,5,6]]. */
-    { .name = "rows by numpy", .n_in = 2, .in = { AS_IN(F64, 2, 3), AS_IN_INT(1) }, AS_GIVEN(1, 2, 3, 4, 5, 6), AS_WANT(1, 3, 6, 4, 9, 15) },
-    { .name = "columns by numpy", .n_in = 2, .in = { AS_IN(F32, 2, 3), AS_IN_INT(-2) }, AS_GIVEN(1, 2, 3, 4, 5, 6), AS_WANT(1, 2, 3, 5, 7, 9) },
+    {.name = "rows by numpy",
+     .n_in = 2,
+     .in = {AS_IN(F64, 2, 3), AS_IN_INT(1)},
+     AS_GIVEN(1, 2, 3, 4, 5, 6),
+     AS_WANT(1, 3, 6, 4, 9, 15)},
+    {.name = "columns by numpy",
+     .n_in = 2,
+     .in = {AS_IN(F32, 2, 3), AS_IN_INT(-2)},
+     AS_GIVEN(1, 2, 3, 4, 5, 6),
+     AS_WANT(1, 2, 3, 5, 7, 9)},
     /* ONNX's example of both. */
-    { .name = "exclusive reverse by hand", .n_in = 2, .in = { AS_IN(F32, 3), AS_IN_INTS(0) }, .n_attrs = 2,
-      .attrs = { AS_ATTR_I("exclusive", 1), AS_ATTR_I("reverse", 1) }, AS_GIVEN(1, 2, 3), AS_WANT(5, 3, 0) },
-    { .name = "u32 wraps", .n_in = 2, .in = { AS_IN(U32, 3), AS_IN_INT(0) }, .no_grad = true, AS_GIVEN(4294967295.0, 2, 3), AS_WANT(4294967295.0, 1, 4) },
-    { .name = "i32 reverse by hand", .n_in = 2, .in = { AS_IN(I32, 4), AS_IN_INT(0) }, .n_attrs = 1, .attrs = { AS_ATTR_I("reverse", 1) }, .no_grad = true,
-      AS_GIVEN(1, -2, 3, 4), AS_WANT(6, 5, 7, 4) },
-    { .name = "middle axis", .n_in = 2, .in = { AS_IN(F32, 3, 8, 5), AS_IN_INT(1) } },
-    { .name = "exclusive", .n_in = 2, .in = { AS_IN(F32, 3, 17), AS_IN_INT(1) }, .n_attrs = 1, .attrs = { AS_ATTR_I("exclusive", 1) } },
-    { .name = "f16", .n_in = 2, .in = { AS_IN(F16, 9), AS_IN_INT(0) } },
-    { .name = "empty", .n_in = 2, .in = { AS_IN(F32, 0, 3), AS_IN_INT(1) } },
+    {.name = "exclusive reverse by hand",
+     .n_in = 2,
+     .in = {AS_IN(F32, 3), AS_IN_INTS(0)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_I("exclusive", 1), AS_ATTR_I("reverse", 1)},
+     AS_GIVEN(1, 2, 3),
+     AS_WANT(5, 3, 0)},
+    {.name = "u32 wraps",
+     .n_in = 2,
+     .in = {AS_IN(U32, 3), AS_IN_INT(0)},
+     .no_grad = true,
+     AS_GIVEN(4294967295.0, 2, 3),
+     AS_WANT(4294967295.0, 1, 4)},
+    {.name = "i32 reverse by hand",
+     .n_in = 2,
+     .in = {AS_IN(I32, 4), AS_IN_INT(0)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("reverse", 1)},
+     .no_grad = true,
+     AS_GIVEN(1, -2, 3, 4),
+     AS_WANT(6, 5, 7, 4)},
+    {.name = "middle axis", .n_in = 2, .in = {AS_IN(F32, 3, 8, 5), AS_IN_INT(1)}},
+    {.name = "exclusive", .n_in = 2, .in = {AS_IN(F32, 3, 17), AS_IN_INT(1)}, .n_attrs = 1, .attrs = {AS_ATTR_I("exclusive", 1)}},
+    {.name = "f16", .n_in = 2, .in = {AS_IN(F16, 9), AS_IN_INT(0)}},
+    {.name = "empty", .n_in = 2, .in = {AS_IN(F32, 0, 3), AS_IN_INT(1)}},
 };
 
 /* One addition an element after the first of its line is close to one an element. */
 const as_op as_op_cumsum = {
-    .name = "CumSum", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = as_cost_each, .eval = eval, .grad = grad,
-    .tolerance = 1e-4, .cases = cases, .n_cases = AS_COUNT(cases), /* long f32 sums, as in ReduceSum */
+    .name = "CumSum",
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = infer,
+    .cost = as_cost_each,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-4,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases), /* long f32 sums, as in ReduceSum */
 };

@@ -3,7 +3,7 @@
 
 #include "op/reduce/reduce.h"
 
-static const as_attr_def attrs[] = { { .name = "axis", .kind = AS_ATTR_INT }, { 0 } };
+static const as_attr_def attrs[] = {{.name = "axis", .kind = AS_ATTR_INT}, {0}};
 
 /* L - 1 comparisons for every line of L elements. */
 static as_cost cost(const as_node_ctx *n)
@@ -38,18 +38,38 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 
 static const as_case cases[] = {
     /* By hand: the first of equals. */
-    { .name = "by hand", .n_in = 1, .in = { AS_IN(F32, 2, 3) },
-      .given = (const double[]){ 1, 3, 3, -4, -5, -6 }, .want = (const double[]){ 0, 1, 0, 1, 0, 0 }, .n_want = 6 },
-    { .name = "axis 0 by hand", .n_in = 1, .in = { AS_IN(F64, 2, 3) }, .n_attrs = 1, .attrs = { AS_ATTR_I("axis", 0) },
-      .given = (const double[]){ 1, 3, 3, -4, 5, 3 }, .want = (const double[]){ 1, 0, 1, 0, 1, 0 }, .n_want = 6 },
-    { .name = "one element", .n_in = 1, .in = { AS_IN(F32, 1) } },
-    { .name = "15x17", .n_in = 1, .in = { AS_IN(F32, 15, 17) } },
-    { .name = "middle axis", .n_in = 1, .in = { AS_IN(F16, 2, 5, 3) }, .n_attrs = 1, .attrs = { AS_ATTR_I("axis", -2) } },
-    { .name = "empty lines", .n_in = 1, .in = { AS_IN(F32, 3, 0) } },
+    {.name = "by hand",
+     .n_in = 1,
+     .in = {AS_IN(F32, 2, 3)},
+     .given = (const double[]){1, 3, 3, -4, -5, -6},
+     .want = (const double[]){0, 1, 0, 1, 0, 0},
+     .n_want = 6},
+    {.name = "axis 0 by hand",
+     .n_in = 1,
+     .in = {AS_IN(F64, 2, 3)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("axis", 0)},
+     .given = (const double[]){1, 3, 3, -4, 5, 3},
+     .want = (const double[]){1, 0, 1, 0, 1, 0},
+     .n_want = 6},
+    {.name = "one element", .n_in = 1, .in = {AS_IN(F32, 1)}},
+    {.name = "15x17", .n_in = 1, .in = {AS_IN(F32, 15, 17)}},
+    {.name = "middle axis", .n_in = 1, .in = {AS_IN(F16, 2, 5, 3)}, .n_attrs = 1, .attrs = {AS_ATTR_I("axis", -2)}},
+    {.name = "empty lines", .n_in = 1, .in = {AS_IN(F32, 3, 0)}},
 };
 
 const as_op as_op_hardmax = {
-    .name = "Hardmax", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = as_rule_line, .cost = cost, .eval = eval, .grad = NULL,
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "Hardmax",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = as_rule_line,
+    .cost = cost,
+    .eval = eval,
+    .grad = NULL,
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -3,10 +3,7 @@
 
 #include "op/reduce/reduce.h"
 
-static double real(const as_terms *t)
-{
-    return log(as_terms_sum(t));
-}
+static double real(const as_terms *t) { return log(as_terms_sum(t)); }
 
 static uint64_t whole(const as_terms *t)
 {
@@ -42,19 +39,46 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* By hand: the logarithms of 1, 2, 4 are multiples of that of 2. */
-    { .name = "rows by hand", .n_in = 2, .in = { AS_IN(F32, 3, 2), AS_IN_INTS(1) }, .n_attrs = 1, .attrs = { AS_ATTR_I("keepdims", 0) },
-      .given = (const double[]){ 0.5, 0.5, 0.5, 1.5, 3, 1 }, .want = (const double[]){ 0, 0.6931471805599453, 1.3862943611198906 }, .n_want = 3 },
-    { .name = "i32 by hand", .n_in = 2, .in = { AS_IN(I32, 2, 2), AS_IN_INTS(0) },
-      .given = (const double[]){ 1, 30, 1, 40 }, .want = (const double[]){ 0, 4 }, .n_want = 2 },
-    { .name = "of nothing", .n_in = 2, .in = { AS_IN(F32, 2, 0), AS_IN_INTS(1) }, .no_grad = true },
+    {.name = "rows by hand",
+     .n_in = 2,
+     .in = {AS_IN(F32, 3, 2), AS_IN_INTS(1)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("keepdims", 0)},
+     .given = (const double[]){0.5, 0.5, 0.5, 1.5, 3, 1},
+     .want = (const double[]){0, 0.6931471805599453, 1.3862943611198906},
+     .n_want = 3},
+    {.name = "i32 by hand",
+     .n_in = 2,
+     .in = {AS_IN(I32, 2, 2), AS_IN_INTS(0)},
+     .given = (const double[]){1, 30, 1, 40},
+     .want = (const double[]){0, 4},
+     .n_want = 2},
+    {.name = "of nothing", .n_in = 2, .in = {AS_IN(F32, 2, 0), AS_IN_INTS(1)}, .no_grad = true},
     /* By hand: nothing is added up and yet there are logarithms. */
-    { .name = "no-op by hand", .n_in = 1, .in = { AS_IN(F64, 3) }, .n_attrs = 1, .attrs = { AS_ATTR_I("noop_with_empty_axes", 1) },
-      .given = (const double[]){ 1, 2, 4 }, .want = (const double[]){ 0, 0.6931471805599453, 1.3862943611198906 }, .n_want = 3 },
+    {.name = "no-op by hand",
+     .n_in = 1,
+     .in = {AS_IN(F64, 3)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("noop_with_empty_axes", 1)},
+     .given = (const double[]){1, 2, 4},
+     .want = (const double[]){0, 0.6931471805599453, 1.3862943611198906},
+     .n_want = 3},
     AS_CASES_REDUCE(0.5, 1.5),
 };
 
 const as_op as_op_reducelogsum = {
-    .name = "ReduceLogSum", .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1, .known_in = AS_INPUT_BIT(1), .attrs = as_reduce_attrs,
-    .infer = as_reduce_infer_sum, .cost = cost, .eval = eval, .grad = grad,
-    .tolerance = 1e-4, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "ReduceLogSum",
+    .min_in = 1,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
+    .known_in = AS_INPUT_BIT(1),
+    .attrs = as_reduce_attrs,
+    .infer = as_reduce_infer_sum,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-4,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

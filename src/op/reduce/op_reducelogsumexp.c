@@ -21,10 +21,7 @@ static double real(const as_terms *t)
     return max + log(sum);
 }
 
-static uint64_t whole(const as_terms *t)
-{
-    return as_bits_cut(t->dtype, real(t));
-}
+static uint64_t whole(const as_terms *t) { return as_bits_cut(t->dtype, real(t)); }
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
@@ -52,18 +49,45 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* By hand: exp(0) + exp(0) is 2, exp(ln 3) + exp(0) is 4; a large shift only shifts. */
-    { .name = "rows by hand", .n_in = 2, .in = { AS_IN(F64, 3, 2), AS_IN_INTS(1) }, .n_attrs = 1, .attrs = { AS_ATTR_I("keepdims", 0) },
-      .given = (const double[]){ 0, 0, 1.0986122886681098, 0, 1000, 1000 }, .want = (const double[]){ 0.6931471805599453, 1.3862943611198906, 1000.6931471805599 }, .n_want = 3 },
-    { .name = "i32 by hand", .n_in = 2, .in = { AS_IN(I32, 2, 2), AS_IN_INTS(0) },
-      .given = (const double[]){ 1, 5, 1, 5 }, .want = (const double[]){ 1, 5 }, .n_want = 2 },
-    { .name = "of nothing", .n_in = 2, .in = { AS_IN(F32, 2, 0), AS_IN_INTS(1) }, .no_grad = true },
-    { .name = "no-op by hand", .n_in = 1, .in = { AS_IN(F64, 3) }, .n_attrs = 1, .attrs = { AS_ATTR_I("noop_with_empty_axes", 1) },
-      .given = (const double[]){ 1, -2, 4 }, .want = (const double[]){ 1, -2, 4 }, .n_want = 3 },
+    {.name = "rows by hand",
+     .n_in = 2,
+     .in = {AS_IN(F64, 3, 2), AS_IN_INTS(1)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("keepdims", 0)},
+     .given = (const double[]){0, 0, 1.0986122886681098, 0, 1000, 1000},
+     .want = (const double[]){0.6931471805599453, 1.3862943611198906, 1000.6931471805599},
+     .n_want = 3},
+    {.name = "i32 by hand",
+     .n_in = 2,
+     .in = {AS_IN(I32, 2, 2), AS_IN_INTS(0)},
+     .given = (const double[]){1, 5, 1, 5},
+     .want = (const double[]){1, 5},
+     .n_want = 2},
+    {.name = "of nothing", .n_in = 2, .in = {AS_IN(F32, 2, 0), AS_IN_INTS(1)}, .no_grad = true},
+    {.name = "no-op by hand",
+     .n_in = 1,
+     .in = {AS_IN(F64, 3)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("noop_with_empty_axes", 1)},
+     .given = (const double[]){1, -2, 4},
+     .want = (const double[]){1, -2, 4},
+     .n_want = 3},
     AS_CASES_REDUCE(-1, 1),
 };
 
 const as_op as_op_reducelogsumexp = {
-    .name = "ReduceLogSumExp", .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1, .known_in = AS_INPUT_BIT(1), .attrs = as_reduce_attrs,
-    .infer = as_reduce_infer_sum, .cost = cost, .eval = eval, .grad = grad,
-    .tolerance = 1e-5, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "ReduceLogSumExp",
+    .min_in = 1,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
+    .known_in = AS_INPUT_BIT(1),
+    .attrs = as_reduce_attrs,
+    .infer = as_reduce_infer_sum,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-5,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -4,10 +4,7 @@
 
 #include "op/reduce/reduce.h"
 
-static double real(const as_terms *t)
-{
-    return t->count ? as_terms_sum(t) / (double)t->count : NAN;
-}
+static double real(const as_terms *t) { return t->count ? as_terms_sum(t) / (double)t->count : NAN; }
 
 static uint64_t whole(const as_terms *t)
 {
@@ -48,27 +45,64 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* By hand. */
-    { .name = "rows by hand", .n_in = 2, .in = { AS_IN(F32, 2, 3), AS_IN_INTS(1) }, .n_attrs = 1, .attrs = { AS_ATTR_I("keepdims", 0) },
-      .given = (const double[]){ 1, 2, 3, 4, 5, 9 }, .want = (const double[]){ 2, 6 }, .n_want = 2 },
-    { .name = "columns by hand", .n_in = 2, .in = { AS_IN(F64, 2, 3), AS_IN_INTS(-2) },
-      .given = (const double[]){ 1, 2, 3, 4, 5, 6 }, .want = (const double[]){ 2.5, 3.5, 4.5 }, .n_want = 3 },
+    {.name = "rows by hand",
+     .n_in = 2,
+     .in = {AS_IN(F32, 2, 3), AS_IN_INTS(1)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("keepdims", 0)},
+     .given = (const double[]){1, 2, 3, 4, 5, 9},
+     .want = (const double[]){2, 6},
+     .n_want = 2},
+    {.name = "columns by hand",
+     .n_in = 2,
+     .in = {AS_IN(F64, 2, 3), AS_IN_INTS(-2)},
+     .given = (const double[]){1, 2, 3, 4, 5, 6},
+     .want = (const double[]){2.5, 3.5, 4.5},
+     .n_want = 3},
     /* By hand: cut towards zero, not down. */
-    { .name = "i32 by hand", .n_in = 2, .in = { AS_IN(I32, 2, 2), AS_IN_INTS(1) }, .no_grad = true,
-      .given = (const double[]){ -3, -4, 3, 4 }, .want = (const double[]){ -3, 3 }, .n_want = 2 },
-    { .name = "no-op by hand", .n_in = 1, .in = { AS_IN(F32, 3) }, .n_attrs = 1, .attrs = { AS_ATTR_I("noop_with_empty_axes", 1) },
-      .given = (const double[]){ 1, 2, 3 }, .want = (const double[]){ 1, 2, 3 }, .n_want = 3 },
-    { .name = "i64 of nothing by hand", .n_in = 2, .in = { AS_IN(I64, 2, 0), AS_IN_INTS(1) }, .no_grad = true,
-      .given = (const double[]){ 0 }, .want = (const double[]){ 0, 0 }, .n_want = 2 },
-    { .name = "scalar", .n_in = 1, .in = { { .dtype = AS_F64 } } },
-    { .name = "rows of 7x9", .n_in = 2, .in = { AS_IN(F32, 7, 9), AS_IN_INTS(1) } },
-    { .name = "all of 31x33", .n_in = 1, .in = { AS_IN(F32, 31, 33) }, .n_attrs = 1, .attrs = { AS_ATTR_I("keepdims", 0) } },
-    { .name = "all but channels", .n_in = 2, .in = { AS_IN(F32, 3, 8, 5, 7), AS_IN_INTS(0, 2, 3) } },
-    { .name = "f16", .n_in = 2, .in = { AS_IN(F16, 4, 5), AS_IN_INTS(0) } },
-    { .name = "no rows", .n_in = 2, .in = { AS_IN(F32, 0, 3), AS_IN_INTS(1) } },
+    {.name = "i32 by hand",
+     .n_in = 2,
+     .in = {AS_IN(I32, 2, 2), AS_IN_INTS(1)},
+     .no_grad = true,
+     .given = (const double[]){-3, -4, 3, 4},
+     .want = (const double[]){-3, 3},
+     .n_want = 2},
+    {.name = "no-op by hand",
+     .n_in = 1,
+     .in = {AS_IN(F32, 3)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("noop_with_empty_axes", 1)},
+     .given = (const double[]){1, 2, 3},
+     .want = (const double[]){1, 2, 3},
+     .n_want = 3},
+    {.name = "i64 of nothing by hand",
+     .n_in = 2,
+     .in = {AS_IN(I64, 2, 0), AS_IN_INTS(1)},
+     .no_grad = true,
+     .given = (const double[]){0},
+     .want = (const double[]){0, 0},
+     .n_want = 2},
+    {.name = "scalar", .n_in = 1, .in = {{.dtype = AS_F64}}},
+    {.name = "rows of 7x9", .n_in = 2, .in = {AS_IN(F32, 7, 9), AS_IN_INTS(1)}},
+    {.name = "all of 31x33", .n_in = 1, .in = {AS_IN(F32, 31, 33)}, .n_attrs = 1, .attrs = {AS_ATTR_I("keepdims", 0)}},
+    {.name = "all but channels", .n_in = 2, .in = {AS_IN(F32, 3, 8, 5, 7), AS_IN_INTS(0, 2, 3)}},
+    {.name = "f16", .n_in = 2, .in = {AS_IN(F16, 4, 5), AS_IN_INTS(0)}},
+    {.name = "no rows", .n_in = 2, .in = {AS_IN(F32, 0, 3), AS_IN_INTS(1)}},
 };
 
 const as_op as_op_reducemean = {
-    .name = "ReduceMean", .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1, .known_in = AS_INPUT_BIT(1), .attrs = as_reduce_attrs,
-    .infer = as_reduce_infer_sum, .cost = cost, .eval = eval, .grad = grad,
-    .tolerance = 1e-5, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "ReduceMean",
+    .min_in = 1,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
+    .known_in = AS_INPUT_BIT(1),
+    .attrs = as_reduce_attrs,
+    .infer = as_reduce_infer_sum,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-5,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -4,10 +4,7 @@
 
 #include "op/reduce/reduce.h"
 
-static double real(const as_terms *t)
-{
-    return t->count ? as_term(t, as_terms_best(t, false, false)) : INFINITY;
-}
+static double real(const as_terms *t) { return t->count ? as_term(t, as_terms_best(t, false, false)) : INFINITY; }
 
 static uint64_t whole(const as_terms *t)
 {
@@ -26,30 +23,77 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 
 static const as_case cases[] = {
     /* By hand. */
-    { .name = "rows by hand", .n_in = 2, .in = { AS_IN(F32, 2, 3), AS_IN_INTS(1) }, .n_attrs = 1, .attrs = { AS_ATTR_I("keepdims", 0) },
-      .given = (const double[]){ 1, 3, 2, -4, -6, -5 }, .want = (const double[]){ 1, -6 }, .n_want = 2 },
-    { .name = "bool by hand", .n_in = 2, .in = { AS_IN(BOOL, 2, 2), AS_IN_INTS(1) }, .no_grad = true,
-      .given = (const double[]){ 0, 1, 1, 1 }, .want = (const double[]){ 0, 1 }, .n_want = 2 },
-    { .name = "u8 by hand", .n_in = 1, .in = { AS_IN(U8, 3) }, .no_grad = true,
-      .given = (const double[]){ 3, 200, 127 }, .want = (const double[]){ 3 }, .n_want = 1 },
-    { .name = "i64 by hand", .n_in = 2, .in = { AS_IN(I64, 2, 2), AS_IN_INTS(0) }, .no_grad = true,
-      .given = (const double[]){ -7, 9, -8, -9 }, .want = (const double[]){ -8, -9 }, .n_want = 2 },
+    {.name = "rows by hand",
+     .n_in = 2,
+     .in = {AS_IN(F32, 2, 3), AS_IN_INTS(1)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("keepdims", 0)},
+     .given = (const double[]){1, 3, 2, -4, -6, -5},
+     .want = (const double[]){1, -6},
+     .n_want = 2},
+    {.name = "bool by hand",
+     .n_in = 2,
+     .in = {AS_IN(BOOL, 2, 2), AS_IN_INTS(1)},
+     .no_grad = true,
+     .given = (const double[]){0, 1, 1, 1},
+     .want = (const double[]){0, 1},
+     .n_want = 2},
+    {.name = "u8 by hand",
+     .n_in = 1,
+     .in = {AS_IN(U8, 3)},
+     .no_grad = true,
+     .given = (const double[]){3, 200, 127},
+     .want = (const double[]){3},
+     .n_want = 1},
+    {.name = "i64 by hand",
+     .n_in = 2,
+     .in = {AS_IN(I64, 2, 2), AS_IN_INTS(0)},
+     .no_grad = true,
+     .given = (const double[]){-7, 9, -8, -9},
+     .want = (const double[]){-8, -9},
+     .n_want = 2},
     /* By hand: of nothing it is the highest value. */
-    { .name = "i8 of nothing by hand", .n_in = 2, .in = { AS_IN(I8, 2, 0), AS_IN_INTS(1) }, .no_grad = true,
-      .given = (const double[]){ 0 }, .want = (const double[]){ 127, 127 }, .n_want = 2 },
-    { .name = "f32 of nothing", .n_in = 2, .in = { AS_IN(F32, 2, 0), AS_IN_INTS(1) }, .no_grad = true },
-    { .name = "no-op by hand", .n_in = 1, .in = { AS_IN(F32, 3) }, .n_attrs = 1, .attrs = { AS_ATTR_I("noop_with_empty_axes", 1) },
-      .given = (const double[]){ 1, 2, 3 }, .want = (const double[]){ 1, 2, 3 }, .n_want = 3 },
-    { .name = "scalar", .n_in = 1, .in = { { .dtype = AS_F64 } } },
-    { .name = "rows of 7x9", .n_in = 2, .in = { AS_IN(F32, 7, 9), AS_IN_INTS(1) } },
-    { .name = "all of 15x17", .n_in = 1, .in = { AS_IN(F32, 15, 17) }, .n_attrs = 1, .attrs = { AS_ATTR_I("keepdims", 0) } },
-    { .name = "all but channels", .n_in = 2, .in = { AS_IN(F64, 3, 8, 5, 7), AS_IN_INTS(0, 2, 3) }, .n_attrs = 1, .attrs = { AS_ATTR_I("keepdims", 0) } },
-    { .name = "bf16", .n_in = 2, .in = { AS_IN(BF16, 4, 5), AS_IN_INTS(0) }, .no_grad = true },
+    {.name = "i8 of nothing by hand",
+     .n_in = 2,
+     .in = {AS_IN(I8, 2, 0), AS_IN_INTS(1)},
+     .no_grad = true,
+     .given = (const double[]){0},
+     .want = (const double[]){127, 127},
+     .n_want = 2},
+    {.name = "f32 of nothing", .n_in = 2, .in = {AS_IN(F32, 2, 0), AS_IN_INTS(1)}, .no_grad = true},
+    {.name = "no-op by hand",
+     .n_in = 1,
+     .in = {AS_IN(F32, 3)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("noop_with_empty_axes", 1)},
+     .given = (const double[]){1, 2, 3},
+     .want = (const double[]){1, 2, 3},
+     .n_want = 3},
+    {.name = "scalar", .n_in = 1, .in = {{.dtype = AS_F64}}},
+    {.name = "rows of 7x9", .n_in = 2, .in = {AS_IN(F32, 7, 9), AS_IN_INTS(1)}},
+    {.name = "all of 15x17", .n_in = 1, .in = {AS_IN(F32, 15, 17)}, .n_attrs = 1, .attrs = {AS_ATTR_I("keepdims", 0)}},
+    {.name = "all but channels",
+     .n_in = 2,
+     .in = {AS_IN(F64, 3, 8, 5, 7), AS_IN_INTS(0, 2, 3)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("keepdims", 0)}},
+    {.name = "bf16", .n_in = 2, .in = {AS_IN(BF16, 4, 5), AS_IN_INTS(0)}, .no_grad = true},
 };
 
 /* One comparison a term but the first counts as one flop. */
 const as_op as_op_reducemin = {
-    .name = "ReduceMin", .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1, .known_in = AS_INPUT_BIT(1), .attrs = as_reduce_attrs,
-    .infer = infer, .cost = as_reduce_cost, .eval = eval, .grad = as_reduce_grad_order,
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "ReduceMin",
+    .min_in = 1,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
+    .known_in = AS_INPUT_BIT(1),
+    .attrs = as_reduce_attrs,
+    .infer = infer,
+    .cost = as_reduce_cost,
+    .eval = eval,
+    .grad = as_reduce_grad_order,
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

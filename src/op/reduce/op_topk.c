@@ -3,7 +3,10 @@
 #include "op/shape/move.h"
 
 static const as_attr_def attrs[] = {
-    { .name = "axis", .kind = AS_ATTR_INT }, { .name = "largest", .kind = AS_ATTR_INT }, { .name = "sorted", .kind = AS_ATTR_INT }, { 0 },
+    {.name = "axis", .kind = AS_ATTR_INT},
+    {.name = "largest", .kind = AS_ATTR_INT},
+    {.name = "sorted", .kind = AS_ATTR_INT},
+    {0},
 };
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
@@ -15,7 +18,8 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     AS_TRY(as_rule_axis(env, n, as_attr_int(n, "axis", -1), y.rank, &axis));
     AS_TRY(as_rule_numbers(env, n, 1, "K", 1, &k, &count));
     if (count != 1 || k < 0 || k > y.dim[axis])
-        return as_refuse(env, n, "K is %lld and axis %d of %s has %lld elements", count ? (long long)k : 0, axis, AS_SHOW(&y), (long long)y.dim[axis]);
+        return as_refuse(env, n, "K is %lld and axis %d of %s has %lld elements", count ? (long long)k : 0, axis, AS_SHOW(&y),
+                         (long long)y.dim[axis]);
     y.dim[axis] = k;
     out[0] = as_info(n->in[0].dtype, &y);
     out[1] = as_info(AS_I64, &y);
@@ -50,9 +54,9 @@ static int64_t best_after(const as_view *line, int64_t last, bool largest)
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
-    int      axis, rank = in[0].shape.rank;
-    bool     largest = as_attr_int(n, "largest", 1) != 0;
-    int64_t  index[AS_MAX_RANK] = {0};
+    int     axis, rank = in[0].shape.rank;
+    bool    largest = as_attr_int(n, "largest", 1) != 0;
+    int64_t index[AS_MAX_RANK] = {0};
     AS_TRY(as_rule_axis(env, n, as_attr_int(n, "axis", -1), rank, &axis));
     as_shape lines = n->out[0].shape;
     if (as_shape_count(&lines) == 0)
@@ -88,30 +92,64 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     d_in[0] = d_in[1] = -1;
     if (d_out[0] < 0 || !as_dtype_is_float(n->in[0].dtype))
         return ASSAY_OK;
-    int     found[2] = { -1, n->n_out > 1 ? out[1] : -1 };
+    int     found[2] = {-1, n->n_out > 1 ? out[1] : -1};
     as_attr axis = AS_ATTR_I("axis", as_attr_int(n, "axis", -1));
     if (found[1] < 0)
         b->node(b, "TopK", in, 2, n->attrs, n->n_attrs, found, 2);
     int zeros = as_b_blank(b, n->in[0].dtype, &n->in[0].shape);
     if (zeros >= 0 && found[1] >= 0)
-        d_in[0] = b->node(b, "ScatterElements", (int[]){ zeros, found[1], d_out[0] }, 3, &axis, 1, NULL, 1);
+        d_in[0] = b->node(b, "ScatterElements", (int[]){zeros, found[1], d_out[0]}, 3, &axis, 1, NULL, 1);
     return ASSAY_OK;
 }
 
 static const as_case cases[] = {
     /* By hand. */
-    { .name = "largest by hand", .n_in = 2, .in = { AS_IN(F32, 2, 4), AS_IN_INTS(2) }, AS_GIVEN(1, 9, 3, 4, 8, 5, 6, 7), AS_WANT(9, 4, 8, 7) },
-    { .name = "smallest by hand", .n_in = 2, .in = { AS_IN(F64, 3, 2), AS_IN_INTS(2) }, .n_attrs = 2, .attrs = { AS_ATTR_I("axis", 0), AS_ATTR_I("largest", 0) },
-      AS_GIVEN(3, 1, 2, 6, 5, 4), AS_WANT(2, 1, 3, 4) },
-    { .name = "u64 with equals by hand", .n_in = 2, .in = { AS_IN(U64, 5), AS_IN_INTS(4) }, .no_grad = true, AS_GIVEN(2, 0x1p63, 2, 0x1p63, 1), AS_WANT(0x1p63, 0x1p63, 2, 2) },
-    { .name = "i8", .n_in = 2, .in = { AS_IN(I8, 4), AS_IN_INTS(4) }, .no_grad = true, AS_GIVEN(-128, 127, -1, 0), AS_WANT(127, 0, -1, -128) },
-    { .name = "unsorted in the middle", .n_in = 2, .in = { AS_IN(F32, 3, 17, 5), AS_IN_INTS(3) }, .n_attrs = 2, .attrs = { AS_ATTR_I("axis", 1), AS_ATTR_I("sorted", 0) } },
-    { .name = "none", .n_in = 2, .in = { AS_IN(F32, 3), AS_IN_INTS(0) } },
-    { .name = "f16", .n_in = 2, .in = { AS_IN(F16, 33), AS_IN_INTS(9) } },
+    {.name = "largest by hand",
+     .n_in = 2,
+     .in = {AS_IN(F32, 2, 4), AS_IN_INTS(2)},
+     AS_GIVEN(1, 9, 3, 4, 8, 5, 6, 7),
+     AS_WANT(9, 4, 8, 7)},
+    {.name = "smallest by hand",
+     .n_in = 2,
+     .in = {AS_IN(F64, 3, 2), AS_IN_INTS(2)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_I("axis", 0), AS_ATTR_I("largest", 0)},
+     AS_GIVEN(3, 1, 2, 6, 5, 4),
+     AS_WANT(2, 1, 3, 4)},
+    {.name = "u64 with equals by hand",
+     .n_in = 2,
+     .in = {AS_IN(U64, 5), AS_IN_INTS(4)},
+     .no_grad = true,
+     AS_GIVEN(2, 0x1p63, 2, 0x1p63, 1),
+     AS_WANT(0x1p63, 0x1p63, 2, 2)},
+    {.name = "i8",
+     .n_in = 2,
+     .in = {AS_IN(I8, 4), AS_IN_INTS(4)},
+     .no_grad = true,
+     AS_GIVEN(-128, 127, -1, 0),
+     AS_WANT(127, 0, -1, -128)},
+    {.name = "unsorted in the middle",
+     .n_in = 2,
+     .in = {AS_IN(F32, 3, 17, 5), AS_IN_INTS(3)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_I("axis", 1), AS_ATTR_I("sorted", 0)}},
+    {.name = "none", .n_in = 2, .in = {AS_IN(F32, 3), AS_IN_INTS(0)}},
+    {.name = "f16", .n_in = 2, .in = {AS_IN(F16, 33), AS_IN_INTS(9)}},
 };
 
 const as_op as_op_topk = {
-    .name = "TopK", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 2, .known_in = AS_INPUT_BIT(1), .attrs = attrs,
-    .infer = infer, .cost = cost, .eval = eval, .grad = grad,
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "TopK",
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 2,
+    .known_in = AS_INPUT_BIT(1),
+    .attrs = attrs,
+    .infer = infer,
+    .cost = cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

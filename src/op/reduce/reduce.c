@@ -4,7 +4,9 @@
 #include <math.h>
 
 const as_attr_def as_reduce_attrs[] = {
-    { .name = "keepdims", .kind = AS_ATTR_INT }, { .name = "noop_with_empty_axes", .kind = AS_ATTR_INT }, { 0 },
+    {.name = "keepdims", .kind = AS_ATTR_INT},
+    {.name = "noop_with_empty_axes", .kind = AS_ATTR_INT},
+    {0},
 };
 
 /* --- Axes and shapes --- */
@@ -84,10 +86,7 @@ uint64_t as_bits_lowest(as_dtype dtype)
     return is_signed(dtype) ? as_bits_wrap(dtype, UINT64_C(1) << (8 * as_dtype_bytes(dtype) - 1)) : 0;
 }
 
-uint64_t as_bits_highest(as_dtype dtype)
-{
-    return is_signed(dtype) ? ~as_bits_lowest(dtype) : as_bits_wrap(dtype, UINT64_MAX);
-}
+uint64_t as_bits_highest(as_dtype dtype) { return is_signed(dtype) ? ~as_bits_lowest(dtype) : as_bits_wrap(dtype, UINT64_MAX); }
 
 uint64_t as_bits_cut(as_dtype dtype, double x)
 {
@@ -168,7 +167,7 @@ assay_status as_reduce_eval(assay_env *env, const as_node_ctx *n, const as_view 
     bool     is_float = as_dtype_is_float(out[0].dtype);
     as_view  turned = as_axes_last(&in[0], axes), y = as_view_bits(&out[0]);
     int64_t  count = as_shape_count(&out[0].shape);
-    as_terms t = { .x = as_view_bits(&turned), .dtype = in[0].dtype };
+    as_terms t = {.x = as_view_bits(&turned), .dtype = in[0].dtype};
     t.count = count ? as_shape_count(&turned.shape) / count : 0;
     for (int64_t i = 0; i < count; i++, t.first += t.count) {
         if (is_float)
@@ -181,7 +180,8 @@ assay_status as_reduce_eval(assay_env *env, const as_node_ctx *n, const as_view 
 
 /* --- Gradients --- */
 
-bool as_reduce_grad_start(as_builder *b, const as_node_ctx *n, const int *out, const int *d_out, int *d_in, int *d_kept, int *y_kept)
+bool as_reduce_grad_start(as_builder *b, const as_node_ctx *n, const int *out, const int *d_out, int *d_in, int *d_kept,
+                          int *y_kept)
 {
     unsigned axes;
     for (int i = 0; i < n->n_in; i++)
@@ -215,7 +215,7 @@ assay_status as_reduce_grad_order(as_builder *b, const as_node_ctx *n, const int
         return ASSAY_OK;
     as_dtype dtype = n->in[0].dtype;
     int      equal = as_b2(b, "Equal", in[0], y), one = as_b_scalar(b, dtype, 1.0), zero = as_b_scalar(b, dtype, 0.0);
-    int      won = equal < 0 || one < 0 || zero < 0 ? -1 : b->node(b, "Where", (int[]){ equal, one, zero }, 3, NULL, 0, NULL, 1);
+    int      won = equal < 0 || one < 0 || zero < 0 ? -1 : b->node(b, "Where", (int[]){equal, one, zero}, 3, NULL, 0, NULL, 1);
     d_in[0] = as_b2(b, "Mul", won, as_b2(b, "Div", dy, as_reduce_grad_sum(b, n, won)));
     return ASSAY_OK;
 }
@@ -223,7 +223,10 @@ assay_status as_reduce_grad_order(as_builder *b, const as_node_ctx *n, const int
 /* --- ArgMax, ArgMin, ReduceMax, ReduceMin --- */
 
 const as_attr_def as_arg_attrs[] = {
-    { .name = "axis", .kind = AS_ATTR_INT }, { .name = "keepdims", .kind = AS_ATTR_INT }, { .name = "select_last_index", .kind = AS_ATTR_INT }, { 0 },
+    {.name = "axis", .kind = AS_ATTR_INT},
+    {.name = "keepdims", .kind = AS_ATTR_INT},
+    {.name = "select_last_index", .kind = AS_ATTR_INT},
+    {0},
 };
 
 assay_status as_arg_infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
@@ -266,7 +269,7 @@ assay_status as_arg_eval(assay_env *env, const as_node_ctx *n, const as_view *in
     int axis;
     AS_TRY(as_rule_axis(env, n, as_attr_int(n, "axis", 0), n->in[0].shape.rank, &axis));
     as_view  turned = as_axes_last(&in[0], 1u << axis);
-    as_terms t = { .x = as_view_bits(&turned), .dtype = in[0].dtype, .count = n->in[0].shape.dim[axis] };
+    as_terms t = {.x = as_view_bits(&turned), .dtype = in[0].dtype, .count = n->in[0].shape.dim[axis]};
     int64_t  count = as_shape_count(&out[0].shape);
     bool     last = as_attr_int(n, "select_last_index", 0) != 0;
     for (int64_t i = 0; i < count; i++, t.first += t.count)

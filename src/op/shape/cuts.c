@@ -12,8 +12,9 @@ static void cut(int64_t size, int64_t start, int64_t end, int64_t step, as_cuts 
     end += end < 0 ? size : 0;
     start = step > 0 ? clamp(start, 0, size) : clamp(start, 0, size - 1);
     end = step > 0 ? clamp(end, 0, size) : clamp(end, -1, size - 1);
-    uint64_t way = step > 0 ? (uint64_t)(end - start) : (uint64_t)(start - end), stride = step > 0 ? (uint64_t)step : -(uint64_t)step;
-    bool     any = size > 0 && (step > 0 ? end > start : end < start);
+    uint64_t way = step > 0 ? (uint64_t)(end - start) : (uint64_t)(start - end),
+             stride = step > 0 ? (uint64_t)step : -(uint64_t)step;
+    bool any = size > 0 && (step > 0 ? end > start : end < start);
     out->start[axis] = any ? start : 0;
     out->step[axis] = step;
     out->count[axis] = any ? (int64_t)((way - 1) / stride + 1) : 0;

@@ -60,7 +60,8 @@ assay_status as_index_read(assay_env *env, const as_node_ctx *n, const as_view *
     as_view one = as_view_nth(indices, i);
     int64_t index = (int64_t)as_bits_get(&one);
     if (index < -size || index >= size)
-        return as_refuse(env, n, "indices[%lld] is %lld, outside of [%lld, %lld)", (long long)i, (long long)index, (long long)-size, (long long)size);
+        return as_refuse(env, n, "indices[%lld] is %lld, outside of [%lld, %lld)", (long long)i, (long long)index, (long long)-size,
+                         (long long)size);
     *out = index < 0 ? index + size : index;
     return ASSAY_OK;
 }
@@ -79,7 +80,7 @@ as_view as_view_nth(const as_view *v, int64_t i)
         offset += i % v->shape.dim[axis] * v->stride[axis];
         i /= v->shape.dim[axis];
     }
-    return (as_view){ .data = moved(v, offset), .dtype = v->dtype };
+    return (as_view){.data = moved(v, offset), .dtype = v->dtype};
 }
 
 as_view as_view_part(const as_view *v, int axis, int64_t start, int64_t step, int64_t count)
@@ -94,20 +95,28 @@ as_view as_view_part(const as_view *v, int axis, int64_t start, int64_t step, in
 
 void as_view_fill(const as_view *v, const as_view *one)
 {
-    as_view scalar = { .data = one->data, .dtype = one->dtype }, wide = as_view_broadcast(&scalar, &v->shape);
+    as_view scalar = {.data = one->data, .dtype = one->dtype}, wide = as_view_broadcast(&scalar, &v->shape);
     as_view_copy(v, &wide);
 }
 
 void as_view_zero(const as_view *v)
 {
     double  storage = 0.0; /* eight zero bytes are a zero of any dtype, and the least number of f8e8m0, which has no zero */
-    as_view zero = { .data = &storage, .dtype = v->dtype };
+    as_view zero = {.data = &storage, .dtype = v->dtype};
     as_view_fill(v, &zero);
 }
 
 uint64_t as_bits_get(const as_view *one)
 {
-    union { uint8_t u8; int8_t i8; uint16_t u16; int16_t i16; uint32_t u32; int32_t i32; uint64_t u64; } x = { 0 };
+    union {
+        uint8_t  u8;
+        int8_t   i8;
+        uint16_t u16;
+        int16_t  i16;
+        uint32_t u32;
+        int32_t  i32;
+        uint64_t u64;
+    } x = {0};
     memcpy(&x, one->data, as_dtype_bytes(one->dtype));
     switch (one->dtype) {
     case AS_I8:
@@ -127,7 +136,12 @@ uint64_t as_bits_get(const as_view *one)
 
 void as_bits_set(const as_view *one, uint64_t x)
 {
-    union { uint8_t u8; uint16_t u16; uint32_t u32; uint64_t u64; } low = { 0 };
+    union {
+        uint8_t  u8;
+        uint16_t u16;
+        uint32_t u32;
+        uint64_t u64;
+    } low = {0};
     size_t bytes = as_dtype_bytes(one->dtype);
     switch (bytes) {
     case 1: low.u8 = one->dtype == AS_BOOL ? x != 0 : (uint8_t)as_int_wrap(one->dtype, x); break;
@@ -157,15 +171,9 @@ static uint64_t saturated(as_dtype dtype, double x)
 
 /* u64 is the one integer that as_view_set_i64 cannot take.  Beyond 53 bits the last one kept remembers what was lost, so
  * that rounding it once more to a shorter float gives what one rounding would have. */
-static double sticky(uint64_t x)
-{
-    return x < UINT64_C(1) << 53 ? (double)x : (double)((x >> 11) | ((x & 2047) != 0)) * 2048.0;
-}
+static double sticky(uint64_t x) { return x < UINT64_C(1) << 53 ? (double)x : (double)((x >> 11) | ((x & 2047) != 0)) * 2048.0; }
 
-static void real_of_u64(const as_view *dst, uint64_t x)
-{
-    as_view_set(dst, 0, dst->dtype == AS_F64 ? (double)x : sticky(x));
-}
+static void real_of_u64(const as_view *dst, uint64_t x) { as_view_set(dst, 0, dst->dtype == AS_F64 ? (double)x : sticky(x)); }
 
 static void small_of(const as_view *dst, const as_view *src, const as_cast *how)
 {
@@ -181,14 +189,15 @@ assay_status as_cast_read(assay_env *env, const as_node_ctx *n, as_cast *out)
     bool        is_up = !strcmp(round, "up"), is_down = !strcmp(round, "down");
     if (!is_up && !is_down && strcmp(round, "nearest"))
         return as_refuse(env, n, "round_mode is '%.40s' and must be up, down or nearest", round);
-    *out = (as_cast){ as_attr_int(n, "saturate", 1) != 0, is_up ? AS_E8M0_UP : is_down ? AS_E8M0_DOWN : AS_E8M0_NEAREST };
+    *out = (as_cast){as_attr_int(n, "saturate", 1) != 0, is_up ? AS_E8M0_UP : is_down ? AS_E8M0_DOWN : AS_E8M0_NEAREST};
     return ASSAY_OK;
 }
 
 void as_view_cast(const as_view *dst, const as_view *src, const as_cast *how)
 {
     int64_t count = as_shape_count(&dst->shape);
-    bool    from_float = as_dtype_is_float(src->dtype), to_float = as_dtype_is_float(dst->dtype), to_small = as_dtype_is_small_float(dst->dtype);
+    bool    from_float = as_dtype_is_float(src->dtype), to_float = as_dtype_is_float(dst->dtype),
+         to_small = as_dtype_is_small_float(dst->dtype);
     if ((from_float && to_float && !to_small) || dst->dtype == src->dtype) {
         as_view_copy(dst, src);
         return;
@@ -232,15 +241,17 @@ void as_blocks(const as_view *depth, const as_view *space, int64_t block, bool c
     /* The depth axis is [block, block, C] (depth, column, row) or [C, block, block]. */
     int64_t channel = column_first ? block * block * d[1] : d[1], row = (column_first ? block : block * channels) * d[1],
             column = (column_first ? 1 : channels) * d[1];
-    *space6 = (as_view){ .data = space->data, .dtype = space->dtype, .shape = shape, .stride = { t[0], t[1], block * t[2], t[2], block * t[3], t[3] } };
-    *depth6 = (as_view){ .data = depth->data, .dtype = depth->dtype, .shape = shape, .stride = { d[0], channel, d[2], row, d[3], column } };
+    *space6 = (as_view){
+        .data = space->data, .dtype = space->dtype, .shape = shape, .stride = {t[0], t[1], block * t[2], t[2], block * t[3], t[3]}};
+    *depth6 =
+        (as_view){.data = depth->data, .dtype = depth->dtype, .shape = shape, .stride = {d[0], channel, d[2], row, d[3], column}};
 }
 
 /* --- Scatter --- */
 
 assay_status as_reduction_read(assay_env *env, const as_node_ctx *n, as_reduction *out)
 {
-    static const char *const names[] = { "none", "add", "mul", "max", "min" };
+    static const char *const names[] = {"none", "add", "mul", "max", "min"};
     const char              *name = as_attr_text(n, "reduction", "none");
     for (size_t i = 0; i < AS_COUNT(names); i++)
         if (!strcmp(name, names[i])) {
@@ -273,8 +284,7 @@ static void reduce_one(const as_view *to, const as_view *from, as_reduction how)
         if (how == AS_REDUCE_MAX ? order > 0 : order < 0)
             as_view_copy(to, from);
         return;
-    default:
-        as_view_copy(to, from);
+    default: as_view_copy(to, from);
     }
 }
 

@@ -1,7 +1,7 @@
 /* op_constantofshape.c - one value (0.0f unless `value` holds another) in every place of a shape known while planning. */
 #include "op/shape/move.h"
 
-static const as_attr_def attrs[] = { { .name = "value", .kind = AS_ATTR_TENSOR }, { 0 } };
+static const as_attr_def attrs[] = {{.name = "value", .kind = AS_ATTR_TENSOR}, {0}};
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
@@ -31,19 +31,34 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return ASSAY_OK;
 }
 
-static uint32_t      seven_data[] = { 7 };
-static const as_view seven = { .data = seven_data, .dtype = AS_U32, .shape = { .rank = 1, .dim = { 1 } }, .stride = { 1 } };
+static uint32_t      seven_data[] = {7};
+static const as_view seven = {.data = seven_data, .dtype = AS_U32, .shape = {.rank = 1, .dim = {1}}, .stride = {1}};
 
 static const as_case cases[] = {
     /* By hand. */
-    { .name = "zeros by hand", .n_in = 1, .in = { AS_IN_INTS(2, 3) }, AS_WANT(0, 0, 0, 0, 0, 0) },
-    { .name = "u32 sevens by hand", .n_in = 1, .in = { AS_IN_INTS(3) }, .n_attrs = 1, .attrs = { { .name = "value", .kind = AS_ATTR_TENSOR, .tensor = &seven } }, AS_WANT(7, 7, 7) },
-    { .name = "scalar", .n_in = 1, .in = { { .dtype = AS_I64, .shape = { .rank = 1 }, .ints = (const int64_t[]){ 0 } } }, AS_WANT(0) },
-    { .name = "empty", .n_in = 1, .in = { AS_IN_INTS(4, 0, 2) } },
+    {.name = "zeros by hand", .n_in = 1, .in = {AS_IN_INTS(2, 3)}, AS_WANT(0, 0, 0, 0, 0, 0)},
+    {.name = "u32 sevens by hand",
+     .n_in = 1,
+     .in = {AS_IN_INTS(3)},
+     .n_attrs = 1,
+     .attrs = {{.name = "value", .kind = AS_ATTR_TENSOR, .tensor = &seven}},
+     AS_WANT(7, 7, 7)},
+    {.name = "scalar", .n_in = 1, .in = {{.dtype = AS_I64, .shape = {.rank = 1}, .ints = (const int64_t[]){0}}}, AS_WANT(0)},
+    {.name = "empty", .n_in = 1, .in = {AS_IN_INTS(4, 0, 2)}},
 };
 
 const as_op as_op_constantofshape = {
-    .name = "ConstantOfShape", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1, .known_in = AS_INPUT_BIT(0), .attrs = attrs,
-    .infer = infer, .cost = as_cost_bytes, .eval = eval, /* no gradient: its input is a shape, which is of integers */
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "ConstantOfShape",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .known_in = AS_INPUT_BIT(0),
+    .attrs = attrs,
+    .infer = infer,
+    .cost = as_cost_bytes,
+    .eval = eval, /* no gradient: its input is a shape, which is of integers */
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

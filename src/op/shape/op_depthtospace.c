@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-static const as_attr_def attrs[] = { { .name = "blocksize", .kind = AS_ATTR_INT, .required = true }, { .name = "mode", .kind = AS_ATTR_TEXT }, { 0 } };
+static const as_attr_def attrs[] = {
+    {.name = "blocksize", .kind = AS_ATTR_INT, .required = true}, {.name = "mode", .kind = AS_ATTR_TEXT}, {0}};
 
 static bool is_crd(const as_node_ctx *n) { return !strcmp(as_attr_text(n, "mode", "DCR"), "CRD"); }
 
@@ -20,7 +21,8 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     if (strcmp(mode, "DCR") && strcmp(mode, "CRD"))
         return as_refuse(env, n, "mode is '%.40s' and must be DCR or CRD", mode);
     if (y.dim[1] % (block * block))
-        return as_refuse(env, n, "%lld channels do not divide by the %lld pixels of a block", (long long)y.dim[1], (long long)(block * block));
+        return as_refuse(env, n, "%lld channels do not divide by the %lld pixels of a block", (long long)y.dim[1],
+                         (long long)(block * block));
     y.dim[1] /= block * block;
     if (__builtin_mul_overflow(y.dim[2], block, &y.dim[2]) || __builtin_mul_overflow(y.dim[3], block, &y.dim[3]))
         return as_refuse(env, n, "%s with blocks of %lld is too large", AS_SHOW(&n->in[0].shape), (long long)block);
@@ -52,27 +54,45 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
         return ASSAY_OK;
     }
     int six = as_b_reshape(b, d_out[0], &AS_SHAPE(x[0], x[1] / (block * block), x[2], block, x[3], block));
-    d_in[0] = as_b_reshape(b, as_b_transpose(b, six, (const int64_t[]){ 0, 1, 3, 5, 2, 4 }, 6), &n->in[0].shape);
+    d_in[0] = as_b_reshape(b, as_b_transpose(b, six, (const int64_t[]){0, 1, 3, 5, 2, 4}, 6), &n->in[0].shape);
     return ASSAY_OK;
 }
 
-#define BLOCK(size_, mode_) .n_attrs = 2, .attrs = { AS_ATTR_I("blocksize", size_), AS_ATTR_S("mode", mode_) }
+#define BLOCK(size_, mode_) .n_attrs = 2, .attrs = {AS_ATTR_I("blocksize", size_), AS_ATTR_S("mode", mode_)}
 
 static const as_case cases[] = {
     /* numpy: arange(16).reshape(1,8,1,2) through ONNX's two formulas. */
-    { .name = "DCR by numpy", .n_in = 1, .in = { AS_IN(F32, 1, 8, 1, 2) }, BLOCK(2, "DCR"), AS_GIVEN(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
-      AS_WANT(0, 4, 1, 5, 8, 12, 9, 13, 2, 6, 3, 7, 10, 14, 11, 15) },
-    { .name = "CRD by numpy", .n_in = 1, .in = { AS_IN(F32, 1, 8, 1, 2) }, BLOCK(2, "CRD"), AS_GIVEN(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
-      AS_WANT(0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15) },
-    { .name = "blocks of 3", .n_in = 1, .in = { AS_IN(F32, 2, 18, 3, 5) }, .n_attrs = 1, .attrs = { AS_ATTR_I("blocksize", 3) } },
-    { .name = "CRD blocks of 3", .n_in = 1, .in = { AS_IN(F64, 2, 18, 3, 5) }, BLOCK(3, "CRD") },
-    { .name = "blocks of 1", .n_in = 1, .in = { AS_IN(F32, 2, 3, 4, 5) }, BLOCK(1, "DCR") },
-    { .name = "u8", .n_in = 1, .in = { AS_IN(U8, 1, 4, 3, 3) }, BLOCK(2, "DCR"), .lo = 0, .hi = 255, .no_grad = true },
-    { .name = "empty", .n_in = 1, .in = { AS_IN(F32, 0, 4, 3, 3) }, BLOCK(2, "DCR") },
+    {.name = "DCR by numpy",
+     .n_in = 1,
+     .in = {AS_IN(F32, 1, 8, 1, 2)},
+     BLOCK(2, "DCR"),
+     AS_GIVEN(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+     AS_WANT(0, 4, 1, 5, 8, 12, 9, 13, 2, 6, 3, 7, 10, 14, 11, 15)},
+    {.name = "CRD by numpy",
+     .n_in = 1,
+     .in = {AS_IN(F32, 1, 8, 1, 2)},
+     BLOCK(2, "CRD"),
+     AS_GIVEN(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+     AS_WANT(0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15)},
+    {.name = "blocks of 3", .n_in = 1, .in = {AS_IN(F32, 2, 18, 3, 5)}, .n_attrs = 1, .attrs = {AS_ATTR_I("blocksize", 3)}},
+    {.name = "CRD blocks of 3", .n_in = 1, .in = {AS_IN(F64, 2, 18, 3, 5)}, BLOCK(3, "CRD")},
+    {.name = "blocks of 1", .n_in = 1, .in = {AS_IN(F32, 2, 3, 4, 5)}, BLOCK(1, "DCR")},
+    {.name = "u8", .n_in = 1, .in = {AS_IN(U8, 1, 4, 3, 3)}, BLOCK(2, "DCR"), .lo = 0, .hi = 255, .no_grad = true},
+    {.name = "empty", .n_in = 1, .in = {AS_IN(F32, 0, 4, 3, 3)}, BLOCK(2, "DCR")},
 };
 
 const as_op as_op_depthtospace = {
-    .name = "DepthToSpace", .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = as_cost_bytes, .eval = eval, .grad = grad,
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "DepthToSpace",
+    .min_in = 1,
+    .max_in = 1,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = infer,
+    .cost = as_cost_bytes,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -1,7 +1,7 @@
 /* op_gather.c - parts of the data along an axis, in the order and the shape of the indices: an embedding's rows. */
 #include "op/shape/move.h"
 
-static const as_attr_def attrs[] = { { .name = "axis", .kind = AS_ATTR_INT }, { 0 } };
+static const as_attr_def attrs[] = {{.name = "axis", .kind = AS_ATTR_INT}, {0}};
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
@@ -12,8 +12,8 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     AS_TRY(as_rule_index(env, n, 1, "indices", true));
     AS_TRY(as_rule_axis(env, n, as_attr_int(n, "axis", 0), x->rank, &axis));
     if (x->rank - 1 + indices->rank > AS_MAX_RANK)
-        return as_refuse(env, n, "data %s by indices %s would have rank %d and at most %d are possible", AS_SHOW(x), AS_SHOW(indices),
-                         x->rank - 1 + indices->rank, AS_MAX_RANK);
+        return as_refuse(env, n, "data %s by indices %s would have rank %d and at most %d are possible", AS_SHOW(x),
+                         AS_SHOW(indices), x->rank - 1 + indices->rank, AS_MAX_RANK);
     for (int i = 0; i < axis; i++)
         y.dim[y.rank++] = x->dim[i];
     for (int i = 0; i < indices->rank; i++)
@@ -55,7 +55,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
         return ASSAY_OK;
     int      axis = axis_of(n), wide = indices->rank, rank = x->rank - 1 + wide;
     int64_t  front[AS_MAX_RANK], home[AS_MAX_RANK];
-    as_shape turned = *x, column = AS_SHAPE(as_shape_count(indices), 1), rows = { .rank = x->rank };
+    as_shape turned = *x, column = AS_SHAPE(as_shape_count(indices), 1), rows = {.rank = x->rank};
     for (int i = 0; i < rank; i++) /* the indices' axes, those before them, those behind */
         front[i] = i < wide ? axis + i : i < wide + axis ? i - wide : i;
     for (int i = 0; i < x->rank; i++)
@@ -70,7 +70,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
         which = which < 0 ? -1 : b->node(b, "Cast", &which, 1, &to, 1, NULL, 1);
     }
     as_attr add = AS_ATTR_S("reduction", "add");
-    int     parts[] = { as_b_blank(b, n->in[0].dtype, &turned), which, as_b_reshape(b, dy, &rows) };
+    int     parts[] = {as_b_blank(b, n->in[0].dtype, &turned), which, as_b_reshape(b, dy, &rows)};
     if (parts[0] < 0 || parts[1] < 0 || parts[2] < 0)
         return ASSAY_OK;
     int sum = b->node(b, "ScatterND", parts, 3, &add, 1, NULL, 1);
@@ -78,26 +78,53 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     return ASSAY_OK;
 }
 
-#define AXIS(axis_) .n_attrs = 1, .attrs = { AS_ATTR_I("axis", axis_) }
+#define AXIS(axis_) .n_attrs = 1, .attrs = {AS_ATTR_I("axis", axis_)}
 
 static const as_case cases[] = {
     /* numpy: take([[1,2],[3,4],[5,6]], [[0,1],[-1,2]], axis=0). */
-    { .name = "rows by numpy", .n_in = 2, .in = { AS_IN(F32, 3, 2), { .dtype = AS_I64, .shape = { 2, { 2, 2 } }, .ints = (const int64_t[]){ 0, 1, -1, 2 } } },
-      AS_GIVEN(1, 2, 3, 4, 5, 6), AS_WANT(1, 2, 3, 4, 5, 6, 5, 6) },
+    {.name = "rows by numpy",
+     .n_in = 2,
+     .in = {AS_IN(F32, 3, 2), {.dtype = AS_I64, .shape = {2, {2, 2}}, .ints = (const int64_t[]){0, 1, -1, 2}}},
+     AS_GIVEN(1, 2, 3, 4, 5, 6),
+     AS_WANT(1, 2, 3, 4, 5, 6, 5, 6)},
     /* numpy: take(.., [2,0], axis=1). */
-    { .name = "columns by numpy", .n_in = 2, .in = { AS_IN(F64, 2, 3), AS_IN_INTS(2, 0) }, AXIS(1), AS_GIVEN(1, 2, 3, 4, 5, 6), AS_WANT(3, 1, 6, 4) },
-    { .name = "a scalar index", .n_in = 2, .in = { AS_IN(F32, 4, 3), AS_IN_INT(-1) }, AXIS(0) },
-    { .name = "i32 indices into the middle", .n_in = 2,
-      .in = { AS_IN(F32, 2, 5, 3), { .dtype = AS_I32, .shape = { 2, { 2, 2 } }, .ints = (const int64_t[]){ 4, 4, 0, -2 } } }, AXIS(-2) },
-    { .name = "the last axis", .n_in = 2, .in = { AS_IN(F32, 2, 3, 7), AS_IN_INTS(6, 0, 3, 3) }, AXIS(2) },
-    { .name = "u64", .n_in = 2, .in = { AS_IN(U64, 5), AS_IN_INTS(3, 3, 1) }, .no_grad = true, AS_GIVEN(10, 11, 12, 13, 14), AS_WANT(13, 13, 11) },
-    { .name = "bool", .n_in = 2, .in = { AS_IN(BOOL, 3), AS_IN_INTS(1, 2, 0) }, .no_grad = true, AS_GIVEN(1, 0, 1), AS_WANT(0, 1, 1) },
-    { .name = "no indices", .n_in = 2, .in = { AS_IN(F32, 3, 2), { .dtype = AS_I64, .shape = { .rank = 1 }, .ints = (const int64_t[]){ 0 } } } },
-    { .name = "rows without columns", .n_in = 2, .in = { AS_IN(F32, 3, 0), AS_IN_INTS(1) } },
+    {.name = "columns by numpy",
+     .n_in = 2,
+     .in = {AS_IN(F64, 2, 3), AS_IN_INTS(2, 0)},
+     AXIS(1),
+     AS_GIVEN(1, 2, 3, 4, 5, 6),
+     AS_WANT(3, 1, 6, 4)},
+    {.name = "a scalar index", .n_in = 2, .in = {AS_IN(F32, 4, 3), AS_IN_INT(-1)}, AXIS(0)},
+    {.name = "i32 indices into the middle",
+     .n_in = 2,
+     .in = {AS_IN(F32, 2, 5, 3), {.dtype = AS_I32, .shape = {2, {2, 2}}, .ints = (const int64_t[]){4, 4, 0, -2}}},
+     AXIS(-2)},
+    {.name = "the last axis", .n_in = 2, .in = {AS_IN(F32, 2, 3, 7), AS_IN_INTS(6, 0, 3, 3)}, AXIS(2)},
+    {.name = "u64",
+     .n_in = 2,
+     .in = {AS_IN(U64, 5), AS_IN_INTS(3, 3, 1)},
+     .no_grad = true,
+     AS_GIVEN(10, 11, 12, 13, 14),
+     AS_WANT(13, 13, 11)},
+    {.name = "bool", .n_in = 2, .in = {AS_IN(BOOL, 3), AS_IN_INTS(1, 2, 0)}, .no_grad = true, AS_GIVEN(1, 0, 1), AS_WANT(0, 1, 1)},
+    {.name = "no indices",
+     .n_in = 2,
+     .in = {AS_IN(F32, 3, 2), {.dtype = AS_I64, .shape = {.rank = 1}, .ints = (const int64_t[]){0}}}},
+    {.name = "rows without columns", .n_in = 2, .in = {AS_IN(F32, 3, 0), AS_IN_INTS(1)}},
 };
 
 const as_op as_op_gather = {
-    .name = "Gather", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = as_cost_picked, .eval = eval, .grad = grad,
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "Gather",
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = infer,
+    .cost = as_cost_picked,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -2,7 +2,7 @@
  * batch_dims axes that both have. */
 #include "op/shape/move.h"
 
-static const as_attr_def attrs[] = { { .name = "batch_dims", .kind = AS_ATTR_INT }, { 0 } };
+static const as_attr_def attrs[] = {{.name = "batch_dims", .kind = AS_ATTR_INT}, {0}};
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
@@ -15,16 +15,19 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
         return as_refuse(env, n, "data is %s and indices are %s: neither may be a scalar", AS_SHOW(x), AS_SHOW(indices));
     int q = indices->rank - 1;
     if (batch < 0 || batch >= x->rank || batch > q)
-        return as_refuse(env, n, "batch_dims is %lld and data is %s and indices are %s", (long long)batch, AS_SHOW(x), AS_SHOW(indices));
+        return as_refuse(env, n, "batch_dims is %lld and data is %s and indices are %s", (long long)batch, AS_SHOW(x),
+                         AS_SHOW(indices));
     for (int i = 0; i < batch; i++)
         if (x->dim[i] != indices->dim[i])
-            return as_refuse(env, n, "data is %s and indices are %s: their first %lld sizes must agree", AS_SHOW(x), AS_SHOW(indices), (long long)batch);
+            return as_refuse(env, n, "data is %s and indices are %s: their first %lld sizes must agree", AS_SHOW(x),
+                             AS_SHOW(indices), (long long)batch);
     int64_t depth = indices->dim[q];
     if (depth < 1 || depth > x->rank - batch)
-        return as_refuse(env, n, "indices are %s: each holds %lld numbers and data %s has %lld axes to read from", AS_SHOW(indices), (long long)depth,
-                         AS_SHOW(x), (long long)(x->rank - batch));
+        return as_refuse(env, n, "indices are %s: each holds %lld numbers and data %s has %lld axes to read from", AS_SHOW(indices),
+                         (long long)depth, AS_SHOW(x), (long long)(x->rank - batch));
     if (q + x->rank - batch - depth > AS_MAX_RANK)
-        return as_refuse(env, n, "the output would have rank %lld and at most %d are possible", (long long)(q + x->rank - batch - depth), AS_MAX_RANK);
+        return as_refuse(env, n, "the output would have rank %lld and at most %d are possible",
+                         (long long)(q + x->rank - batch - depth), AS_MAX_RANK);
     for (int i = 0; i < q; i++)
         y.dim[y.rank++] = indices->dim[i];
     for (int64_t i = batch + depth; i < x->rank; i++)
@@ -61,26 +64,53 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     as_attr add = AS_ATTR_S("reduction", "add");
     int     zeros = as_b_blank(b, n->in[0].dtype, &n->in[0].shape);
     if (zeros >= 0)
-        d_in[0] = b->node(b, "ScatterND", (int[]){ zeros, in[1], d_out[0] }, 3, &add, 1, NULL, 1);
+        d_in[0] = b->node(b, "ScatterND", (int[]){zeros, in[1], d_out[0]}, 3, &add, 1, NULL, 1);
     return ASSAY_OK;
 }
 
-#define INDICES(rows_, columns_, ...) { .dtype = AS_I64, .shape = { 2, { rows_, columns_ } }, .ints = (const int64_t[]){ __VA_ARGS__ } }
+#define INDICES(rows_, columns_, ...)                                                               \
+    {                                                                                               \
+        .dtype = AS_I64, .shape = {2, {rows_, columns_}}, .ints = (const int64_t[]) { __VA_ARGS__ } \
+    }
 
 static const as_case cases[] = {
     /* ONNX's five examples begin with these. */
-    { .name = "elements by onnx", .n_in = 2, .in = { AS_IN(F32, 2, 2), INDICES(2, 2, 0, 0, 1, 1) }, AS_GIVEN(0, 1, 2, 3), AS_WANT(0, 3) },
-    { .name = "rows by onnx", .n_in = 2, .in = { AS_IN(F32, 2, 2), INDICES(2, 1, 1, 0) }, AS_GIVEN(0, 1, 2, 3), AS_WANT(2, 3, 0, 1) },
-    { .name = "inner rows by onnx", .n_in = 2, .in = { AS_IN(F64, 2, 2, 2), INDICES(2, 2, 0, 1, 1, 0) }, AS_GIVEN(0, 1, 2, 3, 4, 5, 6, 7), AS_WANT(2, 3, 4, 5) },
-    { .name = "batch by onnx", .n_in = 2, .in = { AS_IN(F32, 2, 2, 2), INDICES(2, 1, 1, 0) }, .n_attrs = 1, .attrs = { AS_ATTR_I("batch_dims", 1) }, .no_grad = true,
-      AS_GIVEN(0, 1, 2, 3, 4, 5, 6, 7), AS_WANT(2, 3, 4, 5) },
-    { .name = "the same twice, from the end", .n_in = 2, .in = { AS_IN(F32, 3, 4), INDICES(3, 2, -1, -1, 2, 3, 0, 1) } },
-    { .name = "i8", .n_in = 2, .in = { AS_IN(I8, 4), INDICES(2, 1, 3, -3) }, .no_grad = true, AS_GIVEN(1, 2, 3, 4), AS_WANT(4, 2) },
-    { .name = "nothing", .n_in = 2, .in = { AS_IN(F32, 3, 4), { .dtype = AS_I64, .shape = { 2, { 0, 2 } }, .ints = (const int64_t[]){ 0 } } } },
+    {.name = "elements by onnx",
+     .n_in = 2,
+     .in = {AS_IN(F32, 2, 2), INDICES(2, 2, 0, 0, 1, 1)},
+     AS_GIVEN(0, 1, 2, 3),
+     AS_WANT(0, 3)},
+    {.name = "rows by onnx", .n_in = 2, .in = {AS_IN(F32, 2, 2), INDICES(2, 1, 1, 0)}, AS_GIVEN(0, 1, 2, 3), AS_WANT(2, 3, 0, 1)},
+    {.name = "inner rows by onnx",
+     .n_in = 2,
+     .in = {AS_IN(F64, 2, 2, 2), INDICES(2, 2, 0, 1, 1, 0)},
+     AS_GIVEN(0, 1, 2, 3, 4, 5, 6, 7),
+     AS_WANT(2, 3, 4, 5)},
+    {.name = "batch by onnx",
+     .n_in = 2,
+     .in = {AS_IN(F32, 2, 2, 2), INDICES(2, 1, 1, 0)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("batch_dims", 1)},
+     .no_grad = true,
+     AS_GIVEN(0, 1, 2, 3, 4, 5, 6, 7),
+     AS_WANT(2, 3, 4, 5)},
+    {.name = "the same twice, from the end", .n_in = 2, .in = {AS_IN(F32, 3, 4), INDICES(3, 2, -1, -1, 2, 3, 0, 1)}},
+    {.name = "i8", .n_in = 2, .in = {AS_IN(I8, 4), INDICES(2, 1, 3, -3)}, .no_grad = true, AS_GIVEN(1, 2, 3, 4), AS_WANT(4, 2)},
+    {.name = "nothing", .n_in = 2, .in = {AS_IN(F32, 3, 4), {.dtype = AS_I64, .shape = {2, {0, 2}}, .ints = (const int64_t[]){0}}}},
 };
 
 const as_op as_op_gathernd = {
-    .name = "GatherND", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = as_cost_picked, .eval = eval, .grad = grad,
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "GatherND",
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = infer,
+    .cost = as_cost_picked,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

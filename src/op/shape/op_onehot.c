@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-static const as_attr_def attrs[] = { { .name = "axis", .kind = AS_ATTR_INT }, { 0 } };
+static const as_attr_def attrs[] = {{.name = "axis", .kind = AS_ATTR_INT}, {0}};
 
 /* Depth may be of any number dtype. */
 static assay_status depth_read(assay_env *env, const as_node_ctx *n, int64_t *out)
@@ -15,8 +15,11 @@ static assay_status depth_read(assay_env *env, const as_node_ctx *n, int64_t *ou
         return as_refuse(env, n, "depth (input 1) is %s and must be one number", AS_SHOW(&t->shape));
     if (!t->constant)
         return as_refuse(env, n, "depth (input 1) must be known while planning");
-    union { const void *read; void *view; } data = { t->constant };
-    as_view one = { .data = data.view, .dtype = t->dtype };
+    union {
+        const void *read;
+        void       *view;
+    } data = {t->constant};
+    as_view one = {.data = data.view, .dtype = t->dtype};
     int64_t depth = as_view_get_i64(&one, 0);
     if (depth < 0)
         return as_refuse(env, n, "depth is %lld", (long long)depth);
@@ -27,7 +30,7 @@ static assay_status depth_read(assay_env *env, const as_node_ctx *n, int64_t *ou
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
     const as_shape *x = &n->in[0].shape;
-    as_shape        y = { .rank = x->rank + 1 };
+    as_shape        y = {.rank = x->rank + 1};
     int64_t         depth = 0;
     int             axis;
     AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_NUMBER));
@@ -76,17 +79,46 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 
 static const as_case cases[] = {
     /* By hand. */
-    { .name = "by hand", .n_in = 3, .in = { AS_IN_INTS(0, 2, -1, 3), AS_IN_INT(3), AS_IN(F32, 2) }, AS_GIVEN(0, 1), AS_WANT(1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0) },
-    { .name = "along the first axis by hand", .n_in = 3, .in = { AS_IN_INTS(1, -5), AS_IN_INTS(2), AS_IN(I32, 2) }, .n_attrs = 1, .attrs = { AS_ATTR_I("axis", 0) },
-      AS_GIVEN(7, -3), AS_WANT(7, 7, -3, 7) },
-    { .name = "float indices by hand", .n_in = 3, .in = { AS_IN(F32, 2), AS_IN_INT(2), AS_IN(F32, 2) }, AS_GIVEN(1.5, -2, 0, 1), AS_WANT(0, 1, 1, 0) },
-    { .name = "u8 in the middle", .n_in = 3, .in = { AS_IN(U8, 3, 4), AS_IN_INT(5), AS_IN(F16, 2) }, .n_attrs = 1, .attrs = { AS_ATTR_I("axis", 1) }, .lo = 0, .hi = 7 },
-    { .name = "no depth", .n_in = 3, .in = { AS_IN_INTS(1, 2), AS_IN_INT(0), AS_IN(BOOL, 2) } },
-    { .name = "a scalar", .n_in = 3, .in = { AS_IN_INT(2), AS_IN_INT(4), AS_IN(F64, 2) } },
+    {.name = "by hand",
+     .n_in = 3,
+     .in = {AS_IN_INTS(0, 2, -1, 3), AS_IN_INT(3), AS_IN(F32, 2)},
+     AS_GIVEN(0, 1),
+     AS_WANT(1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0)},
+    {.name = "along the first axis by hand",
+     .n_in = 3,
+     .in = {AS_IN_INTS(1, -5), AS_IN_INTS(2), AS_IN(I32, 2)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("axis", 0)},
+     AS_GIVEN(7, -3),
+     AS_WANT(7, 7, -3, 7)},
+    {.name = "float indices by hand",
+     .n_in = 3,
+     .in = {AS_IN(F32, 2), AS_IN_INT(2), AS_IN(F32, 2)},
+     AS_GIVEN(1.5, -2, 0, 1),
+     AS_WANT(0, 1, 1, 0)},
+    {.name = "u8 in the middle",
+     .n_in = 3,
+     .in = {AS_IN(U8, 3, 4), AS_IN_INT(5), AS_IN(F16, 2)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("axis", 1)},
+     .lo = 0,
+     .hi = 7},
+    {.name = "no depth", .n_in = 3, .in = {AS_IN_INTS(1, 2), AS_IN_INT(0), AS_IN(BOOL, 2)}},
+    {.name = "a scalar", .n_in = 3, .in = {AS_IN_INT(2), AS_IN_INT(4), AS_IN(F64, 2)}},
 };
 
 const as_op as_op_onehot = {
-    .name = "OneHot", .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1, .known_in = AS_INPUT_BIT(1), .attrs = attrs,
-    .infer = infer, .cost = as_cost_bytes, .eval = eval, /* no gradient: indices and depth are integers, and the two values are constants, not learned */
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "OneHot",
+    .min_in = 3,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
+    .known_in = AS_INPUT_BIT(1),
+    .attrs = attrs,
+    .infer = infer,
+    .cost = as_cost_bytes,
+    .eval = eval, /* no gradient: indices and depth are integers, and the two values are constants, not learned */
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -2,7 +2,7 @@
  * number for each leading axis of the data. */
 #include "op/shape/move.h"
 
-static const as_attr_def attrs[] = { { .name = "reduction", .kind = AS_ATTR_TEXT }, { 0 } };
+static const as_attr_def attrs[] = {{.name = "reduction", .kind = AS_ATTR_TEXT}, {0}};
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
@@ -18,15 +18,17 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     int     q = indices->rank - 1;
     int64_t depth = indices->dim[q];
     if (depth < 0 || depth > x->rank)
-        return as_refuse(env, n, "indices are %s: each holds %lld numbers and data %s has %d axes", AS_SHOW(indices), (long long)depth, AS_SHOW(x), x->rank);
-    as_shape want = { .rank = q };
+        return as_refuse(env, n, "indices are %s: each holds %lld numbers and data %s has %d axes", AS_SHOW(indices),
+                         (long long)depth, AS_SHOW(x), x->rank);
+    as_shape want = {.rank = q};
     for (int i = 0; i < q; i++)
         want.dim[i] = indices->dim[i];
     bool fits = q + x->rank - depth <= AS_MAX_RANK;
     for (int64_t i = depth; fits && i < x->rank; i++)
         want.dim[want.rank++] = x->dim[i];
     if (!fits || !as_shape_same(&want, updates))
-        return as_refuse(env, n, "data is %s, indices are %s and updates are %s, not the shape of what is replaced", AS_SHOW(x), AS_SHOW(indices), AS_SHOW(updates));
+        return as_refuse(env, n, "data is %s, indices are %s and updates are %s, not the shape of what is replaced", AS_SHOW(x),
+                         AS_SHOW(indices), AS_SHOW(updates));
     out[0] = as_info(n->in[0].dtype, x);
     return ASSAY_OK;
 }
@@ -62,32 +64,81 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     d_in[0] = d_out[0];
     if (how == AS_REDUCE_NONE) {
         int zeros = as_b_blank(b, n->in[2].dtype, &n->in[2].shape);
-        d_in[0] = zeros < 0 ? -1 : b->node(b, "ScatterND", (int[]){ d_out[0], in[1], zeros }, 3, NULL, 0, NULL, 1);
+        d_in[0] = zeros < 0 ? -1 : b->node(b, "ScatterND", (int[]){d_out[0], in[1], zeros}, 3, NULL, 0, NULL, 1);
     }
     d_in[2] = as_b2(b, "GatherND", d_out[0], in[1]);
     return ASSAY_OK;
 }
 
-#define HOW(how_) .n_attrs = 1, .attrs = { AS_ATTR_S("reduction", how_) }
-#define INDICES(rows_, columns_, ...) { .dtype = AS_I64, .shape = { 2, { rows_, columns_ } }, .ints = (const int64_t[]){ __VA_ARGS__ } }
+#define HOW(how_) .n_attrs = 1, .attrs = {AS_ATTR_S("reduction", how_)}
+#define INDICES(rows_, columns_, ...)                                                               \
+    {                                                                                               \
+        .dtype = AS_I64, .shape = {2, {rows_, columns_}}, .ints = (const int64_t[]) { __VA_ARGS__ } \
+    }
 
 static const as_case cases[] = {
     /* ONNX's first example. */
-    { .name = "elements by onnx", .n_in = 3, .in = { AS_IN(F32, 8), INDICES(4, 1, 4, 3, 1, 7), AS_IN(F32, 4) }, AS_GIVEN(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12),
-      AS_WANT(1, 11, 3, 10, 9, 6, 7, 12) },
-    { .name = "rows by hand", .n_in = 3, .in = { AS_IN(F64, 3, 2), INDICES(2, 1, -1, 0), AS_IN(F64, 2, 2) }, AS_GIVEN(0, 0, 0, 0, 0, 0, 1, 2, 3, 4), AS_WANT(3, 4, 0, 0, 1, 2) },
-    { .name = "add by hand", .n_in = 3, .in = { AS_IN(F32, 2, 2), INDICES(3, 2, 0, 1, 0, 1, 1, 0), AS_IN(F32, 3) }, HOW("add"), AS_GIVEN(1, 2, 3, 4, 10, 20, 30),
-      AS_WANT(1, 32, 33, 4) },
-    { .name = "mul by hand", .n_in = 3, .in = { AS_IN(F32, 2), INDICES(2, 1, 1, 1), AS_IN(F32, 2) }, HOW("mul"), .no_grad = true, AS_GIVEN(1, 2, 3, 4), AS_WANT(1, 24) },
-    { .name = "max by hand", .n_in = 3, .in = { AS_IN(I64, 2), INDICES(2, 1, 1, 0), AS_IN(I64, 2) }, HOW("max"), .no_grad = true, AS_GIVEN(1, -2, 3, -4), AS_WANT(1, 3) },
-    { .name = "min by hand", .n_in = 3, .in = { AS_IN(F16, 2), INDICES(2, 1, 1, 0), AS_IN(F16, 2) }, HOW("min"), .no_grad = true, AS_GIVEN(1, -2, 3, -4), AS_WANT(-4, -2) },
-    { .name = "add rows of 5x7", .n_in = 3, .in = { AS_IN(F32, 5, 7), INDICES(3, 1, 4, 0, 4), AS_IN(F32, 3, 7) }, HOW("add") },
-    { .name = "bool", .n_in = 3, .in = { AS_IN(BOOL, 2), INDICES(1, 1, 1), AS_IN(BOOL, 1) }, .no_grad = true, AS_GIVEN(1, 1, 0), AS_WANT(1, 0) },
-    { .name = "nothing", .n_in = 3, .in = { AS_IN(F32, 3, 4), { .dtype = AS_I64, .shape = { 2, { 0, 1 } }, .ints = (const int64_t[]){ 0 } }, AS_IN(F32, 0, 4) } },
+    {.name = "elements by onnx",
+     .n_in = 3,
+     .in = {AS_IN(F32, 8), INDICES(4, 1, 4, 3, 1, 7), AS_IN(F32, 4)},
+     AS_GIVEN(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12),
+     AS_WANT(1, 11, 3, 10, 9, 6, 7, 12)},
+    {.name = "rows by hand",
+     .n_in = 3,
+     .in = {AS_IN(F64, 3, 2), INDICES(2, 1, -1, 0), AS_IN(F64, 2, 2)},
+     AS_GIVEN(0, 0, 0, 0, 0, 0, 1, 2, 3, 4),
+     AS_WANT(3, 4, 0, 0, 1, 2)},
+    {.name = "add by hand",
+     .n_in = 3,
+     .in = {AS_IN(F32, 2, 2), INDICES(3, 2, 0, 1, 0, 1, 1, 0), AS_IN(F32, 3)},
+     HOW("add"),
+     AS_GIVEN(1, 2, 3, 4, 10, 20, 30),
+     AS_WANT(1, 32, 33, 4)},
+    {.name = "mul by hand",
+     .n_in = 3,
+     .in = {AS_IN(F32, 2), INDICES(2, 1, 1, 1), AS_IN(F32, 2)},
+     HOW("mul"),
+     .no_grad = true,
+     AS_GIVEN(1, 2, 3, 4),
+     AS_WANT(1, 24)},
+    {.name = "max by hand",
+     .n_in = 3,
+     .in = {AS_IN(I64, 2), INDICES(2, 1, 1, 0), AS_IN(I64, 2)},
+     HOW("max"),
+     .no_grad = true,
+     AS_GIVEN(1, -2, 3, -4),
+     AS_WANT(1, 3)},
+    {.name = "min by hand",
+     .n_in = 3,
+     .in = {AS_IN(F16, 2), INDICES(2, 1, 1, 0), AS_IN(F16, 2)},
+     HOW("min"),
+     .no_grad = true,
+     AS_GIVEN(1, -2, 3, -4),
+     AS_WANT(-4, -2)},
+    {.name = "add rows of 5x7", .n_in = 3, .in = {AS_IN(F32, 5, 7), INDICES(3, 1, 4, 0, 4), AS_IN(F32, 3, 7)}, HOW("add")},
+    {.name = "bool",
+     .n_in = 3,
+     .in = {AS_IN(BOOL, 2), INDICES(1, 1, 1), AS_IN(BOOL, 1)},
+     .no_grad = true,
+     AS_GIVEN(1, 1, 0),
+     AS_WANT(1, 0)},
+    {.name = "nothing",
+     .n_in = 3,
+     .in = {AS_IN(F32, 3, 4), {.dtype = AS_I64, .shape = {2, {0, 1}}, .ints = (const int64_t[]){0}}, AS_IN(F32, 0, 4)}},
 };
 
 const as_op as_op_scatternd = {
-    .name = "ScatterND", .min_in = 3, .max_in = 3, .min_out = 1, .max_out = 1, .attrs = attrs,
-    .infer = infer, .cost = as_scatter_cost, .eval = eval, .grad = grad,
-    .tolerance = 1e-5, .cases = cases, .n_cases = AS_COUNT(cases), /* the order of additions is free */
+    .name = "ScatterND",
+    .min_in = 3,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
+    .attrs = attrs,
+    .infer = infer,
+    .cost = as_scatter_cost,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 1e-5,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases), /* the order of additions is free */
 };

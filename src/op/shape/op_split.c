@@ -2,9 +2,12 @@
  * either, one equal part an output.  Fewer outputs may be asked for than there are parts: the others are not written. */
 #include "op/shape/move.h"
 
-static const as_attr_def attrs[] = { { .name = "axis", .kind = AS_ATTR_INT }, { .name = "num_outputs", .kind = AS_ATTR_INT }, { 0 } };
+static const as_attr_def attrs[] = {{.name = "axis", .kind = AS_ATTR_INT}, {.name = "num_outputs", .kind = AS_ATTR_INT}, {0}};
 
-typedef struct parts { int axis, count; int64_t size[AS_MAX_OUT]; } parts;
+typedef struct parts {
+    int     axis, count;
+    int64_t size[AS_MAX_OUT];
+} parts;
 
 static assay_status parts_given(assay_env *env, const as_node_ctx *n, int64_t whole, parts *out)
 {
@@ -14,7 +17,8 @@ static assay_status parts_given(assay_env *env, const as_node_ctx *n, int64_t wh
         if (out->size[i] < 0 || __builtin_add_overflow(sum, out->size[i], &sum))
             return as_refuse(env, n, "split[%d] is %lld", i, (long long)out->size[i]);
     if (sum != whole)
-        return as_refuse(env, n, "split adds up to %lld and axis %d has %lld elements", (long long)sum, out->axis, (long long)whole);
+        return as_refuse(env, n, "split adds up to %lld and axis %d has %lld elements", (long long)sum, out->axis,
+                         (long long)whole);
     return ASSAY_OK;
 }
 
@@ -31,7 +35,8 @@ static assay_status parts_read(assay_env *env, const as_node_ctx *n, parts *out)
         if (count < 1 || count > AS_MAX_OUT)
             return as_refuse(env, n, "num_outputs is %lld and must be 1 to %d", (long long)count, AS_MAX_OUT);
         if (!number && whole % count)
-            return as_refuse(env, n, "axis %d has %lld elements, which are not %lld equal parts", out->axis, (long long)whole, (long long)count);
+            return as_refuse(env, n, "axis %d has %lld elements, which are not %lld equal parts", out->axis, (long long)whole,
+                             (long long)count);
         int64_t each = whole / count + (whole % count != 0); /* the last may be smaller */
         out->count = (int)count;
         for (int i = 0; i < count; i++, whole -= out->size[i - 1])
@@ -95,22 +100,40 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     return ASSAY_OK;
 }
 
-#define INTO_32(axis_) .n_attrs = 2, .attrs = { AS_ATTR_I("axis", axis_), AS_ATTR_I("num_outputs", 32) }
-#define SIZES_32(first_, second_) AS_IN_INTS(first_, second_, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+#define INTO_32(axis_) .n_attrs = 2, .attrs = {AS_ATTR_I("axis", axis_), AS_ATTR_I("num_outputs", 32)}
+#define SIZES_32(first_, second_) \
+    AS_IN_INTS(first_, second_, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 /* The tests ask for every number of outputs up to 32, so each case has 32 parts; smaller ones are in move_test.c. */
 static const as_case cases[] = {
     /* By hand: the first two columns. */
-    { .name = "sizes by hand", .n_in = 2, .in = { AS_IN(F32, 2, 4), SIZES_32(2, 1) }, .n_attrs = 1, .attrs = { AS_ATTR_I("axis", 1) }, AS_GIVEN(1, 2, 3, 4, 5, 6, 7, 8), AS_WANT(1, 2, 5, 6) },
-    { .name = "rows", .n_in = 2, .in = { AS_IN(F32, 9, 5), SIZES_32(3, 5) } },
-    { .name = "equal", .n_in = 1, .in = { AS_IN(F32, 2, 64) }, INTO_32(-1) },
-    { .name = "as equal as possible", .n_in = 1, .in = { AS_IN(F64, 50, 3) }, INTO_32(0) },
-    { .name = "fewer elements than parts", .n_in = 1, .in = { AS_IN(I16, 7) }, INTO_32(0), .no_grad = true },
-    { .name = "nothing", .n_in = 1, .in = { AS_IN(F32, 3, 0) }, .n_attrs = 1, .attrs = { AS_ATTR_I("axis", 1) } },
+    {.name = "sizes by hand",
+     .n_in = 2,
+     .in = {AS_IN(F32, 2, 4), SIZES_32(2, 1)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("axis", 1)},
+     AS_GIVEN(1, 2, 3, 4, 5, 6, 7, 8),
+     AS_WANT(1, 2, 5, 6)},
+    {.name = "rows", .n_in = 2, .in = {AS_IN(F32, 9, 5), SIZES_32(3, 5)}},
+    {.name = "equal", .n_in = 1, .in = {AS_IN(F32, 2, 64)}, INTO_32(-1)},
+    {.name = "as equal as possible", .n_in = 1, .in = {AS_IN(F64, 50, 3)}, INTO_32(0)},
+    {.name = "fewer elements than parts", .n_in = 1, .in = {AS_IN(I16, 7)}, INTO_32(0), .no_grad = true},
+    {.name = "nothing", .n_in = 1, .in = {AS_IN(F32, 3, 0)}, .n_attrs = 1, .attrs = {AS_ATTR_I("axis", 1)}},
 };
 
 const as_op as_op_split = {
-    .name = "Split", .min_in = 1, .max_in = 2, .min_out = 1, .max_out = AS_MAX_OUT, .known_in = AS_INPUT_BIT(1), .attrs = attrs,
-    .infer = infer, .cost = as_cost_bytes, .eval = eval, .grad = grad,
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "Split",
+    .min_in = 1,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = AS_MAX_OUT,
+    .known_in = AS_INPUT_BIT(1),
+    .attrs = attrs,
+    .infer = infer,
+    .cost = as_cost_bytes,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

@@ -14,7 +14,8 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
         if (repeats[i] < 0)
             return as_refuse(env, n, "repeats[%d] is %lld", i, (long long)repeats[i]);
         if (__builtin_mul_overflow(y.dim[i], repeats[i], &y.dim[i]))
-            return as_refuse(env, n, "axis %d of %s repeated %lld times is too large", i, AS_SHOW(&n->in[0].shape), (long long)repeats[i]);
+            return as_refuse(env, n, "axis %d of %s repeated %lld times is too large", i, AS_SHOW(&n->in[0].shape),
+                             (long long)repeats[i]);
     }
     out[0] = as_info(n->in[0].dtype, &y);
     return ASSAY_OK;
@@ -64,8 +65,9 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
             behind *= i > axis ? y.dim[i] : 1;
         }
         as_attr flat = AS_ATTR_I("keepdims", 0);
-        int     apart = as_b_reshape(b, dx, &AS_SHAPE(before, repeats, x->dim[axis], behind)), first = as_b_ints(b, (const int64_t[]){ 1 }, 1);
-        dx = apart < 0 || first < 0 ? -1 : b->node(b, "ReduceSum", (int[]){ apart, first }, 2, &flat, 1, NULL, 1);
+        int     apart = as_b_reshape(b, dx, &AS_SHAPE(before, repeats, x->dim[axis], behind)),
+            first = as_b_ints(b, (const int64_t[]){1}, 1);
+        dx = apart < 0 || first < 0 ? -1 : b->node(b, "ReduceSum", (int[]){apart, first}, 2, &flat, 1, NULL, 1);
         y.dim[axis] = x->dim[axis];
     }
     d_in[0] = as_b_reshape(b, dx, x);
@@ -74,17 +76,38 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 
 static const as_case cases[] = {
     /* numpy: tile([[1,2],[3,4]], (2,2)). */
-    { .name = "2x2 by numpy", .n_in = 2, .in = { AS_IN(F32, 2, 2), AS_IN_INTS(2, 2) }, AS_GIVEN(1, 2, 3, 4), AS_WANT(1, 2, 1, 2, 3, 4, 3, 4, 1, 2, 1, 2, 3, 4, 3, 4) },
-    { .name = "u8 by numpy", .n_in = 2, .in = { AS_IN(U8, 3), AS_IN_INTS(2) }, .no_grad = true, AS_GIVEN(1, 2, 3), AS_WANT(1, 2, 3, 1, 2, 3) },
-    { .name = "the outer and the inner axis", .n_in = 2, .in = { AS_IN(F32, 2, 3, 5), AS_IN_INTS(3, 1, 2) } },
-    { .name = "as it is", .n_in = 2, .in = { AS_IN(F64, 2, 3), AS_IN_INTS(1, 1) } },
-    { .name = "never", .n_in = 2, .in = { AS_IN(F32, 2, 3), AS_IN_INTS(0, 2) } },
-    { .name = "a scalar", .n_in = 2, .in = { { .dtype = AS_F32 }, { .dtype = AS_I64, .shape = { .rank = 1 }, .ints = (const int64_t[]){ 0 } } } },
-    { .name = "five axes", .n_in = 2, .in = { AS_IN(F32, 2, 1, 3, 2, 1), AS_IN_INTS(2, 3, 1, 2, 2) } },
+    {.name = "2x2 by numpy",
+     .n_in = 2,
+     .in = {AS_IN(F32, 2, 2), AS_IN_INTS(2, 2)},
+     AS_GIVEN(1, 2, 3, 4),
+     AS_WANT(1, 2, 1, 2, 3, 4, 3, 4, 1, 2, 1, 2, 3, 4, 3, 4)},
+    {.name = "u8 by numpy",
+     .n_in = 2,
+     .in = {AS_IN(U8, 3), AS_IN_INTS(2)},
+     .no_grad = true,
+     AS_GIVEN(1, 2, 3),
+     AS_WANT(1, 2, 3, 1, 2, 3)},
+    {.name = "the outer and the inner axis", .n_in = 2, .in = {AS_IN(F32, 2, 3, 5), AS_IN_INTS(3, 1, 2)}},
+    {.name = "as it is", .n_in = 2, .in = {AS_IN(F64, 2, 3), AS_IN_INTS(1, 1)}},
+    {.name = "never", .n_in = 2, .in = {AS_IN(F32, 2, 3), AS_IN_INTS(0, 2)}},
+    {.name = "a scalar",
+     .n_in = 2,
+     .in = {{.dtype = AS_F32}, {.dtype = AS_I64, .shape = {.rank = 1}, .ints = (const int64_t[]){0}}}},
+    {.name = "five axes", .n_in = 2, .in = {AS_IN(F32, 2, 1, 3, 2, 1), AS_IN_INTS(2, 3, 1, 2, 2)}},
 };
 
 const as_op as_op_tile = {
-    .name = "Tile", .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1, .known_in = AS_INPUT_BIT(1),
-    .infer = infer, .cost = as_cost_bytes, .eval = eval, .grad = grad,
-    .tolerance = 0.0, .cases = cases, .n_cases = AS_COUNT(cases),
+    .name = "Tile",
+    .min_in = 2,
+    .max_in = 2,
+    .min_out = 1,
+    .max_out = 1,
+    .known_in = AS_INPUT_BIT(1),
+    .infer = infer,
+    .cost = as_cost_bytes,
+    .eval = eval,
+    .grad = grad,
+    .tolerance = 0.0,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
 };

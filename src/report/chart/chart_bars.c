@@ -5,13 +5,21 @@
 #include "report/pick.h"
 #include "report/chart/svg.h"
 
-enum { ROW = 26, LABEL_WIDTH = 200, LABEL_CHARS = 25, VALUE_WIDTH = 84, DETAIL_WIDTH = 126, DETAIL_CHARS = 17,
-       BAR_ROOM = (int)AS_CHART_WIDTH - LABEL_WIDTH - VALUE_WIDTH - DETAIL_WIDTH };
+enum {
+    ROW = 26,
+    LABEL_WIDTH = 200,
+    LABEL_CHARS = 25,
+    VALUE_WIDTH = 84,
+    DETAIL_WIDTH = 126,
+    DETAIL_CHARS = 17,
+    BAR_ROOM = (int)AS_CHART_WIDTH - LABEL_WIDTH - VALUE_WIDTH - DETAIL_WIDTH
+};
 
 /* The label on the left, a pale track, the bar, then columns for the value and the detail.  Hovering over any of them tells all, uncut. */
 static void bar_paint(as_paint *p, const as_bar *bar, double y, double share, const char *value)
 {
-    as_paint_group(p, as_arena_printf(p->arena, "%s: %s%s%s", bar->label, value, bar->detail ? ", " : "", bar->detail ? bar->detail : ""));
+    as_paint_group(
+        p, as_arena_printf(p->arena, "%s: %s%s%s", bar->label, value, bar->detail ? ", " : "", bar->detail ? bar->detail : ""));
     as_paint_words(p, LABEL_WIDTH - 10, y + 17, "end", "text", as_name_cut(p->arena, bar->label, LABEL_CHARS));
     as_paint_rect(p, LABEL_WIDTH, y + 4, BAR_ROOM, ROW - 9, "track", NULL);
     as_paint_rect(p, LABEL_WIDTH, y + 4, fmax(share * BAR_ROOM, 1), ROW - 9, as_tone_class(0), NULL);
@@ -31,7 +39,8 @@ const char *as_svg_bars(as_arena *arena, const as_bar *bars, int n, const char *
         return "";
     as_paint_open(&p, arena, 8 + (double)n * ROW, title);
     for (int i = 0; i < n; i++)
-        bar_paint(&p, &bars[i], 4 + (double)i * ROW, isfinite(bars[i].value) ? fmax(bars[i].value, 0) / most : 0, as_show_signs(arena, bars[i].value, unit));
+        bar_paint(&p, &bars[i], 4 + (double)i * ROW, isfinite(bars[i].value) ? fmax(bars[i].value, 0) / most : 0,
+                  as_show_signs(arena, bars[i].value, unit));
     return as_paint_close(&p);
 }
 
@@ -41,7 +50,7 @@ enum { BOX_LEFT = 76, BOX_TOP = 28, BOX_HEIGHT = 240, BOX_BOTTOM = 40 };
 
 static void legend_add(as_paint *p, const as_box *boxes, int n)
 {
-    bool seen[AS_N_TONES] = {false};
+    bool   seen[AS_N_TONES] = {false};
     double x = BOX_LEFT;
     for (int i = 0; i < n; i++) {
         int tone = boxes[i].tone >= 0 && boxes[i].tone < AS_N_TONES ? boxes[i].tone : AS_N_TONES - 1;
@@ -60,7 +69,8 @@ static bool bounds_of(const as_box *boxes, int n, double *x1, double *y1)
     *x1 = *y1 = 0;
     for (int i = 0; i < n; i++) {
         const as_box *b = &boxes[i];
-        if (!isfinite(b->x0) || !isfinite(b->x1) || !isfinite(b->y0) || !isfinite(b->y1) || b->x0 < 0 || b->y0 < 0 || b->x1 < b->x0 || b->y1 < b->y0)
+        if (!isfinite(b->x0) || !isfinite(b->x1) || !isfinite(b->y0) || !isfinite(b->y1) || b->x0 < 0 || b->y0 < 0 ||
+            b->x1 < b->x0 || b->y1 < b->y0)
             return false;
         *x1 = fmax(*x1, b->x1);
         *y1 = fmax(*y1, b->y1);
@@ -71,9 +81,9 @@ static bool bounds_of(const as_box *boxes, int n, double *x1, double *y1)
 const char *as_svg_boxes(as_arena *arena, const as_box *boxes, int n, const char *x_label, const char *y_unit, const char *title)
 {
     as_paint p;
-    as_axis axis;
-    char label[64];
-    double x1, y1, width = AS_CHART_WIDTH - BOX_LEFT - 10, floor_y = BOX_TOP + BOX_HEIGHT;
+    as_axis  axis;
+    char     label[64];
+    double   x1, y1, width = AS_CHART_WIDTH - BOX_LEFT - 10, floor_y = BOX_TOP + BOX_HEIGHT;
     if (!bounds_of(boxes, n, &x1, &y1) || !as_axis_make(&axis, 0, y1, 4, y_unit))
         return "";
     as_paint_open(&p, arena, BOX_TOP + BOX_HEIGHT + BOX_BOTTOM, title);
@@ -85,8 +95,9 @@ const char *as_svg_boxes(as_arena *arena, const as_box *boxes, int n, const char
     }
     for (int i = 0; i < n; i++) {
         const as_box *b = &boxes[i];
-        double x = BOX_LEFT + b->x0 / x1 * width, w = (b->x1 - b->x0) / x1 * width;
-        double y = floor_y - as_axis_share(&axis, b->y1) * BOX_HEIGHT, h = as_axis_share(&axis, b->y1 - b->y0 + axis.lo) * BOX_HEIGHT;
+        double        x = BOX_LEFT + b->x0 / x1 * width, w = (b->x1 - b->x0) / x1 * width;
+        double        y = floor_y - as_axis_share(&axis, b->y1) * BOX_HEIGHT,
+               h = as_axis_share(&axis, b->y1 - b->y0 + axis.lo) * BOX_HEIGHT;
         const char *tip = as_arena_printf(arena, "%s%s%s, %s", b->label, b->group ? ", " : "", b->group ? b->group : "",
                                           as_show_signs(arena, b->y1 - b->y0, y_unit));
         as_paint_rect(&p, x + .5, y, fmax(w - 1, 1), fmax(h - .5, 1), as_tone_class(b->tone), tip);

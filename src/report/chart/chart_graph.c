@@ -18,17 +18,22 @@ static void number_add(as_text *t, const char *name, double value)
 /* Without script the picture stands as it is painted; the page's script reads the data- attributes to zoom and search. */
 static void frame_add(as_paint *p, const as_frame *f, double whole, const char *unit)
 {
-    double x = f->start / whole * AS_CHART_WIDTH, w = f->value / whole * AS_CHART_WIDTH, y = 2 + (double)f->depth * FRAME;
+    double      x = f->start / whole * AS_CHART_WIDTH, w = f->value / whole * AS_CHART_WIDTH, y = 2 + (double)f->depth * FRAME;
     const char *detail = f->detail ? f->detail : "";
-    char share[64];
-    const char *tip = as_arena_printf(p->arena, "%s%s%s: %s, %s of the run", f->label, *detail ? ", " : "", detail, as_show_signs(p->arena, f->value, unit),
-                                      as_show(share, sizeof share, f->value / whole, "ratio"));
+    char        share[64];
+    const char *tip =
+        as_arena_printf(p->arena, "%s%s%s: %s, %s of the run", f->label, *detail ? ", " : "", detail,
+                        as_show_signs(p->arena, f->value, unit), as_show(share, sizeof share, f->value / whole, "ratio"));
     as_text_add(&p->text, "<g class=\"f\"");
     number_add(&p->text, "data-x", f->start / whole);
     number_add(&p->text, "data-w", f->value / whole);
     as_text_printf(&p->text, " data-d=\"%d\" data-l=\"%s\"", f->depth, as_escape_html(p->arena, f->label));
     as_text_printf(&p->text, " data-s=\"%s %s\">", as_escape_html(p->arena, f->label), as_escape_html(p->arena, detail));
-    as_paint_rect(p, x + .5, y, fmax(w - 1, .3), FRAME - 2, as_tone_class(f->depth == 0 ? 6 : f->depth == 1 ? 5 : (int)(as_hash64(detail, strlen(detail)) % 5)), tip);
+    as_paint_rect(p, x + .5, y, fmax(w - 1, .3), FRAME - 2,
+                  as_tone_class(f->depth == 0   ? 6
+                                : f->depth == 1 ? 5
+                                                : (int)(as_hash64(detail, strlen(detail)) % 5)),
+                  tip);
     int columns = (int)((w - 10) / 7.2);
     as_paint_words(p, x + 6, y + 15, "start", "boxtext", columns < 2 ? "" : as_text_cut(p->arena, f->label, columns));
     as_text_add(&p->text, "</g>\n");
@@ -37,10 +42,11 @@ static void frame_add(as_paint *p, const as_frame *f, double whole, const char *
 const char *as_svg_flame(as_arena *arena, const as_frame *frames, int n, const char *unit, const char *title)
 {
     as_paint p;
-    double whole = 0;
-    int depth = 0;
+    double   whole = 0;
+    int      depth = 0;
     for (int i = 0; i < n; i++) {
-        if (!isfinite(frames[i].start + frames[i].value) || frames[i].start < 0 || frames[i].value < 0 || frames[i].depth < 0 || frames[i].depth >= MAX_DEPTH)
+        if (!isfinite(frames[i].start + frames[i].value) || frames[i].start < 0 || frames[i].value < 0 || frames[i].depth < 0 ||
+            frames[i].depth >= MAX_DEPTH)
             return "";
         whole = fmax(whole, frames[i].start + frames[i].value);
         depth = frames[i].depth > depth ? frames[i].depth : depth;
@@ -56,14 +62,18 @@ const char *as_svg_flame(as_arena *arena, const as_frame *frames, int n, const c
     if (!svg)
         return NULL;
     /* The class by which the script finds it; as_paint_open() begins every chart alike. */
-    return as_arena_printf(arena, "<svg class=\"chart flame\" data-width=\"%d\"%s", (int)AS_CHART_WIDTH, svg + strlen("<svg class=\"chart\""));
+    return as_arena_printf(arena, "<svg class=\"chart flame\" data-width=\"%d\"%s", (int)AS_CHART_WIDTH,
+                           svg + strlen("<svg class=\"chart\""));
 }
 
 /* --- Graph ------------------------------------------------------------------------------------------------- */
 
 enum { NODE_HEIGHT = 40, ROW_HEIGHT = 64, NODE_WIDTH = 210, NODE_GAP = 14 };
 
-typedef struct place { int row; double x, y, width; } place;
+typedef struct place {
+    int    row;
+    double x, y, width;
+} place;
 
 /* The row of a vertex is one below the lowest that it reads: edges only go down. */
 static int rows_find(const as_vertex *v, int n, place *places)
@@ -103,7 +113,7 @@ static bool rows_place(const as_vertex *v, int n, int n_rows, place *places, as_
     for (int i = 0; i < n; i++)
         counts[places[i].row]++;
     for (int i = 0; i < n; i++) {
-        int count = counts[places[i].row];
+        int    count = counts[places[i].row];
         double width = fmin(NODE_WIDTH, (AS_CHART_WIDTH - 20 - (count - 1) * (double)NODE_GAP) / count);
         double gap = NODE_GAP;
         if (width < 12) {
@@ -124,7 +134,8 @@ static void edge_add(as_paint *p, const place *from, const place *to)
     /* An edge over several rows swings aside, or the nodes between would hide it. */
     double side = to->row - from->row > 1 ? fmin(from->width, to->width) / 2 + 40 : 0;
     double numbers[] = {x1, y1, x1 + side, y1 + bend * (side > 0 ? .5 : 1), x2 + side, y2 - bend * (side > 0 ? .5 : 1), x2, y2};
-    static const char *const marks[] = {"<path class=\"edge\" fill=\"none\" stroke=\"#9aa3b2\" d=\"M", ",", "C", ",", " ", ",", " ", ","};
+    static const char *const marks[] = {
+        "<path class=\"edge\" fill=\"none\" stroke=\"#9aa3b2\" d=\"M", ",", "C", ",", " ", ",", " ", ","};
     for (int i = 0; i < 8; i++) {
         as_text_add(&p->text, marks[i]);
         as_paint_number(p, numbers[i]);
@@ -134,12 +145,13 @@ static void edge_add(as_paint *p, const place *from, const place *to)
 
 static void vertex_add(as_paint *p, const as_vertex *v, const place *at, double most, const char *unit)
 {
-    bool has = isfinite(v->value) && v->value >= 0;
+    bool        has = isfinite(v->value) && v->value >= 0;
     const char *value = has ? as_show_signs(p->arena, v->value, unit) : "n/a";
     const char *tip = as_arena_printf(p->arena, "%s, %s: %s", v->label, v->detail ? v->detail : "", value);
-    int columns = (int)((at->width - 14) / 7.2), room = columns - as_text_columns(value) - 1;
+    int         columns = (int)((at->width - 14) / 7.2), room = columns - as_text_columns(value) - 1;
     as_paint_rect(p, at->x, at->y, at->width, NODE_HEIGHT, "track", tip);
-    as_paint_rect(p, at->x, at->y + NODE_HEIGHT - 5, has && most > 0 ? fmax(v->value / most * at->width, 1) : 0, 5, as_tone_class(0), tip);
+    as_paint_rect(p, at->x, at->y + NODE_HEIGHT - 5, has && most > 0 ? fmax(v->value / most * at->width, 1) : 0, 5,
+                  as_tone_class(0), tip);
     if (columns >= 3)
         as_paint_words(p, at->x + 7, at->y + 15, "start", "text", as_text_cut(p->arena, v->label, columns));
     if (columns >= 8)
@@ -151,8 +163,8 @@ static void vertex_add(as_paint *p, const as_vertex *v, const place *at, double 
 const char *as_svg_graph(as_arena *arena, const as_vertex *vertices, int n, const char *unit, const char *title)
 {
     as_paint p;
-    double most = 0;
-    place *places = AS_TAKE(arena, place, n > 0 ? n : 0);
+    double   most = 0;
+    place   *places = AS_TAKE(arena, place, n > 0 ? n : 0);
     if (n < 1)
         return "";
     if (!places)

@@ -20,7 +20,10 @@ static bool value_range(const as_history_picture *h, double *lo, double *hi)
     return true;
 }
 
-typedef struct frame { as_axis axis; double step, floor_y; } frame;
+typedef struct frame {
+    as_axis axis;
+    double  step, floor_y;
+} frame;
 
 static double x_at(const frame *f, double i) { return LEFT + (i + .5) * f->step; }
 static double y_at(const frame *f, double v) { return f->floor_y - fmin(fmax(as_axis_share(&f->axis, v), 0), 1) * HEIGHT; }
@@ -31,17 +34,21 @@ static void segments_paint(as_paint *p, const as_history_picture *h, const frame
     double row_end[2] = {-1, -1};
     for (int i = 0; i < h->n_marks; i++) {
         const as_step_mark *m = &h->marks[i];
-        double end = i + 1 < h->n_marks ? (double)h->marks[i + 1].at : (double)h->n, begin = i ? (double)h->marks[i - 1].at : 0, x = x_at(f, (double)m->at - .5);
+        double end = i + 1 < h->n_marks ? (double)h->marks[i + 1].at : (double)h->n, begin = i ? (double)h->marks[i - 1].at : 0,
+               x = x_at(f, (double)m->at - .5);
         const char *class = m->went_away ? "zero" : "mark";
         if (i == 0)
             as_paint_path(p, (const double[]){x_at(f, begin - .5), y_at(f, m->before), x, y_at(f, m->before)}, 2, "s2");
-        as_paint_path(p, (const double[]){x, y_at(f, m->after), x_at(f, end - .5), y_at(f, m->after)}, 2, m->after > m->before ? "s1" : "s2");
+        as_paint_path(p, (const double[]){x, y_at(f, m->after), x_at(f, end - .5), y_at(f, m->after)}, 2,
+                      m->after > m->before ? "s1" : "s2");
         as_paint_line(p, x, TOP - 4, x, f->floor_y, class);
-        const char *words = as_arena_printf(p->arena, "%s %+.1f %%%s", m->label ? m->label : "", 100 * (m->after / m->before - 1), m->went_away ? " (went away)" : "");
-        double half = 3.4 * as_text_columns(words ? words : "");
-        int row = x - half < row_end[0];
+        const char *words = as_arena_printf(p->arena, "%s %+.1f %%%s", m->label ? m->label : "", 100 * (m->after / m->before - 1),
+                                            m->went_away ? " (went away)" : "");
+        double      half = 3.4 * as_text_columns(words ? words : "");
+        int         row = x - half < row_end[0];
         row_end[row] = x + half + 8;
-        as_paint_words(p, fmin(fmax(x, LEFT + half), AS_CHART_WIDTH - RIGHT - half), TOP - 10.0 - 13 * row, "middle", m->went_away ? "faint" : "marktext", words ? words : "");
+        as_paint_words(p, fmin(fmax(x, LEFT + half), AS_CHART_WIDTH - RIGHT - half), TOP - 10.0 - 13 * row, "middle",
+                       m->went_away ? "faint" : "marktext", words ? words : "");
     }
 }
 
@@ -54,7 +61,8 @@ static void points_paint(as_paint *p, const as_history_picture *h, const frame *
         double x = x_at(f, (double)i);
         if (h->lo && h->hi && isfinite(h->lo[i]) && isfinite(h->hi[i]))
             as_paint_line(p, x, y_at(f, h->lo[i]), x, y_at(f, h->hi[i]), "s0");
-        const char *tip = as_arena_printf(p->arena, "%s%s%s: %s", h->x ? as_point_date(day, sizeof day, h, i) : "", h->labels && h->labels[i] ? " " : "", h->labels && h->labels[i] ? h->labels[i] : "",
+        const char *tip = as_arena_printf(p->arena, "%s%s%s: %s", h->x ? as_point_date(day, sizeof day, h, i) : "",
+                                          h->labels && h->labels[i] ? " " : "", h->labels && h->labels[i] ? h->labels[i] : "",
                                           as_show_signs(p->arena, h->y[i], h->unit));
         as_paint_dot(p, x, y_at(f, h->y[i]), h->n > 200 ? 2 : 3.4, "c0", tip);
     }
@@ -63,9 +71,9 @@ static void points_paint(as_paint *p, const as_history_picture *h, const frame *
 const char *as_svg_history(as_arena *arena, const as_history_picture *h, const char *title)
 {
     as_paint p;
-    frame f = {.floor_y = TOP + HEIGHT};
-    char label[64];
-    double lo, hi, width = AS_CHART_WIDTH - LEFT - RIGHT;
+    frame    f = {.floor_y = TOP + HEIGHT};
+    char     label[64];
+    double   lo, hi, width = AS_CHART_WIDTH - LEFT - RIGHT;
     if (!value_range(h, &lo, &hi) || !as_axis_make(&f.axis, lo, hi, 5, h->unit))
         return "";
     f.step = width / (double)h->n;
@@ -79,6 +87,7 @@ const char *as_svg_history(as_arena *arena, const as_history_picture *h, const c
     as_paint_line(&p, LEFT, f.floor_y, LEFT + width, f.floor_y, "axis");
     size_t every = h->n / 7 + 1;
     for (size_t i = 0; h->x && i < h->n; i += every)
-        as_paint_words(&p, x_at(&f, (double)i), f.floor_y + 18, i ? "middle" : "start", "faint", as_point_date(label, sizeof label, h, i));
+        as_paint_words(&p, x_at(&f, (double)i), f.floor_y + 18, i ? "middle" : "start", "faint",
+                       as_point_date(label, sizeof label, h, i));
     return as_paint_close(&p);
 }

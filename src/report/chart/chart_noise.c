@@ -34,15 +34,19 @@ static void dots_paint(as_paint *p, const as_lane_line *line, const as_axis *axi
         if (!isfinite(line->y[i]) || !isfinite(line->x[i]))
             continue;
         double share = as_axis_share(axis, line->y[i]);
-        bool out = share < 0 || share > 1;
-        as_paint_dot(p, LEFT + (x_hi > x_lo ? (line->x[i] - x_lo) / (x_hi - x_lo) : .5) * width, floor_y - fmin(fmax(share, 0), 1) * LANE, out ? 2.6 : line->n > 600 ? 1.3 : 1.8,
+        bool   out = share < 0 || share > 1;
+        as_paint_dot(p, LEFT + (x_hi > x_lo ? (line->x[i] - x_lo) / (x_hi - x_lo) : .5) * width,
+                     floor_y - fmin(fmax(share, 0), 1) * LANE,
+                     out             ? 2.6
+                     : line->n > 600 ? 1.3
+                                     : 1.8,
                      as_tone_class(out ? 1 : line->tone), NULL);
     }
 }
 
 static void lane_paint(as_paint *p, const as_lane *lane, const as_axis *axis, double x_lo, double x_hi, double top)
 {
-    char label[64];
+    char   label[64];
     double floor_y = top + LANE_GAP - 8 + LANE, right = AS_CHART_WIDTH - RIGHT, x = LEFT;
     as_paint_words(p, x, top + LEGEND_STEP, "start", "text", lane->label);
     x += 8.0 * as_text_columns(lane->label) + 16;
@@ -64,10 +68,10 @@ static void lane_paint(as_paint *p, const as_lane *lane, const as_axis *axis, do
 const char *as_svg_noise(as_arena *arena, const as_lane *lanes, int n, const char *title)
 {
     as_paint p;
-    as_axis time, axis;
-    char label[64];
-    double x_lo = INFINITY, x_hi = -INFINITY, lo, hi, width = AS_CHART_WIDTH - LEFT - RIGHT;
-    int n_drawn = 0;
+    as_axis  time, axis;
+    char     label[64];
+    double   x_lo = INFINITY, x_hi = -INFINITY, lo, hi, width = AS_CHART_WIDTH - LEFT - RIGHT;
+    int      n_drawn = 0;
     for (int i = 0; i < n; i++)
         for (int k = 0; k < lanes[i].n_lines; k++)
             if (as_range_of(lanes[i].lines[k].x, lanes[i].lines[k].n, &lo, &hi))
@@ -88,6 +92,7 @@ const char *as_svg_noise(as_arena *arena, const as_lane *lanes, int n, const cha
     if (x_hi > x_lo && as_axis_make(&time, x_lo, x_hi, 8, "s"))
         for (double v = time.lo; v <= time.hi; v += time.step)
             if (v >= x_lo && v <= x_hi)
-                as_paint_words(&p, LEFT + (v - x_lo) / (x_hi - x_lo) * width, height + 12, "middle", "faint", as_axis_label(&time, label, sizeof label, v));
+                as_paint_words(&p, LEFT + (v - x_lo) / (x_hi - x_lo) * width, height + 12, "middle", "faint",
+                               as_axis_label(&time, label, sizeof label, v));
     return as_paint_close(&p);
 }

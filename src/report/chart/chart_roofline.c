@@ -7,14 +7,26 @@
 enum { MAX_LABELS = 24, LEFT = 104, RIGHT = 130, TOP = 24, BOTTOM = 44, HEIGHT = 460 };
 
 /* Decades of both axes. */
-typedef struct frame { double x0, x1, y0, y1; /* log10 */ } frame;
+typedef struct frame {
+    double x0, x1, y0, y1; /* log10 */
+} frame;
 
-static double at_x(const frame *f, double intensity) { return LEFT + (log10(intensity) - f->x0) / (f->x1 - f->x0) * (AS_CHART_WIDTH - LEFT - RIGHT); }
-static double at_y(const frame *f, double rate) { return HEIGHT - BOTTOM - (log10(rate) - f->y0) / (f->y1 - f->y0) * (HEIGHT - BOTTOM - TOP); }
+static double at_x(const frame *f, double intensity)
+{
+    return LEFT + (log10(intensity) - f->x0) / (f->x1 - f->x0) * (AS_CHART_WIDTH - LEFT - RIGHT);
+}
+static double at_y(const frame *f, double rate)
+{
+    return HEIGHT - BOTTOM - (log10(rate) - f->y0) / (f->y1 - f->y0) * (HEIGHT - BOTTOM - TOP);
+}
 
-static bool is_drawn(const as_roof_point *p) { return p->intensity > 0 && p->rate > 0 && isfinite(p->intensity) && isfinite(p->rate); }
+static bool is_drawn(const as_roof_point *p)
+{
+    return p->intensity > 0 && p->rate > 0 && isfinite(p->intensity) && isfinite(p->rate);
+}
 
-static bool frame_make(frame *f, const as_roof_band *flat, const as_roof_band *slopes, int n_slopes, const as_roof_point *points, int n)
+static bool frame_make(frame *f, const as_roof_band *flat, const as_roof_band *slopes, int n_slopes, const as_roof_point *points,
+                       int n)
 {
     double low = INFINITY, x_lo = INFINITY, x_hi = 0, ridge = 0;
     int    n_drawn = 0;
@@ -30,8 +42,10 @@ static bool frame_make(frame *f, const as_roof_band *flat, const as_roof_band *s
             ridge = fmax(ridge, flat->hi / slopes[i].lo);
     if (!n_drawn || !(flat->lo > 0) || !(flat->hi >= flat->lo) || !isfinite(flat->hi) || !(ridge > 0))
         return false;
-    *f = (frame){ .x0 = floor(log10(fmin(x_lo, 0.5))), .x1 = ceil(log10(fmax(x_hi, ridge * 2))), .y0 = floor(log10(fmin(low, flat->lo / 100))),
-                  .y1 = log10(flat->hi) + 0.25 };
+    *f = (frame){.x0 = floor(log10(fmin(x_lo, 0.5))),
+                 .x1 = ceil(log10(fmax(x_hi, ridge * 2))),
+                 .y0 = floor(log10(fmin(low, flat->lo / 100))),
+                 .y1 = log10(flat->hi) + 0.25};
     return f->x1 - f->x0 < 40 && f->y1 - f->y0 < 40;
 }
 
@@ -51,7 +65,8 @@ static void axes_paint(as_paint *p, const frame *f)
     }
     as_paint_line(p, LEFT, HEIGHT - BOTTOM, AS_CHART_WIDTH - RIGHT, HEIGHT - BOTTOM, "axis");
     as_paint_line(p, LEFT, TOP, LEFT, HEIGHT - BOTTOM, "axis");
-    as_paint_words(p, (LEFT + AS_CHART_WIDTH - RIGHT) / 2, HEIGHT - 8, "middle", "faint", "intensity: flops for each compulsory byte");
+    as_paint_words(p, (LEFT + AS_CHART_WIDTH - RIGHT) / 2, HEIGHT - 8, "middle", "faint",
+                   "intensity: flops for each compulsory byte");
 }
 
 /* From the left edge (or the floor) up to the flat roof. */
@@ -62,9 +77,10 @@ static void slope_paint(as_paint *p, const frame *f, const as_roof_band *s, cons
         return;
     x_hi = fmax(left, floor_rate / s->hi);
     x_lo = fmax(left, floor_rate / s->lo);
-    double xy[] = { at_x(f, x_lo), at_y(f, s->lo * x_lo), at_x(f, x_hi), at_y(f, s->hi * x_hi), at_x(f, flat->hi / s->hi), at_y(f, flat->hi),
-                    at_x(f, flat->lo / s->lo), at_y(f, flat->lo) };
-    const char *tip = as_arena_printf(p->arena, "%s: %s to %s", s->label, as_show_signs(p->arena, s->lo, "byte/s"), as_show_signs(p->arena, s->hi, "byte/s"));
+    double xy[] = {at_x(f, x_lo),     at_y(f, s->lo * x_lo),     at_x(f, x_hi),    at_y(f, s->hi * x_hi), at_x(f, flat->hi / s->hi),
+                   at_y(f, flat->hi), at_x(f, flat->lo / s->lo), at_y(f, flat->lo)};
+    const char *tip = as_arena_printf(p->arena, "%s: %s to %s", s->label, as_show_signs(p->arena, s->lo, "byte/s"),
+                                      as_show_signs(p->arena, s->hi, "byte/s"));
     as_paint_area(p, xy, 4, as_tone_class(tone), tip);
     as_paint_line(p, xy[0], xy[1], xy[6], xy[7], "edge");
     as_paint_line(p, xy[2], xy[3], xy[4], xy[5], "edge");
@@ -73,15 +89,19 @@ static void slope_paint(as_paint *p, const frame *f, const as_roof_band *s, cons
 
 static void flat_paint(as_paint *p, const frame *f, const as_roof_band *flat, double from)
 {
-    double x0 = at_x(f, from), x1 = AS_CHART_WIDTH - RIGHT, hi = at_y(f, flat->hi), lo = at_y(f, flat->lo);
-    const char *tip = as_arena_printf(p->arena, "%s: %s to %s", flat->label, as_show_signs(p->arena, flat->lo, "flop/s"), as_show_signs(p->arena, flat->hi, "flop/s"));
+    double      x0 = at_x(f, from), x1 = AS_CHART_WIDTH - RIGHT, hi = at_y(f, flat->hi), lo = at_y(f, flat->lo);
+    const char *tip = as_arena_printf(p->arena, "%s: %s to %s", flat->label, as_show_signs(p->arena, flat->lo, "flop/s"),
+                                      as_show_signs(p->arena, flat->hi, "flop/s"));
     as_paint_rect(p, x0, hi, x1 - x0, fmax(lo - hi, 2), "mark", tip);
     as_paint_words(p, x1 + 6, hi + 4, "start", "marktext", flat->label);
     as_paint_words(p, x1 + 6, hi + 18, "start", "faint", as_show_signs(p->arena, flat->hi, "flop/s"));
 }
 
 /* Labels of neighbours go below each other. */
-typedef struct labels { double x0[MAX_LABELS], x1[MAX_LABELS], y[MAX_LABELS]; int n; } labels;
+typedef struct labels {
+    double x0[MAX_LABELS], x1[MAX_LABELS], y[MAX_LABELS];
+    int    n;
+} labels;
 
 static void label_paint(as_paint *p, labels *l, double x, double y, const char *text)
 {
@@ -101,13 +121,13 @@ static void label_paint(as_paint *p, labels *l, double x, double y, const char *
     as_paint_words(p, x, y, "start", "text", text);
 }
 
-const char *as_svg_roofline(as_arena *arena, const as_roof_band *flat, const as_roof_band *slopes, int n_slopes, const as_roof_point *points, int n,
-                            const char *title)
+const char *as_svg_roofline(as_arena *arena, const as_roof_band *flat, const as_roof_band *slopes, int n_slopes,
+                            const as_roof_point *points, int n, const char *title)
 {
     as_paint p;
     frame    f;
     double   fastest = 0;
-    labels   told = { .n = 0 };
+    labels   told = {.n = 0};
     if (!frame_make(&f, flat, slopes, n_slopes, points, n))
         return "";
     as_paint_open(&p, arena, HEIGHT, title);
@@ -124,7 +144,8 @@ const char *as_svg_roofline(as_arena *arena, const as_roof_band *flat, const as_
         double      weight = points[i].weight > 0 && points[i].weight <= 1 ? points[i].weight : 0;
         as_paint_dot(&p, at_x(&f, points[i].intensity), at_y(&f, points[i].rate), 4 + 12 * sqrt(weight), "c0", tip);
         if (weight >= 0.05) /* the rest is told by hovering */
-            label_paint(&p, &told, at_x(&f, points[i].intensity) + 8 + 12 * sqrt(weight), at_y(&f, points[i].rate) + 4, points[i].label);
+            label_paint(&p, &told, at_x(&f, points[i].intensity) + 8 + 12 * sqrt(weight), at_y(&f, points[i].rate) + 4,
+                        points[i].label);
     }
     return as_paint_close(&p);
 }

@@ -9,7 +9,12 @@ enum { LEFT = 64, RIGHT = 34, MAX_BINS = 72, MAX_MARKS = 16 };
 /* --- Histogram ------------------------------------------------------------------------------------------ */
 
 /* Position in the axis' own coordinate: logarithms when the tail is far out, so that the body can still be seen. */
-typedef struct ruler { as_axis axis; bool log; double lo, hi; const char *unit; } ruler;
+typedef struct ruler {
+    as_axis     axis;
+    bool        log;
+    double      lo, hi;
+    const char *unit;
+} ruler;
 
 static double ruler_share(const ruler *r, double x)
 {
@@ -38,7 +43,7 @@ static void ruler_paint(const ruler *r, as_paint *p, double y_top, double y, dou
         return;
     }
     static const double leads[] = {1, 2, 5};
-    double last_x = -100;
+    double              last_x = -100;
     for (double power = pow(10, floor(r->lo / log(10))); log(power) < r->hi; power *= 10)
         for (int i = 0; i < 3; i++) {
             double v = leads[i] * power, share = ruler_share(r, v), x = LEFT + share * width;
@@ -58,7 +63,7 @@ static void marks_paint(const ruler *r, as_paint *p, const as_mark *marks, int n
         if (!isfinite(marks[i].x) || (r->log && !(marks[i].x > 0)))
             continue;
         double x = LEFT + ruler_share(r, marks[i].x) * width, half = 3.6 * as_text_columns(marks[i].label) + 4;
-        int row = 0;
+        int    row = 0;
         if (x < LEFT - 1 || x > LEFT + width + 1)
             continue;
         while (row < 2 && x - half < ends[row])
@@ -69,9 +74,10 @@ static void marks_paint(const ruler *r, as_paint *p, const as_mark *marks, int n
     }
 }
 
-static void bins_paint(const ruler *r, as_paint *p, const size_t *counts, int n_bins, size_t most, double top, double bottom, double width)
+static void bins_paint(const ruler *r, as_paint *p, const size_t *counts, int n_bins, size_t most, double top, double bottom,
+                       double width)
 {
-    char tip[160], a[64], b[64];
+    char    tip[160], a[64], b[64];
     as_axis finer = r->axis; /* bins are narrower than steps */
     finer.decimals++;
     for (int i = 0; i < n_bins; i++) {
@@ -80,18 +86,20 @@ static void bins_paint(const ruler *r, as_paint *p, const size_t *counts, int n_
         double from = (double)i / n_bins, to = (double)(i + 1) / n_bins, h = (double)counts[i] / (double)most * (bottom - top);
         double v0 = r->log ? exp(r->lo + from * (r->hi - r->lo)) : r->axis.lo + from * (r->axis.hi - r->axis.lo);
         double v1 = r->log ? exp(r->lo + to * (r->hi - r->lo)) : r->axis.lo + to * (r->axis.hi - r->axis.lo);
-        snprintf(tip, sizeof tip, "%zu samples from %s to %s", counts[i], as_axis_label(&finer, a, sizeof a, v0), as_axis_label(&finer, b, sizeof b, v1));
+        snprintf(tip, sizeof tip, "%zu samples from %s to %s", counts[i], as_axis_label(&finer, a, sizeof a, v0),
+                 as_axis_label(&finer, b, sizeof b, v1));
         as_paint_rect(p, LEFT + from * width + .5, bottom - h, (to - from) * width - 1, h, "c0", tip);
     }
 }
 
-const char *as_svg_histogram(as_arena *arena, const double *x, size_t n, const char *unit, const as_mark *marks, int n_marks, const char *title)
+const char *as_svg_histogram(as_arena *arena, const double *x, size_t n, const char *unit, const as_mark *marks, int n_marks,
+                             const char *title)
 {
     as_paint p;
-    ruler r;
-    char words[160];
-    double lo, hi, width = AS_CHART_WIDTH - LEFT - RIGHT, top = 48, bottom = 220;
-    size_t counts[MAX_BINS] = {0}, most = 1, n_beyond = 0;
+    ruler    r;
+    char     words[160];
+    double   lo, hi, width = AS_CHART_WIDTH - LEFT - RIGHT, top = 48, bottom = 220;
+    size_t   counts[MAX_BINS] = {0}, most = 1, n_beyond = 0;
     if (!as_range_of(x, n, &lo, &hi) || !ruler_make(&r, lo, as_far_end(arena, x, n, hi), unit))
         return "";
     int n_bins = (int)fmin(fmax(2 * sqrt((double)n), 8), MAX_BINS);
@@ -125,18 +133,17 @@ const char *as_svg_histogram(as_arena *arena, const double *x, size_t n, const c
 
 enum { LINE_HEIGHT = 180, LINE_TOP = 12 };
 
-static double x_at(const double *x, size_t i)
-{
-    return x ? x[i] : (double)i;
-}
+static double x_at(const double *x, size_t i) { return x ? x[i] : (double)i; }
 
 /* One vertical stroke a pixel column, from the least to the greatest sample that falls on it: no spike is lost to thinning. */
 static void course_paint(as_paint *p, const double *x, const double *y, size_t n, double x_lo, double x_hi, const as_axis *axis)
 {
-    double width = AS_CHART_WIDTH - LEFT - RIGHT, floor_y = LINE_TOP + LINE_HEIGHT, lo = INFINITY, hi = -INFINITY, first = 0, last = 0;
+    double width = AS_CHART_WIDTH - LEFT - RIGHT, floor_y = LINE_TOP + LINE_HEIGHT, lo = INFINITY, hi = -INFINITY, first = 0,
+           last = 0;
     long column = -1;
     bool started = false;
-    as_text_add(&p->text, "<path class=\"line\" fill=\"none\" stroke=\"#4263c9\" stroke-width=\"1.2\" stroke-linejoin=\"round\" d=\"");
+    as_text_add(&p->text,
+                "<path class=\"line\" fill=\"none\" stroke=\"#4263c9\" stroke-width=\"1.2\" stroke-linejoin=\"round\" d=\"");
     for (size_t i = 0; i <= n; i++) {
         bool ok = i < n && isfinite(y[i]) && isfinite(x_at(x, i));
         long at = ok ? lround((x_hi > x_lo ? (x_at(x, i) - x_lo) / (x_hi - x_lo) : .5) * width) : -2;
@@ -164,12 +171,14 @@ static void course_paint(as_paint *p, const double *x, const double *y, size_t n
     as_text_add(&p->text, "\"/>\n");
 }
 
-const char *as_svg_line(as_arena *arena, const double *x, const double *y, size_t n, const char *x_unit, const char *y_unit, const char *title)
+const char *as_svg_line(as_arena *arena, const double *x, const double *y, size_t n, const char *x_unit, const char *y_unit,
+                        const char *title)
 {
     as_paint p;
-    as_axis axis, time;
-    char label[64];
-    double lo, hi, x_lo = 0, x_hi = n ? (double)(n - 1) : 0, width = AS_CHART_WIDTH - LEFT - RIGHT, floor_y = LINE_TOP + LINE_HEIGHT;
+    as_axis  axis, time;
+    char     label[64];
+    double   lo, hi, x_lo = 0, x_hi = n ? (double)(n - 1) : 0, width = AS_CHART_WIDTH - LEFT - RIGHT,
+                   floor_y = LINE_TOP + LINE_HEIGHT;
     if (!as_range_of(y, n, &lo, &hi) || (x && !as_range_of(x, n, &x_lo, &x_hi)) || !as_axis_make(&axis, lo, hi, 4, y_unit))
         return "";
     as_paint_open(&p, arena, floor_y + 28, title);
@@ -182,7 +191,8 @@ const char *as_svg_line(as_arena *arena, const double *x, const double *y, size_
         for (double v = time.lo; v <= time.hi; v += time.step) {
             double share = x_hi > x_lo ? (v - x_lo) / (x_hi - x_lo) : .5;
             if (share >= 0 && share <= 1)
-                as_paint_words(&p, LEFT + share * width, floor_y + 18, "middle", "faint", as_axis_label(&time, label, sizeof label, v));
+                as_paint_words(&p, LEFT + share * width, floor_y + 18, "middle", "faint",
+                               as_axis_label(&time, label, sizeof label, v));
         }
     course_paint(&p, x, y, n, x_lo, x_hi, &axis);
     as_paint_line(&p, LEFT, floor_y, LEFT + width, floor_y, "axis");

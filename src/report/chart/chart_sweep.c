@@ -6,11 +6,19 @@
 
 enum { LEFT = 64, RIGHT = 150, TOP = 26, HEIGHT = 260, MAX_POINTS = 128 };
 
-typedef struct frame { double x_lo, x_hi, y_lo, y_hi; } frame; /* logarithms */
+typedef struct frame {
+    double x_lo, x_hi, y_lo, y_hi;
+} frame; /* logarithms */
 
-static double x_at(const frame *f, double x) { return LEFT + (log(x) - f->x_lo) / (f->x_hi - f->x_lo) * (AS_CHART_WIDTH - LEFT - RIGHT); }
+static double x_at(const frame *f, double x)
+{
+    return LEFT + (log(x) - f->x_lo) / (f->x_hi - f->x_lo) * (AS_CHART_WIDTH - LEFT - RIGHT);
+}
 /* Bounds may lie far out: they end at the frame. */
-static double y_at(const frame *f, double y) { return TOP + HEIGHT - fmin(fmax((log(y) - f->y_lo) / (f->y_hi - f->y_lo), 0), 1) * HEIGHT; }
+static double y_at(const frame *f, double y)
+{
+    return TOP + HEIGHT - fmin(fmax((log(y) - f->y_lo) / (f->y_hi - f->y_lo), 0), 1) * HEIGHT;
+}
 
 static bool frame_make(frame *f, const as_sweep_line *lines, int n)
 {
@@ -31,7 +39,7 @@ static bool frame_make(frame *f, const as_sweep_line *lines, int n)
 
 static void ratio_paint(as_paint *p, const frame *f, double ratio)
 {
-    char label[32];
+    char   label[32];
     double y = y_at(f, ratio);
     as_paint_line(p, LEFT, y, AS_CHART_WIDTH - RIGHT, y, fabs(ratio - 1) < 1e-9 ? "zero" : "grid");
     snprintf(label, sizeof label, "%.3g x", ratio);
@@ -58,8 +66,8 @@ static void line_paint(as_paint *p, const frame *f, const as_sweep_line *line, i
 {
     double xy[2 * MAX_POINTS], band[4 * MAX_POINTS];
     size_t n = line->n < MAX_POINTS ? line->n : MAX_POINTS;
-    int n_good = 0;
-    bool bounded = line->lo && line->hi;
+    int    n_good = 0;
+    bool   bounded = line->lo && line->hi;
     for (size_t i = 0; i < n; i++) {
         if (!(line->x[i] > 0) || !(line->y[i] > 0) || !isfinite(line->y[i]))
             continue;
@@ -82,7 +90,8 @@ static void line_paint(as_paint *p, const frame *f, const as_sweep_line *line, i
     for (int i = 0; i < n_good; i++)
         as_paint_dot(p, xy[2 * i], xy[2 * i + 1], 4, as_tone_class(tone), line->label);
     *label_y = fmin(xy[2 * n_good - 1], *label_y - 15); /* labels are painted from the lowest line up */
-    as_paint_words(p, AS_CHART_WIDTH - RIGHT + 10, *label_y + 4, "start", as_tone_class(tone), as_name_cut(p->arena, line->label, 20));
+    as_paint_words(p, AS_CHART_WIDTH - RIGHT + 10, *label_y + 4, "start", as_tone_class(tone),
+                   as_name_cut(p->arena, line->label, 20));
 }
 
 static void marks_paint(as_paint *p, const frame *f, const as_sweep_mark *marks, int n)
@@ -91,7 +100,8 @@ static void marks_paint(as_paint *p, const frame *f, const as_sweep_mark *marks,
     for (int i = 0; i < n; i++) {
         if (!(marks[i].at > 0))
             continue;
-        double x = x_at(f, marks[i].at), lo = marks[i].lo > 0 ? x_at(f, marks[i].lo) : x, hi = marks[i].hi > 0 ? x_at(f, marks[i].hi) : x;
+        double x = x_at(f, marks[i].at), lo = marks[i].lo > 0 ? x_at(f, marks[i].lo) : x,
+               hi = marks[i].hi > 0 ? x_at(f, marks[i].hi) : x;
         as_paint_rect(p, lo, TOP, hi - lo, HEIGHT, "band", NULL);
         as_paint_line(p, x, TOP, x, TOP + HEIGHT, "mark");
         snprintf(label, sizeof label, "flips at %.3g", marks[i].at);
@@ -103,7 +113,7 @@ static void marks_paint(as_paint *p, const frame *f, const as_sweep_mark *marks,
 static void order_make(const as_sweep_line *lines, int n, int *order)
 {
     for (int i = 0; i < n; i++) {
-        int at = i;
+        int    at = i;
         double last = lines[i].n ? lines[i].y[lines[i].n - 1] : 0;
         while (at > 0 && lines[order[at - 1]].n && lines[order[at - 1]].y[lines[order[at - 1]].n - 1] > last) {
             order[at] = order[at - 1];
@@ -113,13 +123,14 @@ static void order_make(const as_sweep_line *lines, int n, int *order)
     }
 }
 
-const char *as_svg_sweep(as_arena *arena, const as_sweep_line *lines, int n, const as_sweep_mark *marks, int n_marks, const char *x_label, const char *title)
+const char *as_svg_sweep(as_arena *arena, const as_sweep_line *lines, int n, const as_sweep_mark *marks, int n_marks,
+                         const char *x_label, const char *title)
 {
     as_paint p;
-    frame f;
-    char label[32];
-    double label_y = 1e9, last_x = -100;
-    int *order = AS_TAKE(arena, int, n);
+    frame    f;
+    char     label[32];
+    double   label_y = 1e9, last_x = -100;
+    int     *order = AS_TAKE(arena, int, n);
     if (!order || n < 1 || !frame_make(&f, lines, n))
         return "";
     order_make(lines, n, order);

@@ -14,7 +14,8 @@ static const char *entity(char c)
     case '&': return "&amp;";
     case '"': return "&quot;";
     case '\'': return "&#39;";
-    case '\n': case '\t': return " ";
+    case '\n':
+    case '\t': return " ";
     default: return NULL;
     }
 }
@@ -22,17 +23,18 @@ static const char *entity(char c)
 const char *as_escape_html(as_arena *arena, const char *text)
 {
     size_t n = strlen(text);
-    char *out = n < SIZE_MAX / 8 ? as_arena_take(arena, 6 * n + 1, 1, 1) : NULL, *to = out;
+    char  *out = n < SIZE_MAX / 8 ? as_arena_take(arena, 6 * n + 1, 1, 1) : NULL, *to = out;
     if (!out)
         return "";
     for (size_t i = 0; i < n;) {
-        size_t length = as_utf8_length(text + i, n - i);
-        const char *named = entity(text[i]);
+        size_t        length = as_utf8_length(text + i, n - i);
+        const char   *named = entity(text[i]);
         unsigned char c = (unsigned char)text[i];
-        bool is_control = c < 0x20 || c == 0x7f || (length == 2 && c == 0xc2 && (unsigned char)text[i + 1] < 0xa0) ||
-                          (length == 3 && !strncmp(text + i, "\xef\xbf", 2) && (unsigned char)text[i + 2] >= 0xbe); /* U+FFFE and U+FFFF are no XML */
+        bool          is_control = c < 0x20 || c == 0x7f || (length == 2 && c == 0xc2 && (unsigned char)text[i + 1] < 0xa0) ||
+                          (length == 3 && !strncmp(text + i, "\xef\xbf", 2) &&
+                           (unsigned char)text[i + 2] >= 0xbe); /* U+FFFE and U+FFFF are no XML */
         const char *put = named ? named : length ? text + i : "\xef\xbf\xbd";
-        size_t n_put = named ? strlen(named) : length ? length : 3;
+        size_t      n_put = named ? strlen(named) : length ? length : 3;
         if (named || !is_control) {
             memcpy(to, put, n_put);
             to += n_put;
@@ -44,12 +46,17 @@ const char *as_escape_html(as_arena *arena, const char *text)
 
 /* --- Shapes --------------------------------------------------------------------------------------------- */
 
-static const struct { const char *class, *fill, *stroke; } styles[] = {
-    {"c0", "#4263c9", "none"}, {"c1", "#e08a2e", "none"}, {"c2", "#2a9d78", "none"}, {"c3", "#b3549f", "none"}, {"c4", "#c7a32b", "none"},
-    {"c5", "#4fa3c7", "none"}, {"c6", "#8b93a1", "none"}, {"text", "#1c2330", "none"}, {"faint", "#6b7484", "none"}, {"grid", "none", "#e3e6ec"},
-    {"axis", "none", "#9aa3b2"}, {"mark", "none", "#c2410c"}, {"marktext", "#c2410c", "none"}, {"band", "#e7ebf8", "none"}, {"track", "#eef0f5", "none"}, {"boxtext", "#ffffff", "none"}, {"edge", "none", "#9aa3b2"},
-    {"s0", "none", "#4263c9"}, {"s1", "none", "#e08a2e"}, {"s2", "none", "#2a9d78"}, {"s3", "none", "#b3549f"}, {"s4", "none", "#c7a32b"}, {"s5", "none", "#4fa3c7"}, {"s6", "none", "#8b93a1"},
-    {"note", "#6b7484", "none"}, {"good", "#1c8558", "none"}, {"warn", "#b7791f", "none"}, {"bad", "#b93226", "none"}, {"zero", "none", "#6b7484"}, {"limit", "none", "#c2410c"},
+static const struct {
+    const char *class, *fill, *stroke;
+} styles[] = {
+    {"c0", "#4263c9", "none"},       {"c1", "#e08a2e", "none"},    {"c2", "#2a9d78", "none"},    {"c3", "#b3549f", "none"},
+    {"c4", "#c7a32b", "none"},       {"c5", "#4fa3c7", "none"},    {"c6", "#8b93a1", "none"},    {"text", "#1c2330", "none"},
+    {"faint", "#6b7484", "none"},    {"grid", "none", "#e3e6ec"},  {"axis", "none", "#9aa3b2"},  {"mark", "none", "#c2410c"},
+    {"marktext", "#c2410c", "none"}, {"band", "#e7ebf8", "none"},  {"track", "#eef0f5", "none"}, {"boxtext", "#ffffff", "none"},
+    {"edge", "none", "#9aa3b2"},     {"s0", "none", "#4263c9"},    {"s1", "none", "#e08a2e"},    {"s2", "none", "#2a9d78"},
+    {"s3", "none", "#b3549f"},       {"s4", "none", "#c7a32b"},    {"s5", "none", "#4fa3c7"},    {"s6", "none", "#8b93a1"},
+    {"note", "#6b7484", "none"},     {"good", "#1c8558", "none"},  {"warn", "#b7791f", "none"},  {"bad", "#b93226", "none"},
+    {"zero", "none", "#6b7484"},     {"limit", "none", "#c2410c"},
 };
 
 static void style_add(as_paint *p, const char *class)
@@ -59,10 +66,7 @@ static void style_add(as_paint *p, const char *class)
             as_text_printf(&p->text, " class=\"%s\" fill=\"%s\" stroke=\"%s\"", class, styles[i].fill, styles[i].stroke);
 }
 
-const char *as_tone_class(int tone)
-{
-    return styles[tone >= 0 && tone < AS_N_TONES ? tone : AS_N_TONES - 1].class;
-}
+const char *as_tone_class(int tone) { return styles[tone >= 0 && tone < AS_N_TONES ? tone : AS_N_TONES - 1].class; }
 
 const char *as_tone_stroke(int tone)
 {
@@ -72,13 +76,14 @@ const char *as_tone_stroke(int tone)
 
 const char *as_level_class(as_level level)
 {
-    static const char *const classes[] = {[AS_LEVEL_NOTE] = "note", [AS_LEVEL_GOOD] = "good", [AS_LEVEL_WARN] = "warn", [AS_LEVEL_BAD] = "bad"};
+    static const char *const classes[] = {
+        [AS_LEVEL_NOTE] = "note", [AS_LEVEL_GOOD] = "good", [AS_LEVEL_WARN] = "warn", [AS_LEVEL_BAD] = "bad"};
     return (unsigned)level < AS_COUNT(classes) ? classes[level] : "note";
 }
 
 void as_paint_number(as_paint *p, double value)
 {
-    char buf[AS_NUMBER_BYTES];
+    char   buf[AS_NUMBER_BYTES];
     double tenth = isfinite(value) ? round(fmin(fmax(value, -1e6), 1e6) * 10) / 10 : 0;
     as_text_add(&p->text, as_number(buf, tenth + 0.0));
 }
@@ -93,8 +98,9 @@ static void attribute_add(as_paint *p, const char *name, double value)
 void as_paint_open(as_paint *p, as_arena *arena, double height, const char *title)
 {
     *p = (as_paint){.arena = arena};
-    as_text_printf(&p->text, "<svg class=\"chart\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\" "
-                             "font-family=\"system-ui, sans-serif\" font-size=\"12\">\n",
+    as_text_printf(&p->text,
+                   "<svg class=\"chart\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\" "
+                   "font-family=\"system-ui, sans-serif\" font-size=\"12\">\n",
                    (int)AS_CHART_WIDTH, (int)ceil(height), as_escape_html(arena, title));
 }
 
@@ -203,11 +209,24 @@ const char *as_paint_close(as_paint *p)
 
 /* --- Axes ----------------------------------------------------------------------------------------------- */
 
-static const struct { const char *unit; double from, factor; const char *shown; } scales[] = {
-    {"ns", 1e9, 1e-9, "s"}, {"ns", 1e6, 1e-6, "ms"}, {"ns", 1e3, 1e-3, "µs"}, {"ns", 0, 1, "ns"},
-    {"s", 1, 1, "s"}, {"s", 1e-3, 1e3, "ms"}, {"s", 0, 1e6, "µs"},
-    {"byte", 0x1p30, 0x1p-30, "GiB"}, {"byte", 0x1p20, 0x1p-20, "MiB"}, {"byte", 0x1p10, 0x1p-10, "KiB"}, {"byte", 0, 1, "B"},
-    {"ratio", 0, 100, "%"}, {"1", 0, 1, ""},
+static const struct {
+    const char *unit;
+    double      from, factor;
+    const char *shown;
+} scales[] = {
+    {"ns", 1e9, 1e-9, "s"},
+    {"ns", 1e6, 1e-6, "ms"},
+    {"ns", 1e3, 1e-3, "µs"},
+    {"ns", 0, 1, "ns"},
+    {"s", 1, 1, "s"},
+    {"s", 1e-3, 1e3, "ms"},
+    {"s", 0, 1e6, "µs"},
+    {"byte", 0x1p30, 0x1p-30, "GiB"},
+    {"byte", 0x1p20, 0x1p-20, "MiB"},
+    {"byte", 0x1p10, 0x1p-10, "KiB"},
+    {"byte", 0, 1, "B"},
+    {"ratio", 0, 100, "%"},
+    {"1", 0, 1, ""},
 };
 
 /* 1, 2 or 5 times a power of ten, so that about n steps fill the range. */
@@ -244,7 +263,7 @@ bool as_axis_make(as_axis *axis, double lo, double hi, int n_ticks, const char *
     if (!(b - a > fmax(fabs(a), fabs(b)) * 1e-12))
         return false;
     double step = round_step(b - a, n_ticks);
-    int decimals = (int)ceil(-log10(step) - 1e-9);
+    int    decimals = (int)ceil(-log10(step) - 1e-9);
     axis->decimals = decimals < 0 ? 0 : decimals > 9 ? 9 : decimals;
     axis->step = step / axis->factor;
     axis->lo = floor(a / step + 1e-9) * step / axis->factor;
@@ -269,7 +288,4 @@ const char *as_axis_label(const as_axis *axis, char *buf, size_t size, double va
     return buf;
 }
 
-double as_axis_share(const as_axis *axis, double value)
-{
-    return (value - axis->lo) / (axis->hi - axis->lo);
-}
+double as_axis_share(const as_axis *axis, double value) { return (value - axis->lo) / (axis->hi - axis->lo); }

@@ -9,33 +9,41 @@
 #include "report/report.h"
 
 #define AS_CHART_WIDTH 920.0
-#define AS_N_TONES 7
+#define AS_N_TONES     7
 
-typedef struct as_paint { as_arena *arena; as_text text; } as_paint;
+typedef struct as_paint {
+    as_arena *arena;
+    as_text   text;
+} as_paint;
 
 void        as_paint_open(as_paint *p, as_arena *arena, double height, const char *title);
-void        as_paint_number(as_paint *p, double value);          /* a tenth of a pixel is enough */
+void        as_paint_number(as_paint *p, double value); /* a tenth of a pixel is enough */
 void        as_paint_rect(as_paint *p, double x, double y, double width, double height, const char *class, const char *tip);
 void        as_paint_line(as_paint *p, double x1, double y1, double x2, double y2, const char *class);
 void        as_paint_words(as_paint *p, double x, double y, const char *anchor, const char *class, const char *words); /* escapes */
 void        as_paint_dot(as_paint *p, double x, double y, double radius, const char *class, const char *tip);
 void        as_paint_area(as_paint *p, const double *xy, int n, const char *class, const char *tip); /* n corners, x and y each */
-void        as_paint_veil(as_paint *p, const double *xy, int n, const char *class, const char *tip); /* the same, and what is below shows through */
-void        as_paint_path(as_paint *p, const double *xy, int n, const char *class);                  /* a line through n points */
-void        as_paint_group(as_paint *p, const char *tip);         /* all up to its end has this tip */
+void        as_paint_veil(as_paint *p, const double *xy, int n, const char *class,
+                          const char *tip);                                         /* the same, and what is below shows through */
+void        as_paint_path(as_paint *p, const double *xy, int n, const char *class); /* a line through n points */
+void        as_paint_group(as_paint *p, const char *tip);                           /* all up to its end has this tip */
 void        as_paint_group_end(as_paint *p);
-const char *as_paint_close(as_paint *p);                          /* NULL: no memory */
+const char *as_paint_close(as_paint *p); /* NULL: no memory */
 const char *as_tone_class(int tone);
-const char *as_tone_stroke(int tone);                             /* the same for lines */
-const char *as_level_class(as_level level);                       /* "good", "warn" ... */
+const char *as_tone_stroke(int tone);       /* the same for lines */
+const char *as_level_class(as_level level); /* "good", "warn" ... */
 /* Least and greatest finite value; false when there is none. */
-bool        as_range_of(const double *x, size_t n, double *lo, double *hi);
+bool as_range_of(const double *x, size_t n, double *lo, double *hi);
 
 /* From lo to hi in round steps, in the unit that reads best. */
-typedef struct as_axis { double lo, hi, step, factor; const char *unit; int decimals; } as_axis;
+typedef struct as_axis {
+    double      lo, hi, step, factor;
+    const char *unit;
+    int         decimals;
+} as_axis;
 
 bool        as_axis_make(as_axis *axis, double lo, double hi, int n_ticks, const char *unit); /* false: not finite */
 const char *as_axis_label(const as_axis *axis, char *buf, size_t size, double value);
-double      as_axis_share(const as_axis *axis, double value);     /* 0 at lo, 1 at hi */
+double      as_axis_share(const as_axis *axis, double value); /* 0 at lo, 1 at hi */
 
 #endif

@@ -16,38 +16,44 @@ static double input(const assay_facts *f, int row, const char *key)
 static void rounds_add(as_doc *d, const assay_facts *f, const as_table *t, int row, bool plain)
 {
     const as_series *s = as_series_at(f, "compare", row, "differences");
-    const as_cell *change = as_cell_at(t, row, as_column_find(t, "change"));
-    const char *name = as_cell_words(as_cell_at(t, row, 0)), *verdict = as_words_at(t, row, "verdict");
+    const as_cell   *change = as_cell_at(t, row, as_column_find(t, "change"));
+    const char      *name = as_cell_words(as_cell_at(t, row, 0)), *verdict = as_words_at(t, row, "verdict");
     if (!s || !s->x || !change || change->text)
         return;
-    double margin = input(f, row, "margin");
-    as_duel_picture picture = {.x = s->x, .y = s->y, .n = s->n, .estimate = change->metric.value, .lo = change->metric.lo, .hi = change->metric.hi,
-                               .margin = isfinite(margin) ? margin : 0, .level = as_level_of(verdict)};
-    const char *b = as_words_at(t, row, "b"), *own = strcmp(name, b) ? as_arena_printf(&d->arena, "%s: ", name) : "";
-    const char *caption = as_arena_printf(&d->arena, "%s%s against %s: a dot a round, bars count them; the band is the interval, the broken lines the margin", own ? own : "", b,
-                                          as_words_at(t, row, "a"));
-    as_pick_chart(d, caption, as_svg_duel(&d->arena, &picture, "Paired differences"), plain ? as_plain_histogram(&d->arena, s->y, s->n, s->y_unit) : "");
+    double          margin = input(f, row, "margin");
+    as_duel_picture picture = {.x = s->x,
+                               .y = s->y,
+                               .n = s->n,
+                               .estimate = change->metric.value,
+                               .lo = change->metric.lo,
+                               .hi = change->metric.hi,
+                               .margin = isfinite(margin) ? margin : 0,
+                               .level = as_level_of(verdict)};
+    const char     *b = as_words_at(t, row, "b"), *own = strcmp(name, b) ? as_arena_printf(&d->arena, "%s: ", name) : "";
+    const char     *caption = as_arena_printf(
+            &d->arena, "%s%s against %s: a dot a round, bars count them; the band is the interval, the broken lines the margin",
+        own ? own : "", b, as_words_at(t, row, "a"));
+    as_pick_chart(d, caption, as_svg_duel(&d->arena, &picture, "Paired differences"),
+                  plain ? as_plain_histogram(&d->arena, s->y, s->n, s->y_unit) : "");
 }
 
 /* What is the same needs no picture where there are many. */
-static bool is_shown(const as_table *t, int row)
-{
-    return t->n_rows <= FEW || strcmp(as_words_at(t, row, "verdict"), "same");
-}
+static bool is_shown(const as_table *t, int row) { return t->n_rows <= FEW || strcmp(as_words_at(t, row, "verdict"), "same"); }
 
 static void write_section(as_doc *d, const assay_facts *f)
 {
     const as_table *t = as_facts_table_find(f, "compare", "duels");
-    bool in_check = as_facts_group_find(f, "check") != NULL;
-    int n_shown = 0;
+    bool            in_check = as_facts_group_find(f, "check") != NULL;
+    int             n_shown = 0;
     if (!t)
         return;
     d->detail = in_check;
     as_doc_heading(d, in_check ? "rounds" : "compare", in_check ? "Round by round" : "Compare");
     if (!in_check) {
         as_pick_findings(d, f, "compare");
-        as_pick_forest(d, t, "verdict", input(f, 0, "margin"), as_column_find(t, "a_item") < 0 ? "Change of time with its interval; the band is the margin"
-                                                                                                : "Change of the time per item with its interval; the band is the margin");
+        as_pick_forest(d, t, "verdict", input(f, 0, "margin"),
+                       as_column_find(t, "a_item") < 0 ? "Change of time with its interval; the band is the margin"
+                                                       : "Change of the time per item with its interval; the band is the margin");
         as_pick_table(d, f, "compare", "duels");
     }
     d->detail = true;

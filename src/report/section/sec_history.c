@@ -9,12 +9,15 @@ enum { MAX_MARKS = 64, COLUMNS = 96, ROWS = 14, MANY = 30 };
 static int marks_make(const assay_facts *f, as_step_mark *marks, size_t n_points)
 {
     const as_table *t = as_facts_table_find(f, "history", "changes");
-    int n = 0;
+    int             n = 0;
     for (int i = 0; t && i < t->n_rows && n < MAX_MARKS; i++) {
         double at = as_value_at(t, i, "at"), before = as_value_at(t, i, "before");
         double after = as_value_at(t, i, "after");
         if (at >= 0 && at < (double)n_points && before > 0 && after > 0)
-            marks[n++] = (as_step_mark){.at = (size_t)at, .before = before, .after = after, .label = as_words_at(t, i, "commit"),
+            marks[n++] = (as_step_mark){.at = (size_t)at,
+                                        .before = before,
+                                        .after = after,
+                                        .label = as_words_at(t, i, "commit"),
                                         .went_away = !strcmp(as_words_at(t, i, "state"), "went away")};
     }
     return n;
@@ -22,19 +25,27 @@ static int marks_make(const assay_facts *f, as_step_mark *marks, size_t n_points
 
 static void chart_add(as_doc *d, const assay_facts *f)
 {
-    const as_series *y = as_facts_series_find(f, "history", "median"), *lo = as_facts_series_find(f, "history", "lo"), *hi = as_facts_series_find(f, "history", "hi");
+    const as_series *y = as_facts_series_find(f, "history", "median"), *lo = as_facts_series_find(f, "history", "lo"),
+                    *hi = as_facts_series_find(f, "history", "hi");
     const as_table *t = as_facts_table_find(f, "history", "points");
-    as_step_mark marks[MAX_MARKS];
+    as_step_mark    marks[MAX_MARKS];
     if (!y || !y->n)
         return;
     const char **labels = AS_TAKE(&d->arena, const char *, y->n);
     for (int i = 0; labels && t && i < t->n_rows && (size_t)i < y->n; i++)
         labels[i] = as_words_at(t, i, "commit");
-    bool bounded = lo && hi && lo->n == y->n && hi->n == y->n;
-    as_history_picture h = {.x = y->x, .y = y->y, .lo = bounded ? lo->y : NULL, .hi = bounded ? hi->y : NULL, .n = y->n, .labels = labels, .unit = y->y_unit, .marks = marks};
+    bool               bounded = lo && hi && lo->n == y->n && hi->n == y->n;
+    as_history_picture h = {.x = y->x,
+                            .y = y->y,
+                            .lo = bounded ? lo->y : NULL,
+                            .hi = bounded ? hi->y : NULL,
+                            .n = y->n,
+                            .labels = labels,
+                            .unit = y->y_unit,
+                            .marks = marks};
     h.n_marks = marks_make(f, marks, y->n);
-    as_pick_chart(d, "Median of each run with its interval; a line is the level of a segment, a broken one where it changed", as_svg_history(&d->arena, &h, "History"),
-                  as_plain_history(&d->arena, &h, COLUMNS, ROWS));
+    as_pick_chart(d, "Median of each run with its interval; a line is the level of a segment, a broken one where it changed",
+                  as_svg_history(&d->arena, &h, "History"), as_plain_history(&d->arena, &h, COLUMNS, ROWS));
 }
 
 static void write_section(as_doc *d, const assay_facts *f)

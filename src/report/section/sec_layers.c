@@ -20,7 +20,8 @@ static int bars_make(as_doc *d, const as_table *t, as_bar *bars)
     for (int i = 0; i < t->n_rows; i++) {
         double value = as_cell_value(as_cell_at(t, i, time));
         if (isfinite(value) && value >= 0)
-            bars[n++] = (as_bar){.label = as_cell_words(as_cell_at(t, i, name)), .detail = as_cell_words(as_cell_at(t, i, op)), .value = value};
+            bars[n++] = (as_bar){
+                .label = as_cell_words(as_cell_at(t, i, name)), .detail = as_cell_words(as_cell_at(t, i, op)), .value = value};
     }
     if (n)
         qsort(bars, (size_t)n, sizeof *bars, by_value);
@@ -42,10 +43,11 @@ enum { MAX_VERTICES = 400, MAX_INPUTS = 64 };
  * Means, because they add up. */
 static int frames_make(as_doc *d, const assay_facts *f, const as_table *t, as_frame *frames)
 {
-    int name = as_column_find(t, "name"), op = as_column_find(t, "op"), stage = as_column_find(t, "stage"), device = as_column_find(t, "device");
-    int segment = as_column_find(t, "segment"), time = as_column_find(t, "mean"), n = 1, open = 0;
+    int name = as_column_find(t, "name"), op = as_column_find(t, "op"), stage = as_column_find(t, "stage"),
+        device = as_column_find(t, "device");
+    int                 segment = as_column_find(t, "segment"), time = as_column_find(t, "mean"), n = 1, open = 0;
     const assay_metric *whole = as_facts_metric(f, "layers.run_mean");
-    double at = 0, now = -2;
+    double              at = 0, now = -2;
     for (int i = 0; i < t->n_rows; i++) {
         double value = as_cell_value(as_cell_at(t, i, time)), its = as_cell_value(as_cell_at(t, i, segment));
         if (!(value >= 0) || !isfinite(value) || !strcmp(as_cell_words(as_cell_at(t, i, stage)), "prologue"))
@@ -53,22 +55,28 @@ static int frames_make(as_doc *d, const assay_facts *f, const as_table *t, as_fr
         its = isfinite(its) ? its : -1;
         if (its != now) {
             const char *where = as_cell_words(as_cell_at(t, i, device));
-            const char *label = its < 0 ? as_arena_printf(&d->arena, "no segment") : as_arena_printf(&d->arena, "segment %.0f, %s", its, where);
+            const char *label =
+                its < 0 ? as_arena_printf(&d->arena, "no segment") : as_arena_printf(&d->arena, "segment %.0f, %s", its, where);
             frames[open = n++] = (as_frame){.label = label ? label : "", .depth = 1, .start = at};
             now = its;
         }
         frames[open].value += value;
-        frames[n++] = (as_frame){.label = as_cell_words(as_cell_at(t, i, name)), .detail = as_cell_words(as_cell_at(t, i, op)), .depth = 2, .start = at, .value = value};
+        frames[n++] = (as_frame){.label = as_cell_words(as_cell_at(t, i, name)),
+                                 .detail = as_cell_words(as_cell_at(t, i, op)),
+                                 .depth = 2,
+                                 .start = at,
+                                 .value = value};
         at += value;
     }
     double run = whole && as_metric_has(whole) ? whole->value : 0;
-    frames[0] = (as_frame){.label = *f->title ? f->title : "run", .detail = "one run", .depth = 0, .start = 0, .value = fmax(run, at)};
+    frames[0] =
+        (as_frame){.label = *f->title ? f->title : "run", .detail = "one run", .depth = 0, .start = 0, .value = fmax(run, at)};
     return at > 0 ? n : 0;
 }
 
 static int numbers_read(const char *text, int below, int *out)
 {
-    int n = 0;
+    int   n = 0;
     char *end;
     for (long step = strtol(text, &end, 10); end != text && n < MAX_INPUTS; step = strtol(text, &end, 10)) {
         if (step >= 0 && step < below)
@@ -80,14 +88,18 @@ static int numbers_read(const char *text, int below, int *out)
 
 static int vertices_make(as_doc *d, const as_table *t, as_vertex *vertices)
 {
-    int name = as_column_find(t, "name"), op = as_column_find(t, "op"), time = as_column_find(t, "time"), inputs = as_column_find(t, "inputs"), n = 0;
+    int name = as_column_find(t, "name"), op = as_column_find(t, "op"), time = as_column_find(t, "time"),
+        inputs = as_column_find(t, "inputs"), n = 0;
     for (; n < t->n_rows; n++) {
-        int found[MAX_INPUTS], n_found = numbers_read(as_cell_words(as_cell_at(t, n, inputs)), n, found);
+        int  found[MAX_INPUTS], n_found = numbers_read(as_cell_words(as_cell_at(t, n, inputs)), n, found);
         int *kept = AS_TAKE(&d->arena, int, n_found);
         for (int i = 0; kept && i < n_found; i++)
             kept[i] = found[i];
-        vertices[n] = (as_vertex){.label = as_cell_words(as_cell_at(t, n, name)), .detail = as_cell_words(as_cell_at(t, n, op)),
-                                  .value = as_cell_value(as_cell_at(t, n, time)), .inputs = kept, .n_inputs = kept ? n_found : 0};
+        vertices[n] = (as_vertex){.label = as_cell_words(as_cell_at(t, n, name)),
+                                  .detail = as_cell_words(as_cell_at(t, n, op)),
+                                  .value = as_cell_value(as_cell_at(t, n, time)),
+                                  .inputs = kept,
+                                  .n_inputs = kept ? n_found : 0};
     }
     return n;
 }
@@ -103,7 +115,8 @@ static void pictures(as_doc *d, const assay_facts *f)
         return;
     }
     int n = frames_make(d, f, t, frames);
-    as_pick_chart(d, "Flame graph of one run, by mean times: click a box to zoom, type to search", as_svg_flame(&d->arena, frames, n, "ns", "Flame graph of one run"), "");
+    as_pick_chart(d, "Flame graph of one run, by mean times: click a box to zoom, type to search",
+                  as_svg_flame(&d->arena, frames, n, "ns", "Flame graph of one run"), "");
     if (t->n_rows > MAX_VERTICES) {
         as_doc_text(d, "The graph of %d steps is too large to draw; the limit is %d.", t->n_rows, MAX_VERTICES);
         return;
@@ -113,7 +126,8 @@ static void pictures(as_doc *d, const assay_facts *f)
         d->failed = true;
     else
         as_pick_chart(d, "The network as it ran: each step below those it reads, with its time",
-                      as_svg_graph(&d->arena, vertices, vertices_make(d, t, vertices), "ns", "Graph of the steps with their times"), "");
+                      as_svg_graph(&d->arena, vertices, vertices_make(d, t, vertices), "ns", "Graph of the steps with their times"),
+                      "");
 }
 
 static void write_section(as_doc *d, const assay_facts *f)
@@ -125,11 +139,12 @@ static void write_section(as_doc *d, const assay_facts *f)
     as_pick_findings(d, f, "layers");
     if (t) {
         as_bar *bars = AS_TAKE(&d->arena, as_bar, t->n_rows);
-        int n = bars ? bars_make(d, t, bars) : 0;
+        int     n = bars ? bars_make(d, t, bars) : 0;
         if (!bars)
             d->failed = true;
         else if (n)
-            as_pick_chart(d, "Time per run by layer, slowest first", as_svg_bars(&d->arena, bars, n, "ns", "Time per run by layer"), as_plain_bars(&d->arena, bars, n, "ns"));
+            as_pick_chart(d, "Time per run by layer, slowest first", as_svg_bars(&d->arena, bars, n, "ns", "Time per run by layer"),
+                          as_plain_bars(&d->arena, bars, n, "ns"));
         as_pick_table(d, f, "layers", "steps");
     }
     pictures(d, f);

@@ -17,15 +17,22 @@ static int tone_of(const char *role)
 
 static int boxes_make(const as_table *t, as_box *boxes)
 {
-    int name = as_column_find(t, "name"), role = as_column_find(t, "role"), bytes = as_column_find(t, "bytes"), offset = as_column_find(t, "offset");
+    int name = as_column_find(t, "name"), role = as_column_find(t, "role"), bytes = as_column_find(t, "bytes"),
+        offset = as_column_find(t, "offset");
     int first = as_column_find(t, "first"), last = as_column_find(t, "last"), n = 0;
     for (int i = 0; i < t->n_rows; i++) {
         const char *words = as_cell_words(as_cell_at(t, i, role));
-        double size = as_cell_value(as_cell_at(t, i, bytes)), at = as_cell_value(as_cell_at(t, i, offset));
-        double from = as_cell_value(as_cell_at(t, i, first)), to = as_cell_value(as_cell_at(t, i, last));
+        double      size = as_cell_value(as_cell_at(t, i, bytes)), at = as_cell_value(as_cell_at(t, i, offset));
+        double      from = as_cell_value(as_cell_at(t, i, first)), to = as_cell_value(as_cell_at(t, i, last));
         if (!(size > 0) || !isfinite(at) || !isfinite(from) || !isfinite(to) || at < 0 || from < 0 || to < from)
             continue;
-        boxes[n++] = (as_box){.label = as_cell_words(as_cell_at(t, i, name)), .group = words, .x0 = from, .x1 = to + 1, .y0 = at, .y1 = at + size, .tone = tone_of(words)};
+        boxes[n++] = (as_box){.label = as_cell_words(as_cell_at(t, i, name)),
+                              .group = words,
+                              .x0 = from,
+                              .x1 = to + 1,
+                              .y0 = at,
+                              .y1 = at + size,
+                              .tone = tone_of(words)};
     }
     return n;
 }
@@ -35,10 +42,10 @@ static const char *plain_of(as_doc *d, const as_box *boxes, int n)
 {
     enum { MAX_BARS = 10 };
     as_bar bars[MAX_BARS];
-    int n_bars = 0;
+    int    n_bars = 0;
     for (int i = 0; i < n; i++) {
         double bytes = boxes[i].y1 - boxes[i].y0;
-        int at = n_bars < MAX_BARS ? n_bars : MAX_BARS;
+        int    at = n_bars < MAX_BARS ? n_bars : MAX_BARS;
         while (at > 0 && bars[at - 1].value < bytes) {
             if (at < MAX_BARS)
                 bars[at] = bars[at - 1];

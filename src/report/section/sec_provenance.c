@@ -5,7 +5,12 @@
 
 enum { MAX_SOURCES = 64 };
 
-typedef struct census { unsigned counts[ASSAY_UNAVAILABLE + 1]; const char *sources[MAX_SOURCES]; int n_sources; bool more; } census;
+typedef struct census {
+    unsigned    counts[ASSAY_UNAVAILABLE + 1];
+    const char *sources[MAX_SOURCES];
+    int         n_sources;
+    bool        more;
+} census;
 
 static void metric_count(census *c, const assay_metric *m)
 {
@@ -48,13 +53,15 @@ static void pairs_add(as_doc *d, const as_fact_note *notes, int n)
 
 static void legend_add(as_doc *d, const census *c)
 {
-    static const char *const meanings[] = {
-        [ASSAY_MEASURED] = "read from a clock or a sensor", [ASSAY_COUNTED] = "counted exactly: events, bytes, flops of a definition",
-        [ASSAY_DERIVED] = "a formula over measured and counted values", [ASSAY_MODELLED] = "follows from assumptions that its source names",
-        [ASSAY_UNAVAILABLE] = "cannot be had here; the reason stands beside it"};
-    as_fact_note *notes = AS_TAKE(&d->arena, as_fact_note, ASSAY_UNAVAILABLE);
+    static const char *const meanings[] = {[ASSAY_MEASURED] = "read from a clock or a sensor",
+                                           [ASSAY_COUNTED] = "counted exactly: events, bytes, flops of a definition",
+                                           [ASSAY_DERIVED] = "a formula over measured and counted values",
+                                           [ASSAY_MODELLED] = "follows from assumptions that its source names",
+                                           [ASSAY_UNAVAILABLE] = "cannot be had here; the reason stands beside it"};
+    as_fact_note            *notes = AS_TAKE(&d->arena, as_fact_note, ASSAY_UNAVAILABLE);
     for (int kind = ASSAY_MEASURED; notes && kind <= ASSAY_UNAVAILABLE; kind++) {
-        const char *value = as_arena_printf(&d->arena, "%s (%u %s here)", meanings[kind], c->counts[kind], c->counts[kind] == 1 ? "number" : "numbers");
+        const char *value = as_arena_printf(&d->arena, "%s (%u %s here)", meanings[kind], c->counts[kind],
+                                            c->counts[kind] == 1 ? "number" : "numbers");
         notes[kind - 1] = (as_fact_note){assay_kind_text((assay_kind)kind), value ? value : ""};
     }
     if (notes)
@@ -65,7 +72,7 @@ static void legend_add(as_doc *d, const census *c)
 
 static void write_section(as_doc *d, const assay_facts *f)
 {
-    census *c = AS_TAKE(&d->arena, census, 1);
+    census       *c = AS_TAKE(&d->arena, census, 1);
     as_fact_note *sources = AS_TAKE(&d->arena, as_fact_note, MAX_SOURCES);
     if (!c || !sources) {
         d->failed = true;
@@ -74,11 +81,16 @@ static void write_section(as_doc *d, const assay_facts *f)
     for (int i = 0; i < f->n_groups; i++)
         group_count(c, &f->groups[i]);
     as_doc_heading(d, "provenance", "Provenance");
-    as_doc_text(d, "Every number has a unit, a kind, a source and, where there are samples enough, an interval. Numbers of time hold within this session only.");
+    as_doc_text(
+        d,
+        "Every number has a unit, a kind, a source and, where there are samples enough, an interval. Numbers of time hold within this session only.");
     legend_add(d, c);
     const char *winograd = as_facts_note_find(f, "winograd.error");
     if (winograd)
-        as_doc_text(d, "Winograd's convolutions were allowed (--winograd): on this run's inputs, outputs differ by at most %s relative from the exact plan's.", winograd);
+        as_doc_text(
+            d,
+            "Winograd's convolutions were allowed (--winograd): on this run's inputs, outputs differ by at most %s relative from the exact plan's.",
+            winograd);
     for (int i = 0; i < c->n_sources; i++) {
         const char *key = as_arena_printf(&d->arena, "source %d", i + 1);
         sources[i] = (as_fact_note){key ? key : "source", c->sources[i]};

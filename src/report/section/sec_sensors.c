@@ -4,7 +4,7 @@
 static void part(as_doc *d, const as_fact_group *g, bool available)
 {
     const as_fact **picked = AS_TAKE(&d->arena, const as_fact *, g->n_facts);
-    int n = 0;
+    int             n = 0;
     if (!picked) {
         d->failed = true;
         return;

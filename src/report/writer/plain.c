@@ -17,13 +17,14 @@ static bool is_hidden(const char *s, size_t length)
         return u[0] < 0x20 || u[0] == 0x7f;
     if (length == 2)
         return u[0] == 0xc2 && u[1] < 0xa0;
-    return length == 3 && u[0] == 0xe2 && ((u[1] == 0x80 && u[2] >= 0xaa && u[2] <= 0xae) || (u[1] == 0x81 && u[2] >= 0xa6 && u[2] <= 0xa9));
+    return length == 3 && u[0] == 0xe2 &&
+           ((u[1] == 0x80 && u[2] >= 0xaa && u[2] <= 0xae) || (u[1] == 0x81 && u[2] >= 0xa6 && u[2] <= 0xa9));
 }
 
 const char *as_clean_text(as_arena *arena, const char *text)
 {
     size_t n = strlen(text);
-    char *clean = n < SIZE_MAX / 4 ? as_arena_take(arena, 3 * n + 1, 1, 1) : NULL, *to = clean;
+    char  *clean = n < SIZE_MAX / 4 ? as_arena_take(arena, 3 * n + 1, 1, 1) : NULL, *to = clean;
     if (!clean)
         return "";
     for (size_t i = 0; i < n;) {
@@ -64,13 +65,14 @@ const char *as_name_cut(as_arena *arena, const char *name, int columns)
     int all = as_text_columns(name), tail = columns / 2;
     if (columns < 3 || all <= columns)
         return as_text_cut(arena, name, columns);
-    const char *cut = as_arena_printf(arena, "%.*s…%s", (int)(after_columns(name, columns - 1 - tail) - name), name, after_columns(name, all - tail));
+    const char *cut = as_arena_printf(arena, "%.*s…%s", (int)(after_columns(name, columns - 1 - tail) - name), name,
+                                      after_columns(name, all - tail));
     return cut ? cut : "";
 }
 
 static const char *signs(as_arena *arena, const char *text, const char *unit)
 {
-    size_t n = strlen(text);
+    size_t      n = strlen(text);
     const char *kept = as_arena_text(arena, text);
     if (n > 3 && !strcmp(text + n - 3, " us"))
         kept = as_arena_printf(arena, "%.*s µs", (int)(n - 3), text);
@@ -95,7 +97,7 @@ const char *as_show_interval_signs(as_arena *arena, const assay_metric *m)
 static void bar_add(as_text *t, double share, int columns)
 {
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-    int n = (int)lround(fmin(fmax(share, 0), 1) * columns * 8);
+    int                      n = (int)lround(fmin(fmax(share, 0), 1) * columns * 8);
     for (int i = 0; i < n / 8; i++)
         as_text_add(t, "█");
     as_text_add(t, eighths[n % 8]);
@@ -118,9 +120,9 @@ void as_text_pad(as_text *t, const char *text, int columns)
 const char *as_plain_bars(as_arena *arena, const as_bar *bars, int n, const char *unit)
 {
     as_text t = {0};
-    char number[64];
-    double most = 0;
-    int widest = 1;
+    char    number[64];
+    double  most = 0;
+    int     widest = 1;
     for (int i = 0; i < n; i++) {
         most = fmax(most, bars[i].value);
         int columns = as_text_columns(as_name_cut(arena, as_clean_text(arena, bars[i].label), LABEL_COLUMNS));
@@ -141,7 +143,7 @@ const char *as_plain_bars(as_arena *arena, const as_bar *bars, int n, const char
 double as_far_end(as_arena *arena, const double *x, size_t n, double hi)
 {
     double *sorted = AS_TAKE(arena, double, n);
-    size_t n_finite = 0;
+    size_t  n_finite = 0;
     for (size_t i = 0; sorted && i < n; i++)
         if (isfinite(x[i]))
             sorted[n_finite++] = x[i];
@@ -169,9 +171,9 @@ static void bin_add(as_arena *arena, as_text *t, const char *label, size_t count
 const char *as_plain_histogram(as_arena *arena, const double *x, size_t n, const char *unit)
 {
     as_text t = {0};
-    char number[64];
-    size_t counts[N_BINS] = {0}, most = 1, n_beyond = 0;
-    double lo = INFINITY, hi = -INFINITY;
+    char    number[64];
+    size_t  counts[N_BINS] = {0}, most = 1, n_beyond = 0;
+    double  lo = INFINITY, hi = -INFINITY;
     for (size_t i = 0; i < n; i++)
         if (isfinite(x[i]))
             lo = fmin(lo, x[i]), hi = fmax(hi, x[i]);
@@ -197,11 +199,11 @@ const char *as_plain_histogram(as_arena *arena, const double *x, size_t n, const
 const char *as_plain_line(as_arena *arena, const double *y, size_t n, const char *unit)
 {
     static const char *const heights[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    as_text t = {0};
-    char a[64], b[64];
-    size_t n_blocks = n < SPARK_COLUMNS ? n : SPARK_COLUMNS;
-    double medians[SPARK_COLUMNS], lo = INFINITY, hi = -INFINITY;
-    double *scratch = AS_TAKE(arena, double, n);
+    as_text                  t = {0};
+    char                     a[64], b[64];
+    size_t                   n_blocks = n < SPARK_COLUMNS ? n : SPARK_COLUMNS;
+    double                   medians[SPARK_COLUMNS], lo = INFINITY, hi = -INFINITY;
+    double                  *scratch = AS_TAKE(arena, double, n);
     if (!scratch)
         return NULL;
     for (size_t i = 0; i < n_blocks; i++) {

@@ -37,9 +37,9 @@ static void interval_draw(char *track, const as_forest_row *r, double margin, do
 const char *as_plain_forest(as_arena *arena, const as_forest_row *rows, int n, double margin)
 {
     as_text t = {0};
-    char track[TRACK + 1], ends[2][24];
-    double lo, hi;
-    int widest = 1;
+    char    track[TRACK + 1], ends[2][24];
+    double  lo, hi;
+    int     widest = 1;
     if (!as_forest_range(arena, rows, n, margin, &lo, &hi))
         return "";
     for (int i = 0; i < n; i++) {
@@ -64,7 +64,8 @@ const char *as_plain_forest(as_arena *arena, const as_forest_row *rows, int n, d
 const char *as_point_date(char *buf, size_t size, const as_history_picture *h, size_t i)
 {
     double when = h->x[i], span = h->x[h->n - 1] - h->x[0];
-    return as_date_text(buf, size, isfinite(when) && fabs(when) < 1e12 ? (int64_t)when : 0, fabs(span) < 2 * 86400 ? AS_DATE_MINUTE : AS_DATE_DAY);
+    return as_date_text(buf, size, isfinite(when) && fabs(when) < 1e12 ? (int64_t)when : 0,
+                        fabs(span) < 2 * 86400 ? AS_DATE_MINUTE : AS_DATE_DAY);
 }
 
 /* The segment's level as a line below the points, a mark where it changed. */
@@ -90,16 +91,16 @@ static void grid_draw(const as_history_picture *h, char *grid, int columns, int 
 static void marks_say(as_text *t, const as_history_picture *h, as_arena *arena)
 {
     for (int i = 0; i < h->n_marks; i++)
-        as_text_printf(t, "%11s: %s %+.1f %% %s\n", "", as_clean_text(arena, h->marks[i].label ? h->marks[i].label : ""), 100 * (h->marks[i].after / h->marks[i].before - 1),
-                       h->marks[i].went_away ? "(went away)" : "(nominated)");
+        as_text_printf(t, "%11s: %s %+.1f %% %s\n", "", as_clean_text(arena, h->marks[i].label ? h->marks[i].label : ""),
+                       100 * (h->marks[i].after / h->marks[i].before - 1), h->marks[i].went_away ? "(went away)" : "(nominated)");
 }
 
 const char *as_plain_history(as_arena *arena, const as_history_picture *h, int columns, int rows)
 {
     as_text t = {0};
-    char label[64], other[64];
-    double lo, hi;
-    int plot = columns - 13;
+    char    label[64], other[64];
+    double  lo, hi;
+    int     plot = columns - 13;
     plot = plot > MAX_TRACK ? MAX_TRACK : plot < 10 ? 10 : plot;
     if (!as_range_of(h->y, h->n, &lo, &hi))
         return "";
@@ -114,11 +115,12 @@ const char *as_plain_history(as_arena *arena, const as_history_picture *h, int c
     grid_draw(h, grid, plot, rows, lo, hi);
     for (int r = 0; r < rows; r++) {
         bool labelled = r == 0 || r == rows - 1 || r == rows / 2;
-        as_text_printf(&t, "%10s | %.*s\n", labelled ? as_show(label, sizeof label, hi - (hi - lo) * r / (rows - 1), h->unit) : "", plot, grid + r * plot);
+        as_text_printf(&t, "%10s | %.*s\n", labelled ? as_show(label, sizeof label, hi - (hi - lo) * r / (rows - 1), h->unit) : "",
+                       plot, grid + r * plot);
     }
     if (h->x && h->n) {
         const char *last = as_point_date(other, sizeof other, h, h->n - 1);
-        int width = (int)strlen(last);
+        int         width = (int)strlen(last);
         as_text_printf(&t, "%13s", "");
         as_text_pad(&t, as_point_date(label, sizeof label, h, 0), plot > 2 * width ? plot - width : width + 2);
         as_text_printf(&t, "%s\n", last);
@@ -132,9 +134,9 @@ const char *as_plain_history(as_arena *arena, const as_history_picture *h, int c
 const char *as_plain_sweep(as_arena *arena, const as_sweep_line *lines, int n, const char *const *labels)
 {
     as_text t = {0};
-    char track[TRACK + 1];
-    double lo = log(.97), hi = log(1.03);
-    size_t n_rows = n ? lines[0].n : 0;
+    char    track[TRACK + 1];
+    double  lo = log(.97), hi = log(1.03);
+    size_t  n_rows = n ? lines[0].n : 0;
     for (int i = 0; i < n; i++)
         for (size_t k = 0; k < lines[i].n; k++)
             if (lines[i].y[k] > 0 && isfinite(lines[i].y[k]))
@@ -151,6 +153,7 @@ const char *as_plain_sweep(as_arena *arena, const as_sweep_line *lines, int n, c
         as_text_printf(&t, " %s\n", track);
     }
     for (int i = 0; i < n && i < 26; i++)
-        as_text_printf(&t, "%c %s%s", 'A' + i, as_text_cut(arena, as_clean_text(arena, lines[i].label), LABEL_COLUMNS), i + 1 < n ? "   " : "   left is faster, * both\n");
+        as_text_printf(&t, "%c %s%s", 'A' + i, as_text_cut(arena, as_clean_text(arena, lines[i].label), LABEL_COLUMNS),
+                       i + 1 < n ? "   " : "   left is faster, * both\n");
     return as_text_keep(arena, &t);
 }

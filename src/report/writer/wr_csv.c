@@ -34,7 +34,7 @@ static bool is_guarded(const char *text)
 /* A comma goes before every field but the first of a row. */
 static void text_put(const sheet *s, const char *text)
 {
-    bool guarded, quoted;
+    bool   guarded, quoted;
     size_t n;
     text = text ? text : "";
     n = strlen(text);
@@ -118,8 +118,8 @@ static assay_status table_rows(assay_env *env, const sheet *s, const as_fact_gro
         const char *name = as_cell_words(as_cell_at(t, row, 0));
         for (int c = 0; c < t->n_columns; c++) {
             const as_cell *cell = as_cell_at(t, row, c);
-            const char *key = as_arena_printf(&arena, "%s[%d].%s", t->key, row, t->columns[c].key);
-            const char *label = as_arena_printf(&arena, "%s%s%s", name, *name ? ": " : "", t->columns[c].label);
+            const char    *key = as_arena_printf(&arena, "%s[%d].%s", t->key, row, t->columns[c].key);
+            const char    *label = as_arena_printf(&arena, "%s%s%s", name, *name ? ": " : "", t->columns[c].label);
             if (!key || !label) {
                 as_arena_drop(&arena);
                 return as_fail(env, ASSAY_NO_MEMORY, "csv: no room for row %d of table %s.%s", row, g->key, t->key);
@@ -134,7 +134,8 @@ static assay_status table_rows(assay_env *env, const sheet *s, const as_fact_gro
     return ASSAY_OK;
 }
 
-static assay_status write_doc(assay_env *env, const as_doc *const *docs, const assay_facts *const *facts, size_t n, const as_write_settings *s, FILE *file)
+static assay_status write_doc(assay_env *env, const as_doc *const *docs, const assay_facts *const *facts, size_t n,
+                              const as_write_settings *s, FILE *file)
 {
     fputs(header, file);
     for (size_t i = 0; i < n; i++) {
@@ -153,4 +154,5 @@ static assay_status write_doc(assay_env *env, const as_doc *const *docs, const a
     return ASSAY_OK;
 }
 
-const as_writer as_wr_csv = {.name = "csv", .suffix = ".csv", .help = "one row a number, for spreadsheets (docs/report-files.md)", .write = write_doc};
+const as_writer as_wr_csv = {
+    .name = "csv", .suffix = ".csv", .help = "one row a number, for spreadsheets (docs/report-files.md)", .write = write_doc};

@@ -19,7 +19,7 @@ static void put(FILE *file, as_arena *arena, const char *text, bool is_property)
 static void put_lines(FILE *file, as_arena *arena, const char *text)
 {
     while (*text) {
-        size_t n = strcspn(text, "\r\n");
+        size_t      n = strcspn(text, "\r\n");
         const char *line = as_arena_text_n(arena, text, n);
         put(file, arena, line ? line : "", false);
         text += n;
@@ -28,7 +28,8 @@ static void put_lines(FILE *file, as_arena *arena, const char *text)
     }
 }
 
-static void command(FILE *file, as_arena *arena, const char *level, const char *about, const char *name, const char *message, const char *detail)
+static void command(FILE *file, as_arena *arena, const char *level, const char *about, const char *name, const char *message,
+                    const char *detail)
 {
     fprintf(file, "::%s title=", level);
     put(file, arena, about, true);
@@ -48,26 +49,32 @@ static void command(FILE *file, as_arena *arena, const char *level, const char *
 
 static void write_check(FILE *file, const assay_facts *f, const as_table *t)
 {
-    static const struct { const char *status, *level; } levels[] = {{"Regression", "error"}, {"Failed", "error"}, {"Unstable", "warning"}, {"Improvement", "notice"}};
-    as_arena arena = {0};
+    static const struct {
+        const char *status, *level;
+    } levels[] = {{"Regression", "error"}, {"Failed", "error"}, {"Unstable", "warning"}, {"Improvement", "notice"}};
+    as_arena             arena = {0};
     const as_fact_group *g = as_facts_group_find(f, "check");
     for (size_t k = 0; k < AS_COUNT(levels); k++)
         for (int i = 0; i < t->n_rows; i++)
             if (!strcmp(as_words_at(t, i, "status"), levels[k].status))
-                command(file, &arena, levels[k].level, levels[k].status, as_words_at(t, i, "case"), as_words_at(t, i, "line"), as_words_at(t, i, "detail"));
+                command(file, &arena, levels[k].level, levels[k].status, as_words_at(t, i, "case"), as_words_at(t, i, "line"),
+                        as_words_at(t, i, "detail"));
     if (g->n_findings)
         command(file, &arena, "notice", f->title, "", g->findings[0].text, "");
 }
 
-static assay_status write_doc(assay_env *env, const as_doc *const *docs, const assay_facts *const *facts, size_t n, const as_write_settings *s, FILE *file)
+static assay_status write_doc(assay_env *env, const as_doc *const *docs, const assay_facts *const *facts, size_t n,
+                              const as_write_settings *s, FILE *file)
 {
     (void)docs, (void)s;
     for (size_t i = 0; i < n; i++)
         if (!as_facts_table_find(facts[i], "check", "annotations"))
-            return as_fail(env, ASSAY_BAD_INPUT, "github: \"%s\" is no check: only assay check has cases to annotate", facts[i]->title);
+            return as_fail(env, ASSAY_BAD_INPUT, "github: \"%s\" is no check: only assay check has cases to annotate",
+                           facts[i]->title);
     for (size_t i = 0; i < n; i++)
         write_check(file, facts[i], as_facts_table_find(facts[i], "check", "annotations"));
     return ASSAY_OK;
 }
 
-const as_writer as_wr_github = {.name = "github", .suffix = ".txt", .help = "a check as annotations of a pull request", .write = write_doc};
+const as_writer as_wr_github = {
+    .name = "github", .suffix = ".txt", .help = "a check as annotations of a pull request", .write = write_doc};

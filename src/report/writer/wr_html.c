@@ -14,18 +14,18 @@ typedef struct page {
     bool     in_section;
 } page;
 
-static const struct { const char *letter, *class; } kinds[] = {
-    [ASSAY_KIND_MISSING] = {"?", "ku"}, [ASSAY_MEASURED] = {"M", "km"}, [ASSAY_COUNTED] = {"C", "kc"},
+static const struct {
+    const char *letter, *class;
+} kinds[] = {
+    [ASSAY_KIND_MISSING] = {"?", "ku"}, [ASSAY_MEASURED] = {"M", "km"},  [ASSAY_COUNTED] = {"C", "kc"},
     [ASSAY_DERIVED] = {"D", "kd"},      [ASSAY_MODELLED] = {"Mo", "ko"}, [ASSAY_UNAVAILABLE] = {"U", "ku"},
 };
-static const char *const levels[] = {[AS_LEVEL_NOTE] = "note", [AS_LEVEL_GOOD] = "good", [AS_LEVEL_WARN] = "warn", [AS_LEVEL_BAD] = "bad"};
+static const char *const levels[] = {
+    [AS_LEVEL_NOTE] = "note", [AS_LEVEL_GOOD] = "good", [AS_LEVEL_WARN] = "warn", [AS_LEVEL_BAD] = "bad"};
 
 /* --- Small things ----------------------------------------------------------------------------------------- */
 
-static void put(page *p, const char *text)
-{
-    fputs(as_escape_html(&p->arena, text), p->file);
-}
+static void put(page *p, const char *text) { fputs(as_escape_html(&p->arena, text), p->file); }
 
 /* Section keys are constants of ours, but a page may come from any section: letters, digits and '-' only. */
 static void put_id(page *p, const char *key)
@@ -215,7 +215,8 @@ static void write_number_cell(page *p, const assay_metric *m, bool badge)
 {
     char number[AS_NUMBER_BYTES];
     bool is_share = !strcmp(m->unit, "ratio") && as_metric_has(m) && m->value >= 0 && m->value <= 1.5;
-    fprintf(p->file, "<td class=\"n%s%s\" data-v=\"%s\"", is_share ? " p" : "", as_metric_has(m) ? "" : " na", as_metric_has(m) ? as_number(number, m->value) : "");
+    fprintf(p->file, "<td class=\"n%s%s\" data-v=\"%s\"", is_share ? " p" : "", as_metric_has(m) ? "" : " na",
+            as_metric_has(m) ? as_number(number, m->value) : "");
     if (is_share)
         fprintf(p->file, " style=\"--w:%d%%\"", (int)lround(fmin(m->value, 1) * 100));
     put_title(p, m);
@@ -236,7 +237,7 @@ static const char *text_class(const char *text)
 static void write_table(page *p, const as_block *b)
 {
     const as_table *t = b->table;
-    assay_kind *column_kinds = AS_TAKE(&p->arena, assay_kind, t->n_columns);
+    assay_kind     *column_kinds = AS_TAKE(&p->arena, assay_kind, t->n_columns);
     if (!column_kinds)
         return;
     if (b->text) {
@@ -275,8 +276,8 @@ static void write_table(page *p, const as_block *b)
 /* --- The page --------------------------------------------------------------------------------------------- */
 
 static void (*const writers[])(page *, const as_block *) = {
-    [AS_BLOCK_TITLE] = write_title,   [AS_BLOCK_HEADING] = write_heading,   [AS_BLOCK_TEXT] = write_text,
-    [AS_BLOCK_FACTS] = write_facts,   [AS_BLOCK_TABLE] = write_table,       [AS_BLOCK_CHART] = write_chart,
+    [AS_BLOCK_TITLE] = write_title,       [AS_BLOCK_HEADING] = write_heading, [AS_BLOCK_TEXT] = write_text,
+    [AS_BLOCK_FACTS] = write_facts,       [AS_BLOCK_TABLE] = write_table,     [AS_BLOCK_CHART] = write_chart,
     [AS_BLOCK_FINDINGS] = write_findings, [AS_BLOCK_KEYVALUES] = write_pairs, [AS_BLOCK_HERO] = write_facts,
 };
 
@@ -306,7 +307,9 @@ static void write_legend(page *p)
         put_badge(p, k);
         fprintf(p->file, "%s</span>", assay_kind_text(k));
     }
-    fprintf(p->file, "<span>A number's unit, source, count and interval show when the pointer rests on it.</span> assay %s</footer>\n", ASSAY_VERSION);
+    fprintf(p->file,
+            "<span>A number's unit, source, count and interval show when the pointer rests on it.</span> assay %s</footer>\n",
+            ASSAY_VERSION);
 }
 
 static void write_run(page *p, const as_doc *d)
@@ -320,13 +323,16 @@ static void write_run(page *p, const as_doc *d)
     fputs(p->in_section ? "</section>\n</article>\n" : "</article>\n", p->file);
 }
 
-static assay_status write_doc(assay_env *env, const as_doc *const *docs, const assay_facts *const *facts, size_t n, const as_write_settings *s, FILE *file)
+static assay_status write_doc(assay_env *env, const as_doc *const *docs, const assay_facts *const *facts, size_t n,
+                              const as_write_settings *s, FILE *file)
 {
     (void)env, (void)s;
     page p = {.file = file, .n_runs = n};
-    fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-          "<meta name=\"color-scheme\" content=\"light dark\">\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>", file);
+    fputs(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<meta name=\"color-scheme\" content=\"light dark\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>",
+        file);
     put(&p, n == 1 ? facts[0]->title : "runs");
     fprintf(file, " · assay</title>\n<style>\n%s</style>\n</head>\n<body>\n", as_html_style);
     write_nav(&p, docs, n);

@@ -1,7 +1,8 @@
 /* wr_json.c - the facts themselves: one run as assay.run/1, several as assay.runs/1. */
 #include "report/report.h"
 
-static assay_status write_doc(assay_env *env, const as_doc *const *docs, const assay_facts *const *facts, size_t n, const as_write_settings *s, FILE *file)
+static assay_status write_doc(assay_env *env, const as_doc *const *docs, const assay_facts *const *facts, size_t n,
+                              const as_write_settings *s, FILE *file)
 {
     (void)docs, (void)s;
     as_json w;
@@ -22,4 +23,5 @@ static assay_status write_doc(assay_env *env, const as_doc *const *docs, const a
     return ASSAY_OK;
 }
 
-const as_writer as_wr_json = {.name = "json", .suffix = ".json", .help = "the facts, complete, for programs (docs/run-json.md)", .write = write_doc};
+const as_writer as_wr_json = {
+    .name = "json", .suffix = ".json", .help = "the facts, complete, for programs (docs/run-json.md)", .write = write_doc};

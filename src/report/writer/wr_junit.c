@@ -7,7 +7,10 @@
 #include "base/text.h"
 #include "report/pick.h"
 
-typedef struct page { FILE *file; as_arena arena; } page;
+typedef struct page {
+    FILE    *file;
+    as_arena arena;
+} page;
 
 static double seconds(const as_table *t, int row)
 {
@@ -15,10 +18,7 @@ static double seconds(const as_table *t, int row)
     return ns > 0 ? ns * 1e-9 : 0;
 }
 
-static void put(page *p, const char *text)
-{
-    fputs(as_escape_html(&p->arena, text), p->file);
-}
+static void put(page *p, const char *text) { fputs(as_escape_html(&p->arena, text), p->file); }
 
 static void put_seconds(page *p, double value)
 {
@@ -29,7 +29,9 @@ static void put_seconds(page *p, double value)
 /* What the case is in JUnit's words; NULL: it passed. */
 static const char *element_of(const char *status)
 {
-    static const struct { const char *status, *element; } elements[] = {{"Regression", "failure"}, {"Failed", "error"}, {"Unstable", "skipped"}};
+    static const struct {
+        const char *status, *element;
+    } elements[] = {{"Regression", "failure"}, {"Failed", "error"}, {"Unstable", "skipped"}};
     for (size_t i = 0; i < AS_COUNT(elements); i++)
         if (!strcmp(status, elements[i].status))
             return elements[i].element;
@@ -66,7 +68,10 @@ static void write_case(page *p, const as_table *t, int row)
     fputs("    </testcase>\n", p->file);
 }
 
-typedef struct totals { int tests, failures, errors, skipped; double seconds; } totals;
+typedef struct totals {
+    int    tests, failures, errors, skipped;
+    double seconds;
+} totals;
 
 static void totals_add(totals *sum, const as_table *t)
 {
@@ -82,20 +87,23 @@ static void totals_add(totals *sum, const as_table *t)
 
 static void put_totals(page *p, const totals *sum)
 {
-    fprintf(p->file, " tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\"", sum->tests, sum->failures, sum->errors, sum->skipped);
+    fprintf(p->file, " tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\"", sum->tests, sum->failures, sum->errors,
+            sum->skipped);
     put_seconds(p, sum->seconds);
     fputs(">\n", p->file);
 }
 
-static assay_status write_doc(assay_env *env, const as_doc *const *docs, const assay_facts *const *facts, size_t n, const as_write_settings *s, FILE *file)
+static assay_status write_doc(assay_env *env, const as_doc *const *docs, const assay_facts *const *facts, size_t n,
+                              const as_write_settings *s, FILE *file)
 {
     (void)docs, (void)s;
-    page p = {.file = file};
+    page   p = {.file = file};
     totals all = {0};
     for (size_t i = 0; i < n; i++) {
         const as_table *t = as_facts_table_find(facts[i], "check", "annotations");
         if (!t)
-            return as_fail(env, ASSAY_BAD_INPUT, "junit: \"%s\" is no check: only assay check has cases that pass or fail", facts[i]->title);
+            return as_fail(env, ASSAY_BAD_INPUT, "junit: \"%s\" is no check: only assay check has cases that pass or fail",
+                           facts[i]->title);
         totals_add(&all, t);
     }
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"assay check\"", file);
@@ -105,7 +113,7 @@ static assay_status write_doc(assay_env *env, const as_doc *const *docs, const a
     fputs(">\n", file);
     for (size_t i = 0; i < n; i++) {
         const as_table *t = as_facts_table_find(facts[i], "check", "annotations");
-        totals sum = {0};
+        totals          sum = {0};
         totals_add(&sum, t);
         fputs("  <testsuite name=\"", file);
         put(&p, facts[i]->title);

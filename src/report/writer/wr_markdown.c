@@ -13,8 +13,8 @@ static const char *const answers[] = {"verdict", "bench", "compare", "check", "s
 
 typedef struct page {
     FILE    *file;
-    as_arena arena;   /* of one block */
-    bool     folds;   /* the document is long */
+    as_arena arena; /* of one block */
+    bool     folds; /* the document is long */
     bool     in_fold;
 } page;
 
@@ -47,10 +47,7 @@ static void put(page *p, const char *text)
     }
 }
 
-static void put_number(page *p, const assay_metric *m)
-{
-    put(p, as_show_signs(&p->arena, m->value, m->unit));
-}
+static void put_number(page *p, const assay_metric *m) { put(p, as_show_signs(&p->arena, m->value, m->unit)); }
 
 /* --- Blocks ------------------------------------------------------------------------------------------------- */
 
@@ -116,7 +113,8 @@ static void write_facts(page *p, const as_block *b)
 
 static void write_findings(page *p, const as_block *b)
 {
-    static const char *const marks[] = {[AS_LEVEL_NOTE] = "ℹ️", [AS_LEVEL_GOOD] = "✅", [AS_LEVEL_WARN] = "⚠️", [AS_LEVEL_BAD] = "❌"};
+    static const char *const marks[] = {
+        [AS_LEVEL_NOTE] = "ℹ️", [AS_LEVEL_GOOD] = "✅", [AS_LEVEL_WARN] = "⚠️", [AS_LEVEL_BAD] = "❌"};
     for (int i = 0; i < b->n_findings; i++) {
         fprintf(p->file, "- %s ", marks[b->findings[i].level]);
         put(p, b->findings[i].text);
@@ -178,20 +176,18 @@ static void write_table(page *p, const as_block *b)
     fputs("\n", p->file);
 }
 
-static void write_chart(page *p, const as_block *b)
-{
-    (void)p, (void)b; /* its numbers are in the table beside it */
-}
+static void write_chart(page *p, const as_block *b) { (void)p, (void)b; /* its numbers are in the table beside it */ }
 
 /* --- The writer --------------------------------------------------------------------------------------------- */
 
 static void (*const writers[])(page *, const as_block *) = {
-    [AS_BLOCK_TITLE] = write_title,   [AS_BLOCK_HEADING] = write_heading,   [AS_BLOCK_TEXT] = write_text,
-    [AS_BLOCK_FACTS] = write_facts,   [AS_BLOCK_TABLE] = write_table,       [AS_BLOCK_CHART] = write_chart,
+    [AS_BLOCK_TITLE] = write_title,       [AS_BLOCK_HEADING] = write_heading, [AS_BLOCK_TEXT] = write_text,
+    [AS_BLOCK_FACTS] = write_facts,       [AS_BLOCK_TABLE] = write_table,     [AS_BLOCK_CHART] = write_chart,
     [AS_BLOCK_FINDINGS] = write_findings, [AS_BLOCK_KEYVALUES] = write_pairs, [AS_BLOCK_HERO] = write_facts,
 };
 
-static assay_status write_doc(assay_env *env, const as_doc *const *docs, const assay_facts *const *facts, size_t n, const as_write_settings *s, FILE *file)
+static assay_status write_doc(assay_env *env, const as_doc *const *docs, const assay_facts *const *facts, size_t n,
+                              const as_write_settings *s, FILE *file)
 {
     (void)env, (void)facts, (void)s;
     page p = {.file = file};
@@ -209,4 +205,5 @@ static assay_status write_doc(assay_env *env, const as_doc *const *docs, const a
     return ASSAY_OK;
 }
 
-const as_writer as_wr_markdown = {.name = "markdown", .suffix = ".md", .help = "for a pull request: the answer first, the rest folded", .write = write_doc};
+const as_writer as_wr_markdown = {
+    .name = "markdown", .suffix = ".md", .help = "for a pull request: the answer first, the rest folded", .write = write_doc};

@@ -10,22 +10,19 @@ enum { MIN_WIDTH = 40, MIN_TEXT_COLUMN = 22, INDENT = 2 };
 
 typedef struct page {
     FILE    *file;
-    as_arena arena;     /* of one block */
+    as_arena arena; /* of one block */
     int      width;
     bool     colour;
-    int      before;    /* kind of the block before, -1 at the top */
+    int      before; /* kind of the block before, -1 at the top */
 } page;
 
 /* --- Small things ----------------------------------------------------------------------------------------- */
 
-static const char *paint(const page *p, const char *code)
-{
-    return p->colour ? code : "";
-}
+static const char *paint(const page *p, const char *code) { return p->colour ? code : ""; }
 
-#define BOLD "\x1b[1m"
-#define DIM "\x1b[2m"
-#define HEAD "\x1b[1;36m"
+#define BOLD  "\x1b[1m"
+#define DIM   "\x1b[2m"
+#define HEAD  "\x1b[1;36m"
 #define PLAIN "\x1b[0m"
 
 static void spaces(const page *p, int n)
@@ -50,11 +47,11 @@ static void put_right(const page *p, const char *text, int columns)
 static void put_wrapped(page *p, const char *text, int indent, int at)
 {
     const char *word = as_clean_text(&p->arena, text);
-    int room = p->width - indent;
+    int         room = p->width - indent;
     while (*word) {
-        size_t bytes = strcspn(word, " ");
+        size_t      bytes = strcspn(word, " ");
         const char *one = as_arena_text_n(&p->arena, word, bytes);
-        int columns = one ? as_text_columns(one) : 0;
+        int         columns = one ? as_text_columns(one) : 0;
         if (at > indent && at + 1 + columns > p->width) {
             fputc('\n', p->file);
             spaces(p, indent);
@@ -76,7 +73,7 @@ static void put_wrapped(page *p, const char *text, int indent, int at)
 
 static const char *number_of(page *p, const assay_metric *m)
 {
-    char buf[64];
+    char        buf[64];
     const char *text = as_arena_text(&p->arena, as_show(buf, sizeof buf, m->value, m->unit));
     return text ? as_clean_text(&p->arena, text) : "";
 }
@@ -129,7 +126,7 @@ static void write_facts(page *p, const as_block *b)
         fputc('\n', p->file);
     for (int i = 0; i < b->n_facts; i++) {
         const assay_metric *m = &b->facts[i]->metric;
-        int at = INDENT + label_columns + 2 + value_columns + 2;
+        int                 at = INDENT + label_columns + 2 + value_columns + 2;
         spaces(p, INDENT);
         put_left(p, as_text_cut(&p->arena, as_clean_text(&p->arena, b->facts[i]->label), label_columns), label_columns + 2);
         fputs(paint(p, as_metric_has(m) ? BOLD : DIM), p->file);
@@ -138,7 +135,8 @@ static void write_facts(page *p, const as_block *b)
         if (!as_metric_has(m)) {
             put_wrapped(p, m->reason, at, at);
         } else {
-            const char *rest = m->n > 1 ? as_arena_printf(&p->arena, "%s, n %" PRIu64, assay_kind_text(m->kind), m->n) : assay_kind_text(m->kind);
+            const char *rest =
+                m->n > 1 ? as_arena_printf(&p->arena, "%s, n %" PRIu64, assay_kind_text(m->kind), m->n) : assay_kind_text(m->kind);
             if (interval_columns && at + interval_columns + 2 < p->width) {
                 put_left(p, interval_of(p, m), interval_columns + 2);
                 at += interval_columns + 2;
@@ -151,8 +149,12 @@ static void write_facts(page *p, const as_block *b)
 
 static void write_findings(page *p, const as_block *b)
 {
-    static const struct { const char *mark, *colour; } levels[] = {
-        [AS_LEVEL_NOTE] = {"·", DIM}, [AS_LEVEL_GOOD] = {"✓", "\x1b[32m"}, [AS_LEVEL_WARN] = {"!", "\x1b[1;33m"}, [AS_LEVEL_BAD] = {"✗", "\x1b[1;31m"}};
+    static const struct {
+        const char *mark, *colour;
+    } levels[] = {[AS_LEVEL_NOTE] = {"·", DIM},
+                  [AS_LEVEL_GOOD] = {"✓", "\x1b[32m"},
+                  [AS_LEVEL_WARN] = {"!", "\x1b[1;33m"},
+                  [AS_LEVEL_BAD] = {"✗", "\x1b[1;31m"}};
     for (int i = 0; i < b->n_findings; i++) {
         const as_finding *f = &b->findings[i];
         spaces(p, INDENT);
@@ -182,9 +184,10 @@ static void write_chart(page *p, const as_block *b)
     if (!*line)
         return; /* a picture that characters cannot show */
     if (b->text)
-        fprintf(p->file, "\n  %s%s%s\n", paint(p, DIM), as_text_cut(&p->arena, as_clean_text(&p->arena, b->text), p->width - INDENT), paint(p, PLAIN));
+        fprintf(p->file, "\n  %s%s%s\n", paint(p, DIM),
+                as_text_cut(&p->arena, as_clean_text(&p->arena, b->text), p->width - INDENT), paint(p, PLAIN));
     while (*line) {
-        size_t bytes = strcspn(line, "\n");
+        size_t      bytes = strcspn(line, "\n");
         const char *one = as_arena_text_n(&p->arena, line, bytes);
         spaces(p, INDENT);
         fprintf(p->file, "%s\n", as_text_cut(&p->arena, one ? one : "", p->width - INDENT));
@@ -194,7 +197,12 @@ static void write_chart(page *p, const as_block *b)
 
 /* --- Tables ----------------------------------------------------------------------------------------------- */
 
-typedef struct grid { const as_table *table; const char **texts; int *widths, *natural; bool *is_number; } grid; /* natural: what the texts ask for */
+typedef struct grid {
+    const as_table *table;
+    const char    **texts;
+    int            *widths, *natural;
+    bool           *is_number;
+} grid; /* natural: what the texts ask for */
 
 static const char *cell_of(page *p, const as_cell *c)
 {
@@ -204,7 +212,11 @@ static const char *cell_of(page *p, const as_cell *c)
 static bool grid_make(page *p, const as_table *t, grid *g)
 {
     size_t n = (size_t)t->n_rows * (size_t)t->n_columns;
-    *g = (grid){.table = t, .texts = AS_TAKE(&p->arena, const char *, n), .widths = AS_TAKE(&p->arena, int, t->n_columns), .natural = AS_TAKE(&p->arena, int, t->n_columns), .is_number = AS_TAKE(&p->arena, bool, t->n_columns)};
+    *g = (grid){.table = t,
+                .texts = AS_TAKE(&p->arena, const char *, n),
+                .widths = AS_TAKE(&p->arena, int, t->n_columns),
+                .natural = AS_TAKE(&p->arena, int, t->n_columns),
+                .is_number = AS_TAKE(&p->arena, bool, t->n_columns)};
     if (!g->texts || !g->widths || !g->natural || !g->is_number)
         return false;
     for (int c = 0; c < t->n_columns; c++)
@@ -256,11 +268,11 @@ static void write_cell(page *p, const grid *g, int column, bool is_last, const c
 static void write_reasons(page *p, const as_table *t)
 {
     const char *said[4];
-    int n_said = 0;
+    int         n_said = 0;
     for (int i = 0; i < t->n_rows && n_said < 4; i++)
         for (int c = 0; c < t->n_columns && n_said < 4; c++) {
             const as_cell *cell = as_cell_at(t, i, c);
-            bool is_new = !cell->text && cell->metric.reason;
+            bool           is_new = !cell->text && cell->metric.reason;
             for (int k = 0; k < n_said && is_new; k++)
                 is_new = strcmp(said[k], cell->metric.reason) != 0;
             if (!is_new)
@@ -279,20 +291,23 @@ static void write_columns(page *p, const grid *g, int from, int to)
     for (int row = -1; row < t->n_rows; row++) {
         fputs(row < 0 ? paint(p, DIM) : "", p->file);
         for (int c = 0; c < to; c = c ? c + 1 : from)
-            write_cell(p, g, c, (c ? c + 1 : from) >= to, row < 0 ? as_clean_text(&p->arena, t->columns[c].label) : g->texts[(size_t)row * (size_t)t->n_columns + (size_t)c]);
+            write_cell(p, g, c, (c ? c + 1 : from) >= to,
+                       row < 0 ? as_clean_text(&p->arena, t->columns[c].label)
+                               : g->texts[(size_t)row * (size_t)t->n_columns + (size_t)c]);
         fprintf(p->file, "%s\n", row < 0 ? paint(p, PLAIN) : "");
     }
 }
 
 static void write_table(page *p, const as_block *b)
 {
-    grid g;
+    grid            g;
     const as_table *t = b->table;
     if (!grid_make(p, t, &g))
         return;
     grid_shrink(p, &g);
     if (b->text)
-        fprintf(p->file, "\n  %s%s%s\n", paint(p, BOLD), as_text_cut(&p->arena, as_clean_text(&p->arena, b->text), p->width - INDENT), paint(p, PLAIN));
+        fprintf(p->file, "\n  %s%s%s\n", paint(p, BOLD),
+                as_text_cut(&p->arena, as_clean_text(&p->arena, b->text), p->width - INDENT), paint(p, PLAIN));
     int from = 1;
     do {
         int to = from, sum = g.widths[0] + 2;
@@ -317,15 +332,16 @@ static void write_table(page *p, const as_block *b)
 /* --- The writer ------------------------------------------------------------------------------------------- */
 
 static void (*const writers[])(page *, const as_block *) = {
-    [AS_BLOCK_TITLE] = write_title,   [AS_BLOCK_HEADING] = write_heading,   [AS_BLOCK_TEXT] = write_text,
-    [AS_BLOCK_FACTS] = write_facts,   [AS_BLOCK_TABLE] = write_table,       [AS_BLOCK_CHART] = write_chart,
+    [AS_BLOCK_TITLE] = write_title,       [AS_BLOCK_HEADING] = write_heading, [AS_BLOCK_TEXT] = write_text,
+    [AS_BLOCK_FACTS] = write_facts,       [AS_BLOCK_TABLE] = write_table,     [AS_BLOCK_CHART] = write_chart,
     [AS_BLOCK_FINDINGS] = write_findings, [AS_BLOCK_KEYVALUES] = write_pairs, [AS_BLOCK_HERO] = write_facts,
 };
 
-static assay_status write_doc(assay_env *env, const as_doc *const *docs, const assay_facts *const *facts, size_t n, const as_write_settings *s, FILE *file)
+static assay_status write_doc(assay_env *env, const as_doc *const *docs, const assay_facts *const *facts, size_t n,
+                              const as_write_settings *s, FILE *file)
 {
     (void)env, (void)facts;
-    int width = s->width ? s->width : 100;
+    int  width = s->width ? s->width : 100;
     page p = {.file = file, .width = width < MIN_WIDTH ? MIN_WIDTH : width, .colour = s->colour};
     for (size_t i = 0; i < n; i++) {
         if (i)

@@ -22,10 +22,10 @@ static void run(const as_meter_args *args, uint64_t n_passes)
     }
     __asm__ volatile("" : "+m"(pair));
     FMA_VECTOR m = FMA_LOAD(pair), c = FMA_LOAD(pair + FMA_LANES);
-#define FMA_SEED(i) seed[(i) * FMA_LANES] = (FMA_ELEMENT)(1.0 + 0.01 * (i));
+#define FMA_SEED(i) seed[(i)*FMA_LANES] = (FMA_ELEMENT)(1.0 + 0.01 * (i));
     AS_EACH(FMA_SEED)
     AS_PASS_END();
-#define FMA_START(i) FMA_VECTOR x##i = FMA_LOAD(seed + (i) * FMA_LANES);
+#define FMA_START(i) FMA_VECTOR x##i = FMA_LOAD(seed + (i)*FMA_LANES);
     AS_EACH(FMA_START)
 #define FMA_STEP(i) x##i = FMA(x##i, m, c);
     for (uint64_t n = n_passes * (FMA_PER_CHAIN / 4); n; n--) {
@@ -34,7 +34,7 @@ static void run(const as_meter_args *args, uint64_t n_passes)
         AS_EACH(FMA_STEP)
         AS_EACH(FMA_STEP)
     }
-#define FMA_END(i) FMA_STORE(seed + (i) * FMA_LANES, x##i);
+#define FMA_END(i) FMA_STORE(seed + (i)*FMA_LANES, x##i);
     AS_EACH(FMA_END)
     AS_PASS_END();
 }

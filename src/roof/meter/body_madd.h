@@ -16,10 +16,10 @@ static void run(const as_meter_args *args, uint64_t n_passes)
 {
     int16_t    *seed = (int16_t *)(void *)args->stream[0];
     MADD_VECTOR m = MADD_SET(3);
-#define SEED(i) seed[(i) * SEEDS] = (int16_t)(1 + (i));
+#define SEED(i) seed[(i)*SEEDS] = (int16_t)(1 + (i));
     AS_EACH(SEED)
     AS_PASS_END();
-#define START(i) MADD_VECTOR x##i = MADD_LOAD((const MADD_VECTOR *)(const void *)(seed + (i) * SEEDS));
+#define START(i) MADD_VECTOR x##i = MADD_LOAD((const MADD_VECTOR *)(const void *)(seed + (i)*SEEDS));
     AS_EACH(START)
 #define STEP(i) x##i = MADD_ADD(MADD(x##i, m), x##i);
     for (uint64_t n = n_passes; n; n--) {
@@ -28,7 +28,7 @@ static void run(const as_meter_args *args, uint64_t n_passes)
         AS_EACH(STEP)
         AS_EACH(STEP)
     }
-#define END(i) MADD_STORE((MADD_VECTOR *)(void *)(seed + (i) * SEEDS), x##i);
+#define END(i) MADD_STORE((MADD_VECTOR *)(void *)(seed + (i)*SEEDS), x##i);
     AS_EACH(END)
     AS_PASS_END();
 }

@@ -12,7 +12,8 @@ static void run(const as_meter_args *args, uint64_t n_passes)
     size_t       n = args->bytes / sizeof *x;
     for (uint64_t k = n_passes; k; k--) {
         for (size_t i = 0; i < n; i += 4 * VW) {
-            vf y0 = MAP(v_load(x + i)), y1 = MAP(v_load(x + i + VW)), y2 = MAP(v_load(x + i + 2 * VW)), y3 = MAP(v_load(x + i + 3 * VW));
+            vf y0 = MAP(v_load(x + i)), y1 = MAP(v_load(x + i + VW)), y2 = MAP(v_load(x + i + 2 * VW)),
+               y3 = MAP(v_load(x + i + 3 * VW));
             v_store(y + i, y0);
             v_store(y + i + VW, y1);
             v_store(y + i + 2 * VW, y2);

@@ -13,7 +13,7 @@ static void run(const as_meter_args *args, uint64_t n_passes)
     AS_EACH_12(READ_START)
     for (uint64_t n = n_passes; n; n--) {
         const float *p = (const float *)(const void *)args->stream[0], *end = p + args->bytes / sizeof *p;
-#define READ_STEP(i) x##i = v_xor(x##i, v_load(p + (i) * VW));
+#define READ_STEP(i) x##i = v_xor(x##i, v_load(p + (i)*VW));
         for (; p != end; p += 12 * VW) {
             AS_EACH_12(READ_STEP)
         }

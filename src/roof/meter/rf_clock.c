@@ -33,6 +33,13 @@ static void run(const as_meter_args *args, uint64_t n_passes)
 }
 
 const as_meter as_rf_clock = {
-    .name = "clock.core", .unit = "hertz", .what = "a chain of dependent additions, one a cycle", .kind = AS_METER_CLOCK,
-    .isa = AS_ISA_SCALAR, .order = 0, .n_streams = 1, .per_pass = per_pass, .run = run,
+    .name = "clock.core",
+    .unit = "hertz",
+    .what = "a chain of dependent additions, one a cycle",
+    .kind = AS_METER_CLOCK,
+    .isa = AS_ISA_SCALAR,
+    .order = 0,
+    .n_streams = 1,
+    .per_pass = per_pass,
+    .run = run,
 };

@@ -5,6 +5,14 @@
 #include "roof/meter/body_map.h"
 
 const as_meter as_rf_exp_f32_avx2 = {
-    .name = "exp.f32.avx2", .unit = "element/s", .what = "exp of floats in L1", .kind = AS_METER_L1, .isa = AS_SIMD_ISA, .rank = 20,
-    .order = 30, .n_streams = 2, .per_pass = per_pass, .run = run,
+    .name = "exp.f32.avx2",
+    .unit = "element/s",
+    .what = "exp of floats in L1",
+    .kind = AS_METER_L1,
+    .isa = AS_SIMD_ISA,
+    .rank = 20,
+    .order = 30,
+    .n_streams = 2,
+    .per_pass = per_pass,
+    .run = run,
 };

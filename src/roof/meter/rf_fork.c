@@ -21,6 +21,13 @@ static void run(const as_meter_args *args, uint64_t n_passes)
 }
 
 const as_meter as_rf_fork = {
-    .name = "fork", .unit = "ns", .what = "empty forks of the pool, one behind the other", .kind = AS_METER_FORK, .isa = AS_ISA_SCALAR,
-    .order = 40, .n_streams = 1, .per_pass = per_pass, .run = run,
+    .name = "fork",
+    .unit = "ns",
+    .what = "empty forks of the pool, one behind the other",
+    .kind = AS_METER_FORK,
+    .isa = AS_ISA_SCALAR,
+    .order = 40,
+    .n_streams = 1,
+    .per_pass = per_pass,
+    .run = run,
 };

@@ -10,6 +10,14 @@ static void run_fenced(const as_meter_args *args, uint64_t n_passes)
 }
 
 const as_meter as_rf_stream_avx2 = {
-    .name = "stream", .unit = "byte/s", .what = "a = b + s * c with non-temporal stores (avx2), counted as 2 reads and 1 write",
-    .kind = AS_METER_DRAM, .isa = AS_SIMD_ISA, .rank = 20, .order = 24, .n_streams = 3, .per_pass = per_pass, .run = run_fenced,
+    .name = "stream",
+    .unit = "byte/s",
+    .what = "a = b + s * c with non-temporal stores (avx2), counted as 2 reads and 1 write",
+    .kind = AS_METER_DRAM,
+    .isa = AS_SIMD_ISA,
+    .rank = 20,
+    .order = 24,
+    .n_streams = 3,
+    .per_pass = per_pass,
+    .run = run_fenced,
 };

@@ -16,13 +16,22 @@ static void run(const as_meter_args *args, uint64_t n_passes)
         const float *b = (const float *)(const void *)args->stream[1], *c = (const float *)(const void *)args->stream[2];
         for (; a != end; a += STEPS * VW, b += STEPS * VW, c += STEPS * VW) {
             pair_store(a, v_fma(s, v_load(c), v_load(b)), v_fma(s, v_load(c + VW), v_load(b + VW)));
-            pair_store(a + 2 * VW, v_fma(s, v_load(c + 2 * VW), v_load(b + 2 * VW)), v_fma(s, v_load(c + 3 * VW), v_load(b + 3 * VW)));
+            pair_store(a + 2 * VW, v_fma(s, v_load(c + 2 * VW), v_load(b + 2 * VW)),
+                       v_fma(s, v_load(c + 3 * VW), v_load(b + 3 * VW)));
         }
         AS_PASS_END();
     }
 }
 
 const as_meter as_rf_stream_neon = {
-    .name = "stream", .unit = "byte/s", .what = "a = b + s * c with non-temporal stores (neon), counted as 2 reads and 1 write",
-    .kind = AS_METER_DRAM, .isa = AS_SIMD_ISA, .rank = 20, .order = 24, .n_streams = 3, .per_pass = per_pass, .run = run,
+    .name = "stream",
+    .unit = "byte/s",
+    .what = "a = b + s * c with non-temporal stores (neon), counted as 2 reads and 1 write",
+    .kind = AS_METER_DRAM,
+    .isa = AS_SIMD_ISA,
+    .rank = 20,
+    .order = 24,
+    .n_streams = 3,
+    .per_pass = per_pass,
+    .run = run,
 };

@@ -5,6 +5,14 @@
 #include "roof/meter/body_map.h"
 
 const as_meter as_rf_tanh_f32_scalar = {
-    .name = "tanh.f32.scalar", .unit = "element/s", .what = "tanh of floats in L1", .kind = AS_METER_L1, .isa = AS_SIMD_ISA, .rank = 0,
-    .order = 32, .n_streams = 2, .per_pass = per_pass, .run = run,
+    .name = "tanh.f32.scalar",
+    .unit = "element/s",
+    .what = "tanh of floats in L1",
+    .kind = AS_METER_L1,
+    .isa = AS_SIMD_ISA,
+    .rank = 0,
+    .order = 32,
+    .n_streams = 2,
+    .per_pass = per_pass,
+    .run = run,
 };

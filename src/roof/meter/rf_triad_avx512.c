@@ -4,6 +4,14 @@
 #include "roof/meter/body_triad.h"
 
 const as_meter as_rf_triad_avx512 = {
-    .name = "triad", .unit = "byte/s", .what = "a = b + s * c (avx512), counted as 2 reads and 1 write", .kind = AS_METER_LEVELS,
-    .isa = AS_SIMD_ISA, .rank = 30, .order = 22, .n_streams = 3, .per_pass = per_pass, .run = run,
+    .name = "triad",
+    .unit = "byte/s",
+    .what = "a = b + s * c (avx512), counted as 2 reads and 1 write",
+    .kind = AS_METER_LEVELS,
+    .isa = AS_SIMD_ISA,
+    .rank = 30,
+    .order = 22,
+    .n_streams = 3,
+    .per_pass = per_pass,
+    .run = run,
 };

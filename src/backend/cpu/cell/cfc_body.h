@@ -115,12 +115,12 @@ V_INLINE void layer_run(const int lanes, const work *w, const layer *l, const in
     if (lanes == 1)
         one_layer(w, l, in, end, out);
     else
-        (lanes == VW ? rows_1 : rows_2)(&(tile){ .w = w, .l = l, .in = in, .end = end, .out = out });
+        (lanes == VW ? rows_1 : rows_2)(&(tile){.w = w, .l = l, .in = in, .end = end, .out = out});
 }
 
 V_INLINE void cell_run(const int lanes, const work *w, const layer *l, const inputs *in, float *out)
 {
-    const tile t = { .w = w, .l = l, .in = in, .out = out };
+    const tile t = {.w = w, .l = l, .in = in, .out = out};
     if (w->b->c.mode == AS_CFC_PURE)
         layer_run(lanes, w, l, in, END_PURE, out);
     else if (lanes == 1)
@@ -137,21 +137,21 @@ V_INLINE void step_run(const int lanes, work *w)
     const book   *b = w->b;
     const as_cfc *c = &b->c;
     if (c->has_memory) {
-        inputs in = { w->x, c->n_in, w->h, c->n_state };
+        inputs in = {w->x, c->n_in, w->h, c->n_state};
         if (lanes == 1)
             one_memory(w, &in, w->mid);
         else
-            (lanes == VW ? memory_1 : memory_2)(&(tile){ .w = w, .l = &b->memory, .in = &in, .out = w->mid });
+            (lanes == VW ? memory_1 : memory_2)(&(tile){.w = w, .l = &b->memory, .in = &in, .out = w->mid});
         float *swap = w->h;
         w->h = w->mid;
         w->mid = swap;
     }
     for (int l = 0; l < c->n_cells; l++) {
         const as_cfc_cell *cell = &c->cell[l];
-        inputs             in = { l ? w->mid + c->cell[l - 1].at * lanes : w->x, cell->n_in, w->h + cell->at * lanes, cell->n_hidden };
+        inputs in = {l ? w->mid + c->cell[l - 1].at * lanes : w->x, cell->n_in, w->h + cell->at * lanes, cell->n_hidden};
         for (int k = 0; k < c->n_backbone; k++) {
             layer_run(lanes, w, &b->backbone[k], &in, as_cfc_acts_after(c, k) ? END_ACT : END_NONE, w->wide[k % 2]);
-            in = (inputs){ w->wide[k % 2], c->width[k], NULL, 0 };
+            in = (inputs){w->wide[k % 2], c->width[k], NULL, 0};
         }
         cell_run(lanes, w, &b->cell[l], &in, w->mid + cell->at * lanes);
     }
@@ -170,7 +170,7 @@ V_INLINE void y_put(const int lanes, work *w, const as_view *out, int64_t first,
     if (!out->data || (!c->sequences && t + 1 < c->n_steps))
         return;
     if (c->has_fc) {
-        inputs in = { y, c->n_out, NULL, 0 };
+        inputs in = {y, c->n_out, NULL, 0};
         layer_run(lanes, w, &w->b->fc, &in, END_NONE, w->y);
         y = w->y;
     }
@@ -212,9 +212,18 @@ V_INLINE void samples_run(const int lanes, work *w, const as_kernel_args *args, 
         lanes_put(lanes, n, w->memory, c->n_state, (float *)args->out[2].data + first * c->n_state, c->n_state);
 }
 
-static __attribute__((noinline)) void both_vectors(work *w, const as_kernel_args *args, int64_t first, int64_t n) { samples_run(SIDE, w, args, first, n); }
-static __attribute__((noinline)) void one_vector(work *w, const as_kernel_args *args, int64_t first, int64_t n) { samples_run(VW, w, args, first, n); }
-static __attribute__((noinline)) void one_sample(work *w, const as_kernel_args *args, int64_t first) { samples_run(1, w, args, first, 1); }
+static __attribute__((noinline)) void both_vectors(work *w, const as_kernel_args *args, int64_t first, int64_t n)
+{
+    samples_run(SIDE, w, args, first, n);
+}
+static __attribute__((noinline)) void one_vector(work *w, const as_kernel_args *args, int64_t first, int64_t n)
+{
+    samples_run(VW, w, args, first, n);
+}
+static __attribute__((noinline)) void one_sample(work *w, const as_kernel_args *args, int64_t first)
+{
+    samples_run(1, w, args, first, 1);
+}
 
 /* --- The kernel's answers ---------------------------------------------------------------------------------- */
 
@@ -228,9 +237,12 @@ static int64_t work_floats(const book *b)
 static work work_of(const book *b, const float *weights, float *p)
 {
     const as_cfc *c = &b->c;
-    work          w = { .b = b, .weights = weights };
-    struct { float **to; int64_t n; } all[] = { { &w.x, c->n_in }, { &w.h, c->n_state }, { &w.mid, c->n_state }, { &w.memory, c->has_memory ? c->n_state : 0 },
-                                                { &w.wide[0], b->widest }, { &w.wide[1], b->widest }, { &w.y, c->n_y }, { &w.ts, 1 } };
+    work          w = {.b = b, .weights = weights};
+    struct {
+        float **to;
+        int64_t n;
+    } all[] = {{&w.x, c->n_in},         {&w.h, c->n_state},      {&w.mid, c->n_state}, {&w.memory, c->has_memory ? c->n_state : 0},
+               {&w.wide[0], b->widest}, {&w.wide[1], b->widest}, {&w.y, c->n_y},       {&w.ts, 1}};
     for (int i = 0; i < (int)AS_COUNT(all); i++) {
         *all[i].to = p;
         p += lines(SIDE * all[i].n);

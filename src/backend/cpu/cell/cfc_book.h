@@ -15,17 +15,17 @@
 #include "op/cell/cfc.h"
 
 typedef struct layer {
-    int64_t n, k;      /* units, inputs */
+    int64_t n, k;         /* units, inputs */
     int     heads, first; /* first: row of the first input */
-    int64_t at;        /* floats from the first weight on */
+    int64_t at;           /* floats from the first weight on */
 } layer;
 
 /* It stands before packed weights, so that a run need not read the node again. */
 typedef struct book {
     as_cfc  c;
-    bool    whole;     /* all weights were there to be packed */
+    bool    whole; /* all weights were there to be packed */
     bool    spans;
-    int64_t widest;    /* backbone layer */
+    int64_t widest; /* backbone layer */
     int64_t n_floats;
     layer   memory, backbone[AS_CFC_MAX_BACKBONE], cell[AS_CFC_MAX_CELLS], fc;
 } book;
@@ -37,7 +37,7 @@ static int64_t panel_floats(const layer *l) { return (l->first + l->k) * l->head
 
 static layer layer_plan(book *b, int64_t n, int64_t k, int heads, int first)
 {
-    layer l = { .n = n, .k = k, .heads = heads, .first = first, .at = b->n_floats };
+    layer l = {.n = n, .k = k, .heads = heads, .first = first, .at = b->n_floats};
     b->n_floats += panels_of(n) * panel_floats(&l);
     return l;
 }
@@ -70,11 +70,11 @@ static inline book book_of(const as_node_ctx *n) { return book_read(n, n->in, n-
 
 /* What goes into one head: weights [n][k] and a bias, of inputs k_at on. */
 typedef struct source {
-    const float   *w, *b;   /* b NULL: none */
-    const as_view *mask;    /* NULL: none */
+    const float   *w, *b; /* b NULL: none */
+    const as_view *mask;  /* NULL: none */
     int64_t        k_at, k;
     float          scale, shift; /* of everything; of the bias */
-    bool           signs;   /* of the mask count */
+    bool           signs;        /* of the mask count */
 } source;
 
 /* Up to VW numbers, scaled, and masked as weights from the at-th on are. */
@@ -121,7 +121,7 @@ static void cell_pack(const book *b, const as_view *in, int i, float *weights)
     const as_cfc_cell *cell = &c->cell[i];
     const layer       *l = &b->cell[i];
     const as_view     *v = in + cell->first;
-    source             s = { .k = cell->n_z, .scale = 1.0f, .signs = c->semantics != AS_CFC_TORCH };
+    source             s = {.k = cell->n_z, .scale = 1.0f, .signs = c->semantics != AS_CFC_TORCH};
     if (c->mode == AS_CFC_PURE) {
         s.w = v[3].data;
         s.b = v[4].data;
@@ -149,17 +149,27 @@ static void weights_pack(const book *b, const as_view *in, float *weights)
     memset(weights, 0, (size_t)b->n_floats * sizeof *weights);
     for (int h = 0; c->has_memory && h < 4; h++) {
         const int64_t n = c->n_state;
-        head_add(&b->memory, h, &(source){ .w = (const float *)in[AS_CFC_MEMORY_W].data + h * n * c->n_in, .b = (const float *)in[AS_CFC_MEMORY_B].data + h * n,
-                                           .k = c->n_in, .scale = 1.0f, .shift = h == 2 ? 1.0f : 0.0f }, weights);
-        head_add(&b->memory, h, &(source){ .w = (const float *)in[AS_CFC_MEMORY_R].data + h * n * n, .k_at = c->n_in, .k = n, .scale = 1.0f }, weights);
+        head_add(&b->memory, h,
+                 &(source){.w = (const float *)in[AS_CFC_MEMORY_W].data + h * n * c->n_in,
+                           .b = (const float *)in[AS_CFC_MEMORY_B].data + h * n,
+                           .k = c->n_in,
+                           .scale = 1.0f,
+                           .shift = h == 2 ? 1.0f : 0.0f},
+                 weights);
+        head_add(&b->memory, h,
+                 &(source){.w = (const float *)in[AS_CFC_MEMORY_R].data + h * n * n, .k_at = c->n_in, .k = n, .scale = 1.0f},
+                 weights);
     }
     for (int l = 0; l < c->n_backbone; l++)
-        head_add(&b->backbone[l], 0, &(source){ .w = in[AS_CFC_CELLS + 2 * l].data, .b = in[AS_CFC_CELLS + 2 * l + 1].data, .k = b->backbone[l].k,
-                                                .scale = 1.0f }, weights);
+        head_add(
+            &b->backbone[l], 0,
+            &(source){
+                .w = in[AS_CFC_CELLS + 2 * l].data, .b = in[AS_CFC_CELLS + 2 * l + 1].data, .k = b->backbone[l].k, .scale = 1.0f},
+            weights);
     for (int l = 0; l < c->n_cells; l++)
         cell_pack(b, in, l, weights);
     if (c->has_fc)
-        head_add(&b->fc, 0, &(source){ .w = in[AS_CFC_FC_W].data, .b = in[AS_CFC_FC_B].data, .k = c->n_out, .scale = 1.0f }, weights);
+        head_add(&b->fc, 0, &(source){.w = in[AS_CFC_FC_W].data, .b = in[AS_CFC_FC_B].data, .k = c->n_out, .scale = 1.0f}, weights);
 }
 
 static inline size_t cfc_packed_bytes(const as_node_ctx *n, int input)

@@ -20,7 +20,12 @@ typedef struct work {
 } work;
 
 /* Two stretches of input, one behind the other in the weights. */
-typedef struct inputs { const float *z1; int64_t k1; const float *z2; int64_t k2; } inputs;
+typedef struct inputs {
+    const float *z1;
+    int64_t      k1;
+    const float *z2;
+    int64_t      k2;
+} inputs;
 
 typedef enum as_cfc_end { END_NONE, END_ACT, END_PURE } as_cfc_end; /* of a layer of one head */
 
@@ -44,7 +49,10 @@ V_INLINE vf pure_decay(vf f, vf tau, vf ts) { return vm_exp(v_neg(v_mul(ts, v_ad
 V_INLINE vf pure_of(vf f, vf e, vf a) { return v_fnma(v_mul(a, e), f, a); }
 
 /* gate: after its sigmoid; one and two: after their tanh. */
-V_INLINE vf blend_of(const as_cfc *c, vf one, vf two, vf gate) { return v_fma(gate, c->mode == AS_CFC_NO_GATE ? two : v_sub(two, one), one); }
+V_INLINE vf blend_of(const as_cfc *c, vf one, vf two, vf gate)
+{
+    return v_fma(gate, c->mode == AS_CFC_NO_GATE ? two : v_sub(two, one), one);
+}
 
 /* |tanh(x)| is u / (2 - u). */
 V_INLINE vf tanh_part(vf x)
@@ -70,7 +78,8 @@ V_INLINE void heads_of(const as_cfc *c, vf *one, vf *two, vf *gate)
         *gate = v_inverse(open);
         return;
     }
-    vf u = tanh_part(*one), w = tanh_part(*two), below = v_sub(v_set(2.0f), u), beside = v_sub(v_set(2.0f), w), both = v_mul(below, beside);
+    vf u = tanh_part(*one), w = tanh_part(*two), below = v_sub(v_set(2.0f), u), beside = v_sub(v_set(2.0f), w),
+       both = v_mul(below, beside);
     vf inverse = v_inverse(v_mul(both, open)), rest = v_mul(open, inverse);
     *one = v_xor(v_mul(v_mul(u, beside), rest), v_sign_bit(*one));
     *two = v_xor(v_mul(v_mul(w, below), rest), v_sign_bit(*two));
@@ -202,7 +211,8 @@ V_INLINE void rows_tile(const int units, const int heads, const int vecs, const 
                     y = act_of(w->b->c.act, x);
                 if (keep) {
                     v_store(t->keep + ((unit + u) * ROW_PLANES + POST) * w->pitch + v * VW, y);
-                    v_store(t->keep + ((unit + u) * ROW_PLANES + SLOPE) * w->pitch + v * VW, t->end == END_ACT ? slope_of(w->b->c.act, x, y) : v_set(1.0f));
+                    v_store(t->keep + ((unit + u) * ROW_PLANES + SLOPE) * w->pitch + v * VW,
+                            t->end == END_ACT ? slope_of(w->b->c.act, x, y) : v_set(1.0f));
                 }
             }
             v_store(t->out + ((unit + u) * vecs + v) * VW, y);
@@ -220,9 +230,10 @@ V_INLINE void memory_tile(const int units, const int heads, const int vecs, cons
     for (int u = 0; u < units; u++) {
         V_UNROLL
         for (int v = 0; v < vecs; v++) {
-            float *at = w->memory + ((unit + u) * vecs + v) * VW, *plane = keep ? t->keep + (unit + u) * PLANES * w->pitch + v * VW : NULL;
-            vf     i = vm_tanh(sum[u * heads][v]), ig = vm_sigmoid(sum[u * heads + 1][v]), fg = vm_sigmoid(sum[u * heads + 2][v]);
-            vf     og = vm_sigmoid(sum[u * heads + 3][v]), c = v_fma(v_load(at), fg, v_mul(i, ig));
+            float *at = w->memory + ((unit + u) * vecs + v) * VW,
+                  *plane = keep ? t->keep + (unit + u) * PLANES * w->pitch + v * VW : NULL;
+            vf i = vm_tanh(sum[u * heads][v]), ig = vm_sigmoid(sum[u * heads + 1][v]), fg = vm_sigmoid(sum[u * heads + 2][v]);
+            vf og = vm_sigmoid(sum[u * heads + 3][v]), c = v_fma(v_load(at), fg, v_mul(i, ig));
             v_store(at, c);
             v_store(t->out + ((unit + u) * vecs + v) * VW, v_mul(vm_tanh(c), og));
             if (keep) {
@@ -237,24 +248,27 @@ V_INLINE void memory_tile(const int units, const int heads, const int vecs, cons
 
 /* Units of a tile: as many as the registers allow, a power of two, so that no tile reaches into the next panel. */
 #define TILE_FITS(units, heads, vecs) ((units) <= VW && (units) * (heads) * (vecs) <= SUMS)
-#define TILE_UNITS(heads, vecs) (TILE_FITS(8, heads, vecs) ? 8 : TILE_FITS(4, heads, vecs) ? 4 : TILE_FITS(2, heads, vecs) ? 2 : 1)
+#define TILE_UNITS(heads, vecs)       (TILE_FITS(8, heads, vecs) ? 8 : TILE_FITS(4, heads, vecs) ? 4 : TILE_FITS(2, heads, vecs) ? 2 : 1)
 
 /* name(t): all units of a layer.  Each tile is a function of its own: inside of a larger one gcc gives registers to the constants of
  * tanh, keeps sums in memory for it, and takes half as long again. */
-#define TILE_LAYER(name, body, heads, vecs, keep)                                                                                      \
-    static __attribute__((noinline)) void name##_many(const tile *t, int64_t u) { body(TILE_UNITS(heads, vecs), heads, vecs, keep, t, u); } \
-    static __attribute__((noinline)) void name##_two(const tile *t, int64_t u) { body(2, heads, vecs, keep, t, u); }                   \
-    static __attribute__((noinline)) void name##_one(const tile *t, int64_t u) { body(1, heads, vecs, keep, t, u); }                   \
-    static void name(const tile *t)                                                                                                    \
-    {                                                                                                                                  \
-        const int64_t n = t->l->n, many = TILE_UNITS(heads, vecs);                                                                     \
-        int64_t       u = 0;                                                                                                           \
-        for (; u + many <= n; u += many)                                                                                               \
-            name##_many(t, u);                                                                                                         \
-        for (; many > 2 && u + 2 <= n; u += 2)                                                                                         \
-            name##_two(t, u);                                                                                                          \
-        for (; u < n; u++)                                                                                                             \
-            name##_one(t, u);                                                                                                          \
+#define TILE_LAYER(name, body, heads, vecs, keep)                                                                    \
+    static __attribute__((noinline)) void name##_many(const tile *t, int64_t u)                                      \
+    {                                                                                                                \
+        body(TILE_UNITS(heads, vecs), heads, vecs, keep, t, u);                                                      \
+    }                                                                                                                \
+    static __attribute__((noinline)) void name##_two(const tile *t, int64_t u) { body(2, heads, vecs, keep, t, u); } \
+    static __attribute__((noinline)) void name##_one(const tile *t, int64_t u) { body(1, heads, vecs, keep, t, u); } \
+    static void                           name(const tile *t)                                                        \
+    {                                                                                                                \
+        const int64_t n = t->l->n, many = TILE_UNITS(heads, vecs);                                                   \
+        int64_t       u = 0;                                                                                         \
+        for (; u + many <= n; u += many)                                                                             \
+            name##_many(t, u);                                                                                       \
+        for (; many > 2 && u + 2 <= n; u += 2)                                                                       \
+            name##_two(t, u);                                                                                        \
+        for (; u < n; u++)                                                                                           \
+            name##_one(t, u);                                                                                        \
     }
 
 /* --- Samples to lanes and back --------------------------------------------------------------------------------- */
@@ -286,8 +300,14 @@ static void lines_turn(const float *from, int64_t from_step, int64_t rows, int64
 }
 
 /* n samples that are `step` floats apart, k of each, as [k][lanes]; the lanes behind them stay. */
-static void lanes_fetch(int lanes, int64_t n, const float *from, int64_t step, int64_t k, float *to) { lines_turn(from, step, n, k, to, lanes); }
-static void lanes_put(int lanes, int64_t n, const float *from, int64_t k, float *to, int64_t step) { lines_turn(from, lanes, k, n, to, step); }
+static void lanes_fetch(int lanes, int64_t n, const float *from, int64_t step, int64_t k, float *to)
+{
+    lines_turn(from, step, n, k, to, lanes);
+}
+static void lanes_put(int lanes, int64_t n, const float *from, int64_t k, float *to, int64_t step)
+{
+    lines_turn(from, lanes, k, n, to, step);
+}
 
 static int64_t lines(int64_t n) { return (n + 15) / 16 * 16; }
 

@@ -7,9 +7,9 @@
  * depends on the batch alone; a shard belongs to one part, and finish() adds the shards in their order. */
 #include "backend/cpu/cell/cfc_side.h"
 
-enum { VECS = VW >= 16 ? 1 : 2, LANES = VECS * VW };        /* two threads share 32 samples, so no block has more than 16 */
-enum { D_Y = 1, D_H, D_C, REST };                           /* inputs of the node, then those of the CfC from h0 on */
-enum { POINTER = sizeof(void *) / sizeof(float) };          /* in floats */
+enum { VECS = VW >= 16 ? 1 : 2, LANES = VECS * VW }; /* two threads share 32 samples, so no block has more than 16 */
+enum { D_Y = 1, D_H, D_C, REST };                    /* inputs of the node, then those of the CfC from h0 on */
+enum { POINTER = sizeof(void *) / sizeof(float) };   /* in floats */
 enum { MAX_SHARDS = 8, MAX_GAINS = AS_CFC_MAX_BACKBONE + AS_CFC_MAX_CELLS + 2 };
 enum { PAIR_D = AS_SIMD_REGISTERS >= 32 ? 4 : 3, PAIR_Z = AS_SIMD_REGISTERS >= 32 ? 6 : 4, PAIRS = PAIR_D * PAIR_Z };
 
@@ -21,17 +21,17 @@ typedef struct gain {
     int          index, heads, per_unit; /* heads: gradients of a unit; per_unit: its lines */
     const layer *l;
     float       *planes;
-    int64_t      at;                     /* in a shard: [unit][head][inputs, bias]; of mode pure then [unit][A, w_tau] */
+    int64_t      at; /* in a shard: [unit][head][inputs, bias]; of mode pure then [unit][A, w_tau] */
 } gain;
 
 typedef struct grad {
     work          w;
-    int64_t       length;                         /* of a line: steps times LANES */
-    float        *x, *h, *c, *m;                  /* lines; h and c have one step more, what was before step 0; m: the state behind the memory */
-    float        *spans, *d_spans, *ones;         /* one line each */
+    int64_t       length;        /* of a line: steps times LANES */
+    float        *x, *h, *c, *m; /* lines; h and c have one step more, what was before step 0; m: the state behind the memory */
+    float        *spans, *d_spans, *ones;                           /* one line each */
     float        *d_h, *d_before, *d_c, *d_x, *d_wide[2], *d_heads; /* of one step */
-    const float **z, **d;                         /* the lines of a layer's inputs, and of the gradients of its rows */
-    float        *sums;                           /* of this shard */
+    const float **z, **d; /* the lines of a layer's inputs, and of the gradients of its rows */
+    float        *sums;   /* of this shard */
     int           n_gains;
     gain          gains[MAX_GAINS];
     int64_t       n_sums;
@@ -72,15 +72,15 @@ static void cell_forward(const grad *g, int l, int64_t at)
     const work        *w = &g->w;
     const as_cfc      *c = &w->b->c;
     const as_cfc_cell *cell = &c->cell[l];
-    inputs             in = { l ? w->mid + c->cell[l - 1].at * LANES : w->x, cell->n_in, w->h + cell->at * LANES, cell->n_hidden };
-    tile               t = { .w = w, .in = &in };
+    inputs             in = {l ? w->mid + c->cell[l - 1].at * LANES : w->x, cell->n_in, w->h + cell->at * LANES, cell->n_hidden};
+    tile               t = {.w = w, .in = &in};
     for (int k = 0; k < c->n_backbone; k++) {
         t.l = &w->b->backbone[k];
         t.end = as_cfc_acts_after(c, k) ? END_ACT : END_NONE;
         t.out = w->wide[k % 2];
         t.keep = gain_of(g, OF_BACKBONE, k)->planes + at;
         rows(&t);
-        in = (inputs){ t.out, c->width[k], NULL, 0 };
+        in = (inputs){t.out, c->width[k], NULL, 0};
     }
     t.l = &w->b->cell[l];
     t.end = END_PURE;
@@ -95,8 +95,8 @@ static void step_forward(grad *g, int64_t at)
     const as_cfc *c = &w->b->c;
     w->ts = g->spans + at;
     if (c->has_memory) {
-        inputs in = { w->x, c->n_in, w->h, c->n_state };
-        memory(&(tile){ .w = w, .l = &w->b->memory, .in = &in, .out = w->mid, .keep = gain_of(g, OF_MEMORY, 0)->planes + at });
+        inputs in = {w->x, c->n_in, w->h, c->n_state};
+        memory(&(tile){.w = w, .l = &w->b->memory, .in = &in, .out = w->mid, .keep = gain_of(g, OF_MEMORY, 0)->planes + at});
         swap(&w->h, &w->mid);
         step_keep(w->h, c->n_state, g->m + at, w->pitch);
         step_keep(w->memory, c->n_state, g->c + at + LANES, w->pitch);
@@ -140,7 +140,10 @@ static void block_forward(grad *g, int64_t first, int64_t n)
 /* --- The sweep back ------------------------------------------------------------------------------------------ */
 
 /* Where the gradient of a head goes: [panel][head][unit]. */
-V_INLINE float *d_head_of(const grad *g, int heads, int head, int64_t u) { return g->d_heads + ((u / VW * heads + head) * VW + u % VW) * LANES; }
+V_INLINE float *d_head_of(const grad *g, int heads, int head, int64_t u)
+{
+    return g->d_heads + ((u / VW * heads + head) * VW + u % VW) * LANES;
+}
 
 /* From the gradient of a cell's new state to those of its heads, which go to their lines and to d_heads. */
 static void cell_heads_back(const grad *g, int l, float *plane, int64_t at)
@@ -154,9 +157,10 @@ static void cell_heads_back(const grad *g, int l, float *plane, int64_t at)
     for (int64_t u = 0; u < cell->n_hidden; u++, plane += PLANES * pitch)
         for (int v = 0; v < LANES; v += VW) {
             float *p = plane + v, *out = d_head_of(g, heads, 0, u) + v;
-            vf     d = v_load(g->d_h + (cell->at + u) * LANES + v), one = v_load(p), two = v_load(p + TWO * pitch), s = v_load(p + GATE * pitch);
-            vf     d_two = v_mul(d, s), d_one = gated ? v_sub(d, d_two) : d;
-            vf     d_gate = v_mul(v_mul(d_two, v_sub(unit, s)), gated ? v_sub(two, one) : two);
+            vf     d = v_load(g->d_h + (cell->at + u) * LANES + v), one = v_load(p), two = v_load(p + TWO * pitch),
+               s = v_load(p + GATE * pitch);
+            vf d_two = v_mul(d, s), d_one = gated ? v_sub(d, d_two) : d;
+            vf d_gate = v_mul(v_mul(d_two, v_sub(unit, s)), gated ? v_sub(two, one) : two);
             if (!flat) {
                 d_one = v_mul(d_one, v_fnma(one, one, unit));
                 d_two = v_mul(d_two, v_fnma(two, two, unit));
@@ -188,8 +192,9 @@ static void pure_back(const grad *g, int l, float *plane, int64_t at)
         const vf     tau = v_one(weights + VW), a = v_one(weights + 2 * VW);
         for (int v = 0; v < LANES; v += VW) {
             float *p = plane + v, *d_span = g->d_spans + at + v;
-            vf     d = v_load(g->d_h + (cell->at + u) * LANES + v), f = v_load(p), e = v_load(p + TWO * pitch), ts = v_load(g->spans + at + v);
-            vf     down = v_mul(v_mul(d, a), e), d_f = v_mul(down, v_sub(v_mul(ts, v_abs(f)), v_set(1.0f)));
+            vf     d = v_load(g->d_h + (cell->at + u) * LANES + v), f = v_load(p), e = v_load(p + TWO * pitch),
+               ts = v_load(g->spans + at + v);
+            vf down = v_mul(v_mul(d, a), e), d_f = v_mul(down, v_sub(v_mul(ts, v_abs(f)), v_set(1.0f)));
             v_store(d_span, v_fma(v_mul(down, f), v_add(tau, v_abs(f)), v_load(d_span)));
             v_store(p, d_f);
             v_store(p + TWO * pitch, v_fnma(v_mul(d, e), f, d));
@@ -219,11 +224,12 @@ static void gates_back(const grad *g, const gain *a, const float *d_m, int64_t a
     for (int64_t u = 0; u < a->l->n; u++)
         for (int v = 0; v < LANES; v += VW) {
             float *p = a->planes + u * PLANES * pitch + at + v, *d_c_at = g->d_c + u * LANES + v;
-            vf     i = v_load(p), ig = v_load(p + pitch), fg = v_load(p + 2 * pitch), og = v_load(p + 3 * pitch), d = v_load(d_m + u * LANES + v);
-            vf     before = v_load(g->c + u * pitch + at + v), after = vm_tanh(v_load(g->c + u * pitch + at + LANES + v));
-            vf     d_c = v_fma(v_mul(d, og), v_fnma(after, after, one), v_load(d_c_at));
-            vf     d_head[4] = { v_mul(v_mul(d_c, ig), v_fnma(i, i, one)), v_mul(v_mul(d_c, i), v_fnma(ig, ig, ig)),
-                                 v_mul(v_mul(d_c, before), v_fnma(fg, fg, fg)), v_mul(v_mul(d, after), v_fnma(og, og, og)) };
+            vf     i = v_load(p), ig = v_load(p + pitch), fg = v_load(p + 2 * pitch), og = v_load(p + 3 * pitch),
+               d = v_load(d_m + u * LANES + v);
+            vf before = v_load(g->c + u * pitch + at + v), after = vm_tanh(v_load(g->c + u * pitch + at + LANES + v));
+            vf d_c = v_fma(v_mul(d, og), v_fnma(after, after, one), v_load(d_c_at));
+            vf d_head[4] = {v_mul(v_mul(d_c, ig), v_fnma(i, i, one)), v_mul(v_mul(d_c, i), v_fnma(ig, ig, ig)),
+                            v_mul(v_mul(d_c, before), v_fnma(fg, fg, fg)), v_mul(v_mul(d, after), v_fnma(og, og, og))};
             v_store(d_c_at, v_mul(d_c, fg));
             for (int h = 0; h < 4; h++) {
                 v_store(p + h * pitch, d_head[h]);
@@ -244,7 +250,8 @@ V_INLINE void inputs_tile(const int n, const grad *g, const layer *y, int64_t k,
     }
     for (int64_t u = 0; u < y->n; u += VW) {
         const int64_t units = y->n - u < VW ? y->n - u : VW;
-        const float  *w = g->w.weights + y->at + u / VW * panel_floats(y) + (y->first + k) * row, *d = g->d_heads + u * y->heads * LANES;
+        const float  *w = g->w.weights + y->at + u / VW * panel_floats(y) + (y->first + k) * row,
+                    *d = g->d_heads + u * y->heads * LANES;
         for (int h = 0; h < y->heads; h++, w += VW, d += VW * LANES)
             for (int64_t i = 0; i < units; i++) {
                 vf low = v_load(d + i * LANES), high = v_load(d + i * LANES + (VECS - 1) * VW);
@@ -268,18 +275,35 @@ V_INLINE void inputs_tile(const int n, const grad *g, const layer *y, int64_t k,
 /* Eight vectors of sums at least, and no more than registers.  Where a line is one vector, every sum reads a weight of its own: sixteen
  * share one line of d. */
 enum { IN_MOST = VECS == 1 ? 16 : AS_SIMD_REGISTERS >= 32 ? 8 : 6, IN_MANY = VECS == 1 ? 8 : 4 };
-static __attribute__((noinline)) void inputs_most(const grad *g, const layer *y, int64_t k, float *out) { inputs_tile(IN_MOST, g, y, k, out); }
-static __attribute__((noinline)) void inputs_many(const grad *g, const layer *y, int64_t k, float *out) { inputs_tile(IN_MANY, g, y, k, out); }
-static __attribute__((noinline)) void inputs_four(const grad *g, const layer *y, int64_t k, float *out) { inputs_tile(4, g, y, k, out); }
-static __attribute__((noinline)) void inputs_two(const grad *g, const layer *y, int64_t k, float *out) { inputs_tile(2, g, y, k, out); }
-static __attribute__((noinline)) void inputs_one(const grad *g, const layer *y, int64_t k, float *out) { inputs_tile(1, g, y, k, out); }
+static __attribute__((noinline)) void inputs_most(const grad *g, const layer *y, int64_t k, float *out)
+{
+    inputs_tile(IN_MOST, g, y, k, out);
+}
+static __attribute__((noinline)) void inputs_many(const grad *g, const layer *y, int64_t k, float *out)
+{
+    inputs_tile(IN_MANY, g, y, k, out);
+}
+static __attribute__((noinline)) void inputs_four(const grad *g, const layer *y, int64_t k, float *out)
+{
+    inputs_tile(4, g, y, k, out);
+}
+static __attribute__((noinline)) void inputs_two(const grad *g, const layer *y, int64_t k, float *out)
+{
+    inputs_tile(2, g, y, k, out);
+}
+static __attribute__((noinline)) void inputs_one(const grad *g, const layer *y, int64_t k, float *out)
+{
+    inputs_tile(1, g, y, k, out);
+}
 
 /* Of inputs [k, end), to out.  What is left behind whole tiles is done with neighbours that are done already, to the same bits: a tile of one
  * takes as long as one of four. */
 static void inputs_back(const grad *g, const layer *y, int64_t k, int64_t end, float *out)
 {
-    static const struct { int n; void (*run)(const grad *g, const layer *y, int64_t k, float *out); } tiles[] = {
-        { IN_MOST, inputs_most }, { IN_MANY, inputs_many }, { 4, inputs_four }, { 2, inputs_two }, { 1, inputs_one } };
+    static const struct {
+        int n;
+        void (*run)(const grad *g, const layer *y, int64_t k, float *out);
+    } tiles[] = {{IN_MOST, inputs_most}, {IN_MANY, inputs_many}, {4, inputs_four}, {2, inputs_two}, {1, inputs_one}};
     const int64_t all = end - k;
     for (int i = 0; k < end;) {
         const int64_t n = tiles[i].n, left = end - k;
@@ -316,9 +340,9 @@ static void bottom_back(const grad *g, int l, const layer *y)
 
 static void cell_back(const grad *g, int l, int64_t at)
 {
-    const book   *b = g->w.b;
-    float        *plane = gain_of(g, OF_CELL, l)->planes + at;
-    const layer  *y = &b->cell[l];
+    const book  *b = g->w.b;
+    float       *plane = gain_of(g, OF_CELL, l)->planes + at;
+    const layer *y = &b->cell[l];
     if (b->c.mode == AS_CFC_PURE)
         pure_back(g, l, plane, at);
     else
@@ -508,9 +532,10 @@ static void gather(const grad *g, const gain *a)
 /* --- From shards to outputs ------------------------------------------------------------------------------------------ */
 
 /* Row u of the weights [u][n_z] and of the bias, out of the shards' sums. */
-static void row_out(const grad *g, const float *from, float scale, const as_view *mask, int64_t u, int64_t n_z, float *d_w, float *d_b)
+static void row_out(const grad *g, const float *from, float scale, const as_view *mask, int64_t u, int64_t n_z, float *d_w,
+                    float *d_b)
 {
-    const source as = { .mask = mask, .scale = scale, .signs = g->w.b->c.semantics != AS_CFC_TORCH };
+    const source as = {.mask = mask, .scale = scale, .signs = g->w.b->c.semantics != AS_CFC_TORCH};
     for (int64_t k = 0; d_w && k < n_z; k += VW) {
         const int count = n_z - k < VW ? (int)(n_z - k) : VW;
         v_store_n(d_w + u * n_z + k, count, weights_load(&as, from + k, u * n_z + k, count));
@@ -526,7 +551,8 @@ static void unit_out(const grad *g, const gain *a, int64_t u)
     const as_cfc *c = &g->w.b->c;
     const int64_t n = a->l->n, n_z = a->l->k;
     const float  *from = g->sums + a->at + u * a->heads * (n_z + 1), *more = g->sums + a->at + n * a->heads * (n_z + 1) + 2 * u;
-    const int     first = a->kind == OF_CELL ? c->cell[a->index].first : 0, pair = a->kind == OF_FC ? AS_CFC_FC_W : AS_CFC_CELLS + 2 * a->index;
+    const int     first = a->kind == OF_CELL ? c->cell[a->index].first : 0,
+              pair = a->kind == OF_FC ? AS_CFC_FC_W : AS_CFC_CELLS + 2 * a->index;
     if (a->kind == OF_BACKBONE || a->kind == OF_FC) {
         row_out(g, from, 1.0f, NULL, u, n_z, wanted(g, pair), wanted(g, pair + 1));
     } else if (a->kind == OF_MEMORY) {
@@ -543,8 +569,10 @@ static void unit_out(const grad *g, const gain *a, int64_t u)
             wanted(g, first + 2)[u] = more[0];
     } else {
         for (int h = 0; h < PLANES; h++) { /* without spans time_a's is time_b's */
-            const float *head = from + (h < a->heads ? h : a->heads - 1) * (n_z + 1), sign = h == TIME && c->semantics != AS_CFC_TORCH ? -1.0f : 1.0f;
-            row_out(g, head, sign, h < TIME ? &g->in[first] : NULL, u, n_z, wanted(g, first + 1 + 2 * h), wanted(g, first + 2 + 2 * h));
+            const float *head = from + (h < a->heads ? h : a->heads - 1) * (n_z + 1),
+                        sign = h == TIME && c->semantics != AS_CFC_TORCH ? -1.0f : 1.0f;
+            row_out(g, head, sign, h < TIME ? &g->in[first] : NULL, u, n_z, wanted(g, first + 1 + 2 * h),
+                    wanted(g, first + 2 + 2 * h));
         }
     }
 }
@@ -560,11 +588,11 @@ static int infos_of(const as_node_ctx *n, as_tensor_info *in)
 }
 
 static int64_t blocks_of(const as_cfc *c) { return (c->n_batch + LANES - 1) / LANES; }
-static int shards_of(const as_cfc *c) { return blocks_of(c) > MAX_SHARDS ? MAX_SHARDS : c->n_batch ? (int)blocks_of(c) : 1; }
+static int     shards_of(const as_cfc *c) { return blocks_of(c) > MAX_SHARDS ? MAX_SHARDS : c->n_batch ? (int)blocks_of(c) : 1; }
 
 static void gain_add(grad *g, gain_kind kind, int index, const layer *l, int heads, int per_unit)
 {
-    g->gains[g->n_gains++] = (gain){ .kind = kind, .index = index, .l = l, .heads = heads, .per_unit = per_unit, .at = g->n_sums };
+    g->gains[g->n_gains++] = (gain){.kind = kind, .index = index, .l = l, .heads = heads, .per_unit = per_unit, .at = g->n_sums};
     g->n_sums += lines(l->n * heads * (l->k + 1) + 2 * l->n);
 }
 
@@ -585,22 +613,42 @@ static void gains_list(grad *g, const book *b)
 static int64_t grad_place(grad *g, const book *b, float *p)
 {
     const as_cfc *c = &b->c;
-    const int64_t length = c->n_steps * LANES, pitch = ((length + LANES + 15) / 16 | 1) * 16, memory_lines = c->has_memory ? c->n_state : 0;
-    int64_t       widest = c->n_y > c->n_in ? c->n_y : c->n_in, most = 0, total = 0;
-    float        *weights = NULL, *z = NULL, *d = NULL;
+    const int64_t length = c->n_steps * LANES, pitch = ((length + LANES + 15) / 16 | 1) * 16,
+                  memory_lines = c->has_memory ? c->n_state : 0;
+    int64_t widest = c->n_y > c->n_in ? c->n_y : c->n_in, most = 0, total = 0;
+    float  *weights = NULL, *z = NULL, *d = NULL;
     for (int i = 0; i < g->n_gains; i++) {
         const layer *l = g->gains[i].l;
         int64_t      rows_here = panels_of(l->n) * l->heads * VW, wide = l->k + 1 > l->n ? l->k + 1 : l->n;
         widest = wide > widest ? wide : widest;
         most = rows_here > most ? rows_here : most;
     }
-    struct { float **to; int64_t n; } all[] = {
-        { &weights, b->n_floats }, { &g->w.x, c->n_in * LANES }, { &g->w.h, c->n_state * LANES }, { &g->w.mid, c->n_state * LANES },
-        { &g->w.memory, memory_lines * LANES }, { &g->w.wide[0], b->widest * LANES }, { &g->w.wide[1], b->widest * LANES },
-        { &g->x, c->n_in * pitch }, { &g->h, c->n_state * pitch }, { &g->c, memory_lines * pitch }, { &g->m, memory_lines * pitch },
-        { &g->spans, length }, { &g->d_spans, length }, { &g->ones, length }, { &g->d_h, c->n_state * LANES }, { &g->d_before, c->n_state * LANES },
-        { &g->d_c, memory_lines * LANES }, { &g->d_x, c->n_in * LANES }, { &g->d_wide[0], widest * LANES }, { &g->d_wide[1], widest * LANES },
-        { &g->d_heads, most * LANES }, { &z, (widest + PAIR_Z) * POINTER }, { &d, (most + PAIR_D) * POINTER } };
+    struct {
+        float **to;
+        int64_t n;
+    } all[] = {{&weights, b->n_floats},
+               {&g->w.x, c->n_in * LANES},
+               {&g->w.h, c->n_state * LANES},
+               {&g->w.mid, c->n_state * LANES},
+               {&g->w.memory, memory_lines * LANES},
+               {&g->w.wide[0], b->widest * LANES},
+               {&g->w.wide[1], b->widest * LANES},
+               {&g->x, c->n_in * pitch},
+               {&g->h, c->n_state * pitch},
+               {&g->c, memory_lines * pitch},
+               {&g->m, memory_lines * pitch},
+               {&g->spans, length},
+               {&g->d_spans, length},
+               {&g->ones, length},
+               {&g->d_h, c->n_state * LANES},
+               {&g->d_before, c->n_state * LANES},
+               {&g->d_c, memory_lines * LANES},
+               {&g->d_x, c->n_in * LANES},
+               {&g->d_wide[0], widest * LANES},
+               {&g->d_wide[1], widest * LANES},
+               {&g->d_heads, most * LANES},
+               {&z, (widest + PAIR_Z) * POINTER},
+               {&d, (most + PAIR_D) * POINTER}};
     for (int i = 0; i < (int)AS_COUNT(all); i++) {
         *all[i].to = p ? p + total : NULL;
         total += lines(all[i].n);
@@ -650,7 +698,7 @@ static void grad_read(const as_kernel_args *args, book *b, grad *g)
     as_tensor_info     in[AS_MAX_IN];
     int                n_in = infos_of(n, in), found = 0;
     *b = book_read(n, in, n_in);
-    *g = (grad){ .d_y = args->in[D_Y].data, .d_h_n = args->in[D_H].data, .d_c_n = args->in[D_C].data };
+    *g = (grad){.d_y = args->in[D_Y].data, .d_h_n = args->in[D_H].data, .d_c_n = args->in[D_C].data};
     g->in[0] = args->in[0];
     for (int i = 1; i < n_in; i++)
         g->in[i] = args->in[i + REST - 1];

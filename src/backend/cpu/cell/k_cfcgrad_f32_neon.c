@@ -4,7 +4,13 @@
 #include "backend/cpu/cell/cfcgrad_body.h"
 
 const as_kernel as_k_cfcgrad_f32_neon = {
-    .name = "cfcgrad_f32_neon", .op = "assay.CfCGrad", .isa = AS_SIMD_ISA, .rank = 30,
+    .name = "cfcgrad_f32_neon",
+    .op = "assay.CfCGrad",
+    .isa = AS_SIMD_ISA,
+    .rank = 30,
     .why = "one sweep back, the gradients of weights as products of long lines after it, vectors of four",
-    .accepts = cfcgrad_accepts, .scratch_bytes = cfcgrad_scratch_bytes, .run = cfcgrad_run, .finish = cfcgrad_finish,
+    .accepts = cfcgrad_accepts,
+    .scratch_bytes = cfcgrad_scratch_bytes,
+    .run = cfcgrad_run,
+    .finish = cfcgrad_finish,
 };

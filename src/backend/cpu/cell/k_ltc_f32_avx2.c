@@ -6,6 +6,15 @@
 #include "backend/cpu/cell/ltc_body.h"
 
 const as_kernel as_k_ltc_f32_avx2 = {
-    .name = "ltc_f32_avx2", .op = "assay.LTC", .isa = AS_SIMD_ISA, .rank = 30, .why = "synapse lists, vectors of eight",
-    .accepts = accepts, .scratch_bytes = scratch_bytes, .packed_bytes = packed_bytes, .pack = pack, .run = run, .shares = shares,
+    .name = "ltc_f32_avx2",
+    .op = "assay.LTC",
+    .isa = AS_SIMD_ISA,
+    .rank = 30,
+    .why = "synapse lists, vectors of eight",
+    .accepts = accepts,
+    .scratch_bytes = scratch_bytes,
+    .packed_bytes = packed_bytes,
+    .pack = pack,
+    .run = run,
+    .shares = shares,
 };

@@ -6,6 +6,15 @@
 #include "backend/cpu/cell/ltc_body.h"
 
 const as_kernel as_k_ltc_f32_avx512 = {
-    .name = "ltc_f32_avx512", .op = "assay.LTC", .isa = AS_SIMD_ISA, .rank = 40, .why = "synapse lists, vectors of sixteen",
-    .accepts = accepts, .scratch_bytes = scratch_bytes, .packed_bytes = packed_bytes, .pack = pack, .run = run, .shares = shares,
+    .name = "ltc_f32_avx512",
+    .op = "assay.LTC",
+    .isa = AS_SIMD_ISA,
+    .rank = 40,
+    .why = "synapse lists, vectors of sixteen",
+    .accepts = accepts,
+    .scratch_bytes = scratch_bytes,
+    .packed_bytes = packed_bytes,
+    .pack = pack,
+    .run = run,
+    .shares = shares,
 };

@@ -4,6 +4,15 @@
 #include "backend/cpu/cell/ltc_body.h"
 
 const as_kernel as_k_ltc_f32_scalar = {
-    .name = "ltc_f32_scalar", .op = "assay.LTC", .isa = AS_SIMD_ISA, .rank = 12, .why = "synapse lists, the compiler's vectors",
-    .accepts = accepts, .scratch_bytes = scratch_bytes, .packed_bytes = packed_bytes, .pack = pack, .run = run, .shares = shares,
+    .name = "ltc_f32_scalar",
+    .op = "assay.LTC",
+    .isa = AS_SIMD_ISA,
+    .rank = 12,
+    .why = "synapse lists, the compiler's vectors",
+    .accepts = accepts,
+    .scratch_bytes = scratch_bytes,
+    .packed_bytes = packed_bytes,
+    .pack = pack,
+    .run = run,
+    .shares = shares,
 };

@@ -4,6 +4,13 @@
 #include "backend/cpu/cell/ltcgrad_body.h"
 
 const as_kernel as_k_ltcgrad_f32_avx2 = {
-    .name = "ltcgrad_f32_avx2", .op = "assay.LTCGrad", .isa = AS_SIMD_ISA, .rank = 30, .why = "synapse lists, one sweep back, vectors of eight",
-    .accepts = accepts, .scratch_bytes = scratch_bytes, .run = run, .finish = finish,
+    .name = "ltcgrad_f32_avx2",
+    .op = "assay.LTCGrad",
+    .isa = AS_SIMD_ISA,
+    .rank = 30,
+    .why = "synapse lists, one sweep back, vectors of eight",
+    .accepts = accepts,
+    .scratch_bytes = scratch_bytes,
+    .run = run,
+    .finish = finish,
 };

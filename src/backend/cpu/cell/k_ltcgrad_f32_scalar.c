@@ -4,6 +4,13 @@
 #include "backend/cpu/cell/ltcgrad_body.h"
 
 const as_kernel as_k_ltcgrad_f32_scalar = {
-    .name = "ltcgrad_f32_scalar", .op = "assay.LTCGrad", .isa = AS_SIMD_ISA, .rank = 12, .why = "synapse lists, one sweep back, the compiler's vectors",
-    .accepts = accepts, .scratch_bytes = scratch_bytes, .run = run, .finish = finish,
+    .name = "ltcgrad_f32_scalar",
+    .op = "assay.LTCGrad",
+    .isa = AS_SIMD_ISA,
+    .rank = 12,
+    .why = "synapse lists, one sweep back, the compiler's vectors",
+    .accepts = accepts,
+    .scratch_bytes = scratch_bytes,
+    .run = run,
+    .finish = finish,
 };

@@ -36,15 +36,16 @@ V_INLINE void slot_flow(const synapses *l, int64_t slot, const float *state, int
     for (; g + GROUP < end; g += 2 * GROUP) {
         const float *h = g + GROUP, *v = state + source(g) * SIDE, *u = state + source(h) * SIDE;
         vf           z[4];
-        EACH_V z[i] = v_fma(v_one(g + A * VW), v_load(v + i * VW), v_one(g + B * VW));
-        EACH_V z[n_v + i] = v_fma(v_one(h + A * VW), v_load(u + i * VW), v_one(h + B * VW));
+        EACH_V       z[i] = v_fma(v_one(g + A * VW), v_load(v + i * VW), v_one(g + B * VW));
+        EACH_V       z[n_v + i] = v_fma(v_one(h + A * VW), v_load(u + i * VW), v_one(h + B * VW));
         shut(z, 2 * n_v);
-        EACH_V f[i] = flow_two(f[i], z[i], z[n_v + i], v_one(g + FLOW * VW), v_one(h + FLOW * VW), v_one(g + OPEN * VW), v_one(h + OPEN * VW));
+        EACH_V f[i] = flow_two(f[i], z[i], z[n_v + i], v_one(g + FLOW * VW), v_one(h + FLOW * VW), v_one(g + OPEN * VW),
+                               v_one(h + OPEN * VW));
     }
     if (g < end) {
         const float *v = state + source(g) * SIDE;
         vf           z[2];
-        EACH_V z[i] = v_fma(v_one(g + A * VW), v_load(v + i * VW), v_one(g + B * VW));
+        EACH_V       z[i] = v_fma(v_one(g + A * VW), v_load(v + i * VW), v_one(g + B * VW));
         shut(z, n_v);
         EACH_V f[i] = flow_one(f[i], z[i], v_one(g + FLOW * VW), v_one(g + OPEN * VW));
     }
@@ -57,11 +58,13 @@ V_INLINE flow slice_flow(const synapses *l, int64_t slice, const float *state, f
     const float *g = l->groups + l->start[slice] * GROUP, *end = l->groups + l->start[slice + 1] * GROUP;
     vf           z[n];
     for (; g + 3 * GROUP < end; g += n * GROUP) {
-        EACH_Z z[i] = v_fma(v_load(g + i * GROUP + A * VW), LTC_GATHER(state, g + i * GROUP + FROM * VW), v_load(g + i * GROUP + B * VW));
+        EACH_Z z[i] =
+            v_fma(v_load(g + i * GROUP + A * VW), LTC_GATHER(state, g + i * GROUP + FROM * VW), v_load(g + i * GROUP + B * VW));
         shut(z, n);
-        f = flow_two(f, z[0], z[1], v_load(g + FLOW * VW), v_load(g + GROUP + FLOW * VW), v_load(g + OPEN * VW), v_load(g + GROUP + OPEN * VW));
-        f = flow_two(f, z[2], z[3], v_load(g + 2 * GROUP + FLOW * VW), v_load(g + 3 * GROUP + FLOW * VW), v_load(g + 2 * GROUP + OPEN * VW),
-                     v_load(g + 3 * GROUP + OPEN * VW));
+        f = flow_two(f, z[0], z[1], v_load(g + FLOW * VW), v_load(g + GROUP + FLOW * VW), v_load(g + OPEN * VW),
+                     v_load(g + GROUP + OPEN * VW));
+        f = flow_two(f, z[2], z[3], v_load(g + 2 * GROUP + FLOW * VW), v_load(g + 3 * GROUP + FLOW * VW),
+                     v_load(g + 2 * GROUP + OPEN * VW), v_load(g + 3 * GROUP + OPEN * VW));
     }
     for (; g < end; g += GROUP) {
         z[0] = v_fma(v_load(g + A * VW), LTC_GATHER(state, g + FROM * VW), v_load(g + B * VW));
@@ -75,14 +78,14 @@ V_INLINE flow slice_flow(const synapses *l, int64_t slice, const float *state, f
 
 /* Rows of SIDE floats; a single sample uses less of the same memory. */
 typedef struct work {
-    table                t;
+    table                 t;
     const as_kernel_args *args;
-    float *x, *u;           /* [n_in + 1]: as it came, and mapped; the last is 0 */
-    float *v, *next;        /* [slots + 1] */
-    float *num, *den;       /* [slots]: what does not change between unfolds */
-    float *c;               /* [slots], of the memory cell */
-    float *read;            /* [n_motor]: after the output mapping */
-    float *dt;              /* [1] */
+    float                *x, *u;     /* [n_in + 1]: as it came, and mapped; the last is 0 */
+    float                *v, *next;  /* [slots + 1] */
+    float                *num, *den; /* [slots]: what does not change between unfolds */
+    float                *c;         /* [slots], of the memory cell */
+    float                *read;      /* [n_motor]: after the output mapping */
+    float                *dt;        /* [1] */
 } work;
 
 static size_t work_lay(const as_ltc *s, unsigned char *base, work *w)
@@ -101,7 +104,7 @@ static size_t work_lay(const as_ltc *s, unsigned char *base, work *w)
 }
 
 static const float *given(const work *w, int i) { return as_in_has(w->args->ctx, i) ? w->args->in[i].data : NULL; }
-static float *wanted(const work *w, int i)
+static float       *wanted(const work *w, int i)
 {
     const as_node_ctx *n = w->args->ctx;
     return i < n->n_out && n->out[i].dtype != AS_NONE ? w->args->out[i].data : NULL;
@@ -129,7 +132,8 @@ static void state_store(const work *w, const float *rows, int64_t b, int count, 
 static void input_load(const work *w, int64_t b, int count, int64_t t)
 {
     const as_ltc *s = &w->t.head->s;
-    const float  *x = given(w, AS_LTC_X), *iw = given(w, AS_LTC_INPUT_W), *ib = given(w, AS_LTC_INPUT_B), *time = given(w, AS_LTC_TIMESPANS);
+    const float  *x = given(w, AS_LTC_X), *iw = given(w, AS_LTC_INPUT_W), *ib = given(w, AS_LTC_INPUT_B),
+                *time = given(w, AS_LTC_TIMESPANS);
     for (int i = 0; i < count; i++) {
         const float *from = x + ((b + i) * s->n_steps + t) * s->n_in;
         for (int64_t k = 0; k < s->n_in; k++)
@@ -158,7 +162,8 @@ static void memory_step(const work *w, int n_v)
                     q[k] = v_fma(v_one(w_in + (k * units + j) * s->n_in + m), v_load(w->x + m * SIDE + i * VW), q[k]);
             for (int64_t m = 0; m < units; m++)
                 for (int k = 0; k < 4; k++)
-                    q[k] = v_fma(v_one(w_rec + (k * units + j) * units + m), v_load(w->v + (int64_t)w->t.inner.place[m] * SIDE + i * VW), q[k]);
+                    q[k] = v_fma(v_one(w_rec + (k * units + j) * units + m),
+                                 v_load(w->v + (int64_t)w->t.inner.place[m] * SIDE + i * VW), q[k]);
             vf c = v_mul(v_load(w->c + at + i * VW), vm_sigmoid(v_add(q[2], v_set(1.0f))));
             c = v_fma(vm_tanh(q[0]), vm_sigmoid(q[1]), c);
             v_store(w->c + at + i * VW, c);
@@ -181,9 +186,10 @@ V_INLINE void block_step(work *w, int n_v)
     int64_t      units = t->head->s.n_units, unfolds = t->head->s.n_unfolds;
     for (int64_t j = 0; j < units; j++) {
         int64_t at = t->inner.place[j];
-        flow    f[2] = { { v_one(t->leak + at), v_one(t->rest + at) }, { v_one(t->leak + at), v_one(t->rest + at) } };
+        flow    f[2] = {{v_one(t->leak + at), v_one(t->rest + at)}, {v_one(t->leak + at), v_one(t->rest + at)}};
         slot_flow(&t->sensory, t->sensory.place[j], w->u, n_v, f);
-        EACH_V {
+        EACH_V
+        {
             v_store(w->num + at * SIDE + i * VW, f[i].num);
             v_store(w->den + at * SIDE + i * VW, f[i].den);
         }
@@ -193,10 +199,10 @@ V_INLINE void block_step(work *w, int n_v)
             int64_t at = j * SIDE;
             flow    f[2];
             EACH_V
-                f[i] = (flow){ v_load(w->num + at + i * VW), v_load(w->den + at + i * VW) };
+            f[i] = (flow){v_load(w->num + at + i * VW), v_load(w->den + at + i * VW)};
             slot_flow(&t->inner, j, w->v, n_v, f);
             EACH_V
-                v_store(w->next + at + i * VW, step(v_one(t->cm + j), v_load(w->v + at + i * VW), v_load(w->dt + i * VW), f[i]));
+            v_store(w->next + at + i * VW, step(v_one(t->cm + j), v_load(w->v + at + i * VW), v_load(w->dt + i * VW), f[i]));
         }
         swap(w);
     }
@@ -206,7 +212,8 @@ V_INLINE void block_step(work *w, int n_v)
 static void readout(const work *w, int count, float *y, int64_t line)
 {
     const as_ltc *s = &w->t.head->s;
-    const float  *ow = given(w, AS_LTC_OUTPUT_W), *ob = given(w, AS_LTC_OUTPUT_B), *fc = given(w, AS_LTC_FC_W), *bias = given(w, AS_LTC_FC_B);
+    const float  *ow = given(w, AS_LTC_OUTPUT_W), *ob = given(w, AS_LTC_OUTPUT_B), *fc = given(w, AS_LTC_FC_W),
+                *bias = given(w, AS_LTC_FC_B);
     for (int64_t k = 0; k < s->n_motor; k++)
         for (int i = 0; i < SIDE; i += VW)
             v_store(w->read + k * SIDE + i, v_fma(v_load(w->v + (int64_t)w->t.inner.place[k] * SIDE + i), v_set(ow ? ow[k] : 1.0f),
@@ -214,7 +221,7 @@ static void readout(const work *w, int count, float *y, int64_t line)
     for (int64_t r = 0; r < s->n_out; r++) {
         float rows[SIDE];
         if (fc) {
-            vf sum[2] = { v_set(bias ? bias[r] : 0.0f), v_set(bias ? bias[r] : 0.0f) };
+            vf sum[2] = {v_set(bias ? bias[r] : 0.0f), v_set(bias ? bias[r] : 0.0f)};
             for (int64_t k = 0; k < s->n_motor; k++)
                 for (int i = 0; i < 2; i++)
                     sum[i] = v_fma(v_set(fc[r * s->n_motor + k]), v_load(w->read + k * SIDE + i * VW), sum[i]);
@@ -267,7 +274,7 @@ static void sample_step(work *w, float dt)
     float       *num = w->num + t->slots, *den = w->den + t->slots; /* in the slots of the sensory synapses */
     int64_t      units = t->head->s.n_units, slices = t->slots / VW;
     for (int64_t k = 0; k < slices; k++) {
-        flow f = slice_flow(&t->sensory, k, w->u, (flow){ v_zero(), v_zero() });
+        flow f = slice_flow(&t->sensory, k, w->u, (flow){v_zero(), v_zero()});
         v_store(num + k * VW, f.num);
         v_store(den + k * VW, f.den);
     }
@@ -278,7 +285,7 @@ static void sample_step(work *w, float dt)
     }
     for (int64_t i = 0; i < t->head->s.n_unfolds; i++) {
         for (int64_t at = 0; at < t->slots; at += VW) {
-            flow f = slice_flow(&t->inner, at / VW, w->v, (flow){ v_load(w->num + at), v_load(w->den + at) });
+            flow f = slice_flow(&t->inner, at / VW, w->v, (flow){v_load(w->num + at), v_load(w->den + at)});
             v_store(w->next + at, step(v_load(t->cm + at), v_load(w->v + at), v_set(dt), f));
         }
         swap(w);
@@ -288,8 +295,9 @@ static void sample_step(work *w, float dt)
 static void sample_read(const work *w, float *y)
 {
     const as_ltc *s = &w->t.head->s;
-    const float  *ow = given(w, AS_LTC_OUTPUT_W), *ob = given(w, AS_LTC_OUTPUT_B), *fc = given(w, AS_LTC_FC_W), *bias = given(w, AS_LTC_FC_B);
-    float        *read = fc ? w->read : y;
+    const float  *ow = given(w, AS_LTC_OUTPUT_W), *ob = given(w, AS_LTC_OUTPUT_B), *fc = given(w, AS_LTC_FC_W),
+                *bias = given(w, AS_LTC_FC_B);
+    float *read = fc ? w->read : y;
     for (int64_t k = 0; k < s->n_motor; k++)
         read[k] = w->v[w->t.inner.place[k]] * (ow ? ow[k] : 1.0f) + (ob ? ob[k] : 0.0f);
     for (int64_t r = 0; fc && r < s->n_out; r++) {
@@ -305,10 +313,11 @@ static void sample_read(const work *w, float *y)
 static void sample_run(work *w, int64_t b)
 {
     const as_ltc *s = &w->t.head->s;
-    const float  *x = given(w, AS_LTC_X), *iw = given(w, AS_LTC_INPUT_W), *ib = given(w, AS_LTC_INPUT_B), *time = given(w, AS_LTC_TIMESPANS);
-    const float  *h0 = given(w, AS_LTC_H0);
-    float        *y = (float *)wanted(w, 0) + b * (s->sequences ? s->n_steps : 1) * s->n_out, *h = wanted(w, 1);
-    int64_t       units = s->n_units;
+    const float  *x = given(w, AS_LTC_X), *iw = given(w, AS_LTC_INPUT_W), *ib = given(w, AS_LTC_INPUT_B),
+                *time = given(w, AS_LTC_TIMESPANS);
+    const float *h0 = given(w, AS_LTC_H0);
+    float       *y = (float *)wanted(w, 0) + b * (s->sequences ? s->n_steps : 1) * s->n_out, *h = wanted(w, 1);
+    int64_t      units = s->n_units;
     memset(w->v, 0, (size_t)(w->t.slots + 1) * sizeof *w->v); /* the slot behind the last is what padding reads */
     memset(w->next, 0, (size_t)(w->t.slots + 1) * sizeof *w->next);
     memset(w->num, 0, (size_t)w->t.slots * sizeof *w->num);
@@ -393,7 +402,7 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
 {
     table_head    *packed = (table_head *)(uintptr_t)args->packed[AS_LTC_CM];
     unsigned char *mine = scratch;
-    work           w = { .args = args };
+    work           w = {.args = args};
     as_ltc         s;
     if (packed && packed->ready) {
         table_lay(packed, packed, &w.t);
@@ -403,7 +412,7 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
     }
     int64_t b, end;
     as_share(s.n_batch, VW, part, n_parts, &b, &end);
-    size_t  work_bytes = work_lay(&s, NULL, &w);
+    size_t work_bytes = work_lay(&s, NULL, &w);
     if (!w.t.head) {
         table_head head = head_of(args->ctx, &s);
         table      t;

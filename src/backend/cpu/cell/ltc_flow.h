@@ -11,20 +11,22 @@ V_INLINE void shut(vf *z, int n)
 {
     const vf magic = v_set(12582912.0f + 127.0f), one = v_set(1.0f);
     vf       t[4], r[4], p[4];
-    EACH_Z z[i] = v_min(v_set(63.0f), z[i]);
-    EACH_Z z[i] = v_max(v_set(-63.0f), z[i]);
-    EACH_Z t[i] = v_add(z[i], magic);
-    EACH_Z r[i] = v_sub(t[i], magic);
-    EACH_Z r[i] = v_sub(z[i], r[i]);
-    EACH_Z p[i] = v_fma(v_set(1.327647129e-3f), r[i], v_set(9.675541893e-3f));
-    EACH_Z p[i] = v_fma(p[i], r[i], v_set(5.550713092e-2f));
-    EACH_Z p[i] = v_fma(p[i], r[i], v_set(2.402212024e-1f));
-    EACH_Z p[i] = v_fma(p[i], r[i], v_set(6.931469440e-1f));
-    EACH_Z p[i] = v_fma(p[i], r[i], one);
-    EACH_Z z[i] = v_fma(p[i], v_bits(vi_shift_left(vi_bits(t[i]), 23)), one);
+    EACH_Z   z[i] = v_min(v_set(63.0f), z[i]);
+    EACH_Z   z[i] = v_max(v_set(-63.0f), z[i]);
+    EACH_Z   t[i] = v_add(z[i], magic);
+    EACH_Z   r[i] = v_sub(t[i], magic);
+    EACH_Z   r[i] = v_sub(z[i], r[i]);
+    EACH_Z   p[i] = v_fma(v_set(1.327647129e-3f), r[i], v_set(9.675541893e-3f));
+    EACH_Z   p[i] = v_fma(p[i], r[i], v_set(5.550713092e-2f));
+    EACH_Z   p[i] = v_fma(p[i], r[i], v_set(2.402212024e-1f));
+    EACH_Z   p[i] = v_fma(p[i], r[i], v_set(6.931469440e-1f));
+    EACH_Z   p[i] = v_fma(p[i], r[i], one);
+    EACH_Z   z[i] = v_fma(p[i], v_bits(vi_shift_left(vi_bits(t[i]), 23)), one);
 }
 
-typedef struct flow { vf num, den; } flow; /* sums of a * erev and of a */
+typedef struct flow {
+    vf num, den;
+} flow; /* sums of a * erev and of a */
 
 /* Two synapses over one division: p / d + q / e = (p e + q d) / (d e). */
 V_INLINE flow flow_two(flow f, vf d, vf e, vf flow_d, vf flow_e, vf open_d, vf open_e)
@@ -38,7 +40,7 @@ V_INLINE flow flow_two(flow f, vf d, vf e, vf flow_d, vf flow_e, vf open_d, vf o
 V_INLINE flow flow_one(flow f, vf d, vf flow_d, vf open_d)
 {
     vf inverse = v_inverse(d);
-    return (flow){ v_fma(flow_d, inverse, f.num), v_fma(open_d, inverse, f.den) };
+    return (flow){v_fma(flow_d, inverse, f.num), v_fma(open_d, inverse, f.den)};
 }
 
 /* (C v + dt num) / (C + dt den) */

@@ -35,11 +35,16 @@ static void fixture_make(fixture *f)
     for (int j = 0; j + 1 < UNITS; j++)
         f->mask[j * UNITS + j + 1] = 1;
     for (int i = 0; i < AS_LTC_N_NEEDED; i++)
-        input_set(f, i, AS_F32, i == AS_LTC_X ? AS_SHAPE(BATCH, STEPS, N_IN) : i <= AS_LTC_CM ? unit : i < AS_LTC_SENSORY_SIGMA ? inner : sensory, f->values[i]);
+        input_set(f, i, AS_F32,
+                  i == AS_LTC_X              ? AS_SHAPE(BATCH, STEPS, N_IN)
+                  : i <= AS_LTC_CM           ? unit
+                  : i < AS_LTC_SENSORY_SIGMA ? inner
+                                             : sensory,
+                  f->values[i]);
     input_set(f, AS_LTC_MASK, AS_I8, inner, f->mask);
     f->in[AS_LTC_MASK].constant = f->mask;
     input_set(f, AS_LTC_TIMESPANS, AS_F32, AS_SHAPE(BATCH, STEPS), f->values[AS_LTC_TIMESPANS]);
-    f->ctx = (as_node_ctx){ .op = as_op_find("assay.LTC"), .name = "l", .in = f->in, .n_in = AS_LTC_N_IN, .out = f->out, .n_out = 1 };
+    f->ctx = (as_node_ctx){.op = as_op_find("assay.LTC"), .name = "l", .in = f->in, .n_in = AS_LTC_N_IN, .out = f->out, .n_out = 1};
     expect_ok(f->env, f->ctx.op->infer(f->env, &f->ctx, f->out));
     f->y = as_view_of(f->y_values, AS_F32, &f->out[0].shape);
 }
@@ -50,7 +55,7 @@ static assay_status parts_run(fixture *f, const as_kernel *k, int n_parts)
     assay_status   status = ASSAY_OK;
     size_t         bytes = k->scratch_bytes(&f->ctx, n_parts);
     void          *scratch = aligned_alloc(64, (bytes + 63) / 64 * 64);
-    as_kernel_args args = { .ctx = &f->ctx, .in = f->views, .out = &f->y, .packed = packed, .env = f->env, .status = &status };
+    as_kernel_args args = {.ctx = &f->ctx, .in = f->views, .out = &f->y, .packed = packed, .env = f->env, .status = &status};
     expect(scratch != NULL);
     for (int part = 0; scratch && part < n_parts; part++)
         k->run(&args, part, n_parts, scratch);
@@ -58,12 +63,15 @@ static assay_status parts_run(fixture *f, const as_kernel *k, int n_parts)
     return status;
 }
 
-static bool is_here(const as_kernel *k) { return as_kernel_is_for(k, "assay.LTC") && strcmp(k->op, "*") && !(k->isa & ~as_isa_cpu()); }
+static bool is_here(const as_kernel *k)
+{
+    return as_kernel_is_for(k, "assay.LTC") && strcmp(k->op, "*") && !(k->isa & ~as_isa_cpu());
+}
 
 Test(ltc_kernel, a_time_that_is_none_is_refused_by_name_and_nothing_is_written)
 {
-    static const float bad[] = { -1.0f, NAN, INFINITY };
-    fixture f;
+    static const float bad[] = {-1.0f, NAN, INFINITY};
+    fixture            f;
     fixture_make(&f);
     for (int i = 0; as_k_table[i]; i++)
         for (size_t v = 0; v < AS_COUNT(bad) && is_here(as_k_table[i]); v++) {

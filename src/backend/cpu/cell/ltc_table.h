@@ -20,9 +20,9 @@
 enum { FROM, A, B, FLOW, OPEN, N_ROWS, GROUP = N_ROWS * VW /* floats */ };
 
 typedef struct synapses {
-    int64_t *start;             /* [slices + 1], in groups */
-    int32_t *degree;            /* [slots], most first */
-    int32_t *place;             /* [units]: the slot of a unit */
+    int64_t *start;  /* [slices + 1], in groups */
+    int32_t *degree; /* [slots], most first */
+    int32_t *place;  /* [units]: the slot of a unit */
     float   *groups;
 } synapses;
 
@@ -37,8 +37,8 @@ V_INLINE int64_t source(const float *lane)
 /* What stands first in a table, so that a run need not read the node again. */
 typedef struct table_head {
     as_ltc  s;
-    bool    ready;              /* false: something that it needs was not there yet */
-    int64_t n_groups[2];        /* room for inner and sensory ones */
+    bool    ready;       /* false: something that it needs was not there yet */
+    int64_t n_groups[2]; /* room for inner and sensory ones */
 } table_head;
 
 /* slots: units up to a multiple of VW.  The state lies in the slots of the inner synapses. */
@@ -54,8 +54,8 @@ static int64_t slots_of(const as_ltc *s) { return (s->n_units + VW - 1) / VW * V
 
 static table_head head_of(const as_node_ctx *n, const as_ltc *s)
 {
-    int64_t    slices = slots_of(s) / VW, sources[2] = { s->n_units, s->n_in };
-    table_head h = { .s = *s };
+    int64_t    slices = slots_of(s) / VW, sources[2] = {s->n_units, s->n_in};
+    table_head h = {.s = *s};
     for (int k = 0; k < 2; k++) {
         int64_t there = (int64_t)as_ltc_synapses(n, k ? AS_LTC_SENSORY_MASK : AS_LTC_MASK, sources[k], s->n_units);
         int64_t most = slices * sources[k], sorted = there / VW + sources[k];
@@ -75,8 +75,8 @@ static void *piece(unsigned char *base, size_t *at, size_t bytes)
 /* The pieces of a table in memory, whose head need not be there yet; returns its bytes. */
 static size_t table_lay(const table_head *h, void *base, table *t)
 {
-    size_t  at = 0, slots = (size_t)slots_of(&h->s), most = (size_t)(h->s.n_units > h->s.n_in ? h->s.n_units : h->s.n_in);
-    *t = (table){ .slots = (int64_t)slots };
+    size_t at = 0, slots = (size_t)slots_of(&h->s), most = (size_t)(h->s.n_units > h->s.n_in ? h->s.n_units : h->s.n_in);
+    *t = (table){.slots = (int64_t)slots};
     t->head = piece(base, &at, sizeof *t->head);
     for (int k = 0; k < 2; k++) {
         synapses *l = k ? &t->sensory : &t->inner;
@@ -128,8 +128,8 @@ static void synapses_sort(synapses *l, const unsigned char *mask, int64_t n_sour
 }
 
 /* m: sigma, mu, w and erev.  from: the slots of the sources, NULL when they have none.  nothing: the source that is 0. */
-static void synapses_fill(synapses *l, const unsigned char *mask, const as_view *m, const int32_t *from, int32_t nothing, int64_t n_sources,
-                          const as_ltc *s, int64_t slots, int32_t *tally)
+static void synapses_fill(synapses *l, const unsigned char *mask, const as_view *m, const int32_t *from, int32_t nothing,
+                          int64_t n_sources, const as_ltc *s, int64_t slots, int32_t *tally)
 {
     const float *sigma = m[0].data, *mu = m[1].data, *w = m[2].data, *erev = m[3].data;
     int32_t     *done = tally;
@@ -194,9 +194,10 @@ static bool timespans_ok(const as_kernel_args *args, const as_ltc *s, int part)
     for (int64_t i = 0; time && i < s->n_batch * s->n_steps; i++)
         if (!(time[i] >= 0.0f) || isinf(time[i])) {
             if (part == 0)
-                *args->status = as_refuse(args->env, args->ctx,
-                                          "timespans[%" PRId64 "][%" PRId64 "] (sample, step) is %g and must be finite and not negative",
-                                          i / s->n_steps, i % s->n_steps, (double)time[i]);
+                *args->status =
+                    as_refuse(args->env, args->ctx,
+                              "timespans[%" PRId64 "][%" PRId64 "] (sample, step) is %g and must be finite and not negative",
+                              i / s->n_steps, i % s->n_steps, (double)time[i]);
             return false;
         }
     return true;

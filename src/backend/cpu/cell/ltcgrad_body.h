@@ -11,7 +11,7 @@
 #include "backend/cpu/cell/ltc_table.h"
 
 enum { VECS = VW >= 16 ? 1 : 2, LANES = VECS * VW }; /* a block for each of two threads, of 32 samples */
-enum { DZ_V, DZ, NUM_OPEN, DEN_OPEN, N_SUMS }; /* of a synapse: d_z v, d_z, d_num open, d_den open */
+enum { DZ_V, DZ, NUM_OPEN, DEN_OPEN, N_SUMS };       /* of a synapse: d_z v, d_z, d_num open, d_den open */
 
 #define EACH_V V_UNROLL for (int i = 0; i < VECS; i++)
 
@@ -20,21 +20,21 @@ typedef struct work {
     table                 t;
     const as_kernel_args *args;
     as_ltc                s;
-    float *x, *u;               /* [steps][n_in]: as it came, and mapped */
-    float *v;                   /* [steps][unfolds + 1][slots] */
-    float *num, *den;           /* [steps][unfolds][slots], all but C */
-    float *base;                /* [2][slots]: what does not change between unfolds */
-    float *dt;                  /* [steps] */
-    float *d_v, *d_from;        /* [slots] */
-    float *d_num, *d_den;       /* [slots]: of the sensory sums */
-    float *d_u;                 /* [n_in] */
-    float *of_inner, *of_sensory; /* [groups][VW][N_SUMS]: sums of synapses */
-    float *of_unit;             /* [slots][3]: C, d_num, d_den */
-    float *of_input;            /* [n_in][2]: d_u x, d_u */
-    float *of_motor;            /* [n_motor][2]: d_m v, d_m */
-    float *of_fc;               /* [n_out][n_motor + 1], the last for the bias */
-    size_t shard_floats;        /* from of_inner to the of_inner of the next shard */
-    int    n_shards;
+    float                *x, *u;                 /* [steps][n_in]: as it came, and mapped */
+    float                *v;                     /* [steps][unfolds + 1][slots] */
+    float                *num, *den;             /* [steps][unfolds][slots], all but C */
+    float                *base;                  /* [2][slots]: what does not change between unfolds */
+    float                *dt;                    /* [steps] */
+    float                *d_v, *d_from;          /* [slots] */
+    float                *d_num, *d_den;         /* [slots]: of the sensory sums */
+    float                *d_u;                   /* [n_in] */
+    float                *of_inner, *of_sensory; /* [groups][VW][N_SUMS]: sums of synapses */
+    float                *of_unit;               /* [slots][3]: C, d_num, d_den */
+    float                *of_input;              /* [n_in][2]: d_u x, d_u */
+    float                *of_motor;              /* [n_motor][2]: d_m v, d_m */
+    float                *of_fc;                 /* [n_out][n_motor + 1], the last for the bias */
+    size_t                shard_floats;          /* from of_inner to the of_inner of the next shard */
+    int                   n_shards;
 } work;
 
 static const float *given(const work *w, int i) { return as_in_has(w->args->ctx, i) ? w->args->in[i].data : NULL; }
@@ -63,7 +63,7 @@ static size_t work_lay(const table_head *h, unsigned char *base, work *w)
 static size_t sums_lay(const table_head *h, unsigned char *base, work *w)
 {
     const as_ltc *s = &h->s;
-    size_t at = 0, row = VW * sizeof(float), motors = (size_t)s->n_motor;
+    size_t        at = 0, row = VW * sizeof(float), motors = (size_t)s->n_motor;
     w->of_inner = piece(base, &at, (size_t)h->n_groups[0] * VW * N_SUMS * row);
     w->of_sensory = piece(base, &at, (size_t)h->n_groups[1] * VW * N_SUMS * row);
     w->of_unit = piece(base, &at, (size_t)slots_of(s) * 3 * row);
@@ -85,8 +85,9 @@ static void sums_clear(const work *w)
 /* Up to eight, within 32 MB of sums. */
 static int shards_of(const as_ltc *s, size_t bytes_each)
 {
-    const int64_t blocks = (s->n_batch + LANES - 1) / LANES, fit = (int64_t)(((size_t)32 << 20) / (bytes_each + 1)), most = fit < 8 ? fit : 8;
-    int64_t       n = blocks < most ? blocks : most;
+    const int64_t blocks = (s->n_batch + LANES - 1) / LANES, fit = (int64_t)(((size_t)32 << 20) / (bytes_each + 1)),
+                  most = fit < 8 ? fit : 8;
+    int64_t n = blocks < most ? blocks : most;
     return n < 1 ? 1 : (int)n;
 }
 
@@ -98,7 +99,7 @@ V_INLINE void row_fma(float *row, vf a, vf b) { v_store(row, v_fma(a, b, v_load(
 V_INLINE void slopes(const float *g, const float *state, vf *z)
 {
     const float *v = state + source(g) * LANES;
-    EACH_V z[i] = v_fma(v_one(g + A * VW), v_load(v + i * VW), v_one(g + B * VW));
+    EACH_V       z[i] = v_fma(v_one(g + A * VW), v_load(v + i * VW), v_one(g + B * VW));
 }
 
 V_INLINE void slot_flow(const synapses *l, int64_t slot, const float *state, flow *f)
@@ -110,7 +111,8 @@ V_INLINE void slot_flow(const synapses *l, int64_t slot, const float *state, flo
         slopes(g, state, z);
         slopes(h, state, z + VECS);
         shut(z, 2 * VECS);
-        EACH_V f[i] = flow_two(f[i], z[i], z[VECS + i], v_one(g + FLOW * VW), v_one(h + FLOW * VW), v_one(g + OPEN * VW), v_one(h + OPEN * VW));
+        EACH_V f[i] = flow_two(f[i], z[i], z[VECS + i], v_one(g + FLOW * VW), v_one(h + FLOW * VW), v_one(g + OPEN * VW),
+                               v_one(h + OPEN * VW));
     }
     if (g < end) {
         vf z[4];
@@ -121,7 +123,8 @@ V_INLINE void slot_flow(const synapses *l, int64_t slot, const float *state, flo
 }
 
 /* values[b + lane][at * width + k] as rows; lanes without a sample get `rest`. */
-static void rows_load(const float *values, int64_t b, int count, int64_t line, int64_t width, const int32_t *place, float rest, float *rows)
+static void rows_load(const float *values, int64_t b, int count, int64_t line, int64_t width, const int32_t *place, float rest,
+                      float *rows)
 {
     for (int64_t k = 0; k < width; k++)
         for (int i = 0; i < LANES; i++)
@@ -134,9 +137,10 @@ static void sensory_forwards(const work *w, const float *u)
     float       *num = w->base, *den = w->base + t->slots * LANES;
     for (int64_t j = 0; j < w->s.n_units; j++) {
         int64_t at = t->inner.place[j];
-        flow    f[2] = { { v_one(t->leak + at), v_one(t->rest + at) }, { v_one(t->leak + at), v_one(t->rest + at) } };
+        flow    f[2] = {{v_one(t->leak + at), v_one(t->rest + at)}, {v_one(t->leak + at), v_one(t->rest + at)}};
         slot_flow(&t->sensory, t->sensory.place[j], u, f);
-        EACH_V {
+        EACH_V
+        {
             v_store(num + at * LANES + i * VW, f[i].num);
             v_store(den + at * LANES + i * VW, f[i].den);
         }
@@ -149,10 +153,11 @@ static void unfold_forwards(const work *w, const float *dt, float *v, float *num
     const table *t = &w->t;
     int64_t      plane = t->slots * LANES;
     for (int64_t j = 0; j < w->s.n_units; j++) {
-        flow f[2];
-        EACH_V f[i] = (flow){ v_load(w->base + j * LANES + i * VW), v_load(w->base + plane + j * LANES + i * VW) };
+        flow   f[2];
+        EACH_V f[i] = (flow){v_load(w->base + j * LANES + i * VW), v_load(w->base + plane + j * LANES + i * VW)};
         slot_flow(&t->inner, j, v, f);
-        EACH_V {
+        EACH_V
+        {
             int64_t at = j * LANES + i * VW;
             v_store(num + at, f[i].num);
             v_store(den + at, f[i].den);
@@ -169,12 +174,14 @@ static void forwards(const work *w, int64_t b, int count)
     memset(w->v, 0, (size_t)plane * sizeof *w->v);
     rows_load(given(w, AS_LTC_H0), b, count, s->n_units, s->n_units, w->t.inner.place, 0.0f, w->v);
     for (int64_t k = 0; k < s->n_steps; k++) {
-        float *u = w->u + k * n_in * LANES, *x = w->x + k * n_in * LANES, *v = w->v + k * (s->n_unfolds + 1) * plane, *dt = w->dt + k * LANES;
+        float *u = w->u + k * n_in * LANES, *x = w->x + k * n_in * LANES, *v = w->v + k * (s->n_unfolds + 1) * plane,
+              *dt = w->dt + k * LANES;
         rows_load(given(w, AS_LTC_X) + k * n_in, b, count, s->n_steps * n_in, n_in, NULL, 0.0f, x);
         for (int i = 0; i < LANES; i++)
             dt[i] = (time && i < count ? time[(b + i) * s->n_steps + k] : 1.0f) / (float)s->n_unfolds;
         for (int64_t m = 0; m < n_in; m++)
-            EACH_V v_store(u + m * LANES + i * VW, v_fma(v_load(x + m * LANES + i * VW), v_set(iw ? iw[m] : 1.0f), v_set(ib ? ib[m] : 0.0f)));
+            EACH_V v_store(u + m * LANES + i * VW,
+                           v_fma(v_load(x + m * LANES + i * VW), v_set(iw ? iw[m] : 1.0f), v_set(ib ? ib[m] : 0.0f)));
         sensory_forwards(w, u);
         for (int64_t m = 0; m < s->n_unfolds; m++, v += plane)
             unfold_forwards(w, dt, v, w->num + (k * s->n_unfolds + m) * plane, w->den + (k * s->n_unfolds + m) * plane);
@@ -186,10 +193,14 @@ static void forwards(const work *w, int64_t b, int count)
 
 V_INLINE vf lanes_sum(const vf *x) { return VECS == 2 ? v_add(x[0], x[VECS - 1]) : x[0]; }
 /* a b over both vectors. */
-V_INLINE vf lanes_dot(const vf *a, const vf *b) { return VECS == 2 ? v_fma(a[0], b[0], v_mul(a[VECS - 1], b[VECS - 1])) : v_mul(a[0], b[0]); }
+V_INLINE vf lanes_dot(const vf *a, const vf *b)
+{
+    return VECS == 2 ? v_fma(a[0], b[0], v_mul(a[VECS - 1], b[VECS - 1])) : v_mul(a[0], b[0]);
+}
 
 /* A slot's synapses: d_from of every source and the four sums are added to. */
-V_INLINE void slot_back(const synapses *l, int64_t slot, const float *state, const vf *d_num, const vf *d_den, float *d_from, float *of)
+V_INLINE void slot_back(const synapses *l, int64_t slot, const float *state, const vf *d_num, const vf *d_den, float *d_from,
+                        float *of)
 {
     int64_t      first = l->start[slot / VW];
     const float *g = l->groups + first * GROUP + slot % VW, *end = g + l->degree[slot] * (int64_t)GROUP;
@@ -200,10 +211,12 @@ V_INLINE void slot_back(const synapses *l, int64_t slot, const float *state, con
         vf            z[4], v[2], open[2], d_z[2];
         slopes(g, state, z);
         shut(z, VECS);
-        EACH_V {
+        EACH_V
+        {
             v[i] = v_load(state + from + i * VW);
             open[i] = v_inverse(z[i]);
-            d_z[i] = v_mul(v_fma(d_num[i], v_one(g + FLOW * VW), v_mul(d_den[i], v_one(g + OPEN * VW))), v_fnma(open[i], open[i], open[i]));
+            d_z[i] = v_mul(v_fma(d_num[i], v_one(g + FLOW * VW), v_mul(d_den[i], v_one(g + OPEN * VW))),
+                           v_fnma(open[i], open[i], open[i]));
             row_fma(d_from + from + i * VW, d_z[i], back);
         }
         row_add(sums + DZ_V * VW, lanes_dot(d_z, v));
@@ -243,12 +256,14 @@ static void unfold_back(work *w, int64_t k, int64_t m, const float *v, float *d_
 {
     const table *t = &w->t;
     int64_t      plane = t->slots * LANES;
-    const float *num = w->num + (k * w->s.n_unfolds + m) * plane, *den = w->den + (k * w->s.n_unfolds + m) * plane, *dt = w->dt + k * LANES;
+    const float *num = w->num + (k * w->s.n_unfolds + m) * plane, *den = w->den + (k * w->s.n_unfolds + m) * plane,
+                *dt = w->dt + k * LANES;
     memset(w->d_from, 0, (size_t)plane * sizeof *w->d_from);
     for (int64_t j = 0; j < w->s.n_units; j++) {
         const vf cm = v_one(t->cm + j);
         vf       d_num[2], d_den[2], d_cm[2];
-        EACH_V {
+        EACH_V
+        {
             int64_t at = j * LANES + i * VW;
             vf      here = v_load(dt + i * VW), up = v_mul(v_load(w->d_v + at), v_inverse(v_fma(here, v_load(den + at), cm)));
             vf      down = v_neg(v_mul(up, v_load(v + plane + at)));
@@ -274,7 +289,8 @@ static void sensory_back(const work *w, const float *u)
     for (int64_t j = 0; j < w->s.n_units; j++) {
         int64_t at = t->inner.place[j];
         vf      d_num[2], d_den[2];
-        EACH_V {
+        EACH_V
+        {
             d_num[i] = v_load(w->d_num + at * LANES + i * VW);
             d_den[i] = v_load(w->d_den + at * LANES + i * VW);
         }
@@ -310,7 +326,8 @@ static void backwards(work *w, int64_t b, int count, float *const *d)
             unfold_back(w, k, m, v + m * plane, d_dt);
         sensory_back(w, u);
         for (int64_t m = 0; m < n_in; m++) {
-            EACH_V {
+            EACH_V
+            {
                 vf d_u = v_load(w->d_u + m * LANES + i * VW);
                 row_fma(w->of_input + 2 * m * VW, d_u, v_load(x + m * LANES + i * VW));
                 row_add(w->of_input + (2 * m + 1) * VW, d_u);
@@ -340,8 +357,8 @@ static float total(const work *w, const float *row)
 }
 
 /* Units [first, end) as targets.  d: of sigma, mu, w and erev, zeros where no synapse is; in: the parameters. */
-static void synapses_out(const synapses *l, const float *of, const unsigned char *mask, int64_t n_sources, const work *w, const as_view *in, float *const *d, int64_t first,
-                         int64_t end)
+static void synapses_out(const synapses *l, const float *of, const unsigned char *mask, int64_t n_sources, const work *w,
+                         const as_view *in, float *const *d, int64_t first, int64_t end)
 {
     int64_t      units = w->s.n_units;
     const float *sigma = in[0].data, *mu = in[1].data, *p = in[2].data, *erev = in[3].data;
@@ -386,7 +403,8 @@ static void units_out(const work *w, float *const *d, int64_t first, int64_t end
             d[AS_LTC_CM][j] = (float)(s->implicit ? as_ltc_pos_slope(cm[j]) : 1.0) * total(w, of);
     }
     synapses_out(&w->t.inner, w->of_inner, mask, s->n_units, w, in + AS_LTC_SIGMA, d + AS_LTC_SIGMA, first, end);
-    synapses_out(&w->t.sensory, w->of_sensory, sensory, s->n_in, w, in + AS_LTC_SENSORY_SIGMA, d + AS_LTC_SENSORY_SIGMA, first, end);
+    synapses_out(&w->t.sensory, w->of_sensory, sensory, s->n_in, w, in + AS_LTC_SENSORY_SIGMA, d + AS_LTC_SENSORY_SIGMA, first,
+                 end);
 }
 
 /* Input and output mapping and projection. */
@@ -445,10 +463,11 @@ static size_t scratch_bytes(const as_node_ctx *n, int n_parts)
 }
 
 /* Everything in its place, the table not built yet; false: the node cannot be run. */
-static bool work_open(const as_kernel_args *args, int part, unsigned char *scratch, work *w, table_head *head, unsigned char **table_at, float **d)
+static bool work_open(const as_kernel_args *args, int part, unsigned char *scratch, work *w, table_head *head,
+                      unsigned char **table_at, float **d)
 {
     const as_node_ctx *n = args->ctx;
-    *w = (work){ .args = args };
+    *w = (work){.args = args};
     if (as_ltc_read(NULL, n, &w->s) != ASSAY_OK)
         return false;
     for (int i = 0, at = 0; i < AS_LTC_N_IN && at < n->n_out; i++)

@@ -8,16 +8,15 @@
 #include "backend/cpu/conv/conv_tile.h"
 
 /* First layers: the walk's lengths are constants too, and all of it is unrolled.  n_a 0: the lengths are t's. */
-V_INLINE void conv_tile_sums(const conv_tile *t, int n_p, int n_a, int n_b, int run, const float *const x[CONV_PIXELS], vf acc[CONV_PIXELS][CONV_V])
+V_INLINE void conv_tile_sums(const conv_tile *t, int n_p, int n_a, int n_b, int run, const float *const x[CONV_PIXELS],
+                             vf acc[CONV_PIXELS][CONV_V])
 {
     if (!n_a) {
         conv_tile_taps(t, n_p, x, acc);
         return;
     }
-    V_UNROLL for (int a = 0; a < n_a; a++)
-        V_UNROLL for (int b = 0; b < n_b; b++)
-            V_UNROLL for (int k = 0; k < run; k++)
-                conv_tile_tap(n_p, x, a * t->step_a + b * t->step_b + k, t->w + ((a * n_b + b) * run + k) * CONV_PANEL, acc);
+    V_UNROLL for (int a = 0; a < n_a; a++) V_UNROLL for (int b = 0; b < n_b; b++) V_UNROLL for (int k = 0; k < run; k++)
+        conv_tile_tap(n_p, x, a * t->step_a + b * t->step_b + k, t->w + ((a * n_b + b) * run + k) * CONV_PANEL, acc);
 }
 
 V_INLINE void conv_tile_first(const conv_tile *t, int n_a, int n_b, int run)
@@ -38,7 +37,7 @@ V_INLINE void conv_tile_pool(const conv_tile *t, int n_p, int n_a, int n_b, int 
     vf            acc[CONV_PIXELS][CONV_V];
     const float  *x[CONV_PIXELS];
     float         best[CONV_PIXELS * CONV_PANEL];
-    const int64_t hop[3] = { t->right, t->below - t->right, t->right };
+    const int64_t hop[3] = {t->right, t->below - t->right, t->right};
     conv_tile_begin(t, n_p, x, acc);
     CONV_EACH_P __builtin_prefetch(t->y + t->spot[n_p + p].to, 1);
     for (int i = 0;; i++) {
@@ -47,7 +46,8 @@ V_INLINE void conv_tile_pool(const conv_tile *t, int n_p, int n_a, int n_b, int 
             CONV_EACH_P CONV_EACH_V acc[p][v] = v_larger(v_load(best + p * CONV_PANEL + v * VW), acc[p][v]);
         if (i == 3)
             break;
-        CONV_EACH_P CONV_EACH_V {
+        CONV_EACH_P CONV_EACH_V
+        {
             v_store(best + p * CONV_PANEL + v * VW, acc[p][v]);
             acc[p][v] = v_load(t->bias + v * VW);
         }
@@ -56,9 +56,9 @@ V_INLINE void conv_tile_pool(const conv_tile *t, int n_p, int n_a, int n_b, int 
     conv_tile_end(t, n_p, acc);
 }
 
-V_INLINE void conv_tile_pool_walk(const conv_tile *t, int n_p) { conv_tile_pool(t, n_p, 0, 0, 0); }
+V_INLINE void                         conv_tile_pool_walk(const conv_tile *t, int n_p) { conv_tile_pool(t, n_p, 0, 0, 0); }
 static __attribute__((noinline)) void conv_tile_full_pool(const conv_tile *t) { conv_tile_pool_walk(t, CONV_PIXELS); }
-static void conv_tile_some_pool(const conv_tile *t, int n) { CONV_SOME(t, n, conv_tile_pool_walk) }
+static void                           conv_tile_some_pool(const conv_tile *t, int n) { CONV_SOME(t, n, conv_tile_pool_walk) }
 
 /* 3x3 on 1 channel; on 3 channels of whole pixels; on 3 planes. */
 static __attribute__((noinline)) void conv_tile_1x3x3(const conv_tile *t) { conv_tile_first(t, 1, 3, 3); }
@@ -86,12 +86,14 @@ static bool conv_job_make(const as_kernel_args *args, int part, int n_parts, voi
 {
     const as_node_ctx *n = args->ctx;
     as_act             act;
-    *j = (conv_job){ .x = args->in[0].data, .bias = as_in_has(n, 2) ? args->in[2].data : NULL,
-                     .r = as_in_has(n, 3) ? args->in[3].data : NULL, .y = args->out[0].data };
+    *j = (conv_job){.x = args->in[0].data,
+                    .bias = as_in_has(n, 2) ? args->in[2].data : NULL,
+                    .r = as_in_has(n, 3) ? args->in[3].data : NULL,
+                    .y = args->out[0].data};
     if (as_act_read(NULL, n, &act) != ASSAY_OK || !as_conv_plan_make(n, n_parts, CONV_PANEL, &j->v) || !j->v.n_units)
         return false;
     const as_conv_plan *v = &j->v;
-    char *at = (char *)scratch + (size_t)part * (v->spot_bytes + v->strip_bytes + v->weight_bytes + v->y_bytes);
+    char               *at = (char *)scratch + (size_t)part * (v->spot_bytes + v->strip_bytes + v->weight_bytes + v->y_bytes);
     j->spot = (as_conv_spot *)(void *)at;
     j->strip = (float *)(void *)(at += v->spot_bytes);
     j->weight = (float *)(void *)(at += v->strip_bytes);
@@ -131,14 +133,16 @@ static void conv_planes_end(const conv_job *j, const as_conv_unit *u, int64_t m,
 {
     const as_conv_plan *v = &j->v;
     int64_t             plane = v->y_rows * v->y_cols, n = u->n_rows / v->pool * v->y_cols;
-    int64_t             last = n >= VW && !j->r ? n - VW : n; /* some pixels twice, rather than part of a vector; a residual may lie where they go */
-    const float        *from = j->planes;
+    int64_t             last =
+        n >= VW && !j->r ? n - VW : n; /* some pixels twice, rather than part of a vector; a residual may lie where they go */
+    const float *from = j->planes;
     for (int64_t image = 0; image < u->n_images; image++, from += n * CONV_PANEL)
         for (int c = 0; c < n_m; c += VW) {
             int64_t at = ((u->image + image) * v->n_m + m + c) * plane + u->row / v->pool * v->y_cols;
             for (int64_t i = 0; i < n; i += VW) {
                 int64_t k = i < last ? i : last < n ? last : i;
-                conv_planes_block(j, from + k * CONV_PANEL + c, n - k < VW ? (int)(n - k) : VW, n_m - c < VW ? n_m - c : VW, at + k, plane);
+                conv_planes_block(j, from + k * CONV_PANEL + c, n - k < VW ? (int)(n - k) : VW, n_m - c < VW ? n_m - c : VW, at + k,
+                                  plane);
             }
         }
 }
@@ -150,7 +154,8 @@ static void conv_held_end(const conv_job *j, int64_t image, int64_t row, int64_t
 {
     const as_conv_plan *v = &j->v;
     int64_t             step = v->y_nhwc ? v->n_m : 1, next = v->y_nhwc ? 1 : v->r_rows * v->r_cols;
-    int64_t             at = v->y_nhwc ? ((image * v->r_rows + row) * v->r_cols) * v->n_m + m : ((image * v->n_m + m) * v->r_rows + row) * v->r_cols;
+    int64_t             at =
+        v->y_nhwc ? ((image * v->r_rows + row) * v->r_cols) * v->n_m + m : ((image * v->n_m + m) * v->r_rows + row) * v->r_cols;
     for (int64_t i = 0; j->r && i < v->w.out[2]; i++)
         for (int c = 0; c < n_m; c++)
             sums[i * CONV_PANEL + c] += j->r[at + i * step + c * next];
@@ -171,7 +176,8 @@ static void conv_row_pool(const float *x, int64_t n, int n_m, float *y, int64_t 
 {
     int64_t below = 2 * n * CONV_PANEL;
     for (int64_t i = 0; i < n; i++, x += 2 * CONV_PANEL, y += step)
-        CONV_EACH_V {
+        CONV_EACH_V
+        {
             int some = n_m - v * VW;
             if (some >= VW)
                 v_store(y + v * VW, conv_largest(x + v * VW, below));
@@ -203,7 +209,8 @@ V_INLINE void conv_deep_walk(const conv_tile *t, int n_p, const as_conv_plan *pl
 {
     vf           acc[CONV_PIXELS][CONV_V];
     const float *x[CONV_PIXELS], *w = t->w;
-    CONV_EACH_P {
+    CONV_EACH_P
+    {
         x[p] = t->x + t->spot[p].from;
         CONV_EACH_V acc[p][v] = v_load(t->bias + v * VW);
     }
@@ -211,8 +218,8 @@ V_INLINE void conv_deep_walk(const conv_tile *t, int n_p, const as_conv_plan *pl
     for (int64_t a = 0; a < plan->w.kernel[1]; a++) {
         int64_t at = a * t->step_a;
         for (int64_t b = 0; b < plan->w.kernel[2]; b++, at += step_b, w += wide) {
-            vf wv[CONV_V];
-            CONV_EACH_V wv[v] = v_load(w + v * VW);
+            vf                      wv[CONV_V];
+            CONV_EACH_V             wv[v] = v_load(w + v * VW);
             CONV_EACH_P CONV_EACH_V acc[p][v] = v_fma(v_load(x[p] + at + v * VW), wv[v], acc[p][v]);
         }
     }
@@ -288,8 +295,21 @@ static void conv_panel_run(const conv_job *j, const as_conv_unit *u, const float
     int64_t             at = ((u->image * v->y_rows + u->row / v->pool) * v->y_cols) * v->n_m + m;
     float               bias[CONV_PANEL];
     conv_bias(j, m, n_m, bias);
-    conv_tile t = { .x = x, .w = w, .bias = bias, .n_m = n_m, .n_a = v->n_a, .step_a = v->step_a, .n_b = v->n_b, .step_b = v->step_b,
-                    .run = v->run, .step_wa = v->n_b * v->run * CONV_PANEL, .step_wb = v->run * CONV_PANEL, .lo = j->lo, .hi = j->hi, .spot = j->spot, .y = j->y + at };
+    conv_tile t = {.x = x,
+                   .w = w,
+                   .bias = bias,
+                   .n_m = n_m,
+                   .n_a = v->n_a,
+                   .step_a = v->step_a,
+                   .n_b = v->n_b,
+                   .step_b = v->step_b,
+                   .run = v->run,
+                   .step_wa = v->n_b * v->run * CONV_PANEL,
+                   .step_wb = v->run * CONV_PANEL,
+                   .lo = j->lo,
+                   .hi = j->hi,
+                   .spot = j->spot,
+                   .y = j->y + at};
     if (pools_held || !v->y_nhwc)
         t.y = pools_held ? j->held : j->planes, t.n_m = CONV_PANEL;
     else
@@ -350,7 +370,7 @@ static void conv_run(const as_kernel_args *args, int part, int n_parts, void *sc
 
 /* --- The kernel's other answers ------------------------------------------------------------------------- */
 
-static const char *const conv_also[] = { "Conv", NULL };
+static const char *const conv_also[] = {"Conv", NULL};
 
 /* Sixteen channels would fill half of a wide panel, and take as long as those of half the width do. */
 static bool conv_accepts(const as_node_ctx *n, char *why, size_t why_size)
@@ -367,7 +387,7 @@ static bool conv_accepts(const as_node_ctx *n, char *why, size_t why_size)
 
 static size_t conv_scratch_bytes(const as_node_ctx *n, int n_parts) { return as_conv_scratch_bytes(n, n_parts, CONV_PANEL); }
 static size_t conv_packed_bytes(const as_node_ctx *n, int input) { return as_conv_packed_bytes(n, input, CONV_PANEL); }
-static void conv_pack(const as_kernel_args *args, int input, void *packed, int part, int n_parts)
+static void   conv_pack(const as_kernel_args *args, int input, void *packed, int part, int n_parts)
 {
     (void)input;
     as_conv_pack(args, CONV_PANEL, packed, part, n_parts);

@@ -97,9 +97,12 @@ static void units_make(as_conv_plan *v, int n_parts)
 bool as_conv_plan_make(const as_node_ctx *n, int n_parts, int panel, as_conv_plan *out)
 {
     const as_shape *x = &n->in[0].shape, *weight = &n->in[1].shape;
-    as_conv_plan    v = { .n_images = x->dim[0], .n_c = x->dim[1], .n_m = weight->dim[0], .c_group = weight->dim[1],
-                          .x_nhwc = n->in[0].layout == AS_LAYOUT_NHWC || x->dim[1] == 1,
-                          .y_nhwc = n->out[0].layout == AS_LAYOUT_NHWC || weight->dim[0] == 1 };
+    as_conv_plan    v = {.n_images = x->dim[0],
+                         .n_c = x->dim[1],
+                         .n_m = weight->dim[0],
+                         .c_group = weight->dim[1],
+                         .x_nhwc = n->in[0].layout == AS_LAYOUT_NHWC || x->dim[1] == 1,
+                         .y_nhwc = n->out[0].layout == AS_LAYOUT_NHWC || weight->dim[0] == 1};
     if (x->rank != weight->rank || !as_plain_window(n, x, &weight->dim[2], false, &v.w))
         return false;
     v.pool = as_attr_int(n, "pool", 0) == 2 ? 2 : 1;
@@ -114,7 +117,8 @@ bool as_conv_plan_make(const as_node_ctx *n, int n_parts, int panel, as_conv_pla
     v.planar = !v.x_nhwc && v.group == 1 && v.n_c <= AS_CONV_MAX_PLANES && v.w.dilation[2] == 1;
     v.copies = !v.x_nhwc || !is_inside(&v.w) || (v.depthwise && v.n_c % panel);
     v.k = v.w.kernel[1] * v.w.kernel[2] * v.c_group;
-    v.skips = v.copies && !v.planar && !v.depthwise && v.k > AS_CONV_SHORT && 2 * (v.w.kernel[1] + v.w.kernel[2] + 1) <= AS_CONV_MAX_BLOCKS;
+    v.skips = v.copies && !v.planar && !v.depthwise && v.k > AS_CONV_SHORT &&
+              2 * (v.w.kernel[1] + v.w.kernel[2] + 1) <= AS_CONV_MAX_BLOCKS;
     if (n_parts && v.n_images && v.w.out[1] && v.w.out[2])
         units_make(&v, n_parts);
     else
@@ -126,12 +130,14 @@ bool as_conv_plan_make(const as_node_ctx *n, int n_parts, int panel, as_conv_pla
 /* --- Taps that lie inside ------------------------------------------------------------------------------- */
 
 /* Taps [begin, end) of an axis. */
-typedef struct span { int64_t begin, end; } span;
+typedef struct span {
+    int64_t begin, end;
+} span;
 
 /* Those that lie inside at output o, or all that there are. */
 static span taps_at(const as_conv_plan *v, int axis, int64_t o)
 {
-    span t = { 0, v->w.kernel[axis] };
+    span t = {0, v->w.kernel[axis]};
     while (v->skips && t.begin < t.end && as_plain_at(&v->w, axis, o, t.begin) < 0)
         t.begin++;
     while (v->skips && t.begin < t.end && as_plain_at(&v->w, axis, o, t.end - 1) >= v->w.in[axis])
@@ -261,10 +267,11 @@ as_conv_unit as_conv_unit_at(const as_conv_plan *v, int64_t index)
 {
     if (v->units_image == 1) {
         int64_t image = index * v->images_unit;
-        return (as_conv_unit){ .image = image, .n_images = least(v->images_unit, v->n_images - image), .n_rows = v->w.out[1] };
+        return (as_conv_unit){.image = image, .n_images = least(v->images_unit, v->n_images - image), .n_rows = v->w.out[1]};
     }
     int64_t row = index % v->units_image * v->rows_unit;
-    return (as_conv_unit){ .image = index / v->units_image, .n_images = 1, .row = row, .n_rows = least(v->rows_unit, v->w.out[1] - row) };
+    return (as_conv_unit){
+        .image = index / v->units_image, .n_images = 1, .row = row, .n_rows = least(v->rows_unit, v->w.out[1] - row)};
 }
 
 /* The end of the outputs from o on that have the same taps inside; *t: these. */
@@ -283,32 +290,39 @@ static as_conv_block block_make(const as_conv_plan *v, span rows, span cols)
 {
     int64_t n_rows = rows.end - rows.begin, n_cols = cols.end - cols.begin, wide = v->w.kernel[2] * v->c_group;
     if (!v->skips)
-        return (as_conv_block){ .n_a = v->n_a, .n_b = v->n_b, .run = v->run };
-    as_conv_block to = { .n_a = n_rows, .n_b = n_cols, .run = v->c_group, .w = (rows.begin * wide + cols.begin * v->c_group) * v->panel,
-                         .x = rows.begin * v->step_a + cols.begin * v->w.dilation[2] * v->pitch };
+        return (as_conv_block){.n_a = v->n_a, .n_b = v->n_b, .run = v->run};
+    as_conv_block to = {.n_a = n_rows,
+                        .n_b = n_cols,
+                        .run = v->c_group,
+                        .w = (rows.begin * wide + cols.begin * v->c_group) * v->panel,
+                        .x = rows.begin * v->step_a + cols.begin * v->w.dilation[2] * v->pitch};
     if (v->joined)
         to.n_a = 1, to.n_b = n_rows, to.run = n_cols * v->c_group;
     return to;
 }
 
 /* Rows and columns of a unit's images. */
-typedef struct area { int64_t row, row_end, col, col_end; } area;
+typedef struct area {
+    int64_t row, row_end, col, col_end;
+} area;
 
-static as_conv_spot *area_fill(const as_conv_plan *v, const as_conv_unit *u, const area *r, int64_t each, int64_t step, as_conv_spot *spot)
+static as_conv_spot *area_fill(const as_conv_plan *v, const as_conv_unit *u, const area *r, int64_t each, int64_t step,
+                               as_conv_spot *spot)
 {
-    as_conv_spot down = { .from = each * v->w.stride[1] * v->row, .to = v->w.out[2] / each * step };
-    as_conv_spot right = { .from = each * v->w.stride[2] * v->pitch, .to = step };
+    as_conv_spot down = {.from = each * v->w.stride[1] * v->row, .to = v->w.out[2] / each * step};
+    as_conv_spot right = {.from = each * v->w.stride[2] * v->pitch, .to = step};
     for (int64_t image = 0; image < u->n_images; image++)
         for (int64_t row = r->row / each; row < r->row_end / each; row++) {
             int64_t      col = r->col / each, all = image * (u->n_rows / each) + row; /* rows before, over the images */
-            as_conv_spot at = { .from = image * v->image + row * down.from + col * right.from, .to = all * down.to + col * right.to };
+            as_conv_spot at = {.from = image * v->image + row * down.from + col * right.from, .to = all * down.to + col * right.to};
             for (; col < r->col_end / each; col++, at.from += right.from, at.to += right.to)
                 *spot++ = at;
         }
     return spot;
 }
 
-int as_conv_spots(const as_conv_plan *v, const as_conv_unit *u, int64_t each, int64_t step, as_conv_spot *spot, as_conv_block *block)
+int as_conv_spots(const as_conv_plan *v, const as_conv_unit *u, int64_t each, int64_t step, as_conv_spot *spot,
+                  as_conv_block *block)
 {
     const as_window *w = &v->w;
     int              n = 0;
@@ -318,9 +332,9 @@ int as_conv_spots(const as_conv_plan *v, const as_conv_unit *u, int64_t each, in
         for (int64_t col = 0, col_end; col < w->out[2]; col = col_end) {
             col_end = band_end(v, 2, col, w->out[2], &b);
             if (a.end - a.begin < w->kernel[1])
-                b = (span){ 0, w->kernel[2] }, col_end = w->out[2];
+                b = (span){0, w->kernel[2]}, col_end = w->out[2];
             as_conv_spot *first = spot;
-            spot = area_fill(v, u, &(area){ row - u->row, row_end - u->row, col, col_end }, each, step, spot);
+            spot = area_fill(v, u, &(area){row - u->row, row_end - u->row, col, col_end}, each, step, spot);
             block[n] = block_make(v, a, b);
             block[n++].n = spot - first;
         }
@@ -388,8 +402,8 @@ static void image_fill(const as_conv_plan *v, const as_conv_unit *u, const float
     if (end < begin)
         end = begin;
     for (int64_t i = 0; i < n_rows; i++, to += v->row) {
-        bool    inside = first + i >= 0 && first + i < w->in[1];
-        int64_t stop = inside ? end : begin;
+        bool         inside = first + i >= 0 && first + i < w->in[1];
+        int64_t      stop = inside ? end : begin;
         const float *from = inside ? x + (first + i) * step : x;
         if (v->planar)
             planes_fill(v, from, begin, stop, to);

@@ -11,23 +11,27 @@
 #include "backend/cpu/product/gemm_tile.h"
 #include "backend/cpu/simd/vmath.h"
 
-enum { CONV_PANEL = VW > 8 ? 2 * VW : AS_CONV_PANEL, CONV_V = CONV_PANEL / VW, CONV_PIXELS = AS_SIMD_REGISTERS / CONV_V >= 8 ? 6 : 3 };
+enum {
+    CONV_PANEL = VW > 8 ? 2 * VW : AS_CONV_PANEL,
+    CONV_V = CONV_PANEL / VW,
+    CONV_PIXELS = AS_SIMD_REGISTERS / CONV_V >= 8 ? 6 : 3
+};
 
 #define CONV_EACH_P V_UNROLL for (int p = 0; p < n_p; p++)
 #define CONV_EACH_V V_UNROLL for (int v = 0; v < CONV_V; v++)
 
 typedef struct conv_tile {
-    const float   *x;                 /* of group and unit */
-    const as_conv_spot *spot;         /* the tile's pixels */
-    const float   *w;
-    const float   *bias;              /* CONV_PANEL, zeros where there is none */
-    const float   *r;                 /* residual, NULL: none */
-    float         *y;                 /* of the unit, as r */
-    int            n_m;               /* channels to write, 1 to CONV_PANEL */
-    int64_t        n_a, step_a, n_b, step_b, run;
-    int64_t        step_wa, step_wb;  /* in w */
-    float          lo, hi;            /* clamps */
-    int64_t        right, below;      /* to the other three pixels of a pool */
+    const float        *x;    /* of group and unit */
+    const as_conv_spot *spot; /* the tile's pixels */
+    const float        *w;
+    const float        *bias; /* CONV_PANEL, zeros where there is none */
+    const float        *r;    /* residual, NULL: none */
+    float              *y;    /* of the unit, as r */
+    int                 n_m;  /* channels to write, 1 to CONV_PANEL */
+    int64_t             n_a, step_a, n_b, step_b, run;
+    int64_t             step_wa, step_wb; /* in w */
+    float               lo, hi;           /* clamps */
+    int64_t             right, below;     /* to the other three pixels of a pool */
 } conv_tile;
 
 /* A panel that is not whole, by way of memory: an array of vectors that anything indexes at run time stays there. */
@@ -53,14 +57,15 @@ V_INLINE void conv_tile_end(const conv_tile *t, int n_p, vf acc[CONV_PIXELS][CON
         CONV_EACH_P CONV_EACH_V v_store(t->y + t->spot[p].to + v * VW, v_min(hi, v_max(lo, acc[p][v])));
         return;
     }
-    float sums[CONV_PIXELS * CONV_PANEL];
+    float                   sums[CONV_PIXELS * CONV_PANEL];
     CONV_EACH_P CONV_EACH_V v_store(sums + p * CONV_PANEL + v * VW, acc[p][v]);
     conv_tile_part(t, n_p, sums);
 }
 
 V_INLINE void conv_tile_begin(const conv_tile *t, int n_p, const float *x[CONV_PIXELS], vf acc[CONV_PIXELS][CONV_V])
 {
-    CONV_EACH_P {
+    CONV_EACH_P
+    {
         x[p] = t->x + t->spot[p].from;
         CONV_EACH_V acc[p][v] = v_load(t->bias + v * VW);
     }
@@ -69,10 +74,11 @@ V_INLINE void conv_tile_begin(const conv_tile *t, int n_p, const float *x[CONV_P
 /* One tap of one channel: a vector of weights for all pixels. */
 V_INLINE void conv_tile_tap(int n_p, const float *const x[CONV_PIXELS], int64_t at, const float *w, vf acc[CONV_PIXELS][CONV_V])
 {
-    vf wv[CONV_V];
+    vf          wv[CONV_V];
     CONV_EACH_V wv[v] = v_load(w + v * VW);
-    CONV_EACH_P {
-        vf one = v_one(x[p] + at);
+    CONV_EACH_P
+    {
+        vf          one = v_one(x[p] + at);
         CONV_EACH_V TILE_FMA(acc[p][v], one, wv[v]);
     }
 }
@@ -117,16 +123,16 @@ typedef void (*conv_tile_fn)(const conv_tile *t);
 static __attribute__((noinline)) void conv_tile_full(const conv_tile *t) { conv_tile_walk(t, CONV_PIXELS); }
 
 /* A tile of n pixels by a function that wants their number as a constant. */
-#define CONV_SOME(t, n, walk)                                                                        \
-    switch (n) {                                                                                     \
-    case 1: walk(t, 1); break;                                                                       \
-    case 2: walk(t, 2); break;                                                                       \
-    case 3: walk(t, 3 < CONV_PIXELS ? 3 : CONV_PIXELS); break;                                       \
-    case 4: walk(t, 4 < CONV_PIXELS ? 4 : CONV_PIXELS); break;                                       \
-    case 5: walk(t, 5 < CONV_PIXELS ? 5 : CONV_PIXELS); break;                                       \
-    default: break;                                                                                  \
+#define CONV_SOME(t, n, walk)                                  \
+    switch (n) {                                               \
+    case 1: walk(t, 1); break;                                 \
+    case 2: walk(t, 2); break;                                 \
+    case 3: walk(t, 3 < CONV_PIXELS ? 3 : CONV_PIXELS); break; \
+    case 4: walk(t, 4 < CONV_PIXELS ? 4 : CONV_PIXELS); break; \
+    case 5: walk(t, 5 < CONV_PIXELS ? 5 : CONV_PIXELS); break; \
+    default: break;                                            \
     }
-static void conv_tile_some(const conv_tile *t, int n) { CONV_SOME(t, n, conv_tile_walk) }
+static void conv_tile_some(const conv_tile *t, int n){CONV_SOME(t, n, conv_tile_walk)}
 
 /* How many of n pixels the next tile takes: the last two share what is left, because a tile of one or two waits for its own sums. */
 V_INLINE int conv_tile_share(int64_t n)
@@ -149,20 +155,20 @@ static void conv_pixels_run(conv_tile_fn tile, conv_tile t, int64_t n)
 /* --- What a part of a node knows ---------------------------------------------------------------------- */
 
 typedef struct conv_job {
-    as_conv_plan v;
-    const float *x, *bias, *r;
-    float       *y;
-    as_act_f32   act;
-    bool         clamps;   /* the activation is done by lo and hi */
-    float        lo, hi;
-    conv_tile_fn tile, tile_pool; /* of CONV_PIXELS; the second pools as well */
-    bool         pools_tiles; /* a pool that is done on the way out of the registers */
-    int64_t      step;     /* from pixel to pixel where the tiles write */
-    as_conv_spot *spot;    /* scratch of this part */
+    as_conv_plan  v;
+    const float  *x, *bias, *r;
+    float        *y;
+    as_act_f32    act;
+    bool          clamps; /* the activation is done by lo and hi */
+    float         lo, hi;
+    conv_tile_fn  tile, tile_pool; /* of CONV_PIXELS; the second pools as well */
+    bool          pools_tiles;     /* a pool that is done on the way out of the registers */
+    int64_t       step;            /* from pixel to pixel where the tiles write */
+    as_conv_spot *spot;            /* scratch of this part */
     as_conv_block block[AS_CONV_MAX_BLOCKS];
-    int          n_blocks;
-    float       *strip, *weight;
-    float       *held, *planes; /* sums before a pool; results before they become planes */
+    int           n_blocks;
+    float        *strip, *weight;
+    float        *held, *planes; /* sums before a pool; results before they become planes */
 } conv_job;
 
 static void conv_clamp(conv_job *j)

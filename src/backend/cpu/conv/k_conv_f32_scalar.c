@@ -53,8 +53,12 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
     (void)scratch;
     const as_node_ctx *n = args->ctx;
     const as_shape    *x = &n->in[0].shape, *weight = &n->in[1].shape;
-    conv               v = { .n_c = x->dim[1], .n_m = weight->dim[0], .n_c_group = weight->dim[1], .x = args->in[0].data,
-                             .weight = args->in[1].data, .bias = as_in_has(n, 2) ? args->in[2].data : NULL };
+    conv               v = {.n_c = x->dim[1],
+                            .n_m = weight->dim[0],
+                            .n_c_group = weight->dim[1],
+                            .x = args->in[0].data,
+                            .weight = args->in[1].data,
+                            .bias = as_in_has(n, 2) ? args->in[2].data : NULL};
     int64_t            begin, end;
     if (as_shape_count(&n->out[0].shape) == 0 || !as_plain_window(n, x, &weight->dim[2], false, &v.w))
         return;
@@ -68,6 +72,11 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
 }
 
 const as_kernel as_k_conv_f32_scalar = {
-    .name = "conv_f32_scalar", .op = "Conv", .isa = AS_ISA_SCALAR, .rank = 10, .why = "plain C, direct, row by row",
-    .accepts = accepts, .run = run,
+    .name = "conv_f32_scalar",
+    .op = "Conv",
+    .isa = AS_ISA_SCALAR,
+    .rank = 10,
+    .why = "plain C, direct, row by row",
+    .accepts = accepts,
+    .run = run,
 };

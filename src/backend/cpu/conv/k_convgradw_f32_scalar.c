@@ -19,8 +19,8 @@ static float tap_run(const as_window *w, const float *x, const float *dy, const 
     for (int64_t o0 = begin[0]; o0 < end[0]; o0++)
         for (int64_t o1 = begin[1]; o1 < end[1]; o1++) {
             const float *row = x + (as_plain_at(w, 0, o0, k[0]) * w->in[1] + as_plain_at(w, 1, o1, k[1])) * w->in[2];
-            sum += as_plain_dot(row + as_plain_at(w, 2, begin[2], k[2]), w->stride[2], dy + (o0 * w->out[1] + o1) * w->out[2] + begin[2], 1,
-                                end[2] - begin[2]);
+            sum += as_plain_dot(row + as_plain_at(w, 2, begin[2], k[2]), w->stride[2],
+                                dy + (o0 * w->out[1] + o1) * w->out[2] + begin[2], 1, end[2] - begin[2]);
         }
     return sum;
 }
@@ -53,6 +53,11 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
 }
 
 const as_kernel as_k_convgradw_f32_scalar = {
-    .name = "convgradw_f32_scalar", .op = "assay.ConvGradW", .isa = AS_ISA_SCALAR, .rank = 10, .why = "plain C, direct, tap by tap",
-    .accepts = accepts, .run = run,
+    .name = "convgradw_f32_scalar",
+    .op = "assay.ConvGradW",
+    .isa = AS_ISA_SCALAR,
+    .rank = 10,
+    .why = "plain C, direct, tap by tap",
+    .accepts = accepts,
+    .run = run,
 };

@@ -46,7 +46,8 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
     int64_t            begin, end;
     if (as_shape_count(x) == 0 || !as_plain_window(n, x, &weight->dim[2], false, &w))
         return;
-    int64_t n_m = weight->dim[0], n_m_group = n_m / w.group, n_c = x->dim[1], n_c_group = weight->dim[1], n_rows = w.in[0] * w.in[1];
+    int64_t n_m = weight->dim[0], n_m_group = n_m / w.group, n_c = x->dim[1], n_c_group = weight->dim[1],
+            n_rows = w.in[0] * w.in[1];
     int64_t n_plane = w.out[0] * w.out[1] * w.out[2], n_kernel = w.kernel[0] * w.kernel[1] * w.kernel[2];
     as_share(x->dim[0] * n_c * n_rows, 1, part, n_parts, &begin, &end);
     for (int64_t row = begin; row < end; row++) {
@@ -60,6 +61,11 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
 }
 
 const as_kernel as_k_convgradx_f32_scalar = {
-    .name = "convgradx_f32_scalar", .op = "assay.ConvGradX", .isa = AS_ISA_SCALAR, .rank = 10, .why = "plain C, direct, row by row",
-    .accepts = accepts, .run = run,
+    .name = "convgradx_f32_scalar",
+    .op = "assay.ConvGradX",
+    .isa = AS_ISA_SCALAR,
+    .rank = 10,
+    .why = "plain C, direct, row by row",
+    .accepts = accepts,
+    .run = run,
 };

@@ -3,8 +3,17 @@
 #include "backend/cpu/conv/conv_body.h"
 
 const as_kernel as_k_fusedconv_f32_neon = {
-    .name = "fusedconv_f32_neon", .op = "assay.FusedConv", .also = conv_also, .isa = AS_ISA_NEON, .rank = 30,
-    .why = "direct, packed tiles of 6 pixels by 16 channels", .in_place = 1u << 3,
-    .accepts = conv_accepts, .scratch_bytes = conv_scratch_bytes, .issued = as_conv_issued, .packed_bytes = conv_packed_bytes, .pack = conv_pack,
+    .name = "fusedconv_f32_neon",
+    .op = "assay.FusedConv",
+    .also = conv_also,
+    .isa = AS_ISA_NEON,
+    .rank = 30,
+    .why = "direct, packed tiles of 6 pixels by 16 channels",
+    .in_place = 1u << 3,
+    .accepts = conv_accepts,
+    .scratch_bytes = conv_scratch_bytes,
+    .issued = as_conv_issued,
+    .packed_bytes = conv_packed_bytes,
+    .pack = conv_pack,
     .run = conv_run,
 };

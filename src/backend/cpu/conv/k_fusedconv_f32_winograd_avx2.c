@@ -3,8 +3,16 @@
 #include "backend/cpu/conv/winograd_body.h"
 
 const as_kernel as_k_fusedconv_f32_winograd_avx2 = {
-    .name = "fusedconv_f32_winograd_avx2", .op = "assay.FusedConv", .isa = AS_ISA_AVX2, .rank = 40,
-    .why = "Winograd F(4,3): less exact", .in_place = 1u << 3,
-    .accepts = wino_accepts, .scratch_bytes = wino_scratch_bytes, .issued = wino_issued, .packed_bytes = wino_packed_bytes,
-    .pack = wino_pack, .run = wino_run,
+    .name = "fusedconv_f32_winograd_avx2",
+    .op = "assay.FusedConv",
+    .isa = AS_ISA_AVX2,
+    .rank = 40,
+    .why = "Winograd F(4,3): less exact",
+    .in_place = 1u << 3,
+    .accepts = wino_accepts,
+    .scratch_bytes = wino_scratch_bytes,
+    .issued = wino_issued,
+    .packed_bytes = wino_packed_bytes,
+    .pack = wino_pack,
+    .run = wino_run,
 };

@@ -25,10 +25,7 @@ static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
 }
 
 /* NaN is larger than any number. */
-static float larger(float best, float x)
-{
-    return x > best || x != x ? x : best;
-}
+static float larger(float best, float x) { return x > best || x != x ? x : best; }
 
 static void row_take(float *restrict y, const float *x, int64_t step, int64_t n)
 {
@@ -82,6 +79,11 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
 }
 
 const as_kernel as_k_maxpool_f32_scalar = {
-    .name = "maxpool_f32_scalar", .op = "MaxPool", .isa = AS_ISA_SCALAR, .rank = 10, .why = "plain C, row by row",
-    .accepts = accepts, .run = run,
+    .name = "maxpool_f32_scalar",
+    .op = "MaxPool",
+    .isa = AS_ISA_SCALAR,
+    .rank = 10,
+    .why = "plain C, row by row",
+    .accepts = accepts,
+    .run = run,
 };

@@ -67,6 +67,11 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
 }
 
 const as_kernel as_k_maxpoolgrad_f32_scalar = {
-    .name = "maxpoolgrad_f32_scalar", .op = "assay.MaxPoolGrad", .isa = AS_ISA_SCALAR, .rank = 10, .why = "plain C, plane by plane",
-    .accepts = accepts, .run = run,
+    .name = "maxpoolgrad_f32_scalar",
+    .op = "assay.MaxPoolGrad",
+    .isa = AS_ISA_SCALAR,
+    .rank = 10,
+    .why = "plain C, plane by plane",
+    .accepts = accepts,
+    .run = run,
 };

@@ -3,6 +3,12 @@
 #include "backend/cpu/conv/pool_body.h"
 
 const as_kernel as_k_pool_f32_avx512 = {
-    .name = "pool_f32_avx512", .op = "MaxPool", .also = pool_also, .isa = AS_SIMD_ISA, .rank = 40,
-    .why = "vectors over channels where the input is NHWC", .accepts = pool_accepts, .run = pool_run,
+    .name = "pool_f32_avx512",
+    .op = "MaxPool",
+    .also = pool_also,
+    .isa = AS_SIMD_ISA,
+    .rank = 40,
+    .why = "vectors over channels where the input is NHWC",
+    .accepts = pool_accepts,
+    .run = pool_run,
 };

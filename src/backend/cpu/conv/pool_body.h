@@ -15,8 +15,8 @@
 enum { POOL_V = 4, POOL_BLOCK = POOL_V * VW, POOL_HELD = 64 /* pixels that wait to be written as planes */ };
 
 typedef struct pool_job {
-    as_window    w;              /* axes 1 and 2 */
-    bool         max, pads;      /* pads: an average divides by taps on padding too */
+    as_window    w;         /* axes 1 and 2 */
+    bool         max, pads; /* pads: an average divides by taps on padding too */
     bool         x_nhwc, y_nhwc;
     int64_t      n_images, n_c;
     const float *x;
@@ -27,12 +27,19 @@ static bool pool_read(const as_node_ctx *n, pool_job *out)
 {
     const as_shape *x = &n->in[0].shape;
     const char     *op = n->op->name;
-    pool_job        j = { .max = strstr(op, "Max") != NULL, .pads = as_attr_int(n, "count_include_pad", 0) != 0,
-                          .x_nhwc = n->in[0].layout == AS_LAYOUT_NHWC, .y_nhwc = n->out[0].layout == AS_LAYOUT_NHWC,
-                          .n_images = x->dim[0], .n_c = x->dim[1] };
+    pool_job        j = {.max = strstr(op, "Max") != NULL,
+                         .pads = as_attr_int(n, "count_include_pad", 0) != 0,
+                         .x_nhwc = n->in[0].layout == AS_LAYOUT_NHWC,
+                         .y_nhwc = n->out[0].layout == AS_LAYOUT_NHWC,
+                         .n_images = x->dim[0],
+                         .n_c = x->dim[1]};
     if (!strncmp(op, "Global", 6)) {
-        j.w = (as_window){ .n_axes = 2, .group = 1, .in = { 1, x->rank > 3 ? x->dim[2] : 1, x->dim[x->rank - 1] }, .out = { 1, 1, 1 },
-                           .stride = { 1, 1, 1 }, .dilation = { 1, 1, 1 } };
+        j.w = (as_window){.n_axes = 2,
+                          .group = 1,
+                          .in = {1, x->rank > 3 ? x->dim[2] : 1, x->dim[x->rank - 1]},
+                          .out = {1, 1, 1},
+                          .stride = {1, 1, 1},
+                          .dilation = {1, 1, 1}};
         memcpy(j.w.kernel, j.w.in, sizeof j.w.kernel);
     } else if (!as_plain_window(n, x, NULL, as_attr_int(n, "ceil_mode", 0) != 0, &j.w)) {
         return false;
@@ -81,13 +88,17 @@ static int64_t pool_taps(const as_window *w, int axis, int64_t o, bool pads, int
 }
 
 /* One window: its first tap, how many, and how far apart. */
-typedef struct pool_window { const float *x; int64_t n_rows, n_cols, row, col, count; } pool_window;
+typedef struct pool_window {
+    const float *x;
+    int64_t      n_rows, n_cols, row, col, count;
+} pool_window;
 
 static pool_window pool_window_at(const pool_job *j, const float *image, int64_t oy, int64_t ox, int64_t row, int64_t col)
 {
-    int64_t y0, y1, x0, x1, count = pool_taps(&j->w, 1, oy, j->pads, &y0, &y1) * pool_taps(&j->w, 2, ox, j->pads, &x0, &x1);
-    pool_window p = { .n_rows = y1 - y0, .n_cols = x1 - x0, .row = j->w.dilation[1] * row, .col = j->w.dilation[2] * col, .count = count };
-    bool        empty = p.n_rows <= 0 || p.n_cols <= 0;
+    int64_t     y0, y1, x0, x1, count = pool_taps(&j->w, 1, oy, j->pads, &y0, &y1) * pool_taps(&j->w, 2, ox, j->pads, &x0, &x1);
+    pool_window p = {
+        .n_rows = y1 - y0, .n_cols = x1 - x0, .row = j->w.dilation[1] * row, .col = j->w.dilation[2] * col, .count = count};
+    bool empty = p.n_rows <= 0 || p.n_cols <= 0;
     p.x = empty ? image : image + as_plain_at(&j->w, 1, oy, y0) * row + as_plain_at(&j->w, 2, ox, x0) * col;
     if (empty)
         p.n_rows = 0;
@@ -103,13 +114,15 @@ V_INLINE void pool_block(const pool_window *p, bool max, int n_v, int some, cons
         const float *at = x;
         V_UNROLL for (int v = 0; v < n_v; v++) row[v] = max ? all[v] : v_zero();
         for (int64_t b = 0; b < p->n_cols; b++, at += p->col)
-            V_UNROLL for (int v = 0; v < n_v; v++) {
+            V_UNROLL for (int v = 0; v < n_v; v++)
+            {
                 vf one = some < VW ? v_load_n(at + v * VW, some) : v_load(at + v * VW);
                 row[v] = max ? v_larger(row[v], one) : v_add(row[v], one);
             }
         V_UNROLL for (int v = 0; v < n_v; v++) all[v] = max ? row[v] : v_add(all[v], row[v]);
     }
-    V_UNROLL for (int v = 0; v < n_v; v++) {
+    V_UNROLL for (int v = 0; v < n_v; v++)
+    {
         if (!max)
             all[v] = p->count ? v_div(all[v], v_set((float)p->count)) : v_zero();
         v_store(y + v * VW, all[v]);
@@ -223,6 +236,6 @@ static void pool_run(const as_kernel_args *args, int part, int n_parts, void *sc
     }
 }
 
-static const char *const pool_also[] = { "AveragePool", "GlobalAveragePool", "GlobalMaxPool", NULL };
+static const char *const pool_also[] = {"AveragePool", "GlobalAveragePool", "GlobalMaxPool", NULL};
 
 #endif

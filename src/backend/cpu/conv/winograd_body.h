@@ -12,7 +12,15 @@
 
 #include "backend/cpu/conv/conv_tile.h"
 
-enum { WINO_IN = 6, WINO_OUT = 4, WINO_POINTS = WINO_IN * WINO_IN, WINO_MIN_CHANNELS = 16, WINO_MIN_OUT = VW > 8 ? 17 : 16, WINO_V_BYTES = 192 * 1024, WINO_GRAIN = 6 };
+enum {
+    WINO_IN = 6,
+    WINO_OUT = 4,
+    WINO_POINTS = WINO_IN * WINO_IN,
+    WINO_MIN_CHANNELS = 16,
+    WINO_MIN_OUT = VW > 8 ? 17 : 16,
+    WINO_V_BYTES = 192 * 1024,
+    WINO_GRAIN = 6
+};
 
 typedef struct wino_plan {
     as_conv_plan v;
@@ -46,7 +54,10 @@ static bool wino_plan_make(const as_node_ctx *n, int n_parts, wino_plan *out)
     return true;
 }
 
-static size_t wino_part_bytes(const wino_plan *p) { return p->spot_bytes + p->v_bytes + p->m_bytes + p->patch_bytes + p->weight_bytes; }
+static size_t wino_part_bytes(const wino_plan *p)
+{
+    return p->spot_bytes + p->v_bytes + p->m_bytes + p->patch_bytes + p->weight_bytes;
+}
 
 static bool wino_accepts(const as_node_ctx *n, char *why, size_t why_size)
 {
@@ -58,12 +69,14 @@ static bool wino_accepts(const as_node_ctx *n, char *why, size_t why_size)
     if (!as_conv_accepts(n, why, why_size) || !wino_plan_make(n, 1, &p))
         return false;
     const as_window *w = &p.v.w;
-    bool ones = w->stride[1] == 1 && w->stride[2] == 1 && w->dilation[1] == 1 && w->dilation[2] == 1 && p.v.group == 1;
+    bool             ones = w->stride[1] == 1 && w->stride[2] == 1 && w->dilation[1] == 1 && w->dilation[2] == 1 && p.v.group == 1;
     if (n->in[0].shape.rank != 4 || w->kernel[1] != 3 || w->kernel[2] != 3 || !ones)
         snprintf(why, why_size, "needs 3x3 with strides, dilations and group 1");
     else if (p.v.n_c < WINO_MIN_CHANNELS || p.v.n_m < WINO_MIN_OUT) /* sixteen fill half of a wide panel */
-        snprintf(why, why_size, "%lld to %lld channels, needs %d to %d", (long long)p.v.n_c, (long long)p.v.n_m, WINO_MIN_CHANNELS, WINO_MIN_OUT);
-    else if (n->in[0].layout != AS_LAYOUT_NHWC || (n->out[0].layout != AS_LAYOUT_NHWC && p.v.pool == 1)) /* pooled, planes are a quarter */
+        snprintf(why, why_size, "%lld to %lld channels, needs %d to %d", (long long)p.v.n_c, (long long)p.v.n_m, WINO_MIN_CHANNELS,
+                 WINO_MIN_OUT);
+    else if (n->in[0].layout != AS_LAYOUT_NHWC ||
+             (n->out[0].layout != AS_LAYOUT_NHWC && p.v.pool == 1)) /* pooled, planes are a quarter */
         snprintf(why, why_size, "%s 0 is not NHWC", n->in[0].layout != AS_LAYOUT_NHWC ? "input" : "output");
     else
         return true;
@@ -94,7 +107,8 @@ static as_cost wino_issued(const as_node_ctx *n)
     uint64_t tiles = (uint64_t)p.n_tiles, c = (uint64_t)p.v.n_c, m = (uint64_t)p.n_panels * CONV_PANEL;
     uint64_t between = tiles * WINO_POINTS * (c + m) * 4;
     uint64_t out = (uint64_t)(p.v.n_images * p.v.n_m * p.v.w.out[1] * p.v.w.out[2]);
-    cost.flops = tiles * (2 * WINO_POINTS * c * m + 228 * c + 130 * m) + out * (as_in_has(n, 3) ? 3 : 2) + (p.v.pool > 1 ? out / 4 * 3 : 0);
+    cost.flops =
+        tiles * (2 * WINO_POINTS * c * m + 228 * c + 130 * m) + out * (as_in_has(n, 3) ? 3 : 2) + (p.v.pool > 1 ? out / 4 * 3 : 0);
     cost.bytes_read += between;
     cost.bytes_written += between;
     return cost;
@@ -116,7 +130,7 @@ static void wino_pack_one(const float *g, int64_t step, float *u)
 {
     double half[3][WINO_IN], col[3], full[WINO_IN];
     for (int i = 0; i < 3; i++)
-        wino_filter((double[]){ (double)g[i * 3], (double)g[i * 3 + 1], (double)g[i * 3 + 2] }, half[i]);
+        wino_filter((double[]){(double)g[i * 3], (double)g[i * 3 + 1], (double)g[i * 3 + 2]}, half[i]);
     for (int j = 0; j < WINO_IN; j++) {
         for (int i = 0; i < 3; i++)
             col[i] = half[i][j];
@@ -176,14 +190,15 @@ static void wino_tile_in(const float *x, int64_t row, int64_t n_c, int64_t step,
         int n = n_c - c < VW ? (int)(n_c - c) : VW;
         vf  half[WINO_IN][WINO_IN], d[WINO_IN], t[WINO_IN];
         for (int j = 0; j < WINO_IN; j++) {
-            V_UNROLL for (int i = 0; i < WINO_IN; i++)
-                d[i] = n == VW ? v_load(x + i * row + j * n_c + c) : v_load_n(x + i * row + j * n_c + c, n);
+            V_UNROLL for (int i = 0; i < WINO_IN; i++) d[i] =
+                n == VW ? v_load(x + i * row + j * n_c + c) : v_load_n(x + i * row + j * n_c + c, n);
             wino_in(d, t);
             V_UNROLL for (int i = 0; i < WINO_IN; i++) half[i][j] = t[i];
         }
         for (int i = 0; i < WINO_IN; i++) {
             wino_in(half[i], t);
-            V_UNROLL for (int j = 0; j < WINO_IN; j++) {
+            V_UNROLL for (int j = 0; j < WINO_IN; j++)
+            {
                 float *at = to + (i * WINO_IN + j) * step + c;
                 if (n == VW)
                     v_store(at, t[j]);
@@ -206,7 +221,10 @@ V_INLINE void wino_out(const vf m[WINO_IN], vf o[WINO_OUT])
 }
 
 /* One tile of the output: 4x4 at most, VW channels from m on. */
-typedef struct wino_place { int64_t image, row, col, m; int n_rows, n_cols, n_m; } wino_place;
+typedef struct wino_place {
+    int64_t image, row, col, m;
+    int     n_rows, n_cols, n_m;
+} wino_place;
 
 /* Output o[i] of column k: bias and residual, and the activation. */
 V_INLINE vf wino_finish(const conv_job *j, const wino_place *at, int i, int k, vf y)
@@ -237,7 +255,7 @@ V_INLINE void wino_store(const conv_job *j, const wino_place *at, int i, int k, 
             v_store_n(to, at->n_m, y);
         return;
     }
-    float  one[VW], *to = j->y + ((at->image * v->n_m + at->m) * v->y_rows + row) * v->y_cols + col;
+    float one[VW], *to = j->y + ((at->image * v->n_m + at->m) * v->y_rows + row) * v->y_cols + col;
     v_store(one, y);
     for (int c = 0; c < at->n_m; c++, to += v->y_rows * v->y_cols)
         *to = one[c];
@@ -246,18 +264,21 @@ V_INLINE void wino_store(const conv_job *j, const wino_place *at, int i, int k, 
 /* m holds the tile's products, `step` floats from point to point. */
 static void wino_tile_out(const conv_job *j, const float *m, int64_t step, const float *bias, const wino_place *at)
 {
-    vf half[WINO_IN][WINO_OUT], d[WINO_IN], o[WINO_OUT], left[WINO_OUT] = { v_zero(), v_zero(), v_zero(), v_zero() }, b = v_load(bias);
+    vf half[WINO_IN][WINO_OUT], d[WINO_IN], o[WINO_OUT], left[WINO_OUT] = {v_zero(), v_zero(), v_zero(), v_zero()},
+                                                         b = v_load(bias);
     for (int i = 0; i < WINO_IN; i++) {
         V_UNROLL for (int k = 0; k < WINO_IN; k++) d[k] = v_load(m + (i * WINO_IN + k) * step);
         wino_out(d, half[i]);
     }
     /* Unrolled with an early end, so that o and left stay in registers at an edge too. */
-    V_UNROLL for (int k = 0; k < WINO_OUT; k++) {
+    V_UNROLL for (int k = 0; k < WINO_OUT; k++)
+    {
         if (k >= at->n_cols)
             break;
         V_UNROLL for (int i = 0; i < WINO_IN; i++) d[i] = half[i][k];
         wino_out(d, o);
-        V_UNROLL for (int i = 0; i < WINO_OUT; i++) {
+        V_UNROLL for (int i = 0; i < WINO_OUT; i++)
+        {
             if (i >= at->n_rows)
                 break;
             o[i] = wino_finish(j, at, i, k, v_add(o[i], b));
@@ -266,7 +287,8 @@ static void wino_tile_out(const conv_job *j, const float *m, int64_t step, const
         }
         if (j->v.pool == 1)
             continue;
-        V_UNROLL for (int i = 0; i < WINO_OUT; i += 2) {
+        V_UNROLL for (int i = 0; i < WINO_OUT; i += 2)
+        {
             if (i >= at->n_rows)
                 break;
             vf two = v_larger(o[i], o[i + 1]);
@@ -280,14 +302,23 @@ static void wino_tile_out(const conv_job *j, const float *m, int64_t step, const
 
 /* --- A node -------------------------------------------------------------------------------------------------- */
 
-typedef struct wino_job { wino_plan p; conv_job j; as_conv_spot *spot; float *v, *m, *patch, *weight; } wino_job;
+typedef struct wino_job {
+    wino_plan     p;
+    conv_job      j;
+    as_conv_spot *spot;
+    float        *v, *m, *patch, *weight;
+} wino_job;
 
-typedef struct wino_spot { int64_t image, row, col; } wino_spot; /* the tile's first output */
+typedef struct wino_spot {
+    int64_t image, row, col;
+} wino_spot; /* the tile's first output */
 
 static wino_spot wino_spot_at(const wino_plan *p, int64_t tile)
 {
     int64_t in_image = tile % (p->n_down * p->n_across);
-    return (wino_spot){ .image = tile / (p->n_down * p->n_across), .row = in_image / p->n_across * WINO_OUT, .col = in_image % p->n_across * WINO_OUT };
+    return (wino_spot){.image = tile / (p->n_down * p->n_across),
+                       .row = in_image / p->n_across * WINO_OUT,
+                       .col = in_image % p->n_across * WINO_OUT};
 }
 
 /* Where tile `tile`'s six by six pixels are: in the image, or copied out with zeros around the edge. */
@@ -322,8 +353,8 @@ static void wino_panel_run(const wino_job *w, int64_t first, int64_t n, int64_t 
     int64_t             m = panel * CONV_PANEL;
     int                 n_m = v->n_m - m < CONV_PANEL ? (int)(v->n_m - m) : CONV_PANEL;
     conv_bias(&w->j, m, n_m, bias);
-    conv_tile t = { .spot = w->spot, .bias = zeros, .n_m = CONV_PANEL, .n_a = 1, .n_b = 1, .run = v->n_c,
-                    .lo = -INFINITY, .hi = INFINITY };
+    conv_tile t = {
+        .spot = w->spot, .bias = zeros, .n_m = CONV_PANEL, .n_a = 1, .n_b = 1, .run = v->n_c, .lo = -INFINITY, .hi = INFINITY};
     for (int64_t point = 0; point < WINO_POINTS; point++) {
         t.x = w->v + point * w->p.block * v->n_c;
         t.w = u + point * v->n_c * CONV_PANEL;
@@ -334,8 +365,13 @@ static void wino_panel_run(const wino_job *w, int64_t first, int64_t n, int64_t 
         wino_spot s = wino_spot_at(&w->p, first + i);
         int64_t   n_rows = v->w.out[1] - s.row, n_cols = v->w.out[2] - s.col;
         for (int c = 0; c < n_m; c += VW) {
-            wino_place at = { .image = s.image, .row = s.row, .col = s.col, .m = m + c, .n_rows = n_rows < WINO_OUT ? (int)n_rows : WINO_OUT,
-                              .n_cols = n_cols < WINO_OUT ? (int)n_cols : WINO_OUT, .n_m = n_m - c < VW ? n_m - c : VW };
+            wino_place at = {.image = s.image,
+                             .row = s.row,
+                             .col = s.col,
+                             .m = m + c,
+                             .n_rows = n_rows < WINO_OUT ? (int)n_rows : WINO_OUT,
+                             .n_cols = n_cols < WINO_OUT ? (int)n_cols : WINO_OUT,
+                             .n_m = n_m - c < VW ? n_m - c : VW};
             wino_tile_out(&w->j, w->m + i * CONV_PANEL + c, w->p.block * CONV_PANEL, bias + c, &at);
         }
     }
@@ -358,8 +394,10 @@ static void wino_blocks_run(const wino_job *w, int64_t begin, int64_t end, int64
 static void wino_run(const as_kernel_args *args, int part, int n_parts, void *scratch)
 {
     const as_node_ctx *n = args->ctx;
-    wino_job           w = { .j = { .x = args->in[0].data, .bias = as_in_has(n, 2) ? args->in[2].data : NULL,
-                                    .r = as_in_has(n, 3) ? args->in[3].data : NULL, .y = args->out[0].data } };
+    wino_job           w = {.j = {.x = args->in[0].data,
+                                  .bias = as_in_has(n, 2) ? args->in[2].data : NULL,
+                                  .r = as_in_has(n, 3) ? args->in[3].data : NULL,
+                                  .y = args->out[0].data}};
     as_act             act;
     int64_t            begin, end;
     if (as_shape_count(&n->out[0].shape) == 0 || as_act_read(NULL, n, &act) != ASSAY_OK || !wino_plan_make(n, n_parts, &w.p))
@@ -374,7 +412,7 @@ static void wino_run(const as_kernel_args *args, int part, int n_parts, void *sc
     w.j.act = vm_act_of(&act);
     conv_clamp(&w.j);
     for (int64_t i = 0; i < w.p.block; i++)
-        w.spot[i] = (as_conv_spot){ .from = i * w.p.v.n_c, .to = i * CONV_PANEL };
+        w.spot[i] = (as_conv_spot){.from = i * w.p.v.n_c, .to = i * CONV_PANEL};
     as_share(w.p.n_blocks, 1, part, n_parts, &begin, &end);
     if (args->packed[1]) {
         wino_blocks_run(&w, begin, end, 0, w.p.n_panels, args->packed[1]);

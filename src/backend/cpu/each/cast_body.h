@@ -26,20 +26,20 @@ V_INLINE int32_t i32_of(float x) { return x >= 0x1p31f ? INT32_MAX : x > -0x1p31
 V_INLINE int64_t i64_of(float x) { return x >= 0x1p63f ? INT64_MAX : x > -0x1p63f ? (int64_t)x : x <= -0x1p63f ? INT64_MIN : 0; }
 
 /* Strips of a length that the compiler knows, which it turns into vectors where the machine has such a conversion. */
-#define EACH(to_type, from_type, expression)                                 \
-    {                                                                        \
-        to_type *restrict y = to;                                            \
-        const from_type  *x = from;                                          \
-        int64_t           i = 0;                                             \
-        for (; i + STRIP <= n; i += STRIP)                                   \
-            for (int l = 0; l < STRIP; l++) {                                \
-                from_type v = x[i + l];                                      \
-                y[i + l] = expression;                                       \
-            }                                                                \
-        for (; i < n; i++) {                                                 \
-            from_type v = x[i];                                              \
-            y[i] = expression;                                               \
-        }                                                                    \
+#define EACH(to_type, from_type, expression)  \
+    {                                         \
+        to_type *restrict y = to;             \
+        const from_type *x = from;            \
+        int64_t          i = 0;               \
+        for (; i + STRIP <= n; i += STRIP)    \
+            for (int l = 0; l < STRIP; l++) { \
+                from_type v = x[i + l];       \
+                y[i + l] = expression;        \
+            }                                 \
+        for (; i < n; i++) {                  \
+            from_type v = x[i];               \
+            y[i] = expression;                \
+        }                                     \
     }
 
 static void f16_of(const float *x, uint16_t *y, int64_t n)
@@ -110,4 +110,4 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
         widen(from, x, y, end - begin);
 }
 
-static const char *const also[] = { "CastLike", NULL };
+static const char *const also[] = {"CastLike", NULL};

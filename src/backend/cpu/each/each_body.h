@@ -44,7 +44,9 @@ static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
 }
 
 /* Which tile each value has, -1 for none: an input that lies as the output does, the output itself. */
-typedef struct tiles { int n_tiles, of[MAX_VALUES], spread; } tiles;
+typedef struct tiles {
+    int n_tiles, of[MAX_VALUES], spread;
+} tiles;
 
 static int tile_take(bool *busy, int *n_tiles)
 {
@@ -59,14 +61,14 @@ static int tile_take(bool *busy, int *n_tiles)
 
 static void tiles_of(const as_chain *c, const as_flat *f, tiles *t)
 {
-    bool  busy[MAX_VALUES + 1] = { true };
-    int   last[MAX_VALUES];
+    bool busy[MAX_VALUES + 1] = {true};
+    int  last[MAX_VALUES];
     t->n_tiles = 1; /* the first is for a single value that a function of one wants as a tile */
     t->spread = 0;
     for (int v = 0; v < c->n_in + c->n_steps; v++)
         last[v] = t->of[v] = -1;
     for (int i = 0; i < c->n_steps; i++) {
-        int operand[3] = { c->step[i].a, c->step[i].b, c->step[i].c };
+        int operand[3] = {c->step[i].a, c->step[i].b, c->step[i].c};
         for (int k = 0; k < as_chain_op_arity(c->step[i].op); k++)
             if (operand[k] >= 0)
                 last[operand[k]] = i;
@@ -96,26 +98,26 @@ static size_t tile_bytes(const as_node_ctx *n)
     return (size_t)t.n_tiles * TILE * sizeof(float);
 }
 
-static size_t scratch_bytes(const as_node_ctx *n, int n_parts)
-{
-    return tile_bytes(n) * (size_t)n_parts;
-}
+static size_t scratch_bytes(const as_node_ctx *n, int n_parts) { return tile_bytes(n) * (size_t)n_parts; }
 
 /* step 0: one value for all. */
-typedef struct operand { const float *at; int step; } operand;
+typedef struct operand {
+    const float *at;
+    int          step;
+} operand;
 
-#define EACH1(expression)                                                    \
-    {                                                                        \
-        int i = 0;                                                           \
-        for (; i + VW <= n; i += VW) {                                       \
-            vf x = v_load(a + i);                                            \
-            v_store(y + i, expression);                                      \
-        }                                                                    \
-        if (i < n) {                                                         \
-            vf x = v_load_n(a + i, n - i);                                   \
-            v_store_n(y + i, n - i, expression);                             \
-        }                                                                    \
-        return;                                                              \
+#define EACH1(expression)                        \
+    {                                            \
+        int i = 0;                               \
+        for (; i + VW <= n; i += VW) {           \
+            vf x = v_load(a + i);                \
+            v_store(y + i, expression);          \
+        }                                        \
+        if (i < n) {                             \
+            vf x = v_load_n(a + i, n - i);       \
+            v_store_n(y + i, n - i, expression); \
+        }                                        \
+        return;                                  \
     }
 
 static void each1(as_chain_op op, float *y, const float *a, float b, float c, int n)
@@ -153,33 +155,33 @@ V_INLINE vf larger(vf p, vf q) { return v_pick(v_is_nan(p), p, v_max(p, q)); }
 V_INLINE vf smaller(vf p, vf q) { return v_pick(v_is_nan(p), p, v_min(p, q)); }
 
 /* Two rows, a row and a value, a value and a row; the ends by the same loop over what is left. */
-#define EACH2(expression)                                                    \
-    {                                                                        \
-        int i = 0;                                                           \
-        vf  p = v_one(a.at), q = v_one(b.at);                                \
-        if (a.step && b.step)                                                \
-            for (; i + VW <= n; i += VW) {                                   \
-                p = v_load(a.at + i), q = v_load(b.at + i);                  \
-                v_store(y + i, expression);                                  \
-            }                                                                \
-        else if (a.step)                                                     \
-            for (; i + VW <= n; i += VW) {                                   \
-                p = v_load(a.at + i);                                        \
-                v_store(y + i, expression);                                  \
-            }                                                                \
-        else                                                                 \
-            for (; b.step && i + VW <= n; i += VW) {                         \
-                q = v_load(b.at + i);                                        \
-                v_store(y + i, expression);                                  \
-            }                                                                \
-        for (int left; (left = n - i < VW ? n - i : VW) > 0; i += VW) {      \
-            if (a.step)                                                      \
-                p = v_load_n(a.at + i, left);                                \
-            if (b.step)                                                      \
-                q = v_load_n(b.at + i, left);                                \
-            v_store_n(y + i, left, expression);                              \
-        }                                                                    \
-        return;                                                              \
+#define EACH2(expression)                                               \
+    {                                                                   \
+        int i = 0;                                                      \
+        vf  p = v_one(a.at), q = v_one(b.at);                           \
+        if (a.step && b.step)                                           \
+            for (; i + VW <= n; i += VW) {                              \
+                p = v_load(a.at + i), q = v_load(b.at + i);             \
+                v_store(y + i, expression);                             \
+            }                                                           \
+        else if (a.step)                                                \
+            for (; i + VW <= n; i += VW) {                              \
+                p = v_load(a.at + i);                                   \
+                v_store(y + i, expression);                             \
+            }                                                           \
+        else                                                            \
+            for (; b.step && i + VW <= n; i += VW) {                    \
+                q = v_load(b.at + i);                                   \
+                v_store(y + i, expression);                             \
+            }                                                           \
+        for (int left; (left = n - i < VW ? n - i : VW) > 0; i += VW) { \
+            if (a.step)                                                 \
+                p = v_load_n(a.at + i, left);                           \
+            if (b.step)                                                 \
+                q = v_load_n(b.at + i, left);                           \
+            v_store_n(y + i, left, expression);                         \
+        }                                                               \
+        return;                                                         \
     }
 
 static void each2(as_chain_op op, float *y, operand a, operand b, int n)
@@ -205,7 +207,8 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
     tiles   t;
     as_flat_of(n, c.n_in, &flat);
     tiles_of(&c, &flat, &t);
-    float  *mine = (float *)scratch + (size_t)part * (size_t)t.n_tiles * TILE, *out = args->out[0].data, constant[AS_CHAIN_MAX_CONSTANTS];
+    float *mine = (float *)scratch + (size_t)part * (size_t)t.n_tiles * TILE, *out = args->out[0].data,
+          constant[AS_CHAIN_MAX_CONSTANTS];
     int64_t begin, end;
     for (int i = 0; i < c.n_constants; i++)
         constant[i] = (float)c.constant[i];
@@ -215,7 +218,7 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
         operand value[MAX_VALUES];
         for (int v = 0; v < c.n_in; v++) {
             const float *x = args->in[v].data;
-            value[v] = (operand){ flat.kind[v] == AS_FLAT_RUN ? x + begin : x, flat.kind[v] != AS_FLAT_ONE };
+            value[v] = (operand){flat.kind[v] == AS_FLAT_RUN ? x + begin : x, flat.kind[v] != AS_FLAT_ONE};
             if (t.of[v] >= 0) {
                 as_flat_gather(&flat, v, x, begin, width, mine + t.of[v] * TILE);
                 value[v].at = mine + t.of[v] * TILE;
@@ -224,10 +227,10 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
         for (int i = 0; i < c.n_steps; i++) {
             const as_chain_step *s = &c.step[i];
             float               *y = i == c.n_steps - 1 ? out + begin : mine + t.of[c.n_in + i] * TILE;
-            operand              a = s->a < 0 ? (operand){ &constant[-1 - s->a], 0 } : value[s->a];
-            value[c.n_in + i] = (operand){ y, 1 };
+            operand              a = s->a < 0 ? (operand){&constant[-1 - s->a], 0} : value[s->a];
+            value[c.n_in + i] = (operand){y, 1};
             if (as_chain_op_arity(s->op) == 2 && !as_chain_op_has_parameters(s->op)) {
-                each2(s->op, y, a, s->b < 0 ? (operand){ &constant[-1 - s->b], 0 } : value[s->b], width);
+                each2(s->op, y, a, s->b < 0 ? (operand){&constant[-1 - s->b], 0} : value[s->b], width);
                 continue;
             }
             if (!a.step) {
@@ -242,6 +245,7 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
 
 /* All that as_chain_of() knows. */
 static const char *const also[] = {
-    "Add", "Sub", "Mul", "Div", "Max", "Min", "Sum", "Pow", "Neg", "Abs", "Sqrt", "Reciprocal", "Exp", "Log", "Erf", "Floor", "Ceil",
-    "Round", "Relu", "LeakyRelu", "Clip", "Sigmoid", "Tanh", "HardSigmoid", "HardSwish", "Elu", "Gelu", "Softplus", NULL,
+    "Add",  "Sub",        "Mul",  "Div",         "Max",       "Min",   "Sum",  "Pow",      "Neg",  "Abs",
+    "Sqrt", "Reciprocal", "Exp",  "Log",         "Erf",       "Floor", "Ceil", "Round",    "Relu", "LeakyRelu",
+    "Clip", "Sigmoid",    "Tanh", "HardSigmoid", "HardSwish", "Elu",   "Gelu", "Softplus", NULL,
 };

@@ -57,7 +57,7 @@ void as_flat_of(const as_node_ctx *n, int n_in, as_flat *f)
         int64_t dim = out->dim[axis];
         if (dim == 1)
             continue;
-        if (f->rank && goes_on(f, n_in, (const int64_t (*)[AS_MAX_RANK])wide, axis, dim))
+        if (f->rank && goes_on(f, n_in, (const int64_t(*)[AS_MAX_RANK])wide, axis, dim))
             f->rank--;
         else
             f->dim[f->rank] = 1;
@@ -160,7 +160,8 @@ void as_flat_rows(const as_flat *f, int n_in, const as_kernel_args *args, int pa
         step[k] = f->step[k][inner];
     as_share(f->count, 64, part, n_parts, &begin, &end);
     while (begin < end) {
-        int64_t at = begin % f->dim[inner], rest = begin / f->dim[inner], n = f->dim[inner] - at < end - begin ? f->dim[inner] - at : end - begin;
+        int64_t at = begin % f->dim[inner], rest = begin / f->dim[inner],
+                n = f->dim[inner] - at < end - begin ? f->dim[inner] - at : end - begin;
         int64_t from[AS_FLAT_MAX_IN];
         for (int k = 0; k < n_in; k++)
             from[k] = at * step[k];

@@ -4,6 +4,12 @@
 #include "backend/cpu/each/cast_body.h"
 
 const as_kernel as_k_cast_f32_avx2 = {
-    .name = "cast_f32_avx2", .op = "Cast", .isa = AS_SIMD_ISA | AS_ISA_F16C, .rank = 30, .why = "runs of values, vectors of eight",
-    .also = also, .accepts = accepts, .run = run,
+    .name = "cast_f32_avx2",
+    .op = "Cast",
+    .isa = AS_SIMD_ISA | AS_ISA_F16C,
+    .rank = 30,
+    .why = "runs of values, vectors of eight",
+    .also = also,
+    .accepts = accepts,
+    .run = run,
 };

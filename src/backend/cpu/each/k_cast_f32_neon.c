@@ -4,6 +4,12 @@
 #include "backend/cpu/each/cast_body.h"
 
 const as_kernel as_k_cast_f32_neon = {
-    .name = "cast_f32_neon", .op = "Cast", .isa = AS_SIMD_ISA, .rank = 30, .why = "runs of values, vectors of four",
-    .also = also, .accepts = accepts, .run = run,
+    .name = "cast_f32_neon",
+    .op = "Cast",
+    .isa = AS_SIMD_ISA,
+    .rank = 30,
+    .why = "runs of values, vectors of four",
+    .also = also,
+    .accepts = accepts,
+    .run = run,
 };

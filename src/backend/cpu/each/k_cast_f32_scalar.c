@@ -4,6 +4,12 @@
 #include "backend/cpu/each/cast_body.h"
 
 const as_kernel as_k_cast_f32_scalar = {
-    .name = "cast_f32_scalar", .op = "Cast", .isa = AS_SIMD_ISA, .rank = 12, .why = "runs of values, the compiler's vectors",
-    .also = also, .accepts = accepts, .run = run,
+    .name = "cast_f32_scalar",
+    .op = "Cast",
+    .isa = AS_SIMD_ISA,
+    .rank = 12,
+    .why = "runs of values, the compiler's vectors",
+    .also = also,
+    .accepts = accepts,
+    .run = run,
 };

@@ -4,6 +4,14 @@
 #include "backend/cpu/each/each_body.h"
 
 const as_kernel as_k_each_f32_avx2 = {
-    .name = "each_f32_avx2", .op = "assay.Chain", .also = also, .isa = AS_SIMD_ISA, .rank = 30, .why = "tiles in L1, vectors of eight",
-    .in_place = 0xff, .accepts = accepts, .scratch_bytes = scratch_bytes, .run = run,
+    .name = "each_f32_avx2",
+    .op = "assay.Chain",
+    .also = also,
+    .isa = AS_SIMD_ISA,
+    .rank = 30,
+    .why = "tiles in L1, vectors of eight",
+    .in_place = 0xff,
+    .accepts = accepts,
+    .scratch_bytes = scratch_bytes,
+    .run = run,
 };

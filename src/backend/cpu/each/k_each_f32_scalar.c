@@ -4,6 +4,14 @@
 #include "backend/cpu/each/each_body.h"
 
 const as_kernel as_k_each_f32_scalar = {
-    .name = "each_f32_scalar", .op = "assay.Chain", .also = also, .isa = AS_SIMD_ISA, .rank = 12, .why = "tiles in L1, the compiler's vectors",
-    .in_place = 0xff, .accepts = accepts, .scratch_bytes = scratch_bytes, .run = run,
+    .name = "each_f32_scalar",
+    .op = "assay.Chain",
+    .also = also,
+    .isa = AS_SIMD_ISA,
+    .rank = 12,
+    .why = "tiles in L1, the compiler's vectors",
+    .in_place = 0xff,
+    .accepts = accepts,
+    .scratch_bytes = scratch_bytes,
+    .run = run,
 };

@@ -1,10 +1,7 @@
 /* k_relu_f32_scalar.c - max(x, 0); NaN stays NaN. */
 #include "backend/cpu/each/plain.h"
 
-static float one(float x)
-{
-    return x <= 0.0f ? 0.0f : x;
-}
+static float one(float x) { return x <= 0.0f ? 0.0f : x; }
 
 static void run(const as_kernel_args *args, int part, int n_parts, void *scratch)
 {
@@ -21,6 +18,11 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
 }
 
 const as_kernel as_k_relu_f32_scalar = {
-    .name = "relu_f32_scalar", .op = "Relu", .isa = AS_ISA_SCALAR, .rank = 10, .why = "plain C",
-    .accepts = as_kernel_f32_only, .run = run,
+    .name = "relu_f32_scalar",
+    .op = "Relu",
+    .isa = AS_ISA_SCALAR,
+    .rank = 10,
+    .why = "plain C",
+    .accepts = as_kernel_f32_only,
+    .run = run,
 };

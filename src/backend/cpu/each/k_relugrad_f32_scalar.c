@@ -10,6 +10,11 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
 }
 
 const as_kernel as_k_relugrad_f32_scalar = {
-    .name = "relugrad_f32_scalar", .op = "assay.ReluGrad", .isa = AS_ISA_SCALAR, .rank = 10, .why = "plain C",
-    .accepts = as_kernel_f32_only, .run = run,
+    .name = "relugrad_f32_scalar",
+    .op = "assay.ReluGrad",
+    .isa = AS_ISA_SCALAR,
+    .rank = 10,
+    .why = "plain C",
+    .accepts = as_kernel_f32_only,
+    .run = run,
 };

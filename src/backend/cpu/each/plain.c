@@ -7,7 +7,8 @@
 /* --- Inner loops -------------------------------------------------------------------------------- */
 
 /* Four terms at a time: y is loaded and stored once for all of them, in the same order as one by one. */
-static void rows_four(float *restrict y, const float w[4], const float *b0, const float *b1, const float *b2, const float *b3, int64_t n)
+static void rows_four(float *restrict y, const float w[4], const float *b0, const float *b1, const float *b2, const float *b3,
+                      int64_t n)
 {
     float   w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
     int64_t i = 0;
@@ -22,7 +23,7 @@ void as_plain_rows(float *restrict y, const float *a, int64_t a_step, const floa
 {
     int64_t t = 0;
     for (; t + 4 <= k; t += 4) {
-        const float  w[4] = { a[t * a_step], a[(t + 1) * a_step], a[(t + 2) * a_step], a[(t + 3) * a_step] };
+        const float  w[4] = {a[t * a_step], a[(t + 1) * a_step], a[(t + 2) * a_step], a[(t + 3) * a_step]};
         const float *row = b + t * b_step;
         rows_four(y, w, row, row + b_step, row + 2 * b_step, row + 3 * b_step, n);
     }
@@ -84,7 +85,10 @@ void as_plain_add(float *restrict y, const float *x, int64_t n)
 /* --- Broadcasting ------------------------------------------------------------------------------- */
 
 /* Axes of the output with the steps of both inputs, neighbours joined where both go on without a jump. */
-typedef struct pairs { int rank; int64_t dim[AS_MAX_RANK], a[AS_MAX_RANK], b[AS_MAX_RANK]; } pairs;
+typedef struct pairs {
+    int     rank;
+    int64_t dim[AS_MAX_RANK], a[AS_MAX_RANK], b[AS_MAX_RANK];
+} pairs;
 
 static pairs pairs_of(const as_view *x, const as_view *y, const as_shape *shape)
 {
@@ -144,7 +148,7 @@ bool as_plain_window(const as_node_ctx *n, const as_shape *x, const int64_t *ker
     as_window w;
     if (as_window_read(NULL, n, x, kernel, ceil_mode, &w) != ASSAY_OK)
         return false;
-    *out = (as_window){ .n_axes = w.n_axes, .group = w.group };
+    *out = (as_window){.n_axes = w.n_axes, .group = w.group};
     for (int i = 0; i < 3; i++) {
         int from = (i + w.n_axes) % 3; /* the real axes end at 2, the filled ones go in front */
         out->in[i] = w.in[from];

@@ -11,15 +11,15 @@
 enum { AS_STRIP = 8, AS_GRAIN = 16 /* floats of a cache line: two threads do not write the same one */ };
 
 /* y[j] += a[0] * b[j] + a[a_step] * b[b_step + j] + ..., k terms, added one after the other. */
-void  as_plain_rows(float *restrict y, const float *a, int64_t a_step, const float *b, int64_t b_step, int64_t k, int64_t n);
+void as_plain_rows(float *restrict y, const float *a, int64_t a_step, const float *b, int64_t b_step, int64_t k, int64_t n);
 /* The sum of a[i * a_step] * b[i * b_step], in eight interleaved sums that are added in the end. */
 float as_plain_dot(const float *a, int64_t a_step, const float *b, int64_t b_step, int64_t n);
 /* y[j * y_step] += w * x[j * x_step]. */
-void  as_plain_scaled(float *restrict y, int64_t y_step, const float *x, int64_t x_step, float w, int64_t n);
+void as_plain_scaled(float *restrict y, int64_t y_step, const float *x, int64_t x_step, float w, int64_t n);
 /* The sum of x[0..n), in eight interleaved sums. */
 float as_plain_sum(const float *x, int64_t n);
 /* y[j] += x[j]. */
-void  as_plain_add(float *restrict y, const float *x, int64_t n);
+void as_plain_add(float *restrict y, const float *x, int64_t n);
 
 /* One row of a binary op: n results from two rows whose steps are 0 (one value for all) or 1. */
 typedef void (*as_plain_row)(float *restrict y, const float *a, int64_t a_step, const float *b, int64_t b_step, int64_t n);
@@ -27,22 +27,22 @@ typedef void (*as_plain_row)(float *restrict y, const float *a, int64_t a_step, 
 void as_plain_each2(const as_kernel_args *args, int part, int n_parts, as_plain_row row);
 
 /* A row() for as_plain_each2 from an expression of p and q. */
-#define AS_PLAIN_ROW(expression)                                                                     \
-    static float one(float p, float q) { return expression; }                                        \
+#define AS_PLAIN_ROW(expression)                                                                                   \
+    static float one(float p, float q) { return expression; }                                                      \
     static void  row(float *restrict y, const float *a, int64_t a_step, const float *b, int64_t b_step, int64_t n) \
-    {                                                                                                \
-        int64_t i = 0;                                                                               \
-        if (a_step && b_step) {                                                                      \
-            for (; i + AS_STRIP <= n; i += AS_STRIP)                                                 \
-                for (int l = 0; l < AS_STRIP; l++)                                                   \
-                    y[i + l] = one(a[i + l], b[i + l]);                                              \
-        } else if (a_step) {                                                                         \
-            for (; i + AS_STRIP <= n; i += AS_STRIP)                                                 \
-                for (int l = 0; l < AS_STRIP; l++)                                                   \
-                    y[i + l] = one(a[i + l], *b);                                                    \
-        }                                                                                            \
-        for (; i < n; i++)                                                                           \
-            y[i] = one(a[i * a_step], b[i * b_step]);                                                \
+    {                                                                                                              \
+        int64_t i = 0;                                                                                             \
+        if (a_step && b_step) {                                                                                    \
+            for (; i + AS_STRIP <= n; i += AS_STRIP)                                                               \
+                for (int l = 0; l < AS_STRIP; l++)                                                                 \
+                    y[i + l] = one(a[i + l], b[i + l]);                                                            \
+        } else if (a_step) {                                                                                       \
+            for (; i + AS_STRIP <= n; i += AS_STRIP)                                                               \
+                for (int l = 0; l < AS_STRIP; l++)                                                                 \
+                    y[i + l] = one(a[i + l], *b);                                                                  \
+        }                                                                                                          \
+        for (; i < n; i++)                                                                                         \
+            y[i] = one(a[i * a_step], b[i * b_step]);                                                              \
     }
 
 /* The window with its axes moved to the right, ones in front: axis 2 is the one whose elements are neighbours. */

@@ -20,7 +20,8 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
     as_walk walk = as_walk_new(0);
     as_walk_axis(&walk, depth[0], depth[1] * h * w);
     if (to_space) {
-        int64_t channel = (crd ? block * block : 1) * h * w, row = (crd ? block : block * channels) * h * w, column = (crd ? 1 : channels) * h * w;
+        int64_t channel = (crd ? block * block : 1) * h * w, row = (crd ? block : block * channels) * h * w,
+                column = (crd ? 1 : channels) * h * w;
         as_walk_axis(&walk, channels, channel);
         as_walk_axis(&walk, h, w);
         as_walk_axis(&walk, block, row);
@@ -37,9 +38,15 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
     as_walk_run(&walk, as_dtype_bytes(n->in[0].dtype), args->in[0].data, args->out[0].data, part, n_parts);
 }
 
-static const char *const also[] = { "SpaceToDepth", NULL };
+static const char *const also[] = {"SpaceToDepth", NULL};
 
 const as_kernel as_k_blocks_copy = {
-    .name = "blocks_copy", .op = "DepthToSpace", .also = also, .isa = AS_ISA_SCALAR, .rank = 10, .why = "rows of joined axes",
-    .accepts = as_plain_copy_accepts, .run = run,
+    .name = "blocks_copy",
+    .op = "DepthToSpace",
+    .also = also,
+    .isa = AS_ISA_SCALAR,
+    .rank = 10,
+    .why = "rows of joined axes",
+    .accepts = as_plain_copy_accepts,
+    .run = run,
 };

@@ -20,7 +20,7 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
     (void)scratch;
     const as_node_ctx *n = args->ctx;
     const as_shape    *y = &n->out[0].shape;
-    int64_t            axis = as_attr_int(n, "axis", 0), outer = 1, inner = (int64_t)as_dtype_bytes(n->out[0].dtype), at = 0, begin, end;
+    int64_t axis = as_attr_int(n, "axis", 0), outer = 1, inner = (int64_t)as_dtype_bytes(n->out[0].dtype), at = 0, begin, end;
     axis += axis < 0 ? y->rank : 0;
     for (int i = 0; i < y->rank; i++) {
         outer *= i < axis ? y->dim[i] : 1;
@@ -44,6 +44,11 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
 }
 
 const as_kernel as_k_concat_copy = {
-    .name = "concat_copy", .op = "Concat", .isa = AS_ISA_SCALAR, .rank = 10, .why = "runs of bytes",
-    .accepts = accepts, .run = run,
+    .name = "concat_copy",
+    .op = "Concat",
+    .isa = AS_ISA_SCALAR,
+    .rank = 10,
+    .why = "runs of bytes",
+    .accepts = accepts,
+    .run = run,
 };

@@ -16,6 +16,11 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
 }
 
 const as_kernel as_k_expand_copy = {
-    .name = "expand_copy", .op = "Expand", .isa = AS_ISA_SCALAR, .rank = 10, .why = "runs of bytes",
-    .accepts = as_plain_copy_accepts, .run = run,
+    .name = "expand_copy",
+    .op = "Expand",
+    .isa = AS_ISA_SCALAR,
+    .rank = 10,
+    .why = "runs of bytes",
+    .accepts = as_plain_copy_accepts,
+    .run = run,
 };

@@ -68,6 +68,11 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
 }
 
 const as_kernel as_k_gather_copy = {
-    .name = "gather_copy", .op = "Gather", .isa = AS_ISA_SCALAR, .rank = 10, .why = "runs of bytes",
-    .accepts = accepts, .run = run,
+    .name = "gather_copy",
+    .op = "Gather",
+    .isa = AS_ISA_SCALAR,
+    .rank = 10,
+    .why = "runs of bytes",
+    .accepts = accepts,
+    .run = run,
 };

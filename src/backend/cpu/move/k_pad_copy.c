@@ -9,10 +9,10 @@
 
 typedef struct rows {
     as_padding  p;
-    int         axis;             /* the last one that is padded; -1: none */
-    int64_t     item;             /* bytes of one element of it */
-    size_t      bytes;            /* of a single element */
-    const char *value;            /* one element: the constant */
+    int         axis;  /* the last one that is padded; -1: none */
+    int64_t     item;  /* bytes of one element of it */
+    size_t      bytes; /* of a single element */
+    const char *value; /* one element: the constant */
 } rows;
 
 static void fill(const rows *r, char *to, int64_t n_items)
@@ -64,10 +64,10 @@ static int64_t source_row(const rows *r, const as_shape *x, const as_shape *y, i
 
 static void run(const as_kernel_args *args, int part, int n_parts, void *scratch)
 {
-    static const char zeros[8] = {0}; /* a zero of any dtype */
+    static const char  zeros[8] = {0}; /* a zero of any dtype */
     const as_node_ctx *n = args->ctx;
     const as_shape    *x = &n->in[0].shape, *y = &n->out[0].shape;
-    rows               r = { .bytes = as_dtype_bytes(n->in[0].dtype), .axis = x->rank - 1, .value = as_in_has(n, 2) ? args->in[2].data : zeros };
+    rows r = {.bytes = as_dtype_bytes(n->in[0].dtype), .axis = x->rank - 1, .value = as_in_has(n, 2) ? args->in[2].data : zeros};
     if (as_padding_read(NULL, n, &r.p) != ASSAY_OK || as_shape_count(y) == 0) /* infer has read it */
         return;
     r.item = (int64_t)r.bytes;
@@ -92,6 +92,11 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
 }
 
 const as_kernel as_k_pad_copy = {
-    .name = "pad_copy", .op = "Pad", .isa = AS_ISA_SCALAR, .rank = 10, .why = "runs of bytes",
-    .accepts = as_plain_copy_accepts, .run = run,
+    .name = "pad_copy",
+    .op = "Pad",
+    .isa = AS_ISA_SCALAR,
+    .rank = 10,
+    .why = "runs of bytes",
+    .accepts = as_plain_copy_accepts,
+    .run = run,
 };

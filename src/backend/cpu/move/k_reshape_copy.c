@@ -1,9 +1,15 @@
 /* k_reshape_copy.c - the same bytes in another place, for any dtype: where a plan could not let the output share the input. */
 #include "backend/cpu/each/plain.h"
 
-static const char *const also[] = { "Unsqueeze", "Squeeze", "Identity", NULL };
+static const char *const also[] = {"Unsqueeze", "Squeeze", "Identity", NULL};
 
 const as_kernel as_k_reshape_copy = {
-    .name = "reshape_copy", .op = "Reshape", .also = also, .isa = AS_ISA_SCALAR, .rank = 10, .why = "a plain copy of the bytes",
-    .accepts = as_plain_copy_accepts, .run = as_plain_copy,
+    .name = "reshape_copy",
+    .op = "Reshape",
+    .also = also,
+    .isa = AS_ISA_SCALAR,
+    .rank = 10,
+    .why = "a plain copy of the bytes",
+    .accepts = as_plain_copy_accepts,
+    .run = as_plain_copy,
 };

@@ -19,7 +19,7 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
     (void)scratch;
     const as_node_ctx *n = args->ctx;
     const as_shape    *x = &n->in[0].shape;
-    int64_t            axis = as_attr_int(n, "axis", 0), outer = 1, inner = (int64_t)as_dtype_bytes(n->in[0].dtype), at = 0, begin, end;
+    int64_t axis = as_attr_int(n, "axis", 0), outer = 1, inner = (int64_t)as_dtype_bytes(n->in[0].dtype), at = 0, begin, end;
     axis += axis < 0 ? x->rank : 0;
     for (int i = 0; i < x->rank; i++) {
         outer *= i < axis ? x->dim[i] : 1;
@@ -43,6 +43,11 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
 }
 
 const as_kernel as_k_split_copy = {
-    .name = "split_copy", .op = "Split", .isa = AS_ISA_SCALAR, .rank = 10, .why = "runs of bytes",
-    .accepts = accepts, .run = run,
+    .name = "split_copy",
+    .op = "Split",
+    .isa = AS_ISA_SCALAR,
+    .rank = 10,
+    .why = "runs of bytes",
+    .accepts = accepts,
+    .run = run,
 };

@@ -20,6 +20,11 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
 }
 
 const as_kernel as_k_tile_copy = {
-    .name = "tile_copy", .op = "Tile", .isa = AS_ISA_SCALAR, .rank = 10, .why = "runs of bytes",
-    .accepts = as_plain_copy_accepts, .run = run,
+    .name = "tile_copy",
+    .op = "Tile",
+    .isa = AS_ISA_SCALAR,
+    .rank = 10,
+    .why = "runs of bytes",
+    .accepts = as_plain_copy_accepts,
+    .run = run,
 };

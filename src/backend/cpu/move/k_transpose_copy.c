@@ -10,6 +10,11 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
 }
 
 const as_kernel as_k_transpose_copy = {
-    .name = "transpose_copy", .op = "Transpose", .isa = AS_ISA_SCALAR, .rank = 10, .why = "rows of joined axes",
-    .accepts = as_plain_copy_accepts, .run = run,
+    .name = "transpose_copy",
+    .op = "Transpose",
+    .isa = AS_ISA_SCALAR,
+    .rank = 10,
+    .why = "rows of joined axes",
+    .accepts = as_plain_copy_accepts,
+    .run = run,
 };

@@ -4,6 +4,12 @@
 #include "backend/cpu/move/transpose_body.h"
 
 const as_kernel as_k_transpose_f32_scalar = {
-    .name = "transpose_f32_scalar", .op = "Transpose", .isa = AS_SIMD_ISA, .rank = 12, .why = "blocks turned in registers, the compiler's vectors",
-    .also = also, .accepts = accepts, .run = run,
+    .name = "transpose_f32_scalar",
+    .op = "Transpose",
+    .isa = AS_SIMD_ISA,
+    .rank = 12,
+    .why = "blocks turned in registers, the compiler's vectors",
+    .also = also,
+    .accepts = accepts,
+    .run = run,
 };

@@ -17,9 +17,9 @@ static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
 static void row(void *out, const void *const *in, const int64_t *step, int64_t n)
 {
     float *restrict y = out;
-    const uint8_t  *c = in[0];
-    const float    *a = in[1], *b = in[2];
-    int64_t         i = 0;
+    const uint8_t *c = in[0];
+    const float   *a = in[1], *b = in[2];
+    int64_t        i = 0;
     if (step[0] && step[1] && step[2]) {
         for (; i + STRIP <= n; i += STRIP)
             for (int l = 0; l < STRIP; l++) {
@@ -52,6 +52,11 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
 }
 
 const as_kernel as_k_where_f32_scalar = {
-    .name = "where_f32_scalar", .op = "Where", .isa = AS_ISA_SCALAR, .rank = 10, .why = "plain C, rows of joined axes",
-    .accepts = accepts, .run = run,
+    .name = "where_f32_scalar",
+    .op = "Where",
+    .isa = AS_ISA_SCALAR,
+    .rank = 10,
+    .why = "plain C, rows of joined axes",
+    .accepts = accepts,
+    .run = run,
 };

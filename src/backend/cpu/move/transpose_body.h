@@ -90,4 +90,4 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
     }
 }
 
-static const char *const also[] = { "assay.Relayout", NULL };
+static const char *const also[] = {"assay.Relayout", NULL};

@@ -29,14 +29,15 @@ static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
     return false;
 }
 
-static int64_t stride_of(const as_node_ctx *n) { return (channels_of(&n->in[0].shape) + LINE - 1) / LINE * LINE; }
-
-static size_t scratch_bytes(const as_node_ctx *n, int n_parts)
+static int64_t stride_of(const as_node_ctx *n)
 {
-    return (size_t)stride_of(n) * sizeof(float) * (size_t)n_parts;
+    return (channels_of(&n->in[0].shape) + LINE - 1) / LINE
+    *LINE;
 }
 
-V_INLINE vf some(const float *p, int n) { return n == VW ? v_load(p) : v_load_n(p, n); }
+static size_t scratch_bytes(const as_node_ctx *n, int n_parts) { return (size_t)stride_of(n) * sizeof(float) * (size_t)n_parts; }
+
+V_INLINE vf   some(const float *p, int n) { return n == VW ? v_load(p) : v_load_n(p, n); }
 V_INLINE void put(float *p, int n, vf x)
 {
     if (n == VW)
@@ -69,10 +70,11 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
 {
     const as_node_ctx *n = args->ctx;
     const as_shape    *shape = &n->in[0].shape;
-    const float       *x = args->in[0].data, *scale = args->in[1].data, *bias = args->in[2].data, *mean = args->in[3].data, *var = args->in[4].data;
-    float             *y = args->out[0].data;
-    int64_t            count = as_shape_count(shape), channels = channels_of(shape), begin, end;
-    vf                 epsilon = v_set((float)as_attr_float(n, "epsilon", 1e-5f));
+    const float       *x = args->in[0].data, *scale = args->in[1].data, *bias = args->in[2].data, *mean = args->in[3].data,
+                *var = args->in[4].data;
+    float  *y = args->out[0].data;
+    int64_t count = as_shape_count(shape), channels = channels_of(shape), begin, end;
+    vf      epsilon = v_set((float)as_attr_float(n, "epsilon", 1e-5f));
     as_share(count, LINE, part, n_parts, &begin, &end);
     if (begin >= end)
         return;
@@ -85,7 +87,8 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
     bool    side_by_side = n->in[0].layout == AS_LAYOUT_NHWC || (pixels == 1 && shape->rank > 1);
     int64_t row = side_by_side ? channels : pixels;
     for (int64_t at = begin; at < end;) {
-        int64_t first = at % row, c = side_by_side ? first : at / row % channels, width = row - first < end - at ? row - first : end - at;
+        int64_t first = at % row, c = side_by_side ? first : at / row % channels,
+                width = row - first < end - at ? row - first : end - at;
         if (side_by_side)
             pixel_run(x + at, y + at, width, mean + c, factor + c, bias + c);
         else

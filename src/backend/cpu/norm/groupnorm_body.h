@@ -42,4 +42,4 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
     }
 }
 
-static const char *const also[] = { "InstanceNormalization", NULL };
+static const char *const also[] = {"InstanceNormalization", NULL};

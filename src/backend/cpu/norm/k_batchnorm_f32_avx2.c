@@ -4,6 +4,13 @@
 #include "backend/cpu/norm/batchnorm_body.h"
 
 const as_kernel as_k_batchnorm_f32_avx2 = {
-    .name = "batchnorm_f32_avx2", .op = "BatchNormalization", .isa = AS_SIMD_ISA, .rank = 30, .why = "a factor a channel, once, vectors of eight",
-    .in_place = 1, .accepts = accepts, .scratch_bytes = scratch_bytes, .run = run,
+    .name = "batchnorm_f32_avx2",
+    .op = "BatchNormalization",
+    .isa = AS_SIMD_ISA,
+    .rank = 30,
+    .why = "a factor a channel, once, vectors of eight",
+    .in_place = 1,
+    .accepts = accepts,
+    .scratch_bytes = scratch_bytes,
+    .run = run,
 };

@@ -4,6 +4,13 @@
 #include "backend/cpu/norm/batchnorm_body.h"
 
 const as_kernel as_k_batchnorm_f32_neon = {
-    .name = "batchnorm_f32_neon", .op = "BatchNormalization", .isa = AS_SIMD_ISA, .rank = 30, .why = "a factor a channel, once, vectors of four",
-    .in_place = 1, .accepts = accepts, .scratch_bytes = scratch_bytes, .run = run,
+    .name = "batchnorm_f32_neon",
+    .op = "BatchNormalization",
+    .isa = AS_SIMD_ISA,
+    .rank = 30,
+    .why = "a factor a channel, once, vectors of four",
+    .in_place = 1,
+    .accepts = accepts,
+    .scratch_bytes = scratch_bytes,
+    .run = run,
 };

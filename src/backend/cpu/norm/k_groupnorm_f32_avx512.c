@@ -4,6 +4,13 @@
 #include "backend/cpu/norm/groupnorm_body.h"
 
 const as_kernel as_k_groupnorm_f32_avx512 = {
-    .name = "groupnorm_f32_avx512", .op = "GroupNormalization", .isa = AS_SIMD_ISA, .rank = 40, .why = "a group at a time, vectors of sixteen",
-    .also = also, .in_place = 1, .accepts = as_kernel_f32_only, .run = run,
+    .name = "groupnorm_f32_avx512",
+    .op = "GroupNormalization",
+    .isa = AS_SIMD_ISA,
+    .rank = 40,
+    .why = "a group at a time, vectors of sixteen",
+    .also = also,
+    .in_place = 1,
+    .accepts = as_kernel_f32_only,
+    .run = run,
 };

@@ -4,6 +4,13 @@
 #include "backend/cpu/norm/layernorm_body.h"
 
 const as_kernel as_k_layernorm_f32_avx2 = {
-    .name = "layernorm_f32_avx2", .op = "LayerNormalization", .also = also, .isa = AS_SIMD_ISA, .rank = 30, .why = "a line at a time, vectors of eight",
-    .in_place = 1, .accepts = accepts, .run = run,
+    .name = "layernorm_f32_avx2",
+    .op = "LayerNormalization",
+    .also = also,
+    .isa = AS_SIMD_ISA,
+    .rank = 30,
+    .why = "a line at a time, vectors of eight",
+    .in_place = 1,
+    .accepts = accepts,
+    .run = run,
 };

@@ -50,7 +50,10 @@ static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
 }
 
 /* scale and bias: a value an element (step 1) or one for all (step 0). */
-typedef struct factor { const float *at; int64_t step; } factor;
+typedef struct factor {
+    const float *at;
+    int64_t      step;
+} factor;
 
 static void line_run(const float *x, float *y, int64_t count, float mean, float inv, factor scale, factor bias)
 {
@@ -72,7 +75,7 @@ static factor factor_of(const as_kernel_args *args, int i)
 {
     if (!as_in_has(args->ctx, i))
         return (factor){0};
-    return (factor){ args->in[i].data, as_shape_count(&args->ctx->in[i].shape) != 1 };
+    return (factor){args->in[i].data, as_shape_count(&args->ctx->in[i].shape) != 1};
 }
 
 static void run(const as_kernel_args *args, int part, int n_parts, void *scratch)
@@ -98,4 +101,4 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
     }
 }
 
-static const char *const also[] = { "RMSNormalization", NULL };
+static const char *const also[] = {"RMSNormalization", NULL};

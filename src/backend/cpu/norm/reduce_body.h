@@ -12,8 +12,11 @@ typedef enum fold { FOLD_SUM, FOLD_SQUARES, FOLD_SIZES, FOLD_MAX, FOLD_MIN } fol
 
 static fold fold_of(const char *op)
 {
-    return !strcmp(op, "ReduceMax") ? FOLD_MAX : !strcmp(op, "ReduceMin") ? FOLD_MIN : !strcmp(op, "ReduceL1") ? FOLD_SIZES
-         : !strcmp(op, "ReduceL2") || !strcmp(op, "ReduceSumSquare") ? FOLD_SQUARES : FOLD_SUM;
+    return !strcmp(op, "ReduceMax")                                    ? FOLD_MAX
+           : !strcmp(op, "ReduceMin")                                  ? FOLD_MIN
+           : !strcmp(op, "ReduceL1")                                   ? FOLD_SIZES
+           : !strcmp(op, "ReduceL2") || !strcmp(op, "ReduceSumSquare") ? FOLD_SQUARES
+                                                                       : FOLD_SUM;
 }
 
 static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
@@ -29,11 +32,14 @@ static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
 /* --- Axes ------------------------------------------------------------------------------------------- */
 
 /* Axes of X as an odometer: sizes and steps of those that stay and of those that go, the innermost group apart. */
-typedef struct odometer { int rank; int64_t dim[AS_MAX_RANK], step[AS_MAX_RANK], count; } odometer;
+typedef struct odometer {
+    int     rank;
+    int64_t dim[AS_MAX_RANK], step[AS_MAX_RANK], count;
+} odometer;
 
 typedef struct groups {
     odometer stay, go;
-    int64_t  inner;       /* neighbours that all stay, or all go */
+    int64_t  inner; /* neighbours that all stay, or all go */
     bool     inner_goes;
 } groups;
 
@@ -57,7 +63,7 @@ static groups groups_of(const as_node_ctx *n)
         step[i] = all;
         all *= x->dim[i];
     }
-    groups s = { .inner = 1, .stay.count = 1, .go.count = 1 };
+    groups s = {.inner = 1, .stay.count = 1, .go.count = 1};
     int    outer = x->rank;
     while (outer > 0 && x->dim[outer - 1] == 1) /* an axis of one element belongs to either */
         outer--;
@@ -89,7 +95,9 @@ V_INLINE vf term(fold how, vf x) { return how == FOLD_SQUARES ? v_mul(x, x) : ho
 /* A NaN on either side wins. */
 V_INLINE vf join(fold how, vf a, vf b)
 {
-    return how == FOLD_MAX ? v_pick(v_is_nan(a), a, v_max(a, b)) : how == FOLD_MIN ? v_pick(v_is_nan(a), a, v_min(a, b)) : v_add(a, b);
+    return how == FOLD_MAX   ? v_pick(v_is_nan(a), a, v_max(a, b))
+           : how == FOLD_MIN ? v_pick(v_is_nan(a), a, v_min(a, b))
+                             : v_add(a, b);
 }
 static float nothing(fold how) { return how == FOLD_MAX ? -HUGE_VALF : how == FOLD_MIN ? HUGE_VALF : 0.0f; }
 static float join_one(fold how, float a, float b)
@@ -209,4 +217,4 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
     finish(args, &s, part, n_parts);
 }
 
-static const char *const also[] = { "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare", NULL };
+static const char *const also[] = {"ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare", NULL};

@@ -49,7 +49,7 @@ static void line_run(const float *x, float *y, int64_t length, bool logarithm)
     }
 }
 
-V_INLINE vf some(const float *p, int n) { return n == VW ? v_load(p) : v_load_n(p, n); }
+V_INLINE vf   some(const float *p, int n) { return n == VW ? v_load(p) : v_load_n(p, n); }
 V_INLINE void put(float *p, int n, vf x)
 {
     if (n == VW)
@@ -104,7 +104,7 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
     }
 }
 
-static const char *const also[] = { "LogSoftmax", NULL };
+static const char *const also[] = {"LogSoftmax", NULL};
 
 /* Wide vectors want something to hold: elements of a line, or one element of as many lines as lie side by side. */
 static bool accepts(const as_node_ctx *n, char *why, size_t why_size)

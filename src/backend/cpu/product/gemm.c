@@ -20,8 +20,13 @@ static as_gemm matmul_of(const as_node_ctx *n)
     const as_shape *a = &n->in[0].shape, *b = &n->in[1].shape, *y = &n->out[0].shape;
     bool            row = a->rank == 1, column = b->rank == 1;
     int             own_a = row ? 0 : a->rank - 2, own_b = column ? 0 : b->rank - 2;
-    as_gemm g = { .m = row ? 1 : a->dim[a->rank - 2], .k = a->dim[a->rank - 1], .n = column ? 1 : b->dim[b->rank - 1], .n_batches = 1, .n_b = 1,
-                  .rank = own_a > own_b ? own_a : own_b, .alpha = 1.0f };
+    as_gemm         g = {.m = row ? 1 : a->dim[a->rank - 2],
+                         .k = a->dim[a->rank - 1],
+                         .n = column ? 1 : b->dim[b->rank - 1],
+                         .n_batches = 1,
+                         .n_b = 1,
+                         .rank = own_a > own_b ? own_a : own_b,
+                         .alpha = 1.0f};
     for (int i = 0; i < g.rank; i++) {
         g.dim[i] = y->dim[i]; /* the batch axes come first in Y, whatever 1-D operands took from its end */
         g.n_batches *= g.dim[i];
@@ -42,8 +47,14 @@ static as_gemm gemm_of(const as_node_ctx *n)
 {
     const as_shape *a = &n->in[0].shape, *b = &n->in[1].shape;
     bool            flip_a = as_attr_int(n, "transA", 0) != 0, flip_b = as_attr_int(n, "transB", 0) != 0;
-    as_gemm g = { .m = 1, .k = a->dim[flip_a ? 0 : a->rank - 1], .n = b->dim[!flip_b], .n_batches = 1, .n_b = 1,
-                  .alpha = (float)as_attr_float(n, "alpha", 1.0), .beta = (float)as_attr_float(n, "beta", 1.0), .has_c = as_in_has(n, 2) };
+    as_gemm         g = {.m = 1,
+                         .k = a->dim[flip_a ? 0 : a->rank - 1],
+                         .n = b->dim[!flip_b],
+                         .n_batches = 1,
+                         .n_b = 1,
+                         .alpha = (float)as_attr_float(n, "alpha", 1.0),
+                         .beta = (float)as_attr_float(n, "beta", 1.0),
+                         .has_c = as_in_has(n, 2)};
     for (int i = 0; i < a->rank - 1; i++)
         g.m *= a->dim[i];
     if (flip_a)
@@ -66,7 +77,7 @@ as_gemm as_gemm_of(const as_node_ctx *n)
     g.b_row = flip_b ? 1 : g.n;
     g.b_step = flip_b ? g.k : 1;
     if (as_act_read(NULL, n, &g.act) != ASSAY_OK)
-        g.act = (as_act){ .kind = AS_ACT_NONE }; /* the shape rule has refused such a node */
+        g.act = (as_act){.kind = AS_ACT_NONE}; /* the shape rule has refused such a node */
     return g;
 }
 
@@ -83,7 +94,7 @@ void as_gemm_batch(const as_gemm *g, int64_t batch, int64_t *a, int64_t *b)
 as_gemm_rows as_gemm_rows_of(int64_t m, int whole)
 {
     const int    thin = whole > 6 ? 8 : 4; /* rows of the smallest tile that keeps the multipliers busy */
-    as_gemm_rows r = { .n_whole = m / whole, .whole = whole };
+    as_gemm_rows r = {.n_whole = m / whole, .whole = whole};
     int          rest = (int)(m % whole);
     r.n_rest = rest > 0;
     /* What is too thin takes whole tiles back and shares their rows, as long as there are any. */
@@ -115,7 +126,7 @@ static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 as_gemm_part as_gemm_split(int64_t n_batches, int64_t n_tiles, int64_t n_panels, int part, int n_parts)
 {
     if (n_parts == 1)
-        return (as_gemm_part){ .batch = { 0, n_batches }, .tile = { 0, n_tiles }, .panel = { 0, n_panels } };
+        return (as_gemm_part){.batch = {0, n_batches}, .tile = {0, n_tiles}, .panel = {0, n_panels}};
     int     best_b = 1, best_t = 1, best_p = n_parts;
     int64_t least = -1;
     for (int b = 1; b <= n_parts; b++)

@@ -12,30 +12,36 @@
 /* act(alpha * A B + beta * C) for every matrix of a batch.  Steps are in floats. */
 typedef struct as_gemm {
     int64_t m, n, k;
-    int64_t a_row, a_step;              /* from row to row, from term to term */
-    int64_t b_row, b_step;              /* from term to term, from column to column */
-    int64_t c_row, c_step;              /* 0 repeats */
+    int64_t a_row, a_step; /* from row to row, from term to term */
+    int64_t b_row, b_step; /* from term to term, from column to column */
+    int64_t c_row, c_step; /* 0 repeats */
     bool    has_c;
     float   alpha, beta;
     as_act  act;
-    int     rank;                       /* of the batch */
+    int     rank;                                                       /* of the batch */
     int64_t dim[AS_MAX_RANK], a_skip[AS_MAX_RANK], b_skip[AS_MAX_RANK]; /* in matrices; 0 repeats */
-    int64_t n_batches, n_b;             /* products; matrices in B */
+    int64_t n_batches, n_b;                                             /* products; matrices in B */
 } as_gemm;
 
 as_gemm as_gemm_of(const as_node_ctx *n);
 /* Which matrix of A and of B the batch-th product reads. */
-void    as_gemm_batch(const as_gemm *g, int64_t batch, int64_t *a, int64_t *b);
+void as_gemm_batch(const as_gemm *g, int64_t batch, int64_t *a, int64_t *b);
 
 /* Rows as tiles of `whole`, six or twelve, and up to three smaller ones at the end: less than four, or eight of twelve, would leave the
  * multipliers idle, so by sixes 8 is 4 + 4 and 13 is 5 + 4 + 4. */
-typedef struct as_gemm_rows { int64_t n_whole; int whole, n_rest, rest[3]; } as_gemm_rows;
-as_gemm_rows   as_gemm_rows_of(int64_t m, int whole);
+typedef struct as_gemm_rows {
+    int64_t n_whole;
+    int     whole, n_rest, rest[3];
+} as_gemm_rows;
+as_gemm_rows          as_gemm_rows_of(int64_t m, int whole);
 static inline int64_t as_gemm_tiles(const as_gemm_rows *r) { return r->n_whole + r->n_rest; }
-int            as_gemm_tile(const as_gemm_rows *r, int64_t tile, int64_t *row); /* its rows; *row: the first; tile may be the number of tiles */
+int                   as_gemm_tile(const as_gemm_rows *r, int64_t tile,
+                                   int64_t *row); /* its rows; *row: the first; tile may be the number of tiles */
 
 /* A share of the work: batches, tiles of rows, panels of columns, each [begin, end). */
-typedef struct as_gemm_part { int64_t batch[2], tile[2], panel[2]; } as_gemm_part;
+typedef struct as_gemm_part {
+    int64_t batch[2], tile[2], panel[2];
+} as_gemm_part;
 /* The grid of n_parts whose slowest part has the least to do; among equals, the one that cuts rows least. */
 as_gemm_part as_gemm_split(int64_t n_batches, int64_t n_tiles, int64_t n_panels, int part, int n_parts);
 

@@ -16,22 +16,22 @@
 #include "op/rules.h"
 
 enum {
-    K_MOST = 320,                /* of a piece: a panel's takes 20 KiB, a tile's of A 7.5 KiB; twice that where vectors have sixteen */
-    FEW_TILES = 6,               /* of rows, up to which a piece has */
-    K_MOST_FEW = 800,            /* terms */
-    A_MOST = 60 * 1024,          /* floats of a block of A: 240 KiB, half of a usual second cache */
-    B_MOST = 256 * 1024,         /* floats that a part packs at a time, if one panel is not more */
-    DIRECT_ROWS = 12,            /* packing costs as much as the product of three rows */
-    PACK_A_PANELS = 16,          /* below this many uses, packing A does not pay */
-    LINE_FLOATS = 16,            /* of a cache line */
+    K_MOST = 320,        /* of a piece: a panel's takes 20 KiB, a tile's of A 7.5 KiB; twice that where vectors have sixteen */
+    FEW_TILES = 6,       /* of rows, up to which a piece has */
+    K_MOST_FEW = 800,    /* terms */
+    A_MOST = 60 * 1024,  /* floats of a block of A: 240 KiB, half of a usual second cache */
+    B_MOST = 256 * 1024, /* floats that a part packs at a time, if one panel is not more */
+    DIRECT_ROWS = 12,    /* packing costs as much as the product of three rows */
+    PACK_A_PANELS = 16,  /* below this many uses, packing A does not pay */
+    LINE_FLOATS = 16,    /* of a cache line */
     LINE_B = 64 / sizeof(tile_b),
 #ifdef TILE_TALL
-    FETCH_B = 0,                 /* machines with AVX-512 fetch a panel by themselves: asked to, they take 4 % longer, with 2 MiB of B 15 % */
+    FETCH_B = 0, /* machines with AVX-512 fetch a panel by themselves: asked to, they take 4 % longer, with 2 MiB of B 15 % */
 #else
     FETCH_B = 1,
 #endif
-    FETCH_Y_K = 96,              /* from here on a tile is long enough to fetch its part of Y in its shadow, */
-    FETCH_Y = 8 * 1024,          /* which costs 2 % where so many floats of Y, 32 KiB, are there already */
+    FETCH_Y_K = 96,     /* from here on a tile is long enough to fetch its part of Y in its shadow, */
+    FETCH_Y = 8 * 1024, /* which costs 2 % where so many floats of Y, 32 KiB, are there already */
 };
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -40,18 +40,18 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 typedef struct recipe {
     as_gemm      g;
     as_gemm_rows rows;
-    int64_t      n_panels, panel;  /* panel: floats of one */
-    int64_t      piece;            /* terms of K in a piece */
-    int64_t      block;            /* tiles in a block of rows */
-    int64_t      group;            /* panels that a part packs at a time, where B changes */
+    int64_t      n_panels, panel;    /* panel: floats of one */
+    int64_t      piece;              /* terms of K in a piece */
+    int64_t      block;              /* tiles in a block of rows */
+    int64_t      group;              /* panels that a part packs at a time, where B changes */
     int64_t      scratch_a, scratch; /* floats of a part: for A, in all */
     bool         packs_a;
-    bool         reads_b;          /* in place, where it is not packed already; to the same bits */
-    bool         few;              /* rows: all of K in one piece, and tile by tile instead of panel by panel */
-    bool         far;              /* panels are more than half of the second cache, and to be fetched ahead */
-    bool         fetches_y;        /* in the shadow of a tile */
-    bool         bare;             /* a sum is a result */
-    bool         plain;            /* a sum needs no more than a row of C and two bounds */
+    bool         reads_b;   /* in place, where it is not packed already; to the same bits */
+    bool         few;       /* rows: all of K in one piece, and tile by tile instead of panel by panel */
+    bool         far;       /* panels are more than half of the second cache, and to be fetched ahead */
+    bool         fetches_y; /* in the shadow of a tile */
+    bool         bare;      /* a sum is a result */
+    bool         plain;     /* a sum needs no more than a row of C and two bounds */
     float        low, high;
     as_act_f32   act;
 } recipe;
@@ -69,7 +69,7 @@ static int64_t piece_of(const as_gemm *g)
 
 static recipe recipe_of(const as_node_ctx *n)
 {
-    recipe         w = { .g = as_gemm_of(n) };
+    recipe         w = {.g = as_gemm_of(n)};
     const as_gemm *g = &w.g;
     as_act_kind    kind = g->act.kind;
     w.rows = as_gemm_rows_of(g->m, TILE_ROWS);
@@ -162,8 +162,8 @@ static void rows_pack(const recipe *w, int64_t first, int64_t end, const float *
 typedef struct strip {
     const recipe *w;
     const tile_b *b;
-    const tile_b *ahead;       /* the next panel's piece, to be fetched meanwhile, */
-    int64_t       n_ahead;     /* so many cache lines a tile */
+    const tile_b *ahead;   /* the next panel's piece, to be fetched meanwhile, */
+    int64_t       n_ahead; /* so many cache lines a tile */
     int64_t       b_row, a_row, k;
     const float  *c;           /* at row 0 and the panel's first column; NULL: none */
     float        *y;           /* likewise */
@@ -255,7 +255,8 @@ V_INLINE void tile_end(const int rows, const strip *s, int64_t row, vf sum[TILE_
 
 /* --- Strips: tiles of one height, one below the other ------------------------------------------------------- */
 
-V_INLINE void strip_run(const int rows, const bool along, const bool dense, const strip *s, const float *a, int64_t row, int64_t n_tiles)
+V_INLINE void strip_run(const int rows, const bool along, const bool dense, const strip *s, const float *a, int64_t row,
+                        int64_t n_tiles)
 {
     const int64_t a_row = s->a_row, k = s->k, b_row = dense ? TILE_COLS : s->b_row, n = s->w->g.n, n_ahead = s->n_ahead;
     const tile_b *b = s->b, *ahead = s->ahead;
@@ -284,31 +285,62 @@ V_INLINE void strip_run(const int rows, const bool along, const bool dense, cons
 
 typedef void strip_fn(const strip *s, const float *a, int64_t row, int64_t n_tiles);
 
-#define STRIP(name, rows, along, dense)                                                              \
+#define STRIP(name, rows, along, dense)                                                                      \
     static __attribute__((noinline)) void name(const strip *s, const float *a, int64_t row, int64_t n_tiles) \
-    {                                                                                                \
-        strip_run(rows, along, dense, s, a, row, n_tiles);                                           \
+    {                                                                                                        \
+        strip_run(rows, along, dense, s, a, row, n_tiles);                                                   \
     }
-STRIP(along_1, 1, true, true) STRIP(along_2, 2, true, true) STRIP(along_3, 3, true, true)
-STRIP(along_4, 4, true, true) STRIP(along_5, 5, true, true) STRIP(along_6, 6, true, true)
-STRIP(packed_1, 1, false, true) STRIP(packed_2, 2, false, true) STRIP(packed_3, 3, false, true)
-STRIP(packed_4, 4, false, true) STRIP(packed_5, 5, false, true) STRIP(packed_6, 6, false, true)
+STRIP(along_1, 1, true, true)
+STRIP(along_2, 2, true, true)
+STRIP(along_3, 3, true, true)
+STRIP(along_4, 4, true, true)
+STRIP(along_5, 5, true, true)
+STRIP(along_6, 6, true, true)
+STRIP(packed_1, 1, false, true)
+STRIP(packed_2, 2, false, true)
+STRIP(packed_3, 3, false, true)
+STRIP(packed_4, 4, false, true)
+STRIP(packed_5, 5, false, true)
+STRIP(packed_6, 6, false, true)
 #ifndef TILE_STORED
-STRIP(direct_1, 1, true, false) STRIP(direct_2, 2, true, false) STRIP(direct_3, 3, true, false)
-STRIP(direct_4, 4, true, false) STRIP(direct_5, 5, true, false) STRIP(direct_6, 6, true, false)
+STRIP(direct_1, 1, true, false)
+STRIP(direct_2, 2, true, false)
+STRIP(direct_3, 3, true, false)
+STRIP(direct_4, 4, true, false)
+STRIP(direct_5, 5, true, false)
+STRIP(direct_6, 6, true, false)
 #endif
 #ifdef TILE_TALL
-STRIP(along_7, 7, true, true) STRIP(along_8, 8, true, true) STRIP(along_9, 9, true, true)
-STRIP(along_10, 10, true, true) STRIP(along_11, 11, true, true) STRIP(along_12, 12, true, true)
-STRIP(packed_7, 7, false, true) STRIP(packed_8, 8, false, true) STRIP(packed_9, 9, false, true)
-STRIP(packed_10, 10, false, true) STRIP(packed_11, 11, false, true) STRIP(packed_12, 12, false, true)
+STRIP(along_7, 7, true, true)
+STRIP(along_8, 8, true, true)
+STRIP(along_9, 9, true, true)
+STRIP(along_10, 10, true, true)
+STRIP(along_11, 11, true, true)
+STRIP(along_12, 12, true, true)
+STRIP(packed_7, 7, false, true)
+STRIP(packed_8, 8, false, true)
+STRIP(packed_9, 9, false, true)
+STRIP(packed_10, 10, false, true)
+STRIP(packed_11, 11, false, true)
+STRIP(packed_12, 12, false, true)
 #ifndef TILE_STORED
-STRIP(direct_7, 7, true, false) STRIP(direct_8, 8, true, false) STRIP(direct_9, 9, true, false)
-STRIP(direct_10, 10, true, false) STRIP(direct_11, 11, true, false) STRIP(direct_12, 12, true, false)
+STRIP(direct_7, 7, true, false)
+STRIP(direct_8, 8, true, false)
+STRIP(direct_9, 9, true, false)
+STRIP(direct_10, 10, true, false)
+STRIP(direct_11, 11, true, false)
+STRIP(direct_12, 12, true, false)
 #endif
-#define HEIGHTS(name) { NULL, name##_1, name##_2, name##_3, name##_4, name##_5, name##_6, name##_7, name##_8, name##_9, name##_10, name##_11, name##_12 }
+#define HEIGHTS(name)                                                                                                         \
+    {                                                                                                                         \
+        NULL, name##_1, name##_2, name##_3, name##_4, name##_5, name##_6, name##_7, name##_8, name##_9, name##_10, name##_11, \
+            name##_12                                                                                                         \
+    }
 #else
-#define HEIGHTS(name) { NULL, name##_1, name##_2, name##_3, name##_4, name##_5, name##_6 }
+#define HEIGHTS(name)                                                    \
+    {                                                                    \
+        NULL, name##_1, name##_2, name##_3, name##_4, name##_5, name##_6 \
+    }
 #endif
 #undef STRIP
 
@@ -328,7 +360,8 @@ V_INLINE void line_run(const int rows, const strip *first, const float *a, int64
 {
     strip         s = *first;
     const recipe *w = s.w;
-    const int64_t a_row = s.a_row, k = s.k, n = w->g.n, panel = w->panel, n_bare = w->bare ? least(n_panels, s.left / TILE_COLS) : 0;
+    const int64_t a_row = s.a_row, k = s.k, n = w->g.n, panel = w->panel,
+                  n_bare = w->bare ? least(n_panels, s.left / TILE_COLS) : 0;
     const tile_b *b = s.b;
     float        *y = s.y + row * n;
     for (int64_t p = 0; p < n_bare; p++, b += panel, y += TILE_COLS) {
@@ -347,14 +380,24 @@ V_INLINE void line_run(const int rows, const strip *first, const float *a, int64
     }
 }
 
-#define LINE(name, rows)                                                                             \
+#define LINE(name, rows)                                                                                      \
     static __attribute__((noinline)) void name(const strip *s, const float *a, int64_t row, int64_t n_panels) \
-    {                                                                                                \
-        line_run(rows, s, a, row, n_panels);                                                         \
+    {                                                                                                         \
+        line_run(rows, s, a, row, n_panels);                                                                  \
     }
-LINE(line_1, 1) LINE(line_2, 2) LINE(line_3, 3) LINE(line_4, 4) LINE(line_5, 5) LINE(line_6, 6)
+LINE(line_1, 1)
+LINE(line_2, 2)
+LINE(line_3, 3)
+LINE(line_4, 4)
+LINE(line_5, 5)
+LINE(line_6, 6)
 #ifdef TILE_TALL
-LINE(line_7, 7) LINE(line_8, 8) LINE(line_9, 9) LINE(line_10, 10) LINE(line_11, 11) LINE(line_12, 12)
+LINE(line_7, 7)
+LINE(line_8, 8)
+LINE(line_9, 9)
+LINE(line_10, 10)
+LINE(line_11, 11)
+LINE(line_12, 12)
 #endif
 #undef LINE
 static strip_fn *const lines[TILE_ROWS + 1] = HEIGHTS(line);
@@ -373,7 +416,7 @@ static strip_fn *const strips[3][TILE_ROWS + 1] = {
 /* A share of one matrix product. */
 typedef struct share {
     const recipe *w;
-    const float  *a, *b, *c;     /* row 0, column 0, as the node has them */
+    const float  *a, *b, *c; /* row 0, column 0, as the node has them */
     float        *y, *scratch;
     as_gemm_part  part;
 } share;
@@ -457,7 +500,8 @@ static void direct_run(const share *x)
         int64_t k = least(x->w->piece, g->k - k0);
         for (int64_t p = x->part.panel[0]; p < x->part.panel[1]; p++) {
             bool whole = g->n - p * TILE_COLS >= TILE_COLS;
-            strip_turn(x, &s, p, k0, k, whole ? x->b + k0 * g->b_row + p * TILE_COLS : x->scratch + k0 * TILE_COLS, whole ? g->b_row : TILE_COLS);
+            strip_turn(x, &s, p, k0, k, whole ? x->b + k0 * g->b_row + p * TILE_COLS : x->scratch + k0 * TILE_COLS,
+                       whole ? g->b_row : TILE_COLS);
             tiles_run(&s, DIRECT, x->a + k0, x->part.tile[0], x->part.tile[1]);
         }
         k0 += k;
@@ -473,7 +517,8 @@ static void fresh_run(const share *x)
     for (int64_t p = x->part.panel[0], end; p < x->part.panel[1]; p = end) {
         end = least(p + w->group, x->part.panel[1]);
         for (int64_t i = p; i < end; i++)
-            panel_pack(&w->g, x->b + i * TILE_COLS * w->g.b_step, least(w->g.n - i * TILE_COLS, TILE_COLS), panels + (i - p) * w->panel);
+            panel_pack(&w->g, x->b + i * TILE_COLS * w->g.b_step, least(w->g.n - i * TILE_COLS, TILE_COLS),
+                       panels + (i - p) * w->panel);
         panels_run(x, p, end, panels);
     }
 }
@@ -492,8 +537,10 @@ static void gemm_run(const as_kernel_args *args, int part, int n_parts, void *sc
     if (g->m == 0 || g->n == 0)
         return;
     float none[16]; /* an inner size of 0 asks for no scratch, and nothing is put there */
-    share x = { .w = w, .c = g->has_c ? args->in[2].data : NULL, .scratch = scratch ? (float *)scratch + part * w->scratch : none,
-                .part = as_gemm_split(g->n_batches, as_gemm_tiles(&w->rows), w->n_panels, part, n_parts) };
+    share x = {.w = w,
+               .c = g->has_c ? args->in[2].data : NULL,
+               .scratch = scratch ? (float *)scratch + part * w->scratch : none,
+               .part = as_gemm_split(g->n_batches, as_gemm_tiles(&w->rows), w->n_panels, part, n_parts)};
     for (int64_t batch = x.part.batch[0]; batch < x.part.batch[1]; batch++) {
         int64_t a, b;
         as_gemm_batch(g, batch, &a, &b);
@@ -570,7 +617,8 @@ static as_cost gemm_issued(const as_node_ctx *n)
     recipe  w = recipe_of(n);
     as_cost cost = n->op->cost(n);
     int64_t more = w.n_panels * TILE_COLS - w.g.n;
-    cost.flops = as_sat_add(cost.flops, as_sat_mul(as_sat_mul(2 * (uint64_t)more, (uint64_t)(w.g.n_batches * w.g.m)), (uint64_t)w.g.k));
+    cost.flops =
+        as_sat_add(cost.flops, as_sat_mul(as_sat_mul(2 * (uint64_t)more, (uint64_t)(w.g.n_batches * w.g.m)), (uint64_t)w.g.k));
     return cost;
 }
 

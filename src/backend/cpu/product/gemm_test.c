@@ -80,12 +80,16 @@ Test(gemm, a_split_cuts_columns_rather_than_rows_when_both_are_as_good)
     expect_eq(s.panel[1], 4);
 }
 
-typedef struct node { as_node_ctx ctx; as_tensor_info in[3], out[1]; } node;
+typedef struct node {
+    as_node_ctx    ctx;
+    as_tensor_info in[3], out[1];
+} node;
 
 static const as_node_ctx *node_make(node *n, const char *op, as_shape a, as_shape b, const as_attr *attrs, int n_attrs)
 {
-    *n = (node){ .in = { { .dtype = AS_F32, .shape = a }, { .dtype = AS_F32, .shape = b } } };
-    n->ctx = (as_node_ctx){ .op = as_op_find(op), .name = "n", .attrs = attrs, .n_attrs = n_attrs, .in = n->in, .n_in = 2, .out = n->out, .n_out = 1 };
+    *n = (node){.in = {{.dtype = AS_F32, .shape = a}, {.dtype = AS_F32, .shape = b}}};
+    n->ctx = (as_node_ctx){
+        .op = as_op_find(op), .name = "n", .attrs = attrs, .n_attrs = n_attrs, .in = n->in, .n_in = 2, .out = n->out, .n_out = 1};
     expect_ok(NULL, as_op_infer(NULL, &n->ctx, n->out));
     return &n->ctx;
 }
@@ -115,9 +119,9 @@ Test(gemm, batches_that_broadcast_find_their_matrices)
 Test(gemm, transposed_operands_swap_their_steps_and_c_repeats_where_it_is_one)
 {
     node          n;
-    const as_attr attrs[] = { AS_ATTR_I("transA", 1), AS_ATTR_I("transB", 1), AS_ATTR_F("beta", 0.5) };
+    const as_attr attrs[] = {AS_ATTR_I("transA", 1), AS_ATTR_I("transB", 1), AS_ATTR_F("beta", 0.5)};
     node_make(&n, "Gemm", AS_SHAPE(9, 7), AS_SHAPE(4, 9), attrs, 3);
-    n.in[2] = (as_tensor_info){ .dtype = AS_F32, .shape = AS_SHAPE(7, 1) };
+    n.in[2] = (as_tensor_info){.dtype = AS_F32, .shape = AS_SHAPE(7, 1)};
     n.ctx.n_in = 3;
     as_gemm g = as_gemm_of(&n.ctx);
     expect(g.m == 7 && g.k == 9 && g.n == 4);
@@ -128,7 +132,8 @@ Test(gemm, transposed_operands_swap_their_steps_and_c_repeats_where_it_is_one)
 Test(gemm, the_activation_of_a_fused_product_is_read)
 {
     node          n;
-    const as_attr attrs[] = { AS_ATTR_S("activation", "clip"), AS_ATTR_F("activation_alpha", -1.0), AS_ATTR_F("activation_beta", 6.0) };
+    const as_attr attrs[] = {AS_ATTR_S("activation", "clip"), AS_ATTR_F("activation_alpha", -1.0),
+                             AS_ATTR_F("activation_beta", 6.0)};
     as_gemm       g = as_gemm_of(node_make(&n, "assay.FusedGemm", AS_SHAPE(2, 3, 5), AS_SHAPE(5, 17), attrs, 3));
     expect(g.m == 6 && g.n == 17 && g.act.kind == AS_ACT_CLIP && g.act.alpha == -1.0 && g.act.beta == 6.0);
 }

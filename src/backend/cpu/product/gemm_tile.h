@@ -46,7 +46,7 @@ enum { TILE_COLS = TILE_VECS * VW, TILE_AHEAD = 32, TILE_BASES = TILE_ROWS / 3 }
 typedef uint16_t tile_b;
 V_INLINE tile_b  tile_store(float x) { return as_f16_from_f32(x); }
 V_INLINE int64_t tile_place(int64_t column) { return column; }
-V_INLINE void tile_line(const tile_b *b, vf line[TILE_VECS])
+V_INLINE void    tile_line(const tile_b *b, vf line[TILE_VECS])
 {
     V_UNROLL
     for (int v = 0; v < TILE_VECS; v++)
@@ -55,10 +55,10 @@ V_INLINE void tile_line(const tile_b *b, vf line[TILE_VECS])
 #elif defined TILE_BF16
 #define TILE_STORED "bf16"
 typedef uint16_t tile_b;
-V_INLINE tile_b tile_store(float x) { return as_bf16_from_f32(x); }
+V_INLINE tile_b  tile_store(float x) { return as_bf16_from_f32(x); }
 /* Two vectors share their words, one the low halves and one the high ones: one load, one shift and one mask give both. */
 V_INLINE int64_t tile_place(int64_t column) { return column / (2 * VW) * (2 * VW) + column % VW * 2 + column / VW % 2; }
-V_INLINE void tile_line(const tile_b *b, vf line[TILE_VECS])
+V_INLINE void    tile_line(const tile_b *b, vf line[TILE_VECS])
 {
     V_UNROLL
     for (int v = 0; v < TILE_VECS; v += 2) {
@@ -69,10 +69,10 @@ V_INLINE void tile_line(const tile_b *b, vf line[TILE_VECS])
     }
 }
 #else
-typedef float tile_b;
+typedef float    tile_b;
 V_INLINE tile_b  tile_store(float x) { return x; }
 V_INLINE int64_t tile_place(int64_t column) { return column; }
-V_INLINE void tile_line(const tile_b *b, vf line[TILE_VECS])
+V_INLINE void    tile_line(const tile_b *b, vf line[TILE_VECS])
 {
     V_UNROLL
     for (int v = 0; v < TILE_VECS; v++)
@@ -91,13 +91,16 @@ V_INLINE void tile_zero(const int rows, vf sum[TILE_ROWS][TILE_VECS])
 }
 
 /* One step of K, `at` floats behind a[].  Rows along K: three from one pointer and one distance, and a pointer for every three. */
-V_INLINE void tile_step(const int rows, const bool along, const float *const a[TILE_BASES], int64_t at, int64_t a_row, const tile_b *b,
-                        vf sum[TILE_ROWS][TILE_VECS])
+V_INLINE void tile_step(const int rows, const bool along, const float *const a[TILE_BASES], int64_t at, int64_t a_row,
+                        const tile_b *b, vf sum[TILE_ROWS][TILE_VECS])
 {
     vf line[TILE_VECS];
     tile_line(b, line);
     if (along)
-        __asm__("" : "+r"(a_row)); /* or gcc keeps a_row + 1, a_row + 2, ... in more registers than there are, and one of them in a vector's */
+        __asm__(
+            ""
+            : "+r"(
+                a_row)); /* or gcc keeps a_row + 1, a_row + 2, ... in more registers than there are, and one of them in a vector's */
     V_UNROLL
     for (int r = 0; r < rows; r++) {
         vf x = v_one(along ? a[r / 3] + r % 3 * a_row + at : a[0] + r + at);

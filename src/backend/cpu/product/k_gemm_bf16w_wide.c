@@ -5,8 +5,15 @@
 #include "backend/cpu/product/gemm_body.h"
 
 const as_kernel as_k_gemm_bf16w_wide = {
-    .name = "gemm_bf16w_wide", .op = "assay.FusedGemm", .isa = AS_ISA_SCALAR, .rank = 15,
+    .name = "gemm_bf16w_wide",
+    .op = "assay.FusedGemm",
+    .isa = AS_ISA_SCALAR,
+    .rank = 15,
     .why = "plain C, 6x8 tiles on panels of weights packed as bf16, which become f32 on their way into registers",
-    .accepts = gemm_accepts, .scratch_bytes = gemm_scratch_bytes, .issued = gemm_issued,
-    .packed_bytes = gemm_packed_bytes, .pack = gemm_pack, .run = gemm_run,
+    .accepts = gemm_accepts,
+    .scratch_bytes = gemm_scratch_bytes,
+    .issued = gemm_issued,
+    .packed_bytes = gemm_packed_bytes,
+    .pack = gemm_pack,
+    .run = gemm_run,
 };

@@ -3,11 +3,19 @@
 
 #include "backend/cpu/product/gemm_body.h"
 
-static const char *const also[] = { "Gemm", "MatMul", NULL };
+static const char *const also[] = {"Gemm", "MatMul", NULL};
 
 const as_kernel as_k_gemm_f32_avx2 = {
-    .name = "gemm_f32_avx2", .op = "assay.FusedGemm", .also = also, .isa = AS_ISA_AVX2, .rank = 30,
+    .name = "gemm_f32_avx2",
+    .op = "assay.FusedGemm",
+    .also = also,
+    .isa = AS_ISA_AVX2,
+    .rank = 30,
     .why = "6x16 tiles in registers on panels of packed weights, bias and activation on the way out",
-    .accepts = gemm_accepts, .scratch_bytes = gemm_scratch_bytes, .issued = gemm_issued,
-    .packed_bytes = gemm_packed_bytes, .pack = gemm_pack, .run = gemm_run,
+    .accepts = gemm_accepts,
+    .scratch_bytes = gemm_scratch_bytes,
+    .issued = gemm_issued,
+    .packed_bytes = gemm_packed_bytes,
+    .pack = gemm_pack,
+    .run = gemm_run,
 };

@@ -13,25 +13,25 @@
 
 #include "backend/cpu/simd/unroll.h"
 
-#define AS_SIMD_NAME "avx2"
-#define AS_SIMD_ISA  AS_ISA_AVX2
+#define AS_SIMD_NAME      "avx2"
+#define AS_SIMD_ISA       AS_ISA_AVX2
 #define AS_SIMD_REGISTERS 16
 
-enum { VW = 8 };           /* floats of a vector */
+enum { VW = 8 }; /* floats of a vector */
 typedef __m256  vf;
 typedef __m256i vi;
 
 #define V_INLINE static inline __attribute__((always_inline, unused))
 
-V_INLINE vf v_zero(void) { return _mm256_setzero_ps(); }
-V_INLINE vf v_set(float x) { return _mm256_set1_ps(x); }
-V_INLINE vf v_load(const float *p) { return _mm256_loadu_ps(p); }
+V_INLINE vf   v_zero(void) { return _mm256_setzero_ps(); }
+V_INLINE vf   v_set(float x) { return _mm256_set1_ps(x); }
+V_INLINE vf   v_load(const float *p) { return _mm256_loadu_ps(p); }
 V_INLINE void v_store(float *p, vf x) { _mm256_storeu_ps(p, x); }
-V_INLINE vf v_one(const float *p) { return _mm256_broadcast_ss(p); } /* the same float in all lanes */
+V_INLINE vf   v_one(const float *p) { return _mm256_broadcast_ss(p); } /* the same float in all lanes */
 
 /* The first n lanes, 0 <= n <= VW; the others are zero, or not written.  Touches no byte of the others. */
-V_INLINE vi v_lanes(int n) { return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)); }
-V_INLINE vf v_load_n(const float *p, int n) { return _mm256_maskload_ps(p, v_lanes(n)); }
+V_INLINE vi   v_lanes(int n) { return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)); }
+V_INLINE vf   v_load_n(const float *p, int n) { return _mm256_maskload_ps(p, v_lanes(n)); }
 V_INLINE void v_store_n(float *p, int n, vf x) { _mm256_maskstore_ps(p, v_lanes(n), x); }
 
 V_INLINE vf v_add(vf a, vf b) { return _mm256_add_ps(a, b); }
@@ -55,7 +55,7 @@ V_INLINE vf v_xor(vf a, vf b) { return _mm256_xor_ps(a, b); }
 V_INLINE vf v_abs(vf a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
 V_INLINE vf v_neg(vf a) { return _mm256_xor_ps(_mm256_set1_ps(-0.0f), a); }
 V_INLINE vf v_sign_bit(vf a) { return _mm256_and_ps(_mm256_set1_ps(-0.0f), a); }
-V_INLINE vf v_lt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }   /* false for a NaN */
+V_INLINE vf v_lt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); } /* false for a NaN */
 V_INLINE vf v_gt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_GT_OQ); }
 V_INLINE vf v_eq(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
 V_INLINE vf v_is_nan(vf a) { return _mm256_cmp_ps(a, a, _CMP_UNORD_Q); }
@@ -64,7 +64,7 @@ V_INLINE vf v_pick(vf mask, vf yes, vf no) { return _mm256_blendv_ps(no, yes, ma
 V_INLINE vf v_round(vf a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 V_INLINE vf v_floor(vf a) { return _mm256_floor_ps(a); }
 V_INLINE vf v_ceil(vf a) { return _mm256_ceil_ps(a); }
-V_INLINE vi v_to_int(vf a) { return _mm256_cvtps_epi32(a); }               /* nearest even; |a| below 2^31 */
+V_INLINE vi v_to_int(vf a) { return _mm256_cvtps_epi32(a); } /* nearest even; |a| below 2^31 */
 V_INLINE vf v_from_int(vi a) { return _mm256_cvtepi32_ps(a); }
 V_INLINE vi vi_set(int32_t x) { return _mm256_set1_epi32(x); }
 V_INLINE vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); }
@@ -117,8 +117,11 @@ V_INLINE void v_transpose(vf *r)
 }
 
 /* 16-bit storage. */
-V_INLINE vf v_load_f16(const uint16_t *p) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p)); }
-V_INLINE void v_store_f16(uint16_t *p, vf x) { _mm_storeu_si128((__m128i *)(void *)p, _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT)); }
+V_INLINE vf   v_load_f16(const uint16_t *p) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p)); }
+V_INLINE void v_store_f16(uint16_t *p, vf x)
+{
+    _mm_storeu_si128((__m128i *)(void *)p, _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
 V_INLINE vf v_load_bf16(const uint16_t *p)
 {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)), 16));

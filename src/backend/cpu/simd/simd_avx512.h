@@ -7,8 +7,8 @@
 
 #include "backend/cpu/simd/unroll.h"
 
-#define AS_SIMD_NAME "avx512"
-#define AS_SIMD_ISA  AS_ISA_AVX512
+#define AS_SIMD_NAME      "avx512"
+#define AS_SIMD_ISA       AS_ISA_AVX512
 #define AS_SIMD_REGISTERS 32
 
 enum { VW = 16 };
@@ -17,15 +17,15 @@ typedef __m512i vi;
 
 #define V_INLINE static inline __attribute__((always_inline, unused))
 
-V_INLINE vf v_zero(void) { return _mm512_setzero_ps(); }
-V_INLINE vf v_set(float x) { return _mm512_set1_ps(x); }
-V_INLINE vf v_load(const float *p) { return _mm512_loadu_ps(p); }
+V_INLINE vf   v_zero(void) { return _mm512_setzero_ps(); }
+V_INLINE vf   v_set(float x) { return _mm512_set1_ps(x); }
+V_INLINE vf   v_load(const float *p) { return _mm512_loadu_ps(p); }
 V_INLINE void v_store(float *p, vf x) { _mm512_storeu_ps(p, x); }
-V_INLINE vf v_one(const float *p) { return _mm512_set1_ps(*p); }
+V_INLINE vf   v_one(const float *p) { return _mm512_set1_ps(*p); }
 
 V_INLINE __mmask16 v_lanes(int n) { return (__mmask16)((1u << n) - 1u); }
-V_INLINE vf v_load_n(const float *p, int n) { return _mm512_maskz_loadu_ps(v_lanes(n), p); }
-V_INLINE void v_store_n(float *p, int n, vf x) { _mm512_mask_storeu_ps(p, v_lanes(n), x); }
+V_INLINE vf        v_load_n(const float *p, int n) { return _mm512_maskz_loadu_ps(v_lanes(n), p); }
+V_INLINE void      v_store_n(float *p, int n, vf x) { _mm512_mask_storeu_ps(p, v_lanes(n), x); }
 
 V_INLINE vf v_add(vf a, vf b) { return _mm512_add_ps(a, b); }
 V_INLINE vf v_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
@@ -57,7 +57,10 @@ V_INLINE vf v_lt(vf a, vf b) { return v_of_mask(_mm512_cmp_ps_mask(a, b, _CMP_LT
 V_INLINE vf v_gt(vf a, vf b) { return v_of_mask(_mm512_cmp_ps_mask(a, b, _CMP_GT_OQ)); }
 V_INLINE vf v_eq(vf a, vf b) { return v_of_mask(_mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ)); }
 V_INLINE vf v_is_nan(vf a) { return v_of_mask(_mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q)); }
-V_INLINE vf v_pick(vf mask, vf yes, vf no) { return _mm512_mask_blend_ps(_mm512_movepi32_mask(_mm512_castps_si512(mask)), no, yes); }
+V_INLINE vf v_pick(vf mask, vf yes, vf no)
+{
+    return _mm512_mask_blend_ps(_mm512_movepi32_mask(_mm512_castps_si512(mask)), no, yes);
+}
 
 V_INLINE vf v_round(vf a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 V_INLINE vf v_floor(vf a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
@@ -132,8 +135,11 @@ V_INLINE void v_transpose(vf *r)
     }
 }
 
-V_INLINE vf v_load_f16(const uint16_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p)); }
-V_INLINE void v_store_f16(uint16_t *p, vf x) { _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT)); }
+V_INLINE vf   v_load_f16(const uint16_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p)); }
+V_INLINE void v_store_f16(uint16_t *p, vf x)
+{
+    _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
 V_INLINE vf v_load_bf16(const uint16_t *p)
 {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p)), 16));

@@ -8,8 +8,8 @@
 
 #include "backend/cpu/simd/unroll.h"
 
-#define AS_SIMD_NAME "neon"
-#define AS_SIMD_ISA  AS_ISA_NEON
+#define AS_SIMD_NAME      "neon"
+#define AS_SIMD_ISA       AS_ISA_NEON
 #define AS_SIMD_REGISTERS 32
 
 enum { VW = 4 };
@@ -18,15 +18,15 @@ typedef int32x4_t   vi;
 
 #define V_INLINE static inline __attribute__((always_inline, unused))
 
-V_INLINE vf v_zero(void) { return vdupq_n_f32(0.0f); }
-V_INLINE vf v_set(float x) { return vdupq_n_f32(x); }
-V_INLINE vf v_load(const float *p) { return vld1q_f32(p); }
+V_INLINE vf   v_zero(void) { return vdupq_n_f32(0.0f); }
+V_INLINE vf   v_set(float x) { return vdupq_n_f32(x); }
+V_INLINE vf   v_load(const float *p) { return vld1q_f32(p); }
 V_INLINE void v_store(float *p, vf x) { vst1q_f32(p, x); }
-V_INLINE vf v_one(const float *p) { return vld1q_dup_f32(p); }
+V_INLINE vf   v_one(const float *p) { return vld1q_dup_f32(p); }
 
 V_INLINE vf v_load_n(const float *p, int n)
 {
-    float x[4] = { 0.0f, 0.0f, 0.0f, 0.0f };
+    float x[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     for (int i = 0; i < 4; i++)
         if (i < n)
             x[i] = p[i];
@@ -41,9 +41,9 @@ V_INLINE void v_store_n(float *p, int n, vf v)
             p[i] = x[i];
 }
 
-V_INLINE vf v_bits(vi a) { return vreinterpretq_f32_s32(a); }
-V_INLINE vi vi_bits(vf a) { return vreinterpretq_s32_f32(a); }
-V_INLINE vf v_of_u(uint32x4_t a) { return vreinterpretq_f32_u32(a); }
+V_INLINE vf         v_bits(vi a) { return vreinterpretq_f32_s32(a); }
+V_INLINE vi         vi_bits(vf a) { return vreinterpretq_s32_f32(a); }
+V_INLINE vf         v_of_u(uint32x4_t a) { return vreinterpretq_f32_u32(a); }
 V_INLINE uint32x4_t v_to_u(vf a) { return vreinterpretq_u32_f32(a); }
 
 V_INLINE vf v_add(vf a, vf b) { return vaddq_f32(a, b); }
@@ -89,7 +89,7 @@ V_INLINE float v_sum(vf a)
     return vget_lane_f32(vpadd_f32(s, s), 0);
 }
 /* Lane i of the result is the sum over the lanes of r[i]; VW vectors. */
-V_INLINE vf v_sums(const vf *r) { return vpaddq_f32(vpaddq_f32(r[0], r[1]), vpaddq_f32(r[2], r[3])); }
+V_INLINE vf    v_sums(const vf *r) { return vpaddq_f32(vpaddq_f32(r[0], r[1]), vpaddq_f32(r[2], r[3])); }
 V_INLINE float v_highest(vf a) { return vmaxvq_f32(a); }
 
 V_INLINE vf v_halves(vf a, vf b, bool high) /* the same half of both */
@@ -106,8 +106,8 @@ V_INLINE void v_transpose(vf *r)
     r[3] = v_halves(b, d, true);
 }
 
-V_INLINE vf v_load_f16(const uint16_t *p) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))); }
+V_INLINE vf   v_load_f16(const uint16_t *p) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))); }
 V_INLINE void v_store_f16(uint16_t *p, vf x) { vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(x))); }
-V_INLINE vf v_load_bf16(const uint16_t *p) { return v_of_u(vshll_n_u16(vld1_u16(p), 16)); }
+V_INLINE vf   v_load_bf16(const uint16_t *p) { return v_of_u(vshll_n_u16(vld1_u16(p), 16)); }
 
 #endif

@@ -24,10 +24,10 @@
 
 #include "op/math/activation.h"
 
-#define VM_LOG2E  1.44269504f
-#define VM_LN2_HI 0.693359375f      /* ten bits: a product with an exponent is exact, with and without FMA */
-#define VM_LN2_LO (-2.12194440e-4f) /* the rest of ln 2 */
-#define VM_MAGIC  12582912.0f       /* 1.5 * 2^23: adding it rounds to an integer and leaves it in the low bits */
+#define VM_LOG2E      1.44269504f
+#define VM_LN2_HI     0.693359375f      /* ten bits: a product with an exponent is exact, with and without FMA */
+#define VM_LN2_LO     (-2.12194440e-4f) /* the rest of ln 2 */
+#define VM_MAGIC      12582912.0f       /* 1.5 * 2^23: adding it rounds to an integer and leaves it in the low bits */
 #define VM_MAGIC_BITS 0x4b400000
 
 /* x = n ln 2 + r, |r| <= ln 2 / 2: gives exp(r) - 1 and n's bits (plus VM_MAGIC_BITS), for |x| < 2^21. */
@@ -85,7 +85,7 @@ V_INLINE vf vm_log(vf x)
     p = v_fma(p, f, v_set(3.333385885e-1f));
     vf ff = v_mul(f, f), rest = v_fma(v_mul(ff, f), p, v_mul(n, v_set(VM_LN2_LO)));
     vf y = v_fma(n, v_set(VM_LN2_HI), v_add(f, v_fnma(v_set(0.5f), ff, rest)));
-    y = v_pick(v_lt(x, v_set(HUGE_VALF)), y, x);                               /* infinity and NaN are themselves */
+    y = v_pick(v_lt(x, v_set(HUGE_VALF)), y, x); /* infinity and NaN are themselves */
     y = v_pick(v_eq(x, v_zero()), v_set(-HUGE_VALF), y);
     return v_pick(v_lt(x, v_zero()), v_set(NAN), y);
 }
@@ -174,11 +174,14 @@ V_INLINE vf vm_hardswish(vf x) { return v_mul(x, vm_hardsigmoid(x, 1.0f / 6.0f, 
 
 /* --- A fused activation ------------------------------------------------------------------------- */
 
-typedef struct as_act_f32 { as_act_kind kind; float alpha, beta; } as_act_f32;
+typedef struct as_act_f32 {
+    as_act_kind kind;
+    float       alpha, beta;
+} as_act_f32;
 
 V_INLINE as_act_f32 vm_act_of(const as_act *act)
 {
-    return (as_act_f32){ .kind = act->kind, .alpha = (float)act->alpha, .beta = (float)act->beta };
+    return (as_act_f32){.kind = act->kind, .alpha = (float)act->alpha, .beta = (float)act->beta};
 }
 
 /* One jump when the kind varies, none when the caller's kind is a constant to the compiler. */

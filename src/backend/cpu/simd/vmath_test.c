@@ -6,12 +6,36 @@
 
 enum { BATCH = 512 };
 
-static double expm1_of(const as_act *act, double x) { (void)act; return expm1(x); }
-static double exp_of(const as_act *act, double x) { (void)act; return exp(x); }
-static double log_of(const as_act *act, double x) { (void)act; return log(x); }
-static double erf_of(const as_act *act, double x) { (void)act; return erf(x); }
-static double erfc_of(const as_act *act, double x) { (void)act; return erfc(x); }
-static double steady(double x) { (void)x; return 1.0; }
+static double expm1_of(const as_act *act, double x)
+{
+    (void)act;
+    return expm1(x);
+}
+static double exp_of(const as_act *act, double x)
+{
+    (void)act;
+    return exp(x);
+}
+static double log_of(const as_act *act, double x)
+{
+    (void)act;
+    return log(x);
+}
+static double erf_of(const as_act *act, double x)
+{
+    (void)act;
+    return erf(x);
+}
+static double erfc_of(const as_act *act, double x)
+{
+    (void)act;
+    return erfc(x);
+}
+static double steady(double x)
+{
+    (void)x;
+    return 1.0;
+}
 static double largest(double x) { return fmax(1.0, fabs(x)); }
 static double squared(double x) { return 1.0 + x * x; }
 static double gelu_slope(double x) { return 1.0 + x * x / 2.0; }
@@ -24,7 +48,7 @@ static double gelu_tanh_of(const as_act *act, double x)
 }
 
 typedef struct bound {
-    int    function;
+    int function;
     double (*truth)(const as_act *act, double x);
     double lo, hi;                              /* the range swept */
     double relative, (*relative_grows)(double); /* rel <= relative * relative_grows(x) where the truth is a normal float */
@@ -33,29 +57,29 @@ typedef struct bound {
 } bound;
 
 static const bound bounds[] = {
-    { AS_CHECK_EXP, exp_of, -110, 90, 1.5e-7, steady, 0, steady, -200 },
-    { AS_CHECK_EXPM1_NEG, expm1_of, -40, 0, 1.5e-7, steady, 1.0e-7, steady, -200 },
-    { AS_CHECK_LOG, log_of, 1e-45, 3.4e38, 1.5e-7, steady, 0, steady, -200 },
-    { AS_ACT_TANH, as_act_apply, -12, 12, 2.5e-7, steady, 2.0e-7, steady, -200 },
-    { AS_ACT_SIGMOID, as_act_apply, -100, 100, 2.5e-7, steady, 1.2e-7, steady, -88 },
-    { AS_CHECK_ERF, erf_of, -6, 6, 2.5e-7, steady, 2.0e-7, steady, -200 },
-    { AS_CHECK_ERFC_POS, erfc_of, 0, 12, 7.0e-7, squared, 7.0e-7, steady, -200 },
-    { AS_ACT_GELU, as_act_apply, -16, 16, 8.0e-7, gelu_slope, 2.0e-7, largest, -200 },
-    { AS_ACT_GELU_TANH, gelu_tanh_of, -16, 16, 4.0e-7, cubed, 2.0e-7, largest, -10 },
-    { AS_ACT_SILU, as_act_apply, -120, 120, 2.5e-7, steady, 2.0e-7, largest, -88 },
-    { AS_ACT_SOFTPLUS, as_act_apply, -110, 110, 3.0e-7, steady, 0, steady, -200 },
-    { AS_ACT_ELU, as_act_apply, -40, 40, 2.2e-7, steady, 0, steady, -200 },
-    { AS_ACT_RELU, as_act_apply, -4, 4, 0, steady, 0, steady, -200 },
-    { AS_ACT_LEAKYRELU, as_act_apply, -4, 4, 1.3e-7, steady, 0, steady, -200 },
-    { AS_ACT_CLIP, as_act_apply, -4, 4, 6e-8, steady, 0, steady, -200 }, /* the float next to the bound */
-    { AS_ACT_HARDSIGMOID, as_act_apply, -20, 20, 0, steady, 2e-7, steady, 200 },
-    { AS_ACT_HARDSWISH, as_act_apply, -20, 20, 0, steady, 3e-7, largest, 200 },
+    {AS_CHECK_EXP, exp_of, -110, 90, 1.5e-7, steady, 0, steady, -200},
+    {AS_CHECK_EXPM1_NEG, expm1_of, -40, 0, 1.5e-7, steady, 1.0e-7, steady, -200},
+    {AS_CHECK_LOG, log_of, 1e-45, 3.4e38, 1.5e-7, steady, 0, steady, -200},
+    {AS_ACT_TANH, as_act_apply, -12, 12, 2.5e-7, steady, 2.0e-7, steady, -200},
+    {AS_ACT_SIGMOID, as_act_apply, -100, 100, 2.5e-7, steady, 1.2e-7, steady, -88},
+    {AS_CHECK_ERF, erf_of, -6, 6, 2.5e-7, steady, 2.0e-7, steady, -200},
+    {AS_CHECK_ERFC_POS, erfc_of, 0, 12, 7.0e-7, squared, 7.0e-7, steady, -200},
+    {AS_ACT_GELU, as_act_apply, -16, 16, 8.0e-7, gelu_slope, 2.0e-7, largest, -200},
+    {AS_ACT_GELU_TANH, gelu_tanh_of, -16, 16, 4.0e-7, cubed, 2.0e-7, largest, -10},
+    {AS_ACT_SILU, as_act_apply, -120, 120, 2.5e-7, steady, 2.0e-7, largest, -88},
+    {AS_ACT_SOFTPLUS, as_act_apply, -110, 110, 3.0e-7, steady, 0, steady, -200},
+    {AS_ACT_ELU, as_act_apply, -40, 40, 2.2e-7, steady, 0, steady, -200},
+    {AS_ACT_RELU, as_act_apply, -4, 4, 0, steady, 0, steady, -200},
+    {AS_ACT_LEAKYRELU, as_act_apply, -4, 4, 1.3e-7, steady, 0, steady, -200},
+    {AS_ACT_CLIP, as_act_apply, -4, 4, 6e-8, steady, 0, steady, -200}, /* the float next to the bound */
+    {AS_ACT_HARDSIGMOID, as_act_apply, -20, 20, 0, steady, 2e-7, steady, 200},
+    {AS_ACT_HARDSWISH, as_act_apply, -20, 20, 0, steady, 3e-7, largest, 200},
 };
 
 /* A clip's bounds, an Elu's or a LeakyRelu's slope. */
 static as_act act_of(int function)
 {
-    as_act act = { .kind = function < AS_N_ACTS ? (as_act_kind)function : AS_ACT_NONE, .alpha = 0.25, .beta = 0.5 };
+    as_act act = {.kind = function < AS_N_ACTS ? (as_act_kind)function : AS_ACT_NONE, .alpha = 0.25, .beta = 0.5};
     if (function == AS_ACT_CLIP)
         act.alpha = -1.7, act.beta = 0.9;
     return act;
@@ -63,7 +87,7 @@ static as_act act_of(int function)
 
 static const char *name_of(int function)
 {
-    static const char *const further[] = { "exp", "expm1_neg", "log", "erf", "erfc_pos" };
+    static const char *const further[] = {"exp", "expm1_neg", "log", "erf", "erfc_pos"};
     return function < AS_N_ACTS ? as_act_name((as_act_kind)function) : further[function - AS_N_ACTS];
 }
 
@@ -77,7 +101,8 @@ static void judge(const bound *b, as_vmath_check check, const float *x, size_t n
         if ((float)want == y[i])
             continue;
         if (x[i] >= b->from && size >= 1.1754944e-38 && off > b->relative * b->relative_grows(x[i]) * size && b->from < 100)
-            as_test_fail(file, line, "%s(%.9g) is %.9g, expected %.17g: %.3g off relatively", name_of(b->function), x[i], y[i], want, off / size);
+            as_test_fail(file, line, "%s(%.9g) is %.9g, expected %.17g: %.3g off relatively", name_of(b->function), x[i], y[i],
+                         want, off / size);
         double absolute = b->absolute > 0 ? b->absolute * b->absolute_grows(x[i]) : size >= 1.1754944e-38 ? HUGE_VAL : 1.2e-38;
         if (!(off <= absolute))
             as_test_fail(file, line, "%s(%.9g) is %.9g, expected %.17g: %.3g off", name_of(b->function), x[i], y[i], want, off);
@@ -119,34 +144,75 @@ static void near_one(as_vmath_check check, const char *file, int line)
     judge(&bounds[2], check, x, BATCH, file, line);
 }
 
-static bool same(float a, float b)
-{
-    return isnan(a) ? isnan(b) : a == b && signbit(a) == signbit(b);
-}
+static bool same(float a, float b) { return isnan(a) ? isnan(b) : a == b && signbit(a) == signbit(b); }
 
 static void specials(as_vmath_check check, const char *file, int line)
 {
-    static const struct { int function; float x, y; } points[] = {
-        { AS_CHECK_EXP, 0, 1 }, { AS_CHECK_EXP, -0.0f, 1 }, { AS_CHECK_EXP, INFINITY, INFINITY }, { AS_CHECK_EXP, -INFINITY, 0 },
-        { AS_CHECK_EXP, 88.8f, INFINITY }, { AS_CHECK_EXP, 3e38f, INFINITY }, { AS_CHECK_EXP, -3e38f, 0 }, { AS_CHECK_EXP, -103, 1.4e-45f },
-        { AS_CHECK_LOG, 1, 0 }, { AS_CHECK_LOG, 0, -INFINITY }, { AS_CHECK_LOG, -0.0f, -INFINITY }, { AS_CHECK_LOG, INFINITY, INFINITY },
-        { AS_CHECK_LOG, -1, NAN }, { AS_CHECK_LOG, -1e-44f, NAN }, { AS_CHECK_LOG, -INFINITY, NAN },
-        { AS_CHECK_ERF, 0, 0 }, { AS_CHECK_ERF, -0.0f, -0.0f }, { AS_CHECK_ERF, INFINITY, 1 }, { AS_CHECK_ERF, -INFINITY, -1 },
-        { AS_CHECK_ERF, 3e38f, 1 }, { AS_CHECK_EXPM1_NEG, 0, 0 }, { AS_CHECK_EXPM1_NEG, -INFINITY, -1 },
-        { AS_CHECK_ERFC_POS, INFINITY, 0 }, { AS_CHECK_ERFC_POS, 3e38f, 0 },
-        { AS_ACT_TANH, 0, 0 }, { AS_ACT_TANH, -0.0f, -0.0f }, { AS_ACT_TANH, INFINITY, 1 }, { AS_ACT_TANH, -INFINITY, -1 },
-        { AS_ACT_TANH, 1e-40f, 1e-40f }, { AS_ACT_TANH, -3e38f, -1 },
-        { AS_ACT_SIGMOID, 0, 0.5f }, { AS_ACT_SIGMOID, INFINITY, 1 }, { AS_ACT_SIGMOID, -INFINITY, 0 }, { AS_ACT_SIGMOID, 3e38f, 1 },
-        { AS_ACT_GELU, 0, 0 }, { AS_ACT_GELU, INFINITY, INFINITY }, { AS_ACT_GELU, -INFINITY, -0.0f }, { AS_ACT_GELU, -3e38f, -0.0f },
-        { AS_ACT_GELU, 3e38f, 3e38f },
-        { AS_ACT_GELU_TANH, 0, 0 }, { AS_ACT_GELU_TANH, INFINITY, INFINITY }, { AS_ACT_GELU_TANH, -INFINITY, -0.0f },
-        { AS_ACT_GELU_TANH, 3e38f, 3e38f },
-        { AS_ACT_SILU, 0, 0 }, { AS_ACT_SILU, INFINITY, INFINITY }, { AS_ACT_SILU, -INFINITY, -0.0f }, { AS_ACT_SILU, 3e38f, 3e38f },
-        { AS_ACT_SOFTPLUS, INFINITY, INFINITY }, { AS_ACT_SOFTPLUS, -INFINITY, 0 }, { AS_ACT_SOFTPLUS, 3e38f, 3e38f },
-        { AS_ACT_ELU, 0, 0 }, { AS_ACT_ELU, INFINITY, INFINITY }, { AS_ACT_ELU, -INFINITY, -0.25f },
-        { AS_ACT_RELU, -INFINITY, 0 }, { AS_ACT_RELU, INFINITY, INFINITY }, { AS_ACT_CLIP, INFINITY, 0.9f }, { AS_ACT_CLIP, -INFINITY, -1.7f },
-        { AS_ACT_LEAKYRELU, -INFINITY, -INFINITY }, { AS_ACT_HARDSIGMOID, INFINITY, 1 }, { AS_ACT_HARDSIGMOID, -INFINITY, 0 },
-        { AS_ACT_HARDSWISH, INFINITY, INFINITY },
+    static const struct {
+        int   function;
+        float x, y;
+    } points[] = {
+        {AS_CHECK_EXP, 0, 1},
+        {AS_CHECK_EXP, -0.0f, 1},
+        {AS_CHECK_EXP, INFINITY, INFINITY},
+        {AS_CHECK_EXP, -INFINITY, 0},
+        {AS_CHECK_EXP, 88.8f, INFINITY},
+        {AS_CHECK_EXP, 3e38f, INFINITY},
+        {AS_CHECK_EXP, -3e38f, 0},
+        {AS_CHECK_EXP, -103, 1.4e-45f},
+        {AS_CHECK_LOG, 1, 0},
+        {AS_CHECK_LOG, 0, -INFINITY},
+        {AS_CHECK_LOG, -0.0f, -INFINITY},
+        {AS_CHECK_LOG, INFINITY, INFINITY},
+        {AS_CHECK_LOG, -1, NAN},
+        {AS_CHECK_LOG, -1e-44f, NAN},
+        {AS_CHECK_LOG, -INFINITY, NAN},
+        {AS_CHECK_ERF, 0, 0},
+        {AS_CHECK_ERF, -0.0f, -0.0f},
+        {AS_CHECK_ERF, INFINITY, 1},
+        {AS_CHECK_ERF, -INFINITY, -1},
+        {AS_CHECK_ERF, 3e38f, 1},
+        {AS_CHECK_EXPM1_NEG, 0, 0},
+        {AS_CHECK_EXPM1_NEG, -INFINITY, -1},
+        {AS_CHECK_ERFC_POS, INFINITY, 0},
+        {AS_CHECK_ERFC_POS, 3e38f, 0},
+        {AS_ACT_TANH, 0, 0},
+        {AS_ACT_TANH, -0.0f, -0.0f},
+        {AS_ACT_TANH, INFINITY, 1},
+        {AS_ACT_TANH, -INFINITY, -1},
+        {AS_ACT_TANH, 1e-40f, 1e-40f},
+        {AS_ACT_TANH, -3e38f, -1},
+        {AS_ACT_SIGMOID, 0, 0.5f},
+        {AS_ACT_SIGMOID, INFINITY, 1},
+        {AS_ACT_SIGMOID, -INFINITY, 0},
+        {AS_ACT_SIGMOID, 3e38f, 1},
+        {AS_ACT_GELU, 0, 0},
+        {AS_ACT_GELU, INFINITY, INFINITY},
+        {AS_ACT_GELU, -INFINITY, -0.0f},
+        {AS_ACT_GELU, -3e38f, -0.0f},
+        {AS_ACT_GELU, 3e38f, 3e38f},
+        {AS_ACT_GELU_TANH, 0, 0},
+        {AS_ACT_GELU_TANH, INFINITY, INFINITY},
+        {AS_ACT_GELU_TANH, -INFINITY, -0.0f},
+        {AS_ACT_GELU_TANH, 3e38f, 3e38f},
+        {AS_ACT_SILU, 0, 0},
+        {AS_ACT_SILU, INFINITY, INFINITY},
+        {AS_ACT_SILU, -INFINITY, -0.0f},
+        {AS_ACT_SILU, 3e38f, 3e38f},
+        {AS_ACT_SOFTPLUS, INFINITY, INFINITY},
+        {AS_ACT_SOFTPLUS, -INFINITY, 0},
+        {AS_ACT_SOFTPLUS, 3e38f, 3e38f},
+        {AS_ACT_ELU, 0, 0},
+        {AS_ACT_ELU, INFINITY, INFINITY},
+        {AS_ACT_ELU, -INFINITY, -0.25f},
+        {AS_ACT_RELU, -INFINITY, 0},
+        {AS_ACT_RELU, INFINITY, INFINITY},
+        {AS_ACT_CLIP, INFINITY, 0.9f},
+        {AS_ACT_CLIP, -INFINITY, -1.7f},
+        {AS_ACT_LEAKYRELU, -INFINITY, -INFINITY},
+        {AS_ACT_HARDSIGMOID, INFINITY, 1},
+        {AS_ACT_HARDSIGMOID, -INFINITY, 0},
+        {AS_ACT_HARDSWISH, INFINITY, INFINITY},
     };
     for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
         as_act act = act_of(points[i].function);
@@ -164,9 +230,9 @@ static void specials(as_vmath_check check, const char *file, int line)
     }
 }
 
-#define ON_EACH_MACHINE(check_)                            \
-    sweep(check_, __FILE__, __LINE__);                     \
-    near_one(check_, __FILE__, __LINE__);                  \
+#define ON_EACH_MACHINE(check_)           \
+    sweep(check_, __FILE__, __LINE__);    \
+    near_one(check_, __FILE__, __LINE__); \
     specials(check_, __FILE__, __LINE__)
 
 Test(vmath, keeps_its_bounds_in_plain_vectors) { ON_EACH_MACHINE(as_vmath_check_scalar); }
