@@ -47,6 +47,7 @@ typedef enum assay_status {
     ASSAY_DEVICE,    /* a device failed while it ran */
     ASSAY_CANCELLED, /* stopped from outside; what was measured is kept */
     ASSAY_INTERNAL,  /* a broken promise of ours */
+    ASSAY_TIMED_OUT, /* no answer within the time that was given */
     ASSAY_N_STATUS
 } assay_status;
 

@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "base/metric.h"
 #include "trace/trace.h"
-#include "trace/trial.h"
+#include "trace/trace_json.h"
 
 typedef struct as_fact {
     const char  *key, *label;
@@ -75,7 +75,7 @@ struct assay_facts {
     int            n_notes, cap_notes; /* model, machine, software, as in the trace */
     as_fact_group *groups;
     int            n_groups, cap_groups;
-    as_trial     **trials;
+    assay_trace  **trials;
     size_t         n_trials; /* behind the verdicts, in the JSON too: any of them can be computed again */
     bool           owns_trials, with_samples;
 };
@@ -95,7 +95,7 @@ void as_facts_find(assay_facts *f, as_fact_group *g, as_level level, const char 
 void as_facts_note(assay_facts *f, const char *key, const char *value);
 
 /* Borrows the trials for the life of the facts. */
-void as_facts_trials(assay_facts *f, as_trial *const *trials, size_t n, bool with_samples);
+void as_facts_trials(assay_facts *f, assay_trace *const *trials, size_t n, bool with_samples);
 
 /* Looking up: NULL when not there. */
 const as_fact_group *as_facts_group_find(const assay_facts *f, const char *key);

@@ -24,7 +24,7 @@ void assay_facts_free(assay_facts *f)
     if (!f)
         return;
     for (size_t i = 0; f->owns_trials && i < f->n_trials; i++)
-        as_trial_free(f->trials[i]);
+        assay_trace_free(f->trials[i]);
     as_arena_drop(&f->arena);
     free(f);
 }
@@ -445,9 +445,9 @@ assay_status as_facts_check(assay_env *env, const assay_facts *f)
     return ASSAY_OK;
 }
 
-void as_facts_trials(assay_facts *f, as_trial *const *trials, size_t n, bool with_samples)
+void as_facts_trials(assay_facts *f, assay_trace *const *trials, size_t n, bool with_samples)
 {
-    f->trials = AS_TAKE(&f->arena, as_trial *, n);
+    f->trials = AS_TAKE(&f->arena, assay_trace *, n);
     if (!f->trials) {
         no_room(f, "trials");
         return;

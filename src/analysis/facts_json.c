@@ -137,7 +137,7 @@ assay_status as_facts_write(assay_env *env, const assay_facts *f, as_json *w)
         as_json_key(w, "trials");
         as_json_array(w);
         for (size_t i = 0; i < f->n_trials; i++)
-            as_trial_write(f->trials[i], w, f->with_samples);
+            as_trace_json_write(f->trials[i], w, f->with_samples);
         as_json_array_end(w);
     }
     as_json_object_end(w);
@@ -522,11 +522,11 @@ static assay_status trials_read(reader *r, json_t *trials)
     if (trials && (!json_is_array(trials) || n > MAX_TRIALS))
         return complain(r, "\"trials\": expected an array of at most %d, found %s", MAX_TRIALS, type_name(trials));
     f->owns_trials = true;
-    f->trials = AS_TAKE(&f->arena, as_trial *, n);
+    f->trials = AS_TAKE(&f->arena, assay_trace *, n);
     if (!f->trials)
         return as_fail(r->env, ASSAY_NO_MEMORY, "run JSON: %s: no room for %zu trials", r->path, n);
     for (; f->n_trials < n; f->n_trials++) {
-        AS_TRY(as_trial_read(r->env, "run JSON", r->path, json_array_get(trials, f->n_trials), &f->trials[f->n_trials]));
+        AS_TRY(as_trace_json_read(r->env, "run JSON", r->path, json_array_get(trials, f->n_trials), &f->trials[f->n_trials]));
         f->with_samples = f->with_samples || f->trials[f->n_trials]->n_shots;
     }
     return ASSAY_OK;

@@ -18,6 +18,7 @@ static const char *const status_texts[ASSAY_N_STATUS] = {
     [ASSAY_DEVICE] = "a device failed",
     [ASSAY_CANCELLED] = "cancelled",
     [ASSAY_INTERNAL] = "internal error",
+    [ASSAY_TIMED_OUT] = "timed out",
 };
 
 const char *assay_status_text(assay_status status)

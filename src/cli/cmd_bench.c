@@ -54,7 +54,7 @@ static assay_status finish(as_cli *cli, as_suite *suite, bool cancelled)
     assay_status status = facts->status == ASSAY_OK ? as_cli_show(cli, facts) : facts->status;
     const char  *title = title_make(cli, &suite->arena);
     if (status == ASSAY_OK)
-        status = as_lab_keep(cli->env, cli->options, "bench", title ? title : "bench", (const as_trial *const *)suite->trials,
+        status = as_lab_keep(cli->env, cli->options, "bench", title ? title : "bench", (const assay_trace *const *)suite->trials,
                              suite->n_trials, facts, &id);
     assay_facts_free(facts);
     AS_TRY(status);

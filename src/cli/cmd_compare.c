@@ -11,8 +11,8 @@
 #include "run/command.h"
 
 /* Ctrl-C keeps what was measured; the exit code still says incomplete. */
-static assay_status shown(as_cli *cli, assay_status measured, const char *expected, assay_facts *facts, as_trial **trials, size_t n,
-                          const char *title)
+static assay_status shown(as_cli *cli, assay_status measured, const char *expected, assay_facts *facts, assay_trace **trials,
+                          size_t n, const char *title)
 {
     char    message[1024];
     int64_t id;
@@ -22,19 +22,19 @@ static assay_status shown(as_cli *cli, assay_status measured, const char *expect
     as_facts_trials(facts, trials, n, as_options_flag(cli->options, "samples"));
     AS_TRY(facts->status);
     AS_TRY(as_cli_show(cli, facts));
-    AS_TRY(as_lab_keep(cli->env, cli->options, "compare", title, (const as_trial *const *)trials, n, facts, &id));
+    AS_TRY(as_lab_keep(cli->env, cli->options, "compare", title, (const assay_trace *const *)trials, n, facts, &id));
     if (measured == ASSAY_CANCELLED)
         return as_fail(cli->env, measured, "compare: stopped before its end: what was measured is shown, marked partial");
     return measured == ASSAY_OK ? ASSAY_OK : as_fail(cli->env, measured, "%s", message);
 }
 
-static bool has_numbers(const as_trial *t) { return t->state == AS_TRIAL_COMPLETE || t->state == AS_TRIAL_PARTIAL; }
+static bool has_numbers(const assay_trace *t) { return t->state == AS_TRACE_COMPLETE || t->state == AS_TRACE_PARTIAL; }
 
 /* Rows without a number are told once more, since the exit code must say it.  All of them: there is nothing to show. */
-static assay_status rows_missing(as_cli *cli, as_trial *const *trials, size_t n, bool *all)
+static assay_status rows_missing(as_cli *cli, assay_trace *const *trials, size_t n, bool *all)
 {
-    const as_trial *first = NULL;
-    size_t          n_missing = 0;
+    const assay_trace *first = NULL;
+    size_t             n_missing = 0;
     for (size_t i = 0; i < n; i++)
         if (!has_numbers(trials[i])) {
             first = first ? first : trials[i];
@@ -55,10 +55,10 @@ static assay_status models(as_cli *cli, as_lab_settings *s)
     bool        nothing = false;
     AS_TRY(as_contest_read(cli->env, cli->args, cli->n_args, cli->options, &c));
     as_noise_expect(cli->env, cli->options, c->title, s, expected, sizeof expected);
-    assay_status measured = as_contest_run(cli->env, c, cli->options, s), status = measured;
-    as_trial   **trials = NULL;
-    assay_facts *facts = NULL;
-    size_t       n = 0;
+    assay_status  measured = as_contest_run(cli->env, c, cli->options, s), status = measured;
+    assay_trace **trials = NULL;
+    assay_facts  *facts = NULL;
+    size_t        n = 0;
     as_cli_progress_end(s);
     if (measured == ASSAY_OK || measured == ASSAY_CANCELLED)
         status = as_contest_trials(cli->env, c, false, &trials, &n);
@@ -105,8 +105,8 @@ static assay_status programs_read(as_cli *cli, programs *p)
     return ASSAY_OK;
 }
 
-static assay_status programs_judge(as_cli *cli, const programs *p, const as_lab_settings *s, as_trial *trial, assay_status measured,
-                                   const char *expected)
+static assay_status programs_judge(as_cli *cli, const programs *p, const as_lab_settings *s, assay_trace *trial,
+                                   assay_status measured, const char *expected)
 {
     as_duel_row *rows = calloc((size_t)p->n, sizeof *rows);
     if (!rows)
@@ -126,10 +126,10 @@ static assay_status programs_judge(as_cli *cli, const programs *p, const as_lab_
 
 static assay_status programs_run(as_cli *cli, as_lab_settings *s)
 {
-    char      expected[160] = "";
-    programs  p = {.n = 0};
-    as_trial *trial = NULL;
-    char      name[256] = "";
+    char         expected[160] = "";
+    programs     p = {.n = 0};
+    assay_trace *trial = NULL;
+    char         name[256] = "";
     AS_TRY(as_cli_only(
         cli, "compare --bin",
         "bin budget timeout runs warmup clock seed samples margin alpha store progress json html csv markdown sections colour"));
@@ -144,7 +144,7 @@ static assay_status programs_run(as_cli *cli, as_lab_settings *s)
         status = as_fail(cli->env, ASSAY_DEVICE, "%s", trial->reason);
     else if (trial && trial->n_rounds)
         status = programs_judge(cli, &p, s, trial, status, expected);
-    as_trial_free(trial);
+    assay_trace_free(trial);
     as_arena_drop(&p.arena);
     return status;
 }

@@ -9,8 +9,8 @@ static assay_status keep(as_cli *cli, const as_noise *n, const assay_facts *fact
 {
     int64_t   id;
     as_store *store;
-    AS_TRY(as_lab_keep(cli->env, cli->options, "noise", "noise of this machine", (const as_trial *const *)n->trials, (size_t)n->n,
-                       facts, &id));
+    AS_TRY(as_lab_keep(cli->env, cli->options, "noise", "noise of this machine", (const assay_trace *const *)n->trials,
+                       (size_t)n->n, facts, &id));
     if (!id)
         return ASSAY_OK;
     AS_TRY(as_lab_store(cli->env, cli->options, false, &store));

@@ -36,7 +36,7 @@ static assay_status both_settings(as_cli *cli, const as_run_settings *settings, 
 }
 
 static assay_status both_run(as_cli *cli, const assay_model *model, const assay_plan *plan, bool pin,
-                             const as_lab_settings *settings, as_trial **out)
+                             const as_lab_settings *settings, assay_trace **out)
 {
     assay_plan *off = NULL;
     AS_TRY(assay_options_set(cli->env, cli->options, "compile", "off"));
@@ -48,7 +48,7 @@ static assay_status both_run(as_cli *cli, const assay_model *model, const assay_
     return status;
 }
 
-static assay_status facts_make(as_cli *cli, const assay_trace *trace, as_trial *const *trial, const as_lab_settings *lab,
+static assay_status facts_make(as_cli *cli, const assay_trace *trace, assay_trace *const *trial, const as_lab_settings *lab,
                                assay_facts **out)
 {
     AS_TRY(assay_analyse(cli->env, trace, out));
@@ -60,12 +60,12 @@ static assay_status facts_make(as_cli *cli, const assay_trace *trace, as_trial *
 }
 
 /* What was shown may not be all that was asked for: the exit code says so. */
-static assay_status whole(as_cli *cli, assay_status measured, const assay_trace *trace, const as_trial *trial)
+static assay_status whole(as_cli *cli, assay_status measured, const assay_trace *trace, const assay_trace *trial)
 {
     if (measured == ASSAY_CANCELLED)
         return as_fail(cli->env, measured, "stopped after %llu runs: what was measured is shown, marked partial",
                        (unsigned long long)trace->n_runs);
-    if (trial && trial->state != AS_TRIAL_COMPLETE)
+    if (trial && trial->state != AS_TRACE_COMPLETE)
         return as_fail(cli->env, ASSAY_DEVICE, "%s", trial->reason);
     return ASSAY_OK;
 }
@@ -77,7 +77,7 @@ static assay_status run(as_cli *cli)
     assay_plan     *plan = NULL;
     assay_trace    *trace = NULL;
     assay_facts    *facts = NULL;
-    as_trial       *trial = NULL;
+    assay_trace    *trial = NULL;
     as_run_settings settings;
     as_lab_settings lab;
     assay_status    status = as_run_settings_read(cli->env, cli->options, &settings), measured = ASSAY_OK;
@@ -109,7 +109,7 @@ static assay_status run(as_cli *cli)
     if (status == ASSAY_OK)
         status = whole(cli, measured, trace, trial);
     assay_facts_free(facts);
-    as_trial_free(trial);
+    assay_trace_free(trial);
     assay_trace_free(trace);
     assay_plan_free(plan);
     assay_model_free(model);

@@ -9,10 +9,10 @@
 #define LEAST_SHARE 0.05 /* of a case's budget: less is not worth opening it again */
 
 /* A fixed place in memory cannot be had again, and rounds that are counted end by their count. */
-static bool is_open(const as_trial *t, const as_lab_settings *s)
+static bool is_open(const assay_trace *t, const as_lab_settings *s)
 {
     bool settled = true;
-    if (!t || t->state != AS_TRIAL_COMPLETE || !t->n_turns || t->memory == AS_MEMORY_FIXED)
+    if (!t || t->state != AS_TRACE_COMPLETE || !t->n_turns || t->memory == AS_MEMORY_FIXED)
         return false;
     for (int b = 1; b < t->n_arms && settled; b++)
         settled = as_duel_was_settled(t, 0, b, &s->rules);
@@ -20,16 +20,16 @@ static bool is_open(const as_trial *t, const as_lab_settings *s)
 }
 
 /* Only whole trials leave something: one that failed or hung may have taken longer than it says. */
-static double left_ns(as_trial *const *trials, int n, const as_lab_settings *s)
+static double left_ns(assay_trace *const *trials, int n, const as_lab_settings *s)
 {
     double sum = 0;
     for (int i = 0; i < n; i++)
-        if (trials[i] && trials[i]->state == AS_TRIAL_COMPLETE)
+        if (trials[i] && trials[i]->state == AS_TRACE_COMPLETE)
             sum += (double)s->sampler.budget_ns - trials[i]->spent_ns;
     return sum;
 }
 
-static int count_open(as_trial *const *trials, int n, const as_lab_settings *s)
+static int count_open(assay_trace *const *trials, int n, const as_lab_settings *s)
 {
     int n_open = 0;
     for (int i = 0; i < n; i++)
@@ -37,12 +37,12 @@ static int count_open(as_trial *const *trials, int n, const as_lab_settings *s)
     return n_open;
 }
 
-static bool is_worth_it(as_trial *const *trials, int n, int n_open, const as_lab_settings *s)
+static bool is_worth_it(assay_trace *const *trials, int n, int n_open, const as_lab_settings *s)
 {
     return n_open && left_ns(trials, n, s) / n_open >= LEAST_SHARE * (double)s->sampler.budget_ns;
 }
 
-static assay_status share_out(as_lab_case run, void *arg, int n, int n_open, const as_lab_settings *s, as_trial **trials)
+static assay_status share_out(as_lab_case run, void *arg, int n, int n_open, const as_lab_settings *s, assay_trace **trials)
 {
     as_lab_settings own = *s;
     for (int i = 0; i < n && n_open; i++)
@@ -54,7 +54,7 @@ static assay_status share_out(as_lab_case run, void *arg, int n, int n_open, con
     return ASSAY_OK;
 }
 
-assay_status as_lab_all(as_lab_case run, void *arg, int n, const as_lab_settings *s, as_trial **trials)
+assay_status as_lab_all(as_lab_case run, void *arg, int n, const as_lab_settings *s, assay_trace **trials)
 {
     for (int i = 0; i < n; i++)
         AS_TRY(run(arg, i, s, &trials[i]));

@@ -388,14 +388,14 @@ assay_status as_baseline_words(assay_env *env, as_arena *arena, const char *cons
     return words[0] ? ASSAY_OK : no_room(env);
 }
 
-static assay_status case_measure(assay_env *env, as_arena *arena, as_baseline_case *c, const as_lab_settings *s, as_trial **out)
+static assay_status case_measure(assay_env *env, as_arena *arena, as_baseline_case *c, const as_lab_settings *s, assay_trace **out)
 {
     const char *const *argv;
     as_lab_settings    own = *s;
     own.sampler.keep_samples = true;
     AS_TRY(as_baseline_words(env, arena, c->argv, &argv));
     AS_TRY(as_lab_compare_bins(env, c->name, &argv, &c->name, 1, &own, out));
-    if ((*out)->state != AS_TRIAL_COMPLETE)
+    if ((*out)->state != AS_TRACE_COMPLETE)
         return as_fail(env, ASSAY_DEVICE, "baseline: %s: %s", c->name, (*out)->reason);
     as_alone alone;
     as_alone_judge(*out, 0, &alone);
@@ -434,7 +434,7 @@ static assay_status name_is_free(assay_env *env, as_store *store, const char *na
     return status == ASSAY_NOT_FOUND ? ASSAY_OK : status;
 }
 
-static assay_status parts_save(assay_env *env, as_store *store, as_baseline *b, const as_lab_settings *s, as_trial **trials)
+static assay_status parts_save(assay_env *env, as_store *store, as_baseline *b, const as_lab_settings *s, assay_trace **trials)
 {
     for (int i = 0; i < b->n_cases; i++) {
         AS_TRY(case_measure(env, &b->arena, &b->cases[i], s, &trials[i]));
@@ -447,7 +447,7 @@ static assay_status parts_save(assay_env *env, as_store *store, as_baseline *b, 
                          .state = "complete",
                          .unix_time = b->unix_time,
                          .report = NULL};
-    AS_TRY(as_store_put_run(env, store, &run, (const as_trial *const *)trials, (size_t)b->n_cases, &b->run));
+    AS_TRY(as_store_put_run(env, store, &run, (const assay_trace *const *)trials, (size_t)b->n_cases, &b->run));
     return named_put(env, store, b);
 }
 
@@ -463,7 +463,7 @@ assay_status as_baseline_save(assay_env *env, as_store *store, as_baseline *b, c
     b->fingerprint = as_arena_text(&b->arena, print);
     b->commit = as_arena_text(&b->arena, commit);
     b->unix_time = (int64_t)time(NULL);
-    as_trial **trials = calloc((size_t)b->n_cases, sizeof *trials);
+    assay_trace **trials = calloc((size_t)b->n_cases, sizeof *trials);
     if (!b->name || !b->description || !b->fingerprint || !b->commit || !trials) {
         free(trials);
         return no_room(env);
@@ -472,7 +472,7 @@ assay_status as_baseline_save(assay_env *env, as_store *store, as_baseline *b, c
     if (status != ASSAY_OK && as_cancelled(env))
         status = as_fail(env, ASSAY_CANCELLED, "baseline: %s: stopped before its end: nothing was saved", name);
     for (int i = 0; i < b->n_cases; i++)
-        as_trial_free(trials[i]);
+        assay_trace_free(trials[i]);
     free(trials);
     return status;
 }

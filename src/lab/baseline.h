@@ -54,7 +54,7 @@ assay_status as_baseline_words(assay_env *env, as_arena *arena, const char *cons
 typedef struct as_check {
     as_arena       arena;
     as_check_case *cases;
-    as_trial     **trials;
+    assay_trace  **trials;
     as_duel       *duels;
     int            n;
 } as_check;

@@ -8,7 +8,7 @@
 #include "lab/suite.h"
 
 /* The facts own the trials from now on. */
-static void trials_give(assay_facts *f, as_trial **trials, size_t n)
+static void trials_give(assay_facts *f, assay_trace **trials, size_t n)
 {
     as_facts_trials(f, trials, n, true);
     f->owns_trials = f->n_trials == n;
@@ -23,7 +23,7 @@ static assay_status facts_give(assay_env *env, assay_options *options, const cha
     int64_t      id;
     assay_status status = f->status;
     if (status == ASSAY_OK)
-        status = as_lab_keep(env, options, kind, f->title, (const as_trial *const *)f->trials, f->n_trials, f, &id);
+        status = as_lab_keep(env, options, kind, f->title, (const assay_trace *const *)f->trials, f->n_trials, f, &id);
     if (status != ASSAY_OK) {
         assay_facts_free(f);
         return status;
@@ -76,7 +76,7 @@ assay_status assay_compare(assay_env *env, const char *const *what, size_t n, as
     as_lab_settings s;
     as_contest     *c;
     assay_facts    *f = NULL;
-    as_trial      **trials;
+    assay_trace   **trials;
     size_t          n_trials;
     AS_TRY(as_lab_settings_read(env, options, "compare", &s));
     AS_TRY(as_contest_read(env, what, (int)n, options, &c));
@@ -129,7 +129,7 @@ static assay_status check_judge(assay_env *env, as_check *c, const char *name, c
         return as_fail(env, ASSAY_NO_MEMORY, "check: no room for the result");
     for (int i = 0; i < c->n; i++) /* those that there are, side by side */
         if (c->trials[i]) {
-            as_trial *t = c->trials[i];
+            assay_trace *t = c->trials[i];
             c->trials[i] = NULL;
             c->trials[n++] = t;
         }

@@ -136,16 +136,16 @@ static assay_status case_run(checker *k, int i, const as_lab_settings *s)
 
 static void case_note(checker *k, int i, const as_duel_rules *rules, assay_status status)
 {
-    as_check_case  *c = &k->c->cases[i];
-    const as_trial *t = k->c->trials[i];
-    const char     *message = as_arena_text(&k->c->arena, assay_message(k->env));
-    if (status == ASSAY_CANCELLED || (t && t->state == AS_TRIAL_PARTIAL))
+    as_check_case     *c = &k->c->cases[i];
+    const assay_trace *t = k->c->trials[i];
+    const char        *message = as_arena_text(&k->c->arena, assay_message(k->env));
+    if (status == ASSAY_CANCELLED || (t && t->state == AS_TRACE_PARTIAL))
         c->incomplete = "stopped before its end";
     else if (status != ASSAY_OK)
         c->failure = message ? message : "could not be run";
-    else if (t->state == AS_TRIAL_TIMEOUT)
+    else if (t->state == AS_TRACE_TIMEOUT)
         c->incomplete = t->reason;
-    else if (t->state != AS_TRIAL_COMPLETE)
+    else if (t->state != AS_TRACE_COMPLETE)
         c->failure = t->reason;
     if (!t || c->failure)
         return;
@@ -159,7 +159,7 @@ static void case_note(checker *k, int i, const as_duel_rules *rules, assay_statu
 
 /* Numbers of two machines say nothing about a change, but for code that stays in a cache the low quantiles say how the machines differ.
  * So there is no verdict, and the reason says what was seen. */
-static void foreign_note(checker *k, int i, const as_trial *t, uint64_t cache_bytes)
+static void foreign_note(checker *k, int i, const assay_trace *t, uint64_t cache_bytes)
 {
     const as_baseline_case *b = &k->b->cases[i];
     as_duel                *d = &k->c->duels[i];
@@ -214,7 +214,7 @@ static assay_status foreign_run(checker *k, int i, const as_lab_settings *s)
     own.sampler.keep_samples = true;
     AS_TRY(as_baseline_words(k->env, &k->c->arena, k->b->cases[i].argv, &argv));
     AS_TRY(as_lab_compare_bins(k->env, k->b->cases[i].name, &argv, &k->b->cases[i].name, 1, &own, &k->c->trials[i]));
-    if (k->c->trials[i]->state == AS_TRIAL_COMPLETE)
+    if (k->c->trials[i]->state == AS_TRACE_COMPLETE)
         foreign_note(k, i, k->c->trials[i], l2_bytes());
     return ASSAY_OK;
 }
@@ -222,7 +222,7 @@ static assay_status foreign_run(checker *k, int i, const as_lab_settings *s)
 /* --- All ------------------------------------------------------------------------------------------------------- */
 
 /* One that cannot be run says so and the others go on; after a cancel they are told one by one. */
-static assay_status case_do(void *arg, int i, const as_lab_settings *s, as_trial **trial)
+static assay_status case_do(void *arg, int i, const as_lab_settings *s, assay_trace **trial)
 {
     checker *k = arg;
     (void)trial; /* it is the check's */
@@ -233,7 +233,7 @@ static assay_status case_do(void *arg, int i, const as_lab_settings *s, as_trial
         return ASSAY_OK;
     }
     assay_status status = k->foreign ? foreign_run(k, i, s) : case_run(k, i, s);
-    if (!k->foreign || status != ASSAY_OK || k->c->trials[i]->state != AS_TRIAL_COMPLETE)
+    if (!k->foreign || status != ASSAY_OK || k->c->trials[i]->state != AS_TRACE_COMPLETE)
         case_note(k, i, &s->rules, status);
     folder_drop(k);
     return ASSAY_OK;
@@ -255,7 +255,7 @@ assay_status as_baseline_check(assay_env *env, as_store *store, const as_baselin
     }
     *out = (as_check){.n = b->n_cases};
     out->cases = AS_TAKE(&out->arena, as_check_case, b->n_cases);
-    out->trials = AS_TAKE(&out->arena, as_trial *, b->n_cases);
+    out->trials = AS_TAKE(&out->arena, assay_trace *, b->n_cases);
     out->duels = AS_TAKE(&out->arena, as_duel, b->n_cases);
     if (!k || !out->cases || !out->trials || !out->duels) {
         free(k);
@@ -304,7 +304,7 @@ assay_status as_check_settings_read(assay_env *env, assay_options *options, as_l
 void as_check_drop(as_check *c)
 {
     for (int i = 0; c->trials && i < c->n; i++)
-        as_trial_free(c->trials[i]);
+        assay_trace_free(c->trials[i]);
     as_arena_drop(&c->arena);
     *c = (as_check){0};
 }

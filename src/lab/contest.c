@@ -346,7 +346,7 @@ void as_contest_free(as_contest *c)
     if (!c)
         return;
     for (int i = 0; i < c->n_rows; i++)
-        as_trial_free(c->rows[i].trial);
+        assay_trace_free(c->rows[i].trial);
     for (int i = 0; i < c->n_lists; i++)
         as_bench_cases_free(c->lists[i]);
     as_arena_drop(&c->arena);
@@ -361,7 +361,7 @@ typedef struct runner {
     assay_options *options;
 } runner;
 
-static assay_status row_run(void *arg, int i, const as_lab_settings *s, as_trial **trial)
+static assay_status row_run(void *arg, int i, const as_lab_settings *s, assay_trace **trial)
 {
     runner         *r = arg;
     as_contest     *c = r->c;
@@ -379,15 +379,15 @@ static assay_status row_run(void *arg, int i, const as_lab_settings *s, as_trial
 
 assay_status as_contest_run(assay_env *env, as_contest *c, assay_options *options, const as_lab_settings *s)
 {
-    runner     r = {env, c, options};
-    as_trial **trials = AS_TAKE(&c->arena, as_trial *, c->n_rows);
+    runner        r = {env, c, options};
+    assay_trace **trials = AS_TAKE(&c->arena, assay_trace *, c->n_rows);
     return trials ? as_lab_all(row_run, &r, c->n_rows, s, trials) : no_room(env);
 }
 
-assay_status as_contest_trials(assay_env *env, as_contest *c, bool take, as_trial ***out, size_t *n)
+assay_status as_contest_trials(assay_env *env, as_contest *c, bool take, assay_trace ***out, size_t *n)
 {
-    as_trial **trials = AS_TAKE(&c->arena, as_trial *, c->n_rows);
-    size_t     n_begun = 0;
+    assay_trace **trials = AS_TAKE(&c->arena, assay_trace *, c->n_rows);
+    size_t        n_begun = 0;
     if (!trials)
         return no_room(env);
     for (int i = 0; i < c->n_rows; i++)

@@ -12,7 +12,7 @@ typedef struct as_contest_row {
     const char                 *label; /* "batch=8"; "" when there is one */
     double                      value; /* 8; NaN */
     const as_bench_case *const *cases; /* one an arm */
-    as_trial                   *trial; /* as_contest_run() fills these */
+    assay_trace                *trial; /* as_contest_run() fills these */
     as_duel                    *duels; /* n_arms - 1 */
 } as_contest_row;
 
@@ -35,7 +35,7 @@ void         as_contest_free(as_contest *c);
 /* Row by row; a row that could not be measured is a trial that says so.  CANCELLED keeps the rows so far (trial NULL: not begun). */
 assay_status as_contest_run(assay_env *env, as_contest *c, assay_options *options, const as_lab_settings *s);
 /* The trials of the rows that were begun, in an array that lives as long as the contest; take: the rows give them away. */
-assay_status as_contest_trials(assay_env *env, as_contest *c, bool take, as_trial ***out, size_t *n);
+assay_status as_contest_trials(assay_env *env, as_contest *c, bool take, assay_trace ***out, size_t *n);
 /* All of it as facts: the duels, and the sweep where there are several rows or arms. */
 assay_status as_contest_facts(assay_env *env, const as_contest *c, const as_lab_settings *s, assay_facts **out);
 

@@ -33,7 +33,7 @@ static void on_stop(int number)
     assay_cancel(env_of_child);
 }
 
-static void beat(void *arg, double done, const as_trial *t)
+static void beat(void *arg, double done, const assay_trace *t)
 {
     (void)t;
     unsigned char byte = (unsigned char)(1 + done * 253);
@@ -41,7 +41,7 @@ static void beat(void *arg, double done, const as_trial *t)
     (void)n;
 }
 
-static void answer_write(FILE *file, assay_env *env, assay_status status, const as_trial *t)
+static void answer_write(FILE *file, assay_env *env, assay_status status, const assay_trace *t)
 {
     as_json w;
     as_json_start(&w, file, false);
@@ -50,7 +50,7 @@ static void answer_write(FILE *file, assay_env *env, assay_status status, const 
     as_json_key_text(&w, "message", assay_message(env));
     as_json_key(&w, "trial");
     if (t)
-        as_trial_write(t, &w, true);
+        as_trace_json_write(t, &w, true);
     else
         as_json_null(&w);
     as_json_object_end(&w);
@@ -59,7 +59,7 @@ static void answer_write(FILE *file, assay_env *env, assay_status status, const 
 }
 
 static void child_main(assay_env *env, as_lab_job job, void *arg, const as_lab_settings *s, int pipe_out, FILE *answer,
-                       as_trial *trial)
+                       assay_trace *trial)
 {
     as_sampler_settings sampler = s->sampler;
     env_of_child = env;
@@ -70,7 +70,7 @@ static void child_main(assay_env *env, as_lab_job job, void *arg, const as_lab_s
     sampler.progress_arg = &pipe_out;
     assay_status status = job(env, arg, &sampler, &trial);
     answer_write(answer, env, status, trial);
-    as_trial_free(trial);
+    assay_trace_free(trial);
 }
 
 /* --- In the parent ------------------------------------------------------------------------------------------ */
@@ -107,46 +107,46 @@ static bool child_watch(assay_env *env, const child *c, const as_lab_settings *s
 }
 
 /* Without blocks, or with those from before. */
-static assay_status trial_without(assay_env *env, const child *c, as_trial_state state, const char *reason, as_trial **out)
+static assay_status trial_without(assay_env *env, const child *c, as_trace_state state, const char *reason, assay_trace **out)
 {
     if (!*out)
-        AS_TRY(as_trial_new(env, c->name, c->n_arms, out));
+        AS_TRY(as_trace_new_arms(env, c->name, c->n_arms, out));
     (*out)->state = state;
-    const char *kept = as_trial_keep(*out, reason);
+    const char *kept = as_trace_keep(*out, reason);
     (*out)->reason = kept ? kept : "";
     return ASSAY_OK;
 }
 
-static assay_status trial_replace(assay_env *env, const child *c, const json_t *object, as_trial **out)
+static assay_status trial_replace(assay_env *env, const child *c, const json_t *object, assay_trace **out)
 {
-    as_trial *t;
-    AS_TRY(as_trial_read(env, "measure", c->name, object, &t));
-    as_trial_free(*out);
+    assay_trace *t;
+    AS_TRY(as_trace_json_read(env, "measure", c->name, object, &t));
+    assay_trace_free(*out);
     *out = t;
     return ASSAY_OK;
 }
 
-static assay_status answer_read(assay_env *env, const child *c, as_trial **out)
+static assay_status answer_read(assay_env *env, const child *c, assay_trace **out)
 {
     json_error_t error;
     rewind(c->answer);
     json_t *root = json_loadf(c->answer, JSON_ALLOW_NUL, &error);
     if (!root)
-        return trial_without(env, c, AS_TRIAL_FAILED, "its process ended without an answer", out);
+        return trial_without(env, c, AS_TRACE_FAILED, "its process ended without an answer", out);
     const json_t *trial = json_object_get(root, "trial");
     assay_status  status = (assay_status)json_integer_value(json_object_get(root, "status")), read;
     const char   *message = json_string_value(json_object_get(root, "message"));
     if (json_is_object(trial))
         read = trial_replace(env, c, trial, out);
     else
-        read = trial_without(env, c, AS_TRIAL_FAILED, message ? message : "", out);
+        read = trial_without(env, c, AS_TRACE_FAILED, message ? message : "", out);
     if (read == ASSAY_OK && status == ASSAY_CANCELLED)
         read = as_fail(env, ASSAY_CANCELLED, "%s", message ? message : "stopped");
     json_decref(root);
     return read;
 }
 
-static assay_status child_end(assay_env *env, const child *c, bool heard, const as_lab_settings *s, as_trial **out)
+static assay_status child_end(assay_env *env, const child *c, bool heard, const as_lab_settings *s, assay_trace **out)
 {
     int  how = 0;
     char reason[256];
@@ -156,17 +156,17 @@ static assay_status child_end(assay_env *env, const child *c, bool heard, const 
         continue;
     if (!heard) {
         snprintf(reason, sizeof reason, "timed out: no round ended within %.3g s", (double)s->timeout_ns / 1e9);
-        return trial_without(env, c, AS_TRIAL_TIMEOUT, reason, out);
+        return trial_without(env, c, AS_TRACE_TIMEOUT, reason, out);
     }
     if (WIFSIGNALED(how)) {
         snprintf(reason, sizeof reason, "its process was ended by signal %d (%s)", WTERMSIG(how), strsignal(WTERMSIG(how)));
-        return trial_without(env, c, AS_TRIAL_FAILED, reason, out);
+        return trial_without(env, c, AS_TRACE_FAILED, reason, out);
     }
     return answer_read(env, c, out);
 }
 
 assay_status as_lab_isolated(assay_env *env, const char *name, int n_arms, as_lab_job job, void *arg, const as_lab_settings *s,
-                             as_trial **out)
+                             assay_trace **out)
 {
     int   ends[2];
     child c = {.name = name, .n_arms = n_arms, .answer = tmpfile()};

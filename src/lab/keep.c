@@ -105,16 +105,16 @@ static assay_status facts_text(assay_env *env, const assay_facts *facts, char **
     return status;
 }
 
-static const char *state_of(const as_trial *const *trials, size_t n)
+static const char *state_of(const assay_trace *const *trials, size_t n)
 {
-    as_trial_state worst = AS_TRIAL_COMPLETE;
+    as_trace_state worst = AS_TRACE_COMPLETE;
     for (size_t i = 0; i < n; i++)
         worst = trials[i]->state > worst ? trials[i]->state : worst;
-    return as_trial_state_text(worst);
+    return as_trace_state_text(worst);
 }
 
-assay_status as_lab_keep(assay_env *env, assay_options *options, const char *kind, const char *title, const as_trial *const *trials,
-                         size_t n, const assay_facts *facts, int64_t *id)
+assay_status as_lab_keep(assay_env *env, assay_options *options, const char *kind, const char *title,
+                         const assay_trace *const *trials, size_t n, const assay_facts *facts, int64_t *id)
 {
     const char *url = as_options_text(options, "store");
     as_store   *store = NULL;

@@ -7,8 +7,8 @@
 #include "store/store.h"
 
 /* *id gets 0 when nothing is kept: --store none, or assay was built without a store and none was asked for. */
-assay_status as_lab_keep(assay_env *env, assay_options *options, const char *kind, const char *title, const as_trial *const *trials,
-                         size_t n, const assay_facts *facts, int64_t *id);
+assay_status as_lab_keep(assay_env *env, assay_options *options, const char *kind, const char *title,
+                         const assay_trace *const *trials, size_t n, const assay_facts *facts, int64_t *id);
 /* The store that the option names; NOT_FOUND when it is not there and not to be made. */
 assay_status as_lab_store(assay_env *env, assay_options *options, bool create, as_store **out);
 /* The commit that the working directory is at, read from its .git without running anything; "" if there is none. */

@@ -92,7 +92,7 @@ typedef struct look {
 } look;
 
 /* Every comparison with arm 0 has its verdict.  One that was settled stays so. */
-static bool settled(void *arg, const as_trial *t)
+static bool settled(void *arg, const assay_trace *t)
 {
     look *l = arg;
     bool  all = true;
@@ -107,7 +107,7 @@ static bool settled(void *arg, const as_trial *t)
 }
 
 /* The interval is narrow enough. */
-static bool narrow(void *arg, const as_trial *t)
+static bool narrow(void *arg, const assay_trace *t)
 {
     look    *l = arg;
     as_alone alone;
@@ -146,49 +146,46 @@ static assay_status subject_open(assay_env *env, bench *b, int i, bool again, co
                        sampler->memory == AS_MEMORY_RANDOM, &b->arms[i]);
 }
 
+/* A text that explains a number is not worth failing for: without memory for it there is none. */
+static void text_keep(assay_trace *t, const char **to, const char *text)
+{
+    const char *kept = text ? as_trace_keep(t, text) : NULL;
+    *to = kept ? kept : "";
+}
+
 /* What the roofs say about the plan: the least that it can take, and the least that could be believed. */
-static void roofs_note(assay_env *env, const as_roofs *roofs, const assay_plan *plan, int arm, as_trial *trial)
+static void roofs_note(assay_env *env, const as_roofs *roofs, const assay_plan *plan, int arm, assay_trace *trial)
 {
     assay_trace *t = NULL;
-    char         key[48];
     if (!roofs || !roofs->n || plan->n_devices > 1 || as_trace_new(env, &t) != ASSAY_OK)
         return;
     as_machine_describe(env, t);
     as_roofline_least least;
     if (as_plan_describe(env, plan, t) == ASSAY_OK && as_roofs_describe(env, roofs, "", t) == ASSAY_OK &&
         as_roofline_sum(t, &least)) {
-        snprintf(key, sizeof key, "arm%d.roof_ns", arm);
-        as_trial_note(trial, key, "%.9g", least.roof_ns);
-        snprintf(key, sizeof key, "arm%d.least_ns", arm);
-        if (isfinite(least.fast_ns))
-            as_trial_note(trial, key, "%.9g", least.fast_ns);
-        snprintf(key, sizeof key, "arm%d.roof", arm);
-        as_trial_note(trial, key, "%s", least.roof);
+        as_trace_arm *a = &trial->arms[arm];
+        a->limit_ns = least.roof_ns;
+        a->least_ns = isfinite(least.fast_ns) ? least.fast_ns : (double)NAN;
+        text_keep(trial, &a->limit, least.roof);
     }
     assay_trace_free(t);
 }
 
-static void arms_note(assay_env *env, const bench *b, as_trial *t)
+static void arms_note(assay_env *env, const bench *b, assay_trace *t)
 {
     for (int i = 0; i < b->n; i++) {
-        char key[48];
-        t->arms[i].error = b->truths[i].error;
-        if (!t->arms[i].hash)
-            t->arms[i].hash = b->truths[i].hash;
-        snprintf(key, sizeof key, "arm%d.compared", i);
-        as_trial_note(t, key, "%s", b->truths[i].compared);
-        snprintf(key, sizeof key, "arm%d.poisoned_hash", i);
-        as_trial_note(t, key, "%016llx", (unsigned long long)b->truths[i].poisoned_hash);
-        if (b->subjects[i].slow) {
-            snprintf(key, sizeof key, "arm%d.slow", i);
-            as_trial_note(t, key, "%s", b->subjects[i].slow);
-        }
+        as_trace_arm *a = &t->arms[i];
+        a->error = b->truths[i].error;
+        a->hash = a->hash ? a->hash : b->truths[i].hash;
+        a->poisoned_hash = b->truths[i].poisoned_hash;
+        text_keep(t, &a->compared, b->truths[i].compared);
+        text_keep(t, &a->slow, b->subjects[i].slow);
         roofs_note(env, b->s->roofs, b->subjects[i].plan, i, t);
     }
 }
 
 /* One sample by the clock that decides, in ns. */
-static assay_status sample_take(assay_env *env, const as_arm *arm, const as_trial *t, uint32_t calls, double *ns)
+static assay_status sample_take(assay_env *env, const as_arm *arm, const assay_trace *t, uint32_t calls, double *ns)
 {
     as_shot  shot;
     uint32_t switches;
@@ -199,12 +196,12 @@ static assay_status sample_take(assay_env *env, const as_arm *arm, const as_tria
 
 /* Twice the calls must take about twice as long: a sample that does not grow with its work measures something else.  Pairs in turns; what is
  * noted is the ratio of their interval that is nearest to 2, so that noise convicts nobody. */
-static void doubled_note(assay_env *env, const as_arm *arm, const as_sampler_settings *s, as_trial *t)
+static void doubled_note(assay_env *env, const as_arm *arm, const as_sampler_settings *s, assay_trace *t)
 {
     enum { N = 15 };
     double       once[N], ratio[N], scratch[N], cover;
     size_t       lo, hi;
-    as_trial_arm info = t->arms[0];
+    as_trace_arm info = t->arms[0];
     if (!t->calls || 3.0 * N * t->block_ns > (double)s->budget_ns || arm->launch(env, arm->self, 0, &info) != ASSAY_OK)
         return;
     int n = 0;
@@ -219,11 +216,11 @@ static void doubled_note(assay_env *env, const as_arm *arm, const as_sampler_set
         return;
     as_sort(ratio, N);
     double median = as_median(once, N, scratch), nearest = ratio[lo] > 2 ? ratio[lo] : ratio[hi] < 2 ? ratio[hi] : 2;
-    as_trial_note(t, "once_ns", "%.9g", median);
-    as_trial_note(t, "twice_ns", "%.9g", median * nearest);
+    t->once_ns = median;
+    t->twice_ns = median * nearest;
 }
 
-static assay_status bench_run(assay_env *env, bench *b, as_sampler_settings *sampler, as_trial *t)
+static assay_status bench_run(assay_env *env, bench *b, as_sampler_settings *sampler, assay_trace *t)
 {
     bool again = t->n_turns > 0;
     b->subjects = AS_TAKE(&b->arena, as_bench_subject, b->n);
@@ -235,7 +232,7 @@ static assay_status bench_run(assay_env *env, bench *b, as_sampler_settings *sam
     if (sampler->memory == AS_MEMORY_SHARED)
         AS_TRY(as_slab_new(env, &b->slab));
     for (int i = 0; i < b->n; i++) {
-        t->arms[i].name = as_trial_keep(t, b->names ? b->names[i] : b->cases[i]->name);
+        t->arms[i].name = as_trace_keep(t, b->names ? b->names[i] : b->cases[i]->name);
         t->arms[i].items = as_bench_case_items(b->cases[i]);
         AS_TRY(subject_open(env, b, i, again, sampler));
         if (sampler->progress)
@@ -270,18 +267,18 @@ static void bench_close(bench *b)
     as_arena_drop(&b->arena);
 }
 
-static assay_status bench_job(assay_env *env, void *arg, as_sampler_settings *sampler, as_trial **out)
+static assay_status bench_job(assay_env *env, void *arg, as_sampler_settings *sampler, assay_trace **out)
 {
     bench *b = arg;
     if (!*out)
-        AS_TRY(as_trial_new(env, b->name, b->n, out));
-    as_trial    *t = *out;
+        AS_TRY(as_trace_new_arms(env, b->name, b->n, out));
+    assay_trace *t = *out;
     assay_status status = bench_run(env, b, sampler, t);
     bench_close(b);
     if (status != ASSAY_OK && status != ASSAY_CANCELLED && status != ASSAY_NO_MEMORY) {
-        if (t->state == AS_TRIAL_COMPLETE) { /* it failed before the sampler could say so */
-            const char *reason = as_trial_keep(t, assay_message(env));
-            t->state = AS_TRIAL_FAILED;
+        if (t->state == AS_TRACE_COMPLETE) { /* it failed before the sampler could say so */
+            const char *reason = as_trace_keep(t, assay_message(env));
+            t->state = AS_TRACE_FAILED;
             t->reason = reason ? reason : "";
         }
         return ASSAY_OK;
@@ -290,26 +287,27 @@ static assay_status bench_job(assay_env *env, void *arg, as_sampler_settings *sa
 }
 
 /* What was measured is the caller's, also when it was stopped; a trial that was the caller's before stays so. */
-static assay_status trial_give(assay_status status, as_trial *t, as_trial **out)
+static assay_status trial_give(assay_status status, assay_trace *t, assay_trace **out)
 {
     if (status == ASSAY_OK || status == ASSAY_CANCELLED)
         *out = t;
     else if (t != *out)
-        as_trial_free(t);
+        assay_trace_free(t);
     return status;
 }
 
-static assay_status bench_do(assay_env *env, bench *b, as_trial **out)
+static assay_status bench_do(assay_env *env, bench *b, assay_trace **out)
 {
     if (b->s->isolate)
         return as_lab_isolated(env, b->name, b->n, bench_job, b, b->s, out);
     as_sampler_settings sampler = b->s->sampler;
-    as_trial           *t = *out;
+    assay_trace        *t = *out;
     assay_status        status = bench_job(env, b, &sampler, &t);
     return trial_give(status, t, out);
 }
 
-assay_status as_lab_measure(assay_env *env, const as_bench_case *c, assay_options *user, const as_lab_settings *s, as_trial **out)
+assay_status as_lab_measure(assay_env *env, const as_bench_case *c, assay_options *user, const as_lab_settings *s,
+                            assay_trace **out)
 {
     as_lab_settings own = *s;
     own.sampler.keep_samples = true;
@@ -318,7 +316,7 @@ assay_status as_lab_measure(assay_env *env, const as_bench_case *c, assay_option
 }
 
 assay_status as_lab_compare(assay_env *env, const char *name, const as_bench_case *const *cases, const char *const *names, int n,
-                            assay_options *user, const as_lab_settings *s, as_trial **out)
+                            assay_options *user, const as_lab_settings *s, assay_trace **out)
 {
     bench b = {.name = name, .cases = cases, .names = names, .n = n, .user = user, .s = s};
     return bench_do(env, &b, out);
@@ -331,7 +329,7 @@ typedef struct told {
     const char            *name;
 } told;
 
-static void pass_on(void *arg, double done, const as_trial *t)
+static void pass_on(void *arg, double done, const assay_trace *t)
 {
     const told *to = arg;
     (void)t;
@@ -339,12 +337,12 @@ static void pass_on(void *arg, double done, const as_trial *t)
 }
 
 assay_status as_lab_compare_arms(assay_env *env, const char *name, const as_arm *arms, int n, const as_lab_settings *s,
-                                 as_trial **out)
+                                 assay_trace **out)
 {
     as_sampler_settings sampler = s->sampler;
     told                to = {s, name};
     look                l = {.s = s, .settled = calloc((size_t)n, sizeof(bool)), .n = n};
-    as_trial           *t = *out;
+    assay_trace        *t = *out;
     if (!l.settled)
         return as_fail(env, ASSAY_NO_MEMORY, "measure: %s: no room for %d arms", name, n);
     if (s->early && !sampler.n_rounds && n > 1) {
@@ -355,17 +353,17 @@ assay_status as_lab_compare_arms(assay_env *env, const char *name, const as_arm 
         sampler.progress = pass_on;
         sampler.progress_arg = &to;
     }
-    assay_status status = t ? ASSAY_OK : as_trial_new(env, name, n, &t);
+    assay_status status = t ? ASSAY_OK : as_trace_new_arms(env, name, n, &t);
     if (status == ASSAY_OK)
         status = as_sampler_run(env, arms, n, &sampler, t);
     free(l.settled);
-    if (status == ASSAY_DEVICE) /* the trial says it */
+    if (status == ASSAY_DEVICE || status == ASSAY_TIMED_OUT) /* the trace says it */
         status = ASSAY_OK;
     return trial_give(status, t, out);
 }
 
 assay_status as_lab_compare_bins(assay_env *env, const char *name, const char *const *const *argvs, const char *const *names, int n,
-                                 const as_lab_settings *s, as_trial **out)
+                                 const as_lab_settings *s, assay_trace **out)
 {
     as_lab_settings own = *s;
     as_arm         *arms = calloc((size_t)n, sizeof *arms);

@@ -29,27 +29,28 @@ assay_status as_lab_percent(assay_env *env, const char *option, const char *text
 
 /* One case alone.  A case that cannot be measured is a trial whose state and reason say so: the call itself fails only for lack of memory
  * or on cancel (and then *out holds what was measured). */
-assay_status as_lab_measure(assay_env *env, const as_bench_case *c, assay_options *user, const as_lab_settings *s, as_trial **out);
+assay_status as_lab_measure(assay_env *env, const as_bench_case *c, assay_options *user, const as_lab_settings *s,
+                            assay_trace **out);
 /* Cases against each other, arm 0 being the one that the others are compared with.  names: of the arms.  Here and below *out is NULL before, or a
  * trial of the same arms: it goes on until the budget is spent in all, and *out is it or what has taken its place. */
 assay_status as_lab_compare(assay_env *env, const char *name, const as_bench_case *const *cases, const char *const *names, int n,
-                            assay_options *user, const as_lab_settings *s, as_trial **out);
+                            assay_options *user, const as_lab_settings *s, assay_trace **out);
 /* Programs that speak the line protocol: one argv each. */
 assay_status as_lab_compare_bins(assay_env *env, const char *name, const char *const *const *argvs, const char *const *names, int n,
-                                 const as_lab_settings *s, as_trial **out);
+                                 const as_lab_settings *s, assay_trace **out);
 /* Arms of the caller's own, in this process. */
 assay_status as_lab_compare_arms(assay_env *env, const char *name, const as_arm *arms, int n, const as_lab_settings *s,
-                                 as_trial **out);
+                                 assay_trace **out);
 
 /* Cases one after the other, trials[i] NULL before, each with the budget; then what those that were settled early left of the whole goes to those
  * that are not, in equal shares.  The run of a case is as as_lab_compare(); one that is not OK ends it all. */
-typedef assay_status (*as_lab_case)(void *arg, int i, const as_lab_settings *s, as_trial **trial);
-assay_status as_lab_all(as_lab_case run, void *arg, int n, const as_lab_settings *s, as_trial **trials);
+typedef assay_status (*as_lab_case)(void *arg, int i, const as_lab_settings *s, assay_trace **trial);
+assay_status as_lab_all(as_lab_case run, void *arg, int n, const as_lab_settings *s, assay_trace **trials);
 
 /* Runs `job` in a child, which has the trial *out to go on with, and brings its trial back.  A child that is silent for timeout_ns (progress
  * counts) is ended with its group; what *out had before it is kept. */
-typedef assay_status (*as_lab_job)(assay_env *env, void *arg, as_sampler_settings *sampler, as_trial **out);
+typedef assay_status (*as_lab_job)(assay_env *env, void *arg, as_sampler_settings *sampler, assay_trace **out);
 assay_status as_lab_isolated(assay_env *env, const char *name, int n_arms, as_lab_job job, void *arg, const as_lab_settings *s,
-                             as_trial **out);
+                             assay_trace **out);
 
 #endif

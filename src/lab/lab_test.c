@@ -134,7 +134,7 @@ Test(lab, settings_that_make_no_sense_are_refused)
 
 /* --- Children -------------------------------------------------------------------------------------------------------- */
 
-static assay_status isolated(fixture *f, as_lab_job job, void *arg, uint64_t timeout_ms, as_trial **out)
+static assay_status isolated(fixture *f, as_lab_job job, void *arg, uint64_t timeout_ms, assay_trace **out)
 {
     f->s.timeout_ns = timeout_ms * 1000000;
     *out = NULL;
@@ -143,14 +143,14 @@ static assay_status isolated(fixture *f, as_lab_job job, void *arg, uint64_t tim
     return status;
 }
 
-static assay_status job_good(assay_env *env, void *arg, as_sampler_settings *sampler, as_trial **out)
+static assay_status job_good(assay_env *env, void *arg, as_sampler_settings *sampler, assay_trace **out)
 {
     (void)sampler;
     *out = as_planted_trial(env, (as_planted){.name = arg, .n_shots = 3, .n_launches = 2});
     return ASSAY_OK;
 }
 
-static assay_status job_hangs(assay_env *env, void *arg, as_sampler_settings *sampler, as_trial **out)
+static assay_status job_hangs(assay_env *env, void *arg, as_sampler_settings *sampler, assay_trace **out)
 {
     (void)env, (void)arg, (void)sampler, (void)out;
     if (fork() < 0) /* both hang */
@@ -160,27 +160,27 @@ static assay_status job_hangs(assay_env *env, void *arg, as_sampler_settings *sa
     return ASSAY_OK;
 }
 
-static assay_status job_is_killed(assay_env *env, void *arg, as_sampler_settings *sampler, as_trial **out)
+static assay_status job_is_killed(assay_env *env, void *arg, as_sampler_settings *sampler, assay_trace **out)
 {
     (void)env, (void)sampler, (void)out;
     kill(getpid(), *(int *)arg);
     return ASSAY_OK;
 }
 
-static assay_status job_exits(assay_env *env, void *arg, as_sampler_settings *sampler, as_trial **out)
+static assay_status job_exits(assay_env *env, void *arg, as_sampler_settings *sampler, assay_trace **out)
 {
     (void)env, (void)arg, (void)sampler, (void)out;
     _exit(3);
 }
 
-static assay_status job_fails(assay_env *env, void *arg, as_sampler_settings *sampler, as_trial **out)
+static assay_status job_fails(assay_env *env, void *arg, as_sampler_settings *sampler, assay_trace **out)
 {
     (void)arg, (void)sampler, (void)out;
     return as_fail(env, ASSAY_BAD_INPUT, "a job: its model is upside down");
 }
 
 /* A beat every tenth of a second, for longer than the timeout. */
-static assay_status job_is_long(assay_env *env, void *arg, as_sampler_settings *sampler, as_trial **out)
+static assay_status job_is_long(assay_env *env, void *arg, as_sampler_settings *sampler, assay_trace **out)
 {
     for (int i = 0; i < 25; i++) {
         poll(NULL, 0, 100);
@@ -189,38 +189,38 @@ static assay_status job_is_long(assay_env *env, void *arg, as_sampler_settings *
     return job_good(env, arg, sampler, out);
 }
 
-static assay_status job_waits_for_the_end(assay_env *env, void *arg, as_sampler_settings *sampler, as_trial **out)
+static assay_status job_waits_for_the_end(assay_env *env, void *arg, as_sampler_settings *sampler, assay_trace **out)
 {
     AS_TRY(job_good(env, arg, sampler, out));
     sampler->progress(sampler->progress_arg, 0.5, NULL);
     while (!as_cancelled(env))
         poll(NULL, 0, 10);
-    (*out)->state = AS_TRIAL_PARTIAL;
+    (*out)->state = AS_TRACE_PARTIAL;
     return as_fail(env, ASSAY_CANCELLED, "a job: stopped after 3 rounds");
 }
 
 Test(isolate, the_trial_of_a_child_comes_back_whole)
 {
-    fixture   f = begin();
-    as_trial *t = NULL;
+    fixture      f = begin();
+    assay_trace *t = NULL;
     expect_ok(f.env, isolated(&f, job_good, "good", 60000, &t));
-    expect_eq(t->state, AS_TRIAL_COMPLETE);
+    expect_eq(t->state, AS_TRACE_COMPLETE);
     expect_str(t->name, "good");
     expect_eq(t->n_turns, 20);
     expect_eq(t->n_shots, 60);
     expect_str(t->arms[1].name, "new");
-    as_trial_free(t);
+    assay_trace_free(t);
     end(&f);
 }
 
 Test(isolate, a_child_that_hangs_is_ended_with_its_children_and_recorded_as_timed_out)
 {
-    fixture   f = begin();
-    as_trial *t = NULL;
-    int       ends[2];
+    fixture      f = begin();
+    assay_trace *t = NULL;
+    int          ends[2];
     expect_eq(pipe(ends), 0); /* ends when nobody has it any more */
     expect_ok(f.env, isolated(&f, job_hangs, NULL, 300, &t));
-    expect_eq(t->state, AS_TRIAL_TIMEOUT);
+    expect_eq(t->state, AS_TRACE_TIMEOUT);
     expect_str(t->reason, "timed out: no round ended within 0.3 s");
     expect_str(t->name, "a job");
     expect_eq(t->n_arms, 2);
@@ -228,7 +228,7 @@ Test(isolate, a_child_that_hangs_is_ended_with_its_children_and_recorded_as_time
     close(ends[1]);
     expect_eq(poll(&(struct pollfd){.fd = ends[0], .events = POLLIN}, 1, 20000), 1);
     close(ends[0]);
-    as_trial_free(t);
+    assay_trace_free(t);
     end(&f);
 }
 
@@ -239,36 +239,36 @@ Test(isolate, a_child_that_crashes_is_recorded_with_its_signal)
         const char *reason;
     } all[] = {{SIGKILL, "its process was ended by signal 9 ("}, {SIGABRT, "its process was ended by signal 6 ("}};
     for (size_t i = 0; i < AS_COUNT(all); i++) {
-        fixture   f = begin();
-        as_trial *t = NULL;
-        int       number = all[i].number;
+        fixture      f = begin();
+        assay_trace *t = NULL;
+        int          number = all[i].number;
         expect_ok(f.env, isolated(&f, job_is_killed, &number, 60000, &t));
-        expect_eq(t->state, AS_TRIAL_FAILED);
+        expect_eq(t->state, AS_TRACE_FAILED);
         expect_has(t->reason, all[i].reason);
-        as_trial_free(t);
+        assay_trace_free(t);
         end(&f);
     }
 }
 
 Test(isolate, a_child_that_leaves_without_an_answer_has_failed)
 {
-    fixture   f = begin();
-    as_trial *t = NULL;
+    fixture      f = begin();
+    assay_trace *t = NULL;
     expect_ok(f.env, isolated(&f, job_exits, NULL, 60000, &t));
-    expect_eq(t->state, AS_TRIAL_FAILED);
+    expect_eq(t->state, AS_TRACE_FAILED);
     expect_str(t->reason, "its process ended without an answer");
-    as_trial_free(t);
+    assay_trace_free(t);
     end(&f);
 }
 
 Test(isolate, the_sentence_of_a_child_that_fails_comes_back)
 {
-    fixture   f = begin();
-    as_trial *t = NULL;
+    fixture      f = begin();
+    assay_trace *t = NULL;
     expect_ok(f.env, isolated(&f, job_fails, NULL, 60000, &t));
-    expect_eq(t->state, AS_TRIAL_FAILED);
+    expect_eq(t->state, AS_TRACE_FAILED);
     expect_str(t->reason, "a job: its model is upside down");
-    as_trial_free(t);
+    assay_trace_free(t);
     end(&f);
 }
 
@@ -278,19 +278,19 @@ Test(isolate, a_trial_that_a_child_could_not_go_on_with_keeps_its_blocks)
     static const struct {
         as_lab_job     job;
         uint64_t       timeout_ns;
-        as_trial_state state;
+        as_trace_state state;
         const char    *reason;
-    } all[] = {{job_hangs, 200000000, AS_TRIAL_TIMEOUT, "timed out"},
-               {job_exits, 60000000000, AS_TRIAL_FAILED, "ended without an answer"}};
+    } all[] = {{job_hangs, 200000000, AS_TRACE_TIMEOUT, "timed out"},
+               {job_exits, 60000000000, AS_TRACE_FAILED, "ended without an answer"}};
     for (size_t i = 0; i < AS_COUNT(all); i++) {
-        fixture   f = begin();
-        as_trial *t = as_planted_trial(f.env, (as_planted){.name = "before", .n_launches = 2});
+        fixture      f = begin();
+        assay_trace *t = as_planted_trial(f.env, (as_planted){.name = "before", .n_launches = 2});
         f.s.timeout_ns = all[i].timeout_ns;
         expect_ok(f.env, as_lab_isolated(f.env, "a job", 2, all[i].job, NULL, &f.s, &t));
         expect_eq(t->state, all[i].state);
         expect_has(t->reason, all[i].reason);
         expect_eq(t->n_turns, 20);
-        as_trial_free(t);
+        assay_trace_free(t);
         end(&f);
     }
 }
@@ -304,15 +304,15 @@ static void count_beat(void *arg, const char *name, double done)
 
 Test(isolate, progress_keeps_a_long_child_alive)
 {
-    fixture   f = begin();
-    as_trial *t = NULL;
-    int       n = 0;
+    fixture      f = begin();
+    assay_trace *t = NULL;
+    int          n = 0;
     f.s.progress = count_beat;
     f.s.progress_arg = &n;
     expect_ok(f.env, isolated(&f, job_is_long, "long", 2000, &t));
-    expect_eq(t->state, AS_TRIAL_COMPLETE);
+    expect_eq(t->state, AS_TRACE_COMPLETE);
     expect(n >= 1);
-    as_trial_free(t);
+    assay_trace_free(t);
     end(&f);
 }
 
@@ -324,15 +324,15 @@ static void cancel_it(void *arg, const char *name, double done)
 
 Test(isolate, cancel_reaches_the_child_and_keeps_what_it_measured)
 {
-    fixture   f = begin();
-    as_trial *t = NULL;
+    fixture      f = begin();
+    assay_trace *t = NULL;
     f.s.progress = cancel_it;
     f.s.progress_arg = f.env;
     expect_fails(f.env, isolated(&f, job_waits_for_the_end, "half", 60000, &t), ASSAY_CANCELLED, "stopped after 3 rounds");
     expect(t);
-    expect_eq(t->state, AS_TRIAL_PARTIAL);
+    expect_eq(t->state, AS_TRACE_PARTIAL);
     expect_eq(t->n_turns, 20);
-    as_trial_free(t);
+    assay_trace_free(t);
     end(&f);
 }
 
@@ -522,7 +522,7 @@ Test(contest, is_run_row_by_row_and_judged)
     as_contest *c = contest(&f, "mlp-small", NULL);
     expect_ok(f.env, as_contest_run(f.env, c, f.options, &f.s));
     for (int i = 0; i < 2; i++) {
-        expect_eq(c->rows[i].trial->state, AS_TRIAL_COMPLETE);
+        expect_eq(c->rows[i].trial->state, AS_TRACE_COMPLETE);
         expect(c->rows[i].trial->n_rounds > 0);
         expect_eq(c->rows[i].duels[0].verdict, AS_SLOWER);
         expect_near(c->rows[i].duels[0].ratio, 1.2, 0.05);
@@ -562,16 +562,16 @@ Test(contest, what_rows_leave_goes_to_the_row_that_is_not_settled)
     expect_ok(f.env, as_contest_read(f.env, args, 1, f.options, &c));
     expect_eq(c->n_rows, 3);
     expect_ok(f.env, as_contest_run(f.env, c, f.options, &f.s));
-    const as_trial *open = c->rows[1].trial;
-    double          left = 50e6;
+    const assay_trace *open = c->rows[1].trial;
+    double             left = 50e6;
     for (int i = 0; i < 3; i += 2) {
         expect_eq(c->rows[i].duels[0].verdict, AS_SLOWER);
         expect_near(c->rows[i].trial->budget_ns, 50e6, 0);
-        expect(!as_trial_note_find(c->rows[i].trial, "went_on"));
+        expect(!as_trace_note_find(c->rows[i].trial, "went_on"));
         left += 50e6 - c->rows[i].trial->spent_ns;
     }
     expect_eq(c->rows[1].duels[0].verdict, AS_UNRESOLVED);
-    expect(as_trial_note_find(open, "went_on"));
+    expect(as_trace_note_find(open, "went_on"));
     expect_near(open->budget_ns, left, 1);
     expect(open->spent_ns >= 0.9 * left && open->spent_ns <= 1.1 * left);
     expect_eq(c->rows[1].duels[0].n_rounds, open->n_rounds); /* what is judged is all of it */
@@ -589,7 +589,7 @@ typedef struct mover {
     uint32_t n;
 } mover;
 
-static assay_status mover_launch(assay_env *env, void *self, uint64_t seed, as_trial_arm *info)
+static assay_status mover_launch(assay_env *env, void *self, uint64_t seed, as_trace_arm *info)
 {
     (void)self, (void)seed, (void)info;
     as_clock_advance(&env->clock, 10000);
@@ -616,13 +616,13 @@ static void mover_land(void *self) { (void)self; }
 
 enum { N_MOVED = 4 };
 typedef struct moved {
-    fixture   f;
-    mover     cases[N_MOVED][2];
-    int       n_runs[N_MOVED], cancel_at;
-    as_trial *trials[N_MOVED];
+    fixture      f;
+    mover        cases[N_MOVED][2];
+    int          n_runs[N_MOVED], cancel_at;
+    assay_trace *trials[N_MOVED];
 } moved;
 
-static assay_status moved_run(void *arg, int i, const as_lab_settings *s, as_trial **trial)
+static assay_status moved_run(void *arg, int i, const as_lab_settings *s, assay_trace **trial)
 {
     moved *m = arg;
     as_arm arms[2];
@@ -664,7 +664,7 @@ static double moved_spent(const moved *m)
 static void moved_free(moved *m)
 {
     for (int i = 0; i < N_MOVED; i++)
-        as_trial_free(m->trials[i]);
+        assay_trace_free(m->trials[i]);
     end(&m->f);
     free(m);
 }
@@ -742,7 +742,7 @@ Test(suite, cancel_while_going_on_keeps_what_was_measured_before)
     moved *m = moved_new((double[]){6000, 0, 6000, 6000});
     m->cancel_at = 2;
     expect_eq(moved_all(m), ASSAY_CANCELLED);
-    expect_eq(m->trials[1]->state, AS_TRIAL_PARTIAL);
+    expect_eq(m->trials[1]->state, AS_TRACE_PARTIAL);
     expect(m->trials[1]->spent_ns >= 0.9 * 50e6);
     moved_free(m);
 }
@@ -753,15 +753,15 @@ Test(lab, a_case_alone_is_measured_with_its_samples)
 {
     fixture         f = begin();
     as_bench_cases *cases = NULL;
-    as_trial       *t = NULL;
+    assay_trace    *t = NULL;
     const char     *model = "mlp-small";
     set(&f, "devices", "null:gemm=50us");
     expect_ok(f.env, as_bench_cases_read(f.env, &model, 1, f.options, &cases));
     expect_ok(f.env, as_lab_measure(f.env, &cases->items[0], f.options, &f.s, &t));
-    expect_eq(t->state, AS_TRIAL_COMPLETE);
+    expect_eq(t->state, AS_TRACE_COMPLETE);
     expect(t->n_shots > 0);
-    expect_has(as_trial_note_find(t, "arm0.compared"), "none");
-    as_trial_free(t);
+    expect_has(as_trace_note_find(t, "arm0.compared"), "none");
+    assay_trace_free(t);
     as_bench_cases_free(cases);
     end(&f);
 }
@@ -769,14 +769,14 @@ Test(lab, a_case_alone_is_measured_with_its_samples)
 Test(lab, a_case_that_cannot_be_opened_is_a_trial_that_failed)
 {
     fixture             f = begin();
-    as_trial           *t = NULL;
+    assay_trace        *t = NULL;
     const as_bench_case none = {
         .id = "x", .name = "x", .family = "x", .workload = "x", .spec = "no-such-model", .device = "cpu", .threads = 1};
     expect_ok(f.env, as_lab_measure(f.env, &none, f.options, &f.s, &t));
-    expect_eq(t->state, AS_TRIAL_FAILED);
+    expect_eq(t->state, AS_TRACE_FAILED);
     expect_has(t->reason, "no-such-model");
     expect_eq(t->n_turns, 0);
-    as_trial_free(t);
+    assay_trace_free(t);
     end(&f);
 }
 

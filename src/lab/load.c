@@ -87,7 +87,7 @@ static assay_status call(assay_env *env, void *self)
     return ASSAY_OK;
 }
 
-static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trial_arm *info)
+static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trace_arm *info)
 {
     const load_arm *a = self;
     (void)seed;
@@ -102,7 +102,7 @@ static assay_status block(assay_env *env, void *self, bool warm, uint32_t calls,
     const load_arm *a = self;
     if (warm)
         AS_TRY(call(env, self));
-    return as_shots_take(env, a->what, call, self, true, calls, n, shots, switches);
+    return as_shots_take(env, a->what, call, self, true, calls, n, (as_stamps){0}, shots, switches);
 }
 
 static void land(void *self) { (void)self; }

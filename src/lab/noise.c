@@ -21,7 +21,7 @@ _Static_assert(AS_COUNT(loads) * AS_COUNT(blocks_ns) == AS_NOISE_TRIALS, "a tria
 
 /* --- Measuring -------------------------------------------------------------------------------------------- */
 
-static assay_status trial_run(assay_env *env, const as_lab_settings *s, const char *kind, double block_ns, as_trial **out)
+static assay_status trial_run(assay_env *env, const as_lab_settings *s, const char *kind, double block_ns, assay_trace **out)
 {
     as_lab_settings own = *s;
     as_load        *load = NULL;
@@ -59,7 +59,7 @@ assay_status as_noise_measure(assay_env *env, const as_lab_settings *s, as_noise
 void as_noise_drop(as_noise *n)
 {
     for (int i = 0; i < n->n; i++)
-        as_trial_free(n->trials[i]);
+        assay_trace_free(n->trials[i]);
     n->n = 0;
 }
 
@@ -71,9 +71,9 @@ typedef struct view {
 } view;
 
 /* The same trial by either clock. */
-static bool view_of(const as_trial *t, bool by_wall, view *out)
+static bool view_of(const assay_trace *t, bool by_wall, view *out)
 {
-    as_trial      other = *t;
+    assay_trace   other = *t;
     as_duel_rules rules = {.margin = 0, .alpha = ALPHA};
     as_duel       duel;
     other.by_cpu = !by_wall;
@@ -84,7 +84,7 @@ static bool view_of(const as_trial *t, bool by_wall, view *out)
                            .sigma_round = duel.variance.sigma_round,
                            .by_wall = by_wall,
                            .round_ns = t->spent_ns / t->n_rounds,
-                           .unix_time = t->unix_time},
+                           .unix_time = as_trace_unix_time(t)},
                   .n_rounds = t->n_rounds};
     return out->plan.sigma_round >= 0;
 }
@@ -95,7 +95,7 @@ double as_noise_visible(const as_noise_plan *p, double alpha, double span)
     return expm1(as_effect_visible(&v, alpha, 1, fmax(1, span * 1e9 / p->round_ns)));
 }
 
-static void row_add(assay_facts *f, as_table *table, const as_trial *t, const view *v)
+static void row_add(assay_facts *f, as_table *table, const assay_trace *t, const view *v)
 {
     as_cell cells[7] = {{.text = t->name}, {.text = v->plan.by_wall ? "wall" : "thread CPU"}};
     cells[2].metric = as_number_counted((double)v->n_rounds, "1", "rounds of two blocks", NULL);
@@ -112,7 +112,7 @@ static const char *const columns[] = {
     "in_1s|seen in 1 s",        "in_5s|seen in 5 s", "in_30s|seen in 30 s", NULL};
 
 /* The least effect that can be seen in 5 s; false: nothing was measured. */
-static bool best_of(const as_noise *n, const char *load, view *best, const as_trial **of)
+static bool best_of(const as_noise *n, const char *load, view *best, const assay_trace **of)
 {
     bool found = false;
     for (int i = 0; i < n->n; i++)
@@ -137,8 +137,8 @@ static void findings_add(assay_facts *f, as_fact_group *g, const as_noise *n)
     as_disturbance all = {0};
     char           said[4][160];
     for (size_t i = 0; i < AS_COUNT(loads); i++) {
-        view            v;
-        const as_trial *t;
+        view               v;
+        const assay_trace *t;
         if (best_of(n, loads[i], &v, &t))
             as_facts_find(f, g, AS_LEVEL_GOOD,
                           "%s-bound work: %.2g %% can be seen in 1 s, %.2g %% in 5 s, %.2g %% in 30 s, by %s and %s.", loads[i],
@@ -203,11 +203,11 @@ assay_status as_noise_facts(assay_env *env, const as_noise *n, assay_facts **out
 
 assay_status as_noise_save(assay_env *env, as_store *store, const as_noise *n)
 {
-    view            v;
-    const as_trial *t;
-    char            print[17], *text = NULL;
-    size_t          size;
-    as_json         w;
+    view               v;
+    const assay_trace *t;
+    char               print[17], *text = NULL;
+    size_t             size;
+    as_json            w;
     if (!best_of(n, NULL, &v, &t))
         return ASSAY_OK;
     FILE *file = open_memstream(&text, &size);

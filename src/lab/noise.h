@@ -11,8 +11,8 @@
 enum { AS_NOISE_TRIALS = 6 };
 
 typedef struct as_noise {
-    as_trial *trials[AS_NOISE_TRIALS];
-    int       n;
+    assay_trace *trials[AS_NOISE_TRIALS];
+    int          n;
 } as_noise;
 
 /* Shares the budget among its trials.  CANCELLED keeps those that are whole. */

@@ -131,7 +131,7 @@ static void rules_of(const as_cell_def *def, as_lab_settings *lab, uint64_t seed
     lab->sampler.probes = false; /* the loads say what they are; the memory probe would be one */
 }
 
-static assay_status in_process(assay_env *env, const as_cell_def *def, double extra, const as_lab_settings *lab, as_trial **out)
+static assay_status in_process(assay_env *env, const as_cell_def *def, double extra, const as_lab_settings *lab, assay_trace **out)
 {
     as_load     *load = NULL;
     as_arm       arms[2] = {{0}, {0}};
@@ -150,7 +150,7 @@ static assay_status in_process(assay_env *env, const as_cell_def *def, double ex
 }
 
 static assay_status programs(assay_env *env, const as_cell_def *def, const char *self, double extra, const as_lab_settings *lab,
-                             as_trial **out)
+                             assay_trace **out)
 {
     char                     a[64], b[64];
     static const char *const names[] = {"a", "b"};
@@ -165,16 +165,16 @@ static assay_status compare(assay_env *env, const selftest *t, const as_cell_def
                             double *seconds)
 {
     as_lab_settings lab;
-    as_trial       *trial = NULL;
+    assay_trace    *trial = NULL;
     rules_of(def, &lab, seed);
     AS_TRY(def->where == AS_CELL_PROGRAMS ? programs(env, def, t->s->self, extra, &lab, &trial)
                                           : in_process(env, def, extra, &lab, &trial));
     assay_status status = ASSAY_OK;
-    if (trial->state != AS_TRIAL_COMPLETE)
+    if (trial->state != AS_TRACE_COMPLETE)
         status = as_fail(env, ASSAY_DEVICE, "selftest: %s: %s", def->name, trial->reason);
     as_duel_judge(trial, 0, 1, &lab.rules, duel);
     *seconds = trial->spent_ns / 1e9;
-    as_trial_free(trial);
+    assay_trace_free(trial);
     return status;
 }
 

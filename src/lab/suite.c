@@ -17,7 +17,7 @@ assay_status as_suite_measure(assay_env *env, const as_bench_cases *cases, assay
     assay_status status = ASSAY_OK;
     if (suite) {
         suite->cases = cases;
-        suite->trials = AS_TAKE(&suite->arena, as_trial *,
+        suite->trials = AS_TAKE(&suite->arena, assay_trace *,
                                 cases->n_items); /* not in a literal: that would clear the arena that was taken from */
     }
     if (!suite || !suite->trials) {
@@ -25,7 +25,7 @@ assay_status as_suite_measure(assay_env *env, const as_bench_cases *cases, assay
         return as_fail(env, ASSAY_NO_MEMORY, "bench: no memory for %d cases", cases->n_items);
     }
     for (int i = 0; i < cases->n_items && status == ASSAY_OK; i++) {
-        as_trial *trial = NULL;
+        assay_trace *trial = NULL;
         status = as_lab_measure(env, &cases->items[i], user, s, &trial);
         if (trial)
             suite->trials[suite->n_trials++] = trial;
@@ -42,16 +42,19 @@ void as_suite_free(as_suite *suite)
     if (!suite)
         return;
     for (size_t i = 0; i < suite->n_trials; i++)
-        as_trial_free(suite->trials[i]);
+        assay_trace_free(suite->trials[i]);
     as_arena_drop(&suite->arena);
     free(suite);
 }
 
 /* --- The lie detector -------------------------------------------------------------------------------- */
 
-static bool has_number(const as_trial *t) { return (t->state == AS_TRIAL_COMPLETE || t->state == AS_TRIAL_PARTIAL) && t->n_turns; }
+static bool has_number(const assay_trace *t)
+{
+    return (t->state == AS_TRACE_COMPLETE || t->state == AS_TRACE_PARTIAL) && t->n_turns;
+}
 
-static as_alone alone_of(const as_trial *t)
+static as_alone alone_of(const assay_trace *t)
 {
     as_alone alone = {.median = NAN, .lo = NAN, .hi = NAN};
     if (has_number(t))
@@ -64,10 +67,9 @@ static double floor_of(const as_bench_case *c)
     return strncmp(c->device, "cpu", 3) ? FLOOR_DEVICE_NS : c->threads > 1 ? FLOOR_THREADS_NS : FLOOR_NS;
 }
 
-static as_claim claim_of(const as_bench_case *c, const as_trial *t)
+static as_claim claim_of(const as_bench_case *c, const assay_trace *t)
 {
-    as_alone    alone = alone_of(t);
-    const char *poisoned = as_trial_note_find(t, "arm0.poisoned_hash");
+    as_alone alone = alone_of(t);
     return (as_claim){.name = c->name,
                       .family = c->family,
                       .median_ns = alone.median,
@@ -77,13 +79,13 @@ static as_claim claim_of(const as_bench_case *c, const as_trial *t)
                       .bytes = t->arms[0].ledger.bytes,
                       .flops_roof = NAN,
                       .bytes_roof = NAN,
-                      .least_ns = as_trial_note_number(t, "arm0.least_ns"),
+                      .least_ns = t->arms[0].least_ns,
                       .floor_ns = floor_of(c) + (t->calls ? 20 * t->clock_cost_ns / t->calls : 0),
                       .told = as_bench_case_is_told(c),
-                      .once_ns = as_trial_note_number(t, "once_ns"),
-                      .twice_ns = as_trial_note_number(t, "twice_ns"),
+                      .once_ns = t->once_ns,
+                      .twice_ns = t->twice_ns,
                       .hash = t->arms[0].hash,
-                      .poisoned_hash = poisoned ? strtoull(poisoned, NULL, 16) : 0};
+                      .poisoned_hash = t->arms[0].poisoned_hash};
 }
 
 assay_status as_suite_judge(assay_env *env, as_suite *suite, size_t *n_refused)
@@ -95,11 +97,11 @@ assay_status as_suite_judge(assay_env *env, as_suite *suite, size_t *n_refused)
         claims[i] = claim_of(&suite->cases->items[i], suite->trials[i]);
     *n_refused = as_claims_judge(claims, suite->n_trials);
     for (size_t i = 0; i < suite->n_trials; i++) {
-        as_trial *t = suite->trials[i];
+        assay_trace *t = suite->trials[i];
         if (!claims[i].refused || !has_number(t))
             continue;
-        t->state = AS_TRIAL_REFUSED;
-        t->reason = as_trial_keep(t, claims[i].sentence);
+        t->state = AS_TRACE_REFUSED;
+        t->reason = as_trace_keep(t, claims[i].sentence);
         if (!t->reason) {
             t->reason = "";
             return as_fail(env, ASSAY_NO_MEMORY, "bench: no memory for the reason why %s is refused", t->name);
@@ -118,20 +120,20 @@ size_t as_suite_missing(const as_suite *suite)
 
 /* --- Facts --------------------------------------------------------------------------------------------- */
 
-static as_bench_row row_of(const as_trial *t)
+static as_bench_row row_of(const assay_trace *t)
 {
     as_alone alone = alone_of(t);
-    double   roof_ns = as_trial_note_number(t, "arm0.roof_ns");
+    double   roof_ns = t->arms[0].limit_ns;
     return (as_bench_row){.trial = t,
                           .alone = alone,
                           .flops = t->arms[0].ledger.flops,
                           .bytes = t->arms[0].ledger.bytes,
                           .roof_share = roof_ns / alone.median,
-                          .roof = as_trial_note_find(t, "arm0.roof"),
+                          .roof = t->arms[0].limit,
                           .roof_reason = isnan(roof_ns) ? "no roof of this device was measured" : NULL,
                           .error = t->arms[0].error,
-                          .compared = as_trial_note_find(t, "arm0.compared"),
-                          .refusal = t->state == AS_TRIAL_REFUSED ? t->reason : NULL};
+                          .compared = t->arms[0].compared,
+                          .refusal = t->state == AS_TRACE_REFUSED ? t->reason : NULL};
 }
 
 static void notes_add(assay_facts *f, const as_suite *suite)
@@ -140,8 +142,8 @@ static void notes_add(assay_facts *f, const as_suite *suite)
     for (int i = 0; i < suite->cases->n_notes; i++)
         as_facts_find(f, g, AS_LEVEL_NOTE, "%s.", suite->cases->notes[i]);
     for (size_t i = 0; i < suite->n_trials; i++) {
-        const char *slow = as_trial_note_find(suite->trials[i], "arm0.slow");
-        if (slow)
+        const char *slow = suite->trials[i]->arms[0].slow;
+        if (*slow)
             as_facts_find(f, g, AS_LEVEL_WARN, "%s: there is no kernel for step '%s': what was timed is the slow truth.",
                           suite->trials[i]->name, slow);
     }

@@ -7,7 +7,7 @@
 
 typedef struct as_suite {
     const as_bench_cases *cases;  /* borrowed */
-    as_trial            **trials; /* of the first n_trials cases */
+    assay_trace         **trials; /* of the first n_trials cases */
     size_t                n_trials;
     as_arena              arena;
 } as_suite;

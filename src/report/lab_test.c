@@ -11,7 +11,7 @@
 
 typedef struct bed {
     assay_env      *env;
-    as_trial       *trial;
+    assay_trace    *trial;
     as_duel         duel;
     as_duel_rules   rules;
     as_check_case   cases[4];
@@ -49,7 +49,7 @@ static void bed_check(bed *b)
 static void bed_drop(bed *b)
 {
     assay_facts_free(b->facts);
-    as_trial_free(b->trial);
+    assay_trace_free(b->trial);
     assay_env_free(b->env);
 }
 
@@ -243,7 +243,7 @@ Test(lab_report, facts_come_back_from_json_and_give_the_same_page)
 Test(lab_report, a_bench_has_distribution_and_timeline)
 {
     bed          b = bed_make("x");
-    as_trial    *t = as_planted_trial(b.env, (as_planted){.n_arms = 1, .n_shots = 8});
+    assay_trace *t = as_planted_trial(b.env, (as_planted){.n_arms = 1, .n_shots = 8});
     as_bench_row row = {.trial = t, .flops = 1e6, .bytes = 1e6, .roof_share = NAN, .roof_reason = "none measured", .error = NAN};
     as_alone_judge(t, 0, &row.alone);
     b.facts = as_facts_of_bench(b.env, &row, 1);
@@ -252,7 +252,7 @@ Test(lab_report, a_bench_has_distribution_and_timeline)
            !strstr(html, "id=\"latency\""));
     expect_has(text, "copy probe: neighbour on the memory:");
     free(html), free(text);
-    as_trial_free(t);
+    assay_trace_free(t);
     bed_drop(&b);
 }
 

@@ -90,11 +90,11 @@ static assay_status know(assay_env *env, bin *b, uint64_t *hash, as_ledger *ledg
     return judged(b, as_arm_read_ledger(env, b->child.who, b->child.line, b->child.n_line, ledger));
 }
 
-static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trial_arm *info)
+static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trace_arm *info)
 {
     bin            *b = self;
     as_arm_greeting again;
-    as_trial_arm    found = *info;
+    as_trace_arm    found = *info;
     land(b);
     AS_TRY(greet(env, b, &again));
     if (again.by_cpu != b->greeting.by_cpu)

@@ -263,7 +263,7 @@ static assay_status fail_timed_out(assay_env *env, as_child *c)
     char words[sizeof c->words + 16];
     last_words(c, words, sizeof words);
     as_child_kill(c);
-    return as_fail(env, ASSAY_DEVICE, "%s: timed out after %.6g s%s", c->who, (double)c->timeout_ns * 1e-9, words);
+    return as_fail(env, ASSAY_TIMED_OUT, "%s: timed out after %.6g s%s", c->who, (double)c->timeout_ns * 1e-9, words);
 }
 
 static assay_status fail_line(assay_env *env, as_child *c, const char *what)

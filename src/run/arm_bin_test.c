@@ -25,7 +25,7 @@ static const uint64_t SECONDS_60 = 60000000000u;
 typedef struct fixture {
     assay_env   *env;
     as_arm       arm;
-    as_trial_arm info;
+    as_trace_arm info;
 } fixture;
 
 static assay_status shell(fixture *f, const char *script, uint64_t timeout_ns)
@@ -229,7 +229,7 @@ Test(arm_bin, ends_the_group_of_a_program_that_hangs)
              "read -r verb; [ \"$verb\" = end ] && exit; echo ok; echo hm >&2; sleep 1000 & sleep 1000",
              as_test_path("held"));
     expect_ok(f.env, shell(&f, script, 200000000));
-    expect_fails(f.env, launch(&f), ASSAY_DEVICE, "its answer to \"block 0 1 1\": timed out after 0.2 s; it said: hm");
+    expect_fails(f.env, launch(&f), ASSAY_TIMED_OUT, "its answer to \"block 0 1 1\": timed out after 0.2 s; it said: hm");
     expect_all_gone(fd);
     done(&f);
 }
@@ -251,7 +251,7 @@ Test(arm_bin, ends_a_program_that_does_not_know_how_to_end)
 Test(arm_bin, times_out_when_standard_error_never_ends)
 {
     fixture f;
-    expect_fails(f.env, shell(&f, "yes >&2; :", 200000000), ASSAY_DEVICE, "timed out after 0.2 s; it said: y");
+    expect_fails(f.env, shell(&f, "yes >&2; :", 200000000), ASSAY_TIMED_OUT, "timed out after 0.2 s; it said: y");
     done(&f);
 }
 
@@ -362,7 +362,7 @@ Test(arm_bin_child, serves_with_the_helper_header_when_asked)
         exit(assay_arm_serve_all(&arm));
 }
 
-static assay_status fake_launch(assay_env *env, void *self, uint64_t seed, as_trial_arm *info)
+static assay_status fake_launch(assay_env *env, void *self, uint64_t seed, as_trace_arm *info)
 {
     (void)env, (void)self;
     for (int i = 0; i < 3; i++)

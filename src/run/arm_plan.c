@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/state.h"
 #include "run/arm_plan.h"
 #include "run/shots.h"
 
@@ -64,7 +65,7 @@ void as_inputs_draw(const assay_instance *instance, uint64_t seed)
         if (g->values[g->inputs[i]].info.constant || (plan->given && plan->given[i].path))
             continue;
         as_view view = as_instance_input(instance, i);
-        as_random_input(seed, g->values[g->inputs[i]].name, &view);
+        as_input_fill(plan->model, i, seed, &view);
     }
 }
 
@@ -125,7 +126,7 @@ static void take_slab(plan_arm *a)
 
 static assay_status call(assay_env *env, void *self) { return as_instance_step(env, self, NULL); }
 
-static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trial_arm *info)
+static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trace_arm *info)
 {
     plan_arm *a = self;
     land(a);
@@ -150,7 +151,7 @@ static assay_status block(assay_env *env, void *self, bool warm, uint32_t calls,
     take_slab(a);
     if (warm || fresh)
         AS_TRY(call(env, a->instance));
-    return as_shots_take(env, a->what, call, a->instance, a->reads_cpu, calls, n, shots, switches);
+    return as_shots_take(env, a->what, call, a->instance, a->reads_cpu, calls, n, (as_stamps){0}, shots, switches);
 }
 
 assay_status as_arm_plan(assay_env *env, const char *name, const assay_plan *plan, uint64_t seed, as_slab *slab, bool random,

@@ -7,7 +7,8 @@
 /* The instance of the launch that is under way; NULL: none. */
 const assay_instance *as_arm_plan_instance(const as_arm *arm);
 
-/* Random inputs by seed, but for those that a file gave or that shapes depend on. */
+/* The one way that inputs are filled: random by seed, states with zeros, time spans with ones; those that a file gave or that
+ * shapes depend on stay as they are. */
 void as_inputs_draw(const assay_instance *instance, uint64_t seed);
 /* Of all outputs, never 0: an arm and the check of its answer must mean the same by it. */
 uint64_t as_outputs_hash(const assay_instance *instance);

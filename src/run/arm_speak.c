@@ -9,7 +9,7 @@
 
 typedef struct speaker {
     const as_arm *arm;
-    as_trial_arm  info;
+    as_trace_arm  info;
     bool          is_launched;
     FILE         *out;
     as_shot       shots[AS_ARM_MAX_SHOTS];
@@ -140,7 +140,7 @@ assay_status as_arm_speak(assay_env *env, const as_arm *arm, FILE *in, FILE *out
     memset(s, 0, sizeof *s); /* not calloc: no page of it is touched first between time stamps */
     s->arm = arm;
     s->out = out;
-    s->info = (as_trial_arm){.name = arm->name,
+    s->info = (as_trace_arm){.name = arm->name,
                              .what = arm->what,
                              .error = NAN,
                              .launch_ns = NAN,

@@ -12,7 +12,7 @@ typedef struct counted {
     int n_launches, n_lands;
 } counted;
 
-static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trial_arm *info)
+static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trace_arm *info)
 {
     ((counted *)self)->n_launches++;
     if (seed == 666)

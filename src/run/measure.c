@@ -1,14 +1,23 @@
-/* measure.c - samples, one after the other, until the runs or the time are used up.
+/* measure.c - one arm that records spans, driven by the one loop (sampler.c), with sensors and a file that grows.
  *
  * Between the two stamps of a sample there is the work and nothing else.  All the housekeeping (draining spans, growing the
- * file, sensors, progress) happens between samples, and one untimed run afterwards warms the caches again. */
+ * file, sensors, progress) happens between blocks, and one untimed run afterwards warms the caches again. */
 #include <math.h>
 #include <string.h>
 
 #include "base/options.h"
 #include "run/runner.h"
+#include "run/sampler.h"
+#include "run/shots.h"
 
-enum { KEPT_RUNS = 64, MAX_SAMPLES = 200000, MAX_FAKE_SAMPLES = 4096, MAX_SENSOR_ROUNDS = 1024 };
+enum {
+    KEPT_RUNS = 64,
+    MAX_SAMPLES = 400000,
+    MAX_FAKE_SAMPLES = 4096,
+    MAX_WARM_UP = 512,
+    MAX_SENSOR_ROUNDS = 1024,
+    SAMPLES_AT_ONCE = 4096
+};
 #define MAX_COST    0.005
 #define APPEND_NS   100e6 /* between two appends to the trace file */
 #define PROGRESS_NS 50e6
@@ -41,48 +50,105 @@ assay_status as_run_settings_read(assay_env *env, assay_options *options, as_run
 
 uint64_t as_runner_now(const as_runner *r) { return as_clock_now(&r->env->clock) - r->trace->start_ticks; }
 
-/* --- One sample ---------------------------------------------------------------------------------------- */
+/* --- The arm ------------------------------------------------------------------------------------------- */
+
+static assay_status call_only(assay_env *env, void *self)
+{
+    as_runner *r = self;
+    return as_instance_step(env, r->instance, NULL);
+}
 
 /* A run's end is the next one's beginning: half the stamps, and the runs tile the sample. */
-static assay_status runs_record(as_runner *r, uint32_t first_run, uint32_t n, const as_recorder *recorder, uint64_t *at)
+static assay_status call_record(assay_env *env, void *self)
 {
-    const as_clock *clock = &r->env->clock;
-    int             n_marked = recorder->detail >= AS_DETAIL_SEGMENT ? recorder->n_rings : 1;
-    for (uint32_t i = 0; i < n; i++) {
-        for (int k = 0; k < n_marked; k++)
-            recorder->rings[k].run = first_run + i;
-        AS_TRY(as_instance_step(r->env, r->instance, recorder->detail >= AS_DETAIL_SEGMENT ? recorder : NULL));
-        uint64_t end = as_clock_now(clock);
-        as_ring_add(&recorder->rings[0], AS_SPAN_RUN, -1, *at, end);
-        *at = end;
+    as_runner         *r = self;
+    const as_recorder *recorder = &r->recorder;
+    int                n_marked = recorder->detail >= AS_DETAIL_SEGMENT ? recorder->n_rings : 1;
+    for (int k = 0; k < n_marked; k++)
+        recorder->rings[k].run = r->run;
+    AS_TRY(as_instance_step(env, r->instance, recorder->detail >= AS_DETAIL_SEGMENT ? recorder : NULL));
+    uint64_t end = as_clock_now(&env->clock);
+    as_ring_add(&recorder->rings[0], AS_SPAN_RUN, -1, r->last, end);
+    r->last = end;
+    r->run++;
+    return ASSAY_OK;
+}
+
+static void warm_up_keep(as_runner *r, uint64_t begin, uint64_t end, uint32_t n_runs)
+{
+    as_trace_add_warmup(r->trace, &(as_sample){.begin_ticks = begin - r->trace->start_ticks,
+                                               .end_ticks = end - r->trace->start_ticks,
+                                               .cpu_ns = UINT64_MAX,
+                                               .first_run = r->n_warm_up,
+                                               .n_runs = n_runs});
+    r->n_warm_up += n_runs;
+}
+
+static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trace_arm *info)
+{
+    as_runner *r = self;
+    (void)seed;
+    for (int i = 0; i < 3; i++) { /* one by one: each is a sample of the warm-up */
+        as_shot   shot;
+        as_sample sample;
+        uint32_t  switches;
+        AS_TRY(as_shots_take(env, "run", call_only, r, false, 1, 1, (as_stamps){.samples = &sample}, &shot, &switches));
+        info->first_ns[i] = as_clock_ns(&env->clock, sample.end_ticks - sample.begin_ticks);
+        warm_up_keep(r, sample.begin_ticks, sample.end_ticks, 1);
     }
+    r->trace->first_run_ns = info->first_ns[0];
     return ASSAY_OK;
 }
 
-static assay_status runs_only(as_runner *r, uint32_t n, uint64_t *at)
+/* What a block measured goes into the trace: of the warm-up its sum, later every sample and what the rings hold. */
+static void block_keep(as_runner *r, as_sample *samples, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++)
-        AS_TRY(as_instance_step(r->env, r->instance, NULL));
-    *at = as_clock_now(&r->env->clock);
-    return ASSAY_OK;
+    assay_trace *t = r->trace;
+    if (!r->measures) {
+        uint32_t n_runs = 0;
+        for (uint32_t i = 0; i < n; i++)
+            n_runs += samples[i].n_runs;
+        warm_up_keep(r, samples[0].begin_ticks, samples[n - 1].end_ticks, n_runs);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        samples[i].begin_ticks -= t->start_ticks;
+        samples[i].end_ticks -= t->start_ticks;
+        samples[i].first_run = (uint32_t)t->n_runs;
+        as_trace_add_sample(t, &samples[i]);
+        t->n_runs += samples[i].n_runs;
+    }
+    as_runner_drain(r, r->kept_runs);
 }
 
-assay_status as_runner_batch(as_runner *r, uint32_t first_run, uint32_t n, const as_recorder *recorder, as_sample *out)
+static assay_status block(assay_env *env, void *self, bool warm, uint32_t calls, uint32_t n, as_shot *shots, uint32_t *switches)
 {
-    uint64_t cpu_ns = r->reads_cpu ? as_thread_cpu_ns() : 0; /* outside the stamps: it costs about a microsecond */
-    uint64_t begin = as_clock_now(&r->env->clock), at = begin;
-    AS_TRY(recorder ? runs_record(r, first_run, n, recorder, &at) : runs_only(r, n, &at));
-    *out = (as_sample){.begin_ticks = begin - r->trace->start_ticks,
-                       .end_ticks = at - r->trace->start_ticks,
-                       .cpu_ns = r->reads_cpu ? as_thread_cpu_ns() - cpu_ns : UINT64_MAX,
-                       .first_run = first_run,
-                       .n_runs = n};
-    return ASSAY_OK;
+    as_runner   *r = self;
+    as_sample    samples[AS_BLOCK_MAX_SAMPLES];
+    assay_status status;
+    bool         records = r->measures && r->records_runs;
+    (void)warm; /* a run that is not timed comes first only where housekeeping has come between */
+    if (r->disturbed && !r->fake && r->run_ns < SETTLE_NS)
+        AS_TRY(call_only(env, r));
+    r->disturbed = false;
+    r->run = (uint32_t)r->trace->n_runs;
+    if (records)
+        status = as_shots_take(env, "run", call_record, r, r->reads_cpu, calls, n, (as_stamps){samples, &r->last}, shots, switches);
+    else
+        status = as_shots_take(env, "run", call_only, r, r->reads_cpu, calls, n, (as_stamps){.samples = samples}, shots, switches);
+    if (status == ASSAY_OK)
+        block_keep(r, samples, n);
+    else if (records)
+        as_runner_forget(r);
+    return status;
 }
 
-/* --- Between samples ----------------------------------------------------------------------------------- */
+static void stay(void *self) { (void)self; }
+
+/* --- Between blocks ------------------------------------------------------------------------------------ */
 
 typedef struct chores {
+    as_runner     *r;
     as_sensors    *sensors;
     as_trace_file *file;
     uint64_t       appended, told, read; /* ticks of the last time */
@@ -103,91 +169,62 @@ static void sensors_read(as_runner *r, chores *c, bool only_per_sample)
     as_sensors_read(c->sensors, only_per_sample, as_runner_now(r), sample, r->trace);
 }
 
-static assay_status chores_do(as_runner *r, chores *c, double done)
+static size_t most_samples(const as_runner *r) { return r->fake && !r->settings->n_runs ? MAX_FAKE_SAMPLES : MAX_SAMPLES; }
+
+/* Room for the samples of the next block, several blocks at a time: every page of it is touched here. */
+static assay_status samples_reserve(as_runner *r)
 {
-    bool   disturbed = false;
-    size_t room = r->trace->cap_readings - r->trace->n_readings;
-    /* The room of one full reading is left for the end, which all the differences need. */
+    assay_trace *t = r->trace;
+    if (t->cap_samples - t->n_samples >= AS_BLOCK_MAX_SAMPLES)
+        return ASSAY_OK;
+    if (!as_trace_reserve(t, 0, t->n_samples + SAMPLES_AT_ONCE, 0, 0))
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room for more than %zu samples", t->n_samples);
+    r->disturbed = true;
+    return ASSAY_OK;
+}
+
+static assay_status chores_do(void *arg, double done)
+{
+    chores    *c = arg;
+    as_runner *r = c->r;
+    size_t     room = r->trace->cap_readings - r->trace->n_readings;
+    /* Keep space for one last reading: every difference needs it. */
     if (room >= 2 * as_sensors_n_values(c->sensors) && as_sensors_n_values(c->sensors) &&
         is_due(r, &c->read, r->fake ? 0 : SENSORS_NS)) {
         sensors_read(r, c, true);
-        disturbed = true;
+        r->disturbed = true;
     }
     if (c->file && is_due(r, &c->appended, APPEND_NS)) {
         AS_TRY(as_trace_file_append(r->env, c->file, r->trace));
-        disturbed = true;
+        r->disturbed = true;
     }
     if (r->settings->progress && is_due(r, &c->told, PROGRESS_NS)) {
         r->settings->progress(r->settings->progress_arg, done);
-        disturbed = true;
+        r->disturbed = true;
     }
-    if (disturbed && !r->fake && r->run_ns < SETTLE_NS && done < 1)
-        AS_TRY(as_instance_step(r->env, r->instance, NULL));
-    return ASSAY_OK;
+    return samples_reserve(r);
 }
 
-/* --- All samples --------------------------------------------------------------------------------------- */
-
-/* How many samples to make room for; a sample takes more runs when there would be too many. */
-static size_t samples_plan(as_runner *r)
+static bool is_full(void *arg, const assay_trace *t)
 {
-    uint64_t most = r->fake && !r->settings->n_runs ? MAX_FAKE_SAMPLES : MAX_SAMPLES;
-    if (r->settings->n_runs) {
-        uint64_t n = (r->settings->n_runs + r->per_sample - 1) / r->per_sample;
-        if (n > most)
-            r->per_sample = (uint32_t)((r->settings->n_runs + most - 1) / most);
-        return (size_t)((r->settings->n_runs + r->per_sample - 1) / r->per_sample);
-    }
-    if (r->fake || !(r->run_ns > 0))
-        return (size_t)most;
-    double n = (double)r->settings->time_ns / (r->run_ns * r->per_sample);
-    if (n > (double)most / 2)
-        r->per_sample = (uint32_t)fmin(ceil(r->per_sample * n / ((double)most / 2)), UINT32_MAX);
-    /* Four times as many: the estimate may have been made in a slow moment. */
-    return (size_t)fmin((double)most, 4 * n + 64);
+    const chores *c = arg;
+    return t->n_samples + AS_BLOCK_MAX_SAMPLES > most_samples(c->r) || t->n_runs >= UINT32_MAX / 2;
 }
 
-static double share_done(const as_runner *r, uint64_t begin)
+/* After the warm-up: how fine can be recorded, rings for it, and the first reading of all sensors. */
+static assay_status samples_begin(void *arg, double call_ns, uint32_t block_calls)
 {
-    if (r->settings->n_runs)
-        return (double)r->trace->n_runs / (double)r->settings->n_runs;
-    double spent_ns = as_clock_ns(&r->env->clock, as_runner_now(r) - begin);
-    return r->settings->time_ns ? fmin(1, spent_ns / (double)r->settings->time_ns) : 1;
-}
-
-static assay_status sample_take(as_runner *r)
-{
+    chores      *c = arg;
+    as_runner   *r = c->r;
     assay_trace *t = r->trace;
-    uint64_t     left = r->settings->n_runs ? r->settings->n_runs - t->n_runs : UINT32_MAX - t->n_runs;
-    uint32_t     n = left < r->per_sample ? (uint32_t)left : r->per_sample;
-    as_sample    sample;
-    assay_status status = as_runner_batch(r, (uint32_t)t->n_runs, n, r->records_runs ? &r->recorder : NULL, &sample);
-    if (status != ASSAY_OK) {
-        as_runner_forget(r);
-        return status;
-    }
-    as_trace_add_sample(t, &sample);
-    t->n_runs += n;
-    as_runner_drain(r, r->kept_runs);
-    return ASSAY_OK;
-}
-
-static assay_status samples_take(as_runner *r, chores *c)
-{
-    assay_trace *t = r->trace;
-    uint64_t     begin = as_runner_now(r);
-    double       done = 0;
-    while (done < 1) {
-        if (as_cancelled(r->env))
-            return ASSAY_CANCELLED;
-        if (t->n_samples == t->cap_samples || t->n_runs >= UINT32_MAX) {
-            as_trace_add_note(t, "run.stopped", "after %zu samples, which is all there is room for", t->n_samples);
-            break;
-        }
-        AS_TRY(sample_take(r));
-        done = share_done(r, begin);
-        AS_TRY(chores_do(r, c, done));
-    }
+    r->run_ns = call_ns;
+    AS_TRY(as_runner_choose_detail(r));
+    AS_TRY(as_runner_make_rings(r, t->detail, r->records_runs ? block_calls : 1));
+    if (!as_trace_reserve(t, 0, SAMPLES_AT_ONCE, 0, (MAX_SENSOR_ROUNDS + 2) * as_sensors_n_values(c->sensors)))
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room for samples");
+    r->allocs = as_runner_allocs(r);
+    r->measures = r->disturbed = true;
+    sensors_read(r, c, false);
     return ASSAY_OK;
 }
 
@@ -200,8 +237,11 @@ static assay_status details_take(as_runner *r)
     uint64_t begin = as_runner_now(r), n_runs = r->trace->n_runs;
     uint32_t n = 0;
     for (; n < r->kept_runs && n_runs + n < UINT32_MAX && !as_cancelled(r->env); n++) {
-        as_sample    unused;
-        assay_status status = as_runner_batch(r, (uint32_t)(n_runs + n), 1, &r->recorder, &unused);
+        as_shot      shot;
+        uint32_t     switches;
+        assay_status status;
+        r->run = (uint32_t)(n_runs + n);
+        status = as_shots_take(r->env, "run", call_record, r, false, 1, 1, (as_stamps){.last = &r->last}, &shot, &switches);
         if (status != ASSAY_OK) {
             as_runner_forget(r);
             return status;
@@ -210,15 +250,16 @@ static assay_status details_take(as_runner *r)
         if (as_clock_ns(&r->env->clock, as_runner_now(r) - begin) > (double)r->settings->time_ns / 10)
             break;
     }
-    as_trace_add_note(r->trace, "run.detailed", "%u runs behind the last sample with all their steps", n);
+    r->trace->n_detailed = n;
     return ASSAY_OK;
 }
 
 /* --- The measurement ----------------------------------------------------------------------------------- */
 
-static uint64_t allocs_count(const assay_plan *plan)
+uint64_t as_runner_allocs(const as_runner *r)
 {
-    uint64_t n = 0;
+    const assay_plan *plan = r->instance->plan;
+    uint64_t          n = 0;
     for (int d = 0; d < plan->n_devices; d++)
         n += plan->devices[d]->n_allocs;
     return n;
@@ -231,20 +272,45 @@ static assay_status prepare(as_runner *r, chores *c)
     t->n_totals = t->n_steps;
     if (!t->totals)
         return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room for the totals of %zu steps", t->n_steps);
+    if (!as_trace_reserve(t, 0, 0, MAX_WARM_UP, 0))
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room for the samples of the warm-up");
     AS_TRY(as_sensors_describe(r->env, c->sensors, t));
     if (r->settings->trace_path)
         AS_TRY(as_trace_file_open(r->env, r->settings->trace_path, t, &c->file));
-    AS_TRY(as_runner_warm_up(r));
-    AS_TRY(as_runner_choose_detail(r));
-    AS_TRY(as_runner_size_sample(r));
-    size_t n_samples = samples_plan(r), rounds = n_samples < MAX_SENSOR_ROUNDS ? n_samples : MAX_SENSOR_ROUNDS;
-    AS_TRY(as_runner_make_rings(r, t->detail, r->records_runs ? r->per_sample : 1));
-    if (!as_trace_reserve(t, 0, n_samples, 0, (rounds + 2) * as_sensors_n_values(c->sensors)))
-        return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room for %zu samples", n_samples);
-    as_trace_add_note(t, "run.per_sample", "%u", r->per_sample);
     if (r->reads_cpu)
-        as_trace_add_note(t, "run.cpu_clock_cost_ns", "%.1f", as_clock_cost_ns(as_thread_cpu_ns));
+        t->cpu_clock_cost_ns = as_clock_cost_ns(as_thread_cpu_ns);
     return ASSAY_OK;
+}
+
+static assay_status samples_take(as_runner *r, chores *c)
+{
+    const as_run_settings *settings = r->settings;
+    as_sampler_settings    how;
+    as_arm                 arm = {.name = r->trace->name,
+                                  .what = "",
+                                  .self = r,
+                                  .by_cpu = r->reads_cpu,
+                                  .launch = launch,
+                                  .block = block,
+                                  .land = stay,
+                                  .drop = stay};
+    as_sampler_defaults(&how);
+    how.budget_ns = settings->time_ns;
+    how.measure_ns = settings->time_ns ? settings->time_ns : 1;
+    how.n_calls = settings->n_runs;
+    how.by_wall = true;
+    how.probes = false;
+    how.cpu = -2; /* its threads are pinned one by one */
+    how.ready = samples_begin;
+    how.between = chores_do;
+    how.enough = is_full;
+    how.hook_arg = how.enough_arg = c;
+    how.sample_ns = (double)settings->time_ns / (MAX_SAMPLES / 2);
+    if (r->fake) { /* such a clock needs no warm-up, and resolves every run */
+        how.warm_up = 0;
+        how.calls = how.samples_a_block = 1;
+    }
+    return as_sampler_run(r->env, &arm, 1, &how, r->trace);
 }
 
 /* --- Threads that wait for each other -------------------------------------------------------------------- */
@@ -287,10 +353,9 @@ static void threads_note(const as_runner *r, const thread_counts *before, const 
         return;
     for (int i = 0; i < MAX_SEEN_THREADS; i++)
         switches += after->switches[i] - before->switches[i];
-    as_trace_add_note(r->trace, "threads.barriers", "%llu",
-                      (unsigned long long)(after->waits.n_barriers - before->waits.n_barriers));
-    as_trace_add_note(r->trace, "threads.late", "%llu", (unsigned long long)(after->waits.n_late - before->waits.n_late));
-    as_trace_add_note(r->trace, "threads.switches", "%ld", switches);
+    r->trace->n_barriers = after->waits.n_barriers - before->waits.n_barriers;
+    r->trace->n_late_waits = after->waits.n_late - before->waits.n_late;
+    r->trace->thread_switches = switches > 0 ? (uint64_t)switches : 0;
 }
 
 static assay_status measure(as_runner *r, chores *c)
@@ -298,14 +363,14 @@ static assay_status measure(as_runner *r, chores *c)
     thread_counts before = {0}, after = {0};
     AS_TRY(prepare(r, c));
     threads_read(r, &before);
-    uint64_t allocs = allocs_count(r->instance->plan);
-    sensors_read(r, c, false);
     assay_status status = samples_take(r, c);
+    if (!r->measures) /* it ended before anything was measured */
+        return status;
     if (status == ASSAY_OK || status == ASSAY_CANCELLED)
         sensors_read(r, c, false);
     threads_read(r, &after);
     threads_note(r, &before, &after);
-    r->trace->steady_allocs = allocs_count(r->instance->plan) - allocs;
+    r->trace->steady_allocs = as_runner_allocs(r) - r->allocs;
     return status == ASSAY_OK ? details_take(r) : status;
 }
 
@@ -314,8 +379,6 @@ static assay_status finish(as_runner *r, chores *c, assay_status status)
 {
     bool cancelled = status == ASSAY_CANCELLED;
     r->trace->peak_bytes_observed = as_instance_peak_bytes(r->instance);
-    if (cancelled)
-        as_trace_add_note(r->trace, "run.cancelled", "after %llu measured runs", (unsigned long long)r->trace->n_runs);
     if (c->file && (status == ASSAY_OK || cancelled)) {
         as_trace_file *file = c->file;
         c->file = NULL;
@@ -345,7 +408,7 @@ assay_status as_run_measure(assay_env *env, assay_instance *instance, const as_r
     as_runner         r = {
                 .env = env, .instance = instance, .settings = settings, .trace = trace, .fake = env->clock.kind == AS_CLOCK_FAKE};
     r.reads_cpu = !r.fake && plan->n_devices == 1 && plan->devices[0]->n_threads == 1;
-    chores     c = {0};
+    chores     c = {.r = &r};
     as_pinning pinning = {0};
     AS_TRY(as_sensors_open(env, settings->sensors, &c.sensors));
     if (settings->pin)

@@ -109,7 +109,6 @@ Test(measure, a_clock_that_stands_still_does_not_hang_it)
     open_null(&f, "mlp-small", "null:*=0ns");
     expect_ok(f.env, as_run_profile(f.env, f.plan, &s, 1, &t));
     expect(t->n_runs > 0);
-    expect_has(as_trace_note_find(t, "run.stopped"), "all there is room for");
     assay_trace_free(t);
     fixture_close(&f);
 }
@@ -153,10 +152,11 @@ Test(measure, keeps_what_was_measured_when_it_is_cancelled)
     expect(t != NULL);
     expect_eq(t->n_runs, 10);
     expect_eq(t->n_samples, 10);
-    expect_str(as_trace_note_find(t, "run.cancelled"), "after 10 measured runs");
+    expect_eq(t->state, AS_TRACE_PARTIAL);
     expect_ok(f.env, assay_trace_load(f.env, s.trace_path, &read));
     expect(read->complete);
     expect_eq(read->n_samples, 10);
+    expect_eq(read->state, AS_TRACE_PARTIAL);
     assay_trace_free(read);
     assay_trace_free(t);
     fixture_close(&f);
@@ -209,7 +209,11 @@ Test(measure, notes_say_what_ran_and_how)
     expect_str(as_trace_note_find(t, "run.seed"), "42");
     expect_str(as_trace_note_find(t, "run.pin"), "off");
     expect_has(as_trace_note_find(t, "run.started"), "T");
-    expect_has(as_trace_note_find(t, "run.warmup"), "3 runs");
+    expect_eq(t->n_warmup, 3);
+    expect_str(t->model, "mlp-small");
+    expect_str(t->device, "null:gemm=5us");
+    expect_eq(t->batch, 1);
+    expect_eq(t->threads, 1);
     assay_trace_free(t);
     fixture_close(&f);
 }
@@ -265,7 +269,7 @@ Test(measure, steps_that_cost_too_much_are_recorded_behind_the_samples)
     for (size_t i = 0; i < t->n_totals; i++)
         if (!strcmp(t->steps[i].stage, "body"))
             expect(t->totals[i].count > 0 && t->totals[i].count <= s.kept_runs);
-    expect_has(as_trace_note_find(t, "run.detailed"), "behind the last sample");
+    expect(t->n_detailed > 0);
     assay_trace_free(t);
     fixture_close(&f);
 }

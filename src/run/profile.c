@@ -3,7 +3,7 @@
 
 #include "base/options.h"
 #include "base/text.h"
-#include "plan/state.h"
+#include "run/arm_plan.h"
 #include "run/run.h"
 
 static assay_status notes_add(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed,
@@ -13,8 +13,14 @@ static assay_status notes_add(assay_env *env, const assay_plan *plan, const as_r
     const as_device   *device = plan->devices[plan->n_devices - 1];
     char               date[AS_DATE_BYTES];
     as_date_text(date, sizeof date, (int64_t)(t->start_unix_ns / 1000000000u), AS_DATE_ISO);
+    t->model = as_trace_keep(t, model->name);
+    t->device = as_trace_keep(t, device->name);
+    t->threads = plan->devices[0]->n_threads;
+    for (int i = 0; i < plan->n_dims; i++)
+        if (!strcmp(plan->dims[i].symbol, "batch"))
+            t->batch = (uint64_t)plan->dims[i].size;
     bool ok =
-        as_trace_add_note(t, "model.name", "%s", model->name) &&
+        t->model && t->device && as_trace_add_note(t, "model.name", "%s", model->name) &&
         as_trace_add_note(t, "model.source", "%s", model->source ? model->source : "") &&
         as_trace_add_note(t, "model.params", "%llu", (unsigned long long)as_model_param_count(model)) &&
         as_trace_add_note(t, "model.param_bytes", "%llu", (unsigned long long)as_model_param_bytes(model)) &&
@@ -54,12 +60,7 @@ static assay_status roofs_add(assay_env *env, const assay_plan *plan, const as_r
 static assay_status profile(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed,
                             assay_instance *instance, assay_trace *t)
 {
-    for (int i = 0; i < plan->graph.n_inputs; i++) {
-        if (plan->given && plan->given[i].path)
-            continue; /* the instance begins with it */
-        as_view view = as_instance_input(instance, i);
-        as_input_fill(plan->model, i, seed, &view);
-    }
+    as_inputs_draw(instance, seed);
     AS_TRY(notes_add(env, plan, settings, seed, t));
     as_machine_describe(env, t);
     AS_TRY(as_plan_describe(env, plan, t));
@@ -73,7 +74,7 @@ assay_status as_run_profile(assay_env *env, const assay_plan *plan, const as_run
     assay_instance *instance;
     assay_trace    *t;
     AS_TRY(assay_instance_new(env, plan, &instance));
-    assay_status status = as_trace_new(env, &t);
+    assay_status status = as_trace_new_arms(env, plan->model->name, 1, &t);
     if (status == ASSAY_OK) {
         status = profile(env, plan, settings, seed, instance, t);
         if (status == ASSAY_OK || status == ASSAY_CANCELLED)

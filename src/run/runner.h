@@ -10,25 +10,28 @@ typedef struct as_runner {
     assay_instance        *instance;
     const as_run_settings *settings;
     assay_trace           *trace;
-    as_arena               arena;      /* the rings */
-    bool                   fake;       /* the clock only moves when the null device moves it */
-    bool                   reads_cpu;  /* the calling thread does all the work, so its CPU time is the work's */
-    double                 run_ns;     /* how long a run takes, as the warm-up saw it */
-    uint32_t               per_sample; /* runs in a sample */
+    as_arena               arena;     /* the rings */
+    bool                   fake;      /* the clock only moves when the null device moves it */
+    bool                   reads_cpu; /* the calling thread does all the work, so its CPU time is the work's */
+    double                 run_ns;    /* how long a run takes, as the warm-up saw it */
     as_recorder            recorder;
     bool                   records_runs; /* a run is long enough for a span of its own */
     uint32_t               kept_runs;    /* whose spans are kept */
+    bool                   measures;     /* the warm-up is over: what a block does is kept */
+    bool                   disturbed;    /* something else ran since the last block */
+    uint32_t               n_warm_up;    /* runs of the warm-up so far */
+    uint32_t               run;          /* number of the run that is recorded */
+    uint64_t               last;         /* the latest stamp of a run that is recorded */
+    uint64_t               allocs;       /* of the devices, when measuring began */
 } as_runner;
+
+/* The loop never asks for more samples at once. */
+enum { AS_BLOCK_MAX_SAMPLES = 1024 };
 
 /* Ticks of now, as the trace counts them. */
 uint64_t as_runner_now(const as_runner *r);
-/* n runs between two stamps.  recorder NULL: nothing is recorded; else runs are numbered from first_run. */
-assay_status as_runner_batch(as_runner *r, uint32_t first_run, uint32_t n, const as_recorder *recorder, as_sample *out);
-
-/* The first run, then blocks of runs until their times no longer fall or rise.  Sets run_ns and trace->first_run_ns. */
-assay_status as_runner_warm_up(as_runner *r);
-/* How many runs make a sample that the clock resolves well. */
-assay_status as_runner_size_sample(as_runner *r);
+/* Allocations of its devices so far. */
+uint64_t as_runner_allocs(const as_runner *r);
 
 /* Measures what a span costs and coarsens the detail until recording costs at most settings->max_cost of a run. */
 assay_status as_runner_choose_detail(as_runner *r);

@@ -43,7 +43,7 @@ typedef struct sampler {
     const as_arm              *arms;
     int                        n_arms;
     const as_sampler_settings *settings;
-    as_trial                  *trial;
+    assay_trace               *trial;
     uint64_t                   begin, last; /* ticks */
     double                     before_ns;   /* what the trial had taken when it was gone on with */
     double                     block_ns, told_ns;
@@ -51,6 +51,9 @@ typedef struct sampler {
     double                    *launch_ns; /* sums over launches */
     int                       *order;
     uint32_t                   n_samples;  /* in a block */
+    uint64_t                   n_called;   /* of arm 0, in rounds that are kept */
+    double                     warm_ns;    /* a call of each arm, in the last round of the warm-up; 0: there was none */
+    double                     ready_ns;   /* when the first round that is kept began */
     bool                       warm;       /* one call before each block is not timed */
     int                        n_warm_up;  /* rounds of a launch that are not kept; -1: not known yet */
     double                     round_ns;   /* what a round takes, probes and all */
@@ -88,9 +91,9 @@ static double lower_quartile(double *x, size_t n)
     return as_quantile_sorted(x, n, n < MIN_QUARTILE ? 0.5 : 0.25);
 }
 
-static assay_status shots_check(sampler *s, const as_arm *arm)
+static assay_status shots_check(sampler *s, const as_arm *arm, uint32_t n)
 {
-    for (uint32_t i = 0; i < s->n_samples; i++)
+    for (uint32_t i = 0; i < n; i++)
         if (!(s->shots[i].wall_ns >= 0) || s->shots[i].cpu_ns < 0)
             return as_fail(s->env, ASSAY_DEVICE,
                            "measure: %s: %s: a sample took %g ns of wall time and %g ns of CPU time: the clock went back",
@@ -101,22 +104,39 @@ static assay_status shots_check(sampler *s, const as_arm *arm)
 static void turn_summarise(sampler *s, as_turn *turn)
 {
     double wall = 0, cpu = 0;
-    for (uint32_t i = 0; i < s->n_samples; i++) {
+    for (uint32_t i = 0; i < turn->n_shots; i++) {
         wall += s->wall[i] = (double)s->shots[i].wall_ns;
         cpu += s->cpu[i] = (double)s->shots[i].cpu_ns;
     }
     turn->busy = wall > 0 ? cpu / wall : NAN;
-    turn->wall_ns = lower_quartile(s->wall, s->n_samples);
-    turn->cpu_ns = isnan(cpu) ? NAN : lower_quartile(s->cpu, s->n_samples);
+    turn->wall_ns = lower_quartile(s->wall, turn->n_shots);
+    turn->cpu_ns = isnan(cpu) ? NAN : lower_quartile(s->cpu, turn->n_shots);
 }
 
-static assay_status block_run(sampler *s, int arm, as_turn *turn)
+/* Where calls are counted, the last block has fewer samples, and the very last sample fewer calls. */
+static void block_size(const sampler *s, bool kept, uint32_t *calls, uint32_t *n)
+{
+    *calls = s->trial->calls;
+    *n = s->n_samples;
+    if (!kept || !s->settings->n_calls)
+        return;
+    uint64_t left = s->settings->n_calls - s->n_called;
+    if (left / *calls < *n)
+        *n = left < *calls ? 1 : (uint32_t)(left / *calls);
+    if (left < *calls)
+        *calls = (uint32_t)left;
+}
+
+static assay_status block_run(sampler *s, int arm, bool kept, as_turn *turn)
 {
     const as_arm *a = &s->arms[arm];
+    uint32_t      calls;
     AS_TRY(time_spent(s, &turn->start_ns));
-    AS_TRY(a->block(s->env, a->self, s->warm, s->trial->calls, s->n_samples, s->shots, &turn->switches));
-    AS_TRY(shots_check(s, a));
-    turn->n_shots = s->n_samples;
+    block_size(s, kept, &calls, &turn->n_shots);
+    AS_TRY(a->block(s->env, a->self, s->warm, calls, turn->n_shots, s->shots, &turn->switches));
+    AS_TRY(shots_check(s, a, turn->n_shots));
+    if (kept && !arm)
+        s->n_called += (uint64_t)calls * turn->n_shots;
     turn_summarise(s, turn);
     turn->fma_ns = turn->copy_ns = turn->steal = NAN;
     if (s->probes)
@@ -140,7 +160,7 @@ static void order_draw(sampler *s, uint32_t launch, uint64_t draw)
 
 static void turn_keep(sampler *s, as_turn *turn)
 {
-    as_trial *t = s->trial;
+    assay_trace *t = s->trial;
     turn->first_shot = (uint32_t)t->n_shots;
     if (s->settings->keep_samples) {
         memcpy(t->shots + t->n_shots, s->shots, turn->n_shots * sizeof *s->shots);
@@ -155,17 +175,17 @@ static double stolen_ns(const sampler *s) { return s->probes ? as_steal_ns() : N
 /* kept: into the trial; else only the sum of its block times comes back, for the warm-up. */
 static assay_status round_run(sampler *s, uint32_t launch, uint64_t draw, bool kept, double *sum)
 {
-    as_trial *t = s->trial;
-    size_t    first = t->n_turns, first_shot = t->n_shots;
-    double    begin_ns, end_ns, steal_begin = stolen_ns(s);
+    assay_trace *t = s->trial;
+    size_t       first = t->n_turns, first_shot = t->n_shots;
+    double       begin_ns, end_ns, steal_begin = stolen_ns(s);
     AS_TRY(time_spent(s, &begin_ns));
-    if (!as_trial_reserve(t, (size_t)s->n_arms, s->settings->keep_samples ? (size_t)s->n_arms * s->n_samples : 0))
+    if (!as_trace_reserve_turns(t, (size_t)s->n_arms, s->settings->keep_samples ? (size_t)s->n_arms * s->n_samples : 0))
         return as_fail(s->env, ASSAY_NO_MEMORY, "measure: %s: no room for another round", t->name);
     order_draw(s, launch, draw);
     *sum = 0;
     for (int k = 0; k < s->n_arms; k++) {
         as_turn      turn = {.launch = launch, .round = t->n_rounds, .arm = (uint32_t)s->order[k], .order = (uint32_t)k};
-        assay_status one = block_run(s, s->order[k], &turn);
+        assay_status one = block_run(s, s->order[k], kept, &turn);
         if (one != ASSAY_OK) { /* half a round is no pair */
             t->n_turns = first;
             t->n_shots = first_shot;
@@ -196,6 +216,11 @@ static assay_status arm_calibrate(sampler *s, int arm, double sample_ns, double 
 {
     const as_arm *a = &s->arms[arm];
     uint32_t      c = 1, switches;
+    if (s->settings->calls) { /* given, and not to be found out: the launch has seen how long a call takes */
+        *calls = s->settings->calls;
+        s->call_ns[arm] = fmax(s->call_ns[arm], 1e-3);
+        return ASSAY_OK;
+    }
     for (int growth = 0; growth < MAX_GROWTHS; growth++) {
         as_shot shots[3];
         bool    one = s->call_ns[arm] > most_ns; /* calls so long that one is enough to know */
@@ -222,18 +247,21 @@ static bool is_warmed(const sampler *s, double call_ns) { return call_ns * 2 <= 
 
 static assay_status calibrate(sampler *s)
 {
-    as_trial *t = s->trial;
-    double    cost = t->by_cpu ? as_clock_cost_ns(as_thread_cpu_ns) + s->env->clock.cost_ns : s->env->clock.cost_ns;
+    assay_trace *t = s->trial;
+    double       cost = t->by_cpu ? as_clock_cost_ns(as_thread_cpu_ns) + s->env->clock.cost_ns : s->env->clock.cost_ns;
     t->clock_cost_ns = s->env->clock.kind == AS_CLOCK_FAKE ? 0 : cost;
     t->calls = 1;
     double slowest = 0, most = (double)s->settings->budget_ns / (20.0 * s->n_arms);
     for (int i = 0; i < s->n_arms; i++) {
         double first = t->arms[i].first_ns[2];
         s->call_ns[i] = isnan(first) ? 0 : first;
-        AS_TRY(arm_calibrate(s, i, fmax(SAMPLE_NS, SAMPLE_COSTS * t->clock_cost_ns), most, &t->calls));
+        AS_TRY(
+            arm_calibrate(s, i, fmax(fmax(SAMPLE_NS, s->settings->sample_ns), SAMPLE_COSTS * t->clock_cost_ns), most, &t->calls));
         slowest = fmax(slowest, s->call_ns[i]);
     }
-    double n = s->block_ns / (slowest * t->calls);
+    if (s->settings->n_calls && t->calls > s->settings->n_calls)
+        t->calls = (uint32_t)s->settings->n_calls;
+    double n = s->settings->samples_a_block ? s->settings->samples_a_block : s->block_ns / (slowest * t->calls);
     s->n_samples = n < 1 ? 1 : n > MAX_SAMPLES ? MAX_SAMPLES : (uint32_t)n;
     s->warm = is_warmed(s, slowest);
     t->block_ns = slowest * t->calls * s->n_samples;
@@ -255,7 +283,7 @@ static assay_status launch_all(sampler *s, uint32_t launch)
         int           i = s->order[k];
         const as_arm *a = &s->arms[i];
         double        begin, end;
-        as_trial_arm  info = s->trial->arms[i];
+        as_trace_arm  info = s->trial->arms[i];
         uint64_t      seed = (uint64_t)(as_philox_uniform(s->settings->seed, PLACE, launch, (uint64_t)i) * 16777216.0f);
         AS_TRY(time_spent(s, &begin));
         AS_TRY(a->launch(s->env, a->self, seed, &info));
@@ -288,10 +316,11 @@ static assay_status warm_up(sampler *s, uint32_t launch)
         AS_TRY(round_run(s, launch, ((uint64_t)1 << 32) + (uint64_t)n, false, &sum));
         if (n < MAX_WARM_UP)
             y[n] = sum;
+        s->warm_ns = sum;
         AS_TRY(time_spent(s, &spent));
     }
     if (!launch) {
-        as_trial_note(s->trial, "warm_up.rounds", "%d", n);
+        s->trial->warm_up_rounds = (uint32_t)n;
         s->n_warm_up = n < MAX_WARM_UP_AGAIN ? n : MAX_WARM_UP_AGAIN;
     }
     return ASSAY_OK;
@@ -312,14 +341,28 @@ static uint32_t rounds_of_launch(const sampler *s, double spent_ns, double launc
     return n < 1 ? 1 : n > 100000 ? 100000 : (uint32_t)n;
 }
 
+static double share_done(const sampler *s, double spent_ns)
+{
+    const as_sampler_settings *settings = s->settings;
+    double                     done;
+    if (settings->n_calls)
+        done = (double)s->n_called / (double)settings->n_calls;
+    else if (settings->n_rounds)
+        done = (double)s->trial->n_rounds / settings->n_rounds;
+    else if (settings->measure_ns)
+        done = (spent_ns - s->ready_ns) / (double)settings->measure_ns;
+    else
+        done = spent_ns / (double)settings->budget_ns;
+    return done < 1 ? done : 1;
+}
+
 static void tell(sampler *s, double spent_ns)
 {
     const as_sampler_settings *settings = s->settings;
     if (!settings->progress || spent_ns - s->told_ns < 1e8)
         return;
     s->told_ns = spent_ns;
-    double done = settings->n_rounds ? (double)s->trial->n_rounds / settings->n_rounds : spent_ns / (double)settings->budget_ns;
-    settings->progress(settings->progress_arg, done < 1 ? done : 1, s->trial);
+    settings->progress(settings->progress_arg, share_done(s, spent_ns), s->trial);
 }
 
 /* True: no further round in this trial. */
@@ -328,6 +371,8 @@ static bool is_over(const sampler *s, double spent_ns, double next_ns)
     const as_sampler_settings *settings = s->settings;
     if (as_cancelled(s->env))
         return true;
+    if (settings->n_calls || settings->measure_ns)
+        return share_done(s, spent_ns) >= 1;
     bool spent = s->trial->n_rounds > 0 && spent_ns + next_ns > (double)settings->budget_ns;
     if (settings->n_rounds)
         return s->trial->n_rounds >= settings->n_rounds || (settings->keeps_budget && spent);
@@ -344,6 +389,10 @@ static assay_status rounds_run(sampler *s, uint32_t launch, uint32_t n, bool *ov
             break;
         AS_TRY(round_run(s, launch, i, true, &sum));
         tell(s, spent);
+        if (s->settings->between) {
+            AS_TRY(time_spent(s, &spent));
+            AS_TRY(s->settings->between(s->settings->hook_arg, share_done(s, spent)));
+        }
         /* A launch is a unit when memory is not shared: half of one is not looked at. */
         if (is_single(s) || i + 1 == n)
             *over = s->settings->enough && s->settings->enough(s->settings->enough_arg, s->trial);
@@ -386,7 +435,12 @@ static assay_status launches_run(sampler *s)
         if (!launch && s->settings->warm_up != 0) /* what a round takes, before anything is planned with it */
             AS_TRY(round_run(s, launch, (uint64_t)1 << 33, false, &unused));
         AS_TRY(warm_up(s, launch));
+        if (!launch && settings->ready)
+            AS_TRY(
+                settings->ready(settings->hook_arg, s->warm_ns > 0 ? s->warm_ns : s->call_ns[0], s->trial->calls * s->n_samples));
         AS_TRY(time_spent(s, &ready));
+        if (!launch)
+            s->ready_ns = ready;
         launch_cost = launch ? ready - spent : next_launch_ns(s);
         if (!n_rounds)
             n_rounds = rounds_of_launch(s, ready, launch_cost);
@@ -419,20 +473,19 @@ static assay_status sampler_open(sampler *s)
 
 static assay_status trial_begin(sampler *s)
 {
-    as_trial                  *t = s->trial;
+    assay_trace               *t = s->trial;
     const as_sampler_settings *settings = s->settings;
     t->by_cpu = !settings->by_wall && s->env->clock.kind != AS_CLOCK_FAKE;
     for (int i = 0; i < s->n_arms; i++) {
         t->by_cpu = t->by_cpu && s->arms[i].by_cpu;
-        t->arms[i].name = as_trial_keep(t, s->arms[i].name);
-        t->arms[i].what = as_trial_keep(t, s->arms[i].what);
+        t->arms[i].name = as_trace_keep(t, s->arms[i].name);
+        t->arms[i].what = as_trace_keep(t, s->arms[i].what);
         if (!t->arms[i].name || !t->arms[i].what)
             return as_fail(s->env, ASSAY_NO_MEMORY, "measure: %s: no room for the names of its arms", t->name);
     }
     t->memory = settings->memory;
     t->budget_ns = (double)settings->budget_ns;
     t->seed = settings->seed;
-    t->unix_time = (int64_t)time(NULL);
     as_machine_fingerprint(t->fingerprint);
     s->begin = s->last = as_clock_now(&s->env->clock);
     return ASSAY_OK;
@@ -441,10 +494,9 @@ static assay_status trial_begin(sampler *s)
 /* What the calibration of the first launches found is taken from the record: blocks of another length would be other blocks. */
 static void trial_go_on(sampler *s)
 {
-    as_trial   *t = s->trial;
-    const char *warmed = as_trial_note_find(t, "warm_up.rounds");
-    int         n = warmed ? atoi(warmed) : 0;
-    double      launches = 0;
+    assay_trace *t = s->trial;
+    int          n = (int)t->warm_up_rounds;
+    double       launches = 0;
     s->n_warm_up = n < MAX_WARM_UP_AGAIN ? n : MAX_WARM_UP_AGAIN;
     s->n_samples = t->turns[0].n_shots;
     s->warm = is_warmed(s, t->block_ns / ((double)t->calls * s->n_samples));
@@ -453,28 +505,28 @@ static void trial_go_on(sampler *s)
     s->round_ns = (t->spent_ns - launches) / t->n_rounds;
     s->before_ns = t->spent_ns;
     t->budget_ns = (double)s->settings->budget_ns;
-    as_trial_note(t, "went_on", "after %u launches and %u rounds, to %.9g s in all", t->n_launches, t->n_rounds,
-                  t->budget_ns / 1e9);
+    as_trace_add_note(t, "went_on", "after %u launches and %u rounds, to %.9g s in all", t->n_launches, t->n_rounds,
+                      t->budget_ns / 1e9);
     s->begin = s->last = as_clock_now(&s->env->clock);
 }
 
 static void trial_end(sampler *s, assay_status status)
 {
-    as_trial *t = s->trial;
-    double    spent;
+    assay_trace *t = s->trial;
+    double       spent;
     if (time_spent(s, &spent) == ASSAY_OK)
         t->spent_ns = spent;
     if (status != ASSAY_OK && status != ASSAY_CANCELLED) {
-        const char *reason = as_trial_keep(t, assay_message(s->env));
-        t->state = strstr(assay_message(s->env), "timed out") ? AS_TRIAL_TIMEOUT : AS_TRIAL_FAILED;
+        const char *reason = as_trace_keep(t, assay_message(s->env));
+        t->state = status == ASSAY_TIMED_OUT ? AS_TRACE_TIMEOUT : AS_TRACE_FAILED;
         t->reason = reason ? reason : "";
     } else if (as_cancelled(s->env)) {
-        t->state = AS_TRIAL_PARTIAL;
+        t->state = AS_TRACE_PARTIAL;
         t->reason = "stopped before its end";
     }
 }
 
-assay_status as_sampler_run(assay_env *env, const as_arm *arms, int n_arms, const as_sampler_settings *settings, as_trial *trial)
+assay_status as_sampler_run(assay_env *env, const as_arm *arms, int n_arms, const as_sampler_settings *settings, assay_trace *trial)
 {
     if (n_arms < 1 || n_arms > MAX_ARMS || n_arms != trial->n_arms)
         return as_fail(env, ASSAY_INTERNAL, "measure: %s: %d arms for a trial of %d", trial->name, n_arms, trial->n_arms);
@@ -491,7 +543,7 @@ assay_status as_sampler_run(assay_env *env, const as_arm *arms, int n_arms, cons
         for (int i = 0; i < n_arms; i++)
             alone = alone && arms[i].by_cpu;
         if (settings->cpu >= -1 && alone && !as_pin_self(&pin, settings->cpu < 0 ? as_cpu_self() : settings->cpu, why, sizeof why))
-            as_trial_note(trial, "pinned", "no: %s", why);
+            as_trace_add_note(trial, "pinned", "no: %s", why);
         status = launches_run(&s);
         land_all(&s);
         as_pin_undo(&pin);

@@ -1,4 +1,5 @@
-/* sampler.h - arms measured in turns.  Fills a trial and does nothing else: what the numbers mean is analysis/.
+/* sampler.h - the one loop that measures: arms in turns, or one arm alone.  Fills a trace and does nothing else: what the numbers mean is
+ * analysis/.  `profile` is one arm whose blocks also record spans (measure.c).
  *
  * An arm is anything that can be launched and can time blocks of calls: an instance of a plan (arm_plan.c), or a process that
  * speaks the line protocol (arm_bin.c).  The sampler decides how many calls make a sample (one number for all arms), how many samples a
@@ -7,7 +8,7 @@
 #define AS_RUN_SAMPLER_H
 
 #include "plan/plan.h"
-#include "trace/trial.h"
+#include "trace/trace_json.h"
 
 typedef struct as_arm {
     const char *name, *what;
@@ -15,7 +16,7 @@ typedef struct as_arm {
     bool        by_cpu; /* one thread does all its work, so its CPU time is the work's */
     /* A fresh launch: new buffers by `seed`, or a new process.  Fills info->first_ns (its first three calls) and, the first
      * time, hash and ledger. */
-    assay_status (*launch)(assay_env *env, void *self, uint64_t seed, as_trial_arm *info);
+    assay_status (*launch)(assay_env *env, void *self, uint64_t seed, as_trace_arm *info);
     /* One call that is not timed when `warm`, then n samples of `calls` calls each, stamped by the arm itself; nothing is allocated.
      * switches gets the involuntary ones of the block. */
     assay_status (*block)(assay_env *env, void *self, bool warm, uint32_t calls, uint32_t n, as_shot *shots, uint32_t *switches);
@@ -29,6 +30,11 @@ typedef struct as_sampler_settings {
     uint32_t         max_launches;    /* 0: as many as fit */
     uint32_t         rounds_a_launch; /* 0: by the budget: shared and fixed memory has one launch, else at least 16 are aimed at */
     uint32_t         n_rounds;        /* exactly so many in all; 0: by the budget */
+    uint64_t         n_calls;         /* exactly so many of arm 0 in all, the last sample being shorter; 0: by the budget */
+    uint64_t         measure_ns;      /* instead of a budget: of the rounds that are kept alone; 0: by the budget */
+    uint32_t         calls;           /* in a sample; 0: as many as the clock needs */
+    double           sample_ns;       /* a sample lasts at least so long; 0: 50 us */
+    uint32_t         samples_a_block; /* 0: as many as fit into block_ns */
     bool             keeps_budget;    /* n_rounds at most: the budget ends it, too */
     int              warm_up;         /* rounds a launch that are not kept; -1: until steady */
     as_memory_layout memory;
@@ -38,10 +44,15 @@ typedef struct as_sampler_settings {
     int              cpu;          /* pin the calling thread and children to this CPU; -1: to the one it is on; -2: do not pin */
     uint64_t         seed;
     /* Between rounds: true ends the trial.  May be NULL. */
-    bool (*enough)(void *arg, const as_trial *t);
+    bool (*enough)(void *arg, const assay_trace *t);
     void *enough_arg;
+    /* Once, after the warm-up and before the first round that is kept: what a call takes, and how many a block has.  May be NULL. */
+    assay_status (*ready)(void *arg, double call_ns, uint32_t block_calls);
+    /* After every round that is kept, with the share that is done.  May be NULL. */
+    assay_status (*between)(void *arg, double done);
+    void *hook_arg;
     /* Between rounds, at most 10 times a second: share of the budget spent. */
-    void (*progress)(void *arg, double done, const as_trial *t);
+    void (*progress)(void *arg, double done, const assay_trace *t);
     void *progress_arg;
 } as_sampler_settings;
 
@@ -50,7 +61,8 @@ void as_sampler_defaults(as_sampler_settings *s);
 /* Measures the arms and fills the trial (made for n_arms).  A trial that has rounds already goes on with further launches, with the same calls
  * and samples a block, until budget_ns are spent in all, what it took before included.  On a failure of an arm the trial is FAILED with the sentence, on cancel it is
  * PARTIAL; in both cases what was measured is in it and the status is returned. */
-assay_status as_sampler_run(assay_env *env, const as_arm *arms, int n_arms, const as_sampler_settings *settings, as_trial *trial);
+assay_status as_sampler_run(assay_env *env, const as_arm *arms, int n_arms, const as_sampler_settings *settings,
+                            assay_trace *trial);
 
 /* --- Arms ------------------------------------------------------------------------------------------------- */
 
@@ -65,7 +77,7 @@ assay_status as_arm_plan(assay_env *env, const char *name, const assay_plan *pla
 
 /* A process that speaks the line protocol of docs/line-protocol.md: argv is NULL-terminated and copied; each launch starts it anew,
  * on the CPU of the caller.  timeout_ns (0: none) bounds every answer: its process group is then ended and the launch fails with
- * ASSAY_DEVICE and a sentence that has "timed out" in it. */
+ * ASSAY_TIMED_OUT. */
 assay_status as_arm_bin(assay_env *env, const char *name, const char *const *argv, uint64_t timeout_ns, as_arm *out);
 /* The other side of it: answers the protocol on standard input and output with an arm, until end of file or "end". */
 assay_status as_arm_speak(assay_env *env, const as_arm *arm, FILE *in, FILE *out);

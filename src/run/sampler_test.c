@@ -28,6 +28,7 @@ typedef struct fake {
     /* At this block (from 1; 0: never): */
     int         fails_at, cancels_at, back_in_at, back_after_at;
     const char *sentence;
+    bool        hangs; /* its failure is a time-out */
 } fake;
 
 typedef struct bench {
@@ -38,12 +39,12 @@ typedef struct bench {
     event              *events;
     size_t              n_events;
     as_sampler_settings s;
-    as_trial           *t;
+    assay_trace        *t;
     int                 n_asked, n_told;
     double              last_told;
 } bench;
 
-static assay_status fake_launch(assay_env *env, void *self, uint64_t seed, as_trial_arm *info)
+static assay_status fake_launch(assay_env *env, void *self, uint64_t seed, as_trace_arm *info)
 {
     fake *f = self;
     expect(!f->in_flight);
@@ -69,7 +70,7 @@ static assay_status fake_block(assay_env *env, void *self, bool warm, uint32_t c
     if (b->n_events < MAX_EVENTS)
         b->events[b->n_events++] = (event){f->arm, warm, calls, n};
     if (f->n_blocks == f->fails_at)
-        return as_fail(env, ASSAY_DEVICE, "%s", f->sentence);
+        return as_fail(env, f->hangs ? ASSAY_TIMED_OUT : ASSAY_DEVICE, "%s", f->sentence);
     if (f->n_blocks == f->cancels_at)
         assay_cancel(env);
     uint64_t started = as_clock_now(&env->clock);
@@ -127,7 +128,7 @@ static bench *bench_new(double a_ns, double b_ns, double c_ns)
 
 static assay_status bench_try(bench *b)
 {
-    expect_ok(&b->env, as_trial_new(&b->env, "a case", b->n, &b->t));
+    expect_ok(&b->env, as_trace_new_arms(&b->env, "a case", b->n, &b->t));
     assay_status status = as_sampler_run(&b->env, b->arms, b->n, &b->s, b->t);
     for (int i = 0; i < b->n; i++) {
         expect(!b->fakes[i].in_flight); /* every launch is landed, whatever happened */
@@ -140,7 +141,7 @@ static void bench_run(bench *b) { expect_ok(&b->env, bench_try(b)); }
 
 static void bench_free(bench *b)
 {
-    as_trial_free(b->t);
+    assay_trace_free(b->t);
     free(b->events);
     free(b);
 }
@@ -149,7 +150,7 @@ static void bench_free(bench *b)
 static const event *kept_events(const bench *b) { return b->events + b->n_events - b->t->n_turns; }
 
 /* Whole rounds: one block of every arm, in places 0, 1, ...; rounds count up and launches with them. */
-static void expect_whole(const as_trial *t)
+static void expect_whole(const assay_trace *t)
 {
     expect_eq(t->n_turns, (size_t)t->n_rounds * (size_t)t->n_arms);
     size_t shots = 0;
@@ -307,7 +308,7 @@ Test(sampler, samples_are_kept_only_when_asked)
 
 /* --- Order ------------------------------------------------------------------------------------------------------------ */
 
-static int first_count(const as_trial *t, uint32_t arm)
+static int first_count(const assay_trace *t, uint32_t arm)
 {
     int n = 0;
     for (size_t i = 0; i < t->n_turns; i++)
@@ -396,7 +397,7 @@ Test(sampler, the_budget_is_used_and_kept)
                          ns[i % AS_COUNT(ns)], (double)budget / 1e9, share);
                 expect_near(b->t->spent_ns, (double)(b->env.clock.fake_ticks - 1000000000000), 0);
                 expect_near(b->t->budget_ns, (double)budget, 0);
-                expect_eq(b->t->state, AS_TRIAL_COMPLETE);
+                expect_eq(b->t->state, AS_TRACE_COMPLETE);
                 expect_whole(b->t);
                 bench_free(b);
             }
@@ -505,7 +506,7 @@ Test(sampler, launches_and_their_rounds_can_be_asked_for)
     bench_free(b);
 }
 
-static bool is_after_seven(void *arg, const as_trial *t)
+static bool is_after_seven(void *arg, const assay_trace *t)
 {
     bench *b = arg;
     b->n_asked++;
@@ -522,7 +523,7 @@ Test(sampler, enough_ends_it_between_rounds_or_launches)
     bench_run(b);
     expect_eq(b->t->n_rounds, 7);
     expect_eq(b->n_asked, 7);
-    expect_eq(b->t->state, AS_TRIAL_COMPLETE);
+    expect_eq(b->t->state, AS_TRACE_COMPLETE);
     bench_free(b);
     b = bench_new(60e3, 60e3, 0);
     b->s.memory = AS_MEMORY_RANDOM;
@@ -535,7 +536,7 @@ Test(sampler, enough_ends_it_between_rounds_or_launches)
     bench_free(b);
 }
 
-static void told(void *arg, double done, const as_trial *t)
+static void told(void *arg, double done, const assay_trace *t)
 {
     bench *b = arg;
     expect(t == b->t && done > b->last_told && done <= 1);
@@ -569,7 +570,7 @@ Test(sampler, a_trial_that_has_rounds_goes_on_with_further_launches_until_the_bu
         expect_near(b->t->arms[0].launch_ns, 1e5, 1);
         expect_near(b->t->arms[0].first_ns[0], first_ns, 0);
         expect_near(b->t->arms[0].ledger.flops, flops, 0);
-        expect_has(as_trial_note_find(b->t, "went_on"), "to 0.3 s in all");
+        expect_has(as_trace_note_find(b->t, "went_on"), "to 0.3 s in all");
         for (uint32_t k = 1; k < b->t->n_launches && k < AS_COUNT(b->fakes[0].seeds); k++)
             expect(b->fakes[0].seeds[k] != b->fakes[0].seeds[k - 1]);
         bench_free(b);
@@ -585,7 +586,7 @@ Test(sampler, a_trial_whose_budget_is_spent_does_not_go_on)
     b->s.budget_ns = (uint64_t)b->t->spent_ns + 1000; /* less than a launch takes */
     expect_ok(&b->env, as_sampler_run(&b->env, b->arms, b->n, &b->s, b->t));
     expect_eq(b->t->n_rounds, n_rounds);
-    expect_eq(b->t->state, AS_TRIAL_COMPLETE);
+    expect_eq(b->t->state, AS_TRACE_COMPLETE);
     bench_free(b);
 }
 
@@ -611,7 +612,7 @@ Test(sampler, rounds_before_it_is_steady_are_not_kept)
     bench_run(b);
     for (size_t i = 0; i < b->t->n_turns; i++)
         expect_near(b->t->turns[i].wall_ns, 60e3, 0.1);
-    int n = atoi(as_trial_note_find(b->t, "warm_up.rounds"));
+    int n = atoi(as_trace_note_find(b->t, "warm_up.rounds"));
     expect(n >= 8 && n <= 60);
     expect_whole(b->t);
     bench_free(b);
@@ -624,7 +625,7 @@ Test(sampler, warm_up_can_be_a_number_of_rounds)
         b->s.warm_up = n;
         b->s.n_rounds = 3;
         bench_run(b);
-        expect_eq(atoi(as_trial_note_find(b->t, "warm_up.rounds")), n);
+        expect_eq(atoi(as_trace_note_find(b->t, "warm_up.rounds")), n);
         /* One block of each calibrates, and before a warm-up one round is to know what it takes. */
         expect_eq(b->fakes[0].n_blocks, 1 + (n ? 1 : 0) + n + 3);
         bench_free(b);
@@ -642,7 +643,7 @@ Test(sampler, an_arm_that_fails_leaves_no_half_round)
             b->fakes[arm].fails_at = at;
             b->fakes[arm].sentence = "arm: the cable is out";
             expect_fails(&b->env, bench_try(b), ASSAY_DEVICE, "arm: the cable is out");
-            expect_eq(b->t->state, AS_TRIAL_FAILED);
+            expect_eq(b->t->state, AS_TRACE_FAILED);
             expect_str(b->t->reason, "arm: the cable is out");
             expect_eq(b->t->n_rounds, at < 2 ? 0 : at - 2); /* the first block calibrates */
             expect_whole(b->t);
@@ -655,10 +656,11 @@ Test(sampler, an_arm_that_timed_out_is_recorded_as_that)
 {
     bench *b = bench_new(60e3, 60e3, 0);
     b->fakes[1].fails_at = 6;
-    b->fakes[1].sentence = "arm ./slow: timed out after 3 s";
-    expect_fails(&b->env, bench_try(b), ASSAY_DEVICE, "timed out");
-    expect_eq(b->t->state, AS_TRIAL_TIMEOUT);
-    expect_str(b->t->reason, "arm ./slow: timed out after 3 s");
+    b->fakes[1].sentence = "arm ./slow: no answer within 3 s";
+    b->fakes[1].hangs = true;
+    expect_fails(&b->env, bench_try(b), ASSAY_TIMED_OUT, "no answer");
+    expect_eq(b->t->state, AS_TRACE_TIMEOUT);
+    expect_str(b->t->reason, "arm ./slow: no answer within 3 s");
     expect_eq(b->t->n_rounds, 4);
     bench_free(b);
 }
@@ -669,7 +671,7 @@ Test(sampler, cancel_keeps_whole_rounds_and_says_partial)
         bench *b = bench_new(60e3, 60e3, 0);
         b->fakes[arm].cancels_at = 9;
         expect_fails(&b->env, bench_try(b), ASSAY_CANCELLED, "stopped after 8 rounds");
-        expect_eq(b->t->state, AS_TRIAL_PARTIAL);
+        expect_eq(b->t->state, AS_TRACE_PARTIAL);
         expect_str(b->t->reason, "stopped before its end");
         expect_eq(b->t->n_rounds, 8); /* the round that it came in is made whole */
         expect_whole(b->t);
@@ -685,7 +687,7 @@ Test(sampler, cancel_stops_launches_too)
     b->fakes[0].cancels_at = 7;
     expect_fails(&b->env, bench_try(b), ASSAY_CANCELLED, "stopped after 6 rounds");
     expect_eq(b->t->n_launches, 2);
-    expect_eq(b->t->state, AS_TRIAL_PARTIAL);
+    expect_eq(b->t->state, AS_TRACE_PARTIAL);
     bench_free(b);
 }
 
@@ -694,7 +696,7 @@ Test(sampler, cancel_before_the_first_round_is_partial_with_nothing)
     bench *b = bench_new(60e3, 60e3, 0);
     b->fakes[0].cancels_at = 1;
     expect_fails(&b->env, bench_try(b), ASSAY_CANCELLED, "stopped after 0 rounds");
-    expect_eq(b->t->state, AS_TRIAL_PARTIAL);
+    expect_eq(b->t->state, AS_TRACE_PARTIAL);
     expect_eq(b->t->n_turns, 0);
     bench_free(b);
 }
@@ -704,7 +706,7 @@ Test(sampler, a_clock_that_goes_back_in_a_sample_is_a_sentence_and_keeps_the_rou
     bench *b = bench_new(60e3, 60e3, 0);
     b->fakes[1].back_in_at = 12;
     expect_fails(&b->env, bench_try(b), ASSAY_DEVICE, "went back");
-    expect_eq(b->t->state, AS_TRIAL_FAILED);
+    expect_eq(b->t->state, AS_TRACE_FAILED);
     expect_has(b->t->reason, "measure: a case");
     expect_has(b->t->reason, "went back");
     expect_eq(b->t->n_rounds, 10);
@@ -733,7 +735,7 @@ static bench *back_after(int round)
     b->s.n_rounds = 20;
     b->fakes[0].back_after_at = round + 2; /* one block calibrates */
     expect_fails(&b->env, bench_try(b), ASSAY_DEVICE, "the clock fake went back by 700 ns between two blocks");
-    expect_eq(b->t->state, AS_TRIAL_FAILED);
+    expect_eq(b->t->state, AS_TRACE_FAILED);
     expect_has(b->t->reason, "measure: a case: the clock fake went back by 700 ns between two blocks");
     expect_eq(b->t->n_rounds, round);
     return b;
@@ -757,7 +759,7 @@ Test(sampler, a_clock_that_goes_back_between_rounds_is_a_sentence_and_keeps_the_
 Test(sampler, as_many_arms_as_the_trial_was_made_for_are_needed)
 {
     bench *b = bench_new(60e3, 60e3, 0);
-    expect_ok(&b->env, as_trial_new(&b->env, "a case", 3, &b->t));
+    expect_ok(&b->env, as_trace_new_arms(&b->env, "a case", 3, &b->t));
     expect_fails(&b->env, as_sampler_run(&b->env, b->arms, 2, &b->s, b->t), ASSAY_INTERNAL, "2 arms for a trial of 3");
     expect_eq(b->n_events, 0);
     bench_free(b);
@@ -812,7 +814,7 @@ Test(arm_plan, the_hash_is_the_same_for_the_same_plan_and_another_for_other_inpu
 {
     fixture      f, g;
     as_arm       arms[3];
-    as_trial_arm info[3] = {{.hash = 0}};
+    as_trace_arm info[3] = {{.hash = 0}};
     open_plan(&f, "mlp-small");
     open_plan(&g, "mlp-small");
     expect_ok(f.env, as_arm_plan(f.env, "a", f.plan, 5, NULL, false, &arms[0]));
@@ -836,7 +838,7 @@ Test(arm_plan, random_lies_elsewhere_each_launch_and_fixed_does_not)
 {
     fixture      f;
     as_arm       random, fixed;
-    as_trial_arm info;
+    as_trace_arm info;
     size_t       seen[32], n_lines = 0;
     open_plan(&f, "mlp-small");
     expect_ok(f.env, as_arm_plan(f.env, "r", f.plan, 5, NULL, true, &random));
@@ -866,7 +868,7 @@ Test(arm_plan, the_same_seed_is_the_same_place)
 {
     fixture      f;
     as_arm       arm;
-    as_trial_arm info;
+    as_trace_arm info;
     open_plan(&f, "mlp-small");
     expect_ok(f.env, as_arm_plan(f.env, "r", f.plan, 5, NULL, true, &arm));
     expect_ok(f.env, arm.launch(f.env, arm.self, 7777, &info));
@@ -895,7 +897,7 @@ Test(arm_plan, several_plans_in_one_slab_answer_right_in_turns)
     fixture      f[N];
     as_arm       arms[N], own[N];
     as_slab     *slab;
-    as_trial_arm info;
+    as_trace_arm info;
     void        *want[N];
     size_t       bytes[N];
     for (int i = 0; i < N; i++) {
@@ -940,7 +942,7 @@ Test(arm_plan, the_ledger_counts_what_the_plan_does_a_run)
 {
     fixture      f;
     as_arm       arm;
-    as_trial_arm info = {.hash = 0};
+    as_trace_arm info = {.hash = 0};
     double       flops = 0, launches = 0;
     open_plan(&f, "mlp-small");
     for (int i = f.plan->n_prologue; i < f.plan->n_steps; i++, launches++)
@@ -960,7 +962,7 @@ Test(arm_plan, a_block_allocates_nothing)
 {
     fixture      f;
     as_arm       arm;
-    as_trial_arm info;
+    as_trace_arm info;
     as_shot      shots[8];
     uint32_t     switches;
     open_plan(&f, "mlp-small");
@@ -975,9 +977,9 @@ Test(arm_plan, a_block_allocates_nothing)
 
 Test(arm_plan, on_the_null_device_a_call_takes_what_the_device_says)
 {
-    fixture   f;
-    as_arm    arms[2];
-    as_trial *t;
+    fixture      f;
+    as_arm       arms[2];
+    assay_trace *t;
     fixture_open(&f, "mlp-small");
     fixture_set(&f, "device", "null:gemm=50us");
     fixture_plan(&f);
@@ -987,14 +989,14 @@ Test(arm_plan, on_the_null_device_a_call_takes_what_the_device_says)
     as_sampler_defaults(&s);
     s.memory = AS_MEMORY_RANDOM;
     s.budget_ns = 200000000;
-    expect_ok(f.env, as_trial_new(f.env, "null", 2, &t));
+    expect_ok(f.env, as_trace_new_arms(f.env, "null", 2, &t));
     expect_ok(f.env, as_sampler_run(f.env, arms, 2, &s, t));
     expect(t->n_launches >= 16);
     expect(t->spent_ns <= 1.1 * 2e8);
     for (size_t i = 1; i < t->n_turns; i++)
         expect_near(t->turns[i].wall_ns, t->turns[0].wall_ns, 0);
     expect(t->turns[0].wall_ns >= 50e3);
-    as_trial_free(t);
+    assay_trace_free(t);
     arm_drop(&arms[0]);
     arm_drop(&arms[1]);
     fixture_close(&f);

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/env.h"
-#include "trace/trial.h"
+#include "trace/trace_json.h"
 
 #define AS_STAMPS static inline __attribute__((always_inline)) assay_status
 
@@ -26,22 +26,36 @@ AS_STAMPS as_first_calls(assay_env *env, as_call call, void *self, double first_
     return ASSAY_OK;
 }
 
+/* Where the stamps themselves go, for an arm that records more than durations. */
+typedef struct as_stamps {
+    as_sample
+        *samples; /* one per sample: begin and end in ticks of the clock, CPU time; the rest is the arm's to fill; NULL: none */
+    uint64_t
+        *last; /* the latest stamp: the begin of a sample, then whatever `call` puts there at its own end, which is taken as the
+                         * sample's end instead of another stamp; NULL: none */
+} as_stamps;
+
 /* n samples of `calls` calls each, and the involuntary switches of all.  reads_cpu: the calling thread does all the work; its CPU time is read
  * outside of the stamps, once between two samples, because it costs about a microsecond. */
 AS_STAMPS as_shots_take(assay_env *env, const char *what, as_call call, void *self, bool reads_cpu, uint32_t calls, uint32_t n,
-                        as_shot *shots, uint32_t *switches)
+                        const as_stamps stamps, as_shot *shots, uint32_t *switches)
 {
     long     before = as_thread_switches();
     float    per = 1.0f / (float)calls;
     uint64_t cpu = reads_cpu ? as_thread_cpu_ns() : 0;
     for (uint32_t i = 0; i < n; i++) {
         uint64_t begin = as_clock_now(&env->clock);
+        if (stamps.last)
+            *stamps.last = begin;
         for (uint32_t k = 0; k < calls; k++)
             AS_TRY(call(env, self));
-        uint64_t end = as_clock_now(&env->clock), cpu_end = reads_cpu ? as_thread_cpu_ns() : 0;
+        uint64_t end = stamps.last ? *stamps.last : as_clock_now(&env->clock), cpu_end = reads_cpu ? as_thread_cpu_ns() : 0;
         if (end < begin)
             return as_fail(env, ASSAY_DEVICE, "measure: %s: the clock %s went back during a sample", what, env->clock.name);
         shots[i] = (as_shot){(float)as_clock_ns(&env->clock, end - begin) * per, reads_cpu ? (float)(cpu_end - cpu) * per : NAN};
+        if (stamps.samples)
+            stamps.samples[i] = (as_sample){
+                .begin_ticks = begin, .end_ticks = end, .cpu_ns = reads_cpu ? cpu_end - cpu : UINT64_MAX, .n_runs = calls};
         cpu = cpu_end;
     }
     *switches = (uint32_t)(as_thread_switches() - before);

@@ -32,7 +32,7 @@ Test(shots, a_sample_is_the_mean_of_its_calls_and_no_call_is_left_out)
     caller     c = {.n = 0};
     as_shot    shots[3];
     uint32_t   switches = 77777;
-    expect_ok(env, as_shots_take(env, "a test", call, &c, false, 2, 3, shots, &switches));
+    expect_ok(env, as_shots_take(env, "a test", call, &c, false, 2, 3, (as_stamps){0}, shots, &switches));
     expect_eq(c.n, 6);
     for (int i = 0; i < 3; i++) {
         expect_near((double)shots[i].wall_ns, 15 + 20 * i, 1e-4);
@@ -49,7 +49,7 @@ Test(shots, cpu_time_is_read_where_one_thread_does_the_work)
     caller     c = {.n = 0};
     as_shot    shots[2];
     uint32_t   switches;
-    expect_ok(env, as_shots_take(env, "a test", call, &c, true, 1, 2, shots, &switches));
+    expect_ok(env, as_shots_take(env, "a test", call, &c, true, 1, 2, (as_stamps){0}, shots, &switches));
     expect(shots[0].cpu_ns >= 0 && shots[1].cpu_ns >= 0);
     assay_env_free(env);
 }
@@ -60,7 +60,8 @@ Test(shots, a_call_that_fails_ends_the_block_with_its_sentence)
     caller     c = {.fails_at = 3};
     as_shot    shots[3];
     uint32_t   switches;
-    expect_fails(env, as_shots_take(env, "a test", call, &c, false, 2, 3, shots, &switches), ASSAY_DEVICE, "call 3 failed");
+    expect_fails(env, as_shots_take(env, "a test", call, &c, false, 2, 3, (as_stamps){0}, shots, &switches), ASSAY_DEVICE,
+                 "call 3 failed");
     expect_eq(c.n, 3);
     assay_env_free(env);
 }
@@ -71,7 +72,7 @@ Test(shots, a_clock_that_goes_back_is_told)
     caller     c = {.back_at = 4};
     as_shot    shots[3];
     uint32_t   switches;
-    expect_fails(env, as_shots_take(env, "a test", call, &c, false, 2, 3, shots, &switches), ASSAY_DEVICE,
+    expect_fails(env, as_shots_take(env, "a test", call, &c, false, 2, 3, (as_stamps){0}, shots, &switches), ASSAY_DEVICE,
                  "a test: the clock fake went back during a sample");
     assay_env_free(env);
 }

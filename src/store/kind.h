@@ -71,12 +71,12 @@ struct as_store {
 /* --- Trials as rows and back: rows.c -------------------------------------------------------------------- */
 
 /* Everything in the arena.  What could not be read back is refused here and not years later. */
-assay_status as_run_row_make(assay_env *env, as_arena *arena, const as_stored_run *run, const as_trial *const *trials, size_t n,
+assay_status as_run_row_make(assay_env *env, as_arena *arena, const as_stored_run *run, const assay_trace *const *trials, size_t n,
                              as_run_row *out);
-assay_status as_trial_row_read(assay_env *env, const char *path, const as_trial_row *row, as_trial **out);
-void         as_trials_free(as_trial **trials, size_t n);
+assay_status as_trial_row_read(assay_env *env, const char *path, const as_trial_row *row, assay_trace **out);
+void         as_trials_free(assay_trace **trials, size_t n);
 /* A run with its trials, held against its hash. */
-assay_status as_run_take(assay_env *env, as_store *s, int64_t id, as_arena *arena, as_run_row *row, as_trial ***out, size_t *n);
+assay_status as_run_take(assay_env *env, as_store *s, int64_t id, as_arena *arena, as_run_row *row, assay_trace ***out, size_t *n);
 
 /* --- Files of runs: transfer.c ---------------------------------------------------------------------------- */
 
@@ -88,7 +88,7 @@ typedef struct as_run_batch {
 /* Reads "assay.runs-export/1"; every run is held against its hash.  as_arena_drop(&out->arena) gives it back. */
 assay_status as_runs_parse(assay_env *env, const char *path, const char *data, size_t n, as_run_batch *out);
 /* The one object of a run in such a file. */
-void as_run_write(as_json *w, const as_run_row *row, const as_trial *const *trials, size_t n);
+void as_run_write(as_json *w, const as_run_row *row, const assay_trace *const *trials, size_t n);
 void as_runs_write_begin(as_json *w, FILE *file);
 void as_runs_write_end(as_json *w);
 

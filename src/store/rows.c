@@ -41,7 +41,7 @@ static void add_text(as_sha256 *h, const char *text)
     as_sha256_add(h, text, strlen(text));
 }
 
-static void add_arm(as_sha256 *h, const as_trial_arm *a)
+static void add_arm(as_sha256 *h, const as_trace_arm *a)
 {
     const as_ledger *l = &a->ledger;
     const double     numbers[] = {a->error, a->launch_ns, a->first_ns[0], a->first_ns[1], a->first_ns[2],
@@ -65,14 +65,15 @@ static void add_turn(as_sha256 *h, const as_turn *t)
         add_f64(h, numbers[i]);
 }
 
-static void add_trial(as_sha256 *h, const as_trial *t, const as_trial_row *row)
+static void add_trial(as_sha256 *h, const assay_trace *t, const as_trial_row *row)
 {
-    const uint64_t counts[] = {
-        t->n_launches, t->n_rounds,          t->calls,          t->by_cpu, t->seed, (uint64_t)t->unix_time, (uint64_t)t->n_arms,
-        t->n_turns,    (uint64_t)t->n_notes, row->samples_bytes};
-    const double numbers[] = {t->clock_cost_ns, t->block_ns, t->budget_ns, t->spent_ns};
+    const uint64_t counts[] = {t->n_launches,       t->n_rounds, t->calls,
+                               t->by_cpu,           t->seed,     (uint64_t)as_trace_unix_time(t),
+                               (uint64_t)t->n_arms, t->n_turns,  (uint64_t)t->n_notes,
+                               row->samples_bytes};
+    const double   numbers[] = {t->clock_cost_ns, t->block_ns, t->budget_ns, t->spent_ns};
     add_text(h, t->name);
-    add_text(h, as_trial_state_text(t->state));
+    add_text(h, as_trace_state_text(t->state));
     add_text(h, t->reason);
     add_text(h, as_memory_layout_text(t->memory));
     add_text(h, t->fingerprint);
@@ -84,7 +85,7 @@ static void add_trial(as_sha256 *h, const as_trial *t, const as_trial_row *row)
         add_arm(h, &t->arms[i]);
     for (size_t i = 0; i < t->n_turns; i++)
         add_turn(h, &t->turns[i]);
-    for (int i = 0; i < t->n_notes; i++) {
+    for (size_t i = 0; i < t->n_notes; i++) {
         add_text(h, t->notes[i].key);
         add_text(h, t->notes[i].value);
     }
@@ -121,7 +122,7 @@ static float float_get(const uint8_t *from)
     return value;
 }
 
-static size_t shots_of_turns(const as_trial *t)
+static size_t shots_of_turns(const assay_trace *t)
 {
     size_t n = 0;
     for (size_t i = 0; i < t->n_turns; i++)
@@ -129,7 +130,7 @@ static size_t shots_of_turns(const as_trial *t)
     return n;
 }
 
-static assay_status samples_make(assay_env *env, as_arena *arena, const as_trial *t, as_trial_row *row)
+static assay_status samples_make(assay_env *env, as_arena *arena, const assay_trace *t, as_trial_row *row)
 {
     if (!t->n_shots)
         return ASSAY_OK;
@@ -150,7 +151,7 @@ static assay_status samples_make(assay_env *env, as_arena *arena, const as_trial
 
 /* --- A trial as a row ----------------------------------------------------------------------------------------- */
 
-static assay_status text_of(assay_env *env, as_arena *arena, const as_trial *t, const char **out)
+static assay_status text_of(assay_env *env, as_arena *arena, const assay_trace *t, const char **out)
 {
     char   *text = NULL;
     size_t  n = 0;
@@ -159,7 +160,7 @@ static assay_status text_of(assay_env *env, as_arena *arena, const as_trial *t, 
     if (!file)
         return no_room(env, t->name);
     as_json_start(&w, file, false);
-    as_trial_write(t, &w, false);
+    as_trace_json_write(t, &w, false);
     bool failed = ferror(file) != 0;
     failed |= fclose(file) != 0;
     *out = failed ? NULL : as_arena_text_n(arena, text, n);
@@ -167,17 +168,17 @@ static assay_status text_of(assay_env *env, as_arena *arena, const as_trial *t, 
     return *out ? ASSAY_OK : no_room(env, t->name);
 }
 
-static assay_status trial_parse(assay_env *env, const char *path, const char *json, as_trial **out)
+static assay_status trial_parse(assay_env *env, const char *path, const char *json, assay_trace **out)
 {
     json_t *root;
     AS_TRY(as_json_parse(env, "store", path, json, strlen(json), &root));
-    assay_status status = as_trial_read(env, "store", path, root, out);
+    assay_status status = as_trace_json_read(env, "store", path, root, out);
     json_decref(root);
     return status;
 }
 
 /* What history and planning ask for.  A pair of arms has a variance; one alone has none that a comparison could use. */
-static assay_status columns_make(assay_env *env, as_arena *arena, const as_trial *t, as_trial_row *row)
+static assay_status columns_make(assay_env *env, as_arena *arena, const assay_trace *t, as_trial_row *row)
 {
     row->arms = AS_TAKE(arena, as_arm_row, t->n_arms);
     if (!row->arms)
@@ -201,16 +202,16 @@ static assay_status columns_make(assay_env *env, as_arena *arena, const as_trial
     return ASSAY_OK;
 }
 
-static assay_status trial_row_make(assay_env *env, as_arena *arena, const as_trial *t, as_sha256 *h, as_trial_row *row)
+static assay_status trial_row_make(assay_env *env, as_arena *arena, const assay_trace *t, as_sha256 *h, as_trial_row *row)
 {
-    as_trial *again = NULL;
-    *row = (as_trial_row){.state = as_trial_state_text(t->state)};
+    assay_trace *again = NULL;
+    *row = (as_trial_row){.state = as_trace_state_text(t->state)};
     AS_TRY(samples_make(env, arena, t, row));
     AS_TRY(text_of(env, arena, t, &row->json));
     AS_TRY(trial_parse(env, t->name, row->json, &again));
     row->name = as_arena_text(arena, again->name);
     add_trial(h, again, row); /* as it will be read: text that is no UTF-8 is not what it was */
-    as_trial_free(again);
+    assay_trace_free(again);
     if (!row->name)
         return no_room(env, t->name);
     return columns_make(env, arena, t, row);
@@ -229,7 +230,7 @@ static const char *clean(as_arena *arena, const char *text)
     return copy;
 }
 
-assay_status as_run_row_make(assay_env *env, as_arena *arena, const as_stored_run *run, const as_trial *const *trials, size_t n,
+assay_status as_run_row_make(assay_env *env, as_arena *arena, const as_stored_run *run, const assay_trace *const *trials, size_t n,
                              as_run_row *out)
 {
     as_sha256  h;
@@ -256,7 +257,7 @@ assay_status as_run_row_make(assay_env *env, as_arena *arena, const as_stored_ru
 
 /* --- And back ------------------------------------------------------------------------------------------------ */
 
-static assay_status samples_read(assay_env *env, const char *path, const as_trial_row *row, as_trial *t)
+static assay_status samples_read(assay_env *env, const char *path, const as_trial_row *row, assay_trace *t)
 {
     size_t n = row->samples_bytes / SAMPLE_BYTES;
     if (!row->samples_bytes)
@@ -265,7 +266,7 @@ static assay_status samples_read(assay_env *env, const char *path, const as_tria
         return as_fail(env, ASSAY_BAD_INPUT,
                        "store: %s: '%s' has %zu bytes of samples, and its blocks say %zu samples: the store is damaged", path,
                        t->name, row->samples_bytes, shots_of_turns(t));
-    if (!as_trial_reserve(t, 0, n))
+    if (!as_trace_reserve_turns(t, 0, n))
         return no_room(env, t->name);
     const uint8_t *bytes = row->samples;
     for (size_t i = 0; i < n; i++)
@@ -274,21 +275,21 @@ static assay_status samples_read(assay_env *env, const char *path, const as_tria
     return ASSAY_OK;
 }
 
-assay_status as_trial_row_read(assay_env *env, const char *path, const as_trial_row *row, as_trial **out)
+assay_status as_trial_row_read(assay_env *env, const char *path, const as_trial_row *row, assay_trace **out)
 {
-    as_trial *t;
+    assay_trace *t;
     AS_TRY(trial_parse(env, path, row->json, &t));
     assay_status status = samples_read(env, path, row, t);
     if (status != ASSAY_OK)
-        as_trial_free(t);
+        assay_trace_free(t);
     else
         *out = t;
     return status;
 }
 
-void as_trials_free(as_trial **trials, size_t n)
+void as_trials_free(assay_trace **trials, size_t n)
 {
     for (size_t i = 0; trials && i < n; i++)
-        as_trial_free(trials[i]);
+        assay_trace_free(trials[i]);
     free(trials);
 }

@@ -96,8 +96,8 @@ static size_t expect_whole(assay_env *env, const char *name)
     size_t         n;
     expect_ok(env, as_store_list_runs(env, s, NULL, 0, &arena, &runs, &n));
     for (size_t i = 0; i < n; i++) {
-        as_trial **trials;
-        size_t     n_trials;
+        assay_trace **trials;
+        size_t        n_trials;
         expect_ok(env, as_store_get_trials(env, s, runs[i].id, &trials, &n_trials));
         expect_eq(n_trials, 2);
         expect_eq(trials[0]->n_shots, 60);
@@ -379,7 +379,7 @@ Test(store, holds_a_run_against_its_hash_when_it_is_read)
     s = store_open(env, "digit.db");
     as_arena      arena = {0};
     as_stored_run run;
-    as_trial    **trials = NULL;
+    assay_trace **trials = NULL;
     FILE         *file = tmpfile();
     expect_fails(env, as_store_get_run(env, s, id[0], &arena, &run), ASSAY_BAD_INPUT,
                  "run 1 is not what its hash says: the store is damaged");

@@ -93,7 +93,7 @@ const char *as_store_path(const as_store *s) { return s->path; }
 
 /* --- Runs ---------------------------------------------------------------------------------------------------- */
 
-assay_status as_store_put_run(assay_env *env, as_store *s, const as_stored_run *run, const as_trial *const *trials, size_t n,
+assay_status as_store_put_run(assay_env *env, as_store *s, const as_stored_run *run, const assay_trace *const *trials, size_t n,
                               int64_t *id)
 {
     as_arena     arena = {0};
@@ -114,10 +114,10 @@ assay_status as_store_list_runs(assay_env *env, as_store *s, const char *kind, s
     return s->kind->list_runs(env, s->db, kind, limit, arena, out, n);
 }
 
-static assay_status trials_read(assay_env *env, as_store *s, const as_trial_row *rows, size_t n, as_trial ***out)
+static assay_status trials_read(assay_env *env, as_store *s, const as_trial_row *rows, size_t n, assay_trace ***out)
 {
-    as_trial   **trials = calloc(n ? n : 1, sizeof *trials);
-    assay_status status = ASSAY_OK;
+    assay_trace **trials = calloc(n ? n : 1, sizeof *trials);
+    assay_status  status = ASSAY_OK;
     if (!trials)
         return as_fail(env, ASSAY_NO_MEMORY, "store: no room for %zu trials", n);
     for (size_t i = 0; i < n && status == ASSAY_OK; i++)
@@ -130,11 +130,11 @@ static assay_status trials_read(assay_env *env, as_store *s, const as_trial_row 
 }
 
 /* SQLite tells pages that make no sense, and not digits that were changed: the hash does. */
-static assay_status hash_check(assay_env *env, as_store *s, const as_run_row *row, as_trial *const *trials, size_t n)
+static assay_status hash_check(assay_env *env, as_store *s, const as_run_row *row, assay_trace *const *trials, size_t n)
 {
     as_arena     arena = {0};
     as_run_row   again;
-    assay_status status = as_run_row_make(env, &arena, &row->run, (const as_trial *const *)trials, n, &again);
+    assay_status status = as_run_row_make(env, &arena, &row->run, (const assay_trace *const *)trials, n, &again);
     if (status == ASSAY_OK && strcmp(again.hash, row->hash))
         status = as_fail(env, ASSAY_BAD_INPUT,
                          "store: %s: run %lld is not what its hash says: the store is damaged; it was left as it is", s->path,
@@ -143,10 +143,10 @@ static assay_status hash_check(assay_env *env, as_store *s, const as_run_row *ro
     return status;
 }
 
-assay_status as_run_take(assay_env *env, as_store *s, int64_t id, as_arena *arena, as_run_row *row, as_trial ***out, size_t *n)
+assay_status as_run_take(assay_env *env, as_store *s, int64_t id, as_arena *arena, as_run_row *row, assay_trace ***out, size_t *n)
 {
     as_trial_row *rows = NULL;
-    as_trial    **trials = NULL;
+    assay_trace **trials = NULL;
     size_t        n_rows = 0;
     AS_TRY(s->kind->get_run(env, s->db, id, arena, row));
     AS_TRY(s->kind->get_trials(env, s->db, id, arena, &rows, &n_rows));
@@ -163,16 +163,16 @@ assay_status as_run_take(assay_env *env, as_store *s, int64_t id, as_arena *aren
 
 assay_status as_store_get_run(assay_env *env, as_store *s, int64_t id, as_arena *arena, as_stored_run *out)
 {
-    as_run_row row;
-    as_trial **trials;
-    size_t     n;
+    as_run_row    row;
+    assay_trace **trials;
+    size_t        n;
     AS_TRY(as_run_take(env, s, id, arena, &row, &trials, &n));
     as_trials_free(trials, n);
     *out = row.run;
     return ASSAY_OK;
 }
 
-assay_status as_store_get_trials(assay_env *env, as_store *s, int64_t id, as_trial ***out, size_t *n)
+assay_status as_store_get_trials(assay_env *env, as_store *s, int64_t id, assay_trace ***out, size_t *n)
 {
     as_arena     arena = {0};
     as_run_row   row;

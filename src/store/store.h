@@ -7,7 +7,7 @@
 #define AS_STORE_STORE_H
 
 #include "analysis/duel/duel.h"
-#include "trace/trial.h"
+#include "trace/trace_json.h"
 
 typedef struct as_store as_store;
 
@@ -34,14 +34,14 @@ typedef struct as_stored_run {
 } as_stored_run;
 
 /* All in one transaction.  Raw samples go along where the trial has them. */
-assay_status as_store_put_run(assay_env *env, as_store *s, const as_stored_run *run, const as_trial *const *trials, size_t n,
+assay_status as_store_put_run(assay_env *env, as_store *s, const as_stored_run *run, const assay_trace *const *trials, size_t n,
                               int64_t *id);
 /* Newest first; kind NULL: all; limit 0: all.  The rows live in the arena. */
 assay_status as_store_list_runs(assay_env *env, as_store *s, const char *kind, size_t limit, as_arena *arena, as_stored_run **out,
                                 size_t *n);
 assay_status as_store_get_run(assay_env *env, as_store *s, int64_t id, as_arena *arena, as_stored_run *out);
 /* Its trials, to be freed one by one and the array by free(). */
-assay_status as_store_get_trials(assay_env *env, as_store *s, int64_t id, as_trial ***out, size_t *n);
+assay_status as_store_get_trials(assay_env *env, as_store *s, int64_t id, assay_trace ***out, size_t *n);
 /* NOT_FOUND by id; BAD_INPUT when a baseline stands on it (named). */
 assay_status as_store_remove_run(assay_env *env, as_store *s, int64_t id);
 /* The same of several, all or none. */

@@ -8,14 +8,14 @@
 
 /* --- Runs ----------------------------------------------------------------------------------------------------- */
 
-static void expect_same_trial(const as_trial *a, const as_trial *b)
+static void expect_same_trial(const assay_trace *a, const assay_trace *b)
 {
     expect_str(a->name, b->name);
     expect_eq(a->n_turns, b->n_turns);
     expect_eq(a->n_shots, b->n_shots);
     expect_eq(a->seed, b->seed);
     expect_eq(a->arms[1].hash, b->arms[1].hash);
-    expect_str(as_trial_note_find(a, "machine.cpu"), "Zürich 7");
+    expect_str(as_trace_note_find(a, "machine.cpu"), "Zürich 7");
     for (size_t i = 0; i < a->n_turns; i++)
         expect(a->turns[i].wall_ns == b->turns[i].wall_ns && a->turns[i].first_shot == b->turns[i].first_shot &&
                isnan(a->turns[i].steal));
@@ -35,7 +35,7 @@ Test(store, gives_back_a_run_with_every_block_and_sample_in_another_session)
     s = store_open(env, "runs.db");
     as_arena      arena = {0};
     as_stored_run run;
-    as_trial    **trials, *want = store_trial("matmul/64", 10, 1001.0, true);
+    assay_trace **trials, *want = store_trial("matmul/64", 10, 1001.0, true);
     size_t        n;
     expect_ok(env, as_store_get_run(env, s, id, &arena, &run));
     expect_eq(run.id, id);
@@ -49,7 +49,7 @@ Test(store, gives_back_a_run_with_every_block_and_sample_in_another_session)
     expect_eq(trials[1]->n_shots, 0);
     expect_str(as_store_path(s), as_test_path("runs.db"));
     as_trials_free(trials, n);
-    as_trial_free(want);
+    assay_trace_free(want);
     as_arena_drop(&arena);
     as_store_close(s);
 }
@@ -80,11 +80,11 @@ Test(store, lists_the_newest_first_by_kind_and_as_many_as_asked_for)
 
 Test(store, removes_all_of_the_runs_asked_for_or_none)
 {
-    assay_env *env = store_env();
-    as_store  *s = store_open(env, "rm.db");
-    as_trial **trials;
-    size_t     n;
-    int64_t    ids[3], next;
+    assay_env    *env = store_env();
+    as_store     *s = store_open(env, "rm.db");
+    assay_trace **trials;
+    size_t        n;
+    int64_t       ids[3], next;
     for (int i = 0; i < 3; i++)
         expect_ok(env, store_put(env, s, "run", i, &ids[i]));
     expect_ok(env, as_store_put_named(env, s, "baseline", "main", "{}", ids[1], false));
@@ -102,17 +102,17 @@ Test(store, refuses_a_trial_that_could_not_be_read_back)
 {
     assay_env    *env = store_env();
     as_store     *s = store_open(env, "bad.db");
-    as_trial     *t = store_trial("matmul/64", 10, 1000.0, true);
+    assay_trace  *t = store_trial("matmul/64", 10, 1000.0, true);
     as_stored_run run = store_run("bad", 1);
     t->n_shots--;
-    expect_fails(env, as_store_put_run(env, s, &run, (const as_trial *const[]){t}, 1, NULL), ASSAY_BAD_INPUT,
+    expect_fails(env, as_store_put_run(env, s, &run, (const assay_trace *const[]){t}, 1, NULL), ASSAY_BAD_INPUT,
                  "59 samples, and its blocks say 60");
     t->n_shots++;
     t->turns[3].arm = 2;
-    expect_fails(env, as_store_put_run(env, s, &run, (const as_trial *const[]){t}, 1, NULL), ASSAY_BAD_INPUT,
+    expect_fails(env, as_store_put_run(env, s, &run, (const assay_trace *const[]){t}, 1, NULL), ASSAY_BAD_INPUT,
                  "\"arm\" names an arm");
     expect_eq(store_count(env, s), 0);
-    as_trial_free(t);
+    assay_trace_free(t);
     as_store_close(s);
 }
 
@@ -133,14 +133,14 @@ Test(store, gives_the_history_of_an_arm_of_a_comparison_oldest_first)
     expect_eq(past[1].unix_time, 200);
     expect_str(past[1].arm, "threads=2");
     expect_str(past[1].commit, "abc");
-    as_trial *t = store_trial("matmul/64", 10, 1100.0, true);
-    as_alone  alone;
+    assay_trace *t = store_trial("matmul/64", 10, 1100.0, true);
+    as_alone     alone;
     as_alone_judge(t, 1, &alone);
     expect_near(past[0].median_ns, alone.median, 0);
     expect_near(past[0].p25_ns, alone.p25, 0);
     expect_ok(env, as_store_history(env, s, "matmul/64, threads=2", "another machine", &arena, &past, &n));
     expect_eq(n, 0);
-    as_trial_free(t);
+    assay_trace_free(t);
     as_arena_drop(&arena);
     as_store_close(s);
 }
@@ -152,14 +152,14 @@ Test(store, of_a_check_only_the_candidate_is_history)
     as_arena      arena = {0};
     as_past      *past;
     size_t        n;
-    as_trial     *t = store_trial("matmul/64", 10, 1002.0, true);
+    assay_trace  *t = store_trial("matmul/64", 10, 1002.0, true);
     as_stored_run run = store_run("check", 3);
     run.kind = "check";
-    expect_ok(env, as_store_put_run(env, s, &run, (const as_trial *const[]){t}, 1, NULL));
+    expect_ok(env, as_store_put_run(env, s, &run, (const assay_trace *const[]){t}, 1, NULL));
     expect_ok(env, as_store_history(env, s, "matmul/64", NULL, &arena, &past, &n));
     expect_eq(n, 1);
     expect_str(past[0].arm, "threads=2");
-    as_trial_free(t);
+    assay_trace_free(t);
     as_arena_drop(&arena);
     as_store_close(s);
 }
@@ -171,17 +171,17 @@ Test(store, counts_only_cases_that_have_numbers_to_believe)
     as_arena       arena = {0};
     as_case_count *cases;
     size_t         n;
-    as_trial      *t = store_trial("too fast", 10, 1.7, true);
+    assay_trace   *t = store_trial("too fast", 10, 1.7, true);
     as_stored_run  run = store_run("refused", 3);
-    t->state = AS_TRIAL_REFUSED;
+    t->state = AS_TRACE_REFUSED;
     expect_ok(env, store_put(env, s, "a", 1, NULL));
     expect_ok(env, store_put(env, s, "b", 2, NULL));
-    expect_ok(env, as_store_put_run(env, s, &run, (const as_trial *const[]){t}, 1, NULL));
+    expect_ok(env, as_store_put_run(env, s, &run, (const assay_trace *const[]){t}, 1, NULL));
     expect_ok(env, as_store_cases(env, s, &arena, &cases, &n));
     expect_eq(n, 4);
     expect_str(cases[0].name, "matmul/64, threads=1");
     expect_eq(cases[0].n, 2);
-    as_trial_free(t);
+    assay_trace_free(t);
     as_arena_drop(&arena);
     as_store_close(s);
 }
@@ -193,7 +193,7 @@ Test(store, knows_the_variance_of_a_case_as_last_seen_on_the_machine)
     as_variance   v = {0};
     as_duel_rules rules;
     as_duel       duel;
-    as_trial     *t = store_trial("matmul/64", 10, 1002.0, true);
+    assay_trace  *t = store_trial("matmul/64", 10, 1002.0, true);
     expect_ok(env, store_put(env, s, "a", 2, NULL));
     expect_ok(env, store_put(env, s, "older", 1, NULL));
     as_duel_rules_standard(&rules);
@@ -204,7 +204,7 @@ Test(store, knows_the_variance_of_a_case_as_last_seen_on_the_machine)
     expect_eq(v.n_launches, duel.variance.n_launches);
     expect_fails(env, as_store_get_variance(env, s, "matmul/64", "f", &v), ASSAY_NOT_FOUND, "never seen on this machine");
     expect_fails(env, as_store_get_variance(env, s, "conv", "0123456789abcdef", &v), ASSAY_NOT_FOUND, "'conv'");
-    as_trial_free(t);
+    assay_trace_free(t);
     as_store_close(s);
 }
 
@@ -375,11 +375,11 @@ static void export_to(assay_env *env, as_store *s, const int64_t *ids, size_t n,
 
 Test(store, carries_runs_to_another_store_and_doubles_none)
 {
-    assay_env *env = store_env();
-    as_store  *from = store_open(env, "from.db"), *to = store_open(env, "to.db");
-    int64_t    ids[2];
-    size_t     added, known, n;
-    as_trial **trials, *want = store_trial("matmul/64", 10, 1001.0, true);
+    assay_env    *env = store_env();
+    as_store     *from = store_open(env, "from.db"), *to = store_open(env, "to.db");
+    int64_t       ids[2];
+    size_t        added, known, n;
+    assay_trace **trials, *want = store_trial("matmul/64", 10, 1001.0, true);
     expect_ok(env, store_put(env, from, "one, caf\xe9", 1, &ids[0])); /* not UTF-8: what a shell may give */
     expect_ok(env, store_put(env, from, "two", 2, &ids[1]));
     export_to(env, from, ids, 2, as_test_path("runs.json"));
@@ -395,7 +395,7 @@ Test(store, carries_runs_to_another_store_and_doubles_none)
     expect_eq(n, 2);
     expect_same_trial(trials[0], want);
     as_trials_free(trials, n);
-    as_trial_free(want);
+    assay_trace_free(want);
     export_to(env, to, (int64_t[]){2, 1}, 2, as_test_path("again.json")); /* the same bytes: nothing was lost on the way */
     size_t a_bytes, b_bytes;
     char  *a = store_bytes(as_test_path("runs.json"), &a_bytes), *b = store_bytes(as_test_path("again.json"), &b_bytes);

@@ -19,10 +19,10 @@ static inline assay_env *store_env(void)
 }
 
 /* Two arms in n_rounds rounds over two launches, the second arm a tenth slower; three samples a block, or none. */
-static inline as_trial *store_trial(const char *name, uint32_t n_rounds, double ns, bool with_samples)
+static inline assay_trace *store_trial(const char *name, uint32_t n_rounds, double ns, bool with_samples)
 {
-    as_trial *t = NULL;
-    if (as_trial_new(NULL, name, 2, &t) != ASSAY_OK || !as_trial_reserve(t, 2 * n_rounds, 6 * n_rounds))
+    assay_trace *t = NULL;
+    if (as_trace_new_arms(NULL, name, 2, &t) != ASSAY_OK || !as_trace_reserve_turns(t, 2 * n_rounds, 6 * n_rounds))
         abort();
     t->arms[0].name = "threads=1";
     t->arms[1].name = "threads=2";
@@ -51,10 +51,10 @@ static inline as_trial *store_trial(const char *name, uint32_t n_rounds, double 
     t->n_rounds = n_rounds;
     t->calls = 7;
     t->seed = (uint64_t)1 << 63;
-    t->unix_time = 1234567890;
+    t->start_unix_ns = UINT64_C(1234567890000000000);
     t->spent_ns = 0.1;
     memcpy(t->fingerprint, "0123456789abcdef", 17);
-    if (!as_trial_note(t, "machine.cpu", "Zürich %d", 7))
+    if (!as_trace_add_note(t, "machine.cpu", "Zürich %d", 7))
         abort();
     return t;
 }
@@ -73,12 +73,12 @@ static inline as_stored_run store_run(const char *title, int64_t unix_time)
 /* A run of two trials: matmul with samples, softmax without. */
 static inline assay_status store_put(assay_env *env, as_store *s, const char *title, int64_t unix_time, int64_t *id)
 {
-    as_trial     *trials[2] = {store_trial("matmul/64", 10, 1000.0 + (double)unix_time, true),
+    assay_trace  *trials[2] = {store_trial("matmul/64", 10, 1000.0 + (double)unix_time, true),
                                store_trial("softmax/8", 4, 50.0, false)};
     as_stored_run run = store_run(title, unix_time);
-    assay_status  status = as_store_put_run(env, s, &run, (const as_trial *const *)trials, 2, id);
-    as_trial_free(trials[0]);
-    as_trial_free(trials[1]);
+    assay_status  status = as_store_put_run(env, s, &run, (const assay_trace *const *)trials, 2, id);
+    assay_trace_free(trials[0]);
+    assay_trace_free(trials[1]);
     return status;
 }
 

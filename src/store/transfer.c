@@ -30,7 +30,7 @@ void as_runs_write_end(as_json *w)
 }
 
 /* The report is text within text: its bytes count for the hash. */
-void as_run_write(as_json *w, const as_run_row *row, const as_trial *const *trials, size_t n)
+void as_run_write(as_json *w, const as_run_row *row, const assay_trace *const *trials, size_t n)
 {
     as_json_object(w);
     as_json_key_text(w, "kind", row->run.kind);
@@ -44,20 +44,20 @@ void as_run_write(as_json *w, const as_run_row *row, const as_trial *const *tria
     as_json_key(w, "trials");
     as_json_array(w);
     for (size_t i = 0; i < n; i++)
-        as_trial_write(trials[i], w, true);
+        as_trace_json_write(trials[i], w, true);
     as_json_array_end(w);
     as_json_object_end(w);
 }
 
 static assay_status export_one(assay_env *env, as_store *s, int64_t id, as_json *w)
 {
-    as_arena     arena = {0};
-    as_run_row   row;
-    as_trial   **trials = NULL;
-    size_t       n = 0;
-    assay_status status = as_run_take(env, s, id, &arena, &row, &trials, &n);
+    as_arena      arena = {0};
+    as_run_row    row;
+    assay_trace **trials = NULL;
+    size_t        n = 0;
+    assay_status  status = as_run_take(env, s, id, &arena, &row, &trials, &n);
     if (status == ASSAY_OK)
-        as_run_write(w, &row, (const as_trial *const *)trials, n);
+        as_run_write(w, &row, (const assay_trace *const *)trials, n);
     as_trials_free(trials, n);
     as_arena_drop(&arena);
     return status;
@@ -109,10 +109,10 @@ static assay_status head_read(const reader *r, const json_t *o, as_stored_run *r
     return ASSAY_OK;
 }
 
-static assay_status trials_read(const reader *r, const json_t *list, as_trial **trials, size_t n)
+static assay_status trials_read(const reader *r, const json_t *list, assay_trace **trials, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        AS_TRY(as_trial_read(r->env, "import", r->path, json_array_get(list, i), &trials[i]));
+        AS_TRY(as_trace_json_read(r->env, "import", r->path, json_array_get(list, i), &trials[i]));
     return ASSAY_OK;
 }
 
@@ -125,12 +125,12 @@ static assay_status run_read(const reader *r, const json_t *o, as_run_row *row)
     AS_TRY(head_read(r, o, &run, &hash));
     if (!json_is_array(list))
         return refuse(r, "trials", "are missing");
-    as_trial **trials = calloc(n ? n : 1, sizeof *trials);
+    assay_trace **trials = calloc(n ? n : 1, sizeof *trials);
     if (!trials)
         return as_fail(r->env, ASSAY_NO_MEMORY, "import: %s: no room for %zu trials", r->path, n);
     assay_status status = trials_read(r, list, trials, n);
     if (status == ASSAY_OK)
-        status = as_run_row_make(r->env, r->arena, &run, (const as_trial *const *)trials, n, row);
+        status = as_run_row_make(r->env, r->arena, &run, (const assay_trace *const *)trials, n, row);
     as_trials_free(trials, n);
     if (status == ASSAY_OK && strcmp(hash, row->hash))
         status = refuse(r, "hash", "is not that of its content: the file was changed or cut");

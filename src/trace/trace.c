@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "trace/trace.h"
 
@@ -34,16 +35,52 @@ assay_status as_trace_new(assay_env *env, assay_trace **out)
         return as_fail(env, ASSAY_NO_MEMORY, "trace: no room for the clock's name");
     }
     t->complete = true; /* in memory it is whole; what a reader found cut short is not */
-    t->detail_why = "";
+    t->detail_why = t->name = t->reason = t->model = t->device = "";
+    t->cpu_clock_cost_ns = NAN;
+    t->once_ns = t->twice_ns = t->difference = NAN;
+    t->origin.pid = (uint32_t)getpid();
     t->plan_ns = t->compile_ns = t->first_run_ns = t->span_cost_ns = NAN;
     *out = t;
     return ASSAY_OK;
 }
 
+assay_status as_trace_new_arms(assay_env *env, const char *name, int n_arms, assay_trace **out)
+{
+    assay_trace *t;
+    AS_TRY(as_trace_new(env, &t));
+    t->name = as_trace_keep(t, name);
+    t->arms = AS_TAKE(&t->arena, as_trace_arm, n_arms);
+    if (!t->name || !t->arms) {
+        assay_trace_free(t);
+        return as_fail(env, ASSAY_NO_MEMORY, "trace: no room for '%s'", name);
+    }
+    t->n_arms = n_arms;
+    for (int i = 0; i < n_arms; i++)
+        t->arms[i] = (as_trace_arm){.name = "",
+                                    .what = "",
+                                    .limit = "",
+                                    .compared = "",
+                                    .slow = "",
+                                    .error = NAN,
+                                    .items = NAN,
+                                    .launch_ns = NAN,
+                                    .plan_ns = NAN,
+                                    .least_ns = NAN,
+                                    .limit_ns = NAN,
+                                    .first_ns = {NAN, NAN, NAN},
+                                    .ledger = {NAN, NAN, NAN, NAN, NAN}};
+    *out = t;
+    return ASSAY_OK;
+}
+
+int64_t as_trace_unix_time(const assay_trace *t) { return (int64_t)(t->start_unix_ns / 1000000000u); }
+
 void assay_trace_free(assay_trace *t)
 {
     if (!t)
         return;
+    free(t->turns);
+    free(t->shots);
     as_arena_drop(&t->arena);
     free(t);
 }
@@ -156,6 +193,63 @@ bool as_trace_add_roof(assay_trace *t, const as_trace_roof *roof)
         return false;
     t->roofs[t->n_roofs++] = r;
     return true;
+}
+
+bool as_trace_add_metric(assay_trace *t, const as_trace_metric *metric)
+{
+    as_trace_metric m = *metric;
+    if (!copy(&t->arena, &m.name, "") || !copy(&t->arena, &m.unit, "1") || !GROW(t, metrics))
+        return false;
+    t->metrics[t->n_metrics++] = m;
+    return true;
+}
+
+bool as_trace_add_mark(assay_trace *t, const as_trace_mark *mark)
+{
+    as_trace_mark m = *mark;
+    if (!copy(&t->arena, &m.name, "") || !GROW(t, marks))
+        return false;
+    t->marks[t->n_marks++] = m;
+    return true;
+}
+
+const char *as_trace_keep(assay_trace *t, const char *text) { return as_arena_text(&t->arena, text); }
+
+/* --- Arms in turns ---------------------------------------------------------------------------------- */
+
+static const char *const state_names[AS_TRACE_N_STATES] = {"complete", "partial", "timeout", "failed", "refused"};
+static const char *const layout_names[AS_N_MEMORY_LAYOUTS] = {"shared", "fixed", "random", "relaunched"};
+
+const char *as_trace_state_text(as_trace_state state)
+{
+    return (unsigned)state < AS_TRACE_N_STATES ? state_names[state] : "unknown";
+}
+const char *as_memory_layout_text(as_memory_layout l) { return (unsigned)l < AS_N_MEMORY_LAYOUTS ? layout_names[l] : "unknown"; }
+
+/* Turns and shots may be many: they are moved when they grow, and do not stay behind in the arena. */
+static bool grow_heap(void **array, size_t *cap, size_t want, size_t size)
+{
+    if (want <= *cap)
+        return true;
+    size_t room = *cap * 2 > want ? *cap * 2 : want;
+    void  *moved = room <= SIZE_MAX / size ? realloc(*array, room * size) : NULL;
+    if (!moved)
+        return false;
+    *array = moved;
+    *cap = room;
+    return true;
+}
+
+bool as_trace_reserve_turns(assay_trace *t, size_t n_turns, size_t n_shots)
+{
+    return grow_heap((void **)&t->turns, &t->cap_turns, t->n_turns + n_turns, sizeof *t->turns) &&
+           grow_heap((void **)&t->shots, &t->cap_shots, t->n_shots + n_shots, sizeof *t->shots);
+}
+
+bool as_trace_per_item(const assay_trace *t, int a, int b)
+{
+    double x = t->arms[a].items, y = t->arms[b].items;
+    return x > 0 && y > 0 && x != y; /* not so of NaN */
 }
 
 /* --- The hot records -------------------------------------------------------------------------------- */

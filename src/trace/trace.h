@@ -1,10 +1,13 @@
-/* trace.h - the record of what happened: the waist of the laboratory.
+/* trace.h - the record of what happened: the waist of the laboratory, and the only record.
  *
- * Self-contained: what ran, on what, with which kernel and why not another, what it cost, when, and what the
- * sensors saw.  Readers know this header and nothing about devices.  In memory it is this struct; in a file it is
- * append-only chunks (docs/trace-format.md), readable while it grows and after a crash.
+ * Self-contained: which candidates there were (model, plan, kernels and why not others), on what machine with which limits, what each cost,
+ * when, and what the sensors saw.  Readers know this header and nothing about devices.  `profile` is one candidate (arm) with spans;
+ * bench, compare and check are several arms in turns; training adds metrics; all of them are this one struct in memory, and append-only
+ * chunks in a file or a pipe (docs/trace-format.md), readable while it grows and after a crash.
  *
- * Times are ticks of the trace's clock, relative to `start_ticks`. */
+ * Notes are for people.  Nothing parses them: what a reader needs is a field.
+ *
+ * Times of spans, samples and readings are ticks of the trace's clock, relative to `start_ticks`. */
 #ifndef AS_TRACE_TRACE_H
 #define AS_TRACE_TRACE_H
 
@@ -66,6 +69,71 @@ typedef struct as_recorder {
     int       n_rings;
     as_detail detail;
 } as_recorder;
+
+/* --- Arms in turns ---------------------------------------------------------------------------------
+ *
+ * sample < block (some ms of samples of one arm) < round (one block of each arm, in an order drawn by a coin) < launch (fresh process or
+ * fresh buffers) < trace.  Samples are never thrown away; a block says what disturbed it. */
+
+typedef enum as_trace_state {
+    AS_TRACE_COMPLETE,
+    AS_TRACE_PARTIAL, /* stopped from outside: what was measured is kept */
+    AS_TRACE_TIMEOUT, /* a launch was ended after --timeout: there is no number for it */
+    AS_TRACE_FAILED,  /* an arm could not be run, or its answer is wrong */
+    AS_TRACE_REFUSED, /* the numbers cannot be true: the reason says which test they failed */
+    AS_TRACE_N_STATES
+} as_trace_state;
+const char *as_trace_state_text(as_trace_state state); /* "complete" */
+
+/* Where arms keep their tensors.  Shared: all in the same memory; fixed: each in its own, for the whole trace; random: each launch at
+ * another page and cache line; relaunched: each launch is a process. */
+typedef enum as_memory_layout {
+    AS_MEMORY_SHARED,
+    AS_MEMORY_FIXED,
+    AS_MEMORY_RANDOM,
+    AS_MEMORY_RELAUNCHED,
+    AS_N_MEMORY_LAYOUTS
+} as_memory_layout;
+const char *as_memory_layout_text(as_memory_layout layout); /* "shared" */
+
+typedef struct as_shot {
+    float wall_ns, cpu_ns;
+} as_shot; /* one sample, divided by its calls; cpu NaN where threads share the work */
+
+typedef struct as_turn { /* one block of one arm */
+    uint32_t launch, round;
+    uint32_t arm, order; /* order: its place in the round */
+    uint32_t first_shot, n_shots;
+    double   start_ns;        /* since the trace began */
+    double   wall_ns, cpu_ns; /* a call, by the lower quartile of the samples; the median below 8 of them */
+    double   busy;            /* CPU time over wall time of the whole block; NaN where threads share the work */
+    double   steal;           /* share of the block that the hypervisor took, NaN where the system does not tell */
+    double   fma_ns, copy_ns; /* the probes after the block: a register-only loop and a streaming copy; NaN: not probed */
+    uint32_t switches;        /* involuntary context switches */
+} as_turn;
+
+/* What is counted, not timed: differences are exact.  NaN: not known. */
+typedef struct as_ledger {
+    double flops, bytes, allocations, launches, peak_bytes;
+} as_ledger;
+
+typedef struct as_trace_arm {
+    const char *name;          /* "threads=1" */
+    const char *what;          /* spec and options, or the command */
+    uint64_t    hash;          /* of its outputs; 0: not compared */
+    uint64_t    poisoned_hash; /* of its outputs when they had been filled with rubbish before; 0: not tried */
+    double      error;         /* largest difference of its outputs from the slow truth, NaN: not compared */
+    double      items;         /* done by a call: the batch; NaN: not known */
+    double      launch_ns;     /* median cost of a launch */
+    double      plan_ns;       /* to build its plan; NaN: not measured */
+    double      first_ns[3];   /* the first three calls of the first launch, NaN: not had */
+    double      least_ns;      /* no call can be faster, by the machine's limits; NaN: not known */
+    double      limit_ns;      /* the limit's own time for the work that is issued; NaN: not known */
+    const char *limit;         /* which limit that is: "triad l2"; "" */
+    const char *compared;      /* how its answer was compared, for people; "" */
+    const char *slow;          /* a step that has no kernel, so that the slow reference runs; "" */
+    as_ledger   ledger;
+} as_trace_arm;
 
 /* --- What the trace holds ------------------------------------------------------------------------- */
 
@@ -134,6 +202,21 @@ typedef struct as_trace_roof {
     const char *source;
 } as_trace_roof;
 
+/* A number of a run by its name and step: "loss" at step 120. */
+typedef struct as_trace_metric {
+    const char *name, *unit;
+    uint64_t    step;
+    uint64_t    ticks;
+    double      value;
+} as_trace_metric;
+
+/* A phase begins or ends: "warm-up", "measure", "epoch 3". */
+typedef struct as_trace_mark {
+    const char *name;
+    uint64_t    ticks;
+    bool        ends;
+} as_trace_mark;
+
 struct assay_trace {
     as_arena    arena;
     const char *clock_name;
@@ -164,24 +247,71 @@ struct assay_trace {
     size_t           n_totals; /* one a step */
     as_reading      *readings;
     size_t           n_readings, cap_readings;
+    as_trace_metric *metrics;
+    size_t           n_metrics, cap_metrics;
+    as_trace_mark   *marks;
+    size_t           n_marks, cap_marks;
+
+    /* Arms in turns; a trace without them has n_arms = 0. */
+    const char      *name; /* of the case: "matmul/512x512/f32"; "" */
+    as_trace_state   state;
+    const char      *reason; /* why it is not complete; "" */
+    as_trace_arm    *arms;
+    int              n_arms;
+    as_turn         *turns;
+    size_t           n_turns, cap_turns;
+    as_shot         *shots;
+    size_t           n_shots, cap_shots;
+    uint32_t         n_launches, n_rounds; /* whole ones, in all */
+    uint32_t         warm_up_rounds;       /* of the first launch, which are not kept */
+    uint32_t         calls;                /* in a sample, the same for all arms */
+    bool             by_cpu;               /* verdicts are by thread CPU time, else by wall time */
+    as_memory_layout memory;
+    double           block_ns, budget_ns, spent_ns;
+    double   once_ns, twice_ns; /* a call, and two in one sample: the second must cost as much as the first; NaN: not tried */
+    double   difference;        /* largest between the outputs of arm 0 and the others; NaN: not compared */
+    uint64_t seed;              /* of coins and places */
+    char     fingerprint[17];   /* of the machine; "" */
+
+    /* Who wrote it: process, rank among several, and what to add to its ticks to get those of rank 0. */
+    struct {
+        uint32_t pid, rank;
+        int64_t  offset_ticks;
+    } origin;
+
+    /* What ran. */
+    const char *model, *device; /* names; "": not known */
+    int         threads;        /* of the host; 0: not known */
+    uint64_t    batch;          /* items of a run; 0: the model has no batch size of its own */
 
     /* Counted by the doers. */
     uint64_t n_runs, dropped_spans;
-    double   plan_ns, compile_ns, first_run_ns; /* NaN: not measured */
-    double   span_cost_ns;                      /* measured on the spot */
+    uint64_t n_detailed;                                /* runs behind the last sample, with all their steps */
+    uint64_t n_barriers, n_late_waits, thread_switches; /* of several threads; no barriers: not known */
+    double   cpu_clock_cost_ns;                         /* of reading the thread's CPU clock; NaN: it was not read */
+    double   plan_ns, compile_ns, first_run_ns;         /* NaN: not measured */
+    double   span_cost_ns;                              /* measured on the spot */
     uint64_t peak_bytes_planned, peak_bytes_observed, param_bytes, activation_bytes, scratch_bytes;
     uint64_t steady_allocs; /* device allocations in measured runs */
 };
 
 assay_status as_trace_new(assay_env *env, assay_trace **out);
+/* The same, with so many arms about which nothing is known yet. */
+assay_status as_trace_new_arms(assay_env *env, const char *name, int n_arms, assay_trace **out);
+int64_t      as_trace_unix_time(const assay_trace *t);                  /* seconds */
 const char  *as_trace_note_find(const assay_trace *t, const char *key); /* NULL: not there */
 
 /* Growing; each copies its strings into the trace's arena.  False: no memory. */
-bool as_trace_add_note(assay_trace *t, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
-int  as_trace_add_step(assay_trace *t, const as_trace_step *step); /* index or -1 */
-bool as_trace_add_buffer(assay_trace *t, const as_trace_buffer *buffer);
-int  as_trace_add_sensor(assay_trace *t, const as_trace_sensor *sensor);
-bool as_trace_add_roof(assay_trace *t, const as_trace_roof *roof);
+bool        as_trace_add_note(assay_trace *t, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int         as_trace_add_step(assay_trace *t, const as_trace_step *step); /* index or -1 */
+bool        as_trace_add_buffer(assay_trace *t, const as_trace_buffer *buffer);
+int         as_trace_add_sensor(assay_trace *t, const as_trace_sensor *sensor);
+bool        as_trace_add_roof(assay_trace *t, const as_trace_roof *roof);
+bool        as_trace_add_metric(assay_trace *t, const as_trace_metric *metric);
+bool        as_trace_add_mark(assay_trace *t, const as_trace_mark *mark);
+const char *as_trace_keep(assay_trace *t, const char *text); /* NULL: no memory */
+/* Room for so many more turns and shots, so that nothing is allocated while it is measured; false: no memory. */
+bool as_trace_reserve_turns(assay_trace *t, size_t n_turns, size_t n_shots);
 /* Room for so many more, pre-faulted, so that adding allocates nothing. */
 bool as_trace_reserve(assay_trace *t, size_t n_spans, size_t n_samples, size_t n_warmup, size_t n_readings);
 /* False when there is no reserved room left. */
@@ -189,6 +319,11 @@ bool as_trace_add_span(assay_trace *t, const as_span *span);
 bool as_trace_add_sample(assay_trace *t, const as_sample *sample);
 bool as_trace_add_warmup(assay_trace *t, const as_sample *sample);
 bool as_trace_add_reading(assay_trace *t, const as_reading *reading);
+
+/* The decided clock's value of a block. */
+static inline double as_turn_ns(const assay_trace *t, const as_turn *turn) { return t->by_cpu ? turn->cpu_ns : turn->wall_ns; }
+/* Calls of these two arms do different numbers of items, both known: only the time of an item can be compared. */
+bool as_trace_per_item(const assay_trace *t, int a, int b);
 
 /* --- Files ------------------------------------------------------------------------------------------ */
 

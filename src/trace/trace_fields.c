@@ -51,3 +51,14 @@ const as_field as_scalar_fields[] = {FIELD(assay_trace, detail_why),          FI
                                      FIELD(assay_trace, peak_bytes_observed), FIELD(assay_trace, param_bytes),
                                      FIELD(assay_trace, activation_bytes),    FIELD(assay_trace, scratch_bytes),
                                      FIELD(assay_trace, steady_allocs),       {0}};
+
+const as_field as_what_fields[] = {FIELD(assay_trace, model),
+                                   FIELD(assay_trace, device),
+                                   FIELD(assay_trace, threads),
+                                   FIELD(assay_trace, batch),
+                                   FIELD(assay_trace, n_detailed),
+                                   FIELD(assay_trace, n_barriers),
+                                   FIELD(assay_trace, n_late_waits),
+                                   FIELD(assay_trace, thread_switches),
+                                   FIELD(assay_trace, cpu_clock_cost_ns),
+                                   {0}};

@@ -109,21 +109,34 @@ static assay_status get_f64(reader *r, const json_t *object, const char *key, do
 }
 
 /* Texts belong to the chunk, not to the item. */
+static assay_status get_field(reader *r, const json_t *object, const as_field *f, void *at)
+{
+    switch (f->kind) {
+    case AS_FIELD_TEXT_OR_NULL:
+        if (json_is_null(json_object_get(object, f->key)))
+            return ASSAY_OK;
+        return get_text(r, object, f->key, at);
+    case AS_FIELD_TEXT: return get_text(r, object, f->key, at);
+    case AS_FIELD_INT: return get_int(r, object, f->key, at);
+    case AS_FIELD_U64: return get_u64(r, object, f->key, at);
+    case AS_FIELD_F64: return get_f64(r, object, f->key, at);
+    }
+    return ASSAY_OK;
+}
+
 static assay_status get_fields(reader *r, const json_t *object, const as_field *fields, void *item)
 {
-    for (const as_field *f = fields; f->key; f++) {
-        void *at = (char *)item + f->at;
-        switch (f->kind) {
-        case AS_FIELD_TEXT_OR_NULL:
-            if (json_is_null(json_object_get(object, f->key)))
-                break;
-            /* fall through */
-        case AS_FIELD_TEXT: AS_TRY(get_text(r, object, f->key, at)); break;
-        case AS_FIELD_INT: AS_TRY(get_int(r, object, f->key, at)); break;
-        case AS_FIELD_U64: AS_TRY(get_u64(r, object, f->key, at)); break;
-        case AS_FIELD_F64: AS_TRY(get_f64(r, object, f->key, at)); break;
-        }
-    }
+    for (const as_field *f = fields; f->key; f++)
+        AS_TRY(get_field(r, object, f, (char *)item + f->at));
+    return ASSAY_OK;
+}
+
+/* Those that are there: files from before a field existed lack it. */
+static assay_status get_fields_there(reader *r, const json_t *object, const as_field *fields, void *item)
+{
+    for (const as_field *f = fields; f->key; f++)
+        if (json_object_get(object, f->key))
+            AS_TRY(get_field(r, object, f, (char *)item + f->at));
     return ASSAY_OK;
 }
 
@@ -246,6 +259,19 @@ static assay_status roof_read(reader *r, const json_t *o)
     return as_trace_add_roof(r->t, &x) ? ASSAY_OK : no_room(r);
 }
 
+static assay_status state_read(reader *r, const json_t *o)
+{
+    const char *text = "complete"; /* as were all before it was written down */
+    if (json_object_get(o, "state"))
+        AS_TRY(get_text(r, o, "state", &text));
+    for (int i = 0; i < AS_TRACE_N_STATES; i++)
+        if (!strcmp(text, as_trace_state_text((as_trace_state)i))) {
+            r->t->state = (as_trace_state)i;
+            return ASSAY_OK;
+        }
+    return lie(r, "\"state\" is \"%.40s\", which is no state of a trace", text);
+}
+
 static assay_status scalars_read(reader *r, const json_t *o)
 {
     assay_trace *t = r->t;
@@ -254,8 +280,12 @@ static assay_status scalars_read(reader *r, const json_t *o)
     if (!as_detail_find(detail, &t->detail))
         return lie(r, "\"detail\" is \"%.40s\", not run, segment, step or part", detail);
     AS_TRY(get_fields(r, o, as_scalar_fields, t));
-    t->detail_why = as_arena_text(&t->arena, t->detail_why);
-    return t->detail_why ? ASSAY_OK : no_room(r);
+    AS_TRY(get_fields_there(r, o, as_what_fields, t));
+    AS_TRY(state_read(r, o));
+    t->detail_why = as_trace_keep(t, t->detail_why); /* the texts themselves are the chunk's */
+    t->model = as_trace_keep(t, t->model);
+    t->device = as_trace_keep(t, t->device);
+    return t->detail_why && t->model && t->device ? ASSAY_OK : no_room(r);
 }
 
 static assay_status totals_read(reader *r, const json_t *list)

@@ -18,11 +18,11 @@ static char *batch_write(assay_env *env, const as_run_batch *batch, size_t *n)
     as_runs_write_begin(&w, file);
     for (size_t i = 0; i < batch->n; i++) {
         const as_run_row *row = &batch->rows[i];
-        as_trial        **trials = calloc(row->n_trials + 1, sizeof *trials);
+        assay_trace     **trials = calloc(row->n_trials + 1, sizeof *trials);
         for (size_t k = 0; k < row->n_trials; k++)
             if (as_trial_row_read(env, "fuzz", &row->trials[k], &trials[k]) != ASSAY_OK)
                 abort(); /* what was accepted must be readable */
-        as_run_write(&w, row, (const as_trial *const *)trials, row->n_trials);
+        as_run_write(&w, row, (const assay_trace *const *)trials, row->n_trials);
         as_trials_free(trials, row->n_trials);
     }
     as_runs_write_end(&w);
@@ -48,21 +48,21 @@ static void batch_again(assay_env *env, const as_run_batch *batch)
 static void trial_try(assay_env *env, const uint8_t *data, size_t size)
 {
     json_t       *root = NULL;
-    as_trial     *t = NULL;
+    assay_trace  *t = NULL;
     as_run_batch  batch = {.n = 1};
     as_run_row    row;
     as_stored_run run = {.kind = "bench", .title = "fuzz", .fingerprint = "", .commit = "", .state = "complete", .report = ""};
     if (as_json_parse(env, "fuzz", "fuzz", (const char *)data, size, &root) != ASSAY_OK)
         return;
-    if (as_trial_read(env, "fuzz", "fuzz", root, &t) == ASSAY_OK) {
-        if (as_run_row_make(env, &batch.arena, &run, (const as_trial *const *)&t, 1, &row) == ASSAY_OK) {
+    if (as_trace_json_read(env, "fuzz", "fuzz", root, &t) == ASSAY_OK) {
+        if (as_run_row_make(env, &batch.arena, &run, (const assay_trace *const *)&t, 1, &row) == ASSAY_OK) {
             batch.rows = &row;
             batch_again(env, &batch);
         } else if (!*assay_message(env)) {
             abort();
         }
         as_arena_drop(&batch.arena);
-        as_trial_free(t);
+        assay_trace_free(t);
     }
     json_decref(root);
 }

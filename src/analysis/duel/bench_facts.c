@@ -10,17 +10,17 @@
 /* Why a row has no numbers; NULL: it has. */
 static const char *why_none(assay_facts *f, const as_bench_row *row)
 {
-    const as_trial *t = row->trial;
+    const assay_trace *t = row->trial;
     if (row->refusal)
         return row->refusal;
-    if (t->state == AS_TRIAL_COMPLETE || (t->state == AS_TRIAL_PARTIAL && isfinite(row->alone.median)))
+    if (t->state == AS_TRACE_COMPLETE || (t->state == AS_TRACE_PARTIAL && isfinite(row->alone.median)))
         return isfinite(row->alone.median) ? NULL : "nothing was measured";
-    return t->reason && *t->reason ? t->reason : as_say(f, "the case is %s", as_trial_state_text(t->state));
+    return t->reason && *t->reason ? t->reason : as_say(f, "the case is %s", as_trace_state_text(t->state));
 }
 
 static const char *state_of(const as_bench_row *row)
 {
-    return row->refusal ? as_trial_state_text(AS_TRIAL_REFUSED) : as_trial_state_text(row->trial->state);
+    return row->refusal ? as_trace_state_text(AS_TRACE_REFUSED) : as_trace_state_text(row->trial->state);
 }
 
 /* Work a second out of the time of a call: the bounds change sides. */
@@ -87,7 +87,7 @@ static void row_add(assay_facts *f, as_table *t, const as_bench_row *row)
 static void findings_add(assay_facts *f, as_fact_group *g, const as_bench_row *row)
 {
     const char *name = row->trial->name;
-    if (row->trial->state == AS_TRIAL_PARTIAL)
+    if (row->trial->state == AS_TRACE_PARTIAL)
         as_facts_find(f, g, AS_LEVEL_WARN, "%s is partial: %s.", name,
                       row->trial->reason && *row->trial->reason ? row->trial->reason : "it was stopped");
     if (row->alone.steady == AS_STEADY_SLOWDOWN || row->alone.steady == AS_STEADY_NONE)

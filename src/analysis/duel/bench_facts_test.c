@@ -16,7 +16,7 @@ Test(bench_facts, a_row_has_time_rates_roof_noise_and_state)
 {
     assay_env *env;
     expect_eq(assay_env_new(&env), ASSAY_OK);
-    as_trial    *t = as_planted_trial(env, (as_planted){.n_arms = 1, .n_rounds = 8, .n_shots = 10, .ns = 1e6});
+    assay_trace *t = as_planted_trial(env, (as_planted){.n_arms = 1, .n_rounds = 8, .n_shots = 10, .ns = 1e6});
     as_bench_row row = {.trial = t, .flops = 2e6, .bytes = NAN, .roof_share = .5, .error = 1e-6, .compared = "all outputs"};
     as_alone_judge(t, 0, &row.alone);
     row.alone.median = 1e6, row.alone.lo = .9e6, row.alone.hi = 1.2e6;
@@ -35,24 +35,24 @@ Test(bench_facts, a_row_has_time_rates_roof_noise_and_state)
     expect(s && s->n == 1280);
     expect(as_facts_series_find(f, "bench", "0.blocks.0") && as_facts_series_find(f, "bench", "0.fma"));
     assay_facts_free(f);
-    as_trial_free(t);
+    assay_trace_free(t);
     assay_env_free(env);
 }
 
 Test(bench_facts, what_was_not_measured_says_why_and_has_no_number)
 {
     static const struct {
-        as_trial_state state;
+        as_trace_state state;
         const char    *reason, *refusal, *shown;
-    } want[] = {{AS_TRIAL_TIMEOUT, "a launch was ended after 60 s", NULL, "timeout"},
-                {AS_TRIAL_FAILED, "signal 11", NULL, "failed"},
-                {AS_TRIAL_COMPLETE, "", "time does not grow with size", "refused"}};
+    } want[] = {{AS_TRACE_TIMEOUT, "a launch was ended after 60 s", NULL, "timeout"},
+                {AS_TRACE_FAILED, "signal 11", NULL, "failed"},
+                {AS_TRACE_COMPLETE, "", "time does not grow with size", "refused"}};
     static const char *const numbers[] = {"median", "half_width", "flop_rate", "byte_rate", "of_roof",
                                           "p5",     "p95",        "ops",       "samples"};
     assay_env               *env;
     expect_eq(assay_env_new(&env), ASSAY_OK);
     for (size_t i = 0; i < AS_COUNT(want); i++) {
-        as_trial    *t = as_planted_trial(env, (as_planted){.n_arms = 1});
+        assay_trace *t = as_planted_trial(env, (as_planted){.n_arms = 1});
         as_bench_row row = {.trial = t, .flops = 1, .bytes = 1, .roof_share = .5, .error = NAN, .refusal = want[i].refusal};
         as_alone_judge(t, 0, &row.alone);
         t->state = want[i].state, t->reason = want[i].reason;
@@ -67,7 +67,7 @@ Test(bench_facts, what_was_not_measured_says_why_and_has_no_number)
         expect_eq(as_facts_group_find(f, "bench")->n_series, 0);
         expect_eq(as_facts_group_find(f, "bench")->findings[0].level, AS_LEVEL_BAD);
         assay_facts_free(f);
-        as_trial_free(t);
+        assay_trace_free(t);
     }
     assay_env_free(env);
 }
@@ -76,7 +76,7 @@ Test(bench_facts, long_series_are_thinned_and_say_so)
 {
     assay_env *env;
     expect_eq(assay_env_new(&env), ASSAY_OK);
-    as_trial    *t = as_planted_trial(env, (as_planted){.n_arms = 1, .n_launches = 30, .n_rounds = 30, .n_shots = 10});
+    assay_trace *t = as_planted_trial(env, (as_planted){.n_arms = 1, .n_launches = 30, .n_rounds = 30, .n_shots = 10});
     as_bench_row row = {.trial = t, .flops = NAN, .bytes = NAN, .roof_share = NAN, .error = NAN};
     as_alone_judge(t, 0, &row.alone);
     assay_facts     *f = as_facts_of_bench(env, &row, 1);
@@ -84,6 +84,6 @@ Test(bench_facts, long_series_are_thinned_and_say_so)
     expect(s && s->n == 1800); /* 9000, every 5th */
     expect_has(s->label, "(every 5th)");
     assay_facts_free(f);
-    as_trial_free(t);
+    assay_trace_free(t);
     assay_env_free(env);
 }

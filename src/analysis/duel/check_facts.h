@@ -32,12 +32,12 @@ typedef enum as_fail_on { AS_FAIL_ON_SLOWER, AS_FAIL_ON_MAJOR, AS_FAIL_ON_CRITIC
 bool as_fail_on_read(const char *text, as_fail_on *out); /* "slower", "major", "critical", "unresolved" */
 
 typedef struct as_check_case {
-    const char     *name;
-    const as_duel  *duel;  /* NULL: there is none, and failure or incomplete says why */
-    const as_trial *trial; /* a: the baseline, b: the candidate; NULL: not kept */
-    int             a, b;
-    const char     *failure;    /* the sentence of an arm that could not run, or answers otherwise; NULL */
-    const char     *incomplete; /* why it was not measured to the end; NULL */
+    const char        *name;
+    const as_duel     *duel;  /* NULL: there is none, and failure or incomplete says why */
+    const assay_trace *trial; /* a: the baseline, b: the candidate; NULL: not kept */
+    int                a, b;
+    const char        *failure;    /* the sentence of an arm that could not run, or answers otherwise; NULL */
+    const char        *incomplete; /* why it was not measured to the end; NULL */
     /* as_check_decide() sets: */
     as_check_status status;
     as_severity     severity;

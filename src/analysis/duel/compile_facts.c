@@ -7,29 +7,28 @@
 #include "analysis/trace/evidence.h"
 #include "analysis/duel/trial_facts.h"
 
-static void arm_add(assay_facts *f, as_fact_group *g, const as_trial *t, as_compile_arm arm, assay_metric steady)
+static void arm_add(assay_facts *f, as_fact_group *g, const assay_trace *t, as_compile_arm arm, assay_metric steady)
 {
     const char *name = arm == AS_COMPILE_ON ? "on" : "off";
     as_facts_add(f, g, as_say(f, "compile.%s.plan", name), as_say(f, "compile %s: planning", name),
-                 as_number_measured(as_trial_note_number(t, as_say(f, "arm%d.plan_ns", (int)arm)), NAN, NAN, 1, "ns",
-                                    "clock around planning", "the trial does not say"));
+                 as_number_measured(t->arms[arm].plan_ns, NAN, NAN, 1, "ns", "clock around planning", "the trial does not say"));
     as_facts_add(
         f, g, as_say(f, "compile.%s.first", name), as_say(f, "compile %s: first call, with its prologue", name),
         as_number_measured(t->arms[arm].first_ns[0], NAN, NAN, 1, "ns", "clock around the first call", "it was not launched"));
     as_facts_add(f, g, as_say(f, "compile.%s.steady", name), as_say(f, "compile %s: steady state", name), steady);
 }
 
-void as_compile_add(assay_facts *f, const as_trial *t, const as_duel_rules *rules)
+void as_compile_add(assay_facts *f, const assay_trace *t, const as_duel_rules *rules)
 {
-    const char *none = "no round was finished", *clock = as_trial_clock_text(t), *difference = as_trial_note_find(t, "difference");
+    const char *none = "no round was finished", *clock = as_trial_clock_text(t);
     as_duel_row row = {.trial = t, .a = AS_COMPILE_OFF, .b = AS_COMPILE_ON, .rules = rules};
     as_duel    *d = &row.duel;
     as_duel_judge(t, row.a, row.b, rules, d);
     as_fact_group *g = as_facts_group(f, "compile", "Compiled against op by op");
     as_duel_findings(f, g, "compiled", &row, true);
-    if (difference)
-        as_facts_find(f, g, AS_LEVEL_NOTE, "The outputs of both differ by at most %s, as |a - b| / (1 + |b|), on the same inputs.",
-                      difference);
+    if (!isnan(t->difference))
+        as_facts_find(f, g, AS_LEVEL_NOTE,
+                      "The outputs of both differ by at most %.3g, as |a - b| / (1 + |b|), on the same inputs.", t->difference);
     arm_add(f, g, t, AS_COMPILE_ON, as_number_measured(d->b_ns, d->b_lo, d->b_hi, d->n_rounds, "ns", clock, none));
     arm_add(f, g, t, AS_COMPILE_OFF, as_number_measured(d->a_ns, d->a_lo, d->a_hi, d->n_rounds, "ns", clock, none));
     as_facts_add(

@@ -10,7 +10,7 @@
 /* The arms of such a trial: what is judged is compiled against op by op. */
 typedef enum as_compile_arm { AS_COMPILE_OFF, AS_COMPILE_ON, AS_N_COMPILE_ARMS } as_compile_arm;
 
-/* Notes of the trial: "armN.plan_ns", and "difference" of the outputs.  A failure while adding is in facts->status. */
-void as_compile_add(assay_facts *f, const as_trial *t, const as_duel_rules *rules);
+/* A failure while adding is in facts->status. */
+void as_compile_add(assay_facts *f, const assay_trace *t, const as_duel_rules *rules);
 
 #endif

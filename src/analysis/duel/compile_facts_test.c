@@ -5,7 +5,7 @@
 
 typedef struct bed {
     assay_env   *env;
-    as_trial    *trial;
+    assay_trace *trial;
     assay_facts *facts;
 } bed;
 
@@ -17,7 +17,8 @@ static bed bed_open(double ratio, int n_launches)
     as_duel_rules_standard(&rules);
     expect_eq(assay_env_new(&b.env), ASSAY_OK);
     b.trial = as_planted_trial(b.env, (as_planted){.ns = 1e6, .ratio = ratio, .n_launches = n_launches});
-    expect(as_trial_note(b.trial, "arm1.plan_ns", "1000") && as_trial_note(b.trial, "difference", "1e-07"));
+    b.trial->arms[1].plan_ns = 1000;
+    b.trial->difference = 1e-7;
     b.facts = as_facts_new(b.env);
     expect(b.facts);
     as_compile_add(b.facts, b.trial, &rules);
@@ -29,7 +30,7 @@ static bed bed_open(double ratio, int n_launches)
 static void bed_close(bed *b)
 {
     assay_facts_free(b->facts);
-    as_trial_free(b->trial);
+    assay_trace_free(b->trial);
     assay_env_free(b->env);
 }
 

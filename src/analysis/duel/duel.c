@@ -69,9 +69,9 @@ static bool rounds_room(rounds *r, size_t n)
 }
 
 /* Turns of a round lie side by side. */
-static void rounds_fill(rounds *r, const as_trial *t, int a, int b)
+static void rounds_fill(rounds *r, const assay_trace *t, int a, int b)
 {
-    double   x = NAN, y = NAN, items = as_trial_per_item(t, a, b) ? t->arms[b].items / t->arms[a].items : 1;
+    double   x = NAN, y = NAN, items = as_trace_per_item(t, a, b) ? t->arms[b].items / t->arms[a].items : 1;
     uint32_t round = 0;
     for (size_t i = 0; i < t->n_turns; i++) {
         const as_turn *turn = &t->turns[i];
@@ -90,9 +90,9 @@ static void rounds_fill(rounds *r, const as_trial *t, int a, int b)
     }
 }
 
-static bool by_launch(const as_trial *t) { return t->memory == AS_MEMORY_RANDOM || t->memory == AS_MEMORY_RELAUNCHED; }
+static bool by_launch(const assay_trace *t) { return t->memory == AS_MEMORY_RANDOM || t->memory == AS_MEMORY_RELAUNCHED; }
 
-static void units_fill(rounds *r, const as_trial *t)
+static void units_fill(rounds *r, const assay_trace *t)
 {
     for (size_t i = 0; i < r->n;) {
         size_t end = i;
@@ -109,7 +109,7 @@ static void units_fill(rounds *r, const as_trial *t)
     }
 }
 
-static bool rounds_of(rounds *r, const as_trial *t, int a, int b)
+static bool rounds_of(rounds *r, const assay_trace *t, int a, int b)
 {
     if (!rounds_room(r, t->n_turns)) {
         rounds_free(r);
@@ -150,7 +150,7 @@ static evidence evidence_of(const double *units, size_t n, double margin, bool e
 
 static double early_bound(double alpha) { return -log(EARLY_SHARE * alpha); }
 
-static bool is_settled(const as_trial *t, int a, int b, const as_duel_rules *rules, bool every)
+static bool is_settled(const assay_trace *t, int a, int b, const as_duel_rules *rules, bool every)
 {
     rounds r;
     if (!rounds_of(&r, t, a, b))
@@ -160,8 +160,11 @@ static bool is_settled(const as_trial *t, int a, int b, const as_duel_rules *rul
     return fmax(fmax(e.slower, e.faster), e.same) >= early_bound(rules->alpha);
 }
 
-bool as_duel_settled(const as_trial *t, int a, int b, const as_duel_rules *rules) { return is_settled(t, a, b, rules, false); }
-bool as_duel_was_settled(const as_trial *t, int a, int b, const as_duel_rules *rules) { return is_settled(t, a, b, rules, true); }
+bool as_duel_settled(const assay_trace *t, int a, int b, const as_duel_rules *rules) { return is_settled(t, a, b, rules, false); }
+bool as_duel_was_settled(const assay_trace *t, int a, int b, const as_duel_rules *rules)
+{
+    return is_settled(t, a, b, rules, true);
+}
 
 /* --- The verdict ----------------------------------------------------------------------------------------- */
 
@@ -201,7 +204,7 @@ static void decide(as_duel *out, const evidence *e, double lo, double hi, const 
 }
 
 /* What could have been seen, and how long would suffice for what is there: the distance of the estimate from the nearest edge. */
-static void plan_next(as_duel *out, const as_trial *t, int a, int b, const rounds *r, double theta, const as_duel_rules *rules)
+static void plan_next(as_duel *out, const assay_trace *t, int a, int b, const rounds *r, double theta, const as_duel_rules *rules)
 {
     double edge = log1p(rules->margin), *scratch = malloc((2 * r->n + 2) * sizeof *scratch);
     out->visible = out->needed_ns = NAN;
@@ -223,7 +226,7 @@ end:
 }
 
 /* Median of an arm's blocks, with the interval that its dependent series allows. */
-static void arm_median(const as_trial *t, int arm, double *x, double *scratch, double *value, double *lo, double *hi)
+static void arm_median(const assay_trace *t, int arm, double *x, double *scratch, double *value, double *lo, double *hi)
 {
     size_t      n = 0, i, k;
     double      cover;
@@ -270,7 +273,7 @@ static bool interval_of(rounds *r, double alpha, as_interval *out, const char **
     return true;
 }
 
-static void judge(const as_trial *t, int a, int b, const as_duel_rules *rules, rounds *r, as_duel *out)
+static void judge(const assay_trace *t, int a, int b, const as_duel_rules *rules, rounds *r, as_duel *out)
 {
     double      edge = log1p(rules->margin);
     as_interval interval = {.value = NAN, .lo = NAN, .hi = NAN};
@@ -298,7 +301,7 @@ static void judge(const as_trial *t, int a, int b, const as_duel_rules *rules, r
     plan_next(out, t, a, b, r, interval.value, rules);
 }
 
-void as_duel_judge(const as_trial *t, int a, int b, const as_duel_rules *rules, as_duel *out)
+void as_duel_judge(const assay_trace *t, int a, int b, const as_duel_rules *rules, as_duel *out)
 {
     rounds r;
     *out = (as_duel){.verdict = AS_UNRESOLVED,
@@ -314,7 +317,7 @@ void as_duel_judge(const as_trial *t, int a, int b, const as_duel_rules *rules, 
                      .ln_e_same = -INFINITY,
                      .visible = NAN,
                      .needed_ns = NAN,
-                     .per_item = as_trial_per_item(t, a, b),
+                     .per_item = as_trace_per_item(t, a, b),
                      .a_items = t->arms[a].items,
                      .b_items = t->arms[b].items,
                      .a_ns = NAN,
@@ -345,7 +348,7 @@ void as_duel_judge(const as_trial *t, int a, int b, const as_duel_rules *rules, 
 /* --- What disturbed it ------------------------------------------------------------------------------------ */
 
 /* The tenth part of the values that is fastest: what the probe takes when nobody disturbs it. */
-static double undisturbed(const as_trial *t, size_t offset, double *x)
+static double undisturbed(const assay_trace *t, size_t offset, double *x)
 {
     size_t n = 0;
     for (size_t i = 0; i < t->n_turns; i++) {
@@ -357,7 +360,7 @@ static double undisturbed(const as_trial *t, size_t offset, double *x)
     return as_quantile_sorted(x, n, 0.1);
 }
 
-void as_disturbance_find(const as_trial *t, as_disturbance *out)
+void as_disturbance_find(const assay_trace *t, as_disturbance *out)
 {
     double *x = malloc((t->n_turns + 1) * sizeof *x), n = (double)t->n_turns;
     *out = (as_disturbance){0};
@@ -408,7 +411,7 @@ static double quantile_if(const double *sorted, size_t n, double q)
     return n >= as_quantile_needs(q) ? as_quantile_sorted(sorted, n, q) : NAN;
 }
 
-static size_t values_of(const as_trial *t, int arm, bool samples, bool cpu, double *out)
+static size_t values_of(const assay_trace *t, int arm, bool samples, bool cpu, double *out)
 {
     size_t n = 0;
     for (size_t i = 0; i < t->n_turns; i++) {
@@ -442,7 +445,7 @@ static void alone_quantiles(as_alone *out, double *x, size_t n)
     }
 }
 
-static void alone_blocks(const as_trial *t, int arm, as_alone *out, double *x)
+static void alone_blocks(const assay_trace *t, int arm, as_alone *out, double *x)
 {
     size_t n = 0, n_low = 0, from;
     for (size_t i = 0; i < t->n_turns; i++)
@@ -462,7 +465,7 @@ static void alone_blocks(const as_trial *t, int arm, as_alone *out, double *x)
     out->steady = as_steady_label(x, n, t->seed, &from);
 }
 
-void as_alone_judge(const as_trial *t, int arm, as_alone *out)
+void as_alone_judge(const assay_trace *t, int arm, as_alone *out)
 {
     *out = (as_alone){.median = NAN,
                       .lo = NAN,

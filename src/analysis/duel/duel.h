@@ -5,7 +5,7 @@
 #define AS_ANALYSIS_DUEL_H
 
 #include "analysis/stat/stat.h"
-#include "trace/trial.h"
+#include "trace/trace_json.h"
 
 typedef enum as_verdict { AS_UNRESOLVED, AS_SLOWER, AS_FASTER, AS_SAME, AS_N_VERDICTS } as_verdict;
 const char *as_verdict_text(as_verdict v); /* "unresolved", "slower", "faster", "same" */
@@ -52,11 +52,11 @@ typedef struct as_duel {
 } as_duel;
 
 /* Arm b against arm a, per item where their calls do different numbers of them.  Rounds are units with shared memory, launches otherwise. */
-void as_duel_judge(const as_trial *t, int a, int b, const as_duel_rules *rules, as_duel *out);
+void as_duel_judge(const assay_trace *t, int a, int b, const as_duel_rules *rules, as_duel *out);
 /* Cheap look while measuring: is there an early verdict?  For as_sampler_settings.enough. */
-bool as_duel_settled(const as_trial *t, int a, int b, const as_duel_rules *rules);
+bool as_duel_settled(const assay_trace *t, int a, int b, const as_duel_rules *rules);
 /* Was there one at any unit?  What as_duel_judge() calls early, at a fraction of its price. */
-bool as_duel_was_settled(const as_trial *t, int a, int b, const as_duel_rules *rules);
+bool as_duel_was_settled(const assay_trace *t, int a, int b, const as_duel_rules *rules);
 
 /* One arm alone: the headline of bench. */
 typedef struct as_alone {
@@ -73,14 +73,14 @@ typedef struct as_alone {
     char        reasons[3][160];
     int         n_reasons;
 } as_alone;
-void as_alone_judge(const as_trial *t, int arm, as_alone *out);
+void as_alone_judge(const assay_trace *t, int arm, as_alone *out);
 
 /* What disturbed the blocks: frequency or SMT neighbour (FMA probe slow), DRAM neighbour (copy probe slow), pre-emption (neither, CPU/wall low),
  * hypervisor (steal > 1 %).  Shares of blocks. */
 typedef struct as_disturbance {
     double frequency, dram, preempted, stolen;
 } as_disturbance;
-void as_disturbance_find(const as_trial *t, as_disturbance *out);
+void as_disturbance_find(const assay_trace *t, as_disturbance *out);
 int  as_disturbance_say(const as_disturbance *d, char (*out)[160], int max);
 
 #endif

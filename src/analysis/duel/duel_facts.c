@@ -160,7 +160,7 @@ const char *as_duel_remedy(char *buf, size_t size, const as_duel *d, double marg
 
 /* --- Facts -------------------------------------------------------------------------------------------------- */
 
-as_ledger as_ledger_difference(const as_trial *t, int a, int b)
+as_ledger as_ledger_difference(const assay_trace *t, int a, int b)
 {
     const as_ledger *x = &t->arms[a].ledger, *y = &t->arms[b].ledger;
     return (as_ledger){y->flops - x->flops, y->bytes - x->bytes, y->allocations - x->allocations, y->launches - x->launches,
@@ -168,7 +168,7 @@ as_ledger as_ledger_difference(const as_trial *t, int a, int b)
 }
 
 /* "the ledger is the same", or what is counted differently; "" when nothing was counted. */
-static const char *ledger_words(assay_facts *f, const as_trial *t, int a, int b)
+static const char *ledger_words(assay_facts *f, const assay_trace *t, int a, int b)
 {
     as_ledger d = as_ledger_difference(t, a, b);
     const struct {
@@ -195,9 +195,9 @@ enum { N_BEFORE_ITEMS = 5, N_COLUMNS = 15 };
 
 static const char *name_of(assay_facts *f, const as_duel_row *row, size_t n)
 {
-    const as_trial *t = row->trial;
-    const char     *arm = t->arms[row->b].name, *own = t->name;
-    size_t          title = strlen(f->title ? f->title : "");
+    const assay_trace *t = row->trial;
+    const char        *arm = t->arms[row->b].name, *own = t->name;
+    size_t             title = strlen(f->title ? f->title : "");
     if (row->name || n == 1)
         return row->name ? row->name : own;
     if (title && !strncmp(own, f->title, title) && (!own[title] || own[title] == ','))
@@ -320,10 +320,10 @@ static void inputs_add(assay_facts *f, as_table *t, const as_duel_row *row, size
 /* The logarithm of b over a, round by round; as a share, so that 0 is "the same". */
 static void differences_add(assay_facts *f, as_fact_group *g, const as_duel_row *row, int i_case)
 {
-    const as_trial *t = row->trial;
-    double          items = row->duel.per_item ? row->duel.b_items / row->duel.a_items : 1;
-    double         *x = AS_TAKE(&f->arena, double, t->n_turns), *y = AS_TAKE(&f->arena, double, t->n_turns);
-    size_t          n = 0;
+    const assay_trace *t = row->trial;
+    double             items = row->duel.per_item ? row->duel.b_items / row->duel.a_items : 1;
+    double            *x = AS_TAKE(&f->arena, double, t->n_turns), *y = AS_TAKE(&f->arena, double, t->n_turns);
+    size_t             n = 0;
     for (size_t i = 0; x && y && i < t->n_turns; i++) {
         double a = NAN, b = NAN;
         size_t end = i;
@@ -370,8 +370,8 @@ void as_duel_findings(assay_facts *f, as_fact_group *g, const char *name, const 
     as_facts_find(f, g, levels[d->verdict], "%s", as_duel_line(line, sizeof line, 80, name, d, row->trial->spent_ns));
     if (d->per_item)
         as_facts_find(f, g, AS_LEVEL_NOTE, "%s", call_words(f, d));
-    if (row->trial->state != AS_TRIAL_COMPLETE)
-        as_facts_find(f, g, AS_LEVEL_WARN, "%s is %s: %s.", name, as_trial_state_text(row->trial->state),
+    if (row->trial->state != AS_TRACE_COMPLETE)
+        as_facts_find(f, g, AS_LEVEL_WARN, "%s is %s: %s.", name, as_trace_state_text(row->trial->state),
                       row->trial->reason ? row->trial->reason : "");
     for (int i = 0; last_of_trial && i < d->n_reasons && i < 3; i++)
         as_facts_find(f, g, AS_LEVEL_NOTE, "%s", d->reasons[i]);
@@ -386,7 +386,7 @@ void as_duel_findings(assay_facts *f, as_fact_group *g, const char *name, const 
  * differently. */
 static void hashes_compare(assay_facts *f, as_fact_group *g, const as_duel_row *row)
 {
-    const as_trial_arm *a = &row->trial->arms[row->a], *b = &row->trial->arms[row->b];
+    const as_trace_arm *a = &row->trial->arms[row->a], *b = &row->trial->arms[row->b];
     if (row->trial->memory == AS_MEMORY_RELAUNCHED && a->hash && b->hash && a->hash != b->hash)
         as_facts_find(f, g, AS_LEVEL_WARN, "%s: the outputs of %s and %s have other hashes: they may not do the same work.",
                       row->trial->name, a->name, b->name);

@@ -9,7 +9,7 @@
 #include "analysis/duel/sweep.h"
 
 typedef struct as_duel_row {
-    const as_trial      *trial;
+    const assay_trace   *trial;
     int                  a, b; /* arms of it: b is judged against a */
     const char          *name; /* NULL: the trial's, and the arms' where there are several rows of one trial */
     as_duel              duel;
@@ -17,7 +17,7 @@ typedef struct as_duel_row {
 } as_duel_row;
 
 /* Counts of b minus those of a; NaN where either is not known. */
-as_ledger as_ledger_difference(const as_trial *t, int a, int b);
+as_ledger as_ledger_difference(const assay_trace *t, int a, int b);
 
 #define AS_LINE_BYTES 512
 /* "matmul/512/f32   1.92 ms -> 2.01 ms   +4.7 % [+4.1, +5.3] 99 %   SLOWER (minor)   16 launches, 4.1 s" within so many columns (0: as

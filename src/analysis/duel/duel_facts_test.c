@@ -102,7 +102,7 @@ Test(duel_facts, hold_every_input_of_the_decision)
     expect_eq(assay_env_new(&env), ASSAY_OK);
     as_duel_rules_standard(&rules);
     rules.margin = .02;
-    as_trial *t = as_planted_trial(env, (as_planted){.ratio = 1.05});
+    assay_trace *t = as_planted_trial(env, (as_planted){.ratio = 1.05});
     as_duel_judge(t, 0, 1, &rules, &row.duel);
     row.trial = t;
     assay_facts *f = as_facts_of_duels(env, &row, 1, "old against new");
@@ -123,7 +123,7 @@ Test(duel_facts, hold_every_input_of_the_decision)
     expect_eq(g->findings[0].level, AS_LEVEL_BAD);
     expect_has(g->findings[0].text, "SLOWER (minor)");
     assay_facts_free(f);
-    as_trial_free(t);
+    assay_trace_free(t);
     assay_env_free(env);
 }
 
@@ -132,7 +132,7 @@ Test(duel_facts, say_when_the_ledger_is_the_same_or_not)
     assay_env  *env;
     as_duel_row row = {.a = 0, .b = 1};
     expect_eq(assay_env_new(&env), ASSAY_OK);
-    as_trial *t = as_planted_trial(env, (as_planted){0});
+    assay_trace *t = as_planted_trial(env, (as_planted){0});
     row.trial = t, row.duel = example();
     assay_facts    *f = as_facts_of_duels(env, &row, 1, NULL);
     const as_table *table = as_facts_table_find(f, "compare", "duels");
@@ -145,7 +145,7 @@ Test(duel_facts, say_when_the_ledger_is_the_same_or_not)
     const as_fact_group *g = as_facts_group_find(f, "compare");
     expect_has(g->findings[g->n_findings - 1].text, "the ledger is identical");
     assay_facts_free(f);
-    as_trial_free(t);
+    assay_trace_free(t);
     assay_env_free(env);
 }
 
@@ -169,7 +169,7 @@ Test(duel_facts, of_batches_have_the_times_of_an_item_beside_those_of_a_call)
     as_duel_row   row = {.a = 0, .b = 1, .rules = &rules};
     expect_eq(assay_env_new(&env), ASSAY_OK);
     as_duel_rules_standard(&rules);
-    as_trial *t = as_planted_trial(env, (as_planted){.ratio = .95 * 8});
+    assay_trace *t = as_planted_trial(env, (as_planted){.ratio = .95 * 8});
     t->arms[0].items = 1, t->arms[1].items = 8;
     as_duel_judge(t, 0, 1, &rules, &row.duel);
     row.trial = t;
@@ -183,7 +183,7 @@ Test(duel_facts, of_batches_have_the_times_of_an_item_beside_those_of_a_call)
     expect_near(as_facts_series_find(f, "compare", "0.differences")->y[0], -.05, .02);
     expect_has(as_facts_group_find(f, "compare")->findings[1].text, "judged per item: calls of 1 and of 8 items take");
     assay_facts_free(f);
-    as_trial_free(t);
+    assay_trace_free(t);
     assay_env_free(env);
 }
 

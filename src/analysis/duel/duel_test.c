@@ -24,7 +24,7 @@ static as_duel_rules rules_at(double margin)
 
 /* --- Trials from differences --------------------------------------------------------------------------------------- */
 
-static void turn_add(as_trial *t, uint32_t launch, uint32_t round, uint32_t arm, uint32_t order, double ns)
+static void turn_add(assay_trace *t, uint32_t launch, uint32_t round, uint32_t arm, uint32_t order, double ns)
 {
     t->turns[t->n_turns] = (as_turn){.launch = launch,
                                      .round = round,
@@ -41,11 +41,11 @@ static void turn_add(as_trial *t, uint32_t launch, uint32_t round, uint32_t arm,
 }
 
 /* Arm 1 over arm 0 is exp(d[i]) in round i. */
-static as_trial *of_differences(const double *d, size_t n, size_t rounds_a_launch, as_memory_layout memory)
+static assay_trace *of_differences(const double *d, size_t n, size_t rounds_a_launch, as_memory_layout memory)
 {
-    as_trial *t;
-    expect_ok(NULL, as_trial_new(NULL, "planted", 2, &t));
-    expect(as_trial_reserve(t, 2 * n, 0));
+    assay_trace *t;
+    expect_ok(NULL, as_trace_new_arms(NULL, "planted", 2, &t));
+    expect(as_trace_reserve_turns(t, 2 * n, 0));
     for (uint32_t i = 0; i < n; i++) {
         uint32_t launch = (uint32_t)(i / rounds_a_launch), first = i % 3 == 1;
         turn_add(t, launch, i, first, 0, 1e6 * (first ? exp(d[i]) : 1));
@@ -71,9 +71,9 @@ static as_duel normal_duel(double centre, double sd, size_t n, uint64_t seed, co
     as_pcg64_seed(&g, seed);
     for (size_t i = 0; i < n; i++)
         d[i] = centre + sd * normal(&g);
-    as_trial *t = of_differences(d, n, n, AS_MEMORY_SHARED);
+    assay_trace *t = of_differences(d, n, n, AS_MEMORY_SHARED);
     as_duel_judge(t, 0, 1, rules, &duel);
-    as_trial_free(t);
+    assay_trace_free(t);
     return duel;
 }
 
@@ -107,7 +107,7 @@ Test(duel, arms_the_other_way_round_give_the_mirrored_verdict)
     as_duel       ab, ba;
     for (int i = 0; i < 50; i++)
         d[i] = 0.03 + 0.0001 * i;
-    as_trial *t = of_differences(d, 50, 50, AS_MEMORY_SHARED);
+    assay_trace *t = of_differences(d, 50, 50, AS_MEMORY_SHARED);
     as_duel_judge(t, 0, 1, &rules, &ab);
     as_duel_judge(t, 1, 0, &rules, &ba);
     expect_eq(ab.verdict, AS_SLOWER);
@@ -117,7 +117,7 @@ Test(duel, arms_the_other_way_round_give_the_mirrored_verdict)
     expect_near(ab.a_ns, ba.b_ns, 0);
     expect_near(ab.a_ns, 1e6, 0);
     expect(ab.b_lo <= ab.b_ns && ab.b_ns <= ab.b_hi && ab.b_ns > 1.03e6);
-    as_trial_free(t);
+    assay_trace_free(t);
 }
 
 /* A call of the second arm takes 4 times as long and does 8 items: an item takes half. */
@@ -128,7 +128,7 @@ Test(duel, calls_of_different_numbers_of_items_are_judged_per_item)
     as_duel       duel;
     for (int i = 0; i < 50; i++)
         d[i] = log(4) + 0.0001 * (i - 25);
-    as_trial *t = of_differences(d, 50, 50, AS_MEMORY_SHARED);
+    assay_trace *t = of_differences(d, 50, 50, AS_MEMORY_SHARED);
     as_duel_judge(t, 0, 1, &rules, &duel);
     expect_eq(duel.verdict, AS_SLOWER);
     expect(!duel.per_item && isnan(duel.a_items));
@@ -143,7 +143,7 @@ Test(duel, calls_of_different_numbers_of_items_are_judged_per_item)
     as_duel_judge(t, 0, 1, &rules, &duel);
     expect_eq(duel.verdict, AS_SLOWER);
     expect(!duel.per_item);
-    as_trial_free(t);
+    assay_trace_free(t);
 }
 
 Test(duel, same_needs_a_margin_and_an_interval_within_it)
@@ -198,9 +198,9 @@ Test(duel, rounds_that_lack_an_arm_do_not_count)
 {
     as_duel_rules rules = rules_at(0.01);
     as_duel       duel;
-    as_trial     *t;
-    expect_ok(NULL, as_trial_new(NULL, "planted", 3, &t));
-    expect(as_trial_reserve(t, 100, 0));
+    assay_trace  *t;
+    expect_ok(NULL, as_trace_new_arms(NULL, "planted", 3, &t));
+    expect(as_trace_reserve_turns(t, 100, 0));
     for (uint32_t r = 0; r < 20; r++) {
         turn_add(t, 0, r, 2, 0, 3e6);
         turn_add(t, 0, r, 0, 1, r == 7 ? NAN : 1e6);
@@ -214,7 +214,7 @@ Test(duel, rounds_that_lack_an_arm_do_not_count)
     as_duel_judge(t, 0, 2, &rules, &duel);
     expect_eq(duel.n_rounds, 19);
     expect_near(duel.ratio, 3, 1e-9);
-    as_trial_free(t);
+    assay_trace_free(t);
 }
 
 Test(duel, the_decided_clock_is_the_one_that_counts)
@@ -222,7 +222,7 @@ Test(duel, the_decided_clock_is_the_one_that_counts)
     as_duel_rules rules = rules_at(0.01);
     double        d[60] = {0};
     as_duel       duel;
-    as_trial     *t = of_differences(d, 60, 60, AS_MEMORY_SHARED);
+    assay_trace  *t = of_differences(d, 60, 60, AS_MEMORY_SHARED);
     for (size_t i = 0; i < t->n_turns; i++)
         if (t->turns[i].arm == 1)
             t->turns[i].wall_ns *= 1.5;
@@ -231,7 +231,7 @@ Test(duel, the_decided_clock_is_the_one_that_counts)
     t->by_cpu = true;
     as_duel_judge(t, 0, 1, &rules, &duel);
     expect_eq(duel.verdict, AS_SAME);
-    as_trial_free(t);
+    assay_trace_free(t);
 }
 
 /* --- Severity -------------------------------------------------------------------------------------------------------------- */
@@ -267,9 +267,9 @@ Test(duel, severities_can_be_set)
 static bool is_settled(const double *d, size_t n, size_t rounds_a_launch, as_memory_layout memory, double margin)
 {
     as_duel_rules rules = rules_at(margin);
-    as_trial     *t = of_differences(d, n, rounds_a_launch, memory);
+    assay_trace  *t = of_differences(d, n, rounds_a_launch, memory);
     bool          settled = as_duel_settled(t, 0, 1, &rules);
-    as_trial_free(t);
+    assay_trace_free(t);
     return settled;
 }
 
@@ -296,11 +296,11 @@ Test(duel, what_was_settled_early_stays_so)
     for (int i = 0; i < 80; i++)
         d[i] = i < 20 ? 0.02 : i % 2 ? 0.03 : -0.03;
     expect(is_settled(d, 20, 80, AS_MEMORY_SHARED, 0.01));
-    as_trial *t = of_differences(d, 80, 80, AS_MEMORY_SHARED);
+    assay_trace *t = of_differences(d, 80, 80, AS_MEMORY_SHARED);
     as_duel_judge(t, 0, 1, &rules, &duel);
     expect_eq(duel.verdict, AS_SLOWER);
     expect(duel.early);
-    as_trial_free(t);
+    assay_trace_free(t);
 }
 
 Test(duel, early_looks_count_launches_where_those_are_the_units)
@@ -326,7 +326,7 @@ Test(duel, many_rounds_of_three_launches_are_three_units)
         d[i] = 0.02 + 0.004 * (i / 200) + 0.001 * normal(&g);
     static const as_memory_layout apart[] = {AS_MEMORY_RANDOM, AS_MEMORY_RELAUNCHED};
     for (int i = 0; i < 2; i++) {
-        as_trial *t = of_differences(d, 600, 200, apart[i]);
+        assay_trace *t = of_differences(d, 600, 200, apart[i]);
         as_duel_judge(t, 0, 1, &rules, &duel);
         expect_eq(duel.verdict, AS_UNRESOLVED);
         expect_str(duel.unit, "launch");
@@ -335,13 +335,13 @@ Test(duel, many_rounds_of_three_launches_are_three_units)
         expect_eq(duel.n_launches, 3);
         expect(isnan(duel.lo));
         expect_near(duel.ratio, exp(0.024), 0.001);
-        as_trial_free(t);
+        assay_trace_free(t);
     }
-    as_trial *t = of_differences(d, 600, 200, AS_MEMORY_SHARED); /* where the place is the same to both arms they are 600 */
+    assay_trace *t = of_differences(d, 600, 200, AS_MEMORY_SHARED); /* where the place is the same to both arms they are 600 */
     as_duel_judge(t, 0, 1, &rules, &duel);
     expect_eq(duel.verdict, AS_SLOWER);
     expect_eq(duel.n_units, 600);
-    as_trial_free(t);
+    assay_trace_free(t);
 }
 
 Test(duel, half_of_the_rounds_of_a_launch_may_be_disturbed)
@@ -351,11 +351,11 @@ Test(duel, half_of_the_rounds_of_a_launch_may_be_disturbed)
     as_duel       duel;
     for (int i = 0; i < 320; i++)
         d[i] = i % 5 < 2 ? 0.4 : 0.0001 * (i / 20);
-    as_trial *t = of_differences(d, 320, 20, AS_MEMORY_RANDOM);
+    assay_trace *t = of_differences(d, 320, 20, AS_MEMORY_RANDOM);
     as_duel_judge(t, 0, 1, &rules, &duel);
     expect_eq(duel.verdict, AS_SAME);
     expect_eq(duel.n_units, 16);
-    as_trial_free(t);
+    assay_trace_free(t);
 }
 
 /* --- False alarms ------------------------------------------------------------------------------------------------------------------ */
@@ -377,13 +377,13 @@ static double machine_block(machine *m)
 }
 
 /* The second arm does `extra` more; a launch moves each arm by `place`. */
-static as_trial *machine_trial(uint64_t seed, double extra, double place, uint32_t n_launches, uint32_t rounds_a_launch)
+static assay_trace *machine_trial(uint64_t seed, double extra, double place, uint32_t n_launches, uint32_t rounds_a_launch)
 {
-    machine   m = {.level = 0};
-    as_trial *t;
+    machine      m = {.level = 0};
+    assay_trace *t;
     as_pcg64_seed(&m.g, seed);
-    expect_ok(NULL, as_trial_new(NULL, "machine", 2, &t));
-    expect(as_trial_reserve(t, 2 * (size_t)n_launches * rounds_a_launch, 0));
+    expect_ok(NULL, as_trace_new_arms(NULL, "machine", 2, &t));
+    expect(as_trace_reserve_turns(t, 2 * (size_t)n_launches * rounds_a_launch, 0));
     for (uint32_t l = 0; l < n_launches; l++) {
         double at[2] = {place * normal(&m.g), place * normal(&m.g) + log1p(extra)};
         for (uint32_t r = 0; r < rounds_a_launch; r++) {
@@ -408,13 +408,13 @@ static int machine_count(int trials, double extra, double place, uint32_t n_laun
     as_duel_rules rules = rules_at(0);
     int           n = 0;
     for (uint64_t i = 0; i < (uint64_t)trials; i++) {
-        as_duel   duel;
-        as_trial *t = machine_trial(1000 + i, extra, place, n_launches, rounds_a_launch);
+        as_duel      duel;
+        assay_trace *t = machine_trial(1000 + i, extra, place, n_launches, rounds_a_launch);
         if (pooled)
             t->memory = AS_MEMORY_SHARED;
         as_duel_judge(t, 0, 1, &rules, &duel);
         n += duel.verdict == a || duel.verdict == b;
-        as_trial_free(t);
+        assay_trace_free(t);
     }
     return n;
 }
@@ -455,13 +455,13 @@ Test(duel, the_sign_interval_wins_where_a_neighbour_comes_and_goes)
     as_pcg64_seed(&g, 10);
     for (int i = 0; i < 200; i++)
         d[i] = 0.02 + (i % 5 < 3 ? 0.0005 * normal(&g) : (i % 2 ? 0.3 : -0.3) + 0.01 * normal(&g));
-    as_trial *t = of_differences(d, 200, 200, AS_MEMORY_SHARED);
+    assay_trace *t = of_differences(d, 200, 200, AS_MEMORY_SHARED);
     as_duel_judge(t, 0, 1, &rules, &duel);
     expect_str(duel.by, "sign");
     expect(duel.hi - duel.lo < 0.002);
     expect(duel.confidence >= 0.996);
     expect_eq(duel.verdict, AS_SLOWER);
-    as_trial_free(t);
+    assay_trace_free(t);
     expect_str(normal_duel(0.02, 0.003, 200, 11, &rules).by, "signed rank");
 }
 
@@ -531,13 +531,13 @@ Test(duel, the_time_needed_suffices)
 
 static void disturbed(void (*plant)(as_turn *turn), int share, as_disturbance *out, char (*said)[160], int *n)
 {
-    double    d[100] = {0};
-    as_trial *t = of_differences(d, 100, 100, AS_MEMORY_SHARED);
+    double       d[100] = {0};
+    assay_trace *t = of_differences(d, 100, 100, AS_MEMORY_SHARED);
     for (int i = 0; i < share; i++)
         plant(&t->turns[2 * i]);
     as_disturbance_find(t, out);
     *n = as_disturbance_say(out, said, 3);
-    as_trial_free(t);
+    assay_trace_free(t);
 }
 
 static void slow_fma(as_turn *turn) { turn->fma_ns *= 1.2, turn->copy_ns *= 1.5, turn->busy = 0.5; }
@@ -589,22 +589,22 @@ Test(duel, a_verdict_comes_with_what_disturbed_it)
     assay_env    *env = fake_env();
     as_duel_rules rules = rules_at(0.01);
     as_duel       duel;
-    as_trial     *t = as_planted_trial(env, (as_planted){.ratio = 1.05, .neighbour = 0.4, .n_rounds = 10});
+    assay_trace  *t = as_planted_trial(env, (as_planted){.ratio = 1.05, .neighbour = 0.4, .n_rounds = 10});
     as_duel_judge(t, 0, 1, &rules, &duel);
     expect_eq(duel.verdict, AS_SLOWER);
     expect(duel.n_reasons >= 1);
     expect_has(duel.reasons[0], "a neighbour on the memory");
-    as_trial_free(t);
+    assay_trace_free(t);
 }
 
 /* --- One arm alone ------------------------------------------------------------------------------------------------------------------------------ */
 
 static as_alone alone_of(size_t n_blocks, size_t n_shots, double (*ns)(size_t i))
 {
-    as_trial *t;
-    as_alone  alone;
-    expect_ok(NULL, as_trial_new(NULL, "alone", 1, &t));
-    expect(as_trial_reserve(t, n_blocks, n_blocks * n_shots));
+    assay_trace *t;
+    as_alone     alone;
+    expect_ok(NULL, as_trace_new_arms(NULL, "alone", 1, &t));
+    expect(as_trace_reserve_turns(t, n_blocks, n_blocks * n_shots));
     for (size_t i = 0; i < n_blocks; i++) {
         turn_add(t, 0, (uint32_t)i, 0, 0, ns(i * (n_shots ? n_shots : 1)));
         t->turns[i].first_shot = (uint32_t)t->n_shots;
@@ -613,7 +613,7 @@ static as_alone alone_of(size_t n_blocks, size_t n_shots, double (*ns)(size_t i)
             t->shots[t->n_shots++] = (as_shot){(float)ns(i * n_shots + k), (float)NAN};
     }
     as_alone_judge(t, 0, &alone);
-    as_trial_free(t);
+    assay_trace_free(t);
     return alone;
 }
 
@@ -678,9 +678,9 @@ Test(alone, the_word_for_its_noise_says_whether_it_was_steady)
 
 Test(alone, blocks_that_waited_for_the_cpu_make_it_noisy)
 {
-    double    d[100] = {0};
-    as_alone  a;
-    as_trial *t = of_differences(d, 100, 100, AS_MEMORY_SHARED);
+    double       d[100] = {0};
+    as_alone     a;
+    assay_trace *t = of_differences(d, 100, 100, AS_MEMORY_SHARED);
     for (size_t i = 0; i < 60; i++)
         t->turns[i].busy = 0.5;
     as_alone_judge(t, 0, &a);
@@ -688,26 +688,26 @@ Test(alone, blocks_that_waited_for_the_cpu_make_it_noisy)
     expect_near(a.busy, 1, 0);
     expect_str(a.noise, "noisy");
     expect_eq(a.n_reasons, 1);
-    as_trial_free(t);
+    assay_trace_free(t);
 }
 
 /* --- Again from the record ---------------------------------------------------------------------------------------------------------------------- */
 
-static as_trial *again(assay_env *env, const as_trial *t)
+static assay_trace *again(assay_env *env, const assay_trace *t)
 {
-    char     *text = NULL;
-    size_t    n;
-    as_json   w;
-    json_t   *root = NULL;
-    as_trial *back = NULL;
-    FILE     *file = open_memstream(&text, &n);
+    char        *text = NULL;
+    size_t       n;
+    as_json      w;
+    json_t      *root = NULL;
+    assay_trace *back = NULL;
+    FILE        *file = open_memstream(&text, &n);
     expect(file);
     as_json_start(&w, file, false);
-    as_trial_write(t, &w, true);
+    as_trace_json_write(t, &w, true);
     as_json_finish(&w);
     fclose(file);
     expect_ok(env, as_json_parse(env, "test", "t.json", text, n, &root));
-    expect_ok(env, as_trial_read(env, "test", "t.json", root, &back));
+    expect_ok(env, as_trace_json_read(env, "test", "t.json", root, &back));
     json_decref(root);
     free(text);
     return back;
@@ -736,15 +736,15 @@ Test(duel, a_verdict_from_the_record_is_the_verdict)
     assay_env    *env = fake_env();
     as_duel_rules rules = rules_at(0.01);
     for (uint64_t i = 0; i < 8; i++) {
-        as_trial *t = as_planted_trial(
+        assay_trace *t = as_planted_trial(
             env, (as_planted){
                      .ratio = 1 + 0.01 * (double)(i % 4), .seed = 50 + i, .n_shots = i % 2 ? 9 : 0, .neighbour = i % 3 ? 0.2 : 0});
         t->memory = i % 2 ? AS_MEMORY_SHARED : AS_MEMORY_RANDOM;
         t->by_cpu = i < 4;
-        as_trial *back = again(env, t);
-        as_duel   before, after;
-        as_alone  alone_before, alone_after;
-        char      want[2048], got[2048];
+        assay_trace *back = again(env, t);
+        as_duel      before, after;
+        as_alone     alone_before, alone_after;
+        char         want[2048], got[2048];
         as_duel_judge(t, 0, 1, &rules, &before);
         as_duel_judge(back, 0, 1, &rules, &after);
         duel_text(&before, want, sizeof want);
@@ -755,7 +755,7 @@ Test(duel, a_verdict_from_the_record_is_the_verdict)
         alone_text(&alone_before, want, sizeof want);
         alone_text(&alone_after, got, sizeof got);
         expect_str(got, want);
-        as_trial_free(back);
-        as_trial_free(t);
+        assay_trace_free(back);
+        assay_trace_free(t);
     }
 }

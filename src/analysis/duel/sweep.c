@@ -161,7 +161,7 @@ static double paired_ns(const as_sweep *s, int row, int arm)
 static double score_of(const as_sweep *s, as_purpose p, int row, int arm)
 {
     const as_sweep_row *r = &s->rows[row];
-    const as_trial_arm *info = r->trial && arm < r->trial->n_arms ? &r->trial->arms[arm] : NULL;
+    const as_trace_arm *info = r->trial && arm < r->trial->n_arms ? &r->trial->arms[arm] : NULL;
     double              ns = paired_ns(s, row, arm), items = as_sweep_items(s, row, arm);
     switch (p) {
     case AS_FOR_INFERENCE: return row == 0 ? ns : (double)NAN;

@@ -8,10 +8,10 @@
 #include "analysis/duel/duel.h"
 
 typedef struct as_sweep_row {
-    const char     *label; /* "batch=8" */
-    double          value; /* 8, for interpolation; NaN: it has no number */
-    const as_trial *trial; /* for memory and first calls; NULL: not known */
-    const as_duel  *duels; /* n_arms - 1: arm i + 1 against arm 0 */
+    const char        *label; /* "batch=8" */
+    double             value; /* 8, for interpolation; NaN: it has no number */
+    const assay_trace *trial; /* for memory and first calls; NULL: not known */
+    const as_duel     *duels; /* n_arms - 1: arm i + 1 against arm 0 */
 } as_sweep_row;
 
 typedef struct as_sweep {

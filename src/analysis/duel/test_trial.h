@@ -9,7 +9,7 @@
 
 #include "analysis/duel/duel.h"
 #include "tests/runner/test.h"
-#include "trace/trial.h"
+#include "trace/trace_json.h"
 
 typedef struct as_planted {
     const char *name;       /* NULL: "matmul/512x512/f32" */
@@ -31,7 +31,7 @@ static inline double as_planted_draw(uint64_t *state)
     return (double)(*state >> 11) * 0x1p-52 - 1;
 }
 
-static inline void as_planted_turn(as_trial *t, const as_planted *p, int launch, int round, int arm, int order, double level,
+static inline void as_planted_turn(assay_trace *t, const as_planted *p, int launch, int round, int arm, int order, double level,
                                    double at, uint64_t *state)
 {
     as_turn turn = {.launch = (uint32_t)launch,
@@ -59,18 +59,18 @@ static inline void as_planted_turn(as_trial *t, const as_planted *p, int launch,
     t->turns[t->n_turns++] = turn;
 }
 
-static inline as_trial *as_planted_trial(assay_env *env, as_planted p)
+static inline assay_trace *as_planted_trial(assay_env *env, as_planted p)
 {
-    as_trial *t;
-    uint64_t  state = (p.seed ? p.seed : 1) * 0x9e3779b97f4a7c15u;
+    assay_trace *t;
+    uint64_t     state = (p.seed ? p.seed : 1) * 0x9e3779b97f4a7c15u;
     p.n_arms = p.n_arms ? p.n_arms : 2, p.n_launches = p.n_launches ? p.n_launches : 16, p.n_rounds = p.n_rounds ? p.n_rounds : 5;
     p.ns = p.ns > 0 ? p.ns : 1.92e6, p.ratio = p.ratio > 0 ? p.ratio : 1, p.noise = p.noise > 0 ? p.noise : .004;
     size_t n = (size_t)p.n_arms * (size_t)p.n_launches * (size_t)p.n_rounds;
-    expect_ok(env, as_trial_new(env, p.name ? p.name : "matmul/512x512/f32", p.n_arms, &t));
-    expect(as_trial_reserve(t, n, n * (size_t)p.n_shots));
+    expect_ok(env, as_trace_new_arms(env, p.name ? p.name : "matmul/512x512/f32", p.n_arms, &t));
+    expect(as_trace_reserve_turns(t, n, n * (size_t)p.n_shots));
     for (int a = 0; a < p.n_arms; a++) {
         static const char *const names[] = {"old", "new", "third", "fourth"};
-        t->arms[a] = (as_trial_arm){
+        t->arms[a] = (as_trace_arm){
             .name = names[a % 4],
             .what = "planted",
             .error = 1e-6,
@@ -97,10 +97,11 @@ static inline as_trial *as_planted_trial(assay_env *env, as_planted p)
     }
     t->n_launches = (uint32_t)p.n_launches, t->n_rounds = (uint32_t)(p.n_launches * p.n_rounds);
     t->calls = 1, t->by_cpu = true, t->memory = AS_MEMORY_RANDOM;
-    t->clock_cost_ns = 20, t->block_ns = 5e6, t->budget_ns = 5e9, t->spent_ns = 4.1e9, t->seed = 7, t->unix_time = 1700000000;
+    t->clock_cost_ns = 20, t->block_ns = 5e6, t->budget_ns = 5e9, t->spent_ns = 4.1e9, t->seed = 7,
+    t->start_unix_ns = UINT64_C(1700000000000000000);
     t->reason = "";
     snprintf(t->fingerprint, sizeof t->fingerprint, "%s", "0123456789abcdef");
-    as_trial_note(t, "machine.cpu.model", "a planted CPU");
+    as_trace_add_note(t, "machine.cpu.model", "a planted CPU");
     return t;
 }
 

@@ -42,7 +42,7 @@ assay_metric as_number_counted(double value, const char *unit, const char *sourc
     return value >= 0 && value < 0x1p63 ? as_metric_counted((uint64_t)value, unit, source) : as_metric_unavailable(unit, reason);
 }
 
-const char *as_trial_clock_text(const as_trial *t)
+const char *as_trial_clock_text(const assay_trace *t)
 {
     return t->by_cpu ? "thread CPU time of a block / its calls" : "wall time of a block / its calls";
 }
@@ -95,7 +95,7 @@ static void points_end(assay_facts *f, as_fact_group *g, const points *p, const 
 typedef enum column { COLUMN_TIME, COLUMN_BUSY, COLUMN_FMA, COLUMN_COPY } column;
 
 /* One column of the blocks; arm -1: of all arms. */
-static void blocks_add(assay_facts *f, as_fact_group *g, const as_trial *t, int arm, column which, const char *key,
+static void blocks_add(assay_facts *f, as_fact_group *g, const assay_trace *t, int arm, column which, const char *key,
                        const char *label, const char *unit, const char *source)
 {
     points p;
@@ -116,7 +116,7 @@ static void blocks_add(assay_facts *f, as_fact_group *g, const as_trial *t, int 
     points_end(f, g, &p, key, label, unit, source);
 }
 
-void as_trial_series(assay_facts *f, as_fact_group *g, const as_trial *t, int i_case)
+void as_trial_series(assay_facts *f, as_fact_group *g, const assay_trace *t, int i_case)
 {
     for (int arm = 0; arm < t->n_arms; arm++) {
         const char *name = t->arms[arm].name ? t->arms[arm].name : "?";
@@ -129,7 +129,7 @@ void as_trial_series(assay_facts *f, as_fact_group *g, const as_trial *t, int i_
 }
 
 /* The samples that the trial kept of an arm. */
-static size_t shots_count(const as_trial *t, int arm)
+static size_t shots_count(const assay_trace *t, int arm)
 {
     size_t n = 0;
     for (size_t i = 0; i < t->n_turns; i++)
@@ -139,7 +139,7 @@ static size_t shots_count(const as_trial *t, int arm)
     return t->n_shots ? n : 0;
 }
 
-void as_trial_samples(assay_facts *f, as_fact_group *g, const as_trial *t, int arm, int i_case)
+void as_trial_samples(assay_facts *f, as_fact_group *g, const assay_trace *t, int arm, int i_case)
 {
     const char *key = as_say(f, "%d.samples", i_case);
     size_t      n = shots_count(t, arm);
@@ -165,12 +165,13 @@ void as_trial_samples(assay_facts *f, as_fact_group *g, const as_trial *t, int a
 
 /* --- Notes -------------------------------------------------------------------------------------------------- */
 
-void as_trial_notes(assay_facts *f, const as_trial *t)
+void as_trial_notes(assay_facts *f, const assay_trace *t)
 {
-    char text[AS_DATE_BYTES];
-    if (t->unix_time > 0)
-        as_facts_note(f, "trace.started", as_say(f, "%s UTC", as_date_text(text, sizeof text, t->unix_time, AS_DATE_SECOND)));
-    for (int i = 0; i < t->n_notes; i++)
+    char    text[AS_DATE_BYTES];
+    int64_t seconds = as_trace_unix_time(t);
+    if (seconds > 0)
+        as_facts_note(f, "trace.started", as_say(f, "%s UTC", as_date_text(text, sizeof text, seconds, AS_DATE_SECOND)));
+    for (size_t i = 0; i < t->n_notes; i++)
         as_facts_note(f, t->notes[i].key, t->notes[i].value);
     if (*t->fingerprint)
         as_facts_note(f, "machine.fingerprint", t->fingerprint);

@@ -6,7 +6,7 @@
 #define AS_ANALYSIS_TRIAL_FACTS_H
 
 #include "analysis/analysis.h"
-#include "trace/trial.h"
+#include "trace/trace_json.h"
 
 /* Most points of a series: more are thinned evenly, and the label says so. */
 #define AS_SERIES_MAX 2000
@@ -22,12 +22,12 @@ assay_metric as_number_derived(double value, double lo, double hi, uint64_t n, c
 assay_metric as_number_counted(double value, const char *unit, const char *source, const char *reason);
 
 /* What the trial decides by: "thread CPU time of a block / its calls". */
-const char *as_trial_clock_text(const as_trial *t);
+const char *as_trial_clock_text(const assay_trace *t);
 /* The block times of one arm and the probes, over the seconds since the trial began. */
-void as_trial_series(assay_facts *f, as_fact_group *g, const as_trial *t, int i_case);
+void as_trial_series(assay_facts *f, as_fact_group *g, const assay_trace *t, int i_case);
 /* Samples of one arm where they were kept, else its blocks: for its distribution. */
-void as_trial_samples(assay_facts *f, as_fact_group *g, const as_trial *t, int arm, int i_case);
+void as_trial_samples(assay_facts *f, as_fact_group *g, const assay_trace *t, int arm, int i_case);
 /* The first trial's notes, and what all trials share, as notes of the facts. */
-void as_trial_notes(assay_facts *f, const as_trial *t);
+void as_trial_notes(assay_facts *f, const assay_trace *t);
 
 #endif

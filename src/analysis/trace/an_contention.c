@@ -12,11 +12,10 @@
 /* The ratio means nothing where the calling thread waits for another engine or where time is made up. */
 static const char *why_not(assay_facts *f, const assay_trace *t, const as_times *times)
 {
-    const char *device = as_trace_note_find(t, "plan.device");
     if (!strcmp(t->clock_name, "fake"))
         return "the clock is a fake: its time is not the machine's";
-    if (device && strncmp(device, "cpu", 3))
-        return as_say(f, "the calling thread waits for the device %s, so its CPU time says nothing", device);
+    if (*t->device && strncmp(t->device, "cpu", 3))
+        return as_say(f, "the calling thread waits for the device %s, so its CPU time says nothing", t->device);
     return times->n_cpu ? NULL : "the thread's CPU clock was not read";
 }
 
@@ -88,24 +87,16 @@ static void label_add(assay_facts *f, as_fact_group *g)
         label, 100 * share, (unsigned long long)dirty->n, numbers(f));
 }
 
-static assay_metric note_count(const assay_trace *t, const char *key, const char *source)
-{
-    const char *text = as_trace_note_find(t, key);
-    if (!text || *text < '0' || *text > '9')
-        return as_metric_unavailable("1", "one thread, or a device whose threads are not ours");
-    return as_metric_counted(strtoull(text, NULL, 10), "1", source);
-}
-
 #define LATE_SHARE 0.001 /* of barriers; below, threads come together as they should */
 
 /* Threads wait for the slowest: a core that is taken away shows at the barriers, and so does uneven work. */
 static void threads_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
 {
-    assay_metric barriers = note_count(t, "threads.barriers", "the thread pool"),
-                 late = note_count(t, "threads.late", "the thread pool");
-    assay_metric switches = note_count(t, "threads.switches", "getrusage of every thread of the pool");
-    if (!as_metric_has(&barriers) || !as_metric_has(&late) || !as_metric_has(&switches))
+    if (!t->n_barriers) /* one thread, or a device whose threads are not ours */
         return;
+    assay_metric barriers = as_metric_counted(t->n_barriers, "1", "the thread pool");
+    assay_metric late = as_metric_counted(t->n_late_waits, "1", "the thread pool");
+    assay_metric switches = as_metric_counted(t->thread_switches, "1", "getrusage of every thread of the pool");
     as_facts_add(f, g, "contention.barriers", "barriers that the threads met at", barriers);
     as_facts_add(f, g, "contention.late", "waits at barriers beyond 20 us", late);
     as_facts_add(f, g, "contention.thread_switches", "involuntary switches of all threads", switches);

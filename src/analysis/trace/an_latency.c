@@ -70,16 +70,14 @@ static void cpu_add(assay_facts *f, as_fact_group *g, const as_times *times)
 /* Fast runs make many samples a second: the bounds change sides. */
 static assay_metric throughput(const assay_trace *t, const assay_metric *median)
 {
-    const char *batch_text = as_trace_note_find(t, "plan.batch");
-    double      batch;
-    if (!batch_text || !as_parse_f64(batch_text, &batch) || !(batch > 0))
-        return as_metric_unavailable("1/s", batch_text ? "the note plan.batch is not a positive number"
-                                                       : "the trace has no note plan.batch");
+    double batch = (double)t->batch;
+    if (!t->batch)
+        return as_metric_unavailable("1/s", "the model's batch size is fixed");
     if (!as_metric_has(median) || !(median->value > 0) || !isfinite(batch * 1e9 / median->value))
         return as_metric_unavailable("1/s", as_metric_has(median) ? "the median is not above zero" : "there is no median");
     bool bounded = median->lo > 0;
     return as_metric_derived(batch * 1e9 / median->value, bounded ? batch * 1e9 / median->hi : (double)NAN,
-                             bounded ? batch * 1e9 / median->lo : (double)NAN, median->n, "1/s", "plan.batch / latency.median");
+                             bounded ? batch * 1e9 / median->lo : (double)NAN, median->n, "1/s", "batch / latency.median");
 }
 
 static assay_metric once(double ns, const char *what)

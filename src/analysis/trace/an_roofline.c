@@ -75,7 +75,7 @@ static uint64_t note_count(const assay_trace *t, const char *key)
 
 static machine machine_read(const assay_trace *t)
 {
-    machine m = {.threads = (int)note_count(t, "plan.threads")};
+    machine m = {.threads = t->threads};
     if (m.threads < 1 || m.threads > 1024)
         m.threads = 1;
     m.fma[0] = roof_for(t, "fma.f32", m.threads);

@@ -68,7 +68,7 @@ static const char *steadiness_words(const drift *d)
 /* "" for a whole run. */
 static const char *partial_words(const assay_trace *t)
 {
-    if (as_trace_note_find(t, "run.cancelled"))
+    if (t->state == AS_TRACE_PARTIAL)
         return "; the run is partial";
     return t->complete ? "" : "; the trace is partial";
 }
@@ -198,8 +198,9 @@ static void run(assay_facts *f, const assay_trace *t)
         as_facts_find(f, g, AS_LEVEL_WARN,
                       "The trace is partial: its end was never written, so what follows covers %zu samples that were on disk.",
                       times.n);
-    if (as_trace_note_find(t, "run.cancelled"))
-        as_facts_find(f, g, AS_LEVEL_WARN, "The run is partial: it was stopped %s.", as_trace_note_find(t, "run.cancelled"));
+    if (t->state == AS_TRACE_PARTIAL)
+        as_facts_find(f, g, AS_LEVEL_WARN, "The run is partial: it was stopped after %llu measured runs.",
+                      (unsigned long long)t->n_runs);
     dominance_add(f, g);
     drift_add(f, g, &d);
     for (size_t i = 0; i < AS_COUNT(groups); i++) {

@@ -1,4 +1,5 @@
 /* analyse.c - a trace to facts: notes and title, then every analysis by its order. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,15 +10,13 @@
 /* "mlp-small, batch 1, cpu, 2 threads": what the trace knows of these, in this order. */
 static void title_make(assay_facts *f, const assay_trace *t)
 {
-    const char *model = as_trace_note_find(t, "model.name"), *batch = as_trace_note_find(t, "plan.batch");
-    const char *device = as_trace_note_find(t, "plan.device"), *threads = as_trace_note_find(t, "plan.threads");
-    const char *title = model && *model ? model : "a run";
-    if (batch && *batch)
-        title = as_say(f, "%s, batch %s", title, batch);
-    if (device && *device)
-        title = as_say(f, "%s, %s", title, device);
-    if (threads && *threads)
-        title = as_say(f, "%s, %s %s", title, threads, strcmp(threads, "1") ? "threads" : "thread");
+    const char *title = *t->model ? t->model : "a run";
+    if (t->batch)
+        title = as_say(f, "%s, batch %" PRIu64, title, t->batch);
+    if (*t->device)
+        title = as_say(f, "%s, %s", title, t->device);
+    if (t->threads > 0)
+        title = as_say(f, "%s, %d %s", title, t->threads, t->threads > 1 ? "threads" : "thread");
     title = as_facts_keep(f, title);
     if (title)
         f->title = title;

@@ -217,7 +217,7 @@ Test(analyse, contention_has_three_labels_with_their_numbers)
 Test(analyse, cpu_time_says_nothing_about_other_devices_and_fake_clocks)
 {
     lab l = lab_open((as_synthetic){0});
-    expect(as_trace_add_note(l.trace, "plan.device", "opencl:0"));
+    l.trace->device = "opencl:0";
     lab_run(&l);
     expect_missing(&l, "contention.contaminated", "waits for the device opencl:0");
     lab_close(&l);
@@ -306,9 +306,9 @@ Test(analyse, a_noisy_run_is_called_neither_stationary_nor_drifting)
 Test(analyse, a_stopped_run_is_reported_as_partial)
 {
     lab l = lab_open((as_synthetic){0});
-    expect(as_trace_add_note(l.trace, "run.cancelled", "after 7 measured runs"));
+    l.trace->state = AS_TRACE_PARTIAL;
     lab_run(&l);
-    expect(says(&l, "verdict", AS_LEVEL_WARN, "The run is partial: it was stopped after 7 measured runs."));
+    expect(says(&l, "verdict", AS_LEVEL_WARN, "The run is partial: it was stopped after"));
     lab_close(&l);
 }
 

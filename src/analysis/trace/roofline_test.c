@@ -126,9 +126,7 @@ Test(roofline, without_roofs_there_is_no_roofline)
 Test(roofline, threads_without_a_roof_of_their_own_multiply)
 {
     lab l = roofs_open(200e9, "test");
-    for (size_t i = 0; i < l.trace->n_notes; i++)
-        if (!strcmp(l.trace->notes[i].key, "plan.threads"))
-            l.trace->notes[i].value = "2";
+    l.trace->threads = 2;
     lab_run(&l);
     expect_near(step_cell(&l, 0, "of_roof")->metric.value, 0.25, 1e-9);
     lab_close(&l);
@@ -136,17 +134,15 @@ Test(roofline, threads_without_a_roof_of_their_own_multiply)
 
 /* --- Threads that wait ----------------------------------------------------------------------------------- */
 
-static void threads_say(const char *barriers, const char *late, const char *switches, as_level level, const char *part)
+static void threads_say(uint64_t barriers, uint64_t late, uint64_t switches, as_level level, const char *part)
 {
     lab l = lab_open((as_synthetic){0});
-    expect(as_trace_add_note(l.trace, "threads.barriers", "%s", barriers) &&
-           as_trace_add_note(l.trace, "threads.late", "%s", late) &&
-           as_trace_add_note(l.trace, "threads.switches", "%s", switches));
+    l.trace->n_barriers = barriers, l.trace->n_late_waits = late, l.trace->thread_switches = switches;
     lab_run(&l);
     expect(says(&l, "contention", level, part));
     lab_close(&l);
 }
 
-Test(threads, a_stolen_core_is_noticed) { threads_say("10000", "500", "37", AS_LEVEL_WARN, "A core was taken away: 5.00 %"); }
-Test(threads, uneven_work_is_no_theft) { threads_say("10000", "500", "0", AS_LEVEL_WARN, "The work is uneven"); }
-Test(threads, a_few_late_barriers_are_nothing) { threads_say("10000", "3", "37", AS_LEVEL_GOOD, "kept together"); }
+Test(threads, a_stolen_core_is_noticed) { threads_say(10000, 500, 37, AS_LEVEL_WARN, "A core was taken away: 5.00 %"); }
+Test(threads, uneven_work_is_no_theft) { threads_say(10000, 500, 0, AS_LEVEL_WARN, "The work is uneven"); }
+Test(threads, a_few_late_barriers_are_nothing) { threads_say(10000, 3, 37, AS_LEVEL_GOOD, "kept together"); }

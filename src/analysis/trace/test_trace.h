@@ -163,9 +163,7 @@ static inline assay_trace *as_synthetic_trace(assay_env *env, as_synthetic s)
     t->clock_name = "tsc", t->ns_per_tick = 1, t->clock_cost_ns = 8, t->start_unix_ns = 1750000000000000000u;
     t->detail = s.no_steps ? AS_DETAIL_RUN : s.detailed ? AS_DETAIL_RUN : AS_DETAIL_STEP;
     t->detail_why = s.no_steps || s.detailed ? "spans by step would cost 0.9 % of the run" : "";
-    expect(as_trace_add_note(t, "model.name", "%s", s.name ? s.name : "synthetic-mlp"));
-    expect(as_trace_add_note(t, "plan.batch", "8") && as_trace_add_note(t, "plan.device", "cpu") &&
-           as_trace_add_note(t, "plan.threads", "1"));
+    t->model = s.name ? s.name : "synthetic-mlp", t->device = "cpu", t->batch = 8, t->threads = 1;
     expect(as_trace_add_note(t, "machine.cpu.model", "Imaginary 4000, 2 cores") &&
            as_trace_add_note(t, "software.assay", ASSAY_VERSION));
     expect(as_trace_add_note(t, "machine.memory.bytes", "17179869184") &&

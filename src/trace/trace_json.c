@@ -1,8 +1,8 @@
-/* trial.c - the record of a trial: room for it, and JSON both ways ("assay.trial/1").
+/* trace_json.c - the arms of a trace and their turns as JSON, both ways ("assay.trial/1").
  *
  * Blocks are written as columns, one array a field, so that any tool can load them as a table; 64-bit words are hexadecimal text, because
  * JSON's numbers are doubles to many readers. */
-#include "trace/trial.h"
+#include "trace/trace_json.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -17,118 +17,11 @@ enum { MAX_ARMS = 1024, MAX_NOTES = 4096 };
 #define MAX_TURNS ((size_t)1 << 24)
 #define MAX_SHOTS ((size_t)1 << 28)
 
-static const char *const state_names[AS_TRIAL_N_STATES] = {"complete", "partial", "timeout", "failed", "refused"};
-static const char *const layout_names[AS_N_MEMORY_LAYOUTS] = {"shared", "fixed", "random", "relaunched"};
-
-const char *as_trial_state_text(as_trial_state state)
-{
-    return (unsigned)state < AS_TRIAL_N_STATES ? state_names[state] : "unknown";
-}
-const char *as_memory_layout_text(as_memory_layout l) { return (unsigned)l < AS_N_MEMORY_LAYOUTS ? layout_names[l] : "unknown"; }
-
-/* --- Room --------------------------------------------------------------------------------------------- */
-
-assay_status as_trial_new(assay_env *env, const char *name, int n_arms, as_trial **out)
-{
-    as_trial *t = calloc(1, sizeof *t);
-    if (t) {
-        t->name = as_arena_text(&t->arena, name);
-        t->arms = AS_TAKE(&t->arena, as_trial_arm, n_arms);
-    }
-    if (!t || !t->name || !t->arms) {
-        as_trial_free(t);
-        return as_fail(env, ASSAY_NO_MEMORY, "trial: no room for '%s'", name);
-    }
-    t->reason = "";
-    t->n_arms = n_arms;
-    for (int i = 0; i < n_arms; i++)
-        t->arms[i] = (as_trial_arm){.name = "",
-                                    .what = "",
-                                    .error = NAN,
-                                    .items = NAN,
-                                    .launch_ns = NAN,
-                                    .first_ns = {NAN, NAN, NAN},
-                                    .ledger = {NAN, NAN, NAN, NAN, NAN}};
-    *out = t;
-    return ASSAY_OK;
-}
-
-void as_trial_free(as_trial *t)
-{
-    if (!t)
-        return;
-    free(t->turns);
-    free(t->shots);
-    as_arena_drop(&t->arena);
-    free(t);
-}
-
-/* Grows *array to hold at least `want` items of `size` bytes. */
-static bool grow(void **array, size_t *cap, size_t want, size_t size)
-{
-    if (want <= *cap)
-        return true;
-    size_t room = *cap * 2 > want ? *cap * 2 : want;
-    void  *moved = room <= SIZE_MAX / size ? realloc(*array, room * size) : NULL;
-    if (!moved)
-        return false;
-    *array = moved;
-    *cap = room;
-    return true;
-}
-
-bool as_trial_reserve(as_trial *t, size_t n_turns, size_t n_shots)
-{
-    return grow((void **)&t->turns, &t->cap_turns, t->n_turns + n_turns, sizeof *t->turns) &&
-           grow((void **)&t->shots, &t->cap_shots, t->n_shots + n_shots, sizeof *t->shots);
-}
-
-const char *as_trial_keep(as_trial *t, const char *text) { return as_arena_text(&t->arena, text); }
-
-bool as_trial_note(as_trial *t, const char *key, const char *format, ...)
-{
-    char    value[1024];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(value, sizeof value, format, args);
-    va_end(args);
-    if (t->n_notes == t->cap_notes) {
-        int                 cap = t->cap_notes ? 2 * t->cap_notes : 32;
-        as_trial_note_item *moved = AS_TAKE(&t->arena, as_trial_note_item, cap);
-        if (!moved)
-            return false;
-        if (t->n_notes)
-            memcpy(moved, t->notes, (size_t)t->n_notes * sizeof *moved);
-        t->notes = moved;
-        t->cap_notes = cap;
-    }
-    as_trial_note_item note = {as_trial_keep(t, key), as_trial_keep(t, value)};
-    if (!note.key || !note.value)
-        return false;
-    t->notes[t->n_notes++] = note;
-    return true;
-}
-
-const char *as_trial_note_find(const as_trial *t, const char *key)
-{
-    for (int i = t->n_notes - 1; i >= 0; i--) /* the last one counts */
-        if (!strcmp(t->notes[i].key, key))
-            return t->notes[i].value;
-    return NULL;
-}
-
-double as_trial_note_number(const as_trial *t, const char *key)
-{
-    const char *text = as_trial_note_find(t, key);
-    double      value;
-    return text && as_parse_f64(text, &value) ? value : (double)NAN;
-}
-
-bool as_trial_per_item(const as_trial *t, int a, int b)
-{
-    double x = t->arms[a].items, y = t->arms[b].items;
-    return x > 0 && y > 0 && x != y; /* not so of NaN */
-}
+/* The words of an enum, in its order. */
+typedef const char *(*word_of)(int value);
+static const char *state_word(int value) { return as_trace_state_text((as_trace_state)value); }
+static const char *memory_word(int value) { return as_memory_layout_text((as_memory_layout)value); }
+static const char *clock_word(int value) { return value ? "thread CPU time" : "wall time"; }
 
 /* --- Writing ------------------------------------------------------------------------------------------ */
 
@@ -157,7 +50,7 @@ static const field fields[] = {
     FIELD(copy_ns, FIELD_F64),
 };
 
-static void turns_write(const as_trial *t, as_json *w)
+static void turns_write(const assay_trace *t, as_json *w)
 {
     as_json_key(w, "blocks");
     as_json_object(w);
@@ -176,7 +69,7 @@ static void turns_write(const as_trial *t, as_json *w)
     as_json_object_end(w);
 }
 
-static void shots_write(const as_trial *t, as_json *w)
+static void shots_write(const assay_trace *t, as_json *w)
 {
     as_json_key(w, "samples");
     as_json_object(w);
@@ -190,12 +83,39 @@ static void shots_write(const as_trial *t, as_json *w)
     as_json_object_end(w);
 }
 
-static void arms_write(const as_trial *t, as_json *w)
+/* What is known of some arms and traces only, one line each: left out where it is not known. */
+typedef struct extra {
+    const char *key;
+    size_t      offset;
+} extra;
+static const extra arm_numbers[] = {{"plan_ns", offsetof(as_trace_arm, plan_ns)},
+                                    {"least_ns", offsetof(as_trace_arm, least_ns)},
+                                    {"limit_ns", offsetof(as_trace_arm, limit_ns)}};
+static const extra arm_texts[] = {{"limit", offsetof(as_trace_arm, limit)},
+                                  {"compared", offsetof(as_trace_arm, compared)},
+                                  {"slow", offsetof(as_trace_arm, slow)}};
+static const extra trace_numbers[] = {{"once_ns", offsetof(assay_trace, once_ns)},
+                                      {"twice_ns", offsetof(assay_trace, twice_ns)},
+                                      {"difference", offsetof(assay_trace, difference)}};
+
+static void number_put(as_json *w, const char *key, double value)
+{
+    if (!isnan(value))
+        as_json_key_f64(w, key, value);
+}
+
+static void text_put(as_json *w, const char *key, const char *value)
+{
+    if (*value)
+        as_json_key_text(w, key, value);
+}
+
+static void arms_write(const assay_trace *t, as_json *w)
 {
     as_json_key(w, "arms");
     as_json_array(w);
     for (int i = 0; i < t->n_arms; i++) {
-        const as_trial_arm *a = &t->arms[i];
+        const as_trace_arm *a = &t->arms[i];
         as_json_object(w);
         as_json_key_text(w, "name", a->name);
         as_json_key_text(w, "what", a->what);
@@ -204,6 +124,12 @@ static void arms_write(const as_trial *t, as_json *w)
         if (!isnan(a->items)) /* a trial from before there were items stays what it was */
             as_json_key_f64(w, "items", a->items);
         as_json_key_f64(w, "launch_ns", a->launch_ns);
+        for (size_t k = 0; k < AS_COUNT(arm_numbers); k++)
+            number_put(w, arm_numbers[k].key, *(const double *)(const void *)((const char *)a + arm_numbers[k].offset));
+        if (a->poisoned_hash)
+            hex_write(w, "poisoned_hash", a->poisoned_hash);
+        for (size_t k = 0; k < AS_COUNT(arm_texts); k++)
+            text_put(w, arm_texts[k].key, *(const char *const *)(const void *)((const char *)a + arm_texts[k].offset));
         as_json_key(w, "first_ns");
         as_json_array(w);
         for (int k = 0; k < 3; k++)
@@ -222,17 +148,17 @@ static void arms_write(const as_trial *t, as_json *w)
     as_json_array_end(w);
 }
 
-void as_trial_write(const as_trial *t, as_json *w, bool with_samples)
+void as_trace_json_write(const assay_trace *t, as_json *w, bool with_samples)
 {
     as_json_object(w);
     as_json_key_text(w, "schema", SCHEMA);
     as_json_key_text(w, "name", t->name);
-    as_json_key_text(w, "state", as_trial_state_text(t->state));
+    as_json_key_text(w, "state", as_trace_state_text(t->state));
     as_json_key_text(w, "reason", t->reason);
-    as_json_key_i64(w, "unix_time", t->unix_time);
+    as_json_key_i64(w, "unix_time", as_trace_unix_time(t));
     as_json_key_text(w, "fingerprint", t->fingerprint);
     hex_write(w, "seed", t->seed);
-    as_json_key_text(w, "decided_by", t->by_cpu ? "thread CPU time" : "wall time");
+    as_json_key_text(w, "decided_by", clock_word(t->by_cpu));
     as_json_key_text(w, "memory", as_memory_layout_text(t->memory));
     as_json_key_u64(w, "calls", t->calls);
     as_json_key_u64(w, "n_launches", t->n_launches);
@@ -241,9 +167,12 @@ void as_trial_write(const as_trial *t, as_json *w, bool with_samples)
     as_json_key_f64(w, "block_ns", t->block_ns);
     as_json_key_f64(w, "budget_ns", t->budget_ns);
     as_json_key_f64(w, "spent_ns", t->spent_ns);
+    as_json_key_u64(w, "warm_up_rounds", t->warm_up_rounds);
+    for (size_t k = 0; k < AS_COUNT(trace_numbers); k++)
+        number_put(w, trace_numbers[k].key, *(const double *)(const void *)((const char *)t + trace_numbers[k].offset));
     as_json_key(w, "notes");
     as_json_array(w);
-    for (int i = 0; i < t->n_notes; i++) {
+    for (size_t i = 0; i < t->n_notes; i++) {
         as_json_array(w);
         as_json_text(w, t->notes[i].key);
         as_json_text(w, t->notes[i].value);
@@ -260,9 +189,9 @@ void as_trial_write(const as_trial *t, as_json *w, bool with_samples)
 /* --- Reading ------------------------------------------------------------------------------------------ */
 
 typedef struct reader {
-    assay_env  *env;
-    const char *what, *path;
-    as_trial   *t;
+    assay_env   *env;
+    const char  *what, *path;
+    assay_trace *t;
 } reader;
 
 static assay_status refuse(const reader *r, const char *key, const char *why)
@@ -314,18 +243,26 @@ static assay_status hex_read(const reader *r, const json_t *o, const char *key, 
     return ASSAY_OK;
 }
 
-static assay_status choice_read(const reader *r, const json_t *o, const char *key, const char *const *names, int n, int *out)
+static assay_status choice_read(const reader *r, const json_t *o, const char *key, word_of word, int n, int *out)
 {
     const char *text = json_string_value(json_object_get(o, key));
     for (int i = 0; text && i < n; i++)
-        if (!strcmp(text, names[i])) {
+        if (!strcmp(text, word(i))) {
             *out = i;
             return ASSAY_OK;
         }
     return refuse(r, key, "is missing or no word that is known");
 }
 
-static assay_status arm_read(const reader *r, const json_t *o, as_trial_arm *a)
+static assay_status numbers_read(const reader *r, const json_t *o, const extra *list, size_t n, void *item)
+{
+    for (size_t k = 0; k < n; k++)
+        if (json_object_get(o, list[k].key))
+            AS_TRY(f64_read(r, o, list[k].key, (double *)(void *)((char *)item + list[k].offset)));
+    return ASSAY_OK;
+}
+
+static assay_status arm_read(const reader *r, const json_t *o, as_trace_arm *a)
 {
     AS_TRY(text_read(r, o, "name", &a->name));
     AS_TRY(text_read(r, o, "what", &a->what));
@@ -336,6 +273,12 @@ static assay_status arm_read(const reader *r, const json_t *o, as_trial_arm *a)
     if (!isnan(a->items) && !(a->items > 0 && isfinite(a->items)))
         return refuse(r, "items", "is no number above 0");
     AS_TRY(f64_read(r, o, "launch_ns", &a->launch_ns));
+    AS_TRY(numbers_read(r, o, arm_numbers, AS_COUNT(arm_numbers), a));
+    if (json_object_get(o, "poisoned_hash"))
+        AS_TRY(hex_read(r, o, "poisoned_hash", &a->poisoned_hash));
+    for (size_t k = 0; k < AS_COUNT(arm_texts); k++)
+        if (json_object_get(o, arm_texts[k].key))
+            AS_TRY(text_read(r, o, arm_texts[k].key, (const char **)(void *)((char *)a + arm_texts[k].offset)));
     const json_t *first = json_object_get(o, "first_ns"), *ledger = json_object_get(o, "ledger");
     if (json_array_size(first) != 3)
         return refuse(r, "first_ns", "is not an array of three");
@@ -396,7 +339,7 @@ static assay_status shots_read(const reader *r, const json_t *o)
     size_t         n = last ? (size_t)last->first_shot + last->n_shots : 0;
     if (json_array_size(wall) != n || json_array_size(cpu) != n)
         return refuse(r, "samples", "are not as many as the blocks say");
-    if (!as_trial_reserve(r->t, 0, n))
+    if (!as_trace_reserve_turns(r->t, 0, n))
         return as_fail(r->env, ASSAY_NO_MEMORY, "%s: %s: no room for %zu samples", r->what, r->path, n);
     for (size_t i = 0; i < n; i++) {
         double w, c;
@@ -417,7 +360,7 @@ static assay_status notes_read(const reader *r, const json_t *o)
         const char *value = json_string_value(json_array_get(json_array_get(notes, i), 1));
         if (!key || !value)
             return refuse(r, "notes", "are not pairs of text");
-        if (!as_trial_note(r->t, key, "%s", value))
+        if (!as_trace_add_note(r->t, key, "%s", value))
             return as_fail(r->env, ASSAY_NO_MEMORY, "%s: %s: no room for notes", r->what, r->path);
     }
     return ASSAY_OK;
@@ -425,23 +368,26 @@ static assay_status notes_read(const reader *r, const json_t *o)
 
 static assay_status head_read(const reader *r, const json_t *o)
 {
-    as_trial   *t = r->t;
-    int         choice = 0;
-    const char *print = json_string_value(json_object_get(o, "fingerprint"));
+    assay_trace *t = r->t;
+    int          choice = 0;
+    const char  *print = json_string_value(json_object_get(o, "fingerprint"));
     AS_TRY(text_read(r, o, "name", &t->name));
-    AS_TRY(choice_read(r, o, "state", state_names, AS_TRIAL_N_STATES, &choice));
-    t->state = (as_trial_state)choice;
+    AS_TRY(choice_read(r, o, "state", state_word, AS_TRACE_N_STATES, &choice));
+    t->state = (as_trace_state)choice;
     AS_TRY(text_read(r, o, "reason", &t->reason));
     if (!json_is_integer(json_object_get(o, "unix_time")))
         return refuse(r, "unix_time", "is missing or no whole number");
-    t->unix_time = json_integer_value(json_object_get(o, "unix_time"));
+    int64_t seconds = json_integer_value(json_object_get(o, "unix_time"));
+    if (seconds < 0 || seconds > INT64_MAX / 1000000000)
+        return refuse(r, "unix_time", "is outside what a date can be");
+    t->start_unix_ns = (uint64_t)seconds * 1000000000u;
     if (!print || strlen(print) >= sizeof t->fingerprint)
         return refuse(r, "fingerprint", "is missing or too long");
     memcpy(t->fingerprint, print, strlen(print) + 1);
     AS_TRY(hex_read(r, o, "seed", &t->seed));
-    AS_TRY(choice_read(r, o, "decided_by", (const char *const[]){"wall time", "thread CPU time"}, 2, &choice));
+    AS_TRY(choice_read(r, o, "decided_by", clock_word, 2, &choice));
     t->by_cpu = choice == 1;
-    AS_TRY(choice_read(r, o, "memory", layout_names, AS_N_MEMORY_LAYOUTS, &choice));
+    AS_TRY(choice_read(r, o, "memory", memory_word, AS_N_MEMORY_LAYOUTS, &choice));
     t->memory = (as_memory_layout)choice;
     AS_TRY(u32_read(r, o, "calls", &t->calls));
     AS_TRY(u32_read(r, o, "n_launches", &t->n_launches));
@@ -450,6 +396,9 @@ static assay_status head_read(const reader *r, const json_t *o)
     AS_TRY(f64_read(r, o, "block_ns", &t->block_ns));
     AS_TRY(f64_read(r, o, "budget_ns", &t->budget_ns));
     AS_TRY(f64_read(r, o, "spent_ns", &t->spent_ns));
+    if (json_object_get(o, "warm_up_rounds"))
+        AS_TRY(u32_read(r, o, "warm_up_rounds", &t->warm_up_rounds));
+    AS_TRY(numbers_read(r, o, trace_numbers, AS_COUNT(trace_numbers), t));
     return notes_read(r, o);
 }
 
@@ -461,7 +410,7 @@ static assay_status body_read(const reader *r, const json_t *o)
     size_t n = json_array_size(json_object_get(blocks, fields[0].key));
     if (!json_is_object(blocks) || n > MAX_TURNS)
         return refuse(r, "blocks", "are missing or too many");
-    if (!as_trial_reserve(r->t, n, 0))
+    if (!as_trace_reserve_turns(r->t, n, 0))
         return as_fail(r->env, ASSAY_NO_MEMORY, "%s: %s: no room for %zu blocks", r->what, r->path, n);
     r->t->n_turns = n;
     for (size_t f = 0; f < AS_COUNT(fields); f++)
@@ -470,7 +419,7 @@ static assay_status body_read(const reader *r, const json_t *o)
     return shots_read(r, o);
 }
 
-assay_status as_trial_read(assay_env *env, const char *what, const char *path, const json_t *object, as_trial **out)
+assay_status as_trace_json_read(assay_env *env, const char *what, const char *path, const json_t *object, assay_trace **out)
 {
     reader        r = {.env = env, .what = what, .path = path};
     const char   *schema = json_string_value(json_object_get(object, "schema"));
@@ -480,12 +429,12 @@ assay_status as_trial_read(assay_env *env, const char *what, const char *path, c
                        schema ? schema : "missing");
     if (!json_is_array(arms) || !json_array_size(arms) || json_array_size(arms) > MAX_ARMS)
         return refuse(&r, "arms", "are missing or too many");
-    AS_TRY(as_trial_new(env, "", (int)json_array_size(arms), &r.t));
+    AS_TRY(as_trace_new_arms(env, "", (int)json_array_size(arms), &r.t));
     assay_status status = head_read(&r, object);
     if (status == ASSAY_OK)
         status = body_read(&r, object);
     if (status != ASSAY_OK) {
-        as_trial_free(r.t);
+        assay_trace_free(r.t);
         return status;
     }
     *out = r.t;

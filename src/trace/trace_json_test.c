@@ -1,5 +1,5 @@
 /* trial_test.c - the record of a trial: its room, its JSON there and back, and everything that a reader must refuse. */
-#include "trace/trial.h"
+#include "trace/trace_json.h"
 
 #include <stdlib.h>
 
@@ -14,14 +14,14 @@ static assay_env *fake_env(void)
 }
 
 /* Two arms in three rounds over two launches, two samples a block, with what is not known and what is largest. */
-static as_trial *small_trial(assay_env *env)
+static assay_trace *small_trial(assay_env *env)
 {
-    as_trial *t;
-    expect_ok(env, as_trial_new(env, "matmul/64", 2, &t));
-    expect(as_trial_reserve(t, 6, 12));
+    assay_trace *t;
+    expect_ok(env, as_trace_new_arms(env, "matmul/64", 2, &t));
+    expect(as_trace_reserve_turns(t, 6, 12));
     t->arms[0].name = "old";
     t->arms[0].what = "./old --fast";
-    t->arms[1] = (as_trial_arm){.name = "Zürich \"new\"\n",
+    t->arms[1] = (as_trace_arm){.name = "Zürich \"new\"\n",
                                 .what = "",
                                 .hash = UINT64_MAX,
                                 .error = 1.0 / 3,
@@ -48,7 +48,7 @@ static as_trial *small_trial(assay_env *env)
         for (int k = 0; k < 2; k++)
             t->shots[t->n_shots++] = (as_shot){(float)at + (float)k / 3, k ? (float)NAN : (float)at};
     }
-    t->state = AS_TRIAL_PARTIAL;
+    t->state = AS_TRACE_PARTIAL;
     t->reason = "stopped before its end";
     t->n_launches = 2;
     t->n_rounds = 3;
@@ -60,13 +60,13 @@ static as_trial *small_trial(assay_env *env)
     t->budget_ns = 5e9;
     t->spent_ns = NAN;
     t->seed = 0xfedcba9876543210u; /* no double and no signed number holds it */
-    t->unix_time = -1;
+    t->start_unix_ns = UINT64_C(1700000000000000000);
     memcpy(t->fingerprint, "0123456789abcdef", 17);
-    expect(as_trial_note(t, "machine.cpu", "a %s of %d", "CPU", 7));
+    expect(as_trace_add_note(t, "machine.cpu", "a %s of %d", "CPU", 7));
     return t;
 }
 
-static char *trial_text(const as_trial *t, bool with_samples)
+static char *trial_text(const assay_trace *t, bool with_samples)
 {
     char   *text = NULL;
     size_t  n;
@@ -74,18 +74,18 @@ static char *trial_text(const as_trial *t, bool with_samples)
     FILE   *file = open_memstream(&text, &n);
     expect(file);
     as_json_start(&w, file, false);
-    as_trial_write(t, &w, with_samples);
+    as_trace_json_write(t, &w, with_samples);
     as_json_finish(&w);
     expect_eq(fclose(file), 0);
     return text;
 }
 
-static as_trial *text_trial(assay_env *env, const char *text)
+static assay_trace *text_trial(assay_env *env, const char *text)
 {
-    json_t   *root = NULL;
-    as_trial *t = NULL;
+    json_t      *root = NULL;
+    assay_trace *t = NULL;
     expect_ok(env, as_json_parse(env, "test", "t.json", text, strlen(text), &root));
-    expect_ok(env, as_trial_read(env, "test", "t.json", root, &t));
+    expect_ok(env, as_trace_json_read(env, "test", "t.json", root, &t));
     json_decref(root);
     return t;
 }
@@ -96,7 +96,7 @@ static void expect_same(double got, double want)
         fail("%.17g became %.17g", want, got);
 }
 
-static void expect_same_arm(const as_trial_arm *got, const as_trial_arm *want)
+static void expect_same_arm(const as_trace_arm *got, const as_trace_arm *want)
 {
     expect_str(got->name, want->name);
     expect_str(got->what, want->what);
@@ -135,63 +135,63 @@ static void expect_same_turn(const as_turn *got, const as_turn *want)
 
 Test(trial, is_new_with_nothing_known_about_its_arms)
 {
-    assay_env *env = fake_env();
-    as_trial  *t;
-    expect_ok(env, as_trial_new(env, "a case", 3, &t));
+    assay_env   *env = fake_env();
+    assay_trace *t;
+    expect_ok(env, as_trace_new_arms(env, "a case", 3, &t));
     expect_str(t->name, "a case");
     expect_str(t->reason, "");
-    expect_eq(t->state, AS_TRIAL_COMPLETE);
+    expect_eq(t->state, AS_TRACE_COMPLETE);
     expect_eq(t->n_arms, 3);
     expect(isnan(t->arms[2].error) && isnan(t->arms[2].launch_ns) && isnan(t->arms[2].first_ns[0]) &&
            isnan(t->arms[2].ledger.flops));
     expect(isnan(t->arms[2].ledger.peak_bytes));
     expect_eq(t->arms[2].hash, 0);
-    as_trial_free(t);
-    as_trial_free(NULL);
+    assay_trace_free(t);
+    assay_trace_free(NULL);
 }
 
 Test(trial, room_that_was_reserved_is_not_moved)
 {
-    assay_env *env = fake_env();
-    as_trial  *t;
-    expect_ok(env, as_trial_new(env, "a case", 1, &t));
-    expect(as_trial_reserve(t, 10, 100));
+    assay_env   *env = fake_env();
+    assay_trace *t;
+    expect_ok(env, as_trace_new_arms(env, "a case", 1, &t));
+    expect(as_trace_reserve_turns(t, 10, 100));
     const as_turn *turns = t->turns;
     const as_shot *shots = t->shots;
     for (size_t i = 0; i < 10; i++) {
         size_t before = as_test_n_allocs();
-        expect(as_trial_reserve(t, 1, 10));
+        expect(as_trace_reserve_turns(t, 1, 10));
         expect_eq(as_test_n_allocs(), before);
         t->n_turns++;
         t->n_shots += 10;
     }
     expect(t->turns == turns && t->shots == shots);
-    expect(!as_trial_reserve(t, SIZE_MAX / 2, 0));
+    expect(!as_trace_reserve_turns(t, SIZE_MAX / 2, 0));
     expect(t->turns == turns);
-    as_trial_free(t);
+    assay_trace_free(t);
 }
 
 Test(trial, the_last_note_of_a_key_counts)
 {
-    assay_env *env = fake_env();
-    as_trial  *t;
-    expect_ok(env, as_trial_new(env, "a case", 1, &t));
-    expect(as_trial_note_find(t, "k7") == NULL);
+    assay_env   *env = fake_env();
+    assay_trace *t;
+    expect_ok(env, as_trace_new_arms(env, "a case", 1, &t));
+    expect(as_trace_note_find(t, "k7") == NULL);
     for (int i = 0; i < 100; i++) {
         char key[8];
         snprintf(key, sizeof key, "k%d", i % 50);
-        expect(as_trial_note(t, key, "%d", i));
+        expect(as_trace_add_note(t, key, "%d", i));
     }
-    expect_str(as_trial_note_find(t, "k7"), "57");
+    expect_str(as_trace_note_find(t, "k7"), "57");
     expect_eq(t->n_notes, 100);
-    as_trial_free(t);
+    assay_trace_free(t);
 }
 
 Test(trial, states_and_layouts_have_words)
 {
-    expect_str(as_trial_state_text(AS_TRIAL_COMPLETE), "complete");
-    expect_str(as_trial_state_text(AS_TRIAL_REFUSED), "refused");
-    expect_str(as_trial_state_text(AS_TRIAL_N_STATES), "unknown");
+    expect_str(as_trace_state_text(AS_TRACE_COMPLETE), "complete");
+    expect_str(as_trace_state_text(AS_TRACE_REFUSED), "refused");
+    expect_str(as_trace_state_text(AS_TRACE_N_STATES), "unknown");
     expect_str(as_memory_layout_text(AS_MEMORY_RANDOM), "random");
     expect_str(as_memory_layout_text((as_memory_layout)-1), "unknown");
 }
@@ -200,15 +200,15 @@ Test(trial, states_and_layouts_have_words)
 
 static void expect_round_trip(bool with_samples)
 {
-    assay_env *env = fake_env();
-    as_trial  *t = small_trial(env);
-    char      *text = trial_text(t, with_samples), *again;
-    as_trial  *back = text_trial(env, text);
+    assay_env   *env = fake_env();
+    assay_trace *t = small_trial(env);
+    char        *text = trial_text(t, with_samples), *again;
+    assay_trace *back = text_trial(env, text);
     expect_str(back->name, t->name);
     expect_eq(back->state, t->state);
     expect_str(back->reason, t->reason);
     expect(back->seed == t->seed);
-    expect_eq(back->unix_time, -1);
+    expect_eq(as_trace_unix_time(back), 1700000000);
     expect_str(back->fingerprint, t->fingerprint);
     expect(back->by_cpu);
     expect_eq(back->memory, t->memory);
@@ -219,7 +219,7 @@ static void expect_round_trip(bool with_samples)
     expect_same(back->block_ns, t->block_ns);
     expect_same(back->budget_ns, t->budget_ns);
     expect_same(back->spent_ns, NAN);
-    expect_str(as_trial_note_find(back, "machine.cpu"), "a CPU of 7");
+    expect_str(as_trace_note_find(back, "machine.cpu"), "a CPU of 7");
     expect_eq(back->n_arms, 2);
     for (int i = 0; i < 2; i++)
         expect_same_arm(&back->arms[i], &t->arms[i]);
@@ -235,8 +235,8 @@ static void expect_round_trip(bool with_samples)
     expect_str(again, text);
     free(again);
     free(text);
-    as_trial_free(back);
-    as_trial_free(t);
+    assay_trace_free(back);
+    assay_trace_free(t);
 }
 
 Test(trial, comes_back_from_json_with_its_samples) { expect_round_trip(true); }
@@ -244,38 +244,38 @@ Test(trial, comes_back_from_json_without_samples) { expect_round_trip(false); }
 
 Test(trial, every_state_layout_and_clock_comes_back)
 {
-    assay_env *env = fake_env();
-    as_trial  *t = small_trial(env);
-    for (int i = 0; i < AS_TRIAL_N_STATES * AS_N_MEMORY_LAYOUTS; i++) {
-        t->state = (as_trial_state)(i % AS_TRIAL_N_STATES);
-        t->memory = (as_memory_layout)(i / AS_TRIAL_N_STATES);
+    assay_env   *env = fake_env();
+    assay_trace *t = small_trial(env);
+    for (int i = 0; i < AS_TRACE_N_STATES * AS_N_MEMORY_LAYOUTS; i++) {
+        t->state = (as_trace_state)(i % AS_TRACE_N_STATES);
+        t->memory = (as_memory_layout)(i / AS_TRACE_N_STATES);
         t->by_cpu = i % 2;
-        char     *text = trial_text(t, false);
-        as_trial *back = text_trial(env, text);
+        char        *text = trial_text(t, false);
+        assay_trace *back = text_trial(env, text);
         expect_eq(back->state, t->state);
         expect_eq(back->memory, t->memory);
         expect_eq(back->by_cpu, t->by_cpu);
-        as_trial_free(back);
+        assay_trace_free(back);
         free(text);
     }
-    as_trial_free(t);
+    assay_trace_free(t);
 }
 
 Test(trial, without_blocks_comes_back)
 {
-    assay_env *env = fake_env();
-    as_trial  *t;
-    expect_ok(env, as_trial_new(env, "nothing", 1, &t));
-    t->state = AS_TRIAL_TIMEOUT;
-    char     *text = trial_text(t, true);
-    as_trial *back = text_trial(env, text);
+    assay_env   *env = fake_env();
+    assay_trace *t;
+    expect_ok(env, as_trace_new_arms(env, "nothing", 1, &t));
+    t->state = AS_TRACE_TIMEOUT;
+    char        *text = trial_text(t, true);
+    assay_trace *back = text_trial(env, text);
     expect_eq(back->n_turns, 0);
     expect_eq(back->n_shots, 0);
-    expect_eq(back->state, AS_TRIAL_TIMEOUT);
+    expect_eq(back->state, AS_TRACE_TIMEOUT);
     expect_str(back->fingerprint, "");
     free(text);
-    as_trial_free(back);
-    as_trial_free(t);
+    assay_trace_free(back);
+    assay_trace_free(t);
 }
 
 /* --- What is refused ------------------------------------------------------------------------------------------- */
@@ -283,9 +283,9 @@ Test(trial, without_blocks_comes_back)
 /* The record with one change: the value at "a.b.0" becomes `value`, or goes when that is NULL. */
 static json_t *changed(assay_env *env, const char *path, const char *value)
 {
-    as_trial *t = small_trial(env);
-    char     *text = trial_text(t, true), part[32];
-    json_t   *root = NULL, *at, *fresh = value ? json_loads(value, JSON_DECODE_ANY, NULL) : NULL;
+    assay_trace *t = small_trial(env);
+    char        *text = trial_text(t, true), part[32];
+    json_t      *root = NULL, *at, *fresh = value ? json_loads(value, JSON_DECODE_ANY, NULL) : NULL;
     expect_ok(env, as_json_parse(env, "test", "t.json", text, strlen(text), &root));
     expect(!value || fresh);
     at = root;
@@ -303,7 +303,7 @@ static json_t *changed(assay_env *env, const char *path, const char *value)
     else
         expect_eq(fresh ? json_object_set_new(at, part, fresh) : json_object_del(at, part), 0);
     free(text);
-    as_trial_free(t);
+    assay_trace_free(t);
     return root;
 }
 
@@ -311,15 +311,15 @@ static void expect_refused(const char *path, const char *value, const char *sent
 {
     assay_env   *env = fake_env();
     json_t      *root = changed(env, path, value);
-    as_trial    *untouched = small_trial(env), *out = untouched;
-    assay_status status = as_trial_read(env, "test", "t.json", root, &out);
+    assay_trace *untouched = small_trial(env), *out = untouched;
+    assay_status status = as_trace_json_read(env, "test", "t.json", root, &out);
     if (status != ASSAY_BAD_INPUT)
         fail("%s = %s: %s", path, value ? value : "(gone)", assay_status_text(status));
     if (!strstr(assay_message(env), sentence))
         fail("%s = %s: \"%s\" does not hold \"%s\"", path, value ? value : "(gone)", assay_message(env), sentence);
     expect_has(assay_message(env), "test: t.json: trial: ");
     expect(out == untouched);
-    as_trial_free(untouched);
+    assay_trace_free(untouched);
     json_decref(root);
 }
 
@@ -332,11 +332,11 @@ Test(trial, of_another_schema_is_refused)
 
 Test(trial, that_is_no_object_is_refused)
 {
-    assay_env *env = fake_env();
-    as_trial  *t = NULL;
-    json_t    *array = json_array();
-    expect_fails(env, as_trial_read(env, "test", "t.json", NULL, &t), ASSAY_BAD_INPUT, "its schema is 'missing'");
-    expect_fails(env, as_trial_read(env, "test", "t.json", array, &t), ASSAY_BAD_INPUT, "its schema is 'missing'");
+    assay_env   *env = fake_env();
+    assay_trace *t = NULL;
+    json_t      *array = json_array();
+    expect_fails(env, as_trace_json_read(env, "test", "t.json", NULL, &t), ASSAY_BAD_INPUT, "its schema is 'missing'");
+    expect_fails(env, as_trace_json_read(env, "test", "t.json", array, &t), ASSAY_BAD_INPUT, "its schema is 'missing'");
     expect(!t);
     json_decref(array);
 }
@@ -461,11 +461,11 @@ Test(trial, whose_counts_do_not_agree_is_refused)
 
 Test(trial, with_keys_of_a_later_writer_is_read)
 {
-    assay_env *env = fake_env();
-    as_trial  *t = NULL;
-    json_t    *root = changed(env, "humidity", "[1, 2]");
-    expect_ok(env, as_trial_read(env, "test", "t.json", root, &t));
+    assay_env   *env = fake_env();
+    assay_trace *t = NULL;
+    json_t      *root = changed(env, "humidity", "[1, 2]");
+    expect_ok(env, as_trace_json_read(env, "test", "t.json", root, &t));
     expect_eq(t->n_turns, 6);
-    as_trial_free(t);
+    assay_trace_free(t);
     json_decref(root);
 }
