@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/trace/roofline.h"
 #include "base/text.h"
+#include "lab/limits.h"
 #include "lab/truth.h"
 #include "sensor/sensor.h"
 
@@ -146,29 +146,7 @@ static assay_status subject_open(assay_env *env, bench *b, int i, bool again, co
                        sampler->memory == AS_MEMORY_RANDOM, &b->arms[i]);
 }
 
-/* What the roofs say about the plan: the least that it can take, and the least that could be believed. */
-static void roofs_note(assay_env *env, const as_roofs *roofs, const assay_plan *plan, int arm, as_trial *trial)
-{
-    assay_trace *t = NULL;
-    char         key[48];
-    if (!roofs || !roofs->n || plan->n_devices > 1 || as_trace_new(env, &t) != ASSAY_OK)
-        return;
-    as_machine_describe(env, t);
-    as_roofline_least least;
-    if (as_plan_describe(env, plan, t) == ASSAY_OK && as_roofs_describe(env, roofs, "", t) == ASSAY_OK &&
-        as_roofline_sum(t, &least)) {
-        snprintf(key, sizeof key, "arm%d.roof_ns", arm);
-        as_trial_note(trial, key, "%.9g", least.roof_ns);
-        snprintf(key, sizeof key, "arm%d.least_ns", arm);
-        if (isfinite(least.fast_ns))
-            as_trial_note(trial, key, "%.9g", least.fast_ns);
-        snprintf(key, sizeof key, "arm%d.roof", arm);
-        as_trial_note(trial, key, "%s", least.roof);
-    }
-    assay_trace_free(t);
-}
-
-static void arms_note(assay_env *env, const bench *b, as_trial *t)
+static void arms_note(const bench *b, as_trial *t)
 {
     for (int i = 0; i < b->n; i++) {
         char key[48];
@@ -183,7 +161,6 @@ static void arms_note(assay_env *env, const bench *b, as_trial *t)
             snprintf(key, sizeof key, "arm%d.slow", i);
             as_trial_note(t, key, "%s", b->subjects[i].slow);
         }
-        roofs_note(env, b->s->roofs, b->subjects[i].plan, i, t);
     }
 }
 
@@ -250,7 +227,9 @@ static assay_status bench_run(assay_env *env, bench *b, as_sampler_settings *sam
     }
     assay_status status = as_sampler_run(env, b->arms, b->n, sampler, t);
     if (status == ASSAY_OK && !again)
-        arms_note(env, b, t);
+        arms_note(b, t);
+    for (int i = 0; i < b->n && status == ASSAY_OK; i++)
+        status = as_lab_limit_find(env, b->s->roofs, b->subjects[i].plan, t, i);
     if (status == ASSAY_OK && b->n == 1 && env->clock.kind != AS_CLOCK_FAKE)
         doubled_note(env, &b->arms[0], sampler, t);
     return status;

@@ -152,7 +152,8 @@ int as_trace_add_sensor(assay_trace *t, const as_trace_sensor *sensor)
 bool as_trace_add_roof(assay_trace *t, const as_trace_roof *roof)
 {
     as_trace_roof r = *roof;
-    if (!copy(&t->arena, &r.name, "") || !copy(&t->arena, &r.unit, "1") || !copy(&t->arena, &r.source, "") || !GROW(t, roofs))
+    if (!copy(&t->arena, &r.name, "") || !copy(&t->arena, &r.unit, "1") || !copy(&t->arena, &r.source, "") ||
+        !copy(&t->arena, &r.device, "cpu") || !GROW(t, roofs))
         return false;
     t->roofs[t->n_roofs++] = r;
     return true;

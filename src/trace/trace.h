@@ -126,11 +126,17 @@ typedef struct as_trace_note {
     const char *key, *value;
 } as_trace_note;
 
-/* A roof of the machine, measured. */
+/* A limit of a device, measured.  When one of the same device and name is added again, the later one counts. */
 typedef struct as_trace_roof {
     const char *name, *unit;
+    const char *device; /* that it belongs to: "cpu", "opencl:0" */
     double      value, lo, hi;
-    uint64_t    n;
+    double      today; /* what was measured last, where that was lower than the best seen, which is the value; NaN: it was not */
+    uint64_t    n_clean, n_chunks; /* chunks that nothing disturbed, of so many */
+    uint64_t    level_bytes;       /* of a bandwidth: what the level holds, of all threads together; 0: everything */
+    uint64_t    when_unix_s;       /* when the value was seen; 0: not known */
+    int         disturbed;         /* others used the machine meanwhile: it may lie too low, and convicts nobody */
+    int         on_the_spot;       /* measured again because a result of this very run contradicted it */
     const char *source;
 } as_trace_roof;
 
@@ -181,7 +187,7 @@ bool as_trace_add_note(assay_trace *t, const char *key, const char *format, ...)
 int  as_trace_add_step(assay_trace *t, const as_trace_step *step); /* index or -1 */
 bool as_trace_add_buffer(assay_trace *t, const as_trace_buffer *buffer);
 int  as_trace_add_sensor(assay_trace *t, const as_trace_sensor *sensor);
-bool as_trace_add_roof(assay_trace *t, const as_trace_roof *roof);
+bool as_trace_add_roof(assay_trace *t, const as_trace_roof *roof); /* its device NULL: "cpu" */
 /* Room for so many more, pre-faulted, so that adding allocates nothing. */
 bool as_trace_reserve(assay_trace *t, size_t n_spans, size_t n_samples, size_t n_warmup, size_t n_readings);
 /* False when there is no reserved room left. */

@@ -5,9 +5,13 @@
 
 #define KIND(value) \
     _Generic((value), const char * : AS_FIELD_TEXT, int : AS_FIELD_INT, uint64_t : AS_FIELD_U64, double : AS_FIELD_F64)
-#define NAMED(type, key, member)                               \
-    {                                                          \
-        key, KIND(((type *)0)->member), offsetof(type, member) \
+#define NAMED(type, key, member)                                      \
+    {                                                                 \
+        key, KIND(((type *)0)->member), offsetof(type, member), false \
+    }
+#define YOUNGER(type, key, member)                                   \
+    {                                                                \
+        key, KIND(((type *)0)->member), offsetof(type, member), true \
     }
 #define FIELD(type, member) NAMED(type, #member, member)
 
@@ -37,12 +41,24 @@ const as_field as_buffer_fields[] = {FIELD(as_trace_buffer, name),      FIELD(as
 
 const as_field as_sensor_fields[] = {
     FIELD(as_trace_sensor, name),    FIELD(as_trace_sensor, unit),
-    FIELD(as_trace_sensor, source),  {"reason", AS_FIELD_TEXT_OR_NULL, offsetof(as_trace_sensor, reason)},
+    FIELD(as_trace_sensor, source),  {"reason", AS_FIELD_TEXT_OR_NULL, offsetof(as_trace_sensor, reason), false},
     FIELD(as_trace_sensor, meaning), {0}};
 
-const as_field as_roof_fields[] = {
-    FIELD(as_trace_roof, name), FIELD(as_trace_roof, unit), FIELD(as_trace_roof, value),  FIELD(as_trace_roof, lo),
-    FIELD(as_trace_roof, hi),   FIELD(as_trace_roof, n),    FIELD(as_trace_roof, source), {0}};
+const as_field as_roof_fields[] = {FIELD(as_trace_roof, name),
+                                   FIELD(as_trace_roof, unit),
+                                   FIELD(as_trace_roof, value),
+                                   FIELD(as_trace_roof, lo),
+                                   FIELD(as_trace_roof, hi),
+                                   NAMED(as_trace_roof, "n", n_clean),
+                                   FIELD(as_trace_roof, source),
+                                   YOUNGER(as_trace_roof, "device", device),
+                                   YOUNGER(as_trace_roof, "today", today),
+                                   YOUNGER(as_trace_roof, "n_chunks", n_chunks),
+                                   YOUNGER(as_trace_roof, "level_bytes", level_bytes),
+                                   YOUNGER(as_trace_roof, "when_unix_s", when_unix_s),
+                                   YOUNGER(as_trace_roof, "disturbed", disturbed),
+                                   YOUNGER(as_trace_roof, "on_the_spot", on_the_spot),
+                                   {0}};
 
 const as_field as_scalar_fields[] = {FIELD(assay_trace, detail_why),          FIELD(assay_trace, n_runs),
                                      FIELD(assay_trace, dropped_spans),       FIELD(assay_trace, plan_ns),

@@ -113,6 +113,8 @@ static assay_status get_fields(reader *r, const json_t *object, const as_field *
 {
     for (const as_field *f = fields; f->key; f++) {
         void *at = (char *)item + f->at;
+        if (f->younger && !json_object_get(object, f->key))
+            continue;
         switch (f->kind) {
         case AS_FIELD_TEXT_OR_NULL:
             if (json_is_null(json_object_get(object, f->key)))
@@ -241,8 +243,9 @@ static assay_status sensor_read(reader *r, const json_t *o)
 
 static assay_status roof_read(reader *r, const json_t *o)
 {
-    as_trace_roof x = {0};
+    as_trace_roof x = {.today = (double)NAN, .disturbed = 1}; /* a file from before it was told does not say that it was clean */
     AS_TRY(get_fields(r, o, as_roof_fields, &x));
+    x.n_chunks = x.n_chunks > x.n_clean ? x.n_chunks : x.n_clean;
     return as_trace_add_roof(r->t, &x) ? ASSAY_OK : no_room(r);
 }
 

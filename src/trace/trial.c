@@ -48,7 +48,8 @@ assay_status as_trial_new(assay_env *env, const char *name, int n_arms, as_trial
                                     .items = NAN,
                                     .launch_ns = NAN,
                                     .first_ns = {NAN, NAN, NAN},
-                                    .ledger = {NAN, NAN, NAN, NAN, NAN}};
+                                    .ledger = {NAN, NAN, NAN, NAN, NAN},
+                                    .limit = AS_LIMIT_NONE};
     *out = t;
     return ASSAY_OK;
 }
@@ -190,6 +191,19 @@ static void shots_write(const as_trial *t, as_json *w)
     as_json_object_end(w);
 }
 
+static void limit_write(const as_limit *l, as_json *w)
+{
+    if (!(l->ns > 0))
+        return;
+    as_json_key(w, "limit");
+    as_json_object(w);
+    as_json_key_f64(w, "ns", l->ns);
+    as_json_key_text(w, "name", l->name);
+    as_json_key_bool(w, "may_be_low", l->may_be_low);
+    as_json_key_bool(w, "on_the_spot", l->on_the_spot);
+    as_json_object_end(w);
+}
+
 static void arms_write(const as_trial *t, as_json *w)
 {
     as_json_key(w, "arms");
@@ -217,6 +231,7 @@ static void arms_write(const as_trial *t, as_json *w)
         as_json_key_f64(w, "launches", a->ledger.launches);
         as_json_key_f64(w, "peak_bytes", a->ledger.peak_bytes);
         as_json_object_end(w);
+        limit_write(&a->limit, w);
         as_json_object_end(w);
     }
     as_json_array_end(w);
@@ -325,6 +340,22 @@ static assay_status choice_read(const reader *r, const json_t *o, const char *ke
     return refuse(r, key, "is missing or no word that is known");
 }
 
+/* Older files have none. */
+static assay_status limit_read(const reader *r, const json_t *o, as_limit *out)
+{
+    as_limit l = AS_LIMIT_NONE;
+    if (!o)
+        return ASSAY_OK;
+    AS_TRY(f64_read(r, o, "ns", &l.ns));
+    AS_TRY(text_read(r, o, "name", &l.name));
+    if (!(l.ns > 0 && isfinite(l.ns)))
+        return refuse(r, "limit", "is no time above 0");
+    l.may_be_low = json_is_true(json_object_get(o, "may_be_low"));
+    l.on_the_spot = json_is_true(json_object_get(o, "on_the_spot"));
+    *out = l;
+    return ASSAY_OK;
+}
+
 static assay_status arm_read(const reader *r, const json_t *o, as_trial_arm *a)
 {
     AS_TRY(text_read(r, o, "name", &a->name));
@@ -346,7 +377,8 @@ static assay_status arm_read(const reader *r, const json_t *o, as_trial_arm *a)
     AS_TRY(f64_read(r, ledger, "bytes", &a->ledger.bytes));
     AS_TRY(f64_read(r, ledger, "allocations", &a->ledger.allocations));
     AS_TRY(f64_read(r, ledger, "launches", &a->ledger.launches));
-    return f64_read(r, ledger, "peak_bytes", &a->ledger.peak_bytes);
+    AS_TRY(f64_read(r, ledger, "peak_bytes", &a->ledger.peak_bytes));
+    return limit_read(r, json_object_get(o, "limit"), &a->limit);
 }
 
 static assay_status column_read(const reader *r, const json_t *blocks, const field *f)

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/env.h"
 #include "base/json.h"
+#include "trace/limit.h"
 
 typedef enum as_trial_state {
     AS_TRIAL_COMPLETE,
@@ -63,6 +64,7 @@ typedef struct as_trial_arm {
     double      launch_ns;   /* median cost of a launch */
     double      first_ns[3]; /* the first three calls of the first launch, NaN: not had */
     as_ledger   ledger;
+    as_limit    limit; /* of a call, by the limits of the device; AS_LIMIT_NONE: not known */
 } as_trial_arm;
 
 typedef struct as_trial_note_item {

@@ -325,7 +325,7 @@ void as_duel_judge(const as_trial *t, int a, int b, const as_duel_rules *rules, 
                      .b_hi = NAN,
                      .unit = by_launch(t) ? "launch" : "round",
                      .by = "signed rank"};
-    if (!rounds_of(&r, t, a, b))
+    if (t->state == AS_TRIAL_REFUSED || !rounds_of(&r, t, a, b)) /* numbers that cannot be true have no verdict */
         return;
     if (r.n_units)
         judge(t, a, b, rules, &r, out);
