@@ -51,31 +51,26 @@ static bool leads(const char *front, const char *name, size_t length)
     return length >= n && !strncmp(name, front, n) && (length == n || name[n] == '.');
 }
 
-typedef struct chosen {
-    as_limit_rate best;
-    int           threads; /* it was measured with */
-} chosen;
-
-/* The most threads that are not more than there are, and of those the highest rate: the best instruction set. */
-static void choose(chosen *c, const as_trace_roof *r, int threads, int n_threads)
-{
-    double scale = threads > 0 ? (double)n_threads / threads : 1;
-    if (threads > n_threads || !(r->value > 0) || !isfinite(r->value) || (c->best.roof && threads < c->threads))
-        return;
-    if (!c->best.roof || threads > c->threads || r->value * scale > c->best.rate)
-        *c = (chosen){{r->value * scale, r}, threads};
-}
-
+/* The most threads that are not more than there are, and of those the highest rate: the best instruction set.  Where that was disturbed, what
+ * fewer threads would do in proportion counts if it is more: nothing scales better than that. */
 static as_limit_rate rate_find(const assay_trace *t, const char *device, const char *front, int n_threads)
 {
-    chosen c = {.best = {.rate = (double)NAN}};
+    as_limit_rate best = {.rate = (double)NAN}, scaled = {.rate = (double)NAN};
+    int           most = -1;
     for (size_t i = 0; i < t->n_roofs; i++) {
-        size_t length;
-        int    threads = threads_of(t->roofs[i].name, &length);
-        if (!strcmp(t->roofs[i].device, device) && leads(front, t->roofs[i].name, length) && is_last(t, i))
-            choose(&c, &t->roofs[i], threads, n_threads);
+        const as_trace_roof *r = &t->roofs[i];
+        size_t               length;
+        int                  threads = threads_of(r->name, &length);
+        double               rate = r->value * (threads > 0 ? (double)n_threads / threads : 1);
+        if (strcmp(r->device, device) || !leads(front, r->name, length) || threads > n_threads || !(rate > 0) || !isfinite(rate) ||
+            !is_last(t, i))
+            continue;
+        if (threads > most || (threads == most && rate > best.rate))
+            best = (as_limit_rate){rate, r}, most = threads;
+        if (!(scaled.rate >= rate))
+            scaled = (as_limit_rate){rate, r};
     }
-    return c.best;
+    return best.roof && best.roof->disturbed ? scaled : best;
 }
 
 static bool level_has(const as_limits *m, const char *name)
