@@ -81,7 +81,7 @@ static void show_json(as_cli *cli, const as_roofs *roofs, const char *source, FI
     as_json_object(&w);
     for (int i = 0; i < roofs->n; i++) {
         const as_trace_roof *r = &roofs->list[i];
-        assay_metric         m = as_metric_measured(r->value, r->lo, r->hi, r->n, r->unit, r->source);
+        assay_metric m = as_metric_measured(r->value, r->lo, r->hi, r->n_clean ? r->n_clean : r->n_chunks, r->unit, r->source);
         as_json_key(&w, r->name);
         if (!as_json_metric(&w, &m))
             as_json_null(&w);

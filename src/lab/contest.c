@@ -7,6 +7,7 @@
 
 #include "analysis/duel/duel_facts.h"
 #include "base/text.h"
+#include "lab/limits.h"
 
 enum { MAX_VARY = 8, MAX_VALUES = 64, MAX_ROWS = 512 };
 
@@ -372,6 +373,8 @@ static assay_status row_run(void *arg, int i, const as_lab_settings *s, assay_tr
         return no_room(r->env);
     assay_status status = as_lab_compare(r->env, name, row->cases, c->arms, c->n_arms, r->options, s, trial);
     row->trial = *trial;
+    if (status == ASSAY_OK && *trial)
+        status = as_lab_limit_judge(r->env, *trial);
     for (int b = 1; row->trial && b < c->n_arms; b++)
         as_duel_judge(row->trial, 0, b, &s->rules, &row->duels[b - 1]);
     return status;
@@ -379,9 +382,19 @@ static assay_status row_run(void *arg, int i, const as_lab_settings *s, assay_tr
 
 assay_status as_contest_run(assay_env *env, as_contest *c, assay_options *options, const as_lab_settings *s)
 {
-    runner        r = {env, c, options};
-    assay_trace **trials = AS_TAKE(&c->arena, assay_trace *, c->n_rows);
-    return trials ? as_lab_all(row_run, &r, c->n_rows, s, trials) : no_room(env);
+    runner          r = {env, c, options};
+    as_lab_settings own = *s;
+    as_roofs        roofs = {0};
+    assay_trace   **trials = AS_TAKE(&c->arena, assay_trace *, c->n_rows);
+    if (!trials)
+        return no_room(env);
+    for (int i = 0; i < c->n_rows && !roofs.n;
+         i++) /* as they are: a comparison measures no limits unless a result contradicts them */
+        AS_TRY(as_lab_limits(env, c->rows[i].cases, c->n_arms, AS_ROOFS_LOOK, &roofs));
+    own.roofs = &roofs;
+    assay_status status = as_lab_all(row_run, &r, c->n_rows, &own, trials);
+    as_roofs_drop(&roofs);
+    return status;
 }
 
 assay_status as_contest_trials(assay_env *env, as_contest *c, bool take, assay_trace ***out, size_t *n)

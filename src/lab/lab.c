@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/trace/roofline.h"
 #include "base/text.h"
+#include "lab/limits.h"
 #include "lab/truth.h"
 #include "sensor/sensor.h"
 
@@ -153,25 +153,7 @@ static void text_keep(assay_trace *t, const char **to, const char *text)
     *to = kept ? kept : "";
 }
 
-/* What the roofs say about the plan: the least that it can take, and the least that could be believed. */
-static void roofs_note(assay_env *env, const as_roofs *roofs, const assay_plan *plan, int arm, assay_trace *trial)
-{
-    assay_trace *t = NULL;
-    if (!roofs || !roofs->n || plan->n_devices > 1 || as_trace_new(env, &t) != ASSAY_OK)
-        return;
-    as_machine_describe(env, t);
-    as_roofline_least least;
-    if (as_plan_describe(env, plan, t) == ASSAY_OK && as_roofs_describe(env, roofs, "", t) == ASSAY_OK &&
-        as_roofline_sum(t, &least)) {
-        as_trace_arm *a = &trial->arms[arm];
-        a->limit_ns = least.roof_ns;
-        a->least_ns = isfinite(least.fast_ns) ? least.fast_ns : (double)NAN;
-        text_keep(trial, &a->limit, least.roof);
-    }
-    assay_trace_free(t);
-}
-
-static void arms_note(assay_env *env, const bench *b, assay_trace *t)
+static void arms_note(const bench *b, assay_trace *t)
 {
     for (int i = 0; i < b->n; i++) {
         as_trace_arm *a = &t->arms[i];
@@ -180,7 +162,6 @@ static void arms_note(assay_env *env, const bench *b, assay_trace *t)
         a->poisoned_hash = b->truths[i].poisoned_hash;
         text_keep(t, &a->compared, b->truths[i].compared);
         text_keep(t, &a->slow, b->subjects[i].slow);
-        roofs_note(env, b->s->roofs, b->subjects[i].plan, i, t);
     }
 }
 
@@ -247,7 +228,9 @@ static assay_status bench_run(assay_env *env, bench *b, as_sampler_settings *sam
     }
     assay_status status = as_sampler_run(env, b->arms, b->n, sampler, t);
     if (status == ASSAY_OK && !again)
-        arms_note(env, b, t);
+        arms_note(b, t);
+    for (int i = 0; i < b->n && status == ASSAY_OK; i++)
+        status = as_lab_limit_find(env, b->s->roofs, b->subjects[i].plan, t, i);
     if (status == ASSAY_OK && b->n == 1 && env->clock.kind != AS_CLOCK_FAKE)
         doubled_note(env, &b->arms[0], sampler, t);
     return status;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/trace/plausible.h"
+#include "lab/limits.h"
 
 /* What a call may cost whatever it does, rather too much than too little: on the calling thread, with other threads, on a device. */
 static const double FLOOR_NS = 2e3, FLOOR_THREADS_NS = 2e4, FLOOR_DEVICE_NS = 3e5;
@@ -77,9 +78,7 @@ static as_claim claim_of(const as_bench_case *c, const assay_trace *t)
                       .hi_ns = alone.hi,
                       .flops = t->arms[0].ledger.flops,
                       .bytes = t->arms[0].ledger.bytes,
-                      .flops_roof = NAN,
-                      .bytes_roof = NAN,
-                      .least_ns = t->arms[0].least_ns,
+                      .limit = t->arms[0].limit,
                       .floor_ns = floor_of(c) + (t->calls ? 20 * t->clock_cost_ns / t->calls : 0),
                       .told = as_bench_case_is_told(c),
                       .once_ns = t->once_ns,
@@ -123,14 +122,10 @@ size_t as_suite_missing(const as_suite *suite)
 static as_bench_row row_of(const assay_trace *t)
 {
     as_alone alone = alone_of(t);
-    double   roof_ns = t->arms[0].limit_ns;
     return (as_bench_row){.trial = t,
                           .alone = alone,
                           .flops = t->arms[0].ledger.flops,
                           .bytes = t->arms[0].ledger.bytes,
-                          .roof_share = roof_ns / alone.median,
-                          .roof = t->arms[0].limit,
-                          .roof_reason = isnan(roof_ns) ? "no roof of this device was measured" : NULL,
                           .error = t->arms[0].error,
                           .compared = t->arms[0].compared,
                           .refusal = t->state == AS_TRACE_REFUSED ? t->reason : NULL};
@@ -169,13 +164,12 @@ assay_status as_suite_facts(assay_env *env, as_suite *suite, assay_facts **out)
 
 assay_status as_suite_roofs(assay_env *env, const as_bench_cases *cases, as_roofs *roofs)
 {
-    as_roof_settings how = {.n_threads = 1};
-    bool             cpu = false;
-    char             source[256];
+    const as_bench_case **items = calloc((size_t)cases->n_items + 1, sizeof *items);
+    if (!items)
+        return as_fail(env, ASSAY_NO_MEMORY, "bench: no memory for %d cases", cases->n_items);
     for (int i = 0; i < cases->n_items; i++)
-        if (!strncmp(cases->items[i].device, "cpu", 3)) {
-            cpu = true;
-            how.n_threads = cases->items[i].threads > how.n_threads ? cases->items[i].threads : how.n_threads;
-        }
-    return cpu ? as_roofs_get(env, AS_ROOFS_AUTO, &how, roofs, source, sizeof source) : ASSAY_OK;
+        items[i] = &cases->items[i];
+    assay_status status = as_lab_limits(env, items, cases->n_items, AS_ROOFS_AUTO, roofs);
+    free(items);
+    return status;
 }

@@ -244,7 +244,7 @@ Test(lab_report, a_bench_has_distribution_and_timeline)
 {
     bed          b = bed_make("x");
     assay_trace *t = as_planted_trial(b.env, (as_planted){.n_arms = 1, .n_shots = 8});
-    as_bench_row row = {.trial = t, .flops = 1e6, .bytes = 1e6, .roof_share = NAN, .roof_reason = "none measured", .error = NAN};
+    as_bench_row row = {.trial = t, .flops = 1e6, .bytes = 1e6, .error = NAN};
     as_alone_judge(t, 0, &row.alone);
     b.facts = as_facts_of_bench(b.env, &row, 1);
     char *html = report_of(b.env, b.facts, "html", 0), *text = report_of(b.env, b.facts, "text", 100);

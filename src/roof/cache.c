@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -11,22 +12,21 @@
 #include "roof/roof.h"
 #include "sensor/sensor.h"
 
-#define SCHEMA "assay.roofs/1"
+#define SCHEMA     "assay.roofs/2"
+#define UNIX_S_MAX UINT64_C(253402300799) /* the end of the year 9999 */
 enum { FILE_BYTES_MAX = 1 << 20, NAME_MAX_BYTES = 48, SOURCE_MAX_BYTES = 1000, PATH_BYTES = 4096 };
 
 /* --- Which file -------------------------------------------------------------------------------------------------- */
 
-/* The boot, since a machine may come back with another microcode, clock or host; the build, since roofs of a build without optimisation
- * or with sanitisers are not those of another. */
+/* The build, since limits of a build without optimisation or with sanitisers are not those of another.  Not the boot: the best that this
+ * machine has ever shown is what it can do, and the fingerprint knows its microcode. */
 void as_roofs_key(char out[17], int n_threads)
 {
-    as_machine m;
-    as_text    text = {0};
-    char       fingerprint[17], isa[64];
-    as_machine_read(&m);
+    as_text text = {0};
+    char    fingerprint[17], isa[64];
     as_machine_fingerprint(fingerprint);
-    as_text_printf(&text, "%s|%s|%s|%d|%s|%s", fingerprint, m.boot.known ? m.boot.text : "?",
-                   as_isa_show(as_isa_here(), isa, sizeof isa), n_threads, ASSAY_VERSION, as_build_text);
+    as_text_printf(&text, "%s|%s|%d|%s|%s", fingerprint, as_isa_show(as_isa_here(), isa, sizeof isa), n_threads, ASSAY_VERSION,
+                   as_build_text);
     snprintf(out, 17, "%016llx", (unsigned long long)as_hash64(text.data ? text.data : "", text.length));
     as_text_drop(&text);
 }
@@ -42,6 +42,18 @@ bool as_roofs_path(char *out, size_t size, const char *key)
     else if (home && *home)
         n = snprintf(out, size, "%s/.cache/assay/roofs-%s.json", home, key);
     return n > 0 && (size_t)n < size;
+}
+
+int as_roofs_home(int n_threads)
+{
+    int tries[2] = {n_threads, as_cpu_count()};
+    for (int i = 0; i < (n_threads == 1 ? 2 : 1); i++) {
+        char key[17], path[PATH_BYTES];
+        as_roofs_key(key, tries[i]);
+        if (as_roofs_path(path, sizeof path, key) && !access(path, F_OK))
+            return tries[i];
+    }
+    return n_threads;
 }
 
 /* --- In ------------------------------------------------------------------------------------------------------------ */
@@ -81,34 +93,51 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
+static bool count_of(const json_t *object, const char *key, uint64_t *out)
+{
+    const json_t *v = json_object_get(object, key);
+    if (!json_is_integer(v) || json_integer_value(v) < 0)
+        return false;
+    *out = (uint64_t)json_integer_value(v);
+    return true;
+}
+
 static assay_status roof_read(assay_env *env, const char *path, const json_t *item, as_roofs *r)
 {
     const char   *name = text_of(item, "name"), *unit = text_of(item, "unit"), *source = text_of(item, "source");
-    double        value = number_of(item, "value"), lo = number_of(item, "lo"), hi = number_of(item, "hi");
-    const json_t *n = json_object_get(item, "n");
+    const json_t *disturbed = json_object_get(item, "disturbed");
+    as_trace_roof x = {.value = number_of(item, "value"),
+                       .lo = number_of(item, "lo"),
+                       .hi = number_of(item, "hi"),
+                       .today = number_of(item, "today"),
+                       .disturbed = json_is_true(disturbed)};
     if (!name_ok(name))
         return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: roof %d has no name that can be", path, r->n);
     if (as_roofs_find(r, name))
         return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: %s is there twice", path, name);
     if (!unit_ok(unit))
         return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: %s has the unit '%.32s'", path, name, unit);
-    if (!(lo > 0.0 && lo <= value && value <= hi && isfinite(hi)))
-        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: %s is %g between %g and %g", path, name, value, lo, hi);
-    if (!json_is_integer(n) || json_integer_value(n) < 1)
-        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: %s does not say of how many chunks it is", path, name);
+    if (!(x.lo > 0.0 && x.lo <= x.value && x.value <= x.hi && isfinite(x.hi)))
+        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: %s is %g between %g and %g", path, name, x.value, x.lo, x.hi);
+    if (!isnan(x.today) && !(x.today > 0.0 && isfinite(x.today)))
+        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: %s is %g today", path, name, x.today);
+    if (!count_of(item, "n_clean", &x.n_clean) || !count_of(item, "n_chunks", &x.n_chunks) || x.n_clean < AS_CHUNKS_CLEAN ||
+        x.n_chunks < x.n_clean)
+        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: %s is not of %d clean chunks or more", path, name, AS_CHUNKS_CLEAN);
+    if (!count_of(item, "level_bytes", &x.level_bytes) || !count_of(item, "when_unix_s", &x.when_unix_s) ||
+        x.when_unix_s > UNIX_S_MAX || !json_is_boolean(disturbed))
+        return as_fail(env, ASSAY_BAD_INPUT,
+                       "roofs: %s: %s does not say when it was seen, how much its level holds and whether it was disturbed", path,
+                       name);
     if (!text_ok(source))
         return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: %s has no source that can be shown", path, name);
-    as_trace_roof *to = &r->list[r->n];
-    *to = (as_trace_roof){.name = as_arena_text(&r->arena, name),
-                          .unit = as_arena_text(&r->arena, unit),
-                          .value = value,
-                          .lo = lo,
-                          .hi = hi,
-                          .n = (uint64_t)json_integer_value(n),
-                          .source = as_arena_text(&r->arena, source)};
-    if (!to->name || !to->unit || !to->source)
+    x.name = as_arena_text(&r->arena, name);
+    x.unit = as_arena_text(&r->arena, unit);
+    x.source = as_arena_text(&r->arena, source);
+    x.device = "cpu";
+    if (!x.name || !x.unit || !x.source)
         return as_fail(env, ASSAY_NO_MEMORY, "roofs: no room for %s", name);
-    r->n++;
+    r->list[r->n++] = x;
     return ASSAY_OK;
 }
 
@@ -120,9 +149,9 @@ static assay_status roofs_read(assay_env *env, const char *path, const json_t *r
     if (strcmp(text_of(root, "schema"), SCHEMA))
         return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: the schema is '%.64s', not " SCHEMA, path, text_of(root, "schema"));
     if (strcmp(text_of(root, "key"), key))
-        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: it is of '%.32s', and this machine, boot and build are %s", path,
+        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: it is of '%.32s', and this machine and build are %s", path,
                        text_of(root, "key"), key);
-    if (!json_is_integer(when) || json_integer_value(when) < 0 || json_integer_value(when) > INT64_C(253402300799) ||
+    if (!json_is_integer(when) || json_integer_value(when) < 0 || (uint64_t)json_integer_value(when) > UNIX_S_MAX ||
         !(seconds >= 0.0 && seconds < 1e6))
         return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: it does not say when they were measured", path);
     if (!json_is_array(list) || n < 1 || n > AS_ROOFS_MAX)
@@ -175,14 +204,22 @@ static void roofs_write(FILE *file, const as_roofs *r)
     as_json_key(&w, "roofs");
     as_json_array(&w);
     for (int i = 0; i < r->n; i++) {
+        const as_trace_roof *x = &r->list[i];
+        if (!as_roof_is_clean(x))
+            continue;
         as_json_object(&w);
-        as_json_key_text(&w, "name", r->list[i].name);
-        as_json_key_text(&w, "unit", r->list[i].unit);
-        as_json_key_f64(&w, "value", r->list[i].value);
-        as_json_key_f64(&w, "lo", r->list[i].lo);
-        as_json_key_f64(&w, "hi", r->list[i].hi);
-        as_json_key_u64(&w, "n", r->list[i].n);
-        as_json_key_text(&w, "source", r->list[i].source);
+        as_json_key_text(&w, "name", x->name);
+        as_json_key_text(&w, "unit", x->unit);
+        as_json_key_f64(&w, "value", x->value);
+        as_json_key_f64(&w, "lo", x->lo);
+        as_json_key_f64(&w, "hi", x->hi);
+        as_json_key_f64(&w, "today", x->today);
+        as_json_key_u64(&w, "n_clean", x->n_clean);
+        as_json_key_u64(&w, "n_chunks", x->n_chunks);
+        as_json_key_u64(&w, "level_bytes", x->level_bytes);
+        as_json_key_u64(&w, "when_unix_s", x->when_unix_s);
+        as_json_key_bool(&w, "disturbed", x->disturbed);
+        as_json_key_text(&w, "source", x->source);
         as_json_object_end(&w);
     }
     as_json_array_end(&w);
@@ -210,6 +247,11 @@ static void folders_make(const char *path)
 assay_status as_roofs_save(assay_env *env, const char *path, const as_roofs *r)
 {
     as_out out;
+    int    n = 0;
+    for (int i = 0; i < r->n; i++)
+        n += as_roof_is_clean(&r->list[i]);
+    if (!n)
+        return ASSAY_OK;
     folders_make(path);
     AS_TRY(as_out_open(env, path, &out));
     roofs_write(out.file, r);

@@ -1,11 +1,11 @@
 /* chunks.c - which chunks are believed, and what they say together. */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "roof/roof.h"
 
-enum { ENOUGH = 5 };
 #define MANY_REJECTED 0.25 /* of all chunks */
 #define TAKES_DIFFER  0.02 /* what a machine at rest keeps, except in caches that it shares */
 
@@ -74,7 +74,7 @@ bool as_best_agree(const double *rate, int n, double within)
 bool as_chunks_enough(const as_chunks *c)
 {
     int first = c->n_takes ? c->take_first[c->n_takes - 1] : 0, n = c->n - first;
-    return n >= ENOUGH && as_best_agree(c->rate + first, n, AS_CHUNK_AGREE);
+    return n >= AS_CHUNKS_CLEAN && as_best_agree(c->rate + first, n, AS_CHUNK_AGREE);
 }
 
 /* The lowest and the highest third best of the takes. */
@@ -92,21 +92,30 @@ static void takes_range(const as_chunks *c, double *lo, double *hi)
     }
 }
 
+static void disturb(as_band *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void disturb(as_band *b, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(b->why, sizeof b->why, format, args);
+    va_end(args);
+    b->disturbed = true;
+}
+
 static void all_rejected(const as_chunks *c, as_band *b)
 {
     int third = c->n_rejected < AS_CHUNKS_BEST ? c->n_rejected - 1 : AS_CHUNKS_BEST - 1;
     b->value = c->rejected_best[third];
     b->lo = c->rejected_worst;
     b->hi = fmax(c->rejected_cpu_best, c->rejected_best[0]);
-    b->n = (uint64_t)c->n_rejected;
-    snprintf(b->disturbed, sizeof b->disturbed, "disturbed: machine too busy, all %d chunks pre-empted", c->n_rejected);
+    disturb(b, "machine too busy, all %d chunks pre-empted", c->n_rejected);
 }
 
 bool as_chunks_band(const as_chunks *c, as_band *out)
 {
-    as_band b = {0};
     double  takes_lo, takes_hi, best[AS_CHUNKS_BEST];
     int     total = c->n + c->n_rejected;
+    as_band b = {.n_clean = c->n, .n_chunks = total};
     if (!total)
         return false;
     if (!c->n) {
@@ -119,19 +128,19 @@ bool as_chunks_band(const as_chunks *c, as_band *out)
     b.value = as_third_best(c->rate, c->n);
     b.hi = best[0];
     b.lo = fmin(b.value, takes_lo);
-    b.n = (uint64_t)c->n;
     if (c->n_rejected > MANY_REJECTED * total)
-        snprintf(b.disturbed, sizeof b.disturbed, "disturbed: %d of %d chunks pre-empted", c->n_rejected, total);
+        disturb(&b, "%d of %d chunks pre-empted", c->n_rejected, total);
+    else if (c->n < AS_CHUNKS_CLEAN)
+        disturb(&b, "only %d clean chunks, and %d are needed", c->n, AS_CHUNKS_CLEAN);
     else if (!as_best_agree(c->rate, c->n, AS_CHUNK_AGREE))
-        snprintf(b.disturbed, sizeof b.disturbed, "disturbed: the best of %d chunks is %.1f %% above the third", c->n,
-                 (b.hi / b.value - 1.0) * 100.0);
+        disturb(&b, "the best of %d chunks is %.1f %% above the third", c->n, (b.hi / b.value - 1.0) * 100.0);
     else if (takes_hi > takes_lo * (1.0 + TAKES_DIFFER))
-        snprintf(b.disturbed, sizeof b.disturbed, "disturbed: takes differ by %.0f %%", (takes_hi / takes_lo - 1.0) * 100.0);
+        disturb(&b, "takes differ by %.0f %%", (takes_hi / takes_lo - 1.0) * 100.0);
     if (c->n < AS_CHUNKS_BEST && c->n_rejected) { /* too few to stand alone */
         b.lo = fmin(b.lo, c->rejected_best[0]);
         b.hi = fmax(b.hi, c->rejected_cpu_best);
     }
-    if (b.disturbed[0]) /* widened: what was really seen at worst */
+    if (b.disturbed) /* widened: what was really seen at worst */
         for (int i = 0; i < c->n; i++)
             b.lo = fmin(b.lo, c->rate[i]);
     *out = b;

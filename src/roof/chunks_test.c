@@ -93,8 +93,9 @@ Test(roof, a_quiet_band_reaches_from_the_worst_take_to_the_best_chunk)
     expect_near(b.value, 100, 0);
     expect_near(b.hi, 101, 0);
     expect_near(b.lo, 99.5, 0);
-    expect_eq(b.n, 8);
-    expect_str(b.disturbed, "");
+    expect_eq(b.n_clean, 8);
+    expect(!b.disturbed);
+    expect_str(b.why, "");
 }
 
 Test(roof, a_busy_machine_widens_the_band_and_says_so)
@@ -107,7 +108,8 @@ Test(roof, a_busy_machine_widens_the_band_and_says_so)
     for (int i = 0; i < 7; i++)
         as_chunks_add(&c, 30, 0.5);
     expect(as_chunks_band(&c, &b));
-    expect_str(b.disturbed, "disturbed: 7 of 20 chunks pre-empted");
+    expect(b.disturbed);
+    expect_str(b.why, "7 of 20 chunks pre-empted");
     expect_near(b.value, 100, 0);
     expect_near(b.lo, 60, 0);
 }
@@ -122,7 +124,8 @@ Test(roof, where_nothing_survived_the_band_ends_at_what_cpu_time_allows)
     as_chunks_add(&c, 10, 0.1);
     as_chunks_add(&c, 60, 0.5);
     expect(as_chunks_band(&c, &b));
-    expect_str(b.disturbed, "disturbed: machine too busy, all 4 chunks pre-empted");
+    expect(b.disturbed);
+    expect_str(b.why, "machine too busy, all 4 chunks pre-empted");
     expect_near(b.value, 50, 0);
     expect_near(b.lo, 10, 0);
     expect_near(b.hi, 120, 1e-9);
@@ -140,7 +143,7 @@ Test(roof, one_chunk_that_survived_does_not_stand_alone)
     expect_near(b.value, 100, 0);
     expect_near(b.lo, 55, 0);
     expect_near(b.hi, 110, 1e-9);
-    expect_has(b.disturbed, "2 of 3 chunks");
+    expect_has(b.why, "2 of 3 chunks");
 }
 
 Test(roof, takes_that_differ_are_a_disturbance)
@@ -153,7 +156,8 @@ Test(roof, takes_that_differ_are_a_disturbance)
             as_chunks_add(&c, take ? 100 : 80, 1);
     }
     expect(as_chunks_band(&c, &b));
-    expect_str(b.disturbed, "disturbed: takes differ by 25 %");
+    expect(b.disturbed);
+    expect_str(b.why, "takes differ by 25 %");
     expect_near(b.lo, 80, 0);
 }
 
@@ -162,11 +166,11 @@ Test(roof, a_best_chunk_far_above_the_third_is_a_disturbance)
     as_chunks c = {0};
     as_band   b;
     as_chunks_take(&c);
-    double rate[] = {100, 110, 120, 80};
-    for (int i = 0; i < 4; i++)
+    double rate[] = {100, 110, 120, 80, 81};
+    for (int i = 0; i < 5; i++)
         as_chunks_add(&c, rate[i], 1);
     expect(as_chunks_band(&c, &b));
-    expect_has(b.disturbed, "20.0 % above the third");
+    expect_has(b.why, "20.0 % above the third");
     expect_near(b.lo, 80, 0);
     expect_near(b.hi, 120, 0);
 }

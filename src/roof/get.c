@@ -5,124 +5,161 @@
 #include "base/text.h"
 #include "roof/roof.h"
 
-#define STALE 0.03 /* the multiply-add point is off by more: the machine is not what it was */
+#define MISSING_S 1.5 /* at most so long for what the cache lacks */
 
-/* Looks for the roofs of so many threads; one thread's are also among those of all CPUs.  `trouble` gets what is wrong with a file. */
+/* `trouble` gets what is wrong with a file. */
 static bool cached_find(assay_env *env, int n_threads, as_roofs *r, as_text *trouble)
 {
-    int tries[2] = {n_threads, as_cpu_count()};
-    for (int i = 0; i < (n_threads == 1 && tries[1] > 1 ? 2 : 1); i++) {
-        char key[17], path[4096];
-        as_roofs_key(key, tries[i]);
-        if (!as_roofs_path(path, sizeof path, key)) {
-            as_text_add(trouble, "; there is no folder to keep them in: set ASSAY_CACHE_DIR");
-            return false;
-        }
-        assay_status status = as_roofs_load(env, path, key, r);
-        if (status == ASSAY_OK)
-            return true;
-        if (status != ASSAY_NOT_FOUND)
-            as_text_printf(trouble, "; a cached file was of no use (%s)", assay_message(env));
-    }
-    return false;
-}
-
-/* 10 ms.  A machine that is too busy to be asked proves nothing against them. */
-static bool verified(assay_env *env, const as_roofs *r, as_text *source)
-{
-    char                 name[64], now[32], then[32];
-    double               rate = 0.0;
-    bool                 seen = as_roofs_probe(env, name, sizeof name, &rate);
-    const as_trace_roof *roof = as_roofs_find(r, name);
-    if (!roof) {
-        as_text_printf(source, "; the cached ones have no %s", name);
+    char key[17], path[4096];
+    as_roofs_key(key, n_threads);
+    if (!as_roofs_path(path, sizeof path, key)) {
+        as_text_add(trouble, "; there is no folder to keep them in: set ASSAY_CACHE_DIR");
         return false;
     }
-    as_show(then, sizeof then, roof->value, roof->unit);
-    if (!seen) {
-        as_text_printf(source, "; not verified: the machine is too busy");
-        return true;
-    }
-    bool holds = fabs(rate / roof->value - 1.0) <= STALE;
-    as_text_printf(source, "; %s is now %s, cached %s%s", name, as_show(now, sizeof now, rate, roof->unit), then,
-                   holds ? "" : ": more than 3 % off");
-    return holds;
+    assay_status status = as_roofs_load(env, path, key, r);
+    if (status != ASSAY_OK && status != ASSAY_NOT_FOUND)
+        as_text_printf(trouble, "; a cached file was of no use (%s)", assay_message(env));
+    return status == ASSAY_OK;
 }
 
-bool as_roof_is_disturbed(const as_trace_roof *roof) { return roof->source && strstr(roof->source, "disturbed: "); }
+/* --- What must be measured --------------------------------------------------------------------------------------------- */
 
-int as_roofs_mend(as_roofs *r, const as_roofs *before)
+/* Limits that are in the cache, but for one that was seen to be too low. */
+typedef struct cached {
+    const as_roofs *kept;
+    const char     *contradicted; /* "": none */
+} cached;
+
+static bool is_wanted(const void *arg, const char *name)
 {
-    int n = 0;
+    const cached *c = arg;
+    return !as_roofs_find(c->kept, name) || !strcmp(name, c->contradicted);
+}
+
+/* 10 ms.  A point that is lower now proves nothing against the best that was seen: the machine may be busy.  One that is higher does. */
+static void look(assay_env *env, as_roofs *r, char *contradicted, size_t size, as_text *source)
+{
+    char   name[64], now[32], then[32];
+    double rate = 0.0;
+    bool   seen = as_roofs_probe(env, name, sizeof name, &rate);
     for (int i = 0; i < r->n; i++) {
-        as_trace_roof       *now = &r->list[i];
-        const as_trace_roof *then = as_roofs_find(before, now->name);
-        if (!then || !as_roof_is_disturbed(now) || as_roof_is_disturbed(then) || !(then->value > now->value) ||
-            !strcmp(now->unit, "ns"))
+        as_trace_roof *roof = &r->list[i];
+        if (strcmp(roof->name, name))
             continue;
-        const char *source = as_arena_text(&r->arena, then->source);
-        if (!source)
-            continue;
-        now->value = then->value;
-        now->hi = then->hi > now->hi ? then->hi : now->hi;
-        now->source = source;
-        n++;
+        as_show(then, sizeof then, roof->value, roof->unit);
+        if (!seen) {
+            as_text_printf(source, "; not looked at again: the machine is too busy");
+        } else if (rate > roof->value * (1.0 + AS_ROOF_NOISE)) {
+            snprintf(contradicted, size, "%s", name);
+            as_text_printf(source, "; %s is now %s, above the best seen so far, %s: measured again", name,
+                           as_show(now, sizeof now, rate, roof->unit), then);
+        } else if (rate < roof->value * (1.0 - AS_ROOF_NOISE)) {
+            roof->today = rate;
+            as_text_printf(source, "; %s is lower today: %s, %.0f %% below the best seen", name,
+                           as_show(now, sizeof now, rate, roof->unit), (1.0 - rate / roof->value) * 100.0);
+        }
     }
-    return n;
 }
 
-static assay_status measure(assay_env *env, const as_roof_settings *settings, const as_roofs *before, as_roofs *r, as_text *source)
+static void tally_say(const as_roofs *r, as_text *text)
 {
-    char path[4096];
-    AS_TRY(as_roofs_measure(env, settings, r));
-    as_text why = {0};
-    as_text_printf(&why, "measured in %.1f s%s", r->seconds, source->data ? source->data : "");
-    int n = as_roofs_mend(r, before);
-    if (n)
-        as_text_printf(&why, "; %d were disturbed, and keep the higher value of the time before", n);
-    if (as_roofs_path(path, sizeof path, r->key) && as_roofs_save(env, path, r) != ASSAY_OK)
-        as_text_printf(&why, "; not kept: %s", assay_message(env));
-    as_text_drop(source);
-    *source = why;
+    int n_lower = 0, n_unclean = 0;
+    for (int i = 0; i < r->n; i++) {
+        n_lower += !isnan(r->list[i].today);
+        n_unclean += !as_roof_is_clean(&r->list[i]);
+    }
+    if (n_lower)
+        as_text_printf(text, "; %d are lower today than the best seen, which is kept", n_lower);
+    if (n_unclean)
+        as_text_printf(text, "; %d had fewer than %d clean chunks and are not kept", n_unclean, AS_CHUNKS_CLEAN);
+}
+
+/* *r becomes what was measured now together with what was kept; n: how many were measured. */
+static assay_status measure(assay_env *env, const as_roof_settings *settings, const as_roofs *kept, as_roofs *r, int *n,
+                            as_text *text)
+{
+    as_roofs fresh = {0};
+    char     path[4096];
+    AS_TRY(as_roofs_measure(env, settings, &fresh));
+    *n = fresh.n;
+    if (!fresh.n)
+        fresh.unix_s = kept->unix_s, fresh.seconds = kept->seconds;
+    assay_status status = as_roofs_merge(env, &fresh, kept);
+    if (status != ASSAY_OK) {
+        as_roofs_drop(&fresh);
+        return status;
+    }
+    if (*n)
+        tally_say(&fresh, text);
+    if (*n && as_roofs_path(path, sizeof path, fresh.key) && as_roofs_save(env, path, &fresh) != ASSAY_OK)
+        as_text_printf(text, "; not kept: %s", assay_message(env));
+    *r = fresh;
     return ASSAY_OK;
+}
+
+/* Where they come from, before what else there is to say. */
+static void head_say(const as_roofs *r, int n_measured, as_text *head)
+{
+    char when[32];
+    if (!r->n)
+        as_text_add(head, "none measured yet");
+    else if (!n_measured)
+        as_text_printf(head, "cached, measured %s", as_roofs_when(r, when, sizeof when));
+    else if (n_measured < r->n)
+        as_text_printf(head, "%d of %d measured in %.1f s, the others cached", n_measured, r->n, r->seconds);
+    else
+        as_text_printf(head, "measured in %.1f s", r->seconds);
+}
+
+static assay_status get(assay_env *env, as_roofs_how how, as_roof_settings *settings, as_roofs *r, as_text *head, as_text *text)
+{
+    as_roofs     kept = {0};
+    char         contradicted[64] = "";
+    cached       c = {&kept, contradicted};
+    assay_status status = ASSAY_OK;
+    int          n_measured = 0;
+    settings->n_threads = as_roofs_home(settings->n_threads);
+    bool has = cached_find(env, settings->n_threads, &kept, text);
+    if (has && how == AS_ROOFS_AUTO) {
+        look(env, &kept, contradicted, sizeof contradicted, text);
+        settings->wants = is_wanted;
+        settings->wants_arg = &c;
+        settings->budget_s = settings->budget_s > 0.0 ? settings->budget_s : MISSING_S;
+    }
+    if (how == AS_ROOFS_LOOK) {
+        *r = kept;
+    } else {
+        status = measure(env, settings, &kept, r, &n_measured, text);
+        as_roofs_drop(&kept);
+    }
+    if (status == ASSAY_OK)
+        head_say(r, n_measured, head);
+    return status;
 }
 
 assay_status as_roofs_get(assay_env *env, as_roofs_how how, const as_roof_settings *wanted, as_roofs *r, char *source,
                           size_t source_size)
 {
-    as_text          text = {0};
-    as_roofs         found = {0}, before = {0};
-    char             when[32];
-    assay_status     status = ASSAY_OK;
-    as_roof_settings of_cpus = *wanted, *settings = &of_cpus;
+    as_text          head = {0}, text = {0};
+    as_roof_settings of_cpus = *wanted;
+    as_roofs         found = {0};
     int              n_cpus = as_cpu_count();
     *r = (as_roofs){0};
-    if (settings->n_threads > n_cpus) { /* they would only pre-empt each other */
-        as_text_printf(&text, "; %d threads on %d CPUs: roofs of %d", settings->n_threads, n_cpus, n_cpus);
-        settings->n_threads = n_cpus;
-    }
     if (env->clock.kind == AS_CLOCK_FAKE) {
         snprintf(source, source_size, "none: the clock is a fake");
-        as_text_drop(&text);
         return ASSAY_OK;
     }
-    bool has = how != AS_ROOFS_MEASURE && cached_find(env, settings->n_threads, &found, &text);
-    if (has && how == AS_ROOFS_AUTO && !verified(env, &found, &text)) {
-        before = found;
-        found = (as_roofs){0};
-        has = false;
+    if (wanted->n_threads > n_cpus) { /* they would only pre-empt each other */
+        as_text_printf(&text, "; %d threads on %d CPUs: roofs of %d", wanted->n_threads, n_cpus, n_cpus);
+        of_cpus.n_threads = n_cpus;
     }
-    if (has)
-        snprintf(source, source_size, "cached, measured %s%s", as_roofs_when(&found, when, sizeof when),
-                 text.data ? text.data : "");
-    else if (how != AS_ROOFS_LOOK)
-        status = measure(env, settings, &before, &found, &text);
-    if (!has && status == ASSAY_OK)
-        snprintf(source, source_size, "%s%s", how == AS_ROOFS_LOOK ? "none measured yet" : "", text.data ? text.data : "");
-    as_text_drop(&text);
-    as_roofs_drop(&before);
-    if (status == ASSAY_OK)
+    assay_status status = get(env, how, &of_cpus, &found, &head, &text);
+    if (status == ASSAY_OK) {
+        snprintf(source, source_size, "%s%s", head.data ? head.data : "", text.data ? text.data : "");
         *r = found;
+    }
+    as_text_drop(&head);
+    as_text_drop(&text);
     return status;
 }
 

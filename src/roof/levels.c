@@ -52,9 +52,9 @@ static uint64_t share(const as_machine *m, const as_machine_cache *c)
     return c->bytes / (uint64_t)(n < 1 ? 1 : n);
 }
 
-static void add(as_memory_levels *out, const char *name, uint64_t bytes)
+static void add(as_memory_levels *out, const char *name, uint64_t bytes, uint64_t holds)
 {
-    out->level[out->n++] = (as_memory_level){name, (size_t)bytes};
+    out->level[out->n++] = (as_memory_level){name, (size_t)bytes, holds, !strcmp(name, "l3")};
 }
 
 void as_memory_levels_find(const as_machine *m, as_memory_levels *out)
@@ -73,10 +73,10 @@ void as_memory_levels_find(const as_machine *m, as_memory_levels *out)
         uint64_t bytes = share(m, c) / (uint64_t)levels[i].divisor;
         /* A level that is not larger than the one inside it cannot be told from it. */
         if (bytes >= 4 * KIB && (!out->n || bytes > 2 * out->level[out->n - 1].bytes) && bytes < DRAM_MAX / 4)
-            add(out, levels[i].name, bytes);
+            add(out, levels[i].name, bytes, c->bytes);
     }
     if (!out->n) {
-        add(out, "l1", 16 * KIB);
+        add(out, "l1", 16 * KIB, 32 * KIB);
         snprintf(out->caution, sizeof out->caution, "cache sizes are not told: 16 KiB taken for half of L1");
         last_bytes = last_bytes ? last_bytes : 16 * MIB;
     }
@@ -91,7 +91,7 @@ void as_memory_levels_find(const as_machine *m, as_memory_levels *out)
             snprintf(out->caution, sizeof out->caution, "only %llu MiB walked through for memory behind a cache of %llu MiB",
                      (unsigned long long)(dram / MIB), (unsigned long long)(last_bytes / MIB));
     }
-    add(out, "dram", dram);
+    add(out, "dram", dram, 0);
 }
 
 const char *as_roof_name(char *buf, size_t size, const char *meter, const char *level, int n_threads)

@@ -50,20 +50,22 @@ typedef struct seen {
 } seen;
 
 typedef struct session {
-    assay_env       *env;
-    as_pool         *pool;
-    int              n_threads;
-    as_machine       machine;
-    as_memory_levels levels;
-    as_pin          *pins;
-    seen            *seen;
-    void            *block;
-    char           **buffer; /* one a thread: SCRATCH_BYTES, then at PAGE_BYTES the streams */
-    size_t           dram_all, dram_each;
-    point           *points;
-    int              n_points;
-    double           deadline_ns;
-    point            beside; /* a short chunk of multiply-adds; no meter: there is none to ask */
+    assay_env              *env;
+    as_pool                *pool;
+    int                     n_threads;
+    as_machine              machine;
+    as_memory_levels        levels;
+    as_pin                 *pins;
+    seen                   *seen;
+    void                   *block;
+    char                  **buffer; /* one a thread: SCRATCH_BYTES, then at PAGE_BYTES the streams */
+    size_t                  dram_all, dram_each;
+    point                  *points;
+    int                     n_points;
+    double                  deadline_ns;
+    bool                    walks_memory; /* some point does: it needs room for that */
+    const as_roof_settings *settings;
+    point                   beside; /* a short chunk of multiply-adds; no meter: there is none to ask */
 } session;
 
 static double now_ns(const session *s) { return as_clock_ns(&s->env->clock, as_clock_now(&s->env->clock)); }
@@ -206,8 +208,16 @@ static void beside_ask(session *s, point *p)
 
 /* --- Which points ---------------------------------------------------------------------------------------------- */
 
+static void name_of(const session *s, const point *p, char *name, size_t size)
+{
+    bool is_fork = p->meter->kind == AS_METER_FORK;
+    int  threads = p->meter->kind == AS_METER_CLOCK ? 0 : is_fork ? s->n_threads : p->n_threads;
+    as_roof_name(name, size, p->meter->name, p->level ? p->level->name : "", threads);
+}
+
 static void point_add(session *s, const as_meter *m, const as_memory_level *level, int n_threads)
 {
+    char name[64];
     if (s->n_points == MAX_POINTS)
         return;
     bool   is_dram = level && !strcmp(level->name, "dram"), is_shared = is_dram || (level && !strcmp(level->name, "l3"));
@@ -215,12 +225,18 @@ static void point_add(session *s, const as_meter *m, const as_memory_level *leve
     if (level || m->kind == AS_METER_L1)
         bytes = is_dram ? (n_threads > 1 ? s->dram_each : s->dram_all) : level ? level->bytes : s->levels.level[0].bytes;
     bytes = grains(bytes / (size_t)m->n_streams);
-    s->points[s->n_points++] = (point){.meter = m,
-                                       .level = level,
-                                       .n_threads = n_threads,
-                                       .region = bytes,
-                                       .bytes = bytes,
-                                       .n_takes = is_shared || m->kind == AS_METER_CLOCK ? TAKES_SHARED : TAKES};
+    point *p = &s->points[s->n_points];
+    *p = (point){.meter = m,
+                 .level = level,
+                 .n_threads = n_threads,
+                 .region = bytes,
+                 .bytes = bytes,
+                 .n_takes = is_shared || m->kind == AS_METER_CLOCK ? TAKES_SHARED : TAKES};
+    name_of(s, p, name, sizeof name);
+    if (s->settings->wants && !s->settings->wants(s->settings->wants_arg, name))
+        return;
+    s->walks_memory |= is_dram;
+    s->n_points++;
 }
 
 /* Of those with one name the one of the highest rank that this CPU can run. */
@@ -319,7 +335,8 @@ static void session_close(session *s)
     free(s->block);
 }
 
-static assay_status session_open(session *s, const as_roof_settings *settings)
+/* Which limits are to be measured; those of memory need to know how far they walk. */
+static assay_status session_plan(session *s, const as_roof_settings *settings)
 {
     int n = s->n_threads = settings->n_threads;
     as_machine_read(&s->machine);
@@ -334,14 +351,26 @@ static assay_status session_open(session *s, const as_roof_settings *settings)
     uint64_t most = s->machine.memory_bytes.known ? s->machine.memory_bytes.value / 8 / (uint64_t)n : SIZE_MAX;
     if (s->dram_each > most) /* very many threads */
         s->dram_each = grains((size_t)most);
+    s->settings = settings;
+    s->points = calloc(MAX_POINTS, sizeof *s->points);
+    if (!s->points)
+        return as_fail(s->env, ASSAY_NO_MEMORY, "roofs: no room for %d points", MAX_POINTS);
+    points_make(s);
+    if (!s->walks_memory)
+        s->dram_all = s->dram_each = 0;
+    return ASSAY_OK;
+}
+
+static assay_status session_open(session *s)
+{
+    int    n = s->n_threads;
     size_t total = 0;
     for (int i = 0; i < n; i++)
         total += thread_bytes(s, i);
     s->pins = calloc((size_t)n, sizeof *s->pins);
     s->seen = calloc((size_t)n, sizeof *s->seen);
     s->buffer = calloc((size_t)n, sizeof *s->buffer);
-    s->points = calloc(MAX_POINTS, sizeof *s->points);
-    if (!s->pins || !s->seen || !s->buffer || !s->points || posix_memalign(&s->block, PAGE_BYTES, total))
+    if (!s->pins || !s->seen || !s->buffer || posix_memalign(&s->block, PAGE_BYTES, total))
         return as_fail(s->env, ASSAY_NO_MEMORY, "roofs: no room for %zu bytes to walk through", total);
 #if defined(__linux__)
     madvise(s->block, total, MADV_HUGEPAGE); /* a wish: without it the walk through memory pays for the page table too */
@@ -353,7 +382,6 @@ static assay_status session_open(session *s, const as_roof_settings *settings)
     }
     AS_TRY(as_pool_new(s->env, n, &s->pool));
     as_pool_run(s->pool, settle_part, s);
-    points_make(s);
     return ASSAY_OK;
 }
 
@@ -393,15 +421,17 @@ static void sharing_find(const session *s, const point *p, as_band *b)
         here = fmax(here, p->beside[i]);
     if (here > 0.0 && here < (1.0 - WHOLE_WITHIN) * best) {
         b->hi = fmax(b->hi, b->value * best / here);
-        snprintf(b->disturbed, sizeof b->disturbed,
-                 "disturbed: the core was shared, multiply-adds beside it at %.0f %% of their best", here / best * 100.0);
+        b->disturbed = true;
+        snprintf(b->why, sizeof b->why, "the core was shared, multiply-adds beside it at %.0f %% of their best",
+                 here / best * 100.0);
         return;
     }
     double a_cycle = b->value / (2.0 * p->meter->lanes * clock_hertz(s) * p->n_threads);
     if (p->meter->lanes && s->machine.is_virtual && isfinite(a_cycle) &&
-        fabs(a_cycle - round(a_cycle)) > WHOLE_WITHIN * round(a_cycle))
-        snprintf(b->disturbed, sizeof b->disturbed, "disturbed: %.2f multiply-adds a cycle, no whole number: the core is shared",
-                 a_cycle);
+        fabs(a_cycle - round(a_cycle)) > WHOLE_WITHIN * round(a_cycle)) {
+        b->disturbed = true;
+        snprintf(b->why, sizeof b->why, "%.2f multiply-adds a cycle, no whole number: the core is shared", a_cycle);
+    }
 }
 
 static bool band_find(const session *s, const point *p, as_band *out)
@@ -409,7 +439,7 @@ static bool band_find(const session *s, const point *p, as_band *out)
     *out = (as_band){0};
     if (!as_chunks_band(&p->chunks, out))
         return false;
-    if (!out->disturbed[0])
+    if (!out->disturbed)
         sharing_find(s, p, out);
     return true;
 }
@@ -449,7 +479,7 @@ static assay_status takes_more(session *s)
             point  *p = &s->points[i];
             as_band b;
             band_find(s, p, &b);
-            if (!b.disturbed[0] || p->n_takes == TAKES_SHARED)
+            if (!b.disturbed || p->n_takes == TAKES_SHARED)
                 continue;
             if (now_ns(s) + TAKE_NS_MAX / 3 > s->deadline_ns)
                 return ASSAY_OK;
@@ -470,32 +500,53 @@ static void time_of_one(as_band *b)
     b->lo = 1e9 / hi;
 }
 
+/* How the value came out of the chunks, for the reader. */
+static const char *chunks_say(char *buf, size_t size, const as_band *b)
+{
+    if (b->n_clean >= AS_CHUNKS_BEST)
+        snprintf(buf, size, "third best of %d clean chunks", b->n_clean);
+    else if (b->n_clean)
+        snprintf(buf, size, "the worst of only %d clean", b->n_clean);
+    else
+        snprintf(buf, size, "the third best, and none was clean");
+    return buf;
+}
+
+as_trace_roof as_roof_of(const as_band *band, uint64_t unix_s)
+{
+    return (as_trace_roof){.device = "cpu",
+                           .value = band->value,
+                           .lo = band->lo,
+                           .hi = band->hi,
+                           .today = (double)NAN,
+                           .n_clean = (uint64_t)band->n_clean,
+                           .n_chunks = (uint64_t)band->n_chunks,
+                           .when_unix_s = unix_s,
+                           .disturbed = band->disturbed};
+}
+
 static bool roof_make(session *s, const point *p, as_roofs *out)
 {
     as_band b;
-    char    name[64], size[48] = "", show[32];
+    char    name[64], size[48] = "", show[32], chunks[64];
     if (!band_find(s, p, &b))
         return true;
-    bool is_fork = p->meter->kind == AS_METER_FORK;
-    if (is_fork)
+    if (p->meter->kind == AS_METER_FORK)
         time_of_one(&b);
     if (p->level)
         snprintf(size, sizeof size, ", %s%s", as_show(show, sizeof show, (double)(p->region * (size_t)p->meter->n_streams), "byte"),
                  p->n_threads > 1 ? " a thread" : "");
-    int threads = p->meter->kind == AS_METER_CLOCK ? 0 : is_fork ? s->n_threads : p->n_threads;
-    as_roof_name(name, sizeof name, p->meter->name, p->level ? p->level->name : "", threads);
-    bool is_memory = p->level && *s->levels.caution;
-    out->list[out->n] =
-        (as_trace_roof){.name = as_arena_text(&out->arena, name),
-                        .unit = p->meter->unit,
-                        .value = b.value,
-                        .lo = b.lo,
-                        .hi = b.hi,
-                        .n = b.n,
-                        .source = as_arena_printf(&out->arena, "%s%s; third best of %llu chunks%s%s%s%s", p->meter->what, size,
-                                                  (unsigned long long)b.n, is_memory ? "; " : "",
-                                                  is_memory ? s->levels.caution : "", *b.disturbed ? "; " : "", b.disturbed)};
-    if (!out->list[out->n].name || !out->list[out->n].source)
+    name_of(s, p, name, sizeof name);
+    bool           is_memory = p->level && *s->levels.caution;
+    as_trace_roof *r = &out->list[out->n];
+    *r = as_roof_of(&b, out->unix_s);
+    r->name = as_arena_text(&out->arena, name);
+    r->unit = p->meter->unit;
+    r->level_bytes = !p->level ? 0 : p->level->shared ? p->level->holds : p->level->holds * (uint64_t)p->n_threads;
+    r->source =
+        as_arena_printf(&out->arena, "%s%s; %s%s%s%s%s", p->meter->what, size, chunks_say(chunks, sizeof chunks, &b),
+                        is_memory ? "; " : "", is_memory ? s->levels.caution : "", b.disturbed ? "; disturbed: " : "", b.why);
+    if (!r->name || !r->source)
         return false;
     out->n++;
     return true;
@@ -507,7 +558,7 @@ static assay_status roofs_make(session *s, double started_ns, as_roofs *out)
     char     key[17];
     as_roofs_key(key, s->n_threads);
     made.key = as_arena_text(&made.arena, key);
-    made.list = AS_TAKE(&made.arena, as_trace_roof, s->n_points);
+    made.list = AS_TAKE(&made.arena, as_trace_roof, s->n_points + 1);
     bool ok = made.key && made.list;
     for (int i = 0; ok && i < s->n_points; i++)
         ok = roof_make(s, &s->points[i], &made);
@@ -527,7 +578,9 @@ assay_status as_roofs_measure(assay_env *env, const as_roof_settings *settings, 
     if (settings->n_threads < 1)
         return as_fail(env, ASSAY_BAD_INPUT, "roofs: %d threads asked for", settings->n_threads);
     double       started_ns = now_ns(&s);
-    assay_status status = session_open(&s, settings);
+    assay_status status = session_plan(&s, settings);
+    if (status == ASSAY_OK && s.n_points)
+        status = session_open(&s);
     s.deadline_ns = started_ns + (settings->budget_s > 0.0 ? settings->budget_s * 1e9 : BUDGET_NS);
     if (status == ASSAY_OK)
         status = takes_run(&s, settings);

@@ -4,7 +4,8 @@
  * the session: short, so that some chunks escape the scheduler on a busy machine; several, so that a neighbour who comes and goes is
  * seen as a band and not as a roof.  The third best chunk is the value: the best may be an accident, the mean is the load.
  *
- * Roofs are kept in a file of the user's cache and looked at again, for 10 ms, before they are believed. */
+ * The best ever seen of each is kept in a file of the user's cache, and only what enough clean chunks have shown: a measurement on a busy
+ * machine can only be too low.  A result above a limit makes just that limit be measured again, on the spot. */
 #ifndef AS_ROOF_ROOF_H
 #define AS_ROOF_ROOF_H
 
@@ -57,7 +58,13 @@ extern const as_meter *const as_rf_table[];
 
 #define AS_CHUNK_AGREE 0.015 /* the best three lie this close together */
 #define AS_CHUNK_CPU   0.97  /* CPU time by wall time; below, the chunk was pre-empted */
-enum { AS_CHUNKS_MAX = 256, AS_TAKES_MAX = 8, AS_CHUNKS_BEST = 3 };
+enum {
+    AS_CHUNKS_MAX = 256,
+    AS_TAKES_MAX = 8,
+    AS_CHUNKS_BEST = 3,
+    AS_CHUNKS_CLEAN = 5 /* fewer clean ones: the limit is disturbed, and not kept */
+};
+#define AS_ROOF_NOISE 0.03 /* a measurement that is lower by no more than this confirms the best seen */
 
 typedef struct as_chunks {
     double rate[AS_CHUNKS_MAX]; /* accepted ones, in the order made */
@@ -81,9 +88,10 @@ bool as_chunks_enough(const as_chunks *c);
 
 /* What the chunks say.  Where nothing was accepted the band reaches from the worst chunk to what CPU time alone allows. */
 typedef struct as_band {
-    double   value, lo, hi;
-    uint64_t n;
-    char     disturbed[160]; /* "": not */
+    double value, lo, hi;
+    int    n_clean, n_chunks;
+    bool   disturbed;
+    char   why[160]; /* it is disturbed; "" */
 } as_band;
 bool as_chunks_band(const as_chunks *c, as_band *out); /* false: no chunk at all */
 
@@ -91,8 +99,10 @@ bool as_chunks_band(const as_chunks *c, as_band *out); /* false: no chunk at all
 
 typedef struct as_memory_level {
     const char *name;
-    size_t      bytes;
-} as_memory_level; /* bytes: what a pass walks through, all streams together */
+    size_t      bytes;  /* what a pass walks through, all streams together */
+    uint64_t    holds;  /* the whole cache; 0: it is the memory */
+    bool        shared; /* by all threads; else each has one */
+} as_memory_level;
 typedef struct as_memory_levels {
     as_memory_level level[4];
     int             n;            /* rising; the last is "dram" */
@@ -115,25 +125,37 @@ typedef struct as_roofs {
     as_arena       arena;
     as_trace_roof *list;
     int            n;
-    uint64_t       unix_s;  /* when they were measured */
+    uint64_t       unix_s;  /* when they were measured last */
     double         seconds; /* how long that took */
-    const char    *key;     /* of the machine, the boot, the build, the instruction sets and the threads */
+    const char    *key;     /* of the machine, the build, the instruction sets, the device and the threads */
 } as_roofs;
 void                 as_roofs_drop(as_roofs *r);
 const as_trace_roof *as_roofs_find(const as_roofs *r, const char *name);
-bool                 as_roof_is_disturbed(const as_trace_roof *roof); /* its source says so */
-/* What disturbs a measurement only makes it lower: where the one before was undisturbed and higher, it is still the roof.  How many. */
-int as_roofs_mend(as_roofs *r, const as_roofs *before);
+
+/* Whether it stands on enough clean chunks to be kept. */
+bool as_roof_is_clean(const as_trace_roof *roof);
+/* What is believed after a new measurement, kept NULL for none before.  What disturbs a measurement only makes it worse, so the better of the
+ * two is the limit, and its date and band with it; a new one that is worse by more than noise is told as `today`; one that confirms the
+ * kept within noise takes its flag away if it was clean itself; one from too few clean chunks changes nothing.  Texts are borrowed. */
+as_trace_roof as_roof_best(const as_trace_roof *kept, const as_trace_roof *fresh);
+/* Makes *r, which was just measured, what is believed together with what was kept.  NO_MEMORY leaves *r as it was. */
+assay_status as_roofs_merge(assay_env *env, as_roofs *r, const as_roofs *kept);
+/* What a band says, as a record; the names and the source are the caller's. */
+as_trace_roof as_roof_of(const as_band *band, uint64_t unix_s);
 
 typedef struct as_roof_settings {
     int    n_threads;
-    double budget_s;                          /* 0: as usual, at most 5 s in all */
-    size_t dram_bytes;                        /* 0: as as_memory_levels_find() says; tests take less */
+    double budget_s;   /* 0: as usual, at most 5 s in all */
+    size_t dram_bytes; /* 0: as as_memory_levels_find() says; tests take less */
+    /* Which limits, by name; NULL: all. */
+    bool (*wants)(const void *arg, const char *name);
+    const void *wants_arg;
     void (*progress)(void *arg, double done); /* may be NULL */
     void *progress_arg;
 } as_roof_settings;
 
-/* Measures every meter that this CPU can run, for one thread and for n_threads.  CANCELLED leaves *out untouched. */
+/* Measures every meter that this CPU can run, for one thread and for n_threads, or those of them that are wanted; the result may be empty.
+ * CANCELLED leaves *out untouched. */
 assay_status as_roofs_measure(assay_env *env, const as_roof_settings *settings, as_roofs *out);
 /* The multiply-add point alone, for about 10 ms; false when there was no undisturbed chunk.  `name` gets the roof's name. */
 bool as_roofs_probe(assay_env *env, char *name, size_t size, double *rate);
@@ -143,22 +165,27 @@ bool as_roofs_probe(assay_env *env, char *name, size_t size, double *rate);
 void as_roofs_key(char out[17], int n_threads);
 /* $ASSAY_CACHE_DIR, $XDG_CACHE_HOME/assay or ~/.cache/assay, and the file of this key in it; false where there is no such place. */
 bool as_roofs_path(char *out, size_t size, const char *key);
+/* How many threads the file is of that has the limits of so many: one thread's are also among those of all CPUs. */
+int as_roofs_home(int n_threads);
 /* Believes nothing: another schema or key, a number that cannot be, a name twice are BAD_INPUT with a sentence. */
 assay_status as_roofs_parse(assay_env *env, const char *path, const char *data, size_t n, const char *key, as_roofs *out);
 assay_status as_roofs_load(assay_env *env, const char *path, const char *key, as_roofs *out);
-/* Makes the folders that are missing; written whole or not at all. */
+/* Those that are clean, and only if there are any.  Makes the folders that are missing; written whole or not at all. */
 assay_status as_roofs_save(assay_env *env, const char *path, const as_roofs *r);
 
 typedef enum as_roofs_how {
     AS_ROOFS_LOOK,   /* the cached ones as they are, or none */
-    AS_ROOFS_AUTO,   /* the cached ones once they are verified, else measured */
-    AS_ROOFS_MEASURE /* measured in any case */
+    AS_ROOFS_AUTO,   /* the cached ones; what they lack, or what a look at the multiply-adds contradicts, is measured */
+    AS_ROOFS_MEASURE /* measured in any case, and the better ones kept */
 } as_roofs_how;
 
 /* `source` says where they come from, and what was wrong with the cache: "measured in 2.3 s; ...".  With LOOK, or under a clock that
  * is a fake, r->n may be 0.  More threads than CPUs have the roofs of all CPUs. */
 assay_status as_roofs_get(assay_env *env, as_roofs_how how, const as_roof_settings *settings, as_roofs *r, char *source,
                           size_t source_size);
+/* A step of the trace that was ever faster than its limit contradicts that limit: just those are measured again, for some 50 ms each, and come
+ * into the trace once more as on_the_spot, and into the cache.  Nothing where there is no contradiction.  n: how many; may be NULL. */
+assay_status as_roofs_recheck(assay_env *env, const as_roof_settings *settings, assay_trace *t, int *n);
 /* As records of the trace, with the notes "roofs.when" and "roofs.source". */
 assay_status as_roofs_describe(assay_env *env, const as_roofs *r, const char *source, assay_trace *t);
 /* "2026-03-01T12:00:00Z" */

@@ -69,10 +69,11 @@ typedef enum as_field_kind { AS_FIELD_TEXT, AS_FIELD_TEXT_OR_NULL, AS_FIELD_INT,
 typedef struct as_field {
     const char   *key;
     as_field_kind kind;
-    size_t        at; /* its place in the item */
+    size_t        at;      /* its place in the item */
+    bool          younger; /* files from before it was there have no such key: then the item keeps what it has */
 } as_field;
-extern const as_field as_clock_fields[], as_scalar_fields[], as_what_fields[]; /* of the trace itself; older files lack the last */
-extern const as_field as_step_choice_fields[], as_step_work_fields[];          /* the refused kernels stand between them */
+extern const as_field as_clock_fields[], as_scalar_fields[];          /* of the trace itself */
+extern const as_field as_step_choice_fields[], as_step_work_fields[]; /* the refused kernels stand between them */
 extern const as_field as_buffer_fields[], as_sensor_fields[], as_roof_fields[];
 
 /* "run", "segment", "step", "part"; NULL outside the enum. */

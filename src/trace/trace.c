@@ -58,15 +58,13 @@ assay_status as_trace_new_arms(assay_env *env, const char *name, int n_arms, ass
     for (int i = 0; i < n_arms; i++)
         t->arms[i] = (as_trace_arm){.name = "",
                                     .what = "",
-                                    .limit = "",
                                     .compared = "",
                                     .slow = "",
                                     .error = NAN,
                                     .items = NAN,
                                     .launch_ns = NAN,
                                     .plan_ns = NAN,
-                                    .least_ns = NAN,
-                                    .limit_ns = NAN,
+                                    .limit = AS_LIMIT_NONE,
                                     .first_ns = {NAN, NAN, NAN},
                                     .ledger = {NAN, NAN, NAN, NAN, NAN}};
     *out = t;
@@ -189,7 +187,8 @@ int as_trace_add_sensor(assay_trace *t, const as_trace_sensor *sensor)
 bool as_trace_add_roof(assay_trace *t, const as_trace_roof *roof)
 {
     as_trace_roof r = *roof;
-    if (!copy(&t->arena, &r.name, "") || !copy(&t->arena, &r.unit, "1") || !copy(&t->arena, &r.source, "") || !GROW(t, roofs))
+    if (!copy(&t->arena, &r.name, "") || !copy(&t->arena, &r.unit, "1") || !copy(&t->arena, &r.source, "") ||
+        !copy(&t->arena, &r.device, "cpu") || !GROW(t, roofs))
         return false;
     t->roofs[t->n_roofs++] = r;
     return true;

@@ -117,6 +117,22 @@ typedef struct as_ledger {
     double flops, bytes, allocations, launches, peak_bytes;
 } as_ledger;
 
+enum { AS_LEVEL_NAME = 12 };
+
+typedef enum as_bound { AS_BOUND_NONE, AS_BOUND_COMPUTE, AS_BOUND_SPECIAL, AS_BOUND_MEMORY } as_bound;
+
+/* The least time of some work by the limits of its device (trace/limit.h). */
+typedef struct as_limit {
+    double      ns; /* the least time; NaN: no limit is known, or there is no work to count */
+    as_bound    bound;
+    char        level[AS_LEVEL_NAME]; /* the outermost that its working set reaches; "" : no levels are known */
+    const char *name;                 /* of the limit that weighs most: "fma.f32.avx2.t1"; "-": none */
+    double      rate;                 /* at the limit: flop/s, element/s or (blended) byte/s */
+    bool        may_be_low;           /* one that it stands on was disturbed, or is no law of physics */
+    bool        on_the_spot;          /* all that it stands on were measured again because of this run */
+} as_limit;
+#define AS_LIMIT_NONE ((as_limit){.ns = (double)NAN, .name = "-"})
+
 typedef struct as_trace_arm {
     const char *name;          /* "threads=1" */
     const char *what;          /* spec and options, or the command */
@@ -127,9 +143,7 @@ typedef struct as_trace_arm {
     double      launch_ns;     /* median cost of a launch */
     double      plan_ns;       /* to build its plan; NaN: not measured */
     double      first_ns[3];   /* the first three calls of the first launch, NaN: not had */
-    double      least_ns;      /* no call can be faster, by the machine's limits; NaN: not known */
-    double      limit_ns;      /* the limit's own time for the work that is issued; NaN: not known */
-    const char *limit;         /* which limit that is: "triad l2"; "" */
+    as_limit    limit;         /* of a call, by the limits of the device; AS_LIMIT_NONE: not known */
     const char *compared;      /* how its answer was compared, for people; "" */
     const char *slow;          /* a step that has no kernel, so that the slow reference runs; "" */
     as_ledger   ledger;
@@ -194,11 +208,17 @@ typedef struct as_trace_note {
     const char *key, *value;
 } as_trace_note;
 
-/* A roof of the machine, measured. */
+/* A limit of a device, measured.  When one of the same device and name is added again, the later one counts. */
 typedef struct as_trace_roof {
     const char *name, *unit;
+    const char *device; /* that it belongs to: "cpu", "opencl:0" */
     double      value, lo, hi;
-    uint64_t    n;
+    double      today; /* what was measured last, where that was lower than the best seen, which is the value; NaN: it was not */
+    uint64_t    n_clean, n_chunks; /* chunks that nothing disturbed, of so many */
+    uint64_t    level_bytes;       /* of a bandwidth: what the level holds, of all threads together; 0: everything */
+    uint64_t    when_unix_s;       /* when the value was seen; 0: not known */
+    int         disturbed;         /* others used the machine meanwhile: it may lie too low, and convicts nobody */
+    int         on_the_spot;       /* measured again because a result of this very run contradicted it */
     const char *source;
 } as_trace_roof;
 
@@ -306,7 +326,7 @@ bool        as_trace_add_note(assay_trace *t, const char *key, const char *forma
 int         as_trace_add_step(assay_trace *t, const as_trace_step *step); /* index or -1 */
 bool        as_trace_add_buffer(assay_trace *t, const as_trace_buffer *buffer);
 int         as_trace_add_sensor(assay_trace *t, const as_trace_sensor *sensor);
-bool        as_trace_add_roof(assay_trace *t, const as_trace_roof *roof);
+bool        as_trace_add_roof(assay_trace *t, const as_trace_roof *roof); /* its device NULL: "cpu" */
 bool        as_trace_add_metric(assay_trace *t, const as_trace_metric *metric);
 bool        as_trace_add_mark(assay_trace *t, const as_trace_mark *mark);
 const char *as_trace_keep(assay_trace *t, const char *text); /* NULL: no memory */

@@ -5,9 +5,13 @@
 
 #define KIND(value) \
     _Generic((value), const char * : AS_FIELD_TEXT, int : AS_FIELD_INT, uint64_t : AS_FIELD_U64, double : AS_FIELD_F64)
-#define NAMED(type, key, member)                               \
-    {                                                          \
-        key, KIND(((type *)0)->member), offsetof(type, member) \
+#define NAMED(type, key, member)                                      \
+    {                                                                 \
+        key, KIND(((type *)0)->member), offsetof(type, member), false \
+    }
+#define YOUNGER(type, key, member)                                   \
+    {                                                                \
+        key, KIND(((type *)0)->member), offsetof(type, member), true \
     }
 #define FIELD(type, member) NAMED(type, #member, member)
 
@@ -37,28 +41,45 @@ const as_field as_buffer_fields[] = {FIELD(as_trace_buffer, name),      FIELD(as
 
 const as_field as_sensor_fields[] = {
     FIELD(as_trace_sensor, name),    FIELD(as_trace_sensor, unit),
-    FIELD(as_trace_sensor, source),  {"reason", AS_FIELD_TEXT_OR_NULL, offsetof(as_trace_sensor, reason)},
+    FIELD(as_trace_sensor, source),  {"reason", AS_FIELD_TEXT_OR_NULL, offsetof(as_trace_sensor, reason), false},
     FIELD(as_trace_sensor, meaning), {0}};
 
-const as_field as_roof_fields[] = {
-    FIELD(as_trace_roof, name), FIELD(as_trace_roof, unit), FIELD(as_trace_roof, value),  FIELD(as_trace_roof, lo),
-    FIELD(as_trace_roof, hi),   FIELD(as_trace_roof, n),    FIELD(as_trace_roof, source), {0}};
-
-const as_field as_scalar_fields[] = {FIELD(assay_trace, detail_why),          FIELD(assay_trace, n_runs),
-                                     FIELD(assay_trace, dropped_spans),       FIELD(assay_trace, plan_ns),
-                                     FIELD(assay_trace, compile_ns),          FIELD(assay_trace, first_run_ns),
-                                     FIELD(assay_trace, span_cost_ns),        FIELD(assay_trace, peak_bytes_planned),
-                                     FIELD(assay_trace, peak_bytes_observed), FIELD(assay_trace, param_bytes),
-                                     FIELD(assay_trace, activation_bytes),    FIELD(assay_trace, scratch_bytes),
-                                     FIELD(assay_trace, steady_allocs),       {0}};
-
-const as_field as_what_fields[] = {FIELD(assay_trace, model),
-                                   FIELD(assay_trace, device),
-                                   FIELD(assay_trace, threads),
-                                   FIELD(assay_trace, batch),
-                                   FIELD(assay_trace, n_detailed),
-                                   FIELD(assay_trace, n_barriers),
-                                   FIELD(assay_trace, n_late_waits),
-                                   FIELD(assay_trace, thread_switches),
-                                   FIELD(assay_trace, cpu_clock_cost_ns),
+const as_field as_roof_fields[] = {FIELD(as_trace_roof, name),
+                                   FIELD(as_trace_roof, unit),
+                                   FIELD(as_trace_roof, value),
+                                   FIELD(as_trace_roof, lo),
+                                   FIELD(as_trace_roof, hi),
+                                   NAMED(as_trace_roof, "n", n_clean),
+                                   FIELD(as_trace_roof, source),
+                                   YOUNGER(as_trace_roof, "device", device),
+                                   YOUNGER(as_trace_roof, "today", today),
+                                   YOUNGER(as_trace_roof, "n_chunks", n_chunks),
+                                   YOUNGER(as_trace_roof, "level_bytes", level_bytes),
+                                   YOUNGER(as_trace_roof, "when_unix_s", when_unix_s),
+                                   YOUNGER(as_trace_roof, "disturbed", disturbed),
+                                   YOUNGER(as_trace_roof, "on_the_spot", on_the_spot),
                                    {0}};
+
+const as_field as_scalar_fields[] = {FIELD(assay_trace, detail_why),
+                                     FIELD(assay_trace, n_runs),
+                                     FIELD(assay_trace, dropped_spans),
+                                     FIELD(assay_trace, plan_ns),
+                                     FIELD(assay_trace, compile_ns),
+                                     FIELD(assay_trace, first_run_ns),
+                                     FIELD(assay_trace, span_cost_ns),
+                                     FIELD(assay_trace, peak_bytes_planned),
+                                     FIELD(assay_trace, peak_bytes_observed),
+                                     FIELD(assay_trace, param_bytes),
+                                     FIELD(assay_trace, activation_bytes),
+                                     FIELD(assay_trace, scratch_bytes),
+                                     FIELD(assay_trace, steady_allocs),
+                                     YOUNGER(assay_trace, "model", model),
+                                     YOUNGER(assay_trace, "device", device),
+                                     YOUNGER(assay_trace, "threads", threads),
+                                     YOUNGER(assay_trace, "batch", batch),
+                                     YOUNGER(assay_trace, "n_detailed", n_detailed),
+                                     YOUNGER(assay_trace, "n_barriers", n_barriers),
+                                     YOUNGER(assay_trace, "n_late_waits", n_late_waits),
+                                     YOUNGER(assay_trace, "thread_switches", thread_switches),
+                                     YOUNGER(assay_trace, "cpu_clock_cost_ns", cpu_clock_cost_ns),
+                                     {0}};

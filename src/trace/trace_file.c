@@ -313,7 +313,6 @@ static assay_status scalars_put(sink *s, const assay_trace *t)
     as_json_object(w);
     put_text(w, "detail", detail);
     fields_put(w, t, as_scalar_fields);
-    fields_put(w, t, as_what_fields);
     put_text(w, "state", as_trace_state_text(t->state));
     as_json_object_end(w);
     bool ok = json_close(&c);

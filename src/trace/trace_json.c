@@ -88,12 +88,8 @@ typedef struct extra {
     const char *key;
     size_t      offset;
 } extra;
-static const extra arm_numbers[] = {{"plan_ns", offsetof(as_trace_arm, plan_ns)},
-                                    {"least_ns", offsetof(as_trace_arm, least_ns)},
-                                    {"limit_ns", offsetof(as_trace_arm, limit_ns)}};
-static const extra arm_texts[] = {{"limit", offsetof(as_trace_arm, limit)},
-                                  {"compared", offsetof(as_trace_arm, compared)},
-                                  {"slow", offsetof(as_trace_arm, slow)}};
+static const extra arm_numbers[] = {{"plan_ns", offsetof(as_trace_arm, plan_ns)}};
+static const extra arm_texts[] = {{"compared", offsetof(as_trace_arm, compared)}, {"slow", offsetof(as_trace_arm, slow)}};
 static const extra trace_numbers[] = {{"once_ns", offsetof(assay_trace, once_ns)},
                                       {"twice_ns", offsetof(assay_trace, twice_ns)},
                                       {"difference", offsetof(assay_trace, difference)}};
@@ -108,6 +104,19 @@ static void text_put(as_json *w, const char *key, const char *value)
 {
     if (*value)
         as_json_key_text(w, key, value);
+}
+
+static void limit_write(const as_limit *l, as_json *w)
+{
+    if (!(l->ns > 0))
+        return;
+    as_json_key(w, "limit");
+    as_json_object(w);
+    as_json_key_f64(w, "ns", l->ns);
+    as_json_key_text(w, "name", l->name);
+    as_json_key_bool(w, "may_be_low", l->may_be_low);
+    as_json_key_bool(w, "on_the_spot", l->on_the_spot);
+    as_json_object_end(w);
 }
 
 static void arms_write(const assay_trace *t, as_json *w)
@@ -143,6 +152,7 @@ static void arms_write(const assay_trace *t, as_json *w)
         as_json_key_f64(w, "launches", a->ledger.launches);
         as_json_key_f64(w, "peak_bytes", a->ledger.peak_bytes);
         as_json_object_end(w);
+        limit_write(&a->limit, w);
         as_json_object_end(w);
     }
     as_json_array_end(w);
@@ -262,6 +272,22 @@ static assay_status numbers_read(const reader *r, const json_t *o, const extra *
     return ASSAY_OK;
 }
 
+/* Older files have none. */
+static assay_status limit_read(const reader *r, const json_t *o, as_limit *out)
+{
+    as_limit l = AS_LIMIT_NONE;
+    if (!o)
+        return ASSAY_OK;
+    AS_TRY(f64_read(r, o, "ns", &l.ns));
+    AS_TRY(text_read(r, o, "name", &l.name));
+    if (!(l.ns > 0 && isfinite(l.ns)))
+        return refuse(r, "limit", "is no time above 0");
+    l.may_be_low = json_is_true(json_object_get(o, "may_be_low"));
+    l.on_the_spot = json_is_true(json_object_get(o, "on_the_spot"));
+    *out = l;
+    return ASSAY_OK;
+}
+
 static assay_status arm_read(const reader *r, const json_t *o, as_trace_arm *a)
 {
     AS_TRY(text_read(r, o, "name", &a->name));
@@ -289,7 +315,8 @@ static assay_status arm_read(const reader *r, const json_t *o, as_trace_arm *a)
     AS_TRY(f64_read(r, ledger, "bytes", &a->ledger.bytes));
     AS_TRY(f64_read(r, ledger, "allocations", &a->ledger.allocations));
     AS_TRY(f64_read(r, ledger, "launches", &a->ledger.launches));
-    return f64_read(r, ledger, "peak_bytes", &a->ledger.peak_bytes);
+    AS_TRY(f64_read(r, ledger, "peak_bytes", &a->ledger.peak_bytes));
+    return limit_read(r, json_object_get(o, "limit"), &a->limit);
 }
 
 static assay_status column_read(const reader *r, const json_t *blocks, const field *f)

@@ -127,15 +127,7 @@ static assay_status get_field(reader *r, const json_t *object, const as_field *f
 static assay_status get_fields(reader *r, const json_t *object, const as_field *fields, void *item)
 {
     for (const as_field *f = fields; f->key; f++)
-        AS_TRY(get_field(r, object, f, (char *)item + f->at));
-    return ASSAY_OK;
-}
-
-/* Those that are there: files from before a field existed lack it. */
-static assay_status get_fields_there(reader *r, const json_t *object, const as_field *fields, void *item)
-{
-    for (const as_field *f = fields; f->key; f++)
-        if (json_object_get(object, f->key))
+        if (!f->younger || json_object_get(object, f->key))
             AS_TRY(get_field(r, object, f, (char *)item + f->at));
     return ASSAY_OK;
 }
@@ -254,8 +246,9 @@ static assay_status sensor_read(reader *r, const json_t *o)
 
 static assay_status roof_read(reader *r, const json_t *o)
 {
-    as_trace_roof x = {0};
+    as_trace_roof x = {.today = (double)NAN, .disturbed = 1}; /* a file from before it was told does not say that it was clean */
     AS_TRY(get_fields(r, o, as_roof_fields, &x));
+    x.n_chunks = x.n_chunks > x.n_clean ? x.n_chunks : x.n_clean;
     return as_trace_add_roof(r->t, &x) ? ASSAY_OK : no_room(r);
 }
 
@@ -280,7 +273,6 @@ static assay_status scalars_read(reader *r, const json_t *o)
     if (!as_detail_find(detail, &t->detail))
         return lie(r, "\"detail\" is \"%.40s\", not run, segment, step or part", detail);
     AS_TRY(get_fields(r, o, as_scalar_fields, t));
-    AS_TRY(get_fields_there(r, o, as_what_fields, t));
     AS_TRY(state_read(r, o));
     t->detail_why = as_trace_keep(t, t->detail_why); /* the texts themselves are the chunk's */
     t->model = as_trace_keep(t, t->model);

@@ -56,9 +56,20 @@ static assay_trace *small_trace(assay_env *env)
                   &(as_trace_sensor){
                       .name = "energy", .unit = "joule", .source = "rapl", .reason = "no powercap here", .meaning = "delta"}),
               1);
-    expect(as_trace_add_roof(
-        t, &(as_trace_roof){
-               .name = "fma.f32", .unit = "flop/s", .value = 1.0 / 3, .lo = NAN, .hi = INFINITY, .n = 9, .source = "loop"}));
+    expect(as_trace_add_roof(t, &(as_trace_roof){.name = "fma.f32",
+                                                 .unit = "flop/s",
+                                                 .value = 1.0 / 3,
+                                                 .lo = NAN,
+                                                 .hi = INFINITY,
+                                                 .device = "null:gemm=5us",
+                                                 .today = .25,
+                                                 .n_clean = 9,
+                                                 .n_chunks = 12,
+                                                 .level_bytes = 4096,
+                                                 .when_unix_s = 1772366400,
+                                                 .disturbed = 1,
+                                                 .on_the_spot = 1,
+                                                 .source = "loop"}));
     expect(as_trace_reserve(t, 3, 2, 1, 2));
     expect(as_trace_add_warmup(t, &(as_sample){5, 9, UINT64_MAX, 0, 1}));
     expect(as_trace_add_span(t, &(as_span){10, 30, -1, 0, AS_SPAN_RUN, 0, 0}));
@@ -137,7 +148,11 @@ static void expect_same_items(const assay_trace *a, const assay_trace *b)
         expect_str(x->name, y->name);
         expect_str(x->unit, y->unit);
         expect_str(x->source, y->source);
-        expect(same_f64(x->value, y->value) && same_f64(x->lo, y->lo) && same_f64(x->hi, y->hi) && x->n == y->n);
+        expect_str(x->device, y->device);
+        expect(same_f64(x->value, y->value) && same_f64(x->lo, y->lo) && same_f64(x->hi, y->hi) && same_f64(x->today, y->today));
+        expect(x->n_clean == y->n_clean && x->n_chunks == y->n_chunks && x->when_unix_s == y->when_unix_s);
+        expect_eq(x->level_bytes, y->level_bytes);
+        expect(x->disturbed == y->disturbed && x->on_the_spot == y->on_the_spot);
     }
 }
 
@@ -688,6 +703,22 @@ static void expect_made_lie(const char *type, const char *payload, const char *p
     const char  *chunks[] = {CLOCK, type, payload, NULL};
     expect_fails(env, chunks_parse(env, chunks, &t), ASSAY_BAD_INPUT, part);
     expect(!t);
+}
+
+/* Files from before limits told whose they are and whether they were disturbed: what is not said to be clean convicts nobody. */
+Test(trace, reads_limits_of_older_files)
+{
+    assay_env   *env = fake_env();
+    assay_trace *t = NULL;
+    const char  *chunks[] = {
+         CLOCK, "ROOF", "[{\"name\":\"fma\",\"unit\":\"flop/s\",\"value\":3,\"lo\":2,\"hi\":4,\"n\":7,\"source\":\"loop\"}]", NULL};
+    expect_ok(env, chunks_parse(env, chunks, &t));
+    expect_eq(t->n_roofs, 1);
+    expect_str(t->roofs[0].device, "cpu");
+    expect_eq(t->roofs[0].n_clean, 7);
+    expect_eq(t->roofs[0].n_chunks, 7);
+    expect(t->roofs[0].disturbed && !t->roofs[0].on_the_spot && isnan(t->roofs[0].today));
+    assay_trace_free(t);
 }
 
 Test(trace, refuses_metadata_that_lie)

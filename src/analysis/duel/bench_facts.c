@@ -46,12 +46,24 @@ static assay_metric median(const as_bench_row *row, const char *none)
                               none ? none : "nothing was measured");
 }
 
-static assay_metric roof_share(assay_facts *f, const as_bench_row *row, const char *none)
+/* A share above 1 is never told as a number: it is at its limit, or the reason says what it is. */
+static assay_metric limit_share(assay_facts *f, const as_bench_row *row, const char *none)
 {
-    const char *formula = row->roof ? as_say(f, "rate / roof %s", row->roof) : "rate / the roof that binds";
-    return none ? as_metric_unavailable("ratio", none)
-                : as_number_derived(row->roof_share, NAN, NAN, 1, "ratio", formula,
-                                    row->roof_reason ? row->roof_reason : "no roof was measured");
+    const as_limit *l = &row->trial->arms[row->arm].limit;
+    double          share;
+    as_standing     standing = as_limit_judge(l, row->alone.median, row->alone.hi, &share);
+    if (none)
+        return as_metric_unavailable("ratio", none);
+    if (standing == AS_STANDING_BELOW)
+        return as_metric_derived(share, NAN, NAN, 1, "ratio", as_say(f, "least time at the limit %s / median", l->name));
+    if (standing == AS_STANDING_AT)
+        return as_metric_derived(share, NAN, NAN, 1, "ratio",
+                                 as_say(f, "at its limit %s: %.1f %% above it, which is within the margin of 5 %%", l->name,
+                                        100 * (l->ns / row->alone.median - 1)));
+    return as_metric_unavailable("ratio", standing == AS_STANDING_DOUBT
+                                              ? as_say(f, "above its limit %s, which may be too low", l->name)
+                                          : standing == AS_STANDING_ABOVE ? "refused: above its limit"
+                                                                          : "no limit of this device was measured");
 }
 
 static void row_add(assay_facts *f, as_table *t, const as_bench_row *row)
@@ -68,7 +80,7 @@ static void row_add(assay_facts *f, as_table *t, const as_bench_row *row)
                                          none ? none : "too few blocks for an interval")},
             {.metric = rate(row, row->flops, "flop/s", "flops of a call / median", none, "the case counts no flops")},
             {.metric = rate(row, row->bytes, "byte/s", "compulsory bytes of a call / median", none, "the case counts no bytes")},
-            {.metric = roof_share(f, row, none)},
+            {.metric = limit_share(f, row, none)},
             {.text = none       ? "-"
                      : a->noise ? a->noise
                                 : "-"},
@@ -92,6 +104,10 @@ static void findings_add(assay_facts *f, as_fact_group *g, const as_bench_row *r
                       row->trial->reason && *row->trial->reason ? row->trial->reason : "it was stopped");
     if (row->alone.steady == AS_STEADY_SLOWDOWN || row->alone.steady == AS_STEADY_NONE)
         as_facts_find(f, g, AS_LEVEL_WARN, "%s: %s; its absolute times are suspect.", name, as_steady_text(row->alone.steady));
+    double share;
+    if (as_limit_judge(&row->trial->arms[row->arm].limit, row->alone.median, row->alone.hi, &share) == AS_STANDING_DOUBT)
+        as_facts_find(f, g, AS_LEVEL_WARN, "%s is above its limit (%s), which may be too low: no share is told.", name,
+                      row->trial->arms[row->arm].limit.name);
     const char *reasons = "";
     for (int i = 0; i < row->alone.n_reasons; i++)
         reasons = as_say(f, "%s%s%s", reasons, i ? "; " : "", row->alone.reasons[i]);
@@ -113,7 +129,7 @@ static void summary_add(assay_facts *f, as_fact_group *g, const as_bench_row *ro
         as_facts_add(f, g, "bench.median", "median", median(rows, none));
         as_facts_add(f, g, "bench.flop_rate", "flop rate",
                      rate(rows, rows->flops, "flop/s", "flops of a call / median", none, "the case counts no flops"));
-        as_facts_add(f, g, "bench.of_roof", "of its roof", roof_share(f, rows, none));
+        as_facts_add(f, g, "bench.of_roof", "of its limit", limit_share(f, rows, none));
     }
     as_facts_add(f, g, "bench.cases", "cases", as_metric_counted(n, "1", "trials"));
     as_facts_add(f, g, "bench.measured", "measured", as_metric_counted(n_good, "1", "trials"));
@@ -130,7 +146,7 @@ assay_facts *as_facts_of_bench(assay_env *env, const as_bench_row *rows, size_t 
                                           "half_width|+/-",
                                           "flop_rate|flop rate",
                                           "byte_rate|byte rate",
-                                          "of_roof|of roof",
+                                          "of_roof|of limit",
                                           "noise|noise",
                                           "state|state",
                                           "p5|p5",

@@ -11,12 +11,10 @@ typedef struct as_bench_row {
     const assay_trace *trial;
     int                arm; /* of the trial; 0 as a rule */
     as_alone           alone;
-    double             flops, bytes;       /* of one call; NaN: the case does not count them */
-    double             roof_share;         /* of the nearest roof, in [0, 1]; NaN: roof_reason says why */
-    const char        *roof, *roof_reason; /* "fma.f32.avx2.t1"; NULL: not named */
-    double             error;              /* of the outputs against the slow truth; NaN: not compared */
-    const char        *compared;           /* how: "all 1024 outputs"; NULL: not */
-    const char        *refusal;            /* the sentence of the lie detector; NULL: believed */
+    double             flops, bytes; /* of one call; NaN: the case does not count them */
+    double             error;        /* of the outputs against the slow truth; NaN: not compared */
+    const char        *compared;     /* how: "all 1024 outputs"; NULL: not */
+    const char        *refusal;      /* the sentence of the lie detector; NULL: believed */
 } as_bench_row;
 
 /* NULL: no memory.  A failure while adding is in facts->status, with its sentence in env. */

@@ -17,9 +17,10 @@ Test(bench_facts, a_row_has_time_rates_roof_noise_and_state)
     assay_env *env;
     expect_eq(assay_env_new(&env), ASSAY_OK);
     assay_trace *t = as_planted_trial(env, (as_planted){.n_arms = 1, .n_rounds = 8, .n_shots = 10, .ns = 1e6});
-    as_bench_row row = {.trial = t, .flops = 2e6, .bytes = NAN, .roof_share = .5, .error = 1e-6, .compared = "all outputs"};
+    as_bench_row row = {.trial = t, .flops = 2e6, .bytes = NAN, .error = 1e-6, .compared = "all outputs"};
     as_alone_judge(t, 0, &row.alone);
     row.alone.median = 1e6, row.alone.lo = .9e6, row.alone.hi = 1.2e6;
+    t->arms[0].limit = (as_limit){.ns = .5e6, .name = "fma.f32.avx2.t1"};
     assay_facts *f = as_facts_of_bench(env, &row, 1);
     expect_ok(env, as_facts_check(env, f));
     expect_near(cell(f, 0, "median")->metric.lo, .9e6, 0);
@@ -53,7 +54,7 @@ Test(bench_facts, what_was_not_measured_says_why_and_has_no_number)
     expect_eq(assay_env_new(&env), ASSAY_OK);
     for (size_t i = 0; i < AS_COUNT(want); i++) {
         assay_trace *t = as_planted_trial(env, (as_planted){.n_arms = 1});
-        as_bench_row row = {.trial = t, .flops = 1, .bytes = 1, .roof_share = .5, .error = NAN, .refusal = want[i].refusal};
+        as_bench_row row = {.trial = t, .flops = 1, .bytes = 1, .error = NAN, .refusal = want[i].refusal};
         as_alone_judge(t, 0, &row.alone);
         t->state = want[i].state, t->reason = want[i].reason;
         assay_facts *f = as_facts_of_bench(env, &row, 1);
@@ -77,7 +78,7 @@ Test(bench_facts, long_series_are_thinned_and_say_so)
     assay_env *env;
     expect_eq(assay_env_new(&env), ASSAY_OK);
     assay_trace *t = as_planted_trial(env, (as_planted){.n_arms = 1, .n_launches = 30, .n_rounds = 30, .n_shots = 10});
-    as_bench_row row = {.trial = t, .flops = NAN, .bytes = NAN, .roof_share = NAN, .error = NAN};
+    as_bench_row row = {.trial = t, .flops = NAN, .bytes = NAN, .error = NAN};
     as_alone_judge(t, 0, &row.alone);
     assay_facts     *f = as_facts_of_bench(env, &row, 1);
     const as_series *s = as_facts_series_find(f, "bench", "0.samples");

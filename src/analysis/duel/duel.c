@@ -328,7 +328,7 @@ void as_duel_judge(const assay_trace *t, int a, int b, const as_duel_rules *rule
                      .b_hi = NAN,
                      .unit = by_launch(t) ? "launch" : "round",
                      .by = "signed rank"};
-    if (!rounds_of(&r, t, a, b))
+    if (t->state == AS_TRACE_REFUSED || !rounds_of(&r, t, a, b)) /* numbers that cannot be true have no verdict */
         return;
     if (r.n_units)
         judge(t, a, b, rules, &r, out);

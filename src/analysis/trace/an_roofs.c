@@ -1,7 +1,9 @@
-/* an_roofs.c - the machine's own roofs, as they were measured beside the run. */
+/* an_roofs.c - the devices' own limits, as they were measured beside the run. */
 #include <math.h>
+#include <string.h>
 
 #include "analysis/trace/evidence.h"
+#include "trace/limit.h"
 
 static assay_metric metric_of(const as_trace_roof *r)
 {
@@ -9,18 +11,21 @@ static assay_metric metric_of(const as_trace_roof *r)
     if (!isfinite(r->value))
         return as_metric_unavailable(unit, "the roof has no finite value");
     bool bounded = r->lo <= r->value && r->value <= r->hi && isfinite(r->lo) && isfinite(r->hi);
-    return as_metric_measured(r->value, bounded ? r->lo : (double)NAN, bounded ? r->hi : (double)NAN, r->n, unit,
-                              *r->source ? r->source : "trace");
+    return as_metric_measured(r->value, bounded ? r->lo : (double)NAN, bounded ? r->hi : (double)NAN,
+                              r->n_clean ? r->n_clean : r->n_chunks, unit, *r->source ? r->source : "trace");
 }
 
 static void run(assay_facts *f, const assay_trace *t)
 {
-    as_fact_group *g = t->n_roofs ? as_facts_group(f, "roofs", "Roofs of the machine") : NULL;
+    as_fact_group *g = t->n_roofs ? as_facts_group(f, "roofs", "Limits of the devices") : NULL;
     for (size_t i = 0; i < t->n_roofs && f->status == ASSAY_OK; i++) {
-        const char *key = as_facts_keep(f, as_say(f, "roofs.%s", t->roofs[i].name));
-        if (key && as_facts_metric(f, key))
-            key = as_say(f, "%s#%zu", key, i);
-        as_facts_add(f, g, key, t->roofs[i].name, metric_of(&t->roofs[i]));
+        const as_trace_roof *r = &t->roofs[i];
+        if (as_trace_roof_find(t, r->device, r->name) != r) /* it was measured again later */
+            continue;
+        bool        is_cpu = !strcmp(r->device, "cpu");
+        const char *label = is_cpu ? r->name : as_facts_keep(f, as_say(f, "%s on %s", r->name, r->device));
+        as_facts_add(f, g, is_cpu ? as_say(f, "roofs.%s", r->name) : as_say(f, "roofs.%s.%s", r->device, r->name), label,
+                     metric_of(r));
     }
 }
 

@@ -10,9 +10,8 @@
 
 /* Work that grows so much must take so much longer; times within this of each other are the same. */
 static const double WORK_GROWS = 4, TIME_GROWS = 1.3, SAME_TIME = 1.1;
-/* Where no roof is known: more than any machine that this is for. */
+/* Where no limit is known: more than any machine that this is for. */
 static const double ANY_FLOPS = 1e13, ANY_BYTES = 1e12;
-static const double ABOVE_ROOF = 1.05;
 enum { CONSTANT_CASES = 3, CONSTANT_WORK = 16 };
 
 /* --- One claim ----------------------------------------------------------------------------------------- */
@@ -41,32 +40,15 @@ bool as_double_is_plausible(double once_ns, double twice_ns, char *sentence, siz
     return false;
 }
 
-static bool below_roof(const as_claim *c, double work, double roof, const char *unit, char *sentence, size_t size)
+bool as_limit_is_plausible(const as_limit *limit, double median_ns, double hi_ns, char *sentence, size_t size)
 {
     char   a[40], b[40];
-    double slowest = isfinite(c->hi_ns) ? c->hi_ns : c->median_ns, rate = work / slowest * 1e9;
-    if (!is_time(slowest) || !isfinite(work) || !is_time(roof) || rate <= ABOVE_ROOF * roof)
+    double share;
+    if (as_limit_judge(limit, median_ns, hi_ns, &share) != AS_STANDING_ABOVE)
         return true;
-    say(sentence, size, "%s at least, and the roof is %s: nothing is faster than its roof", as_show(a, sizeof a, rate, unit),
-        as_show(b, sizeof b, roof, unit));
+    say(sentence, size, "it takes %s at most, and by %s, measured again on the spot, %s at least: nothing is faster than its limit",
+        as_show(a, sizeof a, isfinite(hi_ns) ? hi_ns : median_ns, "ns"), limit->name, as_show(b, sizeof b, limit->ns, "ns"));
     return false;
-}
-
-static bool above_least(const as_claim *c, char *sentence, size_t size)
-{
-    char   a[40], b[40];
-    double slowest = isfinite(c->hi_ns) ? c->hi_ns : c->median_ns;
-    if (!is_time(slowest) || !is_time(c->least_ns) || slowest * ABOVE_ROOF >= c->least_ns)
-        return true;
-    say(sentence, size, "it takes %s at most, and by the roofs of this machine %s at least: nothing is faster than its roof",
-        as_show(a, sizeof a, slowest, "ns"), as_show(b, sizeof b, c->least_ns, "ns"));
-    return false;
-}
-
-bool as_roof_is_plausible(const as_claim *c, char *sentence, size_t size)
-{
-    return above_least(c, sentence, size) && below_roof(c, c->flops, c->flops_roof, "flop/s", sentence, size) &&
-           below_roof(c, c->bytes, c->bytes_roof, "byte/s", sentence, size);
 }
 
 static bool depends_on_inputs(const as_claim *c, char *sentence, size_t size)
@@ -87,10 +69,9 @@ static double work_of(const as_claim *c) { return c->flops > 0 ? c->flops : c->b
 /* The least time that the work can take. */
 static double least_ns(const as_claim *c)
 {
-    double flops = c->flops / (is_time(c->flops_roof) ? c->flops_roof : ANY_FLOPS),
-           bytes = c->bytes / (is_time(c->bytes_roof) ? c->bytes_roof : ANY_BYTES);
+    double flops = c->flops / ANY_FLOPS, bytes = c->bytes / ANY_BYTES;
     double ns = 1e9 * fmax(isfinite(flops) ? flops : 0, isfinite(bytes) ? bytes : 0);
-    return is_time(c->least_ns) ? c->least_ns : ns;
+    return is_time(c->limit.ns) && !c->limit.may_be_low ? c->limit.ns : ns;
 }
 
 static bool may_be_overhead(const as_claim *c) { return c->median_ns <= c->floor_ns && least_ns(c) <= c->median_ns; }
@@ -168,7 +149,8 @@ size_t as_claims_judge(as_claim *claims, size_t n)
         char      sentence[AS_SENTENCE_BYTES];
         c->refused = false;
         c->sentence[0] = '\0';
-        if (!c->told && (!depends_on_inputs(c, sentence, sizeof sentence) || !as_roof_is_plausible(c, sentence, sizeof sentence) ||
+        if (!c->told && (!depends_on_inputs(c, sentence, sizeof sentence) ||
+                         !as_limit_is_plausible(&c->limit, c->median_ns, c->hi_ns, sentence, sizeof sentence) ||
                          !as_double_is_plausible(c->once_ns, c->twice_ns, sentence, sizeof sentence)))
             refuse(c, sentence);
     }

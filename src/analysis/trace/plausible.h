@@ -10,14 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "trace/limit.h"
+
 enum { AS_SENTENCE_BYTES = 240 };
 
 typedef struct as_claim {                /* what one case says of itself */
     const char *name, *family;           /* cases of a family differ in size only */
     double      median_ns, lo_ns, hi_ns; /* of a call; NaN: was not measured, and is not judged */
     double      flops, bytes;            /* that the kernels issue in a call; NaN: not known */
-    double      flops_roof, bytes_roof;  /* a second, of the fastest level that could hold the loop; NaN: not known */
-    double      least_ns;                /* the least time that roofs allow the whole plan; NaN: not known */
+    as_limit    limit;                   /* of a call; AS_LIMIT_NONE: not known */
     double floor_ns; /* a call costs up to this whatever it does (clock, call, launch of a device): below it sizes may look alike */
     bool   told;     /* a device whose time is told to it, not measured (null): nothing to judge */
     double once_ns, twice_ns;     /* time of n calls and of 2 n calls; NaN: not measured */
@@ -29,8 +30,8 @@ typedef struct as_claim {                /* what one case says of itself */
 /* Time of n calls and of 2 n calls: their ratio must be about 2.  False, with the sentence, below 1.5 or above 3; true where one of
  * them is not a time. */
 bool as_double_is_plausible(double once_ns, double twice_ns, char *sentence, size_t size);
-/* Nothing is faster than its roof: false when the interval's near end is 5 % above it. */
-bool as_roof_is_plausible(const as_claim *c, char *sentence, size_t size);
+/* Nothing is faster than its limit: false when as_limit_judge() says that it is above.  hi_ns: the slow end of the interval, or NaN. */
+bool as_limit_is_plausible(const as_limit *limit, double median_ns, double hi_ns, char *sentence, size_t size);
 /* All tests on all cases; how many were refused. */
 size_t as_claims_judge(as_claim *claims, size_t n);
 

@@ -6,8 +6,6 @@
 #include "analysis/trace/plausible.h"
 #include "base/env.h"
 
-#define NO_ROOF NAN
-
 /* A claim without anything but its time and its work. */
 static as_claim claim(const char *name, const char *family, double ns, double flops, double bytes)
 {
@@ -18,9 +16,7 @@ static as_claim claim(const char *name, const char *family, double ns, double fl
                       .hi_ns = ns,
                       .flops = flops,
                       .bytes = bytes,
-                      .flops_roof = NO_ROOF,
-                      .bytes_roof = NO_ROOF,
-                      .least_ns = NAN,
+                      .limit = AS_LIMIT_NONE,
                       .floor_ns = 2000,
                       .once_ns = NAN,
                       .twice_ns = NAN};
@@ -72,7 +68,7 @@ Test(plausible, lets_a_device_pass_whose_time_is_told)
     for (size_t i = 0; i < AS_COUNT(claims); i++) {
         claims[i].told = true;
         claims[i].hash = claims[i].poisoned_hash = 7;
-        claims[i].flops_roof = 1e9;
+        claims[i].limit = (as_limit){.ns = 1e9, .name = "fma", .on_the_spot = true};
     }
     expect_eq(as_claims_judge(claims, AS_COUNT(claims)), 0);
 }
@@ -106,28 +102,21 @@ Test(plausible, cases_that_were_not_measured_are_not_judged)
     expect_eq(as_claims_judge(claims, AS_COUNT(claims)), 0);
 }
 
-Test(plausible, nothing_is_above_its_roof)
+Test(plausible, nothing_is_above_its_limit)
 {
-    as_claim c = matmul(512, 1e6); /* 268 GFLOP/s */
     char     sentence[AS_SENTENCE_BYTES];
-    c.flops_roof = 268.4e9;
-    expect(as_roof_is_plausible(&c, sentence, sizeof sentence));
-    c.flops_roof = 250e9;
-    expect(!as_roof_is_plausible(&c, sentence, sizeof sentence));
-    expect_has(sentence, "268 GFLOP/s at least, and the roof is 250 GFLOP/s");
-    /* The near end decides: the interval reaches below the roof. */
-    c.hi_ns = 1.1e6;
-    expect(as_roof_is_plausible(&c, sentence, sizeof sentence));
-    as_claim bytes = add(1024, 1e5); /* 126 GB/s */
-    bytes.bytes_roof = 100e9;
-    expect(!as_roof_is_plausible(&bytes, sentence, sizeof sentence));
-    expect_eq(as_claims_judge(&bytes, 1), 1);
-    as_claim whole = matmul(512, 1e6);
-    whole.least_ns = 1.04e6;
-    expect(as_roof_is_plausible(&whole, sentence, sizeof sentence));
-    whole.least_ns = 1.2e6;
-    expect(!as_roof_is_plausible(&whole, sentence, sizeof sentence));
-    expect_has(sentence, "1.00 ms at most, and by the roofs of this machine 1.20 ms at least");
+    as_limit limit = {.ns = 1.04e6, .name = "fma.f32.avx2.t1", .on_the_spot = true};
+    expect(as_limit_is_plausible(&limit, 1e6, NAN, sentence, sizeof sentence));
+    limit.ns = 1.2e6;
+    expect(!as_limit_is_plausible(&limit, 1e6, NAN, sentence, sizeof sentence));
+    expect_has(sentence, "1.00 ms at most, and by fma.f32.avx2.t1, measured again on the spot, 1.20 ms at least");
+    /* The slow end decides: the interval reaches the limit. */
+    expect(as_limit_is_plausible(&limit, 1e6, 1.18e6, sentence, sizeof sentence));
+    as_claim c = matmul(512, 1e6);
+    c.limit = limit;
+    expect_eq(as_claims_judge(&c, 1), 1);
+    c.limit.on_the_spot = false; /* a limit that was not measured again refuses nobody */
+    expect_eq(as_claims_judge(&c, 1), 0);
 }
 
 Test(plausible, twice_the_calls_take_about_twice_as_long)

@@ -1,0 +1,119 @@
+/* recheck.c - a result above a limit: before anybody is blamed, the limit is measured again. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "roof/roof.h"
+#include "trace/limit.h"
+
+#define EACH_S 0.06
+enum { MOST = 16 };
+
+typedef struct suspects {
+    as_trace_roof list[MOST]; /* copies: the trace's own move when it grows */
+    int           n;
+} suspects;
+
+static bool is_suspect(const void *arg, const char *name)
+{
+    const suspects *s = arg;
+    for (int i = 0; i < s->n; i++)
+        if (!strcmp(s->list[i].name, name))
+            return true;
+    return false;
+}
+
+/* By its quickest run, which is rather too quick than too slow: measuring a limit again for nothing costs little. */
+static void suspects_find(const assay_trace *t, const char *device, int n_threads, suspects *out)
+{
+    as_limits limits;
+    if (!as_limits_read(t, device, n_threads, &limits))
+        return;
+    for (size_t i = 0; i < t->n_steps && i < t->n_totals; i++) {
+        const as_trace_roof *blamed[AS_LIMIT_LEVELS + 2];
+        double               ns = (double)t->totals[i].min_ticks * t->ns_per_tick;
+        if (!t->totals[i].count || !(ns > 0) || strcmp(t->steps[i].device, device))
+            continue;
+        int n = as_limit_blame(&limits, &t->steps[i], ns, blamed, AS_LIMIT_LEVELS + 2);
+        for (int k = 0; k < n; k++)
+            if (out->n < MOST && !is_suspect(out, blamed[k]->name))
+                out->list[out->n++] = *blamed[k];
+    }
+}
+
+/* What was kept is the best of those that the trace began with and the cache, which another process may have bettered. */
+static assay_status kept_find(assay_env *env, const suspects *s, const char *key, as_roofs *out)
+{
+    char     path[4096];
+    as_roofs cached = {0}, own = {0};
+    own.list = AS_TAKE(&own.arena, as_trace_roof, s->n + 1);
+    if (!own.list)
+        return as_fail(env, ASSAY_NO_MEMORY, "roofs: no room for %d of them", s->n);
+    for (int i = 0; i < s->n; i++)
+        own.list[own.n++] = s->list[i];
+    if (as_roofs_path(path, sizeof path, key) && as_roofs_load(env, path, key, &cached) == ASSAY_OK) {
+        assay_status status = as_roofs_merge(env, &own, &cached);
+        as_roofs_drop(&cached);
+        if (status != ASSAY_OK) {
+            as_roofs_drop(&own);
+            return status;
+        }
+    }
+    *out = own;
+    return ASSAY_OK;
+}
+
+static assay_status again(assay_env *env, const as_roof_settings *settings, suspects *s, as_roofs *out, int *n_clean)
+{
+    as_roof_settings own = *settings;
+    as_roofs         fresh = {0}, kept = {0};
+    char             path[4096];
+    own.n_threads = as_roofs_home(own.n_threads < as_cpu_count() ? own.n_threads : as_cpu_count());
+    own.wants = is_suspect;
+    own.wants_arg = s;
+    own.budget_s = EACH_S * s->n;
+    own.progress = NULL;
+    AS_TRY(as_roofs_measure(env, &own, &fresh));
+    *n_clean = 0;
+    assay_status status = kept_find(env, s, fresh.key, &kept);
+    if (status == ASSAY_OK) {
+        for (int i = 0; i < fresh.n; i++) {
+            fresh.list[i].on_the_spot = as_roof_is_clean(&fresh.list[i]);
+            *n_clean += fresh.list[i].on_the_spot;
+        }
+        status = as_roofs_merge(env, &fresh, &kept);
+        as_roofs_drop(&kept);
+    }
+    if (status == ASSAY_OK && *n_clean && as_roofs_path(path, sizeof path, fresh.key))
+        (void)as_roofs_save(env, path, &fresh); /* a cache that cannot be written takes nothing from this run */
+    if (status == ASSAY_OK)
+        *out = fresh;
+    else
+        as_roofs_drop(&fresh);
+    return status;
+}
+
+assay_status as_roofs_recheck(assay_env *env, const as_roof_settings *settings, assay_trace *t, int *n)
+{
+    suspects s = {.n = 0};
+    as_roofs believed = {0};
+    int      n_clean = 0, n_added = 0;
+    bool     ok = true;
+    if (n)
+        *n = 0;
+    if (env->clock.kind == AS_CLOCK_FAKE)
+        return ASSAY_OK;
+    suspects_find(t, "cpu", settings->n_threads, &s);
+    if (!s.n)
+        return ASSAY_OK;
+    AS_TRY(again(env, settings, &s, &believed, &n_clean));
+    for (int i = 0; ok && i < believed.n; i++)
+        if (is_suspect(&s, believed.list[i].name) && as_trace_roof_find(t, "cpu", believed.list[i].name)) {
+            ok = as_trace_add_roof(t, &believed.list[i]);
+            n_added++;
+        }
+    as_roofs_drop(&believed);
+    if (n)
+        *n = n_added;
+    return ok ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "roofs: no room for %d in the trace", s.n);
+}
