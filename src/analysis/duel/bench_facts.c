@@ -6,6 +6,7 @@
 
 #include "analysis/trace/evidence.h"
 #include "analysis/duel/trial_facts.h"
+#include "trace/limit.h"
 
 /* Why a row has no numbers; NULL: it has. */
 static const char *why_none(assay_facts *f, const as_bench_row *row)
