@@ -5,39 +5,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/options.h"
 #include "run/runner.h"
 
-enum { KEPT_RUNS = 64, MAX_SAMPLES = 200000, MAX_FAKE_SAMPLES = 4096, MAX_SENSOR_ROUNDS = 1024 };
-#define MAX_COST    0.005
+enum { MAX_SAMPLES = 200000, MAX_FAKE_SAMPLES = 4096, MAX_SENSOR_ROUNDS = 1024 };
 #define APPEND_NS   100e6 /* between two appends to the trace file */
 #define PROGRESS_NS 50e6
 #define SENSORS_NS  10e6 /* between two readings at the ends of samples */
 #define SETTLE_NS   1e6  /* a longer run warms its own caches */
-
-assay_status as_run_settings_read(assay_env *env, assay_options *options, as_run_settings *out)
-{
-    static const char *const details[] = {"run", "segment", "step", "part"};
-    const char              *wanted = as_options_text(options, "detail"), *roofs = as_options_text(options, "roofs");
-    as_detail                detail = AS_DETAIL_RUN;
-    while ((size_t)detail < AS_COUNT(details) && strcmp(wanted, details[detail]))
-        detail = (as_detail)(detail + 1);
-    if ((size_t)detail == AS_COUNT(details))
-        return as_fail(env, ASSAY_BAD_INPUT, "run: the detail is '%s', not run, segment, step or part", wanted);
-    *out = (as_run_settings){
-        .n_runs = (uint64_t)as_options_int(options, "runs"),
-        .time_ns = as_options_duration_ns(options, "time"),
-        .pin = as_options_flag(options, "pin"),
-        .sensors = as_options_text(options, "sensors"),
-        .detail = detail,
-        .max_cost = MAX_COST,
-        .trace_path = as_options_text(options, "trace"),
-        .kept_runs = KEPT_RUNS,
-        .with_roofs = strcmp(roofs, "off") != 0,
-        .roofs = strcmp(roofs, "measure") ? AS_ROOFS_AUTO : AS_ROOFS_MEASURE,
-    };
-    return ASSAY_OK;
-}
 
 uint64_t as_runner_now(const as_runner *r) { return as_clock_now(&r->env->clock) - r->trace->start_ticks; }
 
