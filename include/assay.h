@@ -111,17 +111,17 @@ typedef struct assay_facts    assay_facts;
 
 /* `spec` is a file (.onnx, .json) or a zoo name with parameters: "mlp:sizes=784x128x10".  The option
  * `weights` names a safetensors file whose tensors replace the parameters of the same name. */
-assay_status assay_model_load(assay_env *env, const char *spec, assay_options *options, assay_model **out);
+assay_status assay_model_load(assay_env *env, const char *spec, const assay_options *options, assay_model **out);
 void         assay_model_free(assay_model *model);
 
 /* Options read: batch, dim, compile, device, threads.  Borrows the model, which must outlive it. */
-assay_status assay_plan_build(assay_env *env, const assay_model *model, assay_options *options, assay_plan **out);
+assay_status assay_plan_build(assay_env *env, const assay_model *model, const assay_options *options, assay_plan **out);
 void         assay_plan_free(assay_plan *plan);
 /* Bytes that an instance will hold at its peak, known before anything is allocated. */
 uint64_t assay_plan_peak_bytes(const assay_plan *plan);
 
 /* Runs the plan again and again as the options say and returns the self-contained record. */
-assay_status assay_profile(assay_env *env, const assay_plan *plan, assay_options *options, assay_trace **out);
+assay_status assay_profile(assay_env *env, const assay_plan *plan, const assay_options *options, assay_trace **out);
 void         assay_trace_free(assay_trace *trace);
 assay_status assay_trace_save(assay_env *env, const assay_trace *trace, const char *path);
 assay_status assay_trace_load(assay_env *env, const char *path, assay_trace **out);
@@ -137,14 +137,15 @@ assay_status assay_report(assay_env *env, const assay_facts *const *facts, size_
  * Options read by all: budget, timeout, seed, store ("none" keeps nothing).  CANCELLED leaves the facts of what was measured in *out. */
 
 /* One row a case; options sizes, dtypes, layout, devices, threads, warmup, runs, target-width ... */
-assay_status assay_bench(assay_env *env, const char *const *what, size_t n, assay_options *options, assay_facts **out);
+assay_status assay_bench(assay_env *env, const char *const *what, size_t n, const assay_options *options, assay_facts **out);
 /* Side by side, in turns; options vary ("threads=1,2"), devices, margin, alpha ... */
-assay_status assay_compare(assay_env *env, const char *const *what, size_t n, assay_options *options, assay_facts **out);
+assay_status assay_compare(assay_env *env, const char *const *what, size_t n, const assay_options *options, assay_facts **out);
 /* Keeps this program's way to run the cases under a name, so that assay_check() can run it again; the program must be `assay` itself, or one
  * that answers `bench CASE --speak` as it does.  Option description. */
-assay_status assay_baseline_create(assay_env *env, const char *name, const char *const *what, size_t n, assay_options *options);
+assay_status assay_baseline_create(assay_env *env, const char *name, const char *const *what, size_t n,
+                                   const assay_options *options);
 /* Today's against the baseline's; options threshold (percent), severity, alpha, fail-on, cross-machine.  *exit_code as of `assay check`. */
-assay_status assay_check(assay_env *env, const char *baseline, assay_options *options, assay_facts **out, int *exit_code);
+assay_status assay_check(assay_env *env, const char *baseline, const assay_options *options, assay_facts **out, int *exit_code);
 
 #ifdef __cplusplus
 }

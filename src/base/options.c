@@ -3,6 +3,7 @@
 #include "base/options.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,20 +12,16 @@
 #include "base/env.h"
 #include "base/text.h"
 
-typedef struct item {
-    const char  *text;
-    struct item *next;
-} item;
-
 typedef struct slot { /* one for each line of the table */
-    item  *first, *last;
-    size_t n_items;
-    bool   is_read;
+    const char **items;
+    size_t       n_items, capacity;
 } slot;
 
+/* Reading changes nothing here.  Beside it stands the one instrument of the inert-option test: which options were looked at. */
 struct assay_options {
-    as_arena arena;
-    slot    *slots;
+    as_arena      arena;
+    slot         *slots;
+    atomic_uchar *seen; /* as many as slots; several threads may read the same options */
 };
 
 /* --- The table ---------------------------------------------------------------------------- */
@@ -63,8 +60,6 @@ static bool list_has(const char *list, const char *text)
     return false;
 }
 
-bool as_option_takes(const as_option_def *def, const char *verb) { return list_has(def->verbs, "*") || list_has(def->verbs, verb); }
-
 /* "1..65536", "0.." or "..9"; NULL is any. */
 static bool range_has(const char *range, int64_t value)
 {
@@ -87,9 +82,11 @@ static bool range_has(const char *range, int64_t value)
 assay_status assay_options_new(assay_env *env, assay_options **out)
 {
     assay_options *o = calloc(1, sizeof *o);
-    if (o)
+    if (o) {
         o->slots = AS_TAKE(&o->arena, slot, table_count());
-    if (!o || !o->slots) {
+        o->seen = AS_TAKE(&o->arena, atomic_uchar, table_count());
+    }
+    if (!o || !o->slots || !o->seen) {
         assay_options_free(o);
         return as_fail(env, ASSAY_NO_MEMORY, "options: no room for %zu of them", table_count());
     }
@@ -138,10 +135,26 @@ static bool list_next(const char **list, const char *range, int64_t *out)
     return as_parse_i64(one, out) && range_has(range, *out);
 }
 
+/* "1%", "1 %" or "1" as a share. */
+static bool percent_parse(const char *text, double *share)
+{
+    char   number[32];
+    size_t n = strlen(text);
+    while (n && (text[n - 1] == '%' || text[n - 1] == ' '))
+        n--;
+    snprintf(number, sizeof number, "%.*s", (int)(n < 31 ? n : 31), text);
+    double value;
+    if (!as_parse_f64(number, &value) || !(value >= 0) || value > 1000)
+        return false;
+    *share = value / 100;
+    return true;
+}
+
 static assay_status value_check(assay_env *env, const as_option_def *def, const char *value)
 {
     int64_t  whole;
     uint64_t ns;
+    double   share;
     bool     on;
     switch (def->type) {
     case AS_OPT_FLAG:
@@ -168,6 +181,15 @@ static assay_status value_check(assay_env *env, const as_option_def *def, const 
             return ASSAY_OK;
         return as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": \"%s\" is not a duration such as 250ns, 5us, 1.5ms or 2s", def->key,
                        value);
+    case AS_OPT_PERCENT:
+        if (percent_parse(value, &share))
+            return ASSAY_OK;
+        return as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": \"%s\" is not a percentage from 0 to 1000, such as 2 or 2.5%%",
+                       def->key, value);
+    case AS_OPT_SHARE:
+        if (as_parse_f64(value, &share) && share >= AS_MIN_SHARE && share <= AS_MAX_SHARE)
+            return ASSAY_OK;
+        return as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": \"%s\" is not a share from 0.000001 to 0.5", def->key, value);
     case AS_OPT_FILE:
         if (*value)
             return ASSAY_OK;
@@ -175,6 +197,29 @@ static assay_status value_check(assay_env *env, const as_option_def *def, const 
     case AS_OPT_TEXT: return ASSAY_OK;
     }
     return as_fail(env, ASSAY_INTERNAL, "option \"%s\": its type %d in the table is unknown", def->key, (int)def->type);
+}
+
+/* Room for one item; those before are forgotten. */
+static bool slot_first(as_arena *arena, slot *s)
+{
+    s->n_items = 0;
+    s->items = s->capacity ? s->items : AS_TAKE(arena, const char *, 1);
+    s->capacity = s->capacity ? s->capacity : 1;
+    return s->items != NULL;
+}
+
+/* Room for one more. */
+static bool slot_grow(as_arena *arena, slot *s)
+{
+    if (s->n_items < s->capacity)
+        return true;
+    const char **items = AS_TAKE(arena, const char *, 2 * s->capacity);
+    if (!items)
+        return false;
+    memcpy(items, s->items, s->n_items * sizeof *items);
+    s->items = items;
+    s->capacity *= 2;
+    return true;
 }
 
 assay_status assay_options_set(assay_env *env, assay_options *options, const char *key, const char *value)
@@ -187,120 +232,245 @@ assay_status assay_options_set(assay_env *env, assay_options *options, const cha
     if (!value)
         return as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": it needs a value (%s)", key, def->value ? def->value : "VALUE");
     AS_TRY(value_check(env, def, value));
-    item *made = AS_TAKE(&options->arena, item, 1);
-    char *text = as_arena_text(&options->arena, value);
-    if (!made || !text)
-        return as_fail(env, ASSAY_NO_MEMORY, "option \"%s\": no room for its value", key);
-    made->text = text;
     slot *s = &options->slots[def - as_option_table];
-    if (!def->many || !s->last) { /* the last value counts, unless each does */
-        s->first = made;
-        s->n_items = 0;
-    } else {
-        s->last->next = made;
-    }
-    s->last = made;
-    s->n_items++;
-    s->is_read = false;
+    char *text = as_arena_text(&options->arena, value);
+    bool  anew = !def->many || !s->n_items; /* the last value counts, unless each does */
+    if (!text || (!anew && !slot_grow(&options->arena, s)) || (anew && !slot_first(&options->arena, s)))
+        return as_fail(env, ASSAY_NO_MEMORY, "option \"%s\": no room for its value", key);
+    s->items[s->n_items++] = text;
+    atomic_store_explicit(&options->seen[def - as_option_table], 0, memory_order_relaxed);
     return ASSAY_OK;
 }
 
 /* --- Reading ------------------------------------------------------------------------------ */
 
-static slot *slot_find(assay_options *o, const char *key, const as_option_def **def)
+static const as_option_def *def_of(const char *key)
 {
-    *def = as_option_find(key);
-    assert(*def && "the key is in the table");
-    return &o->slots[*def - as_option_table];
+    const as_option_def *def = as_option_find(key);
+    assert(def && "the key is in the table");
+    return def;
 }
 
-bool as_options_is_set(assay_options *o, const char *key)
+static as_texts texts_of(const assay_options *o, const as_option_def *def)
 {
-    const as_option_def *def;
-    return slot_find(o, key, &def)->n_items > 0;
+    const slot *s = o ? &o->slots[def - as_option_table] : NULL;
+    return s ? (as_texts){s->items, s->n_items} : (as_texts){NULL, 0};
 }
 
-const char *as_options_text(assay_options *o, const char *key)
+bool as_options_is_set(const assay_options *o, const char *key) { return texts_of(o, def_of(key)).n > 0; }
+
+as_texts as_options_texts(const assay_options *o, const char *key)
 {
-    const as_option_def *def;
-    slot                *s = slot_find(o, key, &def);
-    s->is_read = true;
-    return s->last ? s->last->text : def->standard;
+    const as_option_def *def = def_of(key);
+    if (o)
+        atomic_store_explicit(&o->seen[def - as_option_table], 1, memory_order_relaxed);
+    return texts_of(o, def);
 }
 
-int64_t as_options_int(assay_options *o, const char *key)
+const char *as_options_text(const assay_options *o, const char *key)
 {
-    const char *text = as_options_text(o, key);
-    int64_t     value = 0;
-    bool        ok = !text || list_next(&text, NULL, &value);
+    as_texts all = as_options_texts(o, key);
+    return all.n ? all.items[all.n - 1] : def_of(key)->standard;
+}
+
+static int64_t first_of(const char *text)
+{
+    int64_t value = 0;
+    bool    ok = !text || list_next(&text, NULL, &value);
     assert(ok && "only whole numbers are read as such");
     (void)ok;
     return value;
 }
 
-size_t as_options_ints(assay_options *o, const char *key, int64_t *out, size_t max)
-{
-    size_t n = 0;
-    for (const char *rest = as_options_text(o, key); rest; n++) {
-        int64_t value = 0;
-        bool    ok = list_next(&rest, NULL, &value);
-        assert(ok && "only lists of whole numbers are read as such");
-        (void)ok;
-        if (n < max)
-            out[n] = value;
-    }
-    return n;
-}
+int64_t as_options_int(const assay_options *o, const char *key) { return first_of(as_options_text(o, key)); }
 
-bool as_options_flag(assay_options *o, const char *key)
+static bool flag_of(const char *text)
 {
-    const char *text = as_options_text(o, key);
-    bool        value = false, ok = !text || as_parse_bool(text, &value);
+    bool value = false, ok = !text || as_parse_bool(text, &value);
     assert(ok && "only flags and on/off choices are read as such");
     (void)ok;
     return value;
 }
 
-uint64_t as_options_duration_ns(assay_options *o, const char *key)
+bool as_options_flag(const assay_options *o, const char *key) { return flag_of(as_options_text(o, key)); }
+
+static uint64_t duration_of(const char *text)
 {
-    const char *text = as_options_text(o, key);
-    uint64_t    value = 0;
-    bool        ok = !text || as_parse_duration_ns(text, &value);
+    uint64_t value = 0;
+    bool     ok = !text || as_parse_duration_ns(text, &value);
     assert(ok && "only durations are read as such");
     (void)ok;
     return value;
 }
 
-size_t as_options_many(assay_options *o, const char *key)
-{
-    const as_option_def *def;
-    slot                *s = slot_find(o, key, &def);
-    s->is_read = true;
-    return s->n_items ? s->n_items : def->standard != NULL;
-}
-
-const char *as_options_item(assay_options *o, const char *key, size_t i)
-{
-    const as_option_def *def;
-    slot                *s = slot_find(o, key, &def);
-    s->is_read = true;
-    if (!s->n_items) {
-        assert(!i);
-        return def->standard;
-    }
-    assert(i < s->n_items);
-    const item *at = s->first;
-    while (i--)
-        at = at->next;
-    return at->text;
-}
+uint64_t as_options_duration_ns(const assay_options *o, const char *key) { return duration_of(as_options_text(o, key)); }
 
 const char *as_options_unused(const assay_options *o)
 {
     for (size_t i = 0; as_option_table[i].key; i++)
-        if (o->slots[i].n_items && !o->slots[i].is_read)
+        if (o->slots[i].n_items && !atomic_load_explicit(&o->seen[i], memory_order_relaxed))
             return as_option_table[i].key;
     return NULL;
+}
+
+/* --- Lists of keys -------------------------------------------------------------------------- */
+
+bool as_keys_have(const char *const *keys, const char *key)
+{
+    while (*keys && strcmp(*keys, key))
+        keys++;
+    return *keys != NULL;
+}
+
+assay_status as_options_only(assay_env *env, const assay_options *o, const char *what, const char *const *keys)
+{
+    for (const as_option_def *def = as_option_table; o && def->key; def++) {
+        if (!as_options_is_set(o, def->key) || as_keys_have(keys, def->key))
+            continue;
+        as_text all = {0};
+        for (const char *const *k = keys; *k; k++)
+            as_text_printf(&all, "%s%s", all.length ? ", " : "", *k);
+        as_fail(env, ASSAY_BAD_INPUT, "%s: --%s says nothing about it; these do: %s", what, def->key, all.data ? all.data : "none");
+        as_text_drop(&all);
+        return ASSAY_BAD_INPUT;
+    }
+    return ASSAY_OK;
+}
+
+/* --- Members of structs ----------------------------------------------------------------------- */
+
+static int choice_of(const as_option_def *def, const char *text)
+{
+    const char *list = def->choices, *word;
+    size_t      n;
+    for (int i = 0; text && (word = word_next(&list, &n)); i++)
+        if (strlen(text) == n && !memcmp(word, text, n))
+            return i;
+    assert(!text && "a choice is checked when it is set");
+    return -1;
+}
+
+/* text NULL: it has no value and no default, and the member stays 0 (a choice: -1). */
+static assay_status member_fill(assay_env *env, const as_option_member *m, const char *text, as_texts all, void *out)
+{
+    const as_option_def *def = def_of(m->key);
+    void                *to = (char *)out + m->at;
+    double               share = 0;
+    if ((m->kind == AS_MEMBER_INT || m->kind == AS_MEMBER_I64 || m->kind == AS_MEMBER_U64) && text && strchr(text, ','))
+        return as_fail(env, ASSAY_BAD_INPUT, "option --%s: %s is a list, and one number is wanted here", m->key, text);
+    switch (m->kind) {
+    case AS_MEMBER_BOOL: *(bool *)to = flag_of(text); break;
+    case AS_MEMBER_INT: *(int *)to = (int)first_of(text); break;
+    case AS_MEMBER_I64: *(int64_t *)to = first_of(text); break;
+    case AS_MEMBER_U64: *(uint64_t *)to = (uint64_t)first_of(text); break;
+    case AS_MEMBER_NS: *(uint64_t *)to = duration_of(text); break;
+    case AS_MEMBER_CHOICE: *(int *)to = choice_of(def, text); break;
+    case AS_MEMBER_TEXT: *(const char **)to = text; break;
+    case AS_MEMBER_GIVEN: *(const char **)to = all.n ? text : NULL; break;
+    case AS_MEMBER_TEXTS: *(as_texts *)to = all; break;
+    case AS_MEMBER_SHARE:
+        if (text && (def->type == AS_OPT_PERCENT ? !percent_parse(text, &share) : !as_parse_f64(text, &share)))
+            return as_fail(env, ASSAY_INTERNAL, "option --%s: %s is no number", m->key, text);
+        *(double *)to = share;
+    }
+    if (m->is_set_at)
+        *(bool *)((char *)out + m->is_set_at) = all.n > 0;
+    return ASSAY_OK;
+}
+
+assay_status as_options_read(assay_env *env, const assay_options *o, const as_option_member *members, void *out)
+{
+    for (const as_option_member *m = members; m->key; m++)
+        AS_TRY(member_fill(env, m, as_options_text(o, m->key), as_options_texts(o, m->key), out));
+    return ASSAY_OK;
+}
+
+const as_option_member *as_member_find(const as_option_member *members, const char *key)
+{
+    for (const as_option_member *m = members; m->key; m++)
+        if (!strcmp(m->key, key))
+            return m;
+    return NULL;
+}
+
+assay_status as_member_set(assay_env *env, const as_option_member *members, const char *key, const char *value, void *out)
+{
+    const as_option_member *m = as_member_find(members, key);
+    assert(m && m->kind != AS_MEMBER_TEXTS && "the key is of the struct, and has one value");
+    AS_TRY(value_check(env, def_of(key), value));
+    return member_fill(env, m, value, (as_texts){NULL, 1}, out);
+}
+
+/* NULL: nothing is to be said. */
+static const char *member_text(as_arena *arena, const as_option_member *m, const void *from)
+{
+    const as_option_def *def = def_of(m->key);
+    const void          *at = (const char *)from + m->at;
+    const char          *list = def->choices, *word = NULL;
+    size_t               n = 0;
+    switch (m->kind) {
+    case AS_MEMBER_BOOL: return *(const bool *)at ? "on" : "off";
+    case AS_MEMBER_INT: return as_arena_printf(arena, "%d", *(const int *)at);
+    case AS_MEMBER_I64: return as_arena_printf(arena, "%lld", (long long)*(const int64_t *)at);
+    case AS_MEMBER_U64: return as_arena_printf(arena, "%llu", (unsigned long long)*(const uint64_t *)at);
+    case AS_MEMBER_NS: return as_arena_printf(arena, "%lluns", (unsigned long long)*(const uint64_t *)at);
+    case AS_MEMBER_CHOICE:
+        for (int i = 0; i <= *(const int *)at; i++)
+            word = word_next(&list, &n);
+        return word ? as_arena_text_n(arena, word, n) : NULL;
+    case AS_MEMBER_TEXT:
+    case AS_MEMBER_GIVEN: return *(const char *const *)at;
+    case AS_MEMBER_SHARE:
+        return as_arena_printf(arena, def->type == AS_OPT_PERCENT ? "%.15g%%" : "%.15g",
+                               *(const double *)at * (def->type == AS_OPT_PERCENT ? 100 : 1));
+    case AS_MEMBER_TEXTS: break;
+    }
+    return NULL;
+}
+
+/* "--batch=8"; a file is a word of its own: "--weights" "w.safetensors". */
+static bool words_add(as_arena *arena, const as_option_def *def, const char *value, const char **words, int max, int *n)
+{
+    bool is_file = def->type == AS_OPT_FILE;
+    if (*n + 2 > max)
+        return false;
+    words[(*n)++] = is_file ? as_arena_printf(arena, "--%s", def->key) : as_arena_printf(arena, "--%s=%s", def->key, value);
+    if (words[*n - 1] && is_file)
+        words[(*n)++] = as_arena_text(arena, value);
+    return words[*n - 1] != NULL;
+}
+
+/* Compared as they are written: "1s" and 1000000000 ns are the same. */
+static bool is_standard(as_arena *arena, const as_option_member *m, const char *text)
+{
+    union {
+        bool        flag;
+        int         whole;
+        uint64_t    large;
+        double      share;
+        const char *text;
+    } standard = {.large = 0};
+    as_option_member at_zero = {m->key, m->kind, 0, 0};
+    if (!text || member_fill(NULL, &at_zero, def_of(m->key)->standard, (as_texts){NULL, 0}, &standard) != ASSAY_OK)
+        return !text;
+    const char *other = member_text(arena, &at_zero, &standard);
+    return other && !strcmp(text, other);
+}
+
+bool as_members_words(as_arena *arena, const as_option_member *members, const void *from, const char **words, int max, int *n)
+{
+    for (const as_option_member *m = members; m->key; m++) {
+        const as_option_def *def = def_of(m->key);
+        const as_texts      *all = m->kind == AS_MEMBER_TEXTS ? (const void *)((const char *)from + m->at) : NULL;
+        for (size_t i = 0; all && i < all->n; i++)
+            if (!words_add(arena, def, all->items[i], words, max, n))
+                return false;
+        const char *text = all ? NULL : member_text(arena, m, from);
+        bool        says = m->is_set_at ? *(const bool *)((const char *)from + m->is_set_at) : !is_standard(arena, m, text);
+        if (!all && says && (!text || !words_add(arena, def, text, words, max, n)))
+            return false;
+    }
+    return true;
 }
 
 /* --- Names in values --- */

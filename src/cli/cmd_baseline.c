@@ -5,27 +5,30 @@
 #include "base/text.h"
 #include "cli/show.h"
 #include "lab/baseline.h"
+#include "lab/calls.h"
+
+enum { MAX_PROGRAMS = 64 };
 
 static assay_status subject_read(as_cli *cli, as_baseline **out)
 {
-    size_t n_bin = as_options_many(cli->options, "bin");
-    if (n_bin) {
-        const char *commands[64];
-        AS_TRY(as_cli_only(cli, "baseline save --bin", "bin description budget timeout seed store progress json"));
+    as_texts        bins = as_options_texts(cli->options, "bin");
+    as_case_options o;
+    AS_TRY(as_case_options_read(cli->env, cli->options, &o));
+    if (bins.n) {
+        AS_TRY(as_options_only(cli->env, cli->options, "baseline save --bin",
+                               AS_OPTIONS("bin", "description", "budget", "timeout", "seed", "store", "progress", "json")));
         if (cli->n_args > 2)
             return as_fail(cli->env, ASSAY_BAD_INPUT,
                            "baseline save: %s beside --bin: save models and programs under names of their own", cli->args[2]);
-        if (n_bin > AS_COUNT(commands))
-            return as_fail(cli->env, ASSAY_BAD_INPUT, "baseline: more than %zu programs", AS_COUNT(commands));
-        for (size_t i = 0; i < n_bin; i++)
-            commands[i] = as_options_item(cli->options, "bin", i);
-        return as_baseline_of_commands(cli->env, commands, (int)n_bin, out);
+        if (bins.n > MAX_PROGRAMS)
+            return as_fail(cli->env, ASSAY_BAD_INPUT, "baseline: more than %d programs", MAX_PROGRAMS);
+        return as_baseline_of_commands(cli->env, bins.items, (int)bins.n, out);
     }
-    if (cli->n_args < 3 && !as_options_is_set(cli->options, "suite"))
+    if (cli->n_args < 3 && !o.suite)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "baseline save: of what: name a MODEL, --suite FILE or --bin CMD");
     as_bench_cases *cases;
-    AS_TRY(as_bench_cases_read(cli->env, cli->args + 2, cli->n_args - 2, cli->options, &cases));
-    assay_status status = as_baseline_of_cases(cli->env, cases, cli->options, out);
+    AS_TRY(as_bench_cases_read(cli->env, cli->args + 2, cli->n_args - 2, &o, &cases));
+    assay_status status = as_baseline_of_cases(cli->env, cases, out);
     as_bench_cases_free(cases);
     return status;
 }
@@ -45,9 +48,7 @@ static assay_status save(as_cli *cli, as_store *store)
 {
     as_lab_settings s;
     as_baseline    *b = NULL;
-    AS_TRY(as_lab_settings_read(cli->env, cli->options, "baseline", &s));
-    if (!as_options_is_set(cli->options, "budget"))
-        s.sampler.budget_ns = 1000000000u;
+    AS_TRY(as_lab_settings_read(cli->env, cli->options, AS_BASELINE_BUDGET, &s));
     as_cli_progress(cli, &s);
     const char *description = as_options_text(cli->options, "description");
     AS_TRY(subject_read(cli, &b));
@@ -139,27 +140,30 @@ static assay_status run(as_cli *cli)
     static const struct {
         const char *word;
         int         min_args, max_args;
-        const char *usage, *options;
+        const char *usage;
+        bool        takes_json;
         assay_status (*run)(as_cli *, as_store *);
-    } words[] = {{"save", 2, 66, "save NAME [MODEL... | --suite FILE | --bin CMD]", NULL, save},
-                 {"list", 1, 1, "list", "store json", list},
-                 {"show", 2, 2, "show NAME", "store json", show},
-                 {"promote", 3, 3, "promote FROM TO", "store", promote},
-                 {"rm", 2, 2, "rm NAME", "store", remove_it}};
+    } words[] = {{"save", 2, 66, "save NAME [MODEL... | --suite FILE | --bin CMD]", true, save},
+                 {"list", 1, 1, "list", true, list},
+                 {"show", 2, 2, "show NAME", true, show},
+                 {"promote", 3, 3, "promote FROM TO", false, promote},
+                 {"rm", 2, 2, "rm NAME", false, remove_it}};
     for (size_t i = 0; i < AS_COUNT(words); i++) {
         if (strcmp(cli->args[0], words[i].word))
             continue;
         if (cli->n_args < words[i].min_args || cli->n_args > words[i].max_args)
             return as_fail(cli->env, ASSAY_BAD_INPUT, "usage: assay baseline %s", words[i].usage);
-        if (words[i].options) {
-            char what[32];
-            snprintf(what, sizeof what, "baseline %s", words[i].word);
-            AS_TRY(as_cli_only(cli, what, words[i].options));
-        }
-        if (words[i].run == save)
+        char             what[32];
+        as_store_options o;
+        snprintf(what, sizeof what, "baseline %s", words[i].word);
+        if (words[i].run != save)
+            AS_TRY(as_options_only(cli->env, cli->options, what,
+                                   words[i].takes_json ? AS_OPTIONS("store", "json") : AS_OPTIONS("store")));
+        else
             AS_TRY(as_store_check_name(cli->env, "baseline", cli->args[1]));
         as_store *store;
-        AS_TRY(as_lab_store(cli->env, cli->options, words[i].run == save, &store));
+        AS_TRY(as_store_options_read(cli->env, cli->options, &o));
+        AS_TRY(as_lab_store(cli->env, &o, words[i].run == save, &store));
         assay_status status = words[i].run(cli, store);
         as_store_close(store);
         return status;
@@ -179,5 +183,9 @@ const as_verb as_cmd_baseline = {
     .example = "assay baseline save main mlp-small --batch 8",
     .min_args = 1,
     .max_args = 66,
+    .options = AS_OPTIONS(AS_BASELINE_KEYS, "bin", "progress", "json"),
+    .texts = AS_TEXTS({.key = "budget", .standard = AS_BASELINE_BUDGET, .help = "time that a case is measured when it is saved"},
+                      {.key = "threads", .value = "LIST", .help = "CPU threads, one number or several: 1,2"},
+                      {.key = "devices", .standard = "cpu"}),
     .run = run,
 };

@@ -3,8 +3,16 @@
 
 #include "base/text.h"
 #include "cli/show.h"
+#include "lab/calls.h"
 #include "lab/keep.h"
 #include "lab/suite.h"
+
+typedef struct how {
+    as_lab_settings   lab;
+    as_case_options   cases;
+    as_store_options  store;
+    as_report_options report;
+} how;
 
 /* --- The line protocol ------------------------------------------------------------------------------------ */
 
@@ -15,9 +23,8 @@ static assay_status speak(as_cli *cli, const as_bench_cases *cases)
     as_arm               arm = {0};
     if (cases->n_items != 1)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "bench: --speak answers for one case, and there are %d", cases->n_items);
-    AS_TRY(as_bench_case_open(cli->env, c, cli->options, &subject));
-    assay_status status =
-        as_arm_plan(cli->env, c->name, subject.plan, (uint64_t)as_options_int(cli->options, "seed"), NULL, true, &arm);
+    AS_TRY(as_bench_case_open(cli->env, c, &subject));
+    assay_status status = as_arm_plan(cli->env, c->name, subject.plan, c->plan.seed, NULL, true, &arm);
     if (status == ASSAY_OK)
         status = as_arm_speak(cli->env, &arm, stdin, stdout);
     if (arm.drop) {
@@ -30,10 +37,9 @@ static assay_status speak(as_cli *cli, const as_bench_cases *cases)
 
 /* --- Measuring ---------------------------------------------------------------------------------------------- */
 
-static char *title_make(as_cli *cli, as_arena *arena)
+static char *title_make(as_cli *cli, const char *suite, as_arena *arena)
 {
-    as_text     t = {0};
-    const char *suite = as_options_text(cli->options, "suite");
+    as_text t = {0};
     as_text_add(&t, suite ? suite : "");
     for (int i = 0; i < cli->n_args; i++)
         as_text_printf(&t, "%s%s", t.length ? " " : "", cli->args[i]);
@@ -43,18 +49,18 @@ static char *title_make(as_cli *cli, as_arena *arena)
 }
 
 /* Ctrl-C keeps what was measured; the exit code still says incomplete. */
-static assay_status finish(as_cli *cli, as_suite *suite, bool cancelled)
+static assay_status finish(as_cli *cli, const how *h, as_suite *suite, bool cancelled)
 {
     assay_facts *facts = NULL;
     size_t       n_refused;
     int64_t      id;
     AS_TRY(as_suite_judge(cli->env, suite, &n_refused));
     AS_TRY(as_suite_facts(cli->env, suite, &facts));
-    as_facts_trials(facts, suite->trials, suite->n_trials, as_options_flag(cli->options, "samples"));
-    assay_status status = facts->status == ASSAY_OK ? as_cli_show(cli, facts) : facts->status;
-    const char  *title = title_make(cli, &suite->arena);
+    as_facts_trials(facts, suite->trials, suite->n_trials, h->lab.sampler.keep_samples);
+    assay_status status = facts->status == ASSAY_OK ? as_cli_show(cli, &h->report, facts) : facts->status;
+    const char  *title = title_make(cli, h->cases.suite, &suite->arena);
     if (status == ASSAY_OK)
-        status = as_lab_keep(cli->env, cli->options, "bench", title ? title : "bench", (const assay_trace *const *)suite->trials,
+        status = as_lab_keep(cli->env, &h->store, "bench", title ? title : "bench", (const assay_trace *const *)suite->trials,
                              suite->n_trials, facts, &id);
     assay_facts_free(facts);
     AS_TRY(status);
@@ -70,17 +76,17 @@ static assay_status finish(as_cli *cli, as_suite *suite, bool cancelled)
     return ASSAY_OK;
 }
 
-static assay_status measure(as_cli *cli, const as_bench_cases *cases, as_lab_settings *s)
+static assay_status measure(as_cli *cli, how *h, const as_bench_cases *cases)
 {
     as_roofs     roofs = {0};
     as_suite    *suite = NULL;
     assay_status status = as_suite_roofs(cli->env, cases, &roofs), measured;
-    s->roofs = &roofs;
+    h->lab.roofs = &roofs;
     if (status == ASSAY_OK) {
-        measured = status = as_suite_measure(cli->env, cases, cli->options, s, &suite);
-        as_cli_progress_end(s);
+        measured = status = as_suite_measure(cli->env, cases, &h->lab, &suite);
+        as_cli_progress_end(&h->lab);
         if (suite && suite->n_trials)
-            status = finish(cli, suite, measured == ASSAY_CANCELLED);
+            status = finish(cli, h, suite, measured == ASSAY_CANCELLED);
     }
     as_suite_free(suite);
     as_roofs_drop(&roofs);
@@ -89,13 +95,16 @@ static assay_status measure(as_cli *cli, const as_bench_cases *cases, as_lab_set
 
 static assay_status run(as_cli *cli)
 {
-    as_lab_settings s;
+    how             h;
     as_bench_cases *cases = NULL;
-    AS_TRY(as_lab_settings_read(cli->env, cli->options, "bench", &s));
-    s.sampler.keep_samples = as_options_flag(cli->options, "samples");
-    as_cli_progress(cli, &s);
-    AS_TRY(as_bench_cases_read(cli->env, cli->args, cli->n_args, cli->options, &cases));
-    assay_status status = as_options_flag(cli->options, "speak") ? speak(cli, cases) : measure(cli, cases, &s);
+    bool            speaks = as_options_flag(cli->options, "speak");
+    AS_TRY(as_lab_settings_read(cli->env, cli->options, NULL, &h.lab));
+    AS_TRY(as_case_options_read(cli->env, cli->options, &h.cases));
+    AS_TRY(as_store_options_read(cli->env, cli->options, &h.store));
+    AS_TRY(as_report_options_read(cli->env, cli->options, &h.report));
+    as_cli_progress(cli, &h.lab);
+    AS_TRY(as_bench_cases_read(cli->env, cli->args, cli->n_args, &h.cases, &cases));
+    assay_status status = speaks ? speak(cli, cases) : measure(cli, &h, cases);
     as_bench_cases_free(cases);
     return status;
 }
@@ -111,5 +120,10 @@ const as_verb as_cmd_bench = {
     .example = "assay bench matmul elementwise:add,mul --sizes 64x64,128x128 --budget 100ms",
     .min_args = 0,
     .max_args = 64,
+    .options = AS_OPTIONS(AS_BENCH_KEYS, "speak", "progress", AS_REPORT_KEYS),
+    .texts = AS_TEXTS({.key = "budget", .help = "time that a case may take"},
+                      {.key = "runs", .help = "measure exactly N rounds of a case; with --budget at most N"},
+                      {.key = "threads", .value = "LIST", .help = "CPU threads, one number or several: 1,2"},
+                      {.key = "devices", .standard = "cpu"}),
     .run = run,
 };

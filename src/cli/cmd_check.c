@@ -5,38 +5,41 @@
 #include "base/text.h"
 #include "cli/show.h"
 #include "lab/baseline.h"
+#include "lab/calls.h"
 
 /* What --output-format says, to --output-file or standard output; and the files that every verb writes. */
-static assay_status result_write(as_cli *cli, const assay_facts *facts)
+static assay_status result_write(as_cli *cli, const as_report_options *o, const char *asked, const char *path,
+                                 const assay_facts *facts)
 {
     static const char *const names[][2] = {
         {"text", "text"}, {"json", "json"}, {"junit", "junit"}, {"github", "github"}, {"md", "markdown"}};
-    const char *asked = as_options_text(cli->options, "output-format"), *path = as_options_text(cli->options, "output-file"),
-               *format = "text";
+    const char        *format = "text";
     const assay_facts *one[] = {facts};
     for (size_t i = 0; i < AS_COUNT(names); i++)
         if (!strcmp(asked, names[i][0]))
             format = names[i][1];
-    as_write_settings settings = {.colour = as_cli_colour(cli, stdout) && !path, .brief = true};
-    if (path || !as_cli_forms_asked(cli, true)) /* standard output is not taken by a form with an option of its own */
+    as_write_settings settings = {.colour = as_cli_colour(o, stdout) && !path, .brief = true};
+    if (path || !as_cli_forms_asked(o, true)) /* standard output is not taken by a form with an option of its own */
         AS_TRY(as_report_save(cli->env, one, 1, format, &settings, path ? path : "-"));
-    return as_cli_forms_write(cli, one, 1, &settings);
+    return as_cli_forms_write(cli, o, one, 1, &settings);
 }
 
 static assay_status run(as_cli *cli)
 {
-    as_lab_settings s;
-    as_fail_on      fail_on;
-    assay_facts    *facts = NULL;
-    const char     *name = as_options_text(cli->options, "baseline");
-    AS_TRY(as_check_settings_read(cli->env, cli->options, &s, &fail_on));
+    as_check_options  o;
+    as_report_options report;
+    assay_facts      *facts = NULL;
+    const char       *name = as_options_text(cli->options, "baseline"), *format = as_options_text(cli->options, "output-format"),
+               *path = as_options_text(cli->options, "output-file");
+    AS_TRY(as_check_options_read(cli->env, cli->options, &o));
+    AS_TRY(as_report_options_read(cli->env, cli->options, &report));
     if (!name)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "check: against what: --baseline NAME (assay baseline list shows them)");
-    as_cli_progress(cli, &s);
-    assay_status status = as_check_run(cli->env, name, cli->options, &s, fail_on, &facts, &cli->exit_code);
-    as_cli_progress_end(&s);
+    as_cli_progress(cli, &o.lab);
+    assay_status status = as_check_run(cli->env, name, &o, &facts, &cli->exit_code);
+    as_cli_progress_end(&o.lab);
     if (status == ASSAY_OK)
-        status = result_write(cli, facts);
+        status = result_write(cli, &report, format, path, facts);
     assay_facts_free(facts);
     return status;
 }
@@ -55,5 +58,8 @@ const as_verb as_cmd_check = {
     .example = "assay check --baseline main --threshold 5 --output-format junit --output-file check.xml",
     .min_args = 0,
     .max_args = 0,
+    .options = AS_OPTIONS("baseline", AS_CHECK_KEYS, "output-format", "output-file", "progress", "json", "html", "csv", "markdown",
+                          "colour"),
+    .texts = AS_TEXTS({.key = "budget", .help = "time that a case may take"}),
     .run = run,
 };

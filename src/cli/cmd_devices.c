@@ -144,5 +144,7 @@ const as_verb as_cmd_devices = {
     .example = "assay devices --measure",
     .min_args = 0,
     .max_args = 0,
+    .options = AS_OPTIONS("measure", "threads", "json"),
+    .texts = AS_TEXTS({.key = "threads", .standard = "all CPUs", .help = "limits of so many CPU threads"}),
     .run = run,
 };

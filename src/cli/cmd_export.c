@@ -70,12 +70,14 @@ static assay_status options_check(as_cli *cli, bool *any)
 
 static assay_status run(as_cli *cli)
 {
-    const char *onnx = as_options_text(cli->options, "onnx"), *safetensors = as_options_text(cli->options, "safetensors");
-    bool        any;
+    const char       *onnx = as_options_text(cli->options, "onnx"), *safetensors = as_options_text(cli->options, "safetensors");
+    bool              any;
+    as_export_options o;
     AS_TRY(options_check(cli, &any));
     if (!any)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "nothing to write: give --onnx FILE, --safetensors FILE or --c DIR");
     assay_model *model = NULL;
+    AS_TRY(as_export_options_read(cli->env, cli->options, &o));
     AS_TRY(assay_model_load(cli->env, cli->args[0], cli->options, &model));
     assay_status status = onnx ? onnx_save(cli, model, onnx) : ASSAY_OK;
     if (status == ASSAY_OK && safetensors)
@@ -83,7 +85,7 @@ static assay_status run(as_cli *cli)
     for (const as_exporter *const *ex = as_ex_table; *ex && status == ASSAY_OK; ex++) {
         const char *path = as_options_text(cli->options, (*ex)->key);
         if (path)
-            status = (*ex)->save(cli->env, model, cli->options, path);
+            status = (*ex)->save(cli->env, model, &o, path);
     }
     assay_model_free(model);
     return status;
@@ -99,5 +101,9 @@ const as_verb as_cmd_export = {
     .example = "assay export mlp-small --onnx mlp-small.onnx --safetensors mlp-small.safetensors",
     .min_args = 1,
     .max_args = 1,
+    .options = AS_OPTIONS("onnx", "seq", "safetensors", "c", "name", "libm", "weights", "seed"),
+    .texts =
+        AS_TEXTS({.key = "onnx", .help = "write the model as an ONNX file"},
+                 {.key = "seq", .help = "with --onnx: steps that a sequence is written as, where ONNX has no operator for it"}),
     .run = run,
 };

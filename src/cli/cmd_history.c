@@ -4,6 +4,7 @@
 #include "analysis/duel/history_facts.h"
 #include "base/text.h"
 #include "cli/show.h"
+#include "lab/keep.h"
 #include "sensor/sensor.h"
 #include "store/store.h"
 
@@ -36,7 +37,8 @@ static assay_status unknown(assay_env *env, as_store *store, as_arena *arena, co
                    name, near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "");
 }
 
-static assay_status one(as_cli *cli, as_store *store, as_arena *arena, const char *name, const char *machine)
+static assay_status one(as_cli *cli, const as_report_options *o, as_store *store, as_arena *arena, const char *name,
+                        const char *machine)
 {
     as_past *past;
     size_t   n;
@@ -49,12 +51,12 @@ static assay_status one(as_cli *cli, as_store *store, as_arena *arena, const cha
     for (size_t i = 0; i < n; i++)
         points[i] = point_of(&past[i]);
     assay_facts *f = as_facts_of_history(cli->env, name, points, n, NULL);
-    assay_status status = f ? as_cli_show(cli, f) : as_fail(cli->env, ASSAY_NO_MEMORY, "history: no room for the facts");
+    assay_status status = f ? as_cli_show(cli, o, f) : as_fail(cli->env, ASSAY_NO_MEMORY, "history: no room for the facts");
     assay_facts_free(f);
     return status;
 }
 
-static assay_status all(as_cli *cli, as_store *store, as_arena *arena, const char *machine)
+static assay_status all(as_cli *cli, const as_report_options *o, as_store *store, as_arena *arena, const char *machine)
 {
     as_case_count *cases;
     size_t         n, n_kept = 0;
@@ -70,24 +72,27 @@ static assay_status all(as_cli *cli, as_store *store, as_arena *arena, const cha
             rows[n_kept++] = (as_history_case){.name = cases[i].name, .n = (int64_t)n_past, .last = point_of(&past[n_past - 1])};
     }
     assay_facts *f = as_facts_of_cases(cli->env, rows, n_kept, as_store_path(store));
-    assay_status status = f ? as_cli_show(cli, f) : as_fail(cli->env, ASSAY_NO_MEMORY, "history: no room for the facts");
+    assay_status status = f ? as_cli_show(cli, o, f) : as_fail(cli->env, ASSAY_NO_MEMORY, "history: no room for the facts");
     assay_facts_free(f);
     return status;
 }
 
 static assay_status run(as_cli *cli)
 {
-    char        machine[17];
-    as_arena    arena = {0};
-    as_store   *store;
-    const char *url = as_options_text(cli->options, "store");
-    bool        cross = as_options_flag(cli->options, "cross-machine");
-    if (url && !strcmp(url, "none"))
+    char              machine[17];
+    as_arena          arena = {0};
+    as_store         *store;
+    as_store_options  where;
+    as_report_options report;
+    bool              cross = as_options_flag(cli->options, "cross-machine");
+    AS_TRY(as_store_options_read(cli->env, cli->options, &where));
+    AS_TRY(as_report_options_read(cli->env, cli->options, &report));
+    if (where.none)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "history: --store none keeps nothing, so there is no history");
     as_machine_fingerprint(machine);
-    AS_TRY(as_store_open(cli->env, url, false, &store));
-    assay_status status = cli->n_args ? one(cli, store, &arena, cli->args[0], cross ? NULL : machine)
-                                      : all(cli, store, &arena, cross ? NULL : machine);
+    AS_TRY(as_store_open(cli->env, where.url, false, &store));
+    assay_status status = cli->n_args ? one(cli, &report, store, &arena, cli->args[0], cross ? NULL : machine)
+                                      : all(cli, &report, store, &arena, cross ? NULL : machine);
     as_store_close(store);
     as_arena_drop(&arena);
     return status;
@@ -104,5 +109,6 @@ const as_verb as_cmd_history = {
     .example = "assay bench matmul --sizes 64x64 --budget 200ms --store runs.db && assay history --store runs.db",
     .min_args = 0,
     .max_args = 1,
+    .options = AS_OPTIONS("cross-machine", "store", AS_REPORT_KEYS),
     .run = run,
 };

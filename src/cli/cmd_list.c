@@ -99,7 +99,7 @@ static assay_status list_params(lister *l)
         for (const as_zoo_param *p = as_zoo_table[i]->params; p->key; p++)
             row(l, (const char *[]){p->key, "key", p->standard, p->help});
     }
-    AS_TRY(assay_model_load(l->cli->env, spec, l->cli->options, &model));
+    AS_TRY(assay_model_load(l->cli->env, spec, NULL, &model));
     for (int i = 0; i < model->n_values; i++) {
         const as_value *v = &model->values[i];
         char            dims[160] = "[", bytes[32] = "";
@@ -178,10 +178,11 @@ static assay_status list_verbs(lister *l)
 static assay_status list_options(lister *l)
 {
     for (int v = 0; as_cmd_table[v]; v++)
-        for (const as_option_def *def = as_option_table; def->key; def++)
-            if (as_option_takes(def, as_cmd_table[v]->name))
-                row(l, (const char *[]){as_cmd_table[v]->name, def->key, def->value ? def->value : "",
-                                        def->example ? def->example : "", def->help});
+        for (const char *const *key = as_cmd_table[v]->options; key && *key; key++) {
+            as_option_def def = as_verb_option(as_cmd_table[v], *key);
+            row(l, (const char *[]){as_cmd_table[v]->name, def.key, def.value ? def.value : "", def.example ? def.example : "",
+                                    def.help});
+        }
     return ASSAY_OK;
 }
 
@@ -272,5 +273,7 @@ const as_verb as_cmd_list = {
     .example = "assay list params mlp:sizes=784x64x10",
     .min_args = 0,
     .max_args = 2,
+    .options = AS_OPTIONS("onnx", "json"),
+    .texts = AS_TEXTS({.key = "onnx", .help = "list ops: what of this ONNX file is not supported"}),
     .run = run,
 };

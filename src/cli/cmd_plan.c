@@ -1,18 +1,16 @@
 /* cmd_plan.c - what would run: steps, kernels and why, buffers, memory to the byte. */
 #include "base/file.h"
-#include "cli/cli.h"
+#include "cli/show.h"
 #include "plan/plan.h"
 
-static assay_status show(as_cli *cli, const assay_plan *plan)
+static assay_status show(as_cli *cli, const as_report_options *o, const assay_plan *plan)
 {
-    const char *json = as_options_text(cli->options, "json");
-    bool        colour = as_cli_colour(cli, stdout);
-    if (!json) {
-        as_plan_print(plan, stdout, colour);
+    if (!o->json) {
+        as_plan_print(plan, stdout, as_cli_colour(o, stdout));
         return ASSAY_OK;
     }
     as_out out;
-    AS_TRY(as_out_open(cli->env, json, &out));
+    AS_TRY(as_out_open(cli->env, o->json, &out));
     assay_status status = as_plan_json(cli->env, plan, out.file);
     if (status != ASSAY_OK) {
         as_out_abandon(&out);
@@ -23,13 +21,15 @@ static assay_status show(as_cli *cli, const assay_plan *plan)
 
 static assay_status run(as_cli *cli)
 {
-    assay_model *model = NULL;
-    assay_plan  *plan = NULL;
+    as_report_options report;
+    assay_model      *model = NULL;
+    assay_plan       *plan = NULL;
+    AS_TRY(as_report_options_read(cli->env, cli->options, &report));
     assay_status status = assay_model_load(cli->env, cli->args[0], cli->options, &model);
     if (status == ASSAY_OK)
         status = assay_plan_build(cli->env, model, cli->options, &plan);
     if (status == ASSAY_OK)
-        status = show(cli, plan);
+        status = show(cli, &report, plan);
     assay_plan_free(plan);
     assay_model_free(model);
     return status;
@@ -44,5 +44,7 @@ const as_verb as_cmd_plan = {
     .example = "assay plan cnn-small --batch 8",
     .min_args = 1,
     .max_args = 1,
+    .options = AS_OPTIONS("batch", "seq", "dim", "input", "timespans", "weights", "seed", "device", "threads", "compile",
+                          "weights-as", "winograd", "json", "colour"),
     .run = run,
 };

@@ -27,20 +27,22 @@ static void draw_trial(void *arg, const char *name, double done)
 /* With --compile both the profile is of the compiled plan, and the other takes turns with it afterwards, for as long again. */
 static assay_status both_settings(as_cli *cli, const as_run_settings *settings, as_lab_settings *out)
 {
-    AS_TRY(as_lab_settings_read(cli->env, cli->options, "profile", out));
+    AS_TRY(as_lab_settings_read(cli->env, cli->options, NULL, out));
     out->early = false; /* a narrow ratio is wanted, not only a verdict */
     out->sampler.budget_ns = settings->time_ns;
     out->sampler.n_rounds = 0; /* --runs is of the profile */
+    out->timeout_ns = 0;
     out->progress = settings->progress ? draw_trial : NULL;
     return ASSAY_OK;
 }
 
-static assay_status both_run(as_cli *cli, const assay_model *model, const assay_plan *plan, bool pin,
+static assay_status both_run(as_cli *cli, const assay_plan *plan, const as_plan_options *how, bool pin,
                              const as_lab_settings *settings, assay_trace **out)
 {
-    assay_plan *off = NULL;
-    AS_TRY(assay_options_set(cli->env, cli->options, "compile", "off"));
-    AS_TRY(assay_plan_build(cli->env, model, cli->options, &off));
+    assay_plan     *off = NULL;
+    as_plan_options other = *how;
+    other.compile = AS_PLAN_OP_BY_OP;
+    AS_TRY(as_plan_build(cli->env, plan->model, &other, &off));
     assay_status status = as_lab_compile(cli->env, plan, off, pin, settings, out);
     if (settings->progress)
         draw_progress(NULL, 1);
@@ -70,42 +72,53 @@ static assay_status whole(as_cli *cli, assay_status measured, const assay_trace 
     return ASSAY_OK;
 }
 
+typedef struct how {
+    as_model_options  model;
+    as_plan_options   plan;
+    as_run_settings   run;
+    as_lab_settings   lab;
+    as_report_options report;
+    bool              both; /* --compile both: plan is the compiled one */
+} how;
+
+static assay_status options_read(as_cli *cli, how *h)
+{
+    AS_TRY(as_model_options_read(cli->env, cli->options, &h->model));
+    AS_TRY(as_plan_options_read(cli->env, cli->options, &h->plan));
+    AS_TRY(as_run_settings_read(cli->env, cli->options, &h->run));
+    AS_TRY(as_report_options_read(cli->env, cli->options, &h->report));
+    h->both = h->plan.compile == AS_PLAN_BOTH;
+    if (h->both)
+        h->plan.compile = AS_PLAN_COMPILED;
+    if (isatty(STDERR_FILENO))
+        h->run.progress = draw_progress;
+    return both_settings(cli, &h->run, &h->lab);
+}
+
 static assay_status run(as_cli *cli)
 {
-    bool            both = !strcmp(as_options_text(cli->options, "compile"), "both");
-    assay_model    *model = NULL;
-    assay_plan     *plan = NULL;
-    assay_trace    *trace = NULL;
-    assay_facts    *facts = NULL;
-    assay_trace    *trial = NULL;
-    as_run_settings settings;
-    as_lab_settings lab;
-    assay_status    status = as_run_settings_read(cli->env, cli->options, &settings), measured = ASSAY_OK;
-    if (status == ASSAY_OK && as_options_text(cli->options, "sections"))
-        status =
-            as_sections_check(cli->env, as_options_text(cli->options, "sections")); /* before a long measurement, not after it */
-    if (isatty(STDERR_FILENO))
-        settings.progress = draw_progress;
+    assay_model *model = NULL;
+    assay_plan  *plan = NULL;
+    assay_trace *trace = NULL;
+    assay_facts *facts = NULL;
+    assay_trace *trial = NULL;
+    how          h;
+    AS_TRY(options_read(cli, &h));
+    assay_status status = as_model_load(cli->env, cli->args[0], &h.model, &model), measured = ASSAY_OK;
     if (status == ASSAY_OK)
-        status = assay_model_load(cli->env, cli->args[0], cli->options, &model);
-    if (status == ASSAY_OK && both)
-        status = both_settings(cli, &settings, &lab);
-    if (status == ASSAY_OK && both)
-        status = assay_options_set(cli->env, cli->options, "compile", "on");
+        status = as_plan_build(cli->env, model, &h.plan, &plan);
     if (status == ASSAY_OK)
-        status = assay_plan_build(cli->env, model, cli->options, &plan);
-    if (status == ASSAY_OK)
-        measured = status = as_run_profile(cli->env, plan, &settings, (uint64_t)as_options_int(cli->options, "seed"), &trace);
+        measured = status = as_run_profile(cli->env, plan, &h.run, h.plan.seed, &trace);
     if (status == ASSAY_OK && plan->winograd)
-        status = as_run_winograd_note(cli->env, plan, cli->options, (uint64_t)as_options_int(cli->options, "seed"), trace);
-    if (status == ASSAY_OK && both)
-        measured = status = both_run(cli, model, plan, settings.pin, &lab, &trial);
+        status = as_run_winograd_note(cli->env, plan, &h.plan, h.plan.seed, trace);
+    if (status == ASSAY_OK && h.both)
+        measured = status = both_run(cli, plan, &h.plan, h.run.pin, &h.lab, &trial);
     if (status == ASSAY_CANCELLED && trace)
         status = ASSAY_OK; /* Ctrl-C keeps what was measured; the exit code still says incomplete */
     if (status == ASSAY_OK)
-        status = facts_make(cli, trace, &trial, &lab, &facts);
+        status = facts_make(cli, trace, &trial, &h.lab, &facts);
     if (status == ASSAY_OK)
-        status = as_cli_show(cli, facts);
+        status = as_cli_show(cli, &h.report, facts);
     if (status == ASSAY_OK)
         status = whole(cli, measured, trace, trial);
     assay_facts_free(facts);
@@ -125,5 +138,11 @@ const as_verb as_cmd_profile = {
     .example = "assay profile cnn-small --batch 8 --time 2s --html report.html",
     .min_args = 1,
     .max_args = 1,
+    .options = AS_OPTIONS("batch", "seq", "dim", "input", "timespans", "weights", "seed", "device", "threads", "compile",
+                          "weights-as", "winograd", "time", "runs", "detail", "sensors", "roofs", "pin", "trace", AS_REPORT_KEYS),
+    .texts =
+        AS_TEXTS({.key = "compile",
+                  .value = "on|off|both",
+                  .help = "off: op by op, no pass, nothing aliased; both: the two in alternating blocks, with ratio and verdict"}),
     .run = run,
 };

@@ -67,23 +67,23 @@ static assay_status load(assay_env *env, const char *path, runs *all)
     return status;
 }
 
-static assay_status show(as_cli *cli, const assay_facts *const *facts, size_t n)
+static assay_status show(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n)
 {
-    as_write_settings settings = {.colour = as_cli_colour(cli, stdout), .sections = as_options_text(cli->options, "sections")};
-    bool              text = as_options_flag(cli->options, "text"), other = as_cli_forms_asked(cli, false);
-    if (text || !other)
+    as_write_settings settings = {.colour = as_cli_colour(o, stdout), .sections = o->sections};
+    if (o->text || !as_cli_forms_asked(o, false))
         AS_TRY(as_report_write(cli->env, facts, n, "text", &settings, stdout));
-    return as_cli_forms_write(cli, facts, n, &settings);
+    return as_cli_forms_write(cli, o, facts, n, &settings);
 }
 
 static assay_status run(as_cli *cli)
 {
-    runs         all = {0};
-    assay_status status = ASSAY_OK;
+    runs              all = {0};
+    as_report_options o;
+    assay_status      status = as_report_options_read(cli->env, cli->options, &o);
     for (int i = 0; i < cli->n_args && status == ASSAY_OK; i++)
         status = load(cli->env, cli->args[i], &all);
     if (status == ASSAY_OK)
-        status = show(cli, (const assay_facts *const *)all.facts, all.n);
+        status = show(cli, &o, (const assay_facts *const *)all.facts, all.n);
     as_facts_free_all(all.facts, all.n);
     return status;
 }
@@ -98,5 +98,6 @@ const as_verb as_cmd_report = {
     .example = "assay profile mlp-small --time 200ms --trace t.trace && assay report t.trace --html report.html",
     .min_args = 1,
     .max_args = MAX_FILES,
+    .options = AS_OPTIONS("text", AS_REPORT_KEYS),
     .run = run,
 };

@@ -10,18 +10,29 @@
 #include "run/run.h"
 #include "run/stream.h"
 
+#ifdef AS_PLANT_OPTION /* planted for CI: an option that nobody reads must turn the inert-option test red */
+#define PLANTED , "planted"
+#else
+#define PLANTED
+#endif
+
 enum { MAX_IO = 64, SHOWN_VALUES = 16 };
 
 typedef struct job {
-    assay_model    *model;
-    assay_plan     *plan;
-    assay_instance *instance;
-    const char     *out_path[MAX_IO];
-    bool            has_output[MAX_IO];
-    const char     *state_path[AS_MAX_STATES];
-    int             state_output[AS_MAX_STATES]; /* what --state-out may name, by place among the outputs */
-    as_state_pair   states[AS_MAX_STATES];
-    int             n_states;
+    as_model_options   how_loaded;
+    as_plan_options    how_planned;
+    as_stream_settings how_streamed;
+    as_texts           outputs, states_out;
+    const char        *json;
+    assay_model       *model;
+    assay_plan        *plan;
+    assay_instance    *instance;
+    const char        *out_path[MAX_IO];
+    bool               has_output[MAX_IO];
+    const char        *state_path[AS_MAX_STATES];
+    int                state_output[AS_MAX_STATES]; /* what --state-out may name, by place among the outputs */
+    as_state_pair      states[AS_MAX_STATES];
+    int                n_states;
 } job;
 
 static int value_names(const assay_model *m, const int *ids, int n, const char **names)
@@ -37,10 +48,10 @@ static assay_status read_outputs(as_cli *cli, job *j)
 {
     const char *names[MAX_IO];
     int         n = value_names(j->model, j->model->outputs, j->model->n_outputs, names);
-    for (size_t k = 0; k < as_options_many(cli->options, "output"); k++) {
+    for (size_t k = 0; k < j->outputs.n; k++) {
         int         i;
         const char *path;
-        AS_TRY(as_option_named(cli->env, "output", as_options_item(cli->options, "output", k), names, n, j->has_output, &i, &path));
+        AS_TRY(as_option_named(cli->env, "output", j->outputs.items[k], names, n, j->has_output, &i, &path));
         j->has_output[i] = true;
         j->out_path[i] = path;
     }
@@ -65,9 +76,9 @@ static assay_status read_states(as_cli *cli, job *j)
             names[n++] = name;
         }
     }
-    for (size_t k = 0; k < as_options_many(cli->options, "state-out"); k++) {
+    for (size_t k = 0; k < j->states_out.n; k++) {
         int         i;
-        const char *path, *text = as_options_item(cli->options, "state-out", k);
+        const char *path, *text = j->states_out.items[k];
         if (!n)
             return as_fail(cli->env, ASSAY_BAD_INPUT, "--state-out %s: the model '%s' has no state output such as h_n", text,
                            j->model->name);
@@ -79,13 +90,12 @@ static assay_status read_states(as_cli *cli, job *j)
 }
 
 /* The plan has read the files, and an instance begins with their values. */
-static void fill_others(as_cli *cli, const job *j)
+static void fill_others(const job *j)
 {
-    uint64_t seed = (uint64_t)as_options_int(cli->options, "seed");
     for (int i = 0; i < j->model->n_inputs; i++) {
         as_view view = as_instance_input(j->instance, i);
         if (!j->plan->given[i].path)
-            as_input_fill(j->model, i, seed, &view);
+            as_input_fill(j->model, i, j->how_planned.seed, &view);
     }
 }
 
@@ -169,7 +179,7 @@ static assay_status winograd_tell(as_cli *cli, const job *j)
     double error;
     if (!j->plan->winograd)
         return ASSAY_OK;
-    AS_TRY(as_run_winograd_error(cli->env, j->instance, cli->options, &error));
+    AS_TRY(as_run_winograd_error(cli->env, j->instance, &j->how_planned, &error));
     fprintf(stderr, "winograd: outputs differ by at most %.2g relative\n", error);
     return ASSAY_OK;
 }
@@ -182,16 +192,14 @@ static assay_status run_once(as_cli *cli, job *j)
     for (size_t i = 0; i < AS_COUNT(stream_only); i++)
         if (as_options_is_set(cli->options, stream_only[i]))
             return as_fail(cli->env, ASSAY_BAD_INPUT, "--%s is for --stream, which is not given", stream_only[i]);
-    const char *timespans = as_options_text(cli->options, "timespans");
-    if (timespans && !strcmp(timespans, "stdin"))
+    if (j->how_streamed.has_timespans)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "--timespans stdin is for --stream, which is not given");
-    AS_TRY(assay_plan_build(cli->env, j->model, cli->options, &j->plan));
+    AS_TRY(as_plan_build(cli->env, j->model, &j->how_planned, &j->plan));
     AS_TRY(assay_instance_new(cli->env, j->plan, &j->instance));
-    fill_others(cli, j);
+    fill_others(j);
     AS_TRY(as_instance_step(cli->env, j->instance, NULL));
     AS_TRY(winograd_tell(cli, j));
-    bool        wrote = false;
-    const char *json = as_options_text(cli->options, "json");
+    bool wrote = false;
     for (int i = 0; i < j->model->n_outputs && i < MAX_IO; i++)
         if (j->has_output[i]) {
             as_view v = output_of(j, i);
@@ -199,8 +207,8 @@ static assay_status run_once(as_cli *cli, job *j)
             wrote = true;
         }
     AS_TRY(write_states(cli, j));
-    if (json) {
-        AS_TRY(write_json(cli, j, json));
+    if (j->json) {
+        AS_TRY(write_json(cli, j, j->json));
         wrote = true;
     }
     for (int i = 0; i < j->model->n_outputs && !wrote; i++) {
@@ -213,30 +221,32 @@ static assay_status run_once(as_cli *cli, job *j)
 /* --- Streaming --- */
 
 /* The symbol is 1 in a stream; an option may say so, and nothing else. */
-static assay_status size_is_one(as_cli *cli, const job *j, const char *key)
+static assay_status size_is_one(as_cli *cli, const job *j, const char *key, int64_t *size, bool *is_set)
 {
-    bool has = false;
-    if (as_options_is_set(cli->options, key) && as_options_int(cli->options, key) != 1)
+    if (*is_set && *size != 1)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "--stream answers sample by sample: --%s is 1, and %lld is given", key,
-                       (long long)as_options_int(cli->options, key));
+                       (long long)*size);
     for (int i = 0; i < j->model->n_inputs; i++)
         for (int k = 0; k < j->model->values[j->model->inputs[i]].dims.rank; k++) {
             const char *symbol = j->model->values[j->model->inputs[i]].dims.dim[k].symbol;
-            has |= symbol && !strcmp(symbol, key);
+            if (symbol && !strcmp(symbol, key)) {
+                *size = 1;
+                *is_set = true;
+            }
         }
-    return has ? assay_options_set(cli->env, cli->options, key, "1") : ASSAY_OK;
+    return ASSAY_OK;
 }
 
 /* Before planning, which would find the files to be of the wrong size. */
 static assay_status sources_check(as_cli *cli, const job *j, bool has_timespans)
 {
-    const char *names[MAX_IO], *timespans = as_options_text(cli->options, "timespans");
+    const char *names[MAX_IO], *timespans = j->how_planned.timespans;
     bool        taken[MAX_IO] = {false};
     int         n = value_names(j->model, j->model->inputs, j->model->n_inputs, names);
-    for (size_t k = 0; k < as_options_many(cli->options, "input"); k++) {
+    for (size_t k = 0; k < j->how_planned.inputs.n; k++) {
         int         i;
         const char *path;
-        AS_TRY(as_option_named(cli->env, "input", as_options_item(cli->options, "input", k), names, n, taken, &i, &path));
+        AS_TRY(as_option_named(cli->env, "input", j->how_planned.inputs.items[k], names, n, taken, &i, &path));
         if (!i)
             return as_fail(cli->env, ASSAY_BAD_INPUT, "--stream reads the input '%s' from standard input, and --input gives it %s",
                            names[0], path);
@@ -267,32 +277,21 @@ static assay_status others_check(as_cli *cli, const job *j)
 
 static assay_status run_stream(as_cli *cli, job *j)
 {
-    const char        *json = as_options_text(cli->options, "json"), *timespans = as_options_text(cli->options, "timespans");
-    as_stream_settings settings = {
-        .in_fd = STDIN_FILENO,
-        .out_fd = STDOUT_FILENO,
-        .raw = !strcmp(as_options_text(cli->options, "format"), "f32"),
-        .has_timespans = timespans && !strcmp(timespans, "stdin"),
-        .rate_hz = as_options_int(cli->options, "rate"),
-        .deadline_ns = as_options_duration_ns(cli->options, "deadline"),
-    };
     as_stream_report report;
-    if (as_options_is_set(cli->options, "deadline") && !settings.deadline_ns)
-        return as_fail(cli->env, ASSAY_BAD_INPUT, "--deadline %s: no answer can be in time",
-                       as_options_text(cli->options, "deadline"));
-    if (as_options_many(cli->options, "output"))
+    as_plan_options *how = &j->how_planned;
+    if (j->outputs.n)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "--stream answers on standard output, and --output %s is given",
-                       as_options_item(cli->options, "output", 0));
-    if (json && !strcmp(json, "-"))
+                       j->outputs.items[0]);
+    if (j->json && !strcmp(j->json, "-"))
         return as_fail(cli->env, ASSAY_BAD_INPUT, "--json -: with --stream standard output is for the answers; give a file");
-    AS_TRY(sources_check(cli, j, settings.has_timespans));
-    AS_TRY(size_is_one(cli, j, "batch"));
-    AS_TRY(size_is_one(cli, j, "seq"));
-    AS_TRY(assay_plan_build(cli->env, j->model, cli->options, &j->plan));
+    AS_TRY(sources_check(cli, j, j->how_streamed.has_timespans));
+    AS_TRY(size_is_one(cli, j, "batch", &how->batch, &how->batch_is_set));
+    AS_TRY(size_is_one(cli, j, "seq", &how->seq, &how->seq_is_set));
+    AS_TRY(as_plan_build(cli->env, j->model, &j->how_planned, &j->plan));
     AS_TRY(others_check(cli, j));
     AS_TRY(assay_instance_new(cli->env, j->plan, &j->instance));
-    fill_others(cli, j);
-    assay_status status = as_stream_run(cli->env, j->instance, &settings, &report);
+    fill_others(j);
+    assay_status status = as_stream_run(cli->env, j->instance, &j->how_streamed, &report);
     if (report.n || status == ASSAY_OK)
         as_stream_print(&report, stderr);
     if (!report.n && status != ASSAY_OK)
@@ -301,8 +300,8 @@ static assay_status run_stream(as_cli *cli, job *j)
     char first[sizeof cli->env->message];
     memcpy(first, cli->env->message, sizeof first);
     assay_status told = report.n ? write_states(cli, j) : ASSAY_OK;
-    if (told == ASSAY_OK && json)
-        told = as_stream_json(cli->env, &report, j->model->source, json);
+    if (told == ASSAY_OK && j->json)
+        told = as_stream_json(cli->env, &report, j->model->source, j->json);
     if (status != ASSAY_OK)
         memcpy(cli->env->message, first, sizeof first);
     return status != ASSAY_OK ? status : told;
@@ -310,11 +309,18 @@ static assay_status run_stream(as_cli *cli, job *j)
 
 static assay_status work(as_cli *cli, job *j)
 {
-    bool stream = as_options_flag(cli->options, "stream");
-    AS_TRY(assay_model_load(cli->env, cli->args[0], cli->options, &j->model));
+    AS_TRY(as_model_options_read(cli->env, cli->options, &j->how_loaded));
+    AS_TRY(as_plan_options_read(cli->env, cli->options, &j->how_planned));
+    AS_TRY(as_stream_settings_read(cli->env, cli->options, &j->how_streamed));
+    j->how_streamed.in_fd = STDIN_FILENO;
+    j->how_streamed.out_fd = STDOUT_FILENO;
+    j->outputs = as_options_texts(cli->options, "output");
+    j->states_out = as_options_texts(cli->options, "state-out");
+    j->json = as_options_text(cli->options, "json");
+    AS_TRY(as_model_load(cli->env, cli->args[0], &j->how_loaded, &j->model));
     AS_TRY(read_outputs(cli, j));
     AS_TRY(read_states(cli, j));
-    return stream ? run_stream(cli, j) : run_once(cli, j);
+    return j->how_planned.stream ? run_stream(cli, j) : run_once(cli, j);
 }
 
 static assay_status run(as_cli *cli)
@@ -341,5 +347,10 @@ const as_verb as_cmd_run = {
     .example = "assay run mlp-small --batch 2 --output y.npy",
     .min_args = 1,
     .max_args = 1,
+    .options =
+        AS_OPTIONS("input", "timespans", "state-in", "output", "state-out", "batch", "seq", "dim", "weights", "seed", "stream",
+                   "rate", "deadline", "format", "device", "threads", "compile", "weights-as", "winograd", "json" PLANTED),
+    .texts =
+        AS_TEXTS({.key = "timespans", .help = "npy file for the input `timespans`; with --stream the word stdin: the last column"}),
     .run = run,
 };

@@ -84,7 +84,7 @@ static assay_status report_show(errand *e, const as_stored_run *run)
     assay_facts     **facts;
     size_t            n;
     char              what[64];
-    as_write_settings settings = {.colour = as_cli_colour(e->cli, stdout)};
+    as_write_settings settings = {.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR")};
     snprintf(what, sizeof what, "run %lld", (long long)run->id);
     AS_TRY(as_facts_parse_all(e->cli->env, what, run->report, strlen(run->report), &facts, &n));
     assay_status status = as_report_write(e->cli->env, (const assay_facts *const *)facts, n, "text", &settings, stdout);
@@ -243,11 +243,12 @@ static assay_status arguments_read(errand *e, const struct word *word)
 
 static assay_status run_word(errand *e, const struct word *word)
 {
-    const char *store = as_options_text(e->cli->options, "store");
+    as_store_options where;
+    AS_TRY(as_store_options_read(e->cli->env, e->cli->options, &where));
     AS_TRY(arguments_read(e, word));
-    if (store && !strcmp(store, "none"))
+    if (where.none)
         return as_fail(e->cli->env, ASSAY_BAD_INPUT, "runs needs a store, and --store none says that there is none");
-    AS_TRY(as_store_open(e->cli->env, store, word->creates, &e->store));
+    AS_TRY(as_store_open(e->cli->env, where.url, word->creates, &e->store));
     assay_status status = word->run(e);
     as_store_close(e->store);
     return status;
@@ -275,5 +276,6 @@ const as_verb as_cmd_runs = {
     .example = "assay bench softmax --sizes 64x64 --budget 200ms && assay runs list",
     .min_args = 1,
     .max_args = MAX_RUNS,
+    .options = AS_OPTIONS("store", "json"),
     .run = run,
 };

@@ -156,5 +156,7 @@ const as_verb as_cmd_selftest = {
     .example = "assay selftest --stats --cells compute",
     .min_args = 0,
     .max_args = 0,
+    .options = AS_OPTIONS("stats", "full", "cells", "arm", "seed", "state", "progress", "json"),
+    .texts = AS_TEXTS({.key = "seed", .help = "seed of the order of blocks"}),
     .run = run,
 };

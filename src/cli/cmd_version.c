@@ -112,5 +112,6 @@ const as_verb as_cmd_version = {
     .example = "assay version",
     .min_args = 0,
     .max_args = 0,
+    .options = AS_OPTIONS("json"),
     .run = run,
 };

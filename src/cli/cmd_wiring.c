@@ -247,7 +247,7 @@ static assay_status inputs_read(as_cli *cli, int *n)
 {
     const char *text = as_options_text(cli->options, "input");
     int64_t     value = 1;
-    if (as_options_many(cli->options, "input") > 1)
+    if (as_options_texts(cli->options, "input").n > 1)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "--input is given twice: of a wiring it is the number of inputs");
     if (text && (!as_parse_i64(text, &value) || value < 1 || value > INT32_MAX))
         return as_fail(cli->env, ASSAY_BAD_INPUT, "--input %s: of a wiring it is the number of inputs, a whole number from 1",
@@ -307,5 +307,7 @@ const as_verb as_cmd_wiring = {
     .example = "assay wiring autoncp:units=28,out=4 --input 20 --svg circuit.svg",
     .min_args = 1,
     .max_args = 1,
+    .options = AS_OPTIONS("input", "json", "dot", "svg", "crc"),
+    .texts = AS_TEXTS({.key = "input", .standard = "1", .value = "N", .help = "how many inputs the circuit has"}),
     .run = run,
 };

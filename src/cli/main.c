@@ -34,14 +34,6 @@ static int exit_code(assay_status status)
     }
 }
 
-bool as_cli_colour(as_cli *cli, FILE *file)
-{
-    const char *when = as_options_text(cli->options, "colour");
-    if (!strcmp(when, "always"))
-        return true;
-    return !strcmp(when, "auto") && isatty(fileno(file)) && !getenv("NO_COLOR");
-}
-
 static const as_verb *verb_find(const char *name)
 {
     for (int i = 0; as_cmd_table[i]; i++)
@@ -61,29 +53,71 @@ static void print_overview(FILE *file)
                   "\nStart here:  assay profile mlp-small\n");
 }
 
+static bool takes(const as_verb *verb, const char *key) { return verb->options && as_keys_have(verb->options, key); }
+
+as_option_def as_verb_option(const as_verb *verb, const char *key)
+{
+    as_option_def def = *as_option_find(key);
+    for (const as_verb_text *t = verb->texts; t && t->key; t++)
+        if (!strcmp(t->key, key)) {
+            def.standard = t->standard ? t->standard : def.standard;
+            def.value = t->value ? t->value : def.value;
+            def.help = t->help ? t->help : def.help;
+        }
+    return def;
+}
+
+static void print_group(const as_verb *verb, as_option_group group)
+{
+    static const char *const names[AS_N_GROUPS] = {
+        [AS_GROUP_SUBJECT] = "what is run", [AS_GROUP_PLAN] = "how it is run", [AS_GROUP_MEASURE] = "measuring",
+        [AS_GROUP_JUDGE] = "judging",       [AS_GROUP_STORE] = "what is kept", [AS_GROUP_OUTPUT] = "output"};
+    bool any = false;
+    for (const char *const *key = verb->options; key && *key; key++) {
+        as_option_def def = as_verb_option(verb, *key);
+        char          left[64];
+        if (def.group != group)
+            continue;
+        if (!any)
+            printf("\n%s:\n", names[group]);
+        any = true;
+        snprintf(left, sizeof left, "--%s%s%s", def.key, def.value ? " " : "", def.value ? def.value : "");
+        printf("  %-22s %s", left, def.help);
+        if (def.standard)
+            printf(" [%s]", def.standard);
+        printf("%s\n", def.many ? " (may be repeated)" : "");
+    }
+}
+
 static void print_help(const as_verb *verb)
 {
     printf("assay %s: %s\n\nusage: assay %s%s%s\n\n%s\n", verb->name, verb->summary, verb->name, *verb->usage ? " " : "",
            verb->usage, verb->details);
-    bool any = false;
-    for (const as_option_def *def = as_option_table; def->key; def++) {
-        if (!as_option_takes(def, verb->name))
-            continue;
-        if (!any)
-            printf("\noptions:\n");
-        any = true;
-        char left[64];
-        snprintf(left, sizeof left, "--%s%s%s", def->key, def->value ? " " : "", def->value ? def->value : "");
-        printf("  %-22s %s", left, def->help);
-        if (def->standard)
-            printf(" [%s]", def->standard);
-        printf("%s\n", def->many ? " (may be repeated)" : "");
-    }
+    for (int i = 0; i < AS_N_GROUPS; i++)
+        print_group(verb, (as_option_group)i);
     printf("\nexample:\n  %s\n", verb->example);
 }
 
+/* Names the verbs that take it, or the option of this verb that may have been meant. */
+static assay_status fail_option(assay_env *env, const as_verb *verb, const char *key)
+{
+    static const char *const none[] = {NULL};
+    as_text                  others = {0};
+    for (int i = 0; as_cmd_table[i]; i++)
+        if (takes(as_cmd_table[i], key))
+            as_text_printf(&others, "%s%s", others.length ? ", " : "", as_cmd_table[i]->name);
+    const char *near = as_nearest(key, verb->options ? verb->options : none);
+    if (others.length)
+        as_fail(env, ASSAY_BAD_INPUT, "no option --%s here: it is for %s; see assay %s --help", key, others.data, verb->name);
+    else
+        as_fail(env, ASSAY_BAD_INPUT, "no option --%s%s%s%s; see assay %s --help", key, near ? " (did you mean --" : "",
+                near ? near : "", near ? "?)" : "", verb->name);
+    as_text_drop(&others);
+    return ASSAY_BAD_INPUT;
+}
+
 /* Options are --key value or --key=value; a flag has no value.  "--" ends them. */
-static assay_status read_arguments(as_cli *cli, const as_verb *verb, int argc, char **argv, bool *help)
+static assay_status read_arguments(as_cli *cli, assay_options *options, const as_verb *verb, int argc, char **argv, bool *help)
 {
     assay_env *env = cli->env;
     bool       only_args = false;
@@ -113,24 +147,15 @@ static assay_status read_arguments(as_cli *cli, const as_verb *verb, int argc, c
         size_t      length = equals ? (size_t)(equals - word - 2) : strlen(word + 2);
         snprintf(key, sizeof key, "%.*s", (int)(length < 63 ? length : 63), word + 2);
         const as_option_def *def = as_option_find(key);
-        if (!def || !as_option_takes(def, verb->name)) {
-            const char *words[128];
-            int         n = 0;
-            for (const as_option_def *d = as_option_table; d->key && n < 127; d++)
-                if (as_option_takes(d, verb->name))
-                    words[n++] = d->key;
-            words[n] = NULL;
-            const char *near = as_nearest(key, words);
-            return as_fail(env, ASSAY_BAD_INPUT, "no option --%s for this verb%s%s%s; see assay %s --help", key,
-                           near ? " (did you mean --" : "", near ? near : "", near ? "?)" : "", verb->name);
-        }
+        if (!def || !takes(verb, key))
+            return fail_option(env, verb, key);
         const char *value = equals ? equals + 1 : "on";
         if (!equals && def->type != AS_OPT_FLAG) {
             if (i + 1 >= argc)
                 return as_fail(env, ASSAY_BAD_INPUT, "option --%s needs a value (%s)", key, def->value ? def->value : "VALUE");
             value = argv[++i];
         }
-        AS_TRY(assay_options_set(env, cli->options, key, value));
+        AS_TRY(assay_options_set(env, options, key, value));
     }
     return ASSAY_OK;
 }
@@ -182,13 +207,15 @@ int main(int argc, char **argv)
          i++) /* an arm is launched again and again: calibrating a faster clock would cost more than it saves */
         if (!strcmp(argv[i], "--speak") || !strcmp(argv[i], "--arm"))
             setenv("ASSAY_CLOCK", "monotonic", 0);
-    as_cli       cli = {.args = calloc((size_t)argc, sizeof(char *))};
-    bool         help = false;
-    assay_status status = cli.args ? assay_env_new(&cli.env) : ASSAY_NO_MEMORY;
+    as_cli         cli = {.args = calloc((size_t)argc, sizeof(char *))};
+    assay_options *options = NULL;
+    bool           help = false;
+    assay_status   status = cli.args ? assay_env_new(&cli.env) : ASSAY_NO_MEMORY;
     if (status == ASSAY_OK)
-        status = assay_options_new(cli.env, &cli.options);
+        status = assay_options_new(cli.env, &options);
+    cli.options = options;
     if (status == ASSAY_OK)
-        status = read_arguments(&cli, verb, argc, argv, &help);
+        status = read_arguments(&cli, options, verb, argc, argv, &help);
     if (status == ASSAY_OK && help) {
         print_help(verb);
     } else if (status == ASSAY_OK) {
@@ -200,7 +227,7 @@ int main(int argc, char **argv)
     if (status != ASSAY_OK)
         fprintf(stderr, "assay %s: %s\n", verb->name,
                 cli.env && *assay_message(cli.env) ? assay_message(cli.env) : assay_status_text(status));
-    assay_options_free(cli.options);
+    assay_options_free(options);
     assay_env_free(cli.env);
     free(cli.args);
     return status == ASSAY_OK ? cli.exit_code : exit_code(status);

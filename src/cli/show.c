@@ -5,54 +5,62 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const forms[] = {"json", "html", "csv", "markdown"}; /* keys of options, and names of writers */
-
-bool as_cli_forms_asked(as_cli *cli, bool to_stdout)
+assay_status as_report_options_read(assay_env *env, const assay_options *options, as_report_options *out)
 {
+    static const as_option_member members[] = {
+        AS_MEMBER(as_report_options, TEXT, "json", json),         AS_MEMBER(as_report_options, TEXT, "html", html),
+        AS_MEMBER(as_report_options, TEXT, "csv", csv),           AS_MEMBER(as_report_options, TEXT, "markdown", markdown),
+        AS_MEMBER(as_report_options, TEXT, "sections", sections), AS_MEMBER(as_report_options, CHOICE, "colour", colour),
+        AS_MEMBER(as_report_options, BOOL, "text", text),         {.key = NULL}};
+    *out = (as_report_options){.json = NULL};
+    AS_TRY(as_options_read(env, options, members, out));
+    return out->sections ? as_sections_check(env, out->sections) : ASSAY_OK;
+}
+
+bool as_cli_colour(const as_report_options *o, FILE *file)
+{
+    return o->colour == AS_COLOUR_ALWAYS || (o->colour == AS_COLOUR_AUTO && isatty(fileno(file)) && !getenv("NO_COLOR"));
+}
+
+typedef struct form {
+    const char *writer, *path;
+} form;
+
+static void forms_of(const as_report_options *o, form out[AS_N_FORMS])
+{
+    const form all[AS_N_FORMS] = {{"json", o->json}, {"html", o->html}, {"csv", o->csv}, {"markdown", o->markdown}};
+    memcpy(out, all, sizeof all);
+}
+
+bool as_cli_forms_asked(const as_report_options *o, bool to_stdout)
+{
+    form forms[AS_N_FORMS];
     bool asked = false;
-    for (size_t i = 0; i < AS_COUNT(forms); i++) { /* all are looked at: an option that nobody reads is an error */
-        const char *path = as_options_text(cli->options, forms[i]);
-        asked |= path && (!to_stdout || !strcmp(path, "-"));
-    }
+    forms_of(o, forms);
+    for (size_t i = 0; i < AS_N_FORMS; i++)
+        asked |= forms[i].path && (!to_stdout || !strcmp(forms[i].path, "-"));
     return asked;
 }
 
-assay_status as_cli_forms_write(as_cli *cli, const assay_facts *const *facts, size_t n, const as_write_settings *settings)
+assay_status as_cli_forms_write(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n,
+                                const as_write_settings *settings)
 {
-    for (size_t i = 0; i < AS_COUNT(forms); i++) {
-        const char *path = as_options_text(cli->options, forms[i]);
-        if (path)
-            AS_TRY(as_report_save(cli->env, facts, n, forms[i], settings, path));
-    }
+    form forms[AS_N_FORMS];
+    forms_of(o, forms);
+    for (size_t i = 0; i < AS_N_FORMS; i++)
+        if (forms[i].path)
+            AS_TRY(as_report_save(cli->env, facts, n, forms[i].writer, settings, forms[i].path));
     return ASSAY_OK;
 }
 
-assay_status as_cli_show(as_cli *cli, const assay_facts *facts)
+assay_status as_cli_show(as_cli *cli, const as_report_options *o, const assay_facts *facts)
 {
     const assay_facts *one[] = {facts};
-    const char        *sections = as_options_is_set(cli->options, "sections") ? as_options_text(cli->options, "sections") : NULL;
-    bool               brief = !sections && !as_facts_group_find(facts, "latency"); /* a profile is asked for its details */
-    as_write_settings  settings = {.colour = as_cli_colour(cli, stdout), .sections = sections, .brief = brief};
-    if (!as_cli_forms_asked(cli, true))
+    bool               brief = !o->sections && !as_facts_group_find(facts, "latency"); /* a profile is asked for its details */
+    as_write_settings  settings = {.colour = as_cli_colour(o, stdout), .sections = o->sections, .brief = brief};
+    if (!as_cli_forms_asked(o, true))
         AS_TRY(as_report_write(cli->env, one, 1, "text", &settings, stdout));
-    return as_cli_forms_write(cli, one, 1, &settings);
-}
-
-static bool has_word(const char *words, const char *word)
-{
-    size_t n = strlen(word);
-    for (const char *at = words; (at = strstr(at, word)); at += n)
-        if ((at == words || at[-1] == ' ') && (!at[n] || at[n] == ' '))
-            return true;
-    return false;
-}
-
-assay_status as_cli_only(as_cli *cli, const char *what, const char *keys)
-{
-    for (const as_option_def *def = as_option_table; def->key; def++)
-        if (as_options_is_set(cli->options, def->key) && !has_word(keys, def->key))
-            return as_fail(cli->env, ASSAY_BAD_INPUT, "%s: --%s says nothing about it; these do: %s", what, def->key, keys);
-    return ASSAY_OK;
+    return as_cli_forms_write(cli, o, one, 1, &settings);
 }
 
 static void draw(void *arg, const char *name, double done)

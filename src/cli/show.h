@@ -7,14 +7,29 @@
 #include "lab/lab.h"
 #include "report/report.h"
 
-/* Text to standard output unless another form was sent there, and every file that was asked for: json, html, csv, markdown. */
-assay_status as_cli_show(as_cli *cli, const assay_facts *facts);
+enum { AS_N_FORMS = 4 };
+typedef enum as_colour { AS_COLOUR_AUTO, AS_COLOUR_ALWAYS, AS_COLOUR_NEVER } as_colour;
+
+/* What of a result is printed and written. */
+typedef struct as_report_options {
+    const char *json, *html, *csv, *markdown; /* files; NULL: not wanted */
+    const char *sections;                     /* NULL: all */
+    as_colour   colour;
+    bool        text; /* text is printed beside the files, too */
+} as_report_options;
+
+#define AS_REPORT_KEYS "json", "html", "csv", "markdown", "sections", "colour"
+/* Sections are checked here, before a long measurement and not after it. */
+assay_status as_report_options_read(assay_env *env, const assay_options *options, as_report_options *out);
+bool         as_cli_colour(const as_report_options *o, FILE *file);
+
+/* Text to standard output unless another form was sent there, and every file that was asked for. */
+assay_status as_cli_show(as_cli *cli, const as_report_options *o, const assay_facts *facts);
 /* Was any of these forms asked for; with to_stdout only those that go to standard output ("-") count. */
-bool as_cli_forms_asked(as_cli *cli, bool to_stdout);
+bool as_cli_forms_asked(const as_report_options *o, bool to_stdout);
 /* Every file that was asked for, of one run or several. */
-assay_status as_cli_forms_write(as_cli *cli, const assay_facts *const *facts, size_t n, const as_write_settings *settings);
-/* BAD_INPUT for an option that was given and is not among `keys` ("json store"): what says nothing here is not passed over. */
-assay_status as_cli_only(as_cli *cli, const char *what, const char *keys);
+assay_status as_cli_forms_write(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n,
+                                const as_write_settings *settings);
 /* Sets settings->progress where standard error is a terminal and --progress does not say never. */
 void as_cli_progress(as_cli *cli, as_lab_settings *settings);
 /* Takes the line away again. */

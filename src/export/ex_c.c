@@ -187,17 +187,17 @@ static assay_status files_write(assay_env *env, const as_c_net *net, const char 
     return status;
 }
 
-static assay_status save(assay_env *env, const assay_model *model, assay_options *options, const char *dir)
+static assay_status save(assay_env *env, const assay_model *model, const as_export_options *options, const char *dir)
 {
-    as_c_net    net = {.libm = as_options_flag(options, "libm")};
-    const char *given = as_options_text(options, "name");
+    as_c_net    net = {.libm = options->libm};
+    const char *given = options->name;
     char        made[MAX_NAME + 8];
     bool        new_dir = false;
     name_make(model->name, made, sizeof made);
     net.name = given ? given : made;
     assay_status status = name_check(env, net.name);
     if (status == ASSAY_OK)
-        status = as_c_net_read(env, model, (uint64_t)as_options_int(options, "seed"), &net);
+        status = as_c_net_read(env, model, options->seed, &net);
     if (status == ASSAY_OK && !(new_dir = !mkdir(dir, 0777)) && errno != EEXIST)
         status = as_fail(env, ASSAY_IO, "export: --c %s: cannot make the directory: %s", dir, strerror(errno));
     if (status == ASSAY_OK)

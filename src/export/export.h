@@ -5,11 +5,20 @@
 #include "base/options.h"
 #include "model/model.h"
 
+typedef struct as_export_options {
+    const char *name; /* what files and functions are called; NULL: as the model */
+    bool        libm; /* exp, tanh and the like are called, not brought along */
+    uint64_t    seed; /* of the golden vectors */
+} as_export_options;
+
+extern const as_option_member as_export_members[];
+assay_status                  as_export_options_read(assay_env *env, const assay_options *options, as_export_options *out);
+
 typedef struct as_exporter {
     const char *key; /* the option that asks for it and says where */
     const char *help;
     /* Writes all or nothing. */
-    assay_status (*save)(assay_env *env, const assay_model *model, assay_options *options, const char *path);
+    assay_status (*save)(assay_env *env, const assay_model *model, const as_export_options *options, const char *path);
 } as_exporter;
 
 extern const as_exporter *const as_ex_table[];

@@ -77,28 +77,20 @@ static assay_status beside_find(assay_env *env, as_arena *arena, int at, const c
     return good ? ASSAY_OK : no_room(env);
 }
 
-/* assay bench SPEC --speak --devices cpu --threads 1 --batch 8 ... */
-static assay_status case_command(assay_env *env, as_arena *arena, const as_bench_case *c, assay_options *user,
-                                 as_baseline_case *out)
+/* assay bench SPEC --speak --devices cpu --batch=8 ...: what the case is not by default. */
+static assay_status case_command(assay_env *env, as_arena *arena, const as_bench_case *c, as_baseline_case *out)
 {
-    const char *words[MAX_WORDS];
-    int         n = 0;
-    char        threads[16];
-    snprintf(threads, sizeof threads, "%d", c->threads);
+    const char     *words[MAX_WORDS];
+    int             n = 0;
+    as_plan_options plan = c->plan, standard;
+    AS_TRY(as_plan_options_read(env, NULL, &standard));
+    plan.device = standard.device; /* bench has a list of them */
+    plan.seed = standard.seed;     /* the model's is the same */
     bool ok = word_add(arena, words, &n, SELF) && word_add(arena, words, &n, "bench") && word_add(arena, words, &n, c->spec) &&
               word_add(arena, words, &n, "--speak") && word_add(arena, words, &n, "--devices") &&
-              word_add(arena, words, &n, c->device) && word_add(arena, words, &n, "--threads") &&
-              word_add(arena, words, &n, threads);
-    for (int i = 0; ok && i < c->n_settings; i++) {
-        const char *word = as_arena_printf(arena, "--%s=%s", c->settings[i].key, c->settings[i].value);
-        ok = word && word_add(arena, words, &n, word);
-    }
-    if (ok && as_options_is_set(user, "seed"))
-        ok = word_add(arena, words, &n, "--seed") && word_add(arena, words, &n, as_options_text(user, "seed"));
-    for (size_t i = 0; ok && !c->is_workload && i < as_options_many(user, "dim"); i++)
-        ok = word_add(arena, words, &n, "--dim") && word_add(arena, words, &n, as_options_item(user, "dim", i));
-    if (ok && as_options_is_set(user, "weights") && !c->is_workload)
-        ok = word_add(arena, words, &n, "--weights") && word_add(arena, words, &n, as_options_text(user, "weights"));
+              word_add(arena, words, &n, c->plan.device) &&
+              as_members_words(arena, as_model_members, &c->model, words, MAX_WORDS - 1, &n) &&
+              as_members_words(arena, as_plan_members, &plan, words, MAX_WORDS - 1, &n);
     const char **argv = AS_TAKE(arena, const char *, n + 1);
     as_artefact *objects = AS_TAKE(arena, as_artefact, 3);
     out->name = as_arena_text(arena, c->name);
@@ -114,12 +106,12 @@ static assay_status case_command(assay_env *env, as_arena *arena, const as_bench
     return !c->is_workload && is_file(c->spec) ? beside_find(env, arena, 2, c->spec, out) : ASSAY_OK;
 }
 
-assay_status as_baseline_of_cases(assay_env *env, const as_bench_cases *cases, assay_options *user, as_baseline **out)
+assay_status as_baseline_of_cases(assay_env *env, const as_bench_cases *cases, as_baseline **out)
 {
     as_baseline *b;
     AS_TRY(baseline_new(env, cases->n_items, &b));
     for (int i = 0; i < b->n_cases; i++) {
-        assay_status status = case_command(env, &b->arena, &cases->items[i], user, &b->cases[i]);
+        assay_status status = case_command(env, &b->arena, &cases->items[i], &b->cases[i]);
         if (status != ASSAY_OK) {
             as_baseline_free(b);
             return status;

@@ -35,10 +35,11 @@ typedef struct as_baseline {
 } as_baseline;
 
 /* What is to be saved: cases of the laboratory, or commands that speak the line protocol. */
-assay_status as_baseline_of_cases(assay_env *env, const as_bench_cases *cases, assay_options *user, as_baseline **out);
+assay_status as_baseline_of_cases(assay_env *env, const as_bench_cases *cases, as_baseline **out);
 assay_status as_baseline_of_commands(assay_env *env, const char *const *commands, int n, as_baseline **out);
 void         as_baseline_free(as_baseline *b);
 
+#define AS_BASELINE_BUDGET "1s" /* of a case that is saved */
 /* Measures every case alone, keeps programs and models as objects, and the whole under its name.  BAD_INPUT when the name is taken. */
 assay_status as_baseline_save(assay_env *env, as_store *store, as_baseline *b, const char *name, const char *description,
                               const as_lab_settings *s);
@@ -61,10 +62,14 @@ typedef struct as_check {
 assay_status as_baseline_check(assay_env *env, as_store *store, const as_baseline *b, bool cross_machine, const as_lab_settings *s,
                                as_check *out);
 void         as_check_drop(as_check *c);
-/* The whole of `assay check` but its settings: loads, runs, decides, keeps the run. */
-assay_status as_check_run(assay_env *env, const char *baseline, assay_options *options, const as_lab_settings *s,
-                          as_fail_on fail_on, assay_facts **out, int *exit_code);
-/* As as_lab_settings_read(), and threshold, severity, fail-on, samples. */
-assay_status as_check_settings_read(assay_env *env, assay_options *options, as_lab_settings *s, as_fail_on *fail_on);
+typedef struct as_check_options {
+    as_lab_settings  lab; /* its margin is the threshold */
+    as_fail_on       fail_on;
+    bool             cross_machine;
+    as_store_options store;
+} as_check_options;
+assay_status as_check_options_read(assay_env *env, const assay_options *options, as_check_options *out);
+/* The whole of `assay check`: loads, runs, decides, keeps the run. */
+assay_status as_check_run(assay_env *env, const char *baseline, const as_check_options *o, assay_facts **out, int *exit_code);
 
 #endif

@@ -1,4 +1,6 @@
 /* calls.c - the laboratory as calls of the library: what the verbs do, without a terminal. */
+#include "lab/calls.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,22 +10,22 @@
 #include "lab/suite.h"
 
 /* The facts own the trials from now on. */
-static void trials_give(assay_facts *f, assay_trace **trials, size_t n)
+static void trials_give(assay_facts *f, assay_trace **trials, size_t n, const as_lab_settings *s)
 {
-    as_facts_trials(f, trials, n, true);
+    as_facts_trials(f, trials, n, s->sampler.keep_samples);
     f->owns_trials = f->n_trials == n;
     for (size_t i = 0; f->owns_trials && i < n; i++)
         trials[i] = NULL;
 }
 
 /* What was measured is kept and handed over; the status is that of the measurement. */
-static assay_status facts_give(assay_env *env, assay_options *options, const char *kind, assay_facts *f, assay_status measured,
+static assay_status facts_give(assay_env *env, const as_store_options *o, const char *kind, assay_facts *f, assay_status measured,
                                assay_facts **out)
 {
     int64_t      id;
     assay_status status = f->status;
     if (status == ASSAY_OK)
-        status = as_lab_keep(env, options, kind, f->title, (const assay_trace *const *)f->trials, f->n_trials, f, &id);
+        status = as_lab_keep(env, o, kind, f->title, (const assay_trace *const *)f->trials, f->n_trials, f, &id);
     if (status != ASSAY_OK) {
         assay_facts_free(f);
         return status;
@@ -34,36 +36,42 @@ static assay_status facts_give(assay_env *env, assay_options *options, const cha
 
 /* --- Bench ----------------------------------------------------------------------------------------------- */
 
-static assay_status suite_run(assay_env *env, const as_bench_cases *cases, assay_options *options, as_lab_settings *s,
+static assay_status suite_run(assay_env *env, const as_bench_cases *cases, const as_store_options *o, const as_lab_settings *s,
                               assay_facts **out)
 {
     as_suite    *suite = NULL;
     assay_facts *f = NULL;
     size_t       n_refused;
-    assay_status status = as_suite_measure(env, cases, options, s, &suite), measured = status;
+    assay_status status = as_suite_measure(env, cases, s, &suite), measured = status;
     if (suite)
         status = as_suite_judge(env, suite, &n_refused);
     if (suite && status == ASSAY_OK)
         status = as_suite_facts(env, suite, &f);
     if (f) {
-        trials_give(f, suite->trials, suite->n_trials);
-        status = facts_give(env, options, "bench", f, measured, out);
+        trials_give(f, suite->trials, suite->n_trials, s);
+        status = facts_give(env, o, "bench", f, measured, out);
     }
     as_suite_free(suite);
     return status;
 }
 
-assay_status assay_bench(assay_env *env, const char *const *what, size_t n, assay_options *options, assay_facts **out)
+assay_status assay_bench(assay_env *env, const char *const *what, size_t n, const assay_options *options, assay_facts **out)
 {
-    as_lab_settings s;
-    as_bench_cases *cases;
-    as_roofs        roofs = {0};
-    AS_TRY(as_lab_settings_read(env, options, "bench", &s));
-    AS_TRY(as_bench_cases_read(env, what, (int)n, options, &cases));
+    static const char *const keys[] = {AS_BENCH_KEYS, NULL};
+    as_lab_settings          s;
+    as_case_options          o;
+    as_store_options         store;
+    as_bench_cases          *cases;
+    as_roofs                 roofs = {0};
+    AS_TRY(as_options_only(env, options, "assay_bench", keys));
+    AS_TRY(as_lab_settings_read(env, options, NULL, &s));
+    AS_TRY(as_case_options_read(env, options, &o));
+    AS_TRY(as_store_options_read(env, options, &store));
+    AS_TRY(as_bench_cases_read(env, what, (int)n, &o, &cases));
     assay_status status = as_suite_roofs(env, cases, &roofs);
     s.roofs = &roofs;
     if (status == ASSAY_OK)
-        status = suite_run(env, cases, options, &s, out);
+        status = suite_run(env, cases, &store, &s, out);
     as_roofs_drop(&roofs);
     as_bench_cases_free(cases);
     return status;
@@ -71,21 +79,27 @@ assay_status assay_bench(assay_env *env, const char *const *what, size_t n, assa
 
 /* --- Compare --------------------------------------------------------------------------------------------- */
 
-assay_status assay_compare(assay_env *env, const char *const *what, size_t n, assay_options *options, assay_facts **out)
+assay_status assay_compare(assay_env *env, const char *const *what, size_t n, const assay_options *options, assay_facts **out)
 {
-    as_lab_settings s;
-    as_contest     *c;
-    assay_facts    *f = NULL;
-    assay_trace   **trials;
-    size_t          n_trials;
-    AS_TRY(as_lab_settings_read(env, options, "compare", &s));
-    AS_TRY(as_contest_read(env, what, (int)n, options, &c));
-    assay_status status = as_contest_run(env, c, options, &s), measured = status;
+    static const char *const keys[] = {AS_COMPARE_KEYS, NULL};
+    as_lab_settings          s;
+    as_contest_options       o;
+    as_store_options         store;
+    as_contest              *c;
+    assay_facts             *f = NULL;
+    assay_trace            **trials;
+    size_t                   n_trials;
+    AS_TRY(as_options_only(env, options, "assay_compare", keys));
+    AS_TRY(as_lab_settings_read(env, options, NULL, &s));
+    AS_TRY(as_contest_options_read(env, options, &o));
+    AS_TRY(as_store_options_read(env, options, &store));
+    AS_TRY(as_contest_read(env, what, (int)n, &o, &c));
+    assay_status status = as_contest_run(env, c, &s), measured = status;
     if (status == ASSAY_OK || status == ASSAY_CANCELLED)
         status = as_contest_facts(env, c, &s, &f);
     if (f && (status = as_contest_trials(env, c, true, &trials, &n_trials)) == ASSAY_OK) {
-        trials_give(f, trials, n_trials);
-        status = facts_give(env, options, "compare", f, measured, out);
+        trials_give(f, trials, n_trials, &s);
+        status = facts_give(env, &store, "compare", f, measured, out);
     } else {
         assay_facts_free(f);
     }
@@ -95,19 +109,26 @@ assay_status assay_compare(assay_env *env, const char *const *what, size_t n, as
 
 /* --- Baseline, check -------------------------------------------------------------------------------------- */
 
-assay_status assay_baseline_create(assay_env *env, const char *name, const char *const *what, size_t n, assay_options *options)
+assay_status assay_baseline_create(assay_env *env, const char *name, const char *const *what, size_t n,
+                                   const assay_options *options)
 {
-    as_lab_settings s;
-    as_bench_cases *cases;
-    as_baseline    *b = NULL;
-    as_store       *store = NULL;
-    const char     *description = as_options_text(options, "description");
+    static const char *const keys[] = {AS_BASELINE_KEYS, NULL};
+    as_lab_settings          s;
+    as_case_options          o;
+    as_store_options         where;
+    as_bench_cases          *cases;
+    as_baseline             *b = NULL;
+    as_store                *store = NULL;
+    const char              *description = as_options_text(options, "description");
+    AS_TRY(as_options_only(env, options, "assay_baseline_create", keys));
     AS_TRY(as_store_check_name(env, "baseline", name));
-    AS_TRY(as_lab_settings_read(env, options, "baseline", &s));
-    AS_TRY(as_bench_cases_read(env, what, (int)n, options, &cases));
-    assay_status status = as_baseline_of_cases(env, cases, options, &b);
+    AS_TRY(as_lab_settings_read(env, options, AS_BASELINE_BUDGET, &s));
+    AS_TRY(as_case_options_read(env, options, &o));
+    AS_TRY(as_store_options_read(env, options, &where));
+    AS_TRY(as_bench_cases_read(env, what, (int)n, &o, &cases));
+    assay_status status = as_baseline_of_cases(env, cases, &b);
     if (status == ASSAY_OK)
-        status = as_lab_store(env, options, true, &store);
+        status = as_lab_store(env, &where, true, &store);
     if (status == ASSAY_OK)
         status = as_baseline_save(env, store, b, name, description ? description : "", &s);
     as_store_close(store);
@@ -116,13 +137,13 @@ assay_status assay_baseline_create(assay_env *env, const char *name, const char 
     return status;
 }
 
-static assay_status check_judge(assay_env *env, as_check *c, const char *name, const as_lab_settings *s, as_fail_on fail_on,
-                                assay_options *options, assay_facts **out, int *exit_code)
+static assay_status check_judge(assay_env *env, as_check *c, const char *name, const as_check_options *o, assay_facts **out,
+                                int *exit_code)
 {
     as_check_result result;
     char            title[128];
     size_t          n = 0;
-    AS_TRY(as_check_decide(env, c->cases, (size_t)c->n, &s->rules, AS_CHECK_Q, fail_on, &result));
+    AS_TRY(as_check_decide(env, c->cases, (size_t)c->n, &o->lab.rules, AS_CHECK_Q, o->fail_on, &result));
     snprintf(title, sizeof title, "check against %.64s", name);
     assay_facts *f = as_facts_of_check(env, &result, title);
     if (!f)
@@ -133,37 +154,35 @@ static assay_status check_judge(assay_env *env, as_check *c, const char *name, c
             c->trials[i] = NULL;
             c->trials[n++] = t;
         }
-    trials_give(f, c->trials, n);
-    f->with_samples = s->sampler.keep_samples;
+    trials_give(f, c->trials, n, &o->lab);
     *exit_code = result.exit_code;
-    return facts_give(env, options, "check", f, ASSAY_OK, out);
+    return facts_give(env, &o->store, "check", f, ASSAY_OK, out);
 }
 
-assay_status as_check_run(assay_env *env, const char *baseline, assay_options *options, const as_lab_settings *s,
-                          as_fail_on fail_on, assay_facts **out, int *exit_code)
+assay_status as_check_run(assay_env *env, const char *baseline, const as_check_options *o, assay_facts **out, int *exit_code)
 {
     as_store    *store = NULL;
     as_baseline *b = NULL;
     as_check     c = {0};
-    bool         cross = as_options_flag(options, "cross-machine");
     AS_TRY(as_store_check_name(env, "check", baseline));
-    AS_TRY(as_lab_store(env, options, false, &store));
+    AS_TRY(as_lab_store(env, &o->store, false, &store));
     assay_status status = as_baseline_load(env, store, baseline, &b);
     if (status == ASSAY_OK)
-        status = as_baseline_check(env, store, b, cross, s, &c);
+        status = as_baseline_check(env, store, b, o->cross_machine, &o->lab, &c);
     as_store_close(store);
     if (status == ASSAY_OK) {
-        status = check_judge(env, &c, baseline, s, fail_on, options, out, exit_code);
+        status = check_judge(env, &c, baseline, o, out, exit_code);
         as_check_drop(&c);
     }
     as_baseline_free(b);
     return status;
 }
 
-assay_status assay_check(assay_env *env, const char *baseline, assay_options *options, assay_facts **out, int *exit_code)
+assay_status assay_check(assay_env *env, const char *baseline, const assay_options *options, assay_facts **out, int *exit_code)
 {
-    as_lab_settings s;
-    as_fail_on      fail_on;
-    AS_TRY(as_check_settings_read(env, options, &s, &fail_on));
-    return as_check_run(env, baseline, options, &s, fail_on, out, exit_code);
+    static const char *const keys[] = {AS_CHECK_KEYS, NULL};
+    as_check_options         o;
+    AS_TRY(as_options_only(env, options, "assay_check", keys));
+    AS_TRY(as_check_options_read(env, options, &o));
+    return as_check_run(env, baseline, &o, out, exit_code);
 }

@@ -28,11 +28,11 @@ typedef struct line {
 } line;
 
 typedef struct reader {
-    assay_env      *env;
-    assay_options  *options;
-    as_bench_cases *out;
-    const char     *where; /* "bench", "suite.txt:3" */
-    int             cap_items, cap_notes;
+    assay_env             *env;
+    const as_case_options *options;
+    as_bench_cases        *out;
+    const char            *where; /* "bench", "suite.txt:3" */
+    int                    cap_items, cap_notes;
 } reader;
 
 static assay_status no_memory(reader *r) { return as_fail(r->env, ASSAY_NO_MEMORY, "%s: no memory for its cases", r->where); }
@@ -253,7 +253,7 @@ static bool size_fits(const as_zoo_axes *axes, const char *text)
 /* Sizes of the command line are for all workloads: each takes those of its form, and its own standard when there is none. */
 static assay_status sizes_default(reader *r, line *l)
 {
-    const char *text = as_options_text(r->options, "sizes"), *values[MAX_VALUES];
+    const char *text = r->options->sizes, *values[MAX_VALUES];
     as_text     kept = {0};
     int         n = 0, n_kept = 0;
     if (!text || axis_find(l, "size"))
@@ -294,13 +294,34 @@ static bool goes_together(const char *layout, const char *size)
 
 /* --- What the options say -------------------------------------------------------------------------------- */
 
+const as_option_member as_case_members[] = {AS_MEMBER(as_case_options, TEXT, "suite", suite),
+                                            AS_MEMBER(as_case_options, TEXT, "sizes", sizes),
+                                            AS_MEMBER(as_case_options, TEXT, "dtypes", dtypes),
+                                            AS_MEMBER(as_case_options, TEXT, "layout", layout),
+                                            AS_MEMBER(as_case_options, TEXT, "devices", devices),
+                                            AS_MEMBER(as_case_options, TEXT, "threads", threads),
+                                            AS_MEMBER(as_case_options, GIVEN, "batch", batch),
+                                            AS_MEMBER(as_case_options, GIVEN, "seq", seq),
+                                            AS_MEMBER(as_case_options, GIVEN, "compile", compile),
+                                            AS_MEMBER(as_case_options, GIVEN, "weights-as", weights_as),
+                                            AS_MEMBER(as_case_options, GIVEN, "winograd", winograd),
+                                            AS_MEMBER(as_case_options, TEXTS, "dim", dims),
+                                            AS_MEMBER(as_case_options, U64, "seed", seed),
+                                            AS_MEMBER(as_case_options, TEXT, "weights", weights),
+                                            {.key = NULL}};
+
+assay_status as_case_options_read(assay_env *env, const assay_options *options, as_case_options *out)
+{
+    *out = (as_case_options){.suite = NULL};
+    return as_options_read(env, options, as_case_members, out);
+}
+
 /* An option of the command line that some lines have no use for. */
-static assay_status option_axis(reader *r, line *l, const char *option, const char *key)
+static assay_status option_axis(reader *r, line *l, const char *option, const char *text, const char *key)
 {
     bool has = l->zoo && param_find(l->zoo, key);
-    if (!as_options_is_set(r->options, option))
+    if (!text)
         return ASSAY_OK;
-    const char *text = as_options_text(r->options, option);
     if (has)
         return axis_default(r, l, key, text);
     return note(r, as_arena_printf(&r->out->arena, "%s has no %s: --%s %s says nothing about it", l->name, key, option, text));
@@ -309,15 +330,16 @@ static assay_status option_axis(reader *r, line *l, const char *option, const ch
 /* Options of the user that change what is measured are axes of one value, so that they are in the name. */
 static assay_status options_add(reader *r, line *l)
 {
-    static const char *const keys[] = {"batch", "seq", "compile", "weights-as", NULL};
-    for (int i = l->zoo ? 2 : 0; keys[i]; i++)
-        if (as_options_is_set(r->options, keys[i]))
-            AS_TRY(axis_default(r, l, keys[i], as_options_text(r->options, keys[i])));
-    if (as_options_flag(r->options, "winograd"))
+    const as_case_options *o = r->options;
+    bool                   winograd = false;
+    if (!l->zoo) { /* a workload has them as keys, or not at all */
+        AS_TRY(axis_default(r, l, "batch", o->batch));
+        AS_TRY(axis_default(r, l, "seq", o->seq));
+    }
+    AS_TRY(axis_default(r, l, "compile", o->compile));
+    AS_TRY(axis_default(r, l, "weights-as", o->weights_as));
+    if (o->winograd && as_parse_bool(o->winograd, &winograd) && winograd)
         AS_TRY(axis_default(r, l, "winograd", "on"));
-    if (!l->zoo)
-        as_options_text(r->options,
-                        "weights"); /* read here, where the user's options live: a case is opened in a process of its own */
     const axis *compile = axis_find(l, "compile");
     for (int i = 0; compile && i < compile->n; i++)
         if (!strcmp(compile->values[i], "both"))
@@ -335,19 +357,18 @@ static assay_status line_complete(reader *r, line *l)
     if (axes && axes->min_dims)
         AS_TRY(sizes_default(r, l));
     else
-        AS_TRY(option_axis(r, l, "sizes", "size"));
-    AS_TRY(option_axis(r, l, "dtypes", "dtype"));
-    AS_TRY(option_axis(r, l, "layout", "layout"));
+        AS_TRY(option_axis(r, l, "sizes", r->options->sizes, "size"));
+    AS_TRY(option_axis(r, l, "dtypes", r->options->dtypes, "dtype"));
+    AS_TRY(option_axis(r, l, "layout", r->options->layout, "layout"));
     if (l->zoo) { /* a model's own are options that its plan reads */
-        AS_TRY(option_axis(r, l, "batch", "batch"));
-        AS_TRY(option_axis(r, l, "seq", "seq"));
+        AS_TRY(option_axis(r, l, "batch", r->options->batch, "batch"));
+        AS_TRY(option_axis(r, l, "seq", r->options->seq, "seq"));
     }
     for (const as_zoo_param *p = l->zoo ? l->zoo->params : NULL; p && p->key; p++)
         AS_TRY(axis_default(r, l, p->key, p->standard));
     AS_TRY(options_add(r, l));
-    const char *devices = as_options_text(r->options, "devices");
-    AS_TRY(axis_default(r, l, "device", devices ? devices : "cpu"));
-    AS_TRY(axis_default(r, l, "threads", as_options_text(r->options, "threads")));
+    AS_TRY(axis_default(r, l, "device", r->options->devices ? r->options->devices : "cpu"));
+    AS_TRY(axis_default(r, l, "threads", r->options->threads));
     return words_check(r, l);
 }
 
@@ -416,8 +437,8 @@ static char *name_make(reader *r, const pick *p, name_form form)
         if (form != FORM_NAME || !standard)
             as_text_printf(&t, "/%s=%s", a->key, value);
     }
-    for (size_t i = 0; !l->zoo && i < as_options_many(r->options, "dim"); i++)
-        as_text_printf(&t, "/%s", as_options_item(r->options, "dim", i));
+    for (size_t i = 0; !l->zoo && i < r->options->dims.n; i++)
+        as_text_printf(&t, "/%s", r->options->dims.items[i]);
     if (form != FORM_NAME || strcmp(picked(p, "device"), "cpu"))
         as_text_printf(&t, "/%s", picked(p, "device"));
     if (form != FORM_NAME || strcmp(picked(p, "threads"), "1"))
@@ -439,26 +460,24 @@ static const char *spec_make(reader *r, const pick *p)
     return text;
 }
 
-static assay_status threads_read(reader *r, const char *text, int *out)
+/* The user's options that a model or a plan reads, and the case's own.  What a workload is made of stands in its name. */
+static assay_status case_fill(reader *r, const pick *p, as_bench_case *c)
 {
-    int64_t n;
-    if (!as_parse_i64(text, &n) || n < 1 || n > 1024)
-        return as_fail(r->env, ASSAY_BAD_INPUT, "%s: threads=%s is not a whole number from 1 to 1024", r->where, text);
-    *out = (int)n;
-    return ASSAY_OK;
-}
-
-static assay_status settings_make(reader *r, const pick *p, as_bench_case *c)
-{
-    as_setting *settings = AS_TAKE(&r->out->arena, as_setting, p->l->n_axes);
-    if (!settings)
-        return no_memory(r);
-    for (int i = 0; i < p->l->n_axes; i++) {
-        const axis *a = &p->l->axes[i];
-        if (!a->of_spec && !words_have(placed_last, a->key))
-            settings[c->n_settings++] = (as_setting){a->key, a->values[p->at[i]]};
+    const as_case_options *o = r->options;
+    int64_t                threads;
+    if (!as_parse_i64(picked(p, "threads"), &threads) || threads < 1 || threads > 1024)
+        return as_fail(r->env, ASSAY_BAD_INPUT, "%s: threads=%s is not a whole number from 1 to 1024", r->where,
+                       picked(p, "threads"));
+    AS_TRY(as_model_options_read(r->env, NULL, &c->model));
+    AS_TRY(as_plan_options_read(r->env, NULL, &c->plan));
+    c->model.seed = c->plan.seed = o->seed;
+    if (!c->is_workload) {
+        c->model.weights = o->weights;
+        c->plan.dims = o->dims;
     }
-    c->settings = settings;
+    for (int i = 0; i < p->l->n_axes; i++)
+        if (!p->l->axes[i].of_spec)
+            AS_TRY(as_member_set(r->env, as_plan_members, p->l->axes[i].key, p->l->axes[i].values[p->at[i]], &c->plan));
     return ASSAY_OK;
 }
 
@@ -470,12 +489,10 @@ static assay_status case_add(reader *r, const pick *p)
                          .family = name_make(r, p, FORM_FAMILY),
                          .workload = p->l->name,
                          .spec = spec_make(r, p),
-                         .device = picked(p, "device"),
                          .is_workload = p->l->zoo != NULL};
     if (!c.id || !c.name || !c.family || !c.spec)
         return no_memory(r);
-    AS_TRY(threads_read(r, picked(p, "threads"), &c.threads));
-    AS_TRY(settings_make(r, p, &c));
+    AS_TRY(case_fill(r, p, &c));
     for (int i = 0; i < o->n_items; i++)
         if (!strcmp(o->items[i].id, c.id))
             return note(r, as_arena_printf(&o->arena, "%s is asked for twice and measured once", c.id));
@@ -650,7 +667,7 @@ static assay_status suite_load(reader *r, const char *path)
     return status;
 }
 
-static assay_status reader_begin(assay_env *env, assay_options *options, reader *r)
+static assay_status reader_begin(assay_env *env, const as_case_options *options, reader *r)
 {
     *r = (reader){.env = env, .options = options, .out = calloc(1, sizeof *r->out), .where = "bench"};
     return r->out ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "bench: no memory for its cases");
@@ -665,17 +682,19 @@ static assay_status reader_end(reader *r, assay_status status, as_bench_cases **
     return status;
 }
 
-assay_status as_bench_cases_parse(assay_env *env, const char *path, const char *text, assay_options *options, as_bench_cases **out)
+assay_status as_bench_cases_parse(assay_env *env, const char *path, const char *text, const as_case_options *options,
+                                  as_bench_cases **out)
 {
     reader r;
     AS_TRY(reader_begin(env, options, &r));
     return reader_end(&r, suite_read(&r, path, text), out);
 }
 
-assay_status as_bench_cases_read(assay_env *env, const char *const *args, int n_args, assay_options *options, as_bench_cases **out)
+assay_status as_bench_cases_read(assay_env *env, const char *const *args, int n_args, const as_case_options *options,
+                                 as_bench_cases **out)
 {
     reader       r;
-    const char  *suite = as_options_text(options, "suite");
+    const char  *suite = options->suite;
     assay_status status = ASSAY_OK;
     if (!suite && !n_args)
         return as_fail(env, ASSAY_BAD_INPUT,
@@ -701,11 +720,10 @@ double as_bench_case_items(const as_bench_case *c)
 {
     const char *text = NULL;
     double      items;
-    for (int i = 0; i < c->n_settings; i++)
-        if (!strcmp(c->settings[i].key, "batch"))
-            text = c->settings[i].value;
+    if (c->plan.batch_is_set)
+        return (double)c->plan.batch;
     const char *key = strstr(c->spec, "batch="); /* a workload's own: cell:kind=cfc,batch=8 */
-    if (!text && key && key > c->spec && (key[-1] == ':' || key[-1] == ','))
+    if (key && key > c->spec && (key[-1] == ':' || key[-1] == ','))
         text = key + strlen("batch=");
     if (!text)
         return c->is_workload ? (double)NAN : 1;

@@ -32,9 +32,17 @@ static void end(fixture *f)
     assay_env_free(f->env);
 }
 
+/* What the options say by now. */
+static const as_case_options *said(const fixture *f)
+{
+    static as_case_options o;
+    expect_ok(f->env, as_case_options_read(f->env, f->options, &o));
+    return &o;
+}
+
 static void read_one(fixture *f, const char *argument)
 {
-    expect_ok(f->env, as_bench_cases_read(f->env, &argument, 1, f->options, &f->cases));
+    expect_ok(f->env, as_bench_cases_read(f->env, &argument, 1, said(f), &f->cases));
 }
 
 static void expect_ids(const fixture *f, const char *const *want)
@@ -49,7 +57,7 @@ static void expect_ids(const fixture *f, const char *const *want)
 static void expect_bad(const char *argument, const char *sentence)
 {
     fixture      f = begin();
-    assay_status status = as_bench_cases_read(f.env, &argument, 1, f.options, &f.cases);
+    assay_status status = as_bench_cases_read(f.env, &argument, 1, said(&f), &f.cases);
     expect(status == ASSAY_BAD_INPUT || status == ASSAY_NOT_FOUND);
     expect_has(assay_message(f.env), sentence);
     expect(!f.cases);
@@ -59,7 +67,7 @@ static void expect_bad(const char *argument, const char *sentence)
 static void expect_bad_suite(const char *text, const char *sentence)
 {
     fixture f = begin();
-    expect(as_bench_cases_parse(f.env, "s.txt", text, f.options, &f.cases) != ASSAY_OK);
+    expect(as_bench_cases_parse(f.env, "s.txt", text, said(&f), &f.cases) != ASSAY_OK);
     expect_has(assay_message(f.env), sentence);
     expect(!f.cases);
     end(&f);
@@ -75,9 +83,9 @@ Test(cases, a_workload_alone_is_one_case_at_its_standard)
     expect_str(c->name, "matmul/512/f32");
     expect_str(c->family, "matmul/*/f32/contiguous/cpu/t1");
     expect_str(c->spec, "matmul:size=512x512,dtype=f32,layout=contiguous");
-    expect_str(c->device, "cpu");
-    expect_eq(c->threads, 1);
-    expect(c->is_workload && !c->n_settings && !f.cases->n_notes);
+    expect_str(c->plan.device, "cpu");
+    expect_eq(c->plan.threads, 1);
+    expect(c->is_workload && !c->plan.batch_is_set && !f.cases->n_notes);
     end(&f);
 }
 
@@ -93,7 +101,7 @@ Test(cases, axes_multiply)
                                          "softmax/16x16/f32/contiguous/cpu/t1", "softmax/16x16/f32/contiguous/cpu/t2",
                                          "softmax/16x16/f16/contiguous/cpu/t1", "softmax/16x16/f16/contiguous/cpu/t2", NULL});
     expect_str(f.cases->items[3].name, "softmax/8/f16/t2");
-    expect_eq(f.cases->items[3].threads, 2);
+    expect_eq(f.cases->items[3].plan.threads, 2);
     end(&f);
 }
 
@@ -164,9 +172,9 @@ Test(cases, devices_keep_the_commas_of_their_own)
     set(&f, "devices", "cpu,null:matmul=5us,put=1us,null");
     read_one(&f, "matmul:size=8x8");
     expect_eq(f.cases->n_items, 3);
-    expect_str(f.cases->items[0].device, "cpu");
-    expect_str(f.cases->items[1].device, "null:matmul=5us,put=1us");
-    expect_str(f.cases->items[2].device, "null");
+    expect_str(f.cases->items[0].plan.device, "cpu");
+    expect_str(f.cases->items[1].plan.device, "null:matmul=5us,put=1us");
+    expect_str(f.cases->items[2].plan.device, "null");
     expect_str(f.cases->items[2].name, "matmul/8/f32/null");
     end(&f);
 }
@@ -183,7 +191,7 @@ Test(cases, a_model_is_a_case_whose_options_are_in_its_name)
     expect_str(c->spec, "mlp:sizes=4x3");
     expect(!c->is_workload);
     as_bench_subject s;
-    expect_ok(f.env, as_bench_case_open(f.env, c, f.options, &s));
+    expect_ok(f.env, as_bench_case_open(f.env, c, &s));
     expect_eq(s.plan->dims[0].size, 8);
     expect(!s.plan->compiled);
     expect(!s.slow);
@@ -198,19 +206,19 @@ Test(cases, a_suite_says_what_the_options_do_not)
     expect_ok(f.env, as_bench_cases_parse(
                          f.env, "s.txt",
                          "# a comment\n\n  matmul size=8x8,4x4 # two\nmlp-small batch=1,2 threads=1\r\nelementwise:mul size=4\n",
-                         f.options, &f.cases));
+                         said(&f), &f.cases));
     expect_ids(&f, (const char *const[]){"matmul/8x8/f32/contiguous/cpu/t2", "matmul/4x4/f32/contiguous/cpu/t2",
                                          "mlp-small/batch=1/cpu/t1", "mlp-small/batch=2/cpu/t1",
                                          "elementwise/mul/4/f32/contiguous/cpu/t2", NULL});
-    expect_eq(f.cases->items[2].n_settings, 1);
-    expect_str(f.cases->items[3].settings[0].value, "2");
+    expect(f.cases->items[2].plan.batch_is_set && f.cases->items[2].plan.batch == 1);
+    expect_eq(f.cases->items[3].plan.batch, 2);
     end(&f);
 }
 
 Test(cases, the_same_case_twice_is_measured_once)
 {
     fixture f = begin();
-    expect_ok(f.env, as_bench_cases_parse(f.env, "s.txt", "matmul size=8x8\nmatmul size=8x8,9x9", f.options, &f.cases));
+    expect_ok(f.env, as_bench_cases_parse(f.env, "s.txt", "matmul size=8x8\nmatmul size=8x8,9x9", said(&f), &f.cases));
     expect_eq(f.cases->n_items, 2);
     expect_str(f.cases->notes[0], "matmul/8x8/f32/contiguous/cpu/t1 is asked for twice and measured once");
     end(&f);
@@ -246,20 +254,19 @@ Test(cases, bad_options_and_too_many_cases_are_refused)
 {
     fixture     f = begin();
     const char *argument = "matmul";
-    expect_fails(f.env, as_bench_cases_read(f.env, NULL, 0, f.options, &f.cases), ASSAY_BAD_INPUT, "bench: nothing to measure");
+    expect_fails(f.env, as_bench_cases_read(f.env, NULL, 0, said(&f), &f.cases), ASSAY_BAD_INPUT, "bench: nothing to measure");
     set(&f, "sizes", "8x8,axb");
-    expect_fails(f.env, as_bench_cases_read(f.env, &argument, 1, f.options, &f.cases), ASSAY_BAD_INPUT,
+    expect_fails(f.env, as_bench_cases_read(f.env, &argument, 1, said(&f), &f.cases), ASSAY_BAD_INPUT,
                  "the size 'axb' is not whole numbers");
     set(&f, "suite", "/nowhere/suite.txt");
-    expect_fails(f.env, as_bench_cases_read(f.env, &argument, 1, f.options, &f.cases), ASSAY_NOT_FOUND,
-                 "suite: /nowhere/suite.txt");
+    expect_fails(f.env, as_bench_cases_read(f.env, &argument, 1, said(&f), &f.cases), ASSAY_NOT_FOUND, "suite: /nowhere/suite.txt");
     end(&f);
     f = begin();
     char text[4096] = "elementwise op=add,mul,sub,div size=1";
     for (int i = 2; i < 200; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), ",%d", i);
     strcat(text, " dtype=f32,f16,bf16 layout=contiguous,strided");
-    expect_fails(f.env, as_bench_cases_parse(f.env, "s.txt", text, f.options, &f.cases), ASSAY_BAD_INPUT,
+    expect_fails(f.env, as_bench_cases_parse(f.env, "s.txt", text, said(&f), &f.cases), ASSAY_BAD_INPUT,
                  "s.txt:1: more than 4096 cases");
     end(&f);
 }
@@ -272,12 +279,12 @@ Test(cases, the_default_suite_can_be_measured)
     const char *at = strstr(__FILE__, "src/lab/");
     snprintf(path, sizeof path, "%.*ssuites/default.txt", at ? (int)(at - __FILE__) : 0, __FILE__);
     set(&f, "suite", path);
-    expect_ok(f.env, as_bench_cases_read(f.env, NULL, 0, f.options, &f.cases));
+    expect_ok(f.env, as_bench_cases_read(f.env, NULL, 0, said(&f), &f.cases));
     expect(f.cases->n_items > 30);
     expect_eq(f.cases->n_notes, 0);
     for (int i = 0; i < f.cases->n_items; i++) {
         as_bench_subject s;
-        expect_ok(f.env, as_bench_case_open(f.env, &f.cases->items[i], f.options, &s));
+        expect_ok(f.env, as_bench_case_open(f.env, &f.cases->items[i], &s));
         expect(!s.slow);
         as_bench_subject_close(&s);
     }

@@ -270,9 +270,8 @@ assay_status as_baseline_check(assay_env *env, as_store *store, const as_baselin
 
 /* --- What the options say ---------------------------------------------------------------------------------------- */
 
-static assay_status severities_read(assay_env *env, assay_options *options, as_duel_rules *rules)
+static assay_status severities_read(assay_env *env, const char *text, as_duel_rules *rules)
 {
-    const char *text = as_options_text(options, "severity");
     double      value[3];
     char        one[32];
     const char *at = text;
@@ -290,15 +289,19 @@ static assay_status severities_read(assay_env *env, assay_options *options, as_d
     return ASSAY_OK;
 }
 
-assay_status as_check_settings_read(assay_env *env, assay_options *options, as_lab_settings *s, as_fail_on *fail_on)
+assay_status as_check_options_read(assay_env *env, const assay_options *options, as_check_options *out)
 {
-    AS_TRY(as_lab_settings_read(env, options, "check", s));
-    AS_TRY(as_lab_percent(env, "threshold", as_options_text(options, "threshold"), &s->rules.margin));
-    AS_TRY(severities_read(env, options, &s->rules));
-    s->sampler.keep_samples = as_options_flag(options, "samples");
-    if (!as_fail_on_read(as_options_text(options, "fail-on"), fail_on))
-        return as_fail(env, ASSAY_BAD_INPUT, "option --fail-on: \"%s\" is not known", as_options_text(options, "fail-on"));
-    return ASSAY_OK;
+    static const as_option_member members[] = {AS_MEMBER(as_check_options, SHARE, "threshold", lab.rules.margin),
+                                               AS_MEMBER(as_check_options, BOOL, "cross-machine", cross_machine),
+                                               {.key = NULL}};
+    const char                   *fail_on = as_options_text(options, "fail-on");
+    *out = (as_check_options){.cross_machine = false};
+    AS_TRY(as_lab_settings_read(env, options, NULL, &out->lab));
+    AS_TRY(as_options_read(env, options, members, out));
+    AS_TRY(severities_read(env, as_options_text(options, "severity"), &out->lab.rules));
+    if (!as_fail_on_read(fail_on, &out->fail_on))
+        return as_fail(env, ASSAY_BAD_INPUT, "option --fail-on: \"%s\" is not known", fail_on);
+    return as_store_options_read(env, options, &out->store);
 }
 
 void as_check_drop(as_check *c)

@@ -21,7 +21,7 @@ static bench bench_open(const char *model, const char *device)
     expect_ok(b.f.env, assay_plan_build(b.f.env, b.f.model, b.f.options, &b.off));
     fixture_set(&b.f, "compile", "on");
     fixture_plan(&b.f);
-    expect_ok(b.f.env, as_lab_settings_read(b.f.env, b.f.options, "profile", &b.s));
+    expect_ok(b.f.env, as_lab_settings_read(b.f.env, b.f.options, NULL, &b.s));
     b.s.early = false;
     b.s.sampler.budget_ns = 60000000;
     return b;

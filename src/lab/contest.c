@@ -18,14 +18,14 @@ typedef struct axis {
 } axis;
 
 typedef struct maker {
-    assay_env         *env;
-    assay_options     *user;
-    as_contest        *c;
-    axis               axes[MAX_VARY];
-    int                n_axes;
-    const char *const *args;
-    int                n_args;
-    bool               by_args; /* arms are the arguments; else the values of the first axis */
+    assay_env                *env;
+    const as_contest_options *user;
+    as_contest               *c;
+    axis                      axes[MAX_VARY];
+    int                       n_axes;
+    const char *const        *args;
+    int                       n_args;
+    bool                      by_args; /* arms are the arguments; else the values of the first axis */
 } maker;
 
 static assay_status no_room(assay_env *env) { return as_fail(env, ASSAY_NO_MEMORY, "compare: no room for its arms"); }
@@ -60,11 +60,11 @@ static assay_status axis_add(maker *m, const char *key, const char *list)
 
 static assay_status axes_read(maker *m)
 {
-    const char *devices = as_options_is_set(m->user, "devices") ? as_options_text(m->user, "devices") : NULL;
+    const char *devices = m->user->cases.devices;
     if (devices && strchr(devices, ','))
         AS_TRY(axis_add(m, "device", devices));
-    for (size_t i = 0; i < as_options_many(m->user, "vary"); i++) {
-        const char *text = as_options_item(m->user, "vary", i), *equals = strchr(text, '=');
+    for (size_t i = 0; i < m->user->vary.n; i++) {
+        const char *text = m->user->vary.items[i], *equals = strchr(text, '=');
         if (!equals || equals == text)
             return as_fail(m->env, ASSAY_BAD_INPUT, "compare: --vary %s: it is KEY=A,B, such as threads=1,2", text);
         const char *key = as_arena_text_n(&m->c->arena, text, (size_t)(equals - text));
@@ -83,22 +83,6 @@ static assay_status axes_read(maker *m)
 }
 
 /* --- One case of an arm and a row ------------------------------------------------------------------------- */
-
-static assay_status options_copy(assay_env *env, assay_options *from, assay_options *to)
-{
-    static const char *const keys[] = {"sizes",   "dtypes",     "layout",   "threads", "batch",  "seq",
-                                       "compile", "weights-as", "winograd", "seed",    "weights"};
-    for (size_t i = 0; i < AS_COUNT(keys); i++)
-        if (as_options_is_set(from, keys[i]))
-            AS_TRY(assay_options_set(env, to, keys[i], as_options_text(from, keys[i])));
-    if (as_options_is_set(from, "device"))
-        AS_TRY(assay_options_set(env, to, "devices", as_options_text(from, "device")));
-    if (as_options_is_set(from, "devices") && !strchr(as_options_text(from, "devices"), ','))
-        AS_TRY(assay_options_set(env, to, "devices", as_options_text(from, "devices")));
-    for (size_t i = 0; i < as_options_many(from, "dim"); i++)
-        AS_TRY(assay_options_set(env, to, "dim", as_options_item(from, "dim", i)));
-    return ASSAY_OK;
-}
 
 /* What a key of --vary is called as an option; NULL: it is a parameter of the model. */
 static const char *option_of(const char *key, bool workload)
@@ -120,43 +104,39 @@ static const char *option_of(const char *key, bool workload)
 /* A key that is no option must be a parameter of the model, and weights must fit: asked now, in one sentence, and not of every row. */
 static assay_status keys_check(maker *m, const as_bench_case *c, bool workload)
 {
-    assay_options *options = NULL;
-    assay_model   *model = NULL;
-    bool           asks = as_options_is_set(m->user, "weights");
+    assay_model *model = NULL;
+    bool         asks = m->user->cases.weights != NULL;
     for (int i = 0; i < m->n_axes; i++)
         asks = asks || !option_of(m->axes[i].key, workload);
     if (!asks || c->is_workload) /* a workload's are known already */
         return ASSAY_OK;
-    AS_TRY(as_bench_case_options(m->env, c, m->user, &options));
-    assay_status status = assay_model_load(m->env, c->spec, options, &model);
+    assay_status status = as_model_load(m->env, c->spec, &c->model, &model);
     assay_model_free(model);
-    assay_options_free(options);
     return status;
 }
 
 /* at: the value of every axis, -1 where it is not this one's. */
 static assay_status cases_of(maker *m, const char *arg, bool workload, const int *at, as_bench_cases **out)
 {
-    assay_options *options = NULL;
-    as_text        spec = {0};
-    assay_status   status = assay_options_new(m->env, &options);
+    as_case_options o = m->user->cases;
+    as_text         spec = {0};
+    assay_status    status = ASSAY_OK;
     as_text_printf(&spec, "%s", arg);
-    if (status == ASSAY_OK)
-        status = options_copy(m->env, m->user, options);
+    if (!o.devices || strchr(o.devices, ',')) /* several are an axis */
+        o.devices = m->user->device;
     for (int i = 0; i < m->n_axes && status == ASSAY_OK; i++) {
         const axis *a = &m->axes[i];
         const char *option = option_of(a->key, workload);
         if (option)
-            status = assay_options_set(m->env, options, option, a->values[at[i]]);
+            status = as_member_set(m->env, as_case_members, option, a->values[at[i]], &o);
         else
             as_text_printf(&spec, "%c%s=%s", strchr(spec.data, ':') ? ',' : ':', a->key, a->values[at[i]]);
     }
     if (status == ASSAY_OK) {
         const char *one[] = {spec.data};
-        status = as_bench_cases_read(m->env, one, 1, options, out);
+        status = as_bench_cases_read(m->env, one, 1, &o, out);
     }
     as_text_drop(&spec);
-    assay_options_free(options);
     return status;
 }
 
@@ -329,7 +309,17 @@ static assay_status contest_fill(maker *m)
     return m->c->title ? ASSAY_OK : no_room(m->env);
 }
 
-assay_status as_contest_read(assay_env *env, const char *const *args, int n_args, assay_options *options, as_contest **out)
+assay_status as_contest_options_read(assay_env *env, const assay_options *options, as_contest_options *out)
+{
+    static const as_option_member members[] = {
+        AS_MEMBER(as_contest_options, GIVEN, "device", device), AS_MEMBER(as_contest_options, TEXTS, "vary", vary), {.key = NULL}};
+    *out = (as_contest_options){.device = NULL};
+    AS_TRY(as_case_options_read(env, options, &out->cases));
+    return as_options_read(env, options, members, out);
+}
+
+assay_status as_contest_read(assay_env *env, const char *const *args, int n_args, const as_contest_options *options,
+                             as_contest **out)
 {
     maker m = {.env = env, .user = options, .c = calloc(1, sizeof *m.c), .args = args, .n_args = n_args};
     if (!m.c)
@@ -357,9 +347,8 @@ void as_contest_free(as_contest *c)
 /* --- Running ------------------------------------------------------------------------------------------------- */
 
 typedef struct runner {
-    assay_env     *env;
-    as_contest    *c;
-    assay_options *options;
+    assay_env  *env;
+    as_contest *c;
 } runner;
 
 static assay_status row_run(void *arg, int i, const as_lab_settings *s, assay_trace **trial)
@@ -371,7 +360,7 @@ static assay_status row_run(void *arg, int i, const as_lab_settings *s, assay_tr
     row->duels = row->duels ? row->duels : AS_TAKE(&c->arena, as_duel, c->n_arms);
     if (!name || !row->duels)
         return no_room(r->env);
-    assay_status status = as_lab_compare(r->env, name, row->cases, c->arms, c->n_arms, r->options, s, trial);
+    assay_status status = as_lab_compare(r->env, name, row->cases, c->arms, c->n_arms, s, trial);
     row->trial = *trial;
     if (status == ASSAY_OK && *trial)
         status = as_lab_limit_judge(r->env, *trial);
@@ -380,9 +369,9 @@ static assay_status row_run(void *arg, int i, const as_lab_settings *s, assay_tr
     return status;
 }
 
-assay_status as_contest_run(assay_env *env, as_contest *c, assay_options *options, const as_lab_settings *s)
+assay_status as_contest_run(assay_env *env, as_contest *c, const as_lab_settings *s)
 {
-    runner          r = {env, c, options};
+    runner          r = {env, c};
     as_lab_settings own = *s;
     as_roofs        roofs = {0};
     assay_trace   **trials = AS_TAKE(&c->arena, assay_trace *, c->n_rows);

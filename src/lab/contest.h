@@ -29,11 +29,19 @@ typedef struct as_contest {
     int              n_notes, cap_notes;
 } as_contest;
 
-/* Options read: vary, devices, and those of as_bench_cases_read(). */
-assay_status as_contest_read(assay_env *env, const char *const *args, int n_args, assay_options *options, as_contest **out);
+typedef struct as_contest_options {
+    as_case_options cases;
+    const char     *device; /* of all arms */
+    as_texts        vary;   /* "threads=1,2" */
+} as_contest_options;
+assay_status as_contest_options_read(assay_env *env, const assay_options *options, as_contest_options *out);
+
+/* The contest borrows the texts of the options. */
+assay_status as_contest_read(assay_env *env, const char *const *args, int n_args, const as_contest_options *options,
+                             as_contest **out);
 void         as_contest_free(as_contest *c);
 /* Row by row; a row that could not be measured is a trial that says so.  CANCELLED keeps the rows so far (trial NULL: not begun). */
-assay_status as_contest_run(assay_env *env, as_contest *c, assay_options *options, const as_lab_settings *s);
+assay_status as_contest_run(assay_env *env, as_contest *c, const as_lab_settings *s);
 /* The trials of the rows that were begun, in an array that lives as long as the contest; take: the rows give them away. */
 assay_status as_contest_trials(assay_env *env, as_contest *c, bool take, assay_trace ***out, size_t *n);
 /* All of it as facts: the duels, and the sweep where there are several rows or arms. */

@@ -74,13 +74,21 @@ void as_lab_commit(char out[65])
 
 /* --- The run ---------------------------------------------------------------------------------------------- */
 
-assay_status as_lab_store(assay_env *env, assay_options *options, bool create, as_store **out)
+assay_status as_store_options_read(assay_env *env, const assay_options *options, as_store_options *out)
 {
-    const char *url = as_options_text(options, "store");
-    if (url && !strcmp(url, "none"))
+    static const as_option_member members[] = {AS_MEMBER(as_store_options, TEXT, "store", url), {.key = NULL}};
+    *out = (as_store_options){0};
+    AS_TRY(as_options_read(env, options, members, out));
+    out->none = out->url && !strcmp(out->url, "none");
+    return ASSAY_OK;
+}
+
+assay_status as_lab_store(assay_env *env, const as_store_options *o, bool create, as_store **out)
+{
+    if (o->none)
         return as_fail(env, ASSAY_BAD_INPUT,
                        "store: --store none keeps nothing, so there is nothing to look up or to save in: name a file");
-    return as_store_open(env, url, create, out);
+    return as_store_open(env, o->url, create, out);
 }
 
 static assay_status facts_text(assay_env *env, const assay_facts *facts, char **out)
@@ -113,17 +121,16 @@ static const char *state_of(const assay_trace *const *trials, size_t n)
     return as_trace_state_text(worst);
 }
 
-assay_status as_lab_keep(assay_env *env, assay_options *options, const char *kind, const char *title,
+assay_status as_lab_keep(assay_env *env, const as_store_options *o, const char *kind, const char *title,
                          const assay_trace *const *trials, size_t n, const assay_facts *facts, int64_t *id)
 {
-    const char *url = as_options_text(options, "store");
-    as_store   *store = NULL;
-    char       *report = NULL, commit[65], print[17];
+    as_store *store = NULL;
+    char     *report = NULL, commit[65], print[17];
     *id = 0;
-    if (url && !strcmp(url, "none"))
+    if (o->none)
         return ASSAY_OK;
-    assay_status status = as_lab_store(env, options, true, &store);
-    if (status == ASSAY_UNSUPPORTED && !url)
+    assay_status status = as_lab_store(env, o, true, &store);
+    if (status == ASSAY_UNSUPPORTED && !o->url)
         return ASSAY_OK;
     as_lab_commit(commit);
     as_machine_fingerprint(print);

@@ -6,11 +6,17 @@
 #include "base/options.h"
 #include "store/store.h"
 
+typedef struct as_store_options {
+    const char *url;  /* NULL: where it is by default */
+    bool        none; /* nothing is kept */
+} as_store_options;
+assay_status as_store_options_read(assay_env *env, const assay_options *options, as_store_options *out);
+
 /* *id gets 0 when nothing is kept: --store none, or assay was built without a store and none was asked for. */
-assay_status as_lab_keep(assay_env *env, assay_options *options, const char *kind, const char *title,
+assay_status as_lab_keep(assay_env *env, const as_store_options *o, const char *kind, const char *title,
                          const assay_trace *const *trials, size_t n, const assay_facts *facts, int64_t *id);
 /* The store that the option names; NOT_FOUND when it is not there and not to be made. */
-assay_status as_lab_store(assay_env *env, assay_options *options, bool create, as_store **out);
+assay_status as_lab_store(assay_env *env, const as_store_options *o, bool create, as_store **out);
 /* The commit that the working directory is at, read from its .git without running anything; "" if there is none. */
 void as_lab_commit(char out[65]);
 

@@ -12,74 +12,37 @@
 
 /* --- Settings ---------------------------------------------------------------------------------------------- */
 
-assay_status as_lab_percent(assay_env *env, const char *option, const char *text, double *share)
+static const as_option_member members[] = {
+    AS_MEMBER(as_lab_settings, U64, "seed", sampler.seed),
+    AS_MEMBER_OR_UNSET(as_lab_settings, NS, "budget", sampler.budget_ns, sampler.keeps_budget),
+    AS_MEMBER(as_lab_settings, INT, "runs", sampler.n_rounds),
+    AS_MEMBER(as_lab_settings, CHOICE, "layout-of-memory", sampler.memory),
+    AS_MEMBER(as_lab_settings, BOOL, "samples", sampler.keep_samples),
+    AS_MEMBER(as_lab_settings, SHARE, "margin", rules.margin),
+    AS_MEMBER(as_lab_settings, SHARE, "alpha", rules.alpha),
+    AS_MEMBER(as_lab_settings, NS, "timeout", timeout_ns),
+    AS_MEMBER(as_lab_settings, SHARE, "target-width", target_width),
+    {.key = NULL}};
+
+static assay_status warm_up_read(assay_env *env, const char *text, int *out)
 {
-    char   number[32];
-    size_t n = strlen(text);
-    while (n && (text[n - 1] == '%' || text[n - 1] == ' '))
-        n--;
-    snprintf(number, sizeof number, "%.*s", (int)(n < 31 ? n : 31), text);
-    double value;
-    if (!as_parse_f64(number, &value) || !(value >= 0) || value > 1000)
-        return as_fail(env, ASSAY_BAD_INPUT, "option --%s: \"%s\" is not a percentage from 0 to 1000, such as 2 or 2.5%%", option,
-                       text);
-    *share = value / 100;
+    int64_t n = -1;
+    if (strcmp(text, "auto") && (!as_parse_i64(text, &n) || n < 0 || n > 1000000))
+        return as_fail(env, ASSAY_BAD_INPUT, "option --warmup: \"%s\" is neither auto nor a number of rounds", text);
+    *out = (int)n;
     return ASSAY_OK;
 }
 
-static bool takes(const char *key, const char *verb) { return as_option_takes(as_option_find(key), verb); }
-
-static assay_status rules_read(assay_env *env, assay_options *o, const char *verb, as_duel_rules *rules)
-{
-    as_duel_rules_standard(rules);
-    if (takes("margin", verb))
-        AS_TRY(as_lab_percent(env, "margin", as_options_text(o, "margin"), &rules->margin));
-    if (takes("alpha", verb)) {
-        const char *text = as_options_text(o, "alpha");
-        if (!as_parse_f64(text, &rules->alpha) || !(rules->alpha >= 1e-6 && rules->alpha <= 0.5))
-            return as_fail(env, ASSAY_BAD_INPUT, "option --alpha: \"%s\" is not a share from 0.000001 to 0.5", text);
-    }
-    return ASSAY_OK;
-}
-
-static assay_status sampler_read(assay_env *env, assay_options *o, const char *verb, as_sampler_settings *s)
-{
-    as_sampler_defaults(s);
-    s->memory = AS_MEMORY_RANDOM;
-    s->seed = (uint64_t)as_options_int(o, "seed");
-    if (as_options_is_set(o, "budget"))
-        s->budget_ns = as_options_duration_ns(o, "budget");
-    if (takes("clock", verb))
-        s->by_wall = !strcmp(as_options_text(o, "clock"), "wall");
-    if (takes("runs", verb) && as_options_is_set(o, "runs"))
-        s->n_rounds = (uint32_t)as_options_int(o, "runs");
-    s->keeps_budget = as_options_is_set(o, "budget");
-    if (takes("layout-of-memory", verb) && as_options_text(o, "layout-of-memory")) {
-        const char *how = as_options_text(o, "layout-of-memory");
-        for (int i = 0; i < AS_N_MEMORY_LAYOUTS; i++)
-            if (!strcmp(how, as_memory_layout_text((as_memory_layout)i)))
-                s->memory = (as_memory_layout)i;
-    }
-    if (takes("warmup", verb) && strcmp(as_options_text(o, "warmup"), "auto")) {
-        int64_t n;
-        if (!as_parse_i64(as_options_text(o, "warmup"), &n) || n < 0 || n > 1000000)
-            return as_fail(env, ASSAY_BAD_INPUT, "option --warmup: \"%s\" is neither auto nor a number of rounds",
-                           as_options_text(o, "warmup"));
-        s->warm_up = (int)n;
-    }
-    return ASSAY_OK;
-}
-
-assay_status as_lab_settings_read(assay_env *env, assay_options *options, const char *verb, as_lab_settings *out)
+assay_status as_lab_settings_read(assay_env *env, const assay_options *options, const char *budget, as_lab_settings *out)
 {
     *out = (as_lab_settings){.early = true, .isolate = env->clock.kind != AS_CLOCK_FAKE};
-    AS_TRY(sampler_read(env, options, verb, &out->sampler));
-    AS_TRY(rules_read(env, options, verb, &out->rules));
-    if (takes("timeout", verb))
-        out->timeout_ns = as_options_duration_ns(options, "timeout");
-    if (takes("target-width", verb) && as_options_text(options, "target-width"))
-        AS_TRY(as_lab_percent(env, "target-width", as_options_text(options, "target-width"), &out->target_width));
-    return ASSAY_OK;
+    as_sampler_defaults(&out->sampler);
+    as_duel_rules_standard(&out->rules);
+    AS_TRY(as_options_read(env, options, members, out));
+    if (budget && !out->sampler.keeps_budget && !as_parse_duration_ns(budget, &out->sampler.budget_ns))
+        return as_fail(env, ASSAY_INTERNAL, "the default budget %s is no duration", budget);
+    out->sampler.by_wall = !strcmp(as_options_text(options, "clock"), "wall");
+    return warm_up_read(env, as_options_text(options, "warmup"), &out->sampler.warm_up);
 }
 
 /* --- When it is enough --------------------------------------------------------------------------------------- */
@@ -125,7 +88,6 @@ typedef struct bench {
     const as_bench_case *const *cases;
     const char *const          *names;
     int                         n;
-    assay_options              *user;
     const as_lab_settings      *s;
     as_bench_subject           *subjects;
     as_truth                   *truths;
@@ -137,7 +99,7 @@ typedef struct bench {
 /* again: its answer was compared when the trial began. */
 static assay_status subject_open(assay_env *env, bench *b, int i, bool again, const as_sampler_settings *sampler)
 {
-    AS_TRY(as_bench_case_open(env, b->cases[i], b->user, &b->subjects[i]));
+    AS_TRY(as_bench_case_open(env, b->cases[i], &b->subjects[i]));
     if (!again)
         AS_TRY(as_truth_check(env, b->cases[i], &b->subjects[i], sampler->seed, &b->truths[i]));
     if (b->truths[i].wrong)
@@ -289,19 +251,18 @@ static assay_status bench_do(assay_env *env, bench *b, assay_trace **out)
     return trial_give(status, t, out);
 }
 
-assay_status as_lab_measure(assay_env *env, const as_bench_case *c, assay_options *user, const as_lab_settings *s,
-                            assay_trace **out)
+assay_status as_lab_measure(assay_env *env, const as_bench_case *c, const as_lab_settings *s, assay_trace **out)
 {
     as_lab_settings own = *s;
     own.sampler.keep_samples = true;
-    bench b = {.name = c->name, .cases = &c, .n = 1, .user = user, .s = &own};
+    bench b = {.name = c->name, .cases = &c, .n = 1, .s = &own};
     return bench_do(env, &b, out);
 }
 
 assay_status as_lab_compare(assay_env *env, const char *name, const as_bench_case *const *cases, const char *const *names, int n,
-                            assay_options *user, const as_lab_settings *s, assay_trace **out)
+                            const as_lab_settings *s, assay_trace **out)
 {
-    bench b = {.name = name, .cases = cases, .names = names, .n = n, .user = user, .s = s};
+    bench b = {.name = name, .cases = cases, .names = names, .n = n, .s = s};
     return bench_do(env, &b, out);
 }
 

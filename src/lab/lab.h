@@ -22,19 +22,17 @@ typedef struct as_lab_settings {
     void *progress_arg;
 } as_lab_settings;
 
-/* Options budget, timeout, warmup, runs, clock, layout-of-memory, target-width, margin, alpha, seed: those that the verb takes. */
-assay_status as_lab_settings_read(assay_env *env, assay_options *options, const char *verb, as_lab_settings *out);
-/* "1%", "1 %" or "1": percent as a share; BAD_INPUT with the option's name. */
-assay_status as_lab_percent(assay_env *env, const char *option, const char *text, double *share);
+/* Options budget, timeout, warmup, runs, clock, layout-of-memory, samples, target-width, margin, alpha, seed.
+ * budget: the default of this kind of work, "12s"; NULL: that of the table. */
+assay_status as_lab_settings_read(assay_env *env, const assay_options *options, const char *budget, as_lab_settings *out);
 
 /* One case alone.  A case that cannot be measured is a trial whose state and reason say so: the call itself fails only for lack of memory
  * or on cancel (and then *out holds what was measured). */
-assay_status as_lab_measure(assay_env *env, const as_bench_case *c, assay_options *user, const as_lab_settings *s,
-                            assay_trace **out);
+assay_status as_lab_measure(assay_env *env, const as_bench_case *c, const as_lab_settings *s, assay_trace **out);
 /* Cases against each other, arm 0 being the one that the others are compared with.  names: of the arms.  Here and below *out is NULL before, or a
  * trial of the same arms: it goes on until the budget is spent in all, and *out is it or what has taken its place. */
 assay_status as_lab_compare(assay_env *env, const char *name, const as_bench_case *const *cases, const char *const *names, int n,
-                            assay_options *user, const as_lab_settings *s, assay_trace **out);
+                            const as_lab_settings *s, assay_trace **out);
 /* Programs that speak the line protocol: one argv each. */
 assay_status as_lab_compare_bins(assay_env *env, const char *name, const char *const *const *argvs, const char *const *names, int n,
                                  const as_lab_settings *s, assay_trace **out);

@@ -11,6 +11,7 @@
 #include "analysis/duel/test_trial.h"
 #include "base/random.h"
 #include "lab/baseline.h"
+#include "lab/calls.h"
 #include "lab/contest.h"
 #include "lab/noise.h"
 #include "lab/selftest.h"
@@ -45,32 +46,11 @@ static void end(fixture *f) { assay_options_free(f->options); }
 
 /* --- Settings ----------------------------------------------------------------------------------------------------- */
 
-Test(lab, percent_is_a_share)
-{
-    static const struct {
-        const char *text;
-        double      share;
-    } good[] = {{"1%", 0.01}, {"1 %", 0.01}, {"2.5", 0.025}, {"0", 0}, {"1000%", 10}};
-    static const char *const bad[] = {"", "%", "x", "-1", "1001", "nan", "1%2", "inf"};
-    fixture                  f = begin();
-    for (size_t i = 0; i < AS_COUNT(good); i++) {
-        double share = -1;
-        expect_ok(f.env, as_lab_percent(f.env, "margin", good[i].text, &share));
-        expect_near(share, good[i].share, 1e-15);
-    }
-    for (size_t i = 0; i < AS_COUNT(bad); i++) {
-        double share = -1;
-        expect_fails(f.env, as_lab_percent(f.env, "margin", bad[i], &share), ASSAY_BAD_INPUT, "option --margin: ");
-        expect_near(share, -1, 0);
-    }
-    end(&f);
-}
-
 Test(lab, settings_are_standard_when_nothing_is_said)
 {
     fixture         f = begin();
     as_lab_settings s;
-    expect_ok(f.env, as_lab_settings_read(f.env, f.options, "compare", &s));
+    expect_ok(f.env, as_lab_settings_read(f.env, f.options, NULL, &s));
     expect_eq(s.sampler.budget_ns, 5000000000u);
     expect_eq(s.sampler.memory, AS_MEMORY_RANDOM);
     expect_eq(s.sampler.warm_up, -1);
@@ -81,10 +61,13 @@ Test(lab, settings_are_standard_when_nothing_is_said)
     expect_near(s.rules.margin, 0.01, 0);
     expect_near(s.rules.alpha, 0.01, 0);
     expect_eq(s.timeout_ns, 60000000000u);
+    expect_ok(f.env, as_lab_settings_read(f.env, f.options, "12s", &s)); /* another kind of work has its own */
+    expect_eq(s.sampler.budget_ns, 12000000000u);
+    expect(!s.sampler.keeps_budget);
     end(&f);
 }
 
-Test(lab, settings_come_from_the_options_that_the_verb_takes)
+Test(lab, settings_come_from_the_options)
 {
     fixture         f = begin();
     as_lab_settings s;
@@ -97,7 +80,7 @@ Test(lab, settings_come_from_the_options_that_the_verb_takes)
     set(&f, "margin", "5%");
     set(&f, "alpha", "0.05");
     set(&f, "seed", "9");
-    expect_ok(f.env, as_lab_settings_read(f.env, f.options, "compare", &s));
+    expect_ok(f.env, as_lab_settings_read(f.env, f.options, NULL, &s));
     expect_eq(s.sampler.budget_ns, 100000000);
     expect_eq(s.timeout_ns, 3000000000u);
     expect_eq(s.sampler.warm_up, 7);
@@ -108,28 +91,87 @@ Test(lab, settings_come_from_the_options_that_the_verb_takes)
     expect_near(s.rules.margin, 0.05, 0);
     expect_near(s.rules.alpha, 0.05, 0);
     expect_eq(s.sampler.seed, 9);
-    expect(as_options_unused(f.options) == NULL);
     set(&f, "target-width", "2%");
-    expect_ok(f.env, as_lab_settings_read(f.env, f.options, "bench", &s));
+    set(&f, "samples", "on");
+    expect_ok(f.env, as_lab_settings_read(f.env, f.options, "12s", &s));
     expect_near(s.target_width, 0.02, 0);
-    expect_near(s.rules.margin, 0.01, 0); /* bench has no margin */
+    expect(s.sampler.keep_samples);
+    expect_eq(s.sampler.budget_ns, 100000000); /* what was said wins over what is standard */
+    expect(as_options_unused(f.options) == NULL);
     end(&f);
 }
 
 Test(lab, settings_that_make_no_sense_are_refused)
 {
-    static const struct {
-        const char *key, *value, *verb, *sentence;
-    } all[] = {{"warmup", "some", "compare", "--warmup: \"some\""}, {"warmup", "-3", "compare", "--warmup: \"-3\""},
-               {"margin", "wide", "compare", "--margin: \"wide\""}, {"alpha", "0", "compare", "--alpha: \"0\""},
-               {"alpha", "0.6", "compare", "--alpha: \"0.6\""},     {"target-width", "-1%", "bench", "--target-width: \"-1%\""}};
-    for (size_t i = 0; i < AS_COUNT(all); i++) {
+    static const char *const bad[] = {"some", "-3"};
+    for (size_t i = 0; i < AS_COUNT(bad); i++) {
         fixture         f = begin();
         as_lab_settings s;
-        set(&f, all[i].key, all[i].value);
-        expect_fails(f.env, as_lab_settings_read(f.env, f.options, all[i].verb, &s), ASSAY_BAD_INPUT, all[i].sentence);
+        set(&f, "warmup", bad[i]);
+        expect_fails(f.env, as_lab_settings_read(f.env, f.options, NULL, &s), ASSAY_BAD_INPUT, "--warmup: ");
         end(&f);
     }
+}
+
+/* Every key that a call lists is looked at by the structs that it reads: no other is needed, and none is passed over. */
+static void expect_all_read(const char *const *keys, void (*read)(fixture *f))
+{
+    fixture f = begin();
+    for (const char *const *k = keys; *k; k++)
+        set(&f, *k, as_option_find(*k)->example);
+    read(&f);
+    expect(!as_options_unused(f.options));
+    end(&f);
+}
+
+static void contest_read(fixture *f)
+{
+    as_lab_settings    s;
+    as_contest_options o;
+    as_store_options   store;
+    expect_ok(f->env, as_lab_settings_read(f->env, f->options, NULL, &s));
+    expect_ok(f->env, as_contest_options_read(f->env, f->options, &o));
+    expect_ok(f->env, as_store_options_read(f->env, f->options, &store));
+}
+
+static void bench_read(fixture *f)
+{
+    as_lab_settings  s;
+    as_case_options  o;
+    as_store_options store;
+    expect_ok(f->env, as_lab_settings_read(f->env, f->options, NULL, &s));
+    expect_ok(f->env, as_case_options_read(f->env, f->options, &o));
+    expect_ok(f->env, as_store_options_read(f->env, f->options, &store));
+}
+
+static void check_read(fixture *f)
+{
+    as_check_options o;
+    expect_ok(f->env, as_check_options_read(f->env, f->options, &o));
+}
+
+Test(lab, the_keys_of_a_call_are_those_of_the_structs_that_it_reads)
+{
+    expect_all_read((const char *const[]){AS_BENCH_KEYS, NULL}, bench_read);
+    expect_all_read((const char *const[]){AS_COMPARE_KEYS, NULL}, contest_read);
+    expect_all_read((const char *const[]){AS_CHECK_KEYS, NULL}, check_read);
+}
+
+Test(lab, calls_refuse_options_that_they_do_not_take)
+{
+    fixture           f = begin();
+    assay_facts      *facts = NULL;
+    int               code;
+    const char *const what[] = {"mlp-small"};
+    set(&f, "rate", "5");
+    expect_fails(f.env, assay_bench(f.env, what, 1, f.options, &facts), ASSAY_BAD_INPUT,
+                 "assay_bench: --rate says nothing about it; these do: sizes, ");
+    expect_fails(f.env, assay_compare(f.env, what, 1, f.options, &facts), ASSAY_BAD_INPUT, "assay_compare: --rate says nothing");
+    expect_fails(f.env, assay_check(f.env, "main", f.options, &facts, &code), ASSAY_BAD_INPUT, "assay_check: --rate says nothing");
+    expect_fails(f.env, assay_baseline_create(f.env, "main", what, 1, f.options), ASSAY_BAD_INPUT,
+                 "assay_baseline_create: --rate says nothing");
+    expect(!facts);
+    end(&f);
 }
 
 /* --- Children -------------------------------------------------------------------------------------------------------- */
@@ -338,11 +380,19 @@ Test(isolate, cancel_reaches_the_child_and_keeps_what_it_measured)
 
 /* --- Contest ----------------------------------------------------------------------------------------------------------- */
 
+static as_contest_options said(const fixture *f)
+{
+    as_contest_options o;
+    expect_ok(f->env, as_contest_options_read(f->env, f->options, &o));
+    return o;
+}
+
 static as_contest *contest(fixture *f, const char *a, const char *b)
 {
-    const char *args[] = {a, b};
-    as_contest *c = NULL;
-    expect_ok(f->env, as_contest_read(f->env, args, b ? 2 : 1, f->options, &c));
+    const char              *args[] = {a, b};
+    as_contest              *c = NULL;
+    const as_contest_options o = said(f);
+    expect_ok(f->env, as_contest_read(f->env, args, b ? 2 : 1, &o, &c));
     return c;
 }
 
@@ -353,7 +403,8 @@ static void expect_no_contest(const char *a, const char *b, const char *vary, co
     as_contest *c = NULL;
     if (vary)
         set(&f, "vary", vary);
-    expect_fails(f.env, as_contest_read(f.env, args, b ? 2 : 1, f.options, &c), ASSAY_BAD_INPUT, sentence);
+    const as_contest_options o = said(&f);
+    expect_fails(f.env, as_contest_read(f.env, args, b ? 2 : 1, &o, &c), ASSAY_BAD_INPUT, sentence);
     expect(!c);
     end(&f);
 }
@@ -386,8 +437,8 @@ Test(contest, arms_are_the_values_that_vary)
     expect_str(c->arms[0], "threads=1");
     expect_str(c->arms[1], "threads=2");
     expect_eq(c->n_rows, 1);
-    expect_eq(c->rows[0].cases[0]->threads, 1);
-    expect_eq(c->rows[0].cases[1]->threads, 2);
+    expect_eq(c->rows[0].cases[0]->plan.threads, 1);
+    expect_eq(c->rows[0].cases[1]->plan.threads, 2);
     expect_str(c->title, "mlp-small by threads");
     as_contest_free(c);
     end(&f);
@@ -435,18 +486,10 @@ Test(contest, several_devices_are_arms)
     as_contest *c = contest(&f, "mlp-small", NULL);
     expect_str(c->arms[0], "device=null:gemm=5us");
     expect_str(c->arms[1], "device=null");
-    expect_str(c->rows[0].cases[0]->device, "null:gemm=5us");
-    expect_str(c->rows[0].cases[1]->device, "null");
+    expect_str(c->rows[0].cases[0]->plan.device, "null:gemm=5us");
+    expect_str(c->rows[0].cases[1]->plan.device, "null");
     as_contest_free(c);
     end(&f);
-}
-
-static const char *setting_of(const as_bench_case *c, const char *key)
-{
-    for (int i = 0; i < c->n_settings; i++)
-        if (!strcmp(c->settings[i].key, key))
-            return c->settings[i].value;
-    return NULL;
 }
 
 Test(contest, precision_is_of_weights_in_a_model_and_of_elements_in_a_workload)
@@ -455,7 +498,7 @@ Test(contest, precision_is_of_weights_in_a_model_and_of_elements_in_a_workload)
     set(&f, "vary", "precision=f32,f16");
     as_contest *c = contest(&f, "mlp-small", NULL);
     expect_str(c->arms[1], "precision=f16");
-    expect_str(setting_of(c->rows[0].cases[1], "weights-as"), "f16");
+    expect_str(c->rows[0].cases[1]->plan.weights_as, "f16");
     as_contest_free(c);
     c = contest(&f, "bench:matmul", NULL);
     expect_has(c->rows[0].cases[0]->spec, "dtype=f32");
@@ -508,7 +551,8 @@ Test(contest, arms_with_other_cases_are_refused)
     const char *args[] = {"bench:matmul", "mlp-small"};
     as_contest *c = NULL;
     set(&f, "sizes", "16x16,32x32");
-    expect_fails(f.env, as_contest_read(f.env, args, 2, f.options, &c), ASSAY_BAD_INPUT,
+    const as_contest_options o = said(&f);
+    expect_fails(f.env, as_contest_read(f.env, args, 2, &o, &c), ASSAY_BAD_INPUT,
                  "bench:matmul gives 2 cases and mlp-small 1: arms must have the same ones");
     expect(!c);
     end(&f);
@@ -520,7 +564,7 @@ Test(contest, is_run_row_by_row_and_judged)
     set(&f, "vary", "device=null:gemm=50us,null:gemm=60us");
     set(&f, "vary", "batch=1,2");
     as_contest *c = contest(&f, "mlp-small", NULL);
-    expect_ok(f.env, as_contest_run(f.env, c, f.options, &f.s));
+    expect_ok(f.env, as_contest_run(f.env, c, &f.s));
     for (int i = 0; i < 2; i++) {
         expect_eq(c->rows[i].trial->state, AS_TRACE_COMPLETE);
         expect(c->rows[i].trial->n_rounds > 0);
@@ -542,7 +586,7 @@ Test(contest, cancel_keeps_the_rows_before)
     set(&f, "vary", "batch=1,2");
     as_contest *c = contest(&f, "mlp-small", NULL);
     assay_cancel(f.env);
-    expect_eq(as_contest_run(f.env, c, f.options, &f.s), ASSAY_CANCELLED);
+    expect_eq(as_contest_run(f.env, c, &f.s), ASSAY_CANCELLED);
     expect(c->rows[1].trial == NULL);
     assay_facts *facts = NULL;
     expect_ok(f.env, as_contest_facts(f.env, c, &f.s, &facts));
@@ -559,9 +603,10 @@ Test(contest, what_rows_leave_goes_to_the_row_that_is_not_settled)
     f.s.rules.margin = 0; /* arms that are equal to the nanosecond are then never settled: mul */
     set(&f, "devices", "null:add=50us,sub=50us,null:add=60us,sub=60us");
     set(&f, "sizes", "64x64");
-    expect_ok(f.env, as_contest_read(f.env, args, 1, f.options, &c));
+    const as_contest_options o = said(&f);
+    expect_ok(f.env, as_contest_read(f.env, args, 1, &o, &c));
     expect_eq(c->n_rows, 3);
-    expect_ok(f.env, as_contest_run(f.env, c, f.options, &f.s));
+    expect_ok(f.env, as_contest_run(f.env, c, &f.s));
     const assay_trace *open = c->rows[1].trial;
     double             left = 50e6;
     for (int i = 0; i < 3; i += 2) {
@@ -756,8 +801,9 @@ Test(lab, a_case_alone_is_measured_with_its_samples)
     assay_trace    *t = NULL;
     const char     *model = "mlp-small";
     set(&f, "devices", "null:gemm=50us");
-    expect_ok(f.env, as_bench_cases_read(f.env, &model, 1, f.options, &cases));
-    expect_ok(f.env, as_lab_measure(f.env, &cases->items[0], f.options, &f.s, &t));
+    const as_contest_options o = said(&f);
+    expect_ok(f.env, as_bench_cases_read(f.env, &model, 1, &o.cases, &cases));
+    expect_ok(f.env, as_lab_measure(f.env, &cases->items[0], &f.s, &t));
     expect_eq(t->state, AS_TRACE_COMPLETE);
     expect(t->n_shots > 0);
     expect_has(as_trace_note_find(t, "arm0.compared"), "none");
@@ -770,9 +816,8 @@ Test(lab, a_case_that_cannot_be_opened_is_a_trial_that_failed)
 {
     fixture             f = begin();
     assay_trace        *t = NULL;
-    const as_bench_case none = {
-        .id = "x", .name = "x", .family = "x", .workload = "x", .spec = "no-such-model", .device = "cpu", .threads = 1};
-    expect_ok(f.env, as_lab_measure(f.env, &none, f.options, &f.s, &t));
+    const as_bench_case none = {.id = "x", .name = "x", .family = "x", .workload = "x", .spec = "no-such-model"};
+    expect_ok(f.env, as_lab_measure(f.env, &none, &f.s, &t));
     expect_eq(t->state, AS_TRACE_FAILED);
     expect_has(t->reason, "no-such-model");
     expect_eq(t->n_turns, 0);
@@ -1078,20 +1123,20 @@ Test(noise, what_planning_needs_is_kept_for_this_machine)
 
 Test(noise, a_comparison_is_planned_by_what_the_store_knows)
 {
-    fixture   f = begin();
-    as_store *store = store_open(f.env, "noise2.db");
-    as_noise  n = planted_noise(f.env);
-    char      sentence[200] = "?";
-    set(&f, "store", as_test_path("noise2.db"));
-    as_noise_expect(f.env, f.options, "a case", &f.s, sentence, sizeof sentence);
+    fixture          f = begin();
+    as_store        *store = store_open(f.env, "noise2.db");
+    as_noise         n = planted_noise(f.env);
+    char             sentence[200] = "?";
+    as_store_options where = {.url = as_test_path("noise2.db")};
+    as_noise_expect(f.env, &where, "a case", &f.s, sentence, sizeof sentence);
     expect_str(sentence, "");
     expect_near(f.s.sampler.block_ns, 0, 0);
     expect_ok(f.env, as_noise_save(f.env, store, &n));
-    as_noise_expect(f.env, f.options, "a case", &f.s, sentence, sizeof sentence);
+    as_noise_expect(f.env, &where, "a case", &f.s, sentence, sizeof sentence);
     expect_has(sentence, "By the noise that was measured on this machine, ");
     expect_near(f.s.sampler.block_ns, 4e6, 0);
     f.s.sampler.block_ns = 2e6; /* what was asked for stays */
-    as_noise_expect(f.env, f.options, "a case", &f.s, sentence, sizeof sentence);
+    as_noise_expect(f.env, &where, "a case", &f.s, sentence, sizeof sentence);
     expect_near(f.s.sampler.block_ns, 2e6, 0);
     as_noise_drop(&n);
     as_store_close(store);

@@ -12,9 +12,9 @@ assay_status as_lab_limits(assay_env *env, const as_bench_case *const *cases, in
     bool             cpu = false;
     char             source[1024];
     for (int i = 0; i < n; i++)
-        if (!strncmp(cases[i]->device, "cpu", 3)) {
+        if (!strncmp(cases[i]->plan.device, "cpu", 3)) {
             cpu = true;
-            settings.n_threads = cases[i]->threads > settings.n_threads ? cases[i]->threads : settings.n_threads;
+            settings.n_threads = cases[i]->plan.threads > settings.n_threads ? cases[i]->plan.threads : settings.n_threads;
         }
     return cpu ? as_roofs_get(env, how, &settings, roofs, source, sizeof source) : ASSAY_OK;
 }

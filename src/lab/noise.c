@@ -250,16 +250,15 @@ bool as_noise_load(assay_env *env, as_store *store, as_noise_plan *out)
     return out->block_ns >= 1e3 && out->block_ns <= 1e8 && out->sigma_round > 0 && out->round_ns > 0;
 }
 
-void as_noise_expect(assay_env *env, assay_options *options, const char *name, as_lab_settings *s, char *sentence, size_t size)
+void as_noise_expect(assay_env *env, const as_store_options *o, const char *name, as_lab_settings *s, char *sentence, size_t size)
 {
     as_store     *store;
     as_noise_plan plan;
     as_variance   v;
     char          print[17];
-    const char   *url = as_options_text(options, "store");
     double        budget = (double)s->sampler.budget_ns / 1e9;
     *sentence = 0;
-    if ((url && !strcmp(url, "none")) || as_lab_store(env, options, false, &store) != ASSAY_OK)
+    if (o->none || as_lab_store(env, o, false, &store) != ASSAY_OK)
         return;
     as_machine_fingerprint(print);
     bool knows = as_noise_load(env, store, &plan);

@@ -9,6 +9,7 @@
 #include "lab/lab.h"
 
 enum { AS_NOISE_TRIALS = 6 };
+#define AS_NOISE_BUDGET "12s" /* of all of them */
 
 typedef struct as_noise {
     assay_trace *trials[AS_NOISE_TRIALS];
@@ -31,7 +32,7 @@ assay_status as_noise_save(assay_env *env, as_store *store, const as_noise *n);
 bool as_noise_load(assay_env *env, as_store *store, as_noise_plan *out);
 /* Before a comparison: takes the block length from the noise that the store knows, and says what can be expected, by what this case showed
  * when it was last compared or else by the machine's noise.  "" when nothing is known. */
-void as_noise_expect(assay_env *env, assay_options *options, const char *name, as_lab_settings *s, char *sentence, size_t size);
+void as_noise_expect(assay_env *env, const as_store_options *o, const char *name, as_lab_settings *s, char *sentence, size_t size);
 /* The effect, a share, that two arms of one process would show in so many seconds. */
 double as_noise_visible(const as_noise_plan *p, double alpha, double seconds);
 

@@ -11,8 +11,7 @@
 /* What a call may cost whatever it does, rather too much than too little: on the calling thread, with other threads, on a device. */
 static const double FLOOR_NS = 2e3, FLOOR_THREADS_NS = 2e4, FLOOR_DEVICE_NS = 3e5;
 
-assay_status as_suite_measure(assay_env *env, const as_bench_cases *cases, assay_options *user, const as_lab_settings *s,
-                              as_suite **out)
+assay_status as_suite_measure(assay_env *env, const as_bench_cases *cases, const as_lab_settings *s, as_suite **out)
 {
     as_suite    *suite = calloc(1, sizeof *suite);
     assay_status status = ASSAY_OK;
@@ -27,7 +26,7 @@ assay_status as_suite_measure(assay_env *env, const as_bench_cases *cases, assay
     }
     for (int i = 0; i < cases->n_items && status == ASSAY_OK; i++) {
         assay_trace *trial = NULL;
-        status = as_lab_measure(env, &cases->items[i], user, s, &trial);
+        status = as_lab_measure(env, &cases->items[i], s, &trial);
         if (trial)
             suite->trials[suite->n_trials++] = trial;
     }
@@ -65,7 +64,7 @@ static as_alone alone_of(const assay_trace *t)
 
 static double floor_of(const as_bench_case *c)
 {
-    return strncmp(c->device, "cpu", 3) ? FLOOR_DEVICE_NS : c->threads > 1 ? FLOOR_THREADS_NS : FLOOR_NS;
+    return strncmp(c->plan.device, "cpu", 3) ? FLOOR_DEVICE_NS : c->plan.threads > 1 ? FLOOR_THREADS_NS : FLOOR_NS;
 }
 
 static as_claim claim_of(const as_bench_case *c, const assay_trace *t)

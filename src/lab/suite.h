@@ -15,8 +15,7 @@ typedef struct as_suite {
 /* Roofs are needed where the CPU works: for the share of the roof, and for the lie detector.  None for other devices. */
 assay_status as_suite_roofs(assay_env *env, const as_bench_cases *cases, as_roofs *roofs);
 /* A case that cannot be measured is a trial that says so.  CANCELLED: *out holds what was measured until then. */
-assay_status as_suite_measure(assay_env *env, const as_bench_cases *cases, assay_options *user, const as_lab_settings *s,
-                              as_suite **out);
+assay_status as_suite_measure(assay_env *env, const as_bench_cases *cases, const as_lab_settings *s, as_suite **out);
 /* What the lie detector refuses becomes a trial that was refused, with its reason; how many. */
 assay_status as_suite_judge(assay_env *env, as_suite *suite, size_t *n_refused);
 assay_status as_suite_facts(assay_env *env, as_suite *suite, assay_facts **out);

@@ -259,7 +259,7 @@ static assay_status fewer_compare(check *k, bool *goes)
             dims[i].size = k->out->n_rows;
     }
     if (at)
-        AS_TRY(assay_model_load(k->env, spec, k->subject->options, &model));
+        AS_TRY(as_model_load(k->env, spec, &k->c->model, &model));
     assay_status status = slow_bind(k, at ? model : k->subject->model, dims, plan->n_dims, &s);
     if (status == ASSAY_OK)
         status = slow_compare(k, &s, goes);

@@ -21,8 +21,10 @@ static void open_at(fixture *f, const char *argument, const char *key, const cha
     expect_ok(f->env, assay_options_new(f->env, &f->options));
     if (key)
         expect_ok(f->env, assay_options_set(f->env, f->options, key, value));
-    expect_ok(f->env, as_bench_cases_read(f->env, &argument, 1, f->options, &f->cases));
-    expect_ok(f->env, as_bench_case_open(f->env, &f->cases->items[0], f->options, &f->subject));
+    as_case_options o;
+    expect_ok(f->env, as_case_options_read(f->env, f->options, &o));
+    expect_ok(f->env, as_bench_cases_read(f->env, &argument, 1, &o, &f->cases));
+    expect_ok(f->env, as_bench_case_open(f->env, &f->cases->items[0], &f->subject));
 }
 
 static void check_it(fixture *f) { expect_ok(f->env, as_truth_check(f->env, &f->cases->items[0], &f->subject, 5, &f->truth)); }
@@ -123,8 +125,10 @@ Test(truth, a_type_without_a_kernel_is_refused)
     const char *argument = "matmul:size=4x4,dtype=f64";
     expect_eq(assay_env_new(&f.env), ASSAY_OK);
     expect_ok(f.env, assay_options_new(f.env, &f.options));
-    expect_ok(f.env, as_bench_cases_read(f.env, &argument, 1, f.options, &f.cases));
-    expect_fails(f.env, as_bench_case_open(f.env, &f.cases->items[0], f.options, &f.subject), ASSAY_UNSUPPORTED,
+    as_case_options o;
+    expect_ok(f.env, as_case_options_read(f.env, f.options, &o));
+    expect_ok(f.env, as_bench_cases_read(f.env, &argument, 1, &o, &f.cases));
+    expect_fails(f.env, as_bench_case_open(f.env, &f.cases->items[0], &f.subject), ASSAY_UNSUPPORTED,
                  "cpu has no kernel for MatMul in f64");
     expect(!f.subject.plan);
     shut(&f);

@@ -83,13 +83,12 @@ static bool key_is_open(const as_zoo *zoo, const char *args, const char *key)
 }
 
 /* Options that need an input switch it on in a built-in network that has it for the asking: --timespans ts.npy is enough. */
-static assay_status spec_complete(assay_env *env, as_arena *arena, const char *spec, assay_options *options, const char **out)
+static assay_status spec_complete(assay_env *env, as_arena *arena, const char *spec, const as_model_options *o, const char **out)
 {
     const char   *args = spec + strcspn(spec, ":");
     const as_zoo *zoo = format_of(spec) ? NULL : as_zoo_find(spec, (size_t)(args - spec));
-    bool          timespans = zoo && as_options_is_set(options, "timespans") && key_is_open(zoo, args, "timespans");
-    bool          state =
-        zoo && (as_options_is_set(options, "state-in") || as_options_is_set(options, "stream")) && key_is_open(zoo, args, "state");
+    bool          timespans = zoo && o->timespans && key_is_open(zoo, args, "timespans");
+    bool          state = zoo && (o->states_in.n || o->stream) && key_is_open(zoo, args, "state");
     *out = spec;
     if (timespans || state)
         *out = as_arena_printf(arena, "%s%c%s%s%s", spec, *args ? ',' : ':', timespans ? "timespans=1" : "",
@@ -97,20 +96,33 @@ static assay_status spec_complete(assay_env *env, as_arena *arena, const char *s
     return *out ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for its name", spec);
 }
 
-static assay_status load(assay_env *env, const char *spec, assay_options *options, assay_model **out)
+const as_option_member as_model_members[] = {AS_MEMBER(as_model_options, U64, "seed", seed),
+                                             AS_MEMBER(as_model_options, TEXT, "weights", weights),
+                                             AS_MEMBER(as_model_options, TEXT, "timespans", timespans),
+                                             AS_MEMBER(as_model_options, TEXTS, "state-in", states_in),
+                                             AS_MEMBER(as_model_options, BOOL, "stream", stream),
+                                             {.key = NULL}};
+
+assay_status as_model_options_read(assay_env *env, const assay_options *options, as_model_options *out)
+{
+    *out = (as_model_options){0};
+    return as_options_read(env, options, as_model_members, out);
+}
+
+assay_status as_model_load(assay_env *env, const char *spec, const as_model_options *options, assay_model **out)
 {
     assay_model *model = NULL;
     as_arena     scratch = {0};
-    const char  *weights = as_options_text(options, "weights"), *whole;
+    const char  *whole;
     assay_status status = spec_complete(env, &scratch, spec, options, &whole);
     if (status == ASSAY_OK)
-        status = spec_load(env, whole, (uint64_t)as_options_int(options, "seed"), &model);
+        status = spec_load(env, whole, options->seed, &model);
     as_arena_drop(&scratch);
     AS_TRY(status);
     if (!(model->source = as_arena_text(&model->arena, spec)))
         status = as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for its name", spec);
-    if (status == ASSAY_OK && weights)
-        status = as_model_weights(env, model, weights, false);
+    if (status == ASSAY_OK && options->weights)
+        status = as_model_weights(env, model, options->weights, false);
     if (status == ASSAY_OK)
         *out = model;
     else
@@ -118,16 +130,11 @@ static assay_status load(assay_env *env, const char *spec, assay_options *option
     return status;
 }
 
-assay_status assay_model_load(assay_env *env, const char *spec, assay_options *options, assay_model **out)
+assay_status assay_model_load(assay_env *env, const char *spec, const assay_options *options, assay_model **out)
 {
-    assay_options *standard = NULL;
+    as_model_options o;
     if (!spec || !*spec || !out)
         return as_fail(env, ASSAY_BAD_INPUT, "model: no file and no name is given; see `assay list models`");
-    if (!options) {
-        AS_TRY(assay_options_new(env, &standard));
-        options = standard;
-    }
-    assay_status status = load(env, spec, options, out);
-    assay_options_free(standard);
-    return status;
+    AS_TRY(as_model_options_read(env, options, &o));
+    return as_model_load(env, spec, &o, out);
 }

@@ -195,6 +195,23 @@ bool         as_model_has_composites(const assay_model *model);
 /* The same in a bound graph, for running op by op; a composite that would be too many nodes stays.  On failure the graph is lost. */
 assay_status as_graph_expand(assay_env *env, const assay_model *model, uint64_t seed, as_graph *g);
 
+/* --- Loading -------------------------------------------------------------------------------------- */
+
+typedef struct as_model_options {
+    uint64_t    seed;    /* of random weights */
+    const char *weights; /* a safetensors file whose tensors replace the parameters of the same name, or NULL */
+    /* What needs an input switches it on in a built-in network that has it for the asking. */
+    const char *timespans;
+    as_texts    states_in;
+    bool        stream;
+} as_model_options;
+
+extern const as_option_member as_model_members[];
+/* options NULL: nothing is set. */
+assay_status as_model_options_read(assay_env *env, const assay_options *options, as_model_options *out);
+/* assay_model_load() is this with its options read. */
+assay_status as_model_load(assay_env *env, const char *spec, const as_model_options *options, assay_model **out);
+
 /* --- Plugs: zoo_*.c and fmt_*.c ------------------------------------------------------------------ */
 
 typedef struct as_zoo_param {

@@ -43,9 +43,9 @@ static assay_status dim_parse(assay_env *env, as_arena *arena, const char *text,
 }
 
 /* --batch is short for --dim batch=N and --seq for --dim seq=N; their standard values must not disturb a model without. */
-static assay_status dims_read(assay_env *env, const assay_model *model, assay_options *options, assay_plan *plan)
+static assay_status dims_read(assay_env *env, const assay_model *model, const as_plan_options *o, assay_plan *plan)
 {
-    size_t n_given = as_options_many(options, "dim");
+    size_t n_given = o->dims.n;
     size_t n_axes = 0;
     for (int i = 0; i < model->n_inputs; i++)
         n_axes += (size_t)model->values[model->inputs[i]].dims.rank;
@@ -53,10 +53,10 @@ static assay_status dims_read(assay_env *env, const assay_model *model, assay_op
     if (!dims)
         return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for %zu dimensions", n_given);
     int  n = 0;
-    bool has_batch = false, batch_is_set = as_options_is_set(options, "batch");
-    bool has_seq = false, seq_is_set = as_options_is_set(options, "seq");
+    bool has_batch = false, batch_is_set = o->batch_is_set;
+    bool has_seq = false, seq_is_set = o->seq_is_set;
     for (size_t i = 0; i < n_given; i++) {
-        AS_TRY(dim_parse(env, &plan->arena, as_options_item(options, "dim", i), &dims[n]));
+        AS_TRY(dim_parse(env, &plan->arena, o->dims.items[i], &dims[n]));
         for (int k = 0; k < n; k++)
             if (!strcmp(dims[k].symbol, dims[n].symbol))
                 return as_fail(env, ASSAY_BAD_INPUT, "plan: --dim %s is given twice, as %lld and as %lld", dims[n].symbol,
@@ -65,14 +65,14 @@ static assay_status dims_read(assay_env *env, const assay_model *model, assay_op
         has_seq |= !strcmp(dims[n].symbol, "seq");
         n++;
     }
-    int64_t batch = as_options_int(options, "batch");
+    int64_t batch = o->batch;
     if (batch_is_set && has_batch)
         return as_fail(env, ASSAY_BAD_INPUT, "plan: --batch %lld and --dim batch=... are both given; one is enough",
                        (long long)batch);
     if (batch_is_set && !model_has_symbol(model, "batch"))
         return as_fail(env, ASSAY_BAD_INPUT, "plan: --batch %lld: the model '%s' has no dimension `batch`", (long long)batch,
                        model->name);
-    int64_t seq = as_options_int(options, "seq");
+    int64_t seq = o->seq;
     if (seq_is_set && has_seq)
         return as_fail(env, ASSAY_BAD_INPUT, "plan: --seq %lld and --dim seq=... are both given; one is enough", (long long)seq);
     if (seq_is_set && !model_has_symbol(model, "seq"))
@@ -98,24 +98,20 @@ static assay_status dims_read(assay_env *env, const assay_model *model, assay_op
 
 static bool is_host_spec(const char *spec) { return !strncmp(spec, "cpu", 3) && (!spec[3] || spec[3] == ':'); }
 
-static assay_status devices_open(assay_env *env, assay_options *options, assay_plan *plan)
+static assay_status devices_open(assay_env *env, const as_plan_options *o, assay_plan *plan)
 {
-    const char *spec = as_options_text(options, "device");
-    int         n_threads = (int)as_options_int(options, "threads");
-    if (as_options_ints(options, "threads", NULL, 0) > 1)
-        return as_fail(env, ASSAY_BAD_INPUT, "plan: threads is the list %s; a plan is made for one number",
-                       as_options_text(options, "threads"));
+    const char *spec = o->device;
     plan->devices = AS_TAKE(&plan->arena, as_device *, 2);
     if (!plan->devices)
         return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for its devices");
-    AS_TRY(as_device_open(env, is_host_spec(spec) ? spec : "cpu", n_threads, &plan->devices[0]));
+    AS_TRY(as_device_open(env, is_host_spec(spec) ? spec : "cpu", o->threads, &plan->devices[0]));
     plan->n_devices = 1;
     if (!plan->devices[0]->host_memory)
         return as_fail(env, ASSAY_INTERNAL, "plan: the host device %s has memory that the host cannot address",
                        plan->devices[0]->name);
     if (is_host_spec(spec))
         return ASSAY_OK;
-    AS_TRY(as_device_open(env, spec, n_threads, &plan->devices[1]));
+    AS_TRY(as_device_open(env, spec, o->threads, &plan->devices[1]));
     plan->n_devices = 2;
     return ASSAY_OK;
 }
@@ -152,22 +148,22 @@ static assay_status passes_run(assay_env *env, assay_plan *plan)
 
 /* --- The plan ------------------------------------------------------------------------------------------ */
 
-static assay_status build(assay_env *env, const assay_model *model, assay_options *options, assay_plan *plan)
+static assay_status build(assay_env *env, const assay_model *model, const as_plan_options *o, assay_plan *plan)
 {
     plan->model = model;
-    if (!strcmp(as_options_text(options, "compile"), "both"))
+    if (o->compile == AS_PLAN_BOTH)
         return as_fail(env, ASSAY_BAD_INPUT, "plan: compile both is two plans, which only `profile` compares; on or off is one");
-    plan->compiled = as_options_flag(options, "compile");
-    plan->winograd = as_options_flag(options, "winograd");
-    plan->weights_as = as_arena_text(&plan->arena, as_options_text(options, "weights-as"));
+    plan->compiled = o->compile == AS_PLAN_COMPILED;
+    plan->winograd = o->winograd;
+    plan->weights_as = as_arena_text(&plan->arena, o->weights_as);
     if (!plan->weights_as)
         return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for its options");
-    plan->seed = (uint64_t)as_options_int(options, "seed");
+    plan->seed = o->seed;
     const as_known_input *known;
     int                   n_known;
-    AS_TRY(as_given_read(env, options, plan));
-    AS_TRY(dims_read(env, model, options, plan));
-    AS_TRY(devices_open(env, options, plan));
+    AS_TRY(as_given_read(env, o, plan));
+    AS_TRY(dims_read(env, model, o, plan));
+    AS_TRY(devices_open(env, o, plan));
     AS_TRY(as_given_known(env, plan, &known, &n_known));
     AS_TRY(as_graph_bind(env, model, plan->dims, plan->n_dims, known, n_known, plan->seed, &plan->arena, &plan->graph));
     if (!plan->compiled)
@@ -186,7 +182,7 @@ static assay_status build(assay_env *env, const assay_model *model, assay_option
     return as_plan_segments(env, plan);
 }
 
-assay_status assay_plan_build(assay_env *env, const assay_model *model, assay_options *options, assay_plan **out)
+assay_status as_plan_build(assay_env *env, const assay_model *model, const as_plan_options *options, assay_plan **out)
 {
     as_clock_kind kind = env->clock.kind;
     uint64_t      begin = as_clock_now(&env->clock);
@@ -202,6 +198,13 @@ assay_status assay_plan_build(assay_env *env, const assay_model *model, assay_op
     plan->build_ns = env->clock.kind == kind ? as_clock_ns(&env->clock, as_clock_now(&env->clock) - begin) : 0;
     *out = plan;
     return ASSAY_OK;
+}
+
+assay_status assay_plan_build(assay_env *env, const assay_model *model, const assay_options *options, assay_plan **out)
+{
+    as_plan_options o;
+    AS_TRY(as_plan_options_read(env, options, &o));
+    return as_plan_build(env, model, &o, out);
 }
 
 void assay_plan_free(assay_plan *plan)

@@ -4,7 +4,6 @@
 #include <float.h>
 #include <string.h>
 
-#include "base/options.h"
 #include "model/onnx/onnx.h"
 #include "plan/state.h"
 
@@ -46,11 +45,11 @@ static assay_status file_read(assay_env *env, assay_plan *plan, int i, const cha
 }
 
 /* A span is how long a step took: what is negative or no number would give answers that mean nothing. */
-static assay_status timespans_read(assay_env *env, assay_options *options, assay_plan *plan, const bool *taken)
+static assay_status timespans_read(assay_env *env, const as_plan_options *o, assay_plan *plan, const bool *taken)
 {
-    const char *path = as_options_text(options, "timespans");
+    const char *path = o->timespans;
     int         i = as_timespans_find(plan->model);
-    if (!path || (as_options_flag(options, "stream") && !strcmp(path, "stdin"))) /* they come with the samples */
+    if (!path || (o->stream && !strcmp(path, "stdin"))) /* they come with the samples */
         return ASSAY_OK;
     if (i < 0)
         return as_fail(env, ASSAY_BAD_INPUT, "plan: --timespans %s: the model '%s' has no input `timespans`", path,
@@ -79,7 +78,7 @@ static assay_status timespans_check(assay_env *env, const assay_plan *plan)
     return ASSAY_OK;
 }
 
-static assay_status states_read(assay_env *env, assay_options *options, assay_plan *plan, bool *taken)
+static assay_status states_read(assay_env *env, const as_plan_options *o, assay_plan *plan, bool *taken)
 {
     as_state_pair pairs[AS_MAX_STATES];
     const char   *names[AS_MAX_STATES];
@@ -89,9 +88,9 @@ static assay_status states_read(assay_env *env, assay_options *options, assay_pl
         names[k] = input_of(plan, pairs[k].input)->name;
         has[k] = taken[pairs[k].input];
     }
-    for (size_t k = 0; k < as_options_many(options, "state-in"); k++) {
+    for (size_t k = 0; k < o->states_in.n; k++) {
         int         i;
-        const char *path, *text = as_options_item(options, "state-in", k);
+        const char *path, *text = o->states_in.items[k];
         if (!n)
             return as_fail(env, ASSAY_BAD_INPUT, "plan: --state-in %s: the model '%s' has no state input such as h0", text,
                            plan->model->name);
@@ -102,7 +101,7 @@ static assay_status states_read(assay_env *env, assay_options *options, assay_pl
     return ASSAY_OK;
 }
 
-assay_status as_given_read(assay_env *env, assay_options *options, assay_plan *plan)
+assay_status as_given_read(assay_env *env, const as_plan_options *o, assay_plan *plan)
 {
     int          n = plan->model->n_inputs;
     const char **names = AS_TAKE(&plan->arena, const char *, n);
@@ -113,15 +112,15 @@ assay_status as_given_read(assay_env *env, assay_options *options, assay_plan *p
     plan->given = given;
     for (int i = 0; i < n; i++)
         names[i] = input_of(plan, i)->name;
-    for (size_t k = 0; k < as_options_many(options, "input"); k++) {
+    for (size_t k = 0; k < o->inputs.n; k++) {
         int         i;
         const char *path;
-        AS_TRY(as_option_named(env, "input", as_options_item(options, "input", k), names, n, taken, &i, &path));
+        AS_TRY(as_option_named(env, "input", o->inputs.items[k], names, n, taken, &i, &path));
         AS_TRY(file_read(env, plan, i, path));
         taken[i] = true;
     }
-    AS_TRY(timespans_read(env, options, plan, taken));
-    AS_TRY(states_read(env, options, plan, taken));
+    AS_TRY(timespans_read(env, o, plan, taken));
+    AS_TRY(states_read(env, o, plan, taken));
     return timespans_check(env, plan);
 }
 

@@ -6,7 +6,7 @@
 #include "plan/plan.h"
 
 /* Reads the files of the options input, timespans and state-in into plan->given, one a model input; plan->model must be set. */
-assay_status as_given_read(assay_env *env, assay_options *options, assay_plan *plan);
+assay_status as_given_read(assay_env *env, const as_plan_options *o, assay_plan *plan);
 void         as_given_drop(assay_plan *plan);
 /* Adds the symbols that the shapes of the files decide and that `dims` does not have: a [5,784] file makes the batch 5.  `dims`
  * has room for as many as all inputs have dimensions. */

@@ -79,6 +79,30 @@ typedef struct as_given {
     bool        unbatched;
 } as_given;
 
+/* compile both is two plans, which only `profile` and `compare` make: as_plan_build() refuses it. */
+typedef enum as_plan_compile { AS_PLAN_COMPILED, AS_PLAN_OP_BY_OP, AS_PLAN_BOTH } as_plan_compile;
+
+typedef struct as_plan_options {
+    as_texts        dims; /* "time=16" */
+    int64_t         batch, seq;
+    bool            batch_is_set, seq_is_set; /* the default must not disturb a model without */
+    as_plan_compile compile;
+    bool            winograd;   /* less exact convolutions are allowed */
+    const char     *weights_as; /* what kernels may store weights of products as: "f32", "f16", "bf16" */
+    const char     *device;
+    int             threads;
+    uint64_t        seed;
+    as_texts        inputs, states_in; /* files: "x=x.npy" */
+    const char     *timespans;         /* a file; of a stream "stdin": they come with the samples */
+    bool            stream;
+} as_plan_options;
+
+extern const as_option_member as_plan_members[];
+/* options NULL: nothing is set. */
+assay_status as_plan_options_read(assay_env *env, const assay_options *options, as_plan_options *out);
+/* assay_plan_build() is this with its options read. */
+assay_status as_plan_build(assay_env *env, const assay_model *model, const as_plan_options *options, assay_plan **out);
+
 struct assay_plan {
     as_arena           arena;
     const assay_model *model;

@@ -5,48 +5,15 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/options.h"
 #include "run/runner.h"
 #include "run/sampler.h"
 #include "run/shots.h"
 
-enum {
-    KEPT_RUNS = 64,
-    MAX_SAMPLES = 400000,
-    MAX_FAKE_SAMPLES = 4096,
-    MAX_WARM_UP = 512,
-    MAX_SENSOR_ROUNDS = 1024,
-    SAMPLES_AT_ONCE = 4096
-};
-#define MAX_COST    0.005
+enum { MAX_SAMPLES = 400000, MAX_FAKE_SAMPLES = 4096, MAX_WARM_UP = 512, MAX_SENSOR_ROUNDS = 1024, SAMPLES_AT_ONCE = 4096 };
 #define APPEND_NS   100e6 /* between two appends to the trace file */
 #define PROGRESS_NS 50e6
 #define SENSORS_NS  10e6 /* between two readings at the ends of samples */
 #define SETTLE_NS   1e6  /* a longer run warms its own caches */
-
-assay_status as_run_settings_read(assay_env *env, assay_options *options, as_run_settings *out)
-{
-    static const char *const details[] = {"run", "segment", "step", "part"};
-    const char              *wanted = as_options_text(options, "detail"), *roofs = as_options_text(options, "roofs");
-    as_detail                detail = AS_DETAIL_RUN;
-    while ((size_t)detail < AS_COUNT(details) && strcmp(wanted, details[detail]))
-        detail = (as_detail)(detail + 1);
-    if ((size_t)detail == AS_COUNT(details))
-        return as_fail(env, ASSAY_BAD_INPUT, "run: the detail is '%s', not run, segment, step or part", wanted);
-    *out = (as_run_settings){
-        .n_runs = (uint64_t)as_options_int(options, "runs"),
-        .time_ns = as_options_duration_ns(options, "time"),
-        .pin = as_options_flag(options, "pin"),
-        .sensors = as_options_text(options, "sensors"),
-        .detail = detail,
-        .max_cost = MAX_COST,
-        .trace_path = as_options_text(options, "trace"),
-        .kept_runs = KEPT_RUNS,
-        .with_roofs = strcmp(roofs, "off") != 0,
-        .roofs = strcmp(roofs, "measure") ? AS_ROOFS_AUTO : AS_ROOFS_MEASURE,
-    };
-    return ASSAY_OK;
-}
 
 uint64_t as_runner_now(const as_runner *r) { return as_clock_now(&r->env->clock) - r->trace->start_ticks; }
 
@@ -378,7 +345,7 @@ static assay_status measure(as_runner *r, chores *c)
 static assay_status limits_recheck(const as_runner *r)
 {
     as_roof_settings how = {.n_threads = r->instance->plan->devices[0]->n_threads};
-    return r->settings->with_roofs ? as_roofs_recheck(r->env, &how, r->trace, NULL) : ASSAY_OK;
+    return r->settings->roofs != AS_RUN_ROOFS_OFF ? as_roofs_recheck(r->env, &how, r->trace, NULL) : ASSAY_OK;
 }
 
 /* Whatever ended it, a trace that holds something is finished properly. */

@@ -13,6 +13,19 @@ static void open_null(fixture *f, const char *spec, const char *device)
     fixture_plan(f);
 }
 
+Test(measure, a_profile_refuses_options_that_say_nothing_about_it)
+{
+    fixture      f;
+    assay_trace *t = NULL;
+    fixture_open(&f, "mlp-small");
+    fixture_set(&f, "margin", "2%");
+    fixture_plan(&f);
+    expect_fails(f.env, assay_profile(f.env, f.plan, f.options, &t), ASSAY_BAD_INPUT,
+                 "assay_profile: --margin says nothing about it; these do: runs, ");
+    expect(!t);
+    fixture_close(&f);
+}
+
 Test(measure, settings_come_from_the_options)
 {
     fixture         f;

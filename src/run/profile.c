@@ -48,10 +48,11 @@ static assay_status roofs_add(assay_env *env, const assay_plan *plan, const as_r
     const as_device *device = plan->devices[plan->n_devices - 1];
     as_roofs         roofs;
     char             source[1024];
-    if (!settings->with_roofs || strcmp(device->backend->name, "cpu"))
+    if (settings->roofs == AS_RUN_ROOFS_OFF || strcmp(device->backend->name, "cpu"))
         return ASSAY_OK;
     as_roof_settings how = {.n_threads = device->n_threads, .progress = settings->progress, .progress_arg = settings->progress_arg};
-    AS_TRY(as_roofs_get(env, settings->roofs, &how, &roofs, source, sizeof source));
+    AS_TRY(as_roofs_get(env, settings->roofs == AS_RUN_ROOFS_MEASURE ? AS_ROOFS_MEASURE : AS_ROOFS_AUTO, &how, &roofs, source,
+                        sizeof source));
     assay_status status = as_roofs_describe(env, &roofs, source, t);
     as_roofs_drop(&roofs);
     return status;
@@ -86,9 +87,26 @@ assay_status as_run_profile(assay_env *env, const assay_plan *plan, const as_run
     return status;
 }
 
-assay_status assay_profile(assay_env *env, const assay_plan *plan, assay_options *options, assay_trace **out)
+/* One bag of options goes through load, build and profile: what none of the three takes is refused by the last. */
+static assay_status options_check(assay_env *env, const assay_options *options)
+{
+    const as_option_member *const tables[] = {as_run_members, as_plan_members, as_model_members};
+    const char                   *keys[64];
+    size_t                        n = 0;
+    for (size_t i = 0; i < AS_COUNT(tables); i++)
+        for (const as_option_member *m = tables[i]; m->key && n + 1 < AS_COUNT(keys); m++) {
+            keys[n] = NULL;
+            if (!as_keys_have(keys, m->key))
+                keys[n++] = m->key;
+        }
+    keys[n] = NULL;
+    return as_options_only(env, options, "assay_profile", keys);
+}
+
+assay_status assay_profile(assay_env *env, const assay_plan *plan, const assay_options *options, assay_trace **out)
 {
     as_run_settings settings;
+    AS_TRY(options_check(env, options));
     AS_TRY(as_run_settings_read(env, options, &settings));
     return as_run_profile(env, plan, &settings, (uint64_t)as_options_int(options, "seed"), out);
 }

@@ -8,6 +8,8 @@
 #include "roof/roof.h"
 #include "sensor/sensor.h"
 
+typedef enum as_run_roofs { AS_RUN_ROOFS_OFF, AS_RUN_ROOFS_AUTO, AS_RUN_ROOFS_MEASURE } as_run_roofs;
+
 typedef struct as_run_settings {
     uint64_t     n_runs;  /* 0: by time */
     uint64_t     time_ns; /* budget of the measured part */
@@ -17,15 +19,14 @@ typedef struct as_run_settings {
     double       max_cost;   /* 0.005 */
     const char  *trace_path; /* grow this file while running, or NULL */
     uint32_t     kept_runs;  /* runs whose spans are kept; totals cover all */
-    bool         with_roofs; /* a CPU's roofs go into the trace, had as `roofs` says */
-    as_roofs_how roofs;
+    as_run_roofs roofs;      /* whether a CPU's roofs go into the trace, and how they are had */
     /* Called between samples, never inside one: share done in [0,1]; may be NULL. */
     void (*progress)(void *arg, double done);
     void *progress_arg;
 } as_run_settings;
 
-/* Options runs, time, pin, sensors, detail, roofs, trace. */
-assay_status as_run_settings_read(assay_env *env, assay_options *options, as_run_settings *out);
+extern const as_option_member as_run_members[];
+assay_status                  as_run_settings_read(assay_env *env, const assay_options *options, as_run_settings *out);
 
 /* Warms the instance up until it is stationary, measures, and fills the trace (made by as_trace_new, already described).
  *
@@ -46,10 +47,10 @@ assay_status as_run_profile(assay_env *env, const assay_plan *plan, const as_run
                             assay_trace **out);
 
 /* --winograd, measured: builds the same plan without it, runs it on the inputs of an instance that has run, and gives the largest
- * difference of any output, relative where an output is large (as_view_error).  The options come back as they were: winograd on. */
-assay_status as_run_winograd_error(assay_env *env, const assay_instance *instance, assay_options *options, double *error);
+ * difference of any output, relative where an output is large (as_view_error).  options: those of the instance's plan. */
+assay_status as_run_winograd_error(assay_env *env, const assay_instance *instance, const as_plan_options *options, double *error);
 /* The same on random inputs by seed, as the note "winograd.error" of a trace. */
-assay_status as_run_winograd_note(assay_env *env, const assay_plan *plan, assay_options *options, uint64_t seed,
+assay_status as_run_winograd_note(assay_env *env, const assay_plan *plan, const as_plan_options *options, uint64_t seed,
                                   assay_trace *trace);
 
 #endif

@@ -17,6 +17,9 @@ typedef struct as_stream_settings {
     uint64_t deadline_ns;   /* 0: the period of the rate; without a rate nothing is late */
 } as_stream_settings;
 
+/* Options format, rate, deadline, timespans; the file descriptors are the caller's. */
+assay_status as_stream_settings_read(assay_env *env, const assay_options *options, as_stream_settings *out);
+
 /* Stays where it is: metrics point to the texts in it. */
 typedef struct as_stream_report {
     uint64_t n, n_missed, n_waiting; /* answers; late ones; samples that were there before the answer to the one before was out */

@@ -1,5 +1,4 @@
 /* winograd.c - what the faster, less exact convolutions cost in accuracy, on the inputs at hand. */
-#include "base/options.h"
 #include "run/arm_plan.h"
 #include "run/run.h"
 
@@ -19,20 +18,19 @@ static assay_status exact_run(assay_env *env, const assay_plan *exact, const ass
     return status;
 }
 
-assay_status as_run_winograd_error(assay_env *env, const assay_instance *instance, assay_options *options, double *error)
+assay_status as_run_winograd_error(assay_env *env, const assay_instance *instance, const as_plan_options *options, double *error)
 {
-    assay_plan *exact = NULL;
-    AS_TRY(assay_options_set(env, options, "winograd", "off"));
-    assay_status status = assay_plan_build(env, instance->plan->model, options, &exact);
-    if (status == ASSAY_OK)
-        status = exact_run(env, exact, instance, error);
+    assay_plan     *exact = NULL;
+    as_plan_options other = *options;
+    other.winograd = false;
+    AS_TRY(as_plan_build(env, instance->plan->model, &other, &exact));
+    assay_status status = exact_run(env, exact, instance, error);
     assay_plan_free(exact);
-    assay_status back = assay_options_set(env, options, "winograd", "on");
-    (void)as_options_flag(options, "winograd"); /* setting it anew must not look like an option that nobody read */
-    return status == ASSAY_OK ? back : status;
+    return status;
 }
 
-assay_status as_run_winograd_note(assay_env *env, const assay_plan *plan, assay_options *options, uint64_t seed, assay_trace *trace)
+assay_status as_run_winograd_note(assay_env *env, const assay_plan *plan, const as_plan_options *options, uint64_t seed,
+                                  assay_trace *trace)
 {
     assay_instance *instance;
     double          error;

@@ -14,7 +14,9 @@ static double error_of(const char *spec, const char *winograd, int *n_steps)
     *n_steps = 0;
     for (int s = 0; s < f.plan->n_steps; s++)
         *n_steps += f.plan->steps[s].kind == AS_STEP_NODE && strstr(f.plan->steps[s].choice.name, "winograd") != NULL;
-    expect_ok(f.env, as_run_winograd_error(f.env, f.instance, f.options, &error));
+    as_plan_options options;
+    expect_ok(f.env, as_plan_options_read(f.env, f.options, &options));
+    expect_ok(f.env, as_run_winograd_error(f.env, f.instance, &options, &error));
     fixture_close(&f);
     return error;
 }
@@ -43,7 +45,9 @@ Test(winograd, a_profile_notes_its_error)
     fixture_set(&f, "winograd", "on");
     fixture_plan(&f);
     expect_ok(f.env, as_trace_new(f.env, &t));
-    expect_ok(f.env, as_run_winograd_note(f.env, f.plan, f.options, 1, t));
+    as_plan_options options;
+    expect_ok(f.env, as_plan_options_read(f.env, f.options, &options));
+    expect_ok(f.env, as_run_winograd_note(f.env, f.plan, &options, 1, t));
     expect(as_trace_note_find(t, "winograd.error") != NULL);
     expect(atof(as_trace_note_find(t, "winograd.error")) < 1e-3);
     assay_trace_free(t);

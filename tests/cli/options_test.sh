@@ -1,6 +1,7 @@
 # options_test.sh - no option is inert: every option of every verb is given once, and the program fails when nobody read it.
 . "$(dirname "$0")/lib.sh"
 corpus=$(cd "$(dirname "$0")/../fuzz/corpus/runs" && pwd)
+sources=$(cd "$(dirname "$0")/../../src" && pwd)
 cd "$dir" || exit 2
 if strip -o small "$ASSAY" 2>/dev/null; then ASSAY=$dir/small; fi # each baseline reads all of the program, which is mostly debug information
 names() { # "words" args...: does not succeed, and says the words somewhere
@@ -93,5 +94,13 @@ while read -r verb option value example _; do
     esac
     t "$verb --$option is read" assay $verb $(arguments $verb of-$option) --$option "$example"
 done <rows
+# A struct is read as a whole, so reading proves little: each member must also be used where the work is.
+find "$sources" -name '*.c' ! -name '*_test.c' -exec cat {} + | tr '\n' ' ' >all.c
+grep -oE 'AS_MEMBER(_OR_UNSET)?\([^()]*\)' all.c | tr -d ' ' | awk -F, '{print $4}' | tr -d ')' | sed 's/.*\.//' | sort -u >members
+sed -E 's/AS_MEMBER(_OR_UNSET)?\([^()]*\)//g' all.c >used.c
+while read -r member; do
+    t "the member $member is used" grep -qE -- "(->|\.)$member([^a-zA-Z0-9_]|\$)" used.c
+done <members
+t "there are members to test" [ "$(wc -l <members)" -gt 40 ]
 t "there are options to test" [ "$(wc -l <rows)" -gt 20 ]
 finish

@@ -7,6 +7,29 @@ for verb in run plan profile report list version doctor devices export wiring be
     t "$verb --help shows an example" says "example:" $verb --help
 done
 
+# Help and man page speak of the options that the verb takes, and of no other verb's.
+man=$(cd "$(dirname "$0")/../../man" && pwd)
+"$ASSAY" list options | awk '{print $1, $2}' | sort >"$dir/taken"
+helped() { "$ASSAY" "$1" --help | sed -n 's/^  --\([a-z0-9-]*\).*/\1/p' | sort; }
+same_options() { [ "$(helped "$1")" = "$(awk -v v="$1" '$1 == v {print $2}' "$dir/taken")" ]; }
+in_man() { # VERB: every option of it is in its man page
+    local option text
+    text=$(tr -d '\\' <"$man/assay-$1.1")
+    for option in $(awk -v v="$1" '$1 == v {print $2}' "$dir/taken"); do
+        grep -qE -- "--$option([^a-z-]|\$)" <<<"$text" || { echo "--$option"; return 1; }
+    done
+}
+for verb in $("$ASSAY" list verbs | awk '{print $1}'); do
+    t "$verb --help shows exactly the options that it takes" same_options "$verb"
+    t "the man page of $verb has its options" in_man "$verb"
+done
+t "no option is listed twice for a verb" [ -z "$(uniq -d "$dir/taken")" ]
+t "a default is that of the verb: noise" bash -c "'$ASSAY' noise --help | grep -- --budget | grep -qF '[12s]'"
+t "a default is that of the verb: baseline" bash -c "'$ASSAY' baseline --help | grep -- --budget | grep -qF '[1s]'"
+t "a default is that of the verb: bench" bash -c "'$ASSAY' bench --help | grep -- --budget | grep -qF '[5s]'"
+t "compile both is said by profile" bash -c "'$ASSAY' profile --help | grep -- --compile | grep -q both"
+t "and by no other" bash -c "! '$ASSAY' run --help | grep -q both"
+
 t "run prints an output with its shape" says "y: f32[2,10]" run mlp-small --batch 2
 t "run writes npy" assay run mlp-small --batch 3 --output "$dir/y.npy"
 t "the npy has the numpy magic" bash -c "head -c 6 '$dir/y.npy' | grep -q NUMPY"
