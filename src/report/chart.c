@@ -8,11 +8,11 @@
 
 static const char *text_at(const char *const *texts, size_t i) { return texts && texts[i] ? texts[i] : ""; }
 
-const char *as_point_name(const as_chart_series *s, size_t i) { return text_at(s->names, i); }
-const char *as_point_detail(const as_chart_series *s, size_t i) { return text_at(s->details, i); }
-const char *as_point_words(const as_chart_series *s, size_t i) { return text_at(s->words, i); }
-as_chart_role     as_point_role(const as_chart_series *s, size_t i) { return s->roles ? s->roles[i] : s->role; }
-double      as_point_x(const as_chart_series *s, size_t i) { return s->x ? s->x[i] : (double)i; }
+const char   *as_point_name(const as_chart_series *s, size_t i) { return text_at(s->names, i); }
+const char   *as_point_detail(const as_chart_series *s, size_t i) { return text_at(s->details, i); }
+const char   *as_point_words(const as_chart_series *s, size_t i) { return text_at(s->words, i); }
+as_chart_role as_point_role(const as_chart_series *s, size_t i) { return s->roles ? s->roles[i] : s->role; }
+double        as_point_x(const as_chart_series *s, size_t i) { return s->x ? s->x[i] : (double)i; }
 
 double as_point_amount(const as_chart *c, const as_chart_series *s, size_t i, const char **unit)
 {

@@ -27,19 +27,19 @@ typedef struct as_chart_axis {
 /* n points: y over x, each with what is known about it.  Every array but y may be NULL. */
 typedef struct as_chart_series {
     const char        *key, *label; /* key: of the facts' series that it shows, NULL when it was made from a table */
-    as_chart_role            role;
+    as_chart_role      role;
     int                group; /* series of one group look alike, whatever their lane */
     int                lane;  /* which of the chart's y axes is its own */
     size_t             n;
-    const double      *x, *y;         /* x NULL: the points' numbers */
-    const double      *x_end, *y_end; /* a box goes from x to x_end and from y to y_end */
-    const double      *lo, *hi;       /* the interval of y */
-    const double      *weight;        /* its share of the whole */
+    const double      *x, *y;                                 /* x NULL: the points' numbers */
+    const double      *x_end, *y_end;                         /* a box goes from x to x_end and from y to y_end */
+    const double      *lo, *hi;                               /* the interval of y */
+    const double      *weight;                                /* its share of the whole */
     const char *const *names, *const *details, *const *words; /* words: a short one to stand beside the point */
-    const as_chart_role     *roles;                                 /* of each point; NULL: all have the series' */
-    const int         *groups;                                /* of each point, into the chart's `groups` */
-    assay_kind         kind;                                  /* of its numbers, and who says so, as of a facts' series */
-    const char        *source;
+    const as_chart_role *roles;                               /* of each point; NULL: all have the series' */
+    const int           *groups;                              /* of each point, into the chart's `groups` */
+    assay_kind           kind;                                /* of its numbers, and who says so, as of a facts' series */
+    const char          *source;
 } as_chart_series;
 
 /* A line across the chart, or a band where lo < hi. */
@@ -49,11 +49,11 @@ typedef enum as_mark_on {
     AS_MARK_SLOPE /* y = at * x: a roof that rises with x */
 } as_mark_on;
 typedef struct as_mark {
-    const char *label;
-    as_mark_on  on;
-    as_chart_role     role;
-    double      at, lo, hi;
-    double      before, after; /* of a step: the level on each side; 0: it is no step */
+    const char   *label;
+    as_mark_on    on;
+    as_chart_role role;
+    double        at, lo, hi;
+    double        before, after; /* of a step: the level on each side; 0: it is no step */
 } as_mark;
 
 /* In a graph: point `to` reads point `from`, which comes before it. */
@@ -84,11 +84,11 @@ typedef struct as_chart {
 /* A few helpers for all who read charts. */
 
 /* Point i: "" and the series' role when nothing is said of it. */
-const char *as_point_name(const as_chart_series *s, size_t i);
-const char *as_point_detail(const as_chart_series *s, size_t i);
-const char *as_point_words(const as_chart_series *s, size_t i);
-as_chart_role     as_point_role(const as_chart_series *s, size_t i);
-double      as_point_x(const as_chart_series *s, size_t i);
+const char   *as_point_name(const as_chart_series *s, size_t i);
+const char   *as_point_detail(const as_chart_series *s, size_t i);
+const char   *as_point_words(const as_chart_series *s, size_t i);
+as_chart_role as_point_role(const as_chart_series *s, size_t i);
+double        as_point_x(const as_chart_series *s, size_t i);
 /* How much point i is: its height, of a box its extent, in *unit. */
 double as_point_amount(const as_chart *c, const as_chart_series *s, size_t i, const char **unit);
 /* Least and greatest finite number; false when there is none, or their distance is no number. */

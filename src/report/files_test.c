@@ -90,7 +90,7 @@ static int count_of(const char *text, const char *part)
     return n;
 }
 
-Test(csv, holds_every_fact_and_every_cell)
+Test(csv, holds_every_fact_every_cell_and_every_sample)
 {
     assay_env   *env = env_new();
     assay_facts *f = facts_of(env, NULL);
@@ -101,6 +101,7 @@ Test(csv, holds_every_fact_and_every_cell)
         for (int j = 0; j < f->groups[i].n_tables; j++)
             n += 2 * f->groups[i].tables[j].n_rows * f->groups[i].tables[j].n_columns;
     }
+    n += 2 * 2 * (int)as_facts_series_find(f, "latency", "samples")->n; /* x and y */
     expect_eq(count_of(csv, "\r\n"), n);
     static const char head[] = "run,group,key,label,value,unit,kind,source,n,lo,hi,reason\r\n";
     expect(!strncmp(csv, head, sizeof head - 1));

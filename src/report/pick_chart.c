@@ -40,10 +40,10 @@ bool as_points_take(as_doc *d, as_points *p, int room)
 }
 
 typedef struct point {
-    double      y;
-    const char *name, *detail, *words;
-    as_chart_role     role;
-    size_t      i;
+    double        y;
+    const char   *name, *detail, *words;
+    as_chart_role role;
+    size_t        i;
 } point;
 
 static int by_value(const void *a, const void *b)
@@ -113,14 +113,14 @@ static void arms_add(lanes *l, const assay_facts *f, const char *group, int i, c
 
 void as_pick_noise(as_doc *d, const assay_facts *f, const char *group, int i, const char *name, bool extra)
 {
-    as_chart c = {.kind = "lanes",
-                  .group = group,
-                  .title = "Noise timeline",
-                  .y = {[LANE_TIME] = {.label = "time of a call"},
-                        [LANE_FMA] = {.label = "FMA probe: frequency, neighbour on the core"},
-                        [LANE_COPY] = {.label = "copy probe: neighbour on the memory"},
-                        [LANE_BUSY] = {.label = "CPU over wall time"}},
-                  .extra = extra};
+    as_chart        c = {.kind = "lanes",
+                         .group = group,
+                         .title = "Noise timeline",
+                         .y = {[LANE_TIME] = {.label = "time of a call"},
+                               [LANE_FMA] = {.label = "FMA probe: frequency, neighbour on the core"},
+                               [LANE_COPY] = {.label = "copy probe: neighbour on the memory"},
+                               [LANE_BUSY] = {.label = "CPU over wall time"}},
+                         .extra = extra};
     as_chart_series series[2 * MAX_ARMS + 2];
     lanes           l = {.chart = &c, .series = series};
     c.series = series;
@@ -139,11 +139,12 @@ void as_pick_noise(as_doc *d, const assay_facts *f, const char *group, int i, co
 as_chart_role as_chart_role_of(const char *word)
 {
     static const struct {
-        const char *begin;
-        as_chart_role     role;
-    } words[] = {{"slower", AS_CHART_BAD},       {"Regression", AS_CHART_BAD}, {"Failed", AS_CHART_BAD},  {"unresolved", AS_CHART_WARN},
-                 {"Unstable", AS_CHART_WARN},    {"faster", AS_CHART_GOOD},    {"Improvement", AS_CHART_GOOD}, {"noisy", AS_CHART_WARN},
-                 {"suspect", AS_CHART_BAD},      {"quiet", AS_CHART_GOOD}};
+        const char   *begin;
+        as_chart_role role;
+    } words[] = {{"slower", AS_CHART_BAD},       {"Regression", AS_CHART_BAD}, {"Failed", AS_CHART_BAD},
+                 {"unresolved", AS_CHART_WARN},  {"Unstable", AS_CHART_WARN},  {"faster", AS_CHART_GOOD},
+                 {"Improvement", AS_CHART_GOOD}, {"noisy", AS_CHART_WARN},     {"suspect", AS_CHART_BAD},
+                 {"quiet", AS_CHART_GOOD}};
     for (size_t i = 0; i < AS_COUNT(words); i++)
         if (!strncmp(word, words[i].begin, strlen(words[i].begin)))
             return words[i].role;
@@ -152,7 +153,7 @@ as_chart_role as_chart_role_of(const char *word)
 
 void as_pick_intervals(as_doc *d, const as_table *t, const char *group, const char *word, double margin, const char *caption)
 {
-    int change = as_column_find(t, "change"), n = t->n_rows < MAX_INTERVALS ? t->n_rows : MAX_INTERVALS;
+    int       change = as_column_find(t, "change"), n = t->n_rows < MAX_INTERVALS ? t->n_rows : MAX_INTERVALS;
     as_points p;
     if (change < 0 || !as_points_take(d, &p, n))
         return;

@@ -51,6 +51,10 @@ void as_doc_heading(as_doc *d, const char *key, const char *text);
 void as_doc_chart(as_doc *d, const as_chart *chart);
 void as_doc_text(as_doc *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The document of some facts, which must outlive it, by the chosen sections (NULL: all), into an empty one; false: no memory.  Nothing is
+ * drawn.  as_arena_drop(&d->arena) gives it back. */
+bool as_doc_make(as_doc *d, const assay_facts *f, const char *sections);
+
 typedef struct as_section {
     const char *name; /* "latency" */
     int         order;

@@ -210,126 +210,14 @@ Test(report, tables_of_the_wrong_shape_do_no_harm)
     assay_env_free(env);
 }
 
-Test(charts, draw_nothing_of_nothing)
+Test(words, are_cut_cleaned_and_escaped)
 {
     as_arena a = {0};
-    double   bad[] = {NAN, INFINITY};
-    expect_str(as_svg_bars(&a, NULL, 0, "ns", "t"), "");
-    expect_str(as_svg_bars(&a, &(as_bar){"a", NULL, NAN}, 1, "ns", "t"), "");
-    expect_str(as_svg_histogram(&a, bad, 2, "ns", NULL, 0, "t"), "");
-    expect_str(as_svg_line(&a, NULL, bad, 2, NULL, "ns", "t"), "");
-    expect_str(as_svg_boxes(&a, NULL, 0, "x", "byte", "t"), "");
-    expect_str(as_plain_histogram(&a, bad, 2, "ns"), "");
-    expect_str(as_plain_line(&a, bad, 2, "ns"), "");
-    as_arena_drop(&a);
-}
-
-Test(charts, draw_one_value_and_escape_its_name)
-{
-    as_arena    a = {0};
-    double      one[] = {5};
-    const char *svg = as_svg_bars(&a, &(as_bar){"<b>", "\"q\"", 5}, 1, "ns", "a<b");
-    expect_has(svg, "&lt;b&gt;");
-    expect_has(svg, "aria-label=\"a&lt;b\"");
-    expect(!strstr(svg, "<b>"));
-    expect_has(as_svg_histogram(&a, one, 1, "ns", &(as_mark){5, "median"}, 1, "t"), "1 samples from");
-    expect_has(as_svg_line(&a, NULL, one, 1, NULL, "ns", "t"), "<path");
-    expect_has(as_svg_boxes(&a, &(as_box){"x", "input", 0, 1, 0, 64, 1}, 1, "step", "byte", "t"), "x, input, 64 B");
-    as_arena_drop(&a);
-}
-
-Test(charts, a_bar_cuts_long_names_and_tells_them_whole_in_its_tip)
-{
-    as_arena    a = {0};
-    const char *svg = as_svg_bars(&a, &(as_bar){"block3_1_skip+residual+relu+pool", "assay.SomethingVeryLong", 5}, 1, "ns", "t");
-    expect_has(svg, "<g><title>block3_1_skip+residual+relu+pool: 5 ns, assay.SomethingVeryLong</title>");
-    expect_has(svg, ">block3_1_ski…al+relu+pool</text>");
-    expect_has(svg, ">assay.SomethingV…</text>");
-    as_arena_drop(&a);
-}
-
-Test(charts, a_long_course_is_thinned_but_keeps_its_spike)
-{
-    enum { N = 200000 };
-    as_arena a = {0};
-    double  *y = calloc(N, sizeof *y);
-    expect(y != NULL);
-    for (int i = 0; i < N; i++)
-        y[i] = 100 + i % 3;
-    y[77777] = 1000;
-    const char *svg = as_svg_line(&a, NULL, y, N, NULL, "ns", "t");
-    size_t      bytes = strlen(svg);
-    bool        has_top = strstr(svg, " 12L") || strstr(svg, " 12\""); /* the spike reaches the top of the picture */
-    free(y);
-    expect(bytes < 80000);
-    expect(has_top);
-    as_arena_drop(&a);
-}
-
-Test(charts, histogram_counts_what_lies_far_out)
-{
-    as_arena a = {0};
-    double   x[100];
-    for (int i = 0; i < 100; i++)
-        x[i] = 1000 + i;
-    x[99] = 1e6;
-    expect_has(as_svg_histogram(&a, x, 100, "ns", NULL, 0, "t"), "1 beyond, up to 1.00 ms");
-    expect_has(as_plain_histogram(&a, x, 100, "ns"), "beyond 1, up to 1.00 ms");
-    as_arena_drop(&a);
-}
-
-Test(charts, in_characters_align_and_cut)
-{
-    as_arena a = {0};
-    expect_str(as_plain_bars(&a, (as_bar[]){{"a", NULL, 2}, {"bb", NULL, 1}}, 2, "ns"),
-               "a  ████████████████████████████████ 2 ns\nbb ████████████████                 1 ns\n");
     expect_str(as_text_cut(&a, "µµµµ", 3), "µµ…");
     expect_str(as_name_cut(&a, "µµ/one/two/µµ", 7), "µµ/…/µµ");
     expect_str(as_name_cut(&a, "short", 5), "short");
     expect_str(as_clean_text(&a, "a\x1b[0m\nb\xc2\x9b"), "a[0m b");
     expect_str(as_escape_html(&a, "<&>\"'\x01\x80"), "&lt;&amp;&gt;&quot;&#39;\xef\xbf\xbd");
-    as_arena_drop(&a);
-}
-
-Test(charts, flame_boxes_carry_their_shares_and_escape_their_names)
-{
-    as_arena a = {0};
-    as_frame frames[] = {
-        {"run", "one run", 0, 0, 100}, {"segment 0, cpu", NULL, 1, 0, 80}, {"\"<x>", "Gemm", 2, 0, 60}, {"y", "Relu", 2, 60, 20}};
-    const char *svg = as_svg_flame(&a, frames, 4, "ns", "t");
-    expect_has(svg, "<svg class=\"chart flame\" data-width=\"920\" xmlns=");
-    expect_has(svg, "data-x=\"0.6\" data-w=\"0.2\" data-d=\"2\" data-l=\"y\" data-s=\"y Relu\"");
-    expect_has(svg, "data-l=\"&quot;&lt;x&gt;\"");
-    expect_has(svg, "60 ns, 60.0 % of the run");
-    expect(!strstr(svg, "<x>"));
-    expect_str(as_svg_flame(&a, NULL, 0, "ns", "t"), "");
-    expect_str(as_svg_flame(&a, &(as_frame){"z", NULL, 0, 0, 0}, 1, "ns", "t"), "");
-    expect_str(as_svg_flame(&a, &(as_frame){"z", NULL, 0, 0, NAN}, 1, "ns", "t"), "");
-    expect_str(as_svg_flame(&a, &(as_frame){"z", NULL, 99, 0, 1}, 1, "ns", "t"), "");
-    as_arena_drop(&a);
-}
-
-Test(charts, a_graph_puts_each_node_below_what_it_reads)
-{
-    as_arena    a = {0};
-    as_vertex   v[] = {{"a<", "Conv", 10, NULL, 0},
-                       {"b", "Relu", 5, (const int[]){0}, 1},
-                       {"c", "Add", NAN, (const int[]){0, 1}, 2},
-                       {"w", "Pack", 1, NULL, 0},
-                       {"d", "Gemm", 2, (const int[]){2, 3}, 2}};
-    const char *svg = as_svg_graph(&a, v, 5, "ns", "t");
-    int         n_edges = 0;
-    for (const char *at = svg; (at = strstr(at, "<path class=\"edge\"")); at++)
-        n_edges++;
-    expect_eq(n_edges, 5);
-    expect_has(svg, "y=\"8\"");   /* a */
-    expect_has(svg, "y=\"200\""); /* d, three rows below */
-    expect(!strstr(svg, "y=\"264\""));
-    expect_has(svg, "a&lt;, Conv: 10 ns");
-    expect_has(svg, "c, Add: n/a");
-    expect_str(as_svg_graph(&a, v, 1, "ns", "t"), ""); /* no edges: nothing to say */
-    expect_str(as_svg_graph(&a, NULL, 0, "ns", "t"), "");
-    expect_str(as_svg_graph(&a, &(as_vertex){"x", NULL, 1, (const int[]){0}, 1}, 1, "ns", "t"), ""); /* it reads itself */
     as_arena_drop(&a);
 }
 
@@ -344,7 +232,7 @@ Test(report, the_page_has_flame_and_graph_and_says_the_sizes_first)
     const char *params = strstr(text, "parameters"), *activations = strstr(text, "activations"),
                *flops = strstr(text, "useful flops  "), *verdict = strstr(text, "Verdict");
     expect(params && activations && flops && params < activations && activations < flops && flops < verdict);
-    expect(!strstr(text, "Flame graph")); /* no caption without a picture */
+    expect(!strstr(text, "Flame graph")); /* in a whole report the table says it */
     free(html);
     free(text);
     assay_facts_free(f);

@@ -23,9 +23,7 @@ const char *as_chart_svg(as_arena *arena, const as_chart *c)
 const char *as_chart_text(as_arena *arena, const as_chart *c, int columns)
 {
     const as_drawing *d = drawing_of(c);
-    columns = columns > AS_DRAW_COLUMNS          ? AS_DRAW_COLUMNS
-              : columns < AS_DRAW_LEAST_COLUMNS ? AS_DRAW_LEAST_COLUMNS
-                                                : columns;
+    columns = columns > AS_DRAW_COLUMNS ? AS_DRAW_COLUMNS : columns < AS_DRAW_LEAST_COLUMNS ? AS_DRAW_LEAST_COLUMNS : columns;
     return d && !as_chart_empty(c) ? d->text(arena, c, columns) : "";
 }
 
@@ -41,9 +39,9 @@ void as_paint_chart(as_paint *p, as_arena *arena, double height, const as_chart 
 
 const char *as_role_class(as_chart_role role)
 {
-    static const char *const classes[] = {[AS_CHART_MAIN] = "c0",   [AS_CHART_MUTED] = "c6",  [AS_CHART_LIMIT] = "band",
-                                          [AS_CHART_NOTE] = "note", [AS_CHART_GOOD] = "good", [AS_CHART_WARN] = "warn",
-                                          [AS_CHART_BAD] = "bad"};
+    static const char *const classes[] = {
+        [AS_CHART_MAIN] = "c0",   [AS_CHART_MUTED] = "c6",  [AS_CHART_LIMIT] = "band", [AS_CHART_NOTE] = "note",
+        [AS_CHART_GOOD] = "good", [AS_CHART_WARN] = "warn", [AS_CHART_BAD] = "bad"};
     return (unsigned)role < AS_COUNT(classes) ? classes[role] : "c0";
 }
 
@@ -181,6 +179,12 @@ void as_draw_interval(char *track, int n, double value, double low, double high,
         track[from] = low < lo ? '<' : '[', track[to] = high > hi ? '>' : ']';
     }
     track[as_draw_place(value, lo, hi, n)] = value < lo ? '<' : value > hi ? '>' : 'o';
+}
+
+const char *as_draw_percent(char *buf, size_t size, double share)
+{
+    snprintf(buf, size, fabs(share) < 1e3 ? "%+.1f %%" : "%+.0e %%", 100 * share);
+    return buf;
 }
 
 double as_far_end(as_arena *arena, const double *x, size_t n, double hi)

@@ -11,7 +11,8 @@
 typedef struct as_drawing {
     const char *name; /* the charts' kind: "bars" */
     const char *(*svg)(as_arena *arena, const as_chart *c);
-    const char *(*text)(as_arena *arena, const as_chart *c, int columns); /* lines of at most so many columns, AS_DRAW_COLUMNS or fewer */
+    const char *(*text)(as_arena *arena, const as_chart *c,
+                        int columns); /* lines of at most so many columns, AS_DRAW_COLUMNS or fewer */
 } as_drawing;
 extern const as_drawing *const as_draw_table[];
 
@@ -25,7 +26,7 @@ const char *as_chart_text(as_arena *arena, const as_chart *c, int columns);
 
 /* Begins the picture with the chart's title and its sentence. */
 void        as_paint_chart(as_paint *p, as_arena *arena, double height, const as_chart *c);
-const char *as_role_class(as_chart_role role);                         /* the style of areas and words */
+const char *as_role_class(as_chart_role role);                                   /* the style of areas and words */
 bool        as_chart_range(const as_chart *c, int lane, double *lo, double *hi); /* of all y of a lane */
 bool        as_chart_x_range(const as_chart *c, double *lo, double *hi);
 /* The margin about zero: the limit on y; 0 when there is none. */
@@ -49,6 +50,8 @@ void as_draw_bar_rows(as_arena *arena, as_text *t, const as_chart *c, const as_c
 int  as_draw_place(double value, double lo, double hi, int n); /* 0 to n - 1, pinned */
 /* `[--o--]` with `:` the margin and `|` zero; `<` and `>` where it goes on beyond the track, which holds n characters and a 0. */
 void as_draw_interval(char *track, int n, double value, double low, double high, double margin, double lo, double hi);
+/* "+1.5 %", and "+1e+20 %" where that would be a long row of digits. */
+const char *as_draw_percent(char *buf, size_t size, double share);
 /* A histogram: a row a bin. */
 void as_draw_bins(as_arena *arena, as_text *t, const double *x, size_t n, const char *unit, int columns);
 /* A character a block of points, its height the block's median; false: there is nothing finite. */

@@ -49,7 +49,7 @@ static void box_add(as_paint *p, const as_chart *c, size_t i, const as_axis *axi
     int                    group = group_of(c, i);
     const char            *unit, *name = as_point_name(s, i);
     double                 amount = as_point_amount(c, s, i, &unit), floor_y = TOP + HEIGHT;
-    double      x = LEFT + s->x[i] / x1 * width, w = (s->x_end[i] - s->x[i]) / x1 * width,
+    double                 x = LEFT + s->x[i] / x1 * width, w = (s->x_end[i] - s->x[i]) / x1 * width,
            y = floor_y - as_axis_share(axis, s->y_end[i]) * HEIGHT, h = amount / (axis->hi - axis->lo) * HEIGHT;
     const char *tip = as_arena_printf(p->arena, "%s%s%s, %s", name, group >= 0 ? ", " : "", group >= 0 ? c->groups[group] : "",
                                       as_show_signs(p->arena, amount, unit));

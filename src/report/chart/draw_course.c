@@ -67,8 +67,7 @@ static const char *text(as_arena *arena, const as_chart *c, int columns)
     double      lo, hi;
     const char *unit = c->y[0].unit ? c->y[0].unit : "1";
     if (as_draw_spark(arena, &t, c->series[0].y, c->series[0].n, columns < TEXT_COLUMNS ? columns : TEXT_COLUMNS, &lo, &hi))
-        as_text_printf(&t, "\n%s at the lowest, %s at the highest\n", as_show(a, sizeof a, lo, unit),
-                       as_show(b, sizeof b, hi, unit));
+        as_text_printf(&t, "\nfrom %s to %s\n", as_show(a, sizeof a, lo, unit), as_show(b, sizeof b, hi, unit));
     return as_text_keep(arena, &t);
 }
 

@@ -17,14 +17,13 @@ static void number_add(as_text *t, const char *name, double value)
 static void frame_add(as_paint *p, const as_chart *c, size_t i, double whole)
 {
     const as_chart_series *s = &c->series[0];
-    const char            *unit, *label = as_point_name(s, i), *detail = as_point_detail(s, i);
-    double                 value = as_point_amount(c, s, i, &unit), w = value / whole * AS_CHART_WIDTH;
+    const char            *unit = c->x.unit ? c->x.unit : "1", *label = as_point_name(s, i), *detail = as_point_detail(s, i);
+    double                 value = s->x_end[i] - s->x[i], w = value / whole * AS_CHART_WIDTH;
     double                 x = s->x[i] / whole * AS_CHART_WIDTH, y = 2 + s->y[i] * FRAME;
     int                    depth = (int)s->y[i], columns = (int)((w - 10) / 7.2);
     char                   share[64];
-    const char            *tip =
-        as_arena_printf(p->arena, "%s%s%s: %s, %s of the run", label, *detail ? ", " : "", detail,
-                        as_show_signs(p->arena, value, unit), as_show(share, sizeof share, value / whole, "ratio"));
+    const char            *tip = as_arena_printf(p->arena, "%s%s%s: %s, %s of the run", label, *detail ? ", " : "", detail,
+                                                 as_show_signs(p->arena, value, unit), as_show(share, sizeof share, value / whole, "ratio"));
     as_text_add(&p->text, "<g class=\"f\"");
     number_add(&p->text, "data-x", s->x[i] / whole);
     number_add(&p->text, "data-w", value / whole);

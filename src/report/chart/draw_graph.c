@@ -88,7 +88,7 @@ static void vertex_add(as_paint *p, const as_chart *c, size_t i, const place *at
     const char            *label = as_point_name(s, i), *detail = as_point_detail(s, i);
     const char            *value = has ? as_show_signs(p->arena, s->y[i], c->y[0].unit ? c->y[0].unit : "1") : "n/a";
     const char            *tip = as_arena_printf(p->arena, "%s, %s: %s", label, detail, value);
-    int columns = (int)((at->width - 14) / 7.2), room = columns - as_text_columns(value) - 1;
+    int                    columns = (int)((at->width - 14) / 7.2), room = columns - as_text_columns(value) - 1;
     as_paint_rect(p, at->x, at->y, at->width, NODE_HEIGHT, "track", tip);
     as_paint_rect(p, at->x, at->y + NODE_HEIGHT - 5, has && most > 0 ? fmax(s->y[i] / most * at->width, 1) : 0, 5, as_tone_class(0),
                   tip);

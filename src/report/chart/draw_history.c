@@ -93,8 +93,8 @@ static void points_paint(as_paint *p, const as_chart_series *s, const frame *f)
         const char *name = as_point_name(s, i);
         if (s->lo && s->hi && isfinite(s->lo[i]) && isfinite(s->hi[i]))
             as_paint_line(p, x, y_at(f, s->lo[i]), x, y_at(f, s->hi[i]), "s0");
-        const char *tip = as_arena_printf(p->arena, "%s%s%s: %s", s->x ? date_of(day, sizeof day, s, i) : "", *name ? " " : "", name,
-                                          as_show_signs(p->arena, s->y[i], f->unit));
+        const char *tip = as_arena_printf(p->arena, "%s%s%s: %s", s->x ? date_of(day, sizeof day, s, i) : "", *name ? " " : "",
+                                          name, as_show_signs(p->arena, s->y[i], f->unit));
         as_paint_dot(p, x, y_at(f, s->y[i]), s->n > 200 ? 2 : 3.4, "c0", tip);
     }
 }
@@ -155,9 +155,11 @@ static void marks_say(as_text *t, const as_chart *c, as_arena *arena, int column
         const as_mark *m = &c->marks[i];
         if (!is_step(m, &c->series[0]))
             continue;
-        const char *name = as_text_cut(arena, as_clean_text(arena, m->label ? m->label : ""), columns - 38);
-        as_text_printf(t, "%*s: %s %+.1f %% %s\n", TEXT_LABEL + 1, "", name, 100 * (m->after / m->before - 1),
-                       m->role == AS_CHART_MUTED ? "(went away)" : "(nominated)");
+        const char *line = as_arena_printf(arena, "%*s: %s %+.1f %% %s", TEXT_LABEL + 1, "",
+                                           as_text_cut(arena, as_clean_text(arena, m->label ? m->label : ""), 24),
+                                           100 * (m->after / m->before - 1),
+                                           m->role == AS_CHART_MUTED ? "(went away)" : "(nominated)");
+        as_text_printf(t, "%s\n", as_text_cut(arena, line ? line : "", columns));
     }
 }
 
@@ -190,7 +192,8 @@ static const char *text(as_arena *arena, const as_chart *c, int columns)
         int         width = (int)strlen(last);
         as_text_printf(&t, "%*s", TEXT_LABEL + 3, "");
         as_text_pad(&t, date_of(label, sizeof label, s, 0), plot > 2 * width ? plot - width : width + 2);
-        as_text_printf(&t, "%s\n", TEXT_LABEL + 3 + 2 * width + 2 <= columns ? last : ""); /* where there is no room, only the first */
+        as_text_printf(&t, "%s\n",
+                       TEXT_LABEL + 3 + 2 * width + 2 <= columns ? last : ""); /* where there is no room, only the first */
     }
     marks_say(&t, c, arena, columns);
     return as_text_keep(arena, &t);

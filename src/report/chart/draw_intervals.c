@@ -27,10 +27,7 @@ static int by_value(const void *a, const void *b)
 
 static double low_of(const as_chart_series *s, size_t i) { return s->lo && isfinite(s->lo[i]) ? s->lo[i] : s->y[i]; }
 static double high_of(const as_chart_series *s, size_t i) { return s->hi && isfinite(s->hi[i]) ? s->hi[i] : s->y[i]; }
-static bool   is_bounded(const as_chart_series *s, size_t i)
-{
-    return s->lo && s->hi && isfinite(s->lo[i]) && isfinite(s->hi[i]);
-}
+static bool   is_bounded(const as_chart_series *s, size_t i) { return s->lo && s->hi && isfinite(s->lo[i]) && isfinite(s->hi[i]); }
 
 /* The ends of the rows, but for a few that would press all others together: three times as far as three of four reach. */
 static bool range_of(as_arena *arena, const as_chart_series *s, double margin, double *lo, double *hi)
@@ -58,7 +55,8 @@ static void row_paint(as_paint *p, const as_chart_series *s, size_t i, const as_
 {
     const char *tone = as_role_class(as_point_role(s, i)), *name = as_point_name(s, i), *detail = as_point_detail(s, i);
     const char *tip = as_arena_printf(p->arena, "%s: %s%s%s", name, as_point_words(s, i), *detail ? ", " : "", detail);
-    double      middle = y + (double)ROW * .5;
+    double      middle = y + (double)ROW
+    *.5;
     as_paint_words(p, left - 12, middle + 4, "end", "text", as_name_cut(p->arena, name, LABEL_CHARS));
     as_paint_words(p, AS_CHART_WIDTH - 2, middle + 4, "end", tone, as_text_cut(p->arena, as_point_words(s, i), WORDS_CHARS));
     if (!isfinite(s->y[i]))
@@ -84,7 +82,7 @@ static const char *svg(as_arena *arena, const as_chart *c)
     char                   label[64];
     const as_chart_series *s = &c->series[0];
     size_t                 n = s->n < MAX_ROWS ? s->n : MAX_ROWS;
-    double                 lo, hi, margin = as_draw_margin(c), left = LABEL_WIDTH, width = AS_CHART_WIDTH - LABEL_WIDTH - WORDS_WIDTH;
+    double lo, hi, margin = as_draw_margin(c), left = LABEL_WIDTH, width = AS_CHART_WIDTH - LABEL_WIDTH - WORDS_WIDTH;
     if (!range_of(arena, s, margin, &lo, &hi) || !as_axis_make(&axis, lo, hi, 6, "ratio"))
         return "";
     double bottom = TOP + (double)n * ROW;
@@ -132,10 +130,9 @@ static const char *text(as_arena *arena, const as_chart *c, int columns)
         as_text_pad(&t, as_draw_name(arena, s, i, name), name + 1);
         as_text_printf(&t, "%s %s\n", track, as_text_cut(arena, as_clean_text(arena, as_point_words(s, i)), words));
     }
-    snprintf(ends[0], sizeof ends[0], "%+.1f %%", 100 * lo);
-    snprintf(ends[1], sizeof ends[1], "%+.1f %%", 100 * hi);
+    as_draw_percent(ends[1], sizeof ends[1], hi);
     as_text_pad(&t, "", name + 1);
-    as_text_pad(&t, ends[0], n - as_text_columns(ends[1]));
+    as_text_pad(&t, as_draw_percent(ends[0], sizeof ends[0], lo), n - as_text_columns(ends[1]));
     as_text_printf(&t, "%s\n", ends[1]);
     return as_text_keep(arena, &t);
 }

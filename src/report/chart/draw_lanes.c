@@ -103,15 +103,15 @@ static const char *text(as_arena *arena, const as_chart *c, int columns)
     for (int i = 0; i < c->n_series; i++) {
         const as_chart_series *s = &c->series[i];
         const char            *unit = c->y[s->lane].unit ? c->y[s->lane].unit : "1", *label = c->y[s->lane].label;
-        bool                   several = (i && c->series[i - 1].lane == s->lane) || (i + 1 < c->n_series && c->series[i + 1].lane == s->lane);
-        as_text                line = {0};
-        char                   a[64], b[64];
-        double                 lo, hi;
+        bool    several = (i && c->series[i - 1].lane == s->lane) || (i + 1 < c->n_series && c->series[i + 1].lane == s->lane);
+        as_text line = {0};
+        char    a[64], b[64];
+        double  lo, hi;
         if (as_draw_spark(arena, &line, s->y, s->n, columns < TEXT_COLUMNS ? columns : TEXT_COLUMNS, &lo, &hi)) {
-            const char *head = as_arena_printf(arena, "%s%s%s: %s%s%s", label ? label : "", several ? ", " : "",
-                                               several ? as_text_cut(arena, as_clean_text(arena, s->label ? s->label : ""), 24) : "",
-                                               as_show(a, sizeof a, lo, unit), hi > lo ? " to " : "",
-                                               hi > lo ? as_show(b, sizeof b, hi, unit) : "");
+            const char *head = as_arena_printf(
+                arena, "%s%s%s: %s%s%s", as_clean_text(arena, label ? label : ""), several ? ", " : "",
+                several ? as_text_cut(arena, as_clean_text(arena, s->label ? s->label : ""), 24) : "",
+                as_show(a, sizeof a, lo, unit), hi > lo ? " to " : "", hi > lo ? as_show(b, sizeof b, hi, unit) : "");
             as_text_printf(&t, "%s\n%s\n", as_text_cut(arena, head ? head : "", columns), line.data ? line.data : "");
         }
         t.failed |= line.failed;

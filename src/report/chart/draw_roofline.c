@@ -6,7 +6,17 @@
 
 #include "report/chart/draw.h"
 
-enum { MAX_LABELS = 24, LEFT = 104, RIGHT = 130, TOP = 30, BOTTOM = 44, HEIGHT = 460, TEXT_ROWS = 12, TEXT_LABEL = 12, MAX_LETTERS = 12 };
+enum {
+    MAX_LABELS = 24,
+    LEFT = 104,
+    RIGHT = 130,
+    TOP = 30,
+    BOTTOM = 44,
+    HEIGHT = 460,
+    TEXT_ROWS = 12,
+    TEXT_LABEL = 12,
+    MAX_LETTERS = 12
+};
 
 /* Decades of both axes. */
 typedef struct frame {
@@ -137,7 +147,8 @@ static void label_paint(as_paint *p, labels *l, double x, double y, double radiu
     bool   moved = true;
     if (l->n == MAX_LABELS)
         return;
-    x = x + radius + 4 + width > AS_CHART_WIDTH ? x - radius - 4 - width : x + radius + 4; /* at the edge to the left of its point */
+    x = x + radius + 4 + width > AS_CHART_WIDTH ? x - radius - 4 - width
+                                                : x + radius + 4; /* at the edge to the left of its point */
     for (int round = 0; moved && round < MAX_LABELS; round++) {
         moved = false;
         for (int i = 0; i < l->n; i++)
@@ -249,8 +260,9 @@ static const char *text(as_arena *arena, const as_chart *c, int columns)
             [as_draw_place(log10(s->x[order[k].i]), f.x0, f.x1, plot)] = (char)('A' + k);
     for (int r = 0; r < TEXT_ROWS; r++)
         as_text_printf(&t, "%*s | %s\n", TEXT_LABEL,
-                       r == 0 || r == TEXT_ROWS - 1 ? as_show(label, sizeof label, pow(10, r ? f.y0 : f.y1), c->y[0].unit ? c->y[0].unit : "1")
-                                                    : "",
+                       r == 0 || r == TEXT_ROWS - 1
+                           ? as_show(label, sizeof label, pow(10, r ? f.y0 : f.y1), c->y[0].unit ? c->y[0].unit : "1")
+                           : "",
                        grid[r]);
     int begin = snprintf(label, sizeof label, "%g", pow(10, f.x0));
     as_text_printf(&t, "%*s%s%*g %s\n", TEXT_LABEL + 3, "", label, plot - begin - 12, pow(10, f.x1), c->x.unit ? c->x.unit : "");

@@ -36,18 +36,15 @@ static bool range_of(as_arena *arena, const as_chart *c, double *lo, double *hi)
     as_sort(sorted, n);
     double q1 = as_quantile_sorted(sorted, n, .25), q3 = as_quantile_sorted(sorted, n, .75), reach = 2.5 * (q3 - q1);
     *lo = fmax(sorted[0], q1 - reach), *hi = fmin(sorted[n - 1], q3 + reach);
-    const double also[] = {0, m ? m->at : 0, m && m->lo < m->hi ? m->lo : 0, m && m->lo < m->hi ? m->hi : 0,
-                           -margin * 1.15, margin * 1.15};
+    const double also[] = {
+        0, m ? m->at : 0, m && m->lo < m->hi ? m->lo : 0, m && m->lo < m->hi ? m->hi : 0, -margin * 1.15, margin * 1.15};
     for (size_t i = 0; i < AS_COUNT(also); i++)
         if (isfinite(also[i]))
             *lo = fmin(*lo, also[i]), *hi = fmax(*hi, also[i]);
     return isfinite(*hi - *lo);
 }
 
-static double y_at(const frame *f, double value)
-{
-    return f->floor_y - fmin(fmax(as_axis_share(&f->axis, value), 0), 1) * HEIGHT;
-}
+static double y_at(const frame *f, double value) { return f->floor_y - fmin(fmax(as_axis_share(&f->axis, value), 0), 1) * HEIGHT; }
 
 /* How the rounds are distributed, lying on its side. */
 static void side_paint(as_paint *p, const as_chart_series *s, const frame *f)
@@ -69,10 +66,10 @@ static void side_paint(as_paint *p, const as_chart_series *s, const frame *f)
 static void estimate_paint(as_paint *p, const frame *f)
 {
     const as_mark *m = f->estimate;
-    const char    *class = as_role_class(m->role);
-    const char    *tip = m->lo < m->hi ? as_arena_printf(p->arena, "%+.2f %%, from %+.2f %% to %+.2f %%", 100 * m->at, 100 * m->lo,
-                                                      100 * m->hi)
-                                       : as_arena_printf(p->arena, "%+.2f %%", 100 * m->at);
+    const char *class = as_role_class(m->role);
+    const char *tip = m->lo < m->hi
+                          ? as_arena_printf(p->arena, "%+.2f %%, from %+.2f %% to %+.2f %%", 100 * m->at, 100 * m->lo, 100 * m->hi)
+                          : as_arena_printf(p->arena, "%+.2f %%", 100 * m->at);
     if (m->lo < m->hi) {
         double y = y_at(f, m->hi), h = fmax(y_at(f, m->lo) - y, 1.5);
         as_paint_veil(p, (const double[]){LEFT, y, f->right, y, f->right, y + h, LEFT, y + h}, 4, class, tip);
@@ -140,7 +137,7 @@ static const char *svg(as_arena *arena, const as_chart *c)
 static const char *text(as_arena *arena, const as_chart *c, int columns)
 {
     as_text                t = {0};
-    char                   track[MAX_TRACK + 1];
+    char                   track[MAX_TRACK + 1], ends[2][24];
     double                 lo, hi;
     const as_mark         *m = estimate_of(c);
     const as_chart_series *s = &c->series[0];
@@ -148,9 +145,10 @@ static const char *text(as_arena *arena, const as_chart *c, int columns)
     if (!range_of(arena, c, &lo, &hi))
         return "";
     if (m) {
-        as_draw_interval(track, n, m->at, m->lo < m->hi ? m->lo : (double)NAN, m->lo < m->hi ? m->hi : (double)NAN, as_draw_margin(c), lo,
-                         hi);
-        as_text_printf(&t, "%+9.1f %% %s %+.1f %%\n", 100 * lo, track, 100 * hi);
+        as_draw_interval(track, n, m->at, m->lo < m->hi ? m->lo : (double)NAN, m->lo < m->hi ? m->hi : (double)NAN,
+                         as_draw_margin(c), lo, hi);
+        as_text_printf(&t, "%10s %s %s\n", as_draw_percent(ends[0], sizeof ends[0], lo), track,
+                       as_draw_percent(ends[1], sizeof ends[1], hi));
     }
     as_draw_bins(arena, &t, s->y, s->n, c->y[0].unit ? c->y[0].unit : "1", columns);
     return as_text_keep(arena, &t);

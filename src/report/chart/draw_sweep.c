@@ -197,11 +197,12 @@ static const char *text(as_arena *arena, const as_chart *c, int columns)
         as_text_printf(&t, "%s\n", track);
     }
     for (int i = 0; i <= n; i++) { /* the legend, broken where it must be */
-        const char *words = i == n ? "left is faster, * both"
-                                   : as_arena_printf(arena, "%c %s", 'A' + i,
-                                                     as_name_cut(arena, as_clean_text(arena, c->series[i].label ? c->series[i].label : ""),
-                                                                 TEXT_NAME));
-        int         more = as_text_columns(words ? words : "");
+        const char *words =
+            i == n ? "left is faster, * both"
+                   : as_arena_printf(
+                         arena, "%c %s", 'A' + i,
+                         as_name_cut(arena, as_clean_text(arena, c->series[i].label ? c->series[i].label : ""), TEXT_NAME));
+        int more = as_text_columns(words ? words : "");
         as_text_add(&t, !at ? "" : at + 3 + more > columns ? "\n" : "   ");
         at = at && at + 3 + more <= columns ? at + 3 + more : more;
         as_text_add(&t, words ? words : "");

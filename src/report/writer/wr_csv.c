@@ -138,12 +138,15 @@ static assay_status table_rows(assay_env *env, const sheet *s, const as_fact_gro
 /* --- Charts ------------------------------------------------------------------------------------------------- */
 
 /* The numbers of a chart that no table holds, SERIES[POINT].x and .y: each series once, however many charts show it. */
-static bool is_shown_before(const as_doc *d, int block, const as_chart_series *s)
+static bool is_shown_before(const as_doc *d, int block, int series)
 {
-    for (int i = 0; i < block; i++)
-        for (int j = 0; d->blocks[i].kind == AS_BLOCK_CHART && j < d->blocks[i].chart->n_series; j++)
-            if (!d->blocks[i].chart->table && d->blocks[i].chart->series[j].y == s->y)
+    const double *y = d->blocks[block].chart->series[series].y;
+    for (int i = 0; i <= block; i++) {
+        const as_chart *c = d->blocks[i].chart;
+        for (int j = 0; c && !c->table && j < (i < block ? c->n_series : series); j++)
+            if (c->series[j].y == y)
                 return true;
+    }
     return false;
 }
 
@@ -183,7 +186,7 @@ static assay_status chart_rows(assay_env *env, const sheet *to, const as_doc *d)
     for (int i = 0; i < d->n_blocks; i++) {
         const as_chart *c = d->blocks[i].chart;
         for (int j = 0; c && !c->table && j < c->n_series; j++)
-            if (!is_shown_before(d, i, &c->series[j]))
+            if (!is_shown_before(d, i, j))
                 AS_TRY(series_rows(env, to, c, &c->series[j]));
     }
     return ASSAY_OK;
