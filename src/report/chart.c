@@ -70,7 +70,8 @@ static void series_say(as_arena *arena, as_text *t, const as_chart *c, const as_
         if (value > hi)
             hi = value, most = i;
     }
-    const char *label = s->label && *s->label && c->n_series > 1 ? s->label : "";
+    const char *label = c->n_series > 1 ? s->label : c->y[s->lane].label;
+    label = label ? label : "";
     as_text_printf(t, "%s%s%zu %s", label, *label ? ": " : "", n, n == 1 ? "value" : "values");
     if (!n)
         return;
@@ -96,5 +97,7 @@ const char *as_chart_alt(as_arena *arena, const as_chart *c)
         as_text_printf(&t, "; %s %s", m->label, as_show_signs(arena, m->at, c->y[0].unit ? c->y[0].unit : "1"));
         n++;
     }
+    if (c->x.log || c->y[0].log)
+        as_text_printf(&t, "; %s logarithmic", c->x.log && c->y[0].log ? "both axes are" : c->x.log ? "x is" : "y is");
     return as_text_keep(arena, &t);
 }

@@ -1,12 +1,10 @@
 /* lab_test.c - reports of bench, compare, check and history: sections, charts, JUnit and annotations. */
-#include <stdlib.h>
-
 #include "analysis/duel/bench_facts.h"
 #include "analysis/duel/check_facts.h"
 #include "analysis/duel/history_facts.h"
 #include "analysis/duel/test_trial.h"
 #include "report/pick.h"
-#include "report/test_xml.h"
+#include "report/test_report.h"
 
 #define HOSTILE "a<b>&\"'%\r\n::error::x,y\x01\xff\xef\xbf\xbf"
 
@@ -56,20 +54,7 @@ static void bed_drop(bed *b)
 
 static char *report_of(assay_env *env, const assay_facts *f, const char *format, int width)
 {
-    char  *data = NULL;
-    size_t bytes;
-    FILE  *file = open_memstream(&data, &bytes);
-    expect_ok(env, as_report_write(env, &f, 1, format, &(as_write_settings){.width = width}, file));
-    fclose(file);
-    return data;
-}
-
-static int count_of(const char *text, const char *part)
-{
-    int n = 0;
-    for (; (text = strstr(text, part)) != NULL; text += strlen(part))
-        n++;
-    return n;
+    return as_test_report(env, f, 1, format, (as_write_settings){.width = width});
 }
 
 /* --- JUnit and annotations ------------------------------------------------------------------------------------ */
@@ -81,7 +66,7 @@ Test(junit, has_a_testcase_a_case_and_counts_them)
     char *xml = report_of(b.env, b.facts, "junit", 0);
     expect(!as_xml_fault(xml));
     expect_has(xml, "<testsuite name=\"check against main\" tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"1\"");
-    expect_eq(count_of(xml, "<testcase "), 4);
+    expect_eq(as_test_count(xml, "<testcase "), 4);
     expect_has(xml, "<failure type=\"minor\" message=\"matmul/512   ");
     expect_has(xml, "SLOWER (minor)");
     expect_has(xml, "<error type=\"failed\" message=\"failed: signal 11\">");
@@ -112,7 +97,7 @@ Test(github, escapes_what_a_command_would_act_upon)
     bed b = bed_make(HOSTILE);
     bed_check(&b);
     char *text = report_of(b.env, b.facts, "github", 0);
-    expect_eq(count_of(text, "\n"), 4); /* regression, failure, unresolved, summary: a line each */
+    expect_eq(as_test_count(text, "\n"), 4); /* regression, failure, unresolved, summary: a line each */
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
         expect(!strncmp(line, "::error title=", 14) || !strncmp(line, "::warning title=", 16) ||
                !strncmp(line, "::notice title=", 15));

@@ -1,14 +1,19 @@
 /* report_test.c - documents, writers and charts: nothing unescaped, nothing without a kind. */
-#include "analysis/trace/test_trace.h"
-
-#include <stdlib.h>
-
 #include "report/pick.h"
-#include "report/report.h"
+#include "report/test_report.h"
 
 #define HOSTILE "<script>alert('x')</script>\"&\x1b[31m\x07\xff\xe2\x80\xae"
 
-static assay_facts *facts_of(assay_env *env, as_synthetic s)
+/* --- What the tests of reports share (test_report.h) --------------------------------------------------------- */
+
+assay_env *as_test_env(void)
+{
+    assay_env *env;
+    expect_eq(assay_env_new(&env), ASSAY_OK);
+    return env;
+}
+
+assay_facts *as_test_facts(assay_env *env, as_synthetic s)
 {
     assay_facts *f;
     assay_trace *t = as_synthetic_trace(env, s);
@@ -17,7 +22,7 @@ static assay_facts *facts_of(assay_env *env, as_synthetic s)
     return f;
 }
 
-static char *report_of(assay_env *env, const assay_facts *f, size_t n, const char *format, as_write_settings s)
+char *as_test_report(assay_env *env, const assay_facts *f, size_t n, const char *format, as_write_settings s)
 {
     char              *data = NULL;
     size_t             bytes;
@@ -28,18 +33,57 @@ static char *report_of(assay_env *env, const assay_facts *f, size_t n, const cha
     return data;
 }
 
-static assay_env *env_new(void)
+int as_test_count(const char *text, const char *part)
 {
-    assay_env *env;
-    expect_eq(assay_env_new(&env), ASSAY_OK);
-    return env;
+    int n = 0;
+    for (; (text = strstr(text, part)) != NULL; text += strlen(part))
+        n++;
+    return n;
 }
+
+const char *as_xml_fault(const char *xml)
+{
+    char open[16][32];
+    int  depth = 0;
+    for (const char *c = xml; *c; c++) {
+        if ((unsigned char)*c < 0x20 && !strchr("\n\t\r", *c))
+            return "a control character";
+        if (*c == '&' && strncmp(c, "&lt;", 4) && strncmp(c, "&gt;", 4) && strncmp(c, "&amp;", 5) && strncmp(c, "&quot;", 6) &&
+            strncmp(c, "&#39;", 5))
+            return "a bare &";
+        if (*c != '<')
+            continue;
+        const char *name = c + 1 + (c[1] == '/'), *end = c + 1;
+        size_t      n = strcspn(name, " />?");
+        bool        quoted = false;
+        for (; *end && (quoted || *end != '>'); end++) {
+            quoted ^= *end == '"';
+            if (*end == '<' || (quoted && *end == '&' && !strchr(end, ';')))
+                return "a bare < in a tag";
+        }
+        if (!*end || n >= sizeof open[0])
+            return "a tag that does not end";
+        if (c[1] == '/') {
+            if (!depth || strlen(open[depth - 1]) != n || strncmp(open[depth - 1], name, n))
+                return "an end without its begin";
+            depth--;
+        } else if (c[1] != '?' && end[-1] != '/') {
+            if (depth == 16)
+                return "too deep";
+            snprintf(open[depth++], sizeof open[0], "%.*s", (int)n, name);
+        }
+        c = end;
+    }
+    return depth ? "an element that is not closed" : NULL;
+}
+
+/* --- Reports ------------------------------------------------------------------------------------------------ */
 
 Test(report, hostile_names_are_escaped_in_html)
 {
-    assay_env   *env = env_new();
-    assay_facts *f = facts_of(env, (as_synthetic){.name = HOSTILE});
-    char        *html = report_of(env, f, 1, "html", (as_write_settings){0});
+    assay_env   *env = as_test_env();
+    assay_facts *f = as_test_facts(env, (as_synthetic){.name = HOSTILE});
+    char        *html = as_test_report(env, f, 1, "html", (as_write_settings){0});
     const char  *script = strstr(html, "<script");
     expect(script && !strstr(script + 1, "<script")); /* only our own, at the end */
     expect(strstr(html, "&lt;script&gt;alert(&#39;x&#39;)"));
@@ -53,15 +97,15 @@ Test(report, hostile_names_are_escaped_in_html)
 
 Test(report, control_characters_never_reach_a_terminal)
 {
-    assay_env   *env = env_new();
-    assay_facts *f = facts_of(env, (as_synthetic){.name = HOSTILE});
-    char        *text = report_of(env, f, 1, "text", (as_write_settings){0});
+    assay_env   *env = as_test_env();
+    assay_facts *f = as_test_facts(env, (as_synthetic){.name = HOSTILE});
+    char        *text = as_test_report(env, f, 1, "text", (as_write_settings){0});
     for (const char *c = text; *c; c++)
         if ((unsigned char)*c < 0x20 && *c != '\n')
             fail("control character %d", *c);
     expect(!strstr(text, "\xe2\x80\xae"));
     free(text);
-    text = report_of(env, f, 1, "text", (as_write_settings){.colour = true});
+    text = as_test_report(env, f, 1, "text", (as_write_settings){.colour = true});
     expect(strstr(text, "\x1b[1m"));
     expect(!strstr(text, "\x1b[31m\x07"));
     free(text);
@@ -71,16 +115,16 @@ Test(report, control_characters_never_reach_a_terminal)
 
 Test(report, text_keeps_to_its_width_and_loses_no_column)
 {
-    assay_env       *env = env_new();
-    assay_facts     *f = facts_of(env, (as_synthetic){0});
+    assay_env       *env = as_test_env();
+    assay_facts     *f = as_test_facts(env, (as_synthetic){0});
     static const int widths[] = {40, 60, 80, 100, 200};
     for (int i = 0; i < 5; i++) {
-        char *text = report_of(env, f, 1, "text", (as_write_settings){.width = widths[i]});
+        char *text = as_test_report(env, f, 1, "text", (as_write_settings){.width = widths[i]});
         for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
             if (as_text_columns(line) > widths[i])
                 fail("%d columns, allowed %d: %s", as_text_columns(line), widths[i], line);
         free(text);
-        text = report_of(env, f, 1, "text", (as_write_settings){.width = widths[i]});
+        text = as_test_report(env, f, 1, "text", (as_write_settings){.width = widths[i]});
         expect_has(text, "working set");
         expect_has(text, "byte rate");
         free(text);
@@ -91,9 +135,9 @@ Test(report, text_keeps_to_its_width_and_loses_no_column)
 
 Test(report, html_shows_unit_kind_source_count_and_interval_of_a_number)
 {
-    assay_env   *env = env_new();
-    assay_facts *f = facts_of(env, (as_synthetic){.n_samples = 400});
-    char        *html = report_of(env, f, 1, "html", (as_write_settings){0});
+    assay_env   *env = as_test_env();
+    assay_facts *f = as_test_facts(env, (as_synthetic){.n_samples = 400});
+    char        *html = as_test_report(env, f, 1, "html", (as_write_settings){0});
     expect(strstr(html,
                   "title=\"measured; source: clock tsc, wall time of a sample / its runs; n = 400; exactly 100000 ns; interval "));
     expect(strstr(html, "<sup class=\"km\">M</sup>"));
@@ -106,17 +150,17 @@ Test(report, html_shows_unit_kind_source_count_and_interval_of_a_number)
 
 Test(report, several_runs_are_one_json_and_one_page)
 {
-    assay_env   *env = env_new();
+    assay_env   *env = as_test_env();
     json_t      *root;
-    assay_facts *f = facts_of(env, (as_synthetic){0});
-    char        *json = report_of(env, f, 3, "json", (as_write_settings){0});
+    assay_facts *f = as_test_facts(env, (as_synthetic){0});
+    char        *json = as_test_report(env, f, 3, "json", (as_write_settings){0});
     expect_ok(env, as_json_parse(env, "test", "-", json, strlen(json), &root));
     expect_str(json_string_value(json_object_get(root, "schema")), "assay.runs/1");
     expect_eq(json_array_size(json_object_get(root, "runs")), 3);
     expect_str(json_string_value(json_object_get(json_array_get(json_object_get(root, "runs"), 2), "schema")), "assay.run/1");
     json_decref(root);
     free(json);
-    char *html = report_of(env, f, 2, "html", (as_write_settings){0});
+    char *html = as_test_report(env, f, 2, "html", (as_write_settings){0});
     expect(strstr(html, "id=\"r1-latency\"") && strstr(html, "id=\"r2-latency\"") && strstr(html, "href=\"#r2-top\""));
     free(html);
     assay_facts_free(f);
@@ -126,8 +170,8 @@ Test(report, several_runs_are_one_json_and_one_page)
 Test(report, a_metric_without_a_kind_reaches_no_writer)
 {
     static const char *const formats[] = {"text", "json", "html"};
-    assay_env               *env = env_new();
-    assay_facts             *f = facts_of(env, (as_synthetic){0});
+    assay_env               *env = as_test_env();
+    assay_facts             *f = as_test_facts(env, (as_synthetic){0});
     const assay_facts       *all[] = {f};
     f->groups[0].facts[0].metric.kind = ASSAY_KIND_MISSING;
     for (int i = 0; i < 3; i++) {
@@ -149,8 +193,8 @@ Test(report, a_metric_without_a_kind_reaches_no_writer)
 
 Test(report, unknown_formats_and_no_runs_get_a_sentence)
 {
-    assay_env         *env = env_new();
-    assay_facts       *f = facts_of(env, (as_synthetic){0});
+    assay_env         *env = as_test_env();
+    assay_facts       *f = as_test_facts(env, (as_synthetic){0});
     const assay_facts *all[] = {f};
     expect_fails(env, as_report_write(env, all, 1, "pdf", NULL, stdout), ASSAY_NOT_FOUND, "report: no format \"pdf\"; there are ");
     expect_fails(env, assay_report(env, all, 1, "pdf", as_test_path("x.pdf")), ASSAY_NOT_FOUND, "html");
@@ -162,13 +206,13 @@ Test(report, unknown_formats_and_no_runs_get_a_sentence)
 
 Test(report, a_full_disk_is_an_error)
 {
-    assay_env *env = env_new();
+    assay_env *env = as_test_env();
     FILE      *full = fopen("/dev/full", "w");
     if (!full) {
         assay_env_free(env);
         skip("no /dev/full here");
     }
-    assay_facts       *f = facts_of(env, (as_synthetic){0});
+    assay_facts       *f = as_test_facts(env, (as_synthetic){0});
     const assay_facts *all[] = {f};
     expect_fails(env, as_report_write(env, all, 1, "html", NULL, full), ASSAY_IO, "report: cannot write html: ");
     fclose(full);
@@ -178,11 +222,11 @@ Test(report, a_full_disk_is_an_error)
 
 Test(report, what_is_unavailable_says_why_in_every_format)
 {
-    assay_env               *env = env_new();
-    assay_facts             *f = facts_of(env, (as_synthetic){.no_sensors = true, .no_steps = true});
+    assay_env               *env = as_test_env();
+    assay_facts             *f = as_test_facts(env, (as_synthetic){.no_sensors = true, .no_steps = true});
     static const char *const formats[] = {"text", "json", "html"};
     for (int i = 0; i < 3; i++) {
-        char *data = report_of(env, f, 1, formats[i], (as_write_settings){.width = 200});
+        char *data = as_test_report(env, f, 1, formats[i], (as_write_settings){.width = 200});
         expect(strstr(data, "switched off by --sensors"));
         expect(strstr(data, "spans by step would cost 0.9 % of the run"));
         free(data);
@@ -201,11 +245,11 @@ Test(report, tables_of_the_wrong_shape_do_no_harm)
         "\"tables\":{},\"series\":{\"samples\":{\"label\":\"\",\"kind\":\"measured\",\"source\":\"s\",\"x_unit\":null,\"y_unit\":\"ns\",\"x\":null,"
         "\"y\":[null,1e308,-1e308]}},\"findings\":[]}}}";
     static const char *const formats[] = {"text", "json", "html"};
-    assay_env               *env = env_new();
+    assay_env               *env = as_test_env();
     assay_facts             *f;
     expect_ok(env, as_facts_parse(env, "x.json", json, sizeof json - 1, &f));
     for (int i = 0; i < 3; i++)
-        free(report_of(env, f, 1, formats[i], (as_write_settings){0}));
+        free(as_test_report(env, f, 1, formats[i], (as_write_settings){0}));
     assay_facts_free(f);
     assay_env_free(env);
 }
@@ -223,9 +267,10 @@ Test(words, are_cut_cleaned_and_escaped)
 
 Test(report, the_page_has_flame_and_graph_and_says_the_sizes_first)
 {
-    assay_env   *env = env_new();
-    assay_facts *f = facts_of(env, (as_synthetic){0});
-    char *html = report_of(env, f, 1, "html", (as_write_settings){0}), *text = report_of(env, f, 1, "text", (as_write_settings){0});
+    assay_env   *env = as_test_env();
+    assay_facts *f = as_test_facts(env, (as_synthetic){0});
+    char        *html = as_test_report(env, f, 1, "html", (as_write_settings){0}),
+         *text = as_test_report(env, f, 1, "text", (as_write_settings){0});
     expect_has(html, "svg class=\"chart flame\"");
     expect_has(html, "data-l=\"segment 1, cpu\"");
     expect_has(html, "<path class=\"edge\"");

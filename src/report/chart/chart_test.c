@@ -1,41 +1,14 @@
 /* chart_test.c - charts: documents hold their data and nothing drawn; every kind is drawn, whatever its numbers and names. */
-#include "analysis/trace/test_trace.h"
-
 #include <math.h>
-#include <stdlib.h>
 
 #include "analysis/duel/check_facts.h"
 #include "analysis/duel/history_facts.h"
 #include "analysis/duel/test_trial.h"
 #include "report/chart/draw.h"
 #include "report/pick.h"
-#include "report/test_xml.h"
+#include "report/test_report.h"
 
 #define HOSTILE "</svg><script>alert('x')</script>\"&\x1b[31m\x07\xff\xe2\x80\xae\n::\xef\xbf\xbf"
-
-static assay_env *env_new(void)
-{
-    assay_env *env;
-    expect_eq(assay_env_new(&env), ASSAY_OK);
-    return env;
-}
-
-static assay_facts *facts_of(assay_env *env, as_synthetic s)
-{
-    assay_facts *f;
-    assay_trace *t = as_synthetic_trace(env, s);
-    expect_ok(env, assay_analyse(env, t, &f));
-    assay_trace_free(t);
-    return f;
-}
-
-static int count_of(const char *text, const char *part)
-{
-    int n = 0;
-    for (; (text = strstr(text, part)) != NULL; text += strlen(part))
-        n++;
-    return n;
-}
 
 /* --- Documents ---------------------------------------------------------------------------------------------- */
 
@@ -77,8 +50,8 @@ static int charts_check(const as_doc *d)
 
 Test(charts, a_document_of_a_profile_holds_their_data)
 {
-    assay_env   *env = env_new();
-    assay_facts *f = facts_of(env, (as_synthetic){0});
+    assay_env   *env = as_test_env();
+    assay_facts *f = as_test_facts(env, (as_synthetic){0});
     as_doc       d = {0};
     expect(as_doc_make(&d, f, NULL));
     expect(charts_check(&d) >= 6);
@@ -114,7 +87,7 @@ Test(charts, a_document_of_a_profile_holds_their_data)
 
 Test(charts, a_document_of_comparisons_holds_their_data)
 {
-    assay_env    *env = env_new();
+    assay_env    *env = as_test_env();
     as_trial     *trial = as_planted_trial(env, (as_planted){.name = "x", .ratio = 1.1});
     as_duel_rules rules;
     as_duel       duel;
@@ -145,7 +118,7 @@ Test(charts, a_document_of_comparisons_holds_their_data)
 
 Test(charts, a_document_of_a_history_holds_its_steps)
 {
-    assay_env       *env = env_new();
+    assay_env       *env = as_test_env();
     as_history_point points[40];
     uint64_t         state = 9;
     as_doc           d = {0};
@@ -170,6 +143,22 @@ Test(charts, a_document_of_a_history_holds_its_steps)
     assay_env_free(env);
 }
 
+Test(charts, are_told_in_a_sentence)
+{
+    as_arena          a = {0};
+    const char *const names[] = {"conv1", "fc2", "none"};
+    as_chart_series   s[] = {{.label = "cpu", .y = (const double[]){2000, 5e6, NAN}, .n = 3, .names = names},
+                             {.label = "gpu", .y = (const double[]){7}, .n = 1}};
+    as_chart          c = {.kind = "bars", .y = {{.label = "time", .unit = "ns"}}, .series = s, .n_series = 1};
+    as_mark           marks[] = {{.label = "median", .on = AS_MARK_Y, .at = 4e6}, {.label = "flips", .on = AS_MARK_X, .at = 1}};
+    expect_str(as_chart_alt(&a, &c), "time: 2 values, from 2.00 µs (conv1) to 5.00 ms (fc2)");
+    c.n_series = 2, c.marks = marks, c.n_marks = 2, c.x.log = true;
+    expect_str(
+        as_chart_alt(&a, &c),
+        "cpu: 2 values, from 2.00 µs (conv1) to 5.00 ms (fc2); gpu: 1 value, from 7 ns to 7 ns; median 4.00 ms; x is logarithmic");
+    as_arena_drop(&a);
+}
+
 /* --- Every kind --------------------------------------------------------------------------------------------- */
 
 /* A chart that every kind can draw: a new drawing is tested by being in the table. */
@@ -188,12 +177,13 @@ static const char *const group_names[] = {"one", HOSTILE};
 
 static void any_make(any *a, const char *kind, size_t n, const char *name)
 {
-    *a = (any){.marks = {{.label = "flat", .on = AS_MARK_Y, .role = AS_CHART_LIMIT, .at = 8, .lo = 8, .hi = 9},
-                         {.label = "L1", .on = AS_MARK_SLOPE, .role = AS_CHART_LIMIT, .at = 4, .lo = 4, .hi = 5},
-                         {.label = "DRAM", .on = AS_MARK_SLOPE, .role = AS_CHART_LIMIT, .at = 1, .lo = 1, .hi = 2},
-                         {.label = name, .on = AS_MARK_X, .role = AS_CHART_MAIN, .at = 2, .lo = 1.5, .hi = 2.5, .before = 1, .after = 2},
-                         {.label = name, .on = AS_MARK_Y, .role = AS_CHART_GOOD, .at = 2, .lo = 1.5, .hi = 2.5}},
-               .links = {{0, 1}, {0, 2}, {1, 2}}};
+    *a = (any){
+        .marks = {{.label = "flat", .on = AS_MARK_Y, .role = AS_CHART_LIMIT, .at = 8, .lo = 8, .hi = 9},
+                  {.label = "L1", .on = AS_MARK_SLOPE, .role = AS_CHART_LIMIT, .at = 4, .lo = 4, .hi = 5},
+                  {.label = "DRAM", .on = AS_MARK_SLOPE, .role = AS_CHART_LIMIT, .at = 1, .lo = 1, .hi = 2},
+                  {.label = name, .on = AS_MARK_X, .role = AS_CHART_MAIN, .at = 2, .lo = 1.5, .hi = 2.5, .before = 1, .after = 2},
+                  {.label = name, .on = AS_MARK_Y, .role = AS_CHART_GOOD, .at = 2, .lo = 1.5, .hi = 2.5}},
+        .links = {{0, 1}, {0, 2}, {1, 2}}};
     for (int i = 0; i < 6; i++) {
         a->x[i] = i + 1, a->x_end[i] = i + 2, a->y[i] = i + 1, a->y_end[i] = 2 * i + 2, a->lo[i] = i + .5, a->hi[i] = i + 1.5;
         a->weight[i] = i == 0 ? .9 : .02;
@@ -276,7 +266,10 @@ static bool any_check(const any *a, bool *in_text)
     *in_text = false;
     for (int columns = 20; columns <= 120; columns += 10) {
         const char *text = as_chart_text(&arena, &a->chart, columns);
-        text_check(a->chart.kind, text, columns < AS_DRAW_LEAST_COLUMNS ? AS_DRAW_LEAST_COLUMNS : columns > AS_DRAW_COLUMNS ? AS_DRAW_COLUMNS : columns);
+        text_check(a->chart.kind, text,
+                   columns < AS_DRAW_LEAST_COLUMNS ? AS_DRAW_LEAST_COLUMNS
+                   : columns > AS_DRAW_COLUMNS     ? AS_DRAW_COLUMNS
+                                                   : columns);
         *in_text = *text != 0;
     }
     as_arena_drop(&arena);
@@ -302,7 +295,7 @@ static char *csv_of(assay_env *env, const as_chart *c)
 
 Test(charts, every_kind_is_drawn_as_svg_as_text_and_as_csv)
 {
-    assay_env *env = env_new();
+    assay_env *env = as_test_env();
     any        a;
     bool       in_text;
     int        n = 0;
@@ -313,7 +306,7 @@ Test(charts, every_kind_is_drawn_as_svg_as_text_and_as_csv)
         char *csv = csv_of(env, &a.chart);
         expect_has(csv, "1,g,first[0].x,name: name,1,s,measured,a test,1,,,\r\n");
         expect_has(csv, "1,g,first[5].y,name: name,6,ns,measured,a test,1,5.5,6.5,\r\n");
-        expect_eq(count_of(csv, "\r\n"), 2 + 2 * 6); /* both series have the same numbers: once */
+        expect_eq(as_test_count(csv, "\r\n"), 2 + 2 * 6); /* both series have the same numbers: once */
         free(csv);
     }
     expect(n >= 12);
@@ -322,7 +315,7 @@ Test(charts, every_kind_is_drawn_as_svg_as_text_and_as_csv)
 
 Test(charts, of_hostile_names_are_harmless_in_every_kind)
 {
-    assay_env *env = env_new();
+    assay_env *env = as_test_env();
     any        a;
     bool       in_text;
     for (const as_drawing *const *d = as_draw_table; *d; d++) {
@@ -360,13 +353,18 @@ Test(charts, of_nothing_are_nothing_in_every_kind)
 /* One point, holes, infinities, numbers at the ends of what a double holds, arrays that are not there. */
 Test(charts, of_odd_numbers_do_no_harm_in_any_kind)
 {
-    static const double odd[][6] = {{NAN, 1, NAN, 2, NAN, 3},          {INFINITY, -INFINITY, 1, 2, 3, 4},
-                                    {1e-300, 1e300, 1, 2, 3, 4},       {-1.7e308, 1.7e308, 0, 1, 2, 3},
-                                    {5e-324, 1e-320, 0, 0, 0, 0},      {0, 0, 0, 0, 0, 0},
-                                    {7, 7, 7, 7, 7, 7},                {-1, -2, -3, -4, -5, -6},
-                                    {1e15, 1e15 + 1, 1e15 + 2, 1, 2, 3}, {1, 1 + 1e-15, 1 - 1e-15, 1, 1, 1}};
-    any  a;
-    bool in_text;
+    static const double odd[][6] = {{NAN, 1, NAN, 2, NAN, 3},
+                                    {INFINITY, -INFINITY, 1, 2, 3, 4},
+                                    {1e-300, 1e300, 1, 2, 3, 4},
+                                    {-1.7e308, 1.7e308, 0, 1, 2, 3},
+                                    {5e-324, 1e-320, 0, 0, 0, 0},
+                                    {0, 0, 0, 0, 0, 0},
+                                    {7, 7, 7, 7, 7, 7},
+                                    {-1, -2, -3, -4, -5, -6},
+                                    {1e15, 1e15 + 1, 1e15 + 2, 1, 2, 3},
+                                    {1, 1 + 1e-15, 1 - 1e-15, 1, 1, 1}};
+    any                 a;
+    bool                in_text;
     for (const as_drawing *const *d = as_draw_table; *d; d++) {
         for (size_t n = 1; n <= 2; n++) {
             any_make(&a, (*d)->name, n, "x");
@@ -395,25 +393,20 @@ Test(charts, of_odd_numbers_do_no_harm_in_any_kind)
     }
 }
 
-/* --- Writers ------------------------------------------------------------------------------------------------ */
-
 static char *report_of(assay_env *env, const assay_facts *f, const char *format, const char *sections)
 {
-    char  *data = NULL;
-    size_t bytes;
-    FILE  *file = open_memstream(&data, &bytes);
-    expect_ok(env, as_report_write(env, &f, 1, format, &(as_write_settings){.sections = sections}, file));
-    fclose(file);
-    return data;
+    return as_test_report(env, f, 1, format, (as_write_settings){.sections = sections});
 }
+
+/* --- Writers ------------------------------------------------------------------------------------------------ */
 
 Test(charts, in_csv_the_samples_stand_once_and_what_a_table_holds_not_again)
 {
-    assay_env   *env = env_new();
-    assay_facts *f = facts_of(env, (as_synthetic){0});
+    assay_env   *env = as_test_env();
+    assay_facts *f = as_test_facts(env, (as_synthetic){0});
     char        *csv = report_of(env, f, "csv", NULL);
-    expect_eq(count_of(csv, ",latency,samples[0].y,"), 1); /* two charts show them */
-    expect_eq(count_of(csv, ",latency,samples[199].x,"), 1);
+    expect_eq(as_test_count(csv, ",latency,samples[0].y,"), 1); /* two charts show them */
+    expect_eq(as_test_count(csv, ",latency,samples[199].x,"), 1);
     expect(!strstr(csv, "bars[") && !strstr(csv, "boxes[") && !strstr(csv, "flame[") && !strstr(csv, "graph[0].x"));
     free(csv);
     csv = report_of(env, f, "csv", "layers");
@@ -425,7 +418,7 @@ Test(charts, in_csv_the_samples_stand_once_and_what_a_table_holds_not_again)
 
 Test(charts, without_a_kind_reach_no_csv)
 {
-    assay_env         *env = env_new();
+    assay_env         *env = as_test_env();
     any                a;
     as_doc             d = {0};
     const as_doc      *docs[] = {&d};
@@ -448,8 +441,8 @@ Test(charts, without_a_kind_reach_no_csv)
 
 Test(charts, in_text_the_roofline_and_the_graph_are_drawn_for_who_asks_for_them)
 {
-    assay_env   *env = env_new();
-    assay_facts *f = facts_of(env, (as_synthetic){0});
+    assay_env   *env = as_test_env();
+    assay_facts *f = as_test_facts(env, (as_synthetic){0});
     char        *all = report_of(env, f, "text", NULL), *layers = report_of(env, f, "text", "layers");
     expect(!strstr(all, "The network as it ran"));
     expect_has(layers, "The network as it ran");
@@ -463,8 +456,8 @@ Test(charts, in_text_the_roofline_and_the_graph_are_drawn_for_who_asks_for_them)
 
 Test(charts, in_markdown_only_those_that_no_table_holds)
 {
-    assay_env   *env = env_new();
-    assay_facts *f = facts_of(env, (as_synthetic){0});
+    assay_env   *env = as_test_env();
+    assay_facts *f = as_test_facts(env, (as_synthetic){0});
     char        *md = report_of(env, f, "markdown", "layers,latency");
     expect(!strstr(md, "slowest first"));
     expect_has(md, "How the samples are distributed\n\n    ");
@@ -487,9 +480,9 @@ Test(bars, cut_long_names_and_tell_them_whole_in_their_tip)
 {
     as_arena          a = {0};
     const char *const names[] = {"block3_1_skip+residual+relu+pool"}, *const details[] = {"assay.SomethingVeryLong"};
-    as_chart_series   s = {.y = (const double[]){5}, .n = 1, .names = names, .details = details};
-    as_chart          c = chart_of("bars", &s, 1, "ns");
-    const char       *svg = as_chart_svg(&a, &c);
+    as_chart_series s = {.y = (const double[]){5}, .n = 1, .names = names, .details = details};
+    as_chart        c = chart_of("bars", &s, 1, "ns");
+    const char     *svg = as_chart_svg(&a, &c);
     expect_has(svg, "<g><title>block3_1_skip+residual+relu+pool: 5 ns, assay.SomethingVeryLong</title>");
     expect_has(svg, ">block3_1_ski…al+relu+pool</text>");
     expect_has(svg, ">assay.SomethingV…</text>");
@@ -545,13 +538,13 @@ Test(flame, boxes_carry_their_shares)
 {
     as_arena          a = {0};
     const char *const names[] = {"run", "segment 0, cpu", "\"<x>", "y"}, *const details[] = {"one run", NULL, "Gemm", "Relu"};
-    as_chart_series   s = {.n = 4,
-                           .x = (const double[]){0, 0, 0, 60},
-                           .x_end = (const double[]){100, 80, 60, 80},
-                           .y = (const double[]){0, 1, 2, 2},
-                           .names = names,
-                           .details = details};
-    as_chart          c = chart_of("flame", &s, 1, "1");
+    as_chart_series s = {.n = 4,
+                         .x = (const double[]){0, 0, 0, 60},
+                         .x_end = (const double[]){100, 80, 60, 80},
+                         .y = (const double[]){0, 1, 2, 2},
+                         .names = names,
+                         .details = details};
+    as_chart        c = chart_of("flame", &s, 1, "1");
     c.x.unit = "ns";
     const char *svg = as_chart_svg(&a, &c), *text = as_chart_text(&a, &c, 72);
     expect_has(svg, "<svg class=\"chart flame\" data-width=\"920\" xmlns=");
@@ -578,7 +571,7 @@ Test(flame, of_many_boxes_shows_the_longest_in_characters)
     const char     *text = as_chart_text(&a, &c, 72);
     expect_has(text, "the long one");
     expect_has(text, "199 more, each below ");
-    expect(count_of(text, "\n") <= 25);
+    expect(as_test_count(text, "\n") <= 25);
     as_arena_drop(&a);
 }
 
@@ -586,11 +579,11 @@ Test(graph, puts_each_node_below_what_it_reads)
 {
     as_arena          a = {0};
     const char *const names[] = {"a<", "b", "c", "w", "d"}, *const ops[] = {"Conv", "Relu", "Add", "Pack", "Gemm"};
-    as_chart_series   s = {.n = 5, .y = (const double[]){10, 5, NAN, 1, 2}, .names = names, .details = ops};
-    as_chart          c = chart_of("graph", &s, 1, "ns");
+    as_chart_series s = {.n = 5, .y = (const double[]){10, 5, NAN, 1, 2}, .names = names, .details = ops};
+    as_chart        c = chart_of("graph", &s, 1, "ns");
     c.links = (const as_link[]){{0, 1}, {0, 2}, {1, 2}, {2, 4}, {3, 4}}, c.n_links = 5;
     const char *svg = as_chart_svg(&a, &c);
-    expect_eq(count_of(svg, "<path class=\"edge\""), 5);
+    expect_eq(as_test_count(svg, "<path class=\"edge\""), 5);
     expect_has(svg, "y=\"8\"");   /* a */
     expect_has(svg, "y=\"200\""); /* d, three rows below */
     expect(!strstr(svg, "y=\"264\""));
@@ -666,12 +659,15 @@ Test(roofline, names_its_points_and_keeps_the_names_of_slopes_apart)
 {
     as_arena          arena = {0};
     const char *const names[] = {"heavy", "light"};
-    as_chart_series   s = {
-          .n = 2, .x = (const double[]){10, .2}, .y = (const double[]){5e10, 1e9}, .weight = (const double[]){.99, .001}, .names = names};
-    as_chart      c = chart_of("roofline", &s, 1, "flop/s");
-    const as_mark marks[] = {{.label = "FMA", .on = AS_MARK_Y, .role = AS_CHART_LIMIT, .at = 1e11, .lo = 9e10, .hi = 1e11},
-                             {.label = "L2", .on = AS_MARK_SLOPE, .role = AS_CHART_LIMIT, .at = 1e11, .lo = 9e10, .hi = 1e11},
-                             {.label = "L3", .on = AS_MARK_SLOPE, .role = AS_CHART_LIMIT, .at = 1e11, .lo = 8.9e10, .hi = 9.9e10}};
+    as_chart_series   s = {.n = 2,
+                           .x = (const double[]){10, .2},
+                           .y = (const double[]){5e10, 1e9},
+                           .weight = (const double[]){.99, .001},
+                           .names = names};
+    as_chart          c = chart_of("roofline", &s, 1, "flop/s");
+    const as_mark     marks[] = {{.label = "FMA", .on = AS_MARK_Y, .role = AS_CHART_LIMIT, .at = 1e11, .lo = 9e10, .hi = 1e11},
+                                 {.label = "L2", .on = AS_MARK_SLOPE, .role = AS_CHART_LIMIT, .at = 1e11, .lo = 9e10, .hi = 1e11},
+                                 {.label = "L3", .on = AS_MARK_SLOPE, .role = AS_CHART_LIMIT, .at = 1e11, .lo = 8.9e10, .hi = 9.9e10}};
     c.marks = marks, c.n_marks = 3;
     const char *svg = as_chart_svg(&arena, &c), *text = as_chart_text(&arena, &c, 72);
     expect(strstr(svg, ">heavy</text>") && strstr(svg, ">light</text>"));

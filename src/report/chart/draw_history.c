@@ -155,10 +155,10 @@ static void marks_say(as_text *t, const as_chart *c, as_arena *arena, int column
         const as_mark *m = &c->marks[i];
         if (!is_step(m, &c->series[0]))
             continue;
-        const char *line = as_arena_printf(arena, "%*s: %s %+.1f %% %s", TEXT_LABEL + 1, "",
-                                           as_text_cut(arena, as_clean_text(arena, m->label ? m->label : ""), 24),
-                                           100 * (m->after / m->before - 1),
-                                           m->role == AS_CHART_MUTED ? "(went away)" : "(nominated)");
+        const char *line =
+            as_arena_printf(arena, "%*s: %s %+.1f %% %s", TEXT_LABEL + 1, "",
+                            as_text_cut(arena, as_clean_text(arena, m->label ? m->label : ""), 24),
+                            100 * (m->after / m->before - 1), m->role == AS_CHART_MUTED ? "(went away)" : "(nominated)");
         as_text_printf(t, "%s\n", as_text_cut(arena, line ? line : "", columns));
     }
 }
