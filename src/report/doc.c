@@ -1,5 +1,7 @@
 /* doc.c - the neutral document: blocks in an arena. */
+#include <stdalign.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,6 +30,26 @@ void as_doc_add(as_doc *d, const as_block *block)
 void as_doc_heading(as_doc *d, const char *key, const char *text)
 {
     as_doc_add(d, &(as_block){.kind = AS_BLOCK_HEADING, .key = key, .text = text});
+}
+
+static const void *kept(as_doc *d, const void *data, int n, size_t bytes_each)
+{
+    void *copy = n > 0 ? as_arena_take(&d->arena, (size_t)n, bytes_each, alignof(max_align_t)) : NULL;
+    if (copy)
+        memcpy(copy, data, (size_t)n * bytes_each);
+    d->failed |= n > 0 && !copy;
+    return copy;
+}
+
+void as_doc_chart(as_doc *d, const as_chart *chart)
+{
+    if (as_chart_empty(chart))
+        return;
+    as_chart own = *chart;
+    own.series = kept(d, chart->series, chart->n_series, sizeof *chart->series);
+    own.marks = kept(d, chart->marks, chart->n_marks, sizeof *chart->marks);
+    own.links = kept(d, chart->links, chart->n_links, sizeof *chart->links);
+    as_doc_add(d, &(as_block){.kind = AS_BLOCK_CHART, .chart = kept(d, &own, 1, sizeof own)});
 }
 
 void as_doc_text(as_doc *d, const char *format, ...)

@@ -1,36 +1,12 @@
 /* files_test.c - CSV, Markdown, chosen sections, and several runs read back. */
-#include "analysis/trace/test_trace.h"
-
-#include <stdlib.h>
-
 #include "report/pick.h"
-#include "report/report.h"
+#include "report/test_report.h"
 
-static assay_env *env_new(void)
-{
-    assay_env *env;
-    expect_eq(assay_env_new(&env), ASSAY_OK);
-    return env;
-}
-
-static assay_facts *facts_of(assay_env *env, const char *name)
-{
-    assay_facts *f;
-    assay_trace *t = as_synthetic_trace(env, (as_synthetic){.name = name});
-    expect_ok(env, assay_analyse(env, t, &f));
-    assay_trace_free(t);
-    return f;
-}
+static assay_facts *facts_of(assay_env *env, const char *name) { return as_test_facts(env, (as_synthetic){.name = name}); }
 
 static char *report_of(assay_env *env, const assay_facts *f, size_t n, const char *format, const char *sections)
 {
-    char              *data = NULL;
-    size_t             bytes;
-    const assay_facts *all[] = {f, f, f};
-    FILE              *file = open_memstream(&data, &bytes);
-    expect_ok(env, as_report_write(env, all, n, format, &(as_write_settings){.sections = sections}, file));
-    fclose(file);
-    return data;
+    return as_test_report(env, f, n, format, (as_write_settings){.sections = sections});
 }
 
 /* --- CSV ---------------------------------------------------------------------------------------------------- */
@@ -82,17 +58,9 @@ static bool row_find(const char *csv, const char *key, row out)
     return false;
 }
 
-static int count_of(const char *text, const char *part)
+Test(csv, holds_every_fact_every_cell_and_every_sample)
 {
-    int n = 0;
-    for (; (text = strstr(text, part)); text += strlen(part))
-        n++;
-    return n;
-}
-
-Test(csv, holds_every_fact_and_every_cell)
-{
-    assay_env   *env = env_new();
+    assay_env   *env = as_test_env();
     assay_facts *f = facts_of(env, NULL);
     char        *csv = report_of(env, f, 2, "csv", NULL);
     int          n = 1 + 2; /* the head and two titles */
@@ -101,7 +69,8 @@ Test(csv, holds_every_fact_and_every_cell)
         for (int j = 0; j < f->groups[i].n_tables; j++)
             n += 2 * f->groups[i].tables[j].n_rows * f->groups[i].tables[j].n_columns;
     }
-    expect_eq(count_of(csv, "\r\n"), n);
+    n += 2 * 2 * (int)as_facts_series_find(f, "latency", "samples")->n; /* x and y */
+    expect_eq(as_test_count(csv, "\r\n"), n);
     static const char head[] = "run,group,key,label,value,unit,kind,source,n,lo,hi,reason\r\n";
     expect(!strncmp(csv, head, sizeof head - 1));
     row r;
@@ -129,7 +98,7 @@ Test(csv, holds_every_fact_and_every_cell)
 
 Test(csv, what_is_unavailable_is_empty_with_its_reason)
 {
-    assay_env   *env = env_new();
+    assay_env   *env = as_test_env();
     assay_facts *f = facts_of(env, NULL);
     char        *csv = report_of(env, f, 1, "csv", NULL);
     row          r;
@@ -168,7 +137,7 @@ Test(csv, quotes_and_guards_hostile_texts_so_that_they_come_back)
                  {"-", "-"},
                  {"a=b", "a=b"}};
     for (size_t i = 0; i < AS_COUNT(cases); i++) {
-        assay_env   *env = env_new();
+        assay_env   *env = as_test_env();
         assay_facts *f = facts_of(env, cases[i].name);
         char        *csv = report_of(env, f, 1, "csv", NULL), want[128];
         row          r;
@@ -184,7 +153,7 @@ Test(csv, quotes_and_guards_hostile_texts_so_that_they_come_back)
 
 Test(csv, a_negative_number_stays_a_number)
 {
-    assay_env     *env = env_new();
+    assay_env     *env = as_test_env();
     assay_facts   *f = as_facts_new(env);
     as_fact_group *g = as_facts_group(f, "g", "g");
     as_facts_add(f, g, "g.x", "x", as_metric_measured(-5.5, -6, -5, 3, "celsius", "s"));
@@ -199,7 +168,7 @@ Test(csv, a_negative_number_stays_a_number)
 
 Test(markdown, has_title_hero_verdict_and_tables)
 {
-    assay_env   *env = env_new();
+    assay_env   *env = as_test_env();
     assay_facts *f = facts_of(env, NULL);
     char        *md = report_of(env, f, 1, "markdown", NULL);
     expect(!strncmp(md, "# synthetic-mlp, batch 8, cpu, 1 thread\n\n", 40));
@@ -209,7 +178,7 @@ Test(markdown, has_title_hero_verdict_and_tables)
     expect_has(md, "| layer | op | time |");
     expect_has(md, "|:--|:--|--:|");
     expect_has(md, "| fc1 | Gemm | 50.0 µs |");
-    expect_eq(count_of(md, "<details>"), count_of(md, "</details>"));
+    expect_eq(as_test_count(md, "<details>"), as_test_count(md, "</details>"));
     expect(!strstr(md, "<svg"));
     free(md);
     md = report_of(env, f, 1, "markdown", "summary,layers");
@@ -222,7 +191,7 @@ Test(markdown, has_title_hero_verdict_and_tables)
 
 Test(markdown, names_cannot_act)
 {
-    assay_env   *env = env_new();
+    assay_env   *env = as_test_env();
     assay_facts *f = facts_of(env, "a|b\nc <img src=x> @me #12 [x](http://e.org) `q` *s* \\| ~z~ www.e.org \x1b");
     char        *md = report_of(env, f, 1, "markdown", NULL);
     expect_has(
@@ -249,7 +218,7 @@ Test(markdown, names_cannot_act)
 
 Test(markdown, a_name_like_a_list_or_a_heading_stays_a_name)
 {
-    assay_env   *env = env_new();
+    assay_env   *env = as_test_env();
     assay_facts *f = as_facts_new(env);
     f->title = "- x";
     char *md = report_of(env, f, 1, "markdown", "summary");
@@ -263,7 +232,7 @@ Test(markdown, a_name_like_a_list_or_a_heading_stays_a_name)
 
 Test(sections, only_the_chosen_ones_are_written_in_the_reports_order)
 {
-    assay_env   *env = env_new();
+    assay_env   *env = as_test_env();
     assay_facts *f = facts_of(env, NULL);
     char        *text = report_of(env, f, 1, "text", "memory,latency");
     const char  *latency = strstr(text, "── Latency"), *memory = strstr(text, "── Memory");
@@ -280,7 +249,7 @@ Test(sections, only_the_chosen_ones_are_written_in_the_reports_order)
 
 Test(sections, csv_holds_what_they_show_and_json_is_whole)
 {
-    assay_env   *env = env_new();
+    assay_env   *env = as_test_env();
     assay_facts *f = facts_of(env, NULL);
     row          r;
     char        *csv = report_of(env, f, 1, "csv", "summary,layers");
@@ -299,7 +268,7 @@ Test(sections, csv_holds_what_they_show_and_json_is_whole)
 
 Test(sections, an_unknown_one_is_refused_with_the_nearest_and_the_list)
 {
-    assay_env         *env = env_new();
+    assay_env         *env = as_test_env();
     assay_facts       *f = facts_of(env, NULL);
     const assay_facts *all[] = {f};
     as_write_settings  s = {.sections = "summary,layer"};
@@ -320,7 +289,7 @@ Test(sections, an_unknown_one_is_refused_with_the_nearest_and_the_list)
 
 Test(several_runs, are_read_back_and_written_again_the_same)
 {
-    assay_env   *env = env_new();
+    assay_env   *env = as_test_env();
     assay_facts *f = facts_of(env, NULL), **read;
     size_t       n;
     for (size_t want = 1; want <= 3; want++) {
@@ -360,7 +329,7 @@ Test(several_runs, say_which_run_is_wrong)
         {"[]", "top level: expected an object, found an array"},
         {"{", "run JSON: x.json: "},
     };
-    assay_env *env = env_new();
+    assay_env *env = as_test_env();
     for (size_t i = 0; i < AS_COUNT(cases); i++) {
         assay_facts **out = (assay_facts **)(void *)env;
         size_t        n = 77;

@@ -1,11 +1,10 @@
 /* lab_test.c - reports of bench, compare, check and history: sections, charts, JUnit and annotations. */
-#include <stdlib.h>
-
 #include "analysis/duel/bench_facts.h"
 #include "analysis/duel/check_facts.h"
 #include "analysis/duel/history_facts.h"
 #include "analysis/duel/test_trial.h"
 #include "report/pick.h"
+#include "report/test_report.h"
 
 #define HOSTILE "a<b>&\"'%\r\n::error::x,y\x01\xff\xef\xbf\xbf"
 
@@ -55,69 +54,19 @@ static void bed_drop(bed *b)
 
 static char *report_of(assay_env *env, const assay_facts *f, const char *format, int width)
 {
-    char  *data = NULL;
-    size_t bytes;
-    FILE  *file = open_memstream(&data, &bytes);
-    expect_ok(env, as_report_write(env, &f, 1, format, &(as_write_settings){.width = width}, file));
-    fclose(file);
-    return data;
+    return as_test_report(env, f, 1, format, (as_write_settings){.width = width});
 }
 
-static int count_of(const char *text, const char *part)
-{
-    int n = 0;
-    for (; (text = strstr(text, part)) != NULL; text += strlen(part))
-        n++;
-    return n;
-}
-
-/* --- XML ------------------------------------------------------------------------------------------------------ */
-
-/* A small reader: every element closes in order, attributes are quoted, no bare & or <, no control characters. */
-static const char *xml_fault(const char *xml)
-{
-    char open[16][32];
-    int  depth = 0;
-    for (const char *c = xml; *c; c++) {
-        if ((unsigned char)*c < 0x20 && !strchr("\n\t\r", *c))
-            return "a control character";
-        if (*c == '&' && strncmp(c, "&lt;", 4) && strncmp(c, "&gt;", 4) && strncmp(c, "&amp;", 5) && strncmp(c, "&quot;", 6) &&
-            strncmp(c, "&#39;", 5))
-            return "a bare &";
-        if (*c != '<')
-            continue;
-        const char *name = c + 1 + (c[1] == '/'), *end = c + 1;
-        size_t      n = strcspn(name, " />?");
-        bool        quoted = false;
-        for (; *end && (quoted || *end != '>'); end++) {
-            quoted ^= *end == '"';
-            if (*end == '<' || (quoted && *end == '&' && !strchr(end, ';')))
-                return "a bare < in a tag";
-        }
-        if (!*end || n >= sizeof open[0])
-            return "a tag that does not end";
-        if (c[1] == '/') {
-            if (!depth || strlen(open[depth - 1]) != n || strncmp(open[depth - 1], name, n))
-                return "an end without its begin";
-            depth--;
-        } else if (c[1] != '?' && end[-1] != '/') {
-            if (depth == 16)
-                return "too deep";
-            snprintf(open[depth++], sizeof open[0], "%.*s", (int)n, name);
-        }
-        c = end;
-    }
-    return depth ? "an element that is not closed" : NULL;
-}
+/* --- JUnit and annotations ------------------------------------------------------------------------------------ */
 
 Test(junit, has_a_testcase_a_case_and_counts_them)
 {
     bed b = bed_make("matmul/512");
     bed_check(&b);
     char *xml = report_of(b.env, b.facts, "junit", 0);
-    expect(!xml_fault(xml));
+    expect(!as_xml_fault(xml));
     expect_has(xml, "<testsuite name=\"check against main\" tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"1\"");
-    expect_eq(count_of(xml, "<testcase "), 4);
+    expect_eq(as_test_count(xml, "<testcase "), 4);
     expect_has(xml, "<failure type=\"minor\" message=\"matmul/512   ");
     expect_has(xml, "SLOWER (minor)");
     expect_has(xml, "<error type=\"failed\" message=\"failed: signal 11\">");
@@ -132,14 +81,14 @@ Test(junit, stays_well_formed_with_hostile_names)
     bed b = bed_make(HOSTILE);
     bed_check(&b);
     char       *xml = report_of(b.env, b.facts, "junit", 0);
-    const char *fault = xml_fault(xml);
+    const char *fault = as_xml_fault(xml);
     if (fault)
         fail("%s in %s", fault, xml);
     expect(!strstr(xml, "\xef\xbf\xbf") && !strchr(xml, '\x01'));
     expect_has(xml, "a&lt;b&gt;&amp;&quot;&#39;%");
     free(xml);
-    expect(xml_fault("<a><b></a></b>") && xml_fault("<a>&</a>") && xml_fault("<a x=\"<\"></a>") &&
-           !xml_fault("<a x=\"1\"><b/></a>"));
+    expect(as_xml_fault("<a><b></a></b>") && as_xml_fault("<a>&</a>") && as_xml_fault("<a x=\"<\"></a>") &&
+           !as_xml_fault("<a x=\"1\"><b/></a>"));
     bed_drop(&b);
 }
 
@@ -148,7 +97,7 @@ Test(github, escapes_what_a_command_would_act_upon)
     bed b = bed_make(HOSTILE);
     bed_check(&b);
     char *text = report_of(b.env, b.facts, "github", 0);
-    expect_eq(count_of(text, "\n"), 4); /* regression, failure, unresolved, summary: a line each */
+    expect_eq(as_test_count(text, "\n"), 4); /* regression, failure, unresolved, summary: a line each */
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
         expect(!strncmp(line, "::error title=", 14) || !strncmp(line, "::warning title=", 16) ||
                !strncmp(line, "::notice title=", 15));
@@ -275,67 +224,4 @@ Test(lab_report, a_history_is_drawn_in_characters_and_as_a_picture)
     expect_has(text, "(nominated)");
     free(html), free(text);
     bed_drop(&b);
-}
-
-/* --- Charts --------------------------------------------------------------------------------------------------- */
-
-Test(lab_charts, draw_nothing_of_nothing)
-{
-    as_arena arena = {0};
-    double   none[] = {NAN, NAN};
-    expect_str(as_svg_forest(&arena, NULL, 0, .01, "t"), "");
-    expect_str(as_svg_duel(&arena,
-                           &(as_duel_picture){.x = none, .y = none, .n = 2, .estimate = NAN, .lo = NAN, .hi = NAN, .margin = .01},
-                           "t"),
-               "");
-    expect_str(as_svg_noise(&arena, NULL, 0, "t"), "");
-    expect_str(as_svg_history(&arena, &(as_history_picture){.y = none, .n = 2, .unit = "ns"}, "t"), "");
-    expect_str(as_svg_sweep(&arena, NULL, 0, NULL, 0, "x", "t"), "");
-    expect_str(as_plain_forest(&arena, NULL, 0, .01), "");
-    expect_str(as_plain_history(&arena, &(as_history_picture){.y = none, .n = 2, .unit = "ns"}, 96, 10), "");
-    as_arena_drop(&arena);
-}
-
-Test(lab_charts, one_far_out_does_not_press_the_others_together)
-{
-    as_arena      arena = {0};
-    as_forest_row rows[] = {{.label = "a", .words = "x", .value = .01, .lo = .005, .hi = .015},
-                            {.label = "b", .value = -.01, .lo = -.015, .hi = -.005},
-                            {.label = "c", .value = 0, .lo = -.002, .hi = .002},
-                            {.label = "d", .value = .01, .lo = .005, .hi = .012},
-                            {.label = "far", .value = 5, .lo = 4.9, .hi = 5.1}};
-    double        lo, hi;
-    expect(as_forest_range(&arena, rows, 5, .01, &lo, &hi));
-    expect(hi < .1 && lo >= -.05);
-    const char *text = as_plain_forest(&arena, rows, 5, .01);
-    expect(strchr(text, '>') && strchr(text, ':') && strchr(text, '|') && strchr(text, '['));
-    expect_has(as_svg_forest(&arena, rows, 5, .01, "t"), "<polygon");
-    as_arena_drop(&arena);
-}
-
-Test(lab_charts, a_history_marks_its_steps_in_characters)
-{
-    as_arena     arena = {0};
-    double       y[] = {1, 1, 1, 2, 2, 2}, x[] = {0, 86400, 172800, 259200, 345600, 432000};
-    as_step_mark mark = {.at = 3, .before = 1, .after = 2, .label = "abc"};
-    const char  *text =
-        as_plain_history(&arena, &(as_history_picture){.x = x, .y = y, .n = 6, .unit = "ns", .marks = &mark, .n_marks = 1}, 96, 3);
-    expect_has(text, "|    ooo\n"); /* the top row: the points after the step */
-    expect_has(text, "| ooo:  \n");
-    expect_has(text, ": abc +100.0 % (nominated)");
-    as_arena_drop(&arena);
-}
-
-Test(lab_charts, a_sweep_puts_the_faster_to_the_left)
-{
-    as_arena                 arena = {0};
-    double                   x[] = {1, 2}, one[] = {1, 1}, other[] = {2, .5};
-    static const char *const labels[] = {"batch=1", "batch=2"};
-    as_sweep_line lines[] = {{.label = "first", .x = x, .y = one, .n = 2}, {.label = "second", .x = x, .y = other, .n = 2}};
-    char         *text = as_arena_text(&arena, as_plain_sweep(&arena, lines, 2, labels)), *second = strchr(text, '\n') + 1;
-    second[-1] = 0;
-    expect(strchr(text, 'A') < strchr(text, 'B'));
-    expect(strchr(second, 'B') < strchr(second, 'A'));
-    expect_has(as_svg_sweep(&arena, lines, 2, (as_sweep_mark[]){{1.41, 1.3, 1.5}}, 1, "batch", "t"), "flips at 1.41");
-    as_arena_drop(&arena);
 }

@@ -80,14 +80,6 @@ void as_pick_notes(as_doc *d, const assay_facts *f, const char *const *prefixes)
         as_doc_add(d, &(as_block){.kind = AS_BLOCK_KEYVALUES, .pairs = pairs, .n_pairs = n});
 }
 
-void as_pick_chart(as_doc *d, const char *caption, const char *svg, const char *plain)
-{
-    if (!svg || !plain)
-        d->failed = true;
-    else if (*svg)
-        as_doc_add(d, &(as_block){.kind = AS_BLOCK_CHART, .text = caption, .svg = svg, .plain = plain});
-}
-
 int as_column_find(const as_table *t, const char *key)
 {
     for (int i = 0; i < t->n_columns; i++)

@@ -98,7 +98,7 @@ assay_status as_sections_check(assay_env *env, const char *sections)
 }
 
 /* Every document begins with its title, whatever its sections: runs of one report must be told apart. */
-static bool doc_make(as_doc *d, const assay_facts *f, const char *sections)
+bool as_doc_make(as_doc *d, const assay_facts *f, const char *sections)
 {
     size_t             n;
     const as_section **order = sections_take(&d->arena, &n);
@@ -118,7 +118,7 @@ static assay_status docs_write(assay_env *env, const as_writer *writer, const as
 {
     for (size_t i = 0; i < n; i++) {
         pointers[i] = &docs[i];
-        if (!doc_make(&docs[i], facts[i], s->sections))
+        if (!as_doc_make(&docs[i], facts[i], s->sections))
             return as_fail(env, ASSAY_NO_MEMORY, "report: no room for the document of run %zu of %zu", i + 1, n);
     }
     errno = 0;

@@ -1,14 +1,19 @@
 /* report_test.c - documents, writers and charts: nothing unescaped, nothing without a kind. */
-#include "analysis/trace/test_trace.h"
-
-#include <stdlib.h>
-
 #include "report/pick.h"
-#include "report/report.h"
+#include "report/test_report.h"
 
 #define HOSTILE "<script>alert('x')</script>\"&\x1b[31m\x07\xff\xe2\x80\xae"
 
-static assay_facts *facts_of(assay_env *env, as_synthetic s)
+/* --- What the tests of reports share (test_report.h) --------------------------------------------------------- */
+
+assay_env *as_test_env(void)
+{
+    assay_env *env;
+    expect_eq(assay_env_new(&env), ASSAY_OK);
+    return env;
+}
+
+assay_facts *as_test_facts(assay_env *env, as_synthetic s)
 {
     assay_facts *f;
     assay_trace *t = as_synthetic_trace(env, s);
@@ -17,7 +22,7 @@ static assay_facts *facts_of(assay_env *env, as_synthetic s)
     return f;
 }
 
-static char *report_of(assay_env *env, const assay_facts *f, size_t n, const char *format, as_write_settings s)
+char *as_test_report(assay_env *env, const assay_facts *f, size_t n, const char *format, as_write_settings s)
 {
     char              *data = NULL;
     size_t             bytes;
@@ -28,18 +33,57 @@ static char *report_of(assay_env *env, const assay_facts *f, size_t n, const cha
     return data;
 }
 
-static assay_env *env_new(void)
+int as_test_count(const char *text, const char *part)
 {
-    assay_env *env;
-    expect_eq(assay_env_new(&env), ASSAY_OK);
-    return env;
+    int n = 0;
+    for (; (text = strstr(text, part)) != NULL; text += strlen(part))
+        n++;
+    return n;
 }
+
+const char *as_xml_fault(const char *xml)
+{
+    char open[16][32];
+    int  depth = 0;
+    for (const char *c = xml; *c; c++) {
+        if ((unsigned char)*c < 0x20 && !strchr("\n\t\r", *c))
+            return "a control character";
+        if (*c == '&' && strncmp(c, "&lt;", 4) && strncmp(c, "&gt;", 4) && strncmp(c, "&amp;", 5) && strncmp(c, "&quot;", 6) &&
+            strncmp(c, "&#39;", 5))
+            return "a bare &";
+        if (*c != '<')
+            continue;
+        const char *name = c + 1 + (c[1] == '/'), *end = c + 1;
+        size_t      n = strcspn(name, " />?");
+        bool        quoted = false;
+        for (; *end && (quoted || *end != '>'); end++) {
+            quoted ^= *end == '"';
+            if (*end == '<' || (quoted && *end == '&' && !strchr(end, ';')))
+                return "a bare < in a tag";
+        }
+        if (!*end || n >= sizeof open[0])
+            return "a tag that does not end";
+        if (c[1] == '/') {
+            if (!depth || strlen(open[depth - 1]) != n || strncmp(open[depth - 1], name, n))
+                return "an end without its begin";
+            depth--;
+        } else if (c[1] != '?' && end[-1] != '/') {
+            if (depth == 16)
+                return "too deep";
+            snprintf(open[depth++], sizeof open[0], "%.*s", (int)n, name);
+        }
+        c = end;
+    }
+    return depth ? "an element that is not closed" : NULL;
+}
+
+/* --- Reports ------------------------------------------------------------------------------------------------ */
 
 Test(report, hostile_names_are_escaped_in_html)
 {
-    assay_env   *env = env_new();
-    assay_facts *f = facts_of(env, (as_synthetic){.name = HOSTILE});
-    char        *html = report_of(env, f, 1, "html", (as_write_settings){0});
+    assay_env   *env = as_test_env();
+    assay_facts *f = as_test_facts(env, (as_synthetic){.name = HOSTILE});
+    char        *html = as_test_report(env, f, 1, "html", (as_write_settings){0});
     const char  *script = strstr(html, "<script");
     expect(script && !strstr(script + 1, "<script")); /* only our own, at the end */
     expect(strstr(html, "&lt;script&gt;alert(&#39;x&#39;)"));
@@ -53,15 +97,15 @@ Test(report, hostile_names_are_escaped_in_html)
 
 Test(report, control_characters_never_reach_a_terminal)
 {
-    assay_env   *env = env_new();
-    assay_facts *f = facts_of(env, (as_synthetic){.name = HOSTILE});
-    char        *text = report_of(env, f, 1, "text", (as_write_settings){0});
+    assay_env   *env = as_test_env();
+    assay_facts *f = as_test_facts(env, (as_synthetic){.name = HOSTILE});
+    char        *text = as_test_report(env, f, 1, "text", (as_write_settings){0});
     for (const char *c = text; *c; c++)
         if ((unsigned char)*c < 0x20 && *c != '\n')
             fail("control character %d", *c);
     expect(!strstr(text, "\xe2\x80\xae"));
     free(text);
-    text = report_of(env, f, 1, "text", (as_write_settings){.colour = true});
+    text = as_test_report(env, f, 1, "text", (as_write_settings){.colour = true});
     expect(strstr(text, "\x1b[1m"));
     expect(!strstr(text, "\x1b[31m\x07"));
     free(text);
@@ -71,16 +115,16 @@ Test(report, control_characters_never_reach_a_terminal)
 
 Test(report, text_keeps_to_its_width_and_loses_no_column)
 {
-    assay_env       *env = env_new();
-    assay_facts     *f = facts_of(env, (as_synthetic){0});
+    assay_env       *env = as_test_env();
+    assay_facts     *f = as_test_facts(env, (as_synthetic){0});
     static const int widths[] = {40, 60, 80, 100, 200};
     for (int i = 0; i < 5; i++) {
-        char *text = report_of(env, f, 1, "text", (as_write_settings){.width = widths[i]});
+        char *text = as_test_report(env, f, 1, "text", (as_write_settings){.width = widths[i]});
         for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
             if (as_text_columns(line) > widths[i])
                 fail("%d columns, allowed %d: %s", as_text_columns(line), widths[i], line);
         free(text);
-        text = report_of(env, f, 1, "text", (as_write_settings){.width = widths[i]});
+        text = as_test_report(env, f, 1, "text", (as_write_settings){.width = widths[i]});
         expect_has(text, "working set");
         expect_has(text, "byte rate");
         free(text);
@@ -91,9 +135,9 @@ Test(report, text_keeps_to_its_width_and_loses_no_column)
 
 Test(report, html_shows_unit_kind_source_count_and_interval_of_a_number)
 {
-    assay_env   *env = env_new();
-    assay_facts *f = facts_of(env, (as_synthetic){.n_samples = 400});
-    char        *html = report_of(env, f, 1, "html", (as_write_settings){0});
+    assay_env   *env = as_test_env();
+    assay_facts *f = as_test_facts(env, (as_synthetic){.n_samples = 400});
+    char        *html = as_test_report(env, f, 1, "html", (as_write_settings){0});
     expect(strstr(html,
                   "title=\"measured; source: clock tsc, wall time of a sample / its runs; n = 400; exactly 100000 ns; interval "));
     expect(strstr(html, "<sup class=\"km\">M</sup>"));
@@ -106,17 +150,17 @@ Test(report, html_shows_unit_kind_source_count_and_interval_of_a_number)
 
 Test(report, several_runs_are_one_json_and_one_page)
 {
-    assay_env   *env = env_new();
+    assay_env   *env = as_test_env();
     json_t      *root;
-    assay_facts *f = facts_of(env, (as_synthetic){0});
-    char        *json = report_of(env, f, 3, "json", (as_write_settings){0});
+    assay_facts *f = as_test_facts(env, (as_synthetic){0});
+    char        *json = as_test_report(env, f, 3, "json", (as_write_settings){0});
     expect_ok(env, as_json_parse(env, "test", "-", json, strlen(json), &root));
     expect_str(json_string_value(json_object_get(root, "schema")), "assay.runs/1");
     expect_eq(json_array_size(json_object_get(root, "runs")), 3);
     expect_str(json_string_value(json_object_get(json_array_get(json_object_get(root, "runs"), 2), "schema")), "assay.run/1");
     json_decref(root);
     free(json);
-    char *html = report_of(env, f, 2, "html", (as_write_settings){0});
+    char *html = as_test_report(env, f, 2, "html", (as_write_settings){0});
     expect(strstr(html, "id=\"r1-latency\"") && strstr(html, "id=\"r2-latency\"") && strstr(html, "href=\"#r2-top\""));
     free(html);
     assay_facts_free(f);
@@ -126,8 +170,8 @@ Test(report, several_runs_are_one_json_and_one_page)
 Test(report, a_metric_without_a_kind_reaches_no_writer)
 {
     static const char *const formats[] = {"text", "json", "html"};
-    assay_env               *env = env_new();
-    assay_facts             *f = facts_of(env, (as_synthetic){0});
+    assay_env               *env = as_test_env();
+    assay_facts             *f = as_test_facts(env, (as_synthetic){0});
     const assay_facts       *all[] = {f};
     f->groups[0].facts[0].metric.kind = ASSAY_KIND_MISSING;
     for (int i = 0; i < 3; i++) {
@@ -149,8 +193,8 @@ Test(report, a_metric_without_a_kind_reaches_no_writer)
 
 Test(report, unknown_formats_and_no_runs_get_a_sentence)
 {
-    assay_env         *env = env_new();
-    assay_facts       *f = facts_of(env, (as_synthetic){0});
+    assay_env         *env = as_test_env();
+    assay_facts       *f = as_test_facts(env, (as_synthetic){0});
     const assay_facts *all[] = {f};
     expect_fails(env, as_report_write(env, all, 1, "pdf", NULL, stdout), ASSAY_NOT_FOUND, "report: no format \"pdf\"; there are ");
     expect_fails(env, assay_report(env, all, 1, "pdf", as_test_path("x.pdf")), ASSAY_NOT_FOUND, "html");
@@ -162,13 +206,13 @@ Test(report, unknown_formats_and_no_runs_get_a_sentence)
 
 Test(report, a_full_disk_is_an_error)
 {
-    assay_env *env = env_new();
+    assay_env *env = as_test_env();
     FILE      *full = fopen("/dev/full", "w");
     if (!full) {
         assay_env_free(env);
         skip("no /dev/full here");
     }
-    assay_facts       *f = facts_of(env, (as_synthetic){0});
+    assay_facts       *f = as_test_facts(env, (as_synthetic){0});
     const assay_facts *all[] = {f};
     expect_fails(env, as_report_write(env, all, 1, "html", NULL, full), ASSAY_IO, "report: cannot write html: ");
     fclose(full);
@@ -178,11 +222,11 @@ Test(report, a_full_disk_is_an_error)
 
 Test(report, what_is_unavailable_says_why_in_every_format)
 {
-    assay_env               *env = env_new();
-    assay_facts             *f = facts_of(env, (as_synthetic){.no_sensors = true, .no_steps = true});
+    assay_env               *env = as_test_env();
+    assay_facts             *f = as_test_facts(env, (as_synthetic){.no_sensors = true, .no_steps = true});
     static const char *const formats[] = {"text", "json", "html"};
     for (int i = 0; i < 3; i++) {
-        char *data = report_of(env, f, 1, formats[i], (as_write_settings){.width = 200});
+        char *data = as_test_report(env, f, 1, formats[i], (as_write_settings){.width = 200});
         expect(strstr(data, "switched off by --sensors"));
         expect(strstr(data, "spans by step would cost 0.9 % of the run"));
         free(data);
@@ -201,88 +245,18 @@ Test(report, tables_of_the_wrong_shape_do_no_harm)
         "\"tables\":{},\"series\":{\"samples\":{\"label\":\"\",\"kind\":\"measured\",\"source\":\"s\",\"x_unit\":null,\"y_unit\":\"ns\",\"x\":null,"
         "\"y\":[null,1e308,-1e308]}},\"findings\":[]}}}";
     static const char *const formats[] = {"text", "json", "html"};
-    assay_env               *env = env_new();
+    assay_env               *env = as_test_env();
     assay_facts             *f;
     expect_ok(env, as_facts_parse(env, "x.json", json, sizeof json - 1, &f));
     for (int i = 0; i < 3; i++)
-        free(report_of(env, f, 1, formats[i], (as_write_settings){0}));
+        free(as_test_report(env, f, 1, formats[i], (as_write_settings){0}));
     assay_facts_free(f);
     assay_env_free(env);
 }
 
-Test(charts, draw_nothing_of_nothing)
+Test(words, are_cut_cleaned_and_escaped)
 {
     as_arena a = {0};
-    double   bad[] = {NAN, INFINITY};
-    expect_str(as_svg_bars(&a, NULL, 0, "ns", "t"), "");
-    expect_str(as_svg_bars(&a, &(as_bar){"a", NULL, NAN}, 1, "ns", "t"), "");
-    expect_str(as_svg_histogram(&a, bad, 2, "ns", NULL, 0, "t"), "");
-    expect_str(as_svg_line(&a, NULL, bad, 2, NULL, "ns", "t"), "");
-    expect_str(as_svg_boxes(&a, NULL, 0, "x", "byte", "t"), "");
-    expect_str(as_plain_histogram(&a, bad, 2, "ns"), "");
-    expect_str(as_plain_line(&a, bad, 2, "ns"), "");
-    as_arena_drop(&a);
-}
-
-Test(charts, draw_one_value_and_escape_its_name)
-{
-    as_arena    a = {0};
-    double      one[] = {5};
-    const char *svg = as_svg_bars(&a, &(as_bar){"<b>", "\"q\"", 5}, 1, "ns", "a<b");
-    expect_has(svg, "&lt;b&gt;");
-    expect_has(svg, "aria-label=\"a&lt;b\"");
-    expect(!strstr(svg, "<b>"));
-    expect_has(as_svg_histogram(&a, one, 1, "ns", &(as_mark){5, "median"}, 1, "t"), "1 samples from");
-    expect_has(as_svg_line(&a, NULL, one, 1, NULL, "ns", "t"), "<path");
-    expect_has(as_svg_boxes(&a, &(as_box){"x", "input", 0, 1, 0, 64, 1}, 1, "step", "byte", "t"), "x, input, 64 B");
-    as_arena_drop(&a);
-}
-
-Test(charts, a_bar_cuts_long_names_and_tells_them_whole_in_its_tip)
-{
-    as_arena    a = {0};
-    const char *svg = as_svg_bars(&a, &(as_bar){"block3_1_skip+residual+relu+pool", "assay.SomethingVeryLong", 5}, 1, "ns", "t");
-    expect_has(svg, "<g><title>block3_1_skip+residual+relu+pool: 5 ns, assay.SomethingVeryLong</title>");
-    expect_has(svg, ">block3_1_ski…al+relu+pool</text>");
-    expect_has(svg, ">assay.SomethingV…</text>");
-    as_arena_drop(&a);
-}
-
-Test(charts, a_long_course_is_thinned_but_keeps_its_spike)
-{
-    enum { N = 200000 };
-    as_arena a = {0};
-    double  *y = calloc(N, sizeof *y);
-    expect(y != NULL);
-    for (int i = 0; i < N; i++)
-        y[i] = 100 + i % 3;
-    y[77777] = 1000;
-    const char *svg = as_svg_line(&a, NULL, y, N, NULL, "ns", "t");
-    size_t      bytes = strlen(svg);
-    bool        has_top = strstr(svg, " 12L") || strstr(svg, " 12\""); /* the spike reaches the top of the picture */
-    free(y);
-    expect(bytes < 80000);
-    expect(has_top);
-    as_arena_drop(&a);
-}
-
-Test(charts, histogram_counts_what_lies_far_out)
-{
-    as_arena a = {0};
-    double   x[100];
-    for (int i = 0; i < 100; i++)
-        x[i] = 1000 + i;
-    x[99] = 1e6;
-    expect_has(as_svg_histogram(&a, x, 100, "ns", NULL, 0, "t"), "1 beyond, up to 1.00 ms");
-    expect_has(as_plain_histogram(&a, x, 100, "ns"), "beyond 1, up to 1.00 ms");
-    as_arena_drop(&a);
-}
-
-Test(charts, in_characters_align_and_cut)
-{
-    as_arena a = {0};
-    expect_str(as_plain_bars(&a, (as_bar[]){{"a", NULL, 2}, {"bb", NULL, 1}}, 2, "ns"),
-               "a  ████████████████████████████████ 2 ns\nbb ████████████████                 1 ns\n");
     expect_str(as_text_cut(&a, "µµµµ", 3), "µµ…");
     expect_str(as_name_cut(&a, "µµ/one/two/µµ", 7), "µµ/…/µµ");
     expect_str(as_name_cut(&a, "short", 5), "short");
@@ -291,60 +265,19 @@ Test(charts, in_characters_align_and_cut)
     as_arena_drop(&a);
 }
 
-Test(charts, flame_boxes_carry_their_shares_and_escape_their_names)
-{
-    as_arena a = {0};
-    as_frame frames[] = {
-        {"run", "one run", 0, 0, 100}, {"segment 0, cpu", NULL, 1, 0, 80}, {"\"<x>", "Gemm", 2, 0, 60}, {"y", "Relu", 2, 60, 20}};
-    const char *svg = as_svg_flame(&a, frames, 4, "ns", "t");
-    expect_has(svg, "<svg class=\"chart flame\" data-width=\"920\" xmlns=");
-    expect_has(svg, "data-x=\"0.6\" data-w=\"0.2\" data-d=\"2\" data-l=\"y\" data-s=\"y Relu\"");
-    expect_has(svg, "data-l=\"&quot;&lt;x&gt;\"");
-    expect_has(svg, "60 ns, 60.0 % of the run");
-    expect(!strstr(svg, "<x>"));
-    expect_str(as_svg_flame(&a, NULL, 0, "ns", "t"), "");
-    expect_str(as_svg_flame(&a, &(as_frame){"z", NULL, 0, 0, 0}, 1, "ns", "t"), "");
-    expect_str(as_svg_flame(&a, &(as_frame){"z", NULL, 0, 0, NAN}, 1, "ns", "t"), "");
-    expect_str(as_svg_flame(&a, &(as_frame){"z", NULL, 99, 0, 1}, 1, "ns", "t"), "");
-    as_arena_drop(&a);
-}
-
-Test(charts, a_graph_puts_each_node_below_what_it_reads)
-{
-    as_arena    a = {0};
-    as_vertex   v[] = {{"a<", "Conv", 10, NULL, 0},
-                       {"b", "Relu", 5, (const int[]){0}, 1},
-                       {"c", "Add", NAN, (const int[]){0, 1}, 2},
-                       {"w", "Pack", 1, NULL, 0},
-                       {"d", "Gemm", 2, (const int[]){2, 3}, 2}};
-    const char *svg = as_svg_graph(&a, v, 5, "ns", "t");
-    int         n_edges = 0;
-    for (const char *at = svg; (at = strstr(at, "<path class=\"edge\"")); at++)
-        n_edges++;
-    expect_eq(n_edges, 5);
-    expect_has(svg, "y=\"8\"");   /* a */
-    expect_has(svg, "y=\"200\""); /* d, three rows below */
-    expect(!strstr(svg, "y=\"264\""));
-    expect_has(svg, "a&lt;, Conv: 10 ns");
-    expect_has(svg, "c, Add: n/a");
-    expect_str(as_svg_graph(&a, v, 1, "ns", "t"), ""); /* no edges: nothing to say */
-    expect_str(as_svg_graph(&a, NULL, 0, "ns", "t"), "");
-    expect_str(as_svg_graph(&a, &(as_vertex){"x", NULL, 1, (const int[]){0}, 1}, 1, "ns", "t"), ""); /* it reads itself */
-    as_arena_drop(&a);
-}
-
 Test(report, the_page_has_flame_and_graph_and_says_the_sizes_first)
 {
-    assay_env   *env = env_new();
-    assay_facts *f = facts_of(env, (as_synthetic){0});
-    char *html = report_of(env, f, 1, "html", (as_write_settings){0}), *text = report_of(env, f, 1, "text", (as_write_settings){0});
+    assay_env   *env = as_test_env();
+    assay_facts *f = as_test_facts(env, (as_synthetic){0});
+    char        *html = as_test_report(env, f, 1, "html", (as_write_settings){0}),
+         *text = as_test_report(env, f, 1, "text", (as_write_settings){0});
     expect_has(html, "svg class=\"chart flame\"");
     expect_has(html, "data-l=\"segment 1, cpu\"");
     expect_has(html, "<path class=\"edge\"");
     const char *params = strstr(text, "parameters"), *activations = strstr(text, "activations"),
                *flops = strstr(text, "useful flops  "), *verdict = strstr(text, "Verdict");
     expect(params && activations && flops && params < activations && activations < flops && flops < verdict);
-    expect(!strstr(text, "Flame graph")); /* no caption without a picture */
+    expect(!strstr(text, "Flame graph")); /* in a whole report the table says it */
     free(html);
     free(text);
     assay_facts_free(f);

@@ -1,48 +1,11 @@
-/* svg.c - painting SVG into a string: escaping, shapes, axes. */
+/* svg.c - painting SVG into a string: shapes and axes. */
 #include "report/chart/svg.h"
 
 #include <math.h>
 #include <string.h>
 
-/* --- Escaping ------------------------------------------------------------------------------------------- */
-
-static const char *entity(char c)
-{
-    switch (c) {
-    case '<': return "&lt;";
-    case '>': return "&gt;";
-    case '&': return "&amp;";
-    case '"': return "&quot;";
-    case '\'': return "&#39;";
-    case '\n':
-    case '\t': return " ";
-    default: return NULL;
-    }
-}
-
-const char *as_escape_html(as_arena *arena, const char *text)
-{
-    size_t n = strlen(text);
-    char  *out = n < SIZE_MAX / 8 ? as_arena_take(arena, 6 * n + 1, 1, 1) : NULL, *to = out;
-    if (!out)
-        return "";
-    for (size_t i = 0; i < n;) {
-        size_t        length = as_utf8_length(text + i, n - i);
-        const char   *named = entity(text[i]);
-        unsigned char c = (unsigned char)text[i];
-        bool          is_control = c < 0x20 || c == 0x7f || (length == 2 && c == 0xc2 && (unsigned char)text[i + 1] < 0xa0) ||
-                          (length == 3 && !strncmp(text + i, "\xef\xbf", 2) &&
-                           (unsigned char)text[i + 2] >= 0xbe); /* U+FFFE and U+FFFF are no XML */
-        const char *put = named ? named : length ? text + i : "\xef\xbf\xbd";
-        size_t      n_put = named ? strlen(named) : length ? length : 3;
-        if (named || !is_control) {
-            memcpy(to, put, n_put);
-            to += n_put;
-        }
-        i += length ? length : 1;
-    }
-    return out;
-}
+#include "base/env.h"
+#include "report/words.h"
 
 /* --- Shapes --------------------------------------------------------------------------------------------- */
 
@@ -72,13 +35,6 @@ const char *as_tone_stroke(int tone)
 {
     static const char *const strokes[AS_N_TONES] = {"s0", "s1", "s2", "s3", "s4", "s5", "s6"};
     return strokes[tone >= 0 && tone < AS_N_TONES ? tone : AS_N_TONES - 1];
-}
-
-const char *as_level_class(as_level level)
-{
-    static const char *const classes[] = {
-        [AS_LEVEL_NOTE] = "note", [AS_LEVEL_GOOD] = "good", [AS_LEVEL_WARN] = "warn", [AS_LEVEL_BAD] = "bad"};
-    return (unsigned)level < AS_COUNT(classes) ? classes[level] : "note";
 }
 
 void as_paint_number(as_paint *p, double value)
@@ -235,15 +191,6 @@ static double round_step(double range, int n)
     double raw = range / n, power = pow(10, floor(log10(raw)));
     double lead = raw / power;
     return (lead <= 1 ? 1 : lead <= 2 ? 2 : lead <= 5 ? 5 : 10) * power;
-}
-
-bool as_range_of(const double *x, size_t n, double *lo, double *hi)
-{
-    *lo = INFINITY, *hi = -INFINITY;
-    for (size_t i = 0; i < n; i++)
-        if (isfinite(x[i]))
-            *lo = fmin(*lo, x[i]), *hi = fmax(*hi, x[i]);
-    return *hi >= *lo && isfinite(*hi - *lo);
 }
 
 bool as_axis_make(as_axis *axis, double lo, double hi, int n_ticks, const char *unit)

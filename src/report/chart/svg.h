@@ -1,4 +1,4 @@
-/* svg.h - what the charts share: painting into a string, and axes with round numbers.
+/* svg.h - what the drawings share: painting into a string, and axes with round numbers.
  *
  * Colours are CSS classes (c0 to c6, text, faint, grid, mark ...) that a page may restyle, light or dark; each shape also carries a
  * plain colour, so that the picture stands alone.  Numbers never depend on the locale. */
@@ -6,7 +6,6 @@
 #define AS_REPORT_SVG_H
 
 #include "base/text.h"
-#include "report/report.h"
 
 #define AS_CHART_WIDTH 920.0
 #define AS_N_TONES     7
@@ -30,10 +29,7 @@ void        as_paint_group(as_paint *p, const char *tip);                       
 void        as_paint_group_end(as_paint *p);
 const char *as_paint_close(as_paint *p); /* NULL: no memory */
 const char *as_tone_class(int tone);
-const char *as_tone_stroke(int tone);       /* the same for lines */
-const char *as_level_class(as_level level); /* "good", "warn" ... */
-/* Least and greatest finite value; false when there is none. */
-bool as_range_of(const double *x, size_t n, double *lo, double *hi);
+const char *as_tone_stroke(int tone); /* the same for lines */
 
 /* From lo to hi in round steps, in the unit that reads best. */
 typedef struct as_axis {

@@ -13,7 +13,7 @@ static double input(const assay_facts *f, int row, const char *key)
     return t && row < t->n_rows ? as_value_at(t, row, key) : (double)NAN;
 }
 
-static void rounds_add(as_doc *d, const assay_facts *f, const as_table *t, int row, bool plain)
+static void rounds_add(as_doc *d, const assay_facts *f, const as_table *t, int row, bool extra)
 {
     const as_series *s = as_series_at(f, "compare", row, "differences");
     const as_cell   *change = as_cell_at(t, row, as_column_find(t, "change"));
@@ -21,20 +21,30 @@ static void rounds_add(as_doc *d, const assay_facts *f, const as_table *t, int r
     if (!s || !s->x || !change || change->text)
         return;
     double          margin = input(f, row, "margin");
-    as_duel_picture picture = {.x = s->x,
-                               .y = s->y,
-                               .n = s->n,
-                               .estimate = change->metric.value,
-                               .lo = change->metric.lo,
-                               .hi = change->metric.hi,
-                               .margin = isfinite(margin) ? margin : 0,
-                               .level = as_level_of(verdict)};
-    const char     *b = as_words_at(t, row, "b"), *own = strcmp(name, b) ? as_arena_printf(&d->arena, "%s: ", name) : "";
-    const char     *caption = as_arena_printf(
-            &d->arena, "%s%s against %s: a dot a round, bars count them; the band is the interval, the broken lines the margin",
+    as_chart_series series = as_pick_series(s);
+    const as_mark   marks[] = {
+          {.label = "estimate",
+           .on = AS_MARK_Y,
+           .role = as_chart_role_of(verdict),
+           .at = change->metric.value,
+           .lo = change->metric.lo,
+           .hi = change->metric.hi},
+          {.label = "margin", .on = AS_MARK_Y, .role = AS_CHART_LIMIT, .at = margin, .lo = -margin, .hi = margin}};
+    const char *b = as_words_at(t, row, "b"), *own = strcmp(name, b) ? as_arena_printf(&d->arena, "%s: ", name) : "";
+    const char *caption = as_arena_printf(
+        &d->arena, "%s%s against %s: a dot a round, bars count them; the band is the interval, the broken lines the margin",
         own ? own : "", b, as_words_at(t, row, "a"));
-    as_pick_chart(d, caption, as_svg_duel(&d->arena, &picture, "Paired differences"),
-                  plain ? as_plain_histogram(&d->arena, s->y, s->n, s->y_unit) : "");
+    as_doc_chart(d, &(as_chart){.kind = "rounds",
+                                .group = "compare",
+                                .title = "Paired differences",
+                                .caption = caption,
+                                .x = {.label = "time of the round", .unit = s->x_unit},
+                                .y = {{.label = "difference", .unit = s->y_unit}},
+                                .series = &series,
+                                .n_series = 1,
+                                .marks = marks,
+                                .n_marks = margin > 0 ? 2 : 1,
+                                .extra = extra});
 }
 
 /* What is the same needs no picture where there are many. */
@@ -51,9 +61,10 @@ static void write_section(as_doc *d, const assay_facts *f)
     as_doc_heading(d, in_check ? "rounds" : "compare", in_check ? "Round by round" : "Compare");
     if (!in_check) {
         as_pick_findings(d, f, "compare");
-        as_pick_forest(d, t, "verdict", input(f, 0, "margin"),
-                       as_column_find(t, "a_item") < 0 ? "Change of time with its interval; the band is the margin"
-                                                       : "Change of the time per item with its interval; the band is the margin");
+        as_pick_intervals(d, t, "compare", "verdict", input(f, 0, "margin"),
+                          as_column_find(t, "a_item") < 0
+                              ? "Change of time with its interval; the band is the margin"
+                              : "Change of the time per item with its interval; the band is the margin");
         as_pick_table(d, f, "compare", "duels");
     }
     d->detail = true;
@@ -61,8 +72,8 @@ static void write_section(as_doc *d, const assay_facts *f)
         if (!is_shown(t, i))
             continue;
         n_shown++;
-        rounds_add(d, f, t, i, t->n_rows <= FEW);
-        as_pick_noise(d, f, "compare", i, as_cell_words(as_cell_at(t, i, 0)), t->n_rows <= FEW);
+        rounds_add(d, f, t, i, t->n_rows > FEW);
+        as_pick_noise(d, f, "compare", i, as_cell_words(as_cell_at(t, i, 0)), t->n_rows > FEW);
     }
     as_doc_heading(d, "inputs", "Inputs of the decisions");
     as_pick_table(d, f, "compare", "inputs");

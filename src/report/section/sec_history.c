@@ -4,9 +4,9 @@
 
 #include "report/pick.h"
 
-enum { MAX_MARKS = 64, COLUMNS = 96, ROWS = 14, MANY = 30 };
+enum { MAX_MARKS = 64, MANY = 30 };
 
-static int marks_make(const assay_facts *f, as_step_mark *marks, size_t n_points)
+static int marks_make(const assay_facts *f, as_mark *marks, size_t n_points)
 {
     const as_table *t = as_facts_table_find(f, "history", "changes");
     int             n = 0;
@@ -14,11 +14,12 @@ static int marks_make(const assay_facts *f, as_step_mark *marks, size_t n_points
         double at = as_value_at(t, i, "at"), before = as_value_at(t, i, "before");
         double after = as_value_at(t, i, "after");
         if (at >= 0 && at < (double)n_points && before > 0 && after > 0)
-            marks[n++] = (as_step_mark){.at = (size_t)at,
-                                        .before = before,
-                                        .after = after,
-                                        .label = as_words_at(t, i, "commit"),
-                                        .went_away = !strcmp(as_words_at(t, i, "state"), "went away")};
+            marks[n++] = (as_mark){.label = as_words_at(t, i, "commit"),
+                                   .on = AS_MARK_X,
+                                   .role = strcmp(as_words_at(t, i, "state"), "went away") ? AS_CHART_MAIN : AS_CHART_MUTED,
+                                   .at = at,
+                                   .before = before,
+                                   .after = after};
     }
     return n;
 }
@@ -28,24 +29,29 @@ static void chart_add(as_doc *d, const assay_facts *f)
     const as_series *y = as_facts_series_find(f, "history", "median"), *lo = as_facts_series_find(f, "history", "lo"),
                     *hi = as_facts_series_find(f, "history", "hi");
     const as_table *t = as_facts_table_find(f, "history", "points");
-    as_step_mark    marks[MAX_MARKS];
+    as_mark         marks[MAX_MARKS];
     if (!y || !y->n)
         return;
-    const char **labels = AS_TAKE(&d->arena, const char *, y->n);
-    for (int i = 0; labels && t && i < t->n_rows && (size_t)i < y->n; i++)
-        labels[i] = as_words_at(t, i, "commit");
-    bool               bounded = lo && hi && lo->n == y->n && hi->n == y->n;
-    as_history_picture h = {.x = y->x,
-                            .y = y->y,
-                            .lo = bounded ? lo->y : NULL,
-                            .hi = bounded ? hi->y : NULL,
-                            .n = y->n,
-                            .labels = labels,
-                            .unit = y->y_unit,
-                            .marks = marks};
-    h.n_marks = marks_make(f, marks, y->n);
-    as_pick_chart(d, "Median of each run with its interval; a line is the level of a segment, a broken one where it changed",
-                  as_svg_history(&d->arena, &h, "History"), as_plain_history(&d->arena, &h, COLUMNS, ROWS));
+    as_chart_series series = as_pick_series(y);
+    const char    **names = AS_TAKE(&d->arena, const char *, y->n);
+    for (int i = 0; names && t && i < t->n_rows && (size_t)i < y->n; i++)
+        names[i] = as_words_at(t, i, "commit");
+    bool bounded = lo && hi && lo->n == y->n && hi->n == y->n;
+    series.names = names;
+    series.lo = bounded ? lo->y : NULL, series.hi = bounded ? hi->y : NULL;
+    as_doc_chart(d, &(as_chart){.kind = "history",
+                                .group = "history",
+                                .title = "History",
+                                .caption =
+                                    "Median of each run with its interval; a line is the level of a segment, a broken one where "
+                                    "it changed",
+                                .x = {.label = "when", .unit = y->x_unit},
+                                .y = {{.label = "median", .unit = y->y_unit}},
+                                .series = &series,
+                                .n_series = 1,
+                                .marks = marks,
+                                .n_marks = marks_make(f, marks, y->n),
+                                .table = t});
 }
 
 static void write_section(as_doc *d, const assay_facts *f)

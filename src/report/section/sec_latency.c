@@ -10,27 +10,40 @@ static int marks_make(const assay_facts *f, as_mark *marks)
     for (size_t i = 0; i < AS_COUNT(wanted); i++) {
         const assay_metric *m = as_facts_metric(f, wanted[i].key);
         if (m && as_metric_has(m))
-            marks[n++] = (as_mark){m->value, wanted[i].label};
+            marks[n++] = (as_mark){
+                .label = wanted[i].label, .on = AS_MARK_Y, .role = AS_CHART_NOTE, .at = m->value, .lo = m->lo, .hi = m->hi};
     }
     return n;
+}
+
+static void charts_add(as_doc *d, const assay_facts *f, const as_series *s)
+{
+    as_mark         marks[4];
+    as_chart_series series = as_pick_series(s);
+    as_chart        c = {.kind = "histogram",
+                         .group = "latency",
+                         .title = "Distribution of samples",
+                         .caption = "How the samples are distributed",
+                         .x = {.label = "when", .unit = s->x_unit},
+                         .y = {{.label = "time of a run", .unit = s->y_unit}},
+                         .series = &series,
+                         .n_series = 1,
+                         .marks = marks,
+                         .n_marks = marks_make(f, marks)};
+    as_doc_chart(d, &c);
+    c.kind = "course", c.title = "Samples over time", c.caption = "The samples in the order taken", c.n_marks = 0;
+    as_doc_chart(d, &c);
 }
 
 static void write_section(as_doc *d, const assay_facts *f)
 {
     const as_series *s = as_facts_series_find(f, "latency", "samples");
-    as_mark          marks[4];
     if (!as_facts_group_find(f, "latency"))
         return;
     as_doc_heading(d, "latency", "Latency");
     as_pick_findings(d, f, "latency");
-    if (s && s->n) {
-        as_pick_chart(d, "How the samples are distributed",
-                      as_svg_histogram(&d->arena, s->y, s->n, s->y_unit, marks, marks_make(f, marks), "Distribution of samples"),
-                      as_plain_histogram(&d->arena, s->y, s->n, s->y_unit));
-        as_pick_chart(d, "The samples in the order taken",
-                      as_svg_line(&d->arena, s->x, s->y, s->n, s->x_unit, s->y_unit, "Samples over time"),
-                      as_plain_line(&d->arena, s->y, s->n, s->y_unit));
-    }
+    if (s)
+        charts_add(d, f, s);
     as_pick_group(d, f, "latency");
 }
 

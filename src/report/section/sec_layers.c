@@ -7,71 +7,105 @@
 
 enum { MAX_BARS = 16 };
 
-static int by_value(const void *a, const void *b)
-{
-    double x = ((const as_bar *)a)->value, y = ((const as_bar *)b)->value;
-    return x < y ? 1 : x > y ? -1 : 0;
-}
-
 /* The slowest first; the rest is one bar, so that nothing is hidden. */
-static int bars_make(as_doc *d, const as_table *t, as_bar *bars)
+static void bars_add(as_doc *d, const as_table *t)
 {
-    int name = as_column_find(t, "name"), op = as_column_find(t, "op"), time = as_column_find(t, "time"), n = 0;
+    as_points p;
+    if (!as_points_take(d, &p, t->n_rows))
+        return;
     for (int i = 0; i < t->n_rows; i++) {
-        double value = as_cell_value(as_cell_at(t, i, time));
-        if (isfinite(value) && value >= 0)
-            bars[n++] = (as_bar){
-                .label = as_cell_words(as_cell_at(t, i, name)), .detail = as_cell_words(as_cell_at(t, i, op)), .value = value};
+        double value = as_value_at(t, i, "time");
+        if (!isfinite(value) || value < 0)
+            continue;
+        p.names[p.n] = as_words_at(t, i, "name"), p.details[p.n] = as_words_at(t, i, "op");
+        p.y[p.n++] = value;
     }
-    if (n)
-        qsort(bars, (size_t)n, sizeof *bars, by_value);
-    if (n <= MAX_BARS)
-        return n;
-    double rest = 0;
-    for (int i = MAX_BARS - 1; i < n; i++)
-        rest += bars[i].value;
-    const char *label = as_arena_printf(&d->arena, "%d others", n - MAX_BARS + 1);
-    bars[MAX_BARS - 1] = (as_bar){.label = label ? label : "others", .value = rest};
-    return MAX_BARS;
+    as_points_sort(d, &p);
+    if (p.n > MAX_BARS) {
+        for (size_t i = MAX_BARS; i < p.n; i++)
+            p.y[MAX_BARS - 1] += p.y[i];
+        p.names[MAX_BARS - 1] = as_arena_printf(&d->arena, "%zu others", p.n - MAX_BARS + 1);
+        p.details[MAX_BARS - 1] = "", p.roles[MAX_BARS - 1] = AS_CHART_MUTED;
+        p.n = MAX_BARS;
+    }
+    as_chart_series series = as_points_series(&p);
+    as_doc_chart(d, &(as_chart){.kind = "bars",
+                                .group = "layers",
+                                .title = "Time per run by layer",
+                                .caption = "Time per run by layer, slowest first",
+                                .y = {{.label = "time per run", .unit = "ns"}},
+                                .series = &series,
+                                .n_series = 1,
+                                .table = t});
 }
 
-/* --- Flame graph and graph: pictures only; in text the bars and tables say the same --------------------------- */
+/* --- Flame graph and graph: where room is short the bars and tables say the same -------------------------------- */
 
 enum { MAX_VERTICES = 400, MAX_INPUTS = 64 };
 
+typedef struct frames {
+    double      *from, *to, *depth;
+    const char **names, **details;
+    size_t       n;
+} frames;
+
+static size_t frame_add(frames *all, const char *name, const char *detail, int depth, double from, double to)
+{
+    all->names[all->n] = name, all->details[all->n] = detail;
+    all->depth[all->n] = depth, all->from[all->n] = from, all->to[all->n] = to;
+    return all->n++;
+}
+
 /* Run, then its segments, then their steps, end to end; what no step explains stays open under the run.
  * Means, because they add up. */
-static int frames_make(as_doc *d, const assay_facts *f, const as_table *t, as_frame *frames)
+static void frames_make(as_doc *d, const assay_facts *f, const as_table *t, frames *all)
 {
-    int name = as_column_find(t, "name"), op = as_column_find(t, "op"), stage = as_column_find(t, "stage"),
-        device = as_column_find(t, "device");
-    int                 segment = as_column_find(t, "segment"), time = as_column_find(t, "mean"), n = 1, open = 0;
     const assay_metric *whole = as_facts_metric(f, "layers.run_mean");
     double              at = 0, now = -2;
+    size_t              open = frame_add(all, *f->title ? f->title : "run", "one run", 0, 0, 0);
     for (int i = 0; i < t->n_rows; i++) {
-        double value = as_cell_value(as_cell_at(t, i, time)), its = as_cell_value(as_cell_at(t, i, segment));
-        if (!(value >= 0) || !isfinite(value) || !strcmp(as_cell_words(as_cell_at(t, i, stage)), "prologue"))
+        double value = as_value_at(t, i, "mean"), its = as_value_at(t, i, "segment");
+        if (!(value >= 0) || !isfinite(value) || !strcmp(as_words_at(t, i, "stage"), "prologue"))
             continue;
         its = isfinite(its) ? its : -1;
         if (its != now) {
-            const char *where = as_cell_words(as_cell_at(t, i, device));
             const char *label =
-                its < 0 ? as_arena_printf(&d->arena, "no segment") : as_arena_printf(&d->arena, "segment %.0f, %s", its, where);
-            frames[open = n++] = (as_frame){.label = label ? label : "", .depth = 1, .start = at};
+                its < 0 ? "no segment" : as_arena_printf(&d->arena, "segment %.0f, %s", its, as_words_at(t, i, "device"));
+            open = frame_add(all, label, "", 1, at, at);
             now = its;
         }
-        frames[open].value += value;
-        frames[n++] = (as_frame){.label = as_cell_words(as_cell_at(t, i, name)),
-                                 .detail = as_cell_words(as_cell_at(t, i, op)),
-                                 .depth = 2,
-                                 .start = at,
-                                 .value = value};
-        at += value;
+        frame_add(all, as_words_at(t, i, "name"), as_words_at(t, i, "op"), 2, at, at + value);
+        all->to[open] = at += value;
     }
-    double run = whole && as_metric_has(whole) ? whole->value : 0;
-    frames[0] =
-        (as_frame){.label = *f->title ? f->title : "run", .detail = "one run", .depth = 0, .start = 0, .value = fmax(run, at)};
-    return at > 0 ? n : 0;
+    all->to[0] = fmax(whole && as_metric_has(whole) ? whole->value : 0, at);
+    all->n = at > 0 ? all->n : 0;
+}
+
+static void flame_add(as_doc *d, const assay_facts *f, const as_table *t)
+{
+    size_t room = (size_t)t->n_rows * 2 + 1;
+    frames all = {.from = AS_TAKE(&d->arena, double, room),
+                  .to = AS_TAKE(&d->arena, double, room),
+                  .depth = AS_TAKE(&d->arena, double, room),
+                  .names = AS_TAKE(&d->arena, const char *, room),
+                  .details = AS_TAKE(&d->arena, const char *, room)};
+    if (!all.from || !all.to || !all.depth || !all.names || !all.details) {
+        d->failed = true;
+        return;
+    }
+    frames_make(d, f, t, &all);
+    as_chart_series series = {
+        .n = all.n, .x = all.from, .x_end = all.to, .y = all.depth, .names = all.names, .details = all.details};
+    as_doc_chart(d, &(as_chart){.kind = "flame",
+                                .group = "layers",
+                                .title = "Flame graph of one run",
+                                .caption = "Flame graph of one run, by mean times: click a box to zoom, type to search",
+                                .x = {.label = "time in the run", .unit = "ns"},
+                                .y = {{.label = "depth", .unit = "1"}},
+                                .series = &series,
+                                .n_series = 1,
+                                .table = t,
+                                .extra = true});
 }
 
 static int numbers_read(const char *text, int below, int *out)
@@ -86,22 +120,35 @@ static int numbers_read(const char *text, int below, int *out)
     return n;
 }
 
-static int vertices_make(as_doc *d, const as_table *t, as_vertex *vertices)
+static void graph_add(as_doc *d, const as_table *t)
 {
-    int name = as_column_find(t, "name"), op = as_column_find(t, "op"), time = as_column_find(t, "time"),
-        inputs = as_column_find(t, "inputs"), n = 0;
-    for (; n < t->n_rows; n++) {
-        int  found[MAX_INPUTS], n_found = numbers_read(as_cell_words(as_cell_at(t, n, inputs)), n, found);
-        int *kept = AS_TAKE(&d->arena, int, n_found);
-        for (int i = 0; kept && i < n_found; i++)
-            kept[i] = found[i];
-        vertices[n] = (as_vertex){.label = as_cell_words(as_cell_at(t, n, name)),
-                                  .detail = as_cell_words(as_cell_at(t, n, op)),
-                                  .value = as_cell_value(as_cell_at(t, n, time)),
-                                  .inputs = kept,
-                                  .n_inputs = kept ? n_found : 0};
+    as_points p;
+    as_link  *links = AS_TAKE(&d->arena, as_link, (size_t)t->n_rows * MAX_INPUTS);
+    int       n_links = 0;
+    d->failed |= !links;
+    if (!links || !as_points_take(d, &p, t->n_rows))
+        return;
+    for (int i = 0; i < t->n_rows; i++) {
+        int found[MAX_INPUTS], n_found = numbers_read(as_words_at(t, i, "inputs"), i, found);
+        for (int k = 0; k < n_found; k++)
+            links[n_links++] = (as_link){.from = found[k], .to = i};
+        p.names[i] = as_words_at(t, i, "name"), p.details[i] = as_words_at(t, i, "op");
+        p.y[i] = as_value_at(t, i, "time");
     }
-    return n;
+    p.n = (size_t)t->n_rows;
+    as_chart_series series = as_points_series(&p);
+    if (n_links) /* an older trace has none: a graph without links would be a lie */
+        as_doc_chart(d, &(as_chart){.kind = "graph",
+                                    .group = "layers",
+                                    .title = "Graph of the steps with their times",
+                                    .caption = "The network as it ran: each step below those it reads, with its time",
+                                    .y = {{.label = "time per run", .unit = "ns"}},
+                                    .series = &series,
+                                    .n_series = 1,
+                                    .links = links,
+                                    .n_links = n_links,
+                                    .table = t,
+                                    .extra = true});
 }
 
 static void pictures(as_doc *d, const assay_facts *f)
@@ -109,25 +156,11 @@ static void pictures(as_doc *d, const assay_facts *f)
     const as_table *t = as_facts_table_find(f, "layers", "graph");
     if (!t)
         return;
-    as_frame *frames = AS_TAKE(&d->arena, as_frame, (size_t)t->n_rows * 2 + 1);
-    if (!frames) {
-        d->failed = true;
-        return;
-    }
-    int n = frames_make(d, f, t, frames);
-    as_pick_chart(d, "Flame graph of one run, by mean times: click a box to zoom, type to search",
-                  as_svg_flame(&d->arena, frames, n, "ns", "Flame graph of one run"), "");
-    if (t->n_rows > MAX_VERTICES) {
+    flame_add(d, f, t);
+    if (t->n_rows > MAX_VERTICES)
         as_doc_text(d, "The graph of %d steps is too large to draw; the limit is %d.", t->n_rows, MAX_VERTICES);
-        return;
-    }
-    as_vertex *vertices = AS_TAKE(&d->arena, as_vertex, t->n_rows);
-    if (!vertices)
-        d->failed = true;
     else
-        as_pick_chart(d, "The network as it ran: each step below those it reads, with its time",
-                      as_svg_graph(&d->arena, vertices, vertices_make(d, t, vertices), "ns", "Graph of the steps with their times"),
-                      "");
+        graph_add(d, t);
 }
 
 static void write_section(as_doc *d, const assay_facts *f)
@@ -137,16 +170,9 @@ static void write_section(as_doc *d, const assay_facts *f)
         return;
     as_doc_heading(d, "layers", "Layers");
     as_pick_findings(d, f, "layers");
-    if (t) {
-        as_bar *bars = AS_TAKE(&d->arena, as_bar, t->n_rows);
-        int     n = bars ? bars_make(d, t, bars) : 0;
-        if (!bars)
-            d->failed = true;
-        else if (n)
-            as_pick_chart(d, "Time per run by layer, slowest first", as_svg_bars(&d->arena, bars, n, "ns", "Time per run by layer"),
-                          as_plain_bars(&d->arena, bars, n, "ns"));
-        as_pick_table(d, f, "layers", "steps");
-    }
+    if (t)
+        bars_add(d, t);
+    as_pick_table(d, f, "layers", "steps");
     pictures(d, f);
     as_pick_table(d, f, "layers", "prologue");
     as_pick_table(d, f, "layers", "kernels");

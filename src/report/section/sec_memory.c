@@ -4,59 +4,49 @@
 
 #include "report/pick.h"
 
-/* The roles of buffers; a tone each, and the rest share the last. */
-static const char *const roles[] = {"activation", "input", "output", "packed", "scratch", "param", NULL};
+/* The roles of buffers; what has another one is in the last group. */
+static const char *const roles[] = {"activation", "input", "output", "packed", "scratch", "param", "other"};
 
-static int tone_of(const char *role)
+static int group_of(const char *role)
 {
-    int tone = 0;
-    while (roles[tone] && strcmp(roles[tone], role))
-        tone++;
-    return tone;
+    int group = 0;
+    while (group + 1 < (int)AS_COUNT(roles) && strcmp(roles[group], role))
+        group++;
+    return group;
 }
 
-static int boxes_make(const as_table *t, as_box *boxes)
+static void chart_add(as_doc *d, const as_table *t)
 {
-    int name = as_column_find(t, "name"), role = as_column_find(t, "role"), bytes = as_column_find(t, "bytes"),
-        offset = as_column_find(t, "offset");
-    int first = as_column_find(t, "first"), last = as_column_find(t, "last"), n = 0;
-    for (int i = 0; i < t->n_rows; i++) {
-        const char *words = as_cell_words(as_cell_at(t, i, role));
-        double      size = as_cell_value(as_cell_at(t, i, bytes)), at = as_cell_value(as_cell_at(t, i, offset));
-        double      from = as_cell_value(as_cell_at(t, i, first)), to = as_cell_value(as_cell_at(t, i, last));
+    double      *ends[4]; /* first step, after the last, begin, end */
+    const char **names = AS_TAKE(&d->arena, const char *, t->n_rows);
+    int         *groups = AS_TAKE(&d->arena, int, t->n_rows);
+    size_t       n = 0;
+    bool         taken = names && groups;
+    for (int i = 0; i < 4; i++)
+        taken = (ends[i] = AS_TAKE(&d->arena, double, t->n_rows)) && taken;
+    d->failed |= !taken;
+    for (int i = 0; taken && i < t->n_rows; i++) {
+        double size = as_value_at(t, i, "bytes"), at = as_value_at(t, i, "offset"), from = as_value_at(t, i, "first"),
+               to = as_value_at(t, i, "last");
         if (!(size > 0) || !isfinite(at) || !isfinite(from) || !isfinite(to) || at < 0 || from < 0 || to < from)
             continue;
-        boxes[n++] = (as_box){.label = as_cell_words(as_cell_at(t, i, name)),
-                              .group = words,
-                              .x0 = from,
-                              .x1 = to + 1,
-                              .y0 = at,
-                              .y1 = at + size,
-                              .tone = tone_of(words)};
+        ends[0][n] = from, ends[1][n] = to + 1, ends[2][n] = at, ends[3][n] = at + size;
+        groups[n] = group_of(as_words_at(t, i, "role"));
+        names[n++] = as_words_at(t, i, "name");
     }
-    return n;
-}
-
-/* In characters a map would be a blur; the biggest buffers as bars say more. */
-static const char *plain_of(as_doc *d, const as_box *boxes, int n)
-{
-    enum { MAX_BARS = 10 };
-    as_bar bars[MAX_BARS];
-    int    n_bars = 0;
-    for (int i = 0; i < n; i++) {
-        double bytes = boxes[i].y1 - boxes[i].y0;
-        int    at = n_bars < MAX_BARS ? n_bars : MAX_BARS;
-        while (at > 0 && bars[at - 1].value < bytes) {
-            if (at < MAX_BARS)
-                bars[at] = bars[at - 1];
-            at--;
-        }
-        if (at < MAX_BARS) {
-            bars[at] = (as_bar){.label = boxes[i].label, .value = bytes};
-            n_bars += n_bars < MAX_BARS;
-        }
-    }
-    return as_plain_bars(&d->arena, bars, n_bars, "byte");
+    as_chart_series series = {
+        .n = n, .x = ends[0], .x_end = ends[1], .y = ends[2], .y_end = ends[3], .names = names, .groups = groups};
+    as_doc_chart(d, &(as_chart){.kind = "boxes",
+                                .group = "memory",
+                                .title = "Buffers by lifetime",
+                                .caption = "Buffers by the steps they live through (across) and their place in the arena (up)",
+                                .x = {.label = "step of the plan", .unit = "1"},
+                                .y = {{.label = "place in the arena", .unit = "byte"}},
+                                .series = &series,
+                                .n_series = 1,
+                                .groups = roles,
+                                .n_groups = AS_COUNT(roles),
+                                .table = t});
 }
 
 static void write_section(as_doc *d, const assay_facts *f)
@@ -67,16 +57,8 @@ static void write_section(as_doc *d, const assay_facts *f)
     as_doc_heading(d, "memory", "Memory");
     as_pick_findings(d, f, "memory");
     as_pick_group(d, f, "memory");
-    if (!t)
-        return;
-    as_box *boxes = AS_TAKE(&d->arena, as_box, t->n_rows);
-    if (!boxes) {
-        d->failed = true;
-        return;
-    }
-    int n = boxes_make(t, boxes);
-    as_pick_chart(d, "Buffers by the steps they live through (across) and their place in the arena (up)",
-                  as_svg_boxes(&d->arena, boxes, n, "step of the plan", "byte", "Buffers by lifetime"), plain_of(d, boxes, n));
+    if (t)
+        chart_add(d, t);
     as_pick_table(d, f, "memory", "buffers");
 }
 

@@ -16,7 +16,7 @@ static void write_section(as_doc *d, const assay_facts *f)
     for (int i = 0; i < MAX_PICTURES; i++) {
         const as_series *blocks = as_series_at(f, "noise", i, "blocks.0");
         if (blocks)
-            as_pick_noise(d, f, "noise", i, (size_t)i < f->n_trials ? f->trials[i]->name : blocks->label, true);
+            as_pick_noise(d, f, "noise", i, (size_t)i < f->n_trials ? f->trials[i]->name : blocks->label, false);
     }
     as_pick_group(d, f, "noise");
     d->detail = false;

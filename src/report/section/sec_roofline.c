@@ -5,13 +5,16 @@
 
 #include "report/pick.h"
 
-enum { MAX_POINTS = 400 };
+enum { MAX_POINTS = 400, MAX_HOTSPOTS = 12 };
 
-/* The band of a roof for the number of threads of the run; {0} when it was not measured. */
-static as_roof_band band_of(const assay_facts *f, const char *front, const char *label, const char *threads)
+/* Less is not worth a bar. */
+#define LEAST_GAIN .0005
+
+/* The band of a roof for the number of threads of the run; its hi is 0 when it was not measured. */
+static as_mark band_of(const assay_facts *f, const char *front, const char *label, const char *threads)
 {
     const as_fact_group *g = as_facts_group_find(f, "roofs");
-    as_roof_band         best = {.label = label};
+    as_mark              best = {.label = label, .role = AS_CHART_LIMIT};
     for (int i = 0; g && i < g->n_facts; i++) {
         const char         *key = g->facts[i].key;
         size_t              n = strlen(key), a = strlen(front), b = strlen(threads);
@@ -20,90 +23,112 @@ static as_roof_band band_of(const assay_facts *f, const char *front, const char 
             continue;
         best.lo = m->lo > 0 ? m->lo : m->value;
         best.hi = m->hi >= m->value ? m->hi : m->value;
+        best.at = m->value;
     }
     return best;
 }
 
 static const char *detail_of(as_doc *d, const as_table *t, int row)
 {
-    const as_cell *time = as_cell_at(t, row, as_column_find(t, "time")), *share = as_cell_at(t, row, as_column_find(t, "of_roof"));
-    const char    *text = as_arena_printf(
-           &d->arena, "%s, %s, %.3g flop/byte, %s, bound by %s, %.0f %% of its roof",
-           as_cell_words(as_cell_at(t, row, as_column_find(t, "op"))),
-           as_show_signs(&d->arena, as_cell_value(as_cell_at(t, row, as_column_find(t, "rate"))), "flop/s"),
-           as_cell_value(as_cell_at(t, row, as_column_find(t, "intensity"))), as_show_signs(&d->arena, as_cell_value(time), "ns"),
-           as_cell_words(as_cell_at(t, row, as_column_find(t, "bound"))), 100 * as_cell_value(share));
-    return text ? text : "";
+    return as_arena_printf(&d->arena, "%s, %s, %.3g flop/byte, %s, bound by %s, %.0f %% of its roof", as_words_at(t, row, "op"),
+                           as_show_signs(&d->arena, as_value_at(t, row, "rate"), "flop/s"), as_value_at(t, row, "intensity"),
+                           as_show_signs(&d->arena, as_value_at(t, row, "time"), "ns"), as_words_at(t, row, "bound"),
+                           100 * as_value_at(t, row, "of_roof"));
+}
+
+enum { MAX_LIMITS = 5 };
+
+/* The flat limit, then a slope for each level that was measured. */
+static int limits_make(as_doc *d, const assay_facts *f, as_mark *limits)
+{
+    const char *threads = as_facts_note_find(f, "plan.threads");
+    const char *suffix = as_arena_printf(&d->arena, ".t%s", threads ? threads : "1");
+    int         n = 1;
+    static const struct {
+        const char *read, *triad, *label;
+    } levels[MAX_LIMITS - 1] = {{"roofs.read.l1", "roofs.triad.l1", "L1"},
+                                {"roofs.read.l2", "roofs.triad.l2", "L2"},
+                                {"roofs.read.l3", "roofs.triad.l3", "L3"},
+                                {"roofs.read.dram", "roofs.triad.dram", "DRAM"}};
+    suffix = suffix ? suffix : ".t1";
+    limits[0] = band_of(f, "roofs.fma.f32", "FMA f32", suffix);
+    if (!(limits[0].hi > 0))
+        limits[0] = band_of(f, "roofs.fma.f32", "FMA f32, one thread", suffix = ".t1");
+    limits[0].on = AS_MARK_Y;
+    for (size_t i = 0; i < AS_COUNT(levels); i++) {
+        as_mark read = band_of(f, levels[i].read, levels[i].label, suffix),
+                triad = band_of(f, levels[i].triad, levels[i].label, suffix);
+        if (!(read.hi > 0) && !(triad.hi > 0))
+            continue;
+        limits[n++] = (as_mark){.label = levels[i].label,
+                                .on = AS_MARK_SLOPE,
+                                .role = AS_CHART_LIMIT,
+                                .at = fmax(read.at, triad.at),
+                                .lo = read.hi > 0 && triad.hi > 0 ? fmin(read.lo, triad.lo) : fmax(read.lo, triad.lo),
+                                .hi = fmax(read.hi, triad.hi)};
+    }
+    return n;
 }
 
 static void chart_add(as_doc *d, const assay_facts *f, const as_table *t)
 {
-    const char  *threads = as_facts_note_find(f, "plan.threads");
-    const char  *suffix = as_arena_printf(&d->arena, ".t%s", threads ? threads : "1");
-    as_roof_band flat, slopes[4];
-    int          n_slopes = 0, n = 0;
-    double       whole = 0;
-    static const struct {
-        const char *read, *triad, *label;
-    } levels[] = {{"roofs.read.l1", "roofs.triad.l1", "L1"},
-                  {"roofs.read.l2", "roofs.triad.l2", "L2"},
-                  {"roofs.read.l3", "roofs.triad.l3", "L3"},
-                  {"roofs.read.dram", "roofs.triad.dram", "DRAM"}};
-    as_roof_point *points = AS_TAKE(&d->arena, as_roof_point, MAX_POINTS);
-    if (!suffix || !points)
+    as_mark   limits[MAX_LIMITS];
+    as_points p;
+    int       n = t->n_rows < MAX_POINTS ? t->n_rows : MAX_POINTS, n_limits = limits_make(d, f, limits);
+    double   *x = AS_TAKE(&d->arena, double, n), *weight = AS_TAKE(&d->arena, double, n), whole = 0;
+    d->failed |= !x || !weight;
+    if (!x || !weight || !as_points_take(d, &p, n))
         return;
-    flat = band_of(f, "roofs.fma.f32", "FMA f32", suffix);
-    if (!(flat.hi > 0))
-        flat = band_of(f, "roofs.fma.f32", "FMA f32, one thread", suffix = ".t1");
-    for (size_t i = 0; i < AS_COUNT(levels); i++) {
-        as_roof_band read = band_of(f, levels[i].read, levels[i].label, suffix),
-                     triad = band_of(f, levels[i].triad, levels[i].label, suffix);
-        if (!(read.hi > 0) && !(triad.hi > 0))
-            continue;
-        slopes[n_slopes++] = (as_roof_band){.label = levels[i].label,
-                                            .lo = read.hi > 0 && triad.hi > 0 ? fmin(read.lo, triad.lo) : fmax(read.lo, triad.lo),
-                                            .hi = fmax(read.hi, triad.hi)};
+    for (int i = 0; i < t->n_rows; i++)
+        whole += as_value_at(t, i, "time") > 0 ? as_value_at(t, i, "time") : 0;
+    for (int i = 0; i < n; i++) {
+        p.names[i] = as_words_at(t, i, "name"), p.details[i] = detail_of(d, t, i);
+        x[i] = as_value_at(t, i, "intensity"), p.y[i] = as_value_at(t, i, "rate");
+        weight[i] = as_value_at(t, i, "time") / whole;
     }
-    for (int i = 0; i < t->n_rows; i++) {
-        double ns = as_cell_value(as_cell_at(t, i, as_column_find(t, "time")));
-        whole += ns > 0 ? ns : 0;
-    }
-    for (int i = 0; i < t->n_rows && n < MAX_POINTS; i++)
-        points[n++] = (as_roof_point){.label = as_cell_words(as_cell_at(t, i, as_column_find(t, "name"))),
-                                      .detail = detail_of(d, t, i),
-                                      .intensity = as_cell_value(as_cell_at(t, i, as_column_find(t, "intensity"))),
-                                      .rate = as_cell_value(as_cell_at(t, i, as_column_find(t, "rate"))),
-                                      .weight = as_cell_value(as_cell_at(t, i, as_column_find(t, "time"))) / whole};
-    as_pick_chart(d, "Each layer under the roofs of this machine; the size of a point is its share of the time",
-                  as_svg_roofline(&d->arena, &flat, slopes, n_slopes, points, n, "roofline"), "");
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = ((const as_bar *)a)->value, y = ((const as_bar *)b)->value;
-    return x < y ? 1 : x > y ? -1 : 0;
+    p.n = (size_t)n;
+    as_chart_series series = as_points_series(&p);
+    series.x = x, series.weight = weight;
+    as_doc_chart(d,
+                 &(as_chart){.kind = "roofline",
+                             .group = "roofline",
+                             .title = "roofline",
+                             .caption = "Each layer under the roofs of this machine; the size of a point is its share of the time",
+                             .x = {.label = "intensity: flops for each compulsory byte", .unit = "flop/byte", .log = true},
+                             .y = {{.label = "work rate", .unit = "flop/s", .log = true}},
+                             .series = &series,
+                             .n_series = 1,
+                             .marks = limits,
+                             .n_marks = n_limits,
+                             .table = t,
+                             .extra = true});
 }
 
 /* Hotspots: by what could be gained, not by what is spent. */
 static void hotspots_add(as_doc *d, const as_table *t)
 {
-    as_bar *bars = AS_TAKE(&d->arena, as_bar, t->n_rows);
-    int     n = 0;
-    for (int i = 0; bars && i < t->n_rows; i++) {
-        double gain = 100 * as_cell_value(as_cell_at(t, i, as_column_find(t, "recoverable"))),
-               of = 100 * as_cell_value(as_cell_at(t, i, as_column_find(t, "of_roof")));
-        const char *detail = as_arena_printf(&d->arena, "%.0f %% of its roof", of);
-        if (gain > 0.05)
-            bars[n++] = (as_bar){
-                .label = as_cell_words(as_cell_at(t, i, as_column_find(t, "name"))), .detail = detail ? detail : "", .value = gain};
-    }
-    if (!n)
+    as_points p;
+    if (!as_points_take(d, &p, t->n_rows))
         return;
-    qsort(bars, (size_t)n, sizeof *bars, by_value);
-    if (n > 12)
-        n = 12;
-    as_pick_chart(d, "Hotspots: share of the run that is lost against the roof, in percent",
-                  as_svg_bars(&d->arena, bars, n, "%", "hotspots"), as_plain_bars(&d->arena, bars, n, "%"));
+    for (int i = 0; i < t->n_rows; i++) {
+        double gain = as_value_at(t, i, "recoverable");
+        if (!(gain > LEAST_GAIN))
+            continue;
+        p.names[p.n] = as_words_at(t, i, "name");
+        p.details[p.n] = as_arena_printf(&d->arena, "%.0f %% of its roof", 100 * as_value_at(t, i, "of_roof"));
+        p.y[p.n++] = gain;
+    }
+    as_points_sort(d, &p);
+    p.n = p.n < MAX_HOTSPOTS ? p.n : MAX_HOTSPOTS;
+    as_chart_series series = as_points_series(&p);
+    as_doc_chart(d, &(as_chart){.kind = "bars",
+                                .group = "roofline",
+                                .title = "hotspots",
+                                .caption = "Hotspots: share of the run that is lost against the roof",
+                                .y = {{.label = "share of the run", .unit = "ratio"}},
+                                .series = &series,
+                                .n_series = 1,
+                                .table = t});
 }
 
 static void write_section(as_doc *d, const assay_facts *f)

@@ -5,7 +5,17 @@
 
 enum { MAX_ARMS = 16, MAX_MARKS = 16 };
 
-static int lines_make(const assay_facts *f, as_sweep_line *lines)
+/* The names of the values are in the table. */
+static const char *const *names_make(as_doc *d, const assay_facts *f, size_t n)
+{
+    const as_table *t = as_facts_table_find(f, "sweep", "values");
+    const char    **names = t && (size_t)t->n_rows >= n ? AS_TAKE(&d->arena, const char *, n) : NULL;
+    for (size_t i = 0; names && i < n; i++)
+        names[i] = as_cell_words(as_cell_at(t, (int)i, 0));
+    return names;
+}
+
+static int lines_make(as_doc *d, const assay_facts *f, as_chart_series *lines)
 {
     int  n = 0;
     char key[32];
@@ -19,57 +29,62 @@ static int lines_make(const assay_facts *f, as_sweep_line *lines)
         if (!s[0] || !s[0]->x)
             break;
         bool bounded = s[1] && s[2] && s[1]->n == s[0]->n && s[2]->n == s[0]->n;
-        lines[n] = (as_sweep_line){.label = s[0]->label,
-                                   .x = s[0]->x,
-                                   .y = s[0]->y,
-                                   .lo = bounded ? s[1]->y : NULL,
-                                   .hi = bounded ? s[2]->y : NULL,
-                                   .n = s[0]->n};
+        lines[n] = as_pick_series(s[0]);
+        lines[n].lo = bounded ? s[1]->y : NULL, lines[n].hi = bounded ? s[2]->y : NULL;
+        lines[n].group = n, lines[n].names = names_make(d, f, s[0]->n);
     }
     return n;
 }
 
-static int marks_make(const assay_facts *f, as_sweep_mark *marks)
+static int marks_make(const assay_facts *f, as_mark *marks)
 {
     const as_table *t = as_facts_table_find(f, "sweep", "crossovers");
     int             n = 0;
     for (int i = 0; t && i < t->n_rows && n < MAX_MARKS; i++) {
         const as_cell *at = as_cell_at(t, i, as_column_find(t, "at"));
         if (isfinite(as_cell_value(at)))
-            marks[n++] = (as_sweep_mark){at->metric.value, at->metric.lo, at->metric.hi};
+            marks[n++] = (as_mark){.label = "the winner flips",
+                                   .on = AS_MARK_X,
+                                   .role = AS_CHART_NOTE,
+                                   .at = at->metric.value,
+                                   .lo = at->metric.lo,
+                                   .hi = at->metric.hi};
     }
     return n;
 }
 
-/* In characters a row a value: the table has their names. */
-static const char *plain_of(as_doc *d, const assay_facts *f, const as_sweep_line *lines, int n)
+static void chart_add(as_doc *d, const assay_facts *f, bool per_item)
 {
-    const as_table *t = as_facts_table_find(f, "sweep", "values");
-    const char    **labels = t ? AS_TAKE(&d->arena, const char *, t->n_rows) : NULL;
-    if (!labels || !n || (size_t)t->n_rows < lines[0].n)
-        return "";
-    for (int i = 0; i < t->n_rows; i++)
-        labels[i] = as_cell_words(as_cell_at(t, i, 0));
-    return as_plain_sweep(&d->arena, lines, n, labels);
+    as_chart_series  lines[MAX_ARMS];
+    as_mark          marks[MAX_MARKS];
+    int              n = lines_make(d, f, lines);
+    const as_series *first = as_facts_series_find(f, "sweep", "ratio.0");
+    if (!n)
+        return;
+    as_doc_chart(
+        d,
+        &(as_chart){.kind = "sweep",
+                    .group = "sweep",
+                    .title = "Times over the sweep",
+                    .caption = per_item ? "How many times the first one's time per item each takes; where the lines cross the "
+                                          "winner flips"
+                                        : "How many times the first one's time each takes; where the lines cross the winner flips",
+                    .x = {.label = first->x_unit, .unit = "1", .log = true},
+                    .y = {{.label = "times the first", .unit = first->y_unit, .log = true}},
+                    .series = lines,
+                    .n_series = n,
+                    .marks = marks,
+                    .n_marks = marks_make(f, marks)});
 }
 
 static void write_section(as_doc *d, const assay_facts *f)
 {
-    as_sweep_line lines[MAX_ARMS];
-    as_sweep_mark marks[MAX_MARKS];
     if (!as_facts_group_find(f, "sweep"))
         return;
-    int              n = lines_make(f, lines), n_marks = marks_make(f, marks);
-    const as_series *first = as_facts_series_find(f, "sweep", "ratio.0");
-    bool             per_item = as_facts_table_find(f, "sweep", "items") != NULL;
+    bool per_item = as_facts_table_find(f, "sweep", "items") != NULL;
     as_doc_heading(d, "sweep", "Sweep");
     as_pick_findings(d, f, "sweep");
-    if (n)
-        as_pick_chart(d,
-                      per_item ? "How many times the first one's time per item each takes; where the lines cross the winner flips"
-                               : "How many times the first one's time each takes; where the lines cross the winner flips",
-                      as_svg_sweep(&d->arena, lines, n, marks, n_marks, first->x_unit ? first->x_unit : "", "Times over the sweep"),
-                      plain_of(d, f, lines, n));
+    chart_add(d, f, per_item);
     as_pick_table(d, f, "sweep", "values");
     if (per_item)
         as_pick_table(d, f, "sweep", "items");

@@ -1,9 +1,10 @@
-/* wr_csv.c - every fact and every cell of every table as one row, for spreadsheets and data frames (docs/report-files.md).
+/* wr_csv.c - every fact, every cell of every table and every point that no table holds as one row, for spreadsheets and data frames (docs/report-files.md).
  *
  * RFC 4180: commas, CRLF, quotes doubled.  A spreadsheet runs a cell that begins like a formula, and a name may come from any model file:
  * such a text gets an apostrophe in front.  A text with an apostrophe of its own gets one too, so taking the first away always gives
  * the text back.  Numbers are ours and are never touched: -5 stays a number. */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -134,6 +135,63 @@ static assay_status table_rows(assay_env *env, const sheet *s, const as_fact_gro
     return ASSAY_OK;
 }
 
+/* --- Charts ------------------------------------------------------------------------------------------------- */
+
+/* The numbers of a chart that no table holds, SERIES[POINT].x and .y: each series once, however many charts show it. */
+static bool is_shown_before(const as_doc *d, int block, int series)
+{
+    const double *y = d->blocks[block].chart->series[series].y;
+    for (int i = 0; i <= block; i++) {
+        const as_chart *c = d->blocks[i].chart;
+        for (int j = 0; c && !c->table && j < (i < block ? c->n_series : series); j++)
+            if (c->series[j].y == y)
+                return true;
+    }
+    return false;
+}
+
+static void point_row(const sheet *to, const as_chart *c, const as_chart_series *s, size_t i, const char *axis, assay_metric m)
+{
+    char        key[160], label[160];
+    const char *name = as_point_name(s, i);
+    snprintf(key, sizeof key, "%s[%zu].%s", s->key ? s->key : c->kind, i, axis);
+    snprintf(label, sizeof label, "%s%s%s", s->label ? s->label : "", *name ? ": " : "", name);
+    metric_row(to, c->group, key, label, &m);
+}
+
+static assay_status series_rows(assay_env *env, const sheet *to, const as_chart *c, const as_chart_series *s)
+{
+    const char *y_unit = c->y[s->lane].unit ? c->y[s->lane].unit : "1", *x_unit = c->x.unit ? c->x.unit : "1";
+    if (s->kind == ASSAY_KIND_MISSING || !s->source)
+        return as_fail(env, ASSAY_INTERNAL, "csv: chart \"%s\" has numbers without a kind or a source", c->title);
+    for (size_t i = 0; i < s->n; i++) {
+        assay_metric m = {.value = s->y[i],
+                          .unit = y_unit,
+                          .kind = s->kind,
+                          .source = s->source,
+                          .n = 1,
+                          .lo = s->lo ? s->lo[i] : (double)NAN,
+                          .hi = s->hi ? s->hi[i] : (double)NAN};
+        if (s->x)
+            point_row(to, c, s, i, "x",
+                      (assay_metric){
+                          .value = s->x[i], .unit = x_unit, .kind = s->kind, .source = s->source, .n = 1, .lo = NAN, .hi = NAN});
+        point_row(to, c, s, i, "y", m);
+    }
+    return ASSAY_OK;
+}
+
+static assay_status chart_rows(assay_env *env, const sheet *to, const as_doc *d)
+{
+    for (int i = 0; i < d->n_blocks; i++) {
+        const as_chart *c = d->blocks[i].chart;
+        for (int j = 0; c && !c->table && j < c->n_series; j++)
+            if (!is_shown_before(d, i, j))
+                AS_TRY(series_rows(env, to, c, &c->series[j]));
+    }
+    return ASSAY_OK;
+}
+
 static assay_status write_doc(assay_env *env, const as_doc *const *docs, const assay_facts *const *facts, size_t n,
                               const as_write_settings *s, FILE *file)
 {
@@ -150,6 +208,7 @@ static assay_status write_doc(assay_env *env, const as_doc *const *docs, const a
                 if (shows_table(&to, &g->tables[k]))
                     AS_TRY(table_rows(env, &to, g, &g->tables[k]));
         }
+        AS_TRY(chart_rows(env, &to, docs[i]));
     }
     return ASSAY_OK;
 }

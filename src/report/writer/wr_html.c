@@ -4,14 +4,16 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "report/writer/html_style.h"
+#include "report/chart/draw.h"
 #include "report/pick.h"
+#include "report/writer/html_style.h"
 
 typedef struct page {
     FILE    *file;
     as_arena arena;       /* of one block */
     size_t   run, n_runs; /* which of how many */
     bool     in_section;
+    bool     failed; /* memory ran out */
 } page;
 
 static const struct {
@@ -180,13 +182,17 @@ static void write_pairs(page *p, const as_block *b)
 
 static void write_chart(page *p, const as_block *b)
 {
+    const char *svg = as_chart_svg(&p->arena, b->chart); /* its strings are escaped by svg.c */
+    p->failed |= !svg;
+    if (!svg || !*svg)
+        return;
     fputs("<figure>", p->file);
-    if (b->text) {
+    if (b->chart->caption) {
         fputs("<figcaption>", p->file);
-        put(p, b->text);
+        put(p, b->chart->caption);
         fputs("</figcaption>", p->file);
     }
-    fputs(b->svg, p->file); /* ours, with its strings escaped by svg.c */
+    fputs(svg, p->file);
     fputs("</figure>\n", p->file);
 }
 
@@ -326,7 +332,7 @@ static void write_run(page *p, const as_doc *d)
 static assay_status write_doc(assay_env *env, const as_doc *const *docs, const assay_facts *const *facts, size_t n,
                               const as_write_settings *s, FILE *file)
 {
-    (void)env, (void)s;
+    (void)s;
     page p = {.file = file, .n_runs = n};
     fputs(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -341,7 +347,7 @@ static assay_status write_doc(assay_env *env, const as_doc *const *docs, const a
     write_legend(&p);
     fprintf(file, "<script>\n%s</script>\n</body>\n</html>\n", as_html_script);
     as_arena_drop(&p.arena);
-    return ASSAY_OK;
+    return p.failed ? as_fail(env, ASSAY_NO_MEMORY, "html: no room for a chart") : ASSAY_OK;
 }
 
 const as_writer as_wr_html = {.name = "html", .suffix = ".html", .help = "one self-contained page", .write = write_doc};

@@ -1,10 +1,12 @@
 /* wr_markdown.c - the document for a pull request: the numbers that answer and the verdict first, the rest folded away.
  *
  * Tables are GitHub's.  Names come from anywhere, so whatever Markdown or a forge would act upon is disarmed: markup and HTML are
- * escaped, a mention calls nobody, an issue number links nowhere, a bar or a line break stays inside its cell.  Charts are left out. */
+ * escaped, a mention calls nobody, an issue number links nowhere, a bar or a line break stays inside its cell.  A chart whose numbers
+ * stand in a table is left to it; another one is drawn in characters. */
 #include <string.h>
 
 #include "base/text.h"
+#include "report/chart/draw.h"
 #include "report/pick.h"
 
 /* Up to so many sections stand open; with more, all but those that answer are folded. */
@@ -16,6 +18,7 @@ typedef struct page {
     as_arena arena; /* of one block */
     bool     folds; /* the document is long */
     bool     in_fold;
+    bool     failed; /* memory ran out */
 } page;
 
 /* --- Words -------------------------------------------------------------------------------------------------- */
@@ -176,7 +179,21 @@ static void write_table(page *p, const as_block *b)
     fputs("\n", p->file);
 }
 
-static void write_chart(page *p, const as_block *b) { (void)p, (void)b; /* its numbers are in the table beside it */ }
+/* Where no table holds its numbers, in characters.  Indented by four, not fenced: no name can end the block. */
+static void write_chart(page *p, const as_block *b)
+{
+    bool        drawn = !b->chart->table && !b->chart->extra;
+    const char *line = drawn ? as_chart_text(&p->arena, b->chart, AS_DRAW_COLUMNS) : "";
+    p->failed |= !line;
+    if (!line || !*line)
+        return;
+    if (b->chart->caption)
+        put(p, b->chart->caption);
+    fputs("\n\n", p->file);
+    for (; *line; line += strcspn(line, "\n") + 1)
+        fprintf(p->file, "    %.*s\n", (int)strcspn(line, "\n"), line);
+    fputs("\n", p->file);
+}
 
 /* --- The writer --------------------------------------------------------------------------------------------- */
 
@@ -189,7 +206,7 @@ static void (*const writers[])(page *, const as_block *) = {
 static assay_status write_doc(assay_env *env, const as_doc *const *docs, const assay_facts *const *facts, size_t n,
                               const as_write_settings *s, FILE *file)
 {
-    (void)env, (void)facts, (void)s;
+    (void)facts, (void)s;
     page p = {.file = file};
     for (size_t i = 0; i < n; i++) {
         int n_headings = 0;
@@ -202,7 +219,7 @@ static assay_status write_doc(assay_env *env, const as_doc *const *docs, const a
         }
         fold_close(&p);
     }
-    return ASSAY_OK;
+    return p.failed ? as_fail(env, ASSAY_NO_MEMORY, "markdown: no room for a chart") : ASSAY_OK;
 }
 
 const as_writer as_wr_markdown = {

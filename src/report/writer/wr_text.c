@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "report/chart/draw.h"
 #include "report/pick.h"
 
 enum { MIN_WIDTH = 40, MIN_TEXT_COLUMN = 22, INDENT = 2 };
@@ -13,6 +14,8 @@ typedef struct page {
     as_arena arena; /* of one block */
     int      width;
     bool     colour;
+    bool     chosen; /* only some sections */
+    bool     failed; /* memory ran out */
     int      before; /* kind of the block before, -1 at the top */
 } page;
 
@@ -178,14 +181,17 @@ static void write_pairs(page *p, const as_block *b)
     }
 }
 
+/* What the table beside it says too is drawn only when its section was asked for by name. */
 static void write_chart(page *p, const as_block *b)
 {
-    const char *line = b->plain;
-    if (!*line)
-        return; /* a picture that characters cannot show */
-    if (b->text)
+    const as_chart *c = b->chart;
+    const char     *line = c->extra && !p->chosen ? "" : as_chart_text(&p->arena, c, p->width - INDENT);
+    p->failed |= !line;
+    if (!line || !*line)
+        return;
+    if (c->caption)
         fprintf(p->file, "\n  %s%s%s\n", paint(p, DIM),
-                as_text_cut(&p->arena, as_clean_text(&p->arena, b->text), p->width - INDENT), paint(p, PLAIN));
+                as_text_cut(&p->arena, as_clean_text(&p->arena, c->caption), p->width - INDENT), paint(p, PLAIN));
     while (*line) {
         size_t      bytes = strcspn(line, "\n");
         const char *one = as_arena_text_n(&p->arena, line, bytes);
@@ -340,9 +346,9 @@ static void (*const writers[])(page *, const as_block *) = {
 static assay_status write_doc(assay_env *env, const as_doc *const *docs, const assay_facts *const *facts, size_t n,
                               const as_write_settings *s, FILE *file)
 {
-    (void)env, (void)facts;
+    (void)facts;
     int  width = s->width ? s->width : 100;
-    page p = {.file = file, .width = width < MIN_WIDTH ? MIN_WIDTH : width, .colour = s->colour};
+    page p = {.file = file, .width = width < MIN_WIDTH ? MIN_WIDTH : width, .colour = s->colour, .chosen = s->sections != NULL};
     for (size_t i = 0; i < n; i++) {
         if (i)
             fputs("\n\n", file);
@@ -355,7 +361,7 @@ static assay_status write_doc(assay_env *env, const as_doc *const *docs, const a
             as_arena_drop(&p.arena);
         }
     }
-    return ASSAY_OK;
+    return p.failed ? as_fail(env, ASSAY_NO_MEMORY, "text: no room for a chart") : ASSAY_OK;
 }
 
 const as_writer as_wr_text = {.name = "text", .suffix = ".txt", .help = "for a terminal", .write = write_doc};

@@ -1,0 +1,155 @@
+/* draw_graph.c - "graph": points with links, each below all that it reads, with a bar for its value against the greatest; NaN: none. */
+#include <math.h>
+
+#include "report/chart/draw.h"
+
+enum { NODE_HEIGHT = 40, ROW_HEIGHT = 64, NODE_WIDTH = 210, NODE_GAP = 14, MAX_TEXT = 24, TEXT_NAME = 28, TEXT_READS = 30 };
+
+typedef struct place {
+    int    row, n_reads;
+    double x, y, width;
+} place;
+
+static bool links_fit(const as_chart *c)
+{
+    for (int i = 0; i < c->n_links; i++)
+        if (c->links[i].from < 0 || c->links[i].from >= c->links[i].to || (size_t)c->links[i].to >= c->series[0].n ||
+            (i && c->links[i].to < c->links[i - 1].to))
+            return false;
+    return c->n_links > 0; /* a graph without links would be a lie */
+}
+
+/* The row of a point is one below the lowest that it reads: links only go down, and come in the order of their readers. */
+static int rows_find(const as_chart *c, place *places)
+{
+    int n = (int)c->series[0].n, n_rows = 1;
+    for (int i = 0; i < c->n_links; i++) {
+        place *from = &places[c->links[i].from], *to = &places[c->links[i].to];
+        to->n_reads++;
+        if (from->row >= to->row)
+            to->row = from->row + 1;
+        n_rows = to->row + 1 > n_rows ? to->row + 1 : n_rows;
+    }
+    /* What reads nothing and is no beginning of the body (a packed weight) stands just above its first reader. */
+    for (int i = 0; i < n; i++) {
+        int lowest = n_rows;
+        for (int k = 0; k < c->n_links && !places[i].n_reads; k++)
+            if (c->links[k].from == i && places[c->links[k].to].row < lowest)
+                lowest = places[c->links[k].to].row;
+        if (!places[i].n_reads && lowest < n_rows)
+            places[i].row = lowest - 1;
+    }
+    return n_rows;
+}
+
+/* A row is centred; when it is full its nodes get narrower, down to what still shows a bar. */
+static bool rows_place(size_t n, int n_rows, place *places, as_arena *arena)
+{
+    int *counts = AS_TAKE(arena, int, n_rows), *used = AS_TAKE(arena, int, n_rows);
+    if (!counts || !used)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        counts[places[i].row]++;
+    for (size_t i = 0; i < n; i++) {
+        int    count = counts[places[i].row];
+        double width = fmin(NODE_WIDTH, (AS_CHART_WIDTH - 20 - (count - 1) * (double)NODE_GAP) / count);
+        double gap = NODE_GAP;
+        if (width < 12) {
+            gap = 1;
+            width = fmax((AS_CHART_WIDTH - 20 - (count - 1)) / count, 1);
+        }
+        double left = (AS_CHART_WIDTH - count * width - (count - 1) * gap) / 2;
+        places[i].width = width;
+        places[i].x = left + used[places[i].row]++ * (width + gap);
+        places[i].y = 8 + (double)places[i].row * ROW_HEIGHT;
+    }
+    return true;
+}
+
+static void edge_add(as_paint *p, const place *from, const place *to)
+{
+    double x1 = from->x + from->width / 2, y1 = from->y + NODE_HEIGHT, x2 = to->x + to->width / 2, y2 = to->y, bend = (y2 - y1) / 2;
+    /* An edge over several rows swings aside, or the nodes between would hide it. */
+    double side = to->row - from->row > 1 ? fmin(from->width, to->width) / 2 + 40 : 0;
+    double numbers[] = {x1, y1, x1 + side, y1 + bend * (side > 0 ? .5 : 1), x2 + side, y2 - bend * (side > 0 ? .5 : 1), x2, y2};
+    static const char *const marks[] = {
+        "<path class=\"edge\" fill=\"none\" stroke=\"#9aa3b2\" d=\"M", ",", "C", ",", " ", ",", " ", ","};
+    for (int i = 0; i < 8; i++) {
+        as_text_add(&p->text, marks[i]);
+        as_paint_number(p, numbers[i]);
+    }
+    as_text_add(&p->text, "\"/>\n");
+}
+
+static void vertex_add(as_paint *p, const as_chart *c, size_t i, const place *at, double most)
+{
+    const as_chart_series *s = &c->series[0];
+    bool                   has = isfinite(s->y[i]) && s->y[i] >= 0;
+    const char            *label = as_point_name(s, i), *detail = as_point_detail(s, i);
+    const char            *value = has ? as_show_signs(p->arena, s->y[i], c->y[0].unit ? c->y[0].unit : "1") : "n/a";
+    const char            *tip = as_arena_printf(p->arena, "%s, %s: %s", label, detail, value);
+    int                    columns = (int)((at->width - 14) / 7.2), room = columns - as_text_columns(value) - 1;
+    as_paint_rect(p, at->x, at->y, at->width, NODE_HEIGHT, "track", tip);
+    as_paint_rect(p, at->x, at->y + NODE_HEIGHT - 5, has && most > 0 ? fmax(s->y[i] / most * at->width, 1) : 0, 5, as_tone_class(0),
+                  tip);
+    if (columns >= 3)
+        as_paint_words(p, at->x + 7, at->y + 15, "start", "text", as_text_cut(p->arena, label, columns));
+    if (columns >= 8 && has)
+        as_paint_words(p, at->x + at->width - 7, at->y + 30, "end", "faint", value);
+    if (room >= 3)
+        as_paint_words(p, at->x + 7, at->y + 30, "start", "faint", as_text_cut(p->arena, detail, room));
+}
+
+static const char *svg(as_arena *arena, const as_chart *c)
+{
+    as_paint p;
+    double   lo, most;
+    size_t   n = c->series[0].n;
+    if (!links_fit(c))
+        return "";
+    place *places = AS_TAKE(arena, place, n);
+    if (!places)
+        return NULL;
+    int n_rows = rows_find(c, places);
+    if (!as_range_of(c->series[0].y, n, &lo, &most))
+        most = 0; /* no step was timed: its order is worth a picture all the same */
+    if (!rows_place(n, n_rows, places, arena))
+        return NULL;
+    as_paint_chart(&p, arena, 16 + (double)n_rows * ROW_HEIGHT - (ROW_HEIGHT - NODE_HEIGHT), c);
+    for (int i = 0; i < c->n_links; i++)
+        edge_add(&p, &places[c->links[i].from], &places[c->links[i].to]);
+    for (size_t i = 0; i < n; i++)
+        vertex_add(&p, c, i, &places[i], most);
+    return as_paint_close(&p);
+}
+
+/* A line a point: its name, its value, and by number what it reads. */
+static const char *text(as_arena *arena, const as_chart *c, int columns)
+{
+    as_text                t = {0};
+    char                   number[64];
+    const as_chart_series *s = &c->series[0];
+    int                    name = as_draw_names_width(arena, s, columns - 16 - 10 < TEXT_NAME ? columns - 16 - 10 : TEXT_NAME);
+    size_t                 n = s->n < MAX_TEXT ? s->n : MAX_TEXT;
+    if (!links_fit(c))
+        return "";
+    for (size_t i = 0; i < n; i++) {
+        as_text reads = {0};
+        for (int k = 0; k < c->n_links; k++)
+            if ((size_t)c->links[k].to == i)
+                as_text_printf(&reads, " %d", c->links[k].from);
+        as_text_printf(&t, "%3zu ", i);
+        as_text_pad(&t, as_draw_name(arena, s, i, name), name + 1);
+        as_text_printf(&t, "%11s", as_show(number, sizeof number, s->y[i], c->y[0].unit ? c->y[0].unit : "1"));
+        if (reads.data)
+            as_text_printf(&t, " <-%s", as_text_cut(arena, reads.data, columns - name - 19));
+        as_text_add(&t, "\n");
+        t.failed |= reads.failed;
+        as_text_drop(&reads);
+    }
+    if (s->n > n)
+        as_text_printf(&t, "and %zu more\n", s->n - n);
+    return as_text_keep(arena, &t);
+}
+
+const as_drawing as_draw_graph = {.name = "graph", .svg = svg, .text = text};

@@ -1,0 +1,26 @@
+/* words.h - text for people: numbers with their signs, names cut to fit, and what a terminal or a page must not act upon. */
+#ifndef AS_REPORT_WORDS_H
+#define AS_REPORT_WORDS_H
+
+#include "base/metric.h"
+#include "base/text.h"
+
+/* as_show() and as_show_interval() with the signs that a page can show: µs, °C. */
+const char *as_show_signs(as_arena *arena, double value, const char *unit);
+const char *as_show_interval_signs(as_arena *arena, const assay_metric *m);
+
+/* Text fit for a terminal: no control characters, no direction overrides, valid UTF-8. */
+const char *as_clean_text(as_arena *arena, const char *text);
+/* Safe as element content and as a quoted attribute: control characters removed, invalid UTF-8 replaced. */
+const char *as_escape_html(as_arena *arena, const char *text);
+/* At most so many columns of it, the last one "…" when something was cut. */
+const char *as_text_cut(as_arena *arena, const char *text, int columns);
+/* The same in the middle, which says least of a name: "elementwi…256/f16". */
+const char *as_name_cut(as_arena *arena, const char *name, int columns);
+
+/* The text moves into the arena, and is dropped; NULL: no memory. */
+const char *as_text_keep(as_arena *arena, as_text *t);
+/* Adds it with spaces up to so many columns. */
+void as_text_pad(as_text *t, const char *text, int columns);
+
+#endif
