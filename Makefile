@@ -1,6 +1,6 @@
 # assay: one library, one program.  `make run` and `make test` do everything, set-up included.
 #
-#   make            build/assay and build/libassay.{a,so}
+#   make            build/assay and build/libassay.{a,so}, by all cores unless -j says otherwise
 #   make run        installs what is missing, builds, profiles two networks, writes report.html
 #   make test       installs what is missing, builds, runs all tests
 #   make test-arm   the tests for aarch64 under qemu-user
@@ -8,10 +8,11 @@
 #   make bench      what a span and a profiled run cost on this machine
 #   make bench-peers  assay beside OpenBLAS, oneDNN, libxsmm and ONNX Runtime, tables into docs/benchmarks.md
 #   make bench-load what loading a 100 MB ONNX model costs, beside ONNX Runtime (a Python environment in build/)
-#   make install    PREFIX=/usr/local
+#   make install    PREFIX=/usr/local: the program, the libraries, their headers and assay.pc, manual pages; make uninstall
 #
 # CC=clang, SAN=address|undefined|thread|memory-of-lists (comma-separated), CROSS=aarch64-linux-gnu-, PLANT=leak|race|... do
-# what they say; objects live in build/<cc>-<san>-<arch>/.
+# what they say; objects live in build/<cc>-<san>-<arch>/.  OPT= is the optimisation, DEBUG=-g gives kernels debug information
+# too; CPPFLAGS, CFLAGS and LDFLAGS are added to our own flags.
 
 CC       ?= gcc
 ifeq ($(origin CC),default)
@@ -24,6 +25,13 @@ OPT      ?= -O2
 PREFIX   ?= /usr/local
 FILTER   ?=
 FUZZ_SECONDS ?= 10
+
+# All cores, unless -j is given.  GNU make 4 lets the -j of the command line win by itself; for 3.81 we look at the command.
+ifeq ($(MAKELEVEL),0)
+ifeq ($(filter -j% --jobs% --jobserver%,$(MAKEFLAGS) $(shell ps -o args= -p $$PPID 2>/dev/null))$(filter clean,$(MAKECMDGOALS)),)
+MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+endif
+endif
 
 OS       := $(shell uname -s | tr A-Z a-z)
 COMPILER := $(CROSS)$(CC)
@@ -48,52 +56,78 @@ WARN     := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Werror
 ifdef LAX
 WARN     := -Wall
 endif
-CPPFLAGS += -Iinclude -Isrc -I. -D_GNU_SOURCE $(if $(PLANT),-DAS_PLANT_$(shell echo $(PLANT) | tr a-z A-Z))
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-CFLAGS   += -std=gnu11 $(OPT) -g -fPIC -ffp-contract=off $(WARN) $(SANFLAGS) $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
-LDLIBS   += $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null || echo -ljansson) -lm -lpthread
+CPP_ALL  := -Iinclude -Isrc -I. -D_GNU_SOURCE $(if $(PLANT),-DAS_PLANT_$(shell echo $(PLANT) | tr a-z A-Z)) $(CPPFLAGS)
+C_ALL    := -std=gnu11 -fPIC -ffp-contract=off $(WARN) $(SANFLAGS) $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) $(CFLAGS)
+SYS_LIBS := -lm -lpthread
 ifeq ($(OS),linux)
-LDLIBS   += -ldl
+SYS_LIBS += -ldl
 WRAP     := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free,--wrap=posix_memalign,--wrap=aligned_alloc
 TEST_CPP := -DAS_HAVE_WRAP
 endif
+LIBS     := $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null || echo -ljansson) $(SYS_LIBS)
+# The shared library: its file, the name that programs ask for, and how it is linked.
+VERSION  := $(shell sed -n 's/^.define ASSAY_VERSION "\(.*\)"/\1/p' include/assay.h)
+ifeq ($(OS),darwin)
+SHARED   := libassay.dylib
+SONAME   := libassay.$(firstword $(subst ., ,$(VERSION))).dylib
+SO_FLAGS := -dynamiclib -install_name $(PREFIX)/lib/$(SONAME)
+else
+SHARED   := libassay.so
+SONAME   := libassay.so.$(firstword $(subst ., ,$(VERSION)))
+SO_FLAGS := -shared -Wl,-soname,$(SONAME)
+endif
+LINK     := $(COMPILER) $(SANFLAGS) $(LDFLAGS)
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/plugs.o $(BUILD)/gen/build.o
 CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/verbs.o
 TEST_OBJ := $(TEST_SRC:%.c=$(BUILD)/%.o)
+$(shell mkdir -p $(sort $(dir $(LIB_OBJ) $(CLI_OBJ) $(TEST_OBJ))) $(BUILD)/bench)
 
-.PHONY: all run test test-unit test-arm fuzz bench bench-load install clean setup arrows
-all: build/assay build/libassay.a build/libassay.so
+.PHONY: all run test test-unit test-arm fuzz bench bench-load install install-files uninstall clean setup arrows
+all: build/assay build/libassay.a build/$(SHARED)
 
 # Links to what was asked for last: another compiler's build may be the newer file.
-LINKS := build/assay build/libassay.a build/libassay.so
+LINKS := build/assay build/libassay.a build/$(SHARED)
 $(LINKS): build/%: $(BUILD)/% FORCE
 	@ln -sf $(BUILD:build/%=%)/$* $@
 FORCE:
 
 $(BUILD)/assay: $(CLI_OBJ) $(BUILD)/libassay.a
 	@echo "  link $@"
-	@$(COMPILER) $(SANFLAGS) -o $@ $(CLI_OBJ) $(BUILD)/libassay.a $(LDLIBS)
+	@$(LINK) -o $@ $(CLI_OBJ) $(BUILD)/libassay.a $(LIBS)
 $(BUILD)/libassay.a: $(LIB_OBJ)
 	@rm -f $@ && $(CROSS)ar rcs $@ $(LIB_OBJ)
-$(BUILD)/libassay.so: $(LIB_OBJ)
-	@$(COMPILER) -shared $(SANFLAGS) -o $@ $(LIB_OBJ) $(LDLIBS)
+$(BUILD)/$(SHARED): $(LIB_OBJ)
+	@$(LINK) $(SO_FLAGS) -o $@ $(LIB_OBJ) $(LIBS)
+	@ln -sf $(SHARED) $(BUILD)/$(SONAME)
 $(BUILD)/run-tests: $(TEST_OBJ) $(BUILD)/libassay.a
 	@echo "  link $@"
-	@$(COMPILER) $(SANFLAGS) $(WRAP) -o $@ $(TEST_OBJ) $(BUILD)/libassay.a $(LDLIBS)
+	@$(LINK) $(WRAP) -o $@ $(TEST_OBJ) $(BUILD)/libassay.a $(LIBS)
 
 # Instruction sets by file suffix; tools/select keeps each out of the other architecture's build.
 $(BUILD)/%_avx2.o: ISA := -mavx2 -mfma -mf16c
 $(BUILD)/%_avx512.o: ISA := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma
-$(BUILD)/%_test.o: CPPFLAGS += $(TEST_CPP)
-$(BUILD)/tests/%.o: CPPFLAGS += $(TEST_CPP)
+# Kernels carry no debug information (it took a third of their compile time); a sanitiser needs lines only.
+DEBUG    := $(if $(SAN),-g1,-g)
+$(BUILD)/src/backend/cpu/%.o: DEBUG := $(if $(SAN),-g1,-g0)
+# The shared library exports what assay.h declares and nothing else.
+$(BUILD)/src/%.o $(BUILD)/gen/%.o: HIDE := -fvisibility=hidden
+$(BUILD)/%_test.o: CPP_ALL += $(TEST_CPP)
+$(BUILD)/tests/%.o: CPP_ALL += $(TEST_CPP)
+
+# A line for every 40 files.  Of how many is known only when none of them is there yet.
+COUNTED  := $(LIB_OBJ) $(CLI_OBJ) $(if $(filter test-build,$(MAKECMDGOALS)),$(TEST_OBJ))
+N_ALL    := $(if $(filter-out all test-build,$(MAKECMDGOALS))$(wildcard $(COUNTED)),,$(words $(COUNTED)))
+DONE     :=
+LINE     :=
+progress = $(eval DONE += x)$(eval LINE += x)$(if $(filter 40,$(words $(LINE))),$(eval LINE :=)&& echo "  built $(words $(DONE))$(if $(N_ALL), of $(N_ALL)) files")
+compile  = $(COMPILER) $(CPP_ALL) $(C_ALL) $(OPT) $(DEBUG) $(HIDE) $(ISA) -MMD -MP -c -o $@ $<
 
 $(BUILD)/%.o: %.c Makefile
-	@mkdir -p $(dir $@)
-	@$(if $(V),echo "  cc $<",:)
-	@$(COMPILER) $(CPPFLAGS) $(CFLAGS) $(ISA) -MMD -MP -c -o $@ $<
+	@$(if $(V),echo "  cc $<"; )$(compile) $(progress)
 $(BUILD)/gen/%.o: $(BUILD)/gen/%.c
-	@$(COMPILER) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	@$(compile) $(progress)
 
 $(BUILD)/gen/plugs.c: FORCE
 	@tools/plugs $@ $(BUILD)/gen/left_out $(LIB_SRC)
@@ -103,7 +137,6 @@ $(BUILD)/gen/build.c: FORCE
 	@printf '/* Written by the Makefile. */\n#include "base/plugs.h"\nconst char as_build_text[] = "%s, %s%s, %s-%s";\n' \
 	    "$$($(COMPILER) --version | head -1 | tr -d '\"\\')" "$(OPT)" "$(if $(SAN), -fsanitize=$(SAN))" "$(ARCH)" "$(OS)" >$@.tmp
 	@cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@
-FORCE:
 
 # --- what people type ------------------------------------------------------------------------------
 
@@ -141,7 +174,7 @@ bench: $(BUILD)/bench_span
 bench-load: $(BUILD)/bench_load
 	@tools/onnx-load --bench $<
 $(BUILD)/bench_span $(BUILD)/bench_load: $(BUILD)/bench_%: $(BUILD)/bench/bench_%.o $(BUILD)/libassay.a
-	@$(COMPILER) $(SANFLAGS) -o $@ $^ $(LDLIBS)
+	@$(LINK) -o $@ $^ $(LIBS)
 
 # The peers are libraries of other people: only this target installs and links them.
 PEER_FLAGS = $(shell pkg-config --exists openblas && echo -DHAVE_OPENBLAS `pkg-config --cflags openblas`) \
@@ -156,18 +189,34 @@ bench-peers:
 	@build/peers-venv/bin/python -m pip install --quiet --no-deps ncps || echo "bench-peers: ncps cannot be installed; its rows will say so"
 	@build/peers-venv/bin/python tools/bench-peers $(BENCH_FLAGS) --into docs/benchmarks.md
 build/libpeers.so: bench/peers.c $(BUILD)/libassay.a
-	@$(COMPILER) $(CPPFLAGS) $(CFLAGS) $(PEER_FLAGS) -shared -o $@ $^ $(PEER_LIBS) $(LDLIBS)
+	@$(COMPILER) $(CPP_ALL) $(C_ALL) $(OPT) $(DEBUG) $(PEER_FLAGS) $(LDFLAGS) -shared -o $@ $^ $(PEER_LIBS) $(LIBS)
 
 arrows:
 	@tools/arrows
 
+# Debug symbols stay behind: strip -S and -x mean the same to GNU and to Apple.
+TO       := $(DESTDIR)$(PREFIX)
+MAN      := $(wildcard man/*.1)
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 755 $(BUILD)/assay $(DESTDIR)$(PREFIX)/bin/assay
-	install -m 644 $(BUILD)/libassay.a $(DESTDIR)$(PREFIX)/lib/
-	install -m 755 $(BUILD)/libassay.so $(DESTDIR)$(PREFIX)/lib/
-	install -m 644 include/assay.h include/assay_arm.h $(DESTDIR)$(PREFIX)/include/
-	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	@$(MAKE) --no-print-directory install-files
+install-files:
+	install -d $(TO)/bin $(TO)/lib/pkgconfig $(TO)/include $(TO)/share/man/man1
+	install -m 755 $(BUILD)/assay $(TO)/bin/assay
+	install -m 644 $(BUILD)/libassay.a $(TO)/lib/libassay.a
+	install -m 755 $(BUILD)/$(SHARED) $(TO)/lib/$(SONAME)
+	$(CROSS)strip $(TO)/bin/assay
+	$(CROSS)strip -S $(TO)/lib/libassay.a
+	$(CROSS)strip -S -x $(TO)/lib/$(SONAME)
+	ln -sf $(SONAME) $(TO)/lib/$(SHARED)
+	install -m 644 include/assay.h include/assay_arm.h $(TO)/include/
+	install -m 644 $(MAN) $(TO)/share/man/man1/
+	@{ printf 'prefix=%s\nlibdir=$${prefix}/lib\nincludedir=$${prefix}/include\n\n' '$(PREFIX)'; \
+	    printf 'Name: assay\nDescription: a performance laboratory for neural networks\nVersion: %s\n' '$(VERSION)'; \
+	    printf 'Requires.private: %s\nLibs: -L$${libdir} -lassay\nLibs.private: %s\nCflags: -I$${includedir}\n' \
+	    '$(PACKAGES)' '$(SYS_LIBS)'; } >$(TO)/lib/pkgconfig/assay.pc
+uninstall:
+	rm -f $(TO)/bin/assay $(addprefix $(TO)/lib/,libassay.a $(SONAME) $(SHARED) pkgconfig/assay.pc) \
+	    $(addprefix $(TO)/include/,assay.h assay_arm.h) $(addprefix $(TO)/share/man/man1/,$(notdir $(MAN)))
 
 clean:
 	rm -rf build

@@ -32,6 +32,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#ifdef __GNUC__ /* the library hides its symbols; what stands between this line and its end is exported */
+#pragma GCC visibility push(default)
+#endif
 
 #define ASSAY_VERSION "0.1.0"
 
@@ -147,6 +150,9 @@ assay_status assay_baseline_create(assay_env *env, const char *name, const char 
 /* Today's against the baseline's; options threshold (percent), severity, alpha, fail-on, cross-machine.  *exit_code as of `assay check`. */
 assay_status assay_check(assay_env *env, const char *baseline, const assay_options *options, assay_facts **out, int *exit_code);
 
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif
