@@ -188,7 +188,7 @@ static assay_status run_once(as_cli *cli, job *j)
     AS_TRY(assay_plan_build(cli->env, j->model, cli->options, &j->plan));
     AS_TRY(assay_instance_new(cli->env, j->plan, &j->instance));
     fill_others(cli, j);
-    AS_TRY(as_instance_step(cli->env, j->instance, NULL));
+    AS_TRY(as_instance_step(AS_RUN(cli->env), j->instance));
     AS_TRY(winograd_tell(cli, j));
     bool        wrote = false;
     const char *json = as_options_text(cli->options, "json");

@@ -164,7 +164,7 @@ assay_status as_plan_segments(assay_env *env, assay_plan *plan)
         if (is_transfer(&plan->steps[segment->first]))
             continue;
         as_device *device = plan->devices[segment->device];
-        AS_TRY(device->backend->compile(device, &segment->seg, &segment->code));
+        AS_TRY(device->backend->compile(env, device, &segment->seg, &segment->code));
     }
     plan->compile_ns = as_clock_ns(&env->clock, as_clock_now(&env->clock) - begin);
     return ASSAY_OK;

@@ -209,7 +209,7 @@ static assay_status choose(lowering *l, const as_node_ctx *ctx, int *device, as_
 {
     as_device *wanted = l->plan->devices[l->plan->n_devices - 1], *host = l->plan->devices[0];
     as_choice  choice = {0};
-    AS_TRY(wanted->backend->choose(wanted, ctx, l->arena, &choice));
+    AS_TRY(wanted->backend->choose(l->env, wanted, ctx, l->arena, &choice));
     *device = l->plan->n_devices - 1;
     if (!choice.kernel && wanted == host)
         return as_fail(l->env, ASSAY_UNSUPPORTED, "plan: %s '%s': %s does not take it: %s", ctx->op->name, ctx->name, host->name,
@@ -217,7 +217,7 @@ static assay_status choose(lowering *l, const as_node_ctx *ctx, int *device, as_
     if (!choice.kernel) {
         const char *why = choice.why ? choice.why : "no reason given";
         choice = (as_choice){0};
-        AS_TRY(host->backend->choose(host, ctx, l->arena, &choice));
+        AS_TRY(host->backend->choose(l->env, host, ctx, l->arena, &choice));
         *device = 0;
         if (!choice.kernel)
             return as_fail(l->env, ASSAY_UNSUPPORTED, "plan: %s '%s': %s does not take it (%s) and neither does %s (%s)",

@@ -144,9 +144,12 @@ struct assay_instance {
     bool              prologue_due;
     bool              host_is_lent; /* memory[0] is somebody else's */
     size_t            host_offset;  /* buffers on the host lie so far behind where the plan put them */
-    uint32_t          step;         /* runs so far: keys random operators */
+    uint64_t          step;         /* runs so far: keys random operators */
 };
 
+/* Runs of a plan with a device that tells its own time are timed by a fake clock: makes the env's clock one, if it is not yet.  A new
+ * instance does it for the env it is made in; who stamps before that calls it himself. */
+void         as_plan_clock(assay_env *env, const assay_plan *plan);
 assay_status assay_instance_new(assay_env *env, const assay_plan *plan, assay_instance **out);
 /* The same at another place, for comparisons that must not depend on where buffers happen to lie: `offset` bytes (a multiple of 64)
  * further on, and in `host` when it is given (at least plan->device_bytes[0] + offset bytes, lent for the instance's life) instead of
@@ -161,8 +164,8 @@ as_view as_instance_input(const assay_instance *instance, int i);
 as_view as_instance_output(const assay_instance *instance, int i);
 /* Uses other memory for a parameter from now on (borrowed, row-major, aligned, the parameter's dtype and shape). */
 assay_status as_instance_set_param(assay_env *env, assay_instance *instance, const char *name, const as_view *view);
-/* One run: the prologue if due, then the body.  Allocates nothing.  recorder NULL: records nothing. */
-assay_status as_instance_step(assay_env *env, assay_instance *instance, const as_recorder *recorder);
+/* One run: the prologue if due, then the body.  Allocates nothing.  AS_RUN(env): by the env's own clock and cancel, recording nothing. */
+assay_status as_instance_step(const as_run_ctx *run, assay_instance *instance);
 uint64_t     as_instance_peak_bytes(const assay_instance *instance); /* observed over its devices */
 
 #endif

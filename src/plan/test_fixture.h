@@ -42,7 +42,7 @@ static inline void fixture_instance(fixture *f)
     }
 }
 
-static inline void fixture_step(fixture *f) { expect_ok(f->env, as_instance_step(f->env, f->instance, NULL)); }
+static inline void fixture_step(fixture *f) { expect_ok(f->env, as_instance_step(AS_RUN(f->env), f->instance)); }
 
 static inline void fixture_close(fixture *f)
 {

@@ -51,7 +51,7 @@ static assay_status runs_record(as_runner *r, uint32_t first_run, uint32_t n, co
     for (uint32_t i = 0; i < n; i++) {
         for (int k = 0; k < n_marked; k++)
             recorder->rings[k].run = first_run + i;
-        AS_TRY(as_instance_step(r->env, r->instance, recorder->detail >= AS_DETAIL_SEGMENT ? recorder : NULL));
+        AS_TRY(as_instance_step(AS_RUN_WITH(r->env, recorder->detail >= AS_DETAIL_SEGMENT ? recorder : NULL), r->instance));
         uint64_t end = as_clock_now(clock);
         as_ring_add(&recorder->rings[0], AS_SPAN_RUN, -1, *at, end);
         *at = end;
@@ -62,7 +62,7 @@ static assay_status runs_record(as_runner *r, uint32_t first_run, uint32_t n, co
 static assay_status runs_only(as_runner *r, uint32_t n, uint64_t *at)
 {
     for (uint32_t i = 0; i < n; i++)
-        AS_TRY(as_instance_step(r->env, r->instance, NULL));
+        AS_TRY(as_instance_step(AS_RUN(r->env), r->instance));
     *at = as_clock_now(&r->env->clock);
     return ASSAY_OK;
 }
@@ -122,7 +122,7 @@ static assay_status chores_do(as_runner *r, chores *c, double done)
         disturbed = true;
     }
     if (disturbed && !r->fake && r->run_ns < SETTLE_NS && done < 1)
-        AS_TRY(as_instance_step(r->env, r->instance, NULL));
+        AS_TRY(as_instance_step(AS_RUN(r->env), r->instance));
     return ASSAY_OK;
 }
 

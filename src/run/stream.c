@@ -215,7 +215,7 @@ static assay_status run(stream *s, as_stream_report *r)
         s->begin += bytes;
         s->n_lines++;
         AS_TRY(s->settings->raw ? raw_read(s, sample) : line_read(s, sample, bytes));
-        AS_TRY(as_instance_step(s->env, s->instance, NULL));
+        AS_TRY(as_instance_step(AS_RUN(s->env), s->instance));
         size_t n = answer_make(s);
         ready = as_clock_now(&s->env->clock);
         AS_TRY(answer_write(s, n));
@@ -311,7 +311,7 @@ static assay_status warm(stream *s)
     if (s->settings->has_timespans)
         as_view_set(&s->timespan, 0, 1.0);
     for (int i = 0; i < N_WARMUP; i++) {
-        AS_TRY(as_instance_step(s->env, s->instance, NULL));
+        AS_TRY(as_instance_step(AS_RUN(s->env), s->instance));
         answer_make(s);
     }
     s->instance->step = 0;
