@@ -288,7 +288,9 @@ static assay_status run_stream(as_cli *cli, job *j)
     AS_TRY(sources_check(cli, j, settings.has_timespans));
     AS_TRY(size_is_one(cli, j, "batch"));
     AS_TRY(size_is_one(cli, j, "seq"));
-    AS_TRY(assay_plan_build(cli->env, j->model, cli->options, &j->plan));
+    as_variable_def states[AS_MAX_STATES];
+    as_plan_with    with = {.variables = states, .n_variables = as_state_variables(j->model, states)};
+    AS_TRY(as_plan_build(cli->env, j->model, cli->options, &with, &j->plan));
     AS_TRY(others_check(cli, j));
     AS_TRY(assay_instance_new(cli->env, j->plan, &j->instance));
     fill_others(cli, j);

@@ -5,13 +5,14 @@
 #include "base/text.h"
 #include "plan/given.h"
 #include "plan/lower.h"
+#include "plan/variable.h"
 
 const char *as_buffer_role_text(as_buffer_role role)
 {
     static const char *const texts[] = {
         [AS_BUF_INPUT] = "input",       [AS_BUF_OUTPUT] = "output",         [AS_BUF_PARAM] = "param",
         [AS_BUF_CONSTANT] = "constant", [AS_BUF_ACTIVATION] = "activation", [AS_BUF_PACKED] = "packed",
-        [AS_BUF_SCRATCH] = "scratch",
+        [AS_BUF_SCRATCH] = "scratch",   [AS_BUF_VARIABLE] = "variable",
     };
     return texts[role];
 }
@@ -152,7 +153,8 @@ static assay_status passes_run(assay_env *env, assay_plan *plan)
 
 /* --- The plan ------------------------------------------------------------------------------------------ */
 
-static assay_status build(assay_env *env, const assay_model *model, assay_options *options, assay_plan *plan)
+static assay_status build(assay_env *env, const assay_model *model, assay_options *options, const as_plan_with *with,
+                          assay_plan *plan)
 {
     plan->model = model;
     if (!strcmp(as_options_text(options, "compile"), "both"))
@@ -174,6 +176,7 @@ static assay_status build(assay_env *env, const assay_model *model, assay_option
         AS_TRY(as_graph_expand(env, model, plan->seed, &plan->graph));
     for (int i = 0; i < plan->graph.n_inputs; i++)
         plan->n_fixed += plan->graph.values[plan->graph.inputs[i]].info.constant != NULL;
+    AS_TRY(as_variables_declare(env, plan, with->variables, with->n_variables));
     AS_TRY(passes_run(env, plan));
     as_pass_note alias = {.pass = "alias", .text = "Reshape and Flatten share the memory of what they reshape"};
     as_pass_note in_place = {.pass = "in place", .text = "a result takes the memory of an operand that is read for the last time"};
@@ -188,11 +191,17 @@ static assay_status build(assay_env *env, const assay_model *model, assay_option
 
 assay_status assay_plan_build(assay_env *env, const assay_model *model, assay_options *options, assay_plan **out)
 {
+    return as_plan_build(env, model, options, &(as_plan_with){0}, out);
+}
+
+assay_status as_plan_build(assay_env *env, const assay_model *model, assay_options *options, const as_plan_with *with,
+                           assay_plan **out)
+{
     uint64_t    begin = as_clock_now(&env->clock);
     assay_plan *plan = calloc(1, sizeof *plan);
     if (!plan)
         return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for a plan of '%s'", model->name);
-    assay_status status = build(env, model, options, plan);
+    assay_status status = build(env, model, options, with, plan);
     if (status != ASSAY_OK) {
         assay_plan_free(plan);
         return status;

@@ -79,6 +79,7 @@ assay_status as_instance_new_at(assay_env *env, const assay_plan *plan, size_t o
     }
     slots_fill(instance);
     inputs_fill(instance);
+    as_instance_reset(instance);
     *out = instance;
     return ASSAY_OK;
 }
@@ -95,8 +96,11 @@ void assay_instance_free(assay_instance *instance)
 
 void as_instance_refresh(assay_instance *instance)
 {
+    uint64_t step = instance->step;
     instance->prologue_due = true;
     inputs_fill(instance);
+    as_instance_reset(instance);
+    instance->step = step;
 }
 
 static as_view view_of(const assay_instance *instance, int buffer)
@@ -120,6 +124,9 @@ assay_status as_instance_set_param(assay_env *env, assay_instance *instance, con
 {
     const assay_plan *plan = instance->plan;
     int               value = param_find(&plan->graph, name);
+    for (int i = 0; i < plan->n_variables; i++)
+        if (plan->variables[i].input < 0 && !strcmp(plan->variables[i].name, name))
+            return as_instance_set(env, instance, name, view); /* a parameter that steps change has memory of its own */
     if (value < 0)
         return as_fail(env, ASSAY_NOT_FOUND, "instance: the model '%s' has no parameter '%s'", plan->model->name, name);
     const as_tensor_info *info = &plan->graph.values[value].info;
@@ -156,6 +163,10 @@ static assay_status transfer_run(const as_run_ctx *run, assay_instance *instance
     const as_slot     *slot = &instance->slots[far];
     if (!slot->bytes)
         return ASSAY_OK;
+    if (step->kind == AS_STEP_UPDATE) {
+        memcpy(as_slot_host(host, far), as_slot_host(host, near), slot->bytes);
+        return ASSAY_OK;
+    }
     return put ? device->backend->put(run, device, &instance->memory[step->device], slot->offset, as_slot_host(host, near),
                                       slot->bytes)
                : device->backend->get(run, device, &instance->memory[step->device], slot->offset, as_slot_host(host, near),

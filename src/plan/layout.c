@@ -49,6 +49,10 @@ static void lifetimes_find(assay_plan *plan)
         touch(plan, plan->inputs[i], 0);
         touch(plan, plan->inputs[i], end);
     }
+    for (int i = 0; i < plan->n_variables; i++) {
+        touch(plan, plan->variables[i].buffer, 0);
+        touch(plan, plan->variables[i].buffer, end);
+    }
     for (int i = 0; i < plan->graph.n_outputs; i++)
         touch(plan, plan->outputs[i], end);
     for (int i = 0; i < plan->n_buffers; i++) {
@@ -108,6 +112,7 @@ static void totals_count(assay_plan *plan)
         case AS_BUF_ACTIVATION: add_up(&plan->activation_bytes, b->bytes); break;
         case AS_BUF_SCRATCH: add_up(&plan->scratch_bytes, b->bytes); break;
         case AS_BUF_PACKED: add_up(&plan->packed_bytes, b->bytes); break;
+        case AS_BUF_VARIABLE: add_up(&plan->variable_bytes, b->bytes); break;
         case AS_BUF_CONSTANT: break;
         }
     }
