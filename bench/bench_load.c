@@ -21,7 +21,7 @@ static assay_status answer(assay_env *env, const assay_model *model, assay_optio
 {
     AS_TRY(assay_plan_build(env, model, options, plan));
     AS_TRY(assay_instance_new(env, *plan, instance));
-    return as_instance_step(env, *instance, NULL);
+    return as_instance_step(AS_RUN(env), *instance);
 }
 
 static void weights_count(const assay_model *model, int *n, int *n_unaligned)

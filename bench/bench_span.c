@@ -30,7 +30,7 @@ static double steps_ns(assay_env *env, assay_instance *instance, as_recorder *re
 {
     uint64_t begin = as_thread_cpu_ns();
     for (int i = 0; i < n; i++) {
-        if (as_instance_step(env, instance, recorder) != ASSAY_OK)
+        if (as_instance_step(AS_RUN_WITH(env, recorder), instance) != ASSAY_OK)
             exit(5);
         if (recorder)
             recorder->rings[0].used = 0;

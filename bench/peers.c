@@ -152,7 +152,7 @@ const char *peers_version(const char *library)
 static assay_status network_run(arm *a, int n)
 {
     for (int i = 0; i < n; i++)
-        AS_TRY(as_instance_step(a->env, a->instance, NULL));
+        AS_TRY(as_instance_step(AS_RUN(a->env), a->instance));
     return ASSAY_OK;
 }
 

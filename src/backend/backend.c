@@ -43,15 +43,15 @@ void as_device_close(as_device *device)
         device->backend->close(device);
 }
 
-assay_status as_device_alloc(as_device *device, size_t bytes, as_mem *out)
+assay_status as_device_alloc(assay_env *env, as_device *device, size_t bytes, as_mem *out)
 {
     as_mem mem = {0};
-    AS_TRY(device->backend->alloc(device, bytes, &mem));
+    AS_TRY(device->backend->alloc(env, device, bytes, &mem));
     mem.bytes = bytes; /* what was asked for, so that drop takes off what was put on */
-    device->n_allocs++;
-    device->live_bytes += bytes;
-    if (device->live_bytes > device->peak_bytes)
-        device->peak_bytes = device->live_bytes;
+    atomic_fetch_add(&device->n_allocs, 1);
+    uint64_t live = atomic_fetch_add(&device->live_bytes, bytes) + bytes, peak = atomic_load(&device->peak_bytes);
+    while (live > peak && !atomic_compare_exchange_weak(&device->peak_bytes, &peak, live))
+        ;
     *out = mem;
     return ASSAY_OK;
 }
@@ -60,15 +60,15 @@ void as_device_drop(as_device *device, as_mem *mem)
 {
     if (!mem->handle)
         return;
-    device->live_bytes -= mem->bytes;
+    atomic_fetch_sub(&device->live_bytes, mem->bytes);
     device->backend->drop(device, mem);
     *mem = (as_mem){0};
 }
 
-assay_status as_mem_check(const as_device *device, const char *who, const char *what, const as_mem *mem, size_t offset, size_t n)
+assay_status as_mem_check(assay_env *env, const char *who, const char *what, const as_mem *mem, size_t offset, size_t n)
 {
     if (offset > mem->bytes || n > mem->bytes - offset)
-        return as_fail(device->env, ASSAY_INTERNAL, "%s: %s of %zu bytes at %zu does not fit an allocation of %zu", who, what, n,
-                       offset, mem->bytes);
+        return as_fail(env, ASSAY_INTERNAL, "%s: %s of %zu bytes at %zu does not fit an allocation of %zu", who, what, n, offset,
+                       mem->bytes);
     return ASSAY_OK;
 }

@@ -15,15 +15,39 @@ typedef struct as_backend as_backend;
 /* An open device.  Back ends embed it as their first member. */
 typedef struct as_device {
     const as_backend *backend;
-    assay_env        *env;
     const char       *name;        /* "cpu", "opencl:0", "null:gemm=5us" */
     const char       *text;        /* "AMD EPYC, avx2 fma, 2 threads" */
     bool              host_memory; /* the host can address its memory */
     int               n_threads;   /* rings that its spans may use */
+    bool              tells_time;  /* it says how long its work takes instead of taking it: runs with it need a fake clock */
     size_t            align;       /* of buffer offsets */
-    /* Kept by as_device_alloc/drop. */
-    uint64_t live_bytes, peak_bytes, n_allocs;
+    /* Kept by as_device_alloc/drop; threads that share the device may allocate at once. */
+    _Atomic uint64_t live_bytes, peak_bytes, n_allocs;
 } as_device;
+
+/* What one run hands down with every step.  Nothing of it belongs to a device or to the env that opened one: threads that share a plan
+ * and its devices have a context each, and with it messages, a clock and a cancel of their own. */
+typedef struct as_run_ctx {
+    assay_env         *env;      /* where sentences go */
+    as_clock          *clock;    /* stamps spans; a device that tells its time moves it, so it must be a fake one then */
+    atomic_int        *cancel;   /* not 0: stop after the step that runs */
+    uint64_t           step;     /* keys random operators; as_instance_step() fills it from the instance's own count */
+    const as_recorder *recorder; /* NULL: record nothing */
+} as_run_ctx;
+
+/* A context of the env's own clock and cancel, for the rest of the block. */
+#define AS_RUN_WITH(env_, recorder_) \
+    (&(as_run_ctx){.env = (env_), .clock = &(env_)->clock, .cancel = &(env_)->cancel, .recorder = (recorder_)})
+#define AS_RUN(env_) AS_RUN_WITH(env_, NULL)
+
+static inline bool as_run_cancelled(const as_run_ctx *run) { return atomic_load_explicit(run->cancel, memory_order_relaxed) != 0; }
+
+/* The recorder when it wants at least this much, else NULL. */
+static inline const as_recorder *as_run_recorder(const as_run_ctx *run, as_detail detail)
+{
+    const as_recorder *r = run->recorder;
+    return r && r->rings && r->n_rings > 0 && r->detail >= detail ? r : NULL;
+}
 
 typedef struct as_mem {
     void  *handle;
@@ -101,17 +125,17 @@ struct as_backend {
     /* args: what follows "name:" in --device, or NULL. */
     assay_status (*open)(assay_env *env, const char *args, int n_threads, as_device **out);
     void (*close)(as_device *device);
-    assay_status (*alloc)(as_device *device, size_t bytes, as_mem *out); /* zeroed */
+    assay_status (*alloc)(assay_env *env, as_device *device, size_t bytes, as_mem *out); /* zeroed */
     void (*drop)(as_device *device, as_mem *mem);
-    assay_status (*put)(as_device *device, const as_mem *dst, size_t offset, const void *src, size_t n);
-    assay_status (*get)(as_device *device, const as_mem *src, size_t offset, void *dst, size_t n);
+    assay_status (*put)(const as_run_ctx *run, as_device *device, const as_mem *dst, size_t offset, const void *src, size_t n);
+    assay_status (*get)(const as_run_ctx *run, as_device *device, const as_mem *src, size_t offset, void *dst, size_t n);
     /* Chooses a kernel by rule, never by a timing.  choice->kernel NULL: refused, with why. */
-    assay_status (*choose)(as_device *device, const as_node_ctx *n, as_arena *arena, as_choice *out);
+    assay_status (*choose)(assay_env *env, as_device *device, const as_node_ctx *n, as_arena *arena, as_choice *out);
     /* Borrows each step's ctx until discard(); copies the rest.  Instances may share the code. */
-    assay_status (*compile)(as_device *device, const as_segment *segment, void **code);
-    /* recorder NULL: record nothing.  Writes spans of single steps and finer; those of the run and the segment belong to the
-     * caller, who can stamp around any device.  Threads that share a plan may call it at once, each with bindings of its own.  Allocates nothing. */
-    assay_status (*execute)(as_device *device, void *code, const as_bindings *bindings, const as_recorder *recorder);
+    assay_status (*compile)(assay_env *env, as_device *device, const as_segment *segment, void **code);
+    /* Writes spans of single steps and finer; those of the run and the segment belong to the caller, who can stamp around any device.
+     * Threads that share a plan may call it at once, each with a context and bindings of its own.  Allocates nothing. */
+    assay_status (*execute)(const as_run_ctx *run, as_device *device, void *code, const as_bindings *bindings);
     void (*discard)(as_device *device, void *code);
     /* Runs fn once in every host thread that execute() uses, part 0 in the caller; NULL: it uses none but the caller. */
     void (*each_thread)(as_device *device, as_pool_fn fn, void *arg);
@@ -121,12 +145,12 @@ struct as_backend {
 
 extern const as_backend *const as_be_table[];
 
-/* "cpu", "null:gemm=5us": finds the back end by the name before ':' and opens it.  The env must outlive the device. */
+/* "cpu", "null:gemm=5us": finds the back end by the name before ':' and opens it.  The device keeps nothing of the env. */
 assay_status as_device_open(assay_env *env, const char *spec, int n_threads, as_device **out);
 void         as_device_close(as_device *device);
-assay_status as_device_alloc(as_device *device, size_t bytes, as_mem *out); /* counts */
+assay_status as_device_alloc(assay_env *env, as_device *device, size_t bytes, as_mem *out); /* counts */
 void         as_device_drop(as_device *device, as_mem *mem);
 /* n bytes at offset lie within mem, or INTERNAL with who and what: "cpu: put of 1 bytes at 10 does not fit an allocation of 10". */
-assay_status as_mem_check(const as_device *device, const char *who, const char *what, const as_mem *mem, size_t offset, size_t n);
+assay_status as_mem_check(assay_env *env, const char *who, const char *what, const as_mem *mem, size_t offset, size_t n);
 
 #endif

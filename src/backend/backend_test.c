@@ -43,14 +43,14 @@ Test(backend, memory_is_counted_in_bytes_and_calls)
     as_mem     a = {0}, b = {0}, empty = {0};
     expect_ok(NULL, assay_env_new(&env));
     expect_ok(env, as_device_open(env, "cpu", 1, &device));
-    expect_ok(env, as_device_alloc(device, 1000, &a));
-    expect_ok(env, as_device_alloc(device, 24, &b));
+    expect_ok(env, as_device_alloc(env, device, 1000, &a));
+    expect_ok(env, as_device_alloc(env, device, 24, &b));
     expect_eq(device->live_bytes, 1024);
     as_device_drop(device, &a);
     expect(a.handle == NULL);
     as_device_drop(device, &a); /* a second time does nothing */
     expect_eq(device->live_bytes, 24);
-    expect_ok(env, as_device_alloc(device, 0, &empty));
+    expect_ok(env, as_device_alloc(env, device, 0, &empty));
     expect_eq(device->peak_bytes, 1024);
     expect_eq(device->n_allocs, 3);
     as_device_drop(device, &b);
@@ -61,10 +61,10 @@ Test(backend, memory_is_counted_in_bytes_and_calls)
     assay_env_free(env);
 }
 
-static assay_status alloc_never(as_device *device, size_t bytes, as_mem *out)
+static assay_status alloc_never(assay_env *env, as_device *device, size_t bytes, as_mem *out)
 {
-    (void)out;
-    return as_fail(device->env, ASSAY_NO_MEMORY, "never: no room for %zu bytes", bytes);
+    (void)device, (void)out;
+    return as_fail(env, ASSAY_NO_MEMORY, "never: no room for %zu bytes", bytes);
 }
 
 Test(backend, memory_that_cannot_be_had_counts_nothing)
@@ -73,8 +73,8 @@ Test(backend, memory_that_cannot_be_had_counts_nothing)
     assay_env              *env;
     as_mem                  mem = {0};
     expect_ok(NULL, assay_env_new(&env));
-    as_device device = {.backend = &never, .env = env};
-    expect_fails(env, as_device_alloc(&device, 100, &mem), ASSAY_NO_MEMORY, "never: no room for 100 bytes");
+    as_device device = {.backend = &never};
+    expect_fails(env, as_device_alloc(env, &device, 100, &mem), ASSAY_NO_MEMORY, "never: no room for 100 bytes");
     expect(mem.handle == NULL);
     expect_eq(device.n_allocs, 0);
     expect_eq(device.peak_bytes, 0);
@@ -100,10 +100,12 @@ Test(backend, cpu_and_null_say_how_much_memory_they_could_not_get)
     as_mem     mem = {0};
     expect_ok(NULL, assay_env_new(&env));
     expect_ok(env, as_device_open(env, "null", 1, &device));
-    expect_fails(env, as_device_alloc(device, SIZE_MAX / 4, &mem), ASSAY_NO_MEMORY, "null: no room for 4611686018427387903 bytes");
+    expect_fails(env, as_device_alloc(env, device, SIZE_MAX / 4, &mem), ASSAY_NO_MEMORY,
+                 "null: no room for 4611686018427387903 bytes");
     as_device_close(device);
     expect_ok(env, as_device_open(env, "cpu", 1, &device));
-    expect_fails(env, as_device_alloc(device, SIZE_MAX / 4, &mem), ASSAY_NO_MEMORY, "cpu: no room for 4611686018427387903 bytes");
+    expect_fails(env, as_device_alloc(env, device, SIZE_MAX / 4, &mem), ASSAY_NO_MEMORY,
+                 "cpu: no room for 4611686018427387903 bytes");
     as_device_close(device);
     expect(mem.handle == NULL);
     assay_env_free(env);

@@ -61,13 +61,8 @@ static assay_status open_cpu(assay_env *env, const char *args, int n_threads, as
     cpu->isa = as_isa_cpu() & ~masked;
     cpu->masked = as_isa_cpu() & masked;
     text_make(cpu->isa, n_threads, cpu->text, sizeof cpu->text);
-    cpu->device = (as_device){.backend = &as_be_cpu,
-                              .env = env,
-                              .name = "cpu",
-                              .text = cpu->text,
-                              .host_memory = true,
-                              .n_threads = n_threads,
-                              .align = ALIGN_BYTES};
+    cpu->device = (as_device){
+        .backend = &as_be_cpu, .name = "cpu", .text = cpu->text, .host_memory = true, .n_threads = n_threads, .align = ALIGN_BYTES};
     *out = &cpu->device;
     return ASSAY_OK;
 }
@@ -81,12 +76,13 @@ static void close_cpu(as_device *device)
 
 /* --- Memory --------------------------------------------------------------------------------------- */
 
-static assay_status alloc(as_device *device, size_t bytes, as_mem *out)
+static assay_status alloc(assay_env *env, as_device *device, size_t bytes, as_mem *out)
 {
     void *memory = NULL;
+    (void)device;
     /* At least one byte, so that a NULL handle always means "no memory". */
     if (posix_memalign(&memory, ALIGN_BYTES, bytes ? bytes : 1))
-        return as_fail(device->env, ASSAY_NO_MEMORY, "cpu: no room for %zu bytes", bytes);
+        return as_fail(env, ASSAY_NO_MEMORY, "cpu: no room for %zu bytes", bytes);
     memset(memory, 0, bytes); /* also touches every page before anything is timed */
     *out = (as_mem){.handle = memory, .host = memory, .bytes = bytes};
     return ASSAY_OK;
@@ -98,17 +94,19 @@ static void drop(as_device *device, as_mem *mem)
     free(mem->handle);
 }
 
-static assay_status put(as_device *device, const as_mem *dst, size_t offset, const void *src, size_t n)
+static assay_status put(const as_run_ctx *run, as_device *device, const as_mem *dst, size_t offset, const void *src, size_t n)
 {
-    AS_TRY(as_mem_check(device, "cpu", "put", dst, offset, n));
+    (void)device;
+    AS_TRY(as_mem_check(run->env, "cpu", "put", dst, offset, n));
     if (n)
         memcpy((char *)dst->host + offset, src, n);
     return ASSAY_OK;
 }
 
-static assay_status get(as_device *device, const as_mem *src, size_t offset, void *dst, size_t n)
+static assay_status get(const as_run_ctx *run, as_device *device, const as_mem *src, size_t offset, void *dst, size_t n)
 {
-    AS_TRY(as_mem_check(device, "cpu", "get", src, offset, n));
+    (void)device;
+    AS_TRY(as_mem_check(run->env, "cpu", "get", src, offset, n));
     if (n)
         memcpy(dst, (const char *)src->host + offset, n);
     return ASSAY_OK;
@@ -116,10 +114,10 @@ static assay_status get(as_device *device, const as_mem *src, size_t offset, voi
 
 /* --- Code ------------------------------------------------------------------------------------------- */
 
-static assay_status choose(as_device *device, const as_node_ctx *n, as_arena *arena, as_choice *out)
+static assay_status choose(assay_env *env, as_device *device, const as_node_ctx *n, as_arena *arena, as_choice *out)
 {
     const cpu_device *cpu = (const cpu_device *)device;
-    return as_kernel_choose(device->env, as_k_table, n, cpu->isa, cpu->masked, device->n_threads, arena, out);
+    return as_kernel_choose(env, as_k_table, n, cpu->isa, cpu->masked, device->n_threads, arena, out);
 }
 
 /* An operand: its view lacks the address, which its buffer has. */
@@ -183,16 +181,16 @@ static bool step_make(as_arena *arena, const as_seg_step *from, step *to)
     return to->in && to->out;
 }
 
-static assay_status step_check(as_device *device, const as_seg_step *s)
+static assay_status step_check(assay_env *env, const as_seg_step *s)
 {
     const as_node_ctx *n = s->ctx;
     const as_kernel   *k = s->choice->kernel;
     const char        *name = n->name ? n->name : "";
     if (!k)
-        return as_fail(device->env, ASSAY_INTERNAL, "cpu: step %d, %s '%s', has no kernel", s->index, n->op->name, name);
+        return as_fail(env, ASSAY_INTERNAL, "cpu: step %d, %s '%s', has no kernel", s->index, n->op->name, name);
     if (s->pack &&
         (!k->pack || s->pack_input < 0 || s->pack_input >= N_PACKED || s->pack_input >= n->n_in || s->packed[s->pack_input] < 0))
-        return as_fail(device->env, ASSAY_INTERNAL, "cpu: step %d cannot pack input %d of %s '%s' for %s", s->index, s->pack_input,
+        return as_fail(env, ASSAY_INTERNAL, "cpu: step %d cannot pack input %d of %s '%s' for %s", s->index, s->pack_input,
                        n->op->name, name, k->name);
     return ASSAY_OK;
 }
@@ -223,10 +221,10 @@ static bool can_share(const as_seg_step *s)
     return !k->shares || k->shares(s->ctx) > 1;
 }
 
-static assay_status compile(as_device *device, const as_segment *segment, void **out)
+static assay_status compile(assay_env *env, as_device *device, const as_segment *segment, void **out)
 {
     for (int i = 0; i < segment->n_steps; i++)
-        AS_TRY(step_check(device, &segment->steps[i]));
+        AS_TRY(step_check(env, &segment->steps[i]));
     code *c = calloc(1, sizeof *c);
     if (c)
         c->steps = AS_TAKE(&c->arena, step, segment->n_steps);
@@ -239,7 +237,7 @@ static assay_status compile(as_device *device, const as_segment *segment, void *
     }
     if (!ok) {
         discard(device, c);
-        return as_fail(device->env, ASSAY_NO_MEMORY, "cpu: no room for a segment of %d steps", segment->n_steps);
+        return as_fail(env, ASSAY_NO_MEMORY, "cpu: no room for a segment of %d steps", segment->n_steps);
     }
     c->fork = total >= FORK_FLOPS;
     *out = c;
@@ -252,6 +250,7 @@ typedef struct job {
     cpu_device        *cpu;
     const code        *code;
     const as_bindings *bindings;
+    const as_run_ctx  *run;
     const as_recorder *recorder; /* NULL: record no steps */
     assay_status       status;   /* part 0's alone */
     /* The last step to run, set by part 0 before that step's barrier.  A number, not a flag: a part that is slow to leave a
@@ -276,7 +275,8 @@ static void step_run(job *j, const step *s, int part, int n_parts)
     const void *packed[AS_MAX_IN];
     views_bind(j, s->in, s->ctx->n_in, in);
     views_bind(j, s->out, s->ctx->n_out, out);
-    as_kernel_args args = {.ctx = s->ctx, .in = in, .out = out, .packed = packed, .env = j->cpu->device.env, .status = &j->status};
+    as_kernel_args args = {
+        .ctx = s->ctx, .in = in, .out = out, .packed = packed, .step = j->run->step, .env = j->run->env, .status = &j->status};
     if (s->pack_input >= 0) {
         s->kernel->pack(&args, s->pack_input, address(j, s->packed[s->pack_input]), part, n_parts);
         return;
@@ -294,9 +294,8 @@ static void step_run(job *j, const step *s, int part, int n_parts)
 /* Only part 0 fails (in the slow truth) or looks whether someone wants us to stop. */
 static void verdict(job *j, int i)
 {
-    assay_env *env = j->cpu->device.env;
-    if (j->status == ASSAY_OK && as_cancelled(env) && i + 1 < j->code->n_steps)
-        j->status = as_fail(env, ASSAY_CANCELLED, "cpu: cancelled after step %d", j->code->steps[i].index);
+    if (j->status == ASSAY_OK && as_run_cancelled(j->run) && i + 1 < j->code->n_steps)
+        j->status = as_fail(j->run->env, ASSAY_CANCELLED, "cpu: cancelled after step %d", j->code->steps[i].index);
     if (j->status != ASSAY_OK)
         atomic_store_explicit(&j->last, i, memory_order_relaxed);
 }
@@ -306,7 +305,7 @@ static void part_run(void *arg, int part, int n_parts)
 {
     job               *j = arg;
     const as_recorder *r = j->recorder;
-    const as_clock    *clock = &j->cpu->device.env->clock;
+    const as_clock    *clock = j->run->clock;
     for (int i = 0; i <= atomic_load_explicit(&j->last, memory_order_relaxed); i++) {
         const step *s = &j->code->steps[i];
         uint64_t    begin = r ? as_clock_now(clock) : 0;
@@ -322,11 +321,10 @@ static void part_run(void *arg, int part, int n_parts)
     }
 }
 
-static assay_status execute(as_device *device, void *handle, const as_bindings *bindings, const as_recorder *recorder)
+static assay_status execute(const as_run_ctx *run, as_device *device, void *handle, const as_bindings *bindings)
 {
     cpu_device *cpu = (cpu_device *)device;
-    bool        records = recorder && recorder->rings && recorder->n_rings > 0 && recorder->detail >= AS_DETAIL_STEP;
-    job         j = {.cpu = cpu, .code = handle, .bindings = bindings, .recorder = records ? recorder : NULL};
+    job j = {.cpu = cpu, .code = handle, .bindings = bindings, .run = run, .recorder = as_run_recorder(run, AS_DETAIL_STEP)};
     atomic_init(&j.last, j.code->n_steps - 1);
     /* A plan may be shared by threads, its pool may not: who comes second walks alone, to the same bits. */
     bool alone = !j.code->fork || atomic_flag_test_and_set_explicit(&cpu->pool_taken, memory_order_acquire);

@@ -134,8 +134,8 @@ static void chain_new(chain *c, as_device *device, const as_kernel *kernel, uint
                                     .packed = AS_NOT_PACKED,
                                     .index = 10 + i};
     }
-    expect_ok(env, as_device_alloc(device, (N_STEPS + 1) * N * sizeof(float), &c->mem));
-    expect_ok(env, device->backend->compile(device, &(as_segment){c->steps, N_STEPS}, &c->code));
+    expect_ok(env, as_device_alloc(env, device, (N_STEPS + 1) * N * sizeof(float), &c->mem));
+    expect_ok(env, device->backend->compile(env, device, &(as_segment){c->steps, N_STEPS}, &c->code));
     c->bindings = (as_bindings){.base = &c->mem, .slots = c->slots, .n_slots = N_STEPS + 1};
 }
 
@@ -203,15 +203,15 @@ Test(be_cpu, memory_is_aligned_zeroed_and_the_hosts_own)
     as_device *device = cpu_open(1);
     as_mem     mem = {0};
     char       back[5] = "";
-    expect_ok(env, as_device_alloc(device, 1000, &mem));
+    expect_ok(env, as_device_alloc(env, device, 1000, &mem));
     expect_eq((uintptr_t)mem.host % 64, 0);
     for (int i = 0; i < 1000; i++)
         expect_eq(((char *)mem.host)[i], 0);
-    expect_ok(env, device->backend->put(device, &mem, 995, "abcd", 5));
+    expect_ok(env, device->backend->put(AS_RUN(env), device, &mem, 995, "abcd", 5));
     expect_str((char *)mem.host + 995, "abcd");
-    expect_ok(env, device->backend->get(device, &mem, 995, back, 5));
+    expect_ok(env, device->backend->get(AS_RUN(env), device, &mem, 995, back, 5));
     expect_str(back, "abcd");
-    expect_ok(env, device->backend->put(device, &mem, 1000, NULL, 0));
+    expect_ok(env, device->backend->put(AS_RUN(env), device, &mem, 1000, NULL, 0));
     as_device_drop(device, &mem);
     cpu_close(device);
 }
@@ -221,10 +221,10 @@ Test(be_cpu, a_transfer_beyond_the_allocation_is_refused)
     as_device *device = cpu_open(1);
     as_mem     mem = {0};
     char       byte = 0;
-    expect_ok(env, as_device_alloc(device, 10, &mem));
-    expect_fails(env, device->backend->put(device, &mem, 10, &byte, 1), ASSAY_INTERNAL,
+    expect_ok(env, as_device_alloc(env, device, 10, &mem));
+    expect_fails(env, device->backend->put(AS_RUN(env), device, &mem, 10, &byte, 1), ASSAY_INTERNAL,
                  "cpu: put of 1 bytes at 10 does not fit an allocation of 10");
-    expect_fails(env, device->backend->get(device, &mem, 11, &byte, SIZE_MAX), ASSAY_INTERNAL, "cpu: get of");
+    expect_fails(env, device->backend->get(AS_RUN(env), device, &mem, 11, &byte, SIZE_MAX), ASSAY_INTERNAL, "cpu: get of");
     as_device_drop(device, &mem);
     cpu_close(device);
 }
@@ -239,12 +239,15 @@ Test(be_cpu, takes_the_f32_kernel_for_f32_and_the_truth_for_f64)
     as_node_ctx    n = step_ctx;
     as_tensor_info wide = infos[0];
     n.op = as_op_find("Relu");
-    expect_ok(env, device->backend->choose(device, &n, &arena, &c));
+    expect_ok(env, device->backend->choose(env, device, &n, &arena, &c));
     expect(strcmp(c.name, "any_truth") != 0);
-    expect_has(c.refused[0].why, "rank 0 is below");
+    bool truth_said = false; /* which other kernels there are before it depends on the CPU */
+    for (int i = 0; i < c.n_refused; i++)
+        truth_said |= strstr(c.refused[i].why, "rank 0 is below") != NULL;
+    expect(truth_said);
     wide.dtype = AS_F64;
     n.in = n.out = &wide;
-    expect_ok(env, device->backend->choose(device, &n, &arena, &c));
+    expect_ok(env, device->backend->choose(env, device, &n, &arena, &c));
     expect_str(c.name, "any_truth");
     bool said = false;
     for (int i = 0; i < c.n_refused; i++)
@@ -260,7 +263,7 @@ static void chain_judge(chain *c, float start)
 {
     for (int i = 0; i < N; i++)
         chain_data(c, 0)[i] = start + (float)(i % 2);
-    expect_ok(env, c->device->backend->execute(c->device, c->code, &c->bindings, NULL));
+    expect_ok(env, c->device->backend->execute(AS_RUN(env), c->device, c->code, &c->bindings));
     for (int i = 0; i < N; i++)
         expect_near(chain_data(c, N_STEPS)[i], start + (float)(i % 2) + N_STEPS, 0);
 }
@@ -305,7 +308,7 @@ Test(be_cpu, operands_outside_of_the_allocation_are_used_in_place)
         outside[i] = 100.0f;
     chain_new(&c, device, &shifted, 0);
     c.slots[0].outside = outside;
-    expect_ok(env, device->backend->execute(device, c.code, &c.bindings, NULL));
+    expect_ok(env, device->backend->execute(AS_RUN(env), device, c.code, &c.bindings));
     expect_near(chain_data(&c, N_STEPS)[7], 100.0f + N_STEPS, 0);
     chain_free(&c);
     free(outside);
@@ -324,7 +327,7 @@ Test(be_cpu, execution_allocates_nothing)
     chain_new(&c, device, &shifted, 1000000);
     size_t before = as_test_n_allocs();
     for (int i = 0; i < 5; i++)
-        expect_ok(env, device->backend->execute(device, c.code, &c.bindings, &recorder));
+        expect_ok(env, device->backend->execute(AS_RUN_WITH(env, &recorder), device, c.code, &c.bindings));
     expect_eq(as_test_n_allocs(), before);
     expect_eq(device->n_allocs, 1);
     chain_free(&c);
@@ -343,7 +346,7 @@ Test(be_cpu, steps_are_recorded_in_order_and_parts_inside_them)
     rings_new(rings, 3);
     chain_new(&c, device, &shifted, 1000000);
     as_clock_open_monotonic(&env->clock); /* one time for all threads */
-    expect_ok(env, device->backend->execute(device, c.code, &c.bindings, &recorder));
+    expect_ok(env, device->backend->execute(AS_RUN_WITH(env, &recorder), device, c.code, &c.bindings));
     expect_eq(rings[0].used, 2 * N_STEPS);
     expect_eq(rings[1].used, N_STEPS);
     expect_eq(rings[2].used, N_STEPS);
@@ -385,10 +388,10 @@ Test(be_cpu, only_the_detail_asked_for_is_recorded)
         as_ring rings[2];
         rings_new(rings, 2);
         as_recorder recorder = {.rings = rings, .n_rings = 2, .detail = want[i].detail}, blind = {.detail = AS_DETAIL_PART};
-        expect_ok(env, device->backend->execute(device, c.code, &c.bindings, &recorder));
+        expect_ok(env, device->backend->execute(AS_RUN_WITH(env, &recorder), device, c.code, &c.bindings));
         expect_eq(rings[0].used, want[i].n_first);
         expect_eq(rings[1].used, want[i].n_second);
-        expect_ok(env, device->backend->execute(device, c.code, &c.bindings, &blind));
+        expect_ok(env, device->backend->execute(AS_RUN_WITH(env, &blind), device, c.code, &c.bindings));
         rings_free(rings, 2);
     }
     chain_free(&c);
@@ -409,7 +412,7 @@ Test(be_cpu, a_small_segment_stays_in_the_caller)
         as_recorder recorder = {.rings = rings, .n_rings = 2, .detail = AS_DETAIL_PART};
         chain_new(&c, device, &shifted, want[i].flops);
         chain_judge(&c, 3.0f); /* the same either way */
-        expect_ok(env, device->backend->execute(device, c.code, &c.bindings, &recorder));
+        expect_ok(env, device->backend->execute(AS_RUN_WITH(env, &recorder), device, c.code, &c.bindings));
         expect_eq(rings[0].used, 2 * N_STEPS);
         expect_eq(rings[1].used, want[i].n_second);
         chain_free(&c);
@@ -428,11 +431,11 @@ Test(be_cpu, work_that_cannot_be_shared_stays_in_the_caller_however_much_it_is)
     as_device             *device = cpu_open(2);
     chain                  c;
     chain_new(&c, device, &whole, 100000000);
-    expect_ok(env, device->backend->execute(device, c.code, &c.bindings, NULL));
+    expect_ok(env, device->backend->execute(AS_RUN(env), device, c.code, &c.bindings));
     expect_eq(device->backend->waits(device).n_barriers, 0);
     chain_free(&c);
     chain_new(&c, device, &shifted, 100000000);
-    expect_ok(env, device->backend->execute(device, c.code, &c.bindings, NULL));
+    expect_ok(env, device->backend->execute(AS_RUN(env), device, c.code, &c.bindings));
     expect(device->backend->waits(device).n_barriers > 0);
     chain_free(&c);
     cpu_close(device);
@@ -447,13 +450,13 @@ Test(be_cpu, a_failing_truth_ends_the_segment_and_keeps_its_sentence)
         for (int again = 0; again < 50; again++) {
             memset(c.mem.host, 0, c.mem.bytes);
             chain_data(&c, 0)[1] = 997.0f; /* becomes 1000 in front of the fourth step */
-            expect_fails(env, device->backend->execute(device, c.code, &c.bindings, NULL), ASSAY_NO_MEMORY,
+            expect_fails(env, device->backend->execute(AS_RUN(env), device, c.code, &c.bindings), ASSAY_NO_MEMORY,
                          "Step 's': element 1 is too large");
             expect_near(chain_data(&c, 3)[N - 1], 3.0f, 0);
             expect_near(chain_data(&c, 5)[0], 0.0f, 0); /* not run */
         }
         chain_data(&c, 0)[1] = 0.0f;
-        expect_ok(env, device->backend->execute(device, c.code, &c.bindings, NULL));
+        expect_ok(env, device->backend->execute(AS_RUN(env), device, c.code, &c.bindings));
         chain_free(&c);
         cpu_close(device);
     }
@@ -465,7 +468,8 @@ Test(be_cpu, a_cancelled_segment_stops_between_steps)
     chain      c;
     chain_new(&c, device, &shifted, 1000000);
     assay_cancel(env);
-    expect_fails(env, device->backend->execute(device, c.code, &c.bindings, NULL), ASSAY_CANCELLED, "cpu: cancelled after step 10");
+    expect_fails(env, device->backend->execute(AS_RUN(env), device, c.code, &c.bindings), ASSAY_CANCELLED,
+                 "cpu: cancelled after step 10");
     expect_near(chain_data(&c, 1)[0], 1.0f, 0);
     expect_near(chain_data(&c, 2)[0], 0.0f, 0);
     chain_free(&c);
@@ -480,10 +484,11 @@ Test(be_cpu, a_step_without_a_kernel_or_with_nothing_to_pack_is_not_compiled)
     chain_new(&c, device, &shifted, 0);
     as_segment one = {&c.steps[2], 1};
     c.steps[2].pack = true;
-    expect_fails(env, device->backend->compile(device, &one, &code), ASSAY_INTERNAL,
+    expect_fails(env, device->backend->compile(env, device, &one, &code), ASSAY_INTERNAL,
                  "step 12 cannot pack input 0 of test.Step 's' for shifted");
     c.choice[2].kernel = NULL;
-    expect_fails(env, device->backend->compile(device, &one, &code), ASSAY_INTERNAL, "cpu: step 12, test.Step 's', has no kernel");
+    expect_fails(env, device->backend->compile(env, device, &one, &code), ASSAY_INTERNAL,
+                 "cpu: step 12, test.Step 's', has no kernel");
     expect(code == NULL);
     device->backend->discard(device, NULL);
     chain_free(&c);
@@ -511,14 +516,14 @@ Test(be_cpu, a_pack_step_packs_and_the_kernel_finds_it_with_its_scratch)
     as_seg_step steps[2] = {run, run};
     steps[0].pack = true;
     steps[0].pack_input = 1;
-    expect_ok(env, as_device_alloc(device, 5 * N * sizeof(float), &mem));
-    expect_ok(env, device->backend->compile(device, &(as_segment){steps, 2}, &code));
+    expect_ok(env, as_device_alloc(env, device, 5 * N * sizeof(float), &mem));
+    expect_ok(env, device->backend->compile(env, device, &(as_segment){steps, 2}, &code));
     float *data = mem.host;
     for (int i = 0; i < N; i++) {
         data[i] = 1.0f;
         data[N + i] = (float)i;
     }
-    expect_ok(env, device->backend->execute(device, code, &(as_bindings){&mem, slots, 5}, NULL));
+    expect_ok(env, device->backend->execute(AS_RUN(env), device, code, &(as_bindings){&mem, slots, 5}));
     for (int i = 0; i < N; i++)
         expect_near(data[2 * N + i], 1.0f + 2.0f * (float)i, 0);
     device->backend->discard(device, code);
@@ -539,8 +544,8 @@ Test(be_cpu, a_constant_without_a_buffer_is_read_where_the_node_has_it)
     void          *code = NULL;
     as_seg_step    step = {
            .ctx = &n, .choice = &choice, .in = &absent, .out = &first, .n_in = 1, .n_out = 1, .scratch = -1, .packed = AS_NOT_PACKED};
-    expect_ok(env, device->backend->compile(device, &(as_segment){&step, 1}, &code));
-    expect_ok(env, device->backend->execute(device, code, &(as_bindings){&none, &slot, 1}, NULL));
+    expect_ok(env, device->backend->compile(env, device, &(as_segment){&step, 1}, &code));
+    expect_ok(env, device->backend->execute(AS_RUN(env), device, code, &(as_bindings){&none, &slot, 1}));
     expect_near(result[3], 9.0f, 0);
     device->backend->discard(device, code);
     cpu_close(device);
@@ -562,8 +567,8 @@ Test(be_cpu, the_truth_reads_channels_that_come_last)
         .ctx = &n, .choice = &choice, .in = &ids[0], .out = &ids[1], .n_in = 1, .n_out = 1, .scratch = -1, .packed = AS_NOT_PACKED};
     for (int i = 0; i < 12; i++)
         data[i] = (float)i; /* pixel i / 3, channel i % 3 */
-    expect_ok(env, device->backend->compile(device, &(as_segment){&step, 1}, &code));
-    expect_ok(env, device->backend->execute(device, code, &(as_bindings){&none, slots, 2}, NULL));
+    expect_ok(env, device->backend->compile(env, device, &(as_segment){&step, 1}, &code));
+    expect_ok(env, device->backend->execute(AS_RUN(env), device, code, &(as_bindings){&none, slots, 2}));
     for (int c = 0; c < 3; c++)
         for (int p = 0; p < 4; p++)
             expect_near(result[c * 4 + p], 3 * p + c + 1, 0);

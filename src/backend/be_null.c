@@ -1,8 +1,8 @@
 /* be_null.c - a device that computes nothing and takes exactly as long as it was told: "null:gemm=5us,*=2us,put=1us".
  *
- * It tests the laboratory.  Every output is zeros.  Its time is told, not measured, so opening it makes the env's clock the
- * fake one, which only the device moves: a report about it is exact to the nanosecond and the same on every machine.  Its
- * memory has no host address, so a plan that forgets a transfer does not work by accident. */
+ * It tests the laboratory.  Every output is zeros.  Its time is told, not measured: it moves the clock of the run, which is a fake
+ * one, so that a report about it is exact to the nanosecond and the same on every machine, and two runs that share the device do not
+ * disturb each other.  Its memory has no host address, so a plan that forgets a transfer does not work by accident. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static char *lower_copy(as_arena *arena, const char *text)
     return copy;
 }
 
-static assay_status unknown(null_device *d, const char *args, const char *name)
+static assay_status unknown(assay_env *env, null_device *d, const char *args, const char *name)
 {
     const char **words = AS_TAKE(&d->arena, const char *, d->n_timings + 3);
     const char  *lower = lower_copy(&d->arena, name);
@@ -58,18 +58,16 @@ static assay_status unknown(null_device *d, const char *args, const char *name)
     for (; ok && n < d->n_timings; n++)
         ok = (words[n] = lower_copy(&d->arena, short_name(d->timings[n].op))) != NULL;
     if (!ok)
-        return as_fail(d->device.env, ASSAY_NO_MEMORY, "device 'null:%s': no room for the names of %d ops", args, d->n_timings);
+        return as_fail(env, ASSAY_NO_MEMORY, "device 'null:%s': no room for the names of %d ops", args, d->n_timings);
     words[n++] = "put";
     words[n] = "get";
     const char *near = as_nearest(lower, words);
     if (near)
-        return as_fail(d->device.env, ASSAY_BAD_INPUT, "device 'null:%s': there is no op '%s'; did you mean '%s'?", args, name,
-                       near);
-    return as_fail(d->device.env, ASSAY_BAD_INPUT, "device 'null:%s': there is no op '%s'; besides ops there are put, get and *",
-                   args, name);
+        return as_fail(env, ASSAY_BAD_INPUT, "device 'null:%s': there is no op '%s'; did you mean '%s'?", args, name, near);
+    return as_fail(env, ASSAY_BAD_INPUT, "device 'null:%s': there is no op '%s'; besides ops there are put, get and *", args, name);
 }
 
-static assay_status set(null_device *d, const char *args, const char *name, uint64_t ns)
+static assay_status set(assay_env *env, null_device *d, const char *args, const char *name, uint64_t ns)
 {
     uint64_t *where = NULL;
     bool     *given = NULL;
@@ -84,19 +82,19 @@ static assay_status set(null_device *d, const char *args, const char *name, uint
         if (!strcasecmp(name, d->timings[i].op->name) || !strcasecmp(name, short_name(d->timings[i].op)))
             where = &d->timings[i].ns, given = &d->timings[i].given;
     if (!where)
-        return unknown(d, args, name);
+        return unknown(env, d, args, name);
     if (*given)
-        return as_fail(d->device.env, ASSAY_BAD_INPUT, "device 'null:%s': the time of '%s' is given twice", args, name);
+        return as_fail(env, ASSAY_BAD_INPUT, "device 'null:%s': the time of '%s' is given twice", args, name);
     *where = ns;
     *given = true;
     return ASSAY_OK;
 }
 
-static assay_status spec_read(null_device *d, const char *args)
+static assay_status spec_read(assay_env *env, null_device *d, const char *args)
 {
     char *text = as_arena_text(&d->arena, args), *rest = text;
     if (!text)
-        return as_fail(d->device.env, ASSAY_NO_MEMORY, "device 'null:%s': no room for its times", args);
+        return as_fail(env, ASSAY_NO_MEMORY, "device 'null:%s': no room for its times", args);
     while (rest) {
         char *item = rest, *comma = strchr(item, ','), *equals;
         rest = comma ? comma + 1 : NULL;
@@ -104,14 +102,14 @@ static assay_status spec_read(null_device *d, const char *args)
             *comma = '\0';
         equals = strchr(item, '=');
         if (!equals || equals == item)
-            return as_fail(d->device.env, ASSAY_BAD_INPUT, "device 'null:%s': '%s' is not OP=TIME", args, item);
+            return as_fail(env, ASSAY_BAD_INPUT, "device 'null:%s': '%s' is not OP=TIME", args, item);
         *equals = '\0';
         uint64_t ns;
         if (!as_parse_duration_ns(equals + 1, &ns))
-            return as_fail(d->device.env, ASSAY_BAD_INPUT,
+            return as_fail(env, ASSAY_BAD_INPUT,
                            "device 'null:%s': the time of '%s' is '%s', not a duration such as 250ns, 5us or 1.5ms", args, item,
                            equals + 1);
-        AS_TRY(set(d, args, item, ns));
+        AS_TRY(set(env, d, args, item, ns));
     }
     return ASSAY_OK;
 }
@@ -131,9 +129,8 @@ static void close_null(as_device *device)
     free(d);
 }
 
-static assay_status fill(null_device *d, const char *args)
+static assay_status fill(assay_env *env, null_device *d, const char *args)
 {
-    assay_env *env = d->device.env;
     while (as_op_table[d->n_timings])
         d->n_timings++;
     d->timings = AS_TAKE(&d->arena, timing, d->n_timings);
@@ -143,7 +140,7 @@ static assay_status fill(null_device *d, const char *args)
     for (int i = 0; i < d->n_timings; i++)
         d->timings[i].op = as_op_table[i];
     if (args)
-        AS_TRY(spec_read(d, args));
+        AS_TRY(spec_read(env, d, args));
     for (int i = 0; i < d->n_timings; i++) {
         timing *t = &d->timings[i];
         if (!t->given)
@@ -164,27 +161,29 @@ static assay_status open_null(assay_env *env, const char *args, int n_threads, a
     null_device *d = calloc(1, sizeof *d);
     if (!d)
         return as_fail(env, ASSAY_NO_MEMORY, "device 'null': no room for %zu bytes", sizeof *d);
-    d->device = (as_device){
-        .backend = &as_be_null, .env = env, .text = "computes nothing, takes as long as it is told", .n_threads = 1, .align = 64};
+    d->device = (as_device){.backend = &as_be_null,
+                            .text = "computes nothing, takes as long as it is told",
+                            .n_threads = 1,
+                            .tells_time = true,
+                            .align = 64};
     d->default_ns = DEFAULT_NS;
-    assay_status status = fill(d, args);
+    assay_status status = fill(env, d, args);
     if (status != ASSAY_OK) {
         close_null(&d->device);
         return status;
     }
-    if (env->clock.kind != AS_CLOCK_FAKE)
-        as_clock_open_fake(&env->clock, 0);
     *out = &d->device;
     return ASSAY_OK;
 }
 
 /* --- Memory --------------------------------------------------------------------------------------- */
 
-static assay_status alloc(as_device *device, size_t bytes, as_mem *out)
+static assay_status alloc(assay_env *env, as_device *device, size_t bytes, as_mem *out)
 {
     void *memory = calloc(bytes ? bytes : 1, 1);
+    (void)device;
     if (!memory)
-        return as_fail(device->env, ASSAY_NO_MEMORY, "null: no room for %zu bytes", bytes);
+        return as_fail(env, ASSAY_NO_MEMORY, "null: no room for %zu bytes", bytes);
     *out = (as_mem){.handle = memory, .bytes = bytes};
     return ASSAY_OK;
 }
@@ -195,30 +194,30 @@ static void drop(as_device *device, as_mem *mem)
     free(mem->handle);
 }
 
-static assay_status put(as_device *device, const as_mem *dst, size_t offset, const void *src, size_t n)
+static assay_status put(const as_run_ctx *run, as_device *device, const as_mem *dst, size_t offset, const void *src, size_t n)
 {
-    AS_TRY(as_mem_check(device, "null", "put", dst, offset, n));
+    AS_TRY(as_mem_check(run->env, "null", "put", dst, offset, n));
     if (n)
         memcpy((char *)dst->handle + offset, src, n);
-    as_clock_advance(&device->env->clock, ((null_device *)device)->put_ns);
+    as_clock_advance(run->clock, ((null_device *)device)->put_ns);
     return ASSAY_OK;
 }
 
-static assay_status get(as_device *device, const as_mem *src, size_t offset, void *dst, size_t n)
+static assay_status get(const as_run_ctx *run, as_device *device, const as_mem *src, size_t offset, void *dst, size_t n)
 {
-    AS_TRY(as_mem_check(device, "null", "get", src, offset, n));
+    AS_TRY(as_mem_check(run->env, "null", "get", src, offset, n));
     if (n)
         memcpy(dst, (const char *)src->handle + offset, n);
-    as_clock_advance(&device->env->clock, ((null_device *)device)->get_ns);
+    as_clock_advance(run->clock, ((null_device *)device)->get_ns);
     return ASSAY_OK;
 }
 
 /* --- Code ------------------------------------------------------------------------------------------- */
 
-static assay_status choose(as_device *device, const as_node_ctx *n, as_arena *arena, as_choice *out)
+static assay_status choose(assay_env *env, as_device *device, const as_node_ctx *n, as_arena *arena, as_choice *out)
 {
     const null_device *d = (const null_device *)device;
-    (void)arena;
+    (void)env, (void)arena;
     for (int i = 0; i < d->n_timings; i++)
         if (d->timings[i].op == n->op) {
             /* It computes nothing, so no fusion is a gain to it, and a test's ops stay the ones it named. */
@@ -262,11 +261,11 @@ static bool step_make(as_arena *arena, const as_seg_step *from, step *to)
     return true;
 }
 
-static assay_status compile(as_device *device, const as_segment *segment, void **out)
+static assay_status compile(assay_env *env, as_device *device, const as_segment *segment, void **out)
 {
     for (int i = 0; i < segment->n_steps; i++)
         if (!segment->steps[i].choice->kernel || segment->steps[i].pack)
-            return as_fail(device->env, ASSAY_INTERNAL, "null: step %d %s", segment->steps[i].index,
+            return as_fail(env, ASSAY_INTERNAL, "null: step %d %s", segment->steps[i].index,
                            segment->steps[i].pack ? "packs, and nothing here asked for it" : "has no kernel");
     code *c = calloc(1, sizeof *c);
     if (c)
@@ -276,39 +275,40 @@ static assay_status compile(as_device *device, const as_segment *segment, void *
         ok = step_make(&c->arena, &segment->steps[i], &c->steps[c->n_steps++]);
     if (!ok) {
         discard(device, c);
-        return as_fail(device->env, ASSAY_NO_MEMORY, "null: no room for a segment of %d steps", segment->n_steps);
+        return as_fail(env, ASSAY_NO_MEMORY, "null: no room for a segment of %d steps", segment->n_steps);
     }
     *out = c;
     return ASSAY_OK;
 }
 
-static assay_status outputs_clear(as_device *device, const step *s, const as_bindings *b)
+static assay_status outputs_clear(assay_env *env, const step *s, const as_bindings *b)
 {
     for (int i = 0; i < s->n_out; i++) {
         if (s->out[i] < 0)
             continue;
         const as_slot *slot = &b->slots[s->out[i]];
         if (slot->outside)
-            return as_fail(device->env, ASSAY_INTERNAL,
-                           "null: output %d of step %d is in host memory, which this device cannot reach", i, s->index);
-        AS_TRY(as_mem_check(device, "null", "output", b->base, slot->offset, slot->bytes));
+            return as_fail(env, ASSAY_INTERNAL, "null: output %d of step %d is in host memory, which this device cannot reach", i,
+                           s->index);
+        AS_TRY(as_mem_check(env, "null", "output", b->base, slot->offset, slot->bytes));
         memset((char *)b->base->handle + slot->offset, 0, slot->bytes);
     }
     return ASSAY_OK;
 }
 
-static assay_status execute(as_device *device, void *handle, const as_bindings *bindings, const as_recorder *recorder)
+static assay_status execute(const as_run_ctx *run, as_device *device, void *handle, const as_bindings *bindings)
 {
-    const code *c = handle;
-    as_clock   *clock = &device->env->clock;
-    as_ring    *ring =
-        recorder && recorder->rings && recorder->n_rings > 0 && recorder->detail >= AS_DETAIL_STEP ? recorder->rings : NULL;
+    const code        *c = handle;
+    as_clock          *clock = run->clock;
+    const as_recorder *recorder = as_run_recorder(run, AS_DETAIL_STEP);
+    as_ring           *ring = recorder ? recorder->rings : NULL;
+    (void)device;
     for (int i = 0; i < c->n_steps; i++) {
         const step *s = &c->steps[i];
-        if (i && as_cancelled(device->env))
-            return as_fail(device->env, ASSAY_CANCELLED, "null: cancelled after step %d", c->steps[i - 1].index);
+        if (i && as_run_cancelled(run))
+            return as_fail(run->env, ASSAY_CANCELLED, "null: cancelled after step %d", c->steps[i - 1].index);
         uint64_t begin = as_clock_now(clock);
-        AS_TRY(outputs_clear(device, s, bindings));
+        AS_TRY(outputs_clear(run->env, s, bindings));
         as_clock_advance(clock, s->ns);
         if (ring && recorder->detail >= AS_DETAIL_PART)
             as_ring_add(ring, AS_SPAN_PART, s->index, begin, as_clock_now(clock));

@@ -11,6 +11,7 @@ static as_device *null_open(const char *spec)
 {
     as_device *device = NULL;
     expect_ok(NULL, assay_env_new(&env));
+    as_clock_open_fake(&env->clock, 0);
     expect_ok(env, as_device_open(env, spec, 4, &device));
     return device;
 }
@@ -34,7 +35,7 @@ static void step_make(as_device *device, const char *op, int index, as_arena *ar
 {
     s->ctx = (as_node_ctx){.op = as_op_find(op), .name = op, .in = &info, .n_in = 1, .out = &info, .n_out = 1};
     expect(s->ctx.op != NULL);
-    expect_ok(env, device->backend->choose(device, &s->ctx, arena, &s->choice));
+    expect_ok(env, device->backend->choose(env, device, &s->ctx, arena, &s->choice));
     expect(s->choice.kernel != NULL);
     s->id = 0;
     s->seg = (as_seg_step){.ctx = &s->ctx,
@@ -57,10 +58,10 @@ static uint64_t op_ns(as_device *device, const char *op)
     as_mem   mem = {0};
     as_slot  slot = {.bytes = 16};
     step_make(device, op, 0, &arena, &s);
-    expect_ok(env, as_device_alloc(device, 16, &mem));
-    expect_ok(env, device->backend->compile(device, &(as_segment){&s.seg, 1}, &code));
+    expect_ok(env, as_device_alloc(env, device, 16, &mem));
+    expect_ok(env, device->backend->compile(env, device, &(as_segment){&s.seg, 1}, &code));
     uint64_t begin = as_clock_now(&env->clock);
-    expect_ok(env, device->backend->execute(device, code, &(as_bindings){&mem, &slot, 1}, NULL));
+    expect_ok(env, device->backend->execute(AS_RUN(env), device, code, &(as_bindings){&mem, &slot, 1}));
     uint64_t end = as_clock_now(&env->clock);
     device->backend->discard(device, code);
     as_device_drop(device, &mem);
@@ -68,23 +69,36 @@ static uint64_t op_ns(as_device *device, const char *op)
     return end - begin;
 }
 
-Test(be_null, makes_the_clock_the_fake_one)
+Test(be_null, tells_its_time_and_leaves_the_clock_of_who_opened_it)
 {
-    as_device *device = null_open("null");
-    expect_eq(env->clock.kind, AS_CLOCK_FAKE);
+    as_device *device = NULL;
+    expect_ok(NULL, assay_env_new(&env));
+    expect_ok(env, as_device_open(env, "null", 1, &device));
+    expect(env->clock.kind != AS_CLOCK_FAKE);
+    expect(device->tells_time);
     expect_str(device->name, "null");
     expect(!device->host_memory);
     expect_eq(device->n_threads, 1);
     null_close(device);
 }
 
-Test(be_null, leaves_a_fake_clock_at_its_time)
+Test(be_null, moves_the_clock_of_the_run_and_no_other)
 {
-    as_device *device = NULL;
-    expect_ok(NULL, assay_env_new(&env));
-    as_clock_open_fake(&env->clock, 777);
-    expect_ok(env, as_device_open(env, "null", 1, &device));
-    expect_eq(as_clock_now(&env->clock), 777);
+    as_device *device = null_open("null:put=3us");
+    as_mem     mem;
+    as_clock   mine, other;
+    as_clock_open_fake(&mine, 777);
+    as_clock_open_fake(&other, 5);
+    expect_ok(env, as_device_alloc(env, device, 8, &mem));
+    as_run_ctx run = {.env = env, .clock = &mine, .cancel = &env->cancel};
+    expect_ok(env, device->backend->put(&run, device, &mem, 0, "abc", 4));
+    run.clock = &other;
+    expect_ok(env, device->backend->put(&run, device, &mem, 0, "abc", 4));
+    expect_ok(env, device->backend->put(&run, device, &mem, 0, "abc", 4));
+    expect_eq(as_clock_now(&mine), 3777);
+    expect_eq(as_clock_now(&other), 6005);
+    expect_eq(as_clock_now(&env->clock), 0);
+    as_device_drop(device, &mem);
     null_close(device);
 }
 
@@ -109,22 +123,22 @@ Test(be_null, transfers_take_the_time_of_put_and_get_and_copy)
     as_device *device = null_open("null:put=2us,get=1us");
     as_mem     mem = {0};
     char       back[4] = "";
-    expect_ok(env, as_device_alloc(device, 8, &mem));
+    expect_ok(env, as_device_alloc(env, device, 8, &mem));
     expect(mem.host == NULL);
-    expect_ok(env, device->backend->put(device, &mem, 4, "abc", 4));
+    expect_ok(env, device->backend->put(AS_RUN(env), device, &mem, 4, "abc", 4));
     expect_eq(as_clock_now(&env->clock), 2000);
-    expect_ok(env, device->backend->get(device, &mem, 4, back, 4));
+    expect_ok(env, device->backend->get(AS_RUN(env), device, &mem, 4, back, 4));
     expect_eq(as_clock_now(&env->clock), 3000);
     expect_str(back, "abc");
-    expect_fails(env, device->backend->put(device, &mem, 5, "abc", 4), ASSAY_INTERNAL,
+    expect_fails(env, device->backend->put(AS_RUN(env), device, &mem, 5, "abc", 4), ASSAY_INTERNAL,
                  "null: put of 4 bytes at 5 does not fit an allocation of 8");
-    expect_fails(env, device->backend->get(device, &mem, 9, back, 0), ASSAY_INTERNAL, "null: get of 0 bytes at 9");
+    expect_fails(env, device->backend->get(AS_RUN(env), device, &mem, 9, back, 0), ASSAY_INTERNAL, "null: get of 0 bytes at 9");
     expect_eq(as_clock_now(&env->clock), 3000);
     as_device_drop(device, &mem);
     null_close(device);
     device = null_open("null");
-    expect_ok(env, as_device_alloc(device, 4, &mem));
-    expect_ok(env, device->backend->put(device, &mem, 0, "abc", 4));
+    expect_ok(env, as_device_alloc(env, device, 4, &mem));
+    expect_ok(env, device->backend->put(AS_RUN(env), device, &mem, 0, "abc", 4));
     expect_eq(as_clock_now(&env->clock), 0); /* nothing by default */
     as_device_drop(device, &mem);
     null_close(device);
@@ -146,12 +160,12 @@ Test(be_null, outputs_are_zeros_and_spans_exact)
     step_make(device, "Tanh", 5, &arena, &b);
     expect_str(a.choice.why, "takes 3000 ns, as told for this op");
     as_seg_step steps[2] = {a.seg, b.seg};
-    expect_ok(env, as_device_alloc(device, 48, &mem));
+    expect_ok(env, as_device_alloc(env, device, 48, &mem));
     memset(image, 7, sizeof image);
-    expect_ok(env, device->backend->put(device, &mem, 0, image, 48));
-    expect_ok(env, device->backend->compile(device, &(as_segment){steps, 2}, &code));
-    expect_ok(env, device->backend->execute(device, code, &(as_bindings){&mem, &slot, 1}, &recorder));
-    expect_ok(env, device->backend->get(device, &mem, 0, image, 48));
+    expect_ok(env, device->backend->put(AS_RUN(env), device, &mem, 0, image, 48));
+    expect_ok(env, device->backend->compile(env, device, &(as_segment){steps, 2}, &code));
+    expect_ok(env, device->backend->execute(AS_RUN_WITH(env, &recorder), device, code, &(as_bindings){&mem, &slot, 1}));
+    expect_ok(env, device->backend->get(AS_RUN(env), device, &mem, 0, image, 48));
     for (int i = 0; i < 48; i++)
         expect_eq(image[i], i < 16 || i >= 32 ? 7 : 0);
     expect_eq(ring.used, 4);
@@ -164,10 +178,10 @@ Test(be_null, outputs_are_zeros_and_spans_exact)
     expect_eq(spans[3].begin_ticks, 3000);
     expect_eq(spans[3].end_ticks, 7000);
     recorder.detail = AS_DETAIL_SEGMENT;
-    expect_ok(env, device->backend->execute(device, code, &(as_bindings){&mem, &slot, 1}, &recorder));
+    expect_ok(env, device->backend->execute(AS_RUN_WITH(env, &recorder), device, code, &(as_bindings){&mem, &slot, 1}));
     expect_eq(ring.used, 4);
     assay_cancel(env);
-    expect_fails(env, device->backend->execute(device, code, &(as_bindings){&mem, &slot, 1}, NULL), ASSAY_CANCELLED,
+    expect_fails(env, device->backend->execute(AS_RUN(env), device, code, &(as_bindings){&mem, &slot, 1}), ASSAY_CANCELLED,
                  "null: cancelled after step 4");
     device->backend->discard(device, code);
     as_device_drop(device, &mem);
@@ -184,20 +198,21 @@ Test(be_null, host_memory_and_buffers_that_do_not_fit_are_out_of_reach)
     as_mem     mem = {0};
     char       host[16];
     step_make(device, "Relu", 9, &arena, &s);
-    expect_ok(env, as_device_alloc(device, 16, &mem));
-    expect_ok(env, device->backend->compile(device, &(as_segment){&s.seg, 1}, &code));
+    expect_ok(env, as_device_alloc(env, device, 16, &mem));
+    expect_ok(env, device->backend->compile(env, device, &(as_segment){&s.seg, 1}, &code));
+    expect_fails(
+        env, device->backend->execute(AS_RUN(env), device, code, &(as_bindings){&mem, &(as_slot){.outside = host, .bytes = 16}, 1}),
+        ASSAY_INTERNAL, "null: output 0 of step 9 is in host memory");
     expect_fails(env,
-                 device->backend->execute(device, code, &(as_bindings){&mem, &(as_slot){.outside = host, .bytes = 16}, 1}, NULL),
-                 ASSAY_INTERNAL, "null: output 0 of step 9 is in host memory");
-    expect_fails(env, device->backend->execute(device, code, &(as_bindings){&mem, &(as_slot){.offset = 8, .bytes = 16}, 1}, NULL),
+                 device->backend->execute(AS_RUN(env), device, code, &(as_bindings){&mem, &(as_slot){.offset = 8, .bytes = 16}, 1}),
                  ASSAY_INTERNAL, "null: output of 16 bytes at 8 does not fit");
     device->backend->discard(device, code);
     code = NULL;
     s.seg.pack = true;
-    expect_fails(env, device->backend->compile(device, &(as_segment){&s.seg, 1}, &code), ASSAY_INTERNAL, "null: step 9 packs");
+    expect_fails(env, device->backend->compile(env, device, &(as_segment){&s.seg, 1}, &code), ASSAY_INTERNAL, "null: step 9 packs");
     s.seg.pack = false;
     s.choice.kernel = NULL;
-    expect_fails(env, device->backend->compile(device, &(as_segment){&s.seg, 1}, &code), ASSAY_INTERNAL,
+    expect_fails(env, device->backend->compile(env, device, &(as_segment){&s.seg, 1}, &code), ASSAY_INTERNAL,
                  "null: step 9 has no kernel");
     device->backend->discard(device, NULL);
     as_device_drop(device, &mem);
@@ -212,11 +227,11 @@ Test(be_null, accepts_every_op_but_not_one_that_is_none)
     static const as_op stranger = {.name = "Stranger"};
     as_choice          c = {0};
     for (const as_op *const *op = as_op_table; *op; op++) {
-        expect_ok(env, device->backend->choose(device, &(as_node_ctx){.op = *op}, &arena, &c));
+        expect_ok(env, device->backend->choose(env, device, &(as_node_ctx){.op = *op}, &arena, &c));
         expect(c.kernel != NULL);
         expect_str(c.why, "takes 1000 ns, which is the default");
     }
-    expect_ok(env, device->backend->choose(device, &(as_node_ctx){.op = &stranger}, &arena, &c));
+    expect_ok(env, device->backend->choose(env, device, &(as_node_ctx){.op = &stranger}, &arena, &c));
     expect(c.kernel == NULL);
     expect_str(c.why, "the op is not in the table of ops");
     as_arena_drop(&arena);
@@ -234,10 +249,10 @@ Test(be_null, execution_allocates_nothing)
     as_mem     mem = {0};
     as_slot    slot = {.bytes = 16};
     step_make(device, "Relu", 0, &arena, &s);
-    expect_ok(env, as_device_alloc(device, 16, &mem));
-    expect_ok(env, device->backend->compile(device, &(as_segment){&s.seg, 1}, &code));
+    expect_ok(env, as_device_alloc(env, device, 16, &mem));
+    expect_ok(env, device->backend->compile(env, device, &(as_segment){&s.seg, 1}, &code));
     size_t before = as_test_n_allocs();
-    expect_ok(env, device->backend->execute(device, code, &(as_bindings){&mem, &slot, 1}, NULL));
+    expect_ok(env, device->backend->execute(AS_RUN(env), device, code, &(as_bindings){&mem, &slot, 1}));
     expect_eq(as_test_n_allocs(), before);
     device->backend->discard(device, code);
     as_device_drop(device, &mem);

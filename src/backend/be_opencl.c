@@ -107,17 +107,17 @@ static void close_opencl(as_device *device)
     free(d);
 }
 
-static assay_status start(opencl_device *d, const as_cl_found *f)
+static assay_status start(assay_env *env, opencl_device *d, const as_cl_found *f)
 {
     cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)f->platform, 0};
     cl_int                code;
     d->id = f->device;
     d->context = clCreateContext(properties, 1, &d->id, NULL, NULL, &code);
     if (code != CL_SUCCESS)
-        return as_cl_fail(d->device.env, code, "making a context");
+        return as_cl_fail(env, code, "making a context");
     d->queue = clCreateCommandQueue(d->context, d->id, CL_QUEUE_PROFILING_ENABLE, &code);
     if (code != CL_SUCCESS)
-        return as_cl_fail(d->device.env, code, "making an in-order queue with profiling");
+        return as_cl_fail(env, code, "making an in-order queue with profiling");
     return ASSAY_OK;
 }
 
@@ -135,9 +135,8 @@ static assay_status open_opencl(assay_env *env, const char *args, int n_threads,
     }
     snprintf(d->name, sizeof d->name, "opencl:%d", f.index);
     snprintf(d->text, sizeof d->text, "%s", f.text);
-    d->device =
-        (as_device){.backend = &as_be_opencl, .env = env, .name = d->name, .text = d->text, .n_threads = 1, .align = ALIGN_BYTES};
-    assay_status status = start(d, &f);
+    d->device = (as_device){.backend = &as_be_opencl, .name = d->name, .text = d->text, .n_threads = 1, .align = ALIGN_BYTES};
+    assay_status status = start(env, d, &f);
     if (status != ASSAY_OK) {
         close_opencl(&d->device);
         return status;
@@ -156,16 +155,16 @@ static cl_int zero(const opencl_device *d, cl_mem mem, size_t bytes)
     return code == CL_SUCCESS ? clFinish(d->queue) : code;
 }
 
-static assay_status alloc(as_device *device, size_t bytes, as_mem *out)
+static assay_status alloc(assay_env *env, as_device *device, size_t bytes, as_mem *out)
 {
     opencl_device *d = (opencl_device *)device;
     size_t         some = bytes ? bytes : 1;
     cl_ulong       most = 0;
     cl_int         code = clGetDeviceInfo(d->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof most, &most, NULL);
     if (code != CL_SUCCESS)
-        return as_cl_fail(device->env, code, "asking for the largest allocation");
+        return as_cl_fail(env, code, "asking for the largest allocation");
     if (some > most)
-        return as_fail(device->env, ASSAY_NO_MEMORY, "%s: %zu bytes asked for, and the device gives at most %llu in one allocation",
+        return as_fail(env, ASSAY_NO_MEMORY, "%s: %zu bytes asked for, and the device gives at most %llu in one allocation",
                        d->name, bytes, (unsigned long long)most);
     cl_mem mem = clCreateBuffer(d->context, CL_MEM_READ_WRITE, some, NULL, &code);
     if (code == CL_SUCCESS) {
@@ -176,7 +175,7 @@ static assay_status alloc(as_device *device, size_t bytes, as_mem *out)
     if (code != CL_SUCCESS) {
         char doing[64];
         snprintf(doing, sizeof doing, "allocating %zu bytes", bytes);
-        return as_cl_fail(device->env, code, doing);
+        return as_cl_fail(env, code, doing);
     }
     *out = (as_mem){.handle = mem, .bytes = bytes};
     return ASSAY_OK;
@@ -188,25 +187,25 @@ static void drop(as_device *device, as_mem *mem)
     clReleaseMemObject(mem->handle);
 }
 
-static assay_status put(as_device *device, const as_mem *dst, size_t offset, const void *src, size_t n)
+static assay_status put(const as_run_ctx *run, as_device *device, const as_mem *dst, size_t offset, const void *src, size_t n)
 {
-    AS_TRY(as_mem_check(device, device->name, "put", dst, offset, n));
+    AS_TRY(as_mem_check(run->env, device->name, "put", dst, offset, n));
     cl_int code = n ? clEnqueueWriteBuffer(((opencl_device *)device)->queue, dst->handle, CL_TRUE, offset, n, src, 0, NULL, NULL)
                     : CL_SUCCESS;
-    return code == CL_SUCCESS ? ASSAY_OK : as_cl_fail(device->env, code, "writing to the device");
+    return code == CL_SUCCESS ? ASSAY_OK : as_cl_fail(run->env, code, "writing to the device");
 }
 
-static assay_status get(as_device *device, const as_mem *src, size_t offset, void *dst, size_t n)
+static assay_status get(const as_run_ctx *run, as_device *device, const as_mem *src, size_t offset, void *dst, size_t n)
 {
-    AS_TRY(as_mem_check(device, device->name, "get", src, offset, n));
+    AS_TRY(as_mem_check(run->env, device->name, "get", src, offset, n));
     cl_int code =
         n ? clEnqueueReadBuffer(((opencl_device *)device)->queue, src->handle, CL_TRUE, offset, n, dst, 0, NULL, NULL) : CL_SUCCESS;
-    return code == CL_SUCCESS ? ASSAY_OK : as_cl_fail(device->env, code, "reading from the device");
+    return code == CL_SUCCESS ? ASSAY_OK : as_cl_fail(run->env, code, "reading from the device");
 }
 
 /* --- The program ------------------------------------------------------------------------------------ */
 
-static assay_status build_fail(const opencl_device *d, cl_program program, cl_int code)
+static assay_status build_fail(assay_env *env, const opencl_device *d, cl_program program, cl_int code)
 {
     size_t       size = 0;
     char        *log = NULL;
@@ -214,16 +213,15 @@ static assay_status build_fail(const opencl_device *d, cl_program program, cl_in
     if (clGetProgramBuildInfo(program, d->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) == CL_SUCCESS)
         log = calloc(size + 1, 1);
     if (log && clGetProgramBuildInfo(program, d->id, CL_PROGRAM_BUILD_LOG, size, log, NULL) == CL_SUCCESS && *as_cl_trim(log))
-        status = as_fail(d->device.env, ASSAY_DEVICE, "%s: building the kernels: %s (%d): %s", d->name, as_cl_error_name(code),
-                         code, log);
+        status = as_fail(env, ASSAY_DEVICE, "%s: building the kernels: %s (%d): %s", d->name, as_cl_error_name(code), code, log);
     else
-        status = as_cl_fail(d->device.env, code, "building the kernels");
+        status = as_cl_fail(env, code, "building the kernels");
     free(log);
     return status;
 }
 
 /* Once a device, under the lock. */
-static assay_status program_build(opencl_device *d)
+static assay_status program_build(assay_env *env, opencl_device *d)
 {
     const char *source = as_cl_source;
     cl_int      code;
@@ -231,10 +229,10 @@ static assay_status program_build(opencl_device *d)
         return ASSAY_OK;
     cl_program program = clCreateProgramWithSource(d->context, 1, &source, NULL, &code);
     if (code != CL_SUCCESS)
-        return as_cl_fail(d->device.env, code, "making the program");
+        return as_cl_fail(env, code, "making the program");
     code = clBuildProgram(program, 1, &d->id, BUILD_OPTIONS, NULL, NULL);
     if (code != CL_SUCCESS) {
-        assay_status status = build_fail(d, program, code);
+        assay_status status = build_fail(env, d, program, code);
         clReleaseProgram(program);
         return status;
     }
@@ -247,7 +245,7 @@ static assay_status program_build(opencl_device *d)
 /* Any address that is not NULL: a call is made again from the node when it is compiled. */
 static const char accepted[] = "plain kernel, one work-item an output element";
 
-static assay_status choose(as_device *device, const as_node_ctx *n, as_arena *arena, as_choice *out)
+static assay_status choose(assay_env *env, as_device *device, const as_node_ctx *n, as_arena *arena, as_choice *out)
 {
     as_cl_call call;
     char       why[160];
@@ -257,7 +255,7 @@ static assay_status choose(as_device *device, const as_node_ctx *n, as_arena *ar
     }
     const char *text = as_arena_text(arena, why);
     if (!text)
-        return as_fail(device->env, ASSAY_NO_MEMORY, "%s: no room for the reason why %s is refused", device->name, n->op->name);
+        return as_fail(env, ASSAY_NO_MEMORY, "%s: no room for the reason why %s is refused", device->name, n->op->name);
     *out = (as_choice){.why = text};
     return ASSAY_OK;
 }
@@ -290,7 +288,7 @@ static void discard(as_device *device, void *handle)
     free(c);
 }
 
-static assay_status operands_make(const opencl_device *d, const as_seg_step *from, step *to)
+static assay_status operands_make(assay_env *env, const opencl_device *d, const as_seg_step *from, step *to)
 {
     for (int i = 0; i < AS_CL_N_AT; i++) {
         int input = i == AS_CL_OUT ? -1 : to->call.in[i];
@@ -298,46 +296,45 @@ static assay_status operands_make(const opencl_device *d, const as_seg_step *fro
                         : input >= 0 && input < from->n_in ? from->in[input]
                                                            : -1;
         if (to->buffer[i] < 0 && (i == AS_CL_OUT || input >= 0))
-            return as_fail(d->device.env, ASSAY_INTERNAL, "%s: step %d, %s '%s': %s has no buffer on the device", d->name,
-                           from->index, from->ctx->op->name, from->ctx->name ? from->ctx->name : "",
-                           i == AS_CL_OUT ? "the output" : "an input");
+            return as_fail(env, ASSAY_INTERNAL, "%s: step %d, %s '%s': %s has no buffer on the device", d->name, from->index,
+                           from->ctx->op->name, from->ctx->name ? from->ctx->name : "", i == AS_CL_OUT ? "the output" : "an input");
     }
     return ASSAY_OK;
 }
 
-static assay_status kernel_make(const opencl_device *d, step *s)
+static assay_status kernel_make(assay_env *env, const opencl_device *d, step *s)
 {
     cl_int result;
     size_t most = 0;
     s->kernel = clCreateKernel(d->program, s->call.kernel, &result);
     if (result != CL_SUCCESS) {
         s->kernel = NULL;
-        return as_cl_fail(d->device.env, result, s->call.kernel);
+        return as_cl_fail(env, result, s->call.kernel);
     }
     result = clGetKernelWorkGroupInfo(s->kernel, d->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL);
     if (result != CL_SUCCESS)
-        return as_cl_fail(d->device.env, result, "asking for the size of a work-group");
+        return as_cl_fail(env, result, "asking for the size of a work-group");
     s->local = most < GROUP_ITEMS ? most ? most : 1 : GROUP_ITEMS;
     s->global = ((size_t)s->call.n + s->local - 1) / s->local * s->local;
     return ASSAY_OK;
 }
 
-static assay_status step_make(const opencl_device *d, const as_seg_step *from, step *to)
+static assay_status step_make(assay_env *env, const opencl_device *d, const as_seg_step *from, step *to)
 {
     const as_node_ctx *n = from->ctx;
     char               why[160] = "nobody chose a kernel for it";
     if (from->pack)
-        return as_fail(d->device.env, ASSAY_INTERNAL, "%s: step %d packs, and nothing here asked for it", d->name, from->index);
+        return as_fail(env, ASSAY_INTERNAL, "%s: step %d packs, and nothing here asked for it", d->name, from->index);
     if (!from->choice->kernel || !as_cl_call_make(n, &to->call, why, sizeof why))
-        return as_fail(d->device.env, ASSAY_INTERNAL, "%s: step %d, %s '%s', has no kernel: %s", d->name, from->index, n->op->name,
+        return as_fail(env, ASSAY_INTERNAL, "%s: step %d, %s '%s', has no kernel: %s", d->name, from->index, n->op->name,
                        n->name ? n->name : "", why);
     if (!to->call.n)
         return ASSAY_OK;
-    AS_TRY(operands_make(d, from, to));
-    return kernel_make(d, to);
+    AS_TRY(operands_make(env, d, from, to));
+    return kernel_make(env, d, to);
 }
 
-static assay_status code_make(const opencl_device *d, const as_segment *segment, code **out)
+static assay_status code_make(assay_env *env, const opencl_device *d, const as_segment *segment, code **out)
 {
     size_t n = (size_t)segment->n_steps;
     code  *c = calloc(1, sizeof *c);
@@ -348,10 +345,10 @@ static assay_status code_make(const opencl_device *d, const as_segment *segment,
     }
     assay_status status = ASSAY_OK;
     if (!c || !c->steps || !c->events || !c->stamps)
-        status = as_fail(d->device.env, ASSAY_NO_MEMORY, "%s: no room for a segment of %d steps", d->name, segment->n_steps);
+        status = as_fail(env, ASSAY_NO_MEMORY, "%s: no room for a segment of %d steps", d->name, segment->n_steps);
     for (int i = 0; status == ASSAY_OK && i < segment->n_steps; i++) {
         c->stamps[i].step = segment->steps[i].index;
-        status = step_make(d, &segment->steps[i], &c->steps[c->n_steps++]);
+        status = step_make(env, d, &segment->steps[i], &c->steps[c->n_steps++]);
     }
     if (status != ASSAY_OK) {
         discard(NULL, c);
@@ -361,14 +358,14 @@ static assay_status code_make(const opencl_device *d, const as_segment *segment,
     return ASSAY_OK;
 }
 
-static assay_status compile(as_device *device, const as_segment *segment, void **out)
+static assay_status compile(assay_env *env, as_device *device, const as_segment *segment, void **out)
 {
     opencl_device *d = (opencl_device *)device;
     code          *c = NULL;
     pthread_mutex_lock(&d->lock);
-    assay_status status = program_build(d);
+    assay_status status = program_build(env, d);
     if (status == ASSAY_OK)
-        status = code_make(d, segment, &c);
+        status = code_make(env, d, segment, &c);
     pthread_mutex_unlock(&d->lock);
     if (status == ASSAY_OK)
         *out = c;
@@ -377,74 +374,75 @@ static assay_status compile(as_device *device, const as_segment *segment, void *
 
 /* --- Execution ------------------------------------------------------------------------------------- */
 
-static assay_status place(as_device *device, const as_bindings *b, int index, int buffer, size_t element_bytes, i64 *at)
+static assay_status place(const as_run_ctx *run, const as_device *device, const as_bindings *b, int index, int buffer,
+                          size_t element_bytes, i64 *at)
 {
     const as_slot *slot = &b->slots[buffer];
     if (slot->outside)
-        return as_fail(device->env, ASSAY_INTERNAL, "%s: an operand of step %d is in host memory, which this device cannot reach",
+        return as_fail(run->env, ASSAY_INTERNAL, "%s: an operand of step %d is in host memory, which this device cannot reach",
                        device->name, index);
-    AS_TRY(as_mem_check(device, device->name, "an operand", b->base, slot->offset, slot->bytes));
+    AS_TRY(as_mem_check(run->env, device->name, "an operand", b->base, slot->offset, slot->bytes));
     if (slot->offset % element_bytes)
-        return as_fail(device->env, ASSAY_INTERNAL,
+        return as_fail(run->env, ASSAY_INTERNAL,
                        "%s: an operand of step %d lies at %zu, which is no multiple of its %zu bytes an element", device->name,
                        index, slot->offset, element_bytes);
     *at = (i64)(slot->offset / element_bytes);
     return ASSAY_OK;
 }
 
-static assay_status enqueue(opencl_device *d, code *c, int i, const as_bindings *b)
+static assay_status enqueue(const as_run_ctx *run, opencl_device *d, code *c, int i, const as_bindings *b)
 {
     step        *s = &c->steps[i];
     as_cl_stamp *stamp = &c->stamps[i];
     cl_mem       base = b->base->handle;
     for (int k = 0; k < AS_CL_N_AT; k++)
         if (s->buffer[k] >= 0)
-            AS_TRY(place(&d->device, b, stamp->step, s->buffer[k], s->call.element_bytes, &s->call.params.at[k]));
+            AS_TRY(place(run, &d->device, b, stamp->step, s->buffer[k], s->call.element_bytes, &s->call.params.at[k]));
     cl_int result = clSetKernelArg(s->kernel, 0, sizeof base, &base);
     if (result == CL_SUCCESS)
         result = clSetKernelArg(s->kernel, 1, s->call.params_bytes, &s->call.params);
     if (result != CL_SUCCESS)
-        return as_cl_fail(d->device.env, result, s->call.kernel);
-    stamp->before_ticks = as_clock_now(&d->device.env->clock);
+        return as_cl_fail(run->env, result, s->call.kernel);
+    stamp->before_ticks = as_clock_now(run->clock);
     result = clEnqueueNDRangeKernel(d->queue, s->kernel, 1, NULL, &s->global, &s->local, 0, NULL, &c->events[i]);
-    stamp->after_ticks = as_clock_now(&d->device.env->clock);
+    stamp->after_ticks = as_clock_now(run->clock);
     if (result != CL_SUCCESS) {
         c->events[i] = NULL;
-        return as_cl_fail(d->device.env, result, s->call.kernel);
+        return as_cl_fail(run->env, result, s->call.kernel);
     }
     stamp->ran = true;
     return ASSAY_OK;
 }
 
-static assay_status enqueue_all(opencl_device *d, code *c, const as_bindings *b)
+static assay_status enqueue_all(const as_run_ctx *run, opencl_device *d, code *c, const as_bindings *b)
 {
     for (int i = 0; i < c->n_steps; i++) {
-        if (i && as_cancelled(d->device.env))
-            return as_fail(d->device.env, ASSAY_CANCELLED, "%s: cancelled after step %d", d->name, c->stamps[i - 1].step);
+        if (i && as_run_cancelled(run))
+            return as_fail(run->env, ASSAY_CANCELLED, "%s: cancelled after step %d", d->name, c->stamps[i - 1].step);
         if (c->steps[i].kernel)
-            AS_TRY(enqueue(d, c, i, b));
+            AS_TRY(enqueue(run, d, c, i, b));
     }
     return ASSAY_OK;
 }
 
 /* A drain succeeds also when a command of it failed: only the command's event knows. */
-static assay_status events_check(const opencl_device *d, const code *c)
+static assay_status events_check(const as_run_ctx *run, const opencl_device *d, const code *c)
 {
     for (int i = 0; i < c->n_steps; i++) {
         cl_int state = CL_COMPLETE;
         cl_int result =
             c->events[i] ? clGetEventInfo(c->events[i], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL) : CL_SUCCESS;
         if (result != CL_SUCCESS)
-            return as_cl_fail(d->device.env, result, "asking whether a command is complete");
+            return as_cl_fail(run->env, result, "asking whether a command is complete");
         if (state != CL_COMPLETE)
-            return as_fail(d->device.env, ASSAY_DEVICE, "%s: step %d (%s) did not complete: %s (%d)", d->name, c->stamps[i].step,
+            return as_fail(run->env, ASSAY_DEVICE, "%s: step %d (%s) did not complete: %s (%d)", d->name, c->stamps[i].step,
                            c->steps[i].call.kernel, state < 0 ? as_cl_error_name(state) : "still in the queue after a drain",
                            state);
     }
     return ASSAY_OK;
 }
 
-static assay_status harvest(const opencl_device *d, code *c)
+static assay_status harvest(const as_run_ctx *run, code *c)
 {
     static const cl_profiling_info which[3] = {CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_END};
     for (int i = 0; i < c->n_steps; i++) {
@@ -455,7 +453,7 @@ static assay_status harvest(const opencl_device *d, code *c)
         for (int k = 0; k < 3; k++) {
             cl_int result = clGetEventProfilingInfo(c->events[i], which[k], sizeof times[k], &times[k], NULL);
             if (result != CL_SUCCESS)
-                return as_cl_fail(d->device.env, result, "reading a command's timestamps");
+                return as_cl_fail(run->env, result, "reading a command's timestamps");
         }
         s->queued_ns = times[0];
         s->start_ns = times[1];
@@ -464,32 +462,32 @@ static assay_status harvest(const opencl_device *d, code *c)
     return ASSAY_OK;
 }
 
-static assay_status record(const opencl_device *d, code *c, uint64_t begin, uint64_t end, as_ring *ring)
+static assay_status record(const as_run_ctx *run, code *c, uint64_t begin, uint64_t end, as_ring *ring)
 {
-    const as_clock *clock = &d->device.env->clock;
+    const as_clock *clock = run->clock;
     as_cl_wall      wall = {begin, end, c->stamps, c->n_steps};
     as_cl_fit       fit;
-    AS_TRY(harvest(d, c));
-    AS_TRY(as_cl_timeline_fit(d->device.env, clock, &wall, &fit));
+    AS_TRY(harvest(run, c));
+    AS_TRY(as_cl_timeline_fit(run->env, clock, &wall, &fit));
     as_cl_timeline_write(clock, &wall, &fit, ring);
     return ASSAY_OK;
 }
 
-static assay_status run(opencl_device *d, code *c, const as_bindings *b, as_ring *ring)
+static assay_status run_all(const as_run_ctx *run, opencl_device *d, code *c, const as_bindings *b, as_ring *ring)
 {
-    const as_clock *clock = &d->device.env->clock;
+    const as_clock *clock = run->clock;
     for (int i = 0; i < c->n_steps; i++)
         c->stamps[i].ran = false;
     uint64_t     begin = as_clock_now(clock);
-    assay_status status = enqueue_all(d, c, b);
+    assay_status status = enqueue_all(run, d, c, b);
     cl_int       drained = clFinish(d->queue); /* also after a failure: nothing may run on behind our back */
     uint64_t     end = as_clock_now(clock);
     if (status == ASSAY_OK && drained != CL_SUCCESS)
-        status = as_cl_fail(d->device.env, drained, "draining the queue");
+        status = as_cl_fail(run->env, drained, "draining the queue");
     if (status == ASSAY_OK)
-        status = events_check(d, c);
+        status = events_check(run, d, c);
     if (status == ASSAY_OK && ring)
-        status = record(d, c, begin, end, ring);
+        status = record(run, c, begin, end, ring);
     for (int i = 0; i < c->n_steps; i++)
         if (c->events[i]) {
             clReleaseEvent(c->events[i]);
@@ -498,14 +496,14 @@ static assay_status run(opencl_device *d, code *c, const as_bindings *b, as_ring
     return status;
 }
 
-static assay_status execute(as_device *device, void *handle, const as_bindings *bindings, const as_recorder *recorder)
+static assay_status execute(const as_run_ctx *run, as_device *device, void *handle, const as_bindings *bindings)
 {
-    opencl_device *d = (opencl_device *)device;
-    bool           records = recorder && recorder->rings && recorder->n_rings > 0 && recorder->detail >= AS_DETAIL_STEP;
-    if (records && device->env->clock.kind == AS_CLOCK_FAKE)
-        return as_fail(device->env, ASSAY_UNSUPPORTED, "%s: the times of a real device cannot be put on a fake clock", d->name);
+    opencl_device     *d = (opencl_device *)device;
+    const as_recorder *recorder = as_run_recorder(run, AS_DETAIL_STEP);
+    if (recorder && run->clock->kind == AS_CLOCK_FAKE)
+        return as_fail(run->env, ASSAY_UNSUPPORTED, "%s: the times of a real device cannot be put on a fake clock", d->name);
     pthread_mutex_lock(&d->lock);
-    assay_status status = run(d, handle, bindings, records ? &recorder->rings[0] : NULL);
+    assay_status status = run_all(run, d, handle, bindings, recorder ? &recorder->rings[0] : NULL);
     pthread_mutex_unlock(&d->lock);
     return status;
 }

@@ -59,7 +59,7 @@ static void step_set(network *net, int i, const char *op, int n_in, int a, int b
     net->ctx[i] = (as_node_ctx){.op = as_op_find(op), .name = op, .in = net->operands[i], .n_in = n_in, .n_out = 1};
     expect_ok(env, as_op_infer(env, &net->ctx[i], &net->info[out]));
     net->ctx[i].out = &net->info[out];
-    expect_ok(env, device->backend->choose(device, &net->ctx[i], &arena, &net->choice[i]));
+    expect_ok(env, device->backend->choose(env, device, &net->ctx[i], &arena, &net->choice[i]));
     net->steps[i] = (as_seg_step){.ctx = &net->ctx[i],
                                   .choice = &net->choice[i],
                                   .in = net->in[i],
@@ -195,22 +195,22 @@ Test(opencl, memory_is_zeroed_and_keeps_what_is_put)
     const as_backend *be = device->backend;
     as_mem            mem;
     uint8_t           bytes[100], back[100];
-    expect_ok(env, as_device_alloc(device, 100, &mem));
+    expect_ok(env, as_device_alloc(env, device, 100, &mem));
     expect(!mem.host);
     memset(back, 1, sizeof back);
-    expect_ok(env, be->get(device, &mem, 0, back, 100));
+    expect_ok(env, be->get(AS_RUN(env), device, &mem, 0, back, 100));
     for (int i = 0; i < 100; i++) {
         expect_eq(back[i], 0);
         bytes[i] = (uint8_t)(i + 1);
     }
-    expect_ok(env, be->put(device, &mem, 3, bytes, 97));
-    expect_ok(env, be->get(device, &mem, 2, back, 98));
+    expect_ok(env, be->put(AS_RUN(env), device, &mem, 3, bytes, 97));
+    expect_ok(env, be->get(AS_RUN(env), device, &mem, 2, back, 98));
     expect_eq(back[0], 0);
     expect(!memcmp(back + 1, bytes, 97));
-    expect_ok(env, be->put(device, &mem, 100, NULL, 0));
-    expect_ok(env, be->get(device, &mem, 100, NULL, 0));
+    expect_ok(env, be->put(AS_RUN(env), device, &mem, 100, NULL, 0));
+    expect_ok(env, be->get(AS_RUN(env), device, &mem, 100, NULL, 0));
     as_device_drop(device, &mem);
-    expect_ok(env, as_device_alloc(device, 0, &mem));
+    expect_ok(env, as_device_alloc(env, device, 0, &mem));
     as_device_drop(device, &mem);
     stop();
 }
@@ -220,10 +220,10 @@ Test(opencl, refuses_transfers_outside_of_an_allocation)
     start();
     as_mem  mem;
     uint8_t bytes[8] = {0};
-    expect_ok(env, as_device_alloc(device, 8, &mem));
-    expect_fails(env, device->backend->put(device, &mem, 4, bytes, 5), ASSAY_INTERNAL,
+    expect_ok(env, as_device_alloc(env, device, 8, &mem));
+    expect_fails(env, device->backend->put(AS_RUN(env), device, &mem, 4, bytes, 5), ASSAY_INTERNAL,
                  "put of 5 bytes at 4 does not fit an allocation of 8");
-    expect_fails(env, device->backend->get(device, &mem, 9, bytes, 0), ASSAY_INTERNAL,
+    expect_fails(env, device->backend->get(AS_RUN(env), device, &mem, 9, bytes, 0), ASSAY_INTERNAL,
                  "get of 0 bytes at 9 does not fit an allocation of 8");
     as_device_drop(device, &mem);
     stop();
@@ -233,7 +233,7 @@ Test(opencl, refuses_more_memory_than_the_device_gives)
 {
     start();
     as_mem mem = {0};
-    expect_fails(env, as_device_alloc(device, SIZE_MAX / 2, &mem), ASSAY_NO_MEMORY,
+    expect_fails(env, as_device_alloc(env, device, SIZE_MAX / 2, &mem), ASSAY_NO_MEMORY,
                  "bytes asked for, and the device gives at most");
     expect(!mem.handle);
     stop();
@@ -249,7 +249,7 @@ static as_choice choose(const char *op, as_dtype dtype, as_layout layout, int n_
     expect_ok(env, as_op_infer(env, &n, out));
     n.out = out;
     in.layout = layout;
-    expect_ok(env, device->backend->choose(device, &n, &arena, &choice));
+    expect_ok(env, device->backend->choose(env, device, &n, &arena, &choice));
     return choice;
 }
 
@@ -268,7 +268,7 @@ Test(opencl, refuses_with_a_reason)
     expect_str(c.why, "it asks for 2 outputs, and the kernel makes no Indices");
     as_op       strange = {.name = "Strange"};
     as_node_ctx n = {.op = &strange};
-    expect_ok(env, device->backend->choose(device, &n, &arena, &c));
+    expect_ok(env, device->backend->choose(env, device, &n, &arena, &c));
     expect(!c.kernel);
     expect_str(c.why, "there is no OpenCL kernel for Strange");
     stop();
@@ -297,7 +297,7 @@ Test(opencl, states_the_multiply_adds_that_are_not_on_padding)
     as_choice      c;
     expect_ok(env, as_op_infer(env, &n, &out));
     n.out = &out;
-    expect_ok(env, device->backend->choose(device, &n, &arena, &c));
+    expect_ok(env, device->backend->choose(env, device, &n, &arena, &c));
     expect_eq(c.issued.flops, 2 * 2 * 5 * 3 * 10 * 10);
     expect_eq(n.op->cost(&n).flops, 2 * 2 * 5 * 3 * 12 * 12);
     expect_eq(c.issued.bytes_read, n.op->cost(&n).bytes_read);
@@ -314,19 +314,19 @@ Test(opencl, refuses_to_compile_what_it_did_not_accept)
     network_make(&net);
     as_segment segment = {net.steps, N_STEPS};
     net.steps[1].pack = true;
-    expect_fails(env, device->backend->compile(device, &segment, &code), ASSAY_INTERNAL,
+    expect_fails(env, device->backend->compile(env, device, &segment, &code), ASSAY_INTERNAL,
                  "step 11 packs, and nothing here asked for it");
     net.steps[1].pack = false;
     net.in[0][1] = -1;
-    expect_fails(env, device->backend->compile(device, &segment, &code), ASSAY_INTERNAL,
+    expect_fails(env, device->backend->compile(env, device, &segment, &code), ASSAY_INTERNAL,
                  "step 10, MatMul 'MatMul': an input has no buffer on the device");
     net.in[0][1] = W;
     net.out[2][0] = -1;
-    expect_fails(env, device->backend->compile(device, &segment, &code), ASSAY_INTERNAL,
+    expect_fails(env, device->backend->compile(env, device, &segment, &code), ASSAY_INTERNAL,
                  "step 12, Softmax 'Softmax': the output has no buffer");
     net.out[2][0] = Y;
     net.choice[1].kernel = NULL;
-    expect_fails(env, device->backend->compile(device, &segment, &code), ASSAY_INTERNAL,
+    expect_fails(env, device->backend->compile(env, device, &segment, &code), ASSAY_INTERNAL,
                  "step 11, Relu 'Relu', has no kernel: nobody chose");
     expect(!code);
     stop();
@@ -345,10 +345,10 @@ static void instance_make(network *net, instance *i)
 {
     as_segment segment = {net->steps, N_STEPS};
     *i = (instance){.net = net};
-    expect_ok(env, device->backend->compile(device, &segment, &i->code));
-    expect_ok(env, as_device_alloc(device, N_BUFFERS * ALIGN, &i->mem));
-    expect_ok(env, device->backend->put(device, &i->mem, X * ALIGN, net->x, sizeof net->x));
-    expect_ok(env, device->backend->put(device, &i->mem, W * ALIGN, net->w, sizeof net->w));
+    expect_ok(env, device->backend->compile(env, device, &segment, &i->code));
+    expect_ok(env, as_device_alloc(env, device, N_BUFFERS * ALIGN, &i->mem));
+    expect_ok(env, device->backend->put(AS_RUN(env), device, &i->mem, X * ALIGN, net->x, sizeof net->x));
+    expect_ok(env, device->backend->put(AS_RUN(env), device, &i->mem, W * ALIGN, net->w, sizeof net->w));
     i->bindings = (as_bindings){.base = &i->mem, .slots = net->slots, .n_slots = N_BUFFERS};
 }
 
@@ -361,7 +361,7 @@ static void instance_drop(instance *i)
 static double error_of(const instance *i)
 {
     float y[ROWS * COLS];
-    expect_ok(env, device->backend->get(device, &i->mem, Y * ALIGN, y, sizeof y));
+    expect_ok(env, device->backend->get(AS_RUN(env), device, &i->mem, Y * ALIGN, y, sizeof y));
     as_view got = as_view_of(y, AS_F32, &i->net->info[Y].shape),
             want = as_view_of((void *)i->net->want, AS_F32, &i->net->info[Y].shape);
     return as_view_error(&got, &want);
@@ -378,7 +378,7 @@ Test(opencl, runs_a_segment_and_records_disjoint_steps_inside_the_wall)
     instance_make(&net, &i);
     as_recorder recorder = {.rings = &ring, .n_rings = 1, .detail = AS_DETAIL_STEP};
     uint64_t    begin = as_clock_now(&env->clock);
-    expect_ok(env, device->backend->execute(device, i.code, &i.bindings, &recorder));
+    expect_ok(env, device->backend->execute(AS_RUN_WITH(env, &recorder), device, i.code, &i.bindings));
     uint64_t end = as_clock_now(&env->clock), cursor = begin;
     expect(error_of(&i) <= 1e-6);
     expect_eq(ring.used, 2 * N_STEPS);
@@ -412,10 +412,10 @@ Test(opencl, records_nothing_when_nothing_that_fine_is_wanted)
     network_make(&net);
     instance_make(&net, &i);
     as_recorder recorder = {.rings = &ring, .n_rings = 1, .detail = AS_DETAIL_SEGMENT};
-    expect_ok(env, device->backend->execute(device, i.code, &i.bindings, &recorder));
+    expect_ok(env, device->backend->execute(AS_RUN_WITH(env, &recorder), device, i.code, &i.bindings));
     expect_eq(ring.used, 0);
     recorder.detail = AS_DETAIL_PART;
-    expect_ok(env, device->backend->execute(device, i.code, &i.bindings, &recorder));
+    expect_ok(env, device->backend->execute(AS_RUN_WITH(env, &recorder), device, i.code, &i.bindings));
     expect_eq(ring.used, 4); /* and counts what has no room */
     expect_eq(ring.dropped, 2);
     instance_drop(&i);
@@ -436,7 +436,7 @@ Test(opencl, allocates_nothing_of_ours_while_it_runs)
         skip("the linker has no --wrap");
     size_t before = as_test_n_allocs();
     for (int k = 0; k < 5; k++)
-        expect_ok(env, device->backend->execute(device, i.code, &i.bindings, &recorder));
+        expect_ok(env, device->backend->execute(AS_RUN_WITH(env, &recorder), device, i.code, &i.bindings));
     expect_eq(as_test_n_allocs(), before);
     instance_drop(&i);
     stop();
@@ -451,17 +451,17 @@ Test(opencl, refuses_operands_it_cannot_reach)
     instance_make(&net, &i);
     as_slot good = net.slots[H];
     net.slots[H].outside = net.x;
-    expect_fails(env, device->backend->execute(device, i.code, &i.bindings, NULL), ASSAY_INTERNAL,
+    expect_fails(env, device->backend->execute(AS_RUN(env), device, i.code, &i.bindings), ASSAY_INTERNAL,
                  "an operand of step 10 is in host memory");
     net.slots[H] = good;
     net.slots[H].offset += 2;
-    expect_fails(env, device->backend->execute(device, i.code, &i.bindings, NULL), ASSAY_INTERNAL,
+    expect_fails(env, device->backend->execute(AS_RUN(env), device, i.code, &i.bindings), ASSAY_INTERNAL,
                  "lies at 258, which is no multiple of its 4 bytes");
     net.slots[H].offset = N_BUFFERS * ALIGN;
-    expect_fails(env, device->backend->execute(device, i.code, &i.bindings, NULL), ASSAY_INTERNAL,
+    expect_fails(env, device->backend->execute(AS_RUN(env), device, i.code, &i.bindings), ASSAY_INTERNAL,
                  "does not fit an allocation of 640");
     net.slots[H] = good;
-    expect_ok(env, device->backend->execute(device, i.code, &i.bindings, NULL)); /* a failure leaves nothing behind */
+    expect_ok(env, device->backend->execute(AS_RUN(env), device, i.code, &i.bindings)); /* a failure leaves nothing behind */
     expect(error_of(&i) <= 1e-6);
     instance_drop(&i);
     stop();
@@ -475,7 +475,8 @@ Test(opencl, stops_between_steps_when_cancelled)
     network_make(&net);
     instance_make(&net, &i);
     assay_cancel(env);
-    expect_fails(env, device->backend->execute(device, i.code, &i.bindings, NULL), ASSAY_CANCELLED, "cancelled after step 10");
+    expect_fails(env, device->backend->execute(AS_RUN(env), device, i.code, &i.bindings), ASSAY_CANCELLED,
+                 "cancelled after step 10");
     instance_drop(&i);
     stop();
 }
@@ -491,9 +492,9 @@ Test(opencl, puts_no_real_time_on_a_fake_clock)
     instance_make(&net, &i);
     as_clock_open_fake(&env->clock, 0);
     as_recorder recorder = {.rings = &ring, .n_rings = 1, .detail = AS_DETAIL_STEP};
-    expect_fails(env, device->backend->execute(device, i.code, &i.bindings, &recorder), ASSAY_UNSUPPORTED,
+    expect_fails(env, device->backend->execute(AS_RUN_WITH(env, &recorder), device, i.code, &i.bindings), ASSAY_UNSUPPORTED,
                  "cannot be put on a fake clock");
-    expect_ok(env, device->backend->execute(device, i.code, &i.bindings, NULL));
+    expect_ok(env, device->backend->execute(AS_RUN(env), device, i.code, &i.bindings));
     expect(error_of(&i) <= 1e-6);
     instance_drop(&i);
     stop();
@@ -504,7 +505,7 @@ static void *run_often(void *arg)
 {
     const instance *i = arg;
     for (int k = 0; k < 50; k++)
-        if (device->backend->execute(device, i->code, &i->bindings, NULL) != ASSAY_OK)
+        if (device->backend->execute(AS_RUN(env), device, i->code, &i->bindings) != ASSAY_OK)
             return (void *)arg;
     return NULL;
 }
@@ -552,14 +553,14 @@ Test(opencl, gives_a_step_without_elements_an_empty_span)
     as_ring        ring = {.spans = spans, .capacity = 4};
     expect_ok(env, as_op_infer(env, &n, &out));
     n.out = &out;
-    expect_ok(env, device->backend->choose(device, &n, &arena, &choice));
+    expect_ok(env, device->backend->choose(env, device, &n, &arena, &choice));
     as_seg_step step = {
         .ctx = &n, .choice = &choice, .in = &buffer, .out = &buffer, .n_in = 1, .n_out = 1, .scratch = -1, .index = 3};
-    expect_ok(env, device->backend->compile(device, &(as_segment){&step, 1}, &code));
-    expect_ok(env, as_device_alloc(device, 0, &mem));
+    expect_ok(env, device->backend->compile(env, device, &(as_segment){&step, 1}, &code));
+    expect_ok(env, as_device_alloc(env, device, 0, &mem));
     as_recorder recorder = {.rings = &ring, .n_rings = 1, .detail = AS_DETAIL_STEP};
     as_bindings bindings = {.base = &mem, .slots = &(as_slot){0}, .n_slots = 1};
-    expect_ok(env, device->backend->execute(device, code, &bindings, &recorder));
+    expect_ok(env, device->backend->execute(AS_RUN_WITH(env, &recorder), device, code, &bindings));
     expect_eq(ring.used, 1);
     expect_eq(spans[0].step, 3);
     expect_eq(spans[0].end_ticks, spans[0].begin_ticks);

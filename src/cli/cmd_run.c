@@ -197,7 +197,7 @@ static assay_status run_once(as_cli *cli, job *j)
     AS_TRY(as_plan_build(cli->env, j->model, &j->how_planned, &j->plan));
     AS_TRY(assay_instance_new(cli->env, j->plan, &j->instance));
     fill_others(j);
-    AS_TRY(as_instance_step(cli->env, j->instance, NULL));
+    AS_TRY(as_instance_step(AS_RUN(cli->env), j->instance));
     AS_TRY(winograd_tell(cli, j));
     bool wrote = false;
     for (int i = 0; i < j->model->n_outputs && i < MAX_IO; i++)
@@ -287,7 +287,9 @@ static assay_status run_stream(as_cli *cli, job *j)
     AS_TRY(sources_check(cli, j, j->how_streamed.has_timespans));
     AS_TRY(size_is_one(cli, j, "batch", &how->batch, &how->batch_is_set));
     AS_TRY(size_is_one(cli, j, "seq", &how->seq, &how->seq_is_set));
-    AS_TRY(as_plan_build(cli->env, j->model, &j->how_planned, &j->plan));
+    as_variable_def states[AS_MAX_STATES];
+    as_plan_with    with = {.variables = states, .n_variables = as_state_variables(j->model, states)};
+    AS_TRY(as_plan_build_with(cli->env, j->model, &j->how_planned, &with, &j->plan));
     AS_TRY(others_check(cli, j));
     AS_TRY(assay_instance_new(cli->env, j->plan, &j->instance));
     fill_others(j);

@@ -5,13 +5,14 @@
 #include "base/text.h"
 #include "plan/given.h"
 #include "plan/lower.h"
+#include "plan/variable.h"
 
 const char *as_buffer_role_text(as_buffer_role role)
 {
     static const char *const texts[] = {
         [AS_BUF_INPUT] = "input",       [AS_BUF_OUTPUT] = "output",         [AS_BUF_PARAM] = "param",
         [AS_BUF_CONSTANT] = "constant", [AS_BUF_ACTIVATION] = "activation", [AS_BUF_PACKED] = "packed",
-        [AS_BUF_SCRATCH] = "scratch",
+        [AS_BUF_SCRATCH] = "scratch",   [AS_BUF_VARIABLE] = "variable",
     };
     return texts[role];
 }
@@ -148,7 +149,8 @@ static assay_status passes_run(assay_env *env, assay_plan *plan)
 
 /* --- The plan ------------------------------------------------------------------------------------------ */
 
-static assay_status build(assay_env *env, const assay_model *model, const as_plan_options *o, assay_plan *plan)
+static assay_status build(assay_env *env, const assay_model *model, const as_plan_options *o, const as_plan_with *with,
+                          assay_plan *plan)
 {
     plan->model = model;
     if (o->compile == AS_PLAN_BOTH)
@@ -170,6 +172,7 @@ static assay_status build(assay_env *env, const assay_model *model, const as_pla
         AS_TRY(as_graph_expand(env, model, plan->seed, &plan->graph));
     for (int i = 0; i < plan->graph.n_inputs; i++)
         plan->n_fixed += plan->graph.values[plan->graph.inputs[i]].info.constant != NULL;
+    AS_TRY(as_variables_declare(env, plan, with->variables, with->n_variables));
     AS_TRY(passes_run(env, plan));
     as_pass_note alias = {.pass = "alias", .text = "Reshape and Flatten share the memory of what they reshape"};
     as_pass_note in_place = {.pass = "in place", .text = "a result takes the memory of an operand that is read for the last time"};
@@ -184,18 +187,26 @@ static assay_status build(assay_env *env, const assay_model *model, const as_pla
 
 assay_status as_plan_build(assay_env *env, const assay_model *model, const as_plan_options *options, assay_plan **out)
 {
-    as_clock_kind kind = env->clock.kind;
-    uint64_t      begin = as_clock_now(&env->clock);
-    assay_plan   *plan = calloc(1, sizeof *plan);
+    return as_plan_build_with(env, model, options, &(as_plan_with){0}, out);
+}
+
+assay_status as_plan_build_with(assay_env *env, const assay_model *model, const as_plan_options *options, const as_plan_with *with,
+                                assay_plan **out)
+{
+    uint64_t    begin = as_clock_now(&env->clock);
+    assay_plan *plan = calloc(1, sizeof *plan);
     if (!plan)
         return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for a plan of '%s'", model->name);
-    assay_status status = build(env, model, options, plan);
+    assay_status status = build(env, model, options, with, plan);
     if (status != ASSAY_OK) {
         assay_plan_free(plan);
         return status;
     }
-    /* The null device puts its own clock in the place of the real one: planning takes no time on that one. */
-    plan->build_ns = env->clock.kind == kind ? as_clock_ns(&env->clock, as_clock_now(&env->clock) - begin) : 0;
+    plan->build_ns = as_clock_ns(&env->clock, as_clock_now(&env->clock) - begin);
+    /* A device that tells its time does not say how long planning takes; a report about it has no other clock's times in it. */
+    for (int d = 0; d < plan->n_devices; d++)
+        if (plan->devices[d]->tells_time)
+            plan->build_ns = plan->compile_ns = 0;
     *out = plan;
     return ASSAY_OK;
 }

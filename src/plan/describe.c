@@ -11,6 +11,7 @@ const char *as_step_op(const assay_plan *plan, const as_step *step)
     case AS_STEP_PUT: return "Put";
     case AS_STEP_GET: return "Get";
     case AS_STEP_ALIGN: return "Align";
+    case AS_STEP_UPDATE: return "Update";
     }
     return "";
 }
@@ -140,9 +141,9 @@ static assay_status step_describe(assay_env *env, const assay_plan *plan, int s,
 
 static assay_status steps_describe(assay_env *env, const assay_plan *plan, assay_trace *t)
 {
-    size_t most = 4; /* inputs of a step: its operands and up to four packed ones */
+    size_t most = AS_N_PACKED; /* inputs of a step: its operands and their packed forms */
     for (int s = 0; s < plan->n_steps; s++)
-        most = (size_t)plan->steps[s].seg.n_in + 4 > most ? (size_t)plan->steps[s].seg.n_in + 4 : most;
+        most = (size_t)plan->steps[s].seg.n_in + AS_N_PACKED > most ? (size_t)plan->steps[s].seg.n_in + AS_N_PACKED : most;
     int         *writers = malloc(((size_t)plan->n_buffers + 1) * sizeof *writers), *inputs = malloc(most * sizeof *inputs);
     assay_status status =
         writers && inputs ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the edges between %d steps", plan->n_steps);

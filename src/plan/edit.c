@@ -199,6 +199,5 @@ void as_edit_refresh(as_graph *g, int id)
 bool as_edit_is_taken(assay_env *env, const as_pass_ctx *ctx, as_arena *arena, const as_node_ctx *n)
 {
     as_choice choice = {0};
-    (void)env;
-    return ctx->device->backend->choose(ctx->device, n, arena, &choice) == ASSAY_OK && choice.kernel && !choice.slow;
+    return ctx->device->backend->choose(env, ctx->device, n, arena, &choice) == ASSAY_OK && choice.kernel && !choice.slow;
 }

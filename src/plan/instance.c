@@ -4,6 +4,13 @@
 
 #include "plan/lower.h"
 
+void as_plan_clock(assay_env *env, const assay_plan *plan)
+{
+    for (int d = 0; d < plan->n_devices; d++)
+        if (plan->devices[d]->tells_time && env->clock.kind != AS_CLOCK_FAKE)
+            as_clock_open_fake(&env->clock, 0);
+}
+
 static void slots_fill(assay_instance *instance)
 {
     const assay_plan *plan = instance->plan;
@@ -33,7 +40,7 @@ static assay_status memory_take(assay_env *env, assay_instance *instance, int d,
     const assay_plan *plan = instance->plan;
     size_t            bytes = (size_t)plan->device_bytes[d] + (d == 0 ? instance->host_offset : 0);
     if (d != 0 || !host)
-        return as_device_alloc(plan->devices[d], bytes, &instance->memory[d]);
+        return as_device_alloc(env, plan->devices[d], bytes, &instance->memory[d]);
     if (host->bytes < bytes)
         return as_fail(env, ASSAY_INTERNAL, "instance: '%s' needs %zu bytes and was lent %zu", plan->model->name, bytes,
                        host->bytes);
@@ -50,6 +57,7 @@ assay_status assay_instance_new(assay_env *env, const assay_plan *plan, assay_in
 assay_status as_instance_new_at(assay_env *env, const assay_plan *plan, size_t offset, const as_mem *host, assay_instance **out)
 {
     assay_instance *instance = calloc(1, sizeof *instance);
+    as_plan_clock(env, plan);
     if (!instance)
         return as_fail(env, ASSAY_NO_MEMORY, "instance: no room for one of '%s'", plan->model->name);
     instance->plan = plan;
@@ -71,6 +79,7 @@ assay_status as_instance_new_at(assay_env *env, const assay_plan *plan, size_t o
     }
     slots_fill(instance);
     inputs_fill(instance);
+    as_instance_reset(instance);
     *out = instance;
     return ASSAY_OK;
 }
@@ -87,8 +96,11 @@ void assay_instance_free(assay_instance *instance)
 
 void as_instance_refresh(assay_instance *instance)
 {
+    uint64_t step = instance->step;
     instance->prologue_due = true;
     inputs_fill(instance);
+    as_instance_reset(instance);
+    instance->step = step;
 }
 
 static as_view view_of(const assay_instance *instance, int buffer)
@@ -112,6 +124,9 @@ assay_status as_instance_set_param(assay_env *env, assay_instance *instance, con
 {
     const assay_plan *plan = instance->plan;
     int               value = param_find(&plan->graph, name);
+    for (int i = 0; i < plan->n_variables; i++)
+        if (plan->variables[i].input < 0 && !strcmp(plan->variables[i].name, name))
+            return as_instance_set(env, instance, name, view); /* a parameter that steps change has memory of its own */
     if (value < 0)
         return as_fail(env, ASSAY_NOT_FOUND, "instance: the model '%s' has no parameter '%s'", plan->model->name, name);
     const as_tensor_info *info = &plan->graph.values[value].info;
@@ -139,7 +154,7 @@ assay_status as_instance_set_param(assay_env *env, assay_instance *instance, con
 
 /* --- One run ------------------------------------------------------------------------------------------- */
 
-static assay_status transfer_run(assay_instance *instance, const as_step *step)
+static assay_status transfer_run(const as_run_ctx *run, assay_instance *instance, const as_step *step)
 {
     as_device         *device = instance->plan->devices[step->device];
     const as_bindings *host = &instance->bindings[0];
@@ -148,25 +163,30 @@ static assay_status transfer_run(assay_instance *instance, const as_step *step)
     const as_slot     *slot = &instance->slots[far];
     if (!slot->bytes)
         return ASSAY_OK;
-    return put ? device->backend->put(device, &instance->memory[step->device], slot->offset, as_slot_host(host, near), slot->bytes)
-               : device->backend->get(device, &instance->memory[step->device], slot->offset, as_slot_host(host, near), slot->bytes);
+    if (step->kind == AS_STEP_UPDATE) {
+        memcpy(as_slot_host(host, far), as_slot_host(host, near), slot->bytes);
+        return ASSAY_OK;
+    }
+    return put ? device->backend->put(run, device, &instance->memory[step->device], slot->offset, as_slot_host(host, near),
+                                      slot->bytes)
+               : device->backend->get(run, device, &instance->memory[step->device], slot->offset, as_slot_host(host, near),
+                                      slot->bytes);
 }
 
 /* A device writes the spans of its steps; those of transfers and whole segments are written here. */
-static assay_status segment_run(assay_env *env, assay_instance *instance, const as_plan_segment *segment,
-                                const as_recorder *recorder)
+static assay_status segment_run(const as_run_ctx *run, assay_instance *instance, const as_plan_segment *segment)
 {
-    const assay_plan *plan = instance->plan;
-    as_device        *device = plan->devices[segment->device];
-    const as_step    *step = &plan->steps[segment->first];
-    bool              transfer = as_step_is_transfer(step->kind);
-    bool              records = recorder && recorder->detail >= AS_DETAIL_SEGMENT;
-    uint64_t          begin = records ? as_clock_now(&env->clock) : 0;
-    AS_TRY(transfer ? transfer_run(instance, step)
-                    : device->backend->execute(device, segment->code, &instance->bindings[segment->device], recorder));
-    if (!records)
+    const assay_plan  *plan = instance->plan;
+    as_device         *device = plan->devices[segment->device];
+    const as_step     *step = &plan->steps[segment->first];
+    bool               transfer = as_step_is_transfer(step->kind);
+    const as_recorder *recorder = as_run_recorder(run, AS_DETAIL_SEGMENT);
+    uint64_t           begin = recorder ? as_clock_now(run->clock) : 0;
+    AS_TRY(transfer ? transfer_run(run, instance, step)
+                    : device->backend->execute(run, device, segment->code, &instance->bindings[segment->device]));
+    if (!recorder)
         return ASSAY_OK;
-    uint64_t end = as_clock_now(&env->clock);
+    uint64_t end = as_clock_now(run->clock);
     if (transfer && recorder->detail >= AS_DETAIL_STEP)
         as_ring_add(&recorder->rings[0], AS_SPAN_STEP, segment->first, begin, end);
     as_ring_add(&recorder->rings[0], AS_SPAN_SEGMENT, segment->first, begin, end);
@@ -187,16 +207,16 @@ static assay_status fixed_check(assay_env *env, const assay_instance *instance)
     return ASSAY_OK;
 }
 
-assay_status as_instance_step(assay_env *env, assay_instance *instance, const as_recorder *recorder)
+assay_status as_instance_step(const as_run_ctx *run, assay_instance *instance)
 {
     const assay_plan *plan = instance->plan;
+    as_run_ctx        now = *run;
+    now.step = instance->step;
     if (plan->n_fixed)
-        AS_TRY(fixed_check(env, instance));
-    if (recorder && !recorder->rings)
-        recorder = NULL;
+        AS_TRY(fixed_check(run->env, instance));
     for (int i = 0; i < plan->n_segments; i++)
         if (!plan->segments[i].prologue || instance->prologue_due)
-            AS_TRY(segment_run(env, instance, &plan->segments[i], recorder));
+            AS_TRY(segment_run(&now, instance, &plan->segments[i]));
     instance->prologue_due = false;
     instance->step++;
     return ASSAY_OK;

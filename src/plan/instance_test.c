@@ -105,7 +105,7 @@ Test(instance, two_instances_of_a_plan_do_not_disturb_each_other)
     as_view y = as_instance_output(f.instance, 0);
     memcpy(first, y.data, sizeof first);
     expect_ok(f.env, assay_instance_new(f.env, f.plan, &other));
-    expect_ok(f.env, as_instance_step(f.env, other, NULL));
+    expect_ok(f.env, as_instance_step(AS_RUN(f.env), other));
     as_view z = as_instance_output(other, 0);
     expect(!memcmp(first, y.data, sizeof first));
     expect(memcmp(first, z.data, sizeof first) != 0);

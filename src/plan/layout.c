@@ -49,6 +49,10 @@ static void lifetimes_find(assay_plan *plan)
         touch(plan, plan->inputs[i], 0);
         touch(plan, plan->inputs[i], end);
     }
+    for (int i = 0; i < plan->n_variables; i++) {
+        touch(plan, plan->variables[i].buffer, 0);
+        touch(plan, plan->variables[i].buffer, end);
+    }
     for (int i = 0; i < plan->graph.n_outputs; i++)
         touch(plan, plan->outputs[i], end);
     for (int i = 0; i < plan->n_buffers; i++) {
@@ -108,6 +112,7 @@ static void totals_count(assay_plan *plan)
         case AS_BUF_ACTIVATION: add_up(&plan->activation_bytes, b->bytes); break;
         case AS_BUF_SCRATCH: add_up(&plan->scratch_bytes, b->bytes); break;
         case AS_BUF_PACKED: add_up(&plan->packed_bytes, b->bytes); break;
+        case AS_BUF_VARIABLE: add_up(&plan->variable_bytes, b->bytes); break;
         case AS_BUF_CONSTANT: break;
         }
     }
@@ -164,7 +169,7 @@ assay_status as_plan_segments(assay_env *env, assay_plan *plan)
         if (is_transfer(&plan->steps[segment->first]))
             continue;
         as_device *device = plan->devices[segment->device];
-        AS_TRY(device->backend->compile(device, &segment->seg, &segment->code));
+        AS_TRY(device->backend->compile(env, device, &segment->seg, &segment->code));
     }
     plan->compile_ns = as_clock_ns(&env->clock, as_clock_now(&env->clock) - begin);
     return ASSAY_OK;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "plan/edit.h"
+#include "plan/variable.h"
 
 typedef struct step_list {
     as_step *items;
@@ -75,6 +76,8 @@ static int *slot_of(lowering *l, int value, int device) { return &l->buffer[valu
 
 static as_buffer_role role_of(const lowering *l, int value, int device)
 {
+    if (device == 0 && as_variable_of_value(l->plan, value) >= 0)
+        return AS_BUF_VARIABLE;
     switch (l->graph->values[value].role) {
     case AS_ROLE_INPUT: return device == 0 ? AS_BUF_INPUT : AS_BUF_ACTIVATION;
     case AS_ROLE_PARAM: return AS_BUF_PARAM;
@@ -131,6 +134,7 @@ typedef struct transfer {
 
 static const transfer put = {AS_STEP_PUT, "put", "a step on this device reads what the host has"};
 static const transfer get = {AS_STEP_GET, "get", "the host needs what this device has"};
+static const transfer update = {AS_STEP_UPDATE, "update", "the variable keeps what the step computed for the next one"};
 
 static assay_status transfer_add(lowering *l, int value, const transfer *t, int device, int from, int to)
 {
@@ -209,7 +213,7 @@ static assay_status choose(lowering *l, const as_node_ctx *ctx, int *device, as_
 {
     as_device *wanted = l->plan->devices[l->plan->n_devices - 1], *host = l->plan->devices[0];
     as_choice  choice = {0};
-    AS_TRY(wanted->backend->choose(wanted, ctx, l->arena, &choice));
+    AS_TRY(wanted->backend->choose(l->env, wanted, ctx, l->arena, &choice));
     *device = l->plan->n_devices - 1;
     if (!choice.kernel && wanted == host)
         return as_fail(l->env, ASSAY_UNSUPPORTED, "plan: %s '%s': %s does not take it: %s", ctx->op->name, ctx->name, host->name,
@@ -217,7 +221,7 @@ static assay_status choose(lowering *l, const as_node_ctx *ctx, int *device, as_
     if (!choice.kernel) {
         const char *why = choice.why ? choice.why : "no reason given";
         choice = (as_choice){0};
-        AS_TRY(host->backend->choose(host, ctx, l->arena, &choice));
+        AS_TRY(host->backend->choose(l->env, host, ctx, l->arena, &choice));
         *device = 0;
         if (!choice.kernel)
             return as_fail(l->env, ASSAY_UNSUPPORTED, "plan: %s '%s': %s does not take it (%s) and neither does %s (%s)",
@@ -294,6 +298,24 @@ static bool is_alike(const as_tensor_info *a, const as_tensor_info *b)
     return a->dtype == b->dtype && a->layout == b->layout && as_shape_same(&a->shape, &b->shape);
 }
 
+/* A variable may be written by the step that computes what it becomes, when that step is the last to read it under any name. */
+static bool is_update_in_place(const lowering *l, const as_bound_node *node, int node_id, int input, int buffer)
+{
+    int v = as_variable_of_value(l->plan, node->in[input]);
+    if (v < 0 || l->plan->variables[v].output < 0 || l->graph->outputs[l->plan->variables[v].output] != node->out[0] ||
+        l->is_output[node->in[input]])
+        return false;
+    for (int k = 0; k < node->ctx.n_in; k++)
+        if (k != input && node->in[k] == node->in[input])
+            return false;
+    for (int b = 0; b < l->plan->n_buffers; b++) {
+        const as_buffer *other = &l->plan->buffers[b];
+        if (as_buffer_root(l->plan, b) == buffer && l->reader[other->value] > (b == buffer ? node_id : node_id - 1))
+            return false;
+    }
+    return true;
+}
+
 /* The input whose memory output 0 may take over, or -1. */
 static int input_to_overwrite(const lowering *l, const as_step *step, bool steady)
 {
@@ -302,12 +324,17 @@ static int input_to_overwrite(const lowering *l, const as_step *step, bool stead
     if (!l->plan->compiled || steady || l->graph->n_nodes > AS_EDIT_MAX_NODES || ctx->n_out != 1 || node->out[0] < 0 ||
         !as_info_bytes(&ctx->out[0]))
         return -1;
-    for (int i = 0; i < ctx->n_in && i < 32; i++)
-        if ((step->choice.in_place >> i & 1u) && node->in[i] >= 0 && l->home[node->in[i]] == step->device &&
-            !is_given(l, node->in[i]) && !l->steady[node->in[i]] && is_alike(&ctx->in[i], &ctx->out[0]) &&
-            is_last_read(l, step->seg.in[i], step->node))
-            return i;
-    return -1;
+    int found = -1;
+    for (int i = 0; i < ctx->n_in && i < 32; i++) {
+        if (!(step->choice.in_place >> i & 1u) || node->in[i] < 0 || l->home[node->in[i]] != step->device ||
+            l->steady[node->in[i]] || !is_alike(&ctx->in[i], &ctx->out[0]))
+            continue;
+        if (is_update_in_place(l, node, step->node, i, step->seg.in[i]))
+            return i; /* better than any other: it saves the update's copy too */
+        if (found < 0 && !is_given(l, node->in[i]) && is_last_read(l, step->seg.in[i], step->node))
+            found = i;
+    }
+    return found;
 }
 
 static assay_status output_over(lowering *l, int value, int device, int input)
@@ -445,6 +472,21 @@ static assay_status ends_add(lowering *l, const int *values, int n, int **out)
     return ASSAY_OK;
 }
 
+/* Behind all that reads them: variables take the values that they become, unless they were written in place. */
+static assay_status updates_add(lowering *l)
+{
+    for (int i = 0; i < l->plan->n_variables; i++) {
+        as_variable *v = &l->plan->variables[i];
+        if (v->output < 0)
+            continue;
+        int from = l->plan->outputs[v->output];
+        v->in_place = as_buffer_root(l->plan, from) == v->buffer;
+        if (!v->in_place)
+            AS_TRY(transfer_add(l, v->value, &update, 0, from, v->buffer));
+    }
+    return ASSAY_OK;
+}
+
 /* Prologue first; a step's choice is pointed to only now that steps no longer move. */
 static assay_status steps_join(lowering *l)
 {
@@ -470,6 +512,8 @@ static assay_status lower(lowering *l, as_pass_note *alias_note)
 {
     as_graph *g = l->graph;
     AS_TRY(ends_add(l, g->inputs, g->n_inputs, &l->plan->inputs));
+    for (int i = 0; i < l->plan->n_variables; i++)
+        AS_TRY(value_on(l, l->plan->variables[i].value, 0, &l->plan->variables[i].buffer));
     for (int i = 0; i < g->n_nodes; i++) {
         const as_bound_node *node = &g->nodes[i];
         if (node->dead)
@@ -481,6 +525,7 @@ static assay_status lower(lowering *l, as_pass_note *alias_note)
         AS_TRY(can_alias(l, node) ? alias_add(l, node, alias_note) : node_add(l, i, steady));
     }
     AS_TRY(ends_add(l, g->outputs, g->n_outputs, &l->plan->outputs));
+    AS_TRY(updates_add(l));
     return steps_join(l);
 }
 

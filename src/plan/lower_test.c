@@ -3,9 +3,9 @@
 #include "plan/lower.h"
 
 /* Takes MatMul and packs its second input behind a header of 32 bytes; refuses all else. */
-static assay_status pretend_choose(as_device *device, const as_node_ctx *n, as_arena *arena, as_choice *out)
+static assay_status pretend_choose(assay_env *env, as_device *device, const as_node_ctx *n, as_arena *arena, as_choice *out)
 {
-    (void)device, (void)arena;
+    (void)env, (void)device, (void)arena;
     if (strcmp(n->op->name, "MatMul")) {
         *out = (as_choice){.why = "it can only multiply"};
         return ASSAY_OK;
@@ -16,9 +16,9 @@ static assay_status pretend_choose(as_device *device, const as_node_ctx *n, as_a
     return ASSAY_OK;
 }
 
-static assay_status refuse_all(as_device *device, const as_node_ctx *n, as_arena *arena, as_choice *out)
+static assay_status refuse_all(assay_env *env, as_device *device, const as_node_ctx *n, as_arena *arena, as_choice *out)
 {
-    (void)device, (void)n, (void)arena;
+    (void)env, (void)device, (void)n, (void)arena;
     *out = (as_choice){.why = "it is on strike"};
     return ASSAY_OK;
 }
@@ -63,7 +63,7 @@ Test(lower, a_host_that_refuses_says_why)
 static void two_devices(fixture *f, as_device **devices, as_device *far, const as_backend *backend)
 {
     expect_ok(f->env, as_device_open(f->env, "cpu", 1, &devices[0]));
-    *far = (as_device){.backend = backend, .name = backend->name, .n_threads = 1, .align = 256, .env = f->env};
+    *far = (as_device){.backend = backend, .name = backend->name, .n_threads = 1, .align = 256};
     devices[1] = far;
 }
 

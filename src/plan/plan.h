@@ -3,7 +3,7 @@
  * Never changes once built; threads may share it.  Owns its arena and its open devices: assay_plan_free() releases all of
  * it.  Borrows the model, which must outlive the plan.
  *
- * Device 0 is always the host (the cpu back end): inputs and outputs live there.  The prologue (pack, transfer, what depends on
+ * Device 0 is always the host (the cpu back end): inputs, outputs and variables live there.  The prologue (pack, transfer, what depends on
  * parameters alone) runs once, and again when a parameter changes; the body runs every time. */
 #ifndef AS_PLAN_PLAN_H
 #define AS_PLAN_PLAN_H
@@ -18,7 +18,8 @@ typedef enum as_buffer_role {
     AS_BUF_CONSTANT,
     AS_BUF_ACTIVATION,
     AS_BUF_PACKED,
-    AS_BUF_SCRATCH
+    AS_BUF_SCRATCH,
+    AS_BUF_VARIABLE /* an instance keeps it from step to step, and only the variable's own update writes it */
 } as_buffer_role;
 const char *as_buffer_role_text(as_buffer_role role);
 
@@ -36,13 +37,34 @@ typedef struct as_buffer {
     int            value;       /* graph value, -1 for scratch */
 } as_buffer;
 
-/* Align: a param or constant whose address in its file is no multiple of its element's size is copied once, like a put. */
-typedef enum as_step_kind { AS_STEP_NODE, AS_STEP_PACK, AS_STEP_PUT, AS_STEP_GET, AS_STEP_ALIGN } as_step_kind;
+/* Align: a param or constant whose address in its file is no multiple of its element's size is copied once, like a put.
+ * Update: a variable takes the value of the output that it becomes, where no kernel could write it in place. */
+typedef enum as_step_kind { AS_STEP_NODE, AS_STEP_PACK, AS_STEP_PUT, AS_STEP_GET, AS_STEP_ALIGN, AS_STEP_UPDATE } as_step_kind;
 
 static inline bool as_step_is_transfer(as_step_kind kind)
 {
-    return kind == AS_STEP_PUT || kind == AS_STEP_GET || kind == AS_STEP_ALIGN;
+    return kind == AS_STEP_PUT || kind == AS_STEP_GET || kind == AS_STEP_ALIGN || kind == AS_STEP_UPDATE;
 }
+
+/* A variable as it is asked for: an input or a parameter of the model that an instance owns, and the output that it becomes behind
+ * every step (recurrent state, running statistics, parameters in training).  A parameter begins with its own values, an input with
+ * those that the options gave it; else zeros. */
+typedef struct as_variable_def {
+    const char *name;    /* of the input or parameter */
+    const char *becomes; /* an output; NULL: it changes only when somebody sets it */
+    bool        zeros;   /* a parameter begins with zeros instead */
+    as_view     initial; /* data NULL: as above; else lent for the plan's life */
+} as_variable_def;
+
+/* A variable of a plan. */
+typedef struct as_variable {
+    const char *name;
+    int         value, input; /* in the graph; input: place among its inputs, -1 for a parameter */
+    int         output;       /* place among the graph's outputs, -1: none */
+    int         buffer;       /* on the host */
+    bool        in_place;     /* the step that computes the output writes it */
+    as_view     initial;      /* data NULL: zeros */
+} as_variable;
 
 typedef struct as_step {
     as_step_kind kind;
@@ -118,6 +140,8 @@ struct assay_plan {
     int                n_segments;
     as_buffer         *buffers;
     int                n_buffers;
+    as_variable       *variables;
+    int                n_variables;
     int               *inputs, *outputs; /* buffer ids in the order of the model's */
     as_pass_note      *passes;
     int                n_passes;
@@ -130,9 +154,17 @@ struct assay_plan {
     double                build_ns, compile_ns;
     /* Sums over the buffers of a role, as if no memory were shared; activations include inputs and outputs.  Params count
      * where they lie outside, on the host: a device's copies are in device_bytes. */
-    uint64_t param_bytes, activation_bytes, scratch_bytes, packed_bytes;
+    uint64_t param_bytes, activation_bytes, scratch_bytes, packed_bytes, variable_bytes;
     uint64_t lower_bound_bytes; /* the most that is live at any step, summed over the devices: no plan can be smaller */
 };
+
+/* What a plan is made with besides the options. */
+typedef struct as_plan_with {
+    const as_variable_def *variables;
+    int                    n_variables;
+} as_plan_with;
+assay_status as_plan_build_with(assay_env *env, const assay_model *model, const as_plan_options *options, const as_plan_with *with,
+                                assay_plan **out);
 
 /* What a pass may know besides the graph. */
 typedef struct as_pass_ctx {
@@ -168,25 +200,35 @@ struct assay_instance {
     bool              prologue_due;
     bool              host_is_lent; /* memory[0] is somebody else's */
     size_t            host_offset;  /* buffers on the host lie so far behind where the plan put them */
-    uint32_t          step;         /* runs so far: keys random operators */
+    uint64_t          step;         /* runs so far: keys random operators */
 };
 
+/* Runs of a plan with a device that tells its own time are timed by a fake clock: makes the env's clock one, if it is not yet.  A new
+ * instance does it for the env it is made in; who stamps before that calls it himself. */
+void         as_plan_clock(assay_env *env, const assay_plan *plan);
 assay_status assay_instance_new(assay_env *env, const assay_plan *plan, assay_instance **out);
 /* The same at another place, for comparisons that must not depend on where buffers happen to lie: `offset` bytes (a multiple of 64)
  * further on, and in `host` when it is given (at least plan->device_bytes[0] + offset bytes, lent for the instance's life) instead of
  * memory of its own. */
 assay_status as_instance_new_at(assay_env *env, const assay_plan *plan, size_t offset, const as_mem *host, assay_instance **out);
 void         assay_instance_free(assay_instance *instance);
-/* Forgets the prologue's results and the given inputs' values, which somebody overwrote in lent memory: the next step makes them anew. */
+/* Forgets the prologue's results, the given inputs' values and the variables, which somebody overwrote in lent memory: the next step
+ * makes them anew. */
 void as_instance_refresh(assay_instance *instance);
 /* Where input and output i live on the host: write the one before, read the other after a step.  An input that shapes depend on
  * holds the values that the plan was made for, and must keep them: a step refuses others. */
 as_view as_instance_input(const assay_instance *instance, int i);
 as_view as_instance_output(const assay_instance *instance, int i);
+/* Begins anew: every variable has its initial value, and the next step is step 0.  A new instance is so. */
+void as_instance_reset(assay_instance *instance);
+/* Copies a variable's value out or in, between two steps; the view has its dtype and shape. */
+assay_status as_instance_get(assay_env *env, const assay_instance *instance, const char *name, const as_view *out);
+assay_status as_instance_set(assay_env *env, assay_instance *instance, const char *name, const as_view *view);
+as_view      as_instance_variable(const assay_instance *instance, int i); /* where variable i of the plan lives */
 /* Uses other memory for a parameter from now on (borrowed, row-major, aligned, the parameter's dtype and shape). */
 assay_status as_instance_set_param(assay_env *env, assay_instance *instance, const char *name, const as_view *view);
-/* One run: the prologue if due, then the body.  Allocates nothing.  recorder NULL: records nothing. */
-assay_status as_instance_step(assay_env *env, assay_instance *instance, const as_recorder *recorder);
+/* One run: the prologue if due, then the body.  Allocates nothing.  AS_RUN(env): by the env's own clock and cancel, recording nothing. */
+assay_status as_instance_step(const as_run_ctx *run, assay_instance *instance);
 uint64_t     as_instance_peak_bytes(const assay_instance *instance); /* observed over its devices */
 
 #endif

@@ -108,6 +108,7 @@ static void memory_write(as_json *w, const assay_plan *plan)
     as_json_key_u64(w, "activation_bytes", plan->activation_bytes);
     as_json_key_u64(w, "packed_bytes", plan->packed_bytes);
     as_json_key_u64(w, "scratch_bytes", plan->scratch_bytes);
+    as_json_key_u64(w, "variable_bytes", plan->variable_bytes);
     as_json_object_end(w);
 }
 

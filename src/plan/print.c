@@ -108,7 +108,10 @@ static bool same_choice(const as_choice *a, const as_choice *b)
     return true;
 }
 
-static bool has_reason(const as_step *step) { return step->kind == AS_STEP_NODE || step->kind == AS_STEP_ALIGN; }
+static bool has_reason(const as_step *step)
+{
+    return step->kind == AS_STEP_NODE || step->kind == AS_STEP_ALIGN || step->kind == AS_STEP_UPDATE;
+}
 
 /* Equal reasons are told once, with the steps that they hold for. */
 static void whys_print(const page *p)
@@ -203,6 +206,8 @@ static void totals_print(const page *p)
     fprintf(p->file, "%-24s %s\n", "activations, not shared", bytes_show(text, sizeof text, plan->activation_bytes));
     fprintf(p->file, "%-24s %s\n", "scratch, not shared", bytes_show(text, sizeof text, plan->scratch_bytes));
     fprintf(p->file, "%-24s %s\n", "packed, aligned weights", bytes_show(text, sizeof text, plan->packed_bytes));
+    if (plan->n_variables)
+        fprintf(p->file, "%-24s %s, kept from step to step\n", "variables", bytes_show(text, sizeof text, plan->variable_bytes));
     fprintf(p->file, "%-24s %s, the model's own\n", "parameters", bytes_show(text, sizeof text, plan->param_bytes));
     fprintf(p->file, "%-24s %llu flop (%s)\n", "work of one run", (unsigned long long)flops,
             as_show(text, sizeof text, (double)flops, "flop"));

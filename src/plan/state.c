@@ -47,6 +47,16 @@ int as_state_find(const assay_model *model, as_state_pair *pairs, int max)
     return n;
 }
 
+int as_state_variables(const assay_model *model, as_variable_def *defs)
+{
+    as_state_pair pairs[AS_MAX_STATES];
+    int           n = as_state_find(model, pairs, AS_MAX_STATES);
+    for (int i = 0; i < n; i++)
+        defs[i] = (as_variable_def){.name = model->values[model->inputs[pairs[i].input]].name,
+                                    .becomes = model->values[model->outputs[pairs[i].output]].name};
+    return n;
+}
+
 int as_timespans_find(const assay_model *model)
 {
     for (int i = 0; i < model->n_inputs; i++)

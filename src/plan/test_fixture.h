@@ -42,7 +42,7 @@ static inline void fixture_instance(fixture *f)
     }
 }
 
-static inline void fixture_step(fixture *f) { expect_ok(f->env, as_instance_step(f->env, f->instance, NULL)); }
+static inline void fixture_step(fixture *f) { expect_ok(f->env, as_instance_step(AS_RUN(f->env), f->instance)); }
 
 static inline void fixture_close(fixture *f)
 {
@@ -110,6 +110,14 @@ static inline int fixture_buffer_find(const assay_plan *plan, const char *name)
         if (!strcmp(plan->buffers[i].name, name))
             return i;
     return -1;
+}
+
+/* The plan by the fixture's options, with variables. */
+static inline assay_status fixture_plan_with(fixture *f, const as_variable_def *variables, int n)
+{
+    as_plan_options options;
+    AS_TRY(as_plan_options_read(f->env, f->options, &options));
+    return as_plan_build_with(f->env, f->model, &options, &(as_plan_with){.variables = variables, .n_variables = n}, &f->plan);
 }
 
 #endif

@@ -124,7 +124,7 @@ static void take_slab(plan_arm *a)
     a->slab->user = a;
 }
 
-static assay_status call(assay_env *env, void *self) { return as_instance_step(env, self, NULL); }
+static assay_status call(assay_env *env, void *self) { return as_instance_step(AS_RUN(env), self); }
 
 static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trace_arm *info)
 {
@@ -160,6 +160,7 @@ assay_status as_arm_plan(assay_env *env, const char *name, const assay_plan *pla
     plan_arm *a = calloc(1, sizeof *a);
     if (!a)
         return as_fail(env, ASSAY_NO_MEMORY, "measure: no room for the arm '%s'", name);
+    as_plan_clock(env, plan); /* the sampler stamps before the first launch */
     bool reads_cpu = env->clock.kind != AS_CLOCK_FAKE && plan->n_devices == 1 && plan->devices[0]->n_threads == 1;
     *a = (plan_arm){.plan = plan, .slab = slab, .seed = seed, .random = random, .reads_cpu = reads_cpu};
     snprintf(a->what, sizeof a->what, "%s on %s, %d thread%s", plan->model->source, plan->devices[plan->n_devices - 1]->name,

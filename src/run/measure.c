@@ -22,7 +22,7 @@ uint64_t as_runner_now(const as_runner *r) { return as_clock_now(&r->env->clock)
 static assay_status call_only(assay_env *env, void *self)
 {
     as_runner *r = self;
-    return as_instance_step(env, r->instance, NULL);
+    return as_instance_step(AS_RUN(env), r->instance);
 }
 
 /* A run's end is the next one's beginning: half the stamps, and the runs tile the sample. */
@@ -33,7 +33,7 @@ static assay_status call_record(assay_env *env, void *self)
     int                n_marked = recorder->detail >= AS_DETAIL_SEGMENT ? recorder->n_rings : 1;
     for (int k = 0; k < n_marked; k++)
         recorder->rings[k].run = r->run;
-    AS_TRY(as_instance_step(env, r->instance, recorder->detail >= AS_DETAIL_SEGMENT ? recorder : NULL));
+    AS_TRY(as_instance_step(AS_RUN_WITH(env, recorder->detail >= AS_DETAIL_SEGMENT ? recorder : NULL), r->instance));
     uint64_t end = as_clock_now(&env->clock);
     as_ring_add(&recorder->rings[0], AS_SPAN_RUN, -1, r->last, end);
     r->last = end;

@@ -15,20 +15,12 @@
 
 enum { NUMBER_BYTES = 64 /* at most, in a line, with its comma */, LEAST_BYTES = 1 << 16, N_WARMUP = 3, WAIT_MS = 100 };
 
-typedef struct carried {
-    const void *from;
-    void       *to;
-    size_t      bytes;
-} carried;
-
 typedef struct stream {
     assay_env                *env;
     assay_instance           *instance;
     const as_stream_settings *settings;
     as_view                   x, timespan, y;
     int64_t                   n_x, n_columns, n_y;
-    carried                   states[AS_MAX_STATES];
-    int                       n_states;
     char                     *in; /* what was read and not yet used: [begin, end) */
     size_t                    in_size, begin, end;
     bool                      at_end;
@@ -215,7 +207,7 @@ static assay_status run(stream *s, as_stream_report *r)
         s->begin += bytes;
         s->n_lines++;
         AS_TRY(s->settings->raw ? raw_read(s, sample) : line_read(s, sample, bytes));
-        AS_TRY(as_instance_step(s->env, s->instance, NULL));
+        AS_TRY(as_instance_step(AS_RUN(s->env), s->instance));
         size_t n = answer_make(s);
         ready = as_clock_now(&s->env->clock);
         AS_TRY(answer_write(s, n));
@@ -241,30 +233,10 @@ static assay_status run(stream *s, as_stream_report *r)
         if (r->n > 1 && seconds > 0)
             r->rate = as_metric_derived((double)r->n / seconds, NAN, NAN, r->n, "1/s",
                                         "answers / time from the first sample to the last answer");
-        for (int i = 0; i < s->n_states; i++)
-            memcpy(s->states[i].to, s->states[i].from, s->states[i].bytes);
     }
 }
 
 /* --- Before and after ------------------------------------------------------------------------------------ */
-
-static assay_status states_find(stream *s)
-{
-    const assay_model *model = s->instance->plan->model;
-    as_state_pair      pairs[AS_MAX_STATES];
-    s->n_states = as_state_find(model, pairs, AS_MAX_STATES);
-    for (int i = 0; i < s->n_states; i++) {
-        as_view to = as_instance_input(s->instance, pairs[i].input), from = as_instance_output(s->instance, pairs[i].output);
-        char    a[192], b[192];
-        if (to.dtype != from.dtype || as_view_bytes(&to) != as_view_bytes(&from))
-            return as_fail(s->env, ASSAY_BAD_INPUT, "stream: the state '%s' is %s%s and goes into '%s', which is %s%s",
-                           model->values[model->outputs[pairs[i].output]].name, as_dtype_name(from.dtype),
-                           as_shape_show(&from.shape, a, sizeof a), model->values[model->inputs[pairs[i].input]].name,
-                           as_dtype_name(to.dtype), as_shape_show(&to.shape, b, sizeof b));
-        s->states[i] = (carried){.from = from.data, .to = to.data, .bytes = as_view_bytes(&to)};
-    }
-    return ASSAY_OK;
-}
 
 static assay_status open_all(stream *s)
 {
@@ -288,7 +260,6 @@ static assay_status open_all(stream *s)
     s->n_columns = s->n_x + s->settings->has_timespans;
     if (!s->n_columns)
         return as_fail(s->env, ASSAY_BAD_INPUT, "stream: a sample of the model '%s' has no numbers", model->name);
-    AS_TRY(states_find(s));
     size_t numbers = (size_t)s->n_columns * NUMBER_BYTES;
     s->in_size = (numbers < LEAST_BYTES ? LEAST_BYTES : numbers) + 1;
     s->out_size = (size_t)s->n_y * NUMBER_BYTES + 2;
@@ -303,19 +274,38 @@ static assay_status open_all(stream *s)
     return ASSAY_OK;
 }
 
+/* Copies all variables out to `kept`, or back. */
+static void variables_keep(stream *s, char *kept, bool back)
+{
+    for (int i = 0; i < s->instance->plan->n_variables; i++) {
+        as_view v = as_instance_variable(s->instance, i);
+        size_t  n = as_view_bytes(&v);
+        if (n)
+            memcpy(back ? v.data : kept, back ? kept : v.data, n);
+        kept += n;
+    }
+}
+
 /* The first steps pay for the prologue and for page faults; they must leave no trace in states or random streams. */
 static assay_status warm(stream *s)
 {
+    char        *kept = malloc((size_t)s->instance->plan->variable_bytes + 1);
+    assay_status status = kept ? ASSAY_OK : as_fail(s->env, ASSAY_NO_MEMORY, "stream: no room to keep the states");
+    if (kept)
+        variables_keep(s, kept, false);
     for (int64_t i = 0; i < s->n_x; i++)
         as_view_set(&s->x, i, 0.0);
     if (s->settings->has_timespans)
         as_view_set(&s->timespan, 0, 1.0);
-    for (int i = 0; i < N_WARMUP; i++) {
-        AS_TRY(as_instance_step(s->env, s->instance, NULL));
+    for (int i = 0; i < N_WARMUP && status == ASSAY_OK; i++) {
+        status = as_instance_step(AS_RUN(s->env), s->instance);
         answer_make(s);
     }
+    if (kept)
+        variables_keep(s, kept, true);
     s->instance->step = 0;
-    return ASSAY_OK;
+    free(kept);
+    return status;
 }
 
 static assay_metric median_of(const as_tally *t, const char *source, char *reason, size_t size)

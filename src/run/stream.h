@@ -35,8 +35,8 @@ typedef struct as_stream_report {
     char         reasons[5][96];      /* behind the metrics that are not available */
 } as_stream_report;
 
-/* Streams until the input ends, assay_cancel(), or a failure; the instance is of batch 1 (and seq 1), its states hold what the first step
- * begins with, and other inputs what they shall keep.  Inputs: the first is the sample.  Bad samples are refused by line.
+/* Streams until the input ends, assay_cancel(), or a failure; the instance is of batch 1 (and seq 1); its states are variables of its plan
+ * (as_state_variables) and hold what the first step begins with, and other inputs what they shall keep.  Inputs: the first is the sample.  Bad samples are refused by line.
  * *report holds the answers that were given, in every case. */
 assay_status as_stream_run(assay_env *env, assay_instance *instance, const as_stream_settings *settings, as_stream_report *report);
 

@@ -19,7 +19,8 @@ static void sum_open(fixture *f)
     as_maker_output(m, sum);
     as_maker_output(m, as_maker_node(m, "Identity", "keep", &sum, 1, NULL, 0, NULL, 1, &h));
     expect_ok(f->env, as_maker_finish(m, &f->model));
-    fixture_plan(f);
+    as_variable_def defs[AS_MAX_STATES];
+    expect_ok(f->env, fixture_plan_with(f, defs, as_state_variables(f->model, defs)));
     expect_ok(f->env, assay_instance_new(f->env, f->plan, &f->instance));
 }
 

@@ -11,7 +11,7 @@ static assay_status exact_run(assay_env *env, const assay_plan *exact, const ass
         as_view to = as_instance_input(other, i), from = as_instance_input(instance, i);
         as_view_copy(&to, &from);
     }
-    assay_status status = as_instance_step(env, other, NULL);
+    assay_status status = as_instance_step(AS_RUN(env), other);
     if (status == ASSAY_OK)
         *error = as_outputs_error(instance, other);
     assay_instance_free(other);
@@ -36,7 +36,7 @@ assay_status as_run_winograd_note(assay_env *env, const assay_plan *plan, const 
     double          error;
     AS_TRY(assay_instance_new(env, plan, &instance));
     as_inputs_draw(instance, seed);
-    assay_status status = as_instance_step(env, instance, NULL);
+    assay_status status = as_instance_step(AS_RUN(env), instance);
     if (status == ASSAY_OK)
         status = as_run_winograd_error(env, instance, options, &error);
     assay_instance_free(instance);

@@ -275,7 +275,7 @@ bool as_conform_run(assay_env *env, as_device *device, const as_conform_case *c)
     const as_backend *be = device->backend;
     as_arena          arena = {0};
     as_choice         choice = {0}, heavy = {0};
-    expect_ok(env, be->choose(device, &c->ctx, &arena, &choice));
+    expect_ok(env, be->choose(env, device, &c->ctx, &arena, &choice));
     if (!choice.kernel) {
         if (!choice.why || !choice.why[0])
             fail("%s: %s: refused without a reason", device->name, c->label);
@@ -289,7 +289,7 @@ bool as_conform_run(assay_env *env, as_device *device, const as_conform_case *c)
     int         in[AS_MAX_IN], out[AS_MAX_OUT], n_steps = 0;
     as_seg_step node, steps[AS_N_PACKED + 2];
     if (device->n_threads > 1)
-        expect_ok(env, be->choose(device, &ballast, &arena, &heavy));
+        expect_ok(env, be->choose(env, device, &ballast, &arena, &heavy));
     if (heavy.kernel)
         steps[n_steps++] = (as_seg_step){.ctx = &ballast, .choice = &heavy, .scratch = -1, .packed = AS_NOT_PACKED};
     step_make(device, c, &choice, &l, in, out, &node);
@@ -306,16 +306,16 @@ bool as_conform_run(assay_env *env, as_device *device, const as_conform_case *c)
     void      *code = NULL;
     uint8_t   *image = take(&arena, l.bytes, 1);
     as_segment segment = {.steps = steps, .n_steps = n_steps};
-    expect_ok(env, as_device_alloc(device, l.bytes, &mem));
-    expect_ok(env, be->compile(device, &segment, &code));
+    expect_ok(env, as_device_alloc(env, device, l.bytes, &mem));
+    expect_ok(env, be->compile(env, device, &segment, &code));
     as_bindings bindings = {.base = &mem, .slots = l.slots, .n_slots = l.n_slots};
     /* Twice: the second run must not depend on what the first left behind. */
     for (int again = 0; again < 2; again++) {
         image_fill(c, &l, in, image);
-        expect_ok(env, be->put(device, &mem, 0, image, l.bytes));
-        expect_ok(env, be->execute(device, code, &bindings, NULL));
+        expect_ok(env, be->put(AS_RUN(env), device, &mem, 0, image, l.bytes));
+        expect_ok(env, be->execute(AS_RUN(env), device, code, &bindings));
         memset(image, 0, l.bytes);
-        expect_ok(env, be->get(device, &mem, 0, image, l.bytes));
+        expect_ok(env, be->get(AS_RUN(env), device, &mem, 0, image, l.bytes));
         guards_check(&l, image, c, device->name);
         as_view got[AS_MAX_OUT];
         for (int i = 0; i < c->ctx.n_out; i++)

@@ -78,7 +78,7 @@ static void steady_step_allocates_nothing(const char *spec, const char *threads,
     fixture_step(&f);
     size_t before = as_test_n_allocs();
     for (int i = 0; i < 5; i++)
-        expect_ok(f.env, as_instance_step(f.env, f.instance, records ? &recorder : NULL));
+        expect_ok(f.env, as_instance_step(AS_RUN_WITH(f.env, records ? &recorder : NULL), f.instance));
     expect_eq(as_test_n_allocs(), before);
     expect_eq(rings[0].used > 0, records);
     fixture_close(&f);

@@ -109,7 +109,7 @@ assay_metric as_median_metric(assay_facts *f, const double *x, size_t n, const c
 
 /* --- Spans -------------------------------------------------------------------------------------------- */
 
-static const char *const transfer_ops[] = {"put", "get", "transfer", "copy", NULL};
+static const char *const transfer_ops[] = {"put", "get", "update", "transfer", "copy", NULL};
 
 bool as_step_is_transfer(const as_trace_step *s)
 {

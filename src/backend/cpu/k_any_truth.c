@@ -12,8 +12,11 @@ static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
 static void run(const as_kernel_args *args, int part, int n_parts, void *scratch)
 {
     (void)n_parts, (void)scratch;
-    if (part == 0)
-        *args->status = args->ctx->op->eval(args->env, args->ctx, args->in, args->out);
+    if (part != 0)
+        return;
+    as_node_ctx now = *args->ctx;
+    now.step = (uint32_t)args->step;
+    *args->status = now.op->eval(args->env, &now, args->in, args->out);
 }
 
 const as_kernel as_k_any_truth = {

@@ -16,6 +16,7 @@ typedef struct as_kernel_args {
     const as_view     *in; /* absent: data NULL */
     const as_view     *out;
     const void *const *packed; /* packed form of input i, or NULL */
+    uint64_t           step;   /* of the run: keys random operators */
     /* For those that can fail, the slow truth, Gather, and LTC with its gradient: part 0 alone leaves its sentence in env and sets *status, and no
      * later step of the segment runs.  All others ignore both. */
     assay_env    *env;
