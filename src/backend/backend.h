@@ -117,6 +117,23 @@ static inline void *as_slot_host(const as_bindings *b, int buffer)
 
 typedef void (*as_device_found)(void *arg, const char *name, const char *text, const char *reason); /* reason: not usable, why */
 
+/* A loop whose work is known exactly, for a limit of a device. */
+typedef struct as_device_meter {
+    const char *name;        /* "fma.f32", "read.dram", "launch", "put" */
+    const char *unit;        /* "flop/s", "byte/s", "ns" */
+    const char *what;        /* it does, for the source of the number */
+    double      per_pass;    /* work of one pass, in the unit without "/s"; 1 for a time */
+    uint64_t    level_bytes; /* of a bandwidth: what the level holds; 0: everything */
+    double      told;        /* > 0: the limit itself, told to the device and not measured */
+    void       *self;
+    assay_status (*run)(assay_env *env, void *self, uint64_t n_passes); /* returns when the work is really finished */
+} as_device_meter;
+typedef struct as_device_meters {
+    as_device_meter *list;
+    int              n;
+    void            *self;
+} as_device_meters; /* {0} is none */
+
 struct as_backend {
     const char *name; /* "cpu" */
     const char *help;
@@ -141,6 +158,9 @@ struct as_backend {
     void (*each_thread)(as_device *device, as_pool_fn fn, void *arg);
     /* How its threads have waited for each other so far; NULL: it has none that could. */
     as_pool_waits (*waits)(as_device *device);
+    /* The meters of its own limits, to be run while nobody uses the device.  NULL: those of the CPU, which are src/roof's. */
+    assay_status (*meters_open)(assay_env *env, as_device *device, as_device_meters *out);
+    void (*meters_close)(as_device *device, as_device_meters *m);
 };
 
 extern const as_backend *const as_be_table[];

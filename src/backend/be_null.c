@@ -1,5 +1,6 @@
 /* be_null.c - a device that computes nothing and takes exactly as long as it was told: "null:gemm=5us,*=2us,put=1us".
  *
+ * "limit.fma.f32=1e9" tells it a limit.
  * It tests the laboratory.  Every output is zeros.  Its time is told, not measured: it moves the clock of the run, which is a fake
  * one, so that a report about it is exact to the nanosecond and the same on every machine, and two runs that share the device do not
  * disturb each other.  Its memory has no host address, so a plan that forgets a transfer does not work by accident. */
@@ -14,6 +15,8 @@
 extern const as_backend as_be_null;
 
 #define DEFAULT_NS 1000u
+#define LIMIT      "limit."
+enum { MOST_LIMITS = 16 };
 
 /* The device's kernel for an op: how long it takes. */
 typedef struct timing {
@@ -24,12 +27,14 @@ typedef struct timing {
 } timing;
 
 typedef struct null_device {
-    as_device device;
-    as_arena  arena;
-    timing   *timings; /* one an op of the table */
-    int       n_timings;
-    uint64_t  put_ns, get_ns, default_ns;
-    bool      put_given, get_given, default_given;
+    as_device       device;
+    as_arena        arena;
+    timing         *timings; /* one an op of the table */
+    int             n_timings;
+    uint64_t        put_ns, get_ns, default_ns;
+    bool            put_given, get_given, default_given;
+    as_device_meter limits[MOST_LIMITS]; /* told too: "limit.fma.f32=1e9" */
+    int             n_limits;
 } null_device;
 
 /* --- The spec ----------------------------------------------------------------------------------- */
@@ -90,6 +95,32 @@ static assay_status set(assay_env *env, null_device *d, const char *args, const 
     return ASSAY_OK;
 }
 
+/* "limit.fma.f32=1e9": a rate a second; "limit.launch=5us": a time. */
+static assay_status limit_set(assay_env *env, null_device *d, const char *args, const char *name, const char *text)
+{
+    bool        is_time = !strcmp(name, "launch");
+    uint64_t    ns = 0;
+    double      value;
+    const char *kept = as_arena_text(&d->arena, name);
+    if (is_time ? !as_parse_duration_ns(text, &ns) || !ns : !as_parse_f64(text, &value) || !(value > 0) || value > 1e300)
+        return as_fail(env, ASSAY_BAD_INPUT, "device 'null:%s': the limit '%s' is '%s', not %s", args, name, text,
+                       is_time ? "a duration above 0" : "a rate above 0, a second, such as 1e9");
+    for (int i = 0; i < d->n_limits; i++)
+        if (!strcmp(d->limits[i].name, name))
+            return as_fail(env, ASSAY_BAD_INPUT, "device 'null:%s': the limit '%s' is given twice", args, name);
+    if (!kept || d->n_limits == MOST_LIMITS)
+        return as_fail(env, ASSAY_NO_MEMORY, "device 'null:%s': there is room for %d limits", args, MOST_LIMITS);
+    d->limits[d->n_limits++] = (as_device_meter){.name = kept,
+                                                 .unit = is_time                    ? "ns"
+                                                         : !strncmp(name, "fma", 3) ? "flop/s"
+                                                         : !strncmp(name, "exp", 3) ? "element/s"
+                                                                                    : "byte/s",
+                                                 .what = "told to the device",
+                                                 .per_pass = 1,
+                                                 .told = is_time ? (double)ns : value};
+    return ASSAY_OK;
+}
+
 static assay_status spec_read(assay_env *env, null_device *d, const char *args)
 {
     char *text = as_arena_text(&d->arena, args), *rest = text;
@@ -105,6 +136,10 @@ static assay_status spec_read(assay_env *env, null_device *d, const char *args)
             return as_fail(env, ASSAY_BAD_INPUT, "device 'null:%s': '%s' is not OP=TIME", args, item);
         *equals = '\0';
         uint64_t ns;
+        if (!strncmp(item, LIMIT, strlen(LIMIT))) {
+            AS_TRY(limit_set(env, d, args, item + strlen(LIMIT), equals + 1));
+            continue;
+        }
         if (!as_parse_duration_ns(equals + 1, &ns))
             return as_fail(env, ASSAY_BAD_INPUT,
                            "device 'null:%s': the time of '%s' is '%s', not a duration such as 250ns, 5us or 1.5ms", args, item,
@@ -318,10 +353,26 @@ static assay_status execute(const as_run_ctx *run, as_device *device, void *hand
     return ASSAY_OK;
 }
 
+/* --- Limits ----------------------------------------------------------------------------------------- */
+
+static assay_status meters_open(assay_env *env, as_device *device, as_device_meters *out)
+{
+    null_device *d = (null_device *)device;
+    (void)env;
+    *out = (as_device_meters){.list = d->limits, .n = d->n_limits};
+    return ASSAY_OK;
+}
+
+static void meters_close(as_device *device, as_device_meters *m)
+{
+    (void)device;
+    *m = (as_device_meters){0};
+}
+
 const as_backend as_be_null = {
     .name = "null",
     .help = "computes nothing and takes as long as it is told: for tests of the laboratory itself",
-    .syntax = "null[:OP=TIME,...]",
+    .syntax = "null[:OP=TIME,limit.NAME=RATE,...]",
     .list = list,
     .open = open_null,
     .close = close_null,
@@ -333,4 +384,6 @@ const as_backend as_be_null = {
     .compile = compile,
     .execute = execute,
     .discard = discard,
+    .meters_open = meters_open,
+    .meters_close = meters_close,
 };

@@ -15,6 +15,7 @@
 #include "backend/backend.h"
 #include "backend/opencl/calls.h"
 #include "backend/opencl/cl.h"
+#include "backend/opencl/meters.h"
 #include "backend/opencl/timeline.h"
 #include "base/text.h"
 
@@ -508,6 +509,20 @@ static assay_status execute(const as_run_ctx *run, as_device *device, void *hand
     return status;
 }
 
+/* --- Limits --------------------------------------------------------------------------------------------- */
+
+static assay_status meters_open(assay_env *env, as_device *device, as_device_meters *out)
+{
+    opencl_device *d = (opencl_device *)device;
+    return as_cl_meters_open(env, d->context, d->id, d->queue, out);
+}
+
+static void meters_close(as_device *device, as_device_meters *m)
+{
+    (void)device;
+    as_cl_meters_close(m);
+}
+
 const as_backend as_be_opencl = {
     .name = "opencl",
     .help = "any OpenCL 1.2 device, by plain kernels",
@@ -523,4 +538,6 @@ const as_backend as_be_opencl = {
     .compile = compile,
     .execute = execute,
     .discard = discard,
+    .meters_open = meters_open,
+    .meters_close = meters_close,
 };

@@ -82,6 +82,7 @@ static assay_status measure(as_cli *cli, how *h, const as_bench_cases *cases)
     as_suite    *suite = NULL;
     assay_status status = as_suite_roofs(cli->env, cases, &roofs), measured;
     h->lab.roofs = &roofs;
+    h->lab.roofs_how = AS_ROOFS_AUTO;
     if (status == ASSAY_OK) {
         measured = status = as_suite_measure(cli->env, cases, &h->lab, &suite);
         as_cli_progress_end(&h->lab);

@@ -70,6 +70,7 @@ assay_status assay_bench(assay_env *env, const char *const *what, size_t n, cons
     AS_TRY(as_bench_cases_read(env, what, (int)n, &o, &cases));
     assay_status status = as_suite_roofs(env, cases, &roofs);
     s.roofs = &roofs;
+    s.roofs_how = AS_ROOFS_AUTO;
     if (status == ASSAY_OK)
         status = suite_run(env, cases, &store, &s, out);
     as_roofs_drop(&roofs);

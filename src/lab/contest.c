@@ -381,6 +381,7 @@ assay_status as_contest_run(assay_env *env, as_contest *c, const as_lab_settings
          i++) /* as they are: a comparison measures no limits unless a result contradicts them */
         AS_TRY(as_lab_limits(env, c->rows[i].cases, c->n_arms, AS_ROOFS_LOOK, &roofs));
     own.roofs = &roofs;
+    own.roofs_how = AS_ROOFS_LOOK;
     assay_status status = as_lab_all(row_run, &r, c->n_rows, &own, trials);
     as_roofs_drop(&roofs);
     return status;

@@ -192,7 +192,7 @@ static assay_status bench_run(assay_env *env, bench *b, as_sampler_settings *sam
     if (status == ASSAY_OK && !again)
         arms_note(b, t);
     for (int i = 0; i < b->n && status == ASSAY_OK; i++)
-        status = as_lab_limit_find(env, b->s->roofs, b->subjects[i].plan, t, i);
+        status = as_lab_limit_find(env, b->s, b->subjects[i].plan, t, i);
     if (status == ASSAY_OK && b->n == 1 && env->clock.kind != AS_CLOCK_FAKE)
         doubled_note(env, &b->arms[0], sampler, t);
     return status;

@@ -17,7 +17,8 @@ typedef struct as_lab_settings {
     double              target_width; /* of a case alone: stop when its interval is so narrow, a share; 0: by the budget */
     uint64_t            timeout_ns;   /* of a launch, and of every answer of a child */
     bool                isolate;      /* a child process a case; off where the clock is a fake */
-    const as_roofs     *roofs;        /* NULL: no share of a roof can be told */
+    const as_roofs     *roofs;        /* of the CPU; NULL: no limits are asked for, of no device */
+    as_roofs_how        roofs_how;    /* how those of other devices are had */
     void (*progress)(void *arg, const char *name, double done);
     void *progress_arg;
 } as_lab_settings;

@@ -37,33 +37,45 @@ static bool time_spread(assay_trace *t, int n_threads, double call_ns, double li
     return true;
 }
 
-static assay_status find(assay_env *env, const as_roofs *roofs, const assay_plan *plan, const as_alone *alone, assay_trace *t,
-                         as_limit *out)
+/* The CPU's are at hand.  A device has its own asked here, in the process that has it open: a driver's threads do not outlive a fork. */
+static assay_status limits_add(assay_env *env, const as_lab_settings *s, const assay_plan *plan, assay_trace *t)
 {
-    as_roof_settings how = {.n_threads = plan->devices[0]->n_threads};
-    double           share;
-    AS_TRY(as_plan_describe(env, plan, t));
-    AS_TRY(as_roofs_describe(env, roofs, "", t));
-    *out = as_limit_of_plan(t, how.n_threads);
-    if (as_limit_judge(out, alone->median, alone->hi, &share) != AS_STANDING_DOUBT)
-        return ASSAY_OK;
-    if (!time_spread(t, how.n_threads, alone->median, out->ns))
-        return as_fail(env, ASSAY_NO_MEMORY, "measure: no room for the times of %zu steps", t->n_steps);
-    AS_TRY(as_roofs_recheck(env, &how, t, NULL));
-    *out = as_limit_of_plan(t, how.n_threads);
+    as_roof_settings settings = {.n_threads = 1};
+    AS_TRY(as_roofs_describe(env, s->roofs, "", t));
+    for (int i = 0; i < plan->n_devices; i++)
+        if (!as_roofs_of_cpu(plan->devices[i]))
+            AS_TRY(as_roofs_add(env, s->roofs_how, &settings, &plan->devices[i], 1, t));
     return ASSAY_OK;
 }
 
-assay_status as_lab_limit_find(assay_env *env, const as_roofs *roofs, const assay_plan *plan, assay_trace *trial, int arm)
+static assay_status find(assay_env *env, const as_lab_settings *s, const assay_plan *plan, const as_alone *alone, assay_trace *t,
+                         as_limit *out)
+{
+    as_roof_settings settings = {.n_threads = 1};
+    int              n_threads = plan->devices[0]->n_threads;
+    double           share;
+    AS_TRY(as_plan_describe(env, plan, t));
+    AS_TRY(limits_add(env, s, plan, t));
+    *out = as_limit_of_plan(t, n_threads);
+    if (as_limit_judge(out, alone->median, alone->hi, &share) != AS_STANDING_DOUBT)
+        return ASSAY_OK;
+    if (!time_spread(t, n_threads, alone->median, out->ns))
+        return as_fail(env, ASSAY_NO_MEMORY, "measure: no room for the times of %zu steps", t->n_steps);
+    AS_TRY(as_roofs_recheck(env, &settings, plan->devices, plan->n_devices, t, NULL));
+    *out = as_limit_of_plan(t, n_threads);
+    return ASSAY_OK;
+}
+
+assay_status as_lab_limit_find(assay_env *env, const as_lab_settings *s, const assay_plan *plan, assay_trace *trial, int arm)
 {
     assay_trace *t = NULL;
     as_alone     alone;
     as_limit     limit = AS_LIMIT_NONE;
-    if (!roofs || !roofs->n)
+    if (!s->roofs)
         return ASSAY_OK;
     as_alone_judge(trial, arm, &alone);
     AS_TRY(as_trace_new(env, &t));
-    assay_status status = find(env, roofs, plan, &alone, t, &limit);
+    assay_status status = find(env, s, plan, &alone, t, &limit);
     if (status == ASSAY_OK && limit.ns > 0) {
         limit.name = as_trace_keep(trial, limit.name);
         if (limit.name)

@@ -20,13 +20,15 @@ enum { FILE_BYTES_MAX = 1 << 20, NAME_MAX_BYTES = 48, SOURCE_MAX_BYTES = 1000, P
 
 /* The build, since limits of a build without optimisation or with sanitisers are not those of another.  Not the boot: the best that this
  * machine has ever shown is what it can do, and the fingerprint knows its microcode. */
-void as_roofs_key(char out[17], int n_threads)
+void as_roofs_key(char out[17], const as_device *device, int n_threads)
 {
     as_text text = {0};
     char    fingerprint[17], isa[64];
     as_machine_fingerprint(fingerprint);
     as_text_printf(&text, "%s|%s|%d|%s|%s", fingerprint, as_isa_show(as_isa_here(), isa, sizeof isa), n_threads, ASSAY_VERSION,
                    as_build_text);
+    if (!as_roofs_of_cpu(device))
+        as_text_printf(&text, "|%s|%s", device->name, device->text);
     snprintf(out, 17, "%016llx", (unsigned long long)as_hash64(text.data ? text.data : "", text.length));
     as_text_drop(&text);
 }
@@ -44,12 +46,12 @@ bool as_roofs_path(char *out, size_t size, const char *key)
     return n > 0 && (size_t)n < size;
 }
 
-int as_roofs_home(int n_threads)
+int as_roofs_home(const as_device *device, int n_threads)
 {
     int tries[2] = {n_threads, as_cpu_count()};
-    for (int i = 0; i < (n_threads == 1 ? 2 : 1); i++) {
+    for (int i = 0; i < (n_threads == 1 && as_roofs_of_cpu(device) ? 2 : 1); i++) {
         char key[17], path[PATH_BYTES];
-        as_roofs_key(key, tries[i]);
+        as_roofs_key(key, device, tries[i]);
         if (as_roofs_path(path, sizeof path, key) && !access(path, F_OK))
             return tries[i];
     }
@@ -134,7 +136,7 @@ static assay_status roof_read(assay_env *env, const char *path, const json_t *it
     x.name = as_arena_text(&r->arena, name);
     x.unit = as_arena_text(&r->arena, unit);
     x.source = as_arena_text(&r->arena, source);
-    x.device = "cpu";
+    x.device = r->device;
     if (!x.name || !x.unit || !x.source)
         return as_fail(env, ASSAY_NO_MEMORY, "roofs: no room for %s", name);
     r->list[r->n++] = x;
@@ -158,9 +160,12 @@ static assay_status roofs_read(assay_env *env, const char *path, const json_t *r
         return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: it holds %zu roofs, and 1 to %d are possible", path, n, AS_ROOFS_MAX);
     r->unix_s = (uint64_t)json_integer_value(when);
     r->seconds = seconds;
+    if (!text_ok(text_of(root, "device")))
+        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: it does not say of which device", path);
+    r->device = as_arena_text(&r->arena, text_of(root, "device"));
     r->key = as_arena_text(&r->arena, key);
     r->list = AS_TAKE(&r->arena, as_trace_roof, n);
-    if (!r->key || !r->list)
+    if (!r->key || !r->list || !r->device)
         return as_fail(env, ASSAY_NO_MEMORY, "roofs: no room for %zu", n);
     for (size_t i = 0; i < n; i++)
         AS_TRY(roof_read(env, path, json_array_get(list, i), r));
@@ -199,6 +204,7 @@ static void roofs_write(FILE *file, const as_roofs *r)
     as_json_object(&w);
     as_json_key_text(&w, "schema", SCHEMA);
     as_json_key_text(&w, "key", r->key);
+    as_json_key_text(&w, "device", r->device);
     as_json_key_u64(&w, "measured_unix_s", r->unix_s);
     as_json_key_f64(&w, "seconds", r->seconds);
     as_json_key(&w, "roofs");
@@ -250,7 +256,7 @@ assay_status as_roofs_save(assay_env *env, const char *path, const as_roofs *r)
     int    n = 0;
     for (int i = 0; i < r->n; i++)
         n += as_roof_is_clean(&r->list[i]);
-    if (!n)
+    if (!n || r->told)
         return ASSAY_OK;
     folders_make(path);
     AS_TRY(as_out_open(env, path, &out));

@@ -146,3 +146,11 @@ bool as_chunks_band(const as_chunks *c, as_band *out)
     *out = b;
     return true;
 }
+
+void as_band_invert(as_band *b)
+{
+    double hi = b->hi;
+    b->value = 1e9 / b->value;
+    b->hi = 1e9 / b->lo;
+    b->lo = 1e9 / hi;
+}

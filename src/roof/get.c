@@ -8,10 +8,10 @@
 #define MISSING_S 1.5 /* at most so long for what the cache lacks */
 
 /* `trouble` gets what is wrong with a file. */
-static bool cached_find(assay_env *env, int n_threads, as_roofs *r, as_text *trouble)
+static bool cached_find(assay_env *env, const as_roof_settings *settings, as_roofs *r, as_text *trouble)
 {
     char key[17], path[4096];
-    as_roofs_key(key, n_threads);
+    as_roofs_key(key, settings->device, settings->n_threads);
     if (!as_roofs_path(path, sizeof path, key)) {
         as_text_add(trouble, "; there is no folder to keep them in: set ASSAY_CACHE_DIR");
         return false;
@@ -83,7 +83,7 @@ static assay_status measure(assay_env *env, const as_roof_settings *settings, co
     AS_TRY(as_roofs_measure(env, settings, &fresh));
     *n = fresh.n;
     if (!fresh.n)
-        fresh.unix_s = kept->unix_s, fresh.seconds = kept->seconds;
+        fresh.unix_s = kept->unix_s, fresh.seconds = kept->seconds, fresh.told = kept->told;
     assay_status status = as_roofs_merge(env, &fresh, kept);
     if (status != ASSAY_OK) {
         as_roofs_drop(&fresh);
@@ -103,6 +103,8 @@ static void head_say(const as_roofs *r, int n_measured, as_text *head)
     char when[32];
     if (!r->n)
         as_text_add(head, "none measured yet");
+    else if (r->told)
+        as_text_add(head, "told to the device");
     else if (!n_measured)
         as_text_printf(head, "cached, measured %s", as_roofs_when(r, when, sizeof when));
     else if (n_measured < r->n)
@@ -118,10 +120,11 @@ static assay_status get(assay_env *env, as_roofs_how how, as_roof_settings *sett
     cached       c = {&kept, contradicted};
     assay_status status = ASSAY_OK;
     int          n_measured = 0;
-    settings->n_threads = as_roofs_home(settings->n_threads);
-    bool has = cached_find(env, settings->n_threads, &kept, text);
+    settings->n_threads = as_roofs_home(settings->device, settings->n_threads);
+    bool has = cached_find(env, settings, &kept, text);
     if (has && how == AS_ROOFS_AUTO) {
-        look(env, &kept, contradicted, sizeof contradicted, text);
+        if (as_roofs_of_cpu(settings->device))
+            look(env, &kept, contradicted, sizeof contradicted, text);
         settings->wants = is_wanted;
         settings->wants_arg = &c;
         settings->budget_s = settings->budget_s > 0.0 ? settings->budget_s : MISSING_S;
@@ -145,11 +148,13 @@ assay_status as_roofs_get(assay_env *env, as_roofs_how how, const as_roof_settin
     as_roofs         found = {0};
     int              n_cpus = as_cpu_count();
     *r = (as_roofs){0};
-    if (env->clock.kind == AS_CLOCK_FAKE) {
+    if (env->clock.kind == AS_CLOCK_FAKE && as_roofs_of_cpu(wanted->device)) {
         snprintf(source, source_size, "none: the clock is a fake");
         return ASSAY_OK;
     }
-    if (wanted->n_threads > n_cpus) { /* they would only pre-empt each other */
+    if (!as_roofs_of_cpu(wanted->device)) {
+        of_cpus.n_threads = 1;               /* it has threads of its own, if any */
+    } else if (wanted->n_threads > n_cpus) { /* they would only pre-empt each other */
         as_text_printf(&text, "; %d threads on %d CPUs: roofs of %d", wanted->n_threads, n_cpus, n_cpus);
         of_cpus.n_threads = n_cpus;
     }
@@ -177,4 +182,31 @@ assay_status as_roofs_describe(assay_env *env, const as_roofs *r, const char *so
     for (int i = 0; ok && i < r->n; i++)
         ok = as_trace_add_roof(t, &r->list[i]);
     return ok ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "roofs: no room for %d in the trace", r->n);
+}
+
+static bool runs_steps(const assay_trace *t, const char *device)
+{
+    for (size_t i = 0; i < t->n_steps; i++)
+        if (!strcmp(t->steps[i].device, device) && !strcmp(t->steps[i].stage, "body"))
+            return true;
+    return false;
+}
+
+assay_status as_roofs_add(assay_env *env, as_roofs_how how, const as_roof_settings *settings, as_device *const *devices,
+                          int n_devices, assay_trace *t)
+{
+    for (int i = 0; i < n_devices; i++) {
+        as_roof_settings own = *settings;
+        as_roofs         roofs;
+        char             source[1024];
+        if (!runs_steps(t, devices[i]->name))
+            continue;
+        own.device = devices[i];
+        own.n_threads = devices[i]->n_threads;
+        AS_TRY(as_roofs_get(env, how, &own, &roofs, source, sizeof source));
+        assay_status status = as_roofs_describe(env, &roofs, source, t);
+        as_roofs_drop(&roofs);
+        AS_TRY(status);
+    }
+    return ASSAY_OK;
 }

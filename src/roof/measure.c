@@ -491,15 +491,6 @@ static assay_status takes_more(session *s)
     return ASSAY_OK;
 }
 
-/* A rate a second becomes the time of one. */
-static void time_of_one(as_band *b)
-{
-    double hi = b->hi;
-    b->value = 1e9 / b->value;
-    b->hi = 1e9 / b->lo;
-    b->lo = 1e9 / hi;
-}
-
 /* How the value came out of the chunks, for the reader. */
 static const char *chunks_say(char *buf, size_t size, const as_band *b)
 {
@@ -532,7 +523,7 @@ static bool roof_make(session *s, const point *p, as_roofs *out)
     if (!band_find(s, p, &b))
         return true;
     if (p->meter->kind == AS_METER_FORK)
-        time_of_one(&b);
+        as_band_invert(&b);
     if (p->level)
         snprintf(size, sizeof size, ", %s%s", as_show(show, sizeof show, (double)(p->region * (size_t)p->meter->n_streams), "byte"),
                  p->n_threads > 1 ? " a thread" : "");
@@ -556,7 +547,8 @@ static assay_status roofs_make(session *s, double started_ns, as_roofs *out)
 {
     as_roofs made = {.unix_s = (uint64_t)time(NULL), .seconds = (now_ns(s) - started_ns) / 1e9};
     char     key[17];
-    as_roofs_key(key, s->n_threads);
+    as_roofs_key(key, NULL, s->n_threads);
+    made.device = "cpu";
     made.key = as_arena_text(&made.arena, key);
     made.list = AS_TAKE(&made.arena, as_trace_roof, s->n_points + 1);
     bool ok = made.key && made.list;
@@ -573,6 +565,8 @@ static assay_status roofs_make(session *s, double started_ns, as_roofs *out)
 assay_status as_roofs_measure(assay_env *env, const as_roof_settings *settings, as_roofs *out)
 {
     session s = {.env = env};
+    if (!as_roofs_of_cpu(settings->device))
+        return as_roofs_measure_device(env, settings, out);
     if (env->clock.kind == AS_CLOCK_FAKE)
         return as_fail(env, ASSAY_UNSUPPORTED, "roofs: cannot be measured by a clock that is a fake");
     if (settings->n_threads < 1)

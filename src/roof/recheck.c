@@ -68,7 +68,7 @@ static assay_status again(assay_env *env, const as_roof_settings *settings, susp
     as_roof_settings own = *settings;
     as_roofs         fresh = {0}, kept = {0};
     char             path[4096];
-    own.n_threads = as_roofs_home(own.n_threads < as_cpu_count() ? own.n_threads : as_cpu_count());
+    own.n_threads = as_roofs_home(own.device, own.n_threads < as_cpu_count() ? own.n_threads : as_cpu_count());
     own.wants = is_suspect;
     own.wants_arg = s;
     own.budget_s = EACH_S * s->n;
@@ -93,27 +93,38 @@ static assay_status again(assay_env *env, const as_roof_settings *settings, susp
     return status;
 }
 
-assay_status as_roofs_recheck(assay_env *env, const as_roof_settings *settings, assay_trace *t, int *n)
+static assay_status device_recheck(assay_env *env, const as_roof_settings *settings, const char *name, assay_trace *t, int *n)
 {
     suspects s = {.n = 0};
     as_roofs believed = {0};
-    int      n_clean = 0, n_added = 0;
+    int      n_clean = 0;
     bool     ok = true;
-    if (n)
-        *n = 0;
-    if (env->clock.kind == AS_CLOCK_FAKE)
-        return ASSAY_OK;
-    suspects_find(t, "cpu", settings->n_threads, &s);
+    suspects_find(t, name, settings->n_threads, &s);
     if (!s.n)
         return ASSAY_OK;
     AS_TRY(again(env, settings, &s, &believed, &n_clean));
     for (int i = 0; ok && i < believed.n; i++)
-        if (is_suspect(&s, believed.list[i].name) && as_trace_roof_find(t, "cpu", believed.list[i].name)) {
+        if (is_suspect(&s, believed.list[i].name)) {
+            believed.list[i].device = name;
             ok = as_trace_add_roof(t, &believed.list[i]);
-            n_added++;
+            ++*n;
         }
     as_roofs_drop(&believed);
+    return ok ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "limits of %s: no room for %d in the trace", name, s.n);
+}
+
+assay_status as_roofs_recheck(assay_env *env, const as_roof_settings *settings, as_device *const *devices, int n_devices,
+                              assay_trace *t, int *n)
+{
+    int n_added = 0;
+    for (int i = 0; i < n_devices; i++) {
+        as_roof_settings own = *settings;
+        own.device = devices[i];
+        own.n_threads = devices[i]->n_threads;
+        if (env->clock.kind != AS_CLOCK_FAKE) /* what was told need not be asked again */
+            AS_TRY(device_recheck(env, &own, devices[i]->name, t, &n_added));
+    }
     if (n)
         *n = n_added;
-    return ok ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "roofs: no room for %d in the trace", s.n);
+    return ASSAY_OK;
 }

@@ -9,6 +9,7 @@
 #ifndef AS_ROOF_ROOF_H
 #define AS_ROOF_ROOF_H
 
+#include "backend/backend.h"
 #include "backend/cpu/kernel.h"
 #include "base/arena.h"
 #include "base/env.h"
@@ -94,6 +95,7 @@ typedef struct as_band {
     char   why[160]; /* it is disturbed; "" */
 } as_band;
 bool as_chunks_band(const as_chunks *c, as_band *out); /* false: no chunk at all */
+void as_band_invert(as_band *b);                       /* a rate a second becomes the time of one, in ns */
 
 /* --- Where the levels are, pure -------------------------------------------------------------------------- */
 
@@ -128,6 +130,8 @@ typedef struct as_roofs {
     uint64_t       unix_s;  /* when they were measured last */
     double         seconds; /* how long that took */
     const char    *key;     /* of the machine, the build, the instruction sets, the device and the threads */
+    const char    *device;  /* "cpu", "opencl:0" */
+    bool           told;    /* to the device, not measured: not kept either */
 } as_roofs;
 void                 as_roofs_drop(as_roofs *r);
 const as_trace_roof *as_roofs_find(const as_roofs *r, const char *name);
@@ -144,9 +148,10 @@ assay_status as_roofs_merge(assay_env *env, as_roofs *r, const as_roofs *kept);
 as_trace_roof as_roof_of(const as_band *band, uint64_t unix_s);
 
 typedef struct as_roof_settings {
-    int    n_threads;
-    double budget_s;   /* 0: as usual, at most 5 s in all */
-    size_t dram_bytes; /* 0: as as_memory_levels_find() says; tests take less */
+    as_device *device; /* whose own meters are asked; NULL, or one of the back end cpu: the CPU's, for n_threads */
+    int        n_threads;
+    double     budget_s;   /* 0: as usual, at most 5 s in all */
+    size_t     dram_bytes; /* 0: as as_memory_levels_find() says; tests take less */
     /* Which limits, by name; NULL: all. */
     bool (*wants)(const void *arg, const char *name);
     const void *wants_arg;
@@ -157,16 +162,20 @@ typedef struct as_roof_settings {
 /* Measures every meter that this CPU can run, for one thread and for n_threads, or those of them that are wanted; the result may be empty.
  * CANCELLED leaves *out untouched. */
 assay_status as_roofs_measure(assay_env *env, const as_roof_settings *settings, as_roofs *out);
+/* The same by the meters of settings->device, which as_roofs_measure() calls for a device that has them. */
+assay_status as_roofs_measure_device(assay_env *env, const as_roof_settings *settings, as_roofs *out);
 /* The multiply-add point alone, for about 10 ms; false when there was no undisturbed chunk.  `name` gets the roof's name. */
 bool as_roofs_probe(assay_env *env, char *name, size_t size, double *rate);
 
 /* --- The cache ----------------------------------------------------------------------------------------------- */
 
-void as_roofs_key(char out[17], int n_threads);
+/* Whether the limits of this device are the CPU's own, measured by src/roof. */
+static inline bool as_roofs_of_cpu(const as_device *device) { return !device || !device->backend->meters_open; }
+void               as_roofs_key(char out[17], const as_device *device, int n_threads);
 /* $ASSAY_CACHE_DIR, $XDG_CACHE_HOME/assay or ~/.cache/assay, and the file of this key in it; false where there is no such place. */
 bool as_roofs_path(char *out, size_t size, const char *key);
 /* How many threads the file is of that has the limits of so many: one thread's are also among those of all CPUs. */
-int as_roofs_home(int n_threads);
+int as_roofs_home(const as_device *device, int n_threads);
 /* Believes nothing: another schema or key, a number that cannot be, a name twice are BAD_INPUT with a sentence. */
 assay_status as_roofs_parse(assay_env *env, const char *path, const char *data, size_t n, const char *key, as_roofs *out);
 assay_status as_roofs_load(assay_env *env, const char *path, const char *key, as_roofs *out);
@@ -179,13 +188,17 @@ typedef enum as_roofs_how {
     AS_ROOFS_MEASURE /* measured in any case, and the better ones kept */
 } as_roofs_how;
 
+/* The limits of every device of a list, added to a trace as as_roofs_describe() does; only those of devices that a step of the trace runs on. */
+assay_status as_roofs_add(assay_env *env, as_roofs_how how, const as_roof_settings *settings, as_device *const *devices,
+                          int n_devices, assay_trace *t);
 /* `source` says where they come from, and what was wrong with the cache: "measured in 2.3 s; ...".  With LOOK, or under a clock that
  * is a fake, r->n may be 0.  More threads than CPUs have the roofs of all CPUs. */
 assay_status as_roofs_get(assay_env *env, as_roofs_how how, const as_roof_settings *settings, as_roofs *r, char *source,
                           size_t source_size);
 /* A step of the trace that was ever faster than its limit contradicts that limit: just those are measured again, for some 50 ms each, and come
  * into the trace once more as on_the_spot, and into the cache.  Nothing where there is no contradiction.  n: how many; may be NULL. */
-assay_status as_roofs_recheck(assay_env *env, const as_roof_settings *settings, assay_trace *t, int *n);
+assay_status as_roofs_recheck(assay_env *env, const as_roof_settings *settings, as_device *const *devices, int n_devices,
+                              assay_trace *t, int *n);
 /* As records of the trace, with the notes "roofs.when" and "roofs.source". */
 assay_status as_roofs_describe(assay_env *env, const as_roofs *r, const char *source, assay_trace *t);
 /* "2026-03-01T12:00:00Z" */

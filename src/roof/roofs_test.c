@@ -14,8 +14,9 @@
 #define ROOF(name)    ROOF_OF(name, "byte/s", "\"value\":2,\"lo\":1,\"hi\":3", SIX, ENDS)
 #define VALUED(text)  ROOF_OF("a", "ns", text, SIX, ENDS)
 #define COUNTED(text) ROOF_OF("a", "ns", "\"value\":2,\"lo\":1,\"hi\":3", text, ENDS)
-#define FILE_OF(roofs) \
-    "{\"schema\":\"assay.roofs/2\",\"key\":\"" KEY "\",\"measured_unix_s\":1772366400,\"seconds\":2.5,\"roofs\":[" roofs "]}"
+#define FILE_OF(roofs)                             \
+    "{\"schema\":\"assay.roofs/2\",\"key\":\"" KEY \
+    "\",\"device\":\"cpu\",\"measured_unix_s\":1772366400,\"seconds\":2.5,\"roofs\":[" roofs "]}"
 
 static assay_env *env_open(void)
 {
@@ -105,7 +106,8 @@ Test(roofs, a_file_with_too_many_roofs_is_refused)
     assay_env *env = env_open();
     as_text    text = {0};
     as_roofs   r = {0};
-    as_text_add(&text, "{\"schema\":\"assay.roofs/2\",\"key\":\"" KEY "\",\"measured_unix_s\":1,\"seconds\":1,\"roofs\":[0");
+    as_text_add(&text, "{\"schema\":\"assay.roofs/2\",\"key\":\"" KEY
+                       "\",\"device\":\"cpu\",\"measured_unix_s\":1,\"seconds\":1,\"roofs\":[0");
     for (int i = 0; i < AS_ROOFS_MAX; i++)
         as_text_add(&text, ",0");
     as_text_add(&text, "]}");
@@ -136,9 +138,9 @@ Test(roofs, the_folder_is_the_first_that_is_named)
 Test(roofs, other_threads_have_another_key)
 {
     char one[17], same[17], two[17];
-    as_roofs_key(one, 1);
-    as_roofs_key(same, 1);
-    as_roofs_key(two, 2);
+    as_roofs_key(one, NULL, 1);
+    as_roofs_key(same, NULL, 1);
+    as_roofs_key(two, NULL, 2);
     expect_str(one, same);
     expect(strcmp(one, two) != 0);
     expect_eq(strlen(one), 16);
@@ -215,7 +217,7 @@ Test(roofs, looking_measures_nothing_and_a_broken_file_is_told)
     expect_ok(env, as_roofs_get(env, AS_ROOFS_LOOK, &settings, &r, source, sizeof source));
     expect_eq(r.n, 0);
     expect_str(source, "none measured yet");
-    as_roofs_key(key, 1);
+    as_roofs_key(key, NULL, 1);
     expect(as_roofs_path(path, sizeof path, key));
     expect_ok(env, as_file_write(env, path, "{\"schema\":", 10));
     expect_ok(env, as_roofs_get(env, AS_ROOFS_LOOK, &settings, &r, source, sizeof source));
@@ -245,7 +247,7 @@ Test(roofs, a_broken_cache_is_measured_over)
     as_roof_settings settings = {.n_threads = 1, .budget_s = 1e-3, .dram_bytes = 8 << 20};
     char             source[1024], key[17], path[4096];
     setenv("ASSAY_CACHE_DIR", as_test_dir(), 1);
-    as_roofs_key(key, 1);
+    as_roofs_key(key, NULL, 1);
     expect(as_roofs_path(path, sizeof path, key));
     expect_ok(env, as_file_write(env, path, "nonsense", 8));
     expect_ok(env, as_roofs_get(env, AS_ROOFS_AUTO, &settings, &r, source, sizeof source));
@@ -298,7 +300,7 @@ Test(roofs, a_loaded_series_is_not_kept)
 {
     assay_env    *env = env_open();
     as_trace_roof list[] = {seen("read.l1.t1", 100e9, 8, 0), seen("read.l2.t1", 60e9, 1, 9), seen("read.l3.t1", 60e9, 0, 9)};
-    as_roofs      r = {.list = list, .n = 3, .unix_s = 1772366400, .key = KEY}, again = {0};
+    as_roofs      r = {.list = list, .n = 3, .unix_s = 1772366400, .key = KEY, .device = "cpu"}, again = {0};
     const char   *path = as_test_path("kept.json");
     expect(!list[0].disturbed && list[1].disturbed && list[2].disturbed);
     expect_ok(env, as_roofs_save(env, path, &r));
@@ -313,8 +315,8 @@ Test(roofs, nothing_clean_leaves_the_file_as_it_was)
 {
     assay_env    *env = env_open();
     as_trace_roof bad = seen("read.l2.t1", 60e9, 4, 9), good = seen("read.l2.t1", 251e9, 9, 0);
-    as_roofs      busy = {.list = &bad, .n = 1, .unix_s = 1, .key = KEY}, quiet = {.list = &good, .n = 1, .unix_s = 1, .key = KEY},
-             again = {0};
+    as_roofs      busy = {.list = &bad, .n = 1, .unix_s = 1, .key = KEY, .device = "cpu"},
+             quiet = {.list = &good, .n = 1, .unix_s = 1, .key = KEY, .device = "cpu"}, again = {0};
     const char *path = as_test_path("left.json");
     expect_ok(env, as_roofs_save(env, path, &quiet));
     expect_ok(env, as_roofs_save(env, path, &busy));
@@ -419,9 +421,11 @@ Test(roofs, a_result_above_a_limit_has_just_that_limit_measured_again)
     assay_env       *env = env_open();
     as_roof_settings settings = {.n_threads = 1, .dram_bytes = 8 << 20};
     int              n = 0;
+    as_device       *cpu;
     setenv("ASSAY_CACHE_DIR", as_test_dir(), 1);
+    expect_ok(env, as_device_open(env, "cpu", 1, &cpu));
     assay_trace *t = contradicted(env, 1000000);
-    expect_ok(env, as_roofs_recheck(env, &settings, t, &n));
+    expect_ok(env, as_roofs_recheck(env, &settings, &cpu, 1, t, &n));
     expect_eq(n, 1);
     expect_eq(t->n_roofs, 2);
     expect_str(t->roofs[1].name, t->roofs[0].name);
@@ -431,13 +435,14 @@ Test(roofs, a_result_above_a_limit_has_just_that_limit_measured_again)
         expect(t->roofs[1].value > 1e3);
         as_roofs kept = {0};
         char     key[17], path[4096];
-        as_roofs_key(key, 1);
+        as_roofs_key(key, NULL, 1);
         expect(as_roofs_path(path, sizeof path, key));
         expect_ok(env, as_roofs_load(env, path, key, &kept));
         expect_eq(kept.n, 1);
         expect_near(kept.list[0].value, t->roofs[1].value, 1);
         as_roofs_drop(&kept);
     }
+    as_device_close(cpu);
     assay_trace_free(t);
     assay_env_free(env);
 }
@@ -447,10 +452,79 @@ Test(roofs, a_result_below_its_limits_has_nothing_measured_again)
     assay_env       *env = env_open();
     as_roof_settings settings = {.n_threads = 1};
     int              n = 7;
+    as_device       *cpu;
     assay_trace     *t = contradicted(env, UINT64_C(2000000000000));
-    expect_ok(env, as_roofs_recheck(env, &settings, t, &n));
+    expect_ok(env, as_device_open(env, "cpu", 1, &cpu));
+    expect_ok(env, as_roofs_recheck(env, &settings, &cpu, 1, t, &n));
     expect_eq(n, 0);
     expect_eq(t->n_roofs, 1);
+    as_device_close(cpu);
     assay_trace_free(t);
+    assay_env_free(env);
+}
+
+/* --- Devices ------------------------------------------------------------------------------------------------------ */
+
+Test(roofs, a_device_is_asked_by_its_own_meters)
+{
+    assay_env *env = env_open();
+    as_device *device;
+    as_roofs   r = {0};
+    char       source[256], mine[17], cpus[17];
+    setenv("ASSAY_CACHE_DIR", as_test_dir(), 1);
+    expect_ok(env, as_device_open(env, "null:limit.fma.f32=1e9,limit.read.dram=2e9,limit.launch=5us", 1, &device));
+    as_roof_settings settings = {.device = device, .n_threads = 4};
+    expect_ok(env, as_roofs_get(env, AS_ROOFS_AUTO, &settings, &r, source, sizeof source));
+    expect_str(source, "told to the device");
+    expect_eq(r.n, 3);
+    expect_near(as_roofs_find(&r, "fma.f32")->value, 1e9, 0);
+    expect_near(as_roofs_find(&r, "launch")->value, 5000, 0);
+    expect_str(as_roofs_find(&r, "launch")->unit, "ns");
+    expect_str(r.list[0].device, device->name);
+    as_roofs_key(mine, device, 1);
+    as_roofs_key(cpus, NULL, 1);
+    expect(strcmp(mine, cpus) != 0);
+    as_roofs_drop(&r);
+    as_device_close(device);
+    assay_env_free(env);
+}
+
+Test(roofs, a_limit_that_cannot_be_is_refused_when_the_device_is_opened)
+{
+    static const struct {
+        const char *spec, *part;
+    } bad[] = {{"null:limit.fma.f32=fast", "the limit 'fma.f32' is 'fast', not a rate above 0"},
+               {"null:limit.fma.f32=-1", "not a rate above 0"},
+               {"null:limit.launch=0us", "not a duration above 0"},
+               {"null:limit.read.dram=1e9,limit.read.dram=1e9", "given twice"}};
+    assay_env *env = env_open();
+    for (size_t i = 0; i < AS_COUNT(bad); i++) {
+        as_device *device = NULL;
+        expect_fails(env, as_device_open(env, bad[i].spec, 1, &device), ASSAY_BAD_INPUT, bad[i].part);
+    }
+    assay_env_free(env);
+}
+
+/* A short session of every meter of every OpenCL device here: that they run, and give bands.  Nothing judges a speed. */
+Test(roofs, every_meter_of_an_opencl_device_gives_a_limit)
+{
+    assay_env *env = env_open();
+    as_device *device;
+    as_roofs   r = {0};
+    if (as_device_open(env, "opencl", 1, &device) != ASSAY_OK)
+        skip("no OpenCL device: %s", assay_message(env));
+    as_roof_settings settings = {.device = device, .n_threads = 1, .budget_s = 1e-3};
+    expect_ok(env, as_roofs_measure(env, &settings, &r));
+    static const char *const names[] = {"fma.f32.wide", "fma.f32.plain", "read.near", "triad.near", "read.dram",
+                                        "triad.dram",   "launch",        "put",       "get"};
+    for (size_t i = 0; i < AS_COUNT(names); i++)
+        if (!as_roofs_find(&r, names[i]))
+            fail("%s was not measured", names[i]);
+    for (int i = 0; i < r.n; i++) {
+        expect(r.list[i].lo > 0 && r.list[i].lo <= r.list[i].value && r.list[i].value <= r.list[i].hi && isfinite(r.list[i].hi));
+        expect_str(r.list[i].device, device->name);
+    }
+    as_roofs_drop(&r);
+    as_device_close(device);
     assay_env_free(env);
 }

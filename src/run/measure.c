@@ -344,8 +344,11 @@ static assay_status measure(as_runner *r, chores *c)
 /* A step that was faster than its limit: the limit is measured again beside it, before anybody judges. */
 static assay_status limits_recheck(const as_runner *r)
 {
-    as_roof_settings how = {.n_threads = r->instance->plan->devices[0]->n_threads};
-    return r->settings->roofs != AS_RUN_ROOFS_OFF ? as_roofs_recheck(r->env, &how, r->trace, NULL) : ASSAY_OK;
+    const assay_plan *plan = r->instance->plan;
+    as_roof_settings  how = {.n_threads = 1};
+    if (r->settings->roofs == AS_RUN_ROOFS_OFF)
+        return ASSAY_OK;
+    return as_roofs_recheck(r->env, &how, plan->devices, plan->n_devices, r->trace, NULL);
 }
 
 /* Whatever ended it, a trace that holds something is finished properly. */

@@ -45,17 +45,11 @@ static assay_status notes_add(assay_env *env, const assay_plan *plan, const as_r
 /* Before the run, while its threads are parked: what is measured here must not be disturbed by it, nor it by this. */
 static assay_status roofs_add(assay_env *env, const assay_plan *plan, const as_run_settings *settings, assay_trace *t)
 {
-    const as_device *device = plan->devices[plan->n_devices - 1];
-    as_roofs         roofs;
-    char             source[1024];
-    if (settings->roofs == AS_RUN_ROOFS_OFF || strcmp(device->backend->name, "cpu"))
+    as_roof_settings how = {.n_threads = 1, .progress = settings->progress, .progress_arg = settings->progress_arg};
+    if (settings->roofs == AS_RUN_ROOFS_OFF)
         return ASSAY_OK;
-    as_roof_settings how = {.n_threads = device->n_threads, .progress = settings->progress, .progress_arg = settings->progress_arg};
-    AS_TRY(as_roofs_get(env, settings->roofs == AS_RUN_ROOFS_MEASURE ? AS_ROOFS_MEASURE : AS_ROOFS_AUTO, &how, &roofs, source,
-                        sizeof source));
-    assay_status status = as_roofs_describe(env, &roofs, source, t);
-    as_roofs_drop(&roofs);
-    return status;
+    return as_roofs_add(env, settings->roofs == AS_RUN_ROOFS_MEASURE ? AS_ROOFS_MEASURE : AS_ROOFS_AUTO, &how, plan->devices,
+                        plan->n_devices, t);
 }
 
 static assay_status profile(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed,

@@ -5,21 +5,21 @@ build=$(dirname "$ASSAY")
 # With equal seeds a compiler merges the chains, and the roof would lie far above the truth: so the instructions are counted, in the
 # loop itself, that is from its head to the branch back.
 chains() { # object pattern at-least
-    objdump -d --no-show-raw-insn "$build/src/roof/$1.o" >"$dir/code" || return 1
+    objdump -d --no-show-raw-insn "$build/src/roof/meter/$1.o" >"$dir/code" || return 1
     local n
     n=$(grep -cE "$2" "$dir/code")
     echo "$1: $n of $2, at least $3 wanted"
     [ "$n" -ge "$3" ]
 }
 registers() { # object pattern at-least: so many different registers are written by it, which is how many chains there are
-    objdump -d --no-show-raw-insn "$build/src/roof/$1.o" >"$dir/code" || return 1
+    objdump -d --no-show-raw-insn "$build/src/roof/meter/$1.o" >"$dir/code" || return 1
     local n
     n=$(grep -E "$2" "$dir/code" | sed 's/.*%//' | sort -u | wc -l)
     echo "$1: $n chains, $3 wanted"
     [ "$n" -ge "$3" ]
 }
 no_spill() { # object pattern: none of these takes an operand from memory
-    objdump -d --no-show-raw-insn "$build/src/roof/$1.o" | grep -E "$2" | grep -F '(' && return 1
+    objdump -d --no-show-raw-insn "$build/src/roof/meter/$1.o" | grep -E "$2" | grep -F '(' && return 1
     return 0
 }
 case $(uname -m)$build in
@@ -42,15 +42,25 @@ esac
 
 t "nothing measured: it says how" says "assay devices --measure" devices
 t "the engines are listed" says "null" devices
-t "measuring prints a roof" says "read.l1.t1" devices --measure --threads 1
-t "one file is kept" bash -c "[ \$(ls '$ASSAY_CACHE_DIR' | grep -c '^roofs-[0-9a-f]*.json\$') = 1 ]"
+t "measuring prints a limit" says "read.l1.t1" devices --measure --threads 1
+t "one file is kept for the CPU" bash -c "[ \$(grep -l '\"device\": \"cpu\"' \$(ls -d '$ASSAY_CACHE_DIR'/roofs-*.json) | wc -l) = 1 ]"
 t "the kept ones are shown" says "cached, measured 2" devices
+t "each limit says how many chunks were clean and when it was seen" bash -c "'$ASSAY' devices --json - | grep -q '\"n_clean\": ' && '$ASSAY' devices --json - | grep -q '\"when_unix_s\": 1'"
 t "every roof has a band and a source" bash -c "'$ASSAY' devices --json - | grep -c '\"kind\": \"measured\"' | { read n; [ \$n -ge 10 ]; }"
-t "the JSON has its schema" says '"schema": "assay.devices/1"' devices --json -
+t "the JSON has its schema" says '"schema": "assay.devices/2"' devices --json -
 t "a profile takes them into its trace" bash -c "'$ASSAY' profile mlp-small --runs 50 --json '$dir/p.json' >/dev/null && grep -q 'roofs.clock.core' '$dir/p.json'"
 t "roofs off leaves them out" bash -c "'$ASSAY' profile mlp-small --runs 50 --roofs off --json '$dir/q.json' >/dev/null && ! grep -q 'roofs.clock.core' '$dir/q.json'"
-t "the null device has none" bash -c "'$ASSAY' profile mlp-small --runs 50 --device null --json '$dir/n.json' >/dev/null && ! grep -q 'roofs.clock.core' '$dir/n.json'"
-file=$(ls "$ASSAY_CACHE_DIR"/roofs-*.json)
+t "the null device has none that were not told" bash -c "'$ASSAY' profile mlp-small --runs 50 --device null --json '$dir/n.json' >/dev/null && ! grep -q 'roofs.clock.core' '$dir/n.json'"
+told="null:*=1ms,limit.fma.f32=1e9,limit.read.dram=1e9"
+t "limits that are told are shown" says "fma.f32" devices --device "$told"
+t "one device alone" bash -c "! '$ASSAY' devices --device '$told' | grep -q 'limits of cpu'"
+t "a device that is not there" refuses 2 "nosuch" devices --device nosuch
+t "a limit that is none" refuses 2 "not a rate above 0" devices --device null:limit.fma.f32=x
+t "the limits in a trace belong to the device that ran" bash -c "'$ASSAY' profile mlp-small --device '$told' --json '$dir/d.json' >/dev/null && grep -q 'roofs.null:.*fma.f32' '$dir/d.json'"
+t "a step of a device is judged by that device's limits" bash -c "grep -q 'none of .* timed steps is above its limit' '$dir/d.json'"
+t "and is refused above them" bash -c "'$ASSAY' profile mlp-small --device 'null:*=1us,limit.fma.f32=1e6' --json '$dir/e.json' >'$dir/e.txt' && grep -q 'is above its limit, which is an error of the instrument' '$dir/e.json'"
+t "no share above 100 % is told" bash -c "! grep -E '[0-9]{3,} % of (its )?(limit|roof)' '$dir/e.txt'"
+file=$(grep -l '"device": "cpu"' "$ASSAY_CACHE_DIR"/roofs-*.json)
 echo '{"schema": 1' >"$file"
 t "a broken cache is told, not believed" says "of no use" devices --threads 1
 t "a folder that cannot be made is no failure" bash -c "ASSAY_CACHE_DIR=/dev/null/x '$ASSAY' devices | grep -q 'engines:'"
