@@ -6,7 +6,7 @@
 
 #include "roof/roof.h"
 
-#define CHUNK_NS 3e6   /* longer than the CPU's: a launch and a wait belong to every chunk */
+#define CHUNK_NS 3e6 /* longer than the CPU's: a launch and a wait belong to every chunk */
 #define TAKE_NS  40e6
 #define ALL_NS   2e9
 enum { TAKES = 3, CHUNKS_PER_TAKE = 20, SIZING = 24 };
@@ -73,7 +73,8 @@ static assay_status takes_run(session *s, const as_roof_settings *settings)
             if (s->gauges[i].meter->told > 0 || (take && now_ns(s->env) > s->deadline_ns))
                 continue;
             if (as_cancelled(s->env))
-                return as_fail(s->env, ASSAY_CANCELLED, "limits of %s: stopped at %s", settings->device->name, s->gauges[i].meter->name);
+                return as_fail(s->env, ASSAY_CANCELLED, "limits of %s: stopped at %s", settings->device->name,
+                               s->gauges[i].meter->name);
             AS_TRY(take_run(s, &s->gauges[i]));
             if (settings->progress)
                 settings->progress(settings->progress_arg, (double)(take * s->n + i + 1) / (TAKES * s->n));
@@ -84,8 +85,8 @@ static assay_status takes_run(session *s, const as_roof_settings *settings)
 static bool roof_make(const gauge *g, as_roofs *out)
 {
     const as_device_meter *m = g->meter;
-    as_band                b = {.value = m->told, .lo = m->told, .hi = m->told, .n_clean = AS_CHUNKS_CLEAN, .n_chunks = AS_CHUNKS_CLEAN};
-    bool                   told = m->told > 0;
+    as_band b = {.value = m->told, .lo = m->told, .hi = m->told, .n_clean = AS_CHUNKS_CLEAN, .n_chunks = AS_CHUNKS_CLEAN};
+    bool    told = m->told > 0;
     if (!told && !as_chunks_band(&g->chunks, &b))
         return true;
     if (!told && !strcmp(m->unit, "ns"))
@@ -146,8 +147,8 @@ static assay_status measure(assay_env *env, const as_roof_settings *settings, co
 
 assay_status as_roofs_measure_device(assay_env *env, const as_roof_settings *settings, as_roofs *out)
 {
-    as_device        *device = settings->device;
-    as_device_meters  meters = {0};
+    as_device       *device = settings->device;
+    as_device_meters meters = {0};
     if (!device->backend->meters_open)
         return as_fail(env, ASSAY_UNSUPPORTED, "limits of %s: its back end has no meters", device->name);
     AS_TRY(device->backend->meters_open(env, device, &meters));

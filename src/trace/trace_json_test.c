@@ -28,7 +28,8 @@ static assay_trace *small_trial(assay_env *env)
                                 .items = 8,
                                 .launch_ns = 1e-300,
                                 .first_ns = {3, NAN, 1},
-                                .ledger = {1e18, 2.5, 0, 3, NAN}};
+                                .ledger = {1e18, 2.5, 0, 3, NAN},
+                                .limit = {.ns = 1.0 / 7, .name = "read.l2.t1", .may_be_low = true, .on_the_spot = true}};
     for (uint32_t i = 0; i < 6; i++) {
         double at = 1000.0 / 3 * (1 + i);
         t->turns[t->n_turns++] = (as_turn){.launch = i / 4,
@@ -111,6 +112,9 @@ static void expect_same_arm(const as_trace_arm *got, const as_trace_arm *want)
     expect_same(got->ledger.allocations, want->ledger.allocations);
     expect_same(got->ledger.launches, want->ledger.launches);
     expect_same(got->ledger.peak_bytes, want->ledger.peak_bytes);
+    expect_same(got->limit.ns, want->limit.ns);
+    expect_str(got->limit.name, want->limit.name);
+    expect(got->limit.may_be_low == want->limit.may_be_low && got->limit.on_the_spot == want->limit.on_the_spot);
 }
 
 static void expect_same_turn(const as_turn *got, const as_turn *want)
@@ -418,6 +422,7 @@ Test(trial, with_a_word_or_number_of_the_wrong_kind_is_refused)
         {"arms.0.first_ns.2", NULL, "\"first_ns\" is not an array of three"},
         {"arms.0.first_ns.1", "\"x\"", "\"first_ns\" holds what is no number"},
         {"arms.1.items", "0", "\"items\" is no number above 0"},
+        {"arms.1.limit.ns", "0", "\"limit\" is no time above 0"},
         {"arms.1.items", "\"8\"", "\"items\" is missing or no number"},
         {"arms.0", "7", "\"name\" is missing or no text"},
         {"notes.0", "[\"one\"]", "\"notes\" are not pairs of text"},

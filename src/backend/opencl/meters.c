@@ -10,32 +10,48 @@
 #define KIB     ((size_t)1024)
 #define MIB     (KIB * 1024)
 
-enum { CHAINS = 12, FMA_ROUNDS = 256, FMA_GROUPS = 64, VECTOR_BYTES = 16, ITEM_VECTORS = 64, ITEM_VECTORS_CPU = 4096, MOST_METERS = 16, GPU_GROUP = 64 };
+enum {
+    CHAINS = 12,
+    FMA_ROUNDS = 256,
+    FMA_GROUPS = 64,
+    VECTOR_BYTES = 16,
+    ITEM_VECTORS = 64,
+    ITEM_VECTORS_CPU = 4096,
+    MOST_METERS = 16,
+    GPU_GROUP = 64
+};
 static const size_t NEAR_UNIT = 32 * KIB, MEMORY_MIN = 64 * MIB, MEMORY_MAX = 256 * MIB, COPY_BYTES = 16 * MIB;
 
 /* Each chain has a seed of its own, and what is added changes from round to round: equal chains, or loads that do not depend on the
  * round, would be merged, and the "limit" be a multiple of the truth.  A work-item reads vectors that lie a group apart, so that those of a group
  * lie side by side; the last bits of the place change with the round, within a block that is read whole. */
-#define FMA_KERNEL(name, type)                                                                                              \
-    CL(__kernel void name(__global float *out, const float seed) {                                                          \
-        type c[12];                                                                                                         \
-        type f = (type)(0.999f);                                                                                            \
-        for (int i = 0; i < 12; i++)                                                                                        \
-            c[i] = (type)(seed + (float)i);                                                                                 \
-        for (int r = 0; r < 256; r++) {                                                                                     \
-            c[0] = fma(c[0], f, (type)(1)); c[1] = fma(c[1], f, (type)(1)); c[2] = fma(c[2], f, (type)(1));                 \
-            c[3] = fma(c[3], f, (type)(1)); c[4] = fma(c[4], f, (type)(1)); c[5] = fma(c[5], f, (type)(1));                 \
-            c[6] = fma(c[6], f, (type)(1)); c[7] = fma(c[7], f, (type)(1)); c[8] = fma(c[8], f, (type)(1));                 \
-            c[9] = fma(c[9], f, (type)(1)); c[10] = fma(c[10], f, (type)(1)); c[11] = fma(c[11], f, (type)(1));             \
-        }                                                                                                                   \
-        type sum = ((c[0] + c[1]) + (c[2] + c[3])) + ((c[4] + c[5]) + (c[6] + c[7])) + ((c[8] + c[9]) + (c[10] + c[11]));   \
-        if (SUM(sum) == 12345.0f)                                                                                           \
-            out[0] = 1.0f;                                                                                                  \
+#define FMA_KERNEL(name, type)                                                                                            \
+    CL(__kernel void name(__global float *out, const float seed) {                                                        \
+        type c[12];                                                                                                       \
+        type f = (type)(0.999f);                                                                                          \
+        for (int i = 0; i < 12; i++)                                                                                      \
+            c[i] = (type)(seed + (float)i);                                                                               \
+        for (int r = 0; r < 256; r++) {                                                                                   \
+            c[0] = fma(c[0], f, (type)(1));                                                                               \
+            c[1] = fma(c[1], f, (type)(1));                                                                               \
+            c[2] = fma(c[2], f, (type)(1));                                                                               \
+            c[3] = fma(c[3], f, (type)(1));                                                                               \
+            c[4] = fma(c[4], f, (type)(1));                                                                               \
+            c[5] = fma(c[5], f, (type)(1));                                                                               \
+            c[6] = fma(c[6], f, (type)(1));                                                                               \
+            c[7] = fma(c[7], f, (type)(1));                                                                               \
+            c[8] = fma(c[8], f, (type)(1));                                                                               \
+            c[9] = fma(c[9], f, (type)(1));                                                                               \
+            c[10] = fma(c[10], f, (type)(1));                                                                             \
+            c[11] = fma(c[11], f, (type)(1));                                                                             \
+        }                                                                                                                 \
+        type sum = ((c[0] + c[1]) + (c[2] + c[3])) + ((c[4] + c[5]) + (c[6] + c[7])) + ((c[8] + c[9]) + (c[10] + c[11])); \
+        if (SUM(sum) == 12345.0f)                                                                                         \
+            out[0] = 1.0f;                                                                                                \
     })
 
-static const char source[] =
-    "#define SUM(v) ((float)((v).s0 + (v).s1 + (v).s2 + (v).s3))\n" FMA_KERNEL(meter_fma_f32, float8)
-    "#undef SUM\n#define SUM(v) (v)\n" FMA_KERNEL(meter_fma_f32_plain, float)
+static const char source[] = "#define SUM(v) ((float)((v).s0 + (v).s1 + (v).s2 + (v).s3))\n" FMA_KERNEL(
+    meter_fma_f32, float8) "#undef SUM\n#define SUM(v) (v)\n" FMA_KERNEL(meter_fma_f32_plain, float)
 
     CL(__kernel void meter_read(__global const float4 *x, __global float *out, const uint vectors, const uint rounds) {
         size_t base = get_group_id(0) * get_local_size(0) * vectors + get_local_id(0);
@@ -56,20 +72,20 @@ static const char source[] =
             out[0] = 1.0f;
     })
 
-    CL(__kernel void meter_triad(__global float4 *x, const uint third, const uint vectors, const uint rounds) {
-        size_t base = get_group_id(0) * get_local_size(0) * vectors + get_local_id(0);
-        size_t step = get_local_size(0);
-        for (uint r = 0; r < rounds; r++)
-            for (uint k = 0; k < vectors; k++) {
-                size_t i = base + k * step;
-                x[i] = x[i + third] + (1.0f + (float)r) * x[i + 2 * third];
-            }
-    })
+        CL(__kernel void meter_triad(__global float4 *x, const uint third, const uint vectors, const uint rounds) {
+            size_t base = get_group_id(0) * get_local_size(0) * vectors + get_local_id(0);
+            size_t step = get_local_size(0);
+            for (uint r = 0; r < rounds; r++)
+                for (uint k = 0; k < vectors; k++) {
+                    size_t i = base + k * step;
+                    x[i] = x[i + third] + (1.0f + (float)r) * x[i + 2 * third];
+                }
+        })
 
-    CL(__kernel void meter_nothing(__global float *out) {
-        if (get_global_id(0) == 123456789)
-            out[0] = 1.0f;
-    });
+            CL(__kernel void meter_nothing(__global float *out) {
+                if (get_global_id(0) == 123456789)
+                    out[0] = 1.0f;
+            });
 
 static const char source_f64[] = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
                                  "#define SUM(v) ((float)((v).s0 + (v).s1 + (v).s2 + (v).s3))\n" FMA_KERNEL(meter_fma_f64, double4);
@@ -169,7 +185,8 @@ static assay_status fma_add(assay_env *env, bench *b, cl_program program, const 
 }
 
 /* A kernel over the first of `sizes`, 32-bit numbers, behind the buffers. */
-static assay_status walk_kernel(assay_env *env, bench *b, loop *l, const char *name, bool writes_result, const cl_uint *sizes, cl_uint n)
+static assay_status walk_kernel(assay_env *env, bench *b, loop *l, const char *name, bool writes_result, const cl_uint *sizes,
+                                cl_uint n)
 {
     AS_TRY(kernel_make(env, b->program, name, &l->kernel));
     cl_uint at = 0;
@@ -219,9 +236,9 @@ static assay_status walk_add(assay_env *env, bench *b, const char *read, const c
 
 static assay_status launch_add(assay_env *env, bench *b)
 {
-    loop *l = meter_add(b,
-                        (as_device_meter){.name = "launch", .unit = "ns", .what = "an empty kernel, started and waited for", .per_pass = 1},
-                        (loop){.kind = LAUNCH, .global = 1, .local = 1});
+    loop *l = meter_add(
+        b, (as_device_meter){.name = "launch", .unit = "ns", .what = "an empty kernel, started and waited for", .per_pass = 1},
+        (loop){.kind = LAUNCH, .global = 1, .local = 1});
     AS_TRY(kernel_make(env, b->program, "meter_nothing", &l->kernel));
     cl_int code = clSetKernelArg(l->kernel, 0, sizeof b->result, &b->result);
     return code == CL_SUCCESS ? ASSAY_OK : as_cl_fail(env, code, "launch");
@@ -248,7 +265,8 @@ static assay_status memory_make(assay_env *env, bench *b)
     if (code == CL_SUCCESS && most / 2 < b->memory_bytes)
         b->memory_bytes = (size_t)most / 2;
     if (code == CL_SUCCESS && b->memory_bytes < COPY_BYTES)
-        return as_fail(env, ASSAY_UNSUPPORTED, "opencl: it gives at most %llu bytes, too few to measure its limits", (unsigned long long)most);
+        return as_fail(env, ASSAY_UNSUPPORTED, "opencl: it gives at most %llu bytes, too few to measure its limits",
+                       (unsigned long long)most);
     if (code == CL_SUCCESS)
         b->memory = clCreateBuffer(b->context, CL_MEM_READ_WRITE, b->memory_bytes, NULL, &code);
     if (code == CL_SUCCESS)
@@ -281,9 +299,13 @@ static assay_status fill(assay_env *env, bench *b)
         AS_TRY(walk_add(env, b, "read.cache", "triad.cache", (size_t)b->cache / 3, b->cache));
     AS_TRY(walk_add(env, b, "read.dram", "triad.dram", b->memory_bytes, 0));
     AS_TRY(launch_add(env, b));
-    meter_add(b, (as_device_meter){.name = "put", .unit = "byte/s", .what = "16 MiB from the host to the device", .per_pass = (double)COPY_BYTES},
+    meter_add(b,
+              (as_device_meter){
+                  .name = "put", .unit = "byte/s", .what = "16 MiB from the host to the device", .per_pass = (double)COPY_BYTES},
               (loop){.kind = PUT});
-    meter_add(b, (as_device_meter){.name = "get", .unit = "byte/s", .what = "16 MiB from the device to the host", .per_pass = (double)COPY_BYTES},
+    meter_add(b,
+              (as_device_meter){
+                  .name = "get", .unit = "byte/s", .what = "16 MiB from the device to the host", .per_pass = (double)COPY_BYTES},
               (loop){.kind = GET});
     return ASSAY_OK;
 }
