@@ -256,7 +256,8 @@ const as_verb as_cmd_devices = {
     .example = "assay devices --measure",
     .min_args = 0,
     .max_args = 0,
-    .options = AS_OPTIONS("measure", "threads", "json"),
-    .texts = AS_TEXTS({.key = "threads", .standard = "all CPUs", .help = "limits of so many CPU threads"}),
+    .options = AS_OPTIONS("measure", "device", "threads", "json"),
+    .texts = AS_TEXTS({.key = "device", .standard = "all devices", .help = "the limits of this device alone"},
+                      {.key = "threads", .standard = "all CPUs", .help = "limits of so many CPU threads"}),
     .run = run,
 };

@@ -806,7 +806,7 @@ Test(lab, a_case_alone_is_measured_with_its_samples)
     expect_ok(f.env, as_lab_measure(f.env, &cases->items[0], &f.s, &t));
     expect_eq(t->state, AS_TRACE_COMPLETE);
     expect(t->n_shots > 0);
-    expect_has(as_trace_note_find(t, "arm0.compared"), "none");
+    expect_has(t->arms[0].compared, "none");
     assay_trace_free(t);
     as_bench_cases_free(cases);
     end(&f);

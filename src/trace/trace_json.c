@@ -102,7 +102,7 @@ static void number_put(as_json *w, const char *key, double value)
 
 static void text_put(as_json *w, const char *key, const char *value)
 {
-    if (*value)
+    if (value && *value)
         as_json_key_text(w, key, value);
 }
 

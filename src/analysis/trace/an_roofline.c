@@ -2,7 +2,6 @@
  *
  * The limit of a step and what is above it are trace/limit.h's: the same rule as for a bench row and a refusal. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/trace/evidence.h"
@@ -172,20 +171,13 @@ static const as_limits *limits_of(devices *d, const assay_trace *t, const char *
     return d->known[i] ? &d->limits[i] : NULL;
 }
 
-static int threads_of(const assay_trace *t)
-{
-    const char *text = as_trace_note_find(t, "plan.threads");
-    long        n = text ? strtol(text, NULL, 10) : 1;
-    return n < 1 || n > 1024 ? 1 : (int)n;
-}
-
 /* The body's steps in the order of the layers' table, each with its time there. */
 static void steps_judge(assay_facts *f, as_fact_group *g, const assay_trace *t, const as_table *layers, tally *out)
 {
     as_table *table = as_facts_table(f, g, "steps", "Steps against their limits", columns);
     tally     sum = {0};
     devices   d = {.n = 0};
-    int       threads = threads_of(t);
+    int       threads = t->threads;
     for (int i = 0; i < layers->n_rows; i++)
         if (time_at(layers, i) && as_metric_has(time_at(layers, i)))
             sum.whole += time_at(layers, i)->value;
