@@ -90,9 +90,9 @@ static void row_add(assay_facts *f, as_table *t, const as_bench_row *row)
             {.metric = quantile(row, a->p95, none, source)},
             {.metric = rate(row, 1, "1/s", "1 / median", none, "nothing was measured")},
             {.metric = none ? as_metric_unavailable("1", none) : as_metric_counted(a->n_samples, "1", "trial")},
-            {.metric =
-                 as_number_measured(row->error, NAN, NAN, 1, "1", row->compared ? row->compared : "outputs against the slow truth",
-                                    row->compared ? row->compared : "outputs were not compared")},
+            {.metric = as_number_measured(row->error, NAN, NAN, 1, "1",
+                                          row->compared && *row->compared ? row->compared : "outputs against the slow truth",
+                                          row->compared && *row->compared ? row->compared : "outputs were not compared")},
         });
 }
 
