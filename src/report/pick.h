@@ -32,7 +32,7 @@ typedef struct as_points {
     double        *y, *lo, *hi;
     const char   **names, **details, **words;
     as_chart_role *roles;
-    size_t         n, room;
+    size_t         n;
 } as_points;
 bool            as_points_take(as_doc *d, as_points *p, int room); /* false: no memory, and the document has failed */
 void            as_points_sort(as_doc *d, as_points *p);           /* the greatest first */

@@ -30,8 +30,7 @@ bool as_points_take(as_doc *d, as_points *p, int room)
                      .names = AS_TAKE(&d->arena, const char *, room),
                      .details = AS_TAKE(&d->arena, const char *, room),
                      .words = AS_TAKE(&d->arena, const char *, room),
-                     .roles = AS_TAKE(&d->arena, as_chart_role, room),
-                     .room = (size_t)room};
+                     .roles = AS_TAKE(&d->arena, as_chart_role, room)};
     bool taken = p->y && p->lo && p->hi && p->names && p->details && p->words && p->roles;
     for (int i = 0; taken && i < room; i++)
         p->lo[i] = p->hi[i] = NAN;

@@ -45,16 +45,6 @@ const char *as_role_class(as_chart_role role)
     return (unsigned)role < AS_COUNT(classes) ? classes[role] : "c0";
 }
 
-bool as_chart_range(const as_chart *c, int lane, double *lo, double *hi)
-{
-    double low, high;
-    *lo = INFINITY, *hi = -INFINITY;
-    for (int i = 0; i < c->n_series; i++)
-        if (c->series[i].lane == lane && as_range_of(c->series[i].y, c->series[i].n, &low, &high))
-            *lo = fmin(*lo, low), *hi = fmax(*hi, high);
-    return *hi >= *lo && isfinite(*hi - *lo);
-}
-
 bool as_chart_x_range(const as_chart *c, double *lo, double *hi)
 {
     double low = 0, high = 0;

@@ -26,8 +26,7 @@ const char *as_chart_text(as_arena *arena, const as_chart *c, int columns);
 
 /* Begins the picture with the chart's title and its sentence. */
 void        as_paint_chart(as_paint *p, as_arena *arena, double height, const as_chart *c);
-const char *as_role_class(as_chart_role role);                                   /* the style of areas and words */
-bool        as_chart_range(const as_chart *c, int lane, double *lo, double *hi); /* of all y of a lane */
+const char *as_role_class(as_chart_role role); /* the style of areas and words */
 bool        as_chart_x_range(const as_chart *c, double *lo, double *hi);
 /* The margin about zero: the limit on y; 0 when there is none. */
 double as_draw_margin(const as_chart *c);
