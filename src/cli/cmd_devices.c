@@ -17,11 +17,34 @@ typedef struct finder {
     const as_backend *backend;
 } finder; /* json NULL: text */
 
-static void device_found(void *arg, const char *name, const char *text, const char *reason)
+static void caps_write(as_json *w, const as_caps *caps)
+{
+    as_json_object(w);
+    as_json_key(w, "dtypes");
+    as_json_array(w);
+    for (int d = 0; d < AS_N_DTYPES; d++)
+        if (caps->dtypes >> d & 1u)
+            as_json_text(w, as_dtype_name((as_dtype)d));
+    as_json_array_end(w);
+    as_json_key(w, "max_bytes");
+    if (caps->max_bytes)
+        as_json_u64(w, caps->max_bytes);
+    else
+        as_json_null(w);
+    as_json_key_bool(w, "uses_threads", caps->uses_threads);
+    as_json_key_bool(w, "takes_graphs", caps->takes_graphs);
+    as_json_key_text(w, "spans", caps->span_per_segment ? "segment" : "step");
+    as_json_object_end(w);
+}
+
+static void device_found(void *arg, const char *name, const char *text, const as_caps *caps, const char *reason)
 {
     finder *f = arg;
+    char    can[256];
     if (!f->json) {
         printf("  %-12s %-10s %s\n", name, reason ? "not usable" : "usable", reason ? reason : text);
+        if (caps)
+            printf("  %-12s %-10s %s\n", "", "", as_caps_show(caps, can, sizeof can));
         return;
     }
     as_json_object(f->json);
@@ -31,6 +54,11 @@ static void device_found(void *arg, const char *name, const char *text, const ch
     as_json_key_bool(f->json, "usable", !reason);
     as_json_key_text(f->json, "text", text);
     as_json_key_text(f->json, "reason", reason);
+    as_json_key(f->json, "caps");
+    if (caps)
+        caps_write(f->json, caps);
+    else
+        as_json_null(f->json);
     as_json_object_end(f->json);
 }
 
