@@ -107,6 +107,7 @@ assay_status assay_options_set(assay_env *env, assay_options *options, const cha
 /* --- Model, plan, profile, facts, report -------------------------------------------------- */
 
 typedef struct assay_model    assay_model;
+typedef struct assay_device   assay_device;
 typedef struct assay_plan     assay_plan;
 typedef struct assay_instance assay_instance;
 typedef struct assay_trace    assay_trace;
@@ -117,8 +118,18 @@ typedef struct assay_facts    assay_facts;
 assay_status assay_model_load(assay_env *env, const char *spec, const assay_options *options, assay_model **out);
 void         assay_model_free(assay_model *model);
 
-/* Options read: batch, dim, compile, device, threads.  Borrows the model, which must outlive it. */
+/* `spec` is "cpu", "opencl:0", "null:gemm=5us" ...; threads: those of the CPU.  Any number of plans may use an open device, at once
+ * and in any thread; it keeps nothing of the env. */
+assay_status assay_device_open(assay_env *env, const char *spec, int threads, assay_device **out);
+void         assay_device_close(assay_device *device);
+
+/* Options read: batch, dim, compile, device, threads.  The plan opens the devices that the options name, in order of preference, and
+ * closes them; one that refuses every step is an error.  Borrows the model, which must outlive it. */
 assay_status assay_plan_build(assay_env *env, const assay_model *model, const assay_options *options, assay_plan **out);
+/* The same on open devices, which are lent for the plan's life: each node goes to the first of the list that takes it.  The cpu must be
+ * among them: inputs and outputs live in its memory.  Options device and threads must not be set. */
+assay_status assay_plan_build_on(assay_env *env, const assay_model *model, assay_device *const *devices, size_t n_devices,
+                                 const assay_options *options, assay_plan **out);
 void         assay_plan_free(assay_plan *plan);
 /* Bytes that an instance will hold at its peak, known before anything is allocated. */
 uint64_t assay_plan_peak_bytes(const assay_plan *plan);

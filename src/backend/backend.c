@@ -37,6 +37,38 @@ assay_status as_device_open(assay_env *env, const char *spec, int n_threads, as_
     return unknown(env, spec, name);
 }
 
+assay_status assay_device_open(assay_env *env, const char *spec, int threads, assay_device **out)
+{
+    return as_device_open(env, spec, threads, out);
+}
+
+void assay_device_close(assay_device *device) { as_device_close(device); }
+
+/* A type that a device computes with, among those that a report names: the others are rare. */
+static const as_dtype told_dtypes[] = {AS_F64, AS_F32, AS_F16, AS_BF16, AS_I64, AS_I32, AS_I8, AS_BOOL};
+
+const char *as_caps_show(const as_caps *caps, char *buf, size_t size)
+{
+    as_text text = {0};
+    char    bytes[32];
+    bool    all = true;
+    int     n = 0;
+    for (size_t i = 0; i < AS_COUNT(told_dtypes); i++)
+        all = all && (caps->dtypes >> told_dtypes[i] & 1u);
+    as_text_add(&text, all ? "computes any type" : "computes ");
+    for (size_t i = 0; !all && i < AS_COUNT(told_dtypes); i++)
+        if (caps->dtypes >> told_dtypes[i] & 1u)
+            as_text_printf(&text, "%s%s", n++ ? " " : "", as_dtype_name(told_dtypes[i]));
+    if (caps->max_bytes)
+        as_text_printf(&text, ", at most %s in one allocation", as_show(bytes, sizeof bytes, (double)caps->max_bytes, "byte"));
+    as_text_add(&text, caps->uses_threads ? ", --threads" : "");
+    as_text_add(&text, caps->takes_graphs ? ", whole graphs" : "");
+    as_text_add(&text, caps->span_per_segment ? ", a span per segment" : ", a span per step");
+    snprintf(buf, size, "%s", text.data && !text.failed ? text.data : "");
+    as_text_drop(&text);
+    return buf;
+}
+
 void as_device_close(as_device *device)
 {
     if (device)

@@ -12,8 +12,17 @@
 
 typedef struct as_backend as_backend;
 
-/* An open device.  Back ends embed it as their first member. */
-typedef struct as_device {
+/* What a device can do and may not, as data: shown by `assay devices`, and refusals follow from it. */
+typedef struct as_caps {
+    unsigned dtypes;           /* AS_DTYPE_BIT of each type that it computes with; moving bytes is not computing */
+    uint64_t max_bytes;        /* of one allocation, and with it of an instance; 0: no limit but memory */
+    bool     uses_threads;     /* --threads means something to it */
+    bool     takes_graphs;     /* it takes pieces of a graph whole (claim), and not node by node */
+    bool     span_per_segment; /* it cannot see single steps: the spans of their segment are all there is */
+} as_caps;
+
+/* An open device.  Back ends embed it as their first member.  Whoever opens it closes it; plans borrow it, any number of them. */
+typedef struct assay_device {
     const as_backend *backend;
     const char       *name;        /* "cpu", "opencl:0", "null:gemm=5us" */
     const char       *text;        /* "AMD EPYC, avx2 fma, 2 threads" */
@@ -21,6 +30,7 @@ typedef struct as_device {
     int               n_threads;   /* rings that its spans may use */
     bool              tells_time;  /* it says how long its work takes instead of taking it: runs with it need a fake clock */
     size_t            align;       /* of buffer offsets */
+    as_caps           caps;
     /* Kept by as_device_alloc/drop; threads that share the device may allocate at once. */
     _Atomic uint64_t live_bytes, peak_bytes, n_allocs;
 } as_device;
@@ -96,6 +106,41 @@ typedef struct as_segment {
     int                n_steps;
 } as_segment;
 
+/* --- Devices that take graphs: pieces instead of nodes ---------------------------------------------------- */
+
+/* A graph as such a device sees it before it says what it wants: nodes in an order in which inputs come before use, values by number. */
+typedef struct as_claim_node {
+    const as_node_ctx *ctx;
+    const int         *in, *out; /* values; -1: absent */
+    bool               dead;     /* no longer there: nothing is asked */
+} as_claim_node;
+
+typedef struct as_claim_graph {
+    const as_claim_node *nodes;
+    int                  n_nodes, n_values;
+} as_claim_graph;
+
+/* A piece of a graph that a device gets to compile as one: connected and convex. */
+typedef struct as_piece_value {
+    const as_tensor_info *info;
+    const void           *data; /* params and constants: their values now, at any address; what is in the buffer counts */
+    int  buffer; /* plan buffer of what comes in or goes out, -1: lives inside alone, and is the device's own affair */
+    bool is_result;
+} as_piece_value;
+
+typedef struct as_piece_node {
+    const as_node_ctx *ctx;
+    const int         *in, *out; /* values of the piece; -1: absent */
+} as_piece_node;
+
+typedef struct as_piece {
+    const as_piece_node  *nodes; /* inputs come before use */
+    const as_piece_value *values;
+    int                   n_nodes, n_values;
+    int                   scratch; /* plan buffer as large as piece_scratch() asked, or -1 */
+    int                   index;   /* step number in the plan, for spans */
+} as_piece;
+
 /* Where every plan buffer is, for one instance: the device's base allocation plus offset, or an outside host pointer
  * (host-addressable devices only). */
 typedef struct as_slot {
@@ -115,7 +160,8 @@ static inline void *as_slot_host(const as_bindings *b, int buffer)
     return s->outside ? s->outside : (char *)b->base->host + s->offset;
 }
 
-typedef void (*as_device_found)(void *arg, const char *name, const char *text, const char *reason); /* reason: not usable, why */
+/* reason: not usable, why; caps NULL then. */
+typedef void (*as_device_found)(void *arg, const char *name, const char *text, const as_caps *caps, const char *reason);
 
 /* A loop whose work is known exactly, for a limit of a device. */
 typedef struct as_device_meter {
@@ -148,6 +194,12 @@ struct as_backend {
     assay_status (*get)(const as_run_ctx *run, as_device *device, const as_mem *src, size_t offset, void *dst, size_t n);
     /* Chooses a kernel by rule, never by a timing.  choice->kernel NULL: refused, with why. */
     assay_status (*choose)(assay_env *env, as_device *device, const as_node_ctx *n, as_arena *arena, as_choice *out);
+    /* Of a device with caps.takes_graphs, instead of choose and compile: sets choices[i].kernel (and name, why) for each node that it wants,
+     * or why not.  The plan cuts what it wants into pieces that are connected and convex. */
+    assay_status (*claim)(assay_env *env, as_device *device, const as_claim_graph *graph, as_arena *arena, as_choice *choices);
+    size_t (*piece_scratch)(as_device *device, const as_piece *piece); /* memory of an instance for what lives inside; NULL: none */
+    /* Borrows the piece until discard().  execute() writes one step span for all of it. */
+    assay_status (*compile_piece)(assay_env *env, as_device *device, const as_piece *piece, void **code);
     /* Borrows each step's ctx until discard(); copies the rest.  Instances may share the code. */
     assay_status (*compile)(assay_env *env, as_device *device, const as_segment *segment, void **code);
     /* Writes spans of single steps and finer; those of the run and the segment belong to the caller, who can stamp around any device.
@@ -170,6 +222,8 @@ assay_status as_device_open(assay_env *env, const char *spec, int n_threads, as_
 void         as_device_close(as_device *device);
 assay_status as_device_alloc(assay_env *env, as_device *device, size_t bytes, as_mem *out); /* counts */
 void         as_device_drop(as_device *device, as_mem *mem);
+/* "computes f32, at most 512 MiB in one allocation, a span per segment". */
+const char *as_caps_show(const as_caps *caps, char *buf, size_t size);
 /* n bytes at offset lie within mem, or INTERNAL with who and what: "cpu: put of 1 bytes at 10 does not fit an allocation of 10". */
 assay_status as_mem_check(assay_env *env, const char *who, const char *what, const as_mem *mem, size_t offset, size_t n);
 

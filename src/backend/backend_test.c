@@ -112,9 +112,9 @@ Test(backend, cpu_and_null_say_how_much_memory_they_could_not_get)
 #endif
 }
 
-static void count(void *arg, const char *name, const char *text, const char *reason)
+static void count(void *arg, const char *name, const char *text, const as_caps *caps, const char *reason)
 {
-    expect(name && text && !reason);
+    expect(name && text && !reason && caps && caps->dtypes);
     ++*(int *)arg;
 }
 

@@ -10,6 +10,7 @@
 
 #include "backend/backend.h"
 #include "backend/cpu/kernel.h"
+#include "op/rules.h"
 
 extern const as_backend as_be_cpu;
 
@@ -27,6 +28,9 @@ typedef struct cpu_device {
     char        text[192];
 } cpu_device;
 
+/* What no kernel takes the slow truth does, in any type. */
+static const as_caps caps = {.dtypes = AS_SET_ANY, .uses_threads = true};
+
 /* --- Opening ------------------------------------------------------------------------------------ */
 
 static const char *text_make(unsigned isa, int n_threads, char *buf, size_t size)
@@ -41,7 +45,7 @@ static void list(assay_env *env, as_device_found found, void *arg)
 {
     char text[192];
     (void)env;
-    found(arg, "cpu", text_make(as_isa_here(), as_cpu_count(), text, sizeof text), NULL);
+    found(arg, "cpu", text_make(as_isa_here(), as_cpu_count(), text, sizeof text), &caps, NULL);
 }
 
 static assay_status open_cpu(assay_env *env, const char *args, int n_threads, as_device **out)
@@ -61,8 +65,13 @@ static assay_status open_cpu(assay_env *env, const char *args, int n_threads, as
     cpu->isa = as_isa_cpu() & ~masked;
     cpu->masked = as_isa_cpu() & masked;
     text_make(cpu->isa, n_threads, cpu->text, sizeof cpu->text);
-    cpu->device = (as_device){
-        .backend = &as_be_cpu, .name = "cpu", .text = cpu->text, .host_memory = true, .n_threads = n_threads, .align = ALIGN_BYTES};
+    cpu->device = (as_device){.backend = &as_be_cpu,
+                              .name = "cpu",
+                              .text = cpu->text,
+                              .host_memory = true,
+                              .n_threads = n_threads,
+                              .align = ALIGN_BYTES,
+                              .caps = caps};
     *out = &cpu->device;
     return ASSAY_OK;
 }

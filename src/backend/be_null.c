@@ -1,6 +1,9 @@
 /* be_null.c - a device that computes nothing and takes exactly as long as it was told: "null:gemm=5us,*=2us,put=1us".
  *
  * "limit.fma.f32=1e9" tells it a limit.
+ * With `graph` it takes pieces of graphs as one, as a foreign engine does: "null:graph,piece=3ms,without=Softmax".  With `truth` too it
+ * computes them after all, by the operators' slow truth, so that what a plan does around such a device can be judged.
+ *
  * It tests the laboratory.  Every output is zeros.  Its time is told, not measured: it moves the clock of the run, which is a fake
  * one, so that a report about it is exact to the nanosecond and the same on every machine, and two runs that share the device do not
  * disturb each other.  Its memory has no host address, so a plan that forgets a transfer does not work by accident. */
@@ -11,12 +14,15 @@
 
 #include "backend/backend.h"
 #include "base/text.h"
+#include "op/rules.h"
 
 extern const as_backend as_be_null;
 
 #define DEFAULT_NS 1000u
 #define LIMIT      "limit."
 enum { MOST_LIMITS = 16 };
+
+static const as_caps caps = {.dtypes = AS_SET_ANY};
 
 /* The device's kernel for an op: how long it takes. */
 typedef struct timing {
@@ -35,6 +41,10 @@ typedef struct null_device {
     bool            put_given, get_given, default_given;
     as_device_meter limits[MOST_LIMITS]; /* told too: "limit.fma.f32=1e9" */
     int             n_limits;
+    bool            truth;    /* of graphs: computes by the slow truth */
+    bool           *without;  /* one an op: never claimed */
+    uint64_t        piece_ns; /* of a piece, instead of the sum over its nodes */
+    bool            piece_given;
 } null_device;
 
 /* --- The spec ----------------------------------------------------------------------------------- */
@@ -72,6 +82,33 @@ static assay_status unknown(assay_env *env, null_device *d, const char *args, co
     return as_fail(env, ASSAY_BAD_INPUT, "device 'null:%s': there is no op '%s'; besides ops there are put, get and *", args, name);
 }
 
+static int op_find(const null_device *d, const char *name)
+{
+    for (int i = 0; i < d->n_timings; i++)
+        if (!strcasecmp(name, d->timings[i].op->name) || !strcasecmp(name, short_name(d->timings[i].op)))
+            return i;
+    return -1;
+}
+
+/* What is no time: graph, truth, without=OP.  False: it is a time. */
+static bool word_read(null_device *d, const char *item, const char **bad_op)
+{
+    if (!strcasecmp(item, "graph")) {
+        d->device.caps.takes_graphs = d->device.caps.span_per_segment = true;
+        return true;
+    }
+    if (!strcasecmp(item, "truth"))
+        return d->truth = true;
+    if (strncasecmp(item, "without=", 8))
+        return false;
+    int op = op_find(d, item + 8);
+    if (op < 0)
+        *bad_op = item + 8;
+    else
+        d->without[op] = true;
+    return true;
+}
+
 static assay_status set(assay_env *env, null_device *d, const char *args, const char *name, uint64_t ns)
 {
     uint64_t *where = NULL;
@@ -82,10 +119,12 @@ static assay_status set(assay_env *env, null_device *d, const char *args, const 
         where = &d->put_ns, given = &d->put_given;
     } else if (!strcasecmp(name, "get")) {
         where = &d->get_ns, given = &d->get_given;
+    } else if (!strcasecmp(name, "piece")) {
+        where = &d->piece_ns, given = &d->piece_given;
     }
-    for (int i = 0; !where && i < d->n_timings; i++)
-        if (!strcasecmp(name, d->timings[i].op->name) || !strcasecmp(name, short_name(d->timings[i].op)))
-            where = &d->timings[i].ns, given = &d->timings[i].given;
+    int op = where ? -1 : op_find(d, name);
+    if (op >= 0)
+        where = &d->timings[op].ns, given = &d->timings[op].given;
     if (!where)
         return unknown(env, d, args, name);
     if (*given)
@@ -131,6 +170,12 @@ static assay_status spec_read(assay_env *env, null_device *d, const char *args)
         rest = comma ? comma + 1 : NULL;
         if (comma)
             *comma = '\0';
+        const char *bad_op = NULL;
+        bool        is_word = word_read(d, item, &bad_op);
+        if (bad_op)
+            return unknown(env, d, args, bad_op);
+        if (is_word)
+            continue;
         equals = strchr(item, '=');
         if (!equals || equals == item)
             return as_fail(env, ASSAY_BAD_INPUT, "device 'null:%s': '%s' is not OP=TIME", args, item);
@@ -146,6 +191,12 @@ static assay_status spec_read(assay_env *env, null_device *d, const char *args)
                            equals + 1);
         AS_TRY(set(env, d, args, item, ns));
     }
+    const char *alone = d->truth ? "truth" : d->piece_given ? "piece=TIME" : NULL;
+    for (int i = 0; !alone && i < d->n_timings; i++)
+        alone = d->without[i] ? "without=OP" : NULL;
+    if (alone && !d->device.caps.takes_graphs)
+        return as_fail(env, ASSAY_BAD_INPUT, "device 'null:%s': %s is for a device that takes graphs, which `graph` makes it", args,
+                       alone);
     return ASSAY_OK;
 }
 
@@ -154,7 +205,7 @@ static assay_status spec_read(assay_env *env, null_device *d, const char *args)
 static void list(assay_env *env, as_device_found found, void *arg)
 {
     (void)env;
-    found(arg, "null", "computes nothing, takes as long as it is told, on a clock of its own", NULL);
+    found(arg, "null", "computes nothing, takes as long as it is told, on a clock of its own", &caps, NULL);
 }
 
 static void close_null(as_device *device)
@@ -169,8 +220,9 @@ static assay_status fill(assay_env *env, null_device *d, const char *args)
     while (as_op_table[d->n_timings])
         d->n_timings++;
     d->timings = AS_TAKE(&d->arena, timing, d->n_timings);
+    d->without = AS_TAKE(&d->arena, bool, d->n_timings);
     d->device.name = args ? as_arena_printf(&d->arena, "null:%s", args) : "null";
-    if (!d->timings || !d->device.name)
+    if (!d->timings || !d->without || !d->device.name)
         return as_fail(env, ASSAY_NO_MEMORY, "device 'null': no room for the times of %d ops", d->n_timings);
     for (int i = 0; i < d->n_timings; i++)
         d->timings[i].op = as_op_table[i];
@@ -200,7 +252,8 @@ static assay_status open_null(assay_env *env, const char *args, int n_threads, a
                             .text = "computes nothing, takes as long as it is told",
                             .n_threads = 1,
                             .tells_time = true,
-                            .align = 64};
+                            .align = 64,
+                            .caps = caps};
     d->default_ns = DEFAULT_NS;
     assay_status status = fill(env, d, args);
     if (status != ASSAY_OK) {
@@ -253,13 +306,13 @@ static assay_status choose(assay_env *env, as_device *device, const as_node_ctx 
 {
     const null_device *d = (const null_device *)device;
     (void)env, (void)arena;
-    for (int i = 0; i < d->n_timings; i++)
+    for (int i = 0; i < d->n_timings && !device->caps.takes_graphs; i++)
         if (d->timings[i].op == n->op) {
             /* It computes nothing, so no fusion is a gain to it, and a test's ops stay the ones it named. */
             *out = (as_choice){.kernel = &d->timings[i], .name = "null", .why = d->timings[i].why, .slow = true};
             return ASSAY_OK;
         }
-    *out = (as_choice){.why = "the op is not in the table of ops"};
+    *out = (as_choice){.why = device->caps.takes_graphs ? "it takes pieces of graphs" : "the op is not in the table of ops"};
     return ASSAY_OK;
 }
 
@@ -269,9 +322,12 @@ typedef struct step {
     uint64_t   ns;
 } step;
 typedef struct code {
-    as_arena arena;
-    step    *steps;
-    int      n_steps;
+    as_arena        arena;
+    step           *steps;
+    int             n_steps;
+    const as_piece *piece;  /* instead of steps */
+    size_t         *inside; /* per value of the piece: where it lies in the scratch */
+    bool            truth;
 } code;
 
 static void discard(as_device *device, void *handle)
@@ -331,6 +387,122 @@ static assay_status outputs_clear(assay_env *env, const step *s, const as_bindin
     return ASSAY_OK;
 }
 
+/* --- Pieces of graphs ------------------------------------------------------------------------------- */
+
+static bool row_major(const as_node_ctx *n)
+{
+    bool yes = true;
+    for (int i = 0; i < n->n_in; i++)
+        yes = yes && n->in[i].layout == AS_LAYOUT_ROW_MAJOR;
+    for (int i = 0; i < n->n_out; i++)
+        yes = yes && n->out[i].layout == AS_LAYOUT_ROW_MAJOR;
+    return yes;
+}
+
+static assay_status claim(assay_env *env, as_device *device, const as_claim_graph *graph, as_arena *arena, as_choice *choices)
+{
+    const null_device *d = (const null_device *)device;
+    (void)env, (void)arena;
+    for (int i = 0; i < graph->n_nodes; i++) {
+        const as_node_ctx *n = graph->nodes[i].ctx;
+        if (graph->nodes[i].dead)
+            continue;
+        int op = op_find(d, n->op->name);
+        if (op < 0 || d->without[op] || !row_major(n))
+            choices[i] = (as_choice){.why = op < 0           ? "the op is not in the table of ops"
+                                            : d->without[op] ? "it was told not to take this op"
+                                                             : "an operand is not row-major"};
+        else
+            choices[i] = (as_choice){.kernel = &d->timings[op],
+                                     .name = d->truth ? "null piece, by the slow truth" : "null piece",
+                                     .why = "it takes pieces of graphs as one",
+                                     .slow = true};
+    }
+    return ASSAY_OK;
+}
+
+/* Values that live inside lie one behind the other; only the truth needs them. */
+static size_t inside_place(const as_piece *piece, size_t *inside)
+{
+    size_t at = 0;
+    for (int i = 0; i < piece->n_values; i++) {
+        const as_piece_value *v = &piece->values[i];
+        if (v->buffer >= 0)
+            continue;
+        if (inside)
+            inside[i] = at;
+        at += ((size_t)as_shape_count(&v->info->shape) * as_dtype_bytes(v->info->dtype) + 63) / 64 * 64;
+    }
+    return at;
+}
+
+static size_t piece_scratch(as_device *device, const as_piece *piece)
+{
+    return ((const null_device *)device)->truth ? inside_place(piece, NULL) : 0;
+}
+
+static assay_status compile_piece(assay_env *env, as_device *device, const as_piece *piece, void **out)
+{
+    const null_device *d = (const null_device *)device;
+    code              *c = calloc(1, sizeof *c);
+    int               *outs = c ? AS_TAKE(&c->arena, int, piece->n_values) : NULL;
+    uint64_t           ns = 0;
+    int                n = 0;
+    if (c) {
+        c->steps = AS_TAKE(&c->arena, step, 1);
+        c->inside = AS_TAKE(&c->arena, size_t, piece->n_values);
+    }
+    if (!c || !outs || !c->steps || !c->inside) {
+        discard(device, c);
+        return as_fail(env, ASSAY_NO_MEMORY, "null: no room for a piece of %d nodes", piece->n_nodes);
+    }
+    for (int i = 0; i < piece->n_nodes; i++)
+        ns += d->timings[op_find(d, piece->nodes[i].ctx->op->name)].ns;
+    for (int i = 0; i < piece->n_values; i++)
+        if (piece->values[i].is_result && piece->values[i].buffer >= 0)
+            outs[n++] = piece->values[i].buffer;
+    inside_place(piece, c->inside);
+    c->steps[0] = (step){.out = outs, .n_out = n, .index = piece->index, .ns = d->piece_given ? d->piece_ns : ns};
+    c->n_steps = 1;
+    c->piece = piece;
+    c->truth = d->truth;
+    *out = c;
+    return ASSAY_OK;
+}
+
+static assay_status piece_view(const as_run_ctx *run, const code *c, const as_bindings *b, int value, as_view *out)
+{
+    const as_piece_value *v = &c->piece->values[value];
+    const as_slot        *slot = &b->slots[v->buffer >= 0 ? v->buffer : c->piece->scratch];
+    if (slot->outside)
+        return as_fail(run->env, ASSAY_INTERNAL, "null: an operand of step %d is in host memory, which this device cannot reach",
+                       c->piece->index);
+    AS_TRY(as_mem_check(run->env, "null", "operand", b->base, slot->offset, slot->bytes));
+    *out = as_view_of((char *)b->base->handle + slot->offset + (v->buffer >= 0 ? 0 : c->inside[value]), v->info->dtype,
+                      &v->info->shape);
+    return ASSAY_OK;
+}
+
+static assay_status piece_eval(const as_run_ctx *run, const code *c, const as_bindings *b)
+{
+    for (int i = 0; i < c->piece->n_nodes; i++) {
+        const as_piece_node *node = &c->piece->nodes[i];
+        as_node_ctx          now = *node->ctx;
+        as_view              in[AS_MAX_IN] = {{0}}, out[AS_MAX_OUT] = {{0}};
+        for (int k = 0; k < now.n_in; k++)
+            if (node->in[k] >= 0)
+                AS_TRY(piece_view(run, c, b, node->in[k], &in[k]));
+        for (int k = 0; k < now.n_out; k++)
+            if (node->out[k] >= 0)
+                AS_TRY(piece_view(run, c, b, node->out[k], &out[k]));
+        now.step = (uint32_t)run->step;
+        AS_TRY(now.op->eval(run->env, &now, in, out));
+    }
+    return ASSAY_OK;
+}
+
+/* --- Execution ------------------------------------------------------------------------------------- */
+
 static assay_status execute(const as_run_ctx *run, as_device *device, void *handle, const as_bindings *bindings)
 {
     const code        *c = handle;
@@ -343,7 +515,7 @@ static assay_status execute(const as_run_ctx *run, as_device *device, void *hand
         if (i && as_run_cancelled(run))
             return as_fail(run->env, ASSAY_CANCELLED, "null: cancelled after step %d", c->steps[i - 1].index);
         uint64_t begin = as_clock_now(clock);
-        AS_TRY(outputs_clear(run->env, s, bindings));
+        AS_TRY(c->truth ? piece_eval(run, c, bindings) : outputs_clear(run->env, s, bindings));
         as_clock_advance(clock, s->ns);
         if (ring && recorder->detail >= AS_DETAIL_PART)
             as_ring_add(ring, AS_SPAN_PART, s->index, begin, as_clock_now(clock));
@@ -372,7 +544,7 @@ static void meters_close(as_device *device, as_device_meters *m)
 const as_backend as_be_null = {
     .name = "null",
     .help = "computes nothing and takes as long as it is told: for tests of the laboratory itself",
-    .syntax = "null[:OP=TIME,limit.NAME=RATE,...]",
+    .syntax = "null[:OP=TIME,limit.NAME=RATE,...] or null:graph[,truth][,piece=TIME][,without=OP...]",
     .list = list,
     .open = open_null,
     .close = close_null,
@@ -381,6 +553,9 @@ const as_backend as_be_null = {
     .put = put,
     .get = get,
     .choose = choose,
+    .claim = claim,
+    .piece_scratch = piece_scratch,
+    .compile_piece = compile_piece,
     .compile = compile,
     .execute = execute,
     .discard = discard,

@@ -38,6 +38,8 @@ typedef struct opencl_device {
 
 /* --- Opening ------------------------------------------------------------------------------------ */
 
+static as_caps caps_of(const as_cl_found *f) { return (as_caps){.dtypes = AS_CL_DTYPES, .max_bytes = f->max_bytes}; }
+
 typedef struct listing {
     as_device_found found;
     void           *arg;
@@ -48,7 +50,8 @@ static bool list_visit(void *arg, const as_cl_found *f)
     const listing *l = arg;
     char           name[32];
     snprintf(name, sizeof name, "opencl:%d", f->index);
-    l->found(l->arg, name, f->text, f->reason[0] ? f->reason : NULL);
+    as_caps caps = caps_of(f);
+    l->found(l->arg, name, f->text, f->reason[0] ? NULL : &caps, f->reason[0] ? f->reason : NULL);
     return true;
 }
 
@@ -57,7 +60,7 @@ static void list(assay_env *env, as_device_found found, void *arg)
     char why[256];
     (void)env;
     if (!as_cl_find(list_visit, &(listing){found, arg}, why, sizeof why))
-        found(arg, "opencl", "any OpenCL 1.2 device", why[0] ? why : "the OpenCL platforms have no device");
+        found(arg, "opencl", "any OpenCL 1.2 device", NULL, why[0] ? why : "the OpenCL platforms have no device");
 }
 
 typedef struct wish {
@@ -136,7 +139,8 @@ static assay_status open_opencl(assay_env *env, const char *args, int n_threads,
     }
     snprintf(d->name, sizeof d->name, "opencl:%d", f.index);
     snprintf(d->text, sizeof d->text, "%s", f.text);
-    d->device = (as_device){.backend = &as_be_opencl, .name = d->name, .text = d->text, .n_threads = 1, .align = ALIGN_BYTES};
+    d->device = (as_device){
+        .backend = &as_be_opencl, .name = d->name, .text = d->text, .n_threads = 1, .align = ALIGN_BYTES, .caps = caps_of(&f)};
     assay_status status = start(env, d, &f);
     if (status != ASSAY_OK) {
         close_opencl(&d->device);
@@ -160,13 +164,10 @@ static assay_status alloc(assay_env *env, as_device *device, size_t bytes, as_me
 {
     opencl_device *d = (opencl_device *)device;
     size_t         some = bytes ? bytes : 1;
-    cl_ulong       most = 0;
-    cl_int         code = clGetDeviceInfo(d->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof most, &most, NULL);
-    if (code != CL_SUCCESS)
-        return as_cl_fail(env, code, "asking for the largest allocation");
-    if (some > most)
+    cl_int         code;
+    if (device->caps.max_bytes && some > device->caps.max_bytes)
         return as_fail(env, ASSAY_NO_MEMORY, "%s: %zu bytes asked for, and the device gives at most %llu in one allocation",
-                       d->name, bytes, (unsigned long long)most);
+                       d->name, bytes, (unsigned long long)device->caps.max_bytes);
     cl_mem mem = clCreateBuffer(d->context, CL_MEM_READ_WRITE, some, NULL, &code);
     if (code == CL_SUCCESS) {
         code = zero(d, mem, some);

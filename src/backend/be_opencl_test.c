@@ -105,9 +105,10 @@ typedef struct seen {
     char name[32], text[256], reason[256];
 } seen;
 
-static void see(void *arg, const char *name, const char *text, const char *reason)
+static void see(void *arg, const char *name, const char *text, const as_caps *caps, const char *reason)
 {
     seen *s = arg;
+    expect(!caps == (reason != NULL));
     if (s->n++)
         return;
     snprintf(s->name, sizeof s->name, "%s", name);

@@ -18,7 +18,8 @@ enum { MOST = 64 };
 typedef struct row {
     const char       *name, *text, *reason; /* reason: not usable, why */
     const as_backend *backend;
-    bool              shown; /* its limits are */
+    as_caps           caps;
+    bool              has_caps, shown; /* shown: its limits are */
     as_roofs          roofs;
     char              source[1024];
 } row;
@@ -37,7 +38,27 @@ typedef struct finder {
     const as_backend *backend;
 } finder;
 
-static void device_found(void *arg, const char *name, const char *text, const char *reason)
+static void caps_write(as_json *w, const as_caps *caps)
+{
+    as_json_object(w);
+    as_json_key(w, "dtypes");
+    as_json_array(w);
+    for (int d = 0; d < AS_N_DTYPES; d++)
+        if (caps->dtypes >> d & 1u)
+            as_json_text(w, as_dtype_name((as_dtype)d));
+    as_json_array_end(w);
+    as_json_key(w, "max_bytes");
+    if (caps->max_bytes)
+        as_json_u64(w, caps->max_bytes);
+    else
+        as_json_null(w);
+    as_json_key_bool(w, "uses_threads", caps->uses_threads);
+    as_json_key_bool(w, "takes_graphs", caps->takes_graphs);
+    as_json_key_text(w, "spans", caps->span_per_segment ? "segment" : "step");
+    as_json_object_end(w);
+}
+
+static void device_found(void *arg, const char *name, const char *text, const as_caps *caps, const char *reason)
 {
     finder *f = arg;
     table  *t = f->t;
@@ -48,6 +69,9 @@ static void device_found(void *arg, const char *name, const char *text, const ch
     r->name = as_arena_text(&t->arena, name);
     r->text = text ? as_arena_text(&t->arena, text) : NULL;
     r->reason = reason ? as_arena_text(&t->arena, reason) : NULL;
+    r->has_caps = caps != NULL;
+    if (caps)
+        r->caps = *caps;
     t->failed = t->failed || !r->name || (text && !r->text) || (reason && !r->reason);
 }
 
@@ -60,7 +84,7 @@ static assay_status asked_add(assay_env *env, table *t, const char *spec)
     for (int i = 0; i < t->n; i++)
         there = there || !strcmp(t->rows[i].name, device->name);
     if (!there)
-        device_found(&(finder){t, device->backend}, device->name, device->text, NULL);
+        device_found(&(finder){t, device->backend}, device->name, device->text, &device->caps, NULL);
     for (int i = 0; i < t->n; i++)
         t->rows[i].shown = !strcmp(t->rows[i].name, device->name);
     as_device_close(device);
@@ -125,9 +149,13 @@ static void roof_print(const as_trace_roof *r)
 static void show_text(const table *t)
 {
     printf("engines:\n");
-    for (int i = 0; i < t->n; i++)
-        printf("  %-12s %-10s %s\n", t->rows[i].name, t->rows[i].reason ? "not usable" : "usable",
-               t->rows[i].reason ? t->rows[i].reason : t->rows[i].text);
+    for (int i = 0; i < t->n; i++) {
+        const row *r = &t->rows[i];
+        char       can[256];
+        printf("  %-12s %-10s %s\n", r->name, r->reason ? "not usable" : "usable", r->reason ? r->reason : r->text);
+        if (r->has_caps)
+            printf("  %-12s %-10s %s\n", "", "", as_caps_show(&r->caps, can, sizeof can));
+    }
     for (int i = 0; i < t->n; i++) {
         const row *r = &t->rows[i];
         if (!r->shown || r->reason || (!r->roofs.n && !strcmp(r->backend->name, "null")))
@@ -185,6 +213,11 @@ static void show_json(const table *t, FILE *file)
         as_json_key_bool(&w, "usable", !r->reason);
         as_json_key_text(&w, "text", r->text);
         as_json_key_text(&w, "reason", r->reason);
+        as_json_key(&w, "caps");
+        if (r->has_caps)
+            caps_write(&w, &r->caps);
+        else
+            as_json_null(&w);
         as_json_key_text(&w, "limits_source", *r->source ? r->source : NULL);
         as_json_key_text(&w, "limits_when", r->roofs.n ? as_roofs_when(&r->roofs, when, sizeof when) : NULL);
         limits_write(&w, &r->roofs);

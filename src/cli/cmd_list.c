@@ -124,8 +124,9 @@ static assay_status list_params(lister *l)
     return ASSAY_OK;
 }
 
-static void device_found(void *arg, const char *name, const char *text, const char *reason)
+static void device_found(void *arg, const char *name, const char *text, const as_caps *caps, const char *reason)
 {
+    (void)caps;
     row(arg, (const char *[]){name, reason ? "not usable" : "usable", reason ? reason : text});
 }
 

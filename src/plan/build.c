@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "plan/given.h"
 #include "plan/lower.h"
+#include "plan/pieces.h"
 #include "plan/variable.h"
 
 const char *as_buffer_role_text(as_buffer_role role)
@@ -97,23 +98,79 @@ static assay_status dims_read(assay_env *env, const assay_model *model, const as
 
 /* --- Devices ------------------------------------------------------------------------------------------- */
 
-static bool is_host_spec(const char *spec) { return !strncmp(spec, "cpu", 3) && (!spec[3] || spec[3] == ':'); }
+assay_status as_plan_borrow(assay_env *env, assay_plan *plan, as_device *const *devices, size_t n)
+{
+    size_t host = n;
+    plan->devices = AS_TAKE(&plan->arena, as_device *, n);
+    plan->order = AS_TAKE(&plan->arena, int, n);
+    plan->shares = AS_TAKE(&plan->arena, as_plan_share, n);
+    if (!plan->devices || !plan->order || !plan->shares)
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for its devices");
+    for (size_t i = n; i-- > 0;)
+        if (devices[i]->host_memory)
+            host = i;
+    if (host == n)
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: none of the %zu devices is the cpu, in whose memory inputs and outputs live",
+                       n);
+    plan->devices[plan->n_devices++] = devices[host];
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < i; k++)
+            if (devices[k] == devices[i])
+                return as_fail(env, ASSAY_BAD_INPUT, "plan: device '%s' is lent twice", devices[i]->name);
+        plan->order[i] = i == host ? 0 : plan->n_devices;
+        if (i != host)
+            plan->devices[plan->n_devices++] = devices[i];
+    }
+    return ASSAY_OK;
+}
+
+enum { MAX_DEVICES = 16 };
+
+/* Opens the devices of the options, by preference, and the host's behind them if it is not named. */
+static assay_status specs_open(assay_env *env, const as_plan_options *o, as_device **devices, size_t *n)
+{
+    /* A laboratory sets one device by its key, over whatever list the user's options had. */
+    bool     many = o->devices.n > 1 && !strcmp(o->devices.items[o->devices.n - 1], o->device);
+    as_texts specs = many ? o->devices : (as_texts){&o->device, 1};
+    bool     has_host = false;
+    if (specs.n >= MAX_DEVICES)
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: --device is given %zu times, and at most %d are used", specs.n,
+                       MAX_DEVICES - 1);
+    for (size_t i = 0; i < specs.n; i++) {
+        for (size_t k = 0; k < i; k++)
+            if (!strcmp(specs.items[i], specs.items[k]))
+                return as_fail(env, ASSAY_BAD_INPUT, "plan: --device %s is given twice", specs.items[i]);
+        AS_TRY(as_device_open(env, specs.items[i], o->threads, &devices[*n]));
+        has_host = devices[(*n)++]->host_memory || has_host;
+    }
+    return has_host ? ASSAY_OK : as_device_open(env, "cpu", o->threads, &devices[(*n)++]);
+}
 
 static assay_status devices_open(assay_env *env, const as_plan_options *o, assay_plan *plan)
 {
-    const char *spec = o->device;
-    plan->devices = AS_TAKE(&plan->arena, as_device *, 2);
-    if (!plan->devices)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for its devices");
-    AS_TRY(as_device_open(env, is_host_spec(spec) ? spec : "cpu", o->threads, &plan->devices[0]));
-    plan->n_devices = 1;
-    if (!plan->devices[0]->host_memory)
-        return as_fail(env, ASSAY_INTERNAL, "plan: the host device %s has memory that the host cannot address",
-                       plan->devices[0]->name);
-    if (is_host_spec(spec))
-        return ASSAY_OK;
-    AS_TRY(as_device_open(env, spec, o->threads, &plan->devices[1]));
-    plan->n_devices = 2;
+    as_device   *devices[MAX_DEVICES] = {NULL};
+    size_t       n = 0;
+    assay_status status = specs_open(env, o, devices, &n);
+    if (status == ASSAY_OK)
+        status = as_plan_borrow(env, plan, devices, n);
+    plan->owns_devices = status == ASSAY_OK;
+    for (size_t i = 0; status != ASSAY_OK && i < MAX_DEVICES; i++)
+        as_device_close(devices[i]);
+    if (status != ASSAY_OK)
+        plan->n_devices = 0;
+    return status;
+}
+
+/* A device that did nothing must not seem to have done something: its name would stand over the cpu's times. */
+static assay_status shares_check(assay_env *env, const assay_plan *plan)
+{
+    for (int i = 0; i < plan->n_devices; i++) {
+        const as_plan_share *share = &plan->shares[i];
+        if (i && !share->n_nodes && share->n_refused)
+            return as_fail(env, ASSAY_UNSUPPORTED, "plan: device '%s' takes none of the %d step%s of '%s': %s: %s",
+                           plan->devices[i]->name, share->n_refused, share->n_refused == 1 ? "" : "s", plan->model->name,
+                           share->first_refused, share->why);
+    }
     return ASSAY_OK;
 }
 
@@ -138,7 +195,7 @@ static assay_status passes_run(assay_env *env, assay_plan *plan)
     for (int i = 0; i < n; i++)
         passes[i] = as_ps_table[i];
     qsort(passes, (size_t)n, sizeof *passes, by_order);
-    as_pass_ctx ctx = {.device = plan->devices[plan->n_devices - 1], .winograd = plan->winograd, .weights_as = plan->weights_as};
+    as_pass_ctx ctx = {.device = as_plan_wanted(plan), .winograd = plan->winograd, .weights_as = plan->weights_as};
     for (int i = 0; i < n && plan->compiled; i++) {
         as_pass_note *note = &plan->passes[plan->n_passes++];
         *note = (as_pass_note){.pass = passes[i]->name, .text = passes[i]->help};
@@ -165,7 +222,7 @@ static assay_status build(assay_env *env, const assay_model *model, const as_pla
     int                   n_known;
     AS_TRY(as_given_read(env, o, plan));
     AS_TRY(dims_read(env, model, o, plan));
-    AS_TRY(devices_open(env, o, plan));
+    AS_TRY(with->devices ? as_plan_borrow(env, plan, with->devices, with->n_devices) : devices_open(env, o, plan));
     AS_TRY(as_given_known(env, plan, &known, &n_known));
     AS_TRY(as_graph_bind(env, model, plan->dims, plan->n_dims, known, n_known, plan->seed, &plan->arena, &plan->graph));
     if (!plan->compiled)
@@ -174,9 +231,12 @@ static assay_status build(assay_env *env, const assay_model *model, const as_pla
         plan->n_fixed += plan->graph.values[plan->graph.inputs[i]].info.constant != NULL;
     AS_TRY(as_variables_declare(env, plan, with->variables, with->n_variables));
     AS_TRY(passes_run(env, plan));
+    AS_TRY(as_plan_claim(env, plan));
     as_pass_note alias = {.pass = "alias", .text = "Reshape and Flatten share the memory of what they reshape"};
     as_pass_note in_place = {.pass = "in place", .text = "a result takes the memory of an operand that is read for the last time"};
     AS_TRY(as_plan_lower(env, plan, &alias, &in_place));
+    if (plan->owns_devices)
+        AS_TRY(shares_check(env, plan));
     if (plan->compiled) {
         plan->passes[plan->n_passes++] = alias;
         plan->passes[plan->n_passes++] = in_place;
@@ -188,6 +248,21 @@ static assay_status build(assay_env *env, const assay_model *model, const as_pla
 assay_status as_plan_build(assay_env *env, const assay_model *model, const as_plan_options *options, assay_plan **out)
 {
     return as_plan_build_with(env, model, options, &(as_plan_with){0}, out);
+}
+
+assay_status assay_plan_build_on(assay_env *env, const assay_model *model, assay_device *const *devices, size_t n_devices,
+                                 const assay_options *options, assay_plan **out)
+{
+    static const char *const taken[] = {"device", "threads"};
+    as_plan_options          o;
+    for (size_t i = 0; i < AS_COUNT(taken); i++)
+        if (as_options_is_set(options, taken[i]))
+            return as_fail(env, ASSAY_BAD_INPUT, "plan: %s is set to %s, and the plan is for devices that are open", taken[i],
+                           as_options_text(options, taken[i]));
+    if (!n_devices)
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: no device is given");
+    AS_TRY(as_plan_options_read(env, options, &o));
+    return as_plan_build_with(env, model, &o, &(as_plan_with){.devices = devices, .n_devices = n_devices}, out);
 }
 
 assay_status as_plan_build_with(assay_env *env, const assay_model *model, const as_plan_options *options, const as_plan_with *with,
@@ -227,7 +302,7 @@ void assay_plan_free(assay_plan *plan)
             as_device *device = plan->devices[plan->segments[i].device];
             device->backend->discard(device, plan->segments[i].code);
         }
-    for (int d = 0; d < plan->n_devices; d++)
+    for (int d = 0; plan->owns_devices && d < plan->n_devices; d++)
         as_device_close(plan->devices[d]);
     as_given_drop(plan);
     as_arena_drop(&plan->arena);

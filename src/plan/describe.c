@@ -12,6 +12,7 @@ const char *as_step_op(const assay_plan *plan, const as_step *step)
     case AS_STEP_GET: return "Get";
     case AS_STEP_ALIGN: return "Align";
     case AS_STEP_UPDATE: return "Update";
+    case AS_STEP_PIECE: return step->piece->op;
     }
     return "";
 }

@@ -84,6 +84,11 @@ static assay_status device_place(assay_env *env, assay_plan *plan, int device, a
                        "plan: an instance of '%s' would hold %llu bytes on %s, more than the %llu that are allowed",
                        plan->model->name, (unsigned long long)plan->device_bytes[device], plan->devices[device]->name,
                        (unsigned long long)MAX_PLAN_BYTES);
+    uint64_t most = plan->devices[device]->caps.max_bytes;
+    if (most && plan->device_bytes[device] > most)
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: an instance of '%s' would hold %llu bytes on %s, which gives at most %llu",
+                       plan->model->name, (unsigned long long)plan->device_bytes[device], plan->devices[device]->name,
+                       (unsigned long long)most);
     plan->lower_bound_bytes += least;
     n = 0;
     for (int i = 0; i < plan->n_buffers; i++)
@@ -144,7 +149,8 @@ static bool is_transfer(const as_step *s) { return as_step_is_transfer(s->kind);
 static bool may_join(const assay_plan *plan, int s)
 {
     const as_step *a = &plan->steps[s - 1], *b = &plan->steps[s];
-    return plan->compiled && s != plan->n_prologue && a->device == b->device && !is_transfer(a) && !is_transfer(b);
+    return plan->compiled && s != plan->n_prologue && a->device == b->device && !is_transfer(a) && !is_transfer(b) && !a->piece &&
+           !b->piece;
 }
 
 assay_status as_plan_segments(assay_env *env, assay_plan *plan)
@@ -168,8 +174,10 @@ assay_status as_plan_segments(assay_env *env, assay_plan *plan)
         as_plan_segment *segment = &plan->segments[i];
         if (is_transfer(&plan->steps[segment->first]))
             continue;
-        as_device *device = plan->devices[segment->device];
-        AS_TRY(device->backend->compile(env, device, &segment->seg, &segment->code));
+        as_device           *device = plan->devices[segment->device];
+        const as_plan_piece *piece = plan->steps[segment->first].piece;
+        AS_TRY(piece ? device->backend->compile_piece(env, device, &piece->piece, &segment->code)
+                     : device->backend->compile(env, device, &segment->seg, &segment->code));
     }
     plan->compile_ns = as_clock_ns(&env->clock, as_clock_now(&env->clock) - begin);
     return ASSAY_OK;

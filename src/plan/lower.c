@@ -6,6 +6,7 @@
  * steps that produce, move or pack it belong to the prologue, all others to the body. */
 #include "plan/lower.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "plan/edit.h"
@@ -30,6 +31,7 @@ typedef struct lowering {
     bool         *is_output; /* per value */
     int          *n_readers; /* per value: inputs of nodes that read it, outputs of the graph counted too */
     int          *reader;    /* per value: the last node that does */
+    int          *number;    /* per value: its place in the piece that is being made, -1: none yet */
     as_pass_note *in_place_note;
 } lowering;
 
@@ -208,35 +210,65 @@ static assay_status value_on(lowering *l, int value, int device, int *out)
 
 /* --- Nodes ------------------------------------------------------------------------------------------- */
 
-/* The wanted device if it takes the node, else the host, with the reason kept among the refusals. */
-static assay_status choose(lowering *l, const as_node_ctx *ctx, int *device, as_choice *out)
+static void refusal_count(as_plan_share *share, const as_node_ctx *ctx, const char *why)
 {
-    as_device *wanted = l->plan->devices[l->plan->n_devices - 1], *host = l->plan->devices[0];
-    as_choice  choice = {0};
-    AS_TRY(wanted->backend->choose(l->env, wanted, ctx, l->arena, &choice));
-    *device = l->plan->n_devices - 1;
-    if (!choice.kernel && wanted == host)
-        return as_fail(l->env, ASSAY_UNSUPPORTED, "plan: %s '%s': %s does not take it: %s", ctx->op->name, ctx->name, host->name,
-                       choice.why ? choice.why : "no reason given");
-    if (!choice.kernel) {
-        const char *why = choice.why ? choice.why : "no reason given";
-        choice = (as_choice){0};
-        AS_TRY(host->backend->choose(l->env, host, ctx, l->arena, &choice));
-        *device = 0;
-        if (!choice.kernel)
-            return as_fail(l->env, ASSAY_UNSUPPORTED, "plan: %s '%s': %s does not take it (%s) and neither does %s (%s)",
-                           ctx->op->name, ctx->name, wanted->name, why, host->name, choice.why ? choice.why : "no reason given");
-        as_trace_refusal *refused = AS_TAKE(l->arena, as_trace_refusal, choice.n_refused + 1);
-        if (!refused)
-            return no_memory(l->env, "a refusal");
-        refused[0] = (as_trace_refusal){wanted->name, why};
-        if (choice.n_refused)
-            memcpy(refused + 1, choice.refused, (size_t)choice.n_refused * sizeof *refused);
-        choice.refused = refused;
-        choice.n_refused++;
+    if (!share->n_refused++) {
+        share->first_refused = ctx->name;
+        share->why = why;
     }
-    *out = choice;
-    return ASSAY_OK;
+}
+
+/* "opencl:0 does not take it (why) and neither does cpu (why)". */
+static assay_status nobody(lowering *l, const as_node_ctx *ctx, const as_trace_refusal *refused, int n)
+{
+    char   text[768] = "";
+    size_t at = 0;
+    for (int i = 0; i < n && at < sizeof text; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%s%s (%s)", i ? " and neither does " : "", refused[i].kernel,
+                               i ? "" : " does not take it", refused[i].why);
+    if (n == 1)
+        return as_fail(l->env, ASSAY_UNSUPPORTED, "plan: %s '%s': %s does not take it: %s", ctx->op->name, ctx->name,
+                       refused[0].kernel, refused[0].why);
+    return as_fail(l->env, ASSAY_UNSUPPORTED, "plan: %s '%s': %s", ctx->op->name, ctx->name, text);
+}
+
+/* The first device, by preference, that takes the node; the reasons of those before it are kept among the refusals. */
+static assay_status choose(lowering *l, int node, const as_node_ctx *ctx, int *device, as_choice *out)
+{
+    const assay_plan *plan = l->plan;
+    as_trace_refusal *refused = AS_TAKE(l->arena, as_trace_refusal, plan->n_devices);
+    int               n = 0;
+    if (!refused)
+        return no_memory(l->env, "the refusals of a step");
+    for (int i = 0; i < plan->n_devices; i++) {
+        as_device *asked = plan->devices[plan->order[i]];
+        as_choice  choice = {0};
+        if (asked->caps.takes_graphs) /* what it wants is in pieces */
+            choice.why = plan->claims[plan->order[i]][node].why;
+        else
+            AS_TRY(asked->backend->choose(l->env, asked, ctx, l->arena, &choice));
+        const char *why = choice.why ? choice.why : "no reason given";
+        if (!choice.kernel) {
+            refusal_count(&plan->shares[plan->order[i]], ctx, why);
+            refused[n++] = (as_trace_refusal){asked->name, why};
+            continue;
+        }
+        if (n) {
+            as_trace_refusal *all = AS_TAKE(l->arena, as_trace_refusal, choice.n_refused + n);
+            if (!all)
+                return no_memory(l->env, "the refusals of a step");
+            memcpy(all, refused, (size_t)n * sizeof *all);
+            if (choice.n_refused)
+                memcpy(all + n, choice.refused, (size_t)choice.n_refused * sizeof *all);
+            choice.refused = all;
+            choice.n_refused += n;
+        }
+        plan->shares[plan->order[i]].n_nodes++;
+        *device = plan->order[i];
+        *out = choice;
+        return ASSAY_OK;
+    }
+    return nobody(l, ctx, refused, n);
 }
 
 static bool is_given(const lowering *l, int value) { return l->graph->values[value].role != AS_ROLE_COMPUTED; }
@@ -412,7 +444,7 @@ static assay_status node_add(lowering *l, int node_id, bool steady)
         .node = node_id,
         .cost = ctx->op->cost(ctx),
         .seg = {.ctx = ctx, .in = in, .out = out, .n_in = ctx->n_in, .n_out = ctx->n_out, .scratch = -1, .packed = AS_NOT_PACKED}};
-    AS_TRY(choose(l, ctx, &step.device, &step.choice));
+    AS_TRY(choose(l, node_id, ctx, &step.device, &step.choice));
     for (int i = 0; i < ctx->n_in; i++) {
         in[i] = -1;
         if (node->in[i] >= 0)
@@ -444,6 +476,131 @@ static assay_status node_add(lowering *l, int node_id, bool steady)
         AS_TRY(buffer_add(l, &scratch, &step.seg.scratch));
     }
     return step_add(l, steady, &step);
+}
+
+/* --- Pieces ------------------------------------------------------------------------------------------- */
+
+typedef struct piece_maker {
+    lowering       *l;
+    as_plan_piece  *p;
+    as_piece_value *values;
+    int            *in, *out;
+    int             n_values, n_in, n_out;
+} piece_maker;
+
+/* A value that a node outside the piece reads, or that is a result of the graph. */
+static bool leaves(const lowering *l, const as_plan_piece *p, int value)
+{
+    return l->is_output[value] || l->reader[value] >= p->first + p->n_nodes; /* the last reader, in the order of nodes */
+}
+
+static assay_status piece_value(piece_maker *m, int value, bool made_here, int *out)
+{
+    lowering *l = m->l;
+    *out = value < 0 ? -1 : l->number[value];
+    if (*out >= 0 || value < 0)
+        return ASSAY_OK;
+    const as_bound_value *v = &l->graph->values[value];
+    as_piece_value       *to = &m->values[m->n_values];
+    *to = (as_piece_value){.info = &v->info, .data = v->data, .buffer = -1, .is_result = made_here};
+    *out = l->number[value] = m->n_values++;
+    if (made_here)
+        l->home[value] = m->p->device;
+    if (made_here && !leaves(l, m->p, value))
+        return ASSAY_OK;
+    AS_TRY(made_here ? value_buffer(l, value, m->p->device, &to->buffer) : value_on(l, value, m->p->device, &to->buffer));
+    if (made_here)
+        m->out[m->n_out++] = to->buffer;
+    else
+        m->in[m->n_in++] = to->buffer;
+    return ASSAY_OK;
+}
+
+static assay_status piece_node(piece_maker *m, const as_bound_node *node, as_piece_node *to)
+{
+    const as_node_ctx *ctx = &node->ctx;
+    int               *in = AS_TAKE(m->l->arena, int, ctx->n_in), *out = AS_TAKE(m->l->arena, int, ctx->n_out);
+    if (!in || !out)
+        return no_memory(m->l->env, "a piece");
+    for (int k = 0; k < ctx->n_in; k++)
+        AS_TRY(piece_value(m, node->in[k], false, &in[k]));
+    for (int k = 0; k < ctx->n_out; k++)
+        AS_TRY(piece_value(m, node->out[k], true, &out[k]));
+    *to = (as_piece_node){.ctx = ctx, .in = in, .out = out};
+    return ASSAY_OK;
+}
+
+static void cost_add(as_cost *sum, const as_cost *more)
+{
+    sum->flops = sum->flops + more->flops < sum->flops ? UINT64_MAX : sum->flops + more->flops;
+    sum->special = sum->special + more->special < sum->special ? UINT64_MAX : sum->special + more->special;
+}
+
+static assay_status piece_scratch(lowering *l, as_plan_piece *p, as_step *step)
+{
+    as_device *device = l->plan->devices[p->device];
+    size_t     bytes = device->backend->piece_scratch ? device->backend->piece_scratch(device, &p->piece) : 0;
+    if (!bytes)
+        return ASSAY_OK;
+    as_buffer scratch = {.name = as_arena_printf(l->arena, "inside of %s", p->name),
+                         .role = AS_BUF_SCRATCH,
+                         .dtype = AS_U8,
+                         .shape = AS_SHAPE((int64_t)bytes),
+                         .bytes = bytes,
+                         .device = p->device,
+                         .alias_of = -1,
+                         .value = -1};
+    AS_TRY(buffer_add(l, &scratch, &step->seg.scratch));
+    p->piece.scratch = step->seg.scratch;
+    return ASSAY_OK;
+}
+
+/* One step: what comes in is brought to the device, what goes out gets a buffer there, and what lives inside has none. */
+static assay_status piece_add(lowering *l, as_plan_piece *p)
+{
+    const as_graph *g = l->graph;
+    int             most = 0;
+    for (int i = p->first; i < p->first + p->n_nodes; i++)
+        most += g->nodes[i].ctx.n_in + g->nodes[i].ctx.n_out;
+    piece_maker    m = {.l = l,
+                        .p = p,
+                        .values = AS_TAKE(l->arena, as_piece_value, most),
+                        .in = AS_TAKE(l->arena, int, most),
+                        .out = AS_TAKE(l->arena, int, most)};
+    as_piece_node *nodes = AS_TAKE(l->arena, as_piece_node, p->n_nodes);
+    if (!m.values || !m.in || !m.out || !nodes)
+        return no_memory(l->env, "a piece");
+    as_step step = {.kind = AS_STEP_PIECE,
+                    .name = p->name,
+                    .device = p->device,
+                    .node = -1,
+                    .piece = p,
+                    .choice = l->plan->claims[p->device][p->first],
+                    .seg = {.in = m.in, .out = m.out, .scratch = -1, .packed = AS_NOT_PACKED}};
+    for (int i = 0; i < p->n_nodes; i++) {
+        const as_bound_node *node = &g->nodes[p->first + i];
+        as_cost              cost = node->ctx.op->cost(&node->ctx);
+        AS_TRY(piece_node(&m, node, &nodes[i]));
+        cost_add(&step.cost, &cost);
+    }
+    for (int i = 0; i < p->n_nodes; i++) {
+        const as_bound_node *node = &g->nodes[p->first + i];
+        for (int k = 0; k < node->ctx.n_in + node->ctx.n_out; k++) {
+            int value = k < node->ctx.n_in ? node->in[k] : node->out[k - node->ctx.n_in];
+            if (value >= 0)
+                l->number[value] = -1;
+        }
+    }
+    l->plan->shares[p->device].n_nodes += p->n_nodes;
+    step.seg.n_in = m.n_in;
+    step.seg.n_out = m.n_out;
+    for (int i = 0; i < m.n_in; i++)
+        step.cost.bytes_read += l->plan->buffers[as_buffer_root(l->plan, m.in[i])].bytes;
+    for (int i = 0; i < m.n_out; i++)
+        step.cost.bytes_written += l->plan->buffers[m.out[i]].bytes;
+    p->piece = (as_piece){.nodes = nodes, .values = m.values, .n_nodes = p->n_nodes, .n_values = m.n_values, .scratch = -1};
+    AS_TRY(piece_scratch(l, p, &step));
+    return step_add(l, p->steady, &step);
 }
 
 /* An operator without inputs may be random, and a random one runs every time. */
@@ -504,6 +661,8 @@ static assay_status steps_join(lowering *l)
     for (int s = 0; s < plan->n_steps; s++) {
         plan->steps[s].seg.choice = &plan->steps[s].choice;
         plan->steps[s].seg.index = s;
+        if (plan->steps[s].piece)
+            plan->pieces[plan->steps[s].piece - plan->pieces].piece.index = s;
     }
     return ASSAY_OK;
 }
@@ -522,7 +681,11 @@ static assay_status lower(lowering *l, as_pass_note *alias_note)
         for (int k = 0; k < node->ctx.n_out; k++)
             if (node->out[k] >= 0)
                 l->steady[node->out[k]] = steady;
-        AS_TRY(can_alias(l, node) ? alias_add(l, node, alias_note) : node_add(l, i, steady));
+        int piece = l->plan->piece_of ? l->plan->piece_of[i] : -1;
+        if (piece < 0)
+            AS_TRY(can_alias(l, node) ? alias_add(l, node, alias_note) : node_add(l, i, steady));
+        else if (l->plan->pieces[piece].first == i)
+            AS_TRY(piece_add(l, &l->plan->pieces[piece]));
     }
     AS_TRY(ends_add(l, g->outputs, g->n_outputs, &l->plan->outputs));
     AS_TRY(updates_add(l));
@@ -555,16 +718,17 @@ assay_status as_plan_lower(assay_env *env, assay_plan *plan, as_pass_note *alias
                       .given = AS_TAKE(&marks, int, g->n_values),
                       .n_readers = AS_TAKE(&marks, int, g->n_values),
                       .reader = AS_TAKE(&marks, int, g->n_values),
+                      .number = AS_TAKE(&marks, int, g->n_values),
                       .in_place_note = in_place_note,
                       .buffer = AS_TAKE(&marks, int, (size_t)g->n_values *(size_t)plan->n_devices)};
     assay_status status;
-    if (!l.home || !l.steady || !l.is_output || !l.given || !l.buffer || !l.n_readers || !l.reader) {
+    if (!l.home || !l.steady || !l.is_output || !l.given || !l.buffer || !l.n_readers || !l.reader || !l.number) {
         status = no_memory(env, "the marks of the graph's values");
     } else {
         for (int i = 0; i < g->n_values * plan->n_devices; i++)
             l.buffer[i] = -1;
         for (int i = 0; i < g->n_values; i++)
-            l.given[i] = -1;
+            l.given[i] = l.number[i] = -1;
         for (int i = 0; i < g->n_values; i++)
             l.steady[i] = g->values[i].role == AS_ROLE_PARAM || g->values[i].role == AS_ROLE_CONSTANT;
         for (int i = 0; i < g->n_outputs; i++)

@@ -4,6 +4,8 @@
 
 #include "plan/plan.h"
 
+/* Takes over a list of open devices by preference: the first whose memory the host can address is the host. */
+assay_status as_plan_borrow(assay_env *env, assay_plan *plan, as_device *const *devices, size_t n);
 /* Graph -> steps and buffers: devices and kernels chosen, transfers and packing inserted, views made aliases. */
 assay_status as_plan_lower(assay_env *env, assay_plan *plan, as_pass_note *alias_note, as_pass_note *in_place_note);
 /* Lifetimes, offsets, the bytes per device and the totals. */

@@ -40,7 +40,9 @@ static void product_model(fixture *f)
 static assay_status lower_on(fixture *f, as_device **devices, int n, assay_plan *plan)
 {
     as_pass_note note = {0};
-    *plan = (assay_plan){.model = f->model, .devices = devices, .n_devices = n, .compiled = true};
+    as_device   *by_preference[2] = {devices[n - 1], devices[0]};
+    *plan = (assay_plan){.model = f->model, .compiled = true};
+    AS_TRY(as_plan_borrow(f->env, plan, by_preference, (size_t)n));
     AS_TRY(as_graph_bind(f->env, f->model, NULL, 0, NULL, 0, 1, &plan->arena, &plan->graph));
     AS_TRY(as_plan_lower(f->env, plan, &note, &(as_pass_note){0}));
     return as_plan_place(f->env, plan);

@@ -19,5 +19,6 @@ const as_option_member as_plan_members[] = {AS_MEMBER(as_plan_options, TEXTS, "d
 assay_status as_plan_options_read(assay_env *env, const assay_options *options, as_plan_options *out)
 {
     *out = (as_plan_options){.threads = 0};
+    out->devices = as_options_texts(options, "device");
     return as_options_read(env, options, as_plan_members, out);
 }

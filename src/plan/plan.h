@@ -1,7 +1,7 @@
 /* plan.h - a model bound to devices: ordered steps, chosen kernels, and every buffer a run needs.
  *
- * Never changes once built; threads may share it.  Owns its arena and its open devices: assay_plan_free() releases all of
- * it.  Borrows the model, which must outlive the plan.
+ * Never changes once built; threads may share it.  Owns its arena: assay_plan_free() releases all of it.  Borrows the model and the
+ * devices, which must outlive the plan; only what assay_plan_build() opened by name is closed with the plan.
  *
  * Device 0 is always the host (the cpu back end): inputs, outputs and variables live there.  The prologue (pack, transfer, what depends on
  * parameters alone) runs once, and again when a parameter changes; the body runs every time. */
@@ -38,8 +38,17 @@ typedef struct as_buffer {
 } as_buffer;
 
 /* Align: a param or constant whose address in its file is no multiple of its element's size is copied once, like a put.
+ * Piece: nodes that a device which takes graphs computes as one, without a step each.
  * Update: a variable takes the value of the output that it becomes, where no kernel could write it in place. */
-typedef enum as_step_kind { AS_STEP_NODE, AS_STEP_PACK, AS_STEP_PUT, AS_STEP_GET, AS_STEP_ALIGN, AS_STEP_UPDATE } as_step_kind;
+typedef enum as_step_kind {
+    AS_STEP_NODE,
+    AS_STEP_PACK,
+    AS_STEP_PUT,
+    AS_STEP_GET,
+    AS_STEP_ALIGN,
+    AS_STEP_UPDATE,
+    AS_STEP_PIECE
+} as_step_kind;
 
 static inline bool as_step_is_transfer(as_step_kind kind)
 {
@@ -66,15 +75,25 @@ typedef struct as_variable {
     as_view     initial;      /* data NULL: zeros */
 } as_variable;
 
+/* Nodes of the graph, one behind the other, that are one step. */
+typedef struct as_plan_piece {
+    int         device, first, n_nodes;
+    bool        steady; /* depends on parameters and constants alone */
+    const char *name;   /* "conv1+bn1+relu1" */
+    const char *op;     /* "3 nodes as one" */
+    as_piece    piece;  /* as its device gets it */
+} as_plan_piece;
+
 typedef struct as_step {
-    as_step_kind kind;
-    const char  *name;   /* the node's, "put x", "pack fc1.weight" */
-    int          device; /* where it runs; of a transfer: the device that is not the host */
-    int          node;   /* graph node, or -1 */
-    as_seg_step  seg;    /* operands by buffer id; for PUT and ALIGN in[0] (host) -> out[0]; for GET in[0] -> out[0] (host) */
-    as_choice    choice;
-    as_cost      cost;
-    int          segment;
+    as_step_kind         kind;
+    const char          *name;   /* the node's, "put x", "pack fc1.weight" */
+    int                  device; /* where it runs; of a transfer: the device that is not the host */
+    int                  node;   /* graph node, or -1 */
+    const as_plan_piece *piece;  /* of AS_STEP_PIECE, else NULL */
+    as_seg_step          seg; /* operands by buffer id; for PUT and ALIGN in[0] (host) -> out[0]; for GET in[0] -> out[0] (host) */
+    as_choice            choice;
+    as_cost              cost;
+    int                  segment;
 } as_step;
 
 typedef struct as_plan_segment {
@@ -112,6 +131,7 @@ typedef struct as_plan_options {
     bool            winograd;   /* less exact convolutions are allowed */
     const char     *weights_as; /* what kernels may store weights of products as: "f32", "f16", "bf16" */
     const char     *device;
+    as_texts        devices; /* all that were given, by preference; `device` is the last of them, or one that was set instead */
     int             threads;
     uint64_t        seed;
     as_texts        inputs, states_in; /* files: "x=x.npy" */
@@ -125,14 +145,23 @@ assay_status as_plan_options_read(assay_env *env, const assay_options *options, 
 /* assay_plan_build() is this with its options read. */
 assay_status as_plan_build(assay_env *env, const assay_model *model, const as_plan_options *options, assay_plan **out);
 
+/* How much of a plan's work one of its devices does, and what it did not want: nodes of the body and the prologue alike. */
+typedef struct as_plan_share {
+    int         n_nodes, n_refused;
+    const char *first_refused, *why; /* the first node that it refused, and its reason; NULL: none */
+} as_plan_share;
+
 struct assay_plan {
     as_arena           arena;
     const assay_model *model;
     as_given          *given;   /* one a model input; an instance begins with these values */
     int                n_fixed; /* inputs whose values the plan is made for: graph.values[graph.inputs[i]].info.constant is set */
     as_graph           graph;
-    as_device        **devices;
+    as_device        **devices; /* the host first */
     int                n_devices;
+    int               *order;  /* places in devices, by preference: a node goes to the first that takes it */
+    as_plan_share     *shares; /* per device */
+    bool               owns_devices;
     uint64_t          *device_bytes; /* of one instance, per device: exact */
     as_step           *steps;
     int                n_steps, n_prologue; /* the prologue comes first */
@@ -142,6 +171,10 @@ struct assay_plan {
     int                n_buffers;
     as_variable       *variables;
     int                n_variables;
+    as_choice        **claims;   /* per device that takes graphs, else NULL: what it said about each node; NULL: there is none */
+    int               *piece_of; /* per node: its piece or -1; NULL: there are none */
+    as_plan_piece     *pieces;
+    int                n_pieces;
     int               *inputs, *outputs; /* buffer ids in the order of the model's */
     as_pass_note      *passes;
     int                n_passes;
@@ -160,6 +193,8 @@ struct assay_plan {
 
 /* What a plan is made with besides the options. */
 typedef struct as_plan_with {
+    as_device *const      *devices; /* lent for the plan's life, by preference; NULL: those that the options name, the plan's own */
+    size_t                 n_devices;
     const as_variable_def *variables;
     int                    n_variables;
 } as_plan_with;
@@ -182,6 +217,9 @@ typedef struct as_pass {
     assay_status (*run)(assay_env *env, as_graph *graph, const as_pass_ctx *ctx, as_pass_note *note);
 } as_pass;
 extern const as_pass *const as_ps_table[];
+
+/* The device that was wished for first; what it does is in its share. */
+static inline as_device *as_plan_wanted(const assay_plan *plan) { return plan->devices[plan->order[0]]; }
 
 /* The plan as a trace describes it: steps, buffers, scalars. */
 assay_status as_plan_describe(assay_env *env, const assay_plan *plan, assay_trace *t);

@@ -93,6 +93,10 @@ static void head_write(as_json *w, const assay_plan *plan)
         as_json_key_text(w, "text", plan->devices[d]->text);
         as_json_key_i64(w, "threads", plan->devices[d]->n_threads);
         as_json_key_u64(w, "bytes", plan->device_bytes[d]);
+        as_json_key_i64(w, "nodes", plan->shares[d].n_nodes);
+        as_json_key_i64(w, "nodes_refused", plan->shares[d].n_refused);
+        as_json_key_text(w, "first_refused", plan->shares[d].first_refused);
+        as_json_key_text(w, "first_refusal", plan->shares[d].why);
         as_json_object_end(w);
     }
     as_json_array_end(w);

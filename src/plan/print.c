@@ -60,6 +60,13 @@ static void head_print(const page *p)
             plan->n_segments == 1 ? "" : "s", plan->n_prologue);
     for (int d = 0; d < plan->n_devices; d++)
         fprintf(p->file, "device %s: %s\n", plan->devices[d]->name, plan->devices[d]->text);
+    for (int d = 0; plan->n_devices > 1 && d < plan->n_devices; d++) {
+        const as_plan_share *share = &plan->shares[d];
+        fprintf(p->file, "%s takes %d node%s", plan->devices[d]->name, share->n_nodes, share->n_nodes == 1 ? "" : "s");
+        if (share->n_refused)
+            fprintf(p->file, " and refuses %d, the first of them %s: %s", share->n_refused, share->first_refused, share->why);
+        fprintf(p->file, "\n");
+    }
 }
 
 static void steps_print(const page *p)
@@ -110,7 +117,7 @@ static bool same_choice(const as_choice *a, const as_choice *b)
 
 static bool has_reason(const as_step *step)
 {
-    return step->kind == AS_STEP_NODE || step->kind == AS_STEP_ALIGN || step->kind == AS_STEP_UPDATE;
+    return step->kind == AS_STEP_NODE || step->kind == AS_STEP_ALIGN || step->kind == AS_STEP_UPDATE || step->kind == AS_STEP_PIECE;
 }
 
 /* Equal reasons are told once, with the steps that they hold for. */

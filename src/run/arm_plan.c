@@ -163,7 +163,7 @@ assay_status as_arm_plan(assay_env *env, const char *name, const assay_plan *pla
     as_plan_clock(env, plan); /* the sampler stamps before the first launch */
     bool reads_cpu = env->clock.kind != AS_CLOCK_FAKE && plan->n_devices == 1 && plan->devices[0]->n_threads == 1;
     *a = (plan_arm){.plan = plan, .slab = slab, .seed = seed, .random = random, .reads_cpu = reads_cpu};
-    snprintf(a->what, sizeof a->what, "%s on %s, %d thread%s", plan->model->source, plan->devices[plan->n_devices - 1]->name,
+    snprintf(a->what, sizeof a->what, "%s on %s, %d thread%s", plan->model->source, as_plan_wanted(plan)->name,
              plan->devices[0]->n_threads, plan->devices[0]->n_threads == 1 ? "" : "s");
     if (slab) {
         assay_status status = slab_grow(env, slab, (size_t)plan->device_bytes[0]);

@@ -10,7 +10,7 @@ static assay_status notes_add(assay_env *env, const assay_plan *plan, const as_r
                               assay_trace *t)
 {
     const assay_model *model = plan->model;
-    const as_device   *device = plan->devices[plan->n_devices - 1];
+    const as_device   *device = as_plan_wanted(plan);
     char               date[AS_DATE_BYTES];
     as_date_text(date, sizeof date, (int64_t)(t->start_unix_ns / 1000000000u), AS_DATE_ISO);
     t->model = as_trace_keep(t, model->name);

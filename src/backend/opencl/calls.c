@@ -389,7 +389,7 @@ static bool operands_ok(const as_node_ctx *n, const rule *r, const no *to)
     if (n->out[0].layout != AS_LAYOUT_ROW_MAJOR)
         return refuse(to, "the output is not row-major");
     for (int i = 0; r->kernel && i < r->n_in; i++)
-        if (n->in[i].dtype != AS_F32)
+        if (!(AS_CL_DTYPES >> n->in[i].dtype & 1u))
             return refuse(to, "input %d is %s, and the kernel is for f32", i, as_dtype_name(n->in[i].dtype));
     return true;
 }

@@ -4,7 +4,7 @@
 #ifndef AS_BACKEND_OPENCL_CALLS_H
 #define AS_BACKEND_OPENCL_CALLS_H
 
-#include "op/op.h"
+#include "op/rules.h"
 
 typedef int64_t i64; /* as the kernels call it */
 #define AS_CL_STRUCT(name, ...) \
@@ -13,6 +13,9 @@ typedef int64_t i64; /* as the kernels call it */
     } name;
 #include "backend/opencl/params.h"
 #undef AS_CL_STRUCT
+
+/* What kernels compute with; those that only move bytes take any type. */
+#define AS_CL_DTYPES AS_DTYPE_BIT(AS_F32)
 
 enum { AS_CL_N_AT = 4, AS_CL_OUT = 3 };
 

@@ -73,6 +73,8 @@ static void describe(as_cl_found *f)
     info_text(f->platform, f->device, CL_DEVICE_VERSION, version);
     if (clGetDeviceInfo(f->device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof n_units, &n_units, NULL) != CL_SUCCESS)
         n_units = 0;
+    if (clGetDeviceInfo(f->device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof f->max_bytes, &f->max_bytes, NULL) != CL_SUCCESS)
+        f->max_bytes = 0;
     /* Version texts are long and begin with what matters: "OpenCL 3.0 ". */
     snprintf(f->text, sizeof f->text, "%s, %s, %u compute unit%s, %.10s", name, platform, n_units, n_units == 1 ? "" : "s",
              version);
