@@ -42,6 +42,12 @@ static assay_status notes_add(assay_env *env, const assay_plan *plan, const as_r
     return ok ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "run: no room for the notes of the trace");
 }
 
+static void limits_told(void *arg, double done)
+{
+    const assay_env *env = arg;
+    env->progress(env->progress_arg, "measuring limits", done);
+}
+
 /* Before the run, while its threads are parked: what is measured here must not be disturbed by it, nor it by this. */
 static assay_status roofs_add(assay_env *env, const assay_plan *plan, const as_run_settings *settings, assay_trace *t)
 {
@@ -50,7 +56,7 @@ static assay_status roofs_add(assay_env *env, const assay_plan *plan, const as_r
     char             source[1024];
     if (settings->roofs == AS_RUN_ROOFS_OFF || strcmp(device->backend->name, "cpu"))
         return ASSAY_OK;
-    as_roof_settings how = {.n_threads = device->n_threads, .progress = settings->progress, .progress_arg = settings->progress_arg};
+    as_roof_settings how = {.n_threads = device->n_threads, .progress = env->progress ? limits_told : NULL, .progress_arg = env};
     AS_TRY(as_roofs_get(env, settings->roofs == AS_RUN_ROOFS_MEASURE ? AS_ROOFS_MEASURE : AS_ROOFS_AUTO, &how, &roofs, source,
                         sizeof source));
     assay_status status = as_roofs_describe(env, &roofs, source, t);
@@ -61,7 +67,7 @@ static assay_status roofs_add(assay_env *env, const assay_plan *plan, const as_r
 static assay_status profile(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed,
                             assay_instance *instance, assay_trace *t)
 {
-    as_inputs_draw(instance, seed);
+    assay_instance_fill(instance, seed);
     AS_TRY(notes_add(env, plan, settings, seed, t));
     as_machine_describe(env, t);
     AS_TRY(as_plan_describe(env, plan, t));
