@@ -134,26 +134,88 @@ void         assay_plan_free(assay_plan *plan);
 /* Bytes that an instance will hold at its peak, known before anything is allocated. */
 uint64_t assay_plan_peak_bytes(const assay_plan *plan);
 
+/* --- Running a network on your own data ---------------------------------------------------- */
+
+/* A tensor of an instance: row-major, without gaps, in memory that belongs to the instance.  `name` lives as long as the plan. */
+typedef struct assay_tensor {
+    const char *name;  /* "x" */
+    const char *dtype; /* "f32", "i64", "bool" ... */
+    int         rank;
+    int64_t     dim[8];
+    void       *data; /* write an input before a run, read an output after it */
+    size_t      bytes;
+} assay_tensor;
+
+/* An instance holds what changes while a plan runs; several may share a plan, each in a thread of its own. */
+assay_status assay_instance_new(assay_env *env, const assay_plan *plan, assay_instance **out);
+void         assay_instance_free(assay_instance *instance);
+size_t       assay_instance_n_inputs(const assay_instance *instance);
+size_t       assay_instance_n_outputs(const assay_instance *instance);
+/* BAD_INPUT when there is none of that number. */
+assay_status assay_instance_input(assay_env *env, const assay_instance *instance, size_t i, assay_tensor *out);
+assay_status assay_instance_output(assay_env *env, const assay_instance *instance, size_t i, assay_tensor *out);
+/* From now on the input is read where your data lie (borrowed; of the input's type, row-major, aligned for it), instead of being copied. */
+assay_status assay_instance_bind_input(assay_env *env, assay_instance *instance, const char *name, void *data, size_t bytes);
+/* Random values by the seed in all inputs that nobody bound or gave by a file; states begin with zeros, time spans with ones. */
+void assay_instance_fill(const assay_instance *instance, uint64_t seed);
+/* One run: reads the inputs, writes the outputs.  Allocates nothing after the first. */
+assay_status assay_run(assay_env *env, assay_instance *instance);
+
+/* One answer per sample, as `assay run --stream`: samples come from one file descriptor as lines of numbers (option format: csv or f32), answers
+ * go to the other, and the network's state is carried on.  Ends with the input.  The facts say how late answers were: stream.p50 ... */
+assay_status assay_stream(assay_env *env, const assay_model *model, const assay_options *options, int in_fd, int out_fd,
+                          assay_facts **out);
+
+/* --- Measuring --------------------------------------------------------------------------------- */
+
+/* Called between measurements, never inside one, by every call below that takes long: what is being done, and the share that is done.
+ * NULL: nobody is told. */
+typedef void (*assay_progress)(void *arg, const char *what, double done);
+void assay_on_progress(assay_env *env, assay_progress progress, void *arg);
+
 /* Runs the plan again and again as the options say and returns the self-contained record. */
 assay_status assay_profile(assay_env *env, const assay_plan *plan, const assay_options *options, assay_trace **out);
+/* The same from a model to facts, as the verb `profile`: with option compile=both what compiling gains, with winograd its error. */
+assay_status assay_profile_model(assay_env *env, const assay_model *model, const assay_options *options, assay_facts **out);
 void         assay_trace_free(assay_trace *trace);
 assay_status assay_trace_save(assay_env *env, const assay_trace *trace, const char *path);
 assay_status assay_trace_load(assay_env *env, const char *path, assay_trace **out);
 
 assay_status assay_analyse(assay_env *env, const assay_trace *trace, assay_facts **out);
 void         assay_facts_free(assay_facts *facts);
+/* Any number of them by its key: "latency.median", "memory.peak" ...  NULL: there is none.  Lives as long as the facts. */
+const assay_metric *assay_facts_metric(const assay_facts *facts, const char *key);
+/* All of them: i from 0 until false.  label: for people. */
+bool assay_facts_at(const assay_facts *facts, size_t i, const char **key, const char **label, const assay_metric **metric);
+/* Tables (layers, steps, comparisons) likewise: a table by its number, a cell by row and column.  A cell is a text or a metric, the other NULL. */
+bool assay_facts_table(const assay_facts *facts, size_t i, const char **key, size_t *n_rows, size_t *n_columns);
+bool assay_facts_column(const assay_facts *facts, size_t i, size_t column, const char **key, const char **label);
+bool assay_facts_cell(const assay_facts *facts, size_t i, size_t row, size_t column, const char **text,
+                      const assay_metric **metric);
+/* What the analyses say, in sentences; level 0 is a note, 1 good, 2 a warning, 3 bad. */
+bool assay_facts_finding(const assay_facts *facts, size_t i, int *level, const char **text);
+/* "mlp-small, batch 8, cpu, 1 thread", and which keys may be expected: "assay.run/1". */
+const char *assay_facts_title(const assay_facts *facts);
+const char *assay_facts_schema(void);
+
 /* `format` is "text", "json", "html", "csv" or "markdown".  The old file stays when writing fails. */
 assay_status assay_report(assay_env *env, const assay_facts *const *facts, size_t n_facts, const char *format, const char *path);
 
 /* --- Benchmarks, comparisons, baselines, checks -------------------------------------------- */
 
 /* `what` and the options are those of the verbs: workloads ("matmul", "elementwise:add,mul") or models.  Each case runs in a child process.
- * Options read by all: budget, timeout, seed, store ("none" keeps nothing).  CANCELLED leaves the facts of what was measured in *out. */
+ * Options read by all: budget, timeout, seed, store ("none" keeps nothing).  *out is NULL before; CANCELLED and DEVICE (a case has no number)
+ * leave the facts of what was measured in it. */
 
 /* One row a case; options sizes, dtypes, layout, devices, threads, warmup, runs, target-width ... */
 assay_status assay_bench(assay_env *env, const char *const *what, size_t n, const assay_options *options, assay_facts **out);
 /* Side by side, in turns; options vary ("threads=1,2"), devices, margin, alpha ... */
 assay_status assay_compare(assay_env *env, const char *const *what, size_t n, const assay_options *options, assay_facts **out);
+/* Programs that speak the line protocol (assay_arm.h), each a command line; the first is what the others are compared with. */
+assay_status assay_compare_programs(assay_env *env, const char *const *commands, size_t n, const assay_options *options,
+                                    assay_facts **out);
+/* What a run JSON of a comparison holds, judged again with other options margin and alpha; nothing is run. */
+assay_status assay_compare_again(assay_env *env, const char *path, const assay_options *options, assay_facts **out);
 /* Keeps this program's way to run the cases under a name, so that assay_check() can run it again; the program must be `assay` itself, or one
  * that answers `bench CASE --speak` as it does.  Option description. */
 assay_status assay_baseline_create(assay_env *env, const char *name, const char *const *what, size_t n,

@@ -66,6 +66,8 @@ typedef struct as_fact_note {
     const char *key, *value;
 } as_fact_note;
 
+#define AS_FACTS_SCHEMA "assay.run/1" /* of one run as JSON */
+
 struct assay_facts {
     as_arena       arena;
     assay_env     *env;    /* of the call that fills it; only for the first failure */

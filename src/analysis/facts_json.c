@@ -10,7 +10,7 @@
 
 #include "analysis/analysis.h"
 
-#define SCHEMA     "assay.run/1"
+#define SCHEMA     AS_FACTS_SCHEMA
 #define SCHEMA_ALL "assay.runs/1"
 
 /* Far above any real run; facts and notes are looked up one after the other. */

@@ -107,3 +107,9 @@ assay_status as_fail(assay_env *env, assay_status status, const char *format, ..
     memcpy(env->message, text, length + 1);
     return status;
 }
+
+void assay_on_progress(assay_env *env, assay_progress progress, void *arg)
+{
+    env->progress = progress;
+    env->progress_arg = arg;
+}

@@ -1,4 +1,4 @@
-/* env.h - the context of every call: clock, last message, cancel flag, seed.
+/* env.h - the context of every call: clock, last message, cancel flag, who is told about progress.
  *
  * Errors: `return as_fail(env, ASSAY_BAD_INPUT, "npy: %s: header says %llu bytes ...", path, ...)`.
  * Say what was being done, to what, with the numbers.  env may be NULL (the sentence is lost). */
@@ -15,6 +15,9 @@ struct assay_env {
     as_clock   clock;  /* the only clock that measuring code reads */
     atomic_int cancel; /* set by assay_cancel() */
     char       message[1024];
+
+    assay_progress progress; /* of calls that take long; NULL: nobody is told */
+    void          *progress_arg;
 };
 
 /* Stores the sentence (foreign bytes are made printable, over-long text is cut with "...") and

@@ -325,7 +325,7 @@ bool as_keys_have(const char *const *keys, const char *key)
 assay_status as_options_only(assay_env *env, const assay_options *o, const char *what, const char *const *keys)
 {
     for (const as_option_def *def = as_option_table; o && def->key; def++) {
-        if (!as_options_is_set(o, def->key) || as_keys_have(keys, def->key))
+        if (!as_options_is_set(o, def->key) || def->group == AS_GROUP_OUTPUT || as_keys_have(keys, def->key))
             continue;
         as_text all = {0};
         for (const char *const *k = keys; *k; k++)

@@ -71,7 +71,7 @@ uint64_t as_options_duration_ns(const assay_options *o, const char *key);
 /* The first option that was set and that nobody looked at, or NULL. */
 const char *as_options_unused(const assay_options *o);
 
-/* BAD_INPUT for an option that is set and none of the keys, a list that ends with NULL; `what` begins the sentence. */
+/* BAD_INPUT for an option that is set and none of the keys (what is printed and written is the caller's own business), a list that ends with NULL; `what` begins the sentence. */
 assay_status as_options_only(assay_env *env, const assay_options *o, const char *what, const char *const *keys);
 bool         as_keys_have(const char *const *keys, const char *key);
 

@@ -48,13 +48,13 @@ static assay_status save(as_cli *cli, as_store *store)
 {
     as_lab_settings s;
     as_baseline    *b = NULL;
+    as_cli_progress(cli, !strcmp(as_options_text(cli->options, "progress"), "auto"));
     AS_TRY(as_lab_settings_read(cli->env, cli->options, AS_BASELINE_BUDGET, &s));
-    as_cli_progress(cli, &s);
     const char *description = as_options_text(cli->options, "description");
     AS_TRY(subject_read(cli, &b));
     const char  *json = as_options_text(cli->options, "json");
     assay_status status = as_baseline_save(cli->env, store, b, cli->args[1], description ? description : "", &s);
-    as_cli_progress_end(&s);
+    as_cli_progress_end(cli);
     if (status == ASSAY_OK && !(json && !strcmp(json, "-")))
         printf("saved baseline %s: %d case%s\n", b->name, b->n_cases, b->n_cases == 1 ? "" : "s");
     if (status == ASSAY_OK && json)

@@ -1,10 +1,8 @@
 /* cmd_check.c - is anything slower than the baseline?  The verdict for CI. */
 #include <string.h>
 
-#include "analysis/duel/check_facts.h"
 #include "base/text.h"
 #include "cli/show.h"
-#include "lab/baseline.h"
 #include "lab/calls.h"
 
 /* What --output-format says, to --output-file or standard output; and the files that every verb writes. */
@@ -26,18 +24,16 @@ static assay_status result_write(as_cli *cli, const as_report_options *o, const 
 
 static assay_status run(as_cli *cli)
 {
-    as_check_options  o;
     as_report_options report;
     assay_facts      *facts = NULL;
     const char       *name = as_options_text(cli->options, "baseline"), *format = as_options_text(cli->options, "output-format"),
                *path = as_options_text(cli->options, "output-file");
-    AS_TRY(as_check_options_read(cli->env, cli->options, &o));
     AS_TRY(as_report_options_read(cli->env, cli->options, &report));
     if (!name)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "check: against what: --baseline NAME (assay baseline list shows them)");
-    as_cli_progress(cli, &o.lab);
-    assay_status status = as_check_run(cli->env, name, &o, &facts, &cli->exit_code);
-    as_cli_progress_end(&o.lab);
+    as_cli_progress(cli, !strcmp(as_options_text(cli->options, "progress"), "auto"));
+    assay_status status = assay_check(cli->env, name, cli->options, &facts, &cli->exit_code);
+    as_cli_progress_end(cli);
     if (status == ASSAY_OK)
         status = result_write(cli, &report, format, path, facts);
     assay_facts_free(facts);
@@ -58,8 +54,7 @@ const as_verb as_cmd_check = {
     .example = "assay check --baseline main --threshold 5 --output-format junit --output-file check.xml",
     .min_args = 0,
     .max_args = 0,
-    .options = AS_OPTIONS("baseline", AS_CHECK_KEYS, "output-format", "output-file", "progress", "json", "html", "csv", "markdown",
-                          "colour"),
+    .options = AS_OPTIONS(AS_CHECK_KEYS, "output-format", "output-file", "progress", "json", "html", "csv", "markdown", "colour"),
     .texts = AS_TEXTS({.key = "budget", .help = "time that a case may take"}),
     .run = run,
 };

@@ -2,225 +2,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/duel/duel_facts.h"
-#include "base/file.h"
 #include "cli/show.h"
 #include "lab/calls.h"
-#include "lab/contest.h"
-#include "lab/keep.h"
-#include "lab/noise.h"
-#include "run/command.h"
-
-typedef struct how {
-    as_lab_settings    lab;
-    as_contest_options contest;
-    as_store_options   store;
-    as_report_options  report;
-    as_texts           programs; /* --bin */
-} how;
-
-/* Ctrl-C keeps what was measured; the exit code still says incomplete. */
-static assay_status shown(as_cli *cli, const how *h, assay_status measured, const char *expected, assay_facts *facts,
-                          assay_trace **trials, size_t n, const char *title)
-{
-    char    message[1024];
-    int64_t id;
-    snprintf(message, sizeof message, "%s", assay_message(cli->env));
-    if (*expected)
-        as_facts_find(facts, as_facts_group(facts, "compare", "Compare"), AS_LEVEL_NOTE, "%s", expected);
-    as_facts_trials(facts, trials, n, h->lab.sampler.keep_samples);
-    AS_TRY(facts->status);
-    AS_TRY(as_cli_show(cli, &h->report, facts));
-    AS_TRY(as_lab_keep(cli->env, &h->store, "compare", title, (const assay_trace *const *)trials, n, facts, &id));
-    if (measured == ASSAY_CANCELLED)
-        return as_fail(cli->env, measured, "compare: stopped before its end: what was measured is shown, marked partial");
-    return measured == ASSAY_OK ? ASSAY_OK : as_fail(cli->env, measured, "%s", message);
-}
-
-static bool has_numbers(const assay_trace *t) { return t->state == AS_TRACE_COMPLETE || t->state == AS_TRACE_PARTIAL; }
-
-/* Rows without a number are told once more, since the exit code must say it.  All of them: there is nothing to show. */
-static assay_status rows_missing(as_cli *cli, assay_trace *const *trials, size_t n, bool *all)
-{
-    const assay_trace *first = NULL;
-    size_t             n_missing = 0;
-    for (size_t i = 0; i < n; i++)
-        if (!has_numbers(trials[i])) {
-            first = first ? first : trials[i];
-            n_missing++;
-        }
-    *all = n_missing && n_missing == n;
-    if (!first)
-        return ASSAY_OK;
-    return n == 1 ? as_fail(cli->env, ASSAY_DEVICE, "compare: %s", first->reason)
-                  : as_fail(cli->env, ASSAY_DEVICE, "compare: %zu of %zu rows have no number; %s: %s", n_missing, n, first->name,
-                            first->reason);
-}
-
-static assay_status models(as_cli *cli, how *h)
-{
-    as_lab_settings *s = &h->lab;
-    as_contest      *c = NULL;
-    char             expected[160];
-    bool             nothing = false;
-    AS_TRY(as_contest_read(cli->env, cli->args, cli->n_args, &h->contest, &c));
-    as_noise_expect(cli->env, &h->store, c->title, s, expected, sizeof expected);
-    assay_status  measured = as_contest_run(cli->env, c, s), status = measured;
-    assay_trace **trials = NULL;
-    assay_facts  *facts = NULL;
-    size_t        n = 0;
-    as_cli_progress_end(s);
-    if (measured == ASSAY_OK || measured == ASSAY_CANCELLED)
-        status = as_contest_trials(cli->env, c, false, &trials, &n);
-    if (measured == ASSAY_OK && status == ASSAY_OK)
-        status = rows_missing(cli, trials, n, &nothing);
-    if (n && !nothing)
-        status = as_contest_facts(cli->env, c, s, &facts);
-    else if (status == ASSAY_OK)
-        status = measured;
-    if (facts)
-        status = shown(cli, h, measured, expected, facts, trials, n, c->title);
-    if (facts && status == ASSAY_OK)
-        status = rows_missing(cli, trials, n, &nothing);
-    assay_facts_free(facts);
-    as_contest_free(c);
-    return status;
-}
-
-/* --- Programs --------------------------------------------------------------------------------------------- */
-
-typedef struct programs {
-    as_arena            arena;
-    const char        **commands;
-    const char *const **argvs;
-    int                 n;
-} programs;
 
 /* --bin A B: the first follows the option, the others are arguments; --bin A --bin B is the same. */
-static assay_status programs_read(as_cli *cli, as_texts bins, programs *p)
+static assay_status programs(as_cli *cli, as_texts bins, assay_facts **out)
 {
-    size_t n_bin = bins.n, n = n_bin + (size_t)cli->n_args;
-    p->commands = AS_TAKE(&p->arena, const char *, n);
-    p->argvs = AS_TAKE(&p->arena, const char *const *, n);
-    if (!p->commands || !p->argvs)
+    size_t       n = bins.n + (size_t)cli->n_args;
+    const char **commands = calloc(n, sizeof *commands);
+    if (!commands)
         return as_fail(cli->env, ASSAY_NO_MEMORY, "compare: no room for %zu programs", n);
-    for (size_t i = 0; i < n; i++) {
-        p->commands[i] = i < n_bin ? bins.items[i] : cli->args[i - n_bin];
-        AS_TRY(as_command_split(cli->env, p->commands[i], &p->arena, &p->argvs[i]));
-    }
-    p->n = (int)n;
-    if (n < 2)
-        return as_fail(cli->env, ASSAY_BAD_INPUT, "compare: --bin %s alone is no comparison: name a second program",
-                       p->commands[0]);
-    return ASSAY_OK;
-}
-
-static assay_status programs_judge(as_cli *cli, const how *h, const programs *p, assay_trace *trial, assay_status measured,
-                                   const char *expected)
-{
-    const as_lab_settings *s = &h->lab;
-    as_duel_row           *rows = calloc((size_t)p->n, sizeof *rows);
-    if (!rows)
-        return as_fail(cli->env, ASSAY_NO_MEMORY, "compare: no room for %d verdicts", p->n);
-    for (int b = 1; b < p->n; b++) {
-        rows[b - 1] = (as_duel_row){.trial = trial, .a = 0, .b = b, .rules = &s->rules};
-        as_duel_judge(trial, 0, b, &s->rules, &rows[b - 1].duel);
-    }
-    assay_facts *facts = as_facts_of_duels(cli->env, rows, (size_t)p->n - 1, trial->name);
-    free(rows);
-    if (!facts)
-        return as_fail(cli->env, ASSAY_NO_MEMORY, "compare: no room for the result");
-    assay_status status =
-        facts->status == ASSAY_OK ? shown(cli, h, measured, expected, facts, &trial, 1, trial->name) : facts->status;
-    assay_facts_free(facts);
+    for (size_t i = 0; i < n; i++)
+        commands[i] = i < bins.n ? bins.items[i] : cli->args[i - bins.n];
+    assay_status status = assay_compare_programs(cli->env, commands, n, cli->options, out);
+    free(commands);
     return status;
 }
 
-static assay_status programs_run(as_cli *cli, how *h)
+static assay_status compared(as_cli *cli, assay_facts **out)
 {
-    as_lab_settings *s = &h->lab;
-    char             expected[160] = "";
-    programs         p = {.n = 0};
-    assay_trace     *trial = NULL;
-    char             name[256] = "";
-    AS_TRY(as_options_only(cli->env, cli->options, "compare --bin",
-                           AS_OPTIONS("bin", "budget", "timeout", "runs", "warmup", "clock", "seed", "samples", "margin", "alpha",
-                                      "store", "progress", AS_REPORT_KEYS)));
-    assay_status status = programs_read(cli, h->programs, &p);
-    if (status == ASSAY_OK) {
-        snprintf(name, sizeof name, "%.120s against %.120s", p.commands[1], p.commands[0]);
-        as_noise_expect(cli->env, &h->store, name, s, expected, sizeof expected);
-        status = as_lab_compare_bins(cli->env, name, p.argvs, p.commands, p.n, s, &trial);
-    }
-    as_cli_progress_end(s);
-    if (trial && !has_numbers(trial))
-        status = as_fail(cli->env, ASSAY_DEVICE, "%s", trial->reason);
-    else if (trial && trial->n_rounds)
-        status = programs_judge(cli, h, &p, trial, status, expected);
-    assay_trace_free(trial);
-    as_arena_drop(&p.arena);
-    return status;
-}
-
-/* --- A file ------------------------------------------------------------------------------------------------ */
-
-/* The same blocks, judged again. */
-static assay_status judged_again(as_cli *cli, const how *h, const char *path)
-{
-    const as_lab_settings *s = &h->lab;
-    as_map                 map;
-    assay_facts           *old = NULL, *facts = NULL;
-    AS_TRY(as_options_only(cli->env, cli->options, "compare --from", AS_OPTIONS("from", "margin", "alpha", AS_REPORT_KEYS)));
-    if (cli->n_args)
+    const char *from = as_options_text(cli->options, "from");
+    as_texts    bins = as_options_texts(cli->options, "bin");
+    if (from && cli->n_args)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "compare: --from %s judges what was measured and runs nothing: leave out %s",
-                       path, cli->args[0]);
-    AS_TRY(as_map_open(cli->env, "compare", path, (uint64_t)1 << 30, &map));
-    assay_status status = as_facts_parse(cli->env, path, (const char *)map.data, map.bytes, &old);
-    as_map_close(&map);
-    AS_TRY(status);
-    size_t n = 0, n_rows = 0;
-    for (size_t i = 0; i < old->n_trials; i++)
-        n += (size_t)old->trials[i]->n_arms - 1;
-    as_duel_row *rows = calloc(n + 1, sizeof *rows);
-    for (size_t i = 0; rows && i < old->n_trials; i++)
-        for (int b = 1; b < old->trials[i]->n_arms; b++) {
-            as_duel_row *row = &rows[n_rows++];
-            *row = (as_duel_row){.trial = old->trials[i], .a = 0, .b = b, .rules = &s->rules};
-            as_duel_judge(row->trial, 0, b, &s->rules, &row->duel);
-        }
-    if (!rows)
-        status = as_fail(cli->env, ASSAY_NO_MEMORY, "compare: no room for %zu verdicts", n);
-    else if (!n)
-        status = as_fail(cli->env, ASSAY_BAD_INPUT, "compare: %s: there is no trial of two arms in it", path);
-    else if (!(facts = as_facts_of_duels(cli->env, rows, n_rows, old->title)))
-        status = as_fail(cli->env, ASSAY_NO_MEMORY, "compare: no room for the result");
-    if (facts) {
-        as_facts_trials(facts, old->trials, old->n_trials, old->with_samples);
-        status = facts->status == ASSAY_OK ? as_cli_show(cli, &h->report, facts) : facts->status;
-    }
-    assay_facts_free(facts);
-    assay_facts_free(old);
-    free(rows);
-    return status;
+                       from, cli->args[0]);
+    if (from)
+        return assay_compare_again(cli->env, from, cli->options, out);
+    if (bins.n)
+        return programs(cli, bins, out);
+    if (!cli->n_args)
+        return as_fail(cli->env, ASSAY_BAD_INPUT, "compare: name two models, one with --vary KEY=A,B, or two programs with --bin");
+    return assay_compare(cli->env, cli->args, (size_t)cli->n_args, cli->options, out);
 }
 
 static assay_status run(as_cli *cli)
 {
-    how         h;
-    const char *from = as_options_text(cli->options, "from");
-    AS_TRY(as_lab_settings_read(cli->env, cli->options, NULL, &h.lab));
-    AS_TRY(as_contest_options_read(cli->env, cli->options, &h.contest));
-    AS_TRY(as_store_options_read(cli->env, cli->options, &h.store));
-    AS_TRY(as_report_options_read(cli->env, cli->options, &h.report));
-    h.programs = as_options_texts(cli->options, "bin");
-    as_cli_progress(cli, &h.lab);
-    if (from)
-        return judged_again(cli, &h, from);
-    if (h.programs.n)
-        return programs_run(cli, &h);
-    if (!cli->n_args)
-        return as_fail(cli->env, ASSAY_BAD_INPUT, "compare: name two models, one with --vary KEY=A,B, or two programs with --bin");
-    return models(cli, &h);
+    as_report_options report;
+    assay_facts      *facts = NULL;
+    AS_TRY(as_report_options_read(cli->env, cli->options, &report));
+    as_cli_progress(cli, !strcmp(as_options_text(cli->options, "progress"), "auto"));
+    assay_status status = compared(cli, &facts);
+    as_cli_progress_end(cli);
+    return as_cli_finish(cli, &report, facts, status);
 }
 
 const as_verb as_cmd_compare = {

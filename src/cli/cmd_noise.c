@@ -27,12 +27,12 @@ static assay_status run(as_cli *cli)
     as_noise          noise;
     assay_facts      *facts = NULL;
     char              message[1024];
+    as_cli_progress(cli, !strcmp(as_options_text(cli->options, "progress"), "auto"));
     AS_TRY(as_lab_settings_read(cli->env, cli->options, AS_NOISE_BUDGET, &s));
     AS_TRY(as_store_options_read(cli->env, cli->options, &store));
     AS_TRY(as_report_options_read(cli->env, cli->options, &report));
-    as_cli_progress(cli, &s);
     assay_status measured = as_noise_measure(cli->env, &s, &noise), status = measured;
-    as_cli_progress_end(&s);
+    as_cli_progress_end(cli);
     snprintf(message, sizeof message, "%s", assay_message(cli->env));
     if (noise.n && (status == ASSAY_OK || status == ASSAY_CANCELLED))
         status = as_noise_facts(cli->env, &noise, &facts);

@@ -63,6 +63,16 @@ assay_status as_cli_show(as_cli *cli, const as_report_options *o, const assay_fa
     return as_cli_forms_write(cli, o, one, 1, &settings);
 }
 
+assay_status as_cli_finish(as_cli *cli, const as_report_options *o, assay_facts *facts, assay_status measured)
+{
+    char message[sizeof cli->env->message];
+    snprintf(message, sizeof message, "%s", assay_message(cli->env));
+    assay_status status = facts ? as_cli_show(cli, o, facts) : ASSAY_OK;
+    assay_facts_free(facts);
+    AS_TRY(status);
+    return measured == ASSAY_OK ? ASSAY_OK : as_fail(cli->env, measured, "%s", message);
+}
+
 static void draw(void *arg, const char *name, double done)
 {
     (void)arg;
@@ -72,16 +82,16 @@ static void draw(void *arg, const char *name, double done)
     fflush(stderr);
 }
 
-void as_cli_progress(as_cli *cli, as_lab_settings *settings)
+void as_cli_progress(as_cli *cli, bool wanted)
 {
     const char *term = getenv("TERM");
-    bool        wanted = !strcmp(as_options_text(cli->options, "progress"), "auto");
     if (wanted && isatty(STDERR_FILENO) && term && strcmp(term, "dumb"))
-        settings->progress = draw;
+        assay_on_progress(cli->env, draw, NULL);
 }
 
-void as_cli_progress_end(const as_lab_settings *settings)
+void as_cli_progress_end(as_cli *cli)
 {
-    if (settings->progress)
+    if (cli->env->progress)
         fprintf(stderr, "\r%72s\r", "");
+    assay_on_progress(cli->env, NULL, NULL);
 }

@@ -25,14 +25,17 @@ bool         as_cli_colour(const as_report_options *o, FILE *file);
 
 /* Text to standard output unless another form was sent there, and every file that was asked for. */
 assay_status as_cli_show(as_cli *cli, const as_report_options *o, const assay_facts *facts);
+/* The end of a verb that measures: shows the facts that there are (NULL: none) and frees them, and returns the status of the measurement
+ * with its sentence; a failure of showing comes first. */
+assay_status as_cli_finish(as_cli *cli, const as_report_options *o, assay_facts *facts, assay_status measured);
 /* Was any of these forms asked for; with to_stdout only those that go to standard output ("-") count. */
 bool as_cli_forms_asked(const as_report_options *o, bool to_stdout);
 /* Every file that was asked for, of one run or several. */
 assay_status as_cli_forms_write(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n,
                                 const as_write_settings *settings);
-/* Sets settings->progress where standard error is a terminal and --progress does not say never. */
-void as_cli_progress(as_cli *cli, as_lab_settings *settings);
+/* Shows the progress of every call from now on, where standard error is a terminal; wanted: --progress does not say never. */
+void as_cli_progress(as_cli *cli, bool wanted);
 /* Takes the line away again. */
-void as_cli_progress_end(const as_lab_settings *settings);
+void as_cli_progress_end(as_cli *cli);
 
 #endif

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "lab/baseline.h"
-#include "lab/contest.h"
 #include "lab/keep.h"
 #include "lab/suite.h"
 
 /* The facts own the trials from now on. */
-static void trials_give(assay_facts *f, assay_trace **trials, size_t n, const as_lab_settings *s)
+void as_trials_give(assay_facts *f, assay_trace **trials, size_t n, const as_lab_settings *s)
 {
     as_facts_trials(f, trials, n, s->sampler.keep_samples);
     f->owns_trials = f->n_trials == n;
@@ -19,13 +19,13 @@ static void trials_give(assay_facts *f, assay_trace **trials, size_t n, const as
 }
 
 /* What was measured is kept and handed over; the status is that of the measurement. */
-static assay_status facts_give(assay_env *env, const as_store_options *o, const char *kind, assay_facts *f, assay_status measured,
-                               assay_facts **out)
+assay_status as_facts_give(assay_env *env, const as_store_options *o, const char *kind, const char *title, assay_facts *f,
+                           assay_status measured, assay_facts **out)
 {
     int64_t      id;
     assay_status status = f->status;
     if (status == ASSAY_OK)
-        status = as_lab_keep(env, o, kind, f->title, (const assay_trace *const *)f->trials, f->n_trials, f, &id);
+        status = as_lab_keep(env, o, kind, title, (const assay_trace *const *)f->trials, f->n_trials, f, &id);
     if (status != ASSAY_OK) {
         assay_facts_free(f);
         return status;
@@ -36,8 +36,8 @@ static assay_status facts_give(assay_env *env, const as_store_options *o, const 
 
 /* --- Bench ----------------------------------------------------------------------------------------------- */
 
-static assay_status suite_run(assay_env *env, const as_bench_cases *cases, const as_store_options *o, const as_lab_settings *s,
-                              assay_facts **out)
+static assay_status suite_run(assay_env *env, const as_bench_cases *cases, const char *title, const as_store_options *o,
+                              const as_lab_settings *s, assay_facts **out)
 {
     as_suite    *suite = NULL;
     assay_facts *f = NULL;
@@ -47,12 +47,30 @@ static assay_status suite_run(assay_env *env, const as_bench_cases *cases, const
         status = as_suite_judge(env, suite, &n_refused);
     if (suite && status == ASSAY_OK)
         status = as_suite_facts(env, suite, &f);
+    size_t n_missing = suite ? as_suite_missing(suite) : 0, n_trials = suite ? suite->n_trials : 0;
     if (f) {
-        trials_give(f, suite->trials, suite->n_trials, s);
-        status = facts_give(env, o, "bench", f, measured, out);
+        as_trials_give(f, suite->trials, n_trials, s);
+        status = as_facts_give(env, o, "bench", title, f, measured, out);
     }
     as_suite_free(suite);
+    if (*out && measured == ASSAY_CANCELLED)
+        return as_fail(env, ASSAY_CANCELLED,
+                       "bench: stopped after %zu of %d cases: what was measured is shown, the last marked partial", n_trials,
+                       cases->n_items);
+    if (status == ASSAY_OK && n_missing)
+        return as_fail(env, ASSAY_DEVICE,
+                       "bench: %zu of %zu cases have no number: they timed out, failed or were refused, as their rows say",
+                       n_missing, n_trials);
     return status;
+}
+
+/* The suite's name and what was asked for: "suites/default.txt matmul". */
+static assay_status title_make(assay_env *env, const char *suite, const char *const *what, size_t n, as_text *t)
+{
+    as_text_add(t, suite ? suite : "");
+    for (size_t i = 0; i < n; i++)
+        as_text_printf(t, "%s%s", t->length ? " " : "", what[i]);
+    return t->failed ? as_fail(env, ASSAY_NO_MEMORY, "bench: no room for its title") : ASSAY_OK;
 }
 
 assay_status assay_bench(assay_env *env, const char *const *what, size_t n, const assay_options *options, assay_facts **out)
@@ -68,43 +86,17 @@ assay_status assay_bench(assay_env *env, const char *const *what, size_t n, cons
     AS_TRY(as_case_options_read(env, options, &o));
     AS_TRY(as_store_options_read(env, options, &store));
     AS_TRY(as_bench_cases_read(env, what, (int)n, &o, &cases));
-    assay_status status = as_suite_roofs(env, cases, &roofs);
+    as_text      title = {0};
+    assay_status status = title_make(env, o.suite, what, n, &title);
+    if (status == ASSAY_OK)
+        status = as_suite_roofs(env, cases, &roofs);
     s.roofs = &roofs;
     s.roofs_how = AS_ROOFS_AUTO;
     if (status == ASSAY_OK)
-        status = suite_run(env, cases, &store, &s, out);
+        status = suite_run(env, cases, title.data ? title.data : "bench", &store, &s, out);
+    as_text_drop(&title);
     as_roofs_drop(&roofs);
     as_bench_cases_free(cases);
-    return status;
-}
-
-/* --- Compare --------------------------------------------------------------------------------------------- */
-
-assay_status assay_compare(assay_env *env, const char *const *what, size_t n, const assay_options *options, assay_facts **out)
-{
-    static const char *const keys[] = {AS_COMPARE_KEYS, NULL};
-    as_lab_settings          s;
-    as_contest_options       o;
-    as_store_options         store;
-    as_contest              *c;
-    assay_facts             *f = NULL;
-    assay_trace            **trials;
-    size_t                   n_trials;
-    AS_TRY(as_options_only(env, options, "assay_compare", keys));
-    AS_TRY(as_lab_settings_read(env, options, NULL, &s));
-    AS_TRY(as_contest_options_read(env, options, &o));
-    AS_TRY(as_store_options_read(env, options, &store));
-    AS_TRY(as_contest_read(env, what, (int)n, &o, &c));
-    assay_status status = as_contest_run(env, c, &s), measured = status;
-    if (status == ASSAY_OK || status == ASSAY_CANCELLED)
-        status = as_contest_facts(env, c, &s, &f);
-    if (f && (status = as_contest_trials(env, c, true, &trials, &n_trials)) == ASSAY_OK) {
-        trials_give(f, trials, n_trials, &s);
-        status = facts_give(env, &store, "compare", f, measured, out);
-    } else {
-        assay_facts_free(f);
-    }
-    as_contest_free(c);
     return status;
 }
 
@@ -155,9 +147,9 @@ static assay_status check_judge(assay_env *env, as_check *c, const char *name, c
             c->trials[i] = NULL;
             c->trials[n++] = t;
         }
-    trials_give(f, c->trials, n, &o->lab);
+    as_trials_give(f, c->trials, n, &o->lab);
     *exit_code = result.exit_code;
-    return facts_give(env, &o->store, "check", f, ASSAY_OK, out);
+    return as_facts_give(env, &o->store, "check", f->title, f, ASSAY_OK, out);
 }
 
 assay_status as_check_run(assay_env *env, const char *baseline, const as_check_options *o, assay_facts **out, int *exit_code)

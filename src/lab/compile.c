@@ -9,7 +9,7 @@
 static assay_status instance_run(assay_env *env, const assay_plan *plan, uint64_t seed, assay_instance **out)
 {
     AS_TRY(assay_instance_new(env, plan, out));
-    as_inputs_draw(*out, seed);
+    assay_instance_fill(*out, seed);
     return as_instance_step(AS_RUN(env), *out);
 }
 

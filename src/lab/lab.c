@@ -35,7 +35,8 @@ static assay_status warm_up_read(assay_env *env, const char *text, int *out)
 
 assay_status as_lab_settings_read(assay_env *env, const assay_options *options, const char *budget, as_lab_settings *out)
 {
-    *out = (as_lab_settings){.early = true, .isolate = env->clock.kind != AS_CLOCK_FAKE};
+    *out = (as_lab_settings){
+        .early = true, .isolate = env->clock.kind != AS_CLOCK_FAKE, .progress = env->progress, .progress_arg = env->progress_arg};
     as_sampler_defaults(&out->sampler);
     as_duel_rules_standard(&out->rules);
     AS_TRY(as_options_read(env, options, members, out));

@@ -29,7 +29,7 @@ typedef struct check {
 
 static assay_status answer(const check *k, uint64_t seed, uint64_t *hash)
 {
-    as_inputs_draw(k->instance, seed);
+    assay_instance_fill(k->instance, seed);
     AS_TRY(as_instance_step(AS_RUN(k->env), k->instance));
     *hash = as_outputs_hash(k->instance);
     return ASSAY_OK;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "plan/state.h"
 #include "run/arm_plan.h"
 #include "run/shots.h"
 
@@ -57,18 +56,6 @@ typedef struct plan_arm {
     char              what[256];
 } plan_arm;
 
-void as_inputs_draw(const assay_instance *instance, uint64_t seed)
-{
-    const assay_plan *plan = instance->plan;
-    const as_graph   *g = &plan->graph;
-    for (int i = 0; i < g->n_inputs; i++) {
-        if (g->values[g->inputs[i]].info.constant || (plan->given && plan->given[i].path))
-            continue;
-        as_view view = as_instance_input(instance, i);
-        as_input_fill(plan->model, i, seed, &view);
-    }
-}
-
 uint64_t as_outputs_hash(const assay_instance *instance)
 {
     uint64_t hash = 0;
@@ -120,7 +107,7 @@ static void take_slab(plan_arm *a)
     if (!a->slab || a->slab->user == a)
         return;
     as_instance_refresh(a->instance);
-    as_inputs_draw(a->instance, a->seed);
+    assay_instance_fill(a->instance, a->seed);
     a->slab->user = a;
 }
 
@@ -132,7 +119,7 @@ static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trace_a
     land(a);
     size_t offset = a->random ? seed % MAX_PAGES * PAGE + seed / MAX_PAGES % (PAGE / LINE) * LINE : 0;
     AS_TRY(as_instance_new_at(env, a->plan, offset, a->slab ? &a->slab->mem : NULL, &a->instance));
-    as_inputs_draw(a->instance, a->seed);
+    assay_instance_fill(a->instance, a->seed);
     if (a->slab)
         a->slab->user = a;
     AS_TRY(as_first_calls(env, call, a->instance, info->first_ns));

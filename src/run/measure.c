@@ -165,8 +165,8 @@ static assay_status chores_do(void *arg, double done)
         AS_TRY(as_trace_file_append(r->env, c->file, r->trace));
         r->disturbed = true;
     }
-    if (r->settings->progress && is_due(r, &c->told, PROGRESS_NS)) {
-        r->settings->progress(r->settings->progress_arg, done);
+    if (r->env->progress && is_due(r, &c->told, PROGRESS_NS)) {
+        r->env->progress(r->env->progress_arg, "measuring", done);
         r->disturbed = true;
     }
     return samples_reserve(r);
@@ -361,8 +361,8 @@ static assay_status finish(as_runner *r, chores *c, assay_status status)
         c->file = NULL;
         AS_TRY(as_trace_file_close(r->env, file, r->trace));
     }
-    if (r->settings->progress && status == ASSAY_OK)
-        r->settings->progress(r->settings->progress_arg, 1);
+    if (r->env->progress && status == ASSAY_OK)
+        r->env->progress(r->env->progress_arg, "measuring", 1);
     if (cancelled)
         return as_fail(r->env, ASSAY_CANCELLED, "run: stopped after %llu measured runs; what was measured is kept",
                        (unsigned long long)r->trace->n_runs);

@@ -146,8 +146,9 @@ Test(measure, coarser_details_write_fewer_kinds)
     }
 }
 
-static void cancel_at(void *arg, double done)
+static void cancel_at(void *arg, const char *what, double done)
 {
+    (void)what;
     if (done >= 0.5)
         assay_cancel(arg);
 }
@@ -158,8 +159,7 @@ Test(measure, keeps_what_was_measured_when_it_is_cancelled)
     assay_trace    *t = NULL, *read = NULL;
     as_run_settings s = quiet;
     open_null(&f, "mlp-small", "null:gemm=50ms"); /* progress is told every 50 ms */
-    s.progress = cancel_at;
-    s.progress_arg = f.env;
+    assay_on_progress(f.env, cancel_at, f.env);
     s.trace_path = as_test_path("cancelled.trace");
     expect_fails(f.env, as_run_profile(f.env, f.plan, &s, 1, &t), ASSAY_CANCELLED, "stopped after 10 measured runs");
     expect(t != NULL);

@@ -42,10 +42,16 @@ static assay_status notes_add(assay_env *env, const assay_plan *plan, const as_r
     return ok ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "run: no room for the notes of the trace");
 }
 
+static void limits_told(void *arg, double done)
+{
+    const assay_env *env = arg;
+    env->progress(env->progress_arg, "measuring limits", done);
+}
+
 /* Before the run, while its threads are parked: what is measured here must not be disturbed by it, nor it by this. */
 static assay_status roofs_add(assay_env *env, const assay_plan *plan, const as_run_settings *settings, assay_trace *t)
 {
-    as_roof_settings how = {.n_threads = 1, .progress = settings->progress, .progress_arg = settings->progress_arg};
+    as_roof_settings how = {.n_threads = 1, .progress = env->progress ? limits_told : NULL, .progress_arg = env};
     if (settings->roofs == AS_RUN_ROOFS_OFF)
         return ASSAY_OK;
     return as_roofs_add(env, settings->roofs == AS_RUN_ROOFS_MEASURE ? AS_ROOFS_MEASURE : AS_ROOFS_AUTO, &how, plan->devices,
@@ -55,7 +61,7 @@ static assay_status roofs_add(assay_env *env, const assay_plan *plan, const as_r
 static assay_status profile(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed,
                             assay_instance *instance, assay_trace *t)
 {
-    as_inputs_draw(instance, seed);
+    assay_instance_fill(instance, seed);
     AS_TRY(notes_add(env, plan, settings, seed, t));
     as_machine_describe(env, t);
     AS_TRY(as_plan_describe(env, plan, t));

@@ -20,9 +20,6 @@ typedef struct as_run_settings {
     const char  *trace_path; /* grow this file while running, or NULL */
     uint32_t     kept_runs;  /* runs whose spans are kept; totals cover all */
     as_run_roofs roofs;      /* whether a CPU's roofs go into the trace, and how they are had */
-    /* Called between samples, never inside one: share done in [0,1]; may be NULL. */
-    void (*progress)(void *arg, double done);
-    void *progress_arg;
 } as_run_settings;
 
 extern const as_option_member as_run_members[];

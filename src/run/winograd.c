@@ -35,7 +35,7 @@ assay_status as_run_winograd_note(assay_env *env, const assay_plan *plan, const 
     assay_instance *instance;
     double          error;
     AS_TRY(assay_instance_new(env, plan, &instance));
-    as_inputs_draw(instance, seed);
+    assay_instance_fill(instance, seed);
     assay_status status = as_instance_step(AS_RUN(env), instance);
     if (status == ASSAY_OK)
         status = as_run_winograd_error(env, instance, options, &error);
