@@ -612,8 +612,7 @@ Test(sampler, rounds_before_it_is_steady_are_not_kept)
     bench_run(b);
     for (size_t i = 0; i < b->t->n_turns; i++)
         expect_near(b->t->turns[i].wall_ns, 60e3, 0.1);
-    int n = atoi(as_trace_note_find(b->t, "warm_up.rounds"));
-    expect(n >= 8 && n <= 60);
+    expect(b->t->warm_up_rounds >= 8 && b->t->warm_up_rounds <= 60);
     expect_whole(b->t);
     bench_free(b);
 }
@@ -625,7 +624,7 @@ Test(sampler, warm_up_can_be_a_number_of_rounds)
         b->s.warm_up = n;
         b->s.n_rounds = 3;
         bench_run(b);
-        expect_eq(atoi(as_trace_note_find(b->t, "warm_up.rounds")), n);
+        expect_eq(b->t->warm_up_rounds, (uint32_t)n);
         /* One block of each calibrates, and before a warm-up one round is to know what it takes. */
         expect_eq(b->fakes[0].n_blocks, 1 + (n ? 1 : 0) + n + 3);
         bench_free(b);

@@ -456,7 +456,8 @@ assay_status as_trace_json_read(assay_env *env, const char *what, const char *pa
                        schema ? schema : "missing");
     if (!json_is_array(arms) || !json_array_size(arms) || json_array_size(arms) > MAX_ARMS)
         return refuse(&r, "arms", "are missing or too many");
-    AS_TRY(as_trace_new_arms(env, "", (int)json_array_size(arms), &r.t));
+    if (as_trace_new_arms(NULL, "", (int)json_array_size(arms), &r.t) != ASSAY_OK) /* by its own clock, not by this env's */
+        return as_fail(env, ASSAY_NO_MEMORY, "%s: %s: no room for a trial", what, path);
     assay_status status = head_read(&r, object);
     if (status == ASSAY_OK)
         status = body_read(&r, object);
