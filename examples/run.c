@@ -68,7 +68,8 @@ int main(int argc, char **argv)
         return 2;
     }
     if (assay_env_new(&env) == ASSAY_OK && assay_options_new(env, &options) == ASSAY_OK &&
-        assay_options_set(env, options, "time", "50ms") == ASSAY_OK && assay_options_set(env, options, "roofs", "off") == ASSAY_OK &&
+        assay_options_set(env, options, "time", "50ms") == ASSAY_OK &&
+        assay_options_set(env, options, "roofs", "off") == ASSAY_OK &&
         assay_model_load(env, argv[1], options, &model) == ASSAY_OK && assay_plan_build(env, model, options, &plan) == ASSAY_OK &&
         assay_instance_new(env, plan, &instance) == ASSAY_OK)
         code = answer(env, instance) || measured(env, model, options);

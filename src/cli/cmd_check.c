@@ -54,7 +54,8 @@ const as_verb as_cmd_check = {
     .example = "assay check --baseline main --threshold 5 --output-format junit --output-file check.xml",
     .min_args = 0,
     .max_args = 0,
-    .options = AS_OPTIONS(AS_CHECK_KEYS, "output-format", "output-file", "progress", "json", "html", "csv", "markdown", "colour"),
+    .options = AS_OPTIONS("baseline", AS_CHECK_KEYS, "output-format", "output-file", "progress", "json", "html", "csv", "markdown",
+                          "colour"),
     .texts = AS_TEXTS({.key = "budget", .help = "time that a case may take"}),
     .run = run,
 };

@@ -68,7 +68,7 @@ assay_status assay_compare(assay_env *env, const char *const *what, size_t n, co
     as_store_options         store;
     as_contest              *c;
     char                     expected[160];
-    AS_TRY(as_options_only(env, options, "compare", keys));
+    AS_TRY(as_options_only(env, options, "assay_compare", keys));
     AS_TRY(as_lab_settings_read(env, options, NULL, &s));
     AS_TRY(as_contest_options_read(env, options, &o));
     AS_TRY(as_store_options_read(env, options, &store));

@@ -173,7 +173,7 @@ assay_status as_check_run(assay_env *env, const char *baseline, const as_check_o
 
 assay_status assay_check(assay_env *env, const char *baseline, const assay_options *options, assay_facts **out, int *exit_code)
 {
-    static const char *const keys[] = {AS_CHECK_KEYS, NULL};
+    static const char *const keys[] = {"baseline", AS_CHECK_KEYS, NULL}; /* the verb names the baseline by an option */
     as_check_options         o;
     AS_TRY(as_options_only(env, options, "assay_check", keys));
     AS_TRY(as_check_options_read(env, options, &o));

@@ -10,7 +10,7 @@
 #define AS_COMPARE_KEYS  AS_CASE_KEYS, "vary", "device", "budget", "runs", "warmup", "timeout", "clock", "layout-of-memory", "samples", \
                          "margin", "alpha", "store"
 #define AS_BASELINE_KEYS AS_CASE_KEYS, "suite", "description", "budget", "timeout", "store"
-#define AS_CHECK_KEYS    "baseline", "threshold", "severity", "alpha", "fail-on", "cross-machine", "budget", "timeout", "clock", "seed", "samples", \
+#define AS_CHECK_KEYS    "threshold", "severity", "alpha", "fail-on", "cross-machine", "budget", "timeout", "clock", "seed", "samples", \
                          "store"
 /* clang-format on */
 

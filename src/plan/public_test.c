@@ -65,9 +65,11 @@ Test(instance, what_does_not_fit_is_refused)
     open_instance(&f, "mlp-small");
     expect_fails(f.env, assay_instance_input(f.env, f.instance, 9, &t), ASSAY_BAD_INPUT, "there is no input 9");
     expect_fails(f.env, assay_instance_output(f.env, f.instance, 9, &t), ASSAY_BAD_INPUT, "there is no output 9");
-    expect_fails(f.env, assay_instance_bind_input(f.env, f.instance, "nothing", few, sizeof few), ASSAY_BAD_INPUT, "has no input 'nothing'");
+    expect_fails(f.env, assay_instance_bind_input(f.env, f.instance, "nothing", few, sizeof few), ASSAY_BAD_INPUT,
+                 "has no input 'nothing'");
     expect_ok(f.env, assay_instance_input(f.env, f.instance, 0, &t));
     expect_fails(f.env, assay_instance_bind_input(f.env, f.instance, t.name, few, sizeof few), ASSAY_BAD_INPUT, "12 were given");
-    expect_fails(f.env, assay_instance_bind_input(f.env, f.instance, t.name, (char *)t.data + 1, t.bytes), ASSAY_BAD_INPUT, "not aligned");
+    expect_fails(f.env, assay_instance_bind_input(f.env, f.instance, t.name, (char *)t.data + 1, t.bytes), ASSAY_BAD_INPUT,
+                 "not aligned");
     fixture_close(&f);
 }
