@@ -5,7 +5,7 @@
 #   make test       installs what is missing, builds, runs all tests
 #   make test-arm   the tests for aarch64 under qemu-user
 #   make fuzz       a short run of every fuzz harness (FUZZ_SECONDS=10)
-#   make bench      what a span and a profiled run cost on this machine
+#   make bench      what a span, a profiled run and an event of a long record cost on this machine
 #   make bench-peers  assay beside OpenBLAS, oneDNN, libxsmm and ONNX Runtime, tables into docs/benchmarks.md
 #   make bench-load what loading a 100 MB ONNX model costs, beside ONNX Runtime (a Python environment in build/)
 #   make install    PREFIX=/usr/local: the program, the libraries, their headers and assay.pc, manual pages; make uninstall
@@ -169,11 +169,12 @@ fuzz:
 	@tools/setup fuzz
 	@tools/fuzz $(FUZZ_SECONDS)
 
-bench: $(BUILD)/bench_span
+bench: $(BUILD)/bench_span $(BUILD)/bench_trace
 	@$(BUILD)/bench_span
+	@$(BUILD)/bench_trace $(BUILD)/bench.trace
 bench-load: $(BUILD)/bench_load
 	@tools/onnx-load --bench $<
-$(BUILD)/bench_span $(BUILD)/bench_load: $(BUILD)/bench_%: $(BUILD)/bench/bench_%.o $(BUILD)/libassay.a
+$(BUILD)/bench_span $(BUILD)/bench_load $(BUILD)/bench_trace: $(BUILD)/bench_%: $(BUILD)/bench/bench_%.o $(BUILD)/libassay.a
 	@$(LINK) -o $@ $^ $(LIBS)
 
 # The peers are libraries of other people: only this target installs and links them.

@@ -250,6 +250,17 @@ Test(text, checksums_match_their_published_values)
     expect_eq(as_crc32(0, "123456789", 9), 0xcbf43926);
     expect_eq(as_crc32(as_crc32(0, "12345", 5), "6789", 4), 0xcbf43926);
     expect_eq(as_crc32(0, NULL, 0), 0);
+    /* Every length from which another way is taken, bit by bit beside it. */
+    unsigned char bytes[700];
+    uint32_t      slow = UINT32_MAX;
+    for (size_t n = 0; n < sizeof bytes; n++) {
+        expect_eq(as_crc32(0, bytes, n), ~slow);
+        expect_eq(as_crc32(as_crc32(0, bytes, n / 3), bytes + n / 3, n - n / 3), ~slow);
+        bytes[n] = (unsigned char)(n * 167 + n / 7);
+        slow ^= bytes[n];
+        for (int bit = 0; bit < 8; bit++)
+            slow = (slow >> 1) ^ (slow & 1 ? 0xedb88320u : 0);
+    }
     expect(as_hash64("", 0) == 0xcbf29ce484222325u);
     expect(as_hash64("a", 1) == 0xaf63dc4c8601ec8cu);
     expect(as_hash64("foobar", 6) == 0x85944171f73967e8u);

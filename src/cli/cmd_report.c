@@ -25,11 +25,11 @@ static assay_status runs_add(assay_env *env, runs *all, assay_facts **more, size
     return ASSAY_OK;
 }
 
-static assay_status trace_load(assay_env *env, const char *path, const as_map *map, runs *all)
+static assay_status trace_load(assay_env *env, const char *path, runs *all)
 {
     assay_trace *trace = NULL;
     assay_facts *facts = NULL;
-    assay_status status = as_trace_parse(env, path, map->data, map->bytes, &trace);
+    assay_status status = assay_trace_load(env, path, &trace);
     if (status == ASSAY_OK)
         status = assay_analyse(env, trace, &facts);
     if (status == ASSAY_OK)
@@ -61,10 +61,10 @@ static assay_status load(assay_env *env, const char *path, runs *all)
     size_t at = 0;
     while (at < map.bytes && strchr(" \t\r\n", map.data[at]) && map.data[at])
         at++;
-    assay_status status =
-        at < map.bytes && map.data[at] == '{' ? json_load(env, path, &map, all) : trace_load(env, path, &map, all);
+    bool         is_json = at < map.bytes && map.data[at] == '{';
+    assay_status status = is_json ? json_load(env, path, &map, all) : ASSAY_OK;
     as_map_close(&map);
-    return status;
+    return is_json ? status : trace_load(env, path, all);
 }
 
 static assay_status show(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n)

@@ -1,7 +1,8 @@
 /* isolate.c - a job in a child process: it may hang, crash or run out of memory, and the laboratory goes on.
  *
- * The child sends a byte a round (so that a long case is told from one that hangs) and leaves its trial as JSON in a file without a
- * name, which the parent reads when the child has ended. */
+ * The child writes its trace into a pipe as it is measured, in the chunks of a trace file, and the parent follows it.  So a long case is told
+ * from one that hangs, and what was measured before a child crashed or was ended is in the trace.  The end chunk is the answer; the exit code is
+ * the status of the job. */
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
@@ -11,16 +12,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "lab/lab.h"
+#include "trace/stream.h"
 
 typedef struct child {
-    pid_t       pid;
-    int         pipe; /* its bytes */
-    FILE       *answer;
-    const char *name;
-    int         n_arms;
+    pid_t            pid;
+    int              pipe; /* its chunks */
+    as_trace_follow *follow;
+    const char      *name;
+    int              n_arms;
 } child;
 
 /* --- In the child ----------------------------------------------------------------------------------------- */
@@ -33,44 +34,51 @@ static void on_stop(int number)
     assay_cancel(env_of_child);
 }
 
+typedef struct speaker {
+    assay_env       *env;
+    as_trace_writer *out;
+} speaker;
+
+/* Where nobody listens any more there is nothing to do: the parent ends the child. */
 static void beat(void *arg, double done, const assay_trace *t)
 {
-    (void)t;
-    unsigned char byte = (unsigned char)(1 + done * 253);
-    ssize_t       n = write(*(int *)arg, &byte, 1);
-    (void)n;
+    speaker *s = arg;
+    as_trace_writer_progress(s->env, s->out, done < 0 ? 0 : done > 1 ? 1 : done, t);
 }
 
-static void answer_write(FILE *file, assay_env *env, assay_status status, const assay_trace *t)
+/* A job that failed has its sentence in the trace, and one that has no trace gets one for it. */
+static assay_status failure_keep(assay_env *env, const char *name, int n_arms, assay_trace **t)
 {
-    as_json w;
-    as_json_start(&w, file, false);
-    as_json_object(&w);
-    as_json_key_i64(&w, "status", status);
-    as_json_key_text(&w, "message", assay_message(env));
-    as_json_key(&w, "trial");
-    if (t)
-        as_trace_json_write(t, &w, true);
-    else
-        as_json_null(&w);
-    as_json_object_end(&w);
-    as_json_finish(&w);
-    fflush(file);
+    const char *message = assay_message(env);
+    if (*t)
+        return ASSAY_OK;
+    AS_TRY(as_trace_new_arms(env, name, n_arms, t));
+    const char *kept = as_trace_keep(*t, message);
+    (*t)->state = AS_TRACE_FAILED;
+    (*t)->reason = kept ? kept : "";
+    return ASSAY_OK;
 }
 
-static void child_main(assay_env *env, as_lab_job job, void *arg, const as_lab_settings *s, int pipe_out, FILE *answer,
-                       assay_trace *trial)
+static int child_main(assay_env *env, as_lab_job job, void *arg, const as_lab_settings *s, int pipe_out, const child *c,
+                      assay_trace *t)
 {
     as_sampler_settings sampler = s->sampler;
+    speaker             to = {.env = env};
     env_of_child = env;
     setpgid(0, 0);
     signal(SIGINT, on_stop);
     signal(SIGTERM, on_stop);
+    if (as_trace_writer_open_fd(env, c->name, pipe_out, NULL, &to.out) != ASSAY_OK)
+        return ASSAY_INTERNAL;
     sampler.progress = beat;
-    sampler.progress_arg = &pipe_out;
-    assay_status status = job(env, arg, &sampler, &trial);
-    answer_write(answer, env, status, trial);
-    assay_trace_free(trial);
+    sampler.progress_arg = &to;
+    assay_status status = job(env, arg, &sampler, &t);
+    if (status != ASSAY_OK && failure_keep(env, c->name, c->n_arms, &t) != ASSAY_OK)
+        as_trace_writer_abandon(to.out);
+    else if (t)
+        (void)as_trace_writer_close(env, to.out, t); /* the parent sees that the end is missing */
+    assay_trace_free(t);
+    return (int)status;
 }
 
 /* --- In the parent ------------------------------------------------------------------------------------------ */
@@ -81,116 +89,128 @@ static void group_end(const child *c)
         kill(c->pid, SIGKILL);
 }
 
-/* Until the pipe ends.  False: silent for too long. */
-static bool child_watch(assay_env *env, const child *c, const as_lab_settings *s)
+typedef struct listener {
+    const as_lab_settings *s;
+    const char            *name;
+} listener;
+
+static void hear(void *arg, double done)
 {
-    bool     told = false;
-    uint64_t heard = as_monotonic_ns();
-    for (;;) {
-        struct pollfd p = {.fd = c->pipe, .events = POLLIN};
-        unsigned char bytes[256];
-        if (poll(&p, 1, 100) > 0) {
-            ssize_t n = read(c->pipe, bytes, sizeof bytes);
-            if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
-                return true;
-            heard = as_monotonic_ns();
-            if (n > 0 && s->progress)
-                s->progress(s->progress_arg, c->name, (bytes[n - 1] - 1) / 253.0);
-        }
+    const listener *l = arg;
+    if (l->s->progress)
+        l->s->progress(l->s->progress_arg, l->name, done);
+}
+
+/* Until the pipe ends.  *heard: it was not silent for too long. */
+static assay_status child_watch(assay_env *env, const child *c, const as_lab_settings *s, bool *heard)
+{
+    enum { LOOK_MS = 100 };
+    bool           told = false;
+    as_follow_news news = AS_FOLLOW_QUIET;
+    uint64_t       last = as_monotonic_ns();
+    *heard = true;
+    while (news != AS_FOLLOW_CLOSED) {
+        AS_TRY(as_trace_follow_poll(env, c->follow, c->pipe, LOOK_MS, &news));
+        if (news == AS_FOLLOW_ENDED)
+            return ASSAY_OK;
+        if (news == AS_FOLLOW_GREW)
+            last = as_monotonic_ns();
         if (as_cancelled(env) && !told) { /* it gets the time of a block to end well */
             kill(c->pid, SIGINT);
             told = true;
         }
-        if (s->timeout_ns && as_monotonic_ns() - heard > s->timeout_ns)
-            return false;
+        if (s->timeout_ns && as_monotonic_ns() - last > s->timeout_ns) {
+            *heard = false;
+            return ASSAY_OK;
+        }
     }
+    return ASSAY_OK;
 }
 
-/* Without blocks, or with those from before. */
-static assay_status trial_without(assay_env *env, const child *c, as_trace_state state, const char *reason, assay_trace **out)
+/* What came of its trace takes the place of what was there before; the child had that and sent it along. */
+static assay_status trace_take(assay_env *env, child *c, assay_trace **out)
 {
-    if (!*out)
-        AS_TRY(as_trace_new_arms(env, c->name, c->n_arms, out));
-    (*out)->state = state;
+    bool             has_arms = as_trace_follow_trace(c->follow)->n_arms > 0;
+    as_trace_follow *follow = c->follow;
+    assay_trace     *t = NULL;
+    c->follow = NULL;
+    if (!has_arms || as_trace_follow_trace(follow)->n_turns < (*out ? (*out)->n_turns : 0)) {
+        as_trace_follow_free(follow);
+        return *out ? ASSAY_OK : as_trace_new_arms(env, c->name, c->n_arms, out);
+    }
+    AS_TRY(as_trace_follow_finish(env, follow, &t));
+    assay_trace_free(*out);
+    *out = t;
+    t->complete = true; /* it is whole here: its state says what became of the child */
+    return ASSAY_OK;
+}
+
+/* With the blocks that were measured until then. */
+static assay_status cut_short(assay_env *env, child *c, as_trace_state state, const char *reason, assay_trace **out)
+{
+    AS_TRY(trace_take(env, c, out));
     const char *kept = as_trace_keep(*out, reason);
+    (*out)->state = state;
     (*out)->reason = kept ? kept : "";
     return ASSAY_OK;
 }
 
-static assay_status trial_replace(assay_env *env, const child *c, const json_t *object, assay_trace **out)
-{
-    assay_trace *t;
-    AS_TRY(as_trace_json_read(env, "measure", c->name, object, &t));
-    assay_trace_free(*out);
-    *out = t;
-    return ASSAY_OK;
-}
-
-static assay_status answer_read(assay_env *env, const child *c, assay_trace **out)
-{
-    json_error_t error;
-    rewind(c->answer);
-    json_t *root = json_loadf(c->answer, JSON_ALLOW_NUL, &error);
-    if (!root)
-        return trial_without(env, c, AS_TRACE_FAILED, "its process ended without an answer", out);
-    const json_t *trial = json_object_get(root, "trial");
-    assay_status  status = (assay_status)json_integer_value(json_object_get(root, "status")), read;
-    const char   *message = json_string_value(json_object_get(root, "message"));
-    if (json_is_object(trial))
-        read = trial_replace(env, c, trial, out);
-    else
-        read = trial_without(env, c, AS_TRACE_FAILED, message ? message : "", out);
-    if (read == ASSAY_OK && status == ASSAY_CANCELLED)
-        read = as_fail(env, ASSAY_CANCELLED, "%s", message ? message : "stopped");
-    json_decref(root);
-    return read;
-}
-
-static assay_status child_end(assay_env *env, const child *c, bool heard, const as_lab_settings *s, assay_trace **out)
+static assay_status child_end(assay_env *env, child *c, assay_status followed, bool heard, const as_lab_settings *s,
+                              assay_trace **out)
 {
     int  how = 0;
     char reason[256];
-    if (!heard)
+    bool ended = as_trace_follow_ended(c->follow);
+    if (!heard || followed != ASSAY_OK)
         group_end(c);
     while (waitpid(c->pid, &how, 0) < 0 && errno == EINTR)
         continue;
+    AS_TRY(followed);
     if (!heard) {
         snprintf(reason, sizeof reason, "timed out: no round ended within %.3g s", (double)s->timeout_ns / 1e9);
-        return trial_without(env, c, AS_TRACE_TIMEOUT, reason, out);
+        return cut_short(env, c, AS_TRACE_TIMEOUT, reason, out);
     }
-    if (WIFSIGNALED(how)) {
+    if (WIFSIGNALED(how) && !ended) {
         snprintf(reason, sizeof reason, "its process was ended by signal %d (%s)", WTERMSIG(how), strsignal(WTERMSIG(how)));
-        return trial_without(env, c, AS_TRACE_FAILED, reason, out);
+        return cut_short(env, c, AS_TRACE_FAILED, reason, out);
     }
-    return answer_read(env, c, out);
+    if (!ended)
+        return cut_short(env, c, AS_TRACE_FAILED, "its process ended without an answer", out);
+    AS_TRY(trace_take(env, c, out));
+    if (WIFEXITED(how) && WEXITSTATUS(how) == ASSAY_CANCELLED)
+        return as_fail(env, ASSAY_CANCELLED, "measure: %s: stopped after %u rounds", c->name, (*out)->n_rounds);
+    return ASSAY_OK;
 }
 
 assay_status as_lab_isolated(assay_env *env, const char *name, int n_arms, as_lab_job job, void *arg, const as_lab_settings *s,
                              assay_trace **out)
 {
-    int   ends[2];
-    child c = {.name = name, .n_arms = n_arms, .answer = tmpfile()};
-    if (!c.answer)
-        return as_fail(env, ASSAY_IO, "measure: %s: no temporary file for its result: %s", name, strerror(errno));
+    int                ends[2];
+    bool               heard = false;
+    listener           l = {s, name};
+    child              c = {.name = name, .n_arms = n_arms};
+    as_follow_settings how = {.arg = &l, .progress = hear, .kept_spans = SIZE_MAX / 2, .kept_samples = SIZE_MAX / 2};
+    AS_TRY(as_trace_follow_new(env, name, &how, &c.follow));
     if (pipe(ends)) {
-        fclose(c.answer);
+        as_trace_follow_free(c.follow);
         return as_fail(env, ASSAY_IO, "measure: %s: no pipe to its process: %s", name, strerror(errno));
     }
     fflush(NULL); /* what is in buffers must not be written twice */
     c.pid = fork();
     if (c.pid == 0) {
         close(ends[0]);
-        child_main(env, job, arg, s, ends[1], c.answer, *out);
-        _exit(0);
+        _exit(child_main(env, job, arg, s, ends[1], &c, *out));
     }
     close(ends[1]);
     c.pipe = ends[0];
     assay_status status;
-    if (c.pid < 0)
+    if (c.pid < 0) {
         status = as_fail(env, ASSAY_IO, "measure: %s: no process for it: %s", name, strerror(errno));
-    else
-        status = child_end(env, &c, child_watch(env, &c, s), s, out);
+    } else {
+        status = child_watch(env, &c, s, &heard);
+        status = child_end(env, &c, status, heard, s, out);
+    }
     close(ends[0]);
-    fclose(c.answer);
+    as_trace_follow_free(c.follow);
     return status;
 }

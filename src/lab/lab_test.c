@@ -337,6 +337,35 @@ Test(isolate, a_trial_that_a_child_could_not_go_on_with_keeps_its_blocks)
     }
 }
 
+/* Some rounds, told; then no more. */
+static assay_status job_dies_measuring(assay_env *env, void *arg, as_sampler_settings *sampler, assay_trace **out)
+{
+    *out = as_planted_trial(env, (as_planted){.name = "half", .n_shots = 3, .n_launches = 2});
+    sampler->progress(sampler->progress_arg, 0.5, *out);
+    if (arg)
+        kill(getpid(), SIGKILL);
+    while (pause()) /* always -1 */
+        continue;
+    return ASSAY_OK;
+}
+
+Test(isolate, what_a_child_measured_before_it_was_ended_is_kept)
+{
+    for (int killed = 0; killed < 2; killed++) {
+        fixture      f = begin();
+        assay_trace *t = NULL;
+        expect_ok(f.env, isolated(&f, job_dies_measuring, killed ? "now" : NULL, killed ? 60000 : 300, &t));
+        expect_eq(t->state, killed ? AS_TRACE_FAILED : AS_TRACE_TIMEOUT);
+        expect_has(t->reason, killed ? "ended by signal 9" : "timed out");
+        expect_str(t->name, "half");
+        expect_eq(t->n_turns, 20);
+        expect_eq(t->n_shots, 60);
+        expect_eq(t->n_rounds, 10);
+        assay_trace_free(t);
+        end(&f);
+    }
+}
+
 static void count_beat(void *arg, const char *name, double done)
 {
     expect_str(name, "a job");
@@ -370,7 +399,7 @@ Test(isolate, cancel_reaches_the_child_and_keeps_what_it_measured)
     assay_trace *t = NULL;
     f.s.progress = cancel_it;
     f.s.progress_arg = f.env;
-    expect_fails(f.env, isolated(&f, job_waits_for_the_end, "half", 60000, &t), ASSAY_CANCELLED, "stopped after 3 rounds");
+    expect_fails(f.env, isolated(&f, job_waits_for_the_end, "half", 60000, &t), ASSAY_CANCELLED, "stopped after 10 rounds");
     expect(t);
     expect_eq(t->state, AS_TRACE_PARTIAL);
     expect_eq(t->n_turns, 20);

@@ -8,6 +8,7 @@
 #include "run/runner.h"
 #include "run/sampler.h"
 #include "run/shots.h"
+#include "trace/stream.h"
 
 enum { MAX_SAMPLES = 400000, MAX_FAKE_SAMPLES = 4096, MAX_WARM_UP = 512, MAX_SENSOR_ROUNDS = 1024, SAMPLES_AT_ONCE = 4096 };
 #define APPEND_NS   100e6 /* between two appends to the trace file */
@@ -115,10 +116,10 @@ static void stay(void *self) { (void)self; }
 /* --- Between blocks ------------------------------------------------------------------------------------ */
 
 typedef struct chores {
-    as_runner     *r;
-    as_sensors    *sensors;
-    as_trace_file *file;
-    uint64_t       appended, told, read; /* ticks of the last time */
+    as_runner       *r;
+    as_sensors      *sensors;
+    as_trace_writer *file;
+    uint64_t         appended, told, read; /* ticks of the last time */
 } chores;
 
 static bool is_due(const as_runner *r, uint64_t *last, double every_ns)
@@ -162,7 +163,7 @@ static assay_status chores_do(void *arg, double done)
         r->disturbed = true;
     }
     if (c->file && is_due(r, &c->appended, APPEND_NS)) {
-        AS_TRY(as_trace_file_append(r->env, c->file, r->trace));
+        AS_TRY(as_trace_writer_append(r->env, c->file, r->trace));
         r->disturbed = true;
     }
     if (r->env->progress && is_due(r, &c->told, PROGRESS_NS)) {
@@ -243,7 +244,7 @@ static assay_status prepare(as_runner *r, chores *c)
         return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room for the samples of the warm-up");
     AS_TRY(as_sensors_describe(r->env, c->sensors, t));
     if (r->settings->trace_path)
-        AS_TRY(as_trace_file_open(r->env, r->settings->trace_path, t, &c->file));
+        AS_TRY(as_trace_writer_open(r->env, r->settings->trace_path, t, &c->file));
     if (r->reads_cpu)
         t->cpu_clock_cost_ns = as_clock_cost_ns(as_thread_cpu_ns);
     return ASSAY_OK;
@@ -357,9 +358,9 @@ static assay_status finish(as_runner *r, chores *c, assay_status status)
     bool cancelled = status == ASSAY_CANCELLED;
     r->trace->peak_bytes_observed = as_instance_peak_bytes(r->instance);
     if (c->file && (status == ASSAY_OK || cancelled)) {
-        as_trace_file *file = c->file;
+        as_trace_writer *file = c->file;
         c->file = NULL;
-        AS_TRY(as_trace_file_close(r->env, file, r->trace));
+        AS_TRY(as_trace_writer_close(r->env, file, r->trace));
     }
     if (r->env->progress && status == ASSAY_OK)
         r->env->progress(r->env->progress_arg, "measuring", 1);
@@ -397,7 +398,7 @@ assay_status as_run_measure(assay_env *env, assay_instance *instance, const as_r
         status = limits_recheck(&r);
     status = finish(&r, &c, status);
     if (c.file)
-        as_trace_file_abandon(c.file);
+        as_trace_writer_abandon(c.file);
     as_sensors_close(c.sensors);
     as_arena_drop(&r.arena);
     return status;

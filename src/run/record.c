@@ -125,14 +125,6 @@ assay_status as_runner_make_rings(as_runner *r, as_detail detail, uint32_t runs_
     return ASSAY_OK;
 }
 
-static void total_add(as_step_total *total, uint64_t ticks)
-{
-    total->min_ticks = !total->count || ticks < total->min_ticks ? ticks : total->min_ticks;
-    total->max_ticks = ticks > total->max_ticks ? ticks : total->max_ticks;
-    total->sum_ticks += ticks;
-    total->count++;
-}
-
 void as_runner_drain(as_runner *r, uint64_t kept_before)
 {
     assay_trace *t = r->trace;
@@ -141,7 +133,7 @@ void as_runner_drain(as_runner *r, uint64_t kept_before)
         for (uint32_t k = 0; k < ring->used; k++) {
             as_span span = ring->spans[k];
             if (span.kind == AS_SPAN_STEP && span.step >= 0 && (size_t)span.step < t->n_totals)
-                total_add(&t->totals[span.step], span.end_ticks - span.begin_ticks);
+                as_step_total_add(&t->totals[span.step], span.end_ticks - span.begin_ticks);
             if (span.run >= kept_before)
                 continue;
             span.begin_ticks -= t->start_ticks;

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "trace/trace.h"
+#include "trace/stream.h"
 
 /* As PNG's: the high bit and both line ends show a file that a text mode has mangled. */
 #define AS_TRACE_MAGIC \
@@ -27,6 +27,11 @@ enum {
     AS_SPAN_BYTES = 32,
     AS_SAMPLE_BYTES = 32,
     AS_READING_BYTES = 24,
+    AS_METRIC_BYTES = 32,
+    AS_TURN_BYTES = 88,
+    AS_SHOT_BYTES = 8,
+    AS_PROGRESS_BYTES = 8,
+    AS_TRACE_MAX_ARMS = 1024,
 };
 
 /* Zeros between a payload of n bytes and its CRC. */
@@ -45,12 +50,49 @@ static inline void as_le64_put(uint8_t *p, uint64_t v)
         p[i] = (uint8_t)(v >> 8 * i);
 }
 
+static inline void as_lef64_put(uint8_t *p, double v)
+{
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    as_le64_put(p, bits);
+}
+
+static inline void as_lef32_put(uint8_t *p, float v)
+{
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    as_le32_put(p, bits);
+}
+
 static inline uint32_t as_le32(const uint8_t *p)
 {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
 static inline uint64_t as_le64(const uint8_t *p) { return as_le32(p) | (uint64_t)as_le32(p + 4) << 32; }
+
+static inline double as_lef64(const uint8_t *p)
+{
+    uint64_t bits = as_le64(p);
+    double   v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+static inline float as_lef32(const uint8_t *p)
+{
+    uint32_t bits = as_le32(p);
+    float    v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+/* What a turn is held against: those before it in the stream, which need not be in the trace. */
+typedef struct as_turns_seen {
+    uint64_t n_turns, n_shots;
+    uint32_t launch, round; /* of the last turn */
+    bool     bare;          /* turns without their samples */
+} as_turns_seen;
 
 /* Whether a record may stand in this trace; if not, `why` gets what is wrong with the numbers.  The reader asks
  * about what it read and the writer about what it is to write: what would not load is not saved. */
@@ -61,23 +103,79 @@ bool as_reading_ok(const assay_trace *t, const as_reading *reading, char why[AS_
 bool as_trace_step_ok(const as_trace_step *step, size_t index, char why[AS_FAULT_BYTES]);
 bool as_trace_buffer_ok(const assay_trace *t, const as_trace_buffer *buffer, char why[AS_FAULT_BYTES]);
 bool as_trace_sensor_ok(const as_trace_sensor *sensor, char why[AS_FAULT_BYTES]);
+bool as_trace_arm_ok(const as_trace_arm *arm, char why[AS_FAULT_BYTES]);
+/* Counts the turn when it may stand there. */
+bool as_turn_ok(const assay_trace *t, as_turns_seen *seen, const as_turn *turn, char why[AS_FAULT_BYTES]);
+bool as_shots_ok(const as_turns_seen *seen, char why[AS_FAULT_BYTES]);
 bool as_trace_clock_ok(const assay_trace *t, char why[AS_FAULT_BYTES]);
 bool as_trace_totals_ok(const assay_trace *t, char why[AS_FAULT_BYTES]);
 
 /* What an item has as fields of a JSON object, in the order of the file; a NULL key ends a list. */
-typedef enum as_field_kind { AS_FIELD_TEXT, AS_FIELD_TEXT_OR_NULL, AS_FIELD_INT, AS_FIELD_U64, AS_FIELD_F64 } as_field_kind;
+typedef enum as_field_kind {
+    AS_FIELD_TEXT,
+    AS_FIELD_TEXT_OR_NULL,
+    AS_FIELD_CHARS, /* text within the item, of `size` bytes with its NUL */
+    AS_FIELD_WORD,  /* an enum */
+    AS_FIELD_BOOL,
+    AS_FIELD_INT,
+    AS_FIELD_U32,
+    AS_FIELD_U64,
+    AS_FIELD_I64,
+    AS_FIELD_F64
+} as_field_kind;
 typedef struct as_field {
     const char   *key;
     as_field_kind kind;
-    size_t        at;      /* its place in the item */
-    bool          younger; /* files from before it was there have no such key: then the item keeps what it has */
+    size_t        at;                /* its place in the item */
+    bool          younger;           /* files from before it was there have no such key: then the item keeps what it has */
+    size_t        size;              /* of CHARS; of a WORD how many there are */
+    const char *(*word)(int number); /* of a WORD */
 } as_field;
 extern const as_field as_clock_fields[], as_scalar_fields[];          /* of the trace itself */
 extern const as_field as_step_choice_fields[], as_step_work_fields[]; /* the refused kernels stand between them */
-extern const as_field as_buffer_fields[], as_sensor_fields[], as_roof_fields[];
+extern const as_field as_buffer_fields[], as_sensor_fields[], as_roof_fields[], as_arm_fields[], as_mark_fields[];
 
-/* "run", "segment", "step", "part"; NULL outside the enum. */
-const char *as_detail_text(as_detail detail);
-bool        as_detail_find(const char *text, as_detail *out);
+/* The reader: follow.c cuts the stream into chunks, trace_parse.c reads what is in them. */
+struct as_trace_follow {
+    assay_env         *env;
+    char              *path;
+    as_follow_settings settings;
+    assay_trace       *t;
+    char               type[5]; /* of the chunk being read, and where it begins */
+    uint64_t           at;
+    size_t             item; /* within the chunk */
+    bool               has_clock, has_totals, has_end;
+
+    /* How many there were, kept or not. */
+    struct {
+        uint64_t spans, samples, warmup, readings, metrics, marks;
+    } n;
+    as_turns_seen  turns;
+    uint32_t       kept_before; /* spans of this run and later ones are folded */
+    bool           folds;
+    as_step_total *totals; /* of all spans of steps so far */
+    size_t         n_totals;
+    uint64_t       keeps_every; /* of the samples */
+    struct as_metric_name {
+        const char *name, *unit;
+    } * names; /* in the trace's arena, but for the list */
+    size_t n_names, cap_names;
+
+    /* The bytes of a chunk that is not whole yet. */
+    uint8_t     *held;
+    size_t       n_held, cap_held;
+    uint64_t     n_bytes; /* in all */
+    bool         has_head;
+    bool         torn;      /* a chunk longer than any can be: what follows is not looked at */
+    bool         bad, zero; /* the last chunk has a wrong sum, and nothing may follow; but zeros, if it was zeros itself */
+    uint32_t     stored, computed;
+    uint64_t     bad_length;
+    assay_status failed;
+};
+
+assay_status as_chunk_read(as_trace_follow *r, uint32_t version, const uint8_t *payload, size_t n);
+/* What only the whole stream can tell. */
+assay_status as_chunks_end(as_trace_follow *r);
+assay_status as_chunk_lie(as_trace_follow *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -37,6 +37,7 @@ assay_status as_trace_new(assay_env *env, assay_trace **out)
     t->complete = true; /* in memory it is whole; what a reader found cut short is not */
     t->detail_why = t->name = t->reason = t->model = t->device = "";
     t->cpu_clock_cost_ns = NAN;
+    t->sample_every = 1;
     t->once_ns = t->twice_ns = t->difference = NAN;
     t->origin.pid = (uint32_t)getpid();
     t->plan_ns = t->compile_ns = t->first_run_ns = t->span_cost_ns = NAN;
@@ -44,18 +45,13 @@ assay_status as_trace_new(assay_env *env, assay_trace **out)
     return ASSAY_OK;
 }
 
-assay_status as_trace_new_arms(assay_env *env, const char *name, int n_arms, assay_trace **out)
+bool as_trace_arms_add(assay_trace *t, int n)
 {
-    assay_trace *t;
-    AS_TRY(as_trace_new(env, &t));
-    t->name = as_trace_keep(t, name);
-    t->arms = AS_TAKE(&t->arena, as_trace_arm, n_arms);
-    if (!t->name || !t->arms) {
-        assay_trace_free(t);
-        return as_fail(env, ASSAY_NO_MEMORY, "trace: no room for '%s'", name);
-    }
-    t->n_arms = n_arms;
-    for (int i = 0; i < n_arms; i++)
+    t->arms = AS_TAKE(&t->arena, as_trace_arm, n);
+    if (!t->arms)
+        return false;
+    t->n_arms = n;
+    for (int i = 0; i < n; i++)
         t->arms[i] = (as_trace_arm){.name = "",
                                     .what = "",
                                     .compared = "",
@@ -67,6 +63,18 @@ assay_status as_trace_new_arms(assay_env *env, const char *name, int n_arms, ass
                                     .limit = AS_LIMIT_NONE,
                                     .first_ns = {NAN, NAN, NAN},
                                     .ledger = {NAN, NAN, NAN, NAN, NAN}};
+    return true;
+}
+
+assay_status as_trace_new_arms(assay_env *env, const char *name, int n_arms, assay_trace **out)
+{
+    assay_trace *t;
+    AS_TRY(as_trace_new(env, &t));
+    t->name = as_trace_keep(t, name);
+    if (!t->name || !as_trace_arms_add(t, n_arms)) {
+        assay_trace_free(t);
+        return as_fail(env, ASSAY_NO_MEMORY, "trace: no room for '%s'", name);
+    }
     *out = t;
     return ASSAY_OK;
 }
@@ -79,6 +87,11 @@ void assay_trace_free(assay_trace *t)
         return;
     free(t->turns);
     free(t->shots);
+    free(t->spans);
+    free(t->samples);
+    free(t->warmup);
+    free(t->readings);
+    free(t->metrics);
     as_arena_drop(&t->arena);
     free(t);
 }
@@ -99,6 +112,20 @@ static bool grow(as_arena *arena, void *array, size_t n, size_t *capacity, size_
         memcpy(items, *slot, n * bytes_each);
     *slot = items;
     *capacity = more;
+    return true;
+}
+
+/* What may be many is moved when it grows, and does not stay behind in the arena. */
+static bool grow_heap(void **array, size_t *cap, size_t want, size_t size)
+{
+    if (want <= *cap)
+        return true;
+    size_t room = *cap * 2 > want ? *cap * 2 : want;
+    void  *moved = room <= SIZE_MAX / size ? realloc(*array, room * size) : NULL;
+    if (!moved)
+        return false;
+    *array = moved;
+    *cap = room;
     return true;
 }
 
@@ -194,10 +221,25 @@ bool as_trace_add_roof(assay_trace *t, const as_trace_roof *roof)
     return true;
 }
 
+/* Names come again and again: one of the last few has them already, and a long run takes no memory for them. */
+static bool metric_names(assay_trace *t, as_trace_metric *m)
+{
+    enum { LOOK_BACK = 64 };
+    m->name = m->name ? m->name : "";
+    m->unit = m->unit ? m->unit : "1";
+    for (size_t i = t->n_metrics, k = 0; i-- > 0 && k < LOOK_BACK; k++)
+        if (!strcmp(t->metrics[i].name, m->name) && !strcmp(t->metrics[i].unit, m->unit)) {
+            m->name = t->metrics[i].name;
+            m->unit = t->metrics[i].unit;
+            return true;
+        }
+    return copy(&t->arena, &m->name, "") && copy(&t->arena, &m->unit, "1");
+}
+
 bool as_trace_add_metric(assay_trace *t, const as_trace_metric *metric)
 {
     as_trace_metric m = *metric;
-    if (!copy(&t->arena, &m.name, "") || !copy(&t->arena, &m.unit, "1") || !GROW(t, metrics))
+    if (!metric_names(t, &m) || !grow_heap((void **)&t->metrics, &t->cap_metrics, t->n_metrics + 1, sizeof *t->metrics))
         return false;
     t->metrics[t->n_metrics++] = m;
     return true;
@@ -225,20 +267,6 @@ const char *as_trace_state_text(as_trace_state state)
 }
 const char *as_memory_layout_text(as_memory_layout l) { return (unsigned)l < AS_N_MEMORY_LAYOUTS ? layout_names[l] : "unknown"; }
 
-/* Turns and shots may be many: they are moved when they grow, and do not stay behind in the arena. */
-static bool grow_heap(void **array, size_t *cap, size_t want, size_t size)
-{
-    if (want <= *cap)
-        return true;
-    size_t room = *cap * 2 > want ? *cap * 2 : want;
-    void  *moved = room <= SIZE_MAX / size ? realloc(*array, room * size) : NULL;
-    if (!moved)
-        return false;
-    *array = moved;
-    *cap = room;
-    return true;
-}
-
 bool as_trace_reserve_turns(assay_trace *t, size_t n_turns, size_t n_shots)
 {
     return grow_heap((void **)&t->turns, &t->cap_turns, t->n_turns + n_turns, sizeof *t->turns) &&
@@ -253,28 +281,25 @@ bool as_trace_per_item(const assay_trace *t, int a, int b)
 
 /* --- The hot records -------------------------------------------------------------------------------- */
 
-/* A new array with room for `more` beyond n, every page of it touched now and not between two stamps. */
-static bool reserve(as_arena *arena, void *array, size_t n, size_t *capacity, size_t more, size_t bytes_each)
+/* Room for `more` beyond n, every page of it touched now and not between two stamps. */
+static bool reserve(void *array, size_t n, size_t *capacity, size_t more, size_t bytes_each)
 {
     size_t want;
     if (__builtin_add_overflow(n, more, &want))
         return false;
     if (want <= *capacity)
         return true;
-    unsigned char *items = as_arena_take(arena, want, bytes_each, alignof(max_align_t));
+    unsigned char *items = want <= SIZE_MAX / bytes_each ? realloc(*(void **)array, want * bytes_each) : NULL;
     if (!items)
         return false;
-    for (size_t i = 0; i < want * bytes_each; i += PAGE_BYTES)
+    for (size_t i = n * bytes_each; i < want * bytes_each; i += PAGE_BYTES)
         ((volatile unsigned char *)items)[i] = 0;
-    void **slot = array;
-    if (n)
-        memcpy(items, *slot, n * bytes_each);
-    *slot = items;
+    *(void **)array = items;
     *capacity = want;
     return true;
 }
 
-#define RESERVE(t, items, more) reserve(&(t)->arena, &(t)->items, (t)->n_##items, &(t)->cap_##items, (more), sizeof *(t)->items)
+#define RESERVE(t, items, more) reserve(&(t)->items, (t)->n_##items, &(t)->cap_##items, (more), sizeof *(t)->items)
 
 bool as_trace_reserve(assay_trace *t, size_t n_spans, size_t n_samples, size_t n_warmup, size_t n_readings)
 {

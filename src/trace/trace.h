@@ -3,7 +3,7 @@
  * Self-contained: which candidates there were (model, plan, kernels and why not others), on what machine with which limits, what each cost,
  * when, and what the sensors saw.  Readers know this header and nothing about devices.  `profile` is one candidate (arm) with spans;
  * bench, compare and check are several arms in turns; training adds metrics; all of them are this one struct in memory, and append-only
- * chunks in a file or a pipe (docs/trace-format.md), readable while it grows and after a crash.
+ * chunks in a file or a pipe (trace/stream.h), readable while it grows and after a crash.
  *
  * Notes are for people.  Nothing parses them: what a reader needs is a field.
  *
@@ -190,6 +190,14 @@ typedef struct as_step_total {
     uint64_t count, sum_ticks, min_ticks, max_ticks;
 } as_step_total;
 
+static inline void as_step_total_add(as_step_total *total, uint64_t ticks)
+{
+    total->min_ticks = !total->count || ticks < total->min_ticks ? ticks : total->min_ticks;
+    total->max_ticks = ticks > total->max_ticks ? ticks : total->max_ticks;
+    total->sum_ticks += ticks;
+    total->count++;
+}
+
 typedef struct as_trace_sensor {
     const char *name, *unit, *source;
     const char *reason;  /* not available: why; NULL when it was read */
@@ -306,7 +314,8 @@ struct assay_trace {
 
     /* Counted by the doers. */
     uint64_t n_runs, dropped_spans;
-    uint64_t n_detailed;                                /* runs behind the last sample, with all their steps */
+    uint64_t sample_every; /* 1: all samples are here; 4: a reader kept every fourth, because there were too many */
+    uint64_t n_detailed;   /* runs behind the last sample, with all their steps */
     uint64_t n_barriers, n_late_waits, thread_switches; /* of several threads; no barriers: not known */
     double   cpu_clock_cost_ns;                         /* of reading the thread's CPU clock; NaN: it was not read */
     double   plan_ns, compile_ns, first_run_ns;         /* NaN: not measured */
@@ -318,6 +327,7 @@ struct assay_trace {
 assay_status as_trace_new(assay_env *env, assay_trace **out);
 /* The same, with so many arms about which nothing is known yet. */
 assay_status as_trace_new_arms(assay_env *env, const char *name, int n_arms, assay_trace **out);
+bool         as_trace_arms_add(assay_trace *t, int n);                  /* to a trace that has none; false: no memory */
 int64_t      as_trace_unix_time(const assay_trace *t);                  /* seconds */
 const char  *as_trace_note_find(const assay_trace *t, const char *key); /* NULL: not there */
 
@@ -344,20 +354,5 @@ bool as_trace_add_reading(assay_trace *t, const as_reading *reading);
 static inline double as_turn_ns(const assay_trace *t, const as_turn *turn) { return t->by_cpu ? turn->cpu_ns : turn->wall_ns; }
 /* Calls of these two arms do different numbers of items, both known: only the time of an item can be compared. */
 bool as_trace_per_item(const assay_trace *t, int a, int b);
-
-/* --- Files ------------------------------------------------------------------------------------------ */
-
-/* A trace that grows on disk while it is recorded: written to its final name as it goes (its point is to survive a crash), chunk
- * by chunk; a chunk is either whole or not believed. */
-typedef struct as_trace_file as_trace_file;
-assay_status                 as_trace_file_open(assay_env *env, const char *path, const assay_trace *t, as_trace_file **out);
-/* Appends what was added to t since the last call, and flushes. */
-assay_status as_trace_file_append(assay_env *env, as_trace_file *file, const assay_trace *t);
-assay_status as_trace_file_close(assay_env *env, as_trace_file *file, const assay_trace *t); /* writes the end chunk; frees */
-void         as_trace_file_abandon(as_trace_file *file);                                     /* no end chunk */
-
-/* Reads a trace from bytes (borrowed only during the call).  Unknown chunk types are skipped; a file cut anywhere gives what its whole
- * chunks hold, complete = false; a chunk whose checksum is wrong, or whose content lies, is an error with its offset. */
-assay_status as_trace_parse(assay_env *env, const char *path, const uint8_t *data, size_t n, assay_trace **out);
 
 #endif

@@ -104,18 +104,33 @@ bool as_trace_totals_ok(const assay_trace *t, char why[AS_FAULT_BYTES])
     return true;
 }
 
-static const char *const details[] = {
-    [AS_DETAIL_RUN] = "run", [AS_DETAIL_SEGMENT] = "segment", [AS_DETAIL_STEP] = "step", [AS_DETAIL_PART] = "part"};
-
-const char *as_detail_text(as_detail detail) { return (size_t)detail < AS_COUNT(details) ? details[detail] : NULL; }
-
-bool as_detail_find(const char *text, as_detail *out)
+bool as_trace_arm_ok(const as_trace_arm *arm, char why[AS_FAULT_BYTES])
 {
-    for (size_t i = 0; i < AS_COUNT(details); i++) {
-        if (!strcmp(text, details[i])) {
-            *out = (as_detail)i;
-            return true;
-        }
-    }
-    return false;
+    if (!isnan(arm->items) && !(arm->items > 0 && isfinite(arm->items)))
+        return wrong(why, "a call does %g items", arm->items);
+    if (!isnan(arm->limit.ns) && !(arm->limit.ns > 0 && isfinite(arm->limit.ns)))
+        return wrong(why, "its limit is %g ns", arm->limit.ns);
+    return true;
+}
+
+bool as_turn_ok(const assay_trace *t, as_turns_seen *seen, const as_turn *turn, char why[AS_FAULT_BYTES])
+{
+    uint64_t end = (uint64_t)turn->first_shot + turn->n_shots;
+    if (turn->arm >= (uint32_t)t->n_arms)
+        return wrong(why, "its arm is %u, and the trace has %d", turn->arm, t->n_arms);
+    if (seen->n_turns && (turn->launch < seen->launch || turn->round < seen->round))
+        return wrong(why, "launch %u, round %u goes backwards after %u, %u", turn->launch, turn->round, seen->launch, seen->round);
+    if (end > seen->n_shots && seen->n_shots)
+        return wrong(why, "its samples end at %llu, and there are %llu", (unsigned long long)end,
+                     (unsigned long long)seen->n_shots);
+    seen->bare = seen->bare || end > seen->n_shots;
+    seen->n_turns++;
+    seen->launch = turn->launch;
+    seen->round = turn->round;
+    return true;
+}
+
+bool as_shots_ok(const as_turns_seen *seen, char why[AS_FAULT_BYTES])
+{
+    return !seen->bare || wrong(why, "samples behind blocks that have none");
 }

@@ -1,27 +1,18 @@
-/* trace_parse.c - reads traces.  Nothing in the file is believed: lengths are held against what is there, every
- * index against what it points to, and memory grows only with bytes that were really read. */
+/* trace_parse.c - reads what is in the chunks of a trace.  Nothing in them is believed: every index is held against what it points to, and
+ * memory grows only with bytes that were really read. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "trace/format.h"
 
-typedef struct reader {
-    assay_env   *env;
-    const char  *path;
-    assay_trace *t;
-    char         type[5]; /* of the chunk being read, and where it begins */
-    uint64_t     at;
-    size_t       item; /* within the chunk */
-    bool         has_clock, has_totals, has_end;
-} reader;
+typedef as_trace_follow reader;
+#define lie as_chunk_lie
 
-static assay_status lie(reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static assay_status lie(reader *r, const char *format, ...)
+assay_status as_chunk_lie(as_trace_follow *r, const char *format, ...)
 {
     char    text[512];
     va_list args;
@@ -91,6 +82,56 @@ static assay_status get_int(reader *r, const json_t *object, const char *key, in
     return ASSAY_OK;
 }
 
+static assay_status get_u32(reader *r, const json_t *object, const char *key, uint32_t *out)
+{
+    uint64_t value;
+    AS_TRY(get_u64(r, object, key, &value));
+    if (value > UINT32_MAX)
+        return lie(r, "item %zu: \"%s\" is more than 32 bits hold", r->item, key);
+    *out = (uint32_t)value;
+    return ASSAY_OK;
+}
+
+static assay_status get_i64(reader *r, const json_t *object, const char *key, int64_t *out)
+{
+    const json_t *value = json_object_get(object, key);
+    if (!json_is_integer(value))
+        return lie(r, "item %zu: \"%s\" is not a whole number", r->item, key);
+    *out = json_integer_value(value);
+    return ASSAY_OK;
+}
+
+static assay_status get_bool(reader *r, const json_t *object, const char *key, bool *out)
+{
+    const json_t *value = json_object_get(object, key);
+    if (!json_is_boolean(value))
+        return lie(r, "item %zu: \"%s\" is neither true nor false", r->item, key);
+    *out = json_is_true(value);
+    return ASSAY_OK;
+}
+
+static assay_status get_chars(reader *r, const json_t *object, const as_field *f, char *out)
+{
+    const char *text = "";
+    AS_TRY(get_text(r, object, f->key, &text));
+    if (strlen(text) >= f->size)
+        return lie(r, "item %zu: \"%s\" is longer than %zu bytes", r->item, f->key, f->size - 1);
+    memcpy(out, text, strlen(text) + 1);
+    return ASSAY_OK;
+}
+
+static assay_status get_word(reader *r, const json_t *object, const as_field *f, int *out)
+{
+    const char *text = "";
+    AS_TRY(get_text(r, object, f->key, &text));
+    for (int i = 0; i < (int)f->size; i++)
+        if (!strcmp(text, f->word(i))) {
+            *out = i;
+            return ASSAY_OK;
+        }
+    return lie(r, "item %zu: \"%s\" is \"%.40s\", which is none of its words", r->item, f->key, text);
+}
+
 static assay_status get_f64(reader *r, const json_t *object, const char *key, double *out)
 {
     const json_t *value = json_object_get(object, key);
@@ -117,7 +158,12 @@ static assay_status get_field(reader *r, const json_t *object, const as_field *f
             return ASSAY_OK;
         return get_text(r, object, f->key, at);
     case AS_FIELD_TEXT: return get_text(r, object, f->key, at);
+    case AS_FIELD_CHARS: return get_chars(r, object, f, at);
+    case AS_FIELD_WORD: return get_word(r, object, f, at);
+    case AS_FIELD_BOOL: return get_bool(r, object, f->key, at);
     case AS_FIELD_INT: return get_int(r, object, f->key, at);
+    case AS_FIELD_U32: return get_u32(r, object, f->key, at);
+    case AS_FIELD_I64: return get_i64(r, object, f->key, at);
     case AS_FIELD_U64: return get_u64(r, object, f->key, at);
     case AS_FIELD_F64: return get_f64(r, object, f->key, at);
     }
@@ -129,6 +175,29 @@ static assay_status get_fields(reader *r, const json_t *object, const as_field *
     for (const as_field *f = fields; f->key; f++)
         if (!f->younger || json_object_get(object, f->key))
             AS_TRY(get_field(r, object, f, (char *)item + f->at));
+    return ASSAY_OK;
+}
+
+/* The same of an item that is there already and may be read again and again: its texts become the trace's, those that have changed. */
+static assay_status get_fields_kept(reader *r, const json_t *object, const as_field *fields, void *item)
+{
+    for (const as_field *f = fields; f->key; f++) {
+        void *at = (char *)item + f->at;
+        if (f->younger && !json_object_get(object, f->key))
+            continue;
+        if (f->kind != AS_FIELD_TEXT) {
+            AS_TRY(get_field(r, object, f, at));
+            continue;
+        }
+        const char *text, **kept = at;
+        AS_TRY(get_text(r, object, f->key, &text));
+        if (*kept && !strcmp(*kept, text))
+            continue;
+        text = as_trace_keep(r->t, text);
+        if (!text)
+            return no_room(r);
+        *kept = text;
+    }
     return ASSAY_OK;
 }
 
@@ -146,16 +215,14 @@ static assay_status get_pair(reader *r, const json_t *pair, const char **a, cons
 
 static assay_status clock_read(reader *r, const json_t *o)
 {
-    assay_trace *t = r->t;
-    char         why[AS_FAULT_BYTES];
+    char why[AS_FAULT_BYTES];
     if (r->has_clock)
         return lie(r, "a second clock");
-    AS_TRY(get_fields(r, o, as_clock_fields, t));
-    if (!as_trace_clock_ok(t, why))
+    AS_TRY(get_fields_kept(r, o, as_clock_fields, r->t));
+    if (!as_trace_clock_ok(r->t, why))
         return lie(r, "%s", why);
-    t->clock_name = as_arena_text(&t->arena, t->clock_name); /* the text itself is the chunk's */
     r->has_clock = true;
-    return t->clock_name ? ASSAY_OK : no_room(r);
+    return ASSAY_OK;
 }
 
 static assay_status note_read(reader *r, const json_t *o)
@@ -252,32 +319,56 @@ static assay_status roof_read(reader *r, const json_t *o)
     return as_trace_add_roof(r->t, &x) ? ASSAY_OK : no_room(r);
 }
 
-static assay_status state_read(reader *r, const json_t *o)
-{
-    const char *text = "complete"; /* as were all before it was written down */
-    if (json_object_get(o, "state"))
-        AS_TRY(get_text(r, o, "state", &text));
-    for (int i = 0; i < AS_TRACE_N_STATES; i++)
-        if (!strcmp(text, as_trace_state_text((as_trace_state)i))) {
-            r->t->state = (as_trace_state)i;
-            return ASSAY_OK;
-        }
-    return lie(r, "\"state\" is \"%.40s\", which is no state of a trace", text);
-}
-
 static assay_status scalars_read(reader *r, const json_t *o)
 {
+    AS_TRY(get_fields_kept(r, o, as_scalar_fields, r->t));
+    return r->t->sample_every ? ASSAY_OK : lie(r, "\"sample_every\" is 0");
+}
+
+static assay_status mark_read(reader *r, const json_t *o)
+{
+    as_trace_mark m = {0};
+    AS_TRY(get_fields(r, o, as_mark_fields, &m));
+    r->n.marks++;
+    return as_trace_add_mark(r->t, &m) ? ASSAY_OK : no_room(r);
+}
+
+/* The first list says how many there are; the last one counts. */
+static assay_status arms_read(reader *r, const json_t *list)
+{
     assay_trace *t = r->t;
-    const char  *detail = "";
-    AS_TRY(get_text(r, o, "detail", &detail));
-    if (!as_detail_find(detail, &t->detail))
-        return lie(r, "\"detail\" is \"%.40s\", not run, segment, step or part", detail);
-    AS_TRY(get_fields(r, o, as_scalar_fields, t));
-    AS_TRY(state_read(r, o));
-    t->detail_why = as_trace_keep(t, t->detail_why); /* the texts themselves are the chunk's */
-    t->model = as_trace_keep(t, t->model);
-    t->device = as_trace_keep(t, t->device);
-    return t->detail_why && t->model && t->device ? ASSAY_OK : no_room(r);
+    char         why[AS_FAULT_BYTES];
+    size_t       n = json_array_size(list);
+    if (!n || n > AS_TRACE_MAX_ARMS || (t->n_arms && n != (size_t)t->n_arms))
+        return lie(r, "%zu arms, and there were %d", n, t->n_arms);
+    if (!t->n_arms && !as_trace_arms_add(t, (int)n))
+        return no_room(r);
+    for (r->item = 0; r->item < n; r->item++) {
+        AS_TRY(get_fields_kept(r, json_array_get(list, r->item), as_arm_fields, &t->arms[r->item]));
+        if (!as_trace_arm_ok(&t->arms[r->item], why))
+            return item_lie(r, why);
+    }
+    return ASSAY_OK;
+}
+
+/* Names that metrics have from here on, by their number. */
+static assay_status name_read(reader *r, const json_t *o)
+{
+    const char *name, *unit;
+    AS_TRY(get_pair(r, o, &name, &unit));
+    if (r->n_names == r->cap_names) {
+        size_t                 cap = r->cap_names ? 2 * r->cap_names : 16;
+        struct as_metric_name *moved = realloc(r->names, cap * sizeof *moved);
+        if (!moved)
+            return no_room(r);
+        r->names = moved;
+        r->cap_names = cap;
+    }
+    r->names[r->n_names] = (struct as_metric_name){as_trace_keep(r->t, name), as_trace_keep(r->t, unit)};
+    if (!r->names[r->n_names].name || !r->names[r->n_names].unit)
+        return no_room(r);
+    r->n_names++;
+    return ASSAY_OK;
 }
 
 static assay_status totals_read(reader *r, const json_t *list)
@@ -308,15 +399,21 @@ static assay_status end_read(reader *r, const json_t *o)
     const assay_trace *t = r->t;
     const struct {
         const char *key;
-        size_t      n;
-    } counts[] = {{"notes", t->n_notes},     {"steps", t->n_steps},     {"buffers", t->n_buffers},
-                  {"sensors", t->n_sensors}, {"roofs", t->n_roofs},     {"warmup", t->n_warmup},
-                  {"spans", t->n_spans},     {"samples", t->n_samples}, {"readings", t->n_readings}};
+        uint64_t    n;
+        bool        younger;
+    } counts[] = {{"notes", t->n_notes, false},     {"steps", t->n_steps, false},     {"buffers", t->n_buffers, false},
+                  {"sensors", t->n_sensors, false}, {"roofs", t->n_roofs, false},     {"warmup", r->n.warmup, false},
+                  {"spans", r->n.spans, false},     {"samples", r->n.samples, false}, {"readings", r->n.readings, false},
+                  {"metrics", r->n.metrics, true},  {"marks", r->n.marks, true},      {"turns", r->turns.n_turns, true},
+                  {"shots", r->turns.n_shots, true}};
     for (size_t i = 0; i < AS_COUNT(counts); i++) {
         uint64_t n;
+        if (counts[i].younger && !json_object_get(o, counts[i].key))
+            continue;
         AS_TRY(get_u64(r, o, counts[i].key, &n));
         if (n != counts[i].n)
-            return lie(r, "the file should hold %llu %s and holds %zu", (unsigned long long)n, counts[i].key, counts[i].n);
+            return lie(r, "the file should hold %llu %s and holds %llu", (unsigned long long)n, counts[i].key,
+                       (unsigned long long)counts[i].n);
     }
     r->has_end = true;
     return ASSAY_OK;
@@ -349,101 +446,336 @@ static assay_status json_chunk_read(reader *r, json_shape shape, json_read read,
 
 /* --- Record chunks -------------------------------------------------------------------------------------------- */
 
-static bool span_read(assay_trace *t, const uint8_t *p, char why[AS_FAULT_BYTES])
+enum { BATCH = 256 };
+
+static bool nothing_behind(const uint8_t *p, char why[AS_FAULT_BYTES])
+{
+    if (as_le32(p))
+        snprintf(why, AS_FAULT_BYTES, "its last four bytes are not zero");
+    return !as_le32(p);
+}
+
+static bool span_unpack(reader *r, const uint8_t *p, void *item, char why[AS_FAULT_BYTES])
 {
     uint32_t kind_thread = as_le32(p + 24);
-    as_span  s = {.begin_ticks = as_le64(p),
-                  .end_ticks = as_le64(p + 8),
-                  .step = (int32_t)as_le32(p + 16),
-                  .run = as_le32(p + 20),
-                  .kind = (uint16_t)(kind_thread & 0xffff),
-                  .thread = (uint16_t)(kind_thread >> 16),
-                  .zero = as_le32(p + 28)};
-    if (s.zero) {
-        snprintf(why, AS_FAULT_BYTES, "its last four bytes are not zero");
+    as_span *s = item;
+    *s = (as_span){.begin_ticks = as_le64(p),
+                   .end_ticks = as_le64(p + 8),
+                   .step = (int32_t)as_le32(p + 16),
+                   .run = as_le32(p + 20),
+                   .kind = (uint16_t)(kind_thread & 0xffff),
+                   .thread = (uint16_t)(kind_thread >> 16)};
+    return nothing_behind(p + 28, why) && as_span_ok(r->t, s, why);
+}
+
+static bool sample_unpack(reader *r, const uint8_t *p, void *item, char why[AS_FAULT_BYTES])
+{
+    as_sample *s = item;
+    (void)r;
+    *s = (as_sample){.begin_ticks = as_le64(p),
+                     .end_ticks = as_le64(p + 8),
+                     .cpu_ns = as_le64(p + 16),
+                     .first_run = as_le32(p + 24),
+                     .n_runs = as_le32(p + 28)};
+    return as_sample_ok(s, why);
+}
+
+static bool reading_unpack(reader *r, const uint8_t *p, void *item, char why[AS_FAULT_BYTES])
+{
+    as_reading *x = item;
+    *x = (as_reading){.ticks = as_le64(p), .value = as_lef64(p + 8), .sensor = as_le32(p + 16), .sample = as_le32(p + 20)};
+    return as_reading_ok(r->t, x, why);
+}
+
+static bool metric_unpack(reader *r, const uint8_t *p, void *item, char why[AS_FAULT_BYTES])
+{
+    as_trace_metric *m = item;
+    uint32_t         name = as_le32(p + 24);
+    if (name >= r->n_names) {
+        snprintf(why, AS_FAULT_BYTES, "its name is %u, and there are %zu", name, r->n_names);
         return false;
     }
-    return as_span_ok(t, &s, why) && as_trace_add_span(t, &s);
+    *m = (as_trace_metric){.name = r->names[name].name,
+                           .unit = r->names[name].unit,
+                           .ticks = as_le64(p),
+                           .step = as_le64(p + 8),
+                           .value = as_lef64(p + 16)};
+    return nothing_behind(p + 28, why);
 }
 
-static as_sample sample_unpack(const uint8_t *p)
+static bool turn_unpack(reader *r, const uint8_t *p, void *item, char why[AS_FAULT_BYTES])
 {
-    return (as_sample){.begin_ticks = as_le64(p),
-                       .end_ticks = as_le64(p + 8),
-                       .cpu_ns = as_le64(p + 16),
-                       .first_run = as_le32(p + 24),
-                       .n_runs = as_le32(p + 28)};
+    as_turn *x = item;
+    *x = (as_turn){.launch = as_le32(p),
+                   .round = as_le32(p + 4),
+                   .arm = as_le32(p + 8),
+                   .order = as_le32(p + 12),
+                   .first_shot = as_le32(p + 16),
+                   .n_shots = as_le32(p + 20),
+                   .switches = as_le32(p + 24),
+                   .start_ns = as_lef64(p + 32),
+                   .wall_ns = as_lef64(p + 40),
+                   .cpu_ns = as_lef64(p + 48),
+                   .busy = as_lef64(p + 56),
+                   .steal = as_lef64(p + 64),
+                   .fma_ns = as_lef64(p + 72),
+                   .copy_ns = as_lef64(p + 80)};
+    return nothing_behind(p + 28, why) && as_turn_ok(r->t, &r->turns, x, why);
 }
 
-static bool sample_read(assay_trace *t, const uint8_t *p, char why[AS_FAULT_BYTES])
+static bool shot_unpack(reader *r, const uint8_t *p, void *item, char why[AS_FAULT_BYTES])
 {
-    as_sample s = sample_unpack(p);
-    return as_sample_ok(&s, why) && as_trace_add_sample(t, &s);
+    *(as_shot *)item = (as_shot){as_lef32(p), as_lef32(p + 4)};
+    r->turns.n_shots++;
+    return as_shots_ok(&r->turns, why);
 }
 
-static bool warmup_read(assay_trace *t, const uint8_t *p, char why[AS_FAULT_BYTES])
+static bool progress_unpack(reader *r, const uint8_t *p, void *item, char why[AS_FAULT_BYTES])
 {
-    as_sample s = sample_unpack(p);
-    return as_sample_ok(&s, why) && as_trace_add_warmup(t, &s);
+    double *done = item;
+    (void)r;
+    *done = as_lef64(p);
+    if (!(*done >= 0 && *done <= 1))
+        snprintf(why, AS_FAULT_BYTES, "a share of %g is done", *done);
+    return *done >= 0 && *done <= 1;
 }
 
-static bool reading_read(assay_trace *t, const uint8_t *p, char why[AS_FAULT_BYTES])
+/* --- Records kept, folded or handed on ----------------------------------------------------------------------------- */
+
+/* Room for at least as many again as there are, so that many small chunks do not cost a copy each; not above `most`, where there is one. */
+static size_t room_for(size_t n, size_t capacity, size_t more, size_t most)
 {
-    as_reading x = {.ticks = as_le64(p), .sensor = as_le32(p + 16), .sample = as_le32(p + 20)};
-    uint64_t   bits = as_le64(p + 8);
-    memcpy(&x.value, &bits, sizeof x.value);
-    return as_reading_ok(t, &x, why) && as_trace_add_reading(t, &x);
+    size_t wanted = more > n ? more : n;
+    wanted = most && n + wanted > most && n + more <= most ? most - n : wanted;
+    return more <= capacity - n ? 0 : wanted;
 }
 
-typedef bool (*record_read)(assay_trace *t, const uint8_t *p, char why[AS_FAULT_BYTES]);
-
-/* Room for at least as many again as there are, so that many small chunks do not cost a copy each. */
-static size_t room_for(size_t n, size_t capacity, size_t more) { return more <= capacity - n ? 0 : more > n ? more : n; }
-
-static bool records_reserve(assay_trace *t, const char *type, size_t n)
+/* The steps may have become more since the last spans. */
+static bool totals_fit(reader *r)
 {
-    size_t spans = !strcmp(type, "SPAN") ? room_for(t->n_spans, t->cap_spans, n) : 0;
-    size_t samples = !strcmp(type, "SAMP") ? room_for(t->n_samples, t->cap_samples, n) : 0;
-    size_t warmup = !strcmp(type, "WARM") ? room_for(t->n_warmup, t->cap_warmup, n) : 0;
-    size_t readings = !strcmp(type, "READ") ? room_for(t->n_readings, t->cap_readings, n) : 0;
-    return as_trace_reserve(t, spans, samples, warmup, readings);
+    size_t n = r->t->n_steps;
+    if (n <= r->n_totals)
+        return true;
+    as_step_total *moved = realloc(r->totals, n * sizeof *moved);
+    if (!moved)
+        return false;
+    memset(moved + r->n_totals, 0, (n - r->n_totals) * sizeof *moved);
+    r->totals = moved;
+    r->n_totals = n;
+    return true;
 }
 
-static assay_status records_read(reader *r, size_t bytes_each, record_read read, const uint8_t *payload, size_t n)
+/* From here on only runs before this one are kept: those that are there whole. */
+static void fold_from(reader *r, uint32_t run)
+{
+    assay_trace *t = r->t;
+    size_t       n = 0;
+    r->folds = true;
+    r->kept_before = run;
+    for (size_t i = 0; i < t->n_spans; i++)
+        if (t->spans[i].run < run)
+            t->spans[n++] = t->spans[i];
+    t->n_spans = n;
+}
+
+static bool spans_take(reader *r, const void *items, size_t n)
+{
+    const as_span *spans = items;
+    assay_trace   *t = r->t;
+    size_t         most = r->settings.kept_spans;
+    r->n.spans += n;
+    if (r->settings.spans) {
+        r->settings.spans(r->settings.arg, t, spans, n);
+        return true;
+    }
+    if (!totals_fit(r) || !as_trace_reserve(t, room_for(t->n_spans, t->cap_spans, n, most + BATCH), 0, 0, 0))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const as_span *s = &spans[i];
+        if (s->kind == AS_SPAN_STEP && s->step >= 0)
+            as_step_total_add(&r->totals[s->step], s->end_ticks - s->begin_ticks);
+        if (r->folds && s->run >= r->kept_before)
+            continue;
+        if (t->n_spans >= most)
+            fold_from(r, s->run < r->kept_before || !r->folds ? s->run : r->kept_before);
+        if (!r->folds || s->run < r->kept_before)
+            as_trace_add_span(t, s);
+    }
+    return true;
+}
+
+/* Too many: every second one is enough for what is said of them. */
+static void samples_thin(reader *r)
+{
+    assay_trace *t = r->t;
+    for (size_t i = 0; 2 * i < t->n_samples; i++)
+        t->samples[i] = t->samples[2 * i];
+    t->n_samples = (t->n_samples + 1) / 2;
+    r->keeps_every *= 2;
+}
+
+static bool samples_take(reader *r, const void *items, size_t n)
+{
+    const as_sample *samples = items;
+    assay_trace     *t = r->t;
+    size_t           most = r->settings.kept_samples;
+    uint64_t         first = r->n.samples;
+    r->n.samples += n;
+    if (r->settings.samples) {
+        r->settings.samples(r->settings.arg, t, samples, n);
+        return true;
+    }
+    if (!as_trace_reserve(t, 0, room_for(t->n_samples, t->cap_samples, n, most + BATCH), 0, 0))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (t->n_samples >= most)
+            samples_thin(r);
+        if ((first + i) % r->keeps_every == 0)
+            as_trace_add_sample(t, &samples[i]);
+    }
+    return true;
+}
+
+static bool warmup_take(reader *r, const void *items, size_t n)
+{
+    assay_trace *t = r->t;
+    r->n.warmup += n;
+    if (!as_trace_reserve(t, 0, 0, room_for(t->n_warmup, t->cap_warmup, n, 0), 0))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        as_trace_add_warmup(t, (const as_sample *)items + i);
+    return true;
+}
+
+static bool readings_take(reader *r, const void *items, size_t n)
+{
+    assay_trace *t = r->t;
+    r->n.readings += n;
+    if (r->settings.readings) {
+        r->settings.readings(r->settings.arg, t, items, n);
+        return true;
+    }
+    if (!as_trace_reserve(t, 0, 0, 0, room_for(t->n_readings, t->cap_readings, n, 0)))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        as_trace_add_reading(t, (const as_reading *)items + i);
+    return true;
+}
+
+static bool metrics_take(reader *r, const void *items, size_t n)
+{
+    r->n.metrics += n;
+    if (r->settings.metrics)
+        r->settings.metrics(r->settings.arg, r->t, items, n);
+    else
+        for (size_t i = 0; i < n; i++)
+            if (!as_trace_add_metric(r->t, (const as_trace_metric *)items + i))
+                return false;
+    return true;
+}
+
+static bool turns_take(reader *r, const void *items, size_t n)
+{
+    assay_trace *t = r->t;
+    if (r->settings.turns) {
+        r->settings.turns(r->settings.arg, t, items, n);
+        return true;
+    }
+    if (!as_trace_reserve_turns(t, n, 0))
+        return false;
+    memcpy(t->turns + t->n_turns, items, n * sizeof *t->turns);
+    t->n_turns += n;
+    return true;
+}
+
+static bool shots_take(reader *r, const void *items, size_t n)
+{
+    assay_trace *t = r->t;
+    if (r->settings.shots) {
+        r->settings.shots(r->settings.arg, t, items, n);
+        return true;
+    }
+    if (!as_trace_reserve_turns(t, 0, n))
+        return false;
+    memcpy(t->shots + t->n_shots, items, n * sizeof *t->shots);
+    t->n_shots += n;
+    return true;
+}
+
+static bool progress_take(reader *r, const void *items, size_t n)
+{
+    if (r->settings.progress && n)
+        r->settings.progress(r->settings.arg, ((const double *)items)[n - 1]);
+    return true;
+}
+
+typedef struct record_type {
+    size_t file_bytes, item_bytes;
+    bool (*unpack)(reader *r, const uint8_t *p, void *item, char why[AS_FAULT_BYTES]);
+    bool (*take)(reader *r, const void *items, size_t n);
+} record_type;
+
+static const record_type spans = {AS_SPAN_BYTES, sizeof(as_span), span_unpack, spans_take};
+static const record_type samples = {AS_SAMPLE_BYTES, sizeof(as_sample), sample_unpack, samples_take};
+static const record_type warmup = {AS_SAMPLE_BYTES, sizeof(as_sample), sample_unpack, warmup_take};
+static const record_type readings = {AS_READING_BYTES, sizeof(as_reading), reading_unpack, readings_take};
+static const record_type metrics = {AS_METRIC_BYTES, sizeof(as_trace_metric), metric_unpack, metrics_take};
+static const record_type turns = {AS_TURN_BYTES, sizeof(as_turn), turn_unpack, turns_take};
+static const record_type shots = {AS_SHOT_BYTES, sizeof(as_shot), shot_unpack, shots_take};
+static const record_type progress = {AS_PROGRESS_BYTES, sizeof(double), progress_unpack, progress_take};
+
+static assay_status records_read(reader *r, const record_type *type, const uint8_t *payload, size_t n)
 {
     char why[AS_FAULT_BYTES] = "";
-    if (n % bytes_each)
-        return lie(r, "%zu bytes are no whole number of records of %zu", n, bytes_each);
-    if (!records_reserve(r->t, r->type, n / bytes_each))
-        return no_room(r);
-    for (r->item = 0; r->item < n / bytes_each; r->item++)
-        if (!read(r->t, payload + r->item * bytes_each, why))
-            return item_lie(r, why);
+    union {
+        as_span         span;
+        as_sample       sample;
+        as_reading      reading;
+        as_trace_metric metric;
+        as_turn         turn;
+    } items[BATCH]; /* the largest of them */
+    if (n % type->file_bytes)
+        return lie(r, "%zu bytes are no whole number of records of %zu", n, type->file_bytes);
+    n /= type->file_bytes;
+    for (r->item = 0; r->item < n;) {
+        size_t count = n - r->item < BATCH ? n - r->item : BATCH;
+        for (size_t i = 0; i < count; i++, r->item++, payload += type->file_bytes)
+            if (!type->unpack(r, payload, (char *)items + i * type->item_bytes, why))
+                return item_lie(r, why);
+        if (!type->take(r, items, count))
+            return no_room(r);
+    }
     return ASSAY_OK;
 }
 
-/* --- The file ------------------------------------------------------------------------------------------------- */
+/* --- A chunk --------------------------------------------------------------------------------------------------- */
 
 static const struct chunk_type {
-    char        type[5];
-    json_shape  shape;
-    json_read   json;   /* either this */
-    record_read record; /* or that */
-    size_t      record_bytes;
+    char               type[5];
+    json_shape         shape;
+    json_read          json;   /* either this */
+    const record_type *record; /* or that */
 } chunk_types[] = {
-    {"CLCK", JSON_AN_OBJECT, clock_read, NULL, 0},
-    {"NOTE", JSON_EACH_OF_A_LIST, note_read, NULL, 0},
-    {"STEP", JSON_EACH_OF_A_LIST, step_read, NULL, 0},
-    {"BUFF", JSON_EACH_OF_A_LIST, buffer_read, NULL, 0},
-    {"SENS", JSON_EACH_OF_A_LIST, sensor_read, NULL, 0},
-    {"ROOF", JSON_EACH_OF_A_LIST, roof_read, NULL, 0},
-    {"SCAL", JSON_AN_OBJECT, scalars_read, NULL, 0},
-    {"TOTL", JSON_A_LIST, totals_read, NULL, 0},
-    {"END ", JSON_AN_OBJECT, end_read, NULL, 0},
-    {"SPAN", JSON_A_LIST, NULL, span_read, AS_SPAN_BYTES},
-    {"SAMP", JSON_A_LIST, NULL, sample_read, AS_SAMPLE_BYTES},
-    {"WARM", JSON_A_LIST, NULL, warmup_read, AS_SAMPLE_BYTES},
-    {"READ", JSON_A_LIST, NULL, reading_read, AS_READING_BYTES},
+    {"CLCK", JSON_AN_OBJECT, clock_read, NULL},
+    {"NOTE", JSON_EACH_OF_A_LIST, note_read, NULL},
+    {"STEP", JSON_EACH_OF_A_LIST, step_read, NULL},
+    {"BUFF", JSON_EACH_OF_A_LIST, buffer_read, NULL},
+    {"SENS", JSON_EACH_OF_A_LIST, sensor_read, NULL},
+    {"ROOF", JSON_EACH_OF_A_LIST, roof_read, NULL},
+    {"MARK", JSON_EACH_OF_A_LIST, mark_read, NULL},
+    {"ARMS", JSON_A_LIST, arms_read, NULL},
+    {"MNAM", JSON_EACH_OF_A_LIST, name_read, NULL},
+    {"SCAL", JSON_AN_OBJECT, scalars_read, NULL},
+    {"TOTL", JSON_A_LIST, totals_read, NULL},
+    {"END ", JSON_AN_OBJECT, end_read, NULL},
+    {"SPAN", JSON_A_LIST, NULL, &spans},
+    {"SAMP", JSON_A_LIST, NULL, &samples},
+    {"WARM", JSON_A_LIST, NULL, &warmup},
+    {"READ", JSON_A_LIST, NULL, &readings},
+    {"METR", JSON_A_LIST, NULL, &metrics},
+    {"TURN", JSON_A_LIST, NULL, &turns},
+    {"SHOT", JSON_A_LIST, NULL, &shots},
+    {"PROG", JSON_A_LIST, NULL, &progress},
 };
 
 static const struct chunk_type *chunk_type_find(const char *type)
@@ -454,7 +786,7 @@ static const struct chunk_type *chunk_type_find(const char *type)
     return NULL;
 }
 
-static assay_status chunk_read(reader *r, uint32_t version, const uint8_t *payload, size_t n)
+assay_status as_chunk_read(as_trace_follow *r, uint32_t version, const uint8_t *payload, size_t n)
 {
     const struct chunk_type *type = chunk_type_find(r->type);
     if (r->has_end)
@@ -463,82 +795,41 @@ static assay_status chunk_read(reader *r, uint32_t version, const uint8_t *paylo
         return ASSAY_OK;
     if (version != AS_CHUNK_VERSION)
         return lie(r, "its version is %u, and this program reads version %d", version, AS_CHUNK_VERSION);
-    if (!r->has_clock && type->json != clock_read)
+    if (!r->has_clock && type->json != clock_read && type->record != &progress)
         return lie(r, "it stands before the clock");
-    if (type->json)
-        return json_chunk_read(r, type->shape, type->json, payload, n);
-    return records_read(r, type->record_bytes, type->record, payload, n);
+    AS_TRY(type->json ? json_chunk_read(r, type->shape, type->json, payload, n) : records_read(r, type->record, payload, n));
+    if (r->settings.chunk)
+        r->settings.chunk(r->settings.arg, r->t, r->type);
+    return ASSAY_OK;
 }
 
-static bool all_zero(const uint8_t *data, size_t n)
+/* Samples of blocks that were torn off belong to nobody. */
+static void shots_trim(assay_trace *t)
 {
-    for (size_t i = 0; i < n; i++)
-        if (data[i])
-            return false;
-    return true;
-}
-
-/* Reads chunk after chunk until the file ends or one is torn: cut short, the very last and with a wrong sum, or
- * zeros to the end of the file, which is what a crash leaves of a file that had grown but was not yet written. */
-static assay_status chunks_read(reader *r, const uint8_t *data, size_t n)
-{
-    for (size_t at = AS_TRACE_HEAD_BYTES; n - at >= AS_CHUNK_HEAD_BYTES;) {
-        const uint8_t *chunk = data + at;
-        uint64_t       length = as_le64(chunk + 8);
-        size_t         left = n - at - AS_CHUNK_HEAD_BYTES;
-        if (length > left || as_chunk_padding(length) + AS_CRC_BYTES > left - length)
-            return ASSAY_OK;
-        size_t   bytes = AS_CHUNK_HEAD_BYTES + (size_t)length + as_chunk_padding(length);
-        uint32_t crc = as_crc32(0, chunk, bytes), stored = as_le32(chunk + bytes);
-        memcpy(r->type, chunk, 4);
-        r->at = at;
-        if (crc != stored) {
-            if (at + bytes + AS_CRC_BYTES == n || all_zero(chunk, n - at))
-                return ASSAY_OK;
-            return lie(r, "its checksum is %08x, and its %llu bytes give %08x", stored, (unsigned long long)length, crc);
-        }
-        AS_TRY(chunk_read(r, as_le32(chunk + 4), chunk + AS_CHUNK_HEAD_BYTES, (size_t)length));
-        at += bytes + AS_CRC_BYTES;
+    uint64_t end = 0;
+    for (size_t i = 0; i < t->n_turns; i++) {
+        uint64_t at = (uint64_t)t->turns[i].first_shot + t->turns[i].n_shots;
+        end = at > end ? at : end;
     }
-    return ASSAY_OK;
+    if (end < t->n_shots)
+        t->n_shots = (size_t)end;
 }
 
-static assay_status head_read(assay_env *env, const char *path, const uint8_t *data, size_t n)
+assay_status as_chunks_end(as_trace_follow *r)
 {
-    if (n < AS_TRACE_HEAD_BYTES)
-        return as_fail(env, ASSAY_BAD_INPUT, "trace: %s: has %zu bytes, and the head alone takes %d", path, n, AS_TRACE_HEAD_BYTES);
-    if (memcmp(data, AS_TRACE_MAGIC, 8))
-        return as_fail(env, ASSAY_BAD_INPUT, "trace: %s: not a trace: it does not begin as one", path);
-    if (as_le32(data + 8) != AS_TRACE_VERSION)
-        return as_fail(env, ASSAY_BAD_INPUT, "trace: %s: its version is %u, and this program reads version %d", path,
-                       as_le32(data + 8), AS_TRACE_VERSION);
-    if (as_le32(data + 12))
-        return as_fail(env, ASSAY_BAD_INPUT, "trace: %s: its flags are %08x, and this program knows none", path,
-                       as_le32(data + 12));
+    assay_trace *t = r->t;
+    t->complete = r->has_end;
+    t->sample_every *= r->keeps_every;
+    if (!t->complete)
+        shots_trim(t);
+    if (!r->folds || r->has_totals)
+        return ASSAY_OK;
+    t->totals = AS_TAKE(&t->arena, as_step_total, r->n_totals);
+    if (!t->totals)
+        return no_room(r);
+    memcpy(t->totals, r->totals, r->n_totals * sizeof *t->totals);
+    t->n_totals = r->n_totals;
+    if (t->n_totals != t->n_steps)
+        t->n_totals = 0; /* steps that came behind the last span */
     return ASSAY_OK;
-}
-
-assay_status as_trace_parse(assay_env *env, const char *path, const uint8_t *data, size_t n, assay_trace **out)
-{
-    AS_TRY(head_read(env, path, data, n));
-    reader r = {.env = env, .path = path};
-    AS_TRY(as_trace_new(NULL, &r.t));
-    r.t->start_unix_ns = 0; /* unknown until the clock chunk tells */
-    assay_status status = chunks_read(&r, data, n);
-    if (status != ASSAY_OK) {
-        assay_trace_free(r.t);
-        return status;
-    }
-    r.t->complete = r.has_end;
-    *out = r.t;
-    return ASSAY_OK;
-}
-
-assay_status assay_trace_load(assay_env *env, const char *path, assay_trace **out)
-{
-    as_map map;
-    AS_TRY(as_map_open(env, "trace", path, 0, &map));
-    assay_status status = as_trace_parse(env, path, map.data, map.bytes, out);
-    as_map_close(&map);
-    return status;
 }

@@ -323,11 +323,11 @@ Test(trace, saved_incomplete_stays_incomplete)
 
 Test(trace, grows_on_disk_and_is_readable_at_every_moment)
 {
-    assay_env     *env = fake_env();
-    assay_trace   *t = small_trace(env), *back = NULL;
-    const char    *path = as_test_path("grow.trace");
-    as_trace_file *file = NULL;
-    expect_ok(env, as_trace_file_open(env, path, t, &file));
+    assay_env       *env = fake_env();
+    assay_trace     *t = small_trace(env), *back = NULL;
+    const char      *path = as_test_path("grow.trace");
+    as_trace_writer *file = NULL;
+    expect_ok(env, as_trace_writer_open(env, path, t, &file));
     expect_ok(env, assay_trace_load(env, path, &back));
     expect(!back->complete);
     expect_eq(back->n_spans, 3);
@@ -339,7 +339,7 @@ Test(trace, grows_on_disk_and_is_readable_at_every_moment)
     expect(as_trace_add_sample(t, &(as_sample){40, 50, 1, 4, 1}));
     expect(as_trace_add_note(t, "run.late", "yes"));
     t->n_runs = 5;
-    expect_ok(env, as_trace_file_append(env, file, t));
+    expect_ok(env, as_trace_writer_append(env, file, t));
     expect_ok(env, assay_trace_load(env, path, &back));
     expect(!back->complete);
     expect_eq(back->n_spans, 4);
@@ -348,7 +348,7 @@ Test(trace, grows_on_disk_and_is_readable_at_every_moment)
     assay_trace_free(back);
 
     expect(as_trace_add_span(t, &(as_span){50, 60, 1, 1, AS_SPAN_STEP, 0, 0}));
-    expect_ok(env, as_trace_file_close(env, file, t));
+    expect_ok(env, as_trace_writer_close(env, file, t));
     expect_ok(env, assay_trace_load(env, path, &back));
     expect_same(back, t);
     assay_trace_free(back);
@@ -357,29 +357,29 @@ Test(trace, grows_on_disk_and_is_readable_at_every_moment)
 
 Test(trace, appends_nothing_when_nothing_is_new)
 {
-    assay_env     *env = fake_env();
-    assay_trace   *t = small_trace(env);
-    const char    *path = as_test_path("still.trace");
-    as_trace_file *file = NULL;
-    struct stat    before, after;
-    expect_ok(env, as_trace_file_open(env, path, t, &file));
+    assay_env       *env = fake_env();
+    assay_trace     *t = small_trace(env);
+    const char      *path = as_test_path("still.trace");
+    as_trace_writer *file = NULL;
+    struct stat      before, after;
+    expect_ok(env, as_trace_writer_open(env, path, t, &file));
     expect(!stat(path, &before));
-    expect_ok(env, as_trace_file_append(env, file, t));
+    expect_ok(env, as_trace_writer_append(env, file, t));
     expect(!stat(path, &after));
     expect_eq(after.st_size, before.st_size);
-    as_trace_file_abandon(file);
-    as_trace_file_abandon(NULL);
+    as_trace_writer_abandon(file);
+    as_trace_writer_abandon(NULL);
     assay_trace_free(t);
 }
 
 Test(trace, abandoned_file_is_a_partial_one)
 {
-    assay_env     *env = fake_env();
-    assay_trace   *t = small_trace(env), *back = NULL;
-    const char    *path = as_test_path("abandoned.trace");
-    as_trace_file *file = NULL;
-    expect_ok(env, as_trace_file_open(env, path, t, &file));
-    as_trace_file_abandon(file);
+    assay_env       *env = fake_env();
+    assay_trace     *t = small_trace(env), *back = NULL;
+    const char      *path = as_test_path("abandoned.trace");
+    as_trace_writer *file = NULL;
+    expect_ok(env, as_trace_writer_open(env, path, t, &file));
+    as_trace_writer_abandon(file);
     expect_ok(env, assay_trace_load(env, path, &back));
     expect(!back->complete);
     expect_same_items(back, t);
@@ -392,13 +392,13 @@ Test(trace, abandoned_file_is_a_partial_one)
 
 Test(trace, says_which_file_cannot_be_opened)
 {
-    assay_env     *env = fake_env();
-    assay_trace   *t = small_trace(env), *back = NULL;
-    as_trace_file *file = NULL;
+    assay_env       *env = fake_env();
+    assay_trace     *t = small_trace(env), *back = NULL;
+    as_trace_writer *file = NULL;
     expect_fails(env, assay_trace_load(env, as_test_path("absent"), &back), ASSAY_NOT_FOUND, "absent: cannot open");
-    expect_fails(env, as_trace_file_open(env, "/nowhere/x.trace", t, &file), ASSAY_IO,
+    expect_fails(env, as_trace_writer_open(env, "/nowhere/x.trace", t, &file), ASSAY_IO,
                  "/nowhere/x.trace: cannot write: No such file");
-    expect_fails(env, as_trace_file_open(env, "-", t, &file), ASSAY_BAD_INPUT, "not standard output");
+    expect_fails(env, as_trace_writer_open(env, "-", t, &file), ASSAY_BAD_INPUT, "not standard output");
     expect_fails(env, assay_trace_save(env, t, "/nowhere/x.trace"), ASSAY_IO, "cannot write");
     expect(!back && !file);
     assay_trace_free(t);
@@ -406,14 +406,14 @@ Test(trace, says_which_file_cannot_be_opened)
 
 Test(trace, says_when_the_disk_is_full)
 {
-    assay_env     *env = fake_env();
-    assay_trace   *t = small_trace(env);
-    as_trace_file *file = NULL;
+    assay_env       *env = fake_env();
+    assay_trace     *t = small_trace(env);
+    as_trace_writer *file = NULL;
     if (access("/dev/full", W_OK)) {
         assay_trace_free(t);
         skip("no /dev/full here");
     }
-    expect_fails(env, as_trace_file_open(env, "/dev/full", t, &file), ASSAY_IO, "cannot append after byte 0: No space");
+    expect_fails(env, as_trace_writer_open(env, "/dev/full", t, &file), ASSAY_IO, "cannot append after byte 0: No space");
     expect(!file);
     assay_trace_free(t);
 }
@@ -468,7 +468,7 @@ Test(trace, does_not_save_what_it_could_not_read_again)
     expect_unsaved(env, t, "least 13, most 12");
     t->totals[0].min_ticks = 9;
     t->detail = (as_detail)9;
-    expect_unsaved(env, t, "no such level");
+    expect_unsaved(env, t, "detail 0: its number has no word");
     t->detail = AS_DETAIL_RUN;
     t->ns_per_tick = 0;
     expect_unsaved(env, t, "a tick lasts 0 ns");
@@ -479,17 +479,17 @@ Test(trace, does_not_save_what_it_could_not_read_again)
 
 Test(trace, a_growing_file_keeps_its_whole_chunks_when_an_append_fails)
 {
-    assay_env     *env = fake_env();
-    assay_trace   *t = small_trace(env), *back = NULL;
-    const char    *path = as_test_path("failed.trace");
-    as_trace_file *file = NULL;
-    expect_ok(env, as_trace_file_open(env, path, t, &file));
+    assay_env       *env = fake_env();
+    assay_trace     *t = small_trace(env), *back = NULL;
+    const char      *path = as_test_path("failed.trace");
+    as_trace_writer *file = NULL;
+    expect_ok(env, as_trace_writer_open(env, path, t, &file));
     expect(as_trace_reserve(t, 1, 0, 0, 0));
     expect(as_trace_add_span(t, &(as_span){.step = 77}));
     expect(as_trace_add_note(t, "late", "1"));
-    expect_fails(env, as_trace_file_append(env, file, t), ASSAY_INTERNAL, "span 3: its step is 77");
-    expect_fails(env, as_trace_file_append(env, file, t), ASSAY_IO, "an earlier write failed");
-    expect_fails(env, as_trace_file_close(env, file, t), ASSAY_IO, "an earlier write failed");
+    expect_fails(env, as_trace_writer_append(env, file, t), ASSAY_INTERNAL, "span 3: its step is 77");
+    expect_fails(env, as_trace_writer_append(env, file, t), ASSAY_IO, "an earlier write failed");
+    expect_fails(env, as_trace_writer_close(env, file, t), ASSAY_IO, "an earlier write failed");
     expect_ok(env, assay_trace_load(env, path, &back));
     expect(!back->complete);
     expect_eq(back->n_spans, 3);
@@ -749,7 +749,7 @@ Test(trace, refuses_metadata_that_lie)
     expect_made_lie("SENS", SENSOR("null", "sum"), "its meaning is \"sum\"");
     expect_made_lie("ROOF", "[{\"name\":\"n\",\"unit\":\"u\",\"value\":\"x\"}]", "\"value\" is neither a number nor null");
     expect_made_lie("SCAL", "[]", "not an object");
-    expect_made_lie("SCAL", "{\"detail\":\"fine\",\"detail_why\":\"\"}", "\"detail\" is \"fine\", not run");
+    expect_made_lie("SCAL", "{\"detail\":\"fine\",\"detail_why\":\"\"}", "\"detail\" is \"fine\", which is none of its words");
     expect_made_lie("TOTL", "[[1,2,1,2]]", "1 totals, and the trace has 0 steps");
     expect_made_lie("TOTL", "[[1,2,1]]", "item 0: not four counts");
     expect_made_lie("TOTL", "{}", "not a list");
@@ -839,5 +839,326 @@ Test(trace, steps_without_inputs_load_and_inputs_that_fall_are_not_saved)
     expect_eq(as_trace_add_step(t, &(as_trace_step){.name = "x", .inputs = (const int[]){1, 0}, .n_inputs = 2}), 2);
     expect_fails(env, assay_trace_save(env, t, as_test_path("falling.trace")), ASSAY_INTERNAL,
                  "its inputs do not rise: step 0 follows 1");
+    assay_trace_free(t);
+}
+
+/* --- Everything that a trace has ------------------------------------------------------------------------ */
+
+/* Fills the fields of a table with values of which no two are alike, and compares them. */
+static void fields_fill(void *item, const as_field *fields, uint64_t *seed)
+{
+    for (const as_field *f = fields; f->key; f++) {
+        void    *at = (char *)item + f->at;
+        uint64_t v = ++*seed;
+        switch (f->kind) {
+        case AS_FIELD_TEXT:
+        case AS_FIELD_TEXT_OR_NULL: *(const char **)at = f->key; break;
+        case AS_FIELD_CHARS: snprintf(at, f->size, "c%llu", (unsigned long long)v); break;
+        case AS_FIELD_WORD: *(unsigned *)at = (unsigned)(f->size - 1); break;
+        case AS_FIELD_BOOL: *(bool *)at = true; break;
+        case AS_FIELD_INT: *(int *)at = -(int)v; break;
+        case AS_FIELD_U32: *(uint32_t *)at = UINT32_MAX - (uint32_t)v; break;
+        case AS_FIELD_U64: *(uint64_t *)at = UINT64_MAX - v; break;
+        case AS_FIELD_I64: *(int64_t *)at = INT64_MIN + (int64_t)v; break;
+        case AS_FIELD_F64: *(double *)at = 1.0 / (double)(v + 2); break;
+        }
+    }
+}
+
+static size_t field_size(const as_field *f)
+{
+    static const size_t sizes[] = {
+        [AS_FIELD_TEXT] = 8, [AS_FIELD_TEXT_OR_NULL] = 8, [AS_FIELD_WORD] = 4, [AS_FIELD_BOOL] = 1, [AS_FIELD_INT] = 4,
+        [AS_FIELD_U32] = 4,  [AS_FIELD_U64] = 8,          [AS_FIELD_I64] = 8,  [AS_FIELD_F64] = 8};
+    return f->kind == AS_FIELD_CHARS ? f->size : sizes[f->kind];
+}
+
+static void expect_same_fields(const void *a, const void *b, const as_field *fields)
+{
+    for (const as_field *f = fields; f->key; f++) {
+        const char *x = (const char *)a + f->at, *y = (const char *)b + f->at;
+        bool same = f->kind == AS_FIELD_TEXT ? !strcmp(*(const char *const *)(const void *)x, *(const char *const *)(const void *)y)
+                    : f->kind == AS_FIELD_CHARS ? !strcmp(x, y)
+                                                : !memcmp(x, y, field_size(f));
+        if (!same)
+            fail("\"%s\" is not what it was", f->key);
+    }
+}
+
+static void cover(unsigned char *covered, size_t at, size_t n) { memset(covered + at, 1, n); }
+
+static void cover_fields(unsigned char *covered, const as_field *fields)
+{
+    for (const as_field *f = fields; f->key; f++)
+        cover(covered, f->at, field_size(f));
+}
+
+/* A byte that no table and no list below names is a field that was forgotten, or padding: at most 7 bytes that end where the next begins. */
+static void expect_covered(const unsigned char *covered, size_t n, size_t n_padding)
+{
+    size_t open = 0;
+    for (size_t i = 0; i < n; i++)
+        open += !covered[i];
+    expect_eq(open, n_padding);
+}
+
+#define COVER(member)     cover(covered, offsetof(assay_trace, member), sizeof(((assay_trace *)0)->member))
+#define COVER_LIST(items) (COVER(items), COVER(n_##items), COVER(cap_##items))
+
+/* When this fails, a field was added to the trace: give it a place in the file (trace_fields.c), and it is covered. */
+Test(trace, every_field_has_a_place_in_the_file)
+{
+    unsigned char covered[sizeof(assay_trace)] = {0};
+    cover_fields(covered, as_clock_fields);
+    cover_fields(covered, as_scalar_fields);
+    COVER(arena), COVER(complete), COVER(arms), COVER(n_arms), COVER(totals), COVER(n_totals);
+    COVER_LIST(notes), COVER_LIST(steps), COVER_LIST(buffers), COVER_LIST(sensors), COVER_LIST(roofs), COVER_LIST(spans);
+    COVER_LIST(samples), COVER_LIST(warmup), COVER_LIST(readings), COVER_LIST(metrics), COVER_LIST(marks), COVER_LIST(turns);
+    COVER_LIST(shots);
+    size_t after_complete = offsetof(assay_trace, detail) - offsetof(assay_trace, complete) - sizeof(bool);
+    size_t after_state = 4, after_arms = 4, after_by_cpu = 3;
+    size_t after_print = offsetof(assay_trace, origin) - offsetof(assay_trace, fingerprint) - 17;
+    size_t after_threads = 4;
+    size_t padding = after_complete + after_state + after_arms + after_by_cpu + after_print + after_threads;
+    expect_covered(covered, sizeof covered, padding);
+    unsigned char arm[sizeof(as_trace_arm)] = {0};
+    cover_fields(arm, as_arm_fields);
+    expect_covered(arm, sizeof arm, 6); /* behind the two flags of the limit */
+}
+
+/* Some of every record and every scalar with a value of its own. */
+static assay_trace *full_trace(assay_env *env)
+{
+    assay_trace *t = small_trace(env);
+    uint64_t     seed = 0;
+    const char  *clock = t->clock_name;
+    expect(as_trace_arms_add(t, 2));
+    fields_fill(t, as_scalar_fields, &seed);
+    for (int i = 0; i < 2; i++)
+        fields_fill(&t->arms[i], as_arm_fields, &seed);
+    t->clock_name = clock;
+    expect(as_trace_reserve_turns(t, 6, 12));
+    for (uint32_t i = 0; i < 6; i++) {
+        t->turns[i] = (as_turn){i / 4, i / 2, i % 2, 1 - i % 2, 2 * i, 2, 0.5 + i, 1.5 + i, NAN, .9, .01 * i, 3.5, 4.5, 100 + i};
+        t->shots[2 * i] = (as_shot){(float)i, (float)NAN};
+        t->shots[2 * i + 1] = (as_shot){1.25f, (float)i};
+    }
+    t->n_turns = 6, t->n_shots = 12;
+    for (uint64_t i = 0; i < 5; i++) {
+        expect(as_trace_add_metric(
+            t, &(as_trace_metric){
+                   .name = i % 2 ? "loss" : "rate", .unit = "1", .step = i, .ticks = 7 * i, .value = 1.0 / (double)(i + 1)}));
+        expect(as_trace_add_mark(t, &(as_trace_mark){"epoch 1", 9 * i, i % 2}));
+    }
+    return t;
+}
+
+static void expect_same_arms(const assay_trace *a, const assay_trace *b)
+{
+    expect_same_fields(a, b, as_scalar_fields);
+    expect_eq(a->n_arms, b->n_arms);
+    for (int i = 0; i < a->n_arms; i++)
+        expect_same_fields(&a->arms[i], &b->arms[i], as_arm_fields);
+    expect_eq(a->n_turns, b->n_turns);
+    expect_eq(a->n_shots, b->n_shots);
+    for (size_t i = 0; i < a->n_turns; i++)
+        expect(!memcmp(&a->turns[i], &b->turns[i], offsetof(as_turn, switches) + sizeof(uint32_t)));
+    expect(!memcmp(a->shots, b->shots, a->n_shots * sizeof *a->shots));
+    expect_eq(a->n_metrics, b->n_metrics);
+    for (size_t i = 0; i < a->n_metrics; i++) {
+        expect_str(a->metrics[i].name, b->metrics[i].name);
+        expect_str(a->metrics[i].unit, b->metrics[i].unit);
+        expect(!memcmp(&a->metrics[i].step, &b->metrics[i].step, 24));
+    }
+    expect_eq(a->n_marks, b->n_marks);
+    for (size_t i = 0; i < a->n_marks; i++) {
+        expect_str(a->marks[i].name, b->marks[i].name);
+        expect(a->marks[i].ticks == b->marks[i].ticks && a->marks[i].ends == b->marks[i].ends);
+    }
+}
+
+Test(trace, arms_turns_metrics_and_marks_come_back_as_they_were)
+{
+    assay_env   *env = fake_env();
+    assay_trace *t = full_trace(env), *back = NULL;
+    expect_ok(env, assay_trace_save(env, t, as_test_path("full.trace")));
+    expect_ok(env, assay_trace_load(env, as_test_path("full.trace"), &back));
+    expect_same_items(back, t);
+    expect_same_arms(back, t);
+    expect(back->complete);
+    assay_trace_free(back);
+    assay_trace_free(t);
+}
+
+/* --- Followed ------------------------------------------------------------------------------------------- */
+
+/* The stream of a full trace, grown in three appends. */
+static uint8_t *full_bytes(assay_env *env, size_t *n)
+{
+    assay_trace *t = full_trace(env);
+    uint8_t     *bytes = NULL;
+    expect_ok(env, as_trace_bytes(env, t, &bytes, n));
+    assay_trace_free(t);
+    return bytes;
+}
+
+Test(trace, is_followed_however_its_bytes_are_split)
+{
+    assay_env   *env = fake_env();
+    size_t       n;
+    uint8_t     *bytes = full_bytes(env, &n);
+    assay_trace *whole = NULL;
+    expect_ok(env, as_trace_parse(env, "whole", bytes, n, &whole));
+    for (size_t step = 1; step < 200; step += step < 20 ? 1 : 31) {
+        as_trace_follow *f;
+        assay_trace     *t = NULL;
+        expect_ok(env, as_trace_follow_new(env, "split", NULL, &f));
+        for (size_t at = 0; at < n; at += step) {
+            expect(!as_trace_follow_ended(f));
+            expect_ok(env, as_trace_follow_feed(env, f, bytes + at, n - at < step ? n - at : step));
+        }
+        expect(as_trace_follow_ended(f));
+        expect_ok(env, as_trace_follow_finish(env, f, &t));
+        expect_same_items(t, whole);
+        expect_same_arms(t, whole);
+        assay_trace_free(t);
+    }
+    assay_trace_free(whole);
+    free(bytes);
+}
+
+/* What the whole chunks before `cut` hold: the turns among them. */
+static size_t turns_before(const uint8_t *data, size_t cut)
+{
+    size_t n = 0;
+    for (size_t at = AS_TRACE_HEAD_BYTES; at + AS_CHUNK_HEAD_BYTES <= cut;) {
+        uint64_t length = as_le64(data + at + 8);
+        size_t   end = at + AS_CHUNK_HEAD_BYTES + length + as_chunk_padding(length) + AS_CRC_BYTES;
+        if (end <= cut && !memcmp(data + at, "TURN", 4))
+            n += length / AS_TURN_BYTES;
+        at = end;
+    }
+    return n;
+}
+
+static void expect_cut(assay_env *env, const uint8_t *bytes, size_t cut)
+{
+    assay_trace *t = NULL;
+    uint8_t     *part = malloc(cut); /* of its own, so that a sanitiser sees a read beyond */
+    memcpy(part, bytes, cut);
+    expect_ok(env, as_trace_parse(env, "cut", part, cut, &t));
+    expect(!t->complete);
+    expect_eq(t->n_turns, turns_before(bytes, cut));
+    expect(t->n_shots == 2 * t->n_turns);
+    assay_trace_free(t);
+    free(part);
+}
+
+Test(trace, killed_at_any_byte_is_readable_up_to_the_last_whole_chunk)
+{
+    assay_env *env = fake_env();
+    size_t     n;
+    uint64_t   state = 88172645463325252u;
+    uint8_t   *bytes = full_bytes(env, &n);
+    for (int i = 0; i < 200; i++) {
+        state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+        expect_cut(env, bytes, AS_TRACE_HEAD_BYTES + state % (n - AS_TRACE_HEAD_BYTES));
+    }
+    for (size_t at = AS_TRACE_HEAD_BYTES; at < n;) {
+        uint64_t length = as_le64(bytes + at + 8);
+        for (size_t cut = at - (at > AS_TRACE_HEAD_BYTES); cut <= at + 1; cut++)
+            expect_cut(env, bytes, cut);
+        at += AS_CHUNK_HEAD_BYTES + length + as_chunk_padding(length) + AS_CRC_BYTES;
+    }
+    free(bytes);
+}
+
+typedef struct taken {
+    size_t spans, samples, turns, metrics, chunks;
+    double done;
+} taken;
+static void take_spans(void *arg, const assay_trace *t, const as_span *s, size_t n)
+{
+    (void)t, (void)s, ((taken *)arg)->spans += n;
+}
+static void take_turns(void *arg, const assay_trace *t, const as_turn *s, size_t n)
+{
+    (void)t, (void)s, ((taken *)arg)->turns += n;
+}
+static void take_progress(void *arg, double done) { ((taken *)arg)->done = done; }
+static void take_chunk(void *arg, const assay_trace *t, const char *type) { (void)t, (void)type, ((taken *)arg)->chunks++; }
+
+Test(trace, a_pipe_is_followed_while_it_is_written_and_what_is_taken_is_not_kept)
+{
+    assay_env         *env = fake_env();
+    assay_trace       *t = full_trace(env);
+    taken              seen = {0};
+    as_follow_settings how = {
+        .arg = &seen, .spans = take_spans, .turns = take_turns, .progress = take_progress, .chunk = take_chunk};
+    as_trace_writer *w;
+    as_trace_follow *f;
+    as_follow_news   news;
+    int              ends[2];
+    expect_eq(pipe(ends), 0);
+    expect_ok(env, as_trace_follow_new(env, "pipe", &how, &f));
+    expect_ok(env, as_trace_follow_poll(env, f, ends[0], 0, &news));
+    expect_eq(news, AS_FOLLOW_QUIET);
+    expect_ok(env, as_trace_writer_open_fd(env, "pipe", ends[1], t, &w));
+    expect_ok(env, as_trace_writer_progress(env, w, 0.5, t));
+    expect_ok(env, as_trace_follow_poll(env, f, ends[0], 1000, &news));
+    expect_eq(news, AS_FOLLOW_GREW);
+    expect(seen.done == 0.5);
+    expect_eq(seen.spans, 3);
+    expect_eq(seen.turns, 6);
+    expect_eq(as_trace_follow_trace(f)->n_spans, 0);
+    expect_eq(as_trace_follow_trace(f)->n_turns, 0);
+    size_t chunks = seen.chunks;
+    expect_ok(env, as_trace_writer_spans(env, w, t, &(as_span){.step = 1, .kind = AS_SPAN_STEP}, 1));
+    expect_ok(env, as_trace_writer_close(env, w, t));
+    close(ends[1]);
+    expect_ok(env, as_trace_follow_poll(env, f, ends[0], 1000, &news));
+    expect_eq(news, AS_FOLLOW_ENDED);
+    expect_eq(seen.spans, 4);
+    expect(seen.chunks > chunks);
+    expect_ok(env, as_trace_follow_finish(env, f, NULL));
+    close(ends[0]);
+    assay_trace_free(t);
+}
+
+/* Runs that are kept are kept whole; the others count in the totals, though no list of totals was there. */
+Test(trace, a_reader_keeps_the_first_runs_and_folds_the_others)
+{
+    assay_env         *env = fake_env();
+    assay_trace       *t = small_trace(env), *back = NULL;
+    as_follow_settings how = {.kept_spans = 100, .kept_samples = 64};
+    as_trace_writer   *w;
+    as_trace_follow   *f;
+    as_map             map;
+    t->n_totals = 0;
+    t->n_spans = t->n_samples = 0;
+    expect_ok(env, as_trace_writer_open(env, as_test_path("many.trace"), t, &w));
+    for (uint32_t run = 0; run < 1000; run++) {
+        as_span   spans[] = {{.begin_ticks = 0, .end_ticks = 30, .step = -1, .run = run, .kind = AS_SPAN_RUN},
+                             {.begin_ticks = 0, .end_ticks = 10, .step = 0, .run = run, .kind = AS_SPAN_STEP},
+                             {.begin_ticks = 10, .end_ticks = 30, .step = 1, .run = run, .kind = AS_SPAN_STEP}};
+        as_sample sample = {run, run + 1, 0, run, 1};
+        expect_ok(env, as_trace_writer_spans(env, w, t, spans, 3));
+        expect_ok(env, as_trace_writer_samples(env, w, t, &sample, 1));
+    }
+    expect_ok(env, as_trace_writer_close(env, w, t));
+    expect_ok(env, as_map_open(env, "test", as_test_path("many.trace"), 0, &map));
+    expect_ok(env, as_trace_follow_new(env, "many", &how, &f));
+    expect_ok(env, as_trace_follow_feed(env, f, map.data, map.bytes));
+    expect_ok(env, as_trace_follow_finish(env, f, &back));
+    as_map_close(&map);
+    expect(back->complete);
+    expect_eq(back->n_spans, 99);
+    expect_eq(back->spans[98].run, 32);
+    expect_eq(back->n_totals, 2);
+    expect_eq(back->totals[0].count, 1000);
+    expect_eq(back->totals[1].sum_ticks, 20000);
+    expect(back->n_samples > 32 && back->n_samples <= 64);
+    expect_eq(back->samples[1].first_run, back->sample_every);
+    assay_trace_free(back);
     assay_trace_free(t);
 }

@@ -1,4 +1,4 @@
-/* fuzz_trace.c - the trace reader on any bytes: refuses or reads them, and what it has read it can write. */
+/* fuzz_trace.c - the trace reader on any bytes: refuses or reads them, the same however they are split, and what it has read it can write. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -39,7 +39,34 @@ static uint64_t use(const assay_trace *t)
         sum += t->totals[i].count + strlen(t->steps[i].kernel);
     for (size_t i = 0; i < t->n_notes; i++)
         sum += strlen(t->notes[i].key) + strlen(t->notes[i].value);
+    for (size_t i = 0; i < t->n_turns; i++) {
+        assert(t->turns[i].arm < (uint32_t)t->n_arms);
+        sum += strlen(t->arms[t->turns[i].arm].name);
+        for (uint32_t k = 0; t->n_shots && k < t->turns[i].n_shots; k++)
+            sum += t->shots[t->turns[i].first_shot + k].wall_ns > 0;
+    }
+    for (size_t i = 0; i < t->n_metrics; i++)
+        sum += strlen(t->metrics[i].name) + strlen(t->metrics[i].unit);
+    for (size_t i = 0; i < t->n_marks; i++)
+        sum += strlen(t->marks[i].name);
     return sum;
+}
+
+/* Fed in pieces whose lengths the bytes themselves say. */
+static assay_status fed(assay_env *env, const uint8_t *data, size_t n, assay_trace **out)
+{
+    as_trace_follow *f;
+    assay_status     status = as_trace_follow_new(env, "fuzz", NULL, &f);
+    for (size_t at = 0; at < n && status == ASSAY_OK;) {
+        size_t step = 1 + data[at] % 97u;
+        step = step < n - at ? step : n - at;
+        status = as_trace_follow_feed(env, f, data + at, step);
+        at += step;
+    }
+    if (status == ASSAY_OK)
+        return as_trace_follow_finish(env, f, out);
+    as_trace_follow_free(f);
+    return status;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -53,8 +80,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(copy, data, size);
     if (size > 16 && !(data[size - 1] & 1))
         resum(copy, size);
-    assay_trace *t = NULL;
-    if (as_trace_parse(&env, "fuzz", copy, size, &t) == ASSAY_OK) {
+    assay_trace *t = NULL, *again = NULL;
+    assay_status whole = as_trace_parse(&env, "fuzz", copy, size, &t), split = fed(&env, copy, size, &again);
+    assert(whole == split);
+    assay_trace_free(again);
+    (void)split;
+    if (whole == ASSAY_OK) {
         volatile uint64_t sum = use(t);
         (void)sum;
         assay_status status = assay_trace_save(&env, t, "/dev/null");
