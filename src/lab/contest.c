@@ -412,7 +412,8 @@ static void sweep_add(assay_facts *f, const as_contest *c, double margin)
                                        .value = c->rows[i].value,
                                        .trial = c->rows[i].trial,
                                        .duels = c->rows[i].duels};
-    as_sweep sweep = {.key = *c->key ? c->key : "case", .arms = c->arms, .n_arms = c->n_arms, .rows = rows, .n_rows = n, .margin = margin};
+    as_sweep sweep = {
+        .key = *c->key ? c->key : "case", .arms = c->arms, .n_arms = c->n_arms, .rows = rows, .n_rows = n, .margin = margin};
     if (n > 1 || (n && c->n_arms > 2))
         as_sweep_add(f, &sweep);
 }

@@ -53,12 +53,12 @@ typedef struct sampler {
     double                    *call_ns;   /* of each arm, as the calibration saw it */
     double                    *launch_ns; /* sums over launches */
     int                       *order;
-    uint32_t                   n_samples;  /* in a block */
-    uint64_t                   n_called;   /* of arm 0, in rounds that are kept */
-    double                     warm_ns;    /* a call of each arm, in the last round of the warm-up; 0: there was none */
-    double                     ready_ns;   /* when the first round that is kept began */
-    bool                       warm;       /* one call before each block is not timed */
-    uint32_t                   n_cold;     /* samples at the beginning of each block that are not kept: the caches are being refilled */
+    uint32_t                   n_samples; /* in a block */
+    uint64_t                   n_called;  /* of arm 0, in rounds that are kept */
+    double                     warm_ns;   /* a call of each arm, in the last round of the warm-up; 0: there was none */
+    double                     ready_ns;  /* when the first round that is kept began */
+    bool                       warm;      /* one call before each block is not timed */
+    uint32_t                   n_cold; /* samples at the beginning of each block that are not kept: the caches are being refilled */
     int                        n_warm_up;  /* rounds of a launch that are not kept; -1: not known yet */
     double                     round_ns;   /* what a round takes, probes and all */
     as_shot                   *shots;      /* of one block */
@@ -313,7 +313,7 @@ static assay_status cold_find(sampler *s)
     uint32_t n = most < COLD_SAMPLES ? (uint32_t)most : COLD_SAMPLES, found = 0;
     if (is_single(s) || s->n_arms < 2 || s->settings->samples_a_block || s->settings->n_calls || n < 4)
         return ASSAY_OK;
-    double *least = AS_TAKE(&s->arena, double, (size_t)s->n_arms * n);
+    double *least = AS_TAKE(&s->arena, double, (size_t)s->n_arms *n);
     if (!least)
         return as_fail(s->env, ASSAY_NO_MEMORY, "measure: %s: no room for %d arms", s->trial->name, s->n_arms);
     for (int k = 0; k < COLD_REPEATS && !as_cancelled(s->env); k++)
@@ -330,7 +330,8 @@ static assay_status cold_find(sampler *s)
     s->n_samples = s->trial->n_turns || s->n_samples > kept ? s->n_samples : kept; /* a trial that goes on keeps its blocks */
     s->trial->block_ns = sample * s->n_samples;
     if (!s->trial->n_turns)
-        as_trace_add_note(s->trial, "cold", "the first %u samples of each block are not kept: the caches were another arm's", found);
+        as_trace_add_note(s->trial, "cold", "the first %u samples of each block are not kept: the caches were another arm's",
+                          found);
     return ASSAY_OK;
 }
 

@@ -36,8 +36,9 @@ typedef struct as_duel {
     double      a_items, b_items; /* done by a call; NaN: not known */
     double ratio, lo, hi; /* time of b over time of a, of a call or of an item: 1.02 is 2 % slower; lo, hi NaN with too few units */
     double confidence;    /* of the interval */
-    const char *by; /* which test the interval inverts: "signed rank" or "sign"; "size": too few units for these, and far beyond any luck */
-    const char *unit;     /* what was counted as independent: "launch" or "round" */
+    const char *
+        by; /* which test the interval inverts: "signed rank" or "sign"; "size": too few units for these, and far beyond any luck */
+    const char *unit; /* what was counted as independent: "launch" or "round" */
     size_t      n_units, n_rounds, n_launches;
     double      p_slower, p_faster; /* signed-rank, one-sided, beyond the margin */
     double      p_flip;             /* sign-flip permutation of the units, beyond the margin, on the side of the estimate */

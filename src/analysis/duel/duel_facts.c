@@ -292,7 +292,8 @@ static void row_add(assay_facts *f, as_table *t, const as_duel_row *row, size_t 
         {.metric = as_number_derived(d->visible, NAN, NAN, d->n_units, "ratio", "effect with 95 % power by the variances",
                                      "the variances are not known")},
         {.metric = as_number_derived(d->needed_ns, NAN, NAN, d->n_units, "ns",
-                                     "time spent x (interval / distance from the margin)^2, with 95 % power", "there are too few rounds")},
+                                     "time spent x (interval / distance from the margin)^2, with 95 % power",
+                                     "there are too few rounds")},
         {.metric = as_number_measured(row->trial->spent_ns, NAN, NAN, 1, "ns", "clock", "not known")},
         {.text = *ledger ? ledger : "-"},
     };

@@ -208,7 +208,7 @@ static double score_of(const as_sweep *s, as_purpose p, int row, int arm)
 static bool is_better(bool most, double x, double y) { return most ? x > y : x < y; }
 
 /* Memory and first calls are counted or taken once: only times have an interval that proves. */
-static bool is_of_times(as_purpose p) { return p != AS_FOR_MEMORY && p != AS_FOR_PROTOTYPING; }
+static bool  is_of_times(as_purpose p) { return p != AS_FOR_MEMORY && p != AS_FOR_PROTOTYPING; }
 static basis basis_of(as_purpose p) { return purposes[p].most ? AS_JUDGED : PER_CALL; }
 
 static bool is_proved(const as_sweep *s, as_purpose p, int row, int arm, double lead)

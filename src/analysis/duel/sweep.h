@@ -30,8 +30,8 @@ typedef struct as_relation {
     double ratio, lo, hi;
 } as_relation;
 as_relation as_sweep_relation(const as_sweep *s, int row, int x, int y);
-double      as_sweep_ns(const as_sweep *s, int row, int arm);    /* of a call: the first arm's, and what the paired ratios make of it */
-double      as_sweep_items(const as_sweep *s, int row, int arm); /* done by a call; NaN: not known */
+double as_sweep_ns(const as_sweep *s, int row, int arm);    /* of a call: the first arm's, and what the paired ratios make of it */
+double as_sweep_items(const as_sweep *s, int row, int arm); /* done by a call; NaN: not known */
 
 /* The arm with the least time; *proved: faster than each other one by more than the margin, by its interval.  -1: no times. */
 int as_sweep_winner(const as_sweep *s, int row, bool *proved);

@@ -28,10 +28,9 @@ static void values_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
         cells[0] = (as_cell){.text = s->rows[row].label};
         for (int arm = 0; arm < n; arm++) {
             const as_duel *d = &s->rows[row].duels[arm - (arm > 0)];
-            cells[arm + 1] =
-                (as_cell){.metric = arm ? as_duel_b_metric(d, "median of the blocks")
-                                        : as_number_measured(d->a_ns, d->a_lo, d->a_hi, d->n_rounds, "ns", "median of the blocks",
-                                                             "nothing was measured")};
+            cells[arm + 1] = (as_cell){.metric = arm ? as_duel_b_metric(d, "median of the blocks")
+                                                     : as_number_measured(d->a_ns, d->a_lo, d->a_hi, d->n_rounds, "ns",
+                                                                          "median of the blocks", "nothing was measured")};
             if (best >= 0 && arm != best && (second < 0 || as_sweep_relation(s, row, best, arm).ratio < lead.ratio))
                 second = arm, lead = as_sweep_relation(s, row, best, arm);
         }

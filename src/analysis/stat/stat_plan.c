@@ -87,7 +87,7 @@ double as_times_needed(double arm, double gap, double alpha, size_t n_units)
 {
     double z = as_normal_quantile(1 - alpha / 2);
     if (isnan(arm))
-        return (units_least(alpha) + 1) / (double)n_units;
+        return units_least(alpha) / (double)n_units;
     if (!(arm > 0))
         return 0;
     return pow(arm / fmax(gap, arm / 4) * visible_sds(alpha) / z, 2);
