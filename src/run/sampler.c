@@ -309,7 +309,8 @@ static assay_status cold_sample(sampler *s, int arm, uint32_t n, bool first, dou
  * steady are then taken and not kept, and at least as many are kept. */
 static assay_status cold_find(sampler *s)
 {
-    double   sample = s->trial->block_ns / s->n_samples, most = floor(MAX_BLOCK_NS / fmax(sample, 1));
+    double sample = s->trial->block_ns / s->n_samples, budget = (double)s->settings->budget_ns / (20.0 * COLD_REPEATS * s->n_arms),
+           most = floor(fmin(MAX_BLOCK_NS, budget) / fmax(sample, 1)); /* a twentieth of the budget at most */
     uint32_t n = most < COLD_SAMPLES ? (uint32_t)most : COLD_SAMPLES, found = 0;
     if (is_single(s) || s->n_arms < 2 || s->settings->samples_a_block || s->settings->n_calls || n < 4)
         return ASSAY_OK;
@@ -501,7 +502,8 @@ static uint32_t rounds_plan(const sampler *s, const costs *c, uint32_t first_rou
     if (!settings->rounds || settings->rounds_a_launch || is_single(s) || n < 1)
         return n_rounds;
     double launch = c->launch_ns / n_launches, round = fmax(c->rounds_ns / n, 1);
-    double most = (((double)settings->budget_ns - spent_ns) / PLAN_LAUNCHES - launch) / round;
+    /* Beyond four times a launch's cost rounds save hardly a launch, and eight launches know too little of the others to bet on fewer. */
+    double most = fmin((((double)settings->budget_ns - spent_ns) / PLAN_LAUNCHES - launch) / round, 4 * launch / round);
     double best = fmin(settings->rounds(settings->enough_arg, s->trial, launch, round), most);
     return best < 1 ? 1 : best > 100000 ? 100000 : (uint32_t)lround(best);
 }

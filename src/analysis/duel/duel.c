@@ -238,7 +238,10 @@ double as_duel_rounds(const assay_trace *t, int a, int b, double launch_ns, doub
     return best;
 }
 
-double as_duel_b_ns(const as_duel *d) { return d->a_ns * d->ratio * (d->per_item ? d->b_items / d->a_items : 1); }
+double as_duel_b_ns(const as_duel *d)
+{
+    return isfinite(d->ratio) ? d->a_ns * d->ratio * (d->per_item ? d->b_items / d->a_items : 1) : d->b_ns;
+}
 
 bool as_duel_luck(const as_duel *d)
 {
