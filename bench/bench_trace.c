@@ -156,8 +156,9 @@ static void record(assay_env *env, const char *path, uint64_t n_samples, bool te
     cpu += as_thread_cpu_ns() - cpu_before;
     double n_events = (double)n_samples * (SPANS_A_SAMPLE + 2);
     if (tell)
-        printf("written: %.2f million events, %.1f ns of CPU an event, %.1f by the wall (with making them %.1f), sums and writing to the file included\n",
-               n_events / 1e6, (double)cpu / n_events, (double)writing / n_events, (double)(as_monotonic_ns() - first) / n_events);
+        printf(
+            "written: %.2f million events, %.1f ns of CPU an event, %.1f by the wall (with making them %.1f), sums and writing to the file included\n",
+            n_events / 1e6, (double)cpu / n_events, (double)writing / n_events, (double)(as_monotonic_ns() - first) / n_events);
     assay_trace_free(t);
 }
 

@@ -8,14 +8,18 @@
 
 /* Eight bytes at a time, a table for each of them.  A table is linear in the bits of its index, so the
  * compiler makes it of eight numbers, and there is no set-up that threads share. */
-#define ENTRY(i, a, b, c, d, e, f, g, h)                                                                                \
+#define ENTRY(i, a, b, c, d, e, f, g, h)                                                                           \
     (((i)&1 ? a : 0) ^ ((i)&2 ? b : 0) ^ ((i)&4 ? c : 0) ^ ((i)&8 ? d : 0) ^ ((i)&16 ? e : 0) ^ ((i)&32 ? f : 0) ^ \
      ((i)&64 ? g : 0) ^ ((i)&128 ? h : 0))
-#define ENTRIES4(i, ...)  ENTRY(i, __VA_ARGS__), ENTRY(i + 1, __VA_ARGS__), ENTRY(i + 2, __VA_ARGS__), ENTRY(i + 3, __VA_ARGS__)
-#define ENTRIES16(i, ...) ENTRIES4(i, __VA_ARGS__), ENTRIES4(i + 4, __VA_ARGS__), ENTRIES4(i + 8, __VA_ARGS__), ENTRIES4(i + 12, __VA_ARGS__)
+#define ENTRIES4(i, ...) ENTRY(i, __VA_ARGS__), ENTRY(i + 1, __VA_ARGS__), ENTRY(i + 2, __VA_ARGS__), ENTRY(i + 3, __VA_ARGS__)
+#define ENTRIES16(i, ...) \
+    ENTRIES4(i, __VA_ARGS__), ENTRIES4(i + 4, __VA_ARGS__), ENTRIES4(i + 8, __VA_ARGS__), ENTRIES4(i + 12, __VA_ARGS__)
 #define ENTRIES64(i, ...) \
     ENTRIES16(i, __VA_ARGS__), ENTRIES16(i + 16, __VA_ARGS__), ENTRIES16(i + 32, __VA_ARGS__), ENTRIES16(i + 48, __VA_ARGS__)
-#define LANE(...) {ENTRIES64(0, __VA_ARGS__), ENTRIES64(64, __VA_ARGS__), ENTRIES64(128, __VA_ARGS__), ENTRIES64(192, __VA_ARGS__)}
+#define LANE(...)                                                                                                       \
+    {                                                                                                                   \
+        ENTRIES64(0, __VA_ARGS__), ENTRIES64(64, __VA_ARGS__), ENTRIES64(128, __VA_ARGS__), ENTRIES64(192, __VA_ARGS__) \
+    }
 
 /* The bare remainder, without the inversions at both ends. */
 static uint32_t by_tables(uint32_t crc, const unsigned char *p, size_t n)

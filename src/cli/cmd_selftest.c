@@ -151,7 +151,7 @@ const as_verb as_cmd_selftest = {
         "Compares work that is the same and work that is known to be more, as a user would, and counts false alarms and what was\n"
         "found, with exact binomial bounds.  Slowdowns are really done.  The quick form takes about 3 minutes; --full makes as\n"
         "many trials as a claim of 1 % needs, and goes on from --state FILE after it was stopped.\n"
-        "Cells: compute, memory, memory-loaded, programs, programs-memory, suite, same, same-memory.\n"
+        "Cells: compute, memory, memory-loaded, programs, programs-memory, programs-chase, suite, same, same-memory.\n"
         "Exit codes: 0 no claim is contradicted, 1 one is (the whole of its bounds lies beyond it), 2 bad input, 5 stopped or could not run.",
     .example = "assay selftest --stats --cells compute",
     .min_args = 0,

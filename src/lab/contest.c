@@ -403,7 +403,7 @@ assay_status as_contest_trials(assay_env *env, as_contest *c, bool take, assay_t
     return ASSAY_OK;
 }
 
-static void sweep_add(assay_facts *f, const as_contest *c)
+static void sweep_add(assay_facts *f, const as_contest *c, double margin)
 {
     as_sweep_row *rows = AS_TAKE(&f->arena, as_sweep_row, c->n_rows);
     int           n = 0;
@@ -413,7 +413,8 @@ static void sweep_add(assay_facts *f, const as_contest *c)
                                        .value = c->rows[i].value,
                                        .trial = c->rows[i].trial,
                                        .duels = c->rows[i].duels};
-    as_sweep sweep = {.key = *c->key ? c->key : "case", .arms = c->arms, .n_arms = c->n_arms, .rows = rows, .n_rows = n};
+    as_sweep sweep = {
+        .key = *c->key ? c->key : "case", .arms = c->arms, .n_arms = c->n_arms, .rows = rows, .n_rows = n, .margin = margin};
     if (n > 1 || (n && c->n_arms > 2))
         as_sweep_add(f, &sweep);
 }
@@ -432,7 +433,7 @@ assay_status as_contest_facts(assay_env *env, const as_contest *c, const as_lab_
     free(rows);
     if (!f)
         return no_room(env);
-    sweep_add(f, c);
+    sweep_add(f, c, s->rules.margin);
     if (f->status != ASSAY_OK) {
         assay_status status = f->status;
         assay_facts_free(f);

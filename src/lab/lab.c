@@ -70,6 +70,16 @@ static bool settled(void *arg, const assay_trace *t)
     return all;
 }
 
+/* The comparison that needs the most of them decides. */
+static double rounds(void *arg, const assay_trace *t, double launch_ns, double round_ns)
+{
+    const look *l = arg;
+    double      most = 1;
+    for (int b = 1; b < l->n; b++)
+        most = fmax(most, as_duel_rounds(t, 0, b, launch_ns, round_ns));
+    return most;
+}
+
 /* The interval is narrow enough. */
 static bool narrow(void *arg, const assay_trace *t)
 {
@@ -184,6 +194,7 @@ static assay_status bench_run(assay_env *env, bench *b, as_sampler_settings *sam
     }
     if (b->n > 1 && b->s->early && !sampler->n_rounds) {
         sampler->enough = settled;
+        sampler->rounds = rounds;
         sampler->enough_arg = &l;
     } else if (b->n == 1 && b->s->target_width > 0) {
         sampler->enough = narrow;
@@ -292,6 +303,7 @@ assay_status as_lab_compare_arms(assay_env *env, const char *name, const as_arm 
         return as_fail(env, ASSAY_NO_MEMORY, "measure: %s: no room for %d arms", name, n);
     if (s->early && !sampler.n_rounds && n > 1) {
         sampler.enough = settled;
+        sampler.rounds = rounds;
         sampler.enough_arg = &l;
     }
     if (s->progress) {

@@ -1,10 +1,11 @@
-/* load.c - two kernels whose amount of work is a number. */
+/* load.c - three kernels whose amount of work is a number. */
 #include "lab/load.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "base/text.h"
 #include "run/shots.h"
 
@@ -13,13 +14,30 @@ enum {
     FLOATS = 1024, /* compute: so many passes over 4 KiB a call */
     RING = 4 << 20,
     WINDOW = 1 << 16,
-    GRAIN = 64 /* memory: floats an array, floats a call, floats that it is rounded to */
+    GRAIN = 64, /* memory: floats an array, floats a call, floats that it is rounded to */
+    LINE = 64,
+    CHASED = 1 << 20, /* chase: bytes walked through, one hop a line */
+    HOPS = 20000      /* a call */
+};
+
+typedef enum load_kind { COMPUTE, MEMORY, CHASE, N_KINDS } load_kind;
+
+/* Of each kind: how much work a call is, what that is counted in, and what a unit of it does. */
+static const struct {
+    const char *name, *unit;
+    size_t      work, grain, bytes;
+    double      flops, traffic; /* a unit of work */
+} kinds[N_KINDS] = {
+    [COMPUTE] = {"compute", "passes", PASSES, 1, 3 * FLOATS * sizeof(float), 3.0 * FLOATS, 12.0 * FLOATS},
+    [MEMORY] = {"memory", "floats", WINDOW, GRAIN, 3 * (size_t)RING * sizeof(float), 2, 12},
+    [CHASE] = {"chase", "hops", HOPS, 1, CHASED, 0, sizeof(void *)},
 };
 
 struct as_load {
-    bool   in_memory;
-    float *x, *y, *z;
-    size_t at;
+    load_kind kind;
+    float    *x, *y, *z;
+    size_t    at;
+    void    **hop; /* chase: where it stands */
 };
 
 typedef struct load_arm {
@@ -28,20 +46,41 @@ typedef struct load_arm {
     char     what[80];
 } load_arm;
 
-assay_status as_load_new(assay_env *env, const char *kind, as_load **out)
+/* One cycle through all lines, in an order that no prefetcher guesses and that is the same in every process. */
+static void cycle_make(char *block)
 {
-    bool in_memory = !strcmp(kind, "memory");
-    if (!in_memory && strcmp(kind, "compute"))
-        return as_fail(env, ASSAY_BAD_INPUT, "selftest: there is no load '%s'; there are compute and memory", kind);
-    as_load *l = calloc(1, sizeof *l);
-    size_t   n = in_memory ? RING : FLOATS;
-    void    *block = NULL;
-    if (!l || posix_memalign(&block, 4096, 3 * n * sizeof(float))) {
-        free(l);
-        return as_fail(env, ASSAY_NO_MEMORY, "selftest: no room for the load '%s'", kind);
+    enum { N = CHASED / LINE };
+    static uint16_t next[N];
+    for (int i = 0; i < N; i++)
+        next[i] = (uint16_t)i;
+    for (int i = N - 1; i > 0; i--) { /* Sattolo: never with itself, so that it is a single cycle */
+        int      k = (int)(as_philox_uniform(1, CHASED, 0, (uint64_t)i) * (float)i);
+        uint16_t kept = next[i];
+        next[i] = next[k];
+        next[k] = kept;
     }
-    *l = (as_load){.in_memory = in_memory, .x = block, .y = (float *)block + n, .z = (float *)block + 2 * n};
-    for (size_t i = 0; i < 3 * n; i++)
+    for (int i = 0; i < N; i++)
+        *(void **)(void *)(block + (size_t)i * LINE) = block + (size_t)next[i] * LINE;
+}
+
+assay_status as_load_new(assay_env *env, const char *name, as_load **out)
+{
+    load_kind k = COMPUTE;
+    while (k < N_KINDS && strcmp(name, kinds[k].name))
+        k++;
+    if (k == N_KINDS)
+        return as_fail(env, ASSAY_BAD_INPUT, "selftest: there is no load '%s'; there are compute, memory and chase", name);
+    as_load *l = calloc(1, sizeof *l);
+    size_t   n = kinds[k].bytes / sizeof(float) / 3;
+    void    *block = NULL;
+    if (!l || posix_memalign(&block, 4096, kinds[k].bytes)) {
+        free(l);
+        return as_fail(env, ASSAY_NO_MEMORY, "selftest: no room for the load '%s'", name);
+    }
+    *l = (as_load){.kind = k, .x = block, .y = (float *)block + n, .z = (float *)block + 2 * n, .hop = block};
+    if (k == CHASE)
+        cycle_make(block);
+    for (size_t i = 0; k != CHASE && i < 3 * n; i++)
         l->x[i] = 1.0f + (float)(i % 7) * 0.125f;
     *out = l;
     return ASSAY_OK;
@@ -76,24 +115,31 @@ static void triad(as_load *l, size_t n)
     l->at += n;
 }
 
+static void chase(as_load *l, size_t hops)
+{
+    void **at = l->hop;
+    for (size_t i = 0; i < hops; i++)
+        at = *at;
+    l->hop = at; /* the next call goes on from here */
+    __asm__ volatile("" : : "r"(at) : "memory");
+}
+
 static assay_status call(assay_env *env, void *self)
 {
+    static void (*const work[N_KINDS])(as_load *, size_t) = {[COMPUTE] = compute, [MEMORY] = triad, [CHASE] = chase};
     const load_arm *a = self;
     (void)env;
-    if (a->load->in_memory)
-        triad(a->load, a->work);
-    else
-        compute(a->load, a->work);
+    work[a->load->kind](a->load, a->work);
     return ASSAY_OK;
 }
 
 static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trace_arm *info)
 {
     const load_arm *a = self;
+    double          n = (double)a->work;
     (void)seed;
     AS_TRY(as_first_calls(env, call, self, info->first_ns));
-    double floats = (double)a->work * (a->load->in_memory ? 1 : FLOATS);
-    info->ledger = (as_ledger){.flops = floats * (a->load->in_memory ? 2 : 3), .bytes = floats * 12, .launches = 1};
+    info->ledger = (as_ledger){.flops = n * kinds[a->load->kind].flops, .bytes = n * kinds[a->load->kind].traffic, .launches = 1};
     return ASSAY_OK;
 }
 
@@ -112,11 +158,10 @@ assay_status as_load_arm(assay_env *env, as_load *load, const char *name, double
     load_arm *a = calloc(1, sizeof *a);
     if (!a)
         return as_fail(env, ASSAY_NO_MEMORY, "selftest: no room for the arm '%s'", name);
-    double work = (load->in_memory ? WINDOW / (double)GRAIN : PASSES) * (1 + extra);
+    size_t grain = kinds[load->kind].grain;
     a->load = load;
-    a->work = (size_t)llround(work) * (load->in_memory ? GRAIN : 1);
-    snprintf(a->what, sizeof a->what, "%s load, %zu %s a call", load->in_memory ? "memory" : "compute", a->work,
-             load->in_memory ? "floats" : "passes");
+    a->work = (size_t)llround((double)(kinds[load->kind].work / grain) * (1 + extra)) * grain;
+    snprintf(a->what, sizeof a->what, "%s load, %zu %s a call", kinds[load->kind].name, a->work, kinds[load->kind].unit);
     *out = (as_arm){
         .name = name, .what = a->what, .self = a, .by_cpu = true, .launch = launch, .block = block, .land = land, .drop = free};
     return ASSAY_OK;

@@ -1,7 +1,7 @@
 /* load.h - work of a known amount, to test the laboratory itself: a slowdown is really done, not multiplied in.
  *
- * "compute": passes over a buffer that stays in L1.  "memory": a triad through arrays far larger than the caches.  extra 0.01 does one
- * hundredth more of the same. */
+ * "compute": passes over a buffer that stays in L1.  "memory": a triad through arrays far larger than the caches.  "chase": a walk by pointers
+ * through 1 MiB, which of its lines lie in which set of a cache being the luck of the process.  extra 0.01 does one hundredth more of the same. */
 #ifndef AS_LAB_LOAD_H
 #define AS_LAB_LOAD_H
 

@@ -65,6 +65,16 @@ const as_cell_def as_selftest_cells[] = {
      .power_claim = 0.95,
      .n_alarms = {3, 300},
      .n_power = {3, 100}},
+    {.name = "programs-chase",
+     .what = "two executables that chase pointers through 1 MiB, in other pages each launch",
+     .load = "chase",
+     .where = AS_CELL_PROGRAMS,
+     .budget_s = 10,
+     .extra = 0.02,
+     .alarms_claim = 0.01,
+     .power_claim = 0.9,
+     .n_alarms = {2, 300},
+     .n_power = {2, 100}},
     {.name = "suite",
      .what = "suite of 100 identical cases, threshold 2 %",
      .load = "compute",
@@ -370,7 +380,7 @@ static assay_status cells_check(assay_env *env, const char *cells)
         if (cell_find(name) < 0)
             return as_fail(env, ASSAY_BAD_INPUT,
                            "selftest: there is no cell '%s'; there are compute, memory, memory-loaded, programs, programs-memory, "
-                           "suite, same, same-memory",
+                           "programs-chase, suite, same, same-memory",
                            name);
     }
     return ASSAY_OK;

@@ -35,6 +35,9 @@ enum {
     MAX_WARM_UP_AGAIN = 3,
     MIN_QUARTILE = 8,
     MIN_LAUNCHES = 16,
+    PLAN_LAUNCHES = 8, /* after so many, the noise itself says how many rounds a launch is worth */
+    COLD_SAMPLES = 64, /* how far into a block its cold start is looked for */
+    COLD_REPEATS = 5,
     MAX_ARMS = 1024
 };
 
@@ -50,11 +53,12 @@ typedef struct sampler {
     double                    *call_ns;   /* of each arm, as the calibration saw it */
     double                    *launch_ns; /* sums over launches */
     int                       *order;
-    uint32_t                   n_samples;  /* in a block */
-    uint64_t                   n_called;   /* of arm 0, in rounds that are kept */
-    double                     warm_ns;    /* a call of each arm, in the last round of the warm-up; 0: there was none */
-    double                     ready_ns;   /* when the first round that is kept began */
-    bool                       warm;       /* one call before each block is not timed */
+    uint32_t                   n_samples; /* in a block */
+    uint64_t                   n_called;  /* of arm 0, in rounds that are kept */
+    double                     warm_ns;   /* a call of each arm, in the last round of the warm-up; 0: there was none */
+    double                     ready_ns;  /* when the first round that is kept began */
+    bool                       warm;      /* one call before each block is not timed */
+    uint32_t                   n_cold; /* samples at the beginning of each block that are not kept: the caches are being refilled */
     int                        n_warm_up;  /* rounds of a launch that are not kept; -1: not known yet */
     double                     round_ns;   /* what a round takes, probes and all */
     as_shot                   *shots;      /* of one block */
@@ -133,8 +137,9 @@ static assay_status block_run(sampler *s, int arm, bool kept, as_turn *turn)
     uint32_t      calls;
     AS_TRY(time_spent(s, &turn->start_ns));
     block_size(s, kept, &calls, &turn->n_shots);
-    AS_TRY(a->block(s->env, a->self, s->warm, calls, turn->n_shots, s->shots, &turn->switches));
-    AS_TRY(shots_check(s, a, turn->n_shots));
+    AS_TRY(a->block(s->env, a->self, s->warm, calls, s->n_cold + turn->n_shots, s->shots, &turn->switches));
+    AS_TRY(shots_check(s, a, s->n_cold + turn->n_shots));
+    memmove(s->shots, s->shots + s->n_cold, turn->n_shots * sizeof *s->shots);
     if (kept && !arm)
         s->n_called += (uint64_t)calls * turn->n_shots;
     turn_summarise(s, turn);
@@ -268,12 +273,70 @@ static assay_status calibrate(sampler *s)
     return ASSAY_OK;
 }
 
-/* --- Launches ------------------------------------------------------------------------------------------- */
-
 static bool is_single(const sampler *s)
 {
     return s->settings->memory == AS_MEMORY_SHARED || s->settings->memory == AS_MEMORY_FIXED;
 }
+
+/* --- The cold start of a block ---------------------------------------------------------------------------- */
+
+/* How many samples pass before they are as fast as the last half of them, to within a tenth. */
+static uint32_t cold_of(const double *ns, uint32_t n, double *scratch)
+{
+    double   steady = as_median(ns + n / 2, n - n / 2, scratch);
+    uint32_t cold = 0;
+    while (cold < n / 2 && ns[cold] > 1.1 * steady)
+        cold++;
+    return cold;
+}
+
+/* Samples of one arm right after the others have run, the least of several tries: what a pre-empted try adds is not the arm's. */
+static assay_status cold_sample(sampler *s, int arm, uint32_t n, bool first, double *least)
+{
+    const as_arm *a = &s->arms[arm];
+    uint32_t      switches;
+    AS_TRY(a->block(s->env, a->self, s->warm, s->trial->calls, n, s->shots, &switches));
+    AS_TRY(shots_check(s, a, n));
+    for (uint32_t i = 0; i < n; i++) {
+        double ns = (double)(s->trial->by_cpu ? s->shots[i].cpu_ns : s->shots[i].wall_ns);
+        least[i] = first ? ns : fmin(least[i], ns);
+    }
+    return ASSAY_OK;
+}
+
+/* Arms that have buffers of their own throw each other's out of the caches, so that a short block would time how they come back and not
+ * the work: of a walk through 1 MiB, 2 % more steps were 0.3 % more time in blocks of one call.  The samples of each block until the times are
+ * steady are then taken and not kept, and at least as many are kept. */
+static assay_status cold_find(sampler *s)
+{
+    double sample = s->trial->block_ns / s->n_samples, budget = (double)s->settings->budget_ns / (20.0 * COLD_REPEATS * s->n_arms),
+           most = floor(fmin(MAX_BLOCK_NS, budget) / fmax(sample, 1)); /* a twentieth of the budget at most */
+    uint32_t n = most < COLD_SAMPLES ? (uint32_t)most : COLD_SAMPLES, found = 0;
+    if (is_single(s) || s->n_arms < 2 || s->settings->samples_a_block || s->settings->n_calls || n < 4)
+        return ASSAY_OK;
+    double *least = AS_TAKE(&s->arena, double, (size_t)s->n_arms *n);
+    if (!least)
+        return as_fail(s->env, ASSAY_NO_MEMORY, "measure: %s: no room for %d arms", s->trial->name, s->n_arms);
+    for (int k = 0; k < COLD_REPEATS && !as_cancelled(s->env); k++)
+        for (int i = 0; i < s->n_arms; i++)
+            AS_TRY(cold_sample(s, i, n, k == 0, least + (size_t)i * n));
+    for (int i = 0; i < s->n_arms; i++) {
+        uint32_t cold = cold_of(least + (size_t)i * n, n, s->wall);
+        found = cold > found ? cold : found;
+    }
+    s->n_cold = found;
+    if (!found)
+        return ASSAY_OK;
+    uint32_t kept = found < 3 ? 3 : found > MIN_QUARTILE ? MIN_QUARTILE : found;
+    s->n_samples = s->trial->n_turns || s->n_samples > kept ? s->n_samples : kept; /* a trial that goes on keeps its blocks */
+    s->trial->block_ns = sample * s->n_samples;
+    if (!s->trial->n_turns)
+        as_trace_add_note(s->trial, "cold", "the first %u samples of each block are not kept: the caches were another arm's",
+                          found);
+    return ASSAY_OK;
+}
+
+/* --- Launches ------------------------------------------------------------------------------------------- */
 
 /* In an order drawn by a coin, too: who is launched first gets other pages than who comes second, and always the same one would be slower. */
 static assay_status launch_all(sampler *s, uint32_t launch)
@@ -302,6 +365,13 @@ static void land_all(sampler *s)
         s->arms[i].land(s->arms[i].self);
 }
 
+/* Where each block begins with samples that are not kept, one round is enough for what a launch has besides. */
+static int warm_up_again(const sampler *s, int n)
+{
+    int most = s->n_cold ? 1 : MAX_WARM_UP_AGAIN;
+    return n < most ? n : most;
+}
+
 /* The first launch finds out how many rounds warm it up; the later ones do as many, and at most three. */
 static assay_status warm_up(sampler *s, uint32_t launch)
 {
@@ -321,7 +391,7 @@ static assay_status warm_up(sampler *s, uint32_t launch)
     }
     if (!launch) {
         s->trial->warm_up_rounds = (uint32_t)n;
-        s->n_warm_up = n < MAX_WARM_UP_AGAIN ? n : MAX_WARM_UP_AGAIN;
+        s->n_warm_up = warm_up_again(s, n);
     }
     return ASSAY_OK;
 }
@@ -409,13 +479,33 @@ static double next_launch_ns(const sampler *s)
     return sum;
 }
 
-/* A trial that goes on keeps the length of its launches, so that they stay alike. */
+/* A trial that goes on keeps the length of its launches, so that they stay alike; the very last one may have been cut short. */
 static uint32_t rounds_before(const sampler *s)
 {
-    uint32_t n = 0;
-    for (size_t i = 0; i < s->trial->n_turns && !s->trial->turns[i].launch; i++)
-        n += !s->trial->turns[i].order;
+    uint32_t n = 0, n_launches = s->trial->n_launches, whole = n_launches > 1 ? n_launches - 2 : 0;
+    for (size_t i = 0; i < s->trial->n_turns; i++)
+        n += s->trial->turns[i].launch == whole && !s->trial->turns[i].order;
     return is_single(s) ? UINT32_MAX : n;
+}
+
+/* What launches and rounds have cost, from the second launch on: the first also calibrates. */
+typedef struct costs {
+    double launch_ns, rounds_ns;
+} costs;
+
+/* Once, when the noise is known: where launches differ more than the rounds of one do, short launches tell more in the same time.  As many
+ * launches again as there were must fit. */
+static uint32_t rounds_plan(const sampler *s, const costs *c, uint32_t first_round, double spent_ns, uint32_t n_rounds)
+{
+    const as_sampler_settings *settings = s->settings;
+    double                     n_launches = PLAN_LAUNCHES - 1, n = s->trial->n_rounds - first_round;
+    if (!settings->rounds || settings->rounds_a_launch || is_single(s) || n < 1)
+        return n_rounds;
+    double launch = c->launch_ns / n_launches, round = fmax(c->rounds_ns / n, 1);
+    /* Beyond four times a launch's cost rounds save hardly a launch, and eight launches know too little of the others to bet on fewer. */
+    double most = fmin((((double)settings->budget_ns - spent_ns) / PLAN_LAUNCHES - launch) / round, 4 * launch / round);
+    double best = fmin(settings->rounds(settings->enough_arg, s->trial, launch, round), most);
+    return best < 1 ? 1 : best > 100000 ? 100000 : (uint32_t)lround(best);
 }
 
 static assay_status launches_run(sampler *s)
@@ -423,7 +513,9 @@ static assay_status launches_run(sampler *s)
     const as_sampler_settings *settings = s->settings;
     bool                       over = false;
     uint32_t                   first = s->trial->n_launches, n_rounds = first ? rounds_before(s) : 0;
-    double                     launch_cost = first ? next_launch_ns(s) : 0, spent, ready;
+    double                     launch_cost = first ? next_launch_ns(s) : 0, spent, ready, end;
+    costs                      cost = {0, 0};
+    uint32_t                   first_round = 0; /* of the second launch */
     for (uint32_t launch = first; !over && !(settings->max_launches && launch >= settings->max_launches); launch++) {
         AS_TRY(time_spent(s, &spent));
         if (launch && ((launch > first && is_single(s)) || is_over(s, spent, launch_cost + s->round_ns)))
@@ -431,6 +523,8 @@ static assay_status launches_run(sampler *s)
         AS_TRY(launch_all(s, launch));
         if (!launch)
             AS_TRY(calibrate(s));
+        if (launch == first)
+            AS_TRY(cold_find(s));
         double unused;
         if (!launch && s->settings->warm_up != 0) /* what a round takes, before anything is planned with it */
             AS_TRY(round_run(s, launch, (uint64_t)1 << 33, false, &unused));
@@ -447,6 +541,13 @@ static assay_status launches_run(sampler *s)
         AS_TRY(rounds_run(s, launch, n_rounds, &over));
         land_all(s);
         s->trial->n_launches = launch + 1;
+        AS_TRY(time_spent(s, &end));
+        if (!launch)
+            first_round = s->trial->n_rounds;
+        else
+            cost.launch_ns += ready - spent, cost.rounds_ns += end - ready;
+        if (!first && launch + 1 == PLAN_LAUNCHES)
+            n_rounds = rounds_plan(s, &cost, first_round, end, n_rounds);
     }
     return ASSAY_OK;
 }
@@ -458,7 +559,7 @@ static assay_status sampler_open(sampler *s)
     s->call_ns = AS_TAKE(&s->arena, double, s->n_arms);
     s->launch_ns = AS_TAKE(&s->arena, double, s->n_arms);
     s->order = AS_TAKE(&s->arena, int, s->n_arms);
-    s->shots = AS_TAKE(&s->arena, as_shot, MAX_SAMPLES);
+    s->shots = AS_TAKE(&s->arena, as_shot, MAX_SAMPLES + COLD_SAMPLES);
     s->wall = AS_TAKE(&s->arena, double, MAX_SAMPLES);
     s->cpu = AS_TAKE(&s->arena, double, MAX_SAMPLES);
     if (!s->call_ns || !s->launch_ns || !s->order || !s->shots || !s->wall || !s->cpu)
@@ -495,9 +596,8 @@ static assay_status trial_begin(sampler *s)
 static void trial_go_on(sampler *s)
 {
     assay_trace *t = s->trial;
-    int          n = (int)t->warm_up_rounds;
     double       launches = 0;
-    s->n_warm_up = n < MAX_WARM_UP_AGAIN ? n : MAX_WARM_UP_AGAIN;
+    s->n_warm_up = warm_up_again(s, (int)t->warm_up_rounds);
     s->n_samples = t->turns[0].n_shots;
     s->warm = is_warmed(s, t->block_ns / ((double)t->calls * s->n_samples));
     for (int i = 0; i < s->n_arms; i++)

@@ -45,7 +45,9 @@ typedef struct as_sampler_settings {
     uint64_t         seed;
     /* Between rounds: true ends the trial.  May be NULL. */
     bool (*enough)(void *arg, const assay_trace *t);
-    void *enough_arg;
+    /* Once, after eight launches: how many rounds a launch is worth when these cost so much.  May be NULL: they stay as they are. */
+    double (*rounds)(void *arg, const assay_trace *t, double launch_ns, double round_ns);
+    void *enough_arg; /* of both */
     /* Once, after the warm-up and before the first round that is kept: what a call takes, and how many a block has.  May be NULL. */
     assay_status (*ready)(void *arg, double call_ns, uint32_t block_calls);
     /* After every round that is kept, with the share that is done.  May be NULL. */

@@ -631,6 +631,56 @@ Test(sampler, warm_up_can_be_a_number_of_rounds)
     }
 }
 
+/* --- Cold starts, and how long launches are ----------------------------------------------------------------------------------- */
+
+/* What comes back into the caches at the beginning of a block is not the arm's work. */
+Test(sampler, samples_before_a_block_is_warm_are_not_kept_where_arms_have_buffers_of_their_own)
+{
+    double pattern[64];
+    for (int i = 0; i < 64; i++)
+        pattern[i] = i < 5 ? 180e3 : 60e3;
+    for (int shared = 0; shared < 2; shared++) {
+        bench *b = bench_new(60e3, 60e3, 0);
+        b->fakes[0].pattern_ns = pattern;
+        b->fakes[0].n_pattern = 64;
+        b->s.memory = shared ? AS_MEMORY_SHARED : AS_MEMORY_RANDOM;
+        b->s.budget_ns = 2000000000;
+        bench_run(b);
+        expect_whole(b->t);
+        for (size_t i = 0; i < b->t->n_turns; i++)
+            expect_near(b->t->turns[i].wall_ns, shared && !b->t->turns[i].arm ? 180e3 : 60e3, 0.1);
+        expect_eq(b->t->turns[0].n_shots, shared ? b->t->turns[0].n_shots : 5); /* as many as were cold */
+        bench_free(b);
+    }
+}
+
+static double three_rounds(void *arg, const assay_trace *t, double launch_ns, double round_ns)
+{
+    bench *b = arg;
+    expect_eq(t->n_launches, 8);
+    expect(launch_ns > 0 && round_ns > 0);
+    b->n_asked++;
+    return 3;
+}
+
+Test(sampler, after_eight_launches_it_asks_once_how_many_rounds_a_launch_is_worth)
+{
+    bench *b = bench_new(60e3, 60e3, 0);
+    b->s.memory = AS_MEMORY_RANDOM;
+    b->s.budget_ns = 1000000000;
+    b->s.rounds = three_rounds;
+    b->s.enough_arg = b;
+    bench_run(b);
+    uint32_t n[64] = {0};
+    for (size_t i = 0; i < b->t->n_turns; i++)
+        n[b->t->turns[i].launch < 64 ? b->t->turns[i].launch : 63] += !b->t->turns[i].order;
+    expect_eq(b->n_asked, 1);
+    expect(b->t->n_launches > 16 && n[7] != 3);
+    for (uint32_t i = 8; i < 15; i++)
+        expect_eq(n[i], 3);
+    bench_free(b);
+}
+
 /* --- When something breaks ---------------------------------------------------------------------------------------------------- */
 
 Test(sampler, an_arm_that_fails_leaves_no_half_round)
@@ -683,7 +733,7 @@ Test(sampler, cancel_stops_launches_too)
     bench *b = bench_new(60e3, 60e3, 0);
     b->s.memory = AS_MEMORY_RANDOM;
     b->s.rounds_a_launch = 4;
-    b->fakes[0].cancels_at = 7;
+    b->fakes[0].cancels_at = 12; /* behind five blocks that look for a cold start */
     expect_fails(&b->env, bench_try(b), ASSAY_CANCELLED, "stopped after 6 rounds");
     expect_eq(b->t->n_launches, 2);
     expect_eq(b->t->state, AS_TRACE_PARTIAL);

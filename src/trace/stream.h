@@ -36,7 +36,8 @@ assay_status as_trace_bytes(assay_env *env, const assay_trace *t, uint8_t **data
 /* --- Reading --------------------------------------------------------------------------------------------- */
 
 enum {
-    AS_KEPT_SPANS = 1 << 18,   /* so many spans of the first runs are kept, 8 MiB; later ones only count in the totals of their steps */
+    AS_KEPT_SPANS =
+        1 << 18, /* so many spans of the first runs are kept, 8 MiB; later ones only count in the totals of their steps */
     AS_KEPT_SAMPLES = 1 << 21, /* at most so many, 64 MiB: beyond that every second one, then every fourth ... (sample_every) */
 };
 

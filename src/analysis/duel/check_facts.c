@@ -167,7 +167,7 @@ static const char *line_of(assay_facts *f, const as_check_case *c)
 static void row_add(assay_facts *f, as_table *t, const as_check_case *c)
 {
     const as_duel *d = c->failure ? NULL : c->duel;
-    double         change = d ? d->ratio - 1 : (double)NAN, a = d ? d->a_ns : (double)NAN, b = d ? d->b_ns : (double)NAN;
+    double         change = d ? d->ratio - 1 : (double)NAN, a = d ? d->a_ns : (double)NAN;
     const char    *none = *c->reason ? c->reason : "there is no comparison",
                *source = c->trial ? as_trial_clock_text(c->trial) : "stored blocks";
     as_facts_row(
@@ -178,7 +178,7 @@ static void row_add(assay_facts *f, as_table *t, const as_check_case *c)
                          ? as_check_status_text(c->status)
                          : as_say(f, "%s (%s)", as_check_status_text(c->status), as_severity_text(c->severity))},
             {.metric = as_number_measured(a, d ? d->a_lo : NAN, d ? d->a_hi : NAN, d ? d->n_rounds : 0, "ns", source, none)},
-            {.metric = as_number_measured(b, d ? d->b_lo : NAN, d ? d->b_hi : NAN, d ? d->n_rounds : 0, "ns", source, none)},
+            {.metric = d ? as_duel_b_metric(d, source) : as_number_measured(NAN, NAN, NAN, 0, "ns", source, none)},
             {.metric = as_number_derived(change, d ? d->lo - 1 : NAN, d ? d->hi - 1 : NAN, d ? d->n_units : 0, "ratio",
                                          "centre of ln(candidate / baseline); minus 1", none)},
             {.text = d && isfinite(d->lo) && isfinite(d->hi) ? as_say(f, "[%+.1f, %+.1f] %.0f %%", 100 * (d->lo - 1),

@@ -29,7 +29,7 @@ void as_compile_add(assay_facts *f, const assay_trace *t, const as_duel_rules *r
     if (!isnan(t->difference))
         as_facts_find(f, g, AS_LEVEL_NOTE,
                       "The outputs of both differ by at most %.3g, as |a - b| / (1 + |b|), on the same inputs.", t->difference);
-    arm_add(f, g, t, AS_COMPILE_ON, as_number_measured(d->b_ns, d->b_lo, d->b_hi, d->n_rounds, "ns", clock, none));
+    arm_add(f, g, t, AS_COMPILE_ON, as_duel_b_metric(d, clock));
     arm_add(f, g, t, AS_COMPILE_OFF, as_number_measured(d->a_ns, d->a_lo, d->a_hi, d->n_rounds, "ns", clock, none));
     as_facts_add(
         f, g, "compile.ratio", "off / on: how many times faster compiled is",

@@ -7,7 +7,10 @@
  * Two ways to a verdict share alpha: a sign e-process, valid at every look, which may end the trial early (a tenth of alpha a side), and
  * the interval of all units at the end (eight tenths).  That interval is the narrower one of two, each of which has half of the eight tenths:
  * the signed-rank test inverted, which is best for quiet differences, and the sign test inverted, which is best where a neighbour comes and
- * goes, so that many rounds are equal to within a thousandth and the others are off by a third either way.  Both are exact by the coin alone. */
+ * goes, so that many rounds are equal to within a thousandth and the others are off by a third either way.  Both are exact by the coin alone.
+ *
+ * Below nine units neither interval exists, however large the difference is.  One that is beyond a factor of two in every unit is then judged by
+ * Student's interval: that launches of the same program do not differ so much is an assumption, and the only one that is made here. */
 #include "analysis/duel/duel.h"
 
 #include <math.h>
@@ -18,6 +21,8 @@
 #define EARLY_SHARE 0.1 /* of alpha, a side */
 #define FINAL_SHARE 0.8 /* of alpha, both sides */
 #define BUSY        0.97
+#define FAR         0.69314718055994530942 /* ln 2: no luck of a launch is that large */
+enum { MIN_FAR_UNITS = 3 };
 
 const char *as_verdict_text(as_verdict v)
 {
@@ -203,26 +208,45 @@ static void decide(as_duel *out, const evidence *e, double lo, double hi, const 
         out->severity = severity_of(isnan(out->lo) ? out->ratio - 1 : out->lo - 1, rules);
 }
 
-/* What could have been seen, and how long would suffice for what is there: the distance of the estimate from the nearest edge. */
-static void plan_next(as_duel *out, const assay_trace *t, int a, int b, const rounds *r, double theta, const as_duel_rules *rules)
+static void plan_next(as_duel *out, const assay_trace *t, const rounds *r, double theta, const as_duel_rules *rules)
 {
     double edge = log1p(rules->margin), *scratch = malloc((2 * r->n + 2) * sizeof *scratch);
     out->visible = out->needed_ns = NAN;
     if (!scratch || r->n < 2)
         goto end;
     as_variance_split(r->d, r->launch, r->n, scratch, &out->variance);
-    bool   rounds_are_units = !by_launch(t);
-    double n_launches = rounds_are_units ? 1 : (double)r->n_launches;
+    double n_launches = by_launch(t) ? (double)r->n_launches : 1;
     double alpha = FINAL_SHARE / 2 * rules->alpha; /* what each of the two intervals has */
     double effect = as_effect_visible(&out->variance, alpha, n_launches, (double)r->n / n_launches);
+    double times = as_times_needed((log(out->hi) - log(out->lo)) / 2, fabs(fabs(theta) - edge), alpha, out->n_units);
     out->visible = expm1(edge + effect);
-    double launch =
-        (isnan(t->arms[a].launch_ns) ? 0 : t->arms[a].launch_ns) + (isnan(t->arms[b].launch_ns) ? 0 : t->arms[b].launch_ns);
-    double round = (t->spent_ns - launch * (double)r->n_launches) / (double)r->n;
-    double gap = fmax(fabs(fabs(theta) - edge), fmax(edge / 4, 0.0005));
-    out->needed_ns = as_time_needed(&out->variance, alpha, gap, launch, fmax(round, 1), rounds_are_units);
+    out->needed_ns = t->spent_ns * (out->verdict == AS_UNRESOLVED ? fmax(times, 1 + 1 / (double)out->n_units) : times);
 end:
     free(scratch);
+}
+
+double as_duel_rounds(const assay_trace *t, int a, int b, double launch_ns, double round_ns)
+{
+    rounds      r;
+    as_variance v;
+    double      best = 1;
+    if (!rounds_of(&r, t, a, b))
+        return best;
+    if (as_variance_split(r.d, r.launch, r.n, r.scratch, &v))
+        best = as_rounds_best(&v, launch_ns, round_ns);
+    rounds_free(&r);
+    return best;
+}
+
+double as_duel_b_ns(const as_duel *d)
+{
+    return isfinite(d->ratio) ? d->a_ns * d->ratio * (d->per_item ? d->b_items / d->a_items : 1) : d->b_ns;
+}
+
+bool as_duel_luck(const as_duel *d)
+{
+    const as_variance *v = &d->variance;
+    return v->n_launches >= 4 && v->sigma_launch > 0.005 && v->sigma_launch > v->sigma_round / sqrt(fmax(v->rounds_a_launch, 1));
 }
 
 /* Median of an arm's blocks, with the interval that its dependent series allows. */
@@ -260,24 +284,61 @@ static bool sign_interval(const double *units, size_t n, double confidence, doub
     return true;
 }
 
-static bool interval_of(rounds *r, double alpha, as_interval *out, const char **by)
+/* Student's quantile that leaves `tail` above it, for few degrees of freedom: the incomplete beta function inverted by halving. */
+static double student(double tail, double freedom)
+{
+    double lo = 0, hi = 1e6;
+    for (int i = 0; i < 200; i++) {
+        double t = (lo + hi) / 2, above = exp(as_log_beta_cdf(freedom / (freedom + t * t), freedom / 2, 0.5)) / 2;
+        *(above > tail ? &lo : &hi) = t;
+    }
+    return hi;
+}
+
+/* Few units, all of them on one side and beyond the margin by more than a factor of two. */
+static bool far_interval(const rounds *r, double edge, double confidence, as_interval *out)
+{
+    double n = (double)r->n_units, least = INFINITY, mean = 0, square = 0;
+    if (r->n_units < MIN_FAR_UNITS)
+        return false;
+    for (size_t i = 0; i < r->n_units; i++) {
+        bool same_side = (r->units[i] > 0) == (r->units[0] > 0);
+        least = fmin(least, same_side ? fabs(r->units[i]) : 0);
+        mean += r->units[i] / n;
+    }
+    for (size_t i = 0; i < r->n_units; i++)
+        square += pow(r->units[i] - mean, 2);
+    double arm = student((1 - confidence) / 2, n - 1) * sqrt(square / (n - 1) / n);
+    if (!(least > edge + FAR) || !(fabs(mean) - arm > edge))
+        return false;
+    *out = (as_interval){.value = out->value, .lo = fmin(mean - arm, out->value), .hi = fmax(mean + arm, out->value)};
+    out->confidence = confidence;
+    return true;
+}
+
+static bool interval_of(rounds *r, double alpha, double edge, as_interval *out, const char **by)
 {
     double      confidence = 1 - FINAL_SHARE / 2 * alpha;
     as_interval sign;
     bool        has = as_signed_rank_interval(r->units, r->n_units, confidence, r->scratch, out);
     *by = "signed rank";
-    if (!sign_interval(r->units, r->n_units, confidence, r->scratch, &sign) || (has && sign.hi - sign.lo >= out->hi - out->lo))
+    bool has_sign = sign_interval(r->units, r->n_units, confidence, r->scratch, &sign);
+    if (!has && !has_sign && far_interval(r, edge, confidence, out)) {
+        *by = "size";
+        return true;
+    }
+    if (!has_sign || (has && sign.hi - sign.lo >= out->hi - out->lo))
         return has;
     *out = sign;
     *by = "sign";
     return true;
 }
 
-static void judge(const assay_trace *t, int a, int b, const as_duel_rules *rules, rounds *r, as_duel *out)
+static void judge(const assay_trace *t, const as_duel_rules *rules, rounds *r, as_duel *out)
 {
     double      edge = log1p(rules->margin);
     as_interval interval = {.value = NAN, .lo = NAN, .hi = NAN};
-    bool        has = interval_of(r, rules->alpha, &interval, &out->by);
+    bool        has = interval_of(r, rules->alpha, edge, &interval, &out->by);
     evidence    e = evidence_of(r->units, r->n_units, rules->margin, true);
     out->ratio = exp(interval.value);
     out->lo = has ? exp(interval.lo) : NAN;
@@ -298,7 +359,7 @@ static void judge(const assay_trace *t, int a, int b, const as_duel_rules *rules
         r->units[i] *= -sign; /* towards the estimate */
     out->p_flip = as_sign_flip_p(r->units, r->n_units, edge, t->seed);
     decide(out, &e, has ? interval.lo : NAN, has ? interval.hi : NAN, rules);
-    plan_next(out, t, a, b, r, interval.value, rules);
+    plan_next(out, t, r, interval.value, rules);
 }
 
 void as_duel_judge(const assay_trace *t, int a, int b, const as_duel_rules *rules, as_duel *out)
@@ -331,7 +392,7 @@ void as_duel_judge(const assay_trace *t, int a, int b, const as_duel_rules *rule
     if (t->state == AS_TRACE_REFUSED || !rounds_of(&r, t, a, b)) /* numbers that cannot be true have no verdict */
         return;
     if (r.n_units)
-        judge(t, a, b, rules, &r, out);
+        judge(t, rules, &r, out);
     rounds_free(&r);
     double *x = malloc((2 * t->n_turns + 2) * sizeof *x), *scratch = malloc((2 * t->n_turns + 64) * sizeof *scratch);
     if (x && scratch) {

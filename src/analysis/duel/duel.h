@@ -36,16 +36,17 @@ typedef struct as_duel {
     double      a_items, b_items; /* done by a call; NaN: not known */
     double ratio, lo, hi; /* time of b over time of a, of a call or of an item: 1.02 is 2 % slower; lo, hi NaN with too few units */
     double confidence;    /* of the interval */
-    const char *by;       /* which test the interval inverts: "signed rank" or "sign" */
-    const char *unit;     /* what was counted as independent: "launch" or "round" */
+    const char *
+        by; /* which test the interval inverts: "signed rank" or "sign"; "size": too few units for these, and far beyond any luck */
+    const char *unit; /* what was counted as independent: "launch" or "round" */
     size_t      n_units, n_rounds, n_launches;
     double      p_slower, p_faster; /* signed-rank, one-sided, beyond the margin */
     double      p_flip;             /* sign-flip permutation of the units, beyond the margin, on the side of the estimate */
     double      ln_e_slower, ln_e_faster, ln_e_same;
     as_variance variance;
     double      visible;    /* smallest effect (a share) that could have been seen with 95 % power; NaN: cannot say */
-    double      needed_ns;  /* how long would suffice to decide the margin, or the estimate; NaN: cannot say */
-    double      a_ns, b_ns; /* of a call, always: medians of the blocks, by the decided clock */
+    double      needed_ns;  /* unresolved: how long would suffice, more than was spent; else how long would have; NaN: cannot say */
+    double      a_ns, b_ns; /* of a call, always: medians of each arm's blocks, by the decided clock */
     double      a_lo, a_hi, b_lo, b_hi;
     char        reasons[3][160];
     int         n_reasons; /* what disturbed it, most important first */
@@ -53,6 +54,13 @@ typedef struct as_duel {
 
 /* Arm b against arm a, per item where their calls do different numbers of them.  Rounds are units with shared memory, launches otherwise. */
 void as_duel_judge(const assay_trace *t, int a, int b, const as_duel_rules *rules, as_duel *out);
+/* The time of a call of b that follows from a's and the paired ratio, which is what was judged: to be shown beside a_ns.  The quotient of the
+ * two arms' own medians is another number, and may even lie on the other side of 1. */
+double as_duel_b_ns(const as_duel *d);
+/* The rounds of a launch that tell most about the pair for their price, by the noise so far. */
+double as_duel_rounds(const assay_trace *t, int a, int b, double launch_ns, double round_ns);
+/* Launches differ more than their rounds can explain: that, and not the number of rounds, is what the comparison suffers from. */
+bool as_duel_luck(const as_duel *d);
 /* Cheap look while measuring: is there an early verdict?  For as_sampler_settings.enough. */
 bool as_duel_settled(const assay_trace *t, int a, int b, const as_duel_rules *rules);
 /* Was there one at any unit?  What as_duel_judge() calls early, at a fraction of its price. */

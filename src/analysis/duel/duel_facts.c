@@ -67,7 +67,7 @@ static const char *line_join(char *buf, size_t size, const parts *p, const char 
 
 /* What was judged: the time of a call, or of an item of it. */
 static double judged_a_ns(const as_duel *d) { return d->per_item ? d->a_ns / d->a_items : d->a_ns; }
-static double judged_b_ns(const as_duel *d) { return d->per_item ? d->b_ns / d->b_items : d->b_ns; }
+static double judged_b_ns(const as_duel *d) { return d->per_item ? as_duel_b_ns(d) / d->b_items : as_duel_b_ns(d); }
 
 /* The one unit is said once: "1.92 -> 2.01 ms". */
 static void times_write(char *buf, size_t size, const as_duel *d, bool shared_unit)
@@ -158,6 +158,17 @@ const char *as_duel_remedy(char *buf, size_t size, const as_duel *d, double marg
     return buf;
 }
 
+const char *as_duel_luck_text(char *buf, size_t size, const as_duel *d)
+{
+    *buf = 0;
+    if (as_duel_luck(d))
+        snprintf(buf, size,
+                 "each launch runs at another speed: the ratio varies by %.2g %% between launches and by %.2g %% within one; "
+                 "each gets other memory pages",
+                 100 * d->variance.sigma_launch, 100 * d->variance.sigma_round);
+    return buf;
+}
+
 /* --- Facts -------------------------------------------------------------------------------------------------- */
 
 as_ledger as_ledger_difference(const assay_trace *t, int a, int b)
@@ -210,6 +221,9 @@ static const char *name_of(assay_facts *f, const as_duel_row *row, size_t n)
 /* Which test the interval inverts. */
 static const char *centre_text(const as_duel *d, bool change)
 {
+    if (d->by && !strcmp(d->by, "size"))
+        return change ? "centre of ln(b / a), Student's interval of few units beyond a factor of two; minus 1"
+                      : "exp of the centre of ln(b / a)";
     if (d->by && !strcmp(d->by, "sign"))
         return change ? "median of ln(b / a), sign interval; minus 1" : "exp of the median of ln(b / a)";
     return change ? "Hodges-Lehmann of ln(b / a), signed-rank interval; minus 1" : "exp of Hodges-Lehmann of ln(b / a)";
@@ -236,6 +250,15 @@ static const char *verdict_of(assay_facts *f, const as_duel *d)
                : as_verdict_text(d->verdict);
 }
 
+assay_metric as_duel_b_metric(const as_duel *d, const char *source)
+{
+    const char *none = "nothing was measured";
+    double      k = as_duel_b_ns(d) / d->ratio;
+    if (!isfinite(d->ratio))
+        return as_number_measured(d->b_ns, d->b_lo, d->b_hi, d->n_rounds, "ns", source, none);
+    return as_number_derived(as_duel_b_ns(d), k * d->lo, k * d->hi, d->n_units, "ns", "time of a x the paired ratio", none);
+}
+
 /* The time of an item, with the bounds of the time of a call. */
 static assay_metric item_metric(double ns, double lo, double hi, double items, size_t n)
 {
@@ -254,12 +277,12 @@ static void row_add(assay_facts *f, as_table *t, const as_duel_row *row, size_t 
                {.text = row->trial->arms[row->a].name},
                {.text = row->trial->arms[row->b].name},
                {.metric = as_number_measured(d->a_ns, d->a_lo, d->a_hi, d->n_rounds, "ns", source, "nothing was measured")},
-               {.metric = as_number_measured(d->b_ns, d->b_lo, d->b_hi, d->n_rounds, "ns", source, "nothing was measured")},
+               {.metric = as_duel_b_metric(d, source)},
     };
     size_t n_cells = N_BEFORE_ITEMS;
     if (with_items) {
         cells[n_cells++] = (as_cell){.metric = item_metric(d->a_ns, d->a_lo, d->a_hi, d->a_items, d->n_rounds)};
-        cells[n_cells++] = (as_cell){.metric = item_metric(d->b_ns, d->b_lo, d->b_hi, d->b_items, d->n_rounds)};
+        cells[n_cells++] = (as_cell){.metric = item_metric(as_duel_b_ns(d), NAN, NAN, d->b_items, d->n_rounds)};
     }
     const as_cell rest[] = {
         {.metric = change_metric(d)},
@@ -269,7 +292,8 @@ static void row_add(assay_facts *f, as_table *t, const as_duel_row *row, size_t 
         {.metric = as_number_derived(d->visible, NAN, NAN, d->n_units, "ratio", "effect with 95 % power by the variances",
                                      "the variances are not known")},
         {.metric = as_number_derived(d->needed_ns, NAN, NAN, d->n_units, "ns",
-                                     "time by the variances and the costs of launches and rounds", "the variances are not known")},
+                                     "time spent x (interval / distance from the margin)^2, with 95 % power",
+                                     "there are too few rounds")},
         {.metric = as_number_measured(row->trial->spent_ns, NAN, NAN, 1, "ns", "clock", "not known")},
         {.text = *ledger ? ledger : "-"},
     };
@@ -314,6 +338,8 @@ static void inputs_add(assay_facts *f, as_table *t, const as_duel_row *row, size
             {.text = d->per_item ? "item" : "call"},
             {.metric = as_number_counted(d->a_items, "1", "batch", "the items of a call are not known")},
             {.metric = as_number_counted(d->b_items, "1", "batch", "the items of a call are not known")},
+            {.metric = as_number_measured(d->a_ns, d->a_lo, d->a_hi, d->n_rounds, "ns", "median of the blocks of a alone", none)},
+            {.metric = as_number_measured(d->b_ns, d->b_lo, d->b_hi, d->n_rounds, "ns", "median of the blocks of b alone", none)},
         });
 }
 
@@ -356,8 +382,8 @@ static void differences_add(assay_facts *f, as_fact_group *g, const as_duel_row 
 static const char *call_words(assay_facts *f, const as_duel *d)
 {
     return as_say(f, "judged per item: calls of %.9g and of %.9g items take %s and %s (%s and %s)", d->a_items, d->b_items,
-                  as_say_number(f, d->a_ns, "ns"), as_say_number(f, d->b_ns, "ns"),
-                  as_say_number(f, 1e9 * d->a_items / d->a_ns, "1/s"), as_say_number(f, 1e9 * d->b_items / d->b_ns, "1/s"));
+                  as_say_number(f, d->a_ns, "ns"), as_say_number(f, as_duel_b_ns(d), "ns"),
+                  as_say_number(f, 1e9 * d->a_items / d->a_ns, "1/s"), as_say_number(f, 1e9 * d->b_items / as_duel_b_ns(d), "1/s"));
 }
 
 /* What disturbed it is the trial's: said once, below the last of its comparisons. */
@@ -366,7 +392,7 @@ void as_duel_findings(assay_facts *f, as_fact_group *g, const char *name, const 
     static const as_level levels[] = {
         [AS_UNRESOLVED] = AS_LEVEL_WARN, [AS_SLOWER] = AS_LEVEL_BAD, [AS_FASTER] = AS_LEVEL_GOOD, [AS_SAME] = AS_LEVEL_GOOD};
     const as_duel *d = &row->duel;
-    char           line[AS_LINE_BYTES], remedy[200];
+    char           line[AS_LINE_BYTES], remedy[200], luck[240];
     as_facts_find(f, g, levels[d->verdict], "%s", as_duel_line(line, sizeof line, 80, name, d, row->trial->spent_ns));
     if (d->per_item)
         as_facts_find(f, g, AS_LEVEL_NOTE, "%s", call_words(f, d));
@@ -375,6 +401,8 @@ void as_duel_findings(assay_facts *f, as_fact_group *g, const char *name, const 
                       row->trial->reason ? row->trial->reason : "");
     for (int i = 0; last_of_trial && i < d->n_reasons && i < 3; i++)
         as_facts_find(f, g, AS_LEVEL_NOTE, "%s", d->reasons[i]);
+    if (d->verdict == AS_UNRESOLVED && *as_duel_luck_text(luck, sizeof luck, d))
+        as_facts_find(f, g, AS_LEVEL_NOTE, "%s", luck);
     if (*as_duel_remedy(remedy, sizeof remedy, d, row->rules ? row->rules->margin : (double)NAN))
         as_facts_find(f, g, AS_LEVEL_NOTE, "%s", remedy);
     if (d->verdict == AS_SLOWER && !strcmp(ledger_words(f, row->trial, row->a, row->b), "identical"))
@@ -440,6 +468,8 @@ void as_duels_add(assay_facts *f, const as_duel_row *rows, size_t n)
                                          "per|judged per",
                                          "a_items|items of a",
                                          "b_items|items of b",
+                                         "a_median|own median of a",
+                                         "b_median|own median of b",
                                          NULL};
     as_fact_group           *g = as_facts_group(f, "compare", "Compare");
     bool                     with_items = false;

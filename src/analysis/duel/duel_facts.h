@@ -23,8 +23,12 @@ as_ledger as_ledger_difference(const assay_trace *t, int a, int b);
 /* "matmul/512/f32   1.92 ms -> 2.01 ms   +4.7 % [+4.1, +5.3] 99 %   SLOWER (minor)   16 launches, 4.1 s" within so many columns (0: as
  * long as it is): spaces go first, then what the table repeats, then the middle of the name.  Never less than 60.  Returns buf. */
 const char *as_duel_line(char *buf, size_t size, int columns, const char *name, const as_duel *d, double spent_ns);
+/* The time of a call of b, derived from a's and the paired ratio; where there is no pair, b's own, measured as `source` says. */
+assay_metric as_duel_b_metric(const as_duel *d, const char *source);
 /* "Seen would have been 1.8 %; about 9 s would decide a margin of 1 %." - for unresolved ones; "" otherwise. */
 const char *as_duel_remedy(char *buf, size_t size, const as_duel *d, double margin);
+/* "each launch runs at another speed: ..." where launches differ more than their rounds; "" otherwise. */
+const char *as_duel_luck_text(char *buf, size_t size, const as_duel *d);
 /* The verdict as a line, why the trial is not whole, what disturbed it (said below the last comparison of a trial), and what would help. */
 void as_duel_findings(assay_facts *f, as_fact_group *g, const char *name, const as_duel_row *row, bool last_of_trial);
 /* "+4.7 %": three digits at most, always with a sign. */

@@ -691,6 +691,115 @@ Test(alone, blocks_that_waited_for_the_cpu_make_it_noisy)
     assay_trace_free(t);
 }
 
+/* --- Few units, far apart ------------------------------------------------------------------------------------------------------------------------ */
+
+/* Trials of n launches, one round each, with these logarithms of b over a. */
+static assay_trace *few(assay_env *env, const double *d, int n)
+{
+    assay_trace *t = as_planted_trial(env, (as_planted){.n_launches = n, .n_rounds = 1});
+    for (size_t i = 0; i < t->n_turns; i++)
+        t->turns[i].cpu_ns = 1e6 * (t->turns[i].arm ? exp(d[t->turns[i].launch]) : 1);
+    return t;
+}
+
+Test(duel, a_tenth_of_the_time_is_faster_after_three_launches)
+{
+    assay_env    *env = fake_env();
+    as_duel_rules rules = rules_at(0.01);
+    const double  d[] = {log(0.1), log(0.104), log(0.097)};
+    as_duel       duel;
+    assay_trace  *t = few(env, d, 3);
+    as_duel_judge(t, 0, 1, &rules, &duel);
+    expect_eq(duel.verdict, AS_FASTER);
+    expect_str(duel.by, "size");
+    expect(duel.lo < 0.1 && duel.hi > 0.1 && duel.hi < 0.2);
+    assay_trace_free(t);
+    t = few(env, d, 2); /* two may agree by chance */
+    as_duel_judge(t, 0, 1, &rules, &duel);
+    expect_eq(duel.verdict, AS_UNRESOLVED);
+    expect(duel.needed_ns > t->spent_ns);
+    assay_trace_free(t);
+}
+
+/* Two speeds that a launch gets by chance, which would fool Student's interval alone in a quarter of the trials of three. */
+Test(duel, the_luck_of_few_launches_decides_nothing)
+{
+    assay_env    *env = fake_env();
+    as_duel_rules rules = rules_at(0.01);
+    uint64_t      state = 5;
+    for (int k = 0; k < 300; k++) {
+        int    n = 3 + k % 6;
+        double d[8];
+        for (int i = 0; i < n; i++)
+            d[i] = (as_planted_draw(&state) > 0 ? 0.35 : -0.35) + 1e-4 * as_planted_draw(&state);
+        assay_trace *t = few(env, d, n);
+        as_duel      duel;
+        as_duel_judge(t, 0, 1, &rules, &duel);
+        expect_eq(duel.verdict, AS_UNRESOLVED);
+        assay_trace_free(t);
+    }
+}
+
+/* --- What is said of it --------------------------------------------------------------------------------------------------------------------------- */
+
+Test(duel, what_did_not_suffice_is_never_said_to_suffice)
+{
+    assay_env *env = fake_env();
+    int        n_unresolved = 0;
+    for (uint64_t i = 0; i < 300; i++) {
+        as_duel_rules rules = rules_at(i % 3 ? 0.01 : 0);
+        assay_trace  *t = as_planted_trial(env, (as_planted){.ratio = 1 + 0.002 * (double)(i % 12),
+                                                             .noise = 0.02 + 0.02 * (double)(i % 5),
+                                                             .n_launches = 1 + (int)(i % 23),
+                                                             .n_rounds = 1 + (int)(i % 4),
+                                                             .seed = 900 + i});
+        as_duel       duel;
+        as_duel_judge(t, 0, 1, &rules, &duel);
+        n_unresolved += duel.verdict == AS_UNRESOLVED;
+        if (duel.verdict == AS_UNRESOLVED)
+            expect(isnan(duel.needed_ns) ? duel.n_rounds < 2 : duel.needed_ns > t->spent_ns);
+        assay_trace_free(t);
+    }
+    expect(n_unresolved > 100);
+}
+
+Test(duel, the_time_of_b_that_is_shown_is_on_the_side_of_the_change)
+{
+    assay_env    *env = fake_env();
+    as_duel_rules rules = rules_at(0.01);
+    assay_trace  *t = as_planted_trial(env, (as_planted){.ratio = 0.93});
+    for (size_t i = 0; i < t->n_turns; i++) /* the machine was slower in most of the later rounds, and b's median with it */
+        t->turns[i].cpu_ns *= t->turns[i].round % 5 == (t->turns[i].arm ? 1 : 0) ? 0.5 : 1;
+    as_duel duel;
+    as_duel_judge(t, 0, 1, &rules, &duel);
+    expect_near(as_duel_b_ns(&duel) / duel.a_ns, duel.ratio, 1e-12);
+    duel.ratio = NAN;
+    expect_near(as_duel_b_ns(&duel), duel.b_ns, 0); /* without a pair it is its own */
+    assay_trace_free(t);
+}
+
+Test(duel, launches_that_differ_are_told_from_rounds_that_do)
+{
+    assay_env    *env = fake_env();
+    as_duel_rules rules = rules_at(0.01);
+    uint64_t      state = 3;
+    for (int lucky = 0; lucky < 2; lucky++) {
+        assay_trace *t = as_planted_trial(env, (as_planted){.n_launches = 20, .n_rounds = 6});
+        double       luck[20];
+        as_duel      duel;
+        for (int i = 0; i < 20; i++)
+            luck[i] = 0.08 * as_planted_draw(&state);
+        for (size_t i = 0; i < t->n_turns; i++)
+            t->turns[i].cpu_ns = 1e6 * (1 + (lucky && t->turns[i].arm ? luck[t->turns[i].launch] : 0) +
+                                        (lucky ? 0.01 : 0.08) * as_planted_draw(&state));
+        as_duel_judge(t, 0, 1, &rules, &duel);
+        expect_eq(as_duel_luck(&duel), lucky);
+        double few_rounds = as_duel_rounds(t, 0, 1, 10e6, 10e6); /* launches as dear as rounds */
+        expect(lucky ? few_rounds < 1.5 : few_rounds > 2);
+        assay_trace_free(t);
+    }
+}
+
 /* --- Again from the record ---------------------------------------------------------------------------------------------------------------------- */
 
 static assay_trace *again(assay_env *env, const assay_trace *t)

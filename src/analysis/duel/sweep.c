@@ -9,7 +9,7 @@
 double as_sweep_ns(const as_sweep *s, int row, int arm)
 {
     const as_duel *duels = s->rows[row].duels;
-    return s->n_arms < 2 ? (double)NAN : arm == 0 ? duels[0].a_ns : duels[arm - 1].b_ns;
+    return s->n_arms < 2 ? (double)NAN : arm == 0 ? duels[0].a_ns : as_duel_b_ns(&duels[arm - 1]);
 }
 
 double as_sweep_items(const as_sweep *s, int row, int arm)
@@ -46,6 +46,13 @@ static as_relation relation(const as_sweep *s, int row, int x, int y, basis by)
 
 as_relation as_sweep_relation(const as_sweep *s, int row, int x, int y) { return relation(s, row, x, y, AS_JUDGED); }
 
+/* Proven to differ by less than the margin, either way. */
+static bool is_same(const as_sweep *s, int row, int x, int y, basis by)
+{
+    as_relation r = relation(s, row, x, y, by);
+    return r.lo > 1 / (1 + s->margin) && r.hi < 1 + s->margin;
+}
+
 static int winner(const as_sweep *s, int row, basis by, bool *proved)
 {
     int    best = -1;
@@ -55,12 +62,43 @@ static int winner(const as_sweep *s, int row, basis by, bool *proved)
             least = against_first(s, row, arm, by).ratio, best = arm;
     *proved = best >= 0;
     for (int arm = 0; best >= 0 && arm < s->n_arms; arm++)
-        if (arm != best && !(relation(s, row, best, arm, by).lo > 1))
+        if (arm != best && !(relation(s, row, best, arm, by).lo > 1 + s->margin))
             *proved = false;
     return best;
 }
 
 int as_sweep_winner(const as_sweep *s, int row, bool *proved) { return winner(s, row, AS_JUDGED, proved); }
+
+static double peak_of(const as_sweep *s, int row, int arm)
+{
+    const assay_trace *t = s->rows[row].trial;
+    return t && arm < t->n_arms ? t->arms[arm].ledger.peak_bytes : (double)NAN;
+}
+
+/* Of the arms that do not differ from `best`: the one with the least memory, else the one named first.  -1: all others differ. */
+static int cheapest(const as_sweep *s, int row, int best, basis by, const char **why)
+{
+    int  taken = best;
+    bool any = false;
+    *why = "no difference within the margin: it was named first";
+    for (int arm = 0; arm < s->n_arms; arm++) {
+        if (arm == best || !is_same(s, row, best, arm, by))
+            continue;
+        double own = peak_of(s, row, arm), least = peak_of(s, row, taken);
+        any = true;
+        if (own < least || (!(own > least) && arm < taken))
+            taken = arm;
+        if (own < least || own > least)
+            *why = "no difference within the margin: it needs less memory";
+    }
+    return any ? taken : -1;
+}
+
+int as_sweep_same(const as_sweep *s, int row, int best)
+{
+    const char *why;
+    return cheapest(s, row, best, AS_JUDGED, &why);
+}
 
 /* --- Crossovers --------------------------------------------------------------------------------------------- */
 
@@ -151,23 +189,17 @@ static const struct {
 const char *as_purpose_text(as_purpose p) { return p < AS_N_PURPOSES ? purposes[p].text : "?"; }
 const char *as_purpose_criterion(as_purpose p) { return p < AS_N_PURPOSES ? purposes[p].criterion : "?"; }
 
-/* By the paired ratio, which knows more than the two medians: choices then agree with verdicts. */
-static double paired_ns(const as_sweep *s, int row, int arm)
-{
-    return as_sweep_ns(s, row, 0) * relation(s, row, 0, arm, PER_CALL).ratio;
-}
-
 /* How good an arm is at a row for a purpose; NaN: not known, or not asked at this row. */
 static double score_of(const as_sweep *s, as_purpose p, int row, int arm)
 {
     const as_sweep_row *r = &s->rows[row];
     const as_trace_arm *info = r->trial && arm < r->trial->n_arms ? &r->trial->arms[arm] : NULL;
-    double              ns = paired_ns(s, row, arm), items = as_sweep_items(s, row, arm);
+    double              ns = as_sweep_ns(s, row, arm), items = as_sweep_items(s, row, arm);
     switch (p) {
     case AS_FOR_INFERENCE: return row == 0 ? ns : (double)NAN;
     case AS_FOR_TRAINING: return row == s->n_rows - 1 ? items * 1e9 / ns : (double)NAN;
     case AS_FOR_THROUGHPUT: return items * 1e9 / ns;
-    case AS_FOR_MEMORY: return info ? info->ledger.peak_bytes : (double)NAN;
+    case AS_FOR_MEMORY: return peak_of(s, row, arm);
     case AS_FOR_PROTOTYPING: return info ? (isfinite(info->launch_ns) ? info->launch_ns : 0) + info->first_ns[0] : (double)NAN;
     default: return ns;
     }
@@ -176,14 +208,29 @@ static double score_of(const as_sweep *s, as_purpose p, int row, int arm)
 static bool is_better(bool most, double x, double y) { return most ? x > y : x < y; }
 
 /* Memory and first calls are counted or taken once: only times have an interval that proves. */
+static bool  is_of_times(as_purpose p) { return p != AS_FOR_MEMORY && p != AS_FOR_PROTOTYPING; }
+static basis basis_of(as_purpose p) { return purposes[p].most ? AS_JUDGED : PER_CALL; }
+
 static bool is_proved(const as_sweep *s, as_purpose p, int row, int arm, double lead)
 {
+    bool proved;
     if (p == AS_FOR_MEMORY)
         return lead > 0;
-    if (p == AS_FOR_PROTOTYPING)
+    return is_of_times(p) && winner(s, row, basis_of(p), &proved) == arm && proved;
+}
+
+/* What does not differ is not recommended for its speed. */
+static bool take_cheapest(const as_sweep *s, as_purpose p, as_sweep_choice *c)
+{
+    const char *why;
+    int         arm = is_of_times(p) ? cheapest(s, c->row, c->arm, basis_of(p), &why) : -1;
+    if (arm < 0)
         return false;
-    bool proved;
-    return winner(s, row, purposes[p].most ? AS_JUDGED : PER_CALL, &proved) == arm && proved;
+    c->arm = arm;
+    c->score = score_of(s, p, c->row, arm);
+    c->same = true;
+    c->why = why;
+    return true;
 }
 
 as_sweep_choice as_sweep_choose(const as_sweep *s, as_purpose p)
@@ -193,11 +240,11 @@ as_sweep_choice as_sweep_choose(const as_sweep *s, as_purpose p)
     for (int row = 0; s->n_arms > 1 && row < s->n_rows; row++)
         for (int arm = 0; arm < s->n_arms; arm++) {
             double score = score_of(s, p, row, arm);
-            bool   tied = score == c.score && paired_ns(s, row, arm) < paired_ns(s, c.row, c.arm);
+            bool   tied = score == c.score && as_sweep_ns(s, row, arm) < as_sweep_ns(s, c.row, c.arm);
             if (isfinite(score) && (c.row < 0 || is_better(purposes[p].most, score, c.score) || tied))
                 c.row = row, c.arm = arm, c.score = score;
         }
-    if (c.row < 0)
+    if (c.row < 0 || take_cheapest(s, p, &c))
         return c;
     for (int row = 0; row < s->n_rows; row++)
         for (int arm = 0; arm < s->n_arms; arm++) {

@@ -20,6 +20,7 @@ typedef struct as_sweep {
     int                 n_arms;
     const as_sweep_row *rows;
     int                 n_rows; /* by ascending value where they have one */
+    double              margin; /* what is not worth a word: 0.01; arms that differ by less are the same */
 } as_sweep;
 
 /* Calls of the arms do different numbers of items: winners are by the time of an item. */
@@ -29,11 +30,14 @@ typedef struct as_relation {
     double ratio, lo, hi;
 } as_relation;
 as_relation as_sweep_relation(const as_sweep *s, int row, int x, int y);
-double      as_sweep_ns(const as_sweep *s, int row, int arm);    /* of a call */
-double      as_sweep_items(const as_sweep *s, int row, int arm); /* done by a call; NaN: not known */
+double as_sweep_ns(const as_sweep *s, int row, int arm);    /* of a call: the first arm's, and what the paired ratios make of it */
+double as_sweep_items(const as_sweep *s, int row, int arm); /* done by a call; NaN: not known */
 
-/* The arm with the least time; *proved: faster than each other one by its interval.  -1: no times. */
+/* The arm with the least time; *proved: faster than each other one by more than the margin, by its interval.  -1: no times. */
 int as_sweep_winner(const as_sweep *s, int row, bool *proved);
+/* Where others are proven to take the same time as `best`, to within the margin: the cheapest of them all, by memory, else the one that was named
+ * first.  -1: no other is. */
+int as_sweep_same(const as_sweep *s, int row, int best);
 
 /* Where the winner changes between two neighbouring rows: the value at which both take the same time, interpolated in the logarithms of value
  * and ratio.  [lo, hi] is where the interval holds 1: outside of it the winner is certain; open when that does not happen on a side. */
@@ -63,8 +67,9 @@ typedef struct as_sweep_choice {
     int         row, arm; /* -1: cannot be told, and why says why */
     double      score;    /* in `unit` */
     const char *unit;
-    double      lead;   /* how much better than the best of another arm, a share; NaN: there is none */
+    double      lead;   /* how much better than the best of another arm, a share; NaN: there is none, or no difference */
     bool        proved; /* by the interval at that row */
+    bool        same;   /* another arm is proven to be as good, to within the margin: this is the cheaper one */
     const char *why;
 } as_sweep_choice;
 as_sweep_choice as_sweep_choose(const as_sweep *s, as_purpose p);

@@ -28,13 +28,17 @@ static void values_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
         cells[0] = (as_cell){.text = s->rows[row].label};
         for (int arm = 0; arm < n; arm++) {
             const as_duel *d = &s->rows[row].duels[arm - (arm > 0)];
-            cells[arm + 1] =
-                (as_cell){.metric = as_number_measured(as_sweep_ns(s, row, arm), arm ? d->b_lo : d->a_lo, arm ? d->b_hi : d->a_hi,
-                                                       d->n_rounds, "ns", "median of the blocks", "nothing was measured")};
+            cells[arm + 1] = (as_cell){.metric = arm ? as_duel_b_metric(d, "median of the blocks")
+                                                     : as_number_measured(d->a_ns, d->a_lo, d->a_hi, d->n_rounds, "ns",
+                                                                          "median of the blocks", "nothing was measured")};
             if (best >= 0 && arm != best && (second < 0 || as_sweep_relation(s, row, best, arm).ratio < lead.ratio))
                 second = arm, lead = as_sweep_relation(s, row, best, arm);
         }
-        cells[n + 1] = (as_cell){.text = best < 0 ? "-" : proved ? s->arms[best] : as_say(f, "%s (not certain)", s->arms[best])};
+        int same = best < 0 || proved ? -1 : as_sweep_same(s, row, best);
+        cells[n + 1] = (as_cell){.text = best < 0    ? "-"
+                                         : proved    ? s->arms[best]
+                                         : same >= 0 ? as_say(f, "no difference: %s is cheaper", s->arms[same])
+                                                     : as_say(f, "%s (not certain)", s->arms[best])};
         cells[n + 2] =
             (as_cell){.metric = as_number_derived(lead.ratio - 1, lead.lo - 1, lead.hi - 1, 1, "ratio",
                                                   "time of the next best / time of the winner - 1", "there is no winner")};
@@ -58,8 +62,9 @@ static void items_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
                     {.text = s->rows[row].label},
                     {.text = s->arms[arm]},
                     {.metric = as_number_counted(items, "1", "batch", none)},
-                    {.metric = as_number_measured(ns, NAN, NAN, s->rows[row].duels[0].n_rounds, "ns", "median of the blocks",
-                                                  "nothing was measured")},
+                    {.metric = arm ? as_duel_b_metric(&s->rows[row].duels[arm - 1], "median of the blocks")
+                                   : as_number_measured(ns, NAN, NAN, s->rows[row].duels[0].n_rounds, "ns", "median of the blocks",
+                                                        "nothing was measured")},
                     {.metric = as_number_derived(ns / items, NAN, NAN, 1, "ns", "time of a call / items of a call", none)},
                     {.metric = as_number_derived(1e9 * items / ns, NAN, NAN, 1, "1/s", "items of a call / time of a call", none)}});
         }
@@ -127,8 +132,9 @@ static void guide_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
                                                   : as_say(f, "%s, %s", s->arms[c.arm], s->rows[c.row].label)},
                         {.metric = as_number_derived(c.score, NAN, NAN, 1, c.unit, as_purpose_criterion((as_purpose)p), c.why)},
                         {.metric = as_number_derived(c.lead, NAN, NAN, 1, "ratio", "against the best of another arm",
-                                                     has ? "there is no other arm" : c.why)},
+                                                     has && !c.same ? "there is no other arm" : c.why)},
                         {.text = !has       ? "-"
+                                 : c.same   ? "no difference"
                                  : c.proved ? "yes"
                                             : "no"},
                         {.text = c.why}});

@@ -159,3 +159,51 @@ Test(sweep, of_batches_latency_is_of_a_call_and_throughput_of_items)
     expect_near(c.lead, .1, 1e-9);
     expect(c.proved);
 }
+
+Test(sweep, within_the_margin_nothing_is_proved_and_the_cheaper_one_is_taken)
+{
+    fixture f;
+    bool    proved;
+    fixture_make(&f, .01);
+    f.duels[0] = duel_of(.996, .002); /* certainly faster, and by less than is worth a word */
+    f.sweep.n_rows = 1;
+    f.sweep.margin = .01;
+    expect_eq(as_sweep_winner(&f.sweep, 0, &proved), 1);
+    expect(!proved);
+    expect_eq(as_sweep_same(&f.sweep, 0, 1), 0); /* named first, as memory is not known */
+    as_sweep_choice c = as_sweep_choose(&f.sweep, AS_FOR_LATENCY);
+    expect_eq(c.arm, 0);
+    expect(c.same && !c.proved && isnan(c.lead));
+    expect_str(c.why, "no difference within the margin: it was named first");
+    f.duels[0] = duel_of(.985, .01); /* faster by the estimate, and not proven to be the same either */
+    expect_eq(as_sweep_same(&f.sweep, 0, 1), -1);
+    c = as_sweep_choose(&f.sweep, AS_FOR_LATENCY);
+    expect_eq(c.arm, 1);
+    expect(!c.same && !c.proved);
+}
+
+Test(sweep, of_two_that_do_not_differ_the_one_with_less_memory_is_taken)
+{
+    fixture      f;
+    assay_trace  trial = {.n_arms = 2};
+    as_trace_arm arms[2] = {{.ledger.peak_bytes = 2e6}, {.ledger.peak_bytes = 1e6}};
+    trial.arms = arms;
+    fixture_make(&f, .01);
+    f.duels[0] = duel_of(1.003, .002);
+    f.rows[0].trial = &trial;
+    f.sweep.n_rows = 1;
+    f.sweep.margin = .01;
+    as_sweep_choice c = as_sweep_choose(&f.sweep, AS_FOR_LATENCY);
+    expect_eq(c.arm, 1);
+    expect(c.same);
+    expect_str(c.why, "no difference within the margin: it needs less memory");
+}
+
+Test(sweep, the_time_of_an_arm_follows_from_the_paired_ratio)
+{
+    fixture f;
+    fixture_make(&f, .01);
+    f.duels[0].b_ns = 130; /* its own median, which another hour of the machine has raised */
+    f.duels[0].ratio = .93;
+    expect_near(as_sweep_ns(&f.sweep, 0, 1), 93, 1e-9);
+}

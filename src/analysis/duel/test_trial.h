@@ -73,6 +73,9 @@ static inline assay_trace *as_planted_trial(assay_env *env, as_planted p)
         t->arms[a] = (as_trace_arm){
             .name = names[a % 4],
             .what = "planted",
+            .compared = "",
+            .slow = "",
+            .limit = AS_LIMIT_NONE,
             .error = 1e-6,
             .items = NAN,
             .launch_ns = 3e6,

@@ -68,8 +68,9 @@ bool as_variance_split(const double *d, const uint32_t *launch, size_t n, double
 double as_rounds_best(const as_variance *v, double launch_ns, double round_ns);
 /* The effect (a log ratio) that is found with 95 % power at confidence 1 - alpha by so many launches of so many rounds. */
 double as_effect_visible(const as_variance *v, double alpha, double n_launches, double n_rounds);
-/* The time after which an effect would be visible; INFINITY for effect <= 0. */
-double as_time_needed(const as_variance *v, double alpha, double effect, double launch_ns, double round_ns, bool rounds_are_units);
+/* How many times as much would have to be measured until an interval that now reaches `arm` to either side of its estimate would let `gap` be seen
+ * with 95 % power: above 1 wherever the interval reaches over the gap.  arm NaN: until there are enough units for an interval at all. */
+double as_times_needed(double arm, double gap, double alpha, size_t n_units);
 
 /* --- Steady or not (stat_steady.c) ------------------------------------------------------------------ */
 

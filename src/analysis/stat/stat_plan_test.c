@@ -113,45 +113,18 @@ Test(stat_plan, visible_effect_is_4_22_standard_deviations)
     expect_near(as_effect_visible(&v, 0.05, 1, 1), 3.6048 * 0.005, 1e-6);
 }
 
-/* What is planned makes the effect visible, and a plan for half the launches does not. */
-Test(stat_plan, planned_time_suffices_and_is_not_wasteful)
+Test(stat_plan, more_time_is_needed_as_long_as_the_interval_reaches_over_the_gap)
 {
-    static const as_variance cases[] = {{.sigma_launch = 0.0027, .sigma_round = 0.0045},
-                                        {.sigma_round = 0.053},
-                                        {.sigma_launch = 0.01},
-                                        {.sigma_launch = 0.001, .sigma_round = 0.1}};
-    const double             launch_ns = 50e6, round_ns = 20e6, sds = 4.2206829;
-    for (size_t i = 0; i < 4; i++)
-        for (double effect = 0.001; effect < 0.1; effect *= 3) {
-            double time = as_time_needed(&cases[i], 0.01, effect, launch_ns, round_ns, false), best = INFINITY;
-            for (double rounds = 1; rounds < 200000; rounds = ceil(rounds * 1.1)) {
-                double launches = fmax(time / (launch_ns + rounds * round_ns), 1);
-                best = fmin(best, as_effect_visible(&cases[i], 0.01, launches, rounds));
-            }
-            expect(best <= effect * 1.01);
-            double cheapest = INFINITY; /* by trying all */
-            for (double launches = 8; launches < 40000; launches = ceil(launches * 1.1))
-                for (double rounds = 1; rounds < 200000; rounds = ceil(rounds * 1.1))
-                    if (sds * sqrt((pow(cases[i].sigma_launch, 2) + pow(cases[i].sigma_round, 2) / rounds) / launches) <= effect)
-                        cheapest = fmin(cheapest, launches * (launch_ns + rounds * round_ns));
-            expect(time <= cheapest * 1.12);
-        }
+    double power = pow((2.5758293 + 1.6448536) / 2.5758293, 2); /* at 1 % */
+    expect_near(as_times_needed(0.02, 0.01, 0.01, 16), 4 * power, 1e-5);
+    expect_near(as_times_needed(0.02, 0.02, 0.01, 16), power, 1e-5);
+    for (double gap = 0; gap <= 0.02; gap += 0.001) /* unresolved: the gap lies within the interval */
+        expect(as_times_needed(0.02, gap, 0.01, 16) > 1);
+    expect_near(as_times_needed(0.02, 0, 0.01, 16), 16 * power, 1e-5); /* a gap that is not known is not called endless */
 }
 
-Test(stat_plan, rounds_as_units_need_one_launch)
+Test(stat_plan, without_an_interval_the_units_that_give_one_are_needed)
 {
-    as_variance v = {.sigma_launch = 5, .sigma_round = 0.01};
-    double      n = ceil(pow(4.2207 * 0.01 / 0.01, 2));
-    expect_near(as_time_needed(&v, 0.01, 0.01, 1e9, 20e6, true), 1e9 + n * 20e6, 1);
-    expect_near(as_time_needed(&v, 0.01, 100, 1e9, 20e6, true), 1e9 + 8 * 20e6, 1); /* eight, however large the effect */
-}
-
-Test(stat_plan, no_effect_takes_for_ever)
-{
-    as_variance v = {.sigma_launch = 0.001, .sigma_round = 0.01};
-    expect(as_time_needed(&v, 0.01, 0, 1, 1, true) == INFINITY);
-    expect(as_time_needed(&v, 0.01, -1, 1, 1, false) == INFINITY);
-    expect(as_time_needed(&v, 0.01, NAN, 1, 1, false) == INFINITY);
-    as_variance still = {0};
-    expect_near(as_time_needed(&still, 0.01, 0.01, 5, 1, false), 8 * 6, 0);
+    expect_near(as_times_needed(NAN, 2, 0.01, 3), 8 / 3.0, 1e-12);
+    expect_near(as_times_needed(0, 0.01, 0.01, 9), 0, 0);
 }
