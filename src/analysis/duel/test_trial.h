@@ -80,9 +80,6 @@ static inline assay_trace *as_planted_trial(assay_env *env, as_planted p)
             .items = NAN,
             .launch_ns = 3e6,
             .plan_ns = NAN,
-            .limit = AS_LIMIT_NONE,
-            .compared = "",
-            .slow = "",
             .first_ns = {4 * p.ns, 1.2 * p.ns, p.ns},
             .ledger = {
                 .flops = 268435456, .bytes = 3145728, .allocations = 0, .launches = 1, .peak_bytes = 4194304 + 1048576.0 * a}};
