@@ -3,12 +3,13 @@
 #include <string.h>
 
 #include "analysis/trace/evidence.h"
-#include "base/stats.h"
 
 #define MAX_UNEXPLAINED 0.02
 
+/* Of the runs that the layers' times come from, too: what is here and what is there adds up. */
 typedef struct books {
-    double *wall, *nodes, *transfers, *unexplained, *share;
+    double *wall, *nodes, *transfers, *unexplained;
+    double  wall_sum, explained_sum;
     size_t  n;
 } books;
 
@@ -16,19 +17,23 @@ static const char *const columns[] = {"entry|entry", "time|time", "share|share",
 
 static bool books_open(assay_facts *f, const as_kept *k, books *b)
 {
-    double *numbers = AS_TAKE(&f->arena, double, 5 * k->n_runs);
+    double *numbers = AS_TAKE(&f->arena, double, 4 * k->n_runs);
     if (!numbers)
         return false;
-    *b = (books){numbers, numbers + k->n_runs, numbers + 2 * k->n_runs, numbers + 3 * k->n_runs, numbers + 4 * k->n_runs, 0};
+    *b = (books){.wall = numbers,
+                 .nodes = numbers + k->n_runs,
+                 .transfers = numbers + 2 * k->n_runs,
+                 .unexplained = numbers + 3 * k->n_runs};
     for (size_t i = 0; i < k->n_runs; i++) {
         const as_kept_run *r = &k->runs[i];
-        if (!as_kept_uses(k, r) || !(r->wall_ns > 0))
+        if (!as_kept_counts(k, r))
             continue;
         b->wall[b->n] = r->wall_ns;
         b->transfers[b->n] = r->transfer_ns;
         b->nodes[b->n] = fmax(r->explained_ns - r->transfer_ns, 0);
-        b->unexplained[b->n] = fmax(r->wall_ns - r->explained_ns, 0);
-        b->share[b->n++] = r->explained_ns / r->wall_ns;
+        b->unexplained[b->n++] = r->wall_ns - r->explained_ns;
+        b->wall_sum += r->wall_ns;
+        b->explained_sum += r->explained_ns;
     }
     return true;
 }
@@ -40,7 +45,14 @@ static const char *missing(const assay_trace *t, const as_kept *k)
     return k->n_runs ? "no kept run has spans inside it" : "no whole run's span was kept";
 }
 
-/* A median over the runs of what a formula gave for each. */
+static assay_metric mean(assay_facts *f, const double *ns, const books *b, const as_kept *k, const char *source, const char *reason)
+{
+    return b->n ? as_mean_metric(ns, b->n, b->n, "ns",
+                                 as_say(f, "%s, mean over %zu%s runs", source, b->n, k->n_clean ? " undisturbed" : ""))
+                : as_metric_unavailable("ns", reason);
+}
+
+/* What a formula gave for each run. */
 static assay_metric derived(assay_metric m)
 {
     if (as_metric_has(&m))
@@ -48,35 +60,37 @@ static assay_metric derived(assay_metric m)
     return m;
 }
 
-static void entry_add(assay_facts *f, as_table *table, const char *name, const double *ns, const books *b, const char *source)
+static void entry_add(assay_facts *f, as_table *table, const char *name, const double *ns, const books *b, const as_kept *k,
+                      const char *source)
 {
-    assay_metric time = derived(as_median_metric(f, ns, b->n, "ns", source, "no run was kept"));
-    double      *shares = AS_TAKE(&f->arena, double, b->n), *scratch = AS_TAKE(&f->arena, double, b->n);
-    if (!shares || !scratch || !b->n)
-        return;
-    for (size_t i = 0; i < b->n; i++)
-        shares[i] = ns[i] / b->wall[i];
-    as_cell cells[] = {
-        {.text = name},
-        {.metric = time},
-        {.metric = as_metric_derived(as_median(shares, b->n, scratch), NAN, NAN, b->n, "ratio", "time / wall, median over runs")}};
+    assay_metric time = derived(mean(f, ns, b, k, source, "no run was kept"));
+    as_cell      cells[] = {{.text = name},
+                            {.metric = time},
+                            {.metric = as_metric_derived(time.value * (double)b->n / b->wall_sum, NAN, NAN, b->n, "ratio",
+                                                         "time / time of the whole run, means over the same runs")}};
     as_facts_row(f, table, cells);
+}
+
+static const char *runs_words(assay_facts *f, const as_kept *k, const books *b)
+{
+    return as_say(f, "%zu%s runs%s", b->n, k->n_clean ? " undisturbed" : " disturbed",
+                  k->uses_detailed ? " recorded in detail outside the timed samples" : "");
 }
 
 static void verdict_add(assay_facts *f, as_fact_group *g, const as_kept *k, const books *b, const assay_metric *share)
 {
-    const char *spans = k->by_segment ? "segment" : "step";
+    const char *spans = k->by_segment ? "segment" : "step", *runs = runs_words(f, k, b);
     double      gap = 1 - share->value;
     if (gap <= MAX_UNEXPLAINED)
         as_facts_find(
             f, g, AS_LEVEL_GOOD,
-            "The books close: disjoint %s spans explain %.2f %% of the run, %.2f %% stays unexplained (allowed 2 %%, %zu runs%s).",
-            spans, 100 * share->value, 100 * gap, b->n, k->uses_detailed ? " recorded in detail outside the timed samples" : "");
+            "The books close: disjoint %s spans explain %.2f %% of the run, %.2f %% stays unexplained (allowed 2 %%, %s).", spans,
+            100 * share->value, 100 * gap, runs);
     else
         as_facts_find(
             f, g, AS_LEVEL_WARN,
-            "The books do not close: %s spans explain %.2f %% of the run; %.2f %% is unexplained, where 2 %% is allowed (%zu runs%s).",
-            spans, 100 * share->value, 100 * gap, b->n, k->uses_detailed ? " recorded in detail outside the timed samples" : "");
+            "The books do not close: %s spans explain %.2f %% of the run; %.2f %% is unexplained, where 2 %% is allowed (%s).",
+            spans, 100 * share->value, 100 * gap, runs);
 }
 
 static void run(assay_facts *f, const assay_trace *t)
@@ -88,21 +102,21 @@ static void run(assay_facts *f, const assay_trace *t)
         return;
     const char  *reason = missing(t, &k);
     const char  *inner = k.by_segment ? "segment spans inside the run" : "step spans inside the run";
-    assay_metric share =
-        derived(as_median_metric(f, b.share, b.n, "ratio", "union of spans / wall of the same run, median over runs", reason));
+    assay_metric share = b.n ? as_metric_derived(b.explained_sum / b.wall_sum, NAN, NAN, b.n, "ratio",
+                                                 "spans of all runs, each moment once / their walls")
+                             : as_metric_unavailable("ratio", reason);
     as_facts_add(f, g, "books.explained_share", "explained share", share);
-    as_facts_add(f, g, "books.wall", "wall time of a kept run",
-                 as_median_metric(f, b.wall, b.n, "ns", "span of the whole run", reason));
+    as_facts_add(f, g, "books.wall", "wall time of a kept run", mean(f, b.wall, &b, &k, "span of the whole run", reason));
     as_facts_add(f, g, "books.unexplained", "unexplained time",
-                 derived(as_median_metric(f, b.unexplained, b.n, "ns", "wall - union of spans", reason)));
+                 derived(mean(f, b.unexplained, &b, &k, "wall - spans inside it", reason)));
     as_facts_add(f, g, "books.compute_memory", "split into compute and memory",
                  as_metric_unavailable("ratio", "not measured without a PMU: spans tell how long, not what was waited for"));
     if (b.n) {
         as_table *table = as_facts_table(f, g, "entries", "Where a run's time goes", columns);
-        entry_add(f, table, k.by_segment ? "segments" : "nodes", b.nodes, &b, inner);
-        entry_add(f, table, "transfers", b.transfers, &b, inner);
-        entry_add(f, table, "unexplained", b.unexplained, &b, "wall - union of spans");
-        entry_add(f, table, "whole run", b.wall, &b, "span of the whole run");
+        entry_add(f, table, k.by_segment ? "segments" : "nodes", b.nodes, &b, &k, inner);
+        entry_add(f, table, "transfers", b.transfers, &b, &k, inner);
+        entry_add(f, table, "unexplained", b.unexplained, &b, &k, "wall - union of spans");
+        entry_add(f, table, "whole run", b.wall, &b, &k, "span of the whole run");
         verdict_add(f, g, &k, &b, &share);
     } else {
         as_facts_find(f, g, AS_LEVEL_WARN, "The books cannot be drawn up: %s.", reason);

@@ -5,19 +5,12 @@
 
 #include "analysis/trace/evidence.h"
 
-#define CLEAN_RATIO     0.97 /* below, something else ran on our CPU during the sample */
 #define QUIET_SHARE     0.05
 #define DISTURBED_SHARE 0.25
-
-/* The ratio means nothing where the calling thread waits for another engine or where time is made up. */
-static const char *why_not(assay_facts *f, const assay_trace *t, const as_times *times)
-{
-    if (!strcmp(t->clock_name, "fake"))
-        return "the clock is a fake: its time is not the machine's";
-    if (*t->device && strncmp(t->device, "cpu", 3))
-        return as_say(f, "the calling thread waits for the device %s, so its CPU time says nothing", t->device);
-    return times->n_cpu ? NULL : "the thread's CPU clock was not read";
-}
+#define QUIET_EXCESS    0.10 /* of the mean over the median: means are the enemy because they see what medians hide */
+#define HEAVY_EXCESS    0.50
+#define QUIET_SWITCHES  20.0 /* a second; the kernel's own work makes a few */
+#define STEAL_TICK_NS   10e6 /* the hypervisor's account moves in such steps */
 
 static void ratio_add(assay_facts *f, as_fact_group *g, const as_times *times, const char *reason)
 {
@@ -26,7 +19,7 @@ static void ratio_add(assay_facts *f, as_fact_group *g, const as_times *times, c
     for (size_t i = 0; !reason && ratios && i < times->n; i++)
         if (!isnan(times->cpu_ns[i]) && times->ns[i] > 0) {
             ratios[n++] = times->cpu_ns[i] / times->ns[i];
-            n_dirty += ratios[n - 1] < CLEAN_RATIO;
+            n_dirty += ratios[n - 1] < AS_CLEAN_RATIO;
         }
     assay_metric median = as_median_metric(f, ratios, n, "ratio", "thread CPU clock / wall of the same sample",
                                            reason ? reason : "no sample has a wall time");
@@ -66,25 +59,118 @@ static const char *numbers(assay_facts *f)
     return text;
 }
 
-static void label_add(assay_facts *f, as_fact_group *g)
+/* --- Who speaks against a quiet machine ---------------------------------------------------------------- */
+
+typedef enum quiet { QUIET, DISTURBED, HEAVY } quiet;
+static const char *const labels[] = {[QUIET] = "quiet", [DISTURBED] = "disturbed", [HEAVY] = "heavily disturbed"};
+static const as_level    levels[] = {[QUIET] = AS_LEVEL_GOOD, [DISTURBED] = AS_LEVEL_WARN, [HEAVY] = AS_LEVEL_BAD};
+
+/* The worst that any of them says, and the words of those that say more than quiet. */
+typedef struct testimony {
+    quiet       worst;
+    const char *against; /* "; against it speaks ..., ..." */
+} testimony;
+
+static quiet judge(double share, double quiet_up_to, double disturbed_up_to)
 {
-    const assay_metric *dirty = as_facts_metric(f, "contention.contaminated");
-    if (!dirty)
+    return share <= quiet_up_to ? QUIET : share <= disturbed_up_to ? DISTURBED : HEAVY;
+}
+
+static void hear(assay_facts *f, testimony *all, quiet said, const char *words)
+{
+    all->worst = said > all->worst ? said : all->worst;
+    if (said > QUIET)
+        all->against = as_say(f, "%s%s%s", all->against, *all->against ? ", " : "; against quiet speak: ", words);
+}
+
+/* A total of the machine as a share of the time that was measured. */
+static assay_metric share_of(assay_facts *f, const char *key, const as_times *times, const char *formula)
+{
+    const assay_metric *m = as_facts_metric(f, key);
+    if (!m || !as_metric_has(m))
+        return as_metric_unavailable("ratio", m ? m->reason : "the trace has no sensor for it");
+    if (!(times->span_ns > 0))
+        return as_metric_unavailable("ratio", "no sample was measured");
+    return as_metric_derived(m->value / times->span_ns, NAN, NAN, m->n, "ratio", formula);
+}
+
+static const char *of_elapsed(assay_facts *f, const char *what, double share, const as_times *times)
+{
+    return as_say(f, "%s %s in %s (quiet: up to %.0f %%)", what, as_say_number(f, share * times->span_ns, "ns"),
+                  as_say_number(f, times->span_ns, "ns"), 100 * QUIET_SHARE);
+}
+
+/* Some task of the machine waited for a CPU: perhaps not ours, so it never says more than disturbed. */
+static void pressure_hear(assay_facts *f, as_fact_group *g, const as_times *times, testimony *all)
+{
+    assay_metric share = share_of(f, "contention.pressure", times, "pressure stall / time measured");
+    as_facts_add(f, g, "contention.pressure_share", "pressure stall / time", share);
+    if (as_metric_has(&share) && share.value > QUIET_SHARE)
+        hear(f, all, DISTURBED, of_elapsed(f, "pressure stall", share.value, times));
+}
+
+static void steal_hear(assay_facts *f, as_fact_group *g, const as_times *times, testimony *all)
+{
+    assay_metric share = share_of(f, "contention.steal", times, "steal / time measured");
+    as_facts_add(f, g, "contention.steal_share", "steal / time", share);
+    if (as_metric_has(&share) && share.value * times->span_ns > STEAL_TICK_NS)
+        hear(f, all, judge(share.value, QUIET_SHARE, DISTURBED_SHARE), of_elapsed(f, "steal", share.value, times));
+}
+
+/* Few long samples see some switches on any machine, many short ones hardly notice them: both the rate and the share must be high. */
+static void switches_hear(assay_facts *f, const as_times *times, testimony *all)
+{
+    const assay_metric *m = as_facts_metric(f, "contention.switches");
+    double              seconds = times->span_ns / 1e9;
+    if (m && as_metric_has(m) && times->n && m->value > QUIET_SHARE * (double)times->n && m->value > QUIET_SWITCHES * seconds)
+        hear(f, all, DISTURBED,
+             as_say(f, "%.0f involuntary switches in %zu samples (quiet: up to 5 %% of them, or 20 a second)", m->value, times->n));
+}
+
+static void mean_hear(assay_facts *f, as_fact_group *g, testimony *all)
+{
+    const assay_metric *mean = as_facts_metric(f, "latency.mean"), *median = as_facts_metric(f, "latency.median");
+    bool   known = mean && median && as_metric_has(mean) && as_metric_has(median) && median->value > 0 && isfinite(mean->value);
+    double excess = known ? mean->value / median->value - 1 : 0;
+    as_facts_add(f, g, "contention.mean_excess", "mean above median",
+                 known ? as_metric_derived(excess, NAN, NAN, median->n, "ratio", "latency.mean / latency.median - 1")
+                       : as_metric_unavailable("ratio", "there is no median latency"));
+    if (known)
+        hear(f, all, judge(excess, QUIET_EXCESS, HEAVY_EXCESS),
+             as_say(f, "a mean of %s beside a median of %s (quiet: up to 10 %% above it)", as_say_number(f, mean->value, "ns"),
+                    as_say_number(f, median->value, "ns")));
+}
+
+/* Quiet only if all agree; one that is not there says nothing, but without CPU time nobody can say quiet. */
+static void label_add(assay_facts *f, as_fact_group *g, const assay_trace *t, const as_times *times)
+{
+    const assay_metric *found = as_facts_metric(f, "contention.contaminated");
+    testimony           all = {QUIET, ""};
+    if (!found)
         return;
-    if (!as_metric_has(dirty)) {
-        as_facts_note(f, "contention.label", "unknown");
-        as_facts_find(f, g, AS_LEVEL_NOTE, "Whether the machine was quiet cannot be told from CPU time: %s%s.", dirty->reason,
-                      numbers(f));
+    assay_metric dirty = *found;
+    if (strcmp(t->clock_name, "fake")) { /* else time is told, and the machine has no part in it */
+        pressure_hear(f, g, times, &all);
+        steal_hear(f, g, times, &all);
+        switches_hear(f, times, &all);
+        mean_hear(f, g, &all);
+    }
+    if (!as_metric_has(&dirty)) {
+        as_facts_note(f, "contention.label", all.worst > QUIET ? labels[all.worst] : "unknown");
+        if (all.worst > QUIET)
+            as_facts_find(f, g, levels[all.worst], "The machine was %s, though CPU time says nothing of it (%s)%s.",
+                          labels[all.worst], dirty.reason, all.against);
+        else
+            as_facts_find(f, g, AS_LEVEL_NOTE, "Whether the machine was quiet cannot be told from CPU time: %s%s.", dirty.reason,
+                          numbers(f));
         return;
     }
-    double      share = dirty->value;
-    const char *label = share <= QUIET_SHARE ? "quiet" : share <= DISTURBED_SHARE ? "disturbed" : "heavily disturbed";
-    as_level    level = share <= QUIET_SHARE ? AS_LEVEL_GOOD : share <= DISTURBED_SHARE ? AS_LEVEL_WARN : AS_LEVEL_BAD;
-    as_facts_note(f, "contention.label", label);
+    quiet by_cpu = judge(dirty.value, QUIET_SHARE, DISTURBED_SHARE), worst = by_cpu > all.worst ? by_cpu : all.worst;
+    as_facts_note(f, "contention.label", labels[worst]);
     as_facts_find(
-        f, g, level,
-        "The machine was %s: in %.1f %% of %llu samples the thread got less than 97 %% of its CPU (quiet: up to 5 %%, disturbed: up to 25 %%)%s.",
-        label, 100 * share, (unsigned long long)dirty->n, numbers(f));
+        f, g, levels[worst],
+        "The machine was %s: in %.1f %% of %llu samples the thread got less than 97 %% of its CPU (quiet: up to 5 %%, disturbed: up to 25 %%)%s%s.",
+        labels[worst], 100 * dirty.value, (unsigned long long)dirty.n, all.against, numbers(f));
 }
 
 #define LATE_SHARE 0.001 /* of barriers; below, threads come together as they should */
@@ -123,11 +209,11 @@ static void run(assay_facts *f, const assay_trace *t)
     static const char *const pressure[] = {"psi.cpu", "pressure.cpu", "cpu.pressure", "psi", "pressure", NULL};
     as_fact_group           *g = as_facts_group(f, "contention", "Contention");
     as_times                 times = as_times_read(f, t);
-    ratio_add(f, g, &times, why_not(f, t, &times));
+    ratio_add(f, g, &times, as_cpu_time_is_mute(f, t, &times));
     sensor_add(f, g, t, "contention.switches", "involuntary context switches", switches, "1");
     sensor_add(f, g, t, "contention.steal", "time stolen by the hypervisor", steal, "ns");
     sensor_add(f, g, t, "contention.pressure", "pressure stall", pressure, "ns");
-    label_add(f, g);
+    label_add(f, g, t, &times);
     threads_add(f, g, t);
 }
 

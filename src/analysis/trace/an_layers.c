@@ -4,15 +4,43 @@
 #include "analysis/trace/evidence.h"
 #include "base/text.h"
 
-enum { NAME, OP, TIME, SHARE, FLOP_RATE, BYTE_RATE, INTENSITY, FLOPS, SPECIAL, BYTES, WORKING_SET, KERNEL, DEVICE, N_COLUMNS };
+enum {
+    NAME,
+    OP,
+    TIME,
+    SHARE,
+    MEDIAN,
+    FLOP_RATE,
+    BYTE_RATE,
+    INTENSITY,
+    FLOPS,
+    SPECIAL,
+    BYTES,
+    WORKING_SET,
+    KERNEL,
+    DEVICE,
+    N_COLUMNS
+};
 
 static const char *const columns[] = {
-    "name|layer",          "op|op",      "time|time",       "share|share", "flop_rate|work rate",     "byte_rate|byte rate",
-    "intensity|intensity", "flops|work", "special|special", "bytes|bytes", "working_set|working set", "kernel|kernel",
-    "device|device",       NULL,
+    "name|layer",
+    "op|op",
+    "time|time",
+    "share|share",
+    "median|median, disturbed runs too",
+    "flop_rate|work rate",
+    "byte_rate|byte rate",
+    "intensity|intensity",
+    "flops|work",
+    "special|special",
+    "bytes|bytes",
+    "working_set|working set",
+    "kernel|kernel",
+    "device|device",
+    NULL,
 };
-static const char *const graph_columns[] = {"name|layer",      "step|step", "op|op",          "stage|stage",   "device|device",
-                                            "segment|segment", "time|time", "mean|mean time", "inputs|inputs", NULL};
+static const char *const graph_columns[] = {"name|layer",      "step|step", "op|op",         "stage|stage", "device|device",
+                                            "segment|segment", "time|time", "inputs|inputs", NULL};
 static const char *const kernel_columns[] = {"name|layer",       "shapes|shapes",   "kernel|kernel",
                                              "why|why this one", "refused|refused", NULL};
 
@@ -24,35 +52,76 @@ static const char *missing(assay_facts *f, const assay_trace *t)
     return as_say(f, "no span of this step was kept%s", t->complete ? "" : ": the trace is partial");
 }
 
-/* The median where enough single runs were kept, else the mean over all that happened. */
+static const char *clock_of(const as_kept *k) { return k->by_device ? "the device's own stamps" : "spans of the step"; }
+
+static assay_metric totals_mean(const assay_trace *t, size_t i)
+{
+    return as_metric_measured((double)t->totals[i].sum_ticks * t->ns_per_tick / (double)t->totals[i].count, NAN, NAN,
+                              t->totals[i].count, "ns", "totals of the step over all its runs, disturbed ones too, mean");
+}
+
+static bool has_totals(const assay_trace *t, size_t i)
+{
+    return i < t->n_totals && t->totals[i].count && t->ns_per_tick >= 1e-9 && t->ns_per_tick <= 1e9;
+}
+
+/* Runs of the step that was recorded most often: 0 where only whole runs were recorded. */
+static uint64_t most_totals(const assay_trace *t)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < t->n_steps; i++)
+        if (has_totals(t, i) && !as_step_is_prologue(&t->steps[i]) && t->totals[i].count > most)
+            most = t->totals[i].count;
+    return most;
+}
+
+/* A prologue step is no part of a run: there is no whole that it must add up to. */
+static assay_metric prologue_time(assay_facts *f, const assay_trace *t, const as_kept *k, size_t i)
+{
+    const as_step_times *times = &k->steps[i];
+    if (times->n < AS_KEPT_ENOUGH && has_totals(t, i))
+        return totals_mean(t, i);
+    return as_median_metric(f, times->ns, times->n, "ns", as_say(f, "%s, median", clock_of(k)), missing(f, t));
+}
+
+/* The mean over the undisturbed runs; where no single run was kept, over all that happened. */
 static assay_metric step_time(assay_facts *f, const assay_trace *t, const as_kept *k, size_t i)
 {
     const as_step_times *times = &k->steps[i];
-    const char          *clock = times->by_device ? "the device's own stamps" : "spans of the step";
-    if (times->n >= AS_KEPT_ENOUGH)
-        return as_median_metric(
-            f, times->ns, times->n, "ns",
-            as_say(f, "%s, median%s", clock, k->uses_detailed ? " over detailed runs outside the timed samples" : ""), "");
-    if (i < t->n_totals && t->totals[i].count && t->ns_per_tick >= 1e-9 && t->ns_per_tick <= 1e9)
-        return as_metric_measured((double)t->totals[i].sum_ticks * t->ns_per_tick / (double)t->totals[i].count, NAN, NAN,
-                                  t->totals[i].count, "ns", "totals of the step over all its runs, mean");
-    if (times->n)
-        return as_median_metric(f, times->ns, times->n, "ns", as_say(f, "%s, median of few", clock), "");
-    return as_metric_unavailable("ns", missing(f, t));
+    if (as_step_is_prologue(&t->steps[i]))
+        return prologue_time(f, t, k, i);
+    if (k->n_clean && times->n && (k->n_clean >= AS_CLEAN_ENOUGH || k->n_clean == k->n_used))
+        return as_mean_metric(times->clean_ns, times->n_clean, k->n_clean, "ns",
+                              as_say(f, "%s, mean over the %zu undisturbed of %zu %s", clock_of(k), k->n_clean, k->n_used,
+                                     k->uses_detailed ? "detailed runs outside the timed samples" : "runs kept"));
+    if (!k->n_used && has_totals(t, i))
+        return totals_mean(t, i);
+    return as_metric_unavailable("ns", k->n_used && times->n ? as_say(f, "%zu of %zu runs were undisturbed, and %d are needed",
+                                                                      k->n_clean, k->n_used, AS_CLEAN_ENOUGH)
+                                                             : missing(f, t));
 }
 
-/* The run that the steps are shares of: the same runs that the spans come from. */
-static assay_metric run_time(assay_facts *f, const as_kept *k)
+/* The run that the steps are shares of: the same runs that their times come from. */
+static assay_metric run_time(assay_facts *f, const assay_trace *t, const as_kept *k)
 {
-    double *walls = AS_TAKE(&f->arena, double, k->n_runs);
-    size_t  n = 0;
+    double  *walls = AS_TAKE(&f->arena, double, k->n_runs), all_ns = 0;
+    size_t   n = 0;
+    uint64_t n_runs = 0;
     for (size_t i = 0; walls && i < k->n_runs; i++)
-        if (as_kept_uses(k, &k->runs[i]))
+        if (as_kept_counts(k, &k->runs[i]))
             walls[n++] = k->runs[i].wall_ns;
-    const assay_metric *median = as_facts_metric(f, "latency.median");
-    if (!n && median && as_metric_has(median))
-        return *median;
-    return as_median_metric(f, walls, n, "ns", "spans of whole runs", "no whole run was recorded");
+    if (n)
+        return as_mean_metric(walls, n, n, "ns",
+                              k->n_clean ? "spans of whole runs, mean over the undisturbed ones"
+                                         : "spans of whole runs, mean; all were disturbed");
+    as_times times = as_times_read(f, t);
+    for (size_t i = 0; times.n && i < t->n_samples; i++) {
+        all_ns += (double)(t->samples[i].end_ticks - t->samples[i].begin_ticks) * t->ns_per_tick;
+        n_runs += t->samples[i].n_runs;
+    }
+    if (!n_runs || times.n != t->n_samples || !most_totals(t) || most_totals(t) > n_runs)
+        return as_metric_unavailable("ns", "no whole run was recorded by step");
+    return as_metric_measured(all_ns / (double)n_runs, NAN, NAN, n_runs, "ns", "wall time of all samples / their runs");
 }
 
 static assay_metric ratio(const assay_metric *over, const assay_metric *under, double factor, const char *unit, const char *formula)
@@ -75,7 +144,8 @@ static assay_metric bytes_of(const as_trace_step *s)
 
 static const char *or_dash(const char *text) { return *text ? text : "-"; }
 
-static void row_add(assay_facts *f, as_table *table, const as_trace_step *s, assay_metric time, const assay_metric *whole)
+static void row_add(assay_facts *f, as_table *table, const as_trace_step *s, const as_step_times *times, assay_metric time,
+                    const assay_metric *whole)
 {
     as_cell c[N_COLUMNS] = {
         [NAME] = {.text = or_dash(s->name)},
@@ -83,12 +153,14 @@ static void row_add(assay_facts *f, as_table *table, const as_trace_step *s, ass
         [KERNEL] = {.text = or_dash(s->kernel)},
         [DEVICE] = {.text = or_dash(s->device)},
         [TIME] = {.metric = time},
+        [MEDIAN] = {.metric = as_median_metric(f, times->ns, times->n, "ns", "the step in every run kept, median",
+                                               "no span of this step was kept")},
         [FLOPS] = {.metric = as_metric_counted(s->flops, "flop", "operator definition")},
         [SPECIAL] = {.metric = as_metric_counted(s->special, "op", "operator definition")},
         [BYTES] = {.metric = bytes_of(s)},
         [WORKING_SET] = {.metric = as_metric_counted(s->working_set_bytes, "byte", "plan")},
     };
-    c[SHARE].metric = ratio(&time, whole, 1, "ratio", "time of the step / time of the run");
+    c[SHARE].metric = ratio(&time, whole, 1, "ratio", "time of the step / time of the run, means over the same runs");
     c[FLOP_RATE].metric = ratio(&c[FLOPS].metric, &time, 1e9, "flop/s", "flops / time");
     c[BYTE_RATE].metric = ratio(&c[BYTES].metric, &time, 1e9, "byte/s", "compulsory bytes / time");
     c[INTENSITY].metric = ratio(&c[FLOPS].metric, &c[BYTES].metric, 1, "flop/byte", "flops / compulsory bytes");
@@ -99,7 +171,7 @@ static void row_add(assay_facts *f, as_table *table, const as_trace_step *s, ass
 static void steps_add(assay_facts *f, as_fact_group *g, const assay_trace *t, const as_kept *k, bool prologue)
 {
     assay_metric whole =
-        prologue ? as_metric_unavailable("ratio", "the prologue runs when parameters change, not in every run") : run_time(f, k);
+        prologue ? as_metric_unavailable("ratio", "the prologue runs when parameters change, not in every run") : run_time(f, t, k);
     as_table *table = NULL;
     for (size_t i = 0; i < t->n_steps; i++) {
         if (as_step_is_prologue(&t->steps[i]) != prologue)
@@ -107,7 +179,7 @@ static void steps_add(assay_facts *f, as_fact_group *g, const assay_trace *t, co
         if (!table)
             table = as_facts_table(f, g, prologue ? "prologue" : "steps",
                                    prologue ? "Prologue: once, and again when a parameter changes" : "Steps of a run", columns);
-        row_add(f, table, &t->steps[i], step_time(f, t, k, i), &whole);
+        row_add(f, table, &t->steps[i], &k->steps[i], step_time(f, t, k, i), &whole);
     }
 }
 
@@ -129,34 +201,6 @@ static void kernels_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
     }
 }
 
-static assay_metric mean_metric(const double *x, size_t n, const char *source)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += x[i];
-    return as_metric_measured(sum / (double)n, NAN, NAN, n, "ns", source);
-}
-
-/* Means add up where medians do not: a picture of parts in a whole needs them. */
-static assay_metric step_mean(assay_facts *f, const assay_trace *t, const as_kept *k, size_t i)
-{
-    const as_step_times *times = &k->steps[i];
-    return times->n
-               ? mean_metric(times->ns, times->n, times->by_device ? "the device's own stamps, mean" : "spans of the step, mean")
-               : step_time(f, t, k, i);
-}
-
-static assay_metric run_mean(assay_facts *f, const as_kept *k)
-{
-    double *walls = AS_TAKE(&f->arena, double, k->n_runs);
-    size_t  n = 0;
-    for (size_t i = 0; walls && i < k->n_runs; i++)
-        if (as_kept_uses(k, &k->runs[i]) && isfinite(k->runs[i].wall_ns))
-            walls[n++] = k->runs[i].wall_ns;
-    return n ? mean_metric(walls, n, "spans of whole runs, mean")
-             : as_metric_unavailable("ns", "no whole run was recorded by step");
-}
-
 /* Every step of the plan by its index, with the steps whose results it reads: the network as it ran. */
 static void graph_add(assay_facts *f, as_fact_group *g, const assay_trace *t, const as_kept *k)
 {
@@ -175,11 +219,30 @@ static void graph_add(assay_facts *f, as_fact_group *g, const assay_trace *t, co
                            {.metric = s->segment < 0 ? as_metric_unavailable("1", "the step belongs to no segment")
                                                      : as_metric_counted((uint64_t)s->segment, "1", "plan")},
                            {.metric = step_time(f, t, k, i)},
-                           {.metric = step_mean(f, t, k, i)},
                            {.text = inputs.data ? inputs.data : "-"}};
         as_facts_row(f, table, cells);
         as_text_drop(&inputs);
     }
+}
+
+/* Which runs the times come from, and whether they are enough to judge by. */
+static void runs_find(assay_facts *f, as_fact_group *g, const as_kept *k)
+{
+    if (!k->n_used || k->by_segment)
+        return;
+    if (k->n_clean == k->n_used && k->n_clean >= AS_CLEAN_ENOUGH)
+        as_facts_find(f, g, AS_LEVEL_NOTE, "Times by layer are means over %zu runs, of which none was disturbed.", k->n_used);
+    else if (k->n_clean >= AS_CLEAN_ENOUGH)
+        as_facts_find(f, g, AS_LEVEL_NOTE, "Times by layer are means over the %zu undisturbed of %zu runs.", k->n_clean, k->n_used);
+    else if (k->n_clean == k->n_used)
+        as_facts_find(f, g, AS_LEVEL_NOTE, "Only %zu %s kept by step, and %d undisturbed ones are needed: no layer is judged.",
+                      k->n_used, k->n_used == 1 ? "run was" : "runs were", AS_CLEAN_ENOUGH);
+    else
+        as_facts_find(
+            f, g, AS_LEVEL_WARN,
+            "Only %zu of %zu runs were undisturbed, and %d are needed: no layer is judged, because a neighbour's time would be "
+            "taken for the layer's.",
+            k->n_clean, k->n_used, AS_CLEAN_ENOUGH);
 }
 
 static void run(assay_facts *f, const assay_trace *t)
@@ -191,11 +254,15 @@ static void run(assay_facts *f, const assay_trace *t)
     as_facts_add(f, g, "layers.n_steps", "steps of the plan", as_metric_counted(t->n_steps, "1", "plan"));
     as_facts_add(f, g, "layers.kept_runs", "runs with spans by step",
                  as_metric_counted(k.uses_detailed ? k.n_timed + k.n_detailed : k.n_timed, "1", "spans of the trace"));
-    as_facts_add(f, g, "layers.run_mean", "mean of the runs with spans by step", run_mean(f, &k));
+    if (!k.by_segment || most_totals(t)) /* totals do not tell disturbed runs apart */
+        as_facts_add(f, g, "layers.undisturbed_runs", "of these, undisturbed",
+                     as_metric_counted(k.n_clean, "1", "CPU time and wall time of each"));
+    as_facts_add(f, g, "layers.run_mean", "mean of the undisturbed runs", run_time(f, t, &k));
     steps_add(f, g, t, &k, false);
     steps_add(f, g, t, &k, true);
     kernels_add(f, g, t);
     graph_add(f, g, t, &k);
+    runs_find(f, g, &k);
     if (k.uses_detailed)
         as_facts_find(f, g, AS_LEVEL_NOTE, "Times by step come from %zu detailed runs outside the timed samples%s%s.", k.n_detailed,
                       *t->detail_why ? ": " : "", t->detail_why);

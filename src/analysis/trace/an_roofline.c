@@ -177,7 +177,7 @@ static void steps_judge(assay_facts *f, as_fact_group *g, const assay_trace *t, 
     as_table *table = as_facts_table(f, g, "steps", "Steps against their limits", columns);
     tally     sum = {0};
     devices   d = {.n = 0};
-    int       threads = t->threads;
+    int       threads = t->threads > 0 ? t->threads : 1;
     for (int i = 0; i < layers->n_rows; i++)
         if (time_at(layers, i) && as_metric_has(time_at(layers, i)))
             sum.whole += time_at(layers, i)->value;
@@ -228,6 +228,25 @@ static void limits_say(assay_facts *f, as_fact_group *g, const assay_trace *t)
                       as_say_number(f, lower->today, lower->unit), 100 * fabs(1 - lower->today / lower->value));
 }
 
+/* Of too few undisturbed runs nothing is named: the neighbour may be the hotspot. */
+static void hotspot_add(assay_facts *f, as_fact_group *g, const tally *sum)
+{
+    const assay_metric *found = as_facts_metric(f, "layers.undisturbed_runs");
+    double              clean = found ? found->value : AS_CLEAN_ENOUGH;
+    bool                judged = clean >= AS_CLEAN_ENOUGH && sum->worst_gain > 0;
+    as_facts_add(f, g, "roofline.hotspot", "of it, at the hotspot",
+                 judged ? over(sum->worst_gain, sum->whole, (uint64_t)sum->n_timed, "ratio",
+                               "(time - least time at the limit) of the step where that is most / time of all steps", "no time")
+                        : as_metric_unavailable(
+                              "ratio", clean >= AS_CLEAN_ENOUGH
+                                           ? "no timed step is below its limit"
+                                           : as_say(f, "%.0f undisturbed runs, and %d are needed", clean, AS_CLEAN_ENOUGH)));
+    if (judged)
+        as_facts_find(f, g, AS_LEVEL_NOTE,
+                      "Hotspot: %s (bound by %s) reaches %.0f %% of its limit; %.1f %% of the run could be gained there.",
+                      sum->worst_name, sum->worst_bound, 100 * sum->worst_of, 100 * sum->worst_gain / sum->whole);
+}
+
 static void run(assay_facts *f, const assay_trace *t)
 {
     const as_table *layers = as_facts_table_find(f, "layers", "steps");
@@ -249,10 +268,7 @@ static void run(assay_facts *f, const assay_trace *t)
     if (sum.n_timed && !sum.n_above && !sum.n_doubt)
         as_facts_find(f, g, AS_LEVEL_GOOD, "Nothing is faster than physics: none of %d timed steps is above its limit.",
                       sum.n_timed);
-    if (sum.worst_gain > 0)
-        as_facts_find(f, g, AS_LEVEL_NOTE,
-                      "Hotspot: %s (bound by %s) reaches %.0f %% of its limit; %.1f %% of the run could be gained there.",
-                      sum.worst_name, sum.worst_bound, 100 * sum.worst_of, 100 * sum.worst_gain / sum.whole);
+    hotspot_add(f, g, &sum);
     limits_say(f, g, t);
 }
 

@@ -124,6 +124,12 @@ static void dominance_add(assay_facts *f, as_fact_group *g)
         if (as_metric_has(m) && (best < 0 || m->value > cells[best * steps->n_columns + share].metric.value))
             best = i;
     }
+    const assay_metric *clean = as_facts_metric(f, "layers.undisturbed_runs");
+    if (clean && clean->value < AS_CLEAN_ENOUGH) { /* the layers say why */
+        as_facts_find(f, g, AS_LEVEL_NOTE, "Which layer takes the most time is not told: %.0f undisturbed %s, and %d are needed.",
+                      clean->value, clean->value == 1 ? "run was kept" : "runs were kept", AS_CLEAN_ENOUGH);
+        return;
+    }
     if (best < 0)
         return;
     const as_cell      *row = &cells[best * steps->n_columns];

@@ -80,9 +80,21 @@ Test(analyse, the_table_of_layers_divides_work_by_time)
     lab_close(&l);
 }
 
-Test(analyse, few_kept_spans_fall_back_to_totals)
+Test(analyse, few_kept_runs_give_times_and_judge_nothing)
 {
-    lab l = lab_open((as_synthetic){.n_kept = 2});
+    lab l = lab_new((as_synthetic){.n_kept = 2});
+    expect_near(cell(&l, "layers", "steps", 1, "time")->metric.value, 30000, 1e-6);
+    expect_eq(cell(&l, "layers", "steps", 1, "time")->metric.n, 2);
+    expect(says(&l, "layers", AS_LEVEL_NOTE, "Only 2 runs were kept by step, and 5 undisturbed ones are needed"));
+    expect(!says(&l, "verdict", AS_LEVEL_NOTE, "dominates"));
+    lab_close(&l);
+}
+
+/* Parts and whole are then both means over all runs. */
+Test(analyse, no_kept_spans_fall_back_to_totals)
+{
+    lab l = lab_open((as_synthetic){0});
+    l.trace->n_spans = 0;
     l.trace->totals = AS_TAKE(&l.trace->arena, as_step_total, 5);
     l.trace->n_totals = 5;
     l.trace->totals[0] = (as_step_total){.count = 400, .sum_ticks = 400 * 51000, .min_ticks = 1, .max_ticks = 2};
@@ -91,7 +103,67 @@ Test(analyse, few_kept_spans_fall_back_to_totals)
     expect_near(time->value, 51000, 1e-6);
     expect_eq(time->n, 400);
     expect_has(time->source, "totals");
-    expect_has(cell(&l, "layers", "steps", 1, "time")->metric.source, "median of few");
+    expect_near(cell(&l, "layers", "steps", 0, "share")->metric.value, .51, .001);
+    expect(says(&l, "verdict", AS_LEVEL_NOTE, "Which layer takes the most time is not told"));
+    lab_close(&l);
+}
+
+static double shares_sum(const lab *l)
+{
+    double sum = cell(l, "books", "entries", 2, "share")->metric.value;
+    expect_str(cell(l, "books", "entries", 2, "entry")->text, "unexplained");
+    for (int i = 0; i < as_facts_table_find(l->facts, "layers", "steps")->n_rows; i++)
+        sum += cell(l, "layers", "steps", i, "share")->metric.value;
+    return sum;
+}
+
+static void expect_clean_layers(const lab *l)
+{
+    static const double lengths[] = {50000, 30000, 15000, 4000};
+    for (int i = 0; i < 4; i++)
+        expect_near(cell(l, "layers", "steps", i, "time")->metric.value, lengths[i], .02 * lengths[i]);
+    expect_near(metric(l, "books.wall")->value, 100000, 2000);
+    expect_near(metric(l, "layers.run_mean")->value, metric(l, "books.wall")->value, 1e-6);
+    expect_near(shares_sum(l), 1, 1e-9);
+}
+
+/* Seven runs of ten lose the CPU somewhere: in no step's median, and in every sum. */
+Test(analyse, layers_are_those_of_undisturbed_runs_whatever_a_neighbour_does)
+{
+    static const as_synthetic cases[] = {
+        {.n_kept = 64},
+        {.n_kept = 64, .preempted = 30},
+        {.n_kept = 200, .preempted = 70},
+        {.n_kept = 200, .preempted = 90, .alone = true}, /* only CPU time finds the few clean ones */
+        {.n_kept = 200, .preempted = 70, .tail_us = 1},
+    };
+    for (size_t i = 0; i < AS_COUNT(cases) - 1; i++) {
+        lab l = lab_new(cases[i]);
+        expect_clean_layers(&l);
+        expect_eq(cases[i].preempted != 0, metric(&l, "layers.undisturbed_runs")->value < cases[i].n_kept);
+        expect(says(&l, "verdict", AS_LEVEL_NOTE, "fc1 (Gemm, kernel gemm_f32_avx2) dominates: 50.0 % of a run"));
+        expect(says(&l, "books", AS_LEVEL_GOOD, "The books close"));
+        lab_close(&l);
+    }
+    lab l = lab_new(cases[4]);
+    expect_near(shares_sum(&l), 1, 1e-9);
+    expect_near(metric(&l, "books.explained_share")->value, .96, 1e-9);
+    lab_close(&l);
+}
+
+Test(analyse, too_few_undisturbed_runs_name_no_layer)
+{
+    lab l = lab_new((as_synthetic){.n_kept = 200, .preempted = 100, .alone = true});
+    expect_metric(&l, "layers.undisturbed_runs", 0, ASSAY_COUNTED, "1");
+    for (int i = 0; i < 4; i++) {
+        expect_eq(cell(&l, "layers", "steps", i, "time")->metric.kind, ASSAY_UNAVAILABLE);
+        expect_eq(cell(&l, "layers", "steps", i, "share")->metric.kind, ASSAY_UNAVAILABLE);
+        expect_has(cell(&l, "layers", "steps", i, "time")->metric.reason, "0 of 200 runs were undisturbed, and 5 are needed");
+        expect_eq(cell(&l, "layers", "steps", i, "median")->metric.kind, ASSAY_MEASURED);
+    }
+    expect(says(&l, "layers", AS_LEVEL_WARN, "Only 0 of 200 runs were undisturbed"));
+    expect(says(&l, "verdict", AS_LEVEL_NOTE, "is not told: 0 undisturbed runs were kept, and 5 are needed"));
+    expect(says(&l, "books", AS_LEVEL_GOOD, "200 disturbed runs"));
     lab_close(&l);
 }
 
@@ -210,6 +282,69 @@ Test(analyse, contention_has_three_labels_with_their_numbers)
         expect_str(as_facts_note_find(l.facts, "contention.label"), cases[i].label);
         expect(says(&l, "contention", cases[i].level, "of 200 samples"));
         expect(says(&l, "contention", cases[i].level, "involuntary switches 4"));
+        lab_close(&l);
+    }
+}
+
+/* A sensor of the machine that rose by so much while 200 samples of 200 us were taken: 40.2 ms. */
+static lab machine_saw(const char *name, double rise, bool reads_cpu)
+{
+    lab l = lab_open((as_synthetic){.no_sensors = true});
+    l.trace->n_sensors = 0;
+    int i = as_trace_add_sensor(l.trace, &(as_trace_sensor){name, "ns", "test", NULL, "delta"});
+    expect(i >= 0 && as_trace_reserve(l.trace, 0, 0, 0, 2));
+    expect(as_trace_add_reading(l.trace, &(as_reading){.sensor = (uint32_t)i, .value = 5e9}));
+    expect(as_trace_add_reading(l.trace, &(as_reading){.sensor = (uint32_t)i, .value = 5e9 + rise}));
+    for (size_t k = 0; k < l.trace->n_samples && !reads_cpu; k++)
+        l.trace->samples[k].cpu_ns = UINT64_MAX;
+    return l;
+}
+
+Test(analyse, a_machine_is_quiet_only_if_every_witness_says_so)
+{
+    static const struct {
+        const char *sensor;
+        double      rise;
+        bool        reads_cpu;
+        const char *label, *words;
+        as_level    level;
+    } cases[] = {
+        {"pressure.cpu", 1e6, true, "quiet", "pressure stall 1.00 ms", AS_LEVEL_GOOD},
+        {"pressure.cpu", 41e6, true, "disturbed", "against quiet speak: pressure stall 41.0 ms in 40.2 ms", AS_LEVEL_WARN},
+        {"pressure.cpu", 41e6, false, "disturbed", "against quiet speak: pressure stall 41.0 ms in 40.2 ms", AS_LEVEL_WARN},
+        {"pressure.cpu", 1e6, false, "unknown", "cannot be told from CPU time", AS_LEVEL_NOTE},
+        {"cpu.steal", 10e6, true, "quiet", "steal 10.0 ms", AS_LEVEL_GOOD}, /* one tick of the account */
+        {"cpu.steal", 20e6, true, "heavily disturbed", "against quiet speak: steal 20.0 ms in 40.2 ms", AS_LEVEL_BAD},
+        {"switches.involuntary", 10, true, "quiet", "involuntary switches 10", AS_LEVEL_GOOD},
+        {"switches.involuntary", 11, true, "disturbed", "against quiet speak: 11 involuntary switches in 200 samples",
+         AS_LEVEL_WARN},
+    };
+    for (size_t i = 0; i < AS_COUNT(cases); i++) {
+        lab l = machine_saw(cases[i].sensor, cases[i].rise, cases[i].reads_cpu);
+        lab_run(&l);
+        expect_str(as_facts_note_find(l.facts, "contention.label"), cases[i].label);
+        if (!says(&l, "contention", cases[i].level, cases[i].words))
+            fail("case %zu says: %s", i, as_facts_group_find(l.facts, "contention")->findings[0].text);
+        lab_close(&l);
+    }
+}
+
+/* 553 us beside a median of 154: whatever CPU time says, this was no quiet machine. */
+Test(analyse, a_mean_far_above_the_median_is_not_quiet)
+{
+    static const struct {
+        uint64_t    longer;
+        const char *label;
+    } cases[] = {{200000, "quiet"}, {1200000, "disturbed"}, {8000000, "heavily disturbed"}};
+    for (size_t i = 0; i < AS_COUNT(cases); i++) {
+        lab l = lab_open((as_synthetic){.no_sensors = true});
+        for (size_t k = 0; k < l.trace->n_samples; k += 25) {
+            l.trace->samples[k].end_ticks += cases[i].longer;
+            l.trace->samples[k].cpu_ns += cases[i].longer;
+        }
+        lab_run(&l);
+        expect_str(as_facts_note_find(l.facts, "contention.label"), cases[i].label);
+        expect_eq(says(&l, "contention", AS_LEVEL_BAD, "a mean of"), i == 2);
         lab_close(&l);
     }
 }

@@ -107,6 +107,39 @@ assay_metric as_median_metric(assay_facts *f, const double *x, size_t n, const c
     return as_metric_measured(as_median(x, n, scratch), NAN, NAN, n, unit, source);
 }
 
+assay_metric as_mean_metric(const double *x, size_t n, size_t n_runs, const char *unit, const char *source)
+{
+    enum { N_SEGMENTS = 20 };
+    const double t_19 = 2.093; /* Student's, 95 %, for the spread of 20 */
+    double       sum = 0, means = 0, squares = 0;
+    size_t       length = n / N_SEGMENTS;
+    for (size_t i = 0; i < n; i++)
+        sum += x[i];
+    double mean = sum / (double)n_runs;
+    if (length < 2)
+        return as_metric_measured(mean, NAN, NAN, n, unit, source);
+    double segments[N_SEGMENTS] = {0};
+    for (size_t i = 0; i < N_SEGMENTS; i++) {
+        for (size_t k = 0; k < length; k++)
+            segments[i] += x[i * length + k] / (double)length;
+        means += segments[i] / N_SEGMENTS;
+    }
+    for (size_t i = 0; i < N_SEGMENTS; i++)
+        squares += (segments[i] - means) * (segments[i] - means);
+    double half = t_19 * sqrt(squares / (N_SEGMENTS - 1) / N_SEGMENTS);
+    return as_metric_measured(mean, fmax(mean - half, 0), mean + half, n, unit, source);
+}
+
+/* The ratio means nothing where the calling thread waits for another engine or where time is made up. */
+const char *as_cpu_time_is_mute(assay_facts *f, const assay_trace *t, const as_times *times)
+{
+    if (!strcmp(t->clock_name, "fake"))
+        return "the clock is a fake: its time is not the machine's";
+    if (*t->device && strncmp(t->device, "cpu", 3))
+        return as_say(f, "the calling thread waits for the device %s, so its CPU time says nothing", t->device);
+    return times->n_cpu ? NULL : "the thread's CPU clock was not read";
+}
+
 /* --- Spans -------------------------------------------------------------------------------------------- */
 
 static const char *const transfer_ops[] = {"put", "get", "update", "transfer", "copy", NULL};
@@ -174,8 +207,9 @@ static size_t steps_join(as_span *spans, size_t n)
     return kept;
 }
 
-/* Ticks of [begin, end) that the spans cover, each tick counted once.  Sorts the spans by begin. */
-static uint64_t union_ticks(as_span *spans, size_t n, uint64_t begin, uint64_t end)
+/* Cuts the spans of one run, so that they lie inside [begin, end) and every tick belongs to one of them at most: to the one that began
+ * first.  Sorts them by begin; returns the ticks that they cover. */
+static uint64_t spans_cut(as_span *spans, size_t n, uint64_t begin, uint64_t end)
 {
     uint64_t covered = 0, at = begin;
     if (n)
@@ -183,37 +217,13 @@ static uint64_t union_ticks(as_span *spans, size_t n, uint64_t begin, uint64_t e
     for (size_t i = 0; i < n; i++) {
         uint64_t from = spans[i].begin_ticks > at ? spans[i].begin_ticks : at;
         uint64_t to = spans[i].end_ticks < end ? spans[i].end_ticks : end;
-        if (to > from) {
-            covered += to - from;
-            at = to;
-        }
+        to = to > from ? to : from;
+        spans[i].begin_ticks = from;
+        spans[i].end_ticks = to;
+        covered += to - from;
+        at = to > at ? to : at;
     }
     return covered;
-}
-
-/* The step's time per kept run.  Spans of the host are preferred; a device's own stamps stand in. */
-static void steps_collect(assay_facts *f, const assay_trace *t, as_kept *k, const as_span *spans, size_t n, bool by_device)
-{
-    size_t *counts = take(f, t->n_steps, sizeof *counts);
-    if (!counts || !k->steps)
-        return;
-    for (size_t i = 0; i < n; i++)
-        counts[spans[i].step]++;
-    for (size_t s = 0; s < t->n_steps; s++)
-        if (counts[s] && !k->steps[s].n) {
-            k->steps[s] = (as_step_times){.ns = take(f, counts[s], sizeof(double)), .by_device = by_device};
-            if (!k->steps[s].ns)
-                return;
-        } else {
-            counts[s] = 0;
-        }
-    for (size_t i = 0; i < n; i++) {
-        as_step_times *times = &k->steps[spans[i].step];
-        bool           detailed = spans[i].run >= t->n_runs;
-        bool           wanted = k->uses_detailed ? true : !detailed;
-        if (counts[spans[i].step] && (wanted || as_step_is_prologue(&t->steps[spans[i].step])))
-            times->ns[times->n++] = (double)(spans[i].end_ticks - spans[i].begin_ticks) * t->ns_per_tick;
-    }
 }
 
 static size_t count_runs(const as_span *spans, size_t n, uint64_t n_timed_runs, bool detailed)
@@ -236,16 +246,15 @@ static size_t run_take(const as_span *spans, size_t n, size_t *i, uint32_t run)
     return *i - begin;
 }
 
-static double transfers_ns(const assay_trace *t, as_span *spans, size_t n, uint64_t begin, uint64_t end)
+static double span_ns(const assay_trace *t, const as_span *s) { return (double)(s->end_ticks - s->begin_ticks) * t->ns_per_tick; }
+
+static double transfers_ns(const assay_trace *t, const as_span *spans, size_t n)
 {
-    size_t kept = 0;
+    double sum = 0;
     for (size_t i = 0; i < n; i++)
-        if (as_step_is_transfer(&t->steps[spans[i].step])) {
-            as_span s = spans[i];
-            spans[i] = spans[kept];
-            spans[kept++] = s;
-        }
-    return (double)union_ticks(spans, kept, begin, end) * t->ns_per_tick;
+        if (as_step_is_transfer(&t->steps[spans[i].step]))
+            sum += span_ns(t, &spans[i]);
+    return sum;
 }
 
 /* One record a RUN span, with what its inner spans explain of it. */
@@ -263,10 +272,9 @@ static void runs_collect(assay_facts *f, const assay_trace *t, as_kept *k, as_sp
         size_t       n = run_take(inner, n_inner, &at, w->run);
         as_span     *own = inner + (at - n);
         as_kept_run *run = &k->runs[k->n_runs++];
-        *run = (as_kept_run){
-            .run = w->run, .detailed = w->run >= t->n_runs, .wall_ns = (double)(w->end_ticks - w->begin_ticks) * t->ns_per_tick};
-        run->explained_ns = n ? (double)union_ticks(own, n, w->begin_ticks, w->end_ticks) * t->ns_per_tick : (double)NAN;
-        run->transfer_ns = n ? transfers_ns(t, own, n, w->begin_ticks, w->end_ticks) : (double)NAN;
+        *run = (as_kept_run){.run = w->run, .detailed = w->run >= t->n_runs, .wall_ns = span_ns(t, w)};
+        run->explained_ns = n ? (double)spans_cut(own, n, w->begin_ticks, w->end_ticks) * t->ns_per_tick : (double)NAN;
+        run->transfer_ns = n ? transfers_ns(t, own, n) : (double)NAN;
     }
 }
 
@@ -276,44 +284,141 @@ static int run_compare(const void *key, const void *item)
     return run < other ? -1 : run > other;
 }
 
+static as_kept_run *run_find(const as_kept *k, uint32_t run)
+{
+    return k->n_runs ? bsearch(&run, k->runs, k->n_runs, sizeof *k->runs, run_compare) : NULL;
+}
+
 static void spans_count(const assay_trace *t, as_kept *k)
 {
-    for (size_t i = 0; i < t->n_spans && k->n_runs; i++) {
-        as_kept_run *run = bsearch(&t->spans[i].run, k->runs, k->n_runs, sizeof *run, run_compare);
+    for (size_t i = 0; i < t->n_spans; i++) {
+        as_kept_run *run = run_find(k, t->spans[i].run);
         if (run)
             run->n_spans++;
     }
 }
 
+/* --- Undisturbed runs --------------------------------------------------------------------------------- */
+
+#define MIN_SLACK  0.05
+#define MAX_SLACK  0.25
+#define MAX_SPREAD 0.25
+#define SPREADS    3.0
+
+/* Beyond it a run is slower than the fast ones can explain.  Sorted walls. */
+static double clean_bound(const double *walls, size_t n)
+{
+    double low = as_quantile_sorted(walls, n, .05), base = as_quantile_sorted(walls, n, .25);
+    if (base > (1 + MAX_SPREAD) * low)
+        base = low;
+    return base + fmin(fmax(SPREADS * (base - low), MIN_SLACK * base), MAX_SLACK * base);
+}
+
+/* A sample of several runs does not tell which of them lost the CPU: the bound finds it. */
+static void cpu_judge(assay_facts *f, const assay_trace *t, as_kept *k)
+{
+    as_times times = as_times_read(f, t);
+    if (as_cpu_time_is_mute(f, t, &times))
+        return;
+    for (size_t i = 0; i < t->n_samples; i++) {
+        const as_sample *s = &t->samples[i];
+        as_kept_run     *run = s->n_runs == 1 && s->cpu_ns != UINT64_MAX ? run_find(k, s->first_run) : NULL;
+        double           wall_ns = (double)(s->end_ticks - s->begin_ticks) * t->ns_per_tick;
+        if (run && s->end_ticks >= s->begin_ticks && (double)s->cpu_ns < AS_CLEAN_RATIO * wall_ns)
+            run->clean = false;
+    }
+}
+
+static void runs_judge(assay_facts *f, const assay_trace *t, as_kept *k, const as_span *inner, size_t n_inner)
+{
+    double *walls = take(f, k->n_runs, sizeof *walls);
+    size_t  n = 0;
+    for (size_t i = 0; i < k->n_runs; i++)
+        k->n_used += k->runs[i].clean = as_kept_uses(k, &k->runs[i]);
+    for (size_t i = 0; i < n_inner; i++) { /* a run that also made the prologue is not like the others */
+        as_kept_run *run = as_step_is_prologue(&t->steps[inner[i].step]) ? run_find(k, inner[i].run) : NULL;
+        if (run)
+            run->clean = false;
+    }
+    cpu_judge(f, t, k);
+    for (size_t i = 0; walls && i < k->n_runs; i++)
+        if (k->runs[i].clean)
+            walls[n++] = k->runs[i].wall_ns;
+    if (!n)
+        return;
+    as_sort(walls, n);
+    double bound = clean_bound(walls, n);
+    for (size_t i = 0; i < k->n_runs; i++) {
+        as_kept_run *run = &k->runs[i];
+        run->clean = run->clean && run->wall_ns <= bound;
+        k->n_clean += run->clean;
+        k->clean_wall_ns += run->clean ? run->wall_ns : 0;
+    }
+}
+
+/* The time of every step in each run, cut as the run's books are. */
+static void steps_collect(assay_facts *f, const assay_trace *t, as_kept *k, const as_span *spans, size_t n)
+{
+    size_t *counts = take(f, t->n_steps, sizeof *counts);
+    if (!counts)
+        return;
+    for (size_t i = 0; i < n; i++)
+        counts[spans[i].step]++;
+    for (size_t s = 0; s < t->n_steps; s++) {
+        k->steps[s] = (as_step_times){.ns = take(f, counts[s], sizeof(double)), .clean_ns = take(f, counts[s], sizeof(double))};
+        if (!k->steps[s].ns || !k->steps[s].clean_ns)
+            return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        as_step_times     *times = &k->steps[spans[i].step];
+        const as_kept_run *run = run_find(k, spans[i].run);
+        double             ns = span_ns(t, &spans[i]);
+        if (run ? as_kept_uses(k, run) || as_step_is_prologue(&t->steps[spans[i].step])
+                : k->uses_detailed || spans[i].run < t->n_runs)
+            times->ns[times->n++] = ns;
+        if (run && run->clean) {
+            times->clean_ns[times->n_clean++] = ns;
+            times->clean_sum_ns += ns;
+        }
+    }
+}
+
+/* Spans of the host are preferred; a device's own stamps stand in, and where there is no step, segments. */
 as_kept as_kept_read(assay_facts *f, const assay_trace *t)
 {
     as_kept  k = {.steps = take(f, t->n_steps, sizeof *k.steps)};
-    size_t   n_steps, n_devices, n_segments = 0;
-    as_span *steps = spans_of(f, t, AS_SPAN_STEP, &n_steps);
-    as_span *devices = spans_of(f, t, AS_SPAN_DEVICE, &n_devices);
-    if (!k.steps || !steps || !devices)
+    size_t   n;
+    as_span *inner = spans_of(f, t, AS_SPAN_STEP, &n);
+    if (!n) {
+        inner = spans_of(f, t, AS_SPAN_DEVICE, &n);
+        k.by_device = n > 0;
+    }
+    if (!k.steps || !inner)
         return (as_kept){0};
-    n_steps = steps_join(steps, n_steps);
-    n_devices = steps_join(devices, n_devices);
-    const as_span *finest = n_steps ? steps : devices;
-    size_t         n_finest = n_steps ? n_steps : n_devices;
-    k.n_timed = count_runs(finest, n_finest, t->n_runs, false);
-    k.n_detailed = count_runs(finest, n_finest, t->n_runs, true);
+    n = steps_join(inner, n);
+    k.n_timed = count_runs(inner, n, t->n_runs, false);
+    k.n_detailed = count_runs(inner, n, t->n_runs, true);
     k.uses_detailed = k.n_timed < AS_KEPT_ENOUGH && k.n_detailed > 0;
-    steps_collect(f, t, &k, steps, n_steps, false);
-    steps_collect(f, t, &k, devices, n_devices, true);
-    as_span *inner = n_steps ? steps : spans_of(f, t, AS_SPAN_SEGMENT, &n_segments);
-    k.by_segment = !n_steps;
-    if (inner)
-        runs_collect(f, t, &k, inner, n_steps ? n_steps : n_segments);
+    if (!n) {
+        inner = spans_of(f, t, AS_SPAN_SEGMENT, &n);
+        k.by_segment = true;
+    }
+    if (!inner)
+        return (as_kept){0};
+    runs_collect(f, t, &k, inner, n);
+    runs_judge(f, t, &k, inner, n);
+    if (!k.by_segment)
+        steps_collect(f, t, &k, inner, n);
     spans_count(t, &k);
     return k;
 }
 
 bool as_kept_uses(const as_kept *k, const as_kept_run *run)
 {
-    return isfinite(run->explained_ns) && (k->uses_detailed || !run->detailed);
+    return isfinite(run->explained_ns) && run->wall_ns > 0 && (k->uses_detailed || !run->detailed);
 }
+
+bool as_kept_counts(const as_kept *k, const as_kept_run *run) { return as_kept_uses(k, run) && (run->clean || !k->n_clean); }
 
 /* --- Sensors ------------------------------------------------------------------------------------------ */
 

@@ -24,20 +24,39 @@ as_times as_times_read(assay_facts *f, const assay_trace *t);
 /* The median of x as a metric: with the interval for dependent samples where n allows one, without where not; unavailable when n == 0. */
 assay_metric as_median_metric(assay_facts *f, const double *x, size_t n, const char *unit, const char *source, const char *reason);
 
-/* The runs whose spans were kept, each with its own books. */
+/* Why the CPU time of the calling thread says nothing about disturbances; NULL: it does. */
+const char *as_cpu_time_is_mute(assay_facts *f, const assay_trace *t, const as_times *times);
+#define AS_CLEAN_RATIO 0.97 /* of CPU time to wall time; below, something else ran on our CPU during the sample */
+
+/* --- One estimator for parts and whole ------------------------------------------------------------------
+ *
+ * Layers, books and their sums are means over the same runs: those that nothing disturbed, as far as can be told.  Every moment of such a
+ * run belongs to one step or to none, so that the parts and what stays unexplained make up the whole exactly.  Medians of each step do
+ * not: a pre-emption that hits another step in every run is in no median of a step and in every run.
+ *
+ * A run is undisturbed when, as the only run of its sample, it had its CPU (AS_CLEAN_RATIO; where CPU time says something), and when it took
+ * no longer than a bound that the fast runs among those set: their lower quartile and three times its distance from their 5th percentile,
+ * at least 5 % and at most 25 % more.  Where even the fast quarter spreads by more than 25 %, the 5th percentile stands for the quartile. */
+
+#define AS_CLEAN_ENOUGH 5 /* undisturbed runs; with fewer, no layer is judged */
+
 typedef struct as_kept_run {
     uint32_t run;
     bool     detailed;     /* outside the timed samples: run >= trace->n_runs */
-    double   wall_ns;      /* of its RUN span; NaN: none */
-    double   explained_ns; /* union of its step (else segment) spans inside the wall */
+    bool     clean;        /* undisturbed */
+    double   wall_ns;      /* of its RUN span */
+    double   explained_ns; /* its step (else segment) spans inside the wall, each moment once; NaN: there are none */
     double   transfer_ns;  /* of these, steps that move data between devices */
     int      n_spans;      /* of any kind, parts and device stamps too */
 } as_kept_run;
 
+/* Where steps overlap, a moment belongs to the one that began first. */
 typedef struct as_step_times {
-    double *ns;
+    double *ns; /* in each run that may be used */
     size_t  n;
-    bool    by_device;
+    double *clean_ns; /* in each undisturbed one */
+    size_t  n_clean;
+    double  clean_sum_ns;
 } as_step_times;
 
 typedef struct as_kept {
@@ -45,15 +64,23 @@ typedef struct as_kept {
     size_t         n_runs;
     as_step_times *steps;               /* one a plan step; n == 0: no span of it was kept */
     size_t         n_timed, n_detailed; /* runs with step spans, by where they come from */
-    bool           uses_detailed;       /* steps[] comes from detailed runs, there being fewer than AS_KEPT_ENOUGH timed ones */
+    size_t         n_used, n_clean;     /* runs that may be used, and how many of them nothing disturbed */
+    double         clean_wall_ns;       /* sum over the undisturbed ones */
+    bool           uses_detailed;       /* detailed runs are used, there being fewer than AS_KEPT_ENOUGH timed ones */
     bool           by_segment;          /* explained_ns comes from segment spans: there are no step spans */
+    bool           by_device;           /* steps are known by their device's own stamps only */
 } as_kept;
 
 #define AS_KEPT_ENOUGH 5
 
 as_kept as_kept_read(assay_facts *f, const assay_trace *t);
-/* Whether steps[] and the books may use this run. */
+/* Whether the books and the medians may use this run. */
 bool as_kept_uses(const as_kept *k, const as_kept_run *run);
+/* Whether means are over this run: it is undisturbed, or all are disturbed. */
+bool as_kept_counts(const as_kept *k, const as_kept_run *run);
+/* The mean of n numbers in the order taken, their sum divided by n_runs, with its interval (95 %, from the means of 20 contiguous segments)
+ * where there are 40 of them. */
+assay_metric as_mean_metric(const double *x, size_t n, size_t n_runs, const char *unit, const char *source);
 
 bool as_step_is_transfer(const as_trace_step *s);
 bool as_step_is_prologue(const as_trace_step *s);

@@ -26,9 +26,9 @@ static void roof_add(assay_trace *t, const char *name, const char *unit, double 
 }
 
 /* The synthetic trace on a machine whose multiply-add rate is given; L1 32 KiB, L2 512 KiB, L3 32 MiB. */
-static lab roofs_open(double fma, how h)
+static lab roofs_of(as_synthetic s, double fma, how h)
 {
-    lab          l = lab_open((as_synthetic){0});
+    lab          l = lab_open(s);
     assay_trace *t = l.trace;
     roof_add(t, "fma.f32.scalar.t1", "flop/s", fma / 4, 0, h);
     roof_add(t, "fma.f32.avx2.t1", "flop/s", fma, 0, h);
@@ -40,6 +40,8 @@ static lab roofs_open(double fma, how h)
     roof_add(t, "read.l3.t1", "byte/s", 60e9, 32 << 20, h);
     return l;
 }
+
+static lab roofs_open(double fma, how h) { return roofs_of((as_synthetic){0}, fma, h); }
 
 static const as_cell *step_cell(const lab *l, int row, const char *column) { return cell(l, "roofline", "steps", row, column); }
 
@@ -60,6 +62,34 @@ Test(roofline, a_step_is_judged_by_the_roof_that_takes_longest)
     expect_near(step_cell(&l, 0, "recoverable")->metric.value, 25000.0 / 99000.0, 1e-9);
     expect(says(&l, "roofline", AS_LEVEL_GOOD, "none of 4 timed steps is above its limit"));
     expect(says(&l, "roofline", AS_LEVEL_NOTE, "Hotspot: relu1"));
+    lab_close(&l);
+}
+
+/* A layer at 92 % of its limit stays there when a neighbour comes. */
+Test(roofline, a_neighbour_does_not_move_a_layer_away_from_its_limit)
+{
+    for (int preempted = 0; preempted <= 70; preempted += 35) {
+        lab l = roofs_of((as_synthetic){.n_kept = 200, .preempted = preempted}, 200e9, CLEAN);
+        lab_run(&l);
+        expect_near(step_cell(&l, 0, "of_roof")->metric.value, .5, .01);
+        expect(says(&l, "roofline", AS_LEVEL_NOTE, "Hotspot: relu1"));
+        expect(as_metric_has(as_facts_metric(l.facts, "roofline.hotspot")));
+        lab_close(&l);
+    }
+}
+
+Test(roofline, without_undisturbed_runs_there_is_no_hotspot)
+{
+    lab l = roofs_of((as_synthetic){.n_kept = 200, .preempted = 100, .alone = true}, 200e9, CLEAN);
+    lab_run(&l);
+    expect(!says(&l, "roofline", AS_LEVEL_NOTE, "Hotspot"));
+    expect(!as_metric_has(&step_cell(&l, 0, "of_roof")->metric));
+    expect_has(as_facts_metric(l.facts, "roofline.hotspot")->reason, "0 undisturbed runs, and 5 are needed");
+    lab_close(&l);
+    l = roofs_of((as_synthetic){.n_kept = 4}, 200e9, CLEAN);
+    lab_run(&l);
+    expect(!says(&l, "roofline", AS_LEVEL_NOTE, "Hotspot"));
+    expect(as_metric_has(&step_cell(&l, 0, "of_roof")->metric));
     lab_close(&l);
 }
 

@@ -1,7 +1,8 @@
 /* test_trace.h - a trace with known numbers, for tests: 4 steps, and samples whose times are plain arithmetic.
  *
  * A run is 100 us on a fake clock of 1 ns a tick; sample i is 100 us + (i % 11 - 5) * 100 ns, so the median is exactly 100 us.  The body's
- * steps take 50, 30, 15 and `tail_us` us of each kept run; step 4 is a prologue step. */
+ * steps take 50, 30, 15 and `tail_us` us of each kept run; step 4 is a prologue step.  A neighbour can be planted, who takes the CPU away from
+ * steps drawn by chance. */
 #ifndef AS_ANALYSIS_TEST_TRACE_H
 #define AS_ANALYSIS_TEST_TRACE_H
 
@@ -19,6 +20,8 @@ typedef struct as_synthetic {
     bool        no_sensors; /* every sensor unavailable */
     int         disturbed;  /* of 100 samples, how many have CPU time at half their wall */
     double      drift;      /* the last third is slower by this share */
+    int         preempted;  /* of 100 runs, in how many a step that chance draws lasts 20 to 400 us longer */
+    bool        alone;      /* every run is a sample of its own, so that CPU time tells which ones were pre-empted */
     const char *name;       /* of the first step and the model; NULL: "fc1", "synthetic-mlp" */
 } as_synthetic;
 
@@ -98,6 +101,17 @@ static inline void as_synthetic_steps(assay_trace *t, const as_synthetic *s)
         expect_eq(as_trace_add_step(t, &steps[i]), (int)i);
 }
 
+/* The pre-emption of a run in ns, and which step it hits; 0: none. */
+static inline uint64_t as_synthetic_stolen(const as_synthetic *s, uint64_t run, int *step)
+{
+    uint64_t x = (run + 1) * 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    x ^= x >> 31;
+    *step = (int)(x / 100 % 4);
+    return (int)(x % 100) < s->preempted ? 20000 + x / 400 % 380000 : 0;
+}
+
 static inline void as_synthetic_spans(assay_trace *t, const as_synthetic *s)
 {
     double   tail_us = s->tail_us > 0 ? s->tail_us : 4;
@@ -106,13 +120,16 @@ static inline void as_synthetic_spans(assay_trace *t, const as_synthetic *s)
     expect(as_trace_reserve(t, (size_t)n_kept * 5 + 1, 0, 0, 0));
     for (int r = 0; r < n_kept; r++) {
         uint32_t run = (uint32_t)r + (s->detailed ? (uint32_t)t->n_runs : 0);
-        uint64_t at = 1000000 + (uint64_t)r * 200000;
+        uint64_t at = 1000000 + (uint64_t)r * (s->preempted ? 600000 : 200000);
+        int      hit;
+        uint64_t stolen = as_synthetic_stolen(s, run, &hit);
         expect(as_trace_add_span(
-            t, &(as_span){.begin_ticks = at, .end_ticks = at + 100000, .step = -1, .run = run, .kind = AS_SPAN_RUN}));
+            t, &(as_span){.begin_ticks = at, .end_ticks = at + 100000 + stolen, .step = -1, .run = run, .kind = AS_SPAN_RUN}));
         for (int i = 0; i < 4 && !s->no_steps; i++) {
-            expect(as_trace_add_span(
-                t, &(as_span){.begin_ticks = at, .end_ticks = at + lengths[i], .step = i, .run = run, .kind = AS_SPAN_STEP}));
-            at += lengths[i];
+            uint64_t end = at + lengths[i] + (i == hit ? stolen : 0);
+            expect(
+                as_trace_add_span(t, &(as_span){.begin_ticks = at, .end_ticks = end, .step = i, .run = run, .kind = AS_SPAN_STEP}));
+            at = end;
         }
     }
 }
@@ -127,15 +144,21 @@ static inline void as_synthetic_samples(assay_trace *t, const as_synthetic *s)
         uint64_t wall = 2 * (uint64_t)(100000 + ((int)(i % 11) - 5) * 100);
         wall += i >= n - n / 3 ? (uint64_t)((double)wall * s->drift) : 0;
         bool      disturbed = (int)(i * 7 % 100) < s->disturbed;
+        int       hit;
         as_sample sample = {.begin_ticks = at,
                             .end_ticks = at + wall,
                             .cpu_ns = disturbed ? wall / 2 : wall,
                             .first_run = (uint32_t)(2 * i),
                             .n_runs = 2};
+        if (s->alone) {
+            wall = 100000 + as_synthetic_stolen(s, i, &hit);
+            sample =
+                (as_sample){.begin_ticks = at, .end_ticks = at + wall, .cpu_ns = 100000, .first_run = (uint32_t)i, .n_runs = 1};
+        }
         expect(as_trace_add_sample(t, &sample));
         at += wall + 1000;
     }
-    t->n_runs = 2 * n;
+    t->n_runs = s->alone ? n : 2 * n;
 }
 
 static inline void as_synthetic_sensors(assay_trace *t, const as_synthetic *s)

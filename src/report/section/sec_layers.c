@@ -57,14 +57,14 @@ static size_t frame_add(frames *all, const char *name, const char *detail, int d
 }
 
 /* Run, then its segments, then their steps, end to end; what no step explains stays open under the run.
- * Means, because they add up. */
+ * Times are means over the same runs, so they add up. */
 static void frames_make(as_doc *d, const assay_facts *f, const as_table *t, frames *all)
 {
     const assay_metric *whole = as_facts_metric(f, "layers.run_mean");
     double              at = 0, now = -2;
     size_t              open = frame_add(all, *f->title ? f->title : "run", "one run", 0, 0, 0);
     for (int i = 0; i < t->n_rows; i++) {
-        double value = as_value_at(t, i, "mean"), its = as_value_at(t, i, "segment");
+        double value = as_value_at(t, i, "time"), its = as_value_at(t, i, "segment");
         if (!(value >= 0) || !isfinite(value) || !strcmp(as_words_at(t, i, "stage"), "prologue"))
             continue;
         its = isfinite(its) ? its : -1;

@@ -139,7 +139,9 @@ static void write_section(as_doc *d, const assay_facts *f)
     as_doc_heading(d, "roofline", "Roofline");
     as_pick_findings(d, f, "roofline");
     chart_add(d, f, t);
-    hotspots_add(d, t);
+    const assay_metric *hotspot = as_facts_metric(f, "roofline.hotspot");
+    if (!hotspot || as_metric_has(hotspot)) /* an older run JSON does not have it */
+        hotspots_add(d, t);
     as_pick_table(d, f, "roofline", "steps");
     as_pick_group(d, f, "roofline");
 }
