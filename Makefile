@@ -126,7 +126,7 @@ compile  = $(COMPILER) $(CPP_ALL) $(C_ALL) $(OPT) $(DEBUG) $(HIDE) $(ISA) -MMD -
 
 $(BUILD)/%.o: %.c Makefile
 	@$(if $(V),echo "  cc $<"; )$(compile) $(progress)
-$(BUILD)/gen/%.o: $(BUILD)/gen/%.c
+$(BUILD)/gen/%.o: $(BUILD)/gen/%.c Makefile
 	@$(compile) $(progress)
 
 $(BUILD)/gen/plugs.c: FORCE

@@ -24,14 +24,15 @@ assay_status as_facts_give(assay_env *env, const as_store_options *o, const char
 {
     int64_t      id;
     assay_status status = f->status;
-    if (status == ASSAY_OK)
-        status = as_lab_keep(env, o, kind, title, (const assay_trace *const *)f->trials, f->n_trials, f, &id);
     if (status != ASSAY_OK) {
         assay_facts_free(f);
         return status;
     }
-    *out = f;
-    return measured == ASSAY_CANCELLED ? as_fail(env, measured, "%s: stopped; what was measured is there", kind) : ASSAY_OK;
+    *out = f; /* a store that cannot be had does not lose the result */
+    AS_TRY(as_lab_keep(env, o, kind, title, (const assay_trace *const *)f->trials, f->n_trials, f, &id));
+    return measured == ASSAY_CANCELLED
+               ? as_fail(env, measured, "%s: stopped before its end: what was measured is shown, marked partial", kind)
+               : ASSAY_OK;
 }
 
 /* --- Bench ----------------------------------------------------------------------------------------------- */
