@@ -24,6 +24,7 @@
 #define BLOCK_NS       0.25e6 /* several arms: a neighbour comes and goes within milliseconds, and must be the same to both */
 #define BLOCK_ALONE_NS 4e6
 #define MAX_BLOCK_NS   10e6
+#define COLD_BLOCK_NS  5e6 /* where blocks start cold, the lower quartile of so long a time is clean even beside busy neighbours */
 #define MAX_WARM_UP_NS 1e9
 #define MAX_CALLS      10000000u
 #define COIN           0x636f696eu
@@ -306,7 +307,8 @@ static assay_status cold_sample(sampler *s, int arm, uint32_t n, bool first, dou
 
 /* Arms that have buffers of their own throw each other's out of the caches, so that a short block would time how they come back and not
  * the work: of a walk through 1 MiB, 2 % more steps were 0.3 % more time in blocks of one call.  The samples of each block until the times are
- * steady are then taken and not kept, and at least as many are kept. */
+ * steady are then taken and not kept.  Blocks are longer then: with a load of 8 on 2 CPUs the ratio of two launches varied by 11 % with 3 samples a
+ * block, by 5 % with 8 and by 3 % with 16. */
 static assay_status cold_find(sampler *s)
 {
     double sample = s->trial->block_ns / s->n_samples, budget = (double)s->settings->budget_ns / (20.0 * COLD_REPEATS * s->n_arms),
@@ -327,7 +329,7 @@ static assay_status cold_find(sampler *s)
     s->n_cold = found;
     if (!found)
         return ASSAY_OK;
-    uint32_t kept = found < 3 ? 3 : found > MIN_QUARTILE ? MIN_QUARTILE : found;
+    uint32_t kept = COLD_BLOCK_NS > 3 * sample ? (uint32_t)(COLD_BLOCK_NS / sample) : 3;
     s->n_samples = s->trial->n_turns || s->n_samples > kept ? s->n_samples : kept; /* a trial that goes on keeps its blocks */
     s->trial->block_ns = sample * s->n_samples;
     if (!s->trial->n_turns)
@@ -503,7 +505,8 @@ static uint32_t rounds_plan(const sampler *s, const costs *c, uint32_t first_rou
         return n_rounds;
     double launch = c->launch_ns / n_launches, round = fmax(c->rounds_ns / n, 1);
     /* Beyond four times a launch's cost rounds save hardly a launch, and eight launches know too little of the others to bet on fewer. */
-    double most = fmin((((double)settings->budget_ns - spent_ns) / PLAN_LAUNCHES - launch) / round, 4 * launch / round);
+    double most =
+        fmin((((double)settings->budget_ns - spent_ns) / PLAN_LAUNCHES - launch) / round, fmax(4 * launch / round, n_rounds));
     double best = fmin(settings->rounds(settings->enough_arg, s->trial, launch, round), most);
     return best < 1 ? 1 : best > 100000 ? 100000 : (uint32_t)lround(best);
 }
