@@ -1,6 +1,6 @@
 /* crc32.c - CRC-32 (IEEE, reflected): by tables, and where the CPU multiplies without carry, by that.
  *
- * A trace is summed while it is written.  On the CPU of docs/decisions/one-record.md four bits at a time made 0.2 GB/s, the tables make 1.8,
+ * A trace is summed while it is written.  On the CPU of docs/decisions/0015-one-record.md four bits at a time made 0.2 GB/s, the tables make 1.8,
  * and folding by carry-less products above 10. */
 #include <string.h>
 

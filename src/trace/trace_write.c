@@ -4,7 +4,7 @@
  * (spans after steps, readings after sensors, turns after their samples), so a reader needs one pass.
  *
  * Chunks are made in one buffer and leave it whole.  Records are packed where they will be sent from, and their sum is taken
- * while they are in the cache: docs/decisions/one-record.md has what an event costs. */
+ * while they are in the cache: docs/decisions/0015-one-record.md has what an event costs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
