@@ -367,10 +367,10 @@ static void land_all(sampler *s)
         s->arms[i].land(s->arms[i].self);
 }
 
-/* Where each block begins with samples that are not kept, one round is enough for what a launch has besides. */
+/* Where each block begins with samples that are not kept, these warm a later launch up, too. */
 static int warm_up_again(const sampler *s, int n)
 {
-    int most = s->n_cold ? 1 : MAX_WARM_UP_AGAIN;
+    int most = s->n_cold ? 0 : MAX_WARM_UP_AGAIN;
     return n < most ? n : most;
 }
 
