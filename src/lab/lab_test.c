@@ -14,6 +14,7 @@
 #include "lab/calls.h"
 #include "lab/contest.h"
 #include "lab/noise.h"
+#include "lab/load.h"
 #include "lab/selftest.h"
 #include "sensor/sensor.h"
 #include "store/test_store.h"
@@ -1305,4 +1306,23 @@ Test(selftest, a_cell_that_there_is_not_is_refused)
     expect_fails(env, resume(env, "none", "comput", results), ASSAY_BAD_INPUT, "there is no cell 'comput'");
     as_selftest_settings s = {.cells = "compute", .state = as_test_path("no/such/folder/state")};
     expect_fails(env, as_selftest_run(env, &s, results), ASSAY_IO, "cannot open it");
+}
+
+Test(selftest, a_load_of_pointers_walks_one_hundredth_more_hops)
+{
+    assay_env *env;
+    as_load   *load;
+    as_arm     arm;
+    expect_eq(assay_env_new(&env), ASSAY_OK);
+    expect_ok(env, as_load_new(env, "chase", &load));
+    expect_ok(env, as_load_arm(env, load, "b", 0.01, &arm));
+    expect_str(arm.what, "chase load, 20200 hops a call");
+    as_trace_arm info = {.name = "b"};
+    expect_ok(env, arm.launch(env, arm.self, 1, &info));
+    expect_near(info.ledger.bytes, 20200 * 8.0, 0);
+    arm.drop(arm.self);
+    as_load_free(load);
+    expect_fails(env, as_load_new(env, "chess", &load), ASSAY_BAD_INPUT,
+                 "there is no load 'chess'; there are compute, memory and chase");
+    assay_env_free(env);
 }

@@ -220,7 +220,11 @@ static void plan_next(as_duel *out, const assay_trace *t, const rounds *r, doubl
     double effect = as_effect_visible(&out->variance, alpha, n_launches, (double)r->n / n_launches);
     double times = as_times_needed((log(out->hi) - log(out->lo)) / 2, fabs(fabs(theta) - edge), alpha, out->n_units);
     out->visible = expm1(edge + effect);
-    out->needed_ns = t->spent_ns * (out->verdict == AS_UNRESOLVED ? fmax(times, 1 + 1 / (double)out->n_units) : times);
+    /* What decided did suffice, and fewer units than the rule allows would not have. */
+    double n = (double)out->n_units,
+           least = as_times_needed(NAN, 0, alpha, strcmp(out->by, "size") ? out->n_units : 3 * out->n_units);
+    bool open = out->verdict == AS_UNRESOLVED;
+    out->needed_ns = t->spent_ns * (open ? fmax(times, 1 + 1 / n) : fmin(fmax(times, least), 1));
 end:
     free(scratch);
 }

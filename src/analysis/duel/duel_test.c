@@ -758,6 +758,8 @@ Test(duel, what_did_not_suffice_is_never_said_to_suffice)
         n_unresolved += duel.verdict == AS_UNRESOLVED;
         if (duel.verdict == AS_UNRESOLVED)
             expect(isnan(duel.needed_ns) ? duel.n_rounds < 2 : duel.needed_ns > t->spent_ns);
+        else
+            expect(duel.needed_ns > 0 && duel.needed_ns <= t->spent_ns); /* it did suffice */
         assay_trace_free(t);
     }
     expect(n_unresolved > 100);
