@@ -508,7 +508,8 @@ static uint32_t rounds_plan(const sampler *s, const costs *c, uint32_t first_rou
     double most =
         fmin((((double)settings->budget_ns - spent_ns) / PLAN_LAUNCHES - launch) / round, fmax(4 * launch / round, n_rounds));
     double best = fmin(settings->rounds(settings->enough_arg, s->trial, launch, round), most);
-    return best < 1 ? 1 : best > 100000 ? 100000 : (uint32_t)lround(best);
+    /* Never a single one: beside busy neighbours one round in some is far off, and eight launches do not show it. */
+    return best < 2 ? (most < 2 ? 1 : 2) : best > 100000 ? 100000 : (uint32_t)lround(best);
 }
 
 static assay_status launches_run(sampler *s)
