@@ -306,9 +306,10 @@ static assay_status cold_sample(sampler *s, int arm, uint32_t n, bool first, dou
 }
 
 /* Arms that have buffers of their own throw each other's out of the caches, so that a short block would time how they come back and not
- * the work: of a walk through 1 MiB, 2 % more steps were 0.3 % more time in blocks of one call.  The samples of each block until the times are
- * steady are then taken and not kept.  Blocks are longer then: with a load of 8 on 2 CPUs the ratio of two launches varied by 11 % with 3 samples a
- * block, by 5 % with 8 and by 3 % with 16. */
+ * the work: a walk through 1 MiB that takes
+ * 16 ns a hop warm took 80 in blocks of one call, and 2 % more hops hardly showed (estimates of 0.2 to 0.4 %, none resolved).  The samples of each block until the times are
+ * steady are then taken and not kept.  Blocks are longer then.  Their length was chosen
+ * from some tries of 5 s at a changing load of 5 to 8, in which more samples a block (3, 8, 16, 24) mostly gave less noise; it is not an optimum. */
 static assay_status cold_find(sampler *s)
 {
     double sample = s->trial->block_ns / s->n_samples, budget = (double)s->settings->budget_ns / (20.0 * COLD_REPEATS * s->n_arms),

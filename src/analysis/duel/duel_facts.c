@@ -164,7 +164,7 @@ const char *as_duel_luck_text(char *buf, size_t size, const as_duel *d)
     if (as_duel_luck(d))
         snprintf(buf, size,
                  "each launch runs at another speed: the ratio varies by %.2g %% between launches and by %.2g %% within one; "
-                 "each gets other memory pages",
+                 "other memory pages each time may be why",
                  100 * d->variance.sigma_launch, 100 * d->variance.sigma_round);
     return buf;
 }
