@@ -7,16 +7,25 @@
 
 #include "backend/cpu/conv/conv_tile.h"
 
-/* First layers: the walk's lengths are constants too, and all of it is unrolled.  n_a 0: the lengths are t's. */
+/* First layers: the walk's lengths are constants too, and up to nine taps are unrolled; 27 are three times nine, in a third of the code.
+ * n_a 0: the lengths are t's; a tile that is not whole is rare there, and takes one tap at a time. */
 V_INLINE void conv_tile_sums(const conv_tile *t, int n_p, int n_a, int n_b, int run, const float *const x[CONV_PIXELS],
                              vf acc[CONV_PIXELS][CONV_V])
 {
+    if (!n_a && n_p < CONV_PIXELS) {
+        conv_tile_lines(t, n_p, 1, x, acc);
+        return;
+    }
     if (!n_a) {
         conv_tile_taps(t, n_p, x, acc);
         return;
     }
-    V_UNROLL for (int a = 0; a < n_a; a++) V_UNROLL for (int b = 0; b < n_b; b++) V_UNROLL for (int k = 0; k < run; k++)
-        conv_tile_tap(n_p, x, a * t->step_a + b * t->step_b + k, t->w + ((a * n_b + b) * run + k) * CONV_PANEL, acc);
+    const int     n_out = n_a > 1 ? n_a : run > 3 ? n_b : 1, n_in = n_a * n_b / n_out;
+    const int64_t step = n_a > 1 ? t->step_a : t->step_b;
+    const float  *w = t->w;
+    for (int64_t o = 0, at = 0; o < n_out; o++, at += step, w += n_in * run * CONV_PANEL)
+        V_UNROLL for (int b = 0; b < n_in; b++) V_UNROLL for (int k = 0; k < run; k++)
+            conv_tile_tap(n_p, x, at + b * t->step_b + k, w + (b * run + k) * CONV_PANEL, acc);
 }
 
 V_INLINE void conv_tile_first(const conv_tile *t, int n_a, int n_b, int run)
@@ -38,6 +47,7 @@ V_INLINE void conv_tile_pool(const conv_tile *t, int n_p, int n_a, int n_b, int 
     const float  *x[CONV_PIXELS];
     float         best[CONV_PIXELS * CONV_PANEL];
     const int64_t hop[3] = {t->right, t->below - t->right, t->right};
+    __asm__("" : "=m"(best)); /* no code: gcc does not see that the first round writes it before the second reads it */
     conv_tile_begin(t, n_p, x, acc);
     CONV_EACH_P __builtin_prefetch(t->y + t->spot[n_p + p].to, 1);
     for (int i = 0;; i++) {
@@ -119,7 +129,7 @@ V_INLINE void conv_planes_block(const conv_job *j, const float *from, int some, 
         if (j->v.pool == 1 && j->r)
             y = v_add(y, v_load_n(j->r + at, some));
         if (j->v.pool == 1)
-            y = vm_act(&j->act, y);
+            y = conv_act(j, y);
         if (some == VW)
             v_store(j->y + at, y);
         else
@@ -160,7 +170,7 @@ static void conv_held_end(const conv_job *j, int64_t image, int64_t row, int64_t
         for (int c = 0; c < n_m; c++)
             sums[i * CONV_PANEL + c] += j->r[at + i * step + c * next];
     for (int64_t i = 0; i < v->w.out[2] * CONV_PANEL; i += VW)
-        v_store(sums + i, vm_act(&j->act, v_load(sums + i)));
+        v_store(sums + i, conv_act(j, v_load(sums + i)));
 }
 
 /* The largest of four: at x, the pixel right of it, and the two below. */
@@ -253,7 +263,7 @@ static void conv_act_spots(const conv_job *j, const conv_tile *t, int64_t n)
         for (int m = 0; m < t->n_m; m += VW) {
             int    some = t->n_m - m < VW ? t->n_m - m : VW;
             float *y = t->y + t->spot[i].to + m;
-            v_store_n(y, some, vm_act(&j->act, v_load_n(y, some)));
+            v_store_n(y, some, conv_act_any(&j->act, v_load_n(y, some)));
         }
 }
 

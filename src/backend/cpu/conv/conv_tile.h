@@ -181,6 +181,13 @@ static void conv_clamp(conv_job *j)
         j->lo = j->act.alpha, j->hi = j->act.beta;
 }
 
+/* A clamp is done in place; all that other activations need is compiled once. */
+static __attribute__((noinline)) vf conv_act_any(const as_act_f32 *act, vf y) { return vm_act(act, y); }
+V_INLINE vf                         conv_act(const conv_job *j, vf y)
+{
+    return j->clamps ? v_min(v_set(j->hi), v_max(v_set(j->lo), y)) : conv_act_any(&j->act, y);
+}
+
 static void conv_bias(const conv_job *j, int64_t m, int n_m, float bias[CONV_PANEL])
 {
     for (int i = 0; i < CONV_PANEL; i++)

@@ -226,6 +226,25 @@ typedef struct wino_place {
     int     n_rows, n_cols, n_m;
 } wino_place;
 
+/* What few networks need is a function of its own: the sixteen pixels of a tile are unrolled, and each would hold all of it. */
+static __attribute__((noinline)) vf wino_planes_add(const conv_job *j, const wino_place *at, int i, int k, vf y)
+{
+    const as_conv_plan *v = &j->v;
+    float               sum[VW] = {0};
+    for (int c = 0; c < at->n_m; c++)
+        sum[c] = j->r[((at->image * v->n_m + at->m + c) * v->r_rows + at->row + i) * v->r_cols + at->col + k];
+    return v_add(y, v_load(sum));
+}
+static __attribute__((noinline)) void wino_planes_store(const conv_job *j, const wino_place *at, int i, int k, vf y)
+{
+    const as_conv_plan *v = &j->v;
+    int64_t             row = at->row / v->pool + i, col = at->col / v->pool + k;
+    float               one[VW], *to = j->y + ((at->image * v->n_m + at->m) * v->y_rows + row) * v->y_cols + col;
+    v_store(one, y);
+    for (int c = 0; c < at->n_m; c++, to += v->y_rows * v->y_cols)
+        *to = one[c];
+}
+
 /* Output o[i] of column k: bias and residual, and the activation. */
 V_INLINE vf wino_finish(const conv_job *j, const wino_place *at, int i, int k, vf y)
 {
@@ -234,31 +253,24 @@ V_INLINE vf wino_finish(const conv_job *j, const wino_place *at, int i, int k, v
         const float *r = j->r + ((at->image * v->r_rows + at->row + i) * v->r_cols + at->col + k) * v->n_m + at->m;
         y = v_add(y, at->n_m == VW ? v_load(r) : v_load_n(r, at->n_m));
     } else if (j->r) {
-        float sum[VW] = {0};
-        for (int c = 0; c < at->n_m; c++)
-            sum[c] = j->r[((at->image * v->n_m + at->m + c) * v->r_rows + at->row + i) * v->r_cols + at->col + k];
-        y = v_add(y, v_load(sum));
+        y = wino_planes_add(j, at, i, k, y);
     }
-    return j->clamps ? v_min(v_set(j->hi), v_max(v_set(j->lo), y)) : vm_act(&j->act, y);
+    return conv_act(j, y);
 }
 
 /* Row i and column k of the tile as it is written, pooled or not. */
 V_INLINE void wino_store(const conv_job *j, const wino_place *at, int i, int k, vf y)
 {
     const as_conv_plan *v = &j->v;
-    int64_t             row = at->row / v->pool + i, col = at->col / v->pool + k;
-    if (v->y_nhwc) {
-        float *to = j->y + ((at->image * v->y_rows + row) * v->y_cols + col) * v->n_m + at->m;
-        if (at->n_m == VW)
-            v_store(to, y);
-        else
-            v_store_n(to, at->n_m, y);
+    if (!v->y_nhwc) {
+        wino_planes_store(j, at, i, k, y);
         return;
     }
-    float one[VW], *to = j->y + ((at->image * v->n_m + at->m) * v->y_rows + row) * v->y_cols + col;
-    v_store(one, y);
-    for (int c = 0; c < at->n_m; c++, to += v->y_rows * v->y_cols)
-        *to = one[c];
+    float *to = j->y + ((at->image * v->y_rows + at->row / v->pool + i) * v->y_cols + at->col / v->pool + k) * v->n_m + at->m;
+    if (at->n_m == VW)
+        v_store(to, y);
+    else
+        v_store_n(to, at->n_m, y);
 }
 
 /* m holds the tile's products, `step` floats from point to point. */

@@ -131,7 +131,7 @@ static void rows_fetch(const recipe *w, int64_t tile, const float *a, int64_t k)
             __builtin_prefetch(a + (row + r) * w->g.a_row + i);
 }
 
-/* Tiles [first, end) of rows as [tile][k][rows of it]. */
+/* Tiles [first, end) of rows: whole ones as [k][TILE_ROWS], lower ones as rows along K. */
 static void rows_pack(const recipe *w, int64_t first, int64_t end, const float *a, int64_t k, float *to)
 {
     const as_gemm *g = &w->g;
@@ -149,10 +149,9 @@ static void rows_pack(const recipe *w, int64_t first, int64_t end, const float *
             }
             continue;
         }
-        for (int r = 0; r < n; r++)
+        for (int r = 0; r < n; r++, to += k)
             for (int64_t i = 0; i < k; i++)
-                to[i * n + r] = a[(row + r) * g->a_row + i * g->a_step];
-        to += n * k;
+                to[i] = a[(row + r) * g->a_row + i * g->a_step];
     }
 }
 
@@ -173,12 +172,21 @@ typedef struct strip {
     bool          store;       /* whole vectors, as they are */
 } strip;
 
-/* alpha, beta * C and the activation, by way of memory. */
-static __attribute__((noinline)) void tile_finish(const strip *s, const float *sums, int rows, int64_t row)
+/* The end of a tile by way of memory, once for all heights: sums that Y holds already, then alpha, beta * C and the activation. */
+static __attribute__((noinline)) void tile_finish(const strip *s, float *sums, int rows, int64_t row)
 {
     const as_gemm *g = &s->w->g;
     as_act_f32     act = s->w->act;
     vf             alpha = v_set(g->alpha), beta = v_set(g->beta);
+    if (!s->first && s->width < TILE_COLS)
+        for (int r = 0; r < rows; r++)
+            for (int j = 0; j < s->width; j++)
+                sums[r * TILE_COLS + j] += s->y[(row + r) * g->n + j];
+    if (!s->last) {
+        for (int r = 0; r < rows; r++)
+            memcpy(s->y + (row + r) * g->n, sums + r * TILE_COLS, (size_t)s->width * sizeof *sums);
+        return;
+    }
     for (int r = 0; r < rows; r++)
         for (int first = 0; first < s->width; first += VW) {
             int    width = s->width - first < VW ? s->width - first : VW;
@@ -206,12 +214,13 @@ V_INLINE void tile_put(const int rows, float *y, int64_t n, vf sum[TILE_ROWS][TI
     }
 }
 
-V_INLINE void tile_end(const int rows, const strip *s, int64_t row, vf sum[TILE_ROWS][TILE_VECS])
+/* pieces: K may be cut, so that sums rest in Y or come from there. */
+V_INLINE void tile_end(const int rows, const bool pieces, const strip *s, int64_t row, vf sum[TILE_ROWS][TILE_VECS])
 {
     const recipe *w = s->w;
     const int64_t n = w->g.n;
     float        *y = s->y + row * n;
-    if (!s->first && s->width == TILE_COLS) {
+    if (pieces && !s->first && s->width == TILE_COLS) {
         V_UNROLL
         for (int r = 0; r < rows; r++) {
             V_UNROLL
@@ -219,7 +228,7 @@ V_INLINE void tile_end(const int rows, const strip *s, int64_t row, vf sum[TILE_
                 sum[r][v] = v_add(sum[r][v], v_load(y + r * n + v * VW));
         }
     }
-    if (s->store) {
+    if (pieces && s->store) {
         tile_put(rows, y, n, sum);
         return;
     }
@@ -241,16 +250,7 @@ V_INLINE void tile_end(const int rows, const strip *s, int64_t row, vf sum[TILE_
         for (int v = 0; v < TILE_VECS; v++)
             v_store(sums + r * TILE_COLS + v * VW, sum[r][v]);
     }
-    if (!s->first && s->width < TILE_COLS)
-        for (int r = 0; r < rows; r++)
-            for (int j = 0; j < s->width; j++)
-                sums[r * TILE_COLS + j] += y[r * n + j];
-    if (s->last) {
-        tile_finish(s, sums, rows, row);
-        return;
-    }
-    for (int r = 0; r < rows; r++)
-        memcpy(y + r * n, sums + r * TILE_COLS, (size_t)s->width * sizeof *y);
+    tile_finish(s, sums, rows, row);
 }
 
 /* --- Strips: tiles of one height, one below the other ------------------------------------------------------- */
@@ -278,7 +278,7 @@ V_INLINE void strip_run(const int rows, const bool along, const bool dense, cons
         if (bare)
             tile_put(rows, y, n, sum);
         else
-            tile_end(rows, s, row, sum);
+            tile_end(rows, true, s, row, sum);
         a += rows * (along ? a_row : k);
     }
 }
@@ -290,47 +290,40 @@ typedef void strip_fn(const strip *s, const float *a, int64_t row, int64_t n_til
     {                                                                                                        \
         strip_run(rows, along, dense, s, a, row, n_tiles);                                                   \
     }
-STRIP(along_1, 1, true, true)
-STRIP(along_2, 2, true, true)
-STRIP(along_3, 3, true, true)
-STRIP(along_4, 4, true, true)
-STRIP(along_5, 5, true, true)
-STRIP(along_6, 6, true, true)
-STRIP(packed_1, 1, false, true)
-STRIP(packed_2, 2, false, true)
-STRIP(packed_3, 3, false, true)
-STRIP(packed_4, 4, false, true)
-STRIP(packed_5, 5, false, true)
-STRIP(packed_6, 6, false, true)
-#ifndef TILE_STORED
-STRIP(direct_1, 1, true, false)
-STRIP(direct_2, 2, true, false)
-STRIP(direct_3, 3, true, false)
-STRIP(direct_4, 4, true, false)
-STRIP(direct_5, 5, true, false)
-STRIP(direct_6, 6, true, false)
-#endif
+/* Each of these costs a tenth of a second to compile, so there are few: A that is packed has whole tiles (rows_pack() puts lower ones
+ * along K), and B that is packed has those heights that a product of many rows has (as_gemm_rows_of()). */
+STRIP(packed_whole, TILE_ROWS, false, true)
+#ifdef TILE_STORED
+#define DENSE true
+#else
+#define DENSE false
 #ifdef TILE_TALL
-STRIP(along_7, 7, true, true)
-STRIP(along_8, 8, true, true)
-STRIP(along_9, 9, true, true)
-STRIP(along_10, 10, true, true)
-STRIP(along_11, 11, true, true)
-STRIP(along_12, 12, true, true)
-STRIP(packed_7, 7, false, true)
-STRIP(packed_8, 8, false, true)
-STRIP(packed_9, 9, false, true)
-STRIP(packed_10, 10, false, true)
-STRIP(packed_11, 11, false, true)
-STRIP(packed_12, 12, false, true)
-#ifndef TILE_STORED
-STRIP(direct_7, 7, true, false)
-STRIP(direct_8, 8, true, false)
-STRIP(direct_9, 9, true, false)
-STRIP(direct_10, 10, true, false)
-STRIP(direct_11, 11, true, false)
-STRIP(direct_12, 12, true, false)
+STRIP(dense_8, 8, true, true)
+STRIP(dense_9, 9, true, true)
+STRIP(dense_10, 10, true, true)
+STRIP(dense_11, 11, true, true)
+STRIP(dense_12, 12, true, true)
+static strip_fn *const dense_strips[TILE_ROWS + 1] = {[8] = dense_8, dense_9, dense_10, dense_11, dense_12};
+#else
+STRIP(dense_4, 4, true, true)
+STRIP(dense_5, 5, true, true)
+STRIP(dense_6, 6, true, true)
+static strip_fn *const dense_strips[TILE_ROWS + 1] = {[4] = dense_4, dense_5, dense_6};
 #endif
+#endif
+STRIP(along_1, 1, true, DENSE)
+STRIP(along_2, 2, true, DENSE)
+STRIP(along_3, 3, true, DENSE)
+STRIP(along_4, 4, true, DENSE)
+STRIP(along_5, 5, true, DENSE)
+STRIP(along_6, 6, true, DENSE)
+#ifdef TILE_TALL
+STRIP(along_7, 7, true, DENSE)
+STRIP(along_8, 8, true, DENSE)
+STRIP(along_9, 9, true, DENSE)
+STRIP(along_10, 10, true, DENSE)
+STRIP(along_11, 11, true, DENSE)
+STRIP(along_12, 12, true, DENSE)
 #define HEIGHTS(name)                                                                                                         \
     {                                                                                                                         \
         NULL, name##_1, name##_2, name##_3, name##_4, name##_5, name##_6, name##_7, name##_8, name##_9, name##_10, name##_11, \
@@ -342,17 +335,16 @@ STRIP(direct_12, 12, true, false)
         NULL, name##_1, name##_2, name##_3, name##_4, name##_5, name##_6 \
     }
 #endif
+static strip_fn *const strips[TILE_ROWS + 1] = HEIGHTS(along);
 #undef STRIP
+#undef DENSE
 
 V_INLINE void line_skip(strip *s, int64_t n_panels)
 {
-    const recipe *w = s->w;
-    s->b += n_panels * w->panel;
     s->y += n_panels * TILE_COLS;
-    s->c = s->c ? s->c + n_panels * TILE_COLS * w->g.c_step : NULL;
+    s->c = s->c ? s->c + n_panels * TILE_COLS * s->w->g.c_step : NULL;
     s->left -= n_panels * TILE_COLS;
     s->width = (int)least(s->left, TILE_COLS);
-    s->store = s->width == TILE_COLS && (w->bare || !s->last);
 }
 
 /* Panels beside each other above one tile, for a product of few rows: its panels are so short that a call for each would show. */
@@ -364,18 +356,16 @@ V_INLINE void line_run(const int rows, const strip *first, const float *a, int64
                   n_bare = w->bare ? least(n_panels, s.left / TILE_COLS) : 0;
     const tile_b *b = s.b;
     float        *y = s.y + row * n;
-    for (int64_t p = 0; p < n_bare; p++, b += panel, y += TILE_COLS) {
+    line_skip(&s, n_bare);
+    for (int64_t p = 0; p < n_panels; p++, b += panel, y += TILE_COLS) {
         vf sum[TILE_ROWS][TILE_VECS];
         tile_zero(rows, sum);
         tile_add(rows, true, a, a_row, b, TILE_COLS, k, sum);
-        tile_put(rows, y, n, sum);
-    }
-    line_skip(&s, n_bare);
-    for (int64_t p = n_bare; p < n_panels; p++) {
-        vf sum[TILE_ROWS][TILE_VECS];
-        tile_zero(rows, sum);
-        tile_add(rows, true, a, a_row, s.b, TILE_COLS, k, sum);
-        tile_end(rows, &s, row, sum);
+        if (p < n_bare) {
+            tile_put(rows, y, n, sum);
+            continue;
+        }
+        tile_end(rows, false, &s, row, sum);
         line_skip(&s, 1);
     }
 }
@@ -401,15 +391,6 @@ LINE(line_12, 12)
 #endif
 #undef LINE
 static strip_fn *const lines[TILE_ROWS + 1] = HEIGHTS(line);
-
-enum { ALONG, PACKED, DIRECT };
-static strip_fn *const strips[3][TILE_ROWS + 1] = {
-    [ALONG] = HEIGHTS(along),
-    [PACKED] = HEIGHTS(packed),
-#ifndef TILE_STORED
-    [DIRECT] = HEIGHTS(direct),
-#endif
-};
 
 /* --- The product --------------------------------------------------------------------------------------------- */
 
@@ -441,16 +422,39 @@ static void strip_turn(const share *x, strip *s, int64_t panel, int64_t k0, int6
     s->store = s->width == TILE_COLS && (x->w->bare || !s->last);
 }
 
+/* What runs tiles of this height; packed: their rows of A are, as [k][rows]. */
+static strip_fn *strip_of(const strip *s, int height, bool packed)
+{
+    if (packed)
+        return packed_whole;
+#ifndef TILE_STORED
+    if (s->b_row == TILE_COLS && dense_strips[height])
+        return dense_strips[height];
+#else
+    (void)s;
+#endif
+    return strips[height];
+}
+
 /* Tiles [first, end) under one panel; `a` is A's row 0, or the block that holds them packed. */
-static void tiles_run(const strip *s, int form, const float *a, int64_t first, int64_t end)
+static void tiles_run(const strip *s, bool packed, const float *a, int64_t first, int64_t end)
 {
     const as_gemm_rows *rows = &s->w->rows;
+    strip               lower;
     int64_t             row, start;
     as_gemm_tile(rows, first, &start);
     for (int64_t t = first, n; t < end; t += n) {
-        int height = as_gemm_tile(rows, t, &row);
-        n = height == TILE_ROWS ? least(end, rows->n_whole) - t : 1;
-        strips[form][height](s, a + (form == PACKED ? (row - start) * s->k : row * s->a_row), row, n);
+        int          height = as_gemm_tile(rows, t, &row);
+        bool         whole = height == TILE_ROWS;
+        const float *from = a + (packed ? (row - start) * s->k : row * s->a_row);
+        n = whole ? least(end, rows->n_whole) - t : 1;
+        if (packed && !whole) {
+            lower = *s;
+            lower.a_row = s->k;
+            strip_of(s, height, false)(&lower, from, row, n);
+        } else {
+            strip_of(s, height, packed)(s, from, row, n);
+        }
     }
 }
 
@@ -480,7 +484,7 @@ static void panels_run(const share *x, int64_t first, int64_t end, const tile_b 
                     s.ahead = s.b + w->panel;
                     s.n_ahead = (k * TILE_COLS / LINE_B + t_end - t - 1) / (t_end - t);
                 }
-                tiles_run(&s, w->packs_a ? PACKED : ALONG, w->packs_a ? x->scratch : x->a + k0, t, t_end);
+                tiles_run(&s, w->packs_a, w->packs_a ? x->scratch : x->a + k0, t, t_end);
             }
             k0 += k;
         } while (k0 < w->g.k);
@@ -502,7 +506,7 @@ static void direct_run(const share *x)
             bool whole = g->n - p * TILE_COLS >= TILE_COLS;
             strip_turn(x, &s, p, k0, k, whole ? x->b + k0 * g->b_row + p * TILE_COLS : x->scratch + k0 * TILE_COLS,
                        whole ? g->b_row : TILE_COLS);
-            tiles_run(&s, DIRECT, x->a + k0, x->part.tile[0], x->part.tile[1]);
+            tiles_run(&s, false, x->a + k0, x->part.tile[0], x->part.tile[1]);
         }
         k0 += k;
     } while (k0 < g->k);
