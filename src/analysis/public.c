@@ -68,7 +68,7 @@ bool assay_facts_finding(const assay_facts *facts, size_t i, int *level, const c
     for (int g = 0; g < facts->n_groups; g++) {
         const as_fact_group *group = &facts->groups[g];
         if (i < (size_t)group->n_findings) {
-            *level = group->findings[i].level;
+            *level = (int)group->findings[i].level;
             *text = group->findings[i].text;
             return true;
         }

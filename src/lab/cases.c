@@ -489,7 +489,10 @@ static assay_status case_add(reader *r, const pick *p)
                          .family = name_make(r, p, FORM_FAMILY),
                          .workload = p->l->name,
                          .spec = spec_make(r, p),
-                         .is_workload = p->l->zoo != NULL};
+                         .is_workload = p->l->zoo != NULL,
+                         .work = !p->l->zoo          ? AS_WORK_INFERENCE
+                                 : p->l->zoo->trains ? AS_WORK_TRAINING
+                                                     : AS_WORK_OTHER};
     if (!c.id || !c.name || !c.family || !c.spec)
         return no_memory(r);
     AS_TRY(case_fill(r, p, &c));

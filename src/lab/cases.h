@@ -8,6 +8,7 @@
 #define AS_LAB_CASES_H
 
 #include "model/model.h"
+#include "trace/trace.h"
 #include "plan/plan.h"
 
 enum { AS_BENCH_MAX_CASES = 4096 };
@@ -21,6 +22,7 @@ typedef struct as_bench_case {
     as_model_options model;    /* what it is loaded and planned with */
     as_plan_options  plan;
     bool             is_workload; /* of the table below, not a user's model */
+    as_work          work;
 } as_bench_case;
 
 typedef struct as_bench_cases {
@@ -62,7 +64,8 @@ double as_bench_case_items(const as_bench_case *c);
 typedef struct as_bench_subject {
     assay_model *model;
     assay_plan  *plan;
-    const char  *slow; /* a step for which there is no kernel, so that the slow truth is what runs; NULL: none */
+    char         elsewhere[512]; /* which steps its device refused; "": none */
+    const char  *slow;           /* a step for which there is no kernel, so that the slow truth is what runs; NULL: none */
 } as_bench_subject;
 
 /* UNSUPPORTED where a workload in another type than f32 would run by the slow truth: its time would say nothing. */

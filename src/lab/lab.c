@@ -135,6 +135,7 @@ static void arms_note(const bench *b, assay_trace *t)
         a->poisoned_hash = b->truths[i].poisoned_hash;
         text_keep(t, &a->compared, b->truths[i].compared);
         text_keep(t, &a->slow, b->subjects[i].slow);
+        text_keep(t, &a->elsewhere, b->subjects[i].elsewhere);
     }
 }
 
@@ -188,6 +189,7 @@ static assay_status bench_run(assay_env *env, bench *b, as_sampler_settings *sam
     for (int i = 0; i < b->n; i++) {
         t->arms[i].name = as_trace_keep(t, b->names ? b->names[i] : b->cases[i]->name);
         t->arms[i].items = as_bench_case_items(b->cases[i]);
+        t->arms[i].work = b->cases[i]->work;
         AS_TRY(subject_open(env, b, i, again, sampler));
         if (sampler->progress)
             sampler->progress(sampler->progress_arg, 0, t);

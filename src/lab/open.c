@@ -1,4 +1,5 @@
 /* open.c - from a case to a plan. */
+#include <stdio.h>
 #include <string.h>
 
 #include "lab/cases.h"
@@ -28,10 +29,24 @@ static assay_status kernels_check(assay_env *env, const as_bench_case *c, as_ben
                    c->plan.device, slow->seg.ctx ? slow->seg.ctx->op->name : slow->name, as_dtype_name(dtype));
 }
 
+/* "opencl:0 ran 5 of 7 nodes and refused relu1: no kernel for f16": what a device of some nodes must say. */
+static void elsewhere_write(const assay_plan *plan, char *buf, size_t size)
+{
+    for (int d = 1; d < plan->n_devices; d++) {
+        const as_plan_share *share = &plan->shares[d];
+        size_t               used = strlen(buf);
+        if (share->n_refused)
+            snprintf(buf + used, size - used, "%s%s ran %d of the %d nodes that it was asked for and refused %s: %s",
+                     used ? "; " : "", plan->devices[d]->name, share->n_nodes, share->n_nodes + share->n_refused,
+                     share->first_refused, share->why);
+    }
+}
+
 static assay_status subject_fill(assay_env *env, const as_bench_case *c, as_bench_subject *s)
 {
     AS_TRY(as_model_load(env, c->spec, &c->model, &s->model));
     AS_TRY(as_plan_build(env, s->model, &c->plan, &s->plan));
+    elsewhere_write(s->plan, s->elsewhere, sizeof s->elsewhere);
     return kernels_check(env, c, s);
 }
 

@@ -239,6 +239,7 @@ typedef struct as_zoo {
     const as_zoo_param  *params;  /* NULL-key terminated; NULL: none */
     const as_zoo_choice *choices; /* of those that take a word; NULL-key terminated; NULL: none */
     const as_zoo_axes   *axes;    /* NULL: a network */
+    bool                 trains;  /* its calls are steps of training */
     void (*build)(as_maker *m, const as_zoo_args *args);
     /* What the maker cannot do: changes the finished model, or replaces it by one that owns it.  NULL: nothing.  The model stays the
      * caller's on failure. */

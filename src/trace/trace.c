@@ -56,6 +56,7 @@ bool as_trace_arms_add(assay_trace *t, int n)
                                     .what = "",
                                     .compared = "",
                                     .slow = "",
+                                    .elsewhere = "",
                                     .error = NAN,
                                     .items = NAN,
                                     .launch_ns = NAN,
@@ -265,6 +266,13 @@ const char *as_trace_state_text(as_trace_state state)
 {
     return (unsigned)state < AS_TRACE_N_STATES ? state_names[state] : "unknown";
 }
+const char *as_work_text(as_work work)
+{
+    static const char *const names[] = {
+        [AS_WORK_OTHER] = "other", [AS_WORK_INFERENCE] = "inference", [AS_WORK_TRAINING] = "training"};
+    return (unsigned)work < AS_N_WORKS ? names[work] : "unknown";
+}
+
 const char *as_memory_layout_text(as_memory_layout l) { return (unsigned)l < AS_N_MEMORY_LAYOUTS ? layout_names[l] : "unknown"; }
 
 bool as_trace_reserve_turns(assay_trace *t, size_t n_turns, size_t n_shots)

@@ -117,6 +117,15 @@ typedef struct as_ledger {
     double flops, bytes, allocations, launches, peak_bytes;
 } as_ledger;
 
+/* What the calls of an arm were: advice for inference or for training follows from runs of it alone. */
+typedef enum as_work {
+    AS_WORK_OTHER, /* an operator, a program, not known */
+    AS_WORK_INFERENCE,
+    AS_WORK_TRAINING,
+    AS_N_WORKS
+} as_work;
+const char *as_work_text(as_work work); /* "inference" */
+
 enum { AS_LEVEL_NAME = 12 };
 
 typedef enum as_bound { AS_BOUND_NONE, AS_BOUND_COMPUTE, AS_BOUND_SPECIAL, AS_BOUND_MEMORY } as_bound;
@@ -146,6 +155,8 @@ typedef struct as_trace_arm {
     as_limit    limit;         /* of a call, by the limits of the device; AS_LIMIT_NONE: not known */
     const char *compared;      /* how its answer was compared, for people; "" */
     const char *slow;          /* a step that has no kernel, so that the slow reference runs; "" */
+    const char *elsewhere;     /* which steps its device refused, so that the host ran them, for people; "": none */
+    as_work     work;
     as_ledger   ledger;
 } as_trace_arm;
 

@@ -40,6 +40,8 @@ enum { N_DETAILS = AS_DETAIL_PART + 1, N_BOUNDS = AS_BOUND_MEMORY + 1 };
 static const char *state_word(int i) { return as_trace_state_text((as_trace_state)i); }
 static const char *memory_word(int i) { return as_memory_layout_text((as_memory_layout)i); }
 
+static const char *work_word(int i) { return as_work_text((as_work)i); }
+
 static const char *bound_word(int i)
 {
     static const char *const words[] = {
@@ -160,6 +162,8 @@ const as_field as_arm_fields[] = {FIELD(as_trace_arm, name),
                                   NAMED(as_trace_arm, "limit_on_the_spot", limit.on_the_spot),
                                   FIELD(as_trace_arm, compared),
                                   FIELD(as_trace_arm, slow),
+                                  YOUNG(as_trace_arm, elsewhere),
+                                  WORD(as_trace_arm, "work", work, true, AS_N_WORKS, work_word),
                                   NAMED(as_trace_arm, "flops", ledger.flops),
                                   NAMED(as_trace_arm, "bytes", ledger.bytes),
                                   NAMED(as_trace_arm, "allocations", ledger.allocations),

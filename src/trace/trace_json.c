@@ -21,6 +21,7 @@ enum { MAX_ARMS = 1024, MAX_NOTES = 4096 };
 typedef const char *(*word_of)(int value);
 static const char *state_word(int value) { return as_trace_state_text((as_trace_state)value); }
 static const char *memory_word(int value) { return as_memory_layout_text((as_memory_layout)value); }
+static const char *work_word(int value) { return as_work_text((as_work)value); }
 static const char *clock_word(int value) { return value ? "thread CPU time" : "wall time"; }
 
 /* --- Writing ------------------------------------------------------------------------------------------ */
@@ -89,7 +90,9 @@ typedef struct extra {
     size_t      offset;
 } extra;
 static const extra arm_numbers[] = {{"plan_ns", offsetof(as_trace_arm, plan_ns)}};
-static const extra arm_texts[] = {{"compared", offsetof(as_trace_arm, compared)}, {"slow", offsetof(as_trace_arm, slow)}};
+static const extra arm_texts[] = {{"compared", offsetof(as_trace_arm, compared)},
+                                  {"slow", offsetof(as_trace_arm, slow)},
+                                  {"elsewhere", offsetof(as_trace_arm, elsewhere)}};
 static const extra trace_numbers[] = {{"once_ns", offsetof(assay_trace, once_ns)},
                                       {"twice_ns", offsetof(assay_trace, twice_ns)},
                                       {"difference", offsetof(assay_trace, difference)}};
@@ -139,6 +142,8 @@ static void arms_write(const assay_trace *t, as_json *w)
             hex_write(w, "poisoned_hash", a->poisoned_hash);
         for (size_t k = 0; k < AS_COUNT(arm_texts); k++)
             text_put(w, arm_texts[k].key, *(const char *const *)(const void *)((const char *)a + arm_texts[k].offset));
+        if (a->work != AS_WORK_OTHER)
+            as_json_key_text(w, "work", as_work_text(a->work));
         as_json_key(w, "first_ns");
         as_json_array(w);
         for (int k = 0; k < 3; k++)
@@ -305,6 +310,10 @@ static assay_status arm_read(const reader *r, const json_t *o, as_trace_arm *a)
     for (size_t k = 0; k < AS_COUNT(arm_texts); k++)
         if (json_object_get(o, arm_texts[k].key))
             AS_TRY(text_read(r, o, arm_texts[k].key, (const char **)(void *)((char *)a + arm_texts[k].offset)));
+    int work = AS_WORK_OTHER;
+    if (json_object_get(o, "work"))
+        AS_TRY(choice_read(r, o, "work", work_word, AS_N_WORKS, &work));
+    a->work = (as_work)work;
     const json_t *first = json_object_get(o, "first_ns"), *ledger = json_object_get(o, "ledger");
     if (json_array_size(first) != 3)
         return refuse(r, "first_ns", "is not an array of three");

@@ -78,6 +78,21 @@ t "and nothing else can be said about it" refuses 2 "--budget says nothing about
 "$ASSAY" profile mlp-small --roofs off --runs 50 --json p.json >/dev/null
 t "a file without a trial" refuses 2 "no trial of two arms" compare --from p.json
 
+# --- Devices that refuse ----------------------------------------------------------------------------------------------
+t "a device that ran a part says so" verdict "ran only a part there" mlp-small --devices null:graph,null:graph,without=Relu
+t "a profile names what each device had" says "2 of 3 steps (refused 1)" profile mlp-small --device null:graph,without=Relu --runs 20
+t "and its JSON" bash -c "'$ASSAY' profile mlp-small --device null:graph,without=Relu --runs 20 --json - | grep -q '\"device.cpu.share_of_steps\"'"
+t "a device that takes nothing is an error" refuses 2 "takes none of the 1 step" profile $model --device null:graph,without=Gemm --runs 20
+t "and no comparison" refuses 5 "takes none of the 1 step" compare $model --devices null:graph,null:graph,without=Gemm $quick
+if "$ASSAY" devices | grep -q 'opencl:0'; then
+    t "OpenCL has no kernel for the cell" refuses 2 "takes none of the 1 step" profile cfc --device opencl --time 50ms
+    t "and does not win against the CPU" refuses 5 "takes none of the 1 step" compare cfc --devices cpu,opencl $quick
+fi
+t "operators are advised for neither inference nor training" bash -c "
+    ! '$ASSAY' compare bench:matmul --devices null,null --sizes 8x8,16x16 $quick --csv - | grep -E 'inference|training'"
+t "models are advised for inference, not for training" bash -c "
+    '$ASSAY' compare $model --vary batch=1,8 --vary threads=1,2 --device null $quick --json - | grep -q '\"inference\"'"
+
 # --- Time -------------------------------------------------------------------------------------------------------------
 t "the budget is kept, by a clock that only the null device moves" bash -c "
     ASSAY_CLOCK=fake '$ASSAY' compare $model --devices null:gemm=5us,null:gemm=5us --margin 0 --budget 200ms --store none --json - |

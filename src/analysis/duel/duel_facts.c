@@ -420,6 +420,14 @@ static void hashes_compare(assay_facts *f, as_fact_group *g, const as_duel_row *
                       row->trial->name, a->name, b->name);
 }
 
+/* Where a device ran only a part, the other device's times are in its own. */
+static void parts_say(assay_facts *f, as_fact_group *g, const assay_trace *t)
+{
+    for (int i = 0; i < t->n_arms; i++)
+        if (t->arms[i].elsewhere && *t->arms[i].elsewhere)
+            as_facts_find(f, g, AS_LEVEL_WARN, "%s ran only a part there: %s.", t->arms[i].name, t->arms[i].elsewhere);
+}
+
 static as_table *table_of(assay_facts *f, as_fact_group *g, bool with_items)
 {
     static const char *const by_call[] = {"case|case",
@@ -481,6 +489,8 @@ void as_duels_add(assay_facts *f, const as_duel_row *rows, size_t n)
         row_add(f, t, &rows[i], n, with_items);
         as_duel_findings(f, g, name_of(f, &rows[i], n), &rows[i], i + 1 == n || rows[i + 1].trial != rows[i].trial);
         hashes_compare(f, g, &rows[i]);
+        if (i == 0 || rows[i].trial != rows[i - 1].trial)
+            parts_say(f, g, rows[i].trial);
         counts[rows[i].duel.verdict]++;
     }
     t = as_facts_table(f, g, "inputs", "What the verdicts stand on", inputs);

@@ -189,6 +189,21 @@ static const struct {
 const char *as_purpose_text(as_purpose p) { return p < AS_N_PURPOSES ? purposes[p].text : "?"; }
 const char *as_purpose_criterion(as_purpose p) { return p < AS_N_PURPOSES ? purposes[p].criterion : "?"; }
 
+/* Whether advice for a purpose can follow from these runs: for inference and training, every arm ran that and nothing else. */
+bool as_sweep_answers(const as_sweep *s, as_purpose p)
+{
+    as_work work = p == AS_FOR_INFERENCE ? AS_WORK_INFERENCE : AS_WORK_TRAINING;
+    if (p != AS_FOR_INFERENCE && p != AS_FOR_TRAINING)
+        return true;
+    for (int row = 0; row < s->n_rows; row++)
+        for (int arm = 0; arm < s->n_arms; arm++) {
+            const assay_trace *t = s->rows[row].trial;
+            if (!t || arm >= t->n_arms || t->arms[arm].work != work)
+                return false;
+        }
+    return true;
+}
+
 /* How good an arm is at a row for a purpose; NaN: not known, or not asked at this row. */
 static double score_of(const as_sweep *s, as_purpose p, int row, int arm)
 {
@@ -237,6 +252,10 @@ as_sweep_choice as_sweep_choose(const as_sweep *s, as_purpose p)
 {
     as_sweep_choice c = {.row = -1, .arm = -1, .score = NAN, .unit = purposes[p].unit, .lead = NAN, .why = purposes[p].none};
     double          other = NAN;
+    if (!as_sweep_answers(s, p)) {
+        c.why = "what ran was something else";
+        return c;
+    }
     for (int row = 0; s->n_arms > 1 && row < s->n_rows; row++)
         for (int arm = 0; arm < s->n_arms; arm++) {
             double score = score_of(s, p, row, arm);

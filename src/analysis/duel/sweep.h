@@ -63,6 +63,8 @@ typedef enum as_purpose {
 const char *as_purpose_text(as_purpose p);      /* "latency" */
 const char *as_purpose_criterion(as_purpose p); /* "least time of a call" */
 
+bool as_sweep_answers(const as_sweep *s, as_purpose p);
+
 typedef struct as_sweep_choice {
     int         row, arm; /* -1: cannot be told, and why says why */
     double      score;    /* in `unit` */

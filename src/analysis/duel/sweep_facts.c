@@ -122,6 +122,8 @@ static void guide_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
                                           "proved|proved", "why|because", NULL};
     as_table                *t = as_facts_table(f, g, "guide", "What to take", columns);
     for (int p = 0; p < AS_N_PURPOSES; p++) {
+        if (!as_sweep_answers(s, (as_purpose)p))
+            continue;
         as_sweep_choice c = as_sweep_choose(s, (as_purpose)p);
         bool            has = c.row >= 0;
         as_facts_row(

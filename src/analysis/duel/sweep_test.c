@@ -22,7 +22,19 @@ typedef struct fixture {
     as_duel      duels[N];
     as_sweep_row rows[N];
     as_sweep     sweep;
+    as_trace_arm arms[2];
+    assay_trace  trial; /* of every row: what ran */
 } fixture;
+
+static void fixture_ran(fixture *f, as_work a, as_work b)
+{
+    for (int i = 0; i < 2; i++)
+        f->arms[i] = (as_trace_arm){
+            .name = "", .work = i ? b : a, .launch_ns = NAN, .first_ns = {NAN, NAN, NAN}, .ledger = {NAN, NAN, NAN, NAN, NAN}};
+    f->trial = (assay_trace){.arms = f->arms, .n_arms = 2};
+    for (int i = 0; i < N; i++)
+        f->rows[i].trial = &f->trial;
+}
 
 /* b starts at twice a's time at 1 and halves with every factor of 4. */
 static void fixture_make(fixture *f, double width)
@@ -97,10 +109,12 @@ Test(sweep, choices_follow_their_criterion)
 {
     fixture f;
     fixture_make(&f, .01);
+    fixture_ran(&f, AS_WORK_INFERENCE, AS_WORK_INFERENCE);
     as_sweep_choice c = as_sweep_choose(&f.sweep, AS_FOR_INFERENCE);
     expect_eq(c.row, 0);
     expect_eq(c.arm, 0);
     expect(c.proved);
+    fixture_ran(&f, AS_WORK_TRAINING, AS_WORK_TRAINING);
     c = as_sweep_choose(&f.sweep, AS_FOR_TRAINING);
     expect_eq(c.row, N - 1);
     expect_eq(c.arm, 1);
@@ -112,6 +126,26 @@ Test(sweep, choices_follow_their_criterion)
     f.duels[3].a_items = f.duels[3].b_items = NAN;
     c = as_sweep_choose(&f.sweep, AS_FOR_TRAINING);
     expect_eq(c.row, -1);
+}
+
+Test(sweep, advises_inference_and_training_from_runs_of_them_alone)
+{
+    static const struct {
+        as_work a, b;
+        bool    inference, training;
+    } cases[] = {{AS_WORK_INFERENCE, AS_WORK_INFERENCE, true, false},
+                 {AS_WORK_TRAINING, AS_WORK_TRAINING, false, true},
+                 {AS_WORK_TRAINING, AS_WORK_INFERENCE, false, false},
+                 {AS_WORK_OTHER, AS_WORK_OTHER, false, false}};
+    fixture f;
+    fixture_make(&f, .01);
+    expect_eq(as_sweep_choose(&f.sweep, AS_FOR_INFERENCE).row, -1); /* what ran is not known */
+    for (size_t i = 0; i < AS_COUNT(cases); i++) {
+        fixture_ran(&f, cases[i].a, cases[i].b);
+        expect_eq(as_sweep_choose(&f.sweep, AS_FOR_INFERENCE).row >= 0, cases[i].inference);
+        expect_eq(as_sweep_choose(&f.sweep, AS_FOR_TRAINING).row >= 0, cases[i].training);
+        expect(as_sweep_choose(&f.sweep, AS_FOR_LATENCY).row >= 0);
+    }
 }
 
 /* Batches of 1, 8 and 32 take 4, 10 and 44 us: a call of 1 is the quickest, an item of 8 the cheapest. */

@@ -4,17 +4,19 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
-#include "analysis/trace/evidence.h"
+#include "analysis/trace/devices.h"
 #include "base/text.h"
 
-/* "mlp-small, batch 1, cpu, 2 threads": what the trace knows of these, in this order. */
+/* "mlp-small, batch 1, cpu, 2 threads": what the trace knows of these, in this order.  Where several devices ran it, or another than
+ * was asked for, each stands there with its share. */
 static void title_make(assay_facts *f, const assay_trace *t)
 {
-    const char *title = *t->model ? t->model : "a run";
+    as_device_shares shares = as_device_shares_read(f, t);
+    const char      *title = *t->model ? t->model : "a run";
     if (t->batch)
         title = as_say(f, "%s, batch %" PRIu64, title, t->batch);
     if (*t->device)
-        title = as_say(f, "%s, %s", title, t->device);
+        title = as_say(f, "%s, %s", title, as_device_shares_say(f, t, &shares));
     if (t->threads > 0)
         title = as_say(f, "%s, %d %s", title, t->threads, t->threads > 1 ? "threads" : "thread");
     title = as_facts_keep(f, title);

@@ -485,6 +485,45 @@ Test(analyse, records_that_contradict_themselves_are_left_out)
     lab_close(&l);
 }
 
+/* relu1 and softmax, 34 of 99 us, were refused by the device that was asked for. */
+Test(analyse, a_run_names_what_each_device_had_of_it)
+{
+    as_trace_refusal refused[] = {{"opencl:0", "no kernel for it"}, {"relu_f32_avx512", "this CPU has no avx512f"}};
+    lab              l = lab_open((as_synthetic){0});
+    l.trace->device = "opencl:0";
+    l.trace->steps[0].device = l.trace->steps[2].device = "opencl:0";
+    for (int i = 1; i < 4; i += 2)
+        l.trace->steps[i].refused = refused, l.trace->steps[i].n_refused = 2;
+    lab_run(&l);
+    expect_metric(&l, "device.opencl:0.share_of_steps", .5, ASSAY_DERIVED, "ratio");
+    expect_metric(&l, "device.cpu.share_of_steps", .5, ASSAY_DERIVED, "ratio");
+    expect_metric(&l, "device.opencl:0.share_of_time", 65.0 / 99, ASSAY_DERIVED, "ratio");
+    expect_metric(&l, "device.cpu.share_of_time", 34.0 / 99, ASSAY_DERIVED, "ratio");
+    expect_metric(&l, "device.opencl:0.refused_steps", 2, ASSAY_COUNTED, "1");
+    expect_eq(as_facts_table_find(l.facts, "devices", "devices")->n_rows, 2); /* a refused kernel is no device */
+    expect_str(l.facts->title,
+               "synthetic-mlp, batch 8, opencl:0 65.7 % of the time, 2 of 4 steps (refused 2); cpu 34.3 % of the time, "
+               "2 of 4 steps, 1 thread");
+    expect(says(&l, "devices", AS_LEVEL_WARN,
+                "opencl:0 ran 2 of 4 steps and refused 2, which ran elsewhere: relu1: no kernel for it"));
+    lab_close(&l);
+}
+
+/* A trace from before this was an error: its title says who did the work. */
+Test(analyse, a_device_that_refused_everything_ran_nothing)
+{
+    as_trace_refusal refused[] = {{"opencl:0", "no kernel for it"}};
+    lab              l = lab_open((as_synthetic){0});
+    l.trace->device = "opencl:0";
+    for (int i = 0; i < 4; i++)
+        l.trace->steps[i].refused = refused, l.trace->steps[i].n_refused = 1;
+    lab_run(&l);
+    expect_metric(&l, "device.cpu.share_of_time", 1, ASSAY_DERIVED, "ratio");
+    expect_metric(&l, "device.opencl:0.share_of_time", 0, ASSAY_DERIVED, "ratio");
+    expect_has(l.facts->title, "cpu 100 % of the time, 4 of 4 steps; opencl:0 0 % of the time, 0 of 4 steps (refused 4)");
+    lab_close(&l);
+}
+
 Test(analyse, an_empty_trace_gives_facts_without_numbers)
 {
     lab l = {0};

@@ -75,6 +75,7 @@ const as_zoo as_zoo_train = {
     .params = params,
     .choices = choices,
     .axes = &axes,
+    .trains = true,
     .build = build,
     .refine = refine,
 };

@@ -173,6 +173,9 @@ static void write_section(as_doc *d, const assay_facts *f)
     if (t)
         bars_add(d, t);
     as_pick_table(d, f, "layers", "steps");
+    const as_table *devices = as_facts_table_find(f, "devices", "devices");
+    if (devices && devices->n_rows > 1)
+        as_pick_table(d, f, "devices", "devices");
     pictures(d, f);
     as_pick_table(d, f, "layers", "prologue");
     as_pick_table(d, f, "layers", "kernels");

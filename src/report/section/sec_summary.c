@@ -10,6 +10,7 @@ static void write_section(as_doc *d, const assay_facts *f)
     const char              *started = as_facts_note_find(f, "trace.started"), *cpu = as_facts_note_find(f, "machine.cpu.model");
     if (started || cpu)
         as_doc_text(d, "%s%s%s", started ? started : "", started && cpu ? " · " : "", cpu ? cpu : "");
+    as_pick_findings(d, f, "devices"); /* none where one device ran all */
     as_pick_facts(d, f, AS_BLOCK_HERO, keys);
     as_pick_facts(d, f, AS_BLOCK_HERO, size_keys);
 }
