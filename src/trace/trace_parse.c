@@ -189,7 +189,7 @@ static assay_status get_fields_kept(reader *r, const json_t *object, const as_fi
             AS_TRY(get_field(r, object, f, at));
             continue;
         }
-        const char *text, **kept = at;
+        const char *text = NULL, **kept = at;
         AS_TRY(get_text(r, object, f->key, &text));
         if (*kept && !strcmp(*kept, text))
             continue;
