@@ -5,7 +5,7 @@
 #include "lab/keep.h"
 #include "lab/noise.h"
 
-static assay_status keep(as_cli *cli, const as_store_options *o, const as_noise *n, const assay_facts *facts)
+static assay_status keep(as_cli *cli, const as_store_options *o, const as_noise *n, assay_facts *facts)
 {
     int64_t   id;
     as_store *store;

@@ -25,8 +25,9 @@ const as_verb as_cmd_profile = {
     .example = "assay profile cnn-small --batch 8 --time 2s --html report.html",
     .min_args = 1,
     .max_args = 1,
-    .options = AS_OPTIONS("batch", "seq", "dim", "input", "timespans", "weights", "seed", "device", "threads", "compile",
-                          "weights-as", "winograd", "time", "runs", "detail", "sensors", "roofs", "pin", "trace", AS_REPORT_KEYS),
+    .options =
+        AS_OPTIONS("batch", "seq", "dim", "input", "timespans", "weights", "seed", "device", "threads", "compile", "weights-as",
+                   "winograd", "time", "runs", "detail", "sensors", "roofs", "pin", "trace", "store", AS_REPORT_KEYS),
     .texts =
         AS_TEXTS({.key = "compile",
                   .value = "on|off|both",

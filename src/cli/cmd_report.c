@@ -1,9 +1,12 @@
-/* cmd_report.c - traces and run JSON as text, JSON, HTML, CSV or Markdown. */
+/* cmd_report.c - traces, run JSON and stored runs as text, JSON, HTML, CSV or Markdown. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "cli/show.h"
+#include "lab/keep.h"
 #include "report/report.h"
 
 enum { MAX_FILES = 64 };
@@ -40,11 +43,11 @@ static assay_status trace_load(assay_env *env, const char *path, runs *all)
     return status;
 }
 
-static assay_status json_load(assay_env *env, const char *path, const as_map *map, runs *all)
+static assay_status json_load(assay_env *env, const char *path, const char *text, size_t bytes, runs *all)
 {
     assay_facts **facts;
     size_t        n;
-    AS_TRY(as_facts_parse_all(env, path, (const char *)map->data, map->bytes, &facts, &n));
+    AS_TRY(as_facts_parse_all(env, path, text, bytes, &facts, &n));
     assay_status status = runs_add(env, all, facts, n);
     if (status != ASSAY_OK)
         as_facts_free_all(facts, n);
@@ -53,16 +56,40 @@ static assay_status json_load(assay_env *env, const char *path, const as_map *ma
     return status;
 }
 
-/* What a file is shows in its first byte: JSON begins with a brace (or white space before one), a trace with its magic. */
-static assay_status load(assay_env *env, const char *path, runs *all)
+/* A number that is no file is a run of the store. */
+static bool is_run(const char *arg, int64_t *id) { return as_parse_i64(arg, id) && *id > 0 && access(arg, F_OK); }
+
+static assay_status run_load(assay_env *env, const as_store_options *where, int64_t id, runs *all)
 {
-    as_map map;
+    as_store     *store;
+    as_arena      arena = {0};
+    as_stored_run run;
+    char          name[64];
+    AS_TRY(as_lab_store(env, where, false, &store));
+    assay_status status = as_store_get_run(env, store, id, &arena, &run);
+    snprintf(name, sizeof name, "run %lld", (long long)id);
+    if (status == ASSAY_OK && !*run.report)
+        status = as_fail(env, ASSAY_NOT_FOUND, "report: %s has no report; assay runs export writes what it has", name);
+    if (status == ASSAY_OK)
+        status = json_load(env, name, run.report, strlen(run.report), all);
+    as_arena_drop(&arena);
+    as_store_close(store);
+    return status;
+}
+
+/* What a file is shows in its first byte: JSON begins with a brace (or white space before one), a trace with its magic. */
+static assay_status load(assay_env *env, const char *path, const as_store_options *where, runs *all)
+{
+    as_map  map;
+    int64_t id;
+    if (is_run(path, &id))
+        return run_load(env, where, id, all);
     AS_TRY(as_map_open(env, "report", path, 0, &map));
     size_t at = 0;
     while (at < map.bytes && strchr(" \t\r\n", map.data[at]) && map.data[at])
         at++;
     bool         is_json = at < map.bytes && map.data[at] == '{';
-    assay_status status = is_json ? json_load(env, path, &map, all) : ASSAY_OK;
+    assay_status status = is_json ? json_load(env, path, (const char *)map.data, map.bytes, all) : ASSAY_OK;
     as_map_close(&map);
     return is_json ? status : trace_load(env, path, all);
 }
@@ -79,9 +106,12 @@ static assay_status run(as_cli *cli)
 {
     runs              all = {0};
     as_report_options o;
+    as_store_options  where = {0};
     assay_status      status = as_report_options_read(cli->env, cli->options, &o);
+    if (status == ASSAY_OK)
+        status = as_store_options_read(cli->env, cli->options, &where);
     for (int i = 0; i < cli->n_args && status == ASSAY_OK; i++)
-        status = load(cli->env, cli->args[i], &all);
+        status = load(cli->env, cli->args[i], &where, &all);
     if (status == ASSAY_OK)
         status = show(cli, &o, (const assay_facts *const *)all.facts, all.n);
     as_facts_free_all(all.facts, all.n);
@@ -90,14 +120,14 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_report = {
     .name = "report",
-    .summary = "traces and run JSON as text, HTML, Markdown, CSV or JSON",
-    .usage = "FILE... [options]",
+    .summary = "traces, run JSON and stored runs as text, HTML, Markdown, CSV or JSON",
+    .usage = "FILE|RUN... [options]",
     .details =
         "Reads traces (profile --trace) and run JSON (profile --json, one run or several) and writes them again in another form.  A trace that\n"
-        "was cut by a crash gives what it holds, marked partial.",
+        "was cut by a crash gives what it holds, marked partial.  A number is a stored run (assay runs list), as it was reported when it was measured.",
     .example = "assay profile mlp-small --time 200ms --trace t.trace && assay report t.trace --html report.html",
     .min_args = 1,
     .max_args = MAX_FILES,
-    .options = AS_OPTIONS("text", AS_REPORT_KEYS),
+    .options = AS_OPTIONS("text", "store", AS_REPORT_KEYS),
     .run = run,
 };

@@ -1,4 +1,4 @@
-/* cmd_runs.c - housekeeping of the stored runs: list, show, rm, export, import, verify. */
+/* cmd_runs.c - housekeeping of the stored runs: list, show, trace, rm, export, import, verify. */
 #include <string.h>
 
 #include "base/file.h"
@@ -112,6 +112,24 @@ static assay_status show(errand *e)
     return report_show(e, &run);
 }
 
+/* --- trace --------------------------------------------------------------------------------------------------------- */
+
+/* The record of one trial as a file of its own, which `report` and every other reader of traces takes. */
+static assay_status trace(errand *e)
+{
+    as_stored_run run;
+    const void   *bytes;
+    size_t        n;
+    int64_t       place = 1;
+    assay_env    *env = e->cli->env;
+    AS_TRY(as_store_get_run(env, e->store, e->ids[0], &e->arena, &run));
+    if (e->cli->n_args > 3 ? !as_parse_i64(e->cli->args[3], &place) || place < 1 || place > run.n_trials : run.n_trials != 1)
+        return as_fail(env, ASSAY_BAD_INPUT, "run %lld has %lld %s: say which as the last word, from 1 on", (long long)run.id,
+                       (long long)run.n_trials, run.n_trials == 1 ? "record" : "records");
+    AS_TRY(as_store_get_record(env, e->store, e->ids[0], (size_t)place - 1, &e->arena, &bytes, &n));
+    return as_file_write(env, e->cli->args[2], bytes, n);
+}
+
 /* --- rm, export, import ---------------------------------------------------------------------------------------------- */
 
 static assay_status rm(errand *e)
@@ -199,15 +217,17 @@ static assay_status verify(errand *e)
 static const struct word {
     const char *name, *usage;
     int         min_args, max_args; /* beside the word itself */
-    bool        takes_ids, takes_json, creates;
+    int         most_ids;           /* so many of them, from the first on, are ids */
+    bool        takes_json, creates;
     assay_status (*run)(errand *e);
 } words[] = {
-    {"list", "list", 0, 0, false, true, false, list},
-    {"show", "show ID", 1, 1, true, true, false, show},
-    {"rm", "rm ID...", 1, MAX_RUNS, true, false, false, rm},
-    {"export", "export [ID...] [--json FILE|-]", 0, MAX_RUNS, true, true, false, export},
-    {"import", "import FILE", 1, 1, false, false, true, import},
-    {"verify", "verify", 0, 0, false, false, false, verify},
+    {"list", "list", 0, 0, 0, true, false, list},
+    {"show", "show ID", 1, 1, 1, true, false, show},
+    {"trace", "trace ID FILE [N]", 2, 3, 1, false, false, trace},
+    {"rm", "rm ID...", 1, MAX_RUNS, MAX_RUNS, false, false, rm},
+    {"export", "export [ID...] [--json FILE|-]", 0, MAX_RUNS, MAX_RUNS, true, false, export},
+    {"import", "import FILE", 1, 1, 0, false, true, import},
+    {"verify", "verify", 0, 0, 0, false, false, verify},
 };
 
 static assay_status word_find(as_cli *cli, const struct word **out)
@@ -221,8 +241,9 @@ static assay_status word_find(as_cli *cli, const struct word **out)
         }
     }
     const char *near = as_nearest(cli->args[0], names);
-    return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is nothing to do with runs%s%s%s: list, show, rm, export, import or verify",
-                   cli->args[0], near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+    return as_fail(cli->env, ASSAY_BAD_INPUT,
+                   "'%s' is nothing to do with runs%s%s%s: list, show, trace, rm, export, import or verify", cli->args[0],
+                   near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }
 
 static assay_status arguments_read(errand *e, const struct word *word)
@@ -235,7 +256,7 @@ static assay_status arguments_read(errand *e, const struct word *word)
     if (as_options_is_set(cli->options, "json") && !word->takes_json)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "--json goes with runs list, show and export, and not with %s", word->name);
     AS_TRY(ids_take(e, (size_t)n));
-    for (int i = 1; word->takes_ids && i <= n; i++)
+    for (int i = 1; i <= n && i <= word->most_ids; i++)
         if (!as_parse_i64(cli->args[i], &e->ids[e->n_ids++]) || e->ids[e->n_ids - 1] < 1)
             return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is no id of a run; assay runs list shows them", cli->args[i]);
     return ASSAY_OK;
@@ -267,10 +288,10 @@ static assay_status run(as_cli *cli)
 const as_verb as_cmd_runs = {
     .name = "runs",
     .summary = "the stored runs: list, show, remove, carry to another store, verify",
-    .usage = "list | show ID | rm ID... | export [ID...] | import FILE | verify [options]",
+    .usage = "list | show ID | trace ID FILE [N] | rm ID... | export [ID...] | import FILE | verify [options]",
     .details =
-        "What bench, compare, check, baseline and noise have measured is kept in .assay/runs.db below the working directory, or where --store says.\n"
-        "export writes runs with all their samples as one JSON file (all runs when no ID is given); import reads it into a store and\n"
+        "What profile, bench, compare, check, baseline and noise have measured is kept in .assay/runs.db below the working directory, or where --store says.\n"
+        "trace writes the record of one case as a file for assay report; export writes runs with all their records as one JSON file (all runs when no ID is given); import reads it into a store and\n"
         "leaves out what is there already.  A run that a baseline stands on cannot be removed.  verify reads all of the store: every page, every run\n"
         "against its hash, every object of a baseline against its name.",
     .example = "assay bench softmax --sizes 64x64 --budget 200ms && assay runs list",

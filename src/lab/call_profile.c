@@ -4,10 +4,11 @@
 #include "run/run.h"
 
 typedef struct how {
-    as_plan_options plan;
-    as_run_settings run;
-    as_lab_settings lab;
-    bool            both; /* --compile both: plan is the compiled one */
+    as_plan_options  plan;
+    as_run_settings  run;
+    as_lab_settings  lab;
+    as_store_options store;
+    bool             both; /* --compile both: plan is the compiled one */
 } how;
 
 /* With --compile both the profile is of the compiled plan, and the other takes turns with it afterwards, for as long again. */
@@ -16,6 +17,7 @@ static assay_status options_read(assay_env *env, const assay_options *options, h
     AS_TRY(as_plan_options_read(env, options, &h->plan));
     AS_TRY(as_run_settings_read(env, options, &h->run));
     AS_TRY(as_lab_settings_read(env, options, NULL, &h->lab));
+    AS_TRY(as_store_options_read(env, options, &h->store));
     h->both = h->plan.compile == AS_PLAN_BOTH;
     if (h->both)
         h->plan.compile = AS_PLAN_COMPILED;
@@ -55,6 +57,14 @@ static assay_status facts_make(assay_env *env, const assay_trace *trace, assay_t
     return ASSAY_OK;
 }
 
+/* The profile, and the turns of --compile both after it. */
+static assay_status facts_keep(assay_env *env, const how *h, const assay_trace *trace, assay_facts *f)
+{
+    const assay_trace *records[2] = {trace, f->n_trials ? f->trials[0] : NULL};
+    int64_t            id;
+    return as_lab_keep(env, &h->store, "profile", trace->name, records, f->n_trials ? 2 : 1, f, &id);
+}
+
 /* What was measured may not be all that was asked for. */
 static assay_status whole(assay_env *env, assay_status measured, const assay_trace *trace, as_trace_state state, const char *reason)
 {
@@ -82,6 +92,8 @@ assay_status assay_profile_model(assay_env *env, const assay_model *model, const
     const char    *reason = trial ? trial->reason : "";
     if (status == ASSAY_OK)
         status = facts_make(env, trace, &trial, &h.lab, out);
+    if (status == ASSAY_OK)
+        status = facts_keep(env, &h, trace, *out);
     if (status == ASSAY_OK)
         status = whole(env, measured, trace, state, reason);
     assay_trace_free(trial);

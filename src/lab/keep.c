@@ -121,21 +121,33 @@ static const char *state_of(const assay_trace *const *trials, size_t n)
     return as_trace_state_text(worst);
 }
 
-assay_status as_lab_keep(assay_env *env, const as_store_options *o, const char *kind, const char *title,
-                         const assay_trace *const *trials, size_t n, const assay_facts *facts, int64_t *id)
+static assay_status keep(assay_env *env, const as_store_options *o, const as_stored_run *run, const assay_trace *const *trials,
+                         size_t n, int64_t *id)
 {
     as_store *store = NULL;
-    char     *report = NULL, commit[65], print[17];
+    AS_TRY(as_lab_store(env, o, true, &store));
+    assay_status status = as_store_put_run(env, store, run, trials, n, id);
+    as_store_close(store);
+    return status;
+}
+
+/* Nobody asked for the standard store: where it cannot be had, because assay was built without one or the directory cannot be written to, the
+ * run is not kept, and a note says so.  A store that is damaged is an error all the same. */
+static bool may_go_without(const as_store_options *o, assay_status status)
+{
+    return !o->url && (status == ASSAY_UNSUPPORTED || status == ASSAY_IO);
+}
+
+assay_status as_lab_keep(assay_env *env, const as_store_options *o, const char *kind, const char *title,
+                         const assay_trace *const *trials, size_t n, assay_facts *facts, int64_t *id)
+{
+    char *report = NULL, commit[65], print[17];
     *id = 0;
     if (o->none)
         return ASSAY_OK;
-    assay_status status = as_lab_store(env, o, true, &store);
-    if (status == ASSAY_UNSUPPORTED && !o->url)
-        return ASSAY_OK;
     as_lab_commit(commit);
     as_machine_fingerprint(print);
-    if (status == ASSAY_OK)
-        status = facts_text(env, facts, &report);
+    AS_TRY(facts_text(env, facts, &report));
     as_stored_run run = {.kind = kind,
                          .title = title,
                          .fingerprint = print,
@@ -143,9 +155,11 @@ assay_status as_lab_keep(assay_env *env, const as_store_options *o, const char *
                          .state = state_of(trials, n),
                          .unix_time = (int64_t)time(NULL),
                          .report = report};
-    if (status == ASSAY_OK)
-        status = as_store_put_run(env, store, &run, trials, n, id);
+    assay_status  status = keep(env, o, &run, trials, n, id);
     free(report);
-    as_store_close(store);
-    return status;
+    if (!may_go_without(o, status))
+        return status;
+    if (status == ASSAY_IO)
+        as_facts_note(facts, AS_NOT_KEPT, assay_message(env));
+    return ASSAY_OK;
 }

@@ -12,9 +12,11 @@ typedef struct as_store_options {
 } as_store_options;
 assay_status as_store_options_read(assay_env *env, const assay_options *options, as_store_options *out);
 
-/* *id gets 0 when nothing is kept: --store none, or assay was built without a store and none was asked for. */
+/* The records and what was found in them.  *id gets 0 when nothing is kept: --store none, or the standard store cannot be had, and then the
+ * facts get a note AS_NOT_KEPT that says why. */
 assay_status as_lab_keep(assay_env *env, const as_store_options *o, const char *kind, const char *title,
-                         const assay_trace *const *trials, size_t n, const assay_facts *facts, int64_t *id);
+                         const assay_trace *const *trials, size_t n, assay_facts *facts, int64_t *id);
+#define AS_NOT_KEPT "run.not_kept"
 /* The store that the option names; NOT_FOUND when it is not there and not to be made. */
 assay_status as_lab_store(assay_env *env, const as_store_options *o, bool create, as_store **out);
 /* The commit that the working directory is at, read from its .git without running anything; "" if there is none. */

@@ -58,11 +58,31 @@ static assay_status roofs_add(assay_env *env, const assay_plan *plan, const as_r
                         plan->n_devices, t);
 }
 
+/* The case, by what makes another one of it: "cnn-small/batch=8/threads=2". */
+static bool name_make(const assay_plan *plan, assay_trace *t)
+{
+    as_text name = {0};
+    as_text_add(&name, t->model);
+    for (int i = 0; i < plan->n_dims; i++)
+        as_text_printf(&name, "/%s=%lld", plan->dims[i].symbol, (long long)plan->dims[i].size);
+    if (t->threads > 1)
+        as_text_printf(&name, "/threads=%d", t->threads);
+    if (strcmp(t->device, "cpu"))
+        as_text_printf(&name, "/device=%s", t->device);
+    if (!plan->compiled)
+        as_text_add(&name, "/compile=off");
+    t->name = name.failed ? NULL : as_trace_keep(t, name.data);
+    as_text_drop(&name);
+    return t->name != NULL;
+}
+
 static assay_status profile(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed,
                             assay_instance *instance, assay_trace *t)
 {
     assay_instance_fill(instance, seed);
     AS_TRY(notes_add(env, plan, settings, seed, t));
+    if (!name_make(plan, t))
+        return as_fail(env, ASSAY_NO_MEMORY, "run: no room for the name of the run");
     as_machine_describe(env, t);
     AS_TRY(as_plan_describe(env, plan, t));
     AS_TRY(roofs_add(env, plan, settings, t));

@@ -14,13 +14,15 @@ typedef struct as_arm_row {
 } as_arm_row; /* NaN: not known */
 
 typedef struct as_trial_row {
-    const char *name, *state;
-    const char *json;    /* "assay.trial/1" without samples */
-    const void *samples; /* pairs of little-endian floats, wall and CPU; NULL: none */
-    size_t      samples_bytes;
-    as_arm_row *arms;
-    int         n_arms;   /* written, and read only as history */
-    as_variance variance; /* written; sigma_round NaN: not known */
+    const char    *name, *state;
+    const uint8_t *trace; /* the whole record, as trace/stream.h has it; NULL: it was kept by schema 1, as follows */
+    size_t         trace_bytes;
+    const char    *json;    /* "assay.trial/1" without samples; "" otherwise */
+    const void    *samples; /* pairs of little-endian floats, wall and CPU; NULL: none */
+    size_t         samples_bytes;
+    as_arm_row    *arms;
+    int            n_arms;   /* written, and read only as history */
+    as_variance    variance; /* written; sigma_round NaN: not known */
 } as_trial_row;
 
 typedef struct as_run_row {
@@ -73,10 +75,21 @@ struct as_store {
 /* Everything in the arena.  What could not be read back is refused here and not years later. */
 assay_status as_run_row_make(assay_env *env, as_arena *arena, const as_stored_run *run, const assay_trace *const *trials, size_t n,
                              as_run_row *out);
+/* The same of trials that were read: their records stay as they are in the rows, or, where these have none, as schema 1 had them. */
+assay_status as_run_row_again(assay_env *env, as_arena *arena, const as_stored_run *run, const assay_trace *const *trials,
+                              as_trial_row *rows, size_t n, as_run_row *out);
 assay_status as_trial_row_read(assay_env *env, const char *path, const as_trial_row *row, assay_trace **out);
 void         as_trials_free(assay_trace **trials, size_t n);
 /* A run with its trials, held against its hash. */
 assay_status as_run_take(assay_env *env, as_store *s, int64_t id, as_arena *arena, as_run_row *row, assay_trace ***out, size_t *n);
+
+void as_hash_u64(as_sha256 *h, uint64_t value);
+void as_hash_text(as_sha256 *h, const char *text);
+
+/* --- As schema 1 did: rows_old.c -------------------------------------------------------------------------- */
+
+assay_status as_old_trial_make(assay_env *env, as_arena *arena, const assay_trace *t, as_sha256 *h, as_trial_row *row);
+assay_status as_old_trial_read(assay_env *env, const char *path, const as_trial_row *row, assay_trace **out);
 
 /* --- Files of runs: transfer.c ---------------------------------------------------------------------------- */
 
@@ -85,11 +98,11 @@ typedef struct as_run_batch {
     as_run_row *rows;
     size_t      n;
 } as_run_batch;
-/* Reads "assay.runs-export/1"; every run is held against its hash.  as_arena_drop(&out->arena) gives it back. */
+/* Reads "assay.runs-export/1" and /2; every run is held against its hash.  as_arena_drop(&out->arena) gives it back. */
 assay_status as_runs_parse(assay_env *env, const char *path, const char *data, size_t n, as_run_batch *out);
 /* The one object of a run in such a file. */
-void as_run_write(as_json *w, const as_run_row *row, const assay_trace *const *trials, size_t n);
-void as_runs_write_begin(as_json *w, FILE *file);
-void as_runs_write_end(as_json *w);
+assay_status as_run_write(assay_env *env, as_json *w, const as_run_row *row, const assay_trace *const *trials);
+void         as_runs_write_begin(as_json *w, FILE *file);
+void         as_runs_write_end(as_json *w);
 
 #endif

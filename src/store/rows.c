@@ -1,15 +1,14 @@
 /* rows.c - trials as rows of a store, and back.
  *
- * A row has the trial's JSON, its samples as bytes, and beside them the few numbers that history and planning ask for, so that these
- * need not parse anything.  The hash is of values and not of the text, so that it outlives a change of how they are written. */
+ * A row has the whole record of its trial, the bytes of its trace (trace/stream.h), and beside them the few numbers that history and
+ * planning ask for, so that these need not read it.  The hash of a run is of these bytes and of what is said about the run. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "store/kind.h"
-
-enum { SAMPLE_BYTES = 8 };
+#include "trace/stream.h"
 
 static assay_status no_room(assay_env *env, const char *name)
 {
@@ -18,7 +17,7 @@ static assay_status no_room(assay_env *env, const char *name)
 
 /* --- The hash of a content ------------------------------------------------------------------------------- */
 
-static void add_u64(as_sha256 *h, uint64_t value)
+void as_hash_u64(as_sha256 *h, uint64_t value)
 {
     uint8_t bytes[8];
     for (int i = 0; i < 8; i++)
@@ -26,156 +25,28 @@ static void add_u64(as_sha256 *h, uint64_t value)
     as_sha256_add(h, bytes, sizeof bytes);
 }
 
-/* JSON knows one NaN and one zero. */
-static void add_f64(as_sha256 *h, double value)
+void as_hash_text(as_sha256 *h, const char *text)
 {
-    uint64_t bits;
-    value = value == 0.0 ? 0.0 : value;
-    memcpy(&bits, &value, sizeof bits);
-    add_u64(h, isfinite(value) ? bits : UINT64_MAX);
-}
-
-static void add_text(as_sha256 *h, const char *text)
-{
-    add_u64(h, strlen(text));
+    as_hash_u64(h, strlen(text));
     as_sha256_add(h, text, strlen(text));
-}
-
-static void add_arm(as_sha256 *h, const as_trace_arm *a)
-{
-    const as_ledger *l = &a->ledger;
-    const double     numbers[] = {a->error, a->launch_ns, a->first_ns[0], a->first_ns[1], a->first_ns[2],
-                                  l->flops, l->bytes,     l->allocations, l->launches,    l->peak_bytes};
-    add_text(h, a->name);
-    add_text(h, a->what);
-    add_u64(h, a->hash);
-    for (size_t i = 0; i < AS_COUNT(numbers); i++)
-        add_f64(h, numbers[i]);
-    if (isfinite(a->items)) /* the hashes of runs that were stored before there were any stay what they are */
-        add_f64(h, a->items);
-}
-
-static void add_turn(as_sha256 *h, const as_turn *t)
-{
-    const uint32_t counts[] = {t->launch, t->round, t->arm, t->order, t->n_shots, t->switches};
-    const double   numbers[] = {t->start_ns, t->wall_ns, t->cpu_ns, t->busy, t->steal, t->fma_ns, t->copy_ns};
-    for (size_t i = 0; i < AS_COUNT(counts); i++)
-        add_u64(h, counts[i]);
-    for (size_t i = 0; i < AS_COUNT(numbers); i++)
-        add_f64(h, numbers[i]);
-}
-
-static void add_trial(as_sha256 *h, const assay_trace *t, const as_trial_row *row)
-{
-    const uint64_t counts[] = {t->n_launches,       t->n_rounds, t->calls,
-                               t->by_cpu,           t->seed,     (uint64_t)as_trace_unix_time(t),
-                               (uint64_t)t->n_arms, t->n_turns,  (uint64_t)t->n_notes,
-                               row->samples_bytes};
-    const double   numbers[] = {t->clock_cost_ns, t->block_ns, t->budget_ns, t->spent_ns};
-    add_text(h, t->name);
-    add_text(h, as_trace_state_text(t->state));
-    add_text(h, t->reason);
-    add_text(h, as_memory_layout_text(t->memory));
-    add_text(h, t->fingerprint);
-    for (size_t i = 0; i < AS_COUNT(counts); i++)
-        add_u64(h, counts[i]);
-    for (size_t i = 0; i < AS_COUNT(numbers); i++)
-        add_f64(h, numbers[i]);
-    for (int i = 0; i < t->n_arms; i++)
-        add_arm(h, &t->arms[i]);
-    for (size_t i = 0; i < t->n_turns; i++)
-        add_turn(h, &t->turns[i]);
-    for (size_t i = 0; i < t->n_notes; i++) {
-        add_text(h, t->notes[i].key);
-        add_text(h, t->notes[i].value);
-    }
-    as_sha256_add(h, row->samples, row->samples_bytes);
 }
 
 static void add_run(as_sha256 *h, const as_stored_run *run)
 {
     const char *const texts[] = {run->kind, run->title, run->fingerprint, run->commit, run->state, run->report};
     for (size_t i = 0; i < AS_COUNT(texts); i++)
-        add_text(h, texts[i]);
-    add_u64(h, (uint64_t)run->unix_time);
-    add_u64(h, (uint64_t)run->n_trials);
+        as_hash_text(h, texts[i]);
+    as_hash_u64(h, (uint64_t)run->unix_time);
+    as_hash_u64(h, (uint64_t)run->n_trials);
 }
 
-/* --- Samples as bytes --------------------------------------------------------------------------------------- */
-
-static void float_put(uint8_t *to, float value)
+static void add_record(as_sha256 *h, const as_trial_row *row)
 {
-    uint32_t bits = 0x7fc00000; /* one NaN, whatever the machine's */
-    if (isfinite(value))
-        memcpy(&bits, &value, sizeof bits);
-    if (value == 0.0f)
-        bits = 0;
-    for (int i = 0; i < 4; i++)
-        to[i] = (uint8_t)(bits >> 8 * i);
-}
-
-static float float_get(const uint8_t *from)
-{
-    uint32_t bits = (uint32_t)from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
-    float    value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static size_t shots_of_turns(const assay_trace *t)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < t->n_turns; i++)
-        n += t->turns[i].n_shots;
-    return n;
-}
-
-static assay_status samples_make(assay_env *env, as_arena *arena, const assay_trace *t, as_trial_row *row)
-{
-    if (!t->n_shots)
-        return ASSAY_OK;
-    if (t->n_shots != shots_of_turns(t))
-        return as_fail(env, ASSAY_BAD_INPUT, "store: '%s' has %zu samples, and its blocks say %zu", t->name, t->n_shots,
-                       shots_of_turns(t));
-    uint8_t *bytes = as_arena_take(arena, t->n_shots, SAMPLE_BYTES, 8);
-    if (!bytes)
-        return no_room(env, t->name);
-    for (size_t i = 0; i < t->n_shots; i++) {
-        float_put(bytes + SAMPLE_BYTES * i, t->shots[i].wall_ns);
-        float_put(bytes + SAMPLE_BYTES * i + 4, t->shots[i].cpu_ns);
-    }
-    row->samples = bytes;
-    row->samples_bytes = t->n_shots * SAMPLE_BYTES;
-    return ASSAY_OK;
+    as_hash_u64(h, row->trace_bytes);
+    as_sha256_add(h, row->trace, row->trace_bytes);
 }
 
 /* --- A trial as a row ----------------------------------------------------------------------------------------- */
-
-static assay_status text_of(assay_env *env, as_arena *arena, const assay_trace *t, const char **out)
-{
-    char   *text = NULL;
-    size_t  n = 0;
-    as_json w;
-    FILE   *file = open_memstream(&text, &n);
-    if (!file)
-        return no_room(env, t->name);
-    as_json_start(&w, file, false);
-    as_trace_json_write(t, &w, false);
-    bool failed = ferror(file) != 0;
-    failed |= fclose(file) != 0;
-    *out = failed ? NULL : as_arena_text_n(arena, text, n);
-    free(text);
-    return *out ? ASSAY_OK : no_room(env, t->name);
-}
-
-static assay_status trial_parse(assay_env *env, const char *path, const char *json, assay_trace **out)
-{
-    json_t *root;
-    AS_TRY(as_json_parse(env, "store", path, json, strlen(json), &root));
-    assay_status status = as_trace_json_read(env, "store", path, root, out);
-    json_decref(root);
-    return status;
-}
 
 /* What history and planning ask for.  A pair of arms has a variance; one alone has none that a comparison could use. */
 static assay_status columns_make(assay_env *env, as_arena *arena, const assay_trace *t, as_trial_row *row)
@@ -202,18 +73,39 @@ static assay_status columns_make(assay_env *env, as_arena *arena, const assay_tr
     return ASSAY_OK;
 }
 
-static assay_status trial_row_make(assay_env *env, as_arena *arena, const assay_trace *t, as_sha256 *h, as_trial_row *row)
+/* Its bytes, and what they say when they are read again. */
+static assay_status record_make(assay_env *env, as_arena *arena, const assay_trace *t, as_trial_row *row)
 {
+    uint8_t     *bytes = NULL;
     assay_trace *again = NULL;
-    *row = (as_trial_row){.state = as_trace_state_text(t->state)};
-    AS_TRY(samples_make(env, arena, t, row));
-    AS_TRY(text_of(env, arena, t, &row->json));
-    AS_TRY(trial_parse(env, t->name, row->json, &again));
-    row->name = as_arena_text(arena, again->name);
-    add_trial(h, again, row); /* as it will be read: text that is no UTF-8 is not what it was */
-    assay_trace_free(again);
-    if (!row->name)
+    AS_TRY(as_trace_bytes(env, t, &bytes, &row->trace_bytes));
+    uint8_t *kept = as_arena_take(arena, row->trace_bytes, 1, 8);
+    if (kept)
+        memcpy(kept, bytes, row->trace_bytes);
+    free(bytes);
+    if (!kept)
         return no_room(env, t->name);
+    row->trace = kept;
+    AS_TRY(as_trial_row_read(env, t->name, row, &again));
+    row->name = as_arena_text(arena, again->name);
+    assay_trace_free(again);
+    return row->name ? ASSAY_OK : no_room(env, t->name);
+}
+
+/* How a run comes: as it was measured, as bytes that were written before, or in the form of schema 1. */
+typedef enum form { MEASURED, WRITTEN, OLD } form;
+
+static assay_status trial_row_make(assay_env *env, as_arena *arena, const assay_trace *t, form how, as_sha256 *h, as_trial_row *row)
+{
+    row->state = as_trace_state_text(t->state);
+    if (how == OLD)
+        AS_TRY(as_old_trial_make(env, arena, t, h, row));
+    if (how == MEASURED)
+        AS_TRY(record_make(env, arena, t, row));
+    if (how == WRITTEN && !(row->name = as_arena_text(arena, t->name)))
+        return no_room(env, t->name);
+    if (how != OLD)
+        add_record(h, row);
     return columns_make(env, arena, t, row);
 }
 
@@ -230,11 +122,11 @@ static const char *clean(as_arena *arena, const char *text)
     return copy;
 }
 
-assay_status as_run_row_make(assay_env *env, as_arena *arena, const as_stored_run *run, const assay_trace *const *trials, size_t n,
-                             as_run_row *out)
+static assay_status run_row_make(assay_env *env, as_arena *arena, const as_stored_run *run, const assay_trace *const *trials,
+                                 form how, as_trial_row *rows, size_t n, as_run_row *out)
 {
     as_sha256  h;
-    as_run_row row = {.n_trials = n, .trials = AS_TAKE(arena, as_trial_row, n)};
+    as_run_row row = {.n_trials = n, .trials = rows};
     row.run = (as_stored_run){.kind = clean(arena, run->kind),
                               .title = clean(arena, run->title),
                               .fingerprint = clean(arena, run->fingerprint),
@@ -244,47 +136,44 @@ assay_status as_run_row_make(assay_env *env, as_arena *arena, const as_stored_ru
                               .n_trials = (int64_t)n,
                               .report = clean(arena, run->report)};
     const as_stored_run *r = &row.run;
-    if (!row.trials || !r->kind || !r->title || !r->fingerprint || !r->commit || !r->state || !r->report)
+    if ((n && !rows) || !r->kind || !r->title || !r->fingerprint || !r->commit || !r->state || !r->report)
         return no_room(env, run->title);
     as_sha256_start(&h);
     add_run(&h, r);
     for (size_t i = 0; i < n; i++)
-        AS_TRY(trial_row_make(env, arena, trials[i], &h, &row.trials[i]));
+        AS_TRY(trial_row_make(env, arena, trials[i], how, &h, &rows[i]));
     as_sha256_finish(&h, row.hash);
     *out = row;
     return ASSAY_OK;
 }
 
-/* --- And back ------------------------------------------------------------------------------------------------ */
-
-static assay_status samples_read(assay_env *env, const char *path, const as_trial_row *row, assay_trace *t)
+assay_status as_run_row_make(assay_env *env, as_arena *arena, const as_stored_run *run, const assay_trace *const *trials, size_t n,
+                             as_run_row *out)
 {
-    size_t n = row->samples_bytes / SAMPLE_BYTES;
-    if (!row->samples_bytes)
-        return ASSAY_OK;
-    if (row->samples_bytes % SAMPLE_BYTES || n != shots_of_turns(t))
-        return as_fail(env, ASSAY_BAD_INPUT,
-                       "store: %s: '%s' has %zu bytes of samples, and its blocks say %zu samples: the store is damaged", path,
-                       t->name, row->samples_bytes, shots_of_turns(t));
-    if (!as_trace_reserve_turns(t, 0, n))
-        return no_room(env, t->name);
-    const uint8_t *bytes = row->samples;
-    for (size_t i = 0; i < n; i++)
-        t->shots[i] = (as_shot){float_get(bytes + SAMPLE_BYTES * i), float_get(bytes + SAMPLE_BYTES * i + 4)};
-    t->n_shots = n;
-    return ASSAY_OK;
+    return run_row_make(env, arena, run, trials, MEASURED, AS_TAKE(arena, as_trial_row, n), n, out);
 }
+
+assay_status as_run_row_again(assay_env *env, as_arena *arena, const as_stored_run *run, const assay_trace *const *trials,
+                              as_trial_row *rows, size_t n, as_run_row *out)
+{
+    return run_row_make(env, arena, run, trials, n && !rows[0].trace ? OLD : WRITTEN, rows, n, out);
+}
+
+/* --- And back ------------------------------------------------------------------------------------------------ */
 
 assay_status as_trial_row_read(assay_env *env, const char *path, const as_trial_row *row, assay_trace **out)
 {
     assay_trace *t;
-    AS_TRY(trial_parse(env, path, row->json, &t));
-    assay_status status = samples_read(env, path, row, t);
-    if (status != ASSAY_OK)
+    if (!row->trace)
+        return as_old_trial_read(env, path, row, out);
+    AS_TRY(as_trace_parse(env, path, row->trace, row->trace_bytes, &t));
+    if (!t->complete) {
         assay_trace_free(t);
-    else
-        *out = t;
-    return status;
+        return as_fail(env, ASSAY_BAD_INPUT, "store: %s: the record of '%s' has no end: the store is damaged", path,
+                       row->name ? row->name : "");
+    }
+    *out = t;
+    return ASSAY_OK;
 }
 
 void as_trials_free(assay_trace **trials, size_t n)

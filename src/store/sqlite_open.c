@@ -46,6 +46,8 @@ static const char *const migrations[AS_STORE_SCHEMA] = {
     " kind TEXT NOT NULL, name TEXT NOT NULL, unix_time INTEGER NOT NULL, run INTEGER REFERENCES runs (id), json TEXT NOT NULL,"
     " PRIMARY KEY (kind, name)) WITHOUT ROWID;"
     "CREATE INDEX named_by_run ON named (run);",
+    /* 1 to 2: the whole record of a trial; json is then "", and samples NULL. */
+    "ALTER TABLE trials ADD COLUMN trace BLOB;",
 };
 
 static assay_status number_get(assay_env *env, const as_sqlite *s, const char *sql, int64_t *out)
@@ -116,7 +118,8 @@ static assay_status file_check(assay_env *env, const char *path, bool create)
     struct stat st;
     if (stat(path, &st)) {
         if ((errno == ENOENT || errno == ENOTDIR) && !create)
-            return as_fail(env, ASSAY_NOT_FOUND, "store: %s: there is none yet: bench, compare and baseline make one", path);
+            return as_fail(env, ASSAY_NOT_FOUND, "store: %s: there is none yet: profile, bench, compare and baseline make one",
+                           path);
         return errno == ENOENT ? ASSAY_OK : as_fail(env, ASSAY_IO, "store: %s: cannot open: %s", path, strerror(errno));
     }
     if (!S_ISREG(st.st_mode))

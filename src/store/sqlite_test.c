@@ -261,7 +261,7 @@ Test(store, refuses_a_newer_schema)
     expect_ok(env, store_put(env, s, "a", 1, NULL));
     as_store_close(s);
     by_hand(as_test_path("newer.db"), "PRAGMA user_version = 7");
-    expect_refused(env, as_test_path("newer.db"), ASSAY_BAD_INPUT, "was written by a newer assay (schema 7, this one knows 1)");
+    expect_refused(env, as_test_path("newer.db"), ASSAY_BAD_INPUT, "was written by a newer assay (schema 7, this one knows 2)");
 }
 
 Test(store, refuses_a_file_that_was_cut)
@@ -373,9 +373,7 @@ Test(store, holds_a_run_against_its_hash_when_it_is_read)
     for (int i = 0; i < 2; i++)
         expect_ok(env, store_put(env, s, i ? "whole" : "broken", i, &id[i]));
     as_store_close(s);
-    by_hand(
-        path,
-        "UPDATE trials SET json = replace(json, '\"calls\":', '\"calls\":1') WHERE run = 1"); /* good JSON, good pages, another number */
+    by_hand(path, "UPDATE trials SET trace = (SELECT trace FROM trials WHERE run = 2 AND place = 0) WHERE run = 1 AND place = 0");
     s = store_open(env, "digit.db");
     as_arena      arena = {0};
     as_stored_run run;
@@ -458,6 +456,28 @@ static int number_in(sqlite3 *db, const char *sql)
     int found = -1;
     sqlite3_exec(db, sql, count_row, &found, NULL);
     return found;
+}
+
+Test(store, takes_a_store_of_schema_1_with_its_runs)
+{
+    assay_env    *env = store_env();
+    as_store     *s = store_open(env, "one.db");
+    assay_trace **trials, *t = store_trial("matmul/64", 10, 1000.0, true);
+    int64_t       id = store_put_old(env, s, t), next;
+    size_t        n;
+    as_store_close(s);
+    by_hand(as_test_path("one.db"), "ALTER TABLE trials DROP COLUMN trace; PRAGMA user_version = 1");
+    s = store_open(env, "one.db");
+    expect_ok(env, as_store_verify(env, s, &n));
+    expect_eq(n, 1);
+    expect_ok(env, as_store_get_trials(env, s, id, &trials, &n));
+    expect_eq(trials[0]->n_shots, t->n_shots);
+    as_trials_free(trials, n);
+    expect_ok(env, store_put(env, s, "new", 3, &next));
+    expect_ok(env, as_store_verify(env, s, &n));
+    expect_eq(n, 2);
+    assay_trace_free(t);
+    as_store_close(s);
 }
 
 Test(store, takes_every_step_between_schemas_in_order_or_none_of_them)

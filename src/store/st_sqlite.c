@@ -44,8 +44,8 @@ static assay_status trial_put(assay_env *env, as_sqlite *s, int64_t run, int64_t
     as_query q;
     as_query_open(
         &q, env, s, "saving a run",
-        "INSERT INTO trials (run, place, name, state, sigma_launch, sigma_round, rounds_a_launch, n_launches, json, samples)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+        "INSERT INTO trials (run, place, name, state, sigma_launch, sigma_round, rounds_a_launch, n_launches, json, samples,"
+        " trace) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     as_query_bind_i64(&q, run);
     as_query_bind_i64(&q, place);
     as_query_bind_text(&q, row->name);
@@ -54,8 +54,9 @@ static assay_status trial_put(assay_env *env, as_sqlite *s, int64_t run, int64_t
     as_query_bind_f64(&q, row->variance.sigma_round);
     as_query_bind_f64(&q, row->variance.rounds_a_launch);
     as_query_bind_i64(&q, row->variance.n_launches);
-    as_query_bind_text(&q, row->json);
+    as_query_bind_text(&q, row->json ? row->json : "");
     as_query_bind_blob(&q, row->samples, row->samples_bytes);
+    as_query_bind_blob(&q, row->trace, row->trace_bytes);
     as_query_run(&q);
     AS_TRY(as_query_close(&q));
     return arms_put(env, s, sqlite3_last_insert_rowid(s->db), row);
@@ -191,7 +192,8 @@ static assay_status get_trials(assay_env *env, void *db, int64_t id, as_arena *a
     void    *items = NULL;
     size_t   count = 0, cap = 0;
     AS_TRY(run_exists(env, db, id));
-    as_query_open(&q, env, db, "reading trials", "SELECT name, state, json, samples FROM trials WHERE run = ? ORDER BY place");
+    as_query_open(&q, env, db, "reading trials",
+                  "SELECT name, state, json, samples, trace FROM trials WHERE run = ? ORDER BY place");
     as_query_bind_i64(&q, id);
     while (as_query_row(&q)) {
         as_trial_row *row = as_query_more(&q, arena, &items, &count, &cap, sizeof *row);
@@ -200,6 +202,7 @@ static assay_status get_trials(assay_env *env, void *db, int64_t id, as_arena *a
         *row = (as_trial_row){
             .name = as_query_text(&q, 0, arena), .state = as_query_text(&q, 1, arena), .json = as_query_text(&q, 2, arena)};
         row->samples = as_query_blob(&q, 3, arena, &row->samples_bytes);
+        row->trace = as_query_blob(&q, 4, arena, &row->trace_bytes);
     }
     AS_TRY(as_query_close(&q));
     *out = items;
@@ -252,10 +255,12 @@ static assay_status remove_runs(assay_env *env, void *db, const int64_t *ids, si
 
 /* Where there are numbers that may be believed. */
 #define COUNTS "t.state IN ('complete', 'partial')"
-/* The case of an arm.  Of a comparison each arm is one of its own; the baseline that a check ran again is none: it is old code, today. */
-#define IS_CASE   COUNTS " AND a.median_ns IS NOT NULL AND NOT (r.kind = 'check' AND a.place = 0)"
-#define CASE_NAME "CASE r.kind WHEN 'compare' THEN t.name || ', ' || a.name ELSE t.name END"
-#define ARMS      " FROM trials t JOIN runs r ON r.id = t.run JOIN arms a ON a.trial = t.id"
+/* The case of an arm.  Of a comparison each arm is one of its own, and a profile is measured in another way than a bench; the baseline that
+ * a check ran again is none: it is old code, today. */
+#define IS_CASE COUNTS " AND a.median_ns IS NOT NULL AND NOT (r.kind = 'check' AND a.place = 0)"
+#define CASE_NAME \
+    "CASE r.kind WHEN 'compare' THEN t.name || ', ' || a.name WHEN 'profile' THEN t.name || ', profile' ELSE t.name END"
+#define ARMS " FROM trials t JOIN runs r ON r.id = t.run JOIN arms a ON a.trial = t.id"
 
 static assay_status history(assay_env *env, void *db, const char *name, const char *fingerprint, as_arena *arena, as_past **out,
                             size_t *n)

@@ -130,34 +130,30 @@ static assay_status trials_read(assay_env *env, as_store *s, const as_trial_row 
 }
 
 /* SQLite tells pages that make no sense, and not digits that were changed: the hash does. */
-static assay_status hash_check(assay_env *env, as_store *s, const as_run_row *row, assay_trace *const *trials, size_t n)
+static assay_status hash_check(assay_env *env, as_store *s, as_arena *arena, const as_run_row *row, assay_trace *const *trials)
 {
-    as_arena     arena = {0};
-    as_run_row   again;
-    assay_status status = as_run_row_make(env, &arena, &row->run, (const assay_trace *const *)trials, n, &again);
-    if (status == ASSAY_OK && strcmp(again.hash, row->hash))
-        status = as_fail(env, ASSAY_BAD_INPUT,
-                         "store: %s: run %lld is not what its hash says: the store is damaged; it was left as it is", s->path,
-                         (long long)row->run.id);
-    as_arena_drop(&arena);
-    return status;
+    as_run_row again;
+    AS_TRY(as_run_row_again(env, arena, &row->run, (const assay_trace *const *)trials, row->trials, row->n_trials, &again));
+    if (strcmp(again.hash, row->hash))
+        return as_fail(env, ASSAY_BAD_INPUT,
+                       "store: %s: run %lld is not what its hash says: the store is damaged; it was left as it is", s->path,
+                       (long long)row->run.id);
+    return ASSAY_OK;
 }
 
 assay_status as_run_take(assay_env *env, as_store *s, int64_t id, as_arena *arena, as_run_row *row, assay_trace ***out, size_t *n)
 {
-    as_trial_row *rows = NULL;
     assay_trace **trials = NULL;
-    size_t        n_rows = 0;
     AS_TRY(s->kind->get_run(env, s->db, id, arena, row));
-    AS_TRY(s->kind->get_trials(env, s->db, id, arena, &rows, &n_rows));
-    AS_TRY(trials_read(env, s, rows, n_rows, &trials));
-    assay_status status = hash_check(env, s, row, trials, n_rows);
+    AS_TRY(s->kind->get_trials(env, s->db, id, arena, &row->trials, &row->n_trials));
+    AS_TRY(trials_read(env, s, row->trials, row->n_trials, &trials));
+    assay_status status = hash_check(env, s, arena, row, trials);
     if (status != ASSAY_OK) {
-        as_trials_free(trials, n_rows);
+        as_trials_free(trials, row->n_trials);
         return status;
     }
     *out = trials;
-    *n = n_rows;
+    *n = row->n_trials;
     return ASSAY_OK;
 }
 
@@ -178,6 +174,35 @@ assay_status as_store_get_trials(assay_env *env, as_store *s, int64_t id, assay_
     as_run_row   row;
     assay_status status = as_run_take(env, s, id, &arena, &row, out, n);
     as_arena_drop(&arena);
+    return status;
+}
+
+/* What schema 1 kept has no record yet. */
+static assay_status record_of(assay_env *env, const assay_trace *t, as_arena *arena, const void **out, size_t *n)
+{
+    as_run_row    row;
+    as_stored_run run = {.title = t->name};
+    AS_TRY(as_run_row_make(env, arena, &run, &t, 1, &row));
+    *out = row.trials[0].trace;
+    *n = row.trials[0].trace_bytes;
+    return ASSAY_OK;
+}
+
+assay_status as_store_get_record(assay_env *env, as_store *s, int64_t id, size_t place, as_arena *arena, const void **out,
+                                 size_t *n)
+{
+    as_run_row    row;
+    assay_trace **trials;
+    size_t        n_trials;
+    AS_TRY(as_run_take(env, s, id, arena, &row, &trials, &n_trials));
+    assay_status status = ASSAY_OK;
+    if (place >= n_trials)
+        status = as_fail(env, ASSAY_NOT_FOUND, "store: %s: run %lld has %zu trials", s->path, (long long)id, n_trials);
+    else if (row.trials[place].trace)
+        *out = row.trials[place].trace, *n = row.trials[place].trace_bytes;
+    else
+        status = record_of(env, trials[place], arena, out, n);
+    as_trials_free(trials, n_trials);
     return status;
 }
 

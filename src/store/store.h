@@ -11,7 +11,7 @@
 
 typedef struct as_store as_store;
 
-#define AS_STORE_SCHEMA 1
+#define AS_STORE_SCHEMA 2
 
 /* Opens; makes it when `create`, else NOT_FOUND.  A file that is no store, is damaged, or was written by a newer assay is refused with a
  * sentence and left as it is; an older schema is migrated in one transaction. */
@@ -23,7 +23,7 @@ const char  *as_store_path(const as_store *s);
 
 typedef struct as_stored_run {
     int64_t     id;          /* given by the store */
-    const char *kind;        /* "bench", "compare", "check", "baseline", "noise" */
+    const char *kind;        /* "profile", "bench", "compare", "check", "baseline", "noise" */
     const char *title;       /* what was asked for */
     const char *fingerprint; /* of the machine */
     const char *commit;      /* of the working directory, "" if none */
@@ -33,7 +33,7 @@ typedef struct as_stored_run {
     const char *report; /* the run as "assay.run/1" JSON; NULL in lists */
 } as_stored_run;
 
-/* All in one transaction.  Raw samples go along where the trial has them. */
+/* All in one transaction: what is said about the run, and the whole record of each of its trials. */
 assay_status as_store_put_run(assay_env *env, as_store *s, const as_stored_run *run, const assay_trace *const *trials, size_t n,
                               int64_t *id);
 /* Newest first; kind NULL: all; limit 0: all.  The rows live in the arena. */
@@ -42,11 +42,14 @@ assay_status as_store_list_runs(assay_env *env, as_store *s, const char *kind, s
 assay_status as_store_get_run(assay_env *env, as_store *s, int64_t id, as_arena *arena, as_stored_run *out);
 /* Its trials, to be freed one by one and the array by free(). */
 assay_status as_store_get_trials(assay_env *env, as_store *s, int64_t id, assay_trace ***out, size_t *n);
+/* The record of one of its trials, by place from 0, as bytes of the stream (trace/stream.h). */
+assay_status as_store_get_record(assay_env *env, as_store *s, int64_t id, size_t place, as_arena *arena, const void **out,
+                                 size_t *n);
 /* NOT_FOUND by id; BAD_INPUT when a baseline stands on it (named). */
 assay_status as_store_remove_run(assay_env *env, as_store *s, int64_t id);
 /* The same of several, all or none. */
 assay_status as_store_remove_runs(assay_env *env, as_store *s, const int64_t *ids, size_t n);
-/* Runs as one JSON file "assay.runs-export/1" and back (new ids; a run that is there already, by its content's hash, is not doubled). */
+/* Runs as one JSON file "assay.runs-export/2" and back (new ids; a run that is there already, by its content's hash, is not doubled). */
 assay_status as_store_export(assay_env *env, as_store *s, const int64_t *ids, size_t n, FILE *file);
 assay_status as_store_import(assay_env *env, as_store *s, const char *path, size_t *n_added, size_t *n_known);
 

@@ -82,6 +82,21 @@ static inline assay_status store_put(assay_env *env, as_store *s, const char *ti
     return status;
 }
 
+/* A run as schema 1 kept it: JSON and samples. */
+static inline int64_t store_put_old(assay_env *env, as_store *s, const assay_trace *t)
+{
+    as_arena      arena = {0};
+    as_trial_row  rows[1] = {{0}};
+    as_run_row    row;
+    as_stored_run run = store_run("old", 7);
+    int64_t       id = 0;
+    expect_ok(env, as_run_row_again(env, &arena, &run, &t, rows, 1, &row));
+    expect(!row.trials[0].trace && row.trials[0].json);
+    expect_ok(env, s->kind->put_runs(env, s->db, &row, 1, false, &id));
+    as_arena_drop(&arena);
+    return id;
+}
+
 static inline as_store *store_open(assay_env *env, const char *name)
 {
     as_store *s = NULL;

@@ -1,13 +1,15 @@
-/* transfer.c - runs as one JSON file, "assay.runs-export/1", and back into a store.
+/* transfer.c - runs as one JSON file, "assay.runs-export/2", and back into a store.
  *
- * The file may come from anybody: everything in it is read and held against its hash before anything is written. */
+ * A trial is the bytes of its record as base64; one that schema 1 kept is an "assay.trial/1", as in files of version 1.  The file may come from anybody: everything in it is read and held against its hash before anything is written. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/file.h"
 #include "store/kind.h"
 
-#define SCHEMA         "assay.runs-export/1"
+#define SCHEMA         "assay.runs-export/2"
+#define SCHEMA_OLD     "assay.runs-export/1"
 #define FILE_BYTES_MAX ((uint64_t)1 << 32)
 enum { RUNS_MAX = 1 << 20 };
 
@@ -29,8 +31,19 @@ void as_runs_write_end(as_json *w)
     as_json_finish(w);
 }
 
+static assay_status record_write(assay_env *env, as_json *w, const as_trial_row *row)
+{
+    char *text = malloc(as_base64_length(row->trace_bytes) + 1);
+    if (!text)
+        return as_fail(env, ASSAY_NO_MEMORY, "export: no room for the record of '%s'", row->name);
+    as_base64_write(row->trace, row->trace_bytes, text);
+    as_json_text(w, text);
+    free(text);
+    return ASSAY_OK;
+}
+
 /* The report is text within text: its bytes count for the hash. */
-void as_run_write(as_json *w, const as_run_row *row, const assay_trace *const *trials, size_t n)
+assay_status as_run_write(assay_env *env, as_json *w, const as_run_row *row, const assay_trace *const *trials)
 {
     as_json_object(w);
     as_json_key_text(w, "kind", row->run.kind);
@@ -43,10 +56,15 @@ void as_run_write(as_json *w, const as_run_row *row, const assay_trace *const *t
     as_json_key_text(w, "report", row->run.report);
     as_json_key(w, "trials");
     as_json_array(w);
-    for (size_t i = 0; i < n; i++)
-        as_trace_json_write(trials[i], w, true);
+    for (size_t i = 0; i < row->n_trials; i++) {
+        if (row->trials[i].trace)
+            AS_TRY(record_write(env, w, &row->trials[i]));
+        else
+            as_trace_json_write(trials[i], w, true);
+    }
     as_json_array_end(w);
     as_json_object_end(w);
+    return ASSAY_OK;
 }
 
 static assay_status export_one(assay_env *env, as_store *s, int64_t id, as_json *w)
@@ -57,7 +75,7 @@ static assay_status export_one(assay_env *env, as_store *s, int64_t id, as_json 
     size_t        n = 0;
     assay_status  status = as_run_take(env, s, id, &arena, &row, &trials, &n);
     if (status == ASSAY_OK)
-        as_run_write(w, &row, (const assay_trace *const *)trials, n);
+        status = as_run_write(env, w, &row, (const assay_trace *const *)trials);
     as_trials_free(trials, n);
     as_arena_drop(&arena);
     return status;
@@ -109,10 +127,33 @@ static assay_status head_read(const reader *r, const json_t *o, as_stored_run *r
     return ASSAY_OK;
 }
 
-static assay_status trials_read(const reader *r, const json_t *list, assay_trace **trials, size_t n)
+/* The bytes stay as they came: the hash is of them. */
+static assay_status record_read(const reader *r, const char *text, as_trial_row *row)
+{
+    size_t   length = strlen(text);
+    uint8_t *bytes = as_arena_take(r->arena, length / 4 + 1, 3, 8);
+    if (!bytes)
+        return as_fail(r->env, ASSAY_NO_MEMORY, "import: %s: no room for a record of %zu bytes", r->path, length);
+    if (!length || !as_base64_read(text, length, bytes, &row->trace_bytes))
+        return refuse(r, "trials", "hold a record that is no base64");
+    row->trace = bytes;
+    return ASSAY_OK;
+}
+
+static assay_status trial_read(const reader *r, const json_t *item, bool old, as_trial_row *row, assay_trace **out)
+{
+    if (json_is_string(item) == old)
+        return refuse(r, "trials", "are partly of this version and partly of an older one");
+    if (old)
+        return as_trace_json_read(r->env, "import", r->path, item, out);
+    AS_TRY(record_read(r, json_string_value(item), row));
+    return as_trial_row_read(r->env, r->path, row, out);
+}
+
+static assay_status trials_read(const reader *r, const json_t *list, bool old, as_trial_row *rows, assay_trace **trials, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        AS_TRY(as_trace_json_read(r->env, "import", r->path, json_array_get(list, i), &trials[i]));
+        AS_TRY(trial_read(r, json_array_get(list, i), old, &rows[i], &trials[i]));
     return ASSAY_OK;
 }
 
@@ -122,15 +163,19 @@ static assay_status run_read(const reader *r, const json_t *o, as_run_row *row)
     const char   *hash;
     const json_t *list = json_object_get(o, "trials");
     size_t        n = json_array_size(list);
+    bool          old = n && !json_is_string(json_array_get(list, 0));
     AS_TRY(head_read(r, o, &run, &hash));
     if (!json_is_array(list))
         return refuse(r, "trials", "are missing");
+    as_trial_row *rows = AS_TAKE(r->arena, as_trial_row, n);
     assay_trace **trials = calloc(n ? n : 1, sizeof *trials);
-    if (!trials)
+    if (!rows || !trials) {
+        free(trials);
         return as_fail(r->env, ASSAY_NO_MEMORY, "import: %s: no room for %zu trials", r->path, n);
-    assay_status status = trials_read(r, list, trials, n);
+    }
+    assay_status status = trials_read(r, list, old, rows, trials, n);
     if (status == ASSAY_OK)
-        status = as_run_row_make(r->env, r->arena, &run, (const assay_trace *const *)trials, n, row);
+        status = as_run_row_again(r->env, r->arena, &run, (const assay_trace *const *)trials, rows, n, row);
     as_trials_free(trials, n);
     if (status == ASSAY_OK && strcmp(hash, row->hash))
         status = refuse(r, "hash", "is not that of its content: the file was changed or cut");
@@ -141,7 +186,7 @@ static assay_status runs_read(assay_env *env, const char *path, const json_t *ro
 {
     const char   *schema = json_string_value(json_object_get(root, "schema"));
     const json_t *runs = json_object_get(root, "runs");
-    if (!schema || strcmp(schema, SCHEMA))
+    if (!schema || (strcmp(schema, SCHEMA) && strcmp(schema, SCHEMA_OLD)))
         return as_fail(env, ASSAY_BAD_INPUT, "import: %s: its schema is '%.64s' and not " SCHEMA, path,
                        schema ? schema : "missing");
     if (!json_is_array(runs) || json_array_size(runs) > RUNS_MAX)

@@ -1,5 +1,6 @@
 # bad_input_test.sh - one clear sentence, exit code 2, nothing written, nothing lost.
 . "$(dirname "$0")/lib.sh"
+cd "$dir" || exit 2
 printf 'old' >"$dir/old"
 
 t "an unknown verb" bash -c "'$ASSAY' profle 2>'$dir/e'; [ \$? = 2 ] && grep -q 'did you mean profile' '$dir/e'"

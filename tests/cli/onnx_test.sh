@@ -1,5 +1,6 @@
 # onnx_test.sh - ONNX in and out, and the other formats of a report.
 . "$(dirname "$0")/lib.sh"
+cd "$dir" || exit 2
 
 t "export writes ONNX and safetensors" assay export cnn-small --onnx "$dir/m.onnx" --safetensors "$dir/m.safetensors"
 "$ASSAY" run cnn-small --batch 2 --output "$dir/a.npy"

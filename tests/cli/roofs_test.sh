@@ -1,6 +1,7 @@
 # roofs_test.sh - the machine's roofs: the loops that measure them hold what they are said to hold, and what was measured is kept and shown.
 . "$(dirname "$0")/lib.sh"
 build=$(dirname "$ASSAY")
+cd "$dir" || exit 2
 
 # With equal seeds a compiler merges the chains, and the roof would lie far above the truth: so the instructions are counted, in the
 # loop itself, that is from its head to the branch back.

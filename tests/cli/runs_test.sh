@@ -9,6 +9,12 @@ if "$ASSAY" runs import "$corpus/none.json" --store probe.db 2>&1 | grep -q "bui
 fi
 
 # A file of runs made by hand, with its hash: texts with their lengths, then the numbers, all as src/store/rows.c has it.
+refuses_after() { # code args...: what was measured is shown, and then one sentence
+    local code=$1
+    shift
+    "$ASSAY" "$@" >o 2>e
+    [ $? = "$code" ] && [ -s o ] && [ "$(wc -l <e)" = 1 ]
+}
 sum() { if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi | cut -c1-64; }
 le64() { local i; for i in 0 8 16 24 32 40 48 56; do printf "\\x$(printf %02x $(($1 >> i & 255)))"; done; }
 text() { le64 "$(printf %s "$1" | wc -c)"; printf %s "$1"; }
@@ -19,7 +25,7 @@ run_file() { # title unix_time report
     printf '{"schema":"assay.runs-export/1","runs":[{"kind":"bench","title":"%s","fingerprint":"0123456789abcdef","commit":"abc","state":"complete",' "$1"
     printf '"unix_time":%d,"hash":"%s","report":"%s","trials":[]}]}\n' "$2" "$hash" "$(escaped "$3")"
 }
-"$ASSAY" profile mlp-small --roofs off --runs 50 --json run.json >/dev/null || exit 2
+"$ASSAY" profile mlp-small --roofs off --runs 50 --store none --json run.json >/dev/null || exit 2
 report=$(cat run.json)
 run_file "bench by hand" 86400 "$report" >hand.json
 
@@ -35,11 +41,33 @@ t "show says which run it is" says "run 1: bench by hand" runs show 1
 t "show prints the report that was stored" bash -c "'$ASSAY' runs show 1 | tail -n +4 | cmp - want.txt"
 t "show --json gives its JSON" bash -c "'$ASSAY' runs show 1 --json - | cmp - <(printf %s \"\$(cat run.json)\")"
 t "all runs are exported when none is named" bash -c "'$ASSAY' runs export --json all.json && grep -q 'bench by hand' all.json && grep -q '\"one\"' all.json"
-t "export goes to standard output" bash -c "'$ASSAY' runs export 2 >two.json && cmp two.json '$corpus/runs.json'"
+t "export goes to standard output, and what came in an older form goes out with its hash" bash -c "'$ASSAY' runs export 2 | grep -qF \"\$(grep -o '\"hash\":\"[0-9a-f]\{64\}\"' '$corpus/runs.json')\""
 t "and comes back in another store" says "added 2 runs to other.db" runs import all.json --store other.db
 t "a path of the store may be a URL" says "bench by hand" runs list --store sqlite:other.db
 t "rm removes" says "removed 2 runs" runs rm 1 2 --store other.db
 t "an empty store says so" says "other.db holds no runs" runs list --store other.db
+
+t "a profile is kept" assay profile mlp-small --roofs off --runs 50 --batch 3 --store kept.db --json kept.json
+t "and listed" bash -c "'$ASSAY' runs list --store kept.db | grep -q 'profile *complete *1 .*mlp-small/batch=3'"
+t "and verified" says "is whole: 1 run" runs verify --store kept.db
+t "and reported again by its number" bash -c "'$ASSAY' report 1 --store kept.db | grep -q 'Where the time goes\|Layers'"
+t "as a page" bash -c "'$ASSAY' report 1 --store kept.db --html kept.html && grep -q '<svg' kept.html"
+t "and has a history" says "mlp-small/batch=3, profile" history --store kept.db
+t "its record is a trace" bash -c "'$ASSAY' runs trace 1 kept.trace --store kept.db && '$ASSAY' report kept.trace | grep -q mlp-small"
+t "the record has all that profile --trace writes" bash -c "'$ASSAY' profile mlp-small --roofs off --runs 50 --store s.db --trace t.trace >/dev/null && '$ASSAY' runs trace 1 s.trace --store s.db && '$ASSAY' report t.trace --json a.json && '$ASSAY' report s.trace --json b.json && cmp a.json b.json"
+t "--compile both keeps both" bash -c "'$ASSAY' profile mlp-small --roofs off --runs 50 --time 50ms --compile both --store both.db >/dev/null; '$ASSAY' runs list --store both.db | grep -q 'profile *[a-z]* *2 '"
+t "of two records one must be named" refuses 2 "run 1 has 2 records: say which" runs trace 1 x.trace --store both.db
+t "and then it is written" bash -c "'$ASSAY' runs trace 1 x.trace 2 --store both.db && [ -s x.trace ]"
+t "there is no third" refuses 2 "run 1 has 2 records" runs trace 1 x.trace 3 --store both.db
+t "a run that is not there has no report" refuses 2 "there is no run 99" report 99 --store kept.db
+t "it goes to another store with its record" bash -c "'$ASSAY' runs export --store kept.db --json k.json && '$ASSAY' runs import k.json --store k2.db && '$ASSAY' runs trace 1 k2.trace --store k2.db && cmp kept.trace k2.trace"
+t "by default it is kept beside the others" bash -c "mkdir d && cd d && '$ASSAY' profile mlp-small --roofs off --runs 50 >/dev/null && '$ASSAY' runs list | grep -q profile"
+t "--store none keeps nothing" bash -c "mkdir n && cd n && '$ASSAY' profile mlp-small --roofs off --runs 50 --store none >/dev/null && [ ! -e .assay ]"
+if [ "$(id -u)" != 0 ]; then
+    t "a directory that cannot be written to is no error" bash -c "mkdir ro && chmod 555 ro && cd ro && '$ASSAY' profile mlp-small --roofs off --runs 50 2>&1 >/dev/null | grep -q 'not kept'"
+fi
+t "a place where no store can be made is no error" bash -c "mkdir f && cd f && : >.assay && '$ASSAY' profile mlp-small --roofs off --runs 50 >o 2>e && grep -q 'the run is not kept' e && [ -s o ]"
+t "but one that was asked for is" refuses_after 2 profile mlp-small --roofs off --runs 50 --store f/.assay/x.db
 
 t "an unknown word is refused with the nearest" refuses 2 "did you mean list?" runs lis
 t "nothing to show" refuses 2 "something is missing: usage: assay runs show ID" runs show
@@ -53,7 +81,7 @@ t "--json goes not with rm" refuses 2 "--json goes with" runs rm 1 --json x.json
 t "--store none is no store" refuses 2 "runs needs a store" runs list --store none
 sed 's/by hand/by Hand/' hand.json >changed.json
 t "a changed file of runs is refused" refuses 2 "\"hash\" is not that of its content" runs import changed.json
-t "a run JSON is no file of runs" refuses 2 "and not assay.runs-export/1" runs import run.json
+t "a run JSON is no file of runs" refuses 2 "and not assay.runs-export/2" runs import run.json
 head -c 300 hand.json >cut.json
 t "a cut one is refused where it ends" refuses 2 "cut.json: line 1" runs import cut.json
 t "a missing one too" refuses 2 "nothing.json: cannot open" runs import nothing.json

@@ -9,6 +9,7 @@ done
 
 # Help and man page speak of the options that the verb takes, and of no other verb's.
 man=$(cd "$(dirname "$0")/../../man" && pwd)
+cd "$dir" || exit 2
 "$ASSAY" list options | awk '{print $1, $2}' | sort >"$dir/taken"
 helped() { "$ASSAY" "$1" --help | sed -n 's/^  --\([a-z0-9-]*\).*/\1/p' | sort; }
 same_options() { [ "$(helped "$1")" = "$(awk -v v="$1" '$1 == v {print $2}' "$dir/taken")" ]; }

@@ -22,7 +22,8 @@ static char *batch_write(assay_env *env, const as_run_batch *batch, size_t *n)
         for (size_t k = 0; k < row->n_trials; k++)
             if (as_trial_row_read(env, "fuzz", &row->trials[k], &trials[k]) != ASSAY_OK)
                 abort(); /* what was accepted must be readable */
-        as_run_write(&w, row, (const assay_trace *const *)trials, row->n_trials);
+        if (as_run_write(env, &w, row, (const assay_trace *const *)trials) != ASSAY_OK)
+            abort();
         as_trials_free(trials, row->n_trials);
     }
     as_runs_write_end(&w);
@@ -44,24 +45,32 @@ static void batch_again(assay_env *env, const as_run_batch *batch)
     free(text);
 }
 
-/* A trial that is accepted becomes a run; its hash is computed and not guessed. */
-static void trial_try(assay_env *env, const uint8_t *data, size_t size)
+/* A trial that is accepted becomes a run, in the form of today or of schema 1; its hash is computed and not guessed. */
+static void run_try(assay_env *env, const assay_trace *t, bool old)
 {
-    json_t       *root = NULL;
-    assay_trace  *t = NULL;
     as_run_batch  batch = {.n = 1};
     as_run_row    row;
+    as_trial_row  old_row = {0};
     as_stored_run run = {.kind = "bench", .title = "fuzz", .fingerprint = "", .commit = "", .state = "complete", .report = ""};
+    assay_status  status = old ? as_run_row_again(env, &batch.arena, &run, &t, &old_row, 1, &row)
+                               : as_run_row_make(env, &batch.arena, &run, &t, 1, &row);
+    batch.rows = &row;
+    if (status == ASSAY_OK)
+        batch_again(env, &batch);
+    else if (!*assay_message(env))
+        abort();
+    as_arena_drop(&batch.arena);
+}
+
+static void trial_try(assay_env *env, const uint8_t *data, size_t size)
+{
+    json_t      *root = NULL;
+    assay_trace *t = NULL;
     if (as_json_parse(env, "fuzz", "fuzz", (const char *)data, size, &root) != ASSAY_OK)
         return;
     if (as_trace_json_read(env, "fuzz", "fuzz", root, &t) == ASSAY_OK) {
-        if (as_run_row_make(env, &batch.arena, &run, (const assay_trace *const *)&t, 1, &row) == ASSAY_OK) {
-            batch.rows = &row;
-            batch_again(env, &batch);
-        } else if (!*assay_message(env)) {
-            abort();
-        }
-        as_arena_drop(&batch.arena);
+        run_try(env, t, false);
+        run_try(env, t, true);
         assay_trace_free(t);
     }
     json_decref(root);

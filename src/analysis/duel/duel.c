@@ -476,9 +476,27 @@ static double quantile_if(const double *sorted, size_t n, double q)
     return n >= as_quantile_needs(q) ? as_quantile_sorted(sorted, n, q) : NAN;
 }
 
+/* One arm whose samples are stamps, with spans between them. */
+static bool of_profile(const assay_trace *t) { return t->n_arms == 1 && !t->n_shots && t->n_samples; }
+
+static double sample_ns(const assay_trace *t, const as_sample *s, bool cpu)
+{
+    double runs = s->n_runs ? s->n_runs : (double)NAN;
+    if (cpu)
+        return s->cpu_ns == UINT64_MAX ? (double)NAN : (double)s->cpu_ns / runs;
+    return s->end_ticks < s->begin_ticks ? (double)NAN : (double)(s->end_ticks - s->begin_ticks) * t->ns_per_tick / runs;
+}
+
 static size_t values_of(const assay_trace *t, int arm, bool samples, bool cpu, double *out)
 {
     size_t n = 0;
+    if (of_profile(t)) {
+        for (size_t i = 0; i < t->n_samples; i++) {
+            out[n] = sample_ns(t, &t->samples[i], cpu);
+            n += isfinite(out[n]);
+        }
+        return n;
+    }
     for (size_t i = 0; i < t->n_turns; i++) {
         const as_turn *turn = &t->turns[i];
         if (turn->arm != (uint32_t)arm)
@@ -549,7 +567,7 @@ void as_alone_judge(const assay_trace *t, int arm, as_alone *out)
                       .n_effective = NAN,
                       .noise = "unknown"};
     bool    samples = t->n_shots > 0;
-    size_t  most = t->n_turns + t->n_shots + 64;
+    size_t  most = t->n_turns + t->n_shots + t->n_samples + 64;
     double *x = malloc(most * sizeof *x), *scratch = malloc(2 * most * sizeof *scratch);
     if (x && scratch && t->n_turns) {
         size_t      n = values_of(t, arm, samples, t->by_cpu, x);
