@@ -64,8 +64,11 @@ static int follow(assay_env *env, const char *path)
     while (news != AS_FOLLOW_ENDED) {
         must(env, as_trace_follow_poll(env, f, fd, 5000, &news));
         n_polls += news == AS_FOLLOW_GREW;
-        if (news == AS_FOLLOW_QUIET) {
-            fprintf(stderr, "bench_trace: the writer has been silent for 5 s\n");
+        if (news == AS_FOLLOW_QUIET || news == AS_FOLLOW_CLOSED) {
+            fprintf(stderr,
+                    news == AS_FOLLOW_QUIET ? "bench_trace: the writer has been silent for 5 s\n"
+                                            : "bench_trace: %s cannot be followed: it is no file\n",
+                    path);
             return 5;
         }
     }

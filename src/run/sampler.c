@@ -513,6 +513,12 @@ static uint32_t rounds_plan(const sampler *s, const costs *c, uint32_t first_rou
     return best < 2 ? (most < 2 ? 1 : 2) : best > 100000 ? 100000 : (uint32_t)lround(best);
 }
 
+/* A phase begins or ends, at the last reading of the clock. */
+static void mark(sampler *s, const char *phase, bool ends)
+{
+    as_trace_add_mark(s->trial, &(as_trace_mark){.name = phase, .ticks = s->last - s->trial->start_ticks, .ends = ends});
+}
+
 static assay_status launches_run(sampler *s)
 {
     const as_sampler_settings *settings = s->settings;
@@ -525,6 +531,8 @@ static assay_status launches_run(sampler *s)
         AS_TRY(time_spent(s, &spent));
         if (launch && ((launch > first && is_single(s)) || is_over(s, spent, launch_cost + s->round_ns)))
             break;
+        if (launch == first)
+            mark(s, "warm-up", false);
         AS_TRY(launch_all(s, launch));
         if (!launch)
             AS_TRY(calibrate(s));
@@ -538,6 +546,10 @@ static assay_status launches_run(sampler *s)
             AS_TRY(
                 settings->ready(settings->hook_arg, s->warm_ns > 0 ? s->warm_ns : s->call_ns[0], s->trial->calls * s->n_samples));
         AS_TRY(time_spent(s, &ready));
+        if (launch == first) {
+            mark(s, "warm-up", true);
+            mark(s, "measure", false);
+        }
         if (!launch)
             s->ready_ns = ready;
         launch_cost = launch ? ready - spent : next_launch_ns(s);
@@ -554,6 +566,7 @@ static assay_status launches_run(sampler *s)
         if (!first && launch + 1 == PLAN_LAUNCHES)
             n_rounds = rounds_plan(s, &cost, first_round, end, n_rounds);
     }
+    mark(s, "measure", true);
     return ASSAY_OK;
 }
 

@@ -191,6 +191,25 @@ Test(sampler, one_number_of_calls_is_for_all_arms_and_makes_samples_long_enough)
     }
 }
 
+Test(sampler, the_record_says_when_it_warmed_up_and_measured)
+{
+    static const struct {
+        const char *name;
+        bool        ends;
+    } want[] = {{"warm-up", false}, {"warm-up", true}, {"measure", false}, {"measure", true}};
+    bench *b = bench_new(1000, 2000, 0);
+    b->s.budget_ns = 100000000;
+    bench_run(b);
+    expect_eq(b->t->n_marks, AS_COUNT(want));
+    for (size_t i = 0; i < AS_COUNT(want); i++) {
+        expect_str(b->t->marks[i].name, want[i].name);
+        expect_eq(b->t->marks[i].ends, want[i].ends);
+        expect(!i || b->t->marks[i].ticks >= b->t->marks[i - 1].ticks);
+    }
+    expect(b->t->marks[3].ticks > b->t->marks[2].ticks);
+    bench_free(b);
+}
+
 Test(sampler, one_that_was_pre_empted_does_not_set_the_number_of_calls)
 {
     static const double pattern[] = {900000, 1000, 1000};

@@ -1,4 +1,5 @@
 /* an_latency.c - how long a run takes: the median and its interval, quantiles where the sample allows them. */
+#include <inttypes.h>
 #include <math.h>
 
 #include "analysis/trace/evidence.h"
@@ -122,6 +123,11 @@ static void run(assay_facts *f, const assay_trace *t)
                                      .x = times.at_s,
                                      .y = times.ns,
                                      .n = times.n});
+    if (t->sample_every > 1)
+        as_facts_find(f, g, AS_LEVEL_NOTE,
+                      "The record is long: of its samples one in %" PRIu64
+                      ", evenly spaced, was read, and the times here are of those.",
+                      t->sample_every);
     if (times.n && isnan(median.lo))
         as_facts_find(f, g, AS_LEVEL_WARN, "Only %zu samples: an interval for the median needs 40, so none is given.", times.n);
     else if (times.n)

@@ -485,6 +485,28 @@ Test(analyse, records_that_contradict_themselves_are_left_out)
     lab_close(&l);
 }
 
+static bool finding_of(const lab *l, const char *group, const char *words)
+{
+    const as_fact_group *g = as_facts_group_find(l->facts, group);
+    for (int i = 0; g && i < g->n_findings; i++)
+        if (strstr(g->findings[i].text, words))
+            return true;
+    return false;
+}
+
+Test(analyse, a_record_of_which_a_part_was_read_says_so)
+{
+    lab l = lab_open((as_synthetic){0});
+    lab_run(&l);
+    expect(!finding_of(&l, "latency", "The record is long"));
+    lab_close(&l);
+    l = lab_open((as_synthetic){0});
+    l.trace->sample_every = 4;
+    lab_run(&l);
+    expect(finding_of(&l, "latency", "of its samples one in 4"));
+    lab_close(&l);
+}
+
 /* relu1 and softmax, 34 of 99 us, were refused by the device that was asked for. */
 Test(analyse, a_run_names_what_each_device_had_of_it)
 {
