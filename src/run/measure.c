@@ -120,7 +120,27 @@ typedef struct chores {
     as_sensors      *sensors;
     as_trace_writer *file;
     uint64_t         appended, told, read; /* ticks of the last time */
+    uint64_t        *live;                 /* bytes of each device, as last recorded */
 } chores;
+
+/* What the devices hold, as an event each time that it has changed. */
+static void memory_record(as_runner *r, chores *c)
+{
+    const assay_plan *plan = r->instance->plan;
+    char              name[64];
+    for (int d = 0; c->live && d < plan->n_devices; d++) {
+        uint64_t live = plan->devices[d]->live_bytes;
+        if (live == c->live[d])
+            continue;
+        c->live[d] = live;
+        snprintf(name, sizeof name, AS_METRIC_LIVE "%.40s", plan->devices[d]->name);
+        as_trace_add_metric(
+            r->trace,
+            &(as_trace_metric){
+                .name = name, .unit = "byte", .step = r->trace->n_runs, .ticks = as_runner_now(r), .value = (double)live});
+        r->disturbed = true;
+    }
+}
 
 static bool is_due(const as_runner *r, uint64_t *last, double every_ns)
 {
@@ -170,6 +190,7 @@ static assay_status chores_do(void *arg, double done)
         r->env->progress(r->env->progress_arg, "measuring", done);
         r->disturbed = true;
     }
+    memory_record(r, c);
     return samples_reserve(r);
 }
 
@@ -243,6 +264,8 @@ static assay_status prepare(as_runner *r, chores *c)
     if (!as_trace_reserve(t, 0, 0, MAX_WARM_UP, 0))
         return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room for the samples of the warm-up");
     AS_TRY(as_sensors_describe(r->env, c->sensors, t));
+    c->live = AS_TAKE(&r->arena, uint64_t, r->instance->plan->n_devices);
+    memory_record(r, c);
     if (r->settings->trace_path)
         AS_TRY(as_trace_writer_open(r->env, r->settings->trace_path, t, &c->file));
     if (r->reads_cpu)
@@ -357,6 +380,7 @@ static assay_status finish(as_runner *r, chores *c, assay_status status)
 {
     bool cancelled = status == ASSAY_CANCELLED;
     r->trace->peak_bytes_observed = as_instance_peak_bytes(r->instance);
+    memory_record(r, c);
     if (c->file && (status == ASSAY_OK || cancelled)) {
         as_trace_writer *file = c->file;
         c->file = NULL;

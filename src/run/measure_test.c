@@ -84,6 +84,33 @@ Test(measure, makes_exactly_the_runs_asked_for)
     fixture_close(&f);
 }
 
+Test(measure, what_the_devices_hold_is_an_event)
+{
+    fixture      f;
+    assay_trace *t = NULL;
+    assay_facts *facts = NULL;
+    fixture_open(&f, "mlp-small");
+    fixture_set(&f, "device", "null");
+    fixture_set(&f, "runs", "5");
+    fixture_plan(&f);
+    expect_ok(f.env, assay_profile(f.env, f.plan, f.options, &t));
+    double held = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < t->n_metrics; i++)
+        if (!strncmp(t->metrics[i].name, AS_METRIC_LIVE, strlen(AS_METRIC_LIVE))) {
+            expect_str(t->metrics[i].unit, "byte");
+            held += t->metrics[i].value;
+            n++;
+        }
+    expect(n > 0);
+    expect_near(held, (double)t->peak_bytes_observed, 0);
+    expect_ok(f.env, assay_analyse(f.env, t, &facts));
+    expect(assay_facts_metric(facts, "memory.live_peak.null"));
+    assay_facts_free(facts);
+    assay_trace_free(t);
+    fixture_close(&f);
+}
+
 Test(measure, keeps_the_spans_of_the_first_runs_and_totals_of_all)
 {
     fixture      f;

@@ -241,7 +241,8 @@ typedef struct as_trace_roof {
     const char *source;
 } as_trace_roof;
 
-/* A number of a run by its name and step: "loss" at step 120. */
+/* A number of a run by its name and step: "loss" at step 120.  Memory is told in this way, too: what a device holds whenever that has changed. */
+#define AS_METRIC_LIVE "memory.live." /* and the device's name; bytes */
 typedef struct as_trace_metric {
     const char *name, *unit;
     uint64_t    step;

@@ -1,5 +1,7 @@
 /* an_memory.c - the memory of a run: planned, observed, by role, and every buffer with its life. */
 #include <inttypes.h>
+#include <math.h>
+#include <string.h>
 
 #include "analysis/trace/evidence.h"
 
@@ -48,6 +50,40 @@ static void peaks_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
                       observed);
 }
 
+/* The most that each device held, by its events. */
+static void live_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
+{
+    enum { MAX_DEVICES = 16 };
+    struct {
+        const char *name;
+        double      most;
+        size_t      n;
+    } devices[MAX_DEVICES];
+    int    n = 0;
+    size_t prefix = strlen(AS_METRIC_LIVE);
+    for (size_t i = 0; i < t->n_metrics; i++) {
+        const as_trace_metric *m = &t->metrics[i];
+        int                    d = 0;
+        if (strncmp(m->name, AS_METRIC_LIVE, prefix) || !(m->value >= 0 && m->value < 0x1p63))
+            continue;
+        while (d < n && strcmp(devices[d].name, m->name + prefix))
+            d++;
+        if (d == MAX_DEVICES)
+            continue;
+        if (d == n) {
+            devices[n].name = m->name + prefix;
+            devices[n].most = 0;
+            devices[n++].n = 0;
+        }
+        devices[d].most = fmax(devices[d].most, m->value);
+        devices[d].n++;
+    }
+    for (int d = 0; d < n; d++)
+        as_facts_add(f, g, as_say(f, "memory.live_peak.%s", devices[d].name), as_say(f, "most held by %s", devices[d].name),
+                     as_metric_counted((uint64_t)devices[d].most, "byte",
+                                       as_say(f, "%zu %s of the device", devices[d].n, devices[d].n == 1 ? "event" : "events")));
+}
+
 static void run(assay_facts *f, const assay_trace *t)
 {
     as_fact_group *g = as_facts_group(f, "memory", "Memory");
@@ -61,6 +97,7 @@ static void run(assay_facts *f, const assay_trace *t)
                           : as_metric_unavailable("byte", "the trace has no sensor for resident memory"));
     as_facts_add(f, g, "memory.steady_allocs", "device allocations in measured runs",
                  as_metric_counted(t->steady_allocs, "1", "devices"));
+    live_add(f, g, t);
     buffers_add(f, g, t);
     if (t->steady_allocs)
         as_facts_find(f, g, AS_LEVEL_WARN, "Measured runs made %" PRIu64 " device allocations; a steady run should make none.",
