@@ -9,6 +9,7 @@
 #define AS_PLAN_PLAN_H
 
 #include "backend/backend.h"
+#include "base/text.h"
 #include "model/model.h"
 
 typedef enum as_buffer_role {
@@ -223,9 +224,13 @@ static inline as_device *as_plan_wanted(const assay_plan *plan) { return plan->d
 
 /* The plan as a trace describes it: steps, buffers, scalars. */
 assay_status as_plan_describe(assay_env *env, const assay_plan *plan, assay_trace *t);
-/* The plan for people (the verb `plan`). */
-void         as_plan_print(const assay_plan *plan, FILE *file, bool colour);
-assay_status as_plan_json(assay_env *env, const assay_plan *plan, FILE *file);
+/* What every description of a plan (trace, text, JSON) says of a step. */
+const char *as_step_op(const assay_plan *plan, const as_step *step); /* "Conv", "Put", "Get", "Pack" */
+const char *as_step_stage(const assay_plan *plan, int step);         /* "prologue" or "body" */
+/* "f32[64,784] f32[784,128] -> f32[64,128]"; absent operands are "-". */
+void     as_step_shapes(const assay_plan *plan, const as_step *step, as_text *out);
+uint64_t as_step_working_set(const assay_plan *plan, const as_step *step); /* all operands, scratch and packed */
+as_cost  as_step_issued(const as_step *step);
 
 /* --- Instance: what changes while a plan runs -------------------------------------------------------- */
 
