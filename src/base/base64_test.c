@@ -9,8 +9,13 @@ Test(base64, writes_and_reads_what_the_standard_says)
 {
     static const struct {
         const char *plain, *text;
-    } cases[] = {{"", ""},         {"f", "Zg=="},         {"fo", "Zm8="},        {"foo", "Zm9v"},
-                 {"foob", "Zm9vYg=="}, {"fooba", "Zm9vYmE="}, {"foobar", "Zm9vYmFy"}};
+    } cases[] = {{"", ""},
+                 {"f", "Zg=="},
+                 {"fo", "Zm8="},
+                 {"foo", "Zm9v"},
+                 {"foob", "Zm9vYg=="},
+                 {"fooba", "Zm9vYmE="},
+                 {"foobar", "Zm9vYmFy"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char    text[16];
         uint8_t back[16];
