@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "cli/cli.h"
 #include "lab/tell.h"
-#include "plan/state.h"
+#include "plan/plan.h"
 #include "run/run.h"
 
 #ifdef AS_PLANT_OPTION /* planted for CI: an option that nobody reads must turn the inert-option test red */

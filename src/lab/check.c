@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "lab/baseline.h"
 #include "sensor/sensor.h"
-#include "sensor/sensor.h"
 
 typedef struct checker {
     assay_env         *env;

@@ -17,7 +17,6 @@
 #include "base/stats.h"
 #include "run/probes.h"
 #include "sensor/sensor.h"
-#include "sensor/sensor.h"
 
 #define SAMPLE_NS      50e3
 #define SAMPLE_COSTS   200.0  /* readings of the clock in a sample */
