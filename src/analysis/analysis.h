@@ -12,7 +12,6 @@
 #include "base/json.h"
 #include "base/metric.h"
 #include "trace/trace.h"
-#include "trace/trace_json.h"
 
 typedef struct as_fact {
     const char  *key, *label;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "trace/trace_json.h"
 
 #define SCHEMA     AS_FACTS_SCHEMA
 #define SCHEMA_ALL "assay.runs/1"

@@ -1,6 +1,6 @@
 /* cmd_doctor.c - what can be measured here, and why not the rest, as one JSON. */
 #include "cli/cli.h"
-#include "sensor/sensor.h"
+#include "lab/doctor.h"
 
 static assay_status run(as_cli *cli) { return as_doctor_write(cli->env, stdout); }
 

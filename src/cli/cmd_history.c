@@ -1,7 +1,7 @@
 /* cmd_history.c - what the store knows of a case over time, with the change points that its ranks nominate. */
 #include <string.h>
 
-#include "analysis/duel/history_facts.h"
+#include "analysis/duel/duel_facts.h"
 #include "base/text.h"
 #include "cli/show.h"
 #include "lab/keep.h"

@@ -1,7 +1,7 @@
 /* cmd_plan.c - what would run: steps, kernels and why, buffers, memory to the byte. */
 #include "base/file.h"
 #include "cli/show.h"
-#include "plan/plan.h"
+#include "lab/tell.h"
 
 static assay_status show(as_cli *cli, const as_report_options *o, const assay_plan *plan)
 {

@@ -6,9 +6,9 @@
 
 #include "base/json.h"
 #include "cli/cli.h"
-#include "plan/state.h"
+#include "lab/tell.h"
+#include "plan/plan.h"
 #include "run/run.h"
-#include "run/stream.h"
 
 #ifdef AS_PLANT_OPTION /* planted for CI: an option that nobody reads must turn the inert-option test red */
 #define PLANTED , "planted"

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/wiring_picture.h"
-#include "model/wiring/wiring_graph.h"
+#include "model/wiring/wiring.h"
 
 enum { MAX_TABLE_UNITS = 16, MAX_TABLE_INPUTS = 16, N_FILES = 3 };
 

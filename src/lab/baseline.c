@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "run/command.h"
+#include "base/command.h"
 #include "sensor/sensor.h"
 
 #define SCHEMA "assay.baseline/1"

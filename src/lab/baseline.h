@@ -5,7 +5,7 @@
 #ifndef AS_LAB_BASELINE_H
 #define AS_LAB_BASELINE_H
 
-#include "analysis/duel/check_facts.h"
+#include "analysis/duel/duel_facts.h"
 #include "base/json.h"
 #include "lab/keep.h"
 #include "lab/lab.h"

@@ -7,7 +7,7 @@
 #include "lab/calls.h"
 #include "lab/contest.h"
 #include "lab/noise.h"
-#include "run/command.h"
+#include "base/command.h"
 
 static bool has_numbers(const assay_trace *t) { return t->state == AS_TRACE_COMPLETE || t->state == AS_TRACE_PARTIAL; }
 

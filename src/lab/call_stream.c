@@ -1,6 +1,6 @@
 /* call_stream.c - a network in a control loop, as a call: answers one by one, and facts about how late they were. */
 #include "analysis/analysis.h"
-#include "plan/state.h"
+#include "plan/plan.h"
 #include "run/stream.h"
 
 static void report_add(assay_facts *f, const as_stream_report *r)

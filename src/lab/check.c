@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "lab/baseline.h"
-#include "sensor/probe.h"
 #include "sensor/sensor.h"
 
 typedef struct checker {

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "run/arm_plan.h"
-#include "run/pinning.h"
+#include "run/sampler.h"
+#include "run/run.h"
 
 static assay_status instance_run(assay_env *env, const assay_plan *plan, uint64_t seed, assay_instance **out)
 {

@@ -2,7 +2,7 @@
 #ifndef AS_LAB_COMPILE_H
 #define AS_LAB_COMPILE_H
 
-#include "analysis/duel/compile_facts.h"
+#include "analysis/duel/duel_facts.h"
 #include "lab/lab.h"
 
 /* Compares the outputs of both on the same inputs, then measures them in turns, in this process; as_compile_add() reads the trial.

@@ -5,7 +5,7 @@
 #ifndef AS_LAB_CONTEST_H
 #define AS_LAB_CONTEST_H
 
-#include "analysis/duel/sweep.h"
+#include "analysis/duel/duel_facts.h"
 #include "lab/lab.h"
 
 typedef struct as_contest_row {

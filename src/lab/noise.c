@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "analysis/duel/trial_facts.h"
+#include "analysis/duel/duel_facts.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "lab/load.h"

@@ -2,7 +2,7 @@
 #ifndef AS_LAB_SUITE_H
 #define AS_LAB_SUITE_H
 
-#include "analysis/duel/bench_facts.h"
+#include "analysis/duel/duel_facts.h"
 #include "lab/lab.h"
 
 typedef struct as_suite {

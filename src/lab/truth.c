@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "run/arm_plan.h"
+#include "run/sampler.h"
 
 /* Work that the slow truth does in a second or two; a single row may cost a little more. */
 static const double MOST_WORK = 2e8, MOST_ROW = 5e8;

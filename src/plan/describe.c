@@ -1,7 +1,7 @@
 /* describe.c - the plan as a trace holds it, and what its other descriptions share. */
-#include "plan/describe.h"
-
 #include <stdlib.h>
+
+#include "plan/lower.h"
 
 const char *as_step_op(const assay_plan *plan, const as_step *step)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "model/onnx/onnx.h"
-#include "plan/state.h"
+#include "plan/plan.h"
 
 static const as_value *input_of(const assay_plan *plan, int i) { return &plan->model->values[plan->model->inputs[i]]; }
 

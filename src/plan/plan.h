@@ -9,6 +9,7 @@
 #define AS_PLAN_PLAN_H
 
 #include "backend/backend.h"
+#include "base/text.h"
 #include "model/model.h"
 
 typedef enum as_buffer_role {
@@ -223,9 +224,13 @@ static inline as_device *as_plan_wanted(const assay_plan *plan) { return plan->d
 
 /* The plan as a trace describes it: steps, buffers, scalars. */
 assay_status as_plan_describe(assay_env *env, const assay_plan *plan, assay_trace *t);
-/* The plan for people (the verb `plan`). */
-void         as_plan_print(const assay_plan *plan, FILE *file, bool colour);
-assay_status as_plan_json(assay_env *env, const assay_plan *plan, FILE *file);
+/* What every description of a plan (trace, text, JSON) says of a step. */
+const char *as_step_op(const assay_plan *plan, const as_step *step); /* "Conv", "Put", "Get", "Pack" */
+const char *as_step_stage(const assay_plan *plan, int step);         /* "prologue" or "body" */
+/* "f32[64,784] f32[784,128] -> f32[64,128]"; absent operands are "-". */
+void     as_step_shapes(const assay_plan *plan, const as_step *step, as_text *out);
+uint64_t as_step_working_set(const assay_plan *plan, const as_step *step); /* all operands, scratch and packed */
+as_cost  as_step_issued(const as_step *step);
 
 /* --- Instance: what changes while a plan runs -------------------------------------------------------- */
 
@@ -268,5 +273,23 @@ assay_status as_instance_set_param(assay_env *env, assay_instance *instance, con
 /* One run: the prologue if due, then the body.  Allocates nothing.  AS_RUN(env): by the env's own clock and cancel, recording nothing. */
 assay_status as_instance_step(const as_run_ctx *run, assay_instance *instance);
 uint64_t     as_instance_peak_bytes(const assay_instance *instance); /* observed over its devices */
+
+/* --- Networks that remember: which output of one step is which input of the next, and what inputs hold when nobody says --- */
+
+enum { AS_MAX_STATES = 16 };
+
+/* Places in the model's lists of inputs and outputs. */
+typedef struct as_state_pair {
+    int input, output;
+} as_state_pair;
+
+/* The pairs by name: h0 and h_n, h_in and h_out, initial_h and Y_h, with anything for h.  Returns how many, in the order of the inputs. */
+int as_state_find(const assay_model *model, as_state_pair *pairs, int max);
+/* The same as variables of a plan: the network remembers by itself.  defs: room for AS_MAX_STATES. */
+int as_state_variables(const assay_model *model, as_variable_def *defs);
+/* The input of the time spans, or -1. */
+int as_timespans_find(const assay_model *model);
+/* What an input without a file holds: a state zeros, time spans ones, any other random values by seed. */
+void as_input_fill(const assay_model *model, int input, uint64_t seed, const as_view *view);
 
 #endif

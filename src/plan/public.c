@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "plan/plan.h"
-#include "plan/state.h"
 
 size_t assay_instance_n_inputs(const assay_instance *instance) { return (size_t)instance->plan->graph.n_inputs; }
 size_t assay_instance_n_outputs(const assay_instance *instance) { return (size_t)instance->plan->graph.n_outputs; }

@@ -1,5 +1,5 @@
 /* state.c - inputs that are no data: states and time spans, known by their names. */
-#include "plan/state.h"
+#include "plan/plan.h"
 
 #include <string.h>
 

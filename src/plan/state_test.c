@@ -1,5 +1,5 @@
 /* state_test.c */
-#include "plan/state.h"
+#include "plan/plan.h"
 
 #include "plan/test_fixture.h"
 

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "plan/lower.h"
-#include "plan/state.h"
+#include "plan/plan.h"
 #include "plan/test_fixture.h"
 
 static void plan_with(fixture *f, const as_variable_def *variables, int n)

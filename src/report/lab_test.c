@@ -1,7 +1,5 @@
 /* lab_test.c - reports of bench, compare, check and history: sections, charts, JUnit and annotations. */
-#include "analysis/duel/bench_facts.h"
-#include "analysis/duel/check_facts.h"
-#include "analysis/duel/history_facts.h"
+#include "analysis/duel/duel_facts.h"
 #include "analysis/duel/test_trial.h"
 #include "report/pick.h"
 #include "report/test_report.h"

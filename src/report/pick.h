@@ -38,7 +38,7 @@ bool            as_points_take(as_doc *d, as_points *p, int room); /* false: no 
 void            as_points_sort(as_doc *d, as_points *p);           /* the greatest first */
 as_chart_series as_points_series(const as_points *p);
 
-/* The pictures of case i of a group whose series analysis/trial_facts.h made: blocks and probes over time. */
+/* The pictures of case i of a group whose series analysis/duel/duel_facts.h made: blocks and probes over time. */
 void as_pick_noise(as_doc *d, const assay_facts *f, const char *group, int i, const char *name, bool extra);
 /* The intervals of a table with columns "case", "change" and a word a row, by which its role is chosen. */
 void as_pick_intervals(as_doc *d, const as_table *t, const char *group, const char *word, double margin, const char *caption);

@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "base/env.h"
 #include "base/pool.h"
-#include "sensor/probe.h"
+#include "sensor/sensor.h"
 #include "trace/trace.h"
 
 /* --- Meters ------------------------------------------------------------------------------------------ */

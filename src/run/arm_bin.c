@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "run/arm_bin_child.h"
-#include "run/command.h"
+#include "base/command.h"
 #include "run/sampler.h"
 
 typedef struct bin {

@@ -4,7 +4,7 @@
 #define AS_RUN_ARM_LINE_H
 
 #include "base/env.h"
-#include "trace/trace_json.h"
+#include "trace/trace.h"
 
 #define AS_ARM_PROTOCOL "assay-arm 1" /* how a greeting begins: the name and version of the protocol */
 

@@ -1,4 +1,5 @@
 /* arm_line_test.c - the grammar of the line protocol, line by line. */
+#include <stdio.h>
 #include <math.h>
 
 #include "run/arm_line.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "run/arm_plan.h"
+#include "run/sampler.h"
 #include "run/shots.h"
 
 enum { PAGE = 4096, LINE = 64, MAX_PAGES = 256 };

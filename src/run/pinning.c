@@ -2,7 +2,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "run/pinning.h"
+#include "run/run.h"
 
 typedef struct pin_job {
     as_pinning *p;

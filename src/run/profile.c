@@ -3,7 +3,7 @@
 
 #include "base/options.h"
 #include "base/text.h"
-#include "run/arm_plan.h"
+#include "run/sampler.h"
 #include "run/run.h"
 
 static assay_status notes_add(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed,

@@ -4,6 +4,7 @@
 #ifndef AS_RUN_RUN_H
 #define AS_RUN_RUN_H
 
+#include "base/pool.h"
 #include "plan/plan.h"
 #include "roof/roof.h"
 #include "sensor/sensor.h"
@@ -49,5 +50,19 @@ assay_status as_run_winograd_error(assay_env *env, const assay_instance *instanc
 /* The same on random inputs by seed, as the note "winograd.error" of a trace. */
 assay_status as_run_winograd_note(assay_env *env, const assay_plan *plan, const as_plan_options *options, uint64_t seed,
                                   assay_trace *trace);
+
+/* --- Pinning: the threads of a device stay on a CPU each while something is measured --- */
+
+typedef struct as_pinning {
+    as_device *device;
+    as_pin    *pins; /* one a thread; NULL: nothing is pinned */
+    int        n_threads, n_pinned;
+    char       why[128]; /* of a thread that could not be pinned */
+} as_pinning;
+
+/* Keeps every thread of the device, the calling one among them, on a CPU of its own; *p says how far that went.  Takes its memory from the arena. */
+void as_pinning_do(as_pinning *p, as_device *device, as_arena *arena);
+/* Gives back what they were allowed before; nothing where nothing was pinned. */
+void as_pinning_undo(as_pinning *p);
 
 #endif

@@ -2,7 +2,6 @@
 #ifndef AS_RUN_RUNNER_H
 #define AS_RUN_RUNNER_H
 
-#include "run/pinning.h"
 #include "run/run.h"
 
 typedef struct as_runner {

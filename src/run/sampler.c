@@ -16,7 +16,6 @@
 #include "base/random.h"
 #include "base/stats.h"
 #include "run/probes.h"
-#include "sensor/probe.h"
 #include "sensor/sensor.h"
 
 #define SAMPLE_NS      50e3

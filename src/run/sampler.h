@@ -8,7 +8,7 @@
 #define AS_RUN_SAMPLER_H
 
 #include "plan/plan.h"
-#include "trace/trace_json.h"
+#include "trace/trace.h"
 
 typedef struct as_arm {
     const char *name, *what;
@@ -76,6 +76,13 @@ void                   as_slab_free(as_slab *slab);
 /* An instance of a plan with random inputs by seed.  slab NULL: memory of its own, at another place each launch when `random`. */
 assay_status as_arm_plan(assay_env *env, const char *name, const assay_plan *plan, uint64_t seed, as_slab *slab, bool random,
                          as_arm *out);
+
+/* What is inside of such an arm: the instance of the launch that is under way; NULL: none. */
+const assay_instance *as_arm_plan_instance(const as_arm *arm);
+/* Of all outputs, never 0: an arm and the check of its answer must mean the same by it. */
+uint64_t as_outputs_hash(const assay_instance *instance);
+/* The largest difference of any output of two instances of one model, relative where an output is large (as_view_error); NaN if any is. */
+double as_outputs_error(const assay_instance *got, const assay_instance *want);
 
 /* A process that speaks the line protocol of docs/line-protocol.md: argv is NULL-terminated and copied; each launch starts it anew,
  * on the CPU of the caller.  timeout_ns (0: none) bounds every answer: its process group is then ended and the launch fails with

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "plan/test_fixture.h"
-#include "run/arm_plan.h"
 
 /* --- Arms of the test's own --------------------------------------------------------------------------------------- */
 

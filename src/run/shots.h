@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/env.h"
-#include "trace/trace_json.h"
+#include "trace/trace.h"
 
 #define AS_STAMPS static inline __attribute__((always_inline)) assay_status
 

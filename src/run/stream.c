@@ -11,7 +11,7 @@
 
 #include "base/metric.h"
 #include "base/text.h"
-#include "plan/state.h"
+#include "plan/plan.h"
 
 enum { NUMBER_BYTES = 64 /* at most, in a line, with its comma */, LEAST_BYTES = 1 << 16, N_WARMUP = 3, WAIT_MS = 100 };
 

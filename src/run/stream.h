@@ -40,7 +40,4 @@ typedef struct as_stream_report {
  * *report holds the answers that were given, in every case. */
 assay_status as_stream_run(assay_env *env, assay_instance *instance, const as_stream_settings *settings, as_stream_report *report);
 
-void         as_stream_print(const as_stream_report *report, FILE *file);
-assay_status as_stream_json(assay_env *env, const as_stream_report *report, const char *model, const char *path);
-
 #endif

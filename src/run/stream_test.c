@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/metric.h"
-#include "plan/state.h"
+#include "plan/plan.h"
 #include "plan/test_fixture.h"
 
 /* y = x + h, h_n = x + h: a running sum, one Add of 5 us a sample on the null device. */

@@ -1,5 +1,5 @@
 /* winograd.c - what the faster, less exact convolutions cost in accuracy, on the inputs at hand. */
-#include "run/arm_plan.h"
+#include "run/sampler.h"
 #include "run/run.h"
 
 /* The exact plan on the inputs of an instance that has run. */

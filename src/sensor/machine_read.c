@@ -23,6 +23,7 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "sensor/probe.h"
+#include "sensor/sensor.h"
 
 static void known(as_known_text *fact, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void known(as_known_text *fact, const char *format, ...)

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "sensor/probe.h"
+#include "sensor/sensor.h"
 
 /* Digits at *s, which moves behind them. */
 static bool number_take(const char **s, uint64_t *out)
@@ -134,6 +135,8 @@ bool as_file_i64(const char *path, int64_t *out)
     char text[64];
     return as_file_small(path, text, sizeof text) && as_parse_i64(text, out);
 }
+
+bool as_perf_paranoid(int64_t *out) { return as_file_i64("/proc/sys/kernel/perf_event_paranoid", out); }
 
 bool as_cache_bytes(const char *text, uint64_t *out_bytes)
 {

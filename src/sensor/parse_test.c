@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "sensor/probe.h"
+#include "sensor/sensor.h"
 #include "tests/runner/test.h"
 
 Test(sensor_parse, psi_takes_the_total_of_the_line_some)

@@ -1,4 +1,4 @@
-/* probe.h - what sensors share: parsers of the kernel's text files, and the machine sheet.
+/* probe.h - what sensors share: parsers of the kernel's text files.  Private to sensor/.
  *
  * The parsers take text and not paths, so that tests can show them any machine.  They believe nothing: each is false,
  * with its output untouched, unless the text holds exactly what it looks for. */
@@ -13,8 +13,6 @@
 bool as_psi_some_us(const char *text, uint64_t *out_us);
 /* The eighth number of the line "cpu" of /proc/stat: ticks that the host took. */
 bool as_stat_steal_ticks(const char *text, uint64_t *out_ticks);
-/* CPU time that the host took from this virtual machine so far, all CPUs together, by /proc/stat; NaN where the system does not tell. */
-double as_steal_ns(void);
 /* "VmRSS:     1234 kB" of /proc/self/status, in bytes. */
 bool as_status_bytes(const char *text, const char *key, uint64_t *out_bytes);
 /* The first "key   : value" of /proc/cpuinfo (or "key: value" of another such file). */
@@ -32,39 +30,6 @@ void as_perf_refusal(int error, int64_t paranoid, char *why, size_t size);
 /* Whether `counted` instructions are what a loop of `expected` takes: within 5 %. */
 bool as_perf_count_ok(uint64_t counted, uint64_t expected);
 
-/* --- The machine ---------------------------------------------------------------------------------------- */
-
-/* A fact, or the reason why there is none. */
-typedef struct as_known_text {
-    bool known;
-    char text[256];
-} as_known_text;
-typedef struct as_known_count {
-    bool     known;
-    uint64_t value;
-    char     why[128];
-} as_known_count;
-
-enum { AS_MACHINE_CACHES = 8 };
-
-typedef struct as_machine_cache {
-    int      level;
-    char     type[16];
-    uint64_t bytes, line_bytes;
-    char     shared[64];
-} as_machine_cache;
-
-typedef struct as_machine {
-    as_known_text    model, vendor, microcode, governor, isa, os, kernel, hypervisor, libc, loadavg, boot;
-    as_known_count   cores, memory_bytes; /* cores online */
-    int              allowed;             /* CPUs that this thread may use */
-    bool             is_virtual;
-    as_machine_cache caches[AS_MACHINE_CACHES];
-    int              n_caches;
-    char             caches_why[128]; /* when there are none */
-} as_machine;
-
-void as_machine_read(as_machine *m);
 /* Whether this is a virtual machine, and whose: "KVM", "Hyper-V" ...; name is "none" when it is not. */
 bool as_hypervisor_find(char *name, size_t size);
 

@@ -6,8 +6,6 @@
 #ifndef AS_SENSOR_SENSOR_H
 #define AS_SENSOR_SENSOR_H
 
-#include <stdio.h>
-
 #include "base/env.h"
 #include "trace/trace.h"
 
@@ -49,13 +47,48 @@ void as_sensors_read(as_sensors *s, bool only_per_sample, uint64_t ticks, uint32
 /* Readings added by one full read, for as_trace_reserve(). */
 size_t as_sensors_n_values(const as_sensors *s);
 
+/* CPU time that the host took from this virtual machine so far, all CPUs together, by /proc/stat; NaN where the system does not tell. */
+double as_steal_ns(void);
+/* The kernel's level of kernel.perf_event_paranoid, from which it forbids counters; false where it cannot be read. */
+bool as_perf_paranoid(int64_t *out);
+
+/* --- The machine ---------------------------------------------------------------------------------------- */
+
+/* A fact, or the reason why there is none. */
+typedef struct as_known_text {
+    bool known;
+    char text[256];
+} as_known_text;
+typedef struct as_known_count {
+    bool     known;
+    uint64_t value;
+    char     why[128];
+} as_known_count;
+
+enum { AS_MACHINE_CACHES = 8 };
+
+typedef struct as_machine_cache {
+    int      level;
+    char     type[16];
+    uint64_t bytes, line_bytes;
+    char     shared[64];
+} as_machine_cache;
+
+typedef struct as_machine {
+    as_known_text    model, vendor, microcode, governor, isa, os, kernel, hypervisor, libc, loadavg, boot;
+    as_known_count   cores, memory_bytes; /* cores online */
+    int              allowed;             /* CPUs that this thread may use */
+    bool             is_virtual;
+    as_machine_cache caches[AS_MACHINE_CACHES];
+    int              n_caches;
+    char             caches_why[128]; /* when there are none */
+} as_machine;
+
+void as_machine_read(as_machine *m);
 /* The machine sheet: notes "machine.*", "software.*", "clock.*" (CPU model, caches, instruction sets, governor, hypervisor, steal, kernel,
  * memory, temperature zones ...) into the trace.  What cannot be had is a note "unavailable: reason". */
 void as_machine_describe(assay_env *env, assay_trace *t);
 /* One hash over what makes two machines the same for timing: CPU model, microcode, caches, cores, governor, memory. */
 void as_machine_fingerprint(char out[17]);
-
-/* Everything that can be measured here and why not the rest, as one JSON object (the verb `doctor`). */
-assay_status as_doctor_write(assay_env *env, FILE *file);
 
 #endif

@@ -59,7 +59,7 @@ static bool probe(uint64_t event, char *why, size_t size)
     if (fd < 0) {
         int64_t paranoid = -9;
         int     error = errno;
-        as_file_i64("/proc/sys/kernel/perf_event_paranoid", &paranoid);
+        as_perf_paranoid(&paranoid);
         as_perf_refusal(error, paranoid, why, size);
         return false;
     }

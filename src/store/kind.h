@@ -6,6 +6,7 @@
 #define AS_STORE_KIND_H
 
 #include "base/sha256.h"
+#include "base/json.h"
 #include "store/store.h"
 
 typedef struct as_arm_row {

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "store/kind.h"
+#include "trace/trace_json.h"
 
 enum { SAMPLE_BYTES = 8 };
 

@@ -6,8 +6,10 @@
 #ifndef AS_STORE_STORE_H
 #define AS_STORE_STORE_H
 
+#include <stdio.h>
+
 #include "analysis/duel/duel.h"
-#include "trace/trace_json.h"
+#include "trace/trace.h"
 
 typedef struct as_store as_store;
 

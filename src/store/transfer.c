@@ -7,6 +7,7 @@
 #include "base/base64.h"
 #include "base/file.h"
 #include "store/kind.h"
+#include "trace/trace_json.h"
 
 #define SCHEMA         "assay.runs-export/2"
 #define SCHEMA_OLD     "assay.runs-export/1"

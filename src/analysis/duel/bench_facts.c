@@ -1,11 +1,10 @@
 /* bench_facts.c - one row a case: how long, how fast, how near its roof, and whether to believe it. */
-#include "analysis/duel/bench_facts.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "analysis/trace/evidence.h"
-#include "analysis/duel/trial_facts.h"
+#include "analysis/duel/duel_facts.h"
 #include "trace/limit.h"
 
 /* Why a row has no numbers; NULL: it has. */

@@ -1,5 +1,5 @@
 /* bench_facts_test.c - rows of cases that were measured, and of those that were not. */
-#include "analysis/duel/bench_facts.h"
+#include "analysis/duel/duel_facts.h"
 
 #include "analysis/duel/test_trial.h"
 

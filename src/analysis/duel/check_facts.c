@@ -1,12 +1,11 @@
 /* check_facts.c - deciding a suite, and saying it. */
-#include "analysis/duel/check_facts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/trace/evidence.h"
-#include "analysis/duel/trial_facts.h"
+#include "analysis/duel/duel_facts.h"
 #include "base/text.h"
 
 static const char *const status_texts[] = {[AS_CHECK_PASS] = "Pass",

@@ -1,5 +1,5 @@
 /* check_facts_test.c - every status, every overall, every exit code. */
-#include "analysis/duel/check_facts.h"
+#include "analysis/duel/duel_facts.h"
 
 #include "tests/runner/test.h"
 

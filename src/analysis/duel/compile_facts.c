@@ -1,11 +1,9 @@
 /* compile_facts.c - compiled against op by op: the verdict, and planning, first call and steady state apart. */
-#include "analysis/duel/compile_facts.h"
 
 #include <math.h>
 
 #include "analysis/duel/duel_facts.h"
 #include "analysis/trace/evidence.h"
-#include "analysis/duel/trial_facts.h"
 
 static void arm_add(assay_facts *f, as_fact_group *g, const assay_trace *t, as_compile_arm arm, assay_metric steady)
 {

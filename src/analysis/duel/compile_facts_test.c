@@ -1,5 +1,5 @@
 /* compile_facts_test.c - two plans that took turns at planted speeds. */
-#include "analysis/duel/compile_facts.h"
+#include "analysis/duel/duel_facts.h"
 
 #include "analysis/duel/test_trial.h"
 

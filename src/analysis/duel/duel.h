@@ -5,7 +5,7 @@
 #define AS_ANALYSIS_DUEL_H
 
 #include "analysis/stat/stat.h"
-#include "trace/trace_json.h"
+#include "trace/trace.h"
 
 typedef enum as_verdict { AS_UNRESOLVED, AS_SLOWER, AS_FASTER, AS_SAME, AS_N_VERDICTS } as_verdict;
 const char *as_verdict_text(as_verdict v); /* "unresolved", "slower", "faster", "same" */

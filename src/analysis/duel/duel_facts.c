@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "analysis/trace/evidence.h"
-#include "analysis/duel/trial_facts.h"
 #include "base/text.h"
 
 /* --- The line ----------------------------------------------------------------------------------------------- */

@@ -1,12 +1,44 @@
-/* duel_facts.h - comparisons as facts: group "compare", a row a comparison, with everything that led to the verdict.
+/* duel_facts.h - what was measured in trials, as facts: comparisons, cases alone, the gain of compiling, a suite against its baseline, a
+ * history.
  *
- * Pure.  The one-line form is the same in the terminal, in annotations and in JUnit. */
+ * Pure.  Facts are NULL where there is no memory; any other failure while adding is in facts->status, with its sentence in env. */
 #ifndef AS_ANALYSIS_DUEL_FACTS_H
 #define AS_ANALYSIS_DUEL_FACTS_H
 
 #include "analysis/analysis.h"
 #include "analysis/duel/duel.h"
 #include "analysis/duel/sweep.h"
+
+/* --- What all of them share: numbers of a trial as metrics, its blocks as series -----------------------------------------
+ *
+ * Series of case i are keyed "i.blocks.ARM", "i.samples", "i.fma", "i.copy", "i.busy.ARM" and "i.differences": a section finds them by
+ * number and key, their label is the case or the arm. */
+
+/* Most points of a series: more are thinned evenly, and the label says so. */
+#define AS_SERIES_MAX 2000
+
+/* A number with its interval where both are finite; unavailable with the reason when it is none.  An estimate that rounding left
+ * just outside its interval widens it. */
+assay_metric as_number_measured(double value, double lo, double hi, uint64_t n, const char *unit, const char *source,
+                                const char *reason);
+assay_metric as_number_derived(double value, double lo, double hi, uint64_t n, const char *unit, const char *formula,
+                               const char *reason);
+
+/* A whole number that was counted; unavailable where it is NaN. */
+assay_metric as_number_counted(double value, const char *unit, const char *source, const char *reason);
+
+/* What the trial decides by: "thread CPU time of a block / its calls". */
+const char *as_trial_clock_text(const assay_trace *t);
+/* The block times of one arm and the probes, over the seconds since the trial began. */
+void as_trial_series(assay_facts *f, as_fact_group *g, const assay_trace *t, int i_case);
+/* Samples of one arm where they were kept, else its blocks: for its distribution. */
+void as_trial_samples(assay_facts *f, as_fact_group *g, const assay_trace *t, int arm, int i_case);
+/* The first trial's notes, and what all trials share, as notes of the facts. */
+void as_trial_notes(assay_facts *f, const assay_trace *t);
+
+/* --- Comparisons: group "compare", a row a comparison, with everything that led to the verdict ------------------------------
+ *
+ * The one-line form is the same in the terminal, in annotations and in JUnit. */
 
 typedef struct as_duel_row {
     const assay_trace   *trial;
@@ -34,11 +66,127 @@ void as_duel_findings(assay_facts *f, as_fact_group *g, const char *name, const 
 /* "+4.7 %": three digits at most, always with a sign. */
 const char *as_change_text(char *buf, size_t size, double ratio);
 
-/* NULL: no memory.  A failure while adding is in facts->status, with its sentence in env. */
 assay_facts *as_facts_of_duels(assay_env *env, const as_duel_row *rows, size_t n, const char *title);
 /* The same into facts that have other groups. */
 void as_duels_add(assay_facts *f, const as_duel_row *rows, size_t n);
 /* Group "sweep": values x arms with the winner, crossovers, the guide, and a series an arm. */
 void as_sweep_add(assay_facts *f, const as_sweep *s);
+
+/* --- Cases that were measured alone: group "bench", a row a case --------------------------------------------------------
+ *
+ * A case that timed out, failed or was refused has a row that says so, and no number. */
+
+typedef struct as_bench_row {
+    const assay_trace *trial;
+    int                arm; /* of the trial; 0 as a rule */
+    as_alone           alone;
+    double             flops, bytes; /* of one call; NaN: the case does not count them */
+    double             error;        /* of the outputs against the slow truth; NaN: not compared */
+    const char        *compared;     /* how: "all 1024 outputs"; NULL: not */
+    const char        *refusal;      /* the sentence of the lie detector; NULL: believed */
+} as_bench_row;
+
+assay_facts *as_facts_of_bench(assay_env *env, const as_bench_row *rows, size_t n);
+
+/* --- What compiling gains: group "compile" --------------------------------------------------------------------------------
+ *
+ * The ratio, its interval and the verdict are those of a comparison (duel.h). */
+
+/* The arms of such a trial: what is judged is compiled against op by op. */
+typedef enum as_compile_arm { AS_COMPILE_OFF, AS_COMPILE_ON, AS_N_COMPILE_ARMS } as_compile_arm;
+
+void as_compile_add(assay_facts *f, const assay_trace *t, const as_duel_rules *rules);
+
+/* --- A suite against its baseline: statuses, exit code, group "check" ---------------------------------------------------------
+ *
+ * A regression is a comparison that was found slower and stays a discovery when the false discovery rate over the whole suite is
+ * held at q.  What could not be decided is Unstable: never Pass, never Regression. */
+
+typedef enum as_check_status {
+    AS_CHECK_PASS,
+    AS_CHECK_REGRESSION,
+    AS_CHECK_IMPROVEMENT,
+    AS_CHECK_UNSTABLE,
+    AS_CHECK_FAILED,
+    AS_N_CHECK_STATUSES
+} as_check_status;
+const char *as_check_status_text(as_check_status s); /* "Pass" */
+
+typedef enum as_check_overall {
+    AS_ALL_PASS,
+    AS_HAS_REGRESSIONS,
+    AS_HAS_CRITICAL_REGRESSIONS,
+    AS_HAS_FAILURES,
+    AS_INCOMPLETE,
+    AS_N_CHECK_OVERALLS
+} as_check_overall;
+const char *as_check_overall_text(as_check_overall o); /* "AllPass" */
+
+/* The least that makes the exit code other than 0; unresolved includes slower. */
+typedef enum as_fail_on { AS_FAIL_ON_SLOWER, AS_FAIL_ON_MAJOR, AS_FAIL_ON_CRITICAL, AS_FAIL_ON_UNRESOLVED } as_fail_on;
+bool as_fail_on_read(const char *text, as_fail_on *out); /* "slower", "major", "critical", "unresolved" */
+
+typedef struct as_check_case {
+    const char        *name;
+    const as_duel     *duel;  /* NULL: there is none, and failure or incomplete says why */
+    const assay_trace *trial; /* a: the baseline, b: the candidate; NULL: not kept */
+    int                a, b;
+    const char        *failure;    /* the sentence of an arm that could not run, or answers otherwise; NULL */
+    const char        *incomplete; /* why it was not measured to the end; NULL */
+    /* as_check_decide() sets: */
+    as_check_status status;
+    as_severity     severity;
+    bool            discovery; /* of the suite's false discovery rate */
+    char            reason[240];
+} as_check_case;
+
+typedef struct as_check_result {
+    as_check_case   *cases;
+    size_t           n;
+    as_check_overall overall;
+    as_fail_on       fail_on;
+    as_duel_rules    rules;
+    double           q; /* false discovery rate */
+    size_t           counts[AS_N_CHECK_STATUSES], n_incomplete, n_critical;
+    size_t           n_e_bh;    /* regressions that e-BH finds, valid under any dependence of the cases */
+    int              exit_code; /* 0 fine, 1 regression, 3 critical, 4 unresolved, 5 failed or incomplete */
+} as_check_result;
+
+#define AS_CHECK_Q 0.05
+
+/* Decides every case in place, and the whole.  NO_MEMORY is the only failure. */
+assay_status as_check_decide(assay_env *env, as_check_case *cases, size_t n, const as_duel_rules *rules, double q,
+                             as_fail_on fail_on, as_check_result *out);
+
+/* Groups "check" and, for cases with a trial, "compare".  NULL: no memory. */
+assay_facts *as_facts_of_check(assay_env *env, const as_check_result *r, const char *title);
+
+/* --- What a case took over time: group "history", with the change points that the ranks nominate -----------------------------
+ *
+ * A change point only nominates: a history that depends on itself makes every such method see steps that are not there (25 to 30 %
+ * in simulation), so the sentence names the comparison that would prove it. */
+
+typedef struct as_history_point {
+    int64_t     unix_time, run;
+    const char *commit, *machine;
+    double      median, lo, hi;
+} as_history_point; /* ns; lo, hi NaN: none */
+
+typedef struct as_history_settings {
+    double alpha;    /* 0: .01 */
+    double min_step; /* relative; 0: .01 */
+} as_history_settings;
+
+/* Oldest first.  NULL: no memory. */
+assay_facts *as_facts_of_history(assay_env *env, const char *name, const as_history_point *points, size_t n,
+                                 const as_history_settings *settings);
+
+/* The cases that have a history: group "history", table "cases". */
+typedef struct as_history_case {
+    const char      *name;
+    int64_t          n;
+    as_history_point last;
+} as_history_case;
+assay_facts *as_facts_of_cases(assay_env *env, const as_history_case *cases, size_t n, const char *where);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "analysis/stat/test_noise.h"
 #include "analysis/duel/test_trial.h"
+#include "trace/trace_json.h"
 
 static assay_env *fake_env(void)
 {

@@ -1,12 +1,10 @@
 /* history_facts.c - points, change points and sentences of a history. */
-#include "analysis/duel/history_facts.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "analysis/duel/duel_facts.h"
 #include "analysis/trace/evidence.h"
-#include "analysis/duel/trial_facts.h"
 #include "base/text.h"
 
 enum { MAX_CHANGES = 64 };

@@ -1,5 +1,5 @@
 /* history_facts_test.c - a step is nominated, never proved; one that went away says so. */
-#include "analysis/duel/history_facts.h"
+#include "analysis/duel/duel_facts.h"
 
 #include <stdio.h>
 

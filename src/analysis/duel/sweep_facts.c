@@ -4,7 +4,6 @@
 
 #include "analysis/duel/duel_facts.h"
 #include "analysis/trace/evidence.h"
-#include "analysis/duel/trial_facts.h"
 
 enum { MAX_COLUMNS = 32, MAX_CROSSOVERS = 16 };
 

@@ -9,7 +9,7 @@
 
 #include "analysis/duel/duel.h"
 #include "tests/runner/test.h"
-#include "trace/trace_json.h"
+#include "trace/trace.h"
 
 typedef struct as_planted {
     const char *name;       /* NULL: "matmul/512x512/f32" */

@@ -1,5 +1,5 @@
 /* trial_facts.c - numbers, series and notes of a trial. */
-#include "analysis/duel/trial_facts.h"
+#include "analysis/duel/duel_facts.h"
 
 #include <inttypes.h>
 #include <math.h>

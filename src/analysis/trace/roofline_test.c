@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "analysis/duel/bench_facts.h"
+#include "analysis/duel/duel_facts.h"
 #include "analysis/trace/plausible.h"
 #include "trace/limit.h"
 

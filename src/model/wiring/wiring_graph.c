@@ -2,7 +2,7 @@
  *
  * Paths are found with sets of bits, 64 neurons a word: a step of a breadth-first search is then an OR of rows, and 8192 neurons
  * take seconds where lists took minutes. */
-#include "model/wiring/wiring_graph.h"
+#include "model/wiring/wiring.h"
 
 #include <stdlib.h>
 

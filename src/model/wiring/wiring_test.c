@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "model/wiring/wiring_graph.h"
 #include "tests/runner/test.h"
 
 static assay_env *env;

@@ -1,7 +1,7 @@
 /* op_pad.c - more elements before and behind each axis (negative pads cut): a constant, or what `reflect`, `edge` and `wrap`
  * find inside.  The pads are known while planning. */
 #include "op/shape/move.h"
-#include "op/nn/padding.h"
+#include "op/shape/cuts.h"
 
 static const as_attr_def attrs[] = {{.name = "mode", .kind = AS_ATTR_TEXT}, {0}};
 

@@ -1,8 +1,7 @@
 /* chart_test.c - charts: documents hold their data and nothing drawn; every kind is drawn, whatever its numbers and names. */
 #include <math.h>
 
-#include "analysis/duel/check_facts.h"
-#include "analysis/duel/history_facts.h"
+#include "analysis/duel/duel_facts.h"
 #include "analysis/duel/test_trial.h"
 #include "report/chart/draw.h"
 #include "report/pick.h"

@@ -5,7 +5,7 @@
 
 #include "backend/cpu/each/plain.h"
 #include "backend/cpu/walk.h"
-#include "op/nn/padding.h"
+#include "op/shape/cuts.h"
 
 typedef struct rows {
     as_padding  p;

@@ -1,5 +1,5 @@
 /* padding.c - what a Pad adds and takes away. */
-#include "op/nn/padding.h"
+#include "op/shape/cuts.h"
 
 #include <string.h>
 

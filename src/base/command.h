@@ -1,6 +1,6 @@
 /* command.h - a command as a user types it, as words.  There is no shell: nothing is expanded, and | > * $ are letters like others. */
-#ifndef AS_RUN_COMMAND_H
-#define AS_RUN_COMMAND_H
+#ifndef AS_BASE_COMMAND_H
+#define AS_BASE_COMMAND_H
 
 #include "base/arena.h"
 #include "base/env.h"

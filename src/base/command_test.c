@@ -1,7 +1,7 @@
 /* command_test.c - commands become words without a shell. */
 #include <stdio.h>
 
-#include "run/command.h"
+#include "base/command.h"
 #include "tests/runner/test.h"
 
 static assay_env *env;

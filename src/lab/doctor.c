@@ -1,6 +1,8 @@
 /* doctor.c - everything that can be measured here, and why not the rest, as one JSON object.
  *
  * Sensors are tried and not asked: a value counts as available when it has just been read. */
+#include "lab/doctor.h"
+
 #include <assert.h>
 #include <dlfcn.h>
 #include <math.h>
@@ -13,7 +15,6 @@
 #include "base/plugs.h"
 #include "base/stats.h"
 #include "base/text.h"
-#include "sensor/probe.h"
 #include "sensor/sensor.h"
 
 enum { N_OTHERS = 32, N_COSTS = 5 }; /* facts of the machine and libraries that may be missing: fewer than this */
@@ -202,7 +203,7 @@ static void perf_put(doctor *d)
     int64_t      paranoid;
     const tried *t = summary_open(d, "perf_event", "perf");
     as_json_key(&d->w, "paranoid");
-    if (as_file_i64("/proc/sys/kernel/perf_event_paranoid", &paranoid))
+    if (as_perf_paranoid(&paranoid))
         as_json_i64(&d->w, paranoid);
     else
         as_json_null(&d->w);

@@ -1,9 +1,9 @@
-/* stream_report.c - what a stream did, for people and as JSON. */
+/* tell_stream.c - what a stream did, for people and as JSON. */
 #include <inttypes.h>
 
 #include "base/json.h"
 #include "base/metric.h"
-#include "run/stream.h"
+#include "lab/tell.h"
 
 static void metric_print(FILE *file, const char *name, const assay_metric *m)
 {

@@ -1,5 +1,5 @@
 /* command.c - a command as a user types it, as words, and back. */
-#include "run/command.h"
+#include "base/command.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* plan_json.c - the plan as one JSON object, "assay.plan/1". */
+/* tell_plan_json.c - the plan as one JSON object, "assay.plan/1". */
 #include "base/json.h"
-#include "plan/describe.h"
+#include "lab/tell.h"
 
 static void refusals_write(as_json *w, const as_choice *choice)
 {

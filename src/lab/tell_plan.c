@@ -1,8 +1,8 @@
-/* print.c - the plan for people: what runs in which order, by which kernel and why, and where every byte lies. */
+/* tell_plan.c - the plan for people: what runs in which order, by which kernel and why, and where every byte lies. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/describe.h"
+#include "lab/tell.h"
 
 enum { CHART_COLUMNS = 40, MAX_NAME_COLUMNS = 32, MAX_TEXT_COLUMNS = 200 };
 
