@@ -286,33 +286,39 @@ static void show_number(char *buf, size_t size, double value, bool whole)
     point_fix(buf);
 }
 
+as_scale as_scale_for(double value, const char *unit)
+{
+    as_scale out = {.unit = unit ? unit : "1", .value = value, .factor = 1, .whole = true};
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
+        const unit_family *f = &families[i];
+        if (strcmp(f->unit, out.unit))
+            continue;
+        size_t step = 0;
+        out.factor = f->factor;
+        out.value *= f->factor;
+        /* 999.7 is shown as 1000, so it already belongs to the next step. */
+        while (f->base > 0 && f->steps[step + 1] && round(fabs(out.value)) >= f->base) {
+            out.value /= f->base;
+            out.factor /= f->base;
+            step++;
+        }
+        out.unit = f->steps[step];
+        out.whole = step == 0 && f->factor == 1; /* 512 B and 5 ns are exact, 5.00 us has three digits */
+        break;
+    }
+    return out;
+}
+
 const char *as_show(char *buf, size_t size, double value, const char *unit)
 {
     if (!isfinite(value)) {
         snprintf(buf, size, "%s", isnan(value) ? "n/a" : value > 0 ? "inf" : "-inf");
         return buf;
     }
-    const char *name = unit ? unit : "1";
-    double      scaled = value;
-    bool        whole = true;
-    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
-        const unit_family *f = &families[i];
-        if (strcmp(f->unit, name))
-            continue;
-        size_t step = 0;
-        scaled *= f->factor;
-        /* 999.7 is shown as 1000, so it already belongs to the next step. */
-        while (f->base > 0 && f->steps[step + 1] && round(fabs(scaled)) >= f->base) {
-            scaled /= f->base;
-            step++;
-        }
-        name = f->steps[step];
-        whole = step == 0 && f->factor == 1; /* 512 B and 5 ns are exact, 5.00 us has three digits */
-        break;
-    }
-    char number[64];
-    show_number(number, sizeof number, scaled, whole);
-    snprintf(buf, size, "%s%s%s", number, *name ? " " : "", name);
+    as_scale s = as_scale_for(value, unit);
+    char     number[64];
+    show_number(number, sizeof number, s.value, s.whole);
+    snprintf(buf, size, "%s%s%s", number, *s.unit ? " " : "", s.unit);
     return buf;
 }
 

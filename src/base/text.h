@@ -32,6 +32,14 @@ bool as_parse_bool(const char *s, bool *out);            /* on off true false 1 
  * unit is a metric unit ("ns", "byte", "flop", "flop/s", "byte/s", "ratio", "1", "celsius" ...).
  * NaN gives "n/a". */
 const char *as_show(char *buf, size_t size, double value, const char *unit);
+/* The unit that as_show() takes for a finite value: "ms" for 2.5e6 ns. */
+typedef struct as_scale {
+    const char *unit;   /* "": a plain number */
+    double      value;  /* in that unit */
+    double      factor; /* so many of that unit are one of the metric's */
+    bool        whole;  /* counted one by one: integers are shown as such */
+} as_scale;
+as_scale as_scale_for(double value, const char *unit);
 
 /* A moment in UTC: "2026-11-16", with the minute "2026-11-16 12:29", with the second "2026-11-16 12:29:09", or as ISO 8601
  * "2026-11-16T12:29:09Z"; "unknown" for what no calendar has.  AS_DATE_BYTES hold any.  Returns buf. */

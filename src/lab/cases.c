@@ -448,16 +448,38 @@ static char *name_make(reader *r, const pick *p, name_form form)
     return text;
 }
 
-static const char *spec_make(reader *r, const pick *p)
+/* The number that a word such as "512x512" begins with; 0: none. */
+static int64_t number_begins(const char *word, size_t *length)
 {
-    as_text t = {0};
+    char    digits[24];
+    int64_t number;
+    *length = strspn(word, "0123456789");
+    snprintf(digits, sizeof digits, "%.*s", (int)*length, word);
+    return *length < sizeof digits && as_parse_i64(digits, &number) ? number : 0;
+}
+
+static void spec_make(reader *r, const pick *p, as_bench_case *c)
+{
+    const char *rows = p->l->zoo && p->l->zoo->axes ? p->l->zoo->axes->rows : NULL;
+    as_text     t = {0};
     as_text_add(&t, p->l->name);
-    for (int i = 0, n = 0; i < p->l->n_axes; i++)
-        if (p->l->axes[i].of_spec)
-            as_text_printf(&t, "%c%s=%s", n++ ? ',' : ':', p->l->axes[i].key, p->l->axes[i].values[p->at[i]]);
-    const char *text = t.failed ? NULL : as_arena_text(&r->out->arena, t.data);
+    for (int i = 0, n = 0; i < p->l->n_axes; i++) {
+        const char *key = p->l->axes[i].key, *value = p->l->axes[i].values[p->at[i]];
+        size_t      length;
+        if (!p->l->axes[i].of_spec)
+            continue;
+        as_text_printf(&t, "%c%s=", n++ ? ',' : ':', key);
+        if (!strcmp(key, "batch"))
+            c->spec_batch = number_begins(value, &length);
+        if (rows && !strcmp(key, rows)) {
+            c->spec_rows = number_begins(value, &length);
+            c->rows_begin = t.length;
+            c->rows_end = t.length + length;
+        }
+        as_text_add(&t, value);
+    }
+    c->spec = t.failed ? NULL : as_arena_text(&r->out->arena, t.data);
     as_text_drop(&t);
-    return text;
 }
 
 /* The user's options that a model or a plan reads, and the case's own.  What a workload is made of stands in its name. */
@@ -488,11 +510,11 @@ static assay_status case_add(reader *r, const pick *p)
                          .name = name_make(r, p, FORM_NAME),
                          .family = name_make(r, p, FORM_FAMILY),
                          .workload = p->l->name,
-                         .spec = spec_make(r, p),
                          .is_workload = p->l->zoo != NULL,
                          .work = !p->l->zoo          ? AS_WORK_INFERENCE
                                  : p->l->zoo->trains ? AS_WORK_TRAINING
                                                      : AS_WORK_OTHER};
+    spec_make(r, p, &c);
     if (!c.id || !c.name || !c.family || !c.spec)
         return no_memory(r);
     AS_TRY(case_fill(r, p, &c));
@@ -721,15 +743,7 @@ void as_bench_cases_free(as_bench_cases *cases)
 
 double as_bench_case_items(const as_bench_case *c)
 {
-    const char *text = NULL;
-    double      items;
     if (c->plan.batch_is_set)
         return (double)c->plan.batch;
-    const char *key = strstr(c->spec, "batch="); /* a workload's own: cell:kind=cfc,batch=8 */
-    if (key && key > c->spec && (key[-1] == ':' || key[-1] == ','))
-        text = key + strlen("batch=");
-    if (!text)
-        return c->is_workload ? (double)NAN : 1;
-    items = strtod(text, NULL);
-    return items > 0 && isfinite(items) ? items : (double)NAN;
+    return c->spec_batch > 0 ? (double)c->spec_batch : c->is_workload ? (double)NAN : 1;
 }

@@ -23,6 +23,9 @@ typedef struct as_bench_case {
     as_plan_options  plan;
     bool             is_workload; /* of the table below, not a user's model */
     as_work          work;
+    int64_t          spec_batch; /* a workload's own: "cell:kind=cfc,batch=8"; 0: it has none */
+    int64_t          spec_rows;  /* rows of a workload that do not depend on each other; 0: it has none */
+    size_t rows_begin, rows_end; /* where that number stands in the spec: another one there makes a case of so many rows */
 } as_bench_case;
 
 typedef struct as_bench_cases {

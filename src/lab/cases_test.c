@@ -89,6 +89,26 @@ Test(cases, a_workload_alone_is_one_case_at_its_standard)
     end(&f);
 }
 
+Test(cases, a_workload_knows_its_batch_and_where_its_rows_stand)
+{
+    fixture f = begin();
+    read_one(&f, "cell:kind=cfc,batch=8");
+    const as_bench_case *c = &f.cases->items[0];
+    expect_eq(c->spec_batch, 8);
+    expect_near(as_bench_case_items(c), 8, 0);
+    expect_eq(c->spec_rows, 8);
+    expect(!strncmp(c->spec + c->rows_begin - 6, "batch=8", 7) && c->rows_end == c->rows_begin + 1);
+    end(&f);
+    f = begin();
+    read_one(&f, "softmax:size=64x128");
+    c = &f.cases->items[0];
+    expect_eq(c->spec_batch, 0);
+    expect(isnan(as_bench_case_items(c)));
+    expect_eq(c->spec_rows, 64);
+    expect(!strncmp(c->spec + c->rows_begin, "64x128", 6) && c->rows_end == c->rows_begin + 2);
+    end(&f);
+}
+
 Test(cases, axes_multiply)
 {
     fixture f = begin();

@@ -207,7 +207,7 @@ static void perf_put(doctor *d)
         as_json_i64(&d->w, paranoid);
     else
         as_json_null(&d->w);
-    as_json_key_text(&d->w, "probe", t && !strncmp(t->why[0], "counted ", 8) ? t->why[0] : NULL);
+    as_json_key_text(&d->w, "probe", t && t->available[0] && t->why[0][0] ? t->why[0] : NULL);
     as_json_object_end(&d->w);
 }
 

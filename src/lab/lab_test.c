@@ -1120,9 +1120,9 @@ Test(baseline, of_another_machine_gives_no_verdict)
 
 static as_noise planted_noise(assay_env *env)
 {
-    as_noise n = {.n = 2};
-    n.trials[0] = as_planted_trial(env, (as_planted){.name = "compute, blocks of 1 ms", .noise = 0.02, .n_rounds = 20});
-    n.trials[1] = as_planted_trial(env, (as_planted){.name = "memory, blocks of 4 ms", .noise = 0.002, .n_rounds = 20});
+    as_noise n = {.n = 2, .loads = {"compute", "memory"}, .block_ns = {1e6, 4e6}};
+    n.trials[0] = as_planted_trial(env, (as_planted){.name = "small", .noise = 0.02, .n_rounds = 20});
+    n.trials[1] = as_planted_trial(env, (as_planted){.name = "large", .noise = 0.002, .n_rounds = 20});
     n.trials[0]->block_ns = 1e6;
     n.trials[1]->block_ns = 4e6;
     for (int i = 0; i < 2; i++)

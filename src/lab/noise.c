@@ -48,8 +48,9 @@ assay_status as_noise_measure(assay_env *env, const as_lab_settings *s, as_noise
 {
     *out = (as_noise){.n = 0};
     for (size_t i = 0; i < AS_NOISE_TRIALS; i++) {
-        assay_status status =
-            trial_run(env, s, loads[i / AS_COUNT(blocks_ns)], blocks_ns[i % AS_COUNT(blocks_ns)], &out->trials[out->n]);
+        const char  *load = out->loads[out->n] = loads[i / AS_COUNT(blocks_ns)];
+        double       block_ns = out->block_ns[out->n] = blocks_ns[i % AS_COUNT(blocks_ns)];
+        assay_status status = trial_run(env, s, load, block_ns, &out->trials[out->n]);
         out->n += out->trials[out->n] != NULL;
         AS_TRY(status);
     }
@@ -111,14 +112,14 @@ static const char *const columns[] = {
     "what|the same work twice", "clock|clock",       "rounds|rounds",       "sigma|noise of a round",
     "in_1s|seen in 1 s",        "in_5s|seen in 5 s", "in_30s|seen in 30 s", NULL};
 
-/* The least effect that can be seen in 5 s; false: nothing was measured. */
-static bool best_of(const as_noise *n, const char *load, view *best, const assay_trace **of)
+/* The least effect that can be seen in 5 s, and the trial that showed it; load NULL: of all loads.  False: nothing was measured. */
+static bool best_of(const as_noise *n, const char *load, view *best, int *of)
 {
     bool found = false;
     for (int i = 0; i < n->n; i++)
         for (int wall = 0; wall < 2; wall++) {
             view v;
-            if ((load && strncmp(n->trials[i]->name, load, strlen(load))) || !view_of(n->trials[i], wall, &v))
+            if ((load && strcmp(n->loads[i], load)) || !view_of(n->trials[i], wall, &v))
                 continue;
             if (v.n_rounds < MIN_ROUNDS && found)
                 continue;
@@ -126,7 +127,7 @@ static bool best_of(const as_noise *n, const char *load, view *best, const assay
                 as_noise_visible(&v.plan, ALPHA, 5) >= as_noise_visible(&best->plan, ALPHA, 5))
                 continue;
             *best = v;
-            *of = n->trials[i];
+            *of = i;
             found = true;
         }
     return found;
@@ -137,14 +138,14 @@ static void findings_add(assay_facts *f, as_fact_group *g, const as_noise *n)
     as_disturbance all = {0};
     char           said[4][160];
     for (size_t i = 0; i < AS_COUNT(loads); i++) {
-        view               v;
-        const assay_trace *t;
-        if (best_of(n, loads[i], &v, &t))
+        view v;
+        int  of;
+        if (best_of(n, loads[i], &v, &of))
             as_facts_find(f, g, AS_LEVEL_GOOD,
-                          "%s-bound work: %.2g %% can be seen in 1 s, %.2g %% in 5 s, %.2g %% in 30 s, by %s and %s.", loads[i],
-                          100 * as_noise_visible(&v.plan, ALPHA, 1), 100 * as_noise_visible(&v.plan, ALPHA, 5),
+                          "%s-bound work: %.2g %% can be seen in 1 s, %.2g %% in 5 s, %.2g %% in 30 s, by %s and blocks of %g ms.",
+                          loads[i], 100 * as_noise_visible(&v.plan, ALPHA, 1), 100 * as_noise_visible(&v.plan, ALPHA, 5),
                           100 * as_noise_visible(&v.plan, ALPHA, 30), v.plan.by_wall ? "wall time" : "thread CPU time",
-                          strchr(t->name, ',') ? strchr(t->name, ',') + 2 : t->name);
+                          n->block_ns[of] / 1e6);
     }
     for (int i = 0; i < n->n; i++) {
         as_disturbance d;
@@ -203,12 +204,12 @@ assay_status as_noise_facts(assay_env *env, const as_noise *n, assay_facts **out
 
 assay_status as_noise_save(assay_env *env, as_store *store, const as_noise *n)
 {
-    view               v;
-    const assay_trace *t;
-    char               print[17], *text = NULL;
-    size_t             size;
-    as_json            w;
-    if (!best_of(n, NULL, &v, &t))
+    view    v;
+    int     of;
+    char    print[17], *text = NULL;
+    size_t  size;
+    as_json w;
+    if (!best_of(n, NULL, &v, &of))
         return ASSAY_OK;
     FILE *file = open_memstream(&text, &size);
     if (!file)

@@ -13,6 +13,8 @@ enum { AS_NOISE_TRIALS = 6 };
 
 typedef struct as_noise {
     assay_trace *trials[AS_NOISE_TRIALS];
+    const char  *loads[AS_NOISE_TRIALS];    /* what each worked on: "compute", "memory" */
+    double       block_ns[AS_NOISE_TRIALS]; /* how long its blocks were */
     int          n;
 } as_noise;
 

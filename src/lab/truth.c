@@ -223,44 +223,27 @@ static void none(as_truth *o, const char *why)
     snprintf(o->compared, sizeof o->compared, "none: %s", why);
 }
 
-/* Where the number of rows stands in a workload's spec; NULL: it has no rows. */
-static const char *rows_in_spec(const char *spec)
-{
-    for (int i = 0; as_zoo_table[i]; i++) {
-        const as_zoo *zoo = as_zoo_table[i];
-        size_t        n = strlen(zoo->name);
-        if (!zoo->axes || !zoo->axes->rows || strncmp(zoo->name, spec, n) || spec[n] != ':')
-            continue;
-        for (const char *at = spec + n; *at; at += strcspn(at, ",")) {
-            at++;
-            if (!strncmp(at, zoo->axes->rows, strlen(zoo->axes->rows)) && at[strlen(zoo->axes->rows)] == '=')
-                return at + strlen(zoo->axes->rows) + 1;
-        }
-    }
-    return NULL;
-}
-
 /* The model of fewer rows: a workload's spec with another number, or a network with a smaller batch. */
 static assay_status fewer_compare(check *k, bool *goes)
 {
-    const assay_plan *plan = k->subject->plan;
-    const char       *at = k->c->is_workload ? rows_in_spec(k->c->spec) : NULL;
-    as_binding_dim   *dims = AS_TAKE(&k->arena, as_binding_dim, plan->n_dims);
-    char        *spec = at ? as_arena_printf(&k->arena, "%.*s%" PRId64 "%s", (int)(at - k->c->spec), k->c->spec, k->out->n_rows,
-                                             at + strspn(at, "0123456789"))
-                           : NULL;
+    const assay_plan    *plan = k->subject->plan;
+    const as_bench_case *c = k->c;
+    bool                 of_spec = c->spec_rows > 0;
+    as_binding_dim      *dims = AS_TAKE(&k->arena, as_binding_dim, plan->n_dims);
+    char                *spec =
+        as_arena_printf(&k->arena, "%.*s%" PRId64 "%s", (int)c->rows_begin, c->spec, k->out->n_rows, c->spec + c->rows_end);
     assay_model *model = NULL;
     slow         s;
-    if (!dims || (at && !spec))
+    if (!dims || !spec)
         return as_fail(k->env, ASSAY_NO_MEMORY, "bench: %s: no memory for the slow truth", k->c->id);
     for (int i = 0; i < plan->n_dims; i++) {
         dims[i] = plan->dims[i];
         if (!strcmp(dims[i].symbol, "batch"))
             dims[i].size = k->out->n_rows;
     }
-    if (at)
-        AS_TRY(as_model_load(k->env, spec, &k->c->model, &model));
-    assay_status status = slow_bind(k, at ? model : k->subject->model, dims, plan->n_dims, &s);
+    if (of_spec)
+        AS_TRY(as_model_load(k->env, spec, &c->model, &model));
+    assay_status status = slow_bind(k, of_spec ? model : k->subject->model, dims, plan->n_dims, &s);
     if (status == ASSAY_OK)
         status = slow_compare(k, &s, goes);
     assay_model_free(model);
@@ -270,11 +253,10 @@ static assay_status fewer_compare(check *k, bool *goes)
 static int64_t rows_count(const check *k)
 {
     const assay_plan *plan = k->subject->plan;
-    const char       *at = k->c->is_workload ? rows_in_spec(k->c->spec) : NULL;
     for (int i = 0; !k->c->is_workload && i < plan->n_dims; i++)
         if (!strcmp(plan->dims[i].symbol, "batch"))
             return plan->dims[i].size;
-    return at ? strtoll(at, NULL, 10) : 1;
+    return k->c->spec_rows > 0 ? k->c->spec_rows : 1;
 }
 
 static assay_status all_compare(check *k)

@@ -11,7 +11,7 @@
 
 /* --- What all of them share: numbers of a trial as metrics, its blocks as series -----------------------------------------
  *
- * Series of case i are keyed "i.blocks.ARM", "i.samples", "i.fma", "i.copy", "i.busy.ARM" and "i.differences": a section finds them by
+ * Series of case i are keyed "i.blocks.ARM", "i.samples" or else "i.means", "i.fma", "i.copy", "i.busy.ARM" and "i.differences": a section finds them by
  * number and key, their label is the case or the arm. */
 
 /* Most points of a series: more are thinned evenly, and the label says so. */
@@ -31,7 +31,7 @@ assay_metric as_number_counted(double value, const char *unit, const char *sourc
 const char *as_trial_clock_text(const assay_trace *t);
 /* The block times of one arm and the probes, over the seconds since the trial began. */
 void as_trial_series(assay_facts *f, as_fact_group *g, const assay_trace *t, int i_case);
-/* Samples of one arm where they were kept, else its blocks: for its distribution. */
+/* Samples of one arm where they were kept ("i.samples"), else the means of its blocks ("i.means"): for its distribution. */
 void as_trial_samples(assay_facts *f, as_fact_group *g, const assay_trace *t, int arm, int i_case);
 /* The first trial's notes, and what all trials share, as notes of the facts. */
 void as_trial_notes(assay_facts *f, const assay_trace *t);

@@ -141,11 +141,11 @@ static size_t shots_count(const assay_trace *t, int arm)
 
 void as_trial_samples(assay_facts *f, as_fact_group *g, const assay_trace *t, int arm, int i_case)
 {
-    const char *key = as_say(f, "%d.samples", i_case);
-    size_t      n = shots_count(t, arm);
-    points      p;
+    size_t n = shots_count(t, arm);
+    points p;
     if (!n) {
-        blocks_add(f, g, t, arm, COLUMN_TIME, key, as_say(f, "blocks of %s", t->name), "ns", as_trial_clock_text(t));
+        blocks_add(f, g, t, arm, COLUMN_TIME, as_say(f, "%d.means", i_case), as_say(f, "blocks of %s", t->name), "ns",
+                   as_trial_clock_text(t));
         return;
     }
     if (!points_begin(f, &p, n))
@@ -159,7 +159,7 @@ void as_trial_samples(assay_facts *f, as_fact_group *g, const assay_trace *t, in
             points_add(&p, turn->start_ns * 1e-9, (double)(t->by_cpu ? shot->cpu_ns : shot->wall_ns));
         }
     }
-    points_end(f, g, &p, key, as_say(f, "samples of %s", t->name), "ns",
+    points_end(f, g, &p, as_say(f, "%d.samples", i_case), as_say(f, "samples of %s", t->name), "ns",
                t->by_cpu ? "thread CPU time of a sample / its calls" : "wall time of a sample / its calls");
 }
 

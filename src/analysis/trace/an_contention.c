@@ -32,13 +32,11 @@ static void ratio_add(assay_facts *f, as_fact_group *g, const as_times *times, c
     as_facts_add(f, g, "contention.contaminated", "samples disturbed", dirty);
 }
 
-/* A sensor under a name of ours, found by a part of its name. */
+/* A sensor under a name of ours. */
 static void sensor_add(assay_facts *f, as_fact_group *g, const assay_trace *t, const char *key, const char *label,
-                       const char *const *parts, const char *unit)
+                       const char *sensor, const char *unit)
 {
-    int i = -1;
-    for (; *parts && i < 0; parts++)
-        i = as_sensor_find(t, *parts);
+    int i = as_sensor_find(t, sensor);
     as_facts_add(f, g, key, label,
                  i >= 0 ? as_sensor_metric(f, t, (size_t)i) : as_metric_unavailable(unit, "the trace has no sensor for it"));
 }
@@ -205,14 +203,12 @@ static void threads_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
 
 static void run(assay_facts *f, const assay_trace *t)
 {
-    static const char *const switches[] = {"involuntary", "nivcsw", NULL}, *const steal[] = {"steal", NULL};
-    static const char *const pressure[] = {"psi.cpu", "pressure.cpu", "cpu.pressure", "psi", "pressure", NULL};
-    as_fact_group           *g = as_facts_group(f, "contention", "Contention");
-    as_times                 times = as_times_read(f, t);
+    as_fact_group *g = as_facts_group(f, "contention", "Contention");
+    as_times       times = as_times_read(f, t);
     ratio_add(f, g, &times, as_cpu_time_is_mute(f, t, &times));
-    sensor_add(f, g, t, "contention.switches", "involuntary context switches", switches, "1");
-    sensor_add(f, g, t, "contention.steal", "time stolen by the hypervisor", steal, "ns");
-    sensor_add(f, g, t, "contention.pressure", "pressure stall", pressure, "ns");
+    sensor_add(f, g, t, "contention.switches", "involuntary context switches", "switches.involuntary", "1");
+    sensor_add(f, g, t, "contention.steal", "time stolen by the hypervisor", "cpu.steal", "ns");
+    sensor_add(f, g, t, "contention.pressure", "pressure stall", "pressure.cpu", "ns");
     label_add(f, g, t, &times);
     threads_add(f, g, t);
 }

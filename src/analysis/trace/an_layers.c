@@ -201,6 +201,30 @@ static void kernels_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
     }
 }
 
+/* Which step's result (x) which step (y) reads. */
+static void edges_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
+{
+    size_t n = 0, room = 0;
+    for (size_t i = 0; i < t->n_steps; i++)
+        room += (size_t)t->steps[i].n_inputs;
+    double *from = room ? AS_TAKE(&f->arena, double, room) : NULL, *to = room ? AS_TAKE(&f->arena, double, room) : NULL;
+    if (!from || !to)
+        return;
+    for (size_t i = 0; i < t->n_steps; i++)
+        for (int j = 0; j < t->steps[i].n_inputs; j++, n++)
+            from[n] = t->steps[i].inputs[j], to[n] = (double)i;
+    as_facts_series(f, g,
+                    &(as_series){.key = "edges",
+                                 .label = "a step and one that reads its result",
+                                 .x_unit = "1",
+                                 .y_unit = "1",
+                                 .kind = ASSAY_COUNTED,
+                                 .source = "plan",
+                                 .x = from,
+                                 .y = to,
+                                 .n = n});
+}
+
 /* Every step of the plan by its index, with the steps whose results it reads: the network as it ran. */
 static void graph_add(assay_facts *f, as_fact_group *g, const assay_trace *t, const as_kept *k)
 {
@@ -223,6 +247,7 @@ static void graph_add(assay_facts *f, as_fact_group *g, const assay_trace *t, co
         as_facts_row(f, table, cells);
         as_text_drop(&inputs);
     }
+    edges_add(f, g, t);
 }
 
 /* Which runs the times come from, and whether they are enough to judge by. */

@@ -87,7 +87,7 @@ static void live_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
 static void run(assay_facts *f, const assay_trace *t)
 {
     as_fact_group *g = as_facts_group(f, "memory", "Memory");
-    int            rss = as_sensor_find(t, "resident.peak");
+    int            rss = as_sensor_find(t, "memory.resident.peak");
     peaks_add(f, g, t);
     as_facts_add(f, g, "memory.params", "parameters", as_metric_counted(t->param_bytes, "byte", "plan"));
     as_facts_add(f, g, "memory.activations", "activations", as_metric_counted(t->activation_bytes, "byte", "plan"));

@@ -40,26 +40,18 @@ const char *as_say_number(assay_facts *f, double value, const char *unit)
     return as_say(f, "%s", as_show(buf, sizeof buf, value, unit));
 }
 
-/* as_show() gives three digits, in which a narrow interval is three times the same number.  The scale is taken from what it shows:
- * a power of 1024 for bytes, of ten for the rest. */
+/* as_show() gives three digits, in which a narrow interval is three times the same number. */
 const char *as_show_interval(char *buf, size_t size, const assay_metric *m)
 {
-    char   shown[96];
-    double number, middle = m->value != 0 ? m->value : m->hi;
+    double middle = m->value != 0 ? m->value : m->hi;
     *buf = 0;
-    if (!(m->lo < m->hi))
+    if (!(m->lo < m->hi) || !isfinite(middle))
         return buf;
-    as_show(shown, sizeof shown, middle, m->unit);
-    char *space = strchr(shown, ' ');
-    if (space)
-        *space = 0;
-    if (!as_parse_f64(shown, &number) || !(number / middle > 0))
-        return buf;
-    double base = strncmp(m->unit, "byte", 4) ? 10 : 1024, scale = pow(base, round(log(number / middle) / log(base)));
-    int    decimals = (int)ceil(1 - log10((m->hi - m->lo) * scale));
+    as_scale scale = as_scale_for(middle, m->unit);
+    int      decimals = (int)ceil(1 - log10((m->hi - m->lo) * scale.factor));
     decimals = decimals < 0 ? 0 : decimals > 6 ? 6 : decimals;
-    snprintf(buf, size, "%.*f to %.*f%s%s", decimals, m->lo * scale, decimals, m->hi * scale, space ? " " : "",
-             space ? space + 1 : "");
+    snprintf(buf, size, "%.*f to %.*f%s%s", decimals, m->lo * scale.factor, decimals, m->hi * scale.factor, *scale.unit ? " " : "",
+             scale.unit);
     return buf;
 }
 
@@ -149,7 +141,7 @@ bool as_step_is_transfer(const as_trace_step *s)
     for (const char *const *op = transfer_ops; *op; op++)
         if (!strcasecmp(s->op, *op))
             return true;
-    return !*s->op && (!strncmp(s->name, "put ", 4) || !strncmp(s->name, "get ", 4));
+    return false;
 }
 
 bool as_step_is_prologue(const as_trace_step *s) { return !strcmp(s->stage, "prologue"); }
@@ -422,10 +414,10 @@ bool as_kept_counts(const as_kept *k, const as_kept_run *run) { return as_kept_u
 
 /* --- Sensors ------------------------------------------------------------------------------------------ */
 
-int as_sensor_find(const assay_trace *t, const char *part)
+int as_sensor_find(const assay_trace *t, const char *name)
 {
     for (size_t i = 0; i < t->n_sensors; i++)
-        if (strstr(t->sensors[i].name, part))
+        if (!strcmp(t->sensors[i].name, name))
             return (int)i;
     return -1;
 }

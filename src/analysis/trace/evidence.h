@@ -87,8 +87,8 @@ bool as_step_is_prologue(const as_trace_step *s);
 
 /* Sensor i of the trace as one number, by its meaning. */
 assay_metric as_sensor_metric(assay_facts *f, const assay_trace *t, size_t i);
-/* The first sensor whose name holds `part`, or -1. */
-int as_sensor_find(const assay_trace *t, const char *part);
+/* The first sensor of that name, or -1. */
+int as_sensor_find(const assay_trace *t, const char *name);
 
 /* printf into the facts' arena; "" when memory ran out, which the facts then know. */
 const char *as_say(assay_facts *f, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -11,33 +11,29 @@
 
 /* --- Symbols ---------------------------------------------------------------------------------- */
 
-/* "'batch', 'time'", or "none". */
-static void symbols_list(const assay_model *model, as_text *out)
-{
-    for (int i = 0; i < model->n_inputs; i++) {
-        const as_dims *dims = &model->values[model->inputs[i]].dims;
-        for (int k = 0; k < dims->rank; k++) {
-            char quoted[AS_MAX_NAME_BYTES];
-            if (!dims->dim[k].symbol)
-                continue;
-            snprintf(quoted, sizeof quoted, "'%s'", dims->dim[k].symbol);
-            if (!out->data || !strstr(out->data, quoted))
-                as_text_printf(out, "%s%s", out->length ? ", " : "", quoted);
-        }
-    }
-    if (!out->length)
-        as_text_add(out, "none");
-}
-
-static bool symbol_has(const assay_model *model, const char *symbol)
+/* Where an axis of an input has the symbol first; NULL: none has. */
+static const as_dim *symbol_find(const assay_model *model, const char *symbol)
 {
     for (int i = 0; i < model->n_inputs; i++) {
         const as_dims *dims = &model->values[model->inputs[i]].dims;
         for (int k = 0; k < dims->rank; k++)
             if (dims->dim[k].symbol && !strcmp(dims->dim[k].symbol, symbol))
-                return true;
+                return &dims->dim[k];
     }
-    return false;
+    return NULL;
+}
+
+/* "'batch', 'time'", or "none". */
+static void symbols_list(const assay_model *model, as_text *out)
+{
+    for (int i = 0; i < model->n_inputs; i++) {
+        const as_dims *dims = &model->values[model->inputs[i]].dims;
+        for (int k = 0; k < dims->rank; k++)
+            if (dims->dim[k].symbol && symbol_find(model, dims->dim[k].symbol) == &dims->dim[k])
+                as_text_printf(out, "%s'%s'", out->length ? ", " : "", dims->dim[k].symbol);
+    }
+    if (!out->length)
+        as_text_add(out, "none");
 }
 
 static assay_status dims_check(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims)
@@ -50,7 +46,7 @@ static assay_status dims_check(assay_env *env, const assay_model *model, const a
             if (!strcmp(dims[k].symbol, dims[i].symbol) && dims[k].size != dims[i].size)
                 return as_fail(env, ASSAY_BAD_INPUT, "model: %s: dimension '%s' is bound to %" PRId64 " and to %" PRId64,
                                model->name, dims[i].symbol, dims[k].size, dims[i].size);
-        if (symbol_has(model, dims[i].symbol))
+        if (symbol_find(model, dims[i].symbol))
             continue;
         as_text symbols = {0};
         symbols_list(model, &symbols);

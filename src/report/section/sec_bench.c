@@ -61,7 +61,8 @@ static void distribution_add(as_doc *d, const assay_facts *f, const as_table *t,
     as_mark                  marks[3];
     int                      n = 0;
     static const char *const keys[] = {"p5", "median", "p95"};
-    const as_series         *s = as_series_at(f, "bench", row, "samples");
+    const as_series         *samples = as_series_at(f, "bench", row, "samples");
+    const as_series         *s = samples ? samples : as_series_at(f, "bench", row, "means");
     for (int i = 0; i < 3; i++)
         if (isfinite(as_value_at(t, row, keys[i])))
             marks[n++] = (as_mark){.label = keys[i], .on = AS_MARK_Y, .role = AS_CHART_NOTE, .at = as_value_at(t, row, keys[i])};
@@ -69,7 +70,7 @@ static void distribution_add(as_doc *d, const assay_facts *f, const as_table *t,
         return;
     as_chart_series series = as_pick_series(s);
     const char     *caption = as_arena_printf(&d->arena, "%s: distribution of %zu %s", as_cell_words(as_cell_at(t, row, 0)), s->n,
-                                          strncmp(s->label, "blocks", 6) ? "samples" : "blocks");
+                                          samples ? "samples" : "blocks");
     as_doc_chart(d, &(as_chart){.kind = "histogram",
                                 .group = "bench",
                                 .title = "Distribution",

@@ -41,7 +41,7 @@ static void bars_add(as_doc *d, const as_table *t)
 
 /* --- Flame graph and graph: where room is short the bars and tables say the same -------------------------------- */
 
-enum { MAX_VERTICES = 400, MAX_INPUTS = 64 };
+enum { MAX_VERTICES = 400 };
 
 typedef struct frames {
     double      *from, *to, *depth;
@@ -108,36 +108,36 @@ static void flame_add(as_doc *d, const assay_facts *f, const as_table *t)
                                 .extra = true});
 }
 
-static int numbers_read(const char *text, int below, int *out)
+/* Whether an edge joins two rows of the table, the later one reading the earlier. */
+static bool edge_read(const as_series *edges, size_t i, int n_rows, as_link *out)
 {
-    int   n = 0;
-    char *end;
-    for (long step = strtol(text, &end, 10); end != text && n < MAX_INPUTS; step = strtol(text, &end, 10)) {
-        if (step >= 0 && step < below)
-            out[n++] = (int)step;
-        text = end;
-    }
-    return n;
+    double from = edges->x[i], to = edges->y[i];
+    if (!(from >= 0 && from < to && to < n_rows) || from != floor(from) || to != floor(to))
+        return false;
+    *out = (as_link){.from = (int)from, .to = (int)to};
+    return true;
 }
 
-static void graph_add(as_doc *d, const as_table *t)
+static void graph_add(as_doc *d, const assay_facts *f, const as_table *t)
 {
-    as_points p;
-    as_link  *links = AS_TAKE(&d->arena, as_link, (size_t)t->n_rows * MAX_INPUTS);
-    int       n_links = 0;
+    const as_series *edges = as_facts_series_find(f, "layers", "edges");
+    as_points        p;
+    as_link         *links = edges && edges->x ? AS_TAKE(&d->arena, as_link, edges->n) : NULL;
+    int              n_links = 0;
+    if (!edges || !edges->x) /* an older trace has none: a graph without links would be a lie */
+        return;
     d->failed |= !links;
     if (!links || !as_points_take(d, &p, t->n_rows))
         return;
+    for (size_t i = 0; i < edges->n; i++)
+        n_links += edge_read(edges, i, t->n_rows, &links[n_links]);
     for (int i = 0; i < t->n_rows; i++) {
-        int found[MAX_INPUTS], n_found = numbers_read(as_words_at(t, i, "inputs"), i, found);
-        for (int k = 0; k < n_found; k++)
-            links[n_links++] = (as_link){.from = found[k], .to = i};
         p.names[i] = as_words_at(t, i, "name"), p.details[i] = as_words_at(t, i, "op");
         p.y[i] = as_value_at(t, i, "time");
     }
     p.n = (size_t)t->n_rows;
     as_chart_series series = as_points_series(&p);
-    if (n_links) /* an older trace has none: a graph without links would be a lie */
+    if (n_links)
         as_doc_chart(d, &(as_chart){.kind = "graph",
                                     .group = "layers",
                                     .title = "Graph of the steps with their times",
@@ -160,7 +160,7 @@ static void pictures(as_doc *d, const assay_facts *f)
     if (t->n_rows > MAX_VERTICES)
         as_doc_text(d, "The graph of %d steps is too large to draw; the limit is %d.", t->n_rows, MAX_VERTICES);
     else
-        graph_add(d, t);
+        graph_add(d, f, t);
 }
 
 static void write_section(as_doc *d, const assay_facts *f)
