@@ -314,6 +314,10 @@ assay_status as_contest_options_read(assay_env *env, const assay_options *option
     static const as_option_member members[] = {
         AS_MEMBER(as_contest_options, GIVEN, "device", device), AS_MEMBER(as_contest_options, TEXTS, "vary", vary), {.key = NULL}};
     *out = (as_contest_options){.device = NULL};
+    size_t n_devices = as_options_texts(options, "device").n;
+    if (n_devices > 1)
+        return as_fail(env, ASSAY_BAD_INPUT,
+                       "compare: --device is where all arms run, and %zu are given: --devices A,B compares devices", n_devices);
     AS_TRY(as_case_options_read(env, options, &out->cases));
     return as_options_read(env, options, members, out);
 }

@@ -54,6 +54,7 @@ t "a key that the workload has not" refuses 2 "no key of matmul 'nope'" compare 
 t "a value that cannot be" refuses 2 "none of: f32 f16 bf16" compare mlp-small --vary precision=f32,i9 $quick
 t "a model that is not there" refuses 2 "'nosuch'" compare mlp-small nosuch $quick
 t "arms with other cases" refuses 2 "arms must have the same ones" compare bench:elementwise:add,mul bench:softmax $quick
+t "several --device, of which the last would win" refuses 2 "2 are given: --devices A,B compares devices" compare $model mlp-small --device null --device null:gemm=9us $quick
 t "told times and measured ones" refuses 2 "there is nothing to compare" compare $model --devices cpu,null
 for margin in x -1 nan 1e9; do t "--margin $margin" refuses 2 "is not a percentage" compare $model --devices null,null --margin=$margin $quick; done
 for alpha in x 0 1 nan; do t "--alpha $alpha" refuses 2 "is not a share" compare $model --devices null,null --alpha $alpha $quick; done
