@@ -1,4 +1,5 @@
 /* build.c - from a model and options to a plan: devices, sizes, passes, steps, memory, code. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -279,9 +280,11 @@ assay_status as_plan_build_with(assay_env *env, const assay_model *model, const 
     }
     plan->build_ns = as_clock_ns(&env->clock, as_clock_now(&env->clock) - begin);
     /* A device that tells its time does not say how long planning takes; a report about it has no other clock's times in it. */
+    bool told = env->clock.kind == AS_CLOCK_FAKE;
     for (int d = 0; d < plan->n_devices; d++)
-        if (plan->devices[d]->tells_time)
-            plan->build_ns = plan->compile_ns = 0;
+        told |= plan->devices[d]->tells_time;
+    if (told)
+        plan->build_ns = plan->compile_ns = NAN;
     *out = plan;
     return ASSAY_OK;
 }

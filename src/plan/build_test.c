@@ -1,4 +1,6 @@
 /* build_test.c - sizes, passes, aliases, prologue and segments of real plans. */
+#include <math.h>
+
 #include "plan/test_fixture.h"
 
 Test(plan, binds_the_batch_and_states_it)
@@ -11,6 +13,25 @@ Test(plan, binds_the_batch_and_states_it)
     expect_str(f.plan->dims[0].symbol, "batch");
     expect_eq(f.plan->dims[0].size, 5);
     expect_eq(f.plan->buffers[f.plan->inputs[0]].shape.dim[0], 5);
+    fixture_close(&f);
+}
+
+Test(plan, knows_how_long_it_took_only_where_a_real_clock_said_so)
+{
+    fixture f;
+    fixture_open(&f, "mlp-small");
+    fixture_plan(&f);
+    expect(f.plan->build_ns > 0 && f.plan->compile_ns >= 0);
+    fixture_close(&f);
+    fixture_open(&f, "mlp-small");
+    as_clock_open_fake(&f.env->clock, 0);
+    fixture_plan(&f);
+    expect(isnan(f.plan->build_ns) && isnan(f.plan->compile_ns));
+    fixture_close(&f);
+    fixture_open(&f, "mlp-small");
+    fixture_set(&f, "device", "null");
+    fixture_plan(&f);
+    expect(isnan(f.plan->build_ns) && isnan(f.plan->compile_ns));
     fixture_close(&f);
 }
 

@@ -185,7 +185,7 @@ struct assay_plan {
     bool                  winograd;   /* --winograd: less exact convolutions were allowed */
     const char           *weights_as; /* --weights-as: what kernels may store weights of products as */
     uint64_t              seed;
-    double                build_ns, compile_ns;
+    double                build_ns, compile_ns; /* NaN: not measured, because the clock is a fake or a device tells its own time */
     /* Sums over the buffers of a role, as if no memory were shared; activations include inputs and outputs.  Params count
      * where they lie outside, on the host: a device's copies are in device_bytes. */
     uint64_t param_bytes, activation_bytes, scratch_bytes, packed_bytes, variable_bytes;

@@ -82,6 +82,8 @@ t "list alone shows all" says "kernels:" list
 t "list --json" says '"schema": "assay.list/1"' list ops --json -
 t "version says what was left out" says "left out" version
 t "version --json" says '"left_out"' version --json -
+t "how long planning took is not known of a device that tells its time" bash -c "'$ASSAY' profile mlp-small --device null --runs 5 --store none | grep 'building the plan' | grep -q 'n/a'"
+t "nor is it 0 in the JSON of a plan" says '"build_ns": null' plan mlp-small --device null --json -
 t "doctor is one JSON object" says '"schema": "assay.doctor/1"' doctor
 t "doctor says why a counter cannot be had, or counted it" says '"perf_event"' doctor
 t "a reader that leaves is no failure" bash -c "'$ASSAY' profile mlp-small --roofs off --time 100ms 2>'$dir/e' | true; [ \${PIPESTATUS[0]} = 0 ] && [ ! -s '$dir/e' ]"

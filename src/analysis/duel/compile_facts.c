@@ -9,7 +9,7 @@ static void arm_add(assay_facts *f, as_fact_group *g, const assay_trace *t, as_c
 {
     const char *name = arm == AS_COMPILE_ON ? "on" : "off";
     as_facts_add(f, g, as_say(f, "compile.%s.plan", name), as_say(f, "compile %s: planning", name),
-                 as_number_measured(t->arms[arm].plan_ns, NAN, NAN, 1, "ns", "clock around planning", "the trial does not say"));
+                 as_number_measured(t->arms[arm].plan_ns, NAN, NAN, 1, "ns", "clock around planning", "planning was not timed"));
     as_facts_add(
         f, g, as_say(f, "compile.%s.first", name), as_say(f, "compile %s: first call, with its prologue", name),
         as_number_measured(t->arms[arm].first_ns[0], NAN, NAN, 1, "ns", "clock around the first call", "it was not launched"));
