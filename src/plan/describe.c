@@ -47,6 +47,13 @@ void as_step_shapes(const assay_plan *plan, const as_step *step, as_text *out)
     operands_show(plan, pack ? &seg->packed[seg->pack_input] : seg->out, pack ? 1 : seg->n_out, out);
 }
 
+static bool is_of_doubles(const assay_plan *plan, const as_step *step)
+{
+    const as_seg_step *seg = &step->seg;
+    int                first = step->kind == AS_STEP_PACK ? seg->in[seg->pack_input] : seg->n_in ? seg->in[0] : -1;
+    return first >= 0 && plan->buffers[first].dtype == AS_F64;
+}
+
 static uint64_t operand_bytes(const assay_plan *plan, int buffer)
 {
     return buffer < 0 ? 0 : plan->buffers[as_buffer_root(plan, buffer)].bytes;
@@ -122,6 +129,7 @@ static assay_status step_describe(assay_env *env, const assay_plan *plan, int s,
         .refused = step->choice.refused,
         .n_refused = step->choice.n_refused,
         .shapes = shapes.data,
+        .is_f64 = is_of_doubles(plan, step),
         .stage = as_step_stage(plan, s),
         .segment = step->segment,
         .flops = step->cost.flops,

@@ -34,6 +34,21 @@ Test(describe, the_trace_knows_every_step_and_buffer)
     fixture_close(&f);
 }
 
+Test(describe, the_trace_knows_steps_of_doubles)
+{
+    for (int doubles = 0; doubles < 2; doubles++) {
+        fixture      f;
+        assay_trace *t = NULL;
+        fixture_open(&f, doubles ? "matmul:size=5x3,dtype=f64" : "matmul:size=5x3,dtype=f32");
+        fixture_plan(&f);
+        expect_ok(f.env, as_trace_new(f.env, &t));
+        expect_ok(f.env, as_plan_describe(f.env, f.plan, t));
+        expect_eq(t->steps[t->n_steps - 1].is_f64, doubles);
+        assay_trace_free(t);
+        fixture_close(&f);
+    }
+}
+
 /* The output is the input itself: a plan without a step. */
 Test(describe, a_plan_without_steps_is_described_too)
 {

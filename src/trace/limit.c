@@ -143,7 +143,7 @@ static work work_of(const as_trace_step *s)
     work w = {.flops = lesser(s->flops, s->issued_flops),
               .special = (double)s->special,
               .bytes = lesser(s->bytes_read + s->bytes_written, s->issued_bytes),
-              .is_f64 = !strncmp(s->shapes, "f64", 3)};
+              .is_f64 = s->is_f64};
     w.footprint = s->working_set_bytes ? fmin((double)s->working_set_bytes, w.bytes) : w.bytes;
     return w;
 }

@@ -173,6 +173,7 @@ typedef struct as_trace_step {
     as_trace_refusal *refused;
     int               n_refused;
     const char       *shapes; /* "f32[64,784] f32[784,128] -> f32[64,128]" */
+    bool              is_f64; /* its first operand is of doubles, whose limit is another one */
     const char       *stage;  /* "prologue" or "body" */
     int               segment;
     uint64_t          flops, special, bytes_read, bytes_written; /* useful work, by definition */

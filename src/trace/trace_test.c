@@ -32,7 +32,8 @@ static assay_trace *small_trace(assay_env *env)
                                                     .why = "the only one",
                                                     .refused = refused,
                                                     .n_refused = 2,
-                                                    .shapes = "f32[2,3]",
+                                                    .shapes = "f64[2,3]",
+                                                    .is_f64 = true,
                                                     .stage = "body",
                                                     .segment = 0,
                                                     .flops = UINT64_MAX,
@@ -112,6 +113,7 @@ static void expect_same_items(const assay_trace *a, const assay_trace *b)
         expect_str(x->kernel, y->kernel);
         expect_str(x->why, y->why);
         expect_str(x->shapes, y->shapes);
+        expect_eq(x->is_f64, y->is_f64);
         expect_str(x->stage, y->stage);
         expect_eq(x->n_refused, y->n_refused);
         for (int j = 0; j < x->n_refused; j++) {

@@ -45,4 +45,15 @@ echo '#include "report/chart/svg.h"' >plant/src/report/writer/wr_x.c
 t "a writer may draw" bash plant/tools/arrows
 echo '#include "report/chart/svg.h"' >plant/src/report/section/sec_x.c
 t "a section that draws is refused" bash -c "! bash plant/tools/arrows >a.out && grep -q 'sec_x.c:1: draws, which only writers do' a.out"
+
+# Nor may another room see what is private, or one keep a door that nobody uses.
+rm -r plant/src
+mkdir -p plant/src/trace plant/src/analysis
+touch plant/src/trace/format.h plant/src/trace/limit.h
+echo '#include "trace/limit.h"' >plant/src/analysis/an_x.c
+t "a door is open" bash plant/tools/arrows
+echo '#include "trace/format.h"' >plant/src/analysis/an_y.c
+t "a private header is not" bash -c "! bash plant/tools/arrows >a.out && grep -q 'an_y.c:1: trace/format.h is private to trace: include trace/{trace.h,.*limit.h' a.out"
+rm plant/src/analysis/*
+t "a door that nobody uses is none" bash -c "! bash plant/tools/arrows >a.out && grep -q 'nobody outside of trace includes limit.h' a.out"
 finish

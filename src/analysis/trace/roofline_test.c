@@ -260,6 +260,19 @@ Test(limit, padding_is_waste_and_winograd_is_not)
     lab_close(&l);
 }
 
+Test(limit, doubles_have_a_limit_of_their_own)
+{
+    lab       l = roofs_open(100e9, CLEAN);
+    as_limits m;
+    expect(as_limits_read(l.trace, "cpu", 1, &m));
+    m.fma[1] = (as_limit_rate){.rate = 25e9, .roof = m.fma[0].roof};
+    as_trace_step s = {.shapes = "f64[1]", .flops = 1000000};
+    expect_near(as_limit_of_step(&m, &s).ns, 10000, 1e-6); /* what the text says does not count */
+    s.is_f64 = true;
+    expect_near(as_limit_of_step(&m, &s).ns, 40000, 1e-6);
+    lab_close(&l);
+}
+
 Test(limit, the_interval_decides_what_is_above)
 {
     as_limit l = {.ns = 1000, .name = "x", .on_the_spot = true};
