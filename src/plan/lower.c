@@ -290,22 +290,28 @@ static bool can_alias(const lowering *l, const as_bound_node *node)
     return !(l->is_output[node->out[0]] && is_given(l, alias_source(l, node->in[0])));
 }
 
-static assay_status alias_add(lowering *l, const as_bound_node *node, as_pass_note *note)
+/* The value lies where another buffer does, and needs no bytes of its own. */
+static assay_status shared_add(lowering *l, int value, int device, int with, as_pass_note *note)
 {
-    int                   value = node->out[0], device = l->home[node->in[0]], source;
     const as_bound_value *v = &l->graph->values[value];
-    AS_TRY(value_on(l, node->in[0], device, &source));
-    as_buffer buffer = {.name = v->name,
-                        .role = role_of(l, value, device),
-                        .dtype = v->info.dtype,
-                        .shape = v->info.shape,
-                        .device = device,
-                        .alias_of = as_buffer_root(l->plan, source),
-                        .value = value};
-    l->home[value] = device;
+    as_buffer             buffer = {.name = v->name,
+                                    .role = role_of(l, value, device),
+                                    .dtype = v->info.dtype,
+                                    .shape = v->info.shape,
+                                    .device = device,
+                                    .alias_of = as_buffer_root(l->plan, with),
+                                    .value = value};
     note->n_changed++;
     note->bytes_saved += as_info_bytes(&v->info);
     return buffer_add(l, &buffer, slot_of(l, value, device));
+}
+
+static assay_status alias_add(lowering *l, const as_bound_node *node, as_pass_note *note)
+{
+    int value = node->out[0], device = l->home[node->in[0]], source;
+    AS_TRY(value_on(l, node->in[0], device, &source));
+    l->home[value] = device;
+    return shared_add(l, value, device, source, note);
 }
 
 /* --- In place -------------------------------------------------------------------------------------------- */
@@ -367,21 +373,6 @@ static int input_to_overwrite(const lowering *l, const as_step *step, bool stead
             found = i;
     }
     return found;
-}
-
-static assay_status output_over(lowering *l, int value, int device, int input)
-{
-    const as_bound_value *v = &l->graph->values[value];
-    as_buffer             buffer = {.name = v->name,
-                                    .role = role_of(l, value, device),
-                                    .dtype = v->info.dtype,
-                                    .shape = v->info.shape,
-                                    .device = device,
-                                    .alias_of = as_buffer_root(l->plan, input),
-                                    .value = value};
-    l->in_place_note->n_changed++;
-    l->in_place_note->bytes_saved += as_info_bytes(&v->info);
-    return buffer_add(l, &buffer, slot_of(l, value, device));
 }
 
 /* Weights that the kernel wants in a form of its own are packed once, in the prologue; what changes every run is not.  Packing one sees
@@ -458,7 +449,7 @@ static assay_status node_add(lowering *l, int node_id, bool steady)
         l->home[node->out[i]] = step.device;
         int over = i == 0 ? input_to_overwrite(l, &step, steady) : -1;
         if (over >= 0) {
-            AS_TRY(output_over(l, node->out[i], step.device, in[over]));
+            AS_TRY(shared_add(l, node->out[i], step.device, in[over], l->in_place_note));
             out[i] = *slot_of(l, node->out[i], step.device);
         } else {
             AS_TRY(value_buffer(l, node->out[i], step.device, &out[i]));
