@@ -26,6 +26,7 @@ int main(int argc, char **argv)
         return 2;
     }
     if (assay_env_new(&env) == ASSAY_OK && assay_options_new(env, &options) == ASSAY_OK &&
+        assay_options_set(env, options, "stream", "on") == ASSAY_OK && /* a built-in network then takes its state */
         assay_options_set(env, options, "deadline", argv[2]) == ASSAY_OK &&
         assay_model_load(env, argv[1], options, &model) == ASSAY_OK && assay_stream(env, model, options, 0, 1, &facts) == ASSAY_OK)
         code = 0;

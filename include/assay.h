@@ -180,7 +180,8 @@ assay_status assay_run(assay_env *env, assay_instance *instance);
 assay_status assay_run_error(assay_env *env, const assay_instance *instance, const assay_options *options, double *out);
 
 /* One answer per sample, as `assay run --stream`: samples come from one file descriptor as lines of numbers (option format: csv or f32), answers
- * go to the other, and the network's state is carried on.  Ends with the input.  Options read: those of a plan (batch and seq are 1), rate,
+ * go to the other, and the network's state is carried on (a built-in network takes one when it is loaded with option stream, and is refused
+ * without).  Ends with the input.  Options read: those of a plan (batch and seq are 1), rate,
  * deadline, format, seed, timespans ("stdin": the last number of a sample), state-out.  The facts say how late answers were: stream.p50 ...
  * *out is NULL before; a failure after the first answer leaves the facts of what was answered in it. */
 assay_status assay_stream(assay_env *env, const assay_model *model, const assay_options *options, int in_fd, int out_fd,

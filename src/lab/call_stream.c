@@ -73,6 +73,25 @@ static assay_status others_check(assay_env *env, const assay_plan *plan)
     return ASSAY_OK;
 }
 
+/* A network that gives its state away and gets none back would forget it after every sample, and nobody would notice. */
+static assay_status memory_check(assay_env *env, const assay_model *m)
+{
+    as_state_pair pairs[AS_MAX_STATES];
+    int           outputs[AS_MAX_STATES];
+    int           n = as_state_outputs(m, outputs), n_pairs = as_state_find(m, pairs, AS_MAX_STATES);
+    for (int i = 0; i < n; i++) {
+        bool paired = false;
+        for (int k = 0; k < n_pairs; k++)
+            paired |= pairs[k].output == outputs[i];
+        if (!paired)
+            return as_fail(env, ASSAY_BAD_INPUT,
+                           "--stream carries the state on, and the model '%s' gives '%s' but has no input for it; a built-in "
+                           "network has one when it is loaded with option stream",
+                           m->name, m->values[m->outputs[outputs[i]]].name);
+    }
+    return ASSAY_OK;
+}
+
 static assay_status how_read(assay_env *env, const assay_model *m, const assay_options *options, as_plan_options *how,
                              as_stream_settings *settings)
 {
@@ -81,6 +100,7 @@ static assay_status how_read(assay_env *env, const assay_model *m, const assay_o
     AS_TRY(as_plan_options_read(env, options, how));
     AS_TRY(as_stream_settings_read(env, options, settings));
     how->stream = true;
+    AS_TRY(memory_check(env, m));
     AS_TRY(files_check(env, m, how)); /* before planning, which would find the files to be of the wrong size */
     AS_TRY(timespans_check(env, m, how, settings->has_timespans));
     AS_TRY(size_is_one(env, m, "batch", &how->batch, &how->batch_is_set));

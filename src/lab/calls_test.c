@@ -14,9 +14,9 @@ static void options_only(fixture *f, const char *key, const char *value)
 
 Test(calls, every_call_refuses_what_it_does_not_take)
 {
-    fixture            f;
-    assay_facts       *facts = NULL;
-    const char *const  what[] = {"mlp-small"};
+    fixture           f;
+    assay_facts      *facts = NULL;
+    const char *const what[] = {"mlp-small"};
     options_only(&f, "deadline", "1ms");
     expect_ok(f.env, assay_model_load(f.env, "mlp-small", NULL, &f.model));
     expect_fails(f.env, assay_devices(f.env, f.options, &facts), ASSAY_BAD_INPUT, "devices: --deadline");
@@ -48,6 +48,11 @@ Test(calls, a_stream_refuses_what_would_leave_an_input_to_chance)
     expect_ok(f.env, assay_model_load(f.env, "mlp-small", NULL, &f.model));
     expect_fails(f.env, assay_stream(f.env, f.model, f.options, -1, -1, &facts), ASSAY_BAD_INPUT, "has no state output");
     fixture_close(&f);
+    options_only(&f, "seed", "2");
+    expect_ok(f.env, assay_model_load(f.env, "cfc:input=3,units=4", NULL, &f.model));
+    expect_fails(f.env, assay_stream(f.env, f.model, f.options, -1, -1, &facts), ASSAY_BAD_INPUT,
+                 "gives 'h_n' but has no input for it");
+    fixture_close(&f);
     options_only(&f, "output", "y.npy");
     expect_ok(f.env, assay_model_load(f.env, "mlp-small", NULL, &f.model));
     expect_fails(f.env, assay_stream(f.env, f.model, f.options, -1, -1, &facts), ASSAY_BAD_INPUT, "stream: --output");
@@ -58,17 +63,17 @@ Test(calls, a_stream_refuses_what_would_leave_an_input_to_chance)
 /* By the last column of the samples, as `run --stream --timespans stdin`. */
 Test(calls, a_stream_takes_time_spans_from_its_samples)
 {
-    fixture             f;
-    assay_facts        *facts = NULL;
-    int                 in[2], out[2];
-    static const char   samples[] = "1,2,3,0.5\n4,5,6,2\n";
-    char                answers[512];
+    fixture           f;
+    assay_facts      *facts = NULL;
+    int               in[2], out[2];
+    static const char samples[] = "1,2,3,0.5\n4,5,6,2\n";
+    char              answers[512];
     options_only(&f, "timespans", "stdin");
     expect_eq(pipe(in), 0);
     expect_eq(pipe(out), 0);
     expect_eq(write(in[1], samples, sizeof samples - 1), (ssize_t)sizeof samples - 1);
     close(in[1]);
-    expect_ok(f.env, assay_model_load(f.env, "cfc:input=3,units=4,timespans=1", NULL, &f.model));
+    expect_ok(f.env, assay_model_load(f.env, "cfc:input=3,units=4,timespans=1,state=1", NULL, &f.model));
     expect_ok(f.env, assay_stream(f.env, f.model, f.options, in[0], out[1], &facts));
     close(out[1]);
     ssize_t n = read(out[0], answers, sizeof answers - 1);

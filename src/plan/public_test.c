@@ -83,7 +83,7 @@ Test(instance, inputs_come_from_files_and_outputs_go_to_them)
     assay_tensor h, x;
     char         path[] = "/tmp/assay-io-XXXXXX";
     close(mkstemp(path));
-    open_instance(&f, "cfc:input=3,units=4");
+    open_instance(&f, "cfc:input=3,units=4,state=1");
     assay_instance_fill(f.instance, 5);
     expect_ok(f.env, assay_run(f.env, f.instance));
     expect_ok(f.env, assay_instance_output(f.env, f.instance, 1, &h));

@@ -65,6 +65,9 @@ t "files says how far less exact kernels are off" bash -c "./files cnn-small - y
 t "files refuses a file of another shape" says_no 'the model takes' ./files mlp:sizes=4x5 x5.npy y2.npy
 t "and one that is not there" says_no nosuch.npy ./files mlp:sizes=3x5 nosuch.npy y2.npy
 t "stream answers line by line" bash -c "printf '1,2,3\n4,5,6\n' | ./stream cfc:input=3,units=8 10s 2>s.err | wc -l | grep -qx 2"
+printf '1,2,3\n4,5,6\n7,8,9\n' >x.csv
+t "stream remembers as assay run --stream does" \
+    bash -c "./stream cfc:input=3,units=8 10s <x.csv >y1 2>s.err && '$ASSAY' run cfc:input=3,units=8 --stream <x.csv >y2 2>/dev/null && cmp y1 y2"
 t "stream tells how late it was" grep -qE 'stream.missed +0 1' s.err
 t "stream refuses a bad sample, and tells of those before" \
     bash -c "printf '1,2,3\n4,x,6\n' | ./stream cfc:input=3,units=8 10s 2>s.err >s.out; [ \$? = 2 ] && grep -q 'stream.answers *1 ' s.err && wc -l <s.out | grep -qx 1"
