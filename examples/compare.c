@@ -1,6 +1,6 @@
 /* compare.c - a comparison from a C program: one network by the values of an option, in turns, as a page.
  *
- *     cc compare.c -lassay -ljansson -lsqlite3 -lm -lpthread -o compare && ./compare mlp-small compile=on,off page.html */
+ *     cc compare.c $(pkg-config --cflags --libs assay) -o compare && ./compare mlp-small compile=on,off page.html */
 #include <stdio.h>
 
 #include "assay.h"
@@ -15,7 +15,7 @@ int main(int argc, char **argv)
     assay_options *options = NULL;
     assay_facts   *facts = NULL;
     const char    *what[] = {argv[1]};
-    int            code = 1;
+    int            code = 2;
     if (assay_env_new(&env) == ASSAY_OK && assay_options_new(env, &options) == ASSAY_OK &&
         assay_options_set(env, options, "vary", argv[2]) == ASSAY_OK &&
         assay_options_set(env, options, "budget", "300ms") == ASSAY_OK &&

@@ -1,6 +1,6 @@
 /* profile.c - the laboratory from a C program: load a network, profile it, write a page.
  *
- *     cc profile.c -lassay -ljansson -lm -lpthread -o profile && ./profile mlp-small page.html */
+ *     cc profile.c $(pkg-config --cflags --libs assay) -o profile && ./profile mlp-small page.html */
 #include <stdio.h>
 
 #include "assay.h"
@@ -17,7 +17,7 @@ int main(int argc, char **argv)
     assay_plan    *plan = NULL;
     assay_trace   *trace = NULL;
     assay_facts   *facts = NULL;
-    int            code = 1;
+    int            code = 2;
     if (assay_env_new(&env) == ASSAY_OK && assay_options_new(env, &options) == ASSAY_OK &&
         assay_options_set(env, options, "batch", "4") == ASSAY_OK && assay_options_set(env, options, "time", "100ms") == ASSAY_OK &&
         assay_model_load(env, argv[1], options, &model) == ASSAY_OK && assay_plan_build(env, model, options, &plan) == ASSAY_OK) {

@@ -117,13 +117,20 @@ typedef struct assay_facts    assay_facts;
  * `weights` names a safetensors file whose tensors replace the parameters of the same name. */
 assay_status assay_model_load(assay_env *env, const char *spec, const assay_options *options, assay_model **out);
 void         assay_model_free(assay_model *model);
+/* Writes the model for other tools: options onnx (a file, opset 20; with seq the steps that a sequence is written as), safetensors (a file with
+ * the parameters), c (a directory for C99 source, with name and libm), at least one of them.  A file that exists is replaced only by a whole one. */
+assay_status assay_export(assay_env *env, const assay_model *model, const assay_options *options);
 
+/* What can be planned for here, and how fast each can be at most: a table "devices", and the known limits as facts "limits.cpu.read.dram.t1" ...
+ * Options measure (limits are measured, and the best ever seen are kept), device (the limits of this one alone), threads. */
+assay_status assay_devices(assay_env *env, const assay_options *options, assay_facts **out);
 /* `spec` is "cpu", "opencl:0", "null:gemm=5us" ...; threads: those of the CPU.  Any number of plans may use an open device, at once
  * and in any thread; it keeps nothing of the env. */
 assay_status assay_device_open(assay_env *env, const char *spec, int threads, assay_device **out);
 void         assay_device_close(assay_device *device);
 
-/* Options read: batch, dim, compile, device, threads.  The plan opens the devices that the options name, in order of preference, and
+/* Options read: batch, seq, dim, compile, winograd, weights-as, device, threads; input, timespans and state-in name files (npy, or .pb of ONNX)
+ * whose values every instance begins with, and whose shapes decide symbolic dimensions.  The plan opens the devices that the options name, in order of preference, and
  * closes them; one that refuses every step is an error.  Borrows the model, which must outlive it. */
 assay_status assay_plan_build(assay_env *env, const assay_model *model, const assay_options *options, assay_plan **out);
 /* The same on open devices, which are lent for the plan's life: each node goes to the first of the list that takes it.  The cpu must be
@@ -133,6 +140,8 @@ assay_status assay_plan_build_on(assay_env *env, const assay_model *model, assay
 void         assay_plan_free(assay_plan *plan);
 /* Bytes that an instance will hold at its peak, known before anything is allocated. */
 uint64_t assay_plan_peak_bytes(const assay_plan *plan);
+/* Steps, kernels and why, buffers, memory to the byte, as `assay plan` shows them; `format` is "text" or "json", path "-" is standard output. */
+assay_status assay_plan_write(assay_env *env, const assay_plan *plan, const char *format, const char *path);
 
 /* --- Running a network on your own data ---------------------------------------------------- */
 
@@ -156,13 +165,25 @@ assay_status assay_instance_input(assay_env *env, const assay_instance *instance
 assay_status assay_instance_output(assay_env *env, const assay_instance *instance, size_t i, assay_tensor *out);
 /* From now on the input is read where your data lie (borrowed; of the input's type, row-major, aligned for it), instead of being copied. */
 assay_status assay_instance_bind_input(assay_env *env, assay_instance *instance, const char *name, void *data, size_t bytes);
+/* Copies the values of a file (npy, or .pb of ONNX) of the input's type and shape into it; of its shape without the batch too, where that is 1. */
+assay_status assay_instance_load_input(assay_env *env, assay_instance *instance, const char *name, const char *path);
+/* Writes an output as npy: an answer, or a state such as "h_n" that a later run begins with as its input "h0". */
+assay_status assay_instance_save_output(assay_env *env, const assay_instance *instance, const char *name, const char *path);
+/* All outputs as `assay run` prints them: `format` is "text" (the first values of each) or "json" (all), path "-" is standard output. */
+assay_status assay_instance_write(assay_env *env, const assay_instance *instance, const char *format, const char *path);
 /* Random values by the seed in all inputs that nobody bound or gave by a file; states begin with zeros, time spans with ones. */
 void assay_instance_fill(const assay_instance *instance, uint64_t seed);
 /* One run: reads the inputs, writes the outputs.  Allocates nothing after the first. */
 assay_status assay_run(assay_env *env, assay_instance *instance);
+/* After a run: the largest relative difference of the outputs from those of exact kernels on the same inputs; 0 unless option winograd let the
+ * plan take less exact ones.  Options: those that the plan was built with. */
+assay_status assay_run_error(assay_env *env, const assay_instance *instance, const assay_options *options, double *out);
 
 /* One answer per sample, as `assay run --stream`: samples come from one file descriptor as lines of numbers (option format: csv or f32), answers
- * go to the other, and the network's state is carried on.  Ends with the input.  The facts say how late answers were: stream.p50 ... */
+ * go to the other, and the network's state is carried on (a built-in network takes one when it is loaded with option stream, and is refused
+ * without).  Ends with the input.  Options read: those of a plan (batch and seq are 1), rate,
+ * deadline, format, seed, timespans ("stdin": the last number of a sample), state-out.  The facts say how late answers were: stream.p50 ...
+ * *out is NULL before; a failure after the first answer leaves the facts of what was answered in it. */
 assay_status assay_stream(assay_env *env, const assay_model *model, const assay_options *options, int in_fd, int out_fd,
                           assay_facts **out);
 
@@ -198,7 +219,7 @@ bool assay_facts_finding(const assay_facts *facts, size_t i, int *level, const c
 const char *assay_facts_title(const assay_facts *facts);
 const char *assay_facts_schema(void);
 
-/* `format` is "text", "json", "html", "csv" or "markdown".  The old file stays when writing fails. */
+/* `format` is "text", "json", "html", "csv", "markdown", "junit" or "github", path "-" is standard output.  The old file stays when writing fails. */
 assay_status assay_report(assay_env *env, const assay_facts *const *facts, size_t n_facts, const char *format, const char *path);
 
 /* --- Benchmarks, comparisons, baselines, checks -------------------------------------------- */
@@ -216,12 +237,36 @@ assay_status assay_compare_programs(assay_env *env, const char *const *commands,
                                     assay_facts **out);
 /* What a run JSON of a comparison holds, judged again with other options margin and alpha; nothing is run. */
 assay_status assay_compare_again(assay_env *env, const char *path, const assay_options *options, assay_facts **out);
-/* Keeps this program's way to run the cases under a name, so that assay_check() can run it again; the program must be `assay` itself, or one
- * that answers `bench CASE --speak` as it does.  Option description. */
+/* What this machine can resolve, in which time, and what disturbs it; the store keeps it, and the next comparison is planned with it. */
+assay_status assay_noise(assay_env *env, const assay_options *options, assay_facts **out);
+
+/* Answers the line protocol for one case, as `assay bench CASE --speak`, until the reader says the end. */
+assay_status assay_speak(assay_env *env, const char *what, const assay_options *options, int in_fd, int out_fd);
+
+/* Keeps this program's way to run the cases under a name, so that assay_check() can run it again.  It is started as `PROGRAM bench CASE
+ * --key=value ... --speak`: the program must be `assay` itself, or one that answers that by assay_speak().  Option description. */
 assay_status assay_baseline_create(assay_env *env, const char *name, const char *const *what, size_t n,
                                    const assay_options *options);
+/* The same of programs that speak the line protocol (assay_arm.h), each a command line. */
+assay_status assay_baseline_create_programs(assay_env *env, const char *name, const char *const *commands, size_t n,
+                                            const assay_options *options);
+/* The baselines of the store: a table "baselines".  Here and below option store says which store; "none" is refused. */
+assay_status assay_baselines(assay_env *env, const assay_options *options, assay_facts **out);
+/* `from` is called `to` from now on; what had that name is gone. */
+assay_status assay_baseline_promote(assay_env *env, const char *from, const char *to, const assay_options *options);
+/* With the programs and models that nothing else needs. */
+assay_status assay_baseline_remove(assay_env *env, const char *name, const assay_options *options);
 /* Today's against the baseline's; options threshold (percent), severity, alpha, fail-on, cross-machine.  *exit_code as of `assay check`. */
 assay_status assay_check(assay_env *env, const char *baseline, const assay_options *options, assay_facts **out, int *exit_code);
+
+/* --- What the store knows -------------------------------------------------------------------- */
+
+/* All runs, newest first: a table "runs". */
+assay_status assay_stored_runs(assay_env *env, const assay_options *options, assay_facts **out);
+/* One of them by its number, as it was reported when it was measured. */
+assay_status assay_stored_run(assay_env *env, int64_t id, const assay_options *options, assay_facts **out);
+/* A case over its runs, with the change points that its ranks nominate; NULL: which cases there are.  Option cross-machine: of all machines. */
+assay_status assay_history(assay_env *env, const char *name, const assay_options *options, assay_facts **out);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

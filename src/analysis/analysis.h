@@ -84,7 +84,9 @@ struct assay_facts {
 /* Adding: strings are copied (invalid UTF-8 becomes U+FFFD); the first failure sticks in facts->status and later calls do nothing.
  * A key is used once: a second fact, table or series of the same key is refused, a second group is the first again, a second note wins.
  * A group's pointer holds until the next group is made, a table's until the next table of its group; an older one is refused. */
-assay_facts   *as_facts_new(assay_env *env); /* NULL: no memory */
+assay_facts *as_facts_new(assay_env *env); /* NULL: no memory */
+/* The end of filling: *out gets the facts, or they are freed and their first failure is returned. */
+assay_status   as_facts_done(assay_facts *f, assay_facts **out);
 as_fact_group *as_facts_group(assay_facts *f, const char *key, const char *label);
 void           as_facts_add(assay_facts *f, as_fact_group *g, const char *key, const char *label, assay_metric metric);
 /* columns: "key|label" each, NULL-terminated. */

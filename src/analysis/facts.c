@@ -29,6 +29,16 @@ void assay_facts_free(assay_facts *f)
     free(f);
 }
 
+assay_status as_facts_done(assay_facts *f, assay_facts **out)
+{
+    assay_status status = f->status;
+    if (status == ASSAY_OK)
+        *out = f;
+    else
+        assay_facts_free(f);
+    return status;
+}
+
 static void no_room(assay_facts *f, const char *what)
 {
     if (f->status == ASSAY_OK)

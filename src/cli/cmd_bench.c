@@ -1,47 +1,22 @@
 /* cmd_bench.c - workloads and models over sizes, types, layouts, devices and threads: one row a case. */
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/show.h"
 #include "lab/calls.h"
 
-/* --- The line protocol ------------------------------------------------------------------------------------ */
-
-static assay_status speak_case(as_cli *cli, const as_bench_cases *cases)
-{
-    const as_bench_case *c = &cases->items[0];
-    as_bench_subject     subject = {0};
-    as_arm               arm = {0};
-    if (cases->n_items != 1)
-        return as_fail(cli->env, ASSAY_BAD_INPUT, "bench: --speak answers for one case, and there are %d", cases->n_items);
-    AS_TRY(as_bench_case_open(cli->env, c, &subject));
-    assay_status status = as_arm_plan(cli->env, c->name, subject.plan, c->plan.seed, NULL, true, &arm);
-    if (status == ASSAY_OK)
-        status = as_arm_speak(cli->env, &arm, stdin, stdout);
-    if (arm.drop) {
-        arm.land(arm.self);
-        arm.drop(arm.self);
-    }
-    as_bench_subject_close(&subject);
-    return status;
-}
-
 static assay_status speak(as_cli *cli)
 {
-    as_case_options o;
-    as_bench_cases *cases;
-    AS_TRY(as_case_options_read(cli->env, cli->options, &o));
-    AS_TRY(as_bench_cases_read(cli->env, cli->args, cli->n_args, &o, &cases));
-    assay_status status = speak_case(cli, cases);
-    as_bench_cases_free(cases);
-    return status;
+    if (cli->n_args > 1)
+        return as_fail(cli->env, ASSAY_BAD_INPUT, "bench: --speak answers for one case, and %d are given", cli->n_args);
+    return assay_speak(cli->env, cli->n_args ? cli->args[0] : NULL, cli->options, STDIN_FILENO, STDOUT_FILENO);
 }
 
 static assay_status run(as_cli *cli)
 {
     as_report_options report;
     assay_facts      *facts = NULL;
-    bool              speaks = as_options_flag(cli->options, "speak");
-    if (speaks)
+    if (as_options_flag(cli->options, "speak"))
         return speak(cli);
     AS_TRY(as_report_options_read(cli->env, cli->options, &report));
     as_cli_progress(cli, !strcmp(as_options_text(cli->options, "progress"), "auto"));

@@ -1,22 +1,13 @@
 /* cmd_plan.c - what would run: steps, kernels and why, buffers, memory to the byte. */
-#include "base/file.h"
 #include "cli/show.h"
 #include "lab/tell.h"
 
 static assay_status show(as_cli *cli, const as_report_options *o, const assay_plan *plan)
 {
-    if (!o->json) {
-        as_plan_print(plan, stdout, as_cli_colour(o, stdout));
-        return ASSAY_OK;
-    }
-    as_out out;
-    AS_TRY(as_out_open(cli->env, o->json, &out));
-    assay_status status = as_plan_json(cli->env, plan, out.file);
-    if (status != ASSAY_OK) {
-        as_out_abandon(&out);
-        return status;
-    }
-    return as_out_commit(cli->env, &out);
+    if (o->json)
+        return assay_plan_write(cli->env, plan, "json", o->json);
+    as_plan_print(plan, stdout, as_cli_colour(o, stdout));
+    return ASSAY_OK;
 }
 
 static assay_status run(as_cli *cli)

@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/show.h"
-#include "lab/keep.h"
 #include "report/report.h"
 
 enum { MAX_FILES = 64 };
@@ -59,31 +58,24 @@ static assay_status json_load(assay_env *env, const char *path, const char *text
 /* A number that is no file is a run of the store. */
 static bool is_run(const char *arg, int64_t *id) { return as_parse_i64(arg, id) && *id > 0 && access(arg, F_OK); }
 
-static assay_status run_load(assay_env *env, const as_store_options *where, int64_t id, runs *all)
+static assay_status run_load(as_cli *cli, int64_t id, runs *all)
 {
-    as_store     *store;
-    as_arena      arena = {0};
-    as_stored_run run;
-    char          name[64];
-    AS_TRY(as_lab_store(env, where, false, &store));
-    assay_status status = as_store_get_run(env, store, id, &arena, &run);
-    snprintf(name, sizeof name, "run %lld", (long long)id);
-    if (status == ASSAY_OK && !*run.report)
-        status = as_fail(env, ASSAY_NOT_FOUND, "report: %s has no report; assay runs export writes what it has", name);
-    if (status == ASSAY_OK)
-        status = json_load(env, name, run.report, strlen(run.report), all);
-    as_arena_drop(&arena);
-    as_store_close(store);
+    assay_facts *facts;
+    AS_TRY(assay_stored_run(cli->env, id, cli->options, &facts));
+    assay_status status = runs_add(cli->env, all, &facts, 1);
+    if (status != ASSAY_OK)
+        assay_facts_free(facts);
     return status;
 }
 
 /* What a file is shows in its first byte: JSON begins with a brace (or white space before one), a trace with its magic. */
-static assay_status load(assay_env *env, const char *path, const as_store_options *where, runs *all)
+static assay_status load(as_cli *cli, const char *path, runs *all)
 {
-    as_map  map;
-    int64_t id;
+    assay_env *env = cli->env;
+    as_map     map;
+    int64_t    id;
     if (is_run(path, &id))
-        return run_load(env, where, id, all);
+        return run_load(cli, id, all);
     AS_TRY(as_map_open(env, "report", path, 0, &map));
     size_t at = 0;
     while (at < map.bytes && strchr(" \t\r\n", map.data[at]) && map.data[at])
@@ -106,12 +98,9 @@ static assay_status run(as_cli *cli)
 {
     runs              all = {0};
     as_report_options o;
-    as_store_options  where = {0};
     assay_status      status = as_report_options_read(cli->env, cli->options, &o);
-    if (status == ASSAY_OK)
-        status = as_store_options_read(cli->env, cli->options, &where);
     for (int i = 0; i < cli->n_args && status == ASSAY_OK; i++)
-        status = load(cli->env, cli->args[i], &where, &all);
+        status = load(cli, cli->args[i], &all);
     if (status == ASSAY_OK)
         status = show(cli, &o, (const assay_facts *const *)all.facts, all.n);
     as_facts_free_all(all.facts, all.n);

@@ -39,6 +39,17 @@ assay_status as_baseline_of_cases(assay_env *env, const as_bench_cases *cases, a
 assay_status as_baseline_of_commands(assay_env *env, const char *const *commands, int n, as_baseline **out);
 void         as_baseline_free(as_baseline *b);
 
+/* What is to be made by assay_baseline_create() or, of programs, by assay_baseline_create_programs(); *out is what was saved. */
+typedef struct as_baseline_wish {
+    const char        *name;
+    const char *const *what; /* models and workloads, or command lines */
+    size_t             n;
+    bool               programs;
+} as_baseline_wish;
+assay_status as_baseline_make(assay_env *env, const as_baseline_wish *wish, const assay_options *options, as_baseline **out);
+/* assay_baseline_remove(), and how many objects went with it. */
+assay_status as_baseline_drop(assay_env *env, const char *name, const assay_options *options, size_t *n_objects);
+
 #define AS_BASELINE_BUDGET "1s" /* of a case that is saved */
 /* Measures every case alone, keeps programs and models as objects, and the whole under its name.  BAD_INPUT when the name is taken. */
 assay_status as_baseline_save(assay_env *env, as_store *store, as_baseline *b, const char *name, const char *description,

@@ -170,13 +170,7 @@ static assay_status judged(assay_env *env, const char *path, assay_facts *old, c
     as_lab_settings how = *s;
     how.sampler.keep_samples = old->with_samples;
     as_trials_give(f, old->trials, old->n_trials, &how);
-    if (f->status != ASSAY_OK) {
-        assay_status status = f->status;
-        assay_facts_free(f);
-        return status;
-    }
-    *out = f;
-    return ASSAY_OK;
+    return as_facts_done(f, out);
 }
 
 assay_status assay_compare_again(assay_env *env, const char *path, const assay_options *options, assay_facts **out)

@@ -48,13 +48,7 @@ static assay_status facts_make(assay_env *env, const assay_trace *trace, assay_t
         as_compile_add(f, *trial, &lab->rules);
         as_trials_give(f, trial, 1, lab);
     }
-    if (f->status != ASSAY_OK) {
-        assay_status status = f->status;
-        assay_facts_free(f);
-        return status;
-    }
-    *out = f;
-    return ASSAY_OK;
+    return as_facts_done(f, out);
 }
 
 /* The profile, and the turns of --compile both after it. */

@@ -1,12 +1,13 @@
 /* calls.c - the laboratory as calls of the library: what the verbs do, without a terminal. */
 #include "lab/calls.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "lab/baseline.h"
-#include "lab/keep.h"
 #include "lab/suite.h"
 
 /* The facts own the trials from now on. */
@@ -22,13 +23,8 @@ void as_trials_give(assay_facts *f, assay_trace **trials, size_t n, const as_lab
 assay_status as_facts_give(assay_env *env, const as_store_options *o, const char *kind, const char *title, assay_facts *f,
                            assay_status measured, assay_facts **out)
 {
-    int64_t      id;
-    assay_status status = f->status;
-    if (status != ASSAY_OK) {
-        assay_facts_free(f);
-        return status;
-    }
-    *out = f; /* a store that cannot be had does not lose the result */
+    int64_t id;
+    AS_TRY(as_facts_done(f, out)); /* a store that cannot be had does not lose the result */
     AS_TRY(as_lab_keep(env, o, kind, title, (const assay_trace *const *)f->trials, f->n_trials, f, &id));
     return measured == ASSAY_CANCELLED
                ? as_fail(env, measured, "%s: stopped before its end: what was measured is shown, marked partial", kind)
@@ -101,35 +97,62 @@ assay_status assay_bench(assay_env *env, const char *const *what, size_t n, cons
     return status;
 }
 
-/* --- Baseline, check -------------------------------------------------------------------------------------- */
+/* --- The line protocol -------------------------------------------------------------------------------------- */
 
-assay_status assay_baseline_create(assay_env *env, const char *name, const char *const *what, size_t n,
-                                   const assay_options *options)
+static assay_status case_speak(assay_env *env, const as_bench_case *c, FILE *in, FILE *out)
 {
-    static const char *const keys[] = {AS_BASELINE_KEYS, NULL};
-    as_lab_settings          s;
+    as_bench_subject subject = {0};
+    as_arm           arm = {0};
+    AS_TRY(as_bench_case_open(env, c, &subject));
+    assay_status status = as_arm_plan(env, c->name, subject.plan, c->plan.seed, NULL, true, &arm);
+    if (status == ASSAY_OK)
+        status = as_arm_speak(env, &arm, in, out);
+    if (arm.drop) {
+        arm.land(arm.self);
+        arm.drop(arm.self);
+    }
+    as_bench_subject_close(&subject);
+    return status;
+}
+
+static FILE *stream_of(int fd, const char *mode)
+{
+    int   own = dup(fd);
+    FILE *file = own < 0 ? NULL : fdopen(own, mode);
+    if (!file && own >= 0)
+        close(own);
+    return file;
+}
+
+static assay_status files_speak(assay_env *env, const as_bench_case *c, int in_fd, int out_fd)
+{
+    FILE        *in = stream_of(in_fd, "r"), *out = stream_of(out_fd, "w");
+    assay_status status =
+        in && out ? case_speak(env, c, in, out)
+                  : as_fail(env, ASSAY_IO, "speak: cannot open file descriptor %d: %s", in ? out_fd : in_fd, strerror(errno));
+    if (in)
+        fclose(in);
+    if (out)
+        fclose(out); /* every answer was flushed as it was given */
+    return status;
+}
+
+assay_status assay_speak(assay_env *env, const char *what, const assay_options *options, int in_fd, int out_fd)
+{
+    static const char *const keys[] = {AS_BENCH_KEYS, "speak", NULL};
     as_case_options          o;
-    as_store_options         where;
     as_bench_cases          *cases;
-    as_baseline             *b = NULL;
-    as_store                *store = NULL;
-    const char              *description = as_options_text(options, "description");
-    AS_TRY(as_options_only(env, options, "assay_baseline_create", keys));
-    AS_TRY(as_store_check_name(env, "baseline", name));
-    AS_TRY(as_lab_settings_read(env, options, AS_BASELINE_BUDGET, &s));
+    AS_TRY(as_options_only(env, options, "speak", keys));
     AS_TRY(as_case_options_read(env, options, &o));
-    AS_TRY(as_store_options_read(env, options, &where));
-    AS_TRY(as_bench_cases_read(env, what, (int)n, &o, &cases));
-    assay_status status = as_baseline_of_cases(env, cases, &b);
-    if (status == ASSAY_OK)
-        status = as_lab_store(env, &where, true, &store);
-    if (status == ASSAY_OK)
-        status = as_baseline_save(env, store, b, name, description ? description : "", &s);
-    as_store_close(store);
-    as_baseline_free(b);
+    AS_TRY(as_bench_cases_read(env, &what, what ? 1 : 0, &o, &cases));
+    assay_status status = cases->n_items == 1 ? files_speak(env, &cases->items[0], in_fd, out_fd)
+                                              : as_fail(env, ASSAY_BAD_INPUT,
+                                                        "bench: --speak answers for one case, and there are %d", cases->n_items);
     as_bench_cases_free(cases);
     return status;
 }
+
+/* --- Check -------------------------------------------------------------------------------------- */
 
 static assay_status check_judge(assay_env *env, as_check *c, const char *name, const as_check_options *o, assay_facts **out,
                                 int *exit_code)

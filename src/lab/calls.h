@@ -12,15 +12,42 @@
 #define AS_BASELINE_KEYS AS_CASE_KEYS, "suite", "description", "budget", "timeout", "store"
 #define AS_CHECK_KEYS    "threshold", "severity", "alpha", "fail-on", "cross-machine", "budget", "timeout", "clock", "seed", "samples", \
                          "store"
+#define AS_PLAN_KEYS     "batch", "seq", "dim", "input", "timespans", "state-in", "weights", "seed", "device", "threads", "compile", \
+                         "weights-as", "winograd"
+#define AS_BASELINE_BIN_KEYS "bin", "description", "budget", "timeout", "seed", "store"
+#define AS_STORE_KEYS    "store"
+#define AS_HISTORY_KEYS  "cross-machine", "store"
+#define AS_DEVICES_KEYS  "measure", "device", "threads"
+#define AS_NOISE_KEYS    "seed", "budget", "store"
+#define AS_STREAM_KEYS   AS_PLAN_KEYS, "stream", "state-out", "rate", "deadline", "format"
 /* clang-format on */
+#define AS_NOISE_BUDGET "12s" /* of assay_noise(), all trials together */
 
 #include "lab/keep.h"
 #include "lab/lab.h"
+#include "plan/plan.h"
+#include "run/stream.h"
 
 /* The facts own the trials from now on. */
 void as_trials_give(assay_facts *f, assay_trace **trials, size_t n, const as_lab_settings *s);
 /* What was measured is kept and handed over; the status is that of the measurement. */
 assay_status as_facts_give(assay_env *env, const as_store_options *o, const char *kind, const char *title, assay_facts *f,
                            assay_status measured, assay_facts **out);
+
+/* The store of a call that only looks into it, or tidies it; `what` begins the sentence that refuses other options. */
+assay_status as_call_store(assay_env *env, const char *what, const assay_options *options, as_store **out);
+
+/* Which output goes to which file: options output and state-out, each "NAME=FILE" or "FILE".  Texts are the model's and the options'. */
+enum { AS_MAX_ANSWERS = 64 };
+typedef struct as_answer_files {
+    const char *name[AS_MAX_ANSWERS + AS_MAX_STATES], *path[AS_MAX_ANSWERS + AS_MAX_STATES];
+    int         n, n_outputs; /* the first n_outputs are those of --output */
+} as_answer_files;
+assay_status as_answer_files_read(assay_env *env, const assay_model *model, const assay_options *options, as_answer_files *out);
+assay_status as_answer_files_save(assay_env *env, const assay_instance *instance, const as_answer_files *files);
+
+/* All of assay_stream() but the facts.  *report tells of the answers that were given, whatever ended it. */
+assay_status as_stream_answer(assay_env *env, const assay_model *model, const assay_options *options, int in_fd, int out_fd,
+                              as_stream_report *report);
 
 #endif

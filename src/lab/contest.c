@@ -438,11 +438,5 @@ assay_status as_contest_facts(assay_env *env, const as_contest *c, const as_lab_
     if (!f)
         return no_room(env);
     sweep_add(f, c, s->rules.margin);
-    if (f->status != ASSAY_OK) {
-        assay_status status = f->status;
-        assay_facts_free(f);
-        return status;
-    }
-    *out = f;
-    return ASSAY_OK;
+    return as_facts_done(f, out);
 }

@@ -170,7 +170,7 @@ Test(lab, calls_refuse_options_that_they_do_not_take)
     expect_fails(f.env, assay_compare(f.env, what, 1, f.options, &facts), ASSAY_BAD_INPUT, "assay_compare: --rate says nothing");
     expect_fails(f.env, assay_check(f.env, "main", f.options, &facts, &code), ASSAY_BAD_INPUT, "assay_check: --rate says nothing");
     expect_fails(f.env, assay_baseline_create(f.env, "main", what, 1, f.options), ASSAY_BAD_INPUT,
-                 "assay_baseline_create: --rate says nothing");
+                 "baseline save: --rate says nothing");
     expect(!facts);
     end(&f);
 }

@@ -191,13 +191,7 @@ assay_status as_noise_facts(assay_env *env, const as_noise *n, assay_facts **out
     for (int i = 0; i < n->n; i += (int)AS_COUNT(blocks_ns))
         as_trial_series(f, g, n->trials[i], i);
     as_facts_trials(f, n->trials, (size_t)n->n, false);
-    if (f->status != ASSAY_OK) {
-        assay_status status = f->status;
-        assay_facts_free(f);
-        return status;
-    }
-    *out = f;
-    return ASSAY_OK;
+    return as_facts_done(f, out);
 }
 
 /* --- For the next run ------------------------------------------------------------------------------------------ */

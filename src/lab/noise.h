@@ -9,7 +9,6 @@
 #include "lab/lab.h"
 
 enum { AS_NOISE_TRIALS = 6 };
-#define AS_NOISE_BUDGET "12s" /* of all of them */
 
 typedef struct as_noise {
     assay_trace *trials[AS_NOISE_TRIALS];

@@ -1,4 +1,5 @@
-/* tell.h - what doers made, told to people and as JSON: a plan, and what a stream did.  plan/ and run/ print nothing themselves. */
+/* tell.h - what doers made, told to people and as JSON: a plan, the outputs of a run, what a stream did, the devices of this machine.  plan/
+ * and run/ print nothing themselves. */
 #ifndef AS_LAB_TELL_H
 #define AS_LAB_TELL_H
 
@@ -9,8 +10,18 @@
 void         as_plan_print(const assay_plan *plan, FILE *file, bool colour);
 assay_status as_plan_json(assay_env *env, const assay_plan *plan, FILE *file); /* "assay.plan/1" */
 
+void as_outputs_print(const assay_instance *instance, FILE *file); /* the first values of each */
+void as_outputs_json(const assay_instance *instance, FILE *file);  /* "assay.outputs/1", all of them */
+
 void         as_stream_print(const as_stream_report *report, FILE *file);
 assay_status as_stream_json(assay_env *env, const as_stream_report *report, const char *model,
                             const char *path); /* "assay.stream/1" */
+
+/* The engines of this machine, and the limits of each (the verb `devices`).  Options measure, device, threads. */
+typedef struct as_devices as_devices;
+assay_status              as_devices_ask(assay_env *env, const assay_options *options, as_devices **out);
+void                      as_devices_free(as_devices *t);
+void                      as_devices_print(const as_devices *t, FILE *file);
+void                      as_devices_json(const as_devices *t, FILE *file); /* "assay.devices/2" */
 
 #endif

@@ -29,14 +29,19 @@ static void batch_add(as_given *given)
     given->unbatched = true;
 }
 
+assay_status as_given_load(assay_env *env, const char *path, as_tensor *out)
+{
+    size_t length = strlen(path);
+    bool   is_pb = length > 3 && !strcmp(path + length - 3, ".pb");
+    return is_pb ? as_pb_tensor_load(env, path, out) : as_npy_load(env, path, out);
+}
+
 static assay_status file_read(assay_env *env, assay_plan *plan, int i, const char *path)
 {
     as_given *given = &plan->given[i];
-    size_t    length = strlen(path);
-    bool      is_pb = length > 3 && !strcmp(path + length - 3, ".pb");
     if (!(path = as_arena_text(&plan->arena, path)))
         return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the name of a file");
-    AS_TRY(is_pb ? as_pb_tensor_load(env, path, &given->tensor) : as_npy_load(env, path, &given->tensor));
+    AS_TRY(as_given_load(env, path, &given->tensor));
     given->path = path;
     const as_dims *wanted = &input_of(plan, i)->dims;
     if (is_over_sequences(plan->model) && given->tensor.view.shape.rank == wanted->rank - 1 && is_symbol(&wanted->dim[0], "batch"))

@@ -262,6 +262,8 @@ void as_instance_refresh(assay_instance *instance);
  * holds the values that the plan was made for, and must keep them: a step refuses others. */
 as_view as_instance_input(const assay_instance *instance, int i);
 as_view as_instance_output(const assay_instance *instance, int i);
+/* An output as files and people get it: without the batch of one that the first input's file did not have. */
+as_view as_instance_answer(const assay_instance *instance, int i);
 /* Begins anew: every variable has its initial value, and the next step is step 0.  A new instance is so. */
 void as_instance_reset(assay_instance *instance);
 /* Copies a variable's value out or in, between two steps; the view has its dtype and shape. */
@@ -285,6 +287,8 @@ typedef struct as_state_pair {
 
 /* The pairs by name: h0 and h_n, h_in and h_out, initial_h and Y_h, with anything for h.  Returns how many, in the order of the inputs. */
 int as_state_find(const assay_model *model, as_state_pair *pairs, int max);
+/* The outputs that are a state, by place: those of the pairs, and h_n where there is no h0 yet.  outputs: room for AS_MAX_STATES. */
+int as_state_outputs(const assay_model *model, int *outputs);
 /* The same as variables of a plan: the network remembers by itself.  defs: room for AS_MAX_STATES. */
 int as_state_variables(const assay_model *model, as_variable_def *defs);
 /* The input of the time spans, or -1. */

@@ -1,5 +1,7 @@
 /* public_test.c - instances through the public header: inputs by number and name, own data in place, and the one way that inputs are filled. */
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "plan/test_fixture.h"
 
@@ -71,5 +73,42 @@ Test(instance, what_does_not_fit_is_refused)
     expect_fails(f.env, assay_instance_bind_input(f.env, f.instance, t.name, few, sizeof few), ASSAY_BAD_INPUT, "12 were given");
     expect_fails(f.env, assay_instance_bind_input(f.env, f.instance, t.name, (char *)t.data + 1, t.bytes), ASSAY_BAD_INPUT,
                  "not aligned");
+    fixture_close(&f);
+}
+
+/* What a run writes, another reads; a batch of one may be left out of a file. */
+Test(instance, inputs_come_from_files_and_outputs_go_to_them)
+{
+    fixture      f;
+    assay_tensor h, x;
+    char         path[] = "/tmp/assay-io-XXXXXX";
+    close(mkstemp(path));
+    open_instance(&f, "cfc:input=3,units=4,state=1");
+    assay_instance_fill(f.instance, 5);
+    expect_ok(f.env, assay_run(f.env, f.instance));
+    expect_ok(f.env, assay_instance_output(f.env, f.instance, 1, &h));
+    expect_eq(strcmp(h.name, "h_n"), 0);
+    expect_ok(f.env, assay_instance_save_output(f.env, f.instance, "h_n", path));
+    expect_ok(f.env, assay_instance_load_input(f.env, f.instance, "h0", path));
+    bool seen = false;
+    for (size_t i = 0; i < assay_instance_n_inputs(f.instance); i++) {
+        expect_ok(f.env, assay_instance_input(f.env, f.instance, i, &x));
+        if (!strcmp(x.name, "h0")) {
+            seen = true;
+            expect_eq(x.bytes, h.bytes);
+            expect_eq(memcmp(x.data, h.data, h.bytes), 0);
+        }
+    }
+    expect(seen);
+    float   few[4] = {4, 3, 2, 1};
+    as_view one = as_view_of(few, AS_F32, &(as_shape){.rank = 1, .dim = {4}});
+    expect_ok(f.env, as_npy_save(f.env, path, &one));
+    expect_ok(f.env, assay_instance_load_input(f.env, f.instance, "h0", path));
+    expect_fails(f.env, assay_instance_load_input(f.env, f.instance, "x", path), ASSAY_BAD_INPUT, "holds [4], the model takes");
+    expect_fails(f.env, assay_instance_load_input(f.env, f.instance, "nothing", path), ASSAY_BAD_INPUT, "has no input 'nothing'");
+    expect_fails(f.env, assay_instance_save_output(f.env, f.instance, "nothing", path), ASSAY_BAD_INPUT, "has no output 'nothing'");
+    expect_ok(f.env, assay_instance_bind_input(f.env, f.instance, "h0", few, sizeof few));
+    expect_fails(f.env, assay_instance_load_input(f.env, f.instance, "h0", path), ASSAY_BAD_INPUT, "bound to data of your own");
+    unlink(path);
     fixture_close(&f);
 }

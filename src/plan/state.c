@@ -47,6 +47,21 @@ int as_state_find(const assay_model *model, as_state_pair *pairs, int max)
     return n;
 }
 
+int as_state_outputs(const assay_model *model, int *outputs)
+{
+    as_state_pair pairs[AS_MAX_STATES];
+    int           n_pairs = as_state_find(model, pairs, AS_MAX_STATES), n = 0;
+    for (int i = 0; i < model->n_outputs && n < AS_MAX_STATES; i++) {
+        size_t length;
+        bool   is_state = shared(model->values[model->outputs[i]].name, "", "_n", &length) != NULL;
+        for (int k = 0; k < n_pairs; k++)
+            is_state |= pairs[k].output == i;
+        if (is_state)
+            outputs[n++] = i;
+    }
+    return n;
+}
+
 int as_state_variables(const assay_model *model, as_variable_def *defs)
 {
     as_state_pair pairs[AS_MAX_STATES];

@@ -1,4 +1,4 @@
-# examples_test.sh - every example is built as its first lines say, and run.
+# examples_test.sh - every example is built as its first lines say, and run; together they use every function of the header.
 . "$(dirname "$0")/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 lib=$(dirname "$ASSAY")/libassay.a
@@ -6,19 +6,132 @@ lib=$(dirname "$ASSAY")/libassay.a
 case $ASSAY in *clang-address-undefined*) cc="clang -fsanitize=address,undefined" ;; *clang*) cc=clang ;; *) cc=gcc ;; esac
 foreign=$(for p in jansson OpenCL sqlite3; do pkg-config --exists $p && pkg-config --libs $p; done)
 
-t "examples/profile.c compiles against the public header alone" \
-    $cc -std=c11 -Wall -Wextra -Werror -I"$root/include" "$root/examples/profile.c" "$lib" $foreign -lm -lpthread -ldl -o "$dir/profile"
-t "examples/profile.c writes a page" "$dir/profile" mlp-small "$dir/page.html"
-t "examples/compare.c compiles against the public header alone" \
-    $cc -std=c11 -Wall -Wextra -Werror -I"$root/include" "$root/examples/compare.c" "$lib" $foreign -lm -lpthread -ldl -o "$dir/compare"
-t "examples/compare.c writes a page" "$dir/compare" mlp-small compile=on,off "$dir/compare.html"
-t "examples/compare.c says what is wrong" bash -c "! '$dir/compare' mlp-small nothing=1 '$dir/p.html' 2>'$dir/e' && grep -q nothing '$dir/e'"
-t "examples/run.c compiles against the public header alone" \
-    $cc -std=c11 -Wall -Wextra -Werror -I"$root/include" "$root/examples/run.c" "$lib" $foreign -lm -lpthread -ldl -o "$dir/run"
-t "examples/run.c answers and measures" bash -c "'$dir/run' mlp-small | tee '$dir/run.txt' | grep -q 'median .* ns, measured' && grep -q 'bytes of f32' '$dir/run.txt'"
-t "examples/run.c says what is wrong" bash -c "! '$dir/run' nothing 2>'$dir/e' && grep -q nothing '$dir/e'"
-t "the page is HTML" grep -qi '<!doctype html' "$dir/page.html"
-t "examples/profile.c says what is wrong" bash -c "! '$dir/profile' nothing '$dir/p.html' 2>'$dir/e' && grep -q nothing '$dir/e'"
+# --- The header and the examples ---
+functions() { sed -n 's/^[a-z].*[ *]\(assay_[a-z_]*\)(.*/\1/p' "$root/include/assay.h"; }
+all_used() {
+    [ "$(functions | wc -l)" -gt 50 ] || { echo "the header's functions cannot be read"; return 1; }
+    local name unused=
+    for name in $(functions); do grep -qE "\\b$name\\(" "$root"/examples/*.c || unused="$unused $name"; done
+    [ -z "$unused" ] || { echo "no example uses:$unused"; return 1; }
+}
+all_named() { # FILE
+    local file
+    for file in "$root"/examples/*.c; do grep -qF "$(basename "$file")" "$1" || { echo "not named: $(basename "$file")"; return 1; }; done
+}
+functions_named() {
+    local name
+    for name in $(functions); do grep -qE "\\b$name\\b" "$root/docs/library.md" || { echo "not named: $name"; return 1; }; done
+}
+how_to_build() { head -12 "$1" | grep -qF "cc $(basename "$1") \$(pkg-config --cflags --libs assay) -o $(basename "$1" .c)"; }
+t "together the examples use every function of assay.h" all_used
+t "docs/library.md names every example" all_named "$root/docs/library.md"
+t "docs/library.md names every function" functions_named
+for source in "$root"/examples/*.c; do
+    name=$(basename "$source" .c)
+    t "$name.c says how it is built" how_to_build "$source"
+    t "$name.c compiles as C99 against the public header alone" \
+        $cc -std=c99 -pedantic -Wall -Wextra -Wshadow -Werror -I"$root/include" "$source" "$lib" $foreign -lm -lpthread -ldl -o "$dir/$name"
+    "$dir/$name" >"$dir/u.out" 2>"$dir/u.err"
+    t "$name without arguments says how it is called" bash -c "[ $? = 2 ] && grep -q '^usage: ' '$dir/u.err' && [ ! -s '$dir/u.out' ]"
+done
+cd "$dir" || exit 2
+
+gives() { # "words" PROGRAM args...: exit code 0, and the words on standard output
+    local words=$1
+    shift
+    "$@" >g.out 2>g.err || { cat g.out g.err; return 1; }
+    grep -qE -- "$words" g.out || { cat g.out g.err; echo "expected: $words"; return 1; }
+}
+says_no() { # "words" PROGRAM args...: exit code 2, and one line with the words
+    local words=$1
+    shift
+    "$@" >n.out 2>n.err </dev/null
+    local got=$?
+    [ $got = 2 ] || { cat n.err; echo "exit code $got, expected 2"; return 1; }
+    [ "$(wc -l <n.err)" = 1 ] && grep -qF -- "$words" n.err || { cat n.err; echo "expected one line with: $words"; return 1; }
+}
+
+# --- Running ---
+t "run answers and measures" gives 'median .* ns, measured' ./run mlp-small
+t "run names its answer" grep -q 'bytes of f32' g.out
+t "run says what is wrong" says_no nothing ./run nothing
+t "files answers on random numbers" gives '1 inputs, 1 outputs; less exact kernels cost 0' ./files mlp:sizes=3x5 - y.npy
+t "files prints the answer" grep -q '^[a-z0-9]*: f32\[1,5\]' g.out
+assay run mlp:sizes=5x3 --output x5.npy >/dev/null 2>&1 # an answer of one network as the input of the next
+assay run mlp:sizes=3x5 --input x5.npy --output want.npy >/dev/null 2>&1
+t "files reads the numbers of a file" gives 'outputs' ./files mlp:sizes=3x5 x5.npy y.npy
+t "and answers as assay run" cmp y.npy want.npy
+t "files says how far less exact kernels are off" bash -c "./files cnn-small - y.npy | grep -q 'cost [0-9.e-]* of'"
+t "files refuses a file of another shape" says_no 'the model takes' ./files mlp:sizes=4x5 x5.npy y2.npy
+t "and one that is not there" says_no nosuch.npy ./files mlp:sizes=3x5 nosuch.npy y2.npy
+t "stream answers line by line" bash -c "printf '1,2,3\n4,5,6\n' | ./stream cfc:input=3,units=8 10s 2>s.err | wc -l | grep -qx 2"
+printf '1,2,3\n4,5,6\n7,8,9\n' >x.csv
+t "stream remembers as assay run --stream does" \
+    bash -c "./stream cfc:input=3,units=8 10s <x.csv >y1 2>s.err && '$ASSAY' run cfc:input=3,units=8 --stream <x.csv >y2 2>/dev/null && cmp y1 y2"
+t "stream tells how late it was" grep -qE 'stream.missed +0 1' s.err
+t "stream refuses a bad sample, and tells of those before" \
+    bash -c "printf '1,2,3\n4,x,6\n' | ./stream cfc:input=3,units=8 10s 2>s.err >s.out; [ \$? = 2 ] && grep -q 'stream.answers *1 ' s.err && wc -l <s.out | grep -qx 1"
+t "stream says what is wrong" says_no 'no answer can be in time' ./stream cfc:input=3,units=8 0s
+
+# --- Measuring ---
+t "profile writes a page" ./profile mlp-small page.html
+t "the page is HTML" grep -qi '<!doctype html' page.html
+t "profile says what is wrong" says_no nothing ./profile nothing p.html
+t "facts prints them all" gives 'latency.median .* ns, measured by' ./facts mlp-small out
+t "tables too" grep -q 'table steps, 2 rows: name op time' g.out
+t "facts writes the record and five reports" bash -c "for s in trace txt json html csv md; do [ -s out.\$s ] || exit 1; done"
+t "the record is one that assay reads" says "latency" report out.trace
+t "facts says what is wrong" says_no nothing ./facts nothing out
+t "cancel keeps what was measured" gives 'ns from [0-9]+ runs' ./cancel mlp-small 1
+t "cancel says that it was stopped" grep -q '^cancel: cancelled: stopped after' g.err
+t "cancel tells how far it is" grep -qE '^[a-z ]+: [0-9]+ %$' g.err
+t "cancel says what is wrong" says_no nothing ./cancel nothing 1
+t "devices lists them and lends one to two plans" gives '^cnn-small ran; it holds' ./devices null mlp-small cnn-small
+t "the list has the CPU" grep -q '^cpu: usable: yes' g.out
+t "the plan is told" grep -q '^null takes [1-9]' g.out
+t "devices says what is wrong" says_no nothing ./devices nothing mlp-small
+t "export writes two files" gives wrote ./export mlp:sizes=3x5 m.onnx m.safetensors
+t "the file is a model" assay run m.onnx
+t "the parameters fit" assay run mlp:sizes=3x5 --weights m.safetensors
+t "export says what is wrong" says_no nothing ./export nothing m.onnx m.safetensors
+
+# --- The laboratory ---
+t "bench prints a row per case" gives 'softmax' ./bench matmul:size=16x16 softmax:size=16x16
+t "bench prints numbers" grep -qE '^  .* [0-9.e+]+ ns$' g.out
+t "bench says what is wrong" says_no nothing ./bench nothing
+t "compare writes a page" ./compare mlp-small compile=on,off compare.html
+t "compare says what is wrong" says_no nothing ./compare mlp-small nothing=1 p.html
+speaker 1000 old
+speaker 1200 new
+t "programs are compared" gives 'as measured:' ./programs ./old ./new c.json
+t "and judged again by another margin" bash -c "sed -n '1,/if only/p' g.out | grep -q 'SLOWER' && sed '1,/if only/d' g.out | grep -q 'SAME'"
+t "programs says what is wrong" says_no nosuch ./programs ./old ./nosuch c.json
+t "noise says what can be seen" gives . ./noise 600ms
+t "noise says what is wrong" says_no soon ./noise soon
+
+if has_store; then
+    t "guard keeps a program" ./guard s.db save-program next ./old
+    t "guard lists it" gives 'next, saved 2' ./guard s.db list
+    t "guard gives it another name" ./guard s.db promote next main
+    t "the same program is no regression" ./guard s.db check main
+    cp new old
+    ./guard s.db check main >c.out 2>&1
+    code=$?
+    t "a slower one is" bash -c "[ $code = 1 ] || [ $code = 3 ] || { cat c.out; exit 1; }"
+    t "guard keeps itself with a network" ./guard s.db save own mlp:sizes=8x4
+    t "and checks it against itself" bash -c "./guard s.db check own >own.out 2>&1; [ \$? -le 3 ] && grep -q 'mlp:sizes=8x4' own.out || { cat own.out; exit 1; }"
+    t "guard forgets it" ./guard s.db remove own
+    t "which is then gone" says_no "no baseline 'own'" ./guard s.db check own
+    t "store lists the runs" gives 'baseline .*main|baseline .*next' ./store s.db
+    t "store shows one" gives 'check against main' ./store s.db 2
+    t "store lists the cases" gives './old' ./store s.db ""
+    t "store shows a case over time" gives 'History' ./store s.db ./old
+    t "store says what is wrong" says_no 'no case "nothing"' ./store s.db nothing
+    t "and that there is no such run" says_no 'run 99' ./store s.db 99
+else
+    echo "skipped: guard and store, because assay was built without SQLite"
+fi
+
 for model in "$root"/examples/*.json; do
     t "$(basename "$model") runs" assay run "$model"
     t "$(basename "$model") profiles" assay profile "$model" --roofs off --runs 50
