@@ -94,11 +94,25 @@ static assay_status show(as_cli *cli, const as_report_options *o, const assay_fa
     return as_cli_forms_write(cli, o, facts, n, &settings);
 }
 
+/* An option that would do nothing is a mistake. */
+static assay_status store_check(as_cli *cli)
+{
+    int64_t id;
+    for (int i = 0; i < cli->n_args; i++)
+        if (is_run(cli->args[i], &id))
+            return ASSAY_OK;
+    return as_options_is_set(cli->options, "store")
+               ? as_fail(cli->env, ASSAY_BAD_INPUT, "--store says where a run is, and no run is named: assay runs list shows them")
+               : ASSAY_OK;
+}
+
 static assay_status run(as_cli *cli)
 {
     runs              all = {0};
     as_report_options o;
     assay_status      status = as_report_options_read(cli->env, cli->options, &o);
+    if (status == ASSAY_OK)
+        status = store_check(cli);
     for (int i = 0; i < cli->n_args && status == ASSAY_OK; i++)
         status = load(cli, cli->args[i], &all);
     if (status == ASSAY_OK)

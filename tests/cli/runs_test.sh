@@ -60,6 +60,7 @@ t "of two records one must be named" refuses 2 "run 1 has 2 records: say which" 
 t "and then it is written" bash -c "'$ASSAY' runs trace 1 x.trace 2 --store both.db && [ -s x.trace ]"
 t "there is no third" refuses 2 "run 1 has 2 records" runs trace 1 x.trace 3 --store both.db
 t "a run that is not there has no report" refuses 2 "there is no run 99" report 99 --store kept.db
+t "a store without a run is refused" refuses 2 "no run is named" report kept.json --store kept.db
 t "it goes to another store with its record" bash -c "'$ASSAY' runs export --store kept.db --json k.json && '$ASSAY' runs import k.json --store k2.db && '$ASSAY' runs trace 1 k2.trace --store k2.db && cmp kept.trace k2.trace"
 t "by default it is kept beside the others" bash -c "mkdir d && cd d && '$ASSAY' profile mlp-small --roofs off --runs 50 >/dev/null && '$ASSAY' runs list | grep -q profile"
 t "--store none keeps nothing" bash -c "mkdir n && cd n && '$ASSAY' profile mlp-small --roofs off --runs 50 --store none >/dev/null && [ ! -e .assay ]"
