@@ -109,11 +109,9 @@ static const char *keep_label(assay_facts *f, const char *label, const char *key
 
 /* --- Metrics ----------------------------------------------------------------------------------------- */
 
-/* "no kind" reads "metric has no kind"; the longer faults are sentences of their own. */
 static assay_status refuse(assay_env *env, const char *key, const char *why)
 {
-    bool is_noun = !strncmp(why, "no ", 3) || !strncmp(why, "a ", 2) || !strncmp(why, "half", 4);
-    return as_fail(env, ASSAY_INTERNAL, "facts: %s: metric%s %s", key, is_noun ? " has" : ":", why);
+    return as_fail(env, ASSAY_INTERNAL, "facts: %s: metric: %s", key, why);
 }
 
 static bool metric_keep(assay_facts *f, const char *key, assay_metric *m)

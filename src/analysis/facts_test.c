@@ -32,7 +32,7 @@ Test(facts, refuse_a_metric_without_a_kind)
     m.kind = ASSAY_KIND_MISSING;
     as_facts_add(f, as_facts_group(f, "latency", "Latency"), "latency.median", "median", m);
     expect_eq(f->status, ASSAY_INTERNAL);
-    expect_str(assay_message(env), "facts: latency.median: metric has no kind");
+    expect_str(assay_message(env), "facts: latency.median: metric: no kind");
     expect(!as_facts_metric(f, "latency.median"));
     as_facts_note(f, "later", "call");
     expect(!as_facts_note_find(f, "later")); /* the first failure sticks */

@@ -179,7 +179,7 @@ Test(report, a_metric_without_a_kind_reaches_no_writer)
         size_t bytes;
         FILE  *file = open_memstream(&data, &bytes);
         expect_fails(env, as_report_write(env, all, 1, formats[i], NULL, file), ASSAY_INTERNAL,
-                     "facts: latency.median: metric has no kind");
+                     "facts: latency.median: metric: no kind");
         fclose(file);
         expect_eq(bytes, 0);
         free(data);
