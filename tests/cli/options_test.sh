@@ -56,7 +56,7 @@ while read -r verb option value example _; do
     compare-vary) t "$verb --$option is read" assay compare mlp-small --device null --vary batch=1,2 --budget 50ms --store none; continue ;;
     compare-devices) t "$verb --$option is read" assay $verb $(arguments $verb); continue ;;
     compare-store|bench-store) [ $store = no ] || t "$verb --$option is read" assay $verb $(arguments $verb) --store s.db; continue ;;
-    report-store) [ $store = no ] || t "$verb --$option is read" assay report 1 --store s.db; continue ;;
+    report-store) [ $store = no ] || t "$verb --$option is read" assay report 1 --store .assay/runs.db; continue ;;
     compare-bin) t "$verb --$option is read" assay compare --bin "$arm" --bin "$arm:1" --budget 50ms --store none; continue ;;
     compare-from) t "$verb --$option is read" assay compare --from cmp.json; continue ;;
     baseline-suite) t "$verb --$option is read" assay baseline save of-suite --suite suite.txt --budget 50ms --store s.db; continue ;;
