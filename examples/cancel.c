@@ -1,11 +1,11 @@
-/* cancel.c - a long measurement that tells how far it is, and that Ctrl-C or a time limit ends without losing what was measured.
+/* cancel.c - a long measurement that tells how far it is, and that Ctrl-C, or the program itself, ends without losing what was measured.
  *
- *     cc cancel.c $(pkg-config --cflags --libs assay) -o cancel && ./cancel mlp-small 3 */
-#define _POSIX_C_SOURCE 200809L
+ *     cc cancel.c $(pkg-config --cflags --libs assay) -o cancel && ./cancel mlp-small 20
+ *
+ * stops when 20 % of it are done. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "assay.h"
 
@@ -17,13 +17,22 @@ static void stop(int number)
     assay_cancel(running);
 }
 
+/* Called between measurements, never inside one. */
 static void tell(void *arg, const char *what, double done)
 {
-    int *percent = arg;
-    int  now = (int)(done * 100);
-    if (now != *percent)
-        fprintf(stderr, "%s: %d %%\n", what, now);
-    *percent = now;
+    const int *enough = arg;
+    fprintf(stderr, "%s: %.0f %%\n", what, done * 100);
+    if (done * 100 >= *enough)
+        assay_cancel(running);
+}
+
+static assay_status options_make(assay_env *env, assay_options **out)
+{
+    static const char *const pairs[][2] = {{"time", "2s"}, {"roofs", "off"}, {"store", "none"}};
+    assay_status             status = assay_options_new(env, out);
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0] && status == ASSAY_OK; i++)
+        status = assay_options_set(env, *out, pairs[i][0], pairs[i][1]);
+    return status;
 }
 
 int main(int argc, char **argv)
@@ -32,39 +41,29 @@ int main(int argc, char **argv)
     assay_options *options = NULL;
     assay_model   *model = NULL;
     assay_facts   *facts = NULL;
-    int            percent = -1;
-    unsigned       seconds = argc == 3 ? (unsigned)atoi(argv[2]) : 0;
+    int            enough = argc == 3 ? atoi(argv[2]) : 0;
     assay_status   status;
-    if (!seconds) {
-        fprintf(stderr, "usage: %s MODEL SECONDS\n", argv[0]);
+    if (enough < 1 || enough > 100) {
+        fprintf(stderr, "usage: %s MODEL PERCENT\n", argv[0]);
         return 2;
     }
     status = assay_env_new(&env);
     if (status == ASSAY_OK)
-        status = assay_options_new(env, &options);
-    if (status == ASSAY_OK)
-        status = assay_options_set(env, options, "time", "60s");
-    if (status == ASSAY_OK)
-        status = assay_options_set(env, options, "roofs", "off");
-    if (status == ASSAY_OK)
-        status = assay_options_set(env, options, "store", "none");
+        status = options_make(env, &options);
     if (status == ASSAY_OK)
         status = assay_model_load(env, argv[1], options, &model);
     if (status == ASSAY_OK) {
         running = env;
         signal(SIGINT, stop);
-        signal(SIGALRM, stop);
-        alarm(seconds);
-        assay_on_progress(env, tell, &percent);
+        assay_on_progress(env, tell, &enough);
         status = assay_profile_model(env, model, options, &facts);
     }
     if (status != ASSAY_OK)
         fprintf(stderr, "cancel: %s: %s\n", assay_status_text(status), assay_message(env));
-    if (facts) {
-        const assay_metric *median = assay_facts_metric(facts, "latency.median");
+    const assay_metric *median = facts ? assay_facts_metric(facts, "latency.median") : NULL;
+    if (median)
         printf("%s: %.0f %s from %llu runs\n", assay_facts_title(facts), median->value, median->unit,
                (unsigned long long)median->n);
-    }
     assay_facts_free(facts);
     assay_model_free(model);
     assay_options_free(options);

@@ -274,7 +274,7 @@ Test(sections, an_unknown_one_is_refused_with_the_nearest_and_the_list)
     as_write_settings  s = {.sections = "summary,layer"};
     expect_fails(
         env, as_report_write(env, all, 1, "text", &s, stdout), ASSAY_BAD_INPUT,
-        "report: no section \"layer\"; did you mean \"layers\"?; there are summary, check, bench, sweep, compare, noise, history, verdict, layers, latency, roofline, compile, cost, books, memory, contention, sensors, instrument, ");
+        "report: no section \"layer\"; did you mean \"layers\"?; there are summary, check, bench, sweep, compare, noise, history, verdict, list, layers, latency, roofline, compile, cost, books, memory, contention, sensors, instrument, ");
     expect_fails(env, as_sections_check(env, ""), ASSAY_BAD_INPUT, "report: no section \"\"; there are summary");
     expect_fails(env, as_sections_check(env, "summary,"), ASSAY_BAD_INPUT, "no section \"\"");
     expect_fails(env, as_sections_check(env, "zzzzzzzzzzzzzzzzz"), ASSAY_BAD_INPUT, "no section \"zzzzzzzzzzzzzzzzz\"; there are ");
