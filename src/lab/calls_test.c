@@ -109,6 +109,13 @@ Test(calls, devices_have_their_limits_as_facts)
     expect_has(key, "fma.f32");
     expect_near(metric->value, 1e9, 0);
     expect(!assay_facts_at(facts, 1, &key, &label, &metric));
+    char path[] = "/tmp/assay-devices-XXXXXX", text[4096] = "";
+    close(mkstemp(path));
+    expect_ok(f.env, assay_report(f.env, (const assay_facts *const[]){facts}, 1, "markdown", path));
+    expect(as_file_small(path, text, sizeof text));
+    expect_has(text, "Devices");
+    expect_has(text, "fma.f32");
+    unlink(path);
     assay_facts_free(facts);
     fixture_close(&f);
 }
