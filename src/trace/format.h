@@ -105,6 +105,12 @@ typedef struct as_turns_seen {
  * about what it read and the writer about what it is to write: what would not load is not saved. */
 #define AS_FAULT_BYTES 160
 bool as_span_ok(const assay_trace *t, const as_span *span, char why[AS_FAULT_BYTES]);
+/* The same without the reason, for the many that are right. */
+static inline bool as_span_plain(const assay_trace *t, const as_span *span)
+{
+    return span->kind <= AS_SPAN_DEVICE && span->begin_ticks <= span->end_ticks && span->step >= -1 &&
+           span->step < (int64_t)t->n_steps;
+}
 bool as_sample_ok(const as_sample *sample, char why[AS_FAULT_BYTES]);
 bool as_reading_ok(const assay_trace *t, const as_reading *reading, char why[AS_FAULT_BYTES]);
 bool as_trace_step_ok(const as_trace_step *step, size_t index, char why[AS_FAULT_BYTES]);
