@@ -493,7 +493,7 @@ static size_t values_of(const assay_trace *t, int arm, bool samples, bool cpu, d
     if (of_profile(t)) {
         for (size_t i = 0; i < t->n_samples; i++) {
             out[n] = sample_ns(t, &t->samples[i], cpu);
-            n += isfinite(out[n]);
+            n += isfinite(out[n]) ? 1 : 0;
         }
         return n;
     }
