@@ -169,7 +169,7 @@ test-unit: $(BUILD)/run-tests
 test-arm:
 	@tools/setup arm
 	@$(MAKE) --no-print-directory CROSS=aarch64-linux-gnu- test-unit \
-	    EMULATOR="env ASSAY_TEST_SHORT=1 qemu-aarch64 -L /" TEST_FLAGS="--no-fork --quiet"
+	    EMULATOR="env ASSAY_TEST_SHORT=1 qemu-aarch64 -L /" TEST_FLAGS="--quiet"
 
 fuzz:
 	@tools/setup fuzz

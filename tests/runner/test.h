@@ -5,7 +5,7 @@
  *         expect_eq((uintptr_t)as_arena_take(&arena, 8, 1, 64) % 64, 0);
  *     }
  *
- * Every test runs in a process of its own (--no-fork: in this one, for TSan, qemu and valgrind). */
+ * Every test runs in a process of its own (--no-fork: in this one, for valgrind and debuggers). */
 #ifndef AS_TESTS_RUNNER_TEST_H
 #define AS_TESTS_RUNNER_TEST_H
 
