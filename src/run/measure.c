@@ -236,10 +236,10 @@ static assay_status details_take(as_runner *r)
             return status;
         }
         as_runner_drain(r, UINT64_MAX);
+        r->trace->n_detailed = n + 1;
         if (as_clock_ns(&r->env->clock, as_runner_now(r) - begin) > (double)r->settings->time_ns / 10)
             break;
     }
-    r->trace->n_detailed = n;
     return ASSAY_OK;
 }
 
