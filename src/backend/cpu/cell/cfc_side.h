@@ -188,55 +188,36 @@ V_INLINE void cells_tile(const int units, const int heads, const int vecs, const
     }
 }
 
-/* From sums to values, once for all tiles: an activation in every place of every tile was half of a file's code. */
-V_INLINE void rows_end(const bool keep, const tile *t, int64_t unit, int units, int vecs, const float *sums)
+V_INLINE void rows_tile(const int units, const int heads, const int vecs, const bool keep, const tile *t, int64_t unit)
 {
     const work  *w = t->w;
     const float *at = unit_at(w, t->l, unit);
-    for (int u = 0; u < units; u++)
-        for (int v = 0; v < vecs; v++, sums += VW) {
-            vf     x = v_load(sums), y = x;
-            float *kept = keep ? t->keep + (unit + u) * (t->end == END_PURE ? PLANES : ROW_PLANES) * w->pitch + v * VW : NULL;
+    vf           sum[SUMS][2];
+    side_sums(units, heads, vecs, t, at, sum);
+    V_UNROLL
+    for (int u = 0; u < units; u++) {
+        V_UNROLL
+        for (int v = 0; v < vecs; v++) {
+            vf x = sum[u][v], y = x;
             if (t->end == END_PURE) {
                 vf e = pure_decay(x, v_one(at + VW + u), v_load(w->ts + v * VW));
                 y = pure_of(x, e, v_one(at + 2 * VW + u));
                 if (keep) {
-                    v_store(kept + ONE * w->pitch, x);
-                    v_store(kept + TWO * w->pitch, e);
+                    v_store(t->keep + ((unit + u) * PLANES + ONE) * w->pitch + v * VW, x);
+                    v_store(t->keep + ((unit + u) * PLANES + TWO) * w->pitch + v * VW, e);
                 }
             } else {
                 if (t->end == END_ACT)
                     y = act_of(w->b->c.act, x);
                 if (keep) {
-                    v_store(kept + POST * w->pitch, y);
-                    v_store(kept + SLOPE * w->pitch, t->end == END_ACT ? slope_of(w->b->c.act, x, y) : v_set(1.0f));
+                    v_store(t->keep + ((unit + u) * ROW_PLANES + POST) * w->pitch + v * VW, y);
+                    v_store(t->keep + ((unit + u) * ROW_PLANES + SLOPE) * w->pitch + v * VW,
+                            t->end == END_ACT ? slope_of(w->b->c.act, x, y) : v_set(1.0f));
                 }
             }
             v_store(t->out + ((unit + u) * vecs + v) * VW, y);
         }
-}
-static __attribute__((noinline, unused)) void rows_end_lose(const tile *t, int64_t unit, int units, int vecs, const float *sums)
-{
-    rows_end(false, t, unit, units, vecs, sums);
-}
-static __attribute__((noinline, unused)) void rows_end_keep(const tile *t, int64_t unit, int units, int vecs, const float *sums)
-{
-    rows_end(true, t, unit, units, vecs, sums);
-}
-
-V_INLINE void rows_tile(const int units, const int heads, const int vecs, const bool keep, const tile *t, int64_t unit)
-{
-    vf    sum[SUMS][2];
-    float own[SUMS * VW], *sums = !keep && t->end == END_NONE ? t->out + unit * vecs * VW : own;
-    side_sums(units, heads, vecs, t, unit_at(t->w, t->l, unit), sum);
-    V_UNROLL
-    for (int u = 0; u < units; u++) {
-        V_UNROLL
-        for (int v = 0; v < vecs; v++)
-            v_store(sums + (u * vecs + v) * VW, sum[u][v]);
     }
-    if (sums == own)
-        (keep ? rows_end_keep : rows_end_lose)(t, unit, units, vecs, sums);
 }
 
 /* The LSTM cell: w->memory is its c, and becomes the new one. */

@@ -8,14 +8,10 @@
 #include "backend/cpu/conv/conv_tile.h"
 
 /* First layers: the walk's lengths are constants too, and up to nine taps are unrolled; 27 are three times nine, in a third of the code.
- * n_a 0: the lengths are t's; a tile that is not whole is rare there, and takes one tap at a time. */
+ * n_a 0: the lengths are t's. */
 V_INLINE void conv_tile_sums(const conv_tile *t, int n_p, int n_a, int n_b, int run, const float *const x[CONV_PIXELS],
                              vf acc[CONV_PIXELS][CONV_V])
 {
-    if (!n_a && n_p < CONV_PIXELS) {
-        conv_tile_lines(t, n_p, 1, x, acc);
-        return;
-    }
     if (!n_a) {
         conv_tile_taps(t, n_p, x, acc);
         return;
