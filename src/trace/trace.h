@@ -323,6 +323,7 @@ struct assay_trace {
     /* What ran. */
     const char *model, *device; /* names; "": not known */
     int         threads;        /* of the host; 0: not known */
+    int         cpus;           /* that the process may use; 0: not known */
     uint64_t    batch;          /* items of a run; 0: the model has no batch size of its own */
 
     /* Counted by the doers. */
