@@ -106,7 +106,7 @@ Test(csv, what_is_unavailable_is_empty_with_its_reason)
     expect_str(r[4], "");
     expect_str(r[6], "unavailable");
     expect_str(r[9], "");
-    expect_str(r[11], "no span of this step was kept");
+    expect_str(r[11], "no span of this step was recorded");
     free(csv);
     assay_facts_free(f);
     assay_env_free(env);

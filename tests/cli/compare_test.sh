@@ -30,7 +30,7 @@ done
 t "--vary takes a parameter of the model" verdict "sizes=8x8" mlp --vary sizes=8x4,8x8 --device null
 t "a workload over devices, by size" verdict "32x32" bench:matmul --devices null:matmul=5us,null:matmul=9us --sizes 16x16,32x32
 t "a workload by element type" verdict "dtype=f16" bench:matmul --vary dtype=f32,f16 --sizes 16x16
-t "rows tell where the winner flips" verdict "does not flip" $model --devices null:gemm=5us,null:gemm=9us --vary batch=1,8
+t "rows tell where the winner flips" verdict "won at every batch size" $model --devices null:gemm=5us,null:gemm=9us --vary batch=1,8
 t "exactly so many rounds" bash -c "'$ASSAY' compare $model --device null --vary batch=1,2 --runs 7 --warmup 0 --layout-of-memory fixed $quick | grep -q '7 rounds'"
 
 # --- Programs ---------------------------------------------------------------------------------------------------------
