@@ -252,7 +252,7 @@ Test(facts_json, hostile_files_get_a_sentence_with_the_place)
          "\"columns\": expected an array of 1 to 256, found an array of 0"},
         {GROUP(
              "\"facts\":{},\"tables\":{\"t\":{\"label\":\"T\",\"columns\":[{\"key\":\"a|b\",\"label\":\"\"}],\"rows\":[]}},\"series\":{},\"findings\":[]"),
-         "\"a|b\" is empty or holds a bar"},
+         "\"a|b\" is empty or contains a |"},
         {GROUP(
              "\"facts\":{},\"tables\":{\"t\":{\"label\":\"T\",\"columns\":[{\"key\":\"a\",\"label\":\"\"}],\"rows\":[[]]}},\"series\":{},\"findings\":[]"),
          "groups[\"g\"].tables[\"t\"].rows[0]: expected an array of 1 cells, found an array of 0"},

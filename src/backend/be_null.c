@@ -73,7 +73,7 @@ static assay_status unknown(assay_env *env, null_device *d, const char *args, co
     for (; ok && n < d->n_timings; n++)
         ok = (words[n] = lower_copy(&d->arena, short_name(d->timings[n].op))) != NULL;
     if (!ok)
-        return as_fail(env, ASSAY_NO_MEMORY, "device 'null:%s': no room for the names of %d ops", args, d->n_timings);
+        return as_fail(env, ASSAY_NO_MEMORY, "device 'null:%s': not enough memory for the names of %d ops", args, d->n_timings);
     words[n++] = "put";
     words[n] = "get";
     const char *near = as_nearest(lower, words);
@@ -164,7 +164,7 @@ static assay_status spec_read(assay_env *env, null_device *d, const char *args)
 {
     char *text = as_arena_text(&d->arena, args), *rest = text;
     if (!text)
-        return as_fail(env, ASSAY_NO_MEMORY, "device 'null:%s': no room for its times", args);
+        return as_fail(env, ASSAY_NO_MEMORY, "device 'null:%s': not enough memory for its times", args);
     while (rest) {
         char *item = rest, *comma = strchr(item, ','), *equals;
         rest = comma ? comma + 1 : NULL;
@@ -223,7 +223,7 @@ static assay_status fill(assay_env *env, null_device *d, const char *args)
     d->without = AS_TAKE(&d->arena, bool, d->n_timings);
     d->device.name = args ? as_arena_printf(&d->arena, "null:%s", args) : "null";
     if (!d->timings || !d->without || !d->device.name)
-        return as_fail(env, ASSAY_NO_MEMORY, "device 'null': no room for the times of %d ops", d->n_timings);
+        return as_fail(env, ASSAY_NO_MEMORY, "device 'null': not enough memory for the times of %d ops", d->n_timings);
     for (int i = 0; i < d->n_timings; i++)
         d->timings[i].op = as_op_table[i];
     if (args)
@@ -237,7 +237,7 @@ static assay_status fill(assay_env *env, null_device *d, const char *args)
                                  : d->default_given ? "as told for every op"
                                                     : "which is the default");
         if (!t->why)
-            return as_fail(env, ASSAY_NO_MEMORY, "device 'null': no room for the times of %d ops", d->n_timings);
+            return as_fail(env, ASSAY_NO_MEMORY, "device 'null': not enough memory for the times of %d ops", d->n_timings);
     }
     return ASSAY_OK;
 }
@@ -247,7 +247,7 @@ static assay_status open_null(assay_env *env, const char *args, int n_threads, a
     (void)n_threads;
     null_device *d = calloc(1, sizeof *d);
     if (!d)
-        return as_fail(env, ASSAY_NO_MEMORY, "device 'null': no room for %zu bytes", sizeof *d);
+        return as_fail(env, ASSAY_NO_MEMORY, "device 'null': not enough memory for %zu bytes", sizeof *d);
     d->device = (as_device){.backend = &as_be_null,
                             .text = "computes nothing, takes as long as it is told",
                             .n_threads = 1,
@@ -271,7 +271,7 @@ static assay_status alloc(assay_env *env, as_device *device, size_t bytes, as_me
     void *memory = calloc(bytes ? bytes : 1, 1);
     (void)device;
     if (!memory)
-        return as_fail(env, ASSAY_NO_MEMORY, "null: no room for %zu bytes", bytes);
+        return as_fail(env, ASSAY_NO_MEMORY, "null: not enough memory for %zu bytes", bytes);
     *out = (as_mem){.handle = memory, .bytes = bytes};
     return ASSAY_OK;
 }
@@ -366,7 +366,7 @@ static assay_status compile(assay_env *env, as_device *device, const as_segment 
         ok = step_make(&c->arena, &segment->steps[i], &c->steps[c->n_steps++]);
     if (!ok) {
         discard(device, c);
-        return as_fail(env, ASSAY_NO_MEMORY, "null: no room for a segment of %d steps", segment->n_steps);
+        return as_fail(env, ASSAY_NO_MEMORY, "null: not enough memory for a segment of %d steps", segment->n_steps);
     }
     *out = c;
     return ASSAY_OK;
@@ -454,7 +454,7 @@ static assay_status compile_piece(assay_env *env, as_device *device, const as_pi
     }
     if (!c || !outs || !c->steps || !c->inside) {
         discard(device, c);
-        return as_fail(env, ASSAY_NO_MEMORY, "null: no room for a piece of %d nodes", piece->n_nodes);
+        return as_fail(env, ASSAY_NO_MEMORY, "null: not enough memory for a piece of %d nodes", piece->n_nodes);
     }
     for (int i = 0; i < piece->n_nodes; i++)
         ns += d->timings[op_find(d, piece->nodes[i].ctx->op->name)].ns;

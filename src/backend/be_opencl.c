@@ -132,7 +132,7 @@ static assay_status open_opencl(assay_env *env, const char *args, int n_threads,
     AS_TRY(find(env, args, &f));
     opencl_device *d = calloc(1, sizeof *d);
     if (!d)
-        return as_fail(env, ASSAY_NO_MEMORY, "device 'opencl:%d': no room for %zu bytes", f.index, sizeof *d);
+        return as_fail(env, ASSAY_NO_MEMORY, "device 'opencl:%d': not enough memory for %zu bytes", f.index, sizeof *d);
     if (pthread_mutex_init(&d->lock, NULL)) {
         free(d);
         return as_fail(env, ASSAY_NO_MEMORY, "device 'opencl:%d': no lock can be made", f.index);
@@ -257,7 +257,7 @@ static assay_status choose(assay_env *env, as_device *device, const as_node_ctx 
     }
     const char *text = as_arena_text(arena, why);
     if (!text)
-        return as_fail(env, ASSAY_NO_MEMORY, "%s: no room for the reason why %s is refused", device->name, n->op->name);
+        return as_fail(env, ASSAY_NO_MEMORY, "%s: not enough memory for the reason why %s is refused", device->name, n->op->name);
     *out = (as_choice){.why = text};
     return ASSAY_OK;
 }
@@ -347,7 +347,7 @@ static assay_status code_make(assay_env *env, const opencl_device *d, const as_s
     }
     assay_status status = ASSAY_OK;
     if (!c || !c->steps || !c->events || !c->stamps)
-        status = as_fail(env, ASSAY_NO_MEMORY, "%s: no room for a segment of %d steps", d->name, segment->n_steps);
+        status = as_fail(env, ASSAY_NO_MEMORY, "%s: not enough memory for a segment of %d steps", d->name, segment->n_steps);
     for (int i = 0; status == ASSAY_OK && i < segment->n_steps; i++) {
         c->stamps[i].step = segment->steps[i].index;
         status = step_make(env, d, &segment->steps[i], &c->steps[c->n_steps++]);

@@ -88,7 +88,7 @@ assay_status assay_options_new(assay_env *env, assay_options **out)
     }
     if (!o || !o->slots || !o->seen) {
         assay_options_free(o);
-        return as_fail(env, ASSAY_NO_MEMORY, "options: no room for %zu of them", table_count());
+        return as_fail(env, ASSAY_NO_MEMORY, "options: not enough memory for %zu options", table_count());
     }
     *out = o;
     return ASSAY_OK;
@@ -236,7 +236,7 @@ assay_status assay_options_set(assay_env *env, assay_options *options, const cha
     char *text = as_arena_text(&options->arena, value);
     bool  anew = !def->many || !s->n_items; /* the last value counts, unless each does */
     if (!text || (!anew && !slot_grow(&options->arena, s)) || (anew && !slot_first(&options->arena, s)))
-        return as_fail(env, ASSAY_NO_MEMORY, "option \"%s\": no room for its value", key);
+        return as_fail(env, ASSAY_NO_MEMORY, "option \"%s\": not enough memory for its value", key);
     s->items[s->n_items++] = text;
     atomic_store_explicit(&options->seen[def - as_option_table], 0, memory_order_relaxed);
     return ASSAY_OK;

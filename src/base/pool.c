@@ -177,7 +177,7 @@ assay_status as_pool_new(assay_env *env, int n_threads, as_pool **out)
     worker *workers = calloc((size_t)n_threads, sizeof *workers);
     if (!workers || posix_memalign(&memory, LINE_BYTES, sizeof(as_pool))) {
         free(workers);
-        return as_fail(env, ASSAY_NO_MEMORY, "pool: no room for %d threads", n_threads);
+        return as_fail(env, ASSAY_NO_MEMORY, "pool: not enough memory for %d threads", n_threads);
     }
     as_pool *pool = memory;
     memset(pool, 0, sizeof *pool);

@@ -142,7 +142,7 @@ static assay_status rm(errand *e)
 static assay_status ids_take(errand *e, size_t n)
 {
     e->ids = AS_TAKE(&e->arena, int64_t, n);
-    return e->ids ? ASSAY_OK : as_fail(e->cli->env, ASSAY_NO_MEMORY, "no room for %zu ids", n);
+    return e->ids ? ASSAY_OK : as_fail(e->cli->env, ASSAY_NO_MEMORY, "not enough memory for %zu ids", n);
 }
 
 static assay_status ids_all(errand *e)

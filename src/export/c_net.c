@@ -15,7 +15,7 @@ typedef struct node {
     const char    *names[AS_MAX_IN];
 } node;
 
-static assay_status no_memory(assay_env *env) { return as_fail(env, ASSAY_NO_MEMORY, "export: no room for the weights"); }
+static assay_status no_memory(assay_env *env) { return as_fail(env, ASSAY_NO_MEMORY, "export: not enough memory for the weights"); }
 
 /* --- The node ----------------------------------------------------------------------------------------- */
 

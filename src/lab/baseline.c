@@ -19,7 +19,7 @@
 #define SELF   "@assay"
 enum { MAX_WORDS = 256, MAX_CASES = 4096, MAX_FILES = 4096 + MAX_WORDS };
 
-static assay_status no_room(assay_env *env) { return as_fail(env, ASSAY_NO_MEMORY, "baseline: no room for its cases"); }
+static assay_status no_room(assay_env *env) { return as_fail(env, ASSAY_NO_MEMORY, "baseline: not enough memory for its cases"); }
 
 static assay_status baseline_new(assay_env *env, int n, as_baseline **out)
 {

@@ -87,7 +87,7 @@ static assay_status list(assay_env *env, as_store *store, as_arena *arena, assay
     AS_TRY(as_store_list_named(env, store, "baseline", arena, &named, &n));
     assay_facts *f = as_facts_new(env);
     if (!f)
-        return as_fail(env, ASSAY_NO_MEMORY, "baseline: no room for the facts of %zu", n);
+        return as_fail(env, ASSAY_NO_MEMORY, "baseline: not enough memory for the facts of %zu", n);
     as_fact_group *g = as_facts_group(f, "baselines", "Baselines");
     as_table      *t = as_facts_table(f, g, "baselines", "Baselines", columns);
     f->title = as_facts_keep(f, "baselines");

@@ -176,7 +176,7 @@ static assay_status facts_make(assay_env *env, const assay_model *model, const a
     char         title[320];
     assay_facts *f = as_facts_new(env);
     if (!f)
-        return as_fail(env, ASSAY_NO_MEMORY, "stream: no room for the result");
+        return as_fail(env, ASSAY_NO_MEMORY, "stream: not enough memory for the result");
     snprintf(title, sizeof title, "stream of %.256s", model->name);
     f->title = as_facts_keep(f, title);
     report_add(f, report);

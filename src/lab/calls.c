@@ -67,7 +67,7 @@ static assay_status title_make(assay_env *env, const char *suite, const char *co
     as_text_add(t, suite ? suite : "");
     for (size_t i = 0; i < n; i++)
         as_text_printf(t, "%s%s", t->length ? " " : "", what[i]);
-    return t->failed ? as_fail(env, ASSAY_NO_MEMORY, "bench: no room for its title") : ASSAY_OK;
+    return t->failed ? as_fail(env, ASSAY_NO_MEMORY, "bench: not enough memory for its title") : ASSAY_OK;
 }
 
 assay_status assay_bench(assay_env *env, const char *const *what, size_t n, const assay_options *options, assay_facts **out)
@@ -164,7 +164,7 @@ static assay_status check_judge(assay_env *env, as_check *c, const char *name, c
     snprintf(title, sizeof title, "check against %.64s", name);
     assay_facts *f = as_facts_of_check(env, &result, title);
     if (!f)
-        return as_fail(env, ASSAY_NO_MEMORY, "check: no room for the result");
+        return as_fail(env, ASSAY_NO_MEMORY, "check: not enough memory for the result");
     for (int i = 0; i < c->n; i++) /* those that there are, side by side */
         if (c->trials[i]) {
             assay_trace *t = c->trials[i];

@@ -35,7 +35,10 @@ typedef struct reader {
     int                    cap_items, cap_notes;
 } reader;
 
-static assay_status no_memory(reader *r) { return as_fail(r->env, ASSAY_NO_MEMORY, "%s: no memory for its cases", r->where); }
+static assay_status no_memory(reader *r)
+{
+    return as_fail(r->env, ASSAY_NO_MEMORY, "%s: not enough memory for its cases", r->where);
+}
 
 /* --- Lists that grow in the arena ------------------------------------------------------------------ */
 
@@ -695,7 +698,7 @@ static assay_status suite_load(reader *r, const char *path)
 static assay_status reader_begin(assay_env *env, const as_case_options *options, reader *r)
 {
     *r = (reader){.env = env, .options = options, .out = calloc(1, sizeof *r->out), .where = "bench"};
-    return r->out ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "bench: no memory for its cases");
+    return r->out ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "bench: not enough memory for its cases");
 }
 
 static assay_status reader_end(reader *r, assay_status status, as_bench_cases **out)

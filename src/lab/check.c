@@ -21,7 +21,7 @@ typedef struct checker {
     int                n_made, cap_made; /* files and directories below it, in the order in which they were made */
 } checker;
 
-static assay_status no_room(assay_env *env) { return as_fail(env, ASSAY_NO_MEMORY, "check: no room for the cases"); }
+static assay_status no_room(assay_env *env) { return as_fail(env, ASSAY_NO_MEMORY, "check: not enough memory for the cases"); }
 
 /* --- The baseline's command ----------------------------------------------------------------------------- */
 

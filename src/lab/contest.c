@@ -28,7 +28,7 @@ typedef struct maker {
     bool                      by_args; /* arms are the arguments; else the values of the first axis */
 } maker;
 
-static assay_status no_room(assay_env *env) { return as_fail(env, ASSAY_NO_MEMORY, "compare: no room for its arms"); }
+static assay_status no_room(assay_env *env) { return as_fail(env, ASSAY_NO_MEMORY, "compare: not enough memory for its arms"); }
 
 /* --- Axes ---------------------------------------------------------------------------------------------- */
 

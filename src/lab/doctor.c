@@ -394,7 +394,7 @@ assay_status as_doctor_write(assay_env *env, FILE *file)
     }
     free(d);
     if (!ok)
-        return as_fail(env, ASSAY_NO_MEMORY, "doctor: no memory to try the sensors");
+        return as_fail(env, ASSAY_NO_MEMORY, "doctor: not enough memory to try the sensors");
     if (fflush(file) || ferror(file))
         return as_fail(env, ASSAY_IO, "doctor: the findings could not be written");
     return ASSAY_OK;

@@ -97,7 +97,7 @@ static assay_status facts_text(assay_env *env, const assay_facts *facts, char **
     as_json w;
     FILE   *file = open_memstream(out, &n);
     if (!file)
-        return as_fail(env, ASSAY_NO_MEMORY, "store: no room for the report of the run");
+        return as_fail(env, ASSAY_NO_MEMORY, "store: not enough memory for the report of the run");
     assay_facts lean = *facts; /* the trials are rows of their own in the store */
     lean.n_trials = 0;
     as_json_start(&w, file, false);
@@ -105,7 +105,7 @@ static assay_status facts_text(assay_env *env, const assay_facts *facts, char **
     if (status == ASSAY_OK)
         as_json_finish(&w);
     if (fclose(file) && status == ASSAY_OK)
-        status = as_fail(env, ASSAY_NO_MEMORY, "store: no room for the report of the run");
+        status = as_fail(env, ASSAY_NO_MEMORY, "store: not enough memory for the report of the run");
     if (status != ASSAY_OK) {
         free(*out);
         *out = NULL;

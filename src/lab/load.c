@@ -75,7 +75,7 @@ assay_status as_load_new(assay_env *env, const char *name, as_load **out)
     void    *block = NULL;
     if (!l || posix_memalign(&block, 4096, kinds[k].bytes)) {
         free(l);
-        return as_fail(env, ASSAY_NO_MEMORY, "selftest: no room for the load '%s'", name);
+        return as_fail(env, ASSAY_NO_MEMORY, "selftest: not enough memory for the load '%s'", name);
     }
     *l = (as_load){.kind = k, .x = block, .y = (float *)block + n, .z = (float *)block + 2 * n, .hop = block};
     if (k == CHASE)
@@ -157,7 +157,7 @@ assay_status as_load_arm(assay_env *env, as_load *load, const char *name, double
 {
     load_arm *a = calloc(1, sizeof *a);
     if (!a)
-        return as_fail(env, ASSAY_NO_MEMORY, "selftest: no room for the arm '%s'", name);
+        return as_fail(env, ASSAY_NO_MEMORY, "selftest: not enough memory for the arm '%s'", name);
     size_t grain = kinds[load->kind].grain;
     a->load = load;
     a->work = (size_t)llround((double)(kinds[load->kind].work / grain) * (1 + extra)) * grain;

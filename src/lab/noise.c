@@ -175,7 +175,7 @@ assay_status as_noise_facts(assay_env *env, const as_noise *n, assay_facts **out
 {
     assay_facts *f = as_facts_new(env);
     if (!f)
-        return as_fail(env, ASSAY_NO_MEMORY, "noise: no room for the result");
+        return as_fail(env, ASSAY_NO_MEMORY, "noise: not enough memory for the result");
     f->title = as_facts_keep(f, "noise of this machine");
     as_fact_group *g = as_facts_group(f, "noise", "Noise");
     if (n->n)
@@ -207,7 +207,7 @@ assay_status as_noise_save(assay_env *env, as_store *store, const as_noise *n)
         return ASSAY_OK;
     FILE *file = open_memstream(&text, &size);
     if (!file)
-        return as_fail(env, ASSAY_NO_MEMORY, "noise: no room for what is kept");
+        return as_fail(env, ASSAY_NO_MEMORY, "noise: not enough memory for what is kept");
     as_json_start(&w, file, false);
     as_json_object(&w);
     as_json_key_text(&w, "schema", "assay.noise/1");
@@ -219,7 +219,7 @@ assay_status as_noise_save(assay_env *env, as_store *store, const as_noise *n)
     as_json_object_end(&w);
     as_json_finish(&w);
     as_machine_fingerprint(print);
-    assay_status status = fclose(file) ? as_fail(env, ASSAY_NO_MEMORY, "noise: no room for what is kept")
+    assay_status status = fclose(file) ? as_fail(env, ASSAY_NO_MEMORY, "noise: not enough memory for what is kept")
                                        : as_store_put_named(env, store, "noise", print, text, 0, true);
     free(text);
     return status;

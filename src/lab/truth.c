@@ -79,7 +79,8 @@ static assay_status slow_bind(check *k, const assay_model *model, const as_bindi
     AS_TRY(as_graph_bind(k->env, model, dims, n_dims, NULL, 0, k->subject->plan->seed, &k->arena, &s->graph));
     s->in = views_take(k, &s->graph, s->graph.inputs, s->graph.n_inputs);
     s->out = views_take(k, &s->graph, s->graph.outputs, s->graph.n_outputs);
-    return s->in && s->out ? ASSAY_OK : as_fail(k->env, ASSAY_NO_MEMORY, "bench: %s: no memory for the slow truth", k->c->id);
+    return s->in && s->out ? ASSAY_OK
+                           : as_fail(k->env, ASSAY_NO_MEMORY, "bench: %s: not enough memory for the slow truth", k->c->id);
 }
 
 /* --- Rows ------------------------------------------------------------------------------------------------ */
@@ -190,7 +191,7 @@ static assay_status slow_compare(check *k, slow *s, bool *goes)
     AS_TRY(as_graph_eval(k->env, g, s->in, s->out));
     as_view *got = views_take(k, g, g->outputs, g->n_outputs);
     if (!got)
-        return as_fail(k->env, ASSAY_NO_MEMORY, "bench: %s: no memory for the slow truth", k->c->id);
+        return as_fail(k->env, ASSAY_NO_MEMORY, "bench: %s: not enough memory for the slow truth", k->c->id);
     for (int i = 0; i < g->n_outputs; i++) {
         as_view whole = as_instance_output(k->instance, i);
         if (!rows_copy(k, &whole, &got[i]))
@@ -235,7 +236,7 @@ static assay_status fewer_compare(check *k, bool *goes)
     assay_model *model = NULL;
     slow         s;
     if (!dims || !spec)
-        return as_fail(k->env, ASSAY_NO_MEMORY, "bench: %s: no memory for the slow truth", k->c->id);
+        return as_fail(k->env, ASSAY_NO_MEMORY, "bench: %s: not enough memory for the slow truth", k->c->id);
     for (int i = 0; i < plan->n_dims; i++) {
         dims[i] = plan->dims[i];
         if (!strcmp(dims[i].symbol, "batch"))

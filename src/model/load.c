@@ -93,7 +93,7 @@ static assay_status spec_complete(assay_env *env, as_arena *arena, const char *s
     if (timespans || state)
         *out = as_arena_printf(arena, "%s%c%s%s%s", spec, *args ? ',' : ':', timespans ? "timespans=1" : "",
                                timespans && state ? "," : "", state ? "state=1" : "");
-    return *out ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for its name", spec);
+    return *out ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "model: %s: not enough memory for its name", spec);
 }
 
 const as_option_member as_model_members[] = {AS_MEMBER(as_model_options, U64, "seed", seed),
@@ -120,7 +120,7 @@ assay_status as_model_load(assay_env *env, const char *spec, const as_model_opti
     as_arena_drop(&scratch);
     AS_TRY(status);
     if (!(model->source = as_arena_text(&model->arena, spec)))
-        status = as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for its name", spec);
+        status = as_fail(env, ASSAY_NO_MEMORY, "model: %s: not enough memory for its name", spec);
     if (status == ASSAY_OK && options->weights)
         status = as_model_weights(env, model, options->weights, false);
     if (status == ASSAY_OK)

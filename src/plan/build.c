@@ -40,7 +40,7 @@ static assay_status dim_parse(assay_env *env, as_arena *arena, const char *text,
         return as_fail(env, ASSAY_BAD_INPUT, "plan: --dim %s: expected NAME=N with N a whole number from 0", text);
     char *symbol = as_arena_text_n(arena, text, (size_t)(equals - text));
     if (!symbol)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the name of a dimension");
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for the name of a dimension");
     *out = (as_binding_dim){symbol, size};
     return ASSAY_OK;
 }
@@ -54,7 +54,7 @@ static assay_status dims_read(assay_env *env, const assay_model *model, const as
         n_axes += (size_t)model->values[model->inputs[i]].dims.rank;
     as_binding_dim *dims = AS_TAKE(&plan->arena, as_binding_dim, n_given + n_axes + 2);
     if (!dims)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for %zu dimensions", n_given);
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for %zu dimensions", n_given);
     int  n = 0;
     bool has_batch = false, batch_is_set = o->batch_is_set;
     bool has_seq = false, seq_is_set = o->seq_is_set;
@@ -106,7 +106,7 @@ assay_status as_plan_borrow(assay_env *env, assay_plan *plan, as_device *const *
     plan->order = AS_TAKE(&plan->arena, int, n);
     plan->shares = AS_TAKE(&plan->arena, as_plan_share, n);
     if (!plan->devices || !plan->order || !plan->shares)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for its devices");
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for its devices");
     for (size_t i = n; i-- > 0;)
         if (devices[i]->host_memory)
             host = i;
@@ -192,7 +192,7 @@ static assay_status passes_run(assay_env *env, assay_plan *plan)
     const as_pass **passes = AS_TAKE(&plan->arena, const as_pass *, n);
     plan->passes = AS_TAKE(&plan->arena, as_pass_note, n + 2);
     if (!passes || !plan->passes)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for %d passes", n);
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for %d passes", n);
     for (int i = 0; i < n; i++)
         passes[i] = as_ps_table[i];
     qsort(passes, (size_t)n, sizeof *passes, by_order);
@@ -217,7 +217,7 @@ static assay_status build(assay_env *env, const assay_model *model, const as_pla
     plan->winograd = o->winograd;
     plan->weights_as = as_arena_text(&plan->arena, o->weights_as);
     if (!plan->weights_as)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for its options");
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for its options");
     plan->seed = o->seed;
     const as_known_input *known;
     int                   n_known;
@@ -272,7 +272,7 @@ assay_status as_plan_build_with(assay_env *env, const assay_model *model, const 
     uint64_t    begin = as_clock_now(&env->clock);
     assay_plan *plan = calloc(1, sizeof *plan);
     if (!plan)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for a plan of '%s'", model->name);
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for a plan of '%s'", model->name);
     assay_status status = build(env, model, options, with, plan);
     if (status != ASSAY_OK) {
         assay_plan_free(plan);

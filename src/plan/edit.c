@@ -68,7 +68,7 @@ bool as_edit_is_too_large(const as_graph *g, as_pass_note *note)
 
 static assay_status no_memory(assay_env *env, const char *name)
 {
-    return as_fail(env, ASSAY_NO_MEMORY, "plan: no room to change node '%s'", name ? name : "");
+    return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory to change node '%s'", name ? name : "");
 }
 
 /* Everything of the context but its outputs' layout. */

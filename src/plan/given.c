@@ -40,7 +40,7 @@ static assay_status file_read(assay_env *env, assay_plan *plan, int i, const cha
 {
     as_given *given = &plan->given[i];
     if (!(path = as_arena_text(&plan->arena, path)))
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the name of a file");
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for the name of a file");
     AS_TRY(as_given_load(env, path, &given->tensor));
     given->path = path;
     const as_dims *wanted = &input_of(plan, i)->dims;
@@ -113,7 +113,7 @@ assay_status as_given_read(assay_env *env, const as_plan_options *o, assay_plan 
     bool        *taken = AS_TAKE(&plan->arena, bool, n);
     as_given    *given = AS_TAKE(&plan->arena, as_given, n);
     if (!names || !taken || !given)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the names of %d inputs", n);
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for the names of %d inputs", n);
     plan->given = given;
     for (int i = 0; i < n; i++)
         names[i] = input_of(plan, i)->name;
@@ -162,7 +162,7 @@ assay_status as_given_known(assay_env *env, assay_plan *plan, const as_known_inp
     as_known_input *known = AS_TAKE(&plan->arena, as_known_input, plan->model->n_inputs);
     int             n = 0;
     if (!known)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the values of %d inputs", plan->model->n_inputs);
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for the values of %d inputs", plan->model->n_inputs);
     for (int i = 0; i < plan->model->n_inputs; i++)
         if (plan->given[i].path)
             known[n++] = (as_known_input){input_of(plan, i)->name, plan->given[i].tensor.view, plan->given[i].path};

@@ -59,7 +59,7 @@ assay_status as_instance_new_at(assay_env *env, const assay_plan *plan, size_t o
     assay_instance *instance = calloc(1, sizeof *instance);
     as_plan_clock(env, plan);
     if (!instance)
-        return as_fail(env, ASSAY_NO_MEMORY, "instance: no room for one of '%s'", plan->model->name);
+        return as_fail(env, ASSAY_NO_MEMORY, "instance: not enough memory for one of '%s'", plan->model->name);
     instance->plan = plan;
     instance->prologue_due = true;
     instance->host_offset = offset;
@@ -68,7 +68,7 @@ assay_status as_instance_new_at(assay_env *env, const assay_plan *plan, size_t o
     instance->slots = AS_TAKE(&instance->arena, as_slot, plan->n_buffers);
     assay_status status = ASSAY_OK;
     if (!instance->memory || !instance->bindings || !instance->slots)
-        status = as_fail(env, ASSAY_NO_MEMORY, "instance: no room for the places of %d buffers", plan->n_buffers);
+        status = as_fail(env, ASSAY_NO_MEMORY, "instance: not enough memory for the places of %d buffers", plan->n_buffers);
     for (int d = 0; d < plan->n_devices && status == ASSAY_OK; d++) {
         status = memory_take(env, instance, d, host);
         instance->bindings[d] = (as_bindings){.base = &instance->memory[d], .slots = instance->slots, .n_slots = plan->n_buffers};

@@ -37,7 +37,7 @@ typedef struct lowering {
 
 static assay_status no_memory(assay_env *env, const char *what)
 {
-    return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for %s", what);
+    return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for %s", what);
 }
 
 /* Doubles an array in the arena; what is left behind lives as long as the plan, and is at most as much again. */

@@ -7,7 +7,7 @@ static assay_status run(assay_env *env, as_graph *graph, const as_pass_ctx *ctx,
     as_arena scratch = {0};
     bool    *needed = AS_TAKE(&scratch, bool, graph->n_values);
     if (!needed)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room to mark the %d values of the graph", graph->n_values);
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory to mark the %d values of the graph", graph->n_values);
     for (int i = 0; i < graph->n_outputs; i++)
         needed[graph->outputs[i]] = true;
 

@@ -193,7 +193,8 @@ static assay_status run(assay_env *env, as_graph *graph, const as_pass_ctx *ctx,
     note->n_changed = w.n_nhwc;
     note->text = as_arena_printf(graph->arena, "%d values lie in NHWC inside; %d relayouts move %llu bytes", w.n_nhwc,
                                  w.n_relayouts, (unsigned long long)w.bytes);
-    return note->text ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "plan: no room for a note on %d relayouts", w.n_relayouts);
+    return note->text ? ASSAY_OK
+                      : as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for a note on %d relayouts", w.n_relayouts);
 }
 
 const as_pass as_ps_layout = {

@@ -101,7 +101,7 @@ static assay_status run(assay_env *env, as_graph *g, const as_pass_ctx *ctx, as_
     if (text && s.n_kept)
         text = as_arena_printf(g->arena, "%s; %d stay%s f32: %s", text, s.n_kept, s.n_kept == 1 ? "s" : "", s.why ? s.why : "");
     if (!text)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room to say how weights are stored");
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory to say how weights are stored");
     note->text = text;
     return ASSAY_OK;
 }

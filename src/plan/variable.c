@@ -103,7 +103,7 @@ assay_status as_variables_declare(assay_env *env, assay_plan *plan, const as_var
 {
     plan->variables = AS_TAKE(&plan->arena, as_variable, n);
     if (n && !plan->variables)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for %d variables", n);
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for %d variables", n);
     for (int i = 0; i < n; i++)
         AS_TRY(declare(env, plan, &defs[i]));
     return ASSAY_OK;

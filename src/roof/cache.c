@@ -138,7 +138,7 @@ static assay_status roof_read(assay_env *env, const char *path, const json_t *it
     x.source = as_arena_text(&r->arena, source);
     x.device = r->device;
     if (!x.name || !x.unit || !x.source)
-        return as_fail(env, ASSAY_NO_MEMORY, "roofs: no room for %s", name);
+        return as_fail(env, ASSAY_NO_MEMORY, "roofs: not enough memory for %s", name);
     r->list[r->n++] = x;
     return ASSAY_OK;
 }
@@ -166,7 +166,7 @@ static assay_status roofs_read(assay_env *env, const char *path, const json_t *r
     r->key = as_arena_text(&r->arena, key);
     r->list = AS_TAKE(&r->arena, as_trace_roof, n);
     if (!r->key || !r->list || !r->device)
-        return as_fail(env, ASSAY_NO_MEMORY, "roofs: no room for %zu", n);
+        return as_fail(env, ASSAY_NO_MEMORY, "roofs: not enough memory for %zu", n);
     for (size_t i = 0; i < n; i++)
         AS_TRY(roof_read(env, path, json_array_get(list, i), r));
     return ASSAY_OK;

@@ -181,7 +181,7 @@ assay_status as_roofs_describe(assay_env *env, const as_roofs *r, const char *so
         ok = ok && as_trace_add_note(t, "roofs.when", "%s", as_roofs_when(r, when, sizeof when));
     for (int i = 0; ok && i < r->n; i++)
         ok = as_trace_add_roof(t, &r->list[i]);
-    return ok ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "roofs: no room for %d in the trace", r->n);
+    return ok ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "roofs: not enough memory for %d in the trace", r->n);
 }
 
 static bool runs_steps(const assay_trace *t, const char *device)

@@ -354,7 +354,7 @@ static assay_status session_plan(session *s, const as_roof_settings *settings)
     s->settings = settings;
     s->points = calloc(MAX_POINTS, sizeof *s->points);
     if (!s->points)
-        return as_fail(s->env, ASSAY_NO_MEMORY, "roofs: no room for %d points", MAX_POINTS);
+        return as_fail(s->env, ASSAY_NO_MEMORY, "roofs: not enough memory for %d points", MAX_POINTS);
     points_make(s);
     if (!s->walks_memory)
         s->dram_all = s->dram_each = 0;
@@ -371,7 +371,7 @@ static assay_status session_open(session *s)
     s->seen = calloc((size_t)n, sizeof *s->seen);
     s->buffer = calloc((size_t)n, sizeof *s->buffer);
     if (!s->pins || !s->seen || !s->buffer || posix_memalign(&s->block, PAGE_BYTES, total))
-        return as_fail(s->env, ASSAY_NO_MEMORY, "roofs: no room for %zu bytes to walk through", total);
+        return as_fail(s->env, ASSAY_NO_MEMORY, "roofs: not enough memory for %zu bytes to walk through", total);
 #if defined(__linux__)
     madvise(s->block, total, MADV_HUGEPAGE); /* a wish: without it the walk through memory pays for the page table too */
 #endif
@@ -556,7 +556,7 @@ static assay_status roofs_make(session *s, double started_ns, as_roofs *out)
         ok = roof_make(s, &s->points[i], &made);
     if (!ok) {
         as_arena_drop(&made.arena);
-        return as_fail(s->env, ASSAY_NO_MEMORY, "roofs: no room for %d of them", s->n_points);
+        return as_fail(s->env, ASSAY_NO_MEMORY, "roofs: not enough memory for %d limits", s->n_points);
     }
     *out = made;
     return ASSAY_OK;

@@ -129,12 +129,12 @@ assay_status as_arm_bin(assay_env *env, const char *name, const char *const *arg
     bin *b = calloc(1, sizeof *b);
     if (!b || !argv_copy(b, argv)) {
         drop(b);
-        return as_fail(env, ASSAY_NO_MEMORY, "\"%s\": no room for a process", argv[0]);
+        return as_fail(env, ASSAY_NO_MEMORY, "\"%s\": not enough memory for a process", argv[0]);
     }
     b->child.timeout_ns = timeout_ns;
     assay_status status = greet(env, b, &b->greeting); /* a start on trial: only the greeting tells which clock decides */
     if (status == ASSAY_OK && !(name = as_arena_text(&b->arena, name ? name : b->greeting.name)))
-        status = as_fail(env, ASSAY_NO_MEMORY, "\"%s\": no room for its name", b->child.command);
+        status = as_fail(env, ASSAY_NO_MEMORY, "\"%s\": not enough memory for its name", b->child.command);
     if (status != ASSAY_OK) {
         drop(b);
         return status;

@@ -136,7 +136,7 @@ assay_status as_arm_speak(assay_env *env, const as_arm *arm, FILE *in, FILE *out
 {
     speaker *s = malloc(sizeof *s);
     if (!s)
-        return as_fail(env, ASSAY_NO_MEMORY, "line protocol: %s: no room for samples", arm->name);
+        return as_fail(env, ASSAY_NO_MEMORY, "line protocol: %s: not enough memory for samples", arm->name);
     memset(s, 0, sizeof *s); /* not calloc: no page of it is touched first between time stamps */
     s->arm = arm;
     s->out = out;

@@ -185,7 +185,7 @@ static assay_status round_run(sampler *s, uint32_t launch, uint64_t draw, bool k
     double       begin_ns, end_ns, steal_begin = stolen_ns(s);
     AS_TRY(time_spent(s, &begin_ns));
     if (!as_trace_reserve_turns(t, (size_t)s->n_arms, s->settings->keep_samples ? (size_t)s->n_arms * s->n_samples : 0))
-        return as_fail(s->env, ASSAY_NO_MEMORY, "measure: %s: no room for another round", t->name);
+        return as_fail(s->env, ASSAY_NO_MEMORY, "measure: %s: not enough memory for another round", t->name);
     order_draw(s, launch, draw);
     *sum = 0;
     for (int k = 0; k < s->n_arms; k++) {
@@ -318,7 +318,7 @@ static assay_status cold_find(sampler *s)
         return ASSAY_OK;
     double *least = AS_TAKE(&s->arena, double, (size_t)s->n_arms *n);
     if (!least)
-        return as_fail(s->env, ASSAY_NO_MEMORY, "measure: %s: no room for %d arms", s->trial->name, s->n_arms);
+        return as_fail(s->env, ASSAY_NO_MEMORY, "measure: %s: not enough memory for %d arms", s->trial->name, s->n_arms);
     for (int k = 0; k < COLD_REPEATS && !as_cancelled(s->env); k++)
         for (int i = 0; i < s->n_arms; i++)
             AS_TRY(cold_sample(s, i, n, k == 0, least + (size_t)i * n));
@@ -580,7 +580,7 @@ static assay_status sampler_open(sampler *s)
     s->wall = AS_TAKE(&s->arena, double, MAX_SAMPLES);
     s->cpu = AS_TAKE(&s->arena, double, MAX_SAMPLES);
     if (!s->call_ns || !s->launch_ns || !s->order || !s->shots || !s->wall || !s->cpu)
-        return as_fail(s->env, ASSAY_NO_MEMORY, "measure: %s: no room for %d arms", s->trial->name, s->n_arms);
+        return as_fail(s->env, ASSAY_NO_MEMORY, "measure: %s: not enough memory for %d arms", s->trial->name, s->n_arms);
     double block = s->settings->block_ns > 0 ? s->settings->block_ns : s->n_arms > 1 ? BLOCK_NS : BLOCK_ALONE_NS;
     s->block_ns = block < MAX_BLOCK_NS ? block : MAX_BLOCK_NS;
     s->n_warm_up = -1;
@@ -599,7 +599,7 @@ static assay_status trial_begin(sampler *s)
         t->arms[i].name = as_trace_keep(t, s->arms[i].name);
         t->arms[i].what = as_trace_keep(t, s->arms[i].what);
         if (!t->arms[i].name || !t->arms[i].what)
-            return as_fail(s->env, ASSAY_NO_MEMORY, "measure: %s: no room for the names of its arms", t->name);
+            return as_fail(s->env, ASSAY_NO_MEMORY, "measure: %s: not enough memory for the names of its arms", t->name);
     }
     t->memory = settings->memory;
     t->budget_ns = (double)settings->budget_ns;

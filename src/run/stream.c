@@ -270,7 +270,7 @@ static assay_status open_all(stream *s)
     ok = as_tally_open(&s->change) && ok;
     ok = as_tally_open(&s->interval) && ok;
     if (!ok || !s->in || !s->out)
-        return as_fail(s->env, ASSAY_NO_MEMORY, "stream: no room for its buffers");
+        return as_fail(s->env, ASSAY_NO_MEMORY, "stream: not enough memory for its buffers");
     return ASSAY_OK;
 }
 
@@ -290,7 +290,7 @@ static void variables_keep(stream *s, char *kept, bool back)
 static assay_status warm(stream *s)
 {
     char        *kept = malloc((size_t)s->instance->plan->variable_bytes + 1);
-    assay_status status = kept ? ASSAY_OK : as_fail(s->env, ASSAY_NO_MEMORY, "stream: no room to keep the states");
+    assay_status status = kept ? ASSAY_OK : as_fail(s->env, ASSAY_NO_MEMORY, "stream: not enough memory to keep the states");
     if (kept)
         variables_keep(s, kept, false);
     for (int64_t i = 0; i < s->n_x; i++)

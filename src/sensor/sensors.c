@@ -98,7 +98,7 @@ assay_status as_sensors_open(assay_env *env, const char *which, as_sensors **out
         s->items = calloc(table_count() + 1, sizeof *s->items);
     if (!s || !s->items) {
         free(s);
-        return as_fail(env, ASSAY_NO_MEMORY, "sensors: no memory for %zu of them", table_count());
+        return as_fail(env, ASSAY_NO_MEMORY, "sensors: not enough memory for %zu sensors", table_count());
     }
     s->n_items = table_count();
     for (size_t i = 0; i < s->n_items; i++)
@@ -113,7 +113,7 @@ assay_status as_sensors_open(assay_env *env, const char *which, as_sensors **out
         }
         it->state = calloc(1, it->sensor->state_bytes ? it->sensor->state_bytes : 1);
         if (!it->state)
-            status = as_fail(env, ASSAY_NO_MEMORY, "sensors: no memory for %s", it->sensor->name);
+            status = as_fail(env, ASSAY_NO_MEMORY, "sensors: not enough memory for %s", it->sensor->name);
         else
             item_open(it);
         for (int j = 0; j < it->sensor->n_values; j++)
@@ -155,7 +155,7 @@ assay_status as_sensors_describe(assay_env *env, const as_sensors *s, assay_trac
                                              .meaning = value->meaning,
                                              .reason = it->available[j] ? NULL : it->why[j]};
             if (as_trace_add_sensor(t, &sensor) < 0)
-                return as_fail(env, ASSAY_NO_MEMORY, "sensors: no memory to describe %s", value->name);
+                return as_fail(env, ASSAY_NO_MEMORY, "sensors: not enough memory to describe %s", value->name);
         }
     }
     return ASSAY_OK;

@@ -41,7 +41,7 @@ static assay_status source_open(assay_env *env, const char *path, FILE **out, st
     if (*out)
         return ASSAY_OK;
     close(fd);
-    return as_fail(env, ASSAY_NO_MEMORY, "object: %s: no room to read it", path);
+    return as_fail(env, ASSAY_NO_MEMORY, "object: %s: not enough memory to read it", path);
 }
 
 /* Hashes what is left of the file, and copies it where `to` is given. */

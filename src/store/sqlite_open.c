@@ -229,7 +229,7 @@ assay_status as_sqlite_open(assay_env *env, const char *path, bool create, as_sq
     AS_TRY(file_check(env, path, create));
     as_sqlite *s = calloc(1, sizeof *s);
     if (!s)
-        return as_fail(env, ASSAY_NO_MEMORY, "store: %s: no room to open it", path);
+        return as_fail(env, ASSAY_NO_MEMORY, "store: %s: not enough memory to open it", path);
     snprintf(s->path, sizeof s->path, "%s", path);
     assay_status status = connect_to(env, s, create);
     if (status != ASSAY_OK)

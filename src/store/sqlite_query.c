@@ -23,7 +23,7 @@ static const reason reasons[] = {
     {SQLITE_FULL, ASSAY_IO, "the disk is full; nothing was changed"},
     {SQLITE_IOERR, ASSAY_IO, "it cannot be read or written; nothing was changed"},
     {SQLITE_TOOBIG, ASSAY_BAD_INPUT, "a value is larger than SQLite can hold; nothing was changed"},
-    {SQLITE_NOMEM, ASSAY_NO_MEMORY, "no memory; nothing was changed"},
+    {SQLITE_NOMEM, ASSAY_NO_MEMORY, "not enough memory; nothing was changed"},
     {SQLITE_ERROR, ASSAY_BAD_INPUT, "its tables are not those of this schema"},
 };
 
@@ -67,7 +67,7 @@ static void check(as_query *q, int code)
 static void no_room(as_query *q)
 {
     if (q->status == ASSAY_OK)
-        q->status = as_fail(q->env, ASSAY_NO_MEMORY, "store: %s: %s: no memory", q->s->path, q->doing);
+        q->status = as_fail(q->env, ASSAY_NO_MEMORY, "store: %s: %s: not enough memory", q->s->path, q->doing);
 }
 
 void as_query_open(as_query *q, assay_env *env, const as_sqlite *s, const char *doing, const char *sql)

@@ -69,7 +69,7 @@ assay_status as_store_open(assay_env *env, const char *url, bool create, as_stor
 {
     as_store *s = calloc(1, sizeof *s);
     if (!s)
-        return as_fail(env, ASSAY_NO_MEMORY, "store: no room to open it");
+        return as_fail(env, ASSAY_NO_MEMORY, "store: not enough memory to open it");
     s->lock = -1;
     assay_status status = open_as(env, url, create, s);
     if (status != ASSAY_OK)
@@ -119,7 +119,7 @@ static assay_status trials_read(assay_env *env, as_store *s, const as_trial_row 
     assay_trace **trials = calloc(n ? n : 1, sizeof *trials);
     assay_status  status = ASSAY_OK;
     if (!trials)
-        return as_fail(env, ASSAY_NO_MEMORY, "store: no room for %zu trials", n);
+        return as_fail(env, ASSAY_NO_MEMORY, "store: not enough memory for %zu trials", n);
     for (size_t i = 0; i < n && status == ASSAY_OK; i++)
         status = as_trial_row_read(env, s->path, &rows[i], &trials[i]);
     if (status != ASSAY_OK)

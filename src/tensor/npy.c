@@ -277,7 +277,7 @@ assay_status as_npy_parse(assay_env *env, const char *path, const uint8_t *data,
     }
     uint8_t *owned = malloc(has ? has : 1);
     if (!owned)
-        return as_fail(env, ASSAY_NO_MEMORY, "npy: %s: no memory for a copy of %zu bytes (%s in the file)", path, has,
+        return as_fail(env, ASSAY_NO_MEMORY, "npy: %s: not enough memory for a copy of %zu bytes (%s in the file)", path, has,
                        h.is_swapped ? "big-endian" : "misaligned");
     copy_elements(owned, elements, has, bytes_each, h.is_swapped);
     *out = (as_tensor){.view = view_of(&h, owned), .owned = owned};

@@ -183,7 +183,7 @@ static assay_status check_tiling(const reader *r, const entry *entries, size_t n
 
 static assay_status no_memory(const reader *r, uint64_t bytes)
 {
-    return as_fail(r->env, ASSAY_NO_MEMORY, "safetensors: %s: no memory for %" PRIu64 " bytes", r->path, bytes);
+    return as_fail(r->env, ASSAY_NO_MEMORY, "safetensors: %s: not enough memory for %" PRIu64 " bytes", r->path, bytes);
 }
 
 static assay_status item_make(const reader *r, const entry *e, as_arena *arena, as_named_view *out)
@@ -392,7 +392,7 @@ static assay_status header_make(assay_env *env, const char *path, const as_named
     }
     if (!memory || (ferror(memory) | fclose(memory))) {
         free(made);
-        return as_fail(env, ASSAY_NO_MEMORY, "safetensors: %s: no memory for the header of %zu tensors", path, n);
+        return as_fail(env, ASSAY_NO_MEMORY, "safetensors: %s: not enough memory for the header of %zu tensors", path, n);
     }
     if (bytes > HEADER_MAX_BYTES) {
         free(made);
@@ -431,7 +431,7 @@ assay_status as_safetensors_save(assay_env *env, const char *path, const as_name
     assay_status          status;
     const as_named_view **sorted = calloc(n_items ? n_items : 1, sizeof *sorted);
     if (!sorted)
-        return as_fail(env, ASSAY_NO_MEMORY, "safetensors: %s: no memory to sort %zu tensors", path, n_items);
+        return as_fail(env, ASSAY_NO_MEMORY, "safetensors: %s: not enough memory to sort %zu tensors", path, n_items);
     for (size_t i = 0; i < n_items; i++)
         sorted[i] = &items[i];
     AS_TRY_OR(done, check_items(env, path, sorted, n_items));

@@ -24,7 +24,7 @@ assay_status as_trace_follow_new(assay_env *env, const char *path, const as_foll
         f->path = strdup(path);
     if (!f || !f->path || as_trace_new(NULL, &f->t) != ASSAY_OK) {
         as_trace_follow_free(f);
-        return as_fail(env, ASSAY_NO_MEMORY, "trace: %s: no memory to read it", path);
+        return as_fail(env, ASSAY_NO_MEMORY, "trace: %s: not enough memory to read it", path);
     }
     if (settings)
         f->settings = *settings;
@@ -138,7 +138,8 @@ static assay_status hold(as_trace_follow *f, const uint8_t *data, size_t n)
         size_t   want = 2 * f->cap_held > f->n_held + n ? 2 * f->cap_held : f->n_held + n;
         uint8_t *moved = realloc(f->held, want);
         if (!moved)
-            return as_fail(f->env, ASSAY_NO_MEMORY, "trace: %s: no memory for a chunk of more than %zu bytes", f->path, f->n_held);
+            return as_fail(f->env, ASSAY_NO_MEMORY, "trace: %s: not enough memory for a chunk of more than %zu bytes", f->path,
+                           f->n_held);
         f->held = moved;
         f->cap_held = want;
     }
@@ -221,7 +222,7 @@ static assay_status file_feed(assay_env *env, as_trace_follow *f, int fd)
     uint8_t *buffer = malloc(READ_BYTES);
     size_t   n = 1;
     if (!buffer)
-        return as_fail(env, ASSAY_NO_MEMORY, "trace: %s: no memory to read it", f->path);
+        return as_fail(env, ASSAY_NO_MEMORY, "trace: %s: not enough memory to read it", f->path);
     assay_status status = ASSAY_OK;
     while (n && status == ASSAY_OK)
         status = some_read(env, f, fd, buffer, &n);
@@ -280,7 +281,7 @@ assay_status as_trace_follow_poll(assay_env *env, as_trace_follow *f, int fd, in
 {
     uint8_t *buffer = malloc(READ_BYTES);
     if (!buffer)
-        return as_fail(env, ASSAY_NO_MEMORY, "trace: %s: no memory to read it", f->path);
+        return as_fail(env, ASSAY_NO_MEMORY, "trace: %s: not enough memory to read it", f->path);
     assay_status status = wait_read(env, f, fd, timeout_ms, buffer, news);
     free(buffer);
     return status;

@@ -220,7 +220,7 @@ static assay_status text_read(const reader *r, const json_t *o, const char *key,
     if (!json_is_string(v))
         return refuse(r, key, "is missing or no text");
     *out = as_arena_text_n(&r->t->arena, json_string_value(v), json_string_length(v));
-    return *out ? ASSAY_OK : as_fail(r->env, ASSAY_NO_MEMORY, "%s: %s: no room for a trial", r->what, r->path);
+    return *out ? ASSAY_OK : as_fail(r->env, ASSAY_NO_MEMORY, "%s: %s: not enough memory for a trial", r->what, r->path);
 }
 
 /* null is NaN. */
@@ -376,7 +376,7 @@ static assay_status shots_read(const reader *r, const json_t *o)
     if (json_array_size(wall) != n || json_array_size(cpu) != n)
         return refuse(r, "samples", "are not as many as the blocks say");
     if (!as_trace_reserve_turns(r->t, 0, n))
-        return as_fail(r->env, ASSAY_NO_MEMORY, "%s: %s: no room for %zu samples", r->what, r->path, n);
+        return as_fail(r->env, ASSAY_NO_MEMORY, "%s: %s: not enough memory for %zu samples", r->what, r->path, n);
     for (size_t i = 0; i < n; i++) {
         double w, c;
         if (!number(json_array_get(wall, i), &w) || !number(json_array_get(cpu, i), &c))
@@ -397,7 +397,7 @@ static assay_status notes_read(const reader *r, const json_t *o)
         if (!key || !value)
             return refuse(r, "notes", "are not pairs of text");
         if (!as_trace_add_note(r->t, key, "%s", value))
-            return as_fail(r->env, ASSAY_NO_MEMORY, "%s: %s: no room for notes", r->what, r->path);
+            return as_fail(r->env, ASSAY_NO_MEMORY, "%s: %s: not enough memory for notes", r->what, r->path);
     }
     return ASSAY_OK;
 }
@@ -447,7 +447,7 @@ static assay_status body_read(const reader *r, const json_t *o)
     if (!json_is_object(blocks) || n > MAX_TURNS)
         return refuse(r, "blocks", "are missing or too many");
     if (!as_trace_reserve_turns(r->t, n, 0))
-        return as_fail(r->env, ASSAY_NO_MEMORY, "%s: %s: no room for %zu blocks", r->what, r->path, n);
+        return as_fail(r->env, ASSAY_NO_MEMORY, "%s: %s: not enough memory for %zu blocks", r->what, r->path, n);
     r->t->n_turns = n;
     for (size_t f = 0; f < AS_COUNT(fields); f++)
         AS_TRY(column_read(r, blocks, &fields[f]));
@@ -466,7 +466,7 @@ assay_status as_trace_json_read(assay_env *env, const char *what, const char *pa
     if (!json_is_array(arms) || !json_array_size(arms) || json_array_size(arms) > MAX_ARMS)
         return refuse(&r, "arms", "are missing or too many");
     if (as_trace_new_arms(NULL, "", (int)json_array_size(arms), &r.t) != ASSAY_OK) /* by its own clock, not by this env's */
-        return as_fail(env, ASSAY_NO_MEMORY, "%s: %s: no room for a trial", what, path);
+        return as_fail(env, ASSAY_NO_MEMORY, "%s: %s: not enough memory for a trial", what, path);
     assay_status status = head_read(&r, object);
     if (status == ASSAY_OK)
         status = body_read(&r, object);

@@ -27,7 +27,7 @@ static assay_status item_lie(reader *r, const char *why) { return lie(r, "item %
 
 static assay_status no_room(reader *r)
 {
-    return as_fail(r->env, ASSAY_NO_MEMORY, "trace: %s: chunk %s at byte %llu: no memory for it", r->path, r->type,
+    return as_fail(r->env, ASSAY_NO_MEMORY, "trace: %s: chunk %s at byte %llu: not enough memory for it", r->path, r->type,
                    (unsigned long long)r->at);
 }
 

@@ -568,7 +568,7 @@ Test(duel, disturbances_are_told_apart)
 {
     expect_only(slow_fma, (as_disturbance){.frequency = 0.2}, "the core was more than 1.1 times slower in 20 % of the blocks");
     expect_only(slow_copy, (as_disturbance){.dram = 0.2}, "memory was more than 1.3 times slower in 20 % of the blocks");
-    expect_only(low_busy, (as_disturbance){.preempted = 0.2}, "pre-empted in 20 % of the blocks");
+    expect_only(low_busy, (as_disturbance){.preempted = 0.2}, "other work took this CPU in 20 % of the blocks");
     expect_only(stolen, (as_disturbance){.stolen = 0.2}, "hypervisor took more than 1 % of the time in 20 % of the blocks");
     expect_only(unknown, (as_disturbance){.stolen = 0}, NULL);
 }

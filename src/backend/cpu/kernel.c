@@ -103,7 +103,7 @@ static const char *loss(as_arena *arena, const as_kernel *k, const as_kernel *wi
 
 static assay_status no_room(assay_env *env, const as_node_ctx *n)
 {
-    return as_fail(env, ASSAY_NO_MEMORY, "cpu: no room for the reasons of the kernel choice for %s '%s'", n->op->name,
+    return as_fail(env, ASSAY_NO_MEMORY, "cpu: not enough memory for the reasons of the kernel choice for %s '%s'", n->op->name,
                    n->name ? n->name : "");
 }
 

@@ -311,7 +311,7 @@ static assay_status types_read(loader *l)
     while (n_slots < 2 * n)
         n_slots *= 2;
     if (!(l->o.types = AS_TAKE(l->o.scratch, as_onnx_type, n_slots)))
-        return as_fail(l->o.env, ASSAY_NO_MEMORY, "onnx: %s: no memory for the types of %zu values", l->o.path, n);
+        return as_fail(l->o.env, ASSAY_NO_MEMORY, "onnx: %s: not enough memory for the types of %zu values", l->o.path, n);
     l->o.n_types = n_slots;
     r = as_pb_read(l->graph);
     for (as_pb_field f; as_pb_next(&r, &f);) {
@@ -344,7 +344,7 @@ static assay_status file_open(loader *l, const char *location, const as_map **ou
     external   *e = AS_TAKE(l->o.scratch, external, 1);
     as_map      map;
     if (!path || !e)
-        return as_fail(l->o.env, ASSAY_NO_MEMORY, "onnx: %s: no memory for the name of its external data", l->o.path);
+        return as_fail(l->o.env, ASSAY_NO_MEMORY, "onnx: %s: not enough memory for the name of its external data", l->o.path);
     AS_TRY(as_map_open_beside(l->o.env, "onnx: external data", l->o.path, path, 0, &map));
     *e = (external){.location = location, .map = as_maker_map(l->root->o.m, &map, location), .next = l->root->files};
     AS_TRY(maker_state(l->root));
@@ -714,7 +714,7 @@ static assay_status supported(loader *l)
 {
     missing *list = AS_TAKE(l->o.scratch, missing, 1);
     if (!list)
-        return as_fail(l->o.env, ASSAY_NO_MEMORY, "onnx: %s: no memory to read it", l->o.path);
+        return as_fail(l->o.env, ASSAY_NO_MEMORY, "onnx: %s: not enough memory to read it", l->o.path);
     AS_TRY(missing_collect(l, l->graph, 0, list));
     return list->n_missing ? missing_refuse(l, list) : ASSAY_OK;
 }
@@ -820,7 +820,7 @@ assay_status as_onnx_unsupported(assay_env *env, const char *path, as_arena *are
     l.root = &l;
     AS_TRY_OR(done, model_read(&l, (as_pb_span){map.data, map.bytes}));
     if (!(list = AS_TAKE(&scratch, missing, 1))) {
-        status = as_fail(env, ASSAY_NO_MEMORY, "onnx: %s: no memory to read it", path);
+        status = as_fail(env, ASSAY_NO_MEMORY, "onnx: %s: not enough memory to read it", path);
         goto done;
     }
     AS_TRY_OR(done, missing_collect(&l, l.graph, 0, list));
@@ -832,7 +832,7 @@ assay_status as_onnx_unsupported(assay_env *env, const char *path, as_arena *are
         ok = items[i].op && items[i].domain;
     }
     if (!ok) {
-        status = as_fail(env, ASSAY_NO_MEMORY, "onnx: %s: no memory for %d names", path, list->n);
+        status = as_fail(env, ASSAY_NO_MEMORY, "onnx: %s: not enough memory for %d names", path, list->n);
         goto done;
     }
     *out = items;

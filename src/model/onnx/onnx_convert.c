@@ -363,7 +363,7 @@ static assay_status upsample_to_resize(as_onnx *o, as_onnx_node *n)
         AS_TRY(kind_check(o, n, &a, AS_ATTR_FLOATS));
         float *scales = AS_TAKE(o->scratch, float, a.n + 1);
         if (!scales)
-            return as_fail(o->env, ASSAY_NO_MEMORY, "onnx: %s: node '%s': no memory for its scales", o->path, n->label);
+            return as_fail(o->env, ASSAY_NO_MEMORY, "onnx: %s: node '%s': not enough memory for its scales", o->path, n->label);
         for (size_t i = 0; i < a.n; i++)
             scales[i] = (float)a.floats[i];
         as_view view = as_view_of(scales, AS_F32, &shape);

@@ -384,8 +384,8 @@ assay_status as_wiring_make(assay_env *env, const as_wiring_spec *spec, int n_in
     else if (ok)
         ok = spec->kind == AS_WIRING_RANDOM ? random_draw(&w) : ncp_draw_all(&w);
     if (!ok)
-        return as_fail(env, ASSAY_NO_MEMORY, "wiring %s: no memory for %d units and %d inputs", kind_names[spec->kind], w.n_units,
-                       n_inputs);
+        return as_fail(env, ASSAY_NO_MEMORY, "wiring %s: not enough memory for %d units and %d inputs", kind_names[spec->kind],
+                       w.n_units, n_inputs);
     *out = w;
     return ASSAY_OK;
 }

@@ -76,7 +76,7 @@ assay_status as_zoo_parse(assay_env *env, as_arena *arena, const char *spec, con
 {
     char *copy = as_arena_text(arena, spec), *rest = copy ? strchr(copy, ':') : NULL;
     if (!copy)
-        return as_fail(env, ASSAY_NO_MEMORY, "model: no memory for the name");
+        return as_fail(env, ASSAY_NO_MEMORY, "model: not enough memory for the name");
     if (rest)
         *rest++ = '\0';
     const as_zoo *zoo = as_zoo_find(copy, strlen(copy));
@@ -85,7 +85,7 @@ assay_status as_zoo_parse(assay_env *env, as_arena *arena, const char *spec, con
     as_zoo_args *args = AS_TAKE(arena, as_zoo_args, 1);
     const char **values = AS_TAKE(arena, const char *, params_count(zoo));
     if (!args || !values)
-        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for its arguments", zoo->name);
+        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: not enough memory for its arguments", zoo->name);
     *args = (as_zoo_args){.zoo = zoo, .values = values};
     while (rest) {
         char *comma = strchr(rest, ',');

@@ -89,7 +89,7 @@ static void mask(frame *f, const char *name, as_shape shape, const int8_t *adjac
     int64_t count = as_shape_count(&shape);
     int8_t *data = AS_TAKE(as_maker_arena(f->m), int8_t, count);
     if (!data)
-        as_maker_fail_as(f->m, ASSAY_NO_MEMORY, "no memory for the %lld elements of '%s'", (long long)count, name);
+        as_maker_fail_as(f->m, ASSAY_NO_MEMORY, "not enough memory for the %lld elements of '%s'", (long long)count, name);
     for (int64_t k = 0; data && k < count; k++)
         data[k] = adjacency[k] != 0;
     push(f, data ? as_maker_constant_borrow(f->m, name, AS_I8, &shape, data) : -1);

@@ -245,8 +245,8 @@ static assay_status room_take(assay_env *env, const as_node_ctx *n, const as_rec
     room m = {0};
     m.all = calloc(total ? total : 1, sizeof(double));
     if (!m.all)
-        return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': no room for %zu numbers of state", n->op->name, n->name ? n->name : "",
-                       total);
+        return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': not enough memory for %zu numbers of state", n->op->name,
+                       n->name ? n->name : "", total);
     m.xw = m.all;
     m.bias_w = m.xw + gates;
     m.bias_r = m.bias_w + gates;
