@@ -21,7 +21,7 @@ static assay_status unknown_format(assay_env *env, const char *format)
     for (const as_writer *const *w = as_wr_table; *w; w++)
         as_text_printf(&names, "%s%s", w == as_wr_table ? "" : ", ", (*w)->name);
     assay_status status =
-        as_fail(env, ASSAY_NOT_FOUND, "report: no format \"%s\"; there are %s", format, names.data ? names.data : "none");
+        as_fail(env, ASSAY_NOT_FOUND, "report: unknown format \"%s\"; known: %s", format, names.data ? names.data : "none");
     as_text_drop(&names);
     return status;
 }
@@ -59,7 +59,7 @@ static assay_status unknown_section(assay_env *env, const char *name, size_t n, 
     for (size_t i = 0; i < n_order; i++)
         as_text_printf(&names, "%s%s", i ? ", " : "", order[i]->name);
     assay_status status =
-        as_fail(env, ASSAY_BAD_INPUT, "report: no section \"%s\"%s%s%s; there are %s", given, near ? "; did you mean \"" : "",
+        as_fail(env, ASSAY_BAD_INPUT, "report: unknown section \"%s\"%s%s%s; known: %s", given, near ? "; did you mean \"" : "",
                 near ? near : "", near ? "\"?" : "", names.data ? names.data : "none");
     as_text_drop(&names);
     free(words);

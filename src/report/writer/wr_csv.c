@@ -214,4 +214,4 @@ static assay_status write_doc(assay_env *env, const as_doc *const *docs, const a
 }
 
 const as_writer as_wr_csv = {
-    .name = "csv", .suffix = ".csv", .help = "one row a number, for spreadsheets (docs/report-files.md)", .write = write_doc};
+    .name = "csv", .suffix = ".csv", .help = "one row per number, for spreadsheets (docs/report-files.md)", .write = write_doc};

@@ -223,4 +223,4 @@ static assay_status write_doc(assay_env *env, const as_doc *const *docs, const a
 }
 
 const as_writer as_wr_markdown = {
-    .name = "markdown", .suffix = ".md", .help = "for a pull request: the answer first, the rest folded", .write = write_doc};
+    .name = "markdown", .suffix = ".md", .help = "for a pull request: the result first, the rest folded", .write = write_doc};
