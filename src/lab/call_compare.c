@@ -25,7 +25,7 @@ static assay_status rows_missing(assay_env *env, assay_trace *const *trials, siz
     if (!first)
         return ASSAY_OK;
     return n == 1 ? as_fail(env, ASSAY_DEVICE, "compare: %s", first->reason)
-                  : as_fail(env, ASSAY_DEVICE, "compare: %zu of %zu rows have no number; %s: %s", n_missing, n, first->name,
+                  : as_fail(env, ASSAY_DEVICE, "compare: %zu of %zu rows have no result; %s: %s", n_missing, n, first->name,
                             first->reason);
 }
 
@@ -132,8 +132,7 @@ assay_status assay_compare_programs(assay_env *env, const char *const *commands,
     AS_TRY(as_lab_settings_read(env, options, NULL, &s));
     AS_TRY(as_store_options_read(env, options, &store));
     if (n < 2)
-        return as_fail(env, ASSAY_BAD_INPUT, "compare: --bin %s alone is not a comparison: name a second program",
-                       n ? commands[0] : "");
+        return as_fail(env, ASSAY_BAD_INPUT, "compare needs a second program: --bin %s is only one", n ? commands[0] : "");
     const char *const **argvs = AS_TAKE(&arena, const char *const *, n);
     assay_status        status = argvs ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "compare: not enough memory for %zu programs", n);
     for (size_t i = 0; i < n && status == ASSAY_OK; i++)
@@ -153,7 +152,7 @@ static assay_status judged(assay_env *env, const char *path, assay_facts *old, c
     for (size_t i = 0; i < old->n_trials; i++)
         n += (size_t)old->trials[i]->n_arms - 1;
     if (!n)
-        return as_fail(env, ASSAY_BAD_INPUT, "compare: %s: there is no trial of two arms in it", path);
+        return as_fail(env, ASSAY_BAD_INPUT, "compare: %s: it has no trial with two candidates", path);
     as_duel_row *rows = calloc(n, sizeof *rows);
     if (!rows)
         return as_fail(env, ASSAY_NO_MEMORY, "compare: not enough memory for %zu verdicts", n);

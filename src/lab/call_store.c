@@ -73,7 +73,7 @@ assay_status assay_stored_run(assay_env *env, int64_t id, const assay_options *o
     assay_status status = as_store_get_run(env, store, id, &arena, &run);
     snprintf(name, sizeof name, "run %lld", (long long)id);
     if (status == ASSAY_OK && !*run.report)
-        status = as_fail(env, ASSAY_NOT_FOUND, "report: %s has no report; assay runs export writes what it has", name);
+        status = as_fail(env, ASSAY_NOT_FOUND, "report: %s has no report; `assay runs export` writes what it has", name);
     if (status == ASSAY_OK)
         status = as_facts_parse(env, name, run.report, strlen(run.report), out);
     as_arena_drop(&arena);
@@ -104,7 +104,7 @@ static assay_status unknown(assay_env *env, as_store *store, as_arena *arena, co
     for (size_t i = 0; words && i < n; i++) {
         words[i] = cases[i].name;
         if (!strcmp(cases[i].name, name))
-            return as_fail(env, ASSAY_NOT_FOUND, "history: %s holds \"%s\" of other machines only; --cross-machine shows them",
+            return as_fail(env, ASSAY_NOT_FOUND, "history: %s has \"%s\" only from other machines; --cross-machine shows them",
                            as_store_path(store), name);
     }
     const char *near = words ? as_nearest(name, words) : NULL;
@@ -160,7 +160,7 @@ assay_status assay_history(assay_env *env, const char *name, const assay_options
     AS_TRY(as_options_only(env, options, "history", keys));
     AS_TRY(as_store_options_read(env, options, &where));
     if (where.none)
-        return as_fail(env, ASSAY_BAD_INPUT, "history: --store none keeps nothing, so there is no history");
+        return as_fail(env, ASSAY_BAD_INPUT, "history needs a store; --store none keeps nothing");
     AS_TRY(as_lab_store(env, &where, false, &store));
     as_machine_fingerprint(print);
     const char  *machine = as_options_flag(options, "cross-machine") ? NULL : print;

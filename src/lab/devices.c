@@ -170,7 +170,7 @@ static void roof_print(const as_trace_roof *r, FILE *file)
     fprintf(file, "  %-20s %13s  %13s .. %-13s %s", r->name, as_show(value, sizeof value, r->value, r->unit),
             as_show(lo, sizeof lo, r->lo, r->unit), as_show(hi, sizeof hi, r->hi, r->unit), r->source);
     if (!isnan(r->today))
-        fprintf(file, "; lower today: %s, %.0f %% below the best seen, %s", as_show(today, sizeof today, r->today, r->unit),
+        fprintf(file, "; lower today: %s, %.0f %% below the best measured, %s", as_show(today, sizeof today, r->today, r->unit),
                 fabs(1 - (strcmp(r->unit, "ns") ? r->today / r->value : r->value / r->today)) * 100.0,
                 as_date_text(when, sizeof when, (int64_t)r->when_unix_s, AS_DATE_ISO));
     fprintf(file, "\n");
@@ -297,7 +297,7 @@ static void limits_add(assay_facts *f, as_fact_group *g, const row *r)
 static assay_status facts_make(assay_env *env, const table *t, assay_facts **out)
 {
     static const char *const columns[] = {
-        "device|device", "backend|back end", "usable|usable", "text|what it is", "limits|where its limits are from", NULL};
+        "device|device", "backend|back end", "usable|usable", "text|description", "limits|source of its limits", NULL};
     assay_facts *f = as_facts_new(env);
     if (!f)
         return as_fail(env, ASSAY_NO_MEMORY, "devices: not enough memory for the facts");

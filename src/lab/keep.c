@@ -86,8 +86,7 @@ assay_status as_store_options_read(assay_env *env, const assay_options *options,
 assay_status as_lab_store(assay_env *env, const as_store_options *o, bool create, as_store **out)
 {
     if (o->none)
-        return as_fail(env, ASSAY_BAD_INPUT,
-                       "store: --store none keeps nothing, so there is nothing to look up or to save in: name a file");
+        return as_fail(env, ASSAY_BAD_INPUT, "store: --store none keeps nothing: give a file to look up or save runs");
     return as_store_open(env, o->url, create, out);
 }
 

@@ -138,7 +138,7 @@ static void notes_add(assay_facts *f, const as_suite *suite)
     for (size_t i = 0; i < suite->n_trials; i++) {
         const char *slow = suite->trials[i]->arms[0].slow;
         if (*slow)
-            as_facts_find(f, g, AS_LEVEL_WARN, "%s: there is no kernel for step '%s': what was timed is the slow truth.",
+            as_facts_find(f, g, AS_LEVEL_WARN, "%s: there is no kernel for step '%s': the reference code was timed.",
                           suite->trials[i]->name, slow);
     }
 }
