@@ -60,7 +60,7 @@ static assay_status timespans_read(assay_env *env, const as_plan_options *o, ass
         return as_fail(env, ASSAY_BAD_INPUT, "plan: --timespans %s: the model '%s' has no input `timespans`", path,
                        plan->model->name);
     if (taken[i])
-        return as_fail(env, ASSAY_BAD_INPUT, "plan: --timespans %s and --input timespans=... are both given; one is enough", path);
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: --timespans %s and --input timespans=... are both given; give one", path);
     AS_TRY(file_read(env, plan, i, path));
     as_view *v = &plan->given[i].tensor.view;
     if (v->shape.rank == input_of(plan, i)->dims.rank + 1 && v->shape.dim[v->shape.rank - 1] == 1)
@@ -77,7 +77,7 @@ static assay_status timespans_check(assay_env *env, const assay_plan *plan)
     for (int64_t k = 0; k < as_shape_count(&v->shape); k++) {
         double span = as_view_get(v, k);
         if (!(span >= 0 && span <= DBL_MAX))
-            return as_fail(env, ASSAY_BAD_INPUT, "plan: %s: time span %lld is %g, and must be a number from 0", plan->given[i].path,
+            return as_fail(env, ASSAY_BAD_INPUT, "plan: %s: time span %lld is %g, but must be 0 or more", plan->given[i].path,
                            (long long)k, span);
     }
     return ASSAY_OK;

@@ -42,7 +42,7 @@ static assay_status memory_take(assay_env *env, assay_instance *instance, int d,
     if (d != 0 || !host)
         return as_device_alloc(env, plan->devices[d], bytes, &instance->memory[d]);
     if (host->bytes < bytes)
-        return as_fail(env, ASSAY_INTERNAL, "instance: '%s' needs %zu bytes and was lent %zu", plan->model->name, bytes,
+        return as_fail(env, ASSAY_INTERNAL, "instance: '%s' needs %zu bytes and was given %zu", plan->model->name, bytes,
                        host->bytes);
     instance->memory[d] = *host;
     instance->host_is_lent = true;
@@ -140,8 +140,8 @@ assay_status as_instance_set_param(assay_env *env, assay_instance *instance, con
                        name);
     if (!as_dtype_aligned(view->dtype, view->data))
         return as_fail(env, ASSAY_BAD_INPUT,
-                       "instance: parameter '%s' was given values at an address that is no multiple of %zu, the size of %s", name,
-                       as_dtype_bytes(view->dtype), as_dtype_name(view->dtype));
+                       "instance: parameter '%s' was given values at an address that is not a multiple of %zu, the size of %s",
+                       name, as_dtype_bytes(view->dtype), as_dtype_name(view->dtype));
     if (as_info_bytes(info))
         for (int i = 0; i < plan->n_buffers; i++) {
             const as_buffer *root = &plan->buffers[as_buffer_root(plan, i)];
@@ -202,7 +202,8 @@ static assay_status fixed_check(assay_env *env, const assay_instance *instance)
         as_view               view = as_instance_input(instance, i);
         if (v->info.constant && as_info_bytes(&v->info) && memcmp(view.data, v->info.constant, as_info_bytes(&v->info)))
             return as_fail(env, ASSAY_BAD_INPUT,
-                           "instance: shapes depend on the input '%s', which has other values than the plan was made for", v->name);
+                           "instance: shapes depend on the input '%s', whose values differ from those that the plan was made for",
+                           v->name);
     }
     return ASSAY_OK;
 }

@@ -80,13 +80,12 @@ static assay_status device_place(assay_env *env, assay_plan *plan, int device, a
     AS_TRY(as_place(env, items, n, plan->devices[device]->align, &plan->device_bytes[device]));
     uint64_t least = as_place_lower_bound(items, n, plan->n_steps);
     if (plan->device_bytes[device] > MAX_PLAN_BYTES || least > MAX_PLAN_BYTES)
-        return as_fail(env, ASSAY_BAD_INPUT,
-                       "plan: an instance of '%s' would hold %llu bytes on %s, more than the %llu that are allowed",
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: an instance of '%s' needs %llu bytes on %s; %llu are allowed",
                        plan->model->name, (unsigned long long)plan->device_bytes[device], plan->devices[device]->name,
                        (unsigned long long)MAX_PLAN_BYTES);
     uint64_t most = plan->devices[device]->caps.max_bytes;
     if (most && plan->device_bytes[device] > most)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: an instance of '%s' would hold %llu bytes on %s, which gives at most %llu",
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: an instance of '%s' needs %llu bytes on %s, which has at most %llu",
                        plan->model->name, (unsigned long long)plan->device_bytes[device], plan->devices[device]->name,
                        (unsigned long long)most);
     plan->lower_bound_bytes += least;

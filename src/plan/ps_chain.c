@@ -208,6 +208,5 @@ static assay_status run(assay_env *env, as_graph *g, const as_pass_ctx *ctx, as_
 
 const as_pass as_ps_chain = {.name = "chain",
                              .order = 40,
-                             .help =
-                                 "element-wise operators in a row run tile by tile, their results between never leaving the cache",
+                             .help = "consecutive element-wise operators run tile by tile; intermediate results stay in the cache",
                              .run = run};

@@ -33,9 +33,9 @@ static assay_status run(assay_env *env, as_graph *graph, const as_pass_ctx *ctx,
                 note->bytes_saved += as_info_bytes(info);
             }
     }
-    note->text = "nodes whose results nobody needs are left out";
+    note->text = "nodes whose results are not used are removed";
     as_arena_drop(&scratch);
     return ASSAY_OK;
 }
 
-const as_pass as_ps_dead = {.name = "dead", .order = 90, .help = "leave out nodes whose results nobody needs", .run = run};
+const as_pass as_ps_dead = {.name = "dead", .order = 90, .help = "remove nodes whose results are not used", .run = run};

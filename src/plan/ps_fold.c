@@ -97,9 +97,9 @@ static assay_status run(assay_env *env, as_graph *graph, const as_pass_ctx *ctx,
         note->n_changed++;
         note->bytes_saved += bytes;
     }
-    note->text = "what depends on constants alone is computed while planning";
+    note->text = "what depends only on constants is computed while planning";
     return ASSAY_OK;
 }
 
 const as_pass as_ps_fold = {
-    .name = "fold", .order = 10, .help = "compute what depends on constants alone while planning", .run = run};
+    .name = "fold", .order = 10, .help = "compute what depends only on constants while planning", .run = run};

@@ -237,7 +237,8 @@ static assay_status run(assay_env *env, as_graph *g, const as_pass_ctx *ctx, as_
     return ASSAY_OK;
 }
 
-const as_pass as_ps_fuse = {.name = "fuse",
-                            .order = 30,
-                            .help = "bias, residual, activation and a 2x2 pool are done while a product's sums are in registers",
-                            .run = run};
+const as_pass as_ps_fuse = {
+    .name = "fuse",
+    .order = 30,
+    .help = "bias, residual, activation and 2x2 pooling are applied while the sums of a product are in registers",
+    .run = run};

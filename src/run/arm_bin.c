@@ -57,7 +57,7 @@ static assay_status block(assay_env *env, void *self, bool warm, uint32_t calls,
 {
     bin *b = self;
     if (!b->child.pid)
-        return as_fail(env, ASSAY_INTERNAL, "\"%s\": a block is asked of a program that does not run", b->child.command);
+        return as_fail(env, ASSAY_INTERNAL, "\"%s\": the program does not run, so it cannot measure a block", b->child.command);
     if (calls < 1 || calls > AS_ARM_MAX_CALLS || n < 1 || n > AS_ARM_MAX_SHOTS)
         return as_fail(env, ASSAY_BAD_INPUT,
                        "\"%s\": a block of %" PRIu32 " samples of %" PRIu32 " calls is outside 1..%d and 1..%d", b->child.command,
@@ -99,7 +99,7 @@ static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trace_a
     land(b);
     AS_TRY(greet(env, b, &again));
     if (again.by_cpu != b->greeting.by_cpu)
-        return judged(b, as_fail(env, ASSAY_DEVICE, "\"%s\": its greeting says by=%s, and said by=%s before", b->child.command,
+        return judged(b, as_fail(env, ASSAY_DEVICE, "\"%s\": its greeting says by=%s, but said by=%s before", b->child.command,
                                  again.by_cpu ? "cpu" : "wall", b->greeting.by_cpu ? "cpu" : "wall"));
     AS_TRY(first_calls(env, b, seed, found.first_ns));
     if (!b->is_known)

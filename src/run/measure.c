@@ -389,7 +389,7 @@ static assay_status finish(as_runner *r, chores *c, assay_status status)
     if (r->env->progress && status == ASSAY_OK)
         r->env->progress(r->env->progress_arg, "measuring", 1);
     if (cancelled)
-        return as_fail(r->env, ASSAY_CANCELLED, "run: stopped after %llu measured runs; what was measured is kept",
+        return as_fail(r->env, ASSAY_CANCELLED, "run: stopped after %llu measured runs; the trace keeps what was measured",
                        (unsigned long long)r->trace->n_runs);
     return status;
 }

@@ -90,11 +90,11 @@ assay_status as_runner_choose_detail(as_runner *r)
     as_detail   refused = r->records_runs ? (as_detail)(detail + 1) : AS_DETAIL_RUN; /* the coarsest that costs too much */
     if (detail != wanted || !r->records_runs)
         why = as_arena_printf(&r->trace->arena,
-                              "a span for every %s would cost %.2f %% of a run (%llu of %s each in %s), more than %.2f %%%s",
+                              "one span per %s would take %.2f %% of a run (%llu spans of %s in %s), more than %.2f %%%s",
                               names[refused], 100 * cost_share(r, refused), (unsigned long long)as_runner_spans(r, refused), cost,
                               run, 100 * most, r->records_runs ? "" : ": only whole samples are timed");
     if (!why)
-        return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory to say why spans are coarse");
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory for the reason why spans are coarse");
     r->trace->detail_why = why;
     return ASSAY_OK;
 }
