@@ -100,7 +100,7 @@ static bool roof_make(const gauge *g, as_roofs *out)
     r->on_the_spot = told;
     r->source = told ? m->what
                      : as_arena_printf(&out->arena, "%s; third best of %d chunks%s%s", m->what, b.n_clean,
-                                       b.disturbed ? "; disturbed: " : "", b.why);
+                                       b.disturbed ? "; busy: " : "", b.why);
     out->told = out->told || told;
     if (!r->name || !r->source)
         return false;

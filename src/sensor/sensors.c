@@ -43,7 +43,7 @@ static assay_status unknown_name(assay_env *env, const char *name)
     }
     words[n] = NULL;
     const char *near = as_nearest(name, words);
-    as_fail(env, ASSAY_BAD_INPUT, "sensors: there is no sensor \"%s\"%s%s%s; there are all, none, or some of %s", name,
+    as_fail(env, ASSAY_BAD_INPUT, "sensors: unknown sensor \"%s\"%s%s%s; use all, none, or some of %s", name,
             near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "", all.data ? all.data : "nothing");
     as_text_drop(&all);
     return ASSAY_BAD_INPUT;
