@@ -43,10 +43,10 @@ assay_status as_command_split(assay_env *env, const char *text, as_arena *arena,
             break;
         words[n++] = to;
         if (!word_copy(&at, &to))
-            return as_fail(env, ASSAY_BAD_INPUT, "command: %s: word %zu has a quote or a backslash without its end", text, n);
+            return as_fail(env, ASSAY_BAD_INPUT, "command: %s: word %zu has an unfinished quote or backslash", text, n);
     }
     if (!n || !*words[0])
-        return as_fail(env, ASSAY_BAD_INPUT, "command: \"%s\" names no program", text);
+        return as_fail(env, ASSAY_BAD_INPUT, "command: \"%s\" does not name a program", text);
     words[n] = NULL;
     *argv = words;
     return ASSAY_OK;

@@ -172,7 +172,7 @@ static int workers_start(as_pool *pool)
 assay_status as_pool_new(assay_env *env, int n_threads, as_pool **out)
 {
     if (n_threads < 1 || n_threads > MAX_THREADS)
-        return as_fail(env, ASSAY_BAD_INPUT, "pool: %d threads asked for, and 1 to %d are possible", n_threads, MAX_THREADS);
+        return as_fail(env, ASSAY_BAD_INPUT, "pool: %d threads requested; 1 to %d are possible", n_threads, MAX_THREADS);
     void   *memory = NULL;
     worker *workers = calloc((size_t)n_threads, sizeof *workers);
     if (!workers || posix_memalign(&memory, LINE_BYTES, sizeof(as_pool))) {

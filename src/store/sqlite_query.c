@@ -15,7 +15,7 @@ typedef struct reason {
 /* What the world did is said in our words; SQLite's own stand behind them. */
 static const reason reasons[] = {
     {SQLITE_CORRUPT, ASSAY_BAD_INPUT, "the file is damaged; it was left as it is"},
-    {SQLITE_NOTADB, ASSAY_BAD_INPUT, "the file is damaged or no store; it was left as it is"},
+    {SQLITE_NOTADB, ASSAY_BAD_INPUT, "the file is damaged or not a store; it was left as it is"},
     {SQLITE_BUSY, ASSAY_IO, "another process kept it locked for too long; nothing was changed"},
     {SQLITE_READONLY, ASSAY_IO, "it cannot be written; nothing was changed"},
     {SQLITE_CANTOPEN, ASSAY_IO, "it cannot be opened for writing; nothing was changed"},

@@ -109,7 +109,7 @@ static assay_status refuse(const reader *r, const char *key, const char *why)
 static assay_status text_read(const reader *r, const json_t *o, const char *key, const char **out)
 {
     *out = json_string_value(json_object_get(o, key));
-    return *out ? ASSAY_OK : refuse(r, key, "is missing or no text");
+    return *out ? ASSAY_OK : refuse(r, key, "is missing or not a text");
 }
 
 static assay_status head_read(const reader *r, const json_t *o, as_stored_run *run, const char **hash)
@@ -123,7 +123,7 @@ static assay_status head_read(const reader *r, const json_t *o, as_stored_run *r
     AS_TRY(text_read(r, o, "hash", hash));
     const json_t *when = json_object_get(o, "unix_time");
     if (!json_is_integer(when))
-        return refuse(r, "unix_time", "is missing or no whole number");
+        return refuse(r, "unix_time", "is missing or not a whole number");
     run->unix_time = json_integer_value(when);
     return ASSAY_OK;
 }
@@ -136,7 +136,7 @@ static assay_status record_read(const reader *r, const char *text, as_trial_row 
     if (!bytes)
         return as_fail(r->env, ASSAY_NO_MEMORY, "import: %s: not enough memory for a record of %zu bytes", r->path, length);
     if (!length || !as_base64_read(text, length, bytes, &row->trace_bytes))
-        return refuse(r, "trials", "hold a record that is no base64");
+        return refuse(r, "trials", "have a record that is not base64");
     row->trace = bytes;
     return ASSAY_OK;
 }
@@ -179,7 +179,7 @@ static assay_status run_read(const reader *r, const json_t *o, as_run_row *row)
         status = as_run_row_again(r->env, r->arena, &run, (const assay_trace *const *)trials, rows, n, row);
     as_trials_free(trials, n);
     if (status == ASSAY_OK && strcmp(hash, row->hash))
-        status = refuse(r, "hash", "is not that of its content: the file was changed or cut");
+        status = refuse(r, "hash", "does not match its content: the file was changed or cut");
     return status;
 }
 

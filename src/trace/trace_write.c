@@ -208,7 +208,7 @@ static void object_put(as_json *w, const void *item, const as_field *fields)
 
 static assay_status wont_load(as_trace_writer *s, const char *what, size_t index, const char *why)
 {
-    return as_fail(s->env, ASSAY_INTERNAL, "trace: %s: not written, because it could not be read again: %s %zu: %s", s->path, what,
+    return as_fail(s->env, ASSAY_INTERNAL, "trace: %s: not written, because no program could read it: %s %zu: %s", s->path, what,
                    index, why);
 }
 
