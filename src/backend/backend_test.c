@@ -8,10 +8,10 @@ Test(backend, an_unknown_device_is_named_with_its_nearest)
     assay_env *env;
     as_device *device = NULL;
     expect_ok(NULL, assay_env_new(&env));
-    expect_fails(env, as_device_open(env, "cpo", 1, &device), ASSAY_NOT_FOUND, "there is no back end 'cpo'; did you mean 'cpu'?");
+    expect_fails(env, as_device_open(env, "cpo", 1, &device), ASSAY_NOT_FOUND, "unknown back end 'cpo'; did you mean 'cpu'?");
     expect_fails(env, as_device_open(env, "nul:gemm=5us", 1, &device), ASSAY_NOT_FOUND, "did you mean 'null'?");
-    expect_fails(env, as_device_open(env, "quantum", 1, &device), ASSAY_NOT_FOUND, "there is no back end 'quantum'; there are cpu");
-    expect_fails(env, as_device_open(env, "", 1, &device), ASSAY_NOT_FOUND, "there is no back end ''");
+    expect_fails(env, as_device_open(env, "quantum", 1, &device), ASSAY_NOT_FOUND, "unknown back end 'quantum'; known: cpu");
+    expect_fails(env, as_device_open(env, "", 1, &device), ASSAY_NOT_FOUND, "unknown back end ''");
     expect(device == NULL);
     assay_env_free(env);
 }
@@ -32,7 +32,7 @@ Test(backend, no_threads_are_refused)
     as_device *device = NULL;
     expect_ok(NULL, assay_env_new(&env));
     expect_fails(env, as_device_open(env, "cpu", 0, &device), ASSAY_BAD_INPUT,
-                 "device 'cpu': 0 threads asked for, at least 1 is needed");
+                 "device 'cpu': 0 threads requested; at least 1 is needed");
     assay_env_free(env);
 }
 

@@ -28,8 +28,8 @@ static assay_status fail_suffix(assay_env *env, const char *path)
     as_text known = {0};
     for (const as_format *const *format = as_fmt_table; *format; format++)
         as_text_printf(&known, "%s%s", known.length ? ", " : "", (*format)->suffix);
-    assay_status status = as_fail(env, ASSAY_BAD_INPUT, "model: %s: the file's suffix is none of a known format; known: %s", path,
-                                  known.length ? known.data : "none");
+    assay_status status =
+        as_fail(env, ASSAY_BAD_INPUT, "model: %s: unknown file suffix; known: %s", path, known.length ? known.data : "none");
     as_text_drop(&known);
     return status;
 }
@@ -134,7 +134,7 @@ assay_status assay_model_load(assay_env *env, const char *spec, const assay_opti
 {
     as_model_options o;
     if (!spec || !*spec || !out)
-        return as_fail(env, ASSAY_BAD_INPUT, "model: no file and no name is given; see `assay list models`");
+        return as_fail(env, ASSAY_BAD_INPUT, "model: give a file or a name; see `assay list models`");
     AS_TRY(as_model_options_read(env, options, &o));
     return as_model_load(env, spec, &o, out);
 }

@@ -265,7 +265,7 @@ static assay_status memory_make(assay_env *env, bench *b)
     if (code == CL_SUCCESS && most / 2 < b->memory_bytes)
         b->memory_bytes = (size_t)most / 2;
     if (code == CL_SUCCESS && b->memory_bytes < COPY_BYTES)
-        return as_fail(env, ASSAY_UNSUPPORTED, "opencl: it gives at most %llu bytes, too few to measure its limits",
+        return as_fail(env, ASSAY_UNSUPPORTED, "opencl: the device gives at most %llu bytes, too few to measure its limits",
                        (unsigned long long)most);
     if (code == CL_SUCCESS)
         b->memory = clCreateBuffer(b->context, CL_MEM_READ_WRITE, b->memory_bytes, NULL, &code);

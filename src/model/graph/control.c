@@ -369,9 +369,8 @@ static assay_status loop_run(const job *j, iteration *it)
         if (!scalar_known(j, next, &condition))
             return unknown(j, next, "the condition after an iteration");
         if (!condition && cond < 0)
-            return refuse(
-                j, ASSAY_UNSUPPORTED,
-                "its body gives a condition that is false, and it has no condition of its own: what that means is not settled");
+            return refuse(j, ASSAY_UNSUPPORTED,
+                          "its body gives a false condition and it has no condition of its own, which ONNX does not define");
     }
     return iteration_give(j, it, NULL, NULL);
 }

@@ -183,7 +183,7 @@ static assay_status dims_fill(assay_env *env, const assay_model *model, const as
 {
     int n = n_dims;
     if (n_dims > MAX_SYMBOLS)
-        return as_fail(env, ASSAY_UNSUPPORTED, "model: %s: %d dimensions are bound, and %d may be", model->name, n_dims,
+        return as_fail(env, ASSAY_UNSUPPORTED, "model: %s: %d dimensions are set; at most %d are possible", model->name, n_dims,
                        MAX_SYMBOLS);
     if (n_dims)
         memcpy(all, dims, (size_t)n_dims * sizeof *all);

@@ -112,11 +112,11 @@ static assay_status known_bind(assay_env *env, const assay_model *model, const a
 {
     const as_shape *shape = &to->info.shape;
     if (!as_shape_same(&known->view.shape, shape))
-        return as_fail(env, ASSAY_BAD_INPUT, "model: %s: input '%s': %s holds %s, the model takes %s", model->name, known->name,
+        return as_fail(env, ASSAY_BAD_INPUT, "model: %s: input '%s': %s has %s, the model needs %s", model->name, known->name,
                        known->source, as_shape_show(&known->view.shape, (char[192]){0}, 192),
                        as_shape_show(shape, (char[192]){0}, 192));
     if (known->view.dtype != to->info.dtype && !(as_dtype_is_float(known->view.dtype) && as_dtype_is_float(to->info.dtype)))
-        return as_fail(env, ASSAY_BAD_INPUT, "model: %s: input '%s': %s holds %s, the model takes %s", model->name, known->name,
+        return as_fail(env, ASSAY_BAD_INPUT, "model: %s: input '%s': %s has %s, the model needs %s", model->name, known->name,
                        known->source, as_dtype_name(known->view.dtype), as_dtype_name(to->info.dtype));
     if (!needed)
         return ASSAY_OK;

@@ -789,7 +789,7 @@ void as_maker_output(as_maker *m, int value)
     if (m->failure != ASSAY_OK)
         return;
     if (value < 0 || value >= m->n_values) {
-        as_maker_fail(m, "an output is no value of the model");
+        as_maker_fail(m, "an output is not a value of the model");
         return;
     }
     if (m->is_output[value]) {
@@ -815,7 +815,7 @@ static void fail_undefined(as_maker *m, const char *reader, int value)
             words[n++] = m->values[i].name;
     words[n] = NULL;
     char        hint[2 * AS_MAX_NAME_BYTES];
-    const char *name = m->values[value].name, *what = "is no input, parameter, constant or result of a node";
+    const char *name = m->values[value].name, *what = "is not an input, parameter, constant or result of a node";
     as_hint(hint, sizeof hint, name, words, '\'');
     if (reader)
         as_maker_fail(m, "node '%s' reads '%s', which %s%s", reader, name, what, hint);

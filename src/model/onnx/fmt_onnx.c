@@ -75,7 +75,7 @@ static assay_status model_read(loader *l, as_pb_span file)
     if (r.error)
         return as_onnx_broken(l->o.env, l->o.path, "the model", &r);
     if (!has_graph)
-        return as_fail(l->o.env, ASSAY_BAD_INPUT, "onnx: %s: it holds no graph, so it is no ONNX model", l->o.path);
+        return as_fail(l->o.env, ASSAY_BAD_INPUT, "onnx: %s: not an ONNX model: it has no graph", l->o.path);
     if (l->o.version < 0) /* only operators of other domains: each is named when its node is read */
         l->o.version = AS_ONNX_OPSET;
     if (l->o.version < AS_ONNX_OPSET_MIN || l->o.version > AS_ONNX_OPSET_MAX)
@@ -413,7 +413,7 @@ static assay_status formal_add(loader *l, as_pb_span message)
     type        t;
     AS_TRY(value_info_read(l, message, &name, &t));
     if (t.has_type && !t.is_tensor)
-        return refuse(l, ASSAY_UNSUPPORTED, "input", name, "of a subgraph is no tensor, and only tensors are supported");
+        return refuse(l, ASSAY_UNSUPPORTED, "input", name, "of a subgraph is not a tensor; only tensors are supported");
     as_maker_formal(l->o.m, name);
     return maker_state(l);
 }
@@ -429,7 +429,7 @@ static assay_status input_add(loader *l, as_pb_span message)
         return ASSAY_OK; /* before IR version 4 every initialiser was listed as an input, too */
     if (!t.is_tensor)
         return refuse(l, ASSAY_UNSUPPORTED, "input", name,
-                      "is no tensor (a sequence, an optional or a map), and only tensors are supported");
+                      "is not a tensor (but a sequence, an optional or a map); only tensors are supported");
     if (t.dtype == AS_NONE)
         return as_fail(l->o.env, ASSAY_UNSUPPORTED,
                        "onnx: %s: input '%s' has the data type %" PRId64 " (%s), which is not supported", l->o.path, name, t.code,

@@ -193,9 +193,9 @@ static assay_status entry_read(assay_env *env, const char *path, as_onnx_tensor 
     if (key_is(key, "location"))
         t->location = value;
     else if (key_is(key, "offset") && !number_of(value, &t->offset))
-        return refuse(env, path, t, "the offset of its external data is no number");
+        return refuse(env, path, t, "the offset of its external data is not a number");
     else if (key_is(key, "length") && !(t->has_length = number_of(value, &t->length)))
-        return refuse(env, path, t, "the length of its external data is no number");
+        return refuse(env, path, t, "the length of its external data is not a number");
     return ASSAY_OK;
 }
 

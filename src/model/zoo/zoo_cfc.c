@@ -108,7 +108,7 @@ static bool projection_read(net *z)
         return !as_maker_failed(z->m);
     }
     if (!z->has_wiring && out)
-        as_maker_fail(z->m, "out=%lld says nothing with wiring=none: use proj for a projection to that size", (long long)out);
+        as_maker_fail(z->m, "out=%lld does not apply with wiring=none: use proj for a projection to that size", (long long)out);
     if (z->has_wiring && z->wiring.n_layers == 1 && out < z->wiring.n_units) {
         if (z->proj)
             as_maker_fail(z->m, "proj=%lld with wiring=%s and out=%lld: the cell gives all its %d units", (long long)z->proj,

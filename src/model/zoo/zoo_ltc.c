@@ -8,7 +8,7 @@
 
 static const as_zoo_param params[] = {
     AS_NCP_PARAMS,
-    {"unfolds", "6", "solver steps a time step"},
+    {"unfolds", "6", "solver steps per time step"},
     {"implicit", "1", "1: w, cm and gleak through softplus; 0: as they are"},
     {"epsilon", "1e-8", "added to every denominator"},
     {"input_mapping", "affine", "affine, linear or none"},

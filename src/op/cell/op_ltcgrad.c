@@ -14,7 +14,7 @@ static assay_status node_read(assay_env *env, const as_node_ctx *n, as_ltc *s)
     for (int i = 0; i < AS_LTC_N_IN; i++)
         n_trained += as_ltc_trains(n, i);
     if (n->n_out > n_trained)
-        return as_refuse(env, n, "%d outputs are asked for and there are %d gradients", n->n_out, n_trained);
+        return as_refuse(env, n, "%d outputs are requested and there are %d gradients", n->n_out, n_trained);
     if (!as_in_has(n, AS_LTC_DY) && !as_in_has(n, AS_LTC_DH) && !as_in_has(n, AS_LTC_DC))
         return as_refuse(env, n, "no gradient of an output is given");
     return ASSAY_OK;

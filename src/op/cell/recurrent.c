@@ -99,7 +99,7 @@ static assay_status activations_read(assay_env *env, const as_node_ctx *n, const
         while (def < end && strcasecmp(def->name, name))
             def++;
         if (def == end)
-            return as_refuse(env, n, "activations[%zu] is '%s', which is no activation of ONNX", i, name);
+            return as_refuse(env, n, "activations[%zu] is '%s', which is not an activation of ONNX", i, name);
         as_activation *a = &r->act[i / (size_t)cell->n_acts][i % (size_t)cell->n_acts];
         *a = (as_activation){def->of, def->alpha, def->beta};
         if (def->n_params > 0)
