@@ -258,7 +258,7 @@ static assay_status arguments_read(errand *e, const struct word *word)
     AS_TRY(ids_take(e, (size_t)n));
     for (int i = 1; i <= n && i <= word->most_ids; i++)
         if (!as_parse_i64(cli->args[i], &e->ids[e->n_ids++]) || e->ids[e->n_ids - 1] < 1)
-            return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is no id of a run; assay runs list shows them", cli->args[i]);
+            return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is not an id of a run; assay runs list shows them", cli->args[i]);
     return ASSAY_OK;
 }
 
