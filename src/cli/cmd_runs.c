@@ -142,7 +142,7 @@ static assay_status rm(errand *e)
 static assay_status ids_take(errand *e, size_t n)
 {
     e->ids = AS_TAKE(&e->arena, int64_t, n);
-    return e->ids ? ASSAY_OK : as_fail(e->cli->env, ASSAY_NO_MEMORY, "no room for %zu ids", n);
+    return e->ids ? ASSAY_OK : as_fail(e->cli->env, ASSAY_NO_MEMORY, "not enough memory for %zu ids", n);
 }
 
 static assay_status ids_all(errand *e)
@@ -258,7 +258,7 @@ static assay_status arguments_read(errand *e, const struct word *word)
     AS_TRY(ids_take(e, (size_t)n));
     for (int i = 1; i <= n && i <= word->most_ids; i++)
         if (!as_parse_i64(cli->args[i], &e->ids[e->n_ids++]) || e->ids[e->n_ids - 1] < 1)
-            return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is no id of a run; assay runs list shows them", cli->args[i]);
+            return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is not an id of a run; assay runs list shows them", cli->args[i]);
     return ASSAY_OK;
 }
 
