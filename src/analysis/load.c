@@ -17,7 +17,7 @@ static assay_status trace_load(assay_env *env, const char *path, assay_facts ***
     assay_trace  *trace = NULL;
     assay_facts **one = calloc(1, sizeof *one);
     if (!one)
-        return as_fail(env, ASSAY_NO_MEMORY, "report: %s: no room for its facts", path);
+        return as_fail(env, ASSAY_NO_MEMORY, "report: %s: not enough memory for its facts", path);
     assay_status status = assay_trace_load(env, path, &trace);
     if (status == ASSAY_OK)
         status = assay_analyse(env, trace, one);

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/cli.h"
+#include "cli/show.h"
 #include "lab/calls.h"
 #include "report/report.h"
 
@@ -100,7 +100,7 @@ static assay_status report_show(errand *e, const as_stored_run *run)
     assay_facts     **facts;
     size_t            n;
     char              what[64];
-    as_write_settings settings = {.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR")};
+    as_write_settings settings = {.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR"), .width = as_cli_width(stdout)};
     snprintf(what, sizeof what, "run %lld", (long long)run->id);
     AS_TRY(as_facts_parse_all(e->cli->env, what, run->report, strlen(run->report), &facts, &n));
     assay_status status = as_report_write(e->cli->env, (const assay_facts *const *)facts, n, "text", &settings, stdout);
@@ -147,7 +147,7 @@ static assay_status trace(errand *e)
     const char  *word = e->cli->n_args > 3 ? e->cli->args[3] : NULL;
     int64_t      place = 0;
     if (word && (!as_parse_i64(word, &place) || place < 1))
-        return as_fail(env, ASSAY_BAD_INPUT, "'%s' is no number of a record: they count from 1 on", word);
+        return as_fail(env, ASSAY_BAD_INPUT, "'%s' is not the number of a record: they count from 1 on", word);
     AS_TRY(assay_stored_trace(env, e->ids[0], (size_t)place, e->cli->options, &t));
     assay_status status = assay_trace_save(env, t, e->cli->args[2]);
     assay_trace_free(t);
@@ -232,10 +232,10 @@ static assay_status arguments_read(errand *e, const struct word *word)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "--json goes with runs list, show and export, and not with %s", word->name);
     e->ids = AS_TAKE(&e->arena, int64_t, n);
     if (!e->ids)
-        return as_fail(cli->env, ASSAY_NO_MEMORY, "no room for %d ids", n);
+        return as_fail(cli->env, ASSAY_NO_MEMORY, "not enough memory for %d ids", n);
     for (int i = 1; i <= n && i <= word->most_ids; i++)
         if (!as_parse_i64(cli->args[i], &e->ids[e->n_ids++]) || e->ids[e->n_ids - 1] < 1)
-            return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is no id of a run; assay runs list shows them", cli->args[i]);
+            return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is not an id of a run; assay runs list shows them", cli->args[i]);
     return ASSAY_OK;
 }
 

@@ -50,7 +50,7 @@ static assay_status ids_all(assay_env *env, as_store *store, as_arena *arena, co
     AS_TRY(as_store_list_runs(env, store, NULL, 0, arena, &runs, n));
     int64_t *ids = AS_TAKE(arena, int64_t, *n);
     if (!ids)
-        return as_fail(env, ASSAY_NO_MEMORY, "runs export: no room for %zu ids", *n);
+        return as_fail(env, ASSAY_NO_MEMORY, "runs export: not enough memory for %zu ids", *n);
     for (size_t i = 0; i < *n; i++)
         ids[i] = runs[*n - 1 - i].id;
     *out = ids;
