@@ -273,7 +273,7 @@ static assay_status details_take(as_runner *r)
     as_pace      pace = {.wanted = r->kept_runs};
     as_pace_next next = pace.wanted ? AS_PACE_GO : AS_PACE_STOP;
     if (!as_trace_reserve(t, AS_PACE_MOST * r->kept_runs * spans, 0, 0, 0))
-        return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room for the spans of %llu runs",
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory for the spans of %llu runs",
                        (unsigned long long)AS_PACE_MOST * r->kept_runs);
     while (next != AS_PACE_STOP && first + pace.n < UINT32_MAX && !as_cancelled(r->env)) {
         bool slow;
