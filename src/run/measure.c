@@ -220,8 +220,8 @@ static assay_status samples_begin(void *arg, double call_ns, uint32_t block_call
 /* One run with all its steps, behind the samples; *slow: something disturbed it. */
 static assay_status detail_take(as_runner *r, uint32_t run, double bound_ns, bool *slow)
 {
-    as_shot  shot;
-    uint32_t switches;
+    as_shot  shot = {0};
+    uint32_t switches = 0;
     r->run = run;
     assay_status status =
         as_shots_take(r->env, "run", call_record, r, false, 1, 1, (as_stamps){.last = &r->last}, &shot, &switches);
