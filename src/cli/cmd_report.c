@@ -88,7 +88,8 @@ static assay_status load(as_cli *cli, const char *path, runs *all)
 
 static assay_status show(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n)
 {
-    as_write_settings settings = {.colour = as_cli_colour(o, stdout), .sections = o->sections};
+    as_write_settings settings = {
+        .colour = as_cli_colour(o, stdout), .sections = o->sections, .by_module = o->by != NULL, .module_depth = o->module_depth};
     if (o->text || !as_cli_forms_asked(o, false))
         AS_TRY(as_report_write(cli->env, facts, n, "text", &settings, stdout));
     return as_cli_forms_write(cli, o, facts, n, &settings);
@@ -131,6 +132,6 @@ const as_verb as_cmd_report = {
     .example = "assay profile mlp-small --time 200ms --trace t.trace && assay report t.trace --html report.html",
     .min_args = 1,
     .max_args = MAX_FILES,
-    .options = AS_OPTIONS("text", "store", AS_REPORT_KEYS),
+    .options = AS_OPTIONS("text", "store", "by", AS_REPORT_KEYS),
     .run = run,
 };

@@ -5,17 +5,35 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "lab/keep.h"
+
+/* "module", to a depth that fits, or "module:2". */
+static assay_status by_read(assay_env *env, const char *by, int *depth)
+{
+    int64_t n = 0;
+    if (!by || !strcmp(by, "module"))
+        return ASSAY_OK;
+    if (strncmp(by, "module:", 7) || !as_parse_i64(by + 7, &n) || n < 1 || n > 100)
+        return as_fail(env, ASSAY_BAD_INPUT, "--by %s: expected module, or module:N with N from 1 to 100", by);
+    *depth = (int)n;
+    return ASSAY_OK;
+}
 
 assay_status as_report_options_read(assay_env *env, const assay_options *options, as_report_options *out)
 {
-    static const as_option_member members[] = {
-        AS_MEMBER(as_report_options, TEXT, "json", json),         AS_MEMBER(as_report_options, TEXT, "html", html),
-        AS_MEMBER(as_report_options, TEXT, "csv", csv),           AS_MEMBER(as_report_options, TEXT, "markdown", markdown),
-        AS_MEMBER(as_report_options, TEXT, "sections", sections), AS_MEMBER(as_report_options, CHOICE, "colour", colour),
-        AS_MEMBER(as_report_options, BOOL, "text", text),         {.key = NULL}};
+    static const as_option_member members[] = {AS_MEMBER(as_report_options, TEXT, "json", json),
+                                               AS_MEMBER(as_report_options, TEXT, "html", html),
+                                               AS_MEMBER(as_report_options, TEXT, "csv", csv),
+                                               AS_MEMBER(as_report_options, TEXT, "markdown", markdown),
+                                               AS_MEMBER(as_report_options, TEXT, "sections", sections),
+                                               AS_MEMBER(as_report_options, CHOICE, "colour", colour),
+                                               AS_MEMBER(as_report_options, BOOL, "text", text),
+                                               AS_MEMBER(as_report_options, TEXT, "by", by),
+                                               {.key = NULL}};
     *out = (as_report_options){.json = NULL};
     AS_TRY(as_options_read(env, options, members, out));
+    AS_TRY(by_read(env, out->by, &out->module_depth));
     return out->sections ? as_sections_check(env, out->sections) : ASSAY_OK;
 }
 
@@ -59,7 +77,11 @@ assay_status as_cli_show(as_cli *cli, const as_report_options *o, const assay_fa
 {
     const assay_facts *one[] = {facts};
     bool               brief = !o->sections && !as_facts_group_find(facts, "latency"); /* a profile is asked for its details */
-    as_write_settings  settings = {.colour = as_cli_colour(o, stdout), .sections = o->sections, .brief = brief};
+    as_write_settings  settings = {.colour = as_cli_colour(o, stdout),
+                                   .sections = o->sections,
+                                   .brief = brief,
+                                   .by_module = o->by != NULL,
+                                   .module_depth = o->module_depth};
     if (!as_cli_forms_asked(o, true))
         AS_TRY(as_report_write(cli->env, one, 1, "text", &settings, stdout));
     return as_cli_forms_write(cli, o, one, 1, &settings);

@@ -16,6 +16,8 @@ typedef struct as_report_options {
     const char *sections;                     /* NULL: all */
     as_colour   colour;
     bool        text; /* text is printed beside the files, too */
+    const char *by;   /* "module:2"; NULL: layers are not folded */
+    int         module_depth;
 } as_report_options;
 
 #define AS_REPORT_KEYS "json", "html", "csv", "markdown", "sections", "colour"
