@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -28,6 +29,7 @@ assay_status as_report_options_read(assay_env *env, const assay_options *options
                                                AS_MEMBER(as_report_options, TEXT, "markdown", markdown),
                                                AS_MEMBER(as_report_options, TEXT, "sections", sections),
                                                AS_MEMBER(as_report_options, CHOICE, "colour", colour),
+                                               AS_MEMBER(as_report_options, CHOICE, "report", amount),
                                                AS_MEMBER(as_report_options, BOOL, "text", text),
                                                AS_MEMBER(as_report_options, TEXT, "by", by),
                                                {.key = NULL}};
@@ -62,29 +64,41 @@ bool as_cli_forms_asked(const as_report_options *o, bool to_stdout)
     return asked;
 }
 
-assay_status as_cli_forms_write(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n,
-                                const as_write_settings *settings)
+assay_status as_cli_forms_write(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n)
 {
-    form forms[AS_N_FORMS];
+    const as_write_settings settings = {.sections = o->sections, .by_module = o->by != NULL, .module_depth = o->module_depth};
+    form                    forms[AS_N_FORMS];
     forms_of(o, forms);
     for (size_t i = 0; i < AS_N_FORMS; i++)
         if (forms[i].path)
-            AS_TRY(as_report_save(cli->env, facts, n, forms[i].writer, settings, forms[i].path));
+            AS_TRY(as_report_save(cli->env, facts, n, forms[i].writer, &settings, forms[i].path));
     return ASSAY_OK;
+}
+
+int as_cli_width(FILE *file)
+{
+    struct winsize size;
+    bool           known = isatty(fileno(file)) && !ioctl(fileno(file), TIOCGWINSZ, &size) && size.ws_col > 0;
+    return known ? size.ws_col : 80;
+}
+
+assay_status as_cli_text(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n)
+{
+    as_write_settings settings = {.colour = as_cli_colour(o, stdout),
+                                  .sections = o->sections,
+                                  .width = as_cli_width(stdout),
+                                  .by_module = o->by != NULL,
+                                  .module_depth = o->module_depth};
+    bool              in_full = o->sections || o->amount == AS_AMOUNT_DETAILED;
+    return as_report_write(cli->env, facts, n, in_full ? "text" : "basic", &settings, stdout);
 }
 
 assay_status as_cli_show(as_cli *cli, const as_report_options *o, const assay_facts *facts)
 {
     const assay_facts *one[] = {facts};
-    bool               brief = !o->sections && !as_facts_group_find(facts, "latency"); /* a profile is asked for its details */
-    as_write_settings  settings = {.colour = as_cli_colour(o, stdout),
-                                   .sections = o->sections,
-                                   .brief = brief,
-                                   .by_module = o->by != NULL,
-                                   .module_depth = o->module_depth};
     if (!as_cli_forms_asked(o, true))
-        AS_TRY(as_report_write(cli->env, one, 1, "text", &settings, stdout));
-    return as_cli_forms_write(cli, o, one, 1, &settings);
+        AS_TRY(as_cli_text(cli, o, one, 1));
+    return as_cli_forms_write(cli, o, one, 1);
 }
 
 assay_status as_cli_finish(as_cli *cli, const as_report_options *o, assay_facts *facts, assay_status measured)

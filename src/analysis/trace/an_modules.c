@@ -11,7 +11,7 @@ static void run(assay_facts *f, const assay_trace *t)
     if (!steps || !as_modules_known(steps))
         return;
     if (!(folded = as_fold_modules(&f->arena, steps, 0))) {
-        f->status = as_fail(f->env, ASSAY_NO_MEMORY, "analysis: no room to fold %d steps by module", steps->n_rows);
+        f->status = as_fail(f->env, ASSAY_NO_MEMORY, "analysis: not enough memory to fold %d steps by module", steps->n_rows);
         return;
     }
     g = as_facts_group(f, "layers", "Layers");

@@ -158,12 +158,13 @@ assay_status as_model_layers_name(assay_env *env, assay_model *model)
     size_t       n_nodes = (size_t)model->n_nodes;
     assay_status status = ASSAY_OK;
     if (!table_take(&n.scratch, n_nodes, &n.modules) || !table_take(&n.scratch, n_nodes, &n.names)) {
-        status = as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for the names of %zu layers", model->name, n_nodes);
+        status = as_fail(env, ASSAY_NO_MEMORY, "model: %s: not enough memory for the names of %zu layers", model->name, n_nodes);
     } else {
         modules_collect(&n);
         parents_mark(&n);
         if (!nodes_name(&n))
-            status = as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for the names of %zu layers", model->name, n_nodes);
+            status =
+                as_fail(env, ASSAY_NO_MEMORY, "model: %s: not enough memory for the names of %zu layers", model->name, n_nodes);
     }
     as_arena_drop(&n.scratch);
     return status;
