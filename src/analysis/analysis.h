@@ -113,6 +113,19 @@ const as_table      *as_facts_table_find(const assay_facts *f, const char *group
 const as_series     *as_facts_series_find(const assay_facts *f, const char *group, const char *key);
 const char          *as_facts_note_find(const assay_facts *f, const char *key);
 
+/* --- Folding by module: fold.c -------------------------------------------------------------------------------- */
+
+#define AS_MODULE_NONE "(no module)" /* the row of the steps that belong to none */
+
+int    as_module_depth(const char *path);             /* parts of "layer4.1.conv2": 3; of "": 0 */
+size_t as_module_prefix(const char *path, int depth); /* bytes of its first so many parts, of the whole when it has fewer */
+/* Whether any row of a table with a column "module" has one. */
+bool as_modules_known(const as_table *steps);
+/* The rows of such a table added up by the first `depth` parts of their modules, in the order in which they appear: name, time, share, flops,
+ * bytes, steps.  Every row is in one sum.  Depth 0: the least at which there are a few rows and none has most of the time.  Lives in the
+ * arena; NULL: no memory. */
+const as_table *as_fold_modules(as_arena *arena, const as_table *steps, int depth);
+
 /* Fails with the sentence of the first metric that may not be shown; writers call it before they write a byte. */
 assay_status as_facts_check(assay_env *env, const assay_facts *f);
 

@@ -96,6 +96,6 @@ const as_verb as_cmd_report = {
     .example = "assay profile mlp-small --time 200ms --trace t.trace && assay report t.trace --html report.html",
     .min_args = 1,
     .max_args = MAX_FILES,
-    .options = AS_OPTIONS("text", "store", AS_REPORT_KEYS),
+    .options = AS_OPTIONS("text", "store", "by", AS_REPORT_KEYS),
     .run = run,
 };

@@ -6,7 +6,20 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "lab/keep.h"
+
+/* "module", to a depth that fits, or "module:2". */
+static assay_status by_read(assay_env *env, const char *by, int *depth)
+{
+    int64_t n = 0;
+    if (!by || !strcmp(by, "module"))
+        return ASSAY_OK;
+    if (strncmp(by, "module:", 7) || !as_parse_i64(by + 7, &n) || n < 1 || n > 100)
+        return as_fail(env, ASSAY_BAD_INPUT, "--by %s: expected module, or module:N with N from 1 to 100", by);
+    *depth = (int)n;
+    return ASSAY_OK;
+}
 
 assay_status as_report_options_read(assay_env *env, const assay_options *options, as_report_options *out)
 {
@@ -18,9 +31,11 @@ assay_status as_report_options_read(assay_env *env, const assay_options *options
                                                AS_MEMBER(as_report_options, CHOICE, "colour", colour),
                                                AS_MEMBER(as_report_options, CHOICE, "report", amount),
                                                AS_MEMBER(as_report_options, BOOL, "text", text),
+                                               AS_MEMBER(as_report_options, TEXT, "by", by),
                                                {.key = NULL}};
     *out = (as_report_options){.json = NULL};
     AS_TRY(as_options_read(env, options, members, out));
+    AS_TRY(by_read(env, out->by, &out->module_depth));
     return out->sections ? as_sections_check(env, out->sections) : ASSAY_OK;
 }
 
@@ -51,7 +66,7 @@ bool as_cli_forms_asked(const as_report_options *o, bool to_stdout)
 
 assay_status as_cli_forms_write(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n)
 {
-    const as_write_settings settings = {.sections = o->sections};
+    const as_write_settings settings = {.sections = o->sections, .by_module = o->by != NULL, .module_depth = o->module_depth};
     form                    forms[AS_N_FORMS];
     forms_of(o, forms);
     for (size_t i = 0; i < AS_N_FORMS; i++)
@@ -69,7 +84,11 @@ int as_cli_width(FILE *file)
 
 assay_status as_cli_text(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n)
 {
-    as_write_settings settings = {.colour = as_cli_colour(o, stdout), .sections = o->sections, .width = as_cli_width(stdout)};
+    as_write_settings settings = {.colour = as_cli_colour(o, stdout),
+                                  .sections = o->sections,
+                                  .width = as_cli_width(stdout),
+                                  .by_module = o->by != NULL,
+                                  .module_depth = o->module_depth};
     bool              in_full = o->sections || o->amount == AS_AMOUNT_DETAILED;
     return as_report_write(cli->env, facts, n, in_full ? "text" : "basic", &settings, stdout);
 }

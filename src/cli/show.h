@@ -18,6 +18,8 @@ typedef struct as_report_options {
     as_colour   colour;
     as_amount   amount;
     bool        text; /* text is printed beside the files, too */
+    const char *by;   /* "module:2"; NULL: layers are not folded */
+    int         module_depth;
 } as_report_options;
 
 #define AS_REPORT_KEYS "json", "html", "csv", "markdown", "sections", "report", "colour"

@@ -85,7 +85,8 @@ typedef struct as_op as_op;
 
 typedef struct as_node_ctx {
     const as_op          *op;
-    const char           *name; /* the node's own, for sentences */
+    const char           *name;   /* the node's own, for sentences */
+    const char           *module; /* path in the framework's tree of modules, "layer4.1"; NULL or "": not known */
     const as_attr        *attrs;
     int                   n_attrs;
     const as_tensor_info *in;

@@ -266,6 +266,38 @@ Test(words, are_cut_cleaned_and_escaped)
     as_arena_drop(&a);
 }
 
+#define MODULES                                                           \
+    {                                                                     \
+        .modules = { "net.block1.fc", "net.block1", "net.block2.fc", "" } \
+    }
+
+Test(report, layers_are_folded_by_module_when_asked)
+{
+    assay_env   *env = as_test_env();
+    assay_facts *f = as_test_facts(env, (as_synthetic)MODULES), *plain = as_test_facts(env, (as_synthetic){0});
+    char        *steps = as_test_report(env, f, 1, "text", (as_write_settings){.sections = "layers"});
+    char        *folded =
+        as_test_report(env, f, 1, "text", (as_write_settings){.sections = "layers", .by_module = true, .module_depth = 2});
+    char *none = as_test_report(env, plain, 1, "text", (as_write_settings){.sections = "layers", .by_module = true});
+    char *csv = as_test_report(env, f, 1, "csv", (as_write_settings){.sections = "layers", .by_module = true, .module_depth = 2});
+    expect_has(steps, "Steps of a run");
+    expect_has(steps, "Modules, folded at depth 3");
+    expect_has(folded, "Time per run by module");
+    expect_has(folded, "net.block1");
+    expect(!strstr(folded, "Steps of a run"));
+    expect_has(none, "No layer of this run has a module path");
+    expect_has(none, "Steps of a run");
+    expect(!strstr(none, "module  "));  /* a column of dashes is not shown */
+    expect_has(csv, "steps[3].module"); /* every step, whatever the text shows */
+    free(steps);
+    free(folded);
+    free(none);
+    free(csv);
+    assay_facts_free(f);
+    assay_facts_free(plain);
+    assay_env_free(env);
+}
+
 Test(report, the_page_has_flame_and_graph_and_says_the_sizes_first)
 {
     assay_env   *env = as_test_env();

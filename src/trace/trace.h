@@ -169,6 +169,7 @@ typedef struct as_trace_refusal {
 /* One step of the plan, by index. */
 typedef struct as_trace_step {
     const char       *name, *op, *device, *kernel; /* "conv1", "Conv", "cpu", "conv_f32_scalar" */
+    const char       *module;                      /* path in the framework's tree of modules, "layer4.1.conv2"; "": not known */
     const char       *why;                         /* why this kernel */
     as_trace_refusal *refused;
     int               n_refused;

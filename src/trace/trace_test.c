@@ -35,6 +35,7 @@ static assay_trace *small_trace(assay_env *env)
                                                     .n_refused = 2,
                                                     .shapes = "f64[2,3]",
                                                     .is_f64 = true,
+                                                    .module = "layer4.1",
                                                     .stage = "body",
                                                     .segment = 0,
                                                     .flops = UINT64_MAX,
@@ -113,6 +114,7 @@ static void expect_same_items(const assay_trace *a, const assay_trace *b)
         expect_str(x->device, y->device);
         expect_str(x->kernel, y->kernel);
         expect_str(x->why, y->why);
+        expect_str(x->module, y->module);
         expect_str(x->shapes, y->shapes);
         expect_eq(x->is_f64, y->is_f64);
         expect_str(x->stage, y->stage);
@@ -837,6 +839,7 @@ Test(trace, steps_without_inputs_load_and_inputs_that_fall_are_not_saved)
     const char  *chunks[] = {CLOCK, "STEP", STEP2("[0]"), NULL};
     expect_ok(env, chunks_parse(env, chunks, &t));
     expect_eq(t->steps[0].n_inputs, 0); /* the key was missing */
+    expect_str(t->steps[0].module, ""); /* that one, too: the trace is older than modules */
     expect_eq(t->steps[1].n_inputs, 1);
     expect_eq(t->steps[1].inputs[0], 0);
     expect_eq(as_trace_add_step(t, &(as_trace_step){.name = "x", .inputs = (const int[]){1, 0}, .n_inputs = 2}), 2);

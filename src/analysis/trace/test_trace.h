@@ -24,6 +24,7 @@ typedef struct as_synthetic {
     double      slowed; /* all kept runs last longer by this share: a neighbour who was there as long as they took, and no longer */
     bool        alone;  /* every run is a sample of its own, so that CPU time tells which ones were pre-empted */
     const char *name;   /* of the first step and the model; NULL: "fc1", "synthetic-mlp" */
+    const char *modules[4]; /* of the body's steps; NULL: none */
 } as_synthetic;
 
 static inline void as_synthetic_steps(assay_trace *t, const as_synthetic *s)
@@ -98,6 +99,8 @@ static inline void as_synthetic_steps(assay_trace *t, const as_synthetic *s)
             .bytes_written = 401408,
             .working_set_bytes = 802816},
     };
+    for (size_t i = 0; i < 4; i++)
+        steps[i].module = s->modules[i];
     for (size_t i = 0; i < 5; i++)
         expect_eq(as_trace_add_step(t, &steps[i]), (int)i);
 }
