@@ -46,6 +46,8 @@ static assay_status contest_give(assay_env *env, as_contest *c, const as_lab_set
     bool          nothing;
     AS_TRY(as_contest_trials(env, c, false, &trials, &n));
     assay_status missing = rows_missing(env, trials, n, &nothing);
+    if (measured == ASSAY_CANCELLED && !as_trials_have(trials, n))
+        return measured;
     if (!n || nothing)
         return n ? missing : measured;
     AS_TRY(as_contest_facts(env, c, s, &f));
@@ -71,7 +73,7 @@ assay_status assay_compare(assay_env *env, const char *const *what, size_t n, co
     AS_TRY(as_options_only(env, options, "assay_compare", keys));
     AS_TRY(as_lab_settings_read(env, options, NULL, &s));
     AS_TRY(as_contest_options_read(env, options, &o));
-    AS_TRY(as_store_options_read(env, options, &store));
+    AS_TRY(as_keep_options_read(env, options, &store));
     AS_TRY(as_contest_read(env, what, (int)n, &o, &c));
     as_noise_expect(env, &store, c->title, &s, expected, sizeof expected);
     assay_status status = as_contest_run(env, c, &s);
@@ -130,7 +132,7 @@ assay_status assay_compare_programs(assay_env *env, const char *const *commands,
     as_arena                 arena = {0};
     AS_TRY(as_options_only(env, options, "compare of programs", keys));
     AS_TRY(as_lab_settings_read(env, options, NULL, &s));
-    AS_TRY(as_store_options_read(env, options, &store));
+    AS_TRY(as_keep_options_read(env, options, &store));
     if (n < 2)
         return as_fail(env, ASSAY_BAD_INPUT, "compare: --bin %s alone is not a comparison: name a second program",
                        n ? commands[0] : "");

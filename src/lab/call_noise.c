@@ -35,16 +35,14 @@ assay_status assay_noise(assay_env *env, const assay_options *options, assay_fac
     as_store_options         store;
     as_noise                 noise;
     assay_facts             *facts = NULL;
-    char                     first[sizeof env->message];
     AS_TRY(as_options_only(env, options, "noise", keys));
     AS_TRY(as_lab_settings_read(env, options, AS_NOISE_BUDGET, &s));
-    AS_TRY(as_store_options_read(env, options, &store));
+    AS_TRY(as_keep_options_read(env, options, &store));
     assay_status measured = as_noise_measure(env, &s, &noise), status = measured;
-    snprintf(first, sizeof first, "%s", assay_message(env));
-    if (noise.n && (measured == ASSAY_OK || measured == ASSAY_CANCELLED))
+    if (as_trials_have(noise.trials, (size_t)noise.n) && (measured == ASSAY_OK || measured == ASSAY_CANCELLED))
         status = noise_give(env, &store, &noise, &facts);
     if (facts && status == ASSAY_OK && measured != ASSAY_OK)
-        status = as_fail(env, measured, "%s; what was measured is shown", first);
+        status = as_fail(env, measured, "stopped: %d of its trials are kept, the last one partial", noise.n);
     if (facts) {
         trials_give(&noise, facts);
         *out = facts; /* a store that cannot be had does not lose the result */

@@ -30,7 +30,7 @@ static fixture begin(void)
 {
     fixture f = {.env = store_env()};
     expect_ok(f.env, assay_options_new(f.env, &f.options));
-    f.s = (as_lab_settings){.early = true, .timeout_ns = 60000000000u};
+    f.s = (as_lab_settings){.early = true, .checks = true, .timeout_ns = 60000000000u};
     as_sampler_defaults(&f.s.sampler);
     f.s.sampler.budget_ns = 50000000;
     f.s.sampler.memory = AS_MEMORY_RANDOM;
@@ -367,10 +367,10 @@ Test(isolate, what_a_child_measured_before_it_was_ended_is_kept)
     }
 }
 
-static void count_beat(void *arg, const char *name, double done)
+static void count_beat(void *arg, const assay_stage *stage)
 {
-    expect_str(name, "a job");
-    expect(done >= 0 && done <= 1);
+    expect_str(stage->subject, "a job");
+    expect(stage->done >= 0 && stage->done <= 1);
     ++*(int *)arg;
 }
 
@@ -379,8 +379,7 @@ Test(isolate, progress_keeps_a_long_child_alive)
     fixture      f = begin();
     assay_trace *t = NULL;
     int          n = 0;
-    f.s.progress = count_beat;
-    f.s.progress_arg = &n;
+    assay_on_progress(f.env, count_beat, &n);
     expect_ok(f.env, isolated(&f, job_is_long, "long", 2000, &t));
     expect_eq(t->state, AS_TRACE_COMPLETE);
     expect(n >= 1);
@@ -388,9 +387,9 @@ Test(isolate, progress_keeps_a_long_child_alive)
     end(&f);
 }
 
-static void cancel_it(void *arg, const char *name, double done)
+static void cancel_it(void *arg, const assay_stage *stage)
 {
-    (void)name, (void)done;
+    (void)stage;
     assay_cancel(arg);
 }
 
@@ -398,8 +397,7 @@ Test(isolate, cancel_reaches_the_child_and_keeps_what_it_measured)
 {
     fixture      f = begin();
     assay_trace *t = NULL;
-    f.s.progress = cancel_it;
-    f.s.progress_arg = f.env;
+    assay_on_progress(f.env, cancel_it, f.env);
     expect_fails(f.env, isolated(&f, job_waits_for_the_end, "half", 60000, &t), ASSAY_CANCELLED, "stopped after 10 rounds");
     expect(t);
     expect_eq(t->state, AS_TRACE_PARTIAL);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/stage.h"
 #include "run/runner.h"
 #include "run/sampler.h"
 #include "run/shots.h"
@@ -187,7 +188,7 @@ static assay_status chores_do(void *arg, double done)
         r->disturbed = true;
     }
     if (r->env->progress && is_due(r, &c->told, PROGRESS_NS)) {
-        r->env->progress(r->env->progress_arg, "measuring", done);
+        as_stage_done(r->env, done);
         r->disturbed = true;
     }
     memory_record(r, c);
@@ -213,6 +214,8 @@ static assay_status samples_begin(void *arg, double call_ns, uint32_t block_call
         return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room for samples");
     r->allocs = as_runner_allocs(r);
     r->measures = r->disturbed = true;
+    atomic_store_explicit(&r->env->stake, AS_STAKE_HELD, memory_order_relaxed); /* from now on stopping keeps what there is */
+    as_stage_begin(r->env, AS_PHASE_MEASURE, t->name, r->settings->n_runs ? (double)NAN : (double)r->settings->time_ns / 1e9, 0);
     sensors_read(r, c, false);
     return ASSAY_OK;
 }
@@ -353,6 +356,7 @@ static assay_status measure(as_runner *r, chores *c)
 {
     thread_counts before = {0}, after = {0};
     AS_TRY(prepare(r, c));
+    as_stage_begin(r->env, AS_PHASE_WARM_UP, r->trace->name, (double)r->settings->time_ns / 10e9, 0);
     threads_read(r, &before);
     assay_status status = samples_take(r, c);
     if (!r->measures) /* it ended before anything was measured */
@@ -386,8 +390,8 @@ static assay_status finish(as_runner *r, chores *c, assay_status status)
         c->file = NULL;
         AS_TRY(as_trace_writer_close(r->env, file, r->trace));
     }
-    if (r->env->progress && status == ASSAY_OK)
-        r->env->progress(r->env->progress_arg, "measuring", 1);
+    if (status == ASSAY_OK)
+        as_stage_done(r->env, 1);
     if (cancelled)
         return as_fail(r->env, ASSAY_CANCELLED, "run: stopped after %llu measured runs; what was measured is kept",
                        (unsigned long long)r->trace->n_runs);

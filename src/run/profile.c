@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/options.h"
+#include "base/stage.h"
 #include "base/text.h"
 #include "run/sampler.h"
 #include "run/run.h"
@@ -44,14 +45,16 @@ static assay_status notes_add(assay_env *env, const assay_plan *plan, const as_r
 
 static void limits_told(void *arg, double done)
 {
-    const assay_env *env = arg;
-    env->progress(env->progress_arg, "measuring limits", done);
+    assay_env *env = arg;
+    as_stage_begin(env, AS_PHASE_LIMITS, "", AS_LIMITS_S, 0); /* told only where they are really measured */
+    as_stage_done(env, done);
 }
 
 /* Before the run, while its threads are parked: what is measured here must not be disturbed by it, nor it by this. */
 static assay_status roofs_add(assay_env *env, const assay_plan *plan, const as_run_settings *settings, assay_trace *t)
 {
-    as_roof_settings how = {.n_threads = 1, .progress = env->progress ? limits_told : NULL, .progress_arg = env};
+    as_roof_settings how = {.n_threads = 1, .progress = limits_told, .progress_arg = env};
+    as_stage_after(env, settings->n_runs ? 0 : (double)settings->time_ns * 1.1e-9);
     if (settings->roofs == AS_RUN_ROOFS_OFF)
         return ASSAY_OK;
     return as_roofs_add(env, settings->roofs == AS_RUN_ROOFS_MEASURE ? AS_ROOFS_MEASURE : AS_ROOFS_AUTO, &how, plan->devices,
@@ -86,6 +89,7 @@ static assay_status profile(assay_env *env, const assay_plan *plan, const as_run
     as_machine_describe(env, t);
     AS_TRY(as_plan_describe(env, plan, t));
     AS_TRY(roofs_add(env, plan, settings, t));
+    as_stage_after(env, 0);
     return as_run_measure(env, instance, settings, t);
 }
 
