@@ -71,7 +71,7 @@ void as_stage_done(assay_env *env, double done)
 
 void as_stage_again(assay_env *env)
 {
-    if (env->progress && as_monotonic_ns() - env->stage.told_ns >= TELL_NS)
+    if (env->progress && env->stage.n && as_monotonic_ns() - env->stage.told_ns >= TELL_NS)
         tell(env);
 }
 

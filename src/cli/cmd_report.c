@@ -1,10 +1,12 @@
 /* cmd_report.c - traces, run JSON and stored runs as text, JSON, HTML, CSV or Markdown. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/stage.h"
 #include "cli/show.h"
 #include "report/report.h"
 
@@ -76,6 +78,7 @@ static assay_status load(as_cli *cli, const char *path, runs *all)
     int64_t    id;
     if (is_run(path, &id))
         return run_load(cli, id, all);
+    as_stage_begin(env, AS_PHASE_READ, path, NAN, 0);
     AS_TRY(as_map_open(env, "report", path, 0, &map));
     size_t at = 0;
     while (at < map.bytes && strchr(" \t\r\n", map.data[at]) && map.data[at])
@@ -113,8 +116,10 @@ static assay_status run(as_cli *cli)
     assay_status      status = as_report_options_read(cli->env, cli->options, &o);
     if (status == ASSAY_OK)
         status = store_check(cli);
+    as_cli_progress(cli, true);
     for (int i = 0; i < cli->n_args && status == ASSAY_OK; i++)
         status = load(cli, cli->args[i], &all);
+    as_cli_progress_end(cli);
     if (status == ASSAY_OK)
         status = show(cli, &o, (const assay_facts *const *)all.facts, all.n);
     as_facts_free_all(all.facts, all.n);

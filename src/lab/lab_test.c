@@ -227,7 +227,7 @@ static assay_status job_is_long(assay_env *env, void *arg, as_sampler_settings *
 {
     for (int i = 0; i < 25; i++) {
         poll(NULL, 0, 100);
-        sampler->progress(sampler->progress_arg, i / 25.0, NULL);
+        sampler->progress(sampler->progress_arg, AS_PHASE_MEASURE, i / 25.0, NULL);
     }
     return job_good(env, arg, sampler, out);
 }
@@ -235,7 +235,7 @@ static assay_status job_is_long(assay_env *env, void *arg, as_sampler_settings *
 static assay_status job_waits_for_the_end(assay_env *env, void *arg, as_sampler_settings *sampler, assay_trace **out)
 {
     AS_TRY(job_good(env, arg, sampler, out));
-    sampler->progress(sampler->progress_arg, 0.5, NULL);
+    sampler->progress(sampler->progress_arg, AS_PHASE_MEASURE, 0.5, NULL);
     while (!as_cancelled(env))
         poll(NULL, 0, 10);
     (*out)->state = AS_TRACE_PARTIAL;
@@ -342,7 +342,7 @@ Test(isolate, a_trial_that_a_child_could_not_go_on_with_keeps_its_blocks)
 static assay_status job_dies_measuring(assay_env *env, void *arg, as_sampler_settings *sampler, assay_trace **out)
 {
     *out = as_planted_trial(env, (as_planted){.name = "half", .n_shots = 3, .n_launches = 2});
-    sampler->progress(sampler->progress_arg, 0.5, *out);
+    sampler->progress(sampler->progress_arg, AS_PHASE_MEASURE, 0.5, *out);
     if (arg)
         kill(getpid(), SIGKILL);
     while (pause()) /* always -1 */
@@ -724,7 +724,7 @@ static moved *moved_new(const double *more)
     return m;
 }
 
-static assay_status moved_all(moved *m) { return as_lab_all(moved_run, m, N_MOVED, &m->f.s, m->trials); }
+static assay_status moved_all(moved *m) { return as_lab_all(m->f.env, moved_run, m, N_MOVED, &m->f.s, m->trials); }
 
 static double moved_spent(const moved *m)
 {
@@ -1250,7 +1250,7 @@ Test(selftest, goes_on_where_its_state_ends)
     expect(r->alarms.lo < 0.05 && r->alarms.hi > 0.05 && r->power.hi > 0.99);
     expect(!r->alarms_broken && !r->power_broken);
     expect_eq(results[cell_at("memory")].alarms.n, 2);
-    expect_fails(env, resume(env, "whole", "compute,memory", results), ASSAY_CANCELLED, "what was counted is kept");
+    expect_fails(env, resume(env, "whole", "compute,memory", results), ASSAY_CANCELLED, "of 4 trials of memory are counted");
     expect_eq(results[cell_at("memory")].alarms.n, 2);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/process.h"
+#include "base/stage.h"
 #include "base/text.h"
 #include "lab/load.h"
 
@@ -345,6 +346,7 @@ static assay_status trials_run(selftest *t, int cell, bool power)
             extra = power != def->same ? def->extra : 0; /* of equivalence, alarms are at the edge and power is on the same */
         bool    hit = false;
         as_duel duel;
+        as_stage_after(t->env, (double)(n - 1 - k) * def->budget_s);
         if (as_cancelled(t->env))
             return stopped(t->env, def, k, n);
         if (def->where == AS_CELL_SUITE) {
@@ -358,8 +360,6 @@ static assay_status trials_run(selftest *t, int cell, bool power)
         }
         count_add(c, hit);
         line_write(t->state, def, power, k, hit, def->where == AS_CELL_SUITE ? NULL : &duel, seconds);
-        if (t->s->progress)
-            t->s->progress(t->s->progress_arg, def->name, k + 1, n);
     }
     return ASSAY_OK;
 }

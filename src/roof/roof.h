@@ -158,7 +158,8 @@ typedef struct as_roof_settings {
     bool (*wants)(const void *arg, const char *name);
     const void *wants_arg;
     void (*progress)(void *arg, double done); /* may be NULL */
-    void *progress_arg;
+    void     *progress_arg;
+    uint64_t *walked_bytes; /* gets the size of the buffers, if it was larger than what is there; freed by then.  May be NULL */
 } as_roof_settings;
 
 /* Measures every meter that this CPU can run, for one thread and for n_threads, or those of them that are wanted; the result may be empty.

@@ -352,6 +352,18 @@ static void threads_note(const as_runner *r, const thread_counts *before, const 
     r->trace->thread_switches = switches > 0 ? (uint64_t)switches : 0;
 }
 
+/* What recording took: the trace and the rings. */
+static void records_note(as_runner *r)
+{
+    const assay_trace *t = r->trace;
+    size_t             bytes = t->arena.bytes_used + r->arena.bytes_used + t->cap_spans * sizeof *t->spans +
+                   t->cap_samples * sizeof *t->samples + t->cap_warmup * sizeof *t->warmup + t->cap_readings * sizeof *t->readings;
+    as_trace_add_metric(
+        r->trace,
+        &(as_trace_metric){
+            .name = AS_METRIC_RECORDS, .unit = "byte", .step = t->n_runs, .ticks = as_runner_now(r), .value = (double)bytes});
+}
+
 static assay_status measure(as_runner *r, chores *c)
 {
     thread_counts before = {0}, after = {0};
@@ -363,6 +375,7 @@ static assay_status measure(as_runner *r, chores *c)
         return status;
     if (status == ASSAY_OK || status == ASSAY_CANCELLED)
         sensors_read(r, c, false);
+    records_note(r);
     threads_read(r, &after);
     threads_note(r, &before, &after);
     r->trace->steady_allocs = as_runner_allocs(r) - r->allocs;
