@@ -20,6 +20,16 @@ enum { MAX_GROUPS = 256, MAX_FACTS = 8192, MAX_NOTES = 8192, MAX_COLUMNS = 256, 
 static const char *const level_names[] = {
     [AS_LEVEL_NOTE] = "note", [AS_LEVEL_GOOD] = "good", [AS_LEVEL_WARN] = "warn", [AS_LEVEL_BAD] = "bad"};
 
+const char *as_level_text(as_level level) { return level_names[level]; }
+
+as_level as_level_of(const char *text)
+{
+    for (size_t i = 0; i < AS_COUNT(level_names); i++)
+        if (!strcmp(level_names[i], text))
+            return (as_level)i;
+    return AS_LEVEL_NOTE;
+}
+
 /* --- Writing ------------------------------------------------------------------------------------------ */
 
 static void table_write(const as_table *t, as_json *w)

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/cli.h"
+#include "cli/show.h"
 #include "lab/baseline.h"
 #include "report/report.h"
 #include "store/store.h"
@@ -84,7 +84,7 @@ static assay_status report_show(errand *e, const as_stored_run *run)
     assay_facts     **facts;
     size_t            n;
     char              what[64];
-    as_write_settings settings = {.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR")};
+    as_write_settings settings = {.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR"), .width = as_cli_width(stdout)};
     snprintf(what, sizeof what, "run %lld", (long long)run->id);
     AS_TRY(as_facts_parse_all(e->cli->env, what, run->report, strlen(run->report), &facts, &n));
     assay_status status = as_report_write(e->cli->env, (const assay_facts *const *)facts, n, "text", &settings, stdout);

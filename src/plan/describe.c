@@ -71,6 +71,17 @@ uint64_t as_step_working_set(const assay_plan *plan, const as_step *step)
     return sum;
 }
 
+/* What it reads that is the same in every run, whatever the batch. */
+static uint64_t weight_bytes(const assay_plan *plan, const as_step *step)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < step->seg.n_in; i++) {
+        const as_buffer *b = step->seg.in[i] < 0 ? NULL : &plan->buffers[as_buffer_root(plan, step->seg.in[i])];
+        sum += b && (b->role == AS_BUF_PARAM || b->role == AS_BUF_CONSTANT) ? b->bytes : 0;
+    }
+    return sum;
+}
+
 as_cost as_step_issued(const as_step *step)
 {
     const as_cost *c = &step->choice.issued;
@@ -139,6 +150,7 @@ static assay_status step_describe(assay_env *env, const assay_plan *plan, int s,
         .issued_flops = issued.flops,
         .issued_bytes = issued.bytes_read + issued.bytes_written,
         .working_set_bytes = as_step_working_set(plan, step),
+        .weight_bytes = weight_bytes(plan, step),
         .inputs = inputs,
         .n_inputs = inputs_find(plan, step, writers, inputs),
     };

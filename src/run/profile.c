@@ -1,6 +1,7 @@
 /* profile.c - from a plan to a trace: an instance, inputs by seed, everything described, then measured. */
 #include <string.h>
 
+#include "base/cpus.h"
 #include "base/options.h"
 #include "base/stage.h"
 #include "base/text.h"
@@ -17,6 +18,7 @@ static assay_status notes_add(assay_env *env, const assay_plan *plan, const as_r
     t->model = as_trace_keep(t, model->name);
     t->device = as_trace_keep(t, device->name);
     t->threads = plan->devices[0]->n_threads;
+    t->cpus = as_cpu_count();
     for (int i = 0; i < plan->n_dims; i++)
         if (!strcmp(plan->dims[i].symbol, "batch"))
             t->batch = (uint64_t)plan->dims[i].size;

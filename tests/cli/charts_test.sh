@@ -21,7 +21,7 @@ P
 }
 
 cd "$dir" || exit 2
-assay profile cnn-small --batch 8 --runs 100 --html p.html --csv p.csv --json p.json >p.out 2>p.err || cat p.err
+assay profile cnn-small --batch 8 --runs 100 --html p.html --csv p.csv --json p.json --report detailed >p.out 2>p.err || cat p.err
 t "the charts of a profile are well-formed" svgs p.html 7
 t "the samples of a profile are in the CSV, with their kind" grep -qE '^1,latency,samples\[0\]\.y,.*,ns,measured,' p.csv
 t "what the table of layers holds is not there twice" bash -c "! grep -q ',bars\[' p.csv"

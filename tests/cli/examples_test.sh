@@ -80,7 +80,7 @@ t "profile says what is wrong" says_no nothing ./profile nothing p.html
 t "facts prints them all" gives 'latency.median .* ns, measured by' ./facts mlp-small out
 t "tables too" grep -q 'table steps, 2 rows: name op time' g.out
 t "facts writes the record and five reports" bash -c "for s in trace txt json html csv md; do [ -s out.\$s ] || exit 1; done"
-t "the record is one that assay reads" says "latency" report out.trace
+t "the record is one that assay reads" says "Latency" report out.trace
 t "facts says what is wrong" says_no nothing ./facts nothing out
 t "cancel keeps what was measured" gives 'ns from [0-9]+ runs' ./cancel mlp-small 20
 t "cancel says that it was stopped" grep -q '^cancel: cancelled: stopped: [0-9]* runs are kept' g.err

@@ -37,7 +37,7 @@ t "a run with trials comes along" says "added 1 run" runs import "$corpus/runs.j
 t "list shows time and title" says "1970-01-02 00:00:00  bench     complete       0  abc         bench by hand" runs list
 t "list is JSON too" bash -c "'$ASSAY' runs list --json - | grep -q '\"title\": *\"one\"'"
 t "show says which run it is" says "run 1: bench by hand" runs show 1
-"$ASSAY" report run.json >want.txt 2>/dev/null
+"$ASSAY" report run.json --report detailed >want.txt 2>/dev/null
 t "show prints the report that was stored" bash -c "'$ASSAY' runs show 1 | tail -n +4 | cmp - want.txt"
 t "show --json gives its JSON" bash -c "'$ASSAY' runs show 1 --json - | cmp - <(printf %s \"\$(cat run.json)\")"
 t "all runs are exported when none is named" bash -c "'$ASSAY' runs export --json all.json && grep -q 'bench by hand' all.json && grep -q '\"one\"' all.json"

@@ -6,6 +6,7 @@
 #include "base/stats.h"
 
 #define MAX_DRIFT 0.02
+#define MAX_COST  0.02 /* of measuring; above, the number is another one than without it */
 
 enum { MAX_SLOPE_POINTS = 300 }; /* 44850 pairs: the slope of block medians is the slope of the run */
 
@@ -193,6 +194,72 @@ static void overall_add(assay_facts *f, as_fact_group *g, const assay_trace *t, 
                   interval, machine, steadiness_words(d), books_words(f), partial_words(t));
 }
 
+/* --- What trust stands on: one row per check, in a few words -------------------------------------------- */
+
+static void check_row(assay_facts *f, as_table *checks, const char *what, as_level level, const char *words)
+{
+    as_facts_row(f, checks, (as_cell[]){{.text = what}, {.text = as_level_text(level)}, {.text = words}});
+}
+
+static void steady_check(assay_facts *f, as_table *checks, const drift *d)
+{
+    if (!d->known)
+        check_row(f, checks, "steady", AS_LEVEL_NOTE, "too few samples to tell whether it was steady");
+    else if (is_drifting(d))
+        check_row(f, checks, "steady", AS_LEVEL_WARN,
+                  as_say(f, "the run became %.0f %% %s while it was measured", 100 * fabs(d->change),
+                         d->change > 0 ? "slower" : "faster"));
+    else if (is_open(d))
+        check_row(f, checks, "steady", AS_LEVEL_NOTE, "too noisy to tell whether it was steady");
+    else
+        check_row(f, checks, "steady", AS_LEVEL_GOOD, "steady");
+}
+
+static void machine_check(assay_facts *f, as_table *checks)
+{
+    static const char *const words[] = {[AS_LEVEL_NOTE] = "cannot tell whether the machine was idle",
+                                        [AS_LEVEL_GOOD] = "machine idle",
+                                        [AS_LEVEL_WARN] = "other programs used the machine",
+                                        [AS_LEVEL_BAD] = "other programs kept the machine busy"};
+    const as_finding        *found = judgement(f, "contention");
+    as_level                 level = found ? found->level : AS_LEVEL_NOTE;
+    check_row(f, checks, "machine", level, words[level]);
+}
+
+static void time_check(assay_facts *f, as_table *checks)
+{
+    const assay_metric *share = as_facts_metric(f, "books.explained_share");
+    const as_finding   *found = judgement(f, "books");
+    if (!share || !as_metric_has(share))
+        check_row(f, checks, "time", AS_LEVEL_NOTE, "the time per layer was not recorded");
+    else
+        check_row(f, checks, "time", found ? found->level : AS_LEVEL_NOTE,
+                  as_say(f, "%s%.1f %% of the time accounted for", found && found->level > AS_LEVEL_GOOD ? "only " : "",
+                         100 * share->value));
+}
+
+static void checks_add(assay_facts *f, as_fact_group *g, const assay_trace *t, const drift *d)
+{
+    static const char *const columns[] = {"check|check", "level|level", "words|in short", NULL};
+    as_table                *checks = as_facts_table(f, g, "checks", "What trust stands on", columns);
+    const assay_metric      *above = as_facts_metric(f, "roofline.above");
+    const assay_metric      *cost = as_facts_metric(f, "instrument.overhead_share");
+    const as_finding        *memory = judgement(f, "memory");
+    steady_check(f, checks, d);
+    machine_check(f, checks);
+    time_check(f, checks);
+    if (above && as_metric_has(above) && above->value > 0)
+        check_row(
+            f, checks, "limits", AS_LEVEL_BAD,
+            as_say(f, "%.0f %s faster than this machine can be", above->value, above->value == 1 ? "layer is" : "layers are"));
+    if (memory && memory->level > AS_LEVEL_GOOD)
+        check_row(f, checks, "memory", memory->level, "memory differs from the plan");
+    if (cost && as_metric_has(cost) && cost->value > MAX_COST)
+        check_row(f, checks, "instrument", AS_LEVEL_WARN, as_say(f, "measuring cost %.1f %% of the run", 100 * cost->value));
+    if (*partial_words(t))
+        check_row(f, checks, "whole", AS_LEVEL_WARN, "the run was stopped early");
+}
+
 static void run(assay_facts *f, const assay_trace *t)
 {
     static const char *const groups[] = {"contention", "books", "memory", "instrument"};
@@ -214,6 +281,7 @@ static void run(assay_facts *f, const assay_trace *t)
         if (found)
             as_facts_find(f, g, found->level, "%s", found->text);
     }
+    checks_add(f, g, t, &d);
 }
 
 const as_analysis as_an_verdict = {.name = "verdict", .order = 1000, .run = run};

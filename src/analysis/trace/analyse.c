@@ -24,6 +24,25 @@ static void title_make(assay_facts *f, const assay_trace *t)
         f->title = title;
 }
 
+/* The same in two parts, for a first screen: "resnet18.onnx", and "batch 1 · CPU, 1 thread · Intel Xeon, 2 cores". */
+static void heading_make(assay_facts *f, const assay_trace *t)
+{
+    as_device_shares shares = as_device_shares_read(f, t);
+    const char      *cpu = as_trace_note_find(t, "machine.cpu.model"), *device = as_device_shares_say(f, t, &shares);
+    const char      *settings = t->batch ? as_say(f, "batch %" PRIu64, t->batch) : "";
+    const char      *dot = *settings ? " · " : "";
+    if (*t->device)
+        settings = as_say(f, "%s%s%s", settings, dot, strcmp(device, "cpu") ? device : "CPU"), dot = " · ";
+    if (t->threads > 0)
+        settings = as_say(f, "%s, %d %s", settings, t->threads, t->threads > 1 ? "threads" : "thread");
+    if (cpu && *cpu)
+        settings = as_say(f, "%s%s%s", settings, dot, cpu);
+    if (cpu && *cpu && t->cpus > 0)
+        settings = as_say(f, "%s, %d %s", settings, t->cpus, t->cpus > 1 ? "cores" : "core");
+    as_facts_note(f, AS_NOTE_NAME, *t->model ? t->model : "a run");
+    as_facts_note(f, AS_NOTE_SETTINGS, settings);
+}
+
 static void notes_copy(assay_facts *f, const assay_trace *t)
 {
     char date[AS_DATE_BYTES];
@@ -60,6 +79,7 @@ assay_status assay_analyse(assay_env *env, const assay_trace *trace, assay_facts
     if (n)
         qsort(order, n, sizeof *order, by_order);
     title_make(f, trace);
+    heading_make(f, trace);
     notes_copy(f, trace);
     for (size_t i = 0; i < n && f->status == ASSAY_OK; i++)
         order[i]->run(f, trace);

@@ -341,3 +341,52 @@ static void threads_say(uint64_t barriers, uint64_t late, uint64_t switches, as_
 Test(threads, a_stolen_core_is_noticed) { threads_say(10000, 500, 37, AS_LEVEL_WARN, "A core was taken away: 5.00 %"); }
 Test(threads, uneven_work_is_no_theft) { threads_say(10000, 500, 0, AS_LEVEL_WARN, "The work is uneven"); }
 Test(threads, a_few_late_barriers_are_nothing) { threads_say(10000, 3, 37, AS_LEVEL_GOOD, "kept together"); }
+
+/* --- What to try ----------------------------------------------------------------------------------------------- */
+
+/* The synthetic trace, on two CPUs, with a name that a command can use. */
+static lab tries_open(as_synthetic s, int cpus)
+{
+    lab l = roofs_of(s, 200e9, CLEAN);
+    l.trace->cpus = cpus;
+    expect(as_trace_add_note(l.trace, "model.source", "net.onnx"));
+    return l;
+}
+
+Test(tries, an_idle_core_is_an_estimate_with_the_command_that_proves_it)
+{
+    lab l = tries_open((as_synthetic){0}, 2);
+    lab_run(&l);
+    expect_str(cell(&l, "tries", "tries", 0, "what")->text, "--threads 2");
+    expect_str(cell(&l, "tries", "tries", 0, "command")->text, "assay compare net.onnx --vary threads=1,2");
+    const assay_metric *change = &cell(&l, "tries", "tries", 0, "change")->metric;
+    expect_eq(change->kind, ASSAY_MODELLED);
+    /* Steps of 50, 30, 15 and 4 us at 1.76 each, and 1.5 us per barrier. */
+    expect_near(change->value, (99 / 1.76 + 4 * 1.5) / 99 - 1, 1e-9);
+    lab_close(&l);
+}
+
+Test(tries, nothing_is_advised_without_an_idle_core_or_from_disturbed_runs)
+{
+    lab busy = tries_open((as_synthetic){0}, 1);
+    lab_run(&busy);
+    expect(!as_facts_table_find(busy.facts, "tries", "tries"));
+    lab_close(&busy);
+    lab few = tries_open((as_synthetic){.n_kept = 3}, 2);
+    lab_run(&few);
+    expect(!as_facts_table_find(few.facts, "tries", "tries"));
+    lab_close(&few);
+}
+
+Test(tries, a_cell_with_one_sample_is_not_told_to_use_threads)
+{
+    lab l = tries_open((as_synthetic){0}, 2);
+    for (size_t i = 0; i < l.trace->n_steps; i++)
+        l.trace->steps[i].op = "assay.CfC";
+    l.trace->batch = 1;
+    lab_run(&l);
+    const as_table *t = as_facts_table_find(l.facts, "tries", "tries");
+    for (int i = 0; t && i < t->n_rows; i++)
+        expect(strcmp(cell(&l, "tries", "tries", i, "what")->text, "--threads 2"));
+    lab_close(&l);
+}
