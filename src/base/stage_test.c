@@ -2,6 +2,7 @@
 #include "base/stage.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/runner/test.h"

@@ -1,9 +1,11 @@
 /* call_compare.c - comparisons as calls: of models and options, of programs, and of what a file holds. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/duel/duel_facts.h"
 #include "base/file.h"
+#include "base/stage.h"
 #include "lab/calls.h"
 #include "lab/contest.h"
 #include "lab/noise.h"
@@ -44,6 +46,7 @@ static assay_status contest_give(assay_env *env, as_contest *c, const as_lab_set
     assay_facts  *f = NULL;
     size_t        n;
     bool          nothing;
+    as_stage_begin(env, AS_PHASE_ANALYSE, "", (double)NAN, 0);
     AS_TRY(as_contest_trials(env, c, false, &trials, &n));
     assay_status missing = rows_missing(env, trials, n, &nothing);
     if (measured == ASSAY_CANCELLED && !as_trials_have(trials, n))

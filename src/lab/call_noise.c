@@ -1,4 +1,7 @@
 /* call_noise.c - what this machine can resolve, as a call. */
+#include <math.h>
+
+#include "base/stage.h"
 #include "lab/calls.h"
 #include "lab/noise.h"
 
@@ -15,6 +18,7 @@ static assay_status plan_keep(assay_env *env, const as_store_options *o, const a
 static assay_status noise_give(assay_env *env, const as_store_options *o, as_noise *noise, assay_facts **out)
 {
     int64_t id;
+    as_stage_begin(env, AS_PHASE_ANALYSE, "", (double)NAN, 0);
     AS_TRY(as_noise_facts(env, noise, out));
     AS_TRY(as_lab_keep(env, o, "noise", "noise of this machine", (const assay_trace *const *)noise->trials, (size_t)noise->n, *out,
                        &id));

@@ -1,6 +1,8 @@
 /* calls.c - the laboratory as calls of the library: what the verbs do, without a terminal. */
+#include "base/stage.h"
 #include "lab/calls.h"
 
+#include <math.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +52,7 @@ static assay_status suite_run(assay_env *env, const as_bench_cases *cases, const
     assay_facts *f = NULL;
     size_t       n_refused;
     assay_status status = as_suite_measure(env, cases, s, &suite), measured = status;
+    as_stage_begin(env, AS_PHASE_ANALYSE, "", (double)NAN, 0);
     if (suite && measured == ASSAY_CANCELLED && !as_trials_have(suite->trials, suite->n_trials)) {
         as_suite_free(suite);
         return measured;
@@ -172,6 +175,7 @@ static assay_status check_judge(assay_env *env, as_check *c, const char *name, c
     as_check_result result;
     char            title[128];
     size_t          n = 0;
+    as_stage_begin(env, AS_PHASE_ANALYSE, "", (double)NAN, 0);
     AS_TRY(as_check_decide(env, c->cases, (size_t)c->n, &o->lab.rules, AS_CHECK_Q, o->fail_on, &result));
     snprintf(title, sizeof title, "check against %.64s", name);
     assay_facts *f = as_facts_of_check(env, &result, title);

@@ -176,7 +176,8 @@ static assay_status chores_do(void *arg, double done)
 {
     chores    *c = arg;
     as_runner *r = c->r;
-    size_t     room = r->trace->cap_readings - r->trace->n_readings;
+    atomic_store_explicit(&r->env->stake, AS_STAKE_HELD, memory_order_relaxed); /* stopping keeps what there is */
+    size_t room = r->trace->cap_readings - r->trace->n_readings;
     /* Keep space for one last reading: every difference needs it. */
     if (room >= 2 * as_sensors_n_values(c->sensors) && as_sensors_n_values(c->sensors) &&
         is_due(r, &c->read, r->fake ? 0 : SENSORS_NS)) {
@@ -214,7 +215,6 @@ static assay_status samples_begin(void *arg, double call_ns, uint32_t block_call
         return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room for samples");
     r->allocs = as_runner_allocs(r);
     r->measures = r->disturbed = true;
-    atomic_store_explicit(&r->env->stake, AS_STAKE_HELD, memory_order_relaxed); /* from now on stopping keeps what there is */
     as_stage_begin(r->env, AS_PHASE_MEASURE, t->name, r->settings->n_runs ? (double)NAN : (double)r->settings->time_ns / 1e9, 0);
     sensors_read(r, c, false);
     return ASSAY_OK;

@@ -150,10 +150,11 @@ const char *as_duel_remedy(char *buf, size_t size, const as_duel *d, double marg
     if (isfinite(d->interval_ns) && d->interval_ns > 0) {
         double s = d->interval_ns / 1e9;
         if (s < 1)
-            snprintf(buf, size, "no interval after %s; --budget %.0fms should do", as_show(needed, sizeof needed, d->spent_ns, "ns"),
-                     ceil(s * 10) * 100);
+            snprintf(buf, size, "no interval after %s; --budget %.0fms should do",
+                     as_show(needed, sizeof needed, d->spent_ns, "ns"), ceil(s * 10) * 100);
         else
-            snprintf(buf, size, "no interval after %s; --budget %.0fs should do", as_show(needed, sizeof needed, d->spent_ns, "ns"), ceil(s));
+            snprintf(buf, size, "no interval after %s; --budget %.0fs should do", as_show(needed, sizeof needed, d->spent_ns, "ns"),
+                     ceil(s));
         return buf;
     }
     if (isfinite(d->visible))
