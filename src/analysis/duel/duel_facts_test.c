@@ -74,16 +74,16 @@ Test(duel_remedy, is_for_what_was_not_resolved)
 {
     as_duel d = example();
     char    text[200];
-    expect_str(as_duel_remedy(text, sizeof text, &d, .01), "");
+    expect_str(as_duel_remedy(text, sizeof text, &d, .01, "budget"), "");
     d.verdict = AS_UNRESOLVED, d.visible = .018, d.needed_ns = 9e9;
-    expect_str(as_duel_remedy(text, sizeof text, &d, .01),
+    expect_str(as_duel_remedy(text, sizeof text, &d, .01, "budget"),
                "the smallest effect it could have seen is 1.8 %; needs about 9.00 s for a margin of 1 %");
     d.visible = d.needed_ns = NAN;
-    expect_has(as_duel_remedy(text, sizeof text, &d, .01), "cannot be told");
+    expect_has(as_duel_remedy(text, sizeof text, &d, .01, "budget"), "cannot be told");
     d.spent_ns = 2.05e9, d.interval_ns = 11.3e9;
-    expect_str(as_duel_remedy(text, sizeof text, &d, .01), "no interval after 2.05 s; --budget 12s should do");
+    expect_str(as_duel_remedy(text, sizeof text, &d, .01, "budget"), "no interval after 2.05 s; --budget 12s should do");
     d.spent_ns = 5e7, d.interval_ns = 2.1e8;
-    expect_str(as_duel_remedy(text, sizeof text, &d, .01), "no interval after 50.0 ms; --budget 300ms should do");
+    expect_str(as_duel_remedy(text, sizeof text, &d, .01, "budget"), "no interval after 50.0 ms; --budget 300ms should do");
 }
 
 /* Of the first row. */
