@@ -51,18 +51,18 @@ assay_status as_outputs_check(as_cli *cli, const as_verb *verb, as_outputs *out)
 }
 
 /* A file that is replaced has another inode; one that grows in place another time or size. */
-static bool is_written(const as_output *o)
+static bool is_written(const as_output *o, bool succeeded)
 {
     struct stat now;
-    if (stat(o->path, &now) || !(S_ISREG(now.st_mode) || S_ISDIR(now.st_mode)))
+    if (stat(o->path, &now) || !(S_ISREG(now.st_mode) || (S_ISDIR(now.st_mode) && succeeded)))
         return false;
     return !o->existed || now.st_ino != o->before.st_ino || now.st_size != o->before.st_size ||
            memcmp(&now.MTIME, &o->before.MTIME, sizeof now.MTIME);
 }
 
-void as_outputs_tell(const as_outputs *o)
+void as_outputs_tell(const as_outputs *o, bool succeeded)
 {
     for (int i = 0; i < o->n; i++)
-        if (is_written(&o->items[i]))
+        if (is_written(&o->items[i], succeeded))
             fprintf(stderr, "wrote %s\n", o->items[i].path);
 }

@@ -107,7 +107,7 @@ void as_stop_begin(const char *verb)
     }
     sigaddset(&stop.sa_mask, SIGALRM);
     for (size_t i = 0; i < AS_COUNT(signals); i++)
-        if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN) /* as nohup and a shell's background want it */
+        if (signals[i] != SIGHUP || (!sigaction(SIGHUP, NULL, &old) && old.sa_handler != SIG_IGN)) /* nohup wants it ignored */
             sigaction(signals[i], &stop, NULL);
     sigaction(SIGALRM, &timer, NULL);
 }

@@ -70,7 +70,7 @@ stops() { # SIGNAL DELAY args...: exit code 5, one clean line, soon
     wait $pid
     code=$?
     [ $code = 5 ] || { echo "exit code $code"; cat err; return 1; }
-    grep -vE ', about .* in all$|: stopping after what is under way' err >line # of a long call, and on a machine that is busy
+    grep -vE ', about [0-9]+ (s|min)( in all)?$|: stopping after what is under way|^wrote ' err >line # of a long call, and on a machine that is busy
     [ "$(wc -l <line)" = 1 ] && grep -qE '^assay [a-z]+: stopped[: ]' line || { cat err; return 1; }
     ! grep -q "$(printf '\r')" err
 }
