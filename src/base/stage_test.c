@@ -74,7 +74,7 @@ Test(stage, work_of_the_reference_is_announced_when_it_takes_more_than_a_minute)
     expect_eq(h.n, 0);
     as_stage_reference(env, "conv1", "Conv", 3 * AS_REFERENCE_LONG_S * AS_REFERENCE_RATE);
     expect_eq(h.n, 1);
-    expect_str(h.last.what, "running the slow reference");
+    expect_str(h.last.what, "running reference code");
     expect_str(h.subject, "conv1 (Conv)");
     expect_near(h.last.expect_s, 3 * AS_REFERENCE_LONG_S, 1e-9);
     as_stage_reference(NULL, "conv1", "Conv", 1e18); /* nobody to tell */

@@ -71,7 +71,7 @@ static assay_status suite_run(assay_env *env, const as_bench_cases *cases, const
         return as_fail(env, ASSAY_CANCELLED, "stopped: %zu of %d cases are kept, the last one partial", n_trials, cases->n_items);
     if (status == ASSAY_OK && n_missing)
         return as_fail(env, ASSAY_DEVICE,
-                       "bench: %zu of %zu cases have no number: they timed out, failed or were refused, as their rows say",
+                       "bench: %zu of %zu cases have no result: they timed out, failed or were refused; their rows say why",
                        n_missing, n_trials);
     return status;
 }
@@ -82,7 +82,7 @@ static assay_status title_make(assay_env *env, const char *suite, const char *co
     as_text_add(t, suite ? suite : "");
     for (size_t i = 0; i < n; i++)
         as_text_printf(t, "%s%s", t->length ? " " : "", what[i]);
-    return t->failed ? as_fail(env, ASSAY_NO_MEMORY, "bench: no room for its title") : ASSAY_OK;
+    return t->failed ? as_fail(env, ASSAY_NO_MEMORY, "bench: not enough memory for its title") : ASSAY_OK;
 }
 
 assay_status assay_bench(assay_env *env, const char *const *what, size_t n, const assay_options *options, assay_facts **out)
@@ -162,7 +162,7 @@ assay_status assay_speak(assay_env *env, const char *what, const assay_options *
     AS_TRY(as_bench_cases_read(env, &what, what ? 1 : 0, &o, &cases));
     assay_status status = cases->n_items == 1 ? files_speak(env, &cases->items[0], in_fd, out_fd)
                                               : as_fail(env, ASSAY_BAD_INPUT,
-                                                        "bench: --speak answers for one case, and there are %d", cases->n_items);
+                                                        "bench: --speak answers for one case, but %d are given", cases->n_items);
     as_bench_cases_free(cases);
     return status;
 }
@@ -180,7 +180,7 @@ static assay_status check_judge(assay_env *env, as_check *c, const char *name, c
     snprintf(title, sizeof title, "check against %.64s", name);
     assay_facts *f = as_facts_of_check(env, &result, title);
     if (!f)
-        return as_fail(env, ASSAY_NO_MEMORY, "check: no room for the result");
+        return as_fail(env, ASSAY_NO_MEMORY, "check: not enough memory for the result");
     for (int i = 0; i < c->n; i++) /* those that there are, side by side */
         if (c->trials[i]) {
             assay_trace *t = c->trials[i];
