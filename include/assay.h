@@ -189,9 +189,19 @@ assay_status assay_stream(assay_env *env, const assay_model *model, const assay_
 
 /* --- Measuring --------------------------------------------------------------------------------- */
 
-/* Called between measurements, never inside one, by every call below that takes long: what is being done, and the share that is done.
- * NULL: nobody is told. */
-typedef void (*assay_progress)(void *arg, const char *what, double done);
+/* What a call that takes long is doing.  Texts live as long as the call of the function that is told. */
+typedef struct assay_stage {
+    const char *what;     /* "measuring limits", "checking answers", "warming up", "measuring", "storing the run" ... */
+    const char *subject;  /* of what: "cnn-small/batch=8"; "" where there is nothing to name */
+    double      done;     /* share of this stage, from 0 to 1 */
+    double      expect_s; /* how long this stage takes in all, as it was estimated when it began; NaN: not known */
+    double      left_s;   /* until the whole call ends, estimated; NaN: not known */
+    double      beyond_s; /* set-up that the budget does not cover, told before it starts; 0: there is none */
+} assay_stage;
+
+/* Called between measurements, never inside one, by every call below that takes long: when a stage begins, and up to 20 times a second
+ * while it goes on.  NULL: nobody is told. */
+typedef void (*assay_progress)(void *arg, const assay_stage *stage);
 void assay_on_progress(assay_env *env, assay_progress progress, void *arg);
 
 /* Runs the plan again and again as the options say and returns the self-contained record. */

@@ -1,9 +1,11 @@
 /* cmd_report.c - traces, run JSON and stored runs as text, JSON, HTML, CSV or Markdown. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/text.h"
+#include "base/stage.h"
 #include "cli/show.h"
 #include "report/report.h"
 
@@ -38,6 +40,7 @@ static assay_status load(as_cli *cli, const char *path, runs *all)
     assay_facts **facts = NULL;
     size_t        n = 1;
     int64_t       id;
+    as_stage_begin(cli->env, AS_PHASE_READ, path, NAN, 0);
     if (!is_run(path, &id)) {
         AS_TRY(assay_facts_load(cli->env, path, &facts, &n));
         return runs_add(cli->env, all, facts, n);
@@ -78,8 +81,10 @@ static assay_status run(as_cli *cli)
     assay_status      status = as_report_options_read(cli->env, cli->options, &o);
     if (status == ASSAY_OK)
         status = store_check(cli);
+    as_cli_progress(cli, true);
     for (int i = 0; i < cli->n_args && status == ASSAY_OK; i++)
         status = load(cli, cli->args[i], &all);
+    as_cli_progress_end(cli);
     if (status == ASSAY_OK)
         status = show(cli, &o, (const assay_facts *const *)all.facts, all.n);
     assay_facts_free_all(all.facts, all.n);

@@ -1,12 +1,14 @@
 /* show.c - facts to where they were asked for, and a line about the work. */
 #include "cli/show.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/text.h"
+#include "base/stage.h"
 #include "lab/keep.h"
 
 /* "module", to a depth that fits, or "module:2". */
@@ -69,6 +71,7 @@ assay_status as_cli_forms_write(as_cli *cli, const as_report_options *o, const a
     const as_write_settings settings = {.sections = o->sections, .by_module = o->by != NULL, .module_depth = o->module_depth};
     form                    forms[AS_N_FORMS];
     forms_of(o, forms);
+    as_stage_begin(cli->env, AS_PHASE_WRITE, "", (double)NAN, 0);
     for (size_t i = 0; i < AS_N_FORMS; i++)
         if (forms[i].path)
             AS_TRY(as_report_save(cli->env, facts, n, forms[i].writer, &settings, forms[i].path));
@@ -112,27 +115,4 @@ assay_status as_cli_finish(as_cli *cli, const as_report_options *o, assay_facts 
     assay_facts_free(facts);
     AS_TRY(status);
     return measured == ASSAY_OK ? ASSAY_OK : as_fail(cli->env, measured, "%s", message);
-}
-
-static void draw(void *arg, const char *name, double done)
-{
-    (void)arg;
-    static const char bar[] = "####################";
-    int               n = (int)(done * 20);
-    fprintf(stderr, "\r  %-40.40s [%-20.*s] %3.0f %%", name, n < 0 ? 0 : n > 20 ? 20 : n, bar, done * 100);
-    fflush(stderr);
-}
-
-void as_cli_progress(as_cli *cli, bool wanted)
-{
-    const char *term = getenv("TERM");
-    if (wanted && isatty(STDERR_FILENO) && term && strcmp(term, "dumb"))
-        assay_on_progress(cli->env, draw, NULL);
-}
-
-void as_cli_progress_end(as_cli *cli)
-{
-    if (cli->env->progress)
-        fprintf(stderr, "\r%72s\r", "");
-    assay_on_progress(cli->env, NULL, NULL);
 }

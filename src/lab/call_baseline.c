@@ -47,7 +47,7 @@ assay_status as_baseline_make(assay_env *env, const as_baseline_wish *wish, cons
     AS_TRY(subject_read(env, wish, options, &b));
     assay_status status = as_lab_settings_read(env, options, AS_BASELINE_BUDGET, &s);
     if (status == ASSAY_OK)
-        status = as_store_options_read(env, options, &where);
+        status = as_keep_options_read(env, options, &where);
     if (status == ASSAY_OK)
         status = as_lab_store(env, &where, true, &store);
     if (status == ASSAY_OK)

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/stage.h"
 #include "run/runner.h"
 #include "run/sampler.h"
 #include "run/shots.h"
@@ -175,7 +176,8 @@ static assay_status chores_do(void *arg, double done)
 {
     chores    *c = arg;
     as_runner *r = c->r;
-    size_t     room = r->trace->cap_readings - r->trace->n_readings;
+    atomic_store_explicit(&r->env->stake, AS_STAKE_HELD, memory_order_relaxed); /* stopping keeps what there is */
+    size_t room = r->trace->cap_readings - r->trace->n_readings;
     /* Keep space for one last reading: every difference needs it. */
     if (room >= 2 * as_sensors_n_values(c->sensors) && as_sensors_n_values(c->sensors) &&
         is_due(r, &c->read, r->fake ? 0 : SENSORS_NS)) {
@@ -187,7 +189,7 @@ static assay_status chores_do(void *arg, double done)
         r->disturbed = true;
     }
     if (r->env->progress && is_due(r, &c->told, PROGRESS_NS)) {
-        r->env->progress(r->env->progress_arg, "measuring", done);
+        as_stage_done(r->env, done);
         r->disturbed = true;
     }
     memory_record(r, c);
@@ -213,6 +215,7 @@ static assay_status samples_begin(void *arg, double call_ns, uint32_t block_call
         return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory for samples");
     r->allocs = as_runner_allocs(r);
     r->measures = r->disturbed = true;
+    as_stage_begin(r->env, AS_PHASE_MEASURE, t->name, r->settings->n_runs ? (double)NAN : (double)r->settings->time_ns / 1e9, 0);
     sensors_read(r, c, false);
     return ASSAY_OK;
 }
@@ -394,16 +397,30 @@ static void threads_note(const as_runner *r, const thread_counts *before, const 
     r->trace->thread_switches = switches > 0 ? (uint64_t)switches : 0;
 }
 
+/* What recording took: the trace and the rings. */
+static void records_note(as_runner *r)
+{
+    const assay_trace *t = r->trace;
+    size_t             bytes = t->arena.bytes_used + r->arena.bytes_used + t->cap_spans * sizeof *t->spans +
+                   t->cap_samples * sizeof *t->samples + t->cap_warmup * sizeof *t->warmup + t->cap_readings * sizeof *t->readings;
+    as_trace_add_metric(
+        r->trace,
+        &(as_trace_metric){
+            .name = AS_METRIC_RECORDS, .unit = "byte", .step = t->n_runs, .ticks = as_runner_now(r), .value = (double)bytes});
+}
+
 static assay_status measure(as_runner *r, chores *c)
 {
     thread_counts before = {0}, after = {0};
     AS_TRY(prepare(r, c));
+    as_stage_begin(r->env, AS_PHASE_WARM_UP, r->trace->name, (double)r->settings->time_ns / 10e9, 0);
     threads_read(r, &before);
     assay_status status = samples_take(r, c);
     if (!r->measures) /* it ended before anything was measured */
         return status;
     if (status == ASSAY_OK || status == ASSAY_CANCELLED)
         sensors_read(r, c, false);
+    records_note(r);
     threads_read(r, &after);
     threads_note(r, &before, &after);
     r->trace->steady_allocs = as_runner_allocs(r) - r->allocs;
@@ -431,8 +448,8 @@ static assay_status finish(as_runner *r, chores *c, assay_status status)
         c->file = NULL;
         AS_TRY(as_trace_writer_close(r->env, file, r->trace));
     }
-    if (r->env->progress && status == ASSAY_OK)
-        r->env->progress(r->env->progress_arg, "measuring", 1);
+    if (status == ASSAY_OK)
+        as_stage_done(r->env, 1);
     if (cancelled)
         return as_fail(r->env, ASSAY_CANCELLED, "run: stopped after %llu measured runs; the trace keeps what was measured",
                        (unsigned long long)r->trace->n_runs);

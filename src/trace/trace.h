@@ -246,6 +246,12 @@ typedef struct as_trace_roof {
 
 /* A number of a run by its name and step: "loss" at step 120.  Memory is told in this way, too: what a device holds whenever that has changed. */
 #define AS_METRIC_LIVE "memory.live." /* and the device's name; bytes */
+/* What of the process's memory is not the network's, in bytes: the program with the model and its plan, before anything was allocated to run
+ * it; records and rings; buffers that limits were measured in, and whether the peak was counted anew behind them. */
+#define AS_METRIC_PROGRAM      "memory.own.program"
+#define AS_METRIC_RECORDS      "memory.own.records"
+#define AS_METRIC_LIMITS       "memory.own.limits"
+#define AS_METRIC_LIMITS_APART "memory.own.limits_apart"
 typedef struct as_trace_metric {
     const char *name, *unit;
     uint64_t    step;

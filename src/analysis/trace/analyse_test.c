@@ -470,6 +470,29 @@ Test(analyse, a_sensor_with_one_reading_has_no_difference)
     lab_close(&l);
 }
 
+static void bytes_say(assay_trace *t, const char *name, double value)
+{
+    expect(as_trace_add_metric(t, &(as_trace_metric){.name = name, .unit = "byte", .value = value}));
+}
+
+Test(analyse, the_network_the_instrument_and_the_program_explain_the_peak)
+{
+    for (int apart = 0; apart < 2; apart++) { /* the buffers of limits are in the peak only where it could not be counted anew */
+        lab l = lab_open((as_synthetic){0});
+        bytes_say(l.trace, AS_METRIC_PROGRAM, 5000);
+        bytes_say(l.trace, AS_METRIC_RECORDS, 700);
+        bytes_say(l.trace, apart ? AS_METRIC_LIMITS_APART : AS_METRIC_LIMITS, 100000);
+        lab_run(&l);
+        expect_metric(&l, "memory.network", 407552, ASSAY_COUNTED, "byte");
+        expect_metric(&l, "memory.instrument", apart ? 700 : 100700, ASSAY_COUNTED, "byte");
+        expect_metric(&l, "memory.limits", 100000, ASSAY_COUNTED, "byte");
+        expect_metric(&l, "memory.program", 5000, ASSAY_MEASURED, "byte");
+        expect_metric(&l, "memory.other", 12288 - 407552 - 5000 - (apart ? 700 : 100700), ASSAY_DERIVED, "byte");
+        expect(says(&l, "memory", AS_LEVEL_NOTE, "The process held at most"));
+        lab_close(&l);
+    }
+}
+
 Test(analyse, a_broken_promise_of_memory_is_bad)
 {
     lab l = lab_open((as_synthetic){0});

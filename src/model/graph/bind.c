@@ -113,7 +113,7 @@ static assay_status node_fold(as_binder *b, as_bound_node *node)
                            b->model->name, node->ctx.name);
         out[i] = as_view_of(data, info->dtype, &info->shape);
     }
-    assay_status status = node->ctx.op->eval(b->env, &node->ctx, in, out);
+    assay_status status = as_op_eval(b->env, &node->ctx, in, out);
     if (status != ASSAY_OK)
         return as_fail(b->env, status, "model: %s: %s", b->model->name, assay_message(b->env));
     node->dead = true;
