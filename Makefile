@@ -79,7 +79,7 @@ SO_FLAGS := -shared -Wl,-soname,$(SONAME)
 endif
 LINK     := $(COMPILER) $(SANFLAGS) $(LDFLAGS)
 
-LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/plugs.o $(BUILD)/gen/build.o
+LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/plugs.o $(BUILD)/gen/build.o $(BUILD)/gen/page.o
 CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/verbs.o
 TEST_OBJ := $(TEST_SRC:%.c=$(BUILD)/%.o)
 $(shell mkdir -p $(sort $(dir $(LIB_OBJ) $(CLI_OBJ) $(TEST_OBJ))) $(BUILD)/bench)
@@ -139,6 +139,10 @@ $(BUILD)/gen/plugs.c: FORCE
 	@tools/plugs $@ $(BUILD)/gen/left_out $(LIB_SRC)
 $(BUILD)/gen/verbs.c: FORCE
 	@tools/plugs --verbs $@ $(CLI_SRC)
+# The style and the script of the HTML report are files of their own; the program carries them.
+PAGE     := src/report/writer/page
+$(BUILD)/gen/page.c: $(PAGE).css $(PAGE).js tools/embed
+	@tools/embed $@ report/writer/html.h as_page_style=$(PAGE).css as_page_script=$(PAGE).js
 $(BUILD)/gen/build.c: FORCE
 	@printf '/* Written by the Makefile. */\n#include "base/plugs.h"\nconst char as_build_text[] = "%s, %s%s, %s-%s";\n' \
 	    "$$($(COMPILER) --version | head -1 | tr -d '\"\\')" "$(OPT)" "$(if $(SAN), -fsanitize=$(SAN))" "$(ARCH)" "$(OS)" >$@.tmp

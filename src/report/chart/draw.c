@@ -31,8 +31,13 @@ const char *as_chart_text(as_arena *arena, const as_chart *c, int columns)
 
 void as_paint_chart(as_paint *p, as_arena *arena, double height, const as_chart *c)
 {
+    as_paint_chart_wide(p, arena, AS_CHART_WIDTH, height, c);
+}
+
+void as_paint_chart_wide(as_paint *p, as_arena *arena, double width, double height, const as_chart *c)
+{
     const char *alt = as_chart_alt(arena, c);
-    as_paint_open(p, arena, height, c->title ? c->title : "");
+    as_paint_open_wide(p, arena, width, height, c->title ? c->title : "");
     p->text.failed |= !alt;
     as_text_printf(&p->text, "<desc>%s</desc>\n", as_escape_html(arena, alt ? alt : ""));
 }

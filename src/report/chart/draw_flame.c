@@ -30,7 +30,7 @@ static void frame_add(as_paint *p, const as_chart *c, size_t i, double whole)
     as_text_printf(&p->text, " data-d=\"%d\" data-l=\"%s\"", depth, as_escape_html(p->arena, label));
     as_text_printf(&p->text, " data-s=\"%s %s\">", as_escape_html(p->arena, label), as_escape_html(p->arena, detail));
     int tone = depth == 0 ? 6 : depth == 1 ? 5 : (int)(as_hash64(detail, strlen(detail)) % 5); /* a colour an operator */
-    as_paint_rect(p, x + .5, y, fmax(w - 1, .3), FRAME - 2, as_tone_class(tone), tip);
+    as_paint_rect(p, x + .5, y, fmax(w - 1, .3), FRAME - 2, as_tone_pale(tone), tip);
     as_paint_words(p, x + 6, y + 15, "start", "boxtext", columns < 2 ? "" : as_text_cut(p->arena, label, columns));
     as_text_add(&p->text, "</g>\n");
 }
