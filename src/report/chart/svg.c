@@ -29,7 +29,9 @@ static void style_add(as_paint *p, const char *class)
 {
     for (size_t i = 0; i < AS_COUNT(styles); i++)
         if (!strcmp(styles[i].class, class))
-            as_text_printf(&p->text, " class=\"%s\" fill=\"%s\" stroke=\"%s\"", class, styles[i].fill, styles[i].stroke);
+            as_text_printf(&p->text, " class=\"%s\" fill=\"%s\"%s%s%s", class, styles[i].fill,
+                           strcmp(styles[i].stroke, "none") ? " stroke=\"" : "",
+                           strcmp(styles[i].stroke, "none") ? styles[i].stroke : "", strcmp(styles[i].stroke, "none") ? "\"" : "");
 }
 
 const char *as_tone_class(int tone) { return styles[tone >= 0 && tone < AS_N_TONES ? tone : AS_N_TONES - 1].class; }
@@ -110,7 +112,9 @@ void as_paint_words(as_paint *p, double x, double y, const char *anchor, const c
     attribute_add(p, "x", x);
     attribute_add(p, "y", y);
     style_add(p, class);
-    as_text_printf(&p->text, " text-anchor=\"%s\">%s</text>\n", anchor, as_escape_html(p->arena, words));
+    if (strcmp(anchor, "start"))
+        as_text_printf(&p->text, " text-anchor=\"%s\"", anchor);
+    as_text_printf(&p->text, ">%s</text>\n", as_escape_html(p->arena, words));
 }
 
 void as_paint_dot(as_paint *p, double x, double y, double radius, const char *class, const char *tip)

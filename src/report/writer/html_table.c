@@ -7,11 +7,12 @@
 #include "base/text.h"
 #include "report/writer/html.h"
 
-enum { MANY_COLUMNS = 6, FEW_COLUMNS = 5, LONG_WORDS = 60 };
+enum { MANY_COLUMNS = 6, FEW_COLUMNS = 5, LONG_WORDS = 60, MAX_ORIGINS = 16 };
 
-/* What all numbers of a column share, so that its heading can say it for them. */
+/* Where the numbers of a column come from: its heading says it for all of them. */
 typedef struct column {
-    const assay_metric *like; /* the first that has a value; NULL: none */
+    const assay_metric *origins[MAX_ORIGINS]; /* the first of each */
+    int                 n_origins;
     bool                numbers, hidden;
     double              whole; /* what a full bar stands for; 0: its numbers have no bars */
 } column;
@@ -21,10 +22,16 @@ typedef struct sorted_row {
     double value;
 } sorted_row;
 
-static bool is_alike(const assay_metric *a, const assay_metric *b)
+static bool is_same(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
+
+/* The place of its origin in the list of its column; n_origins: it is not there. */
+static int origin_of(const column *c, const assay_metric *m)
 {
-    return a->kind == b->kind && !strcmp(a->unit, b->unit) &&
-           (a->source == b->source || (a->source && b->source && !strcmp(a->source, b->source)));
+    int i = 0;
+    while (i < c->n_origins && !(m->kind == c->origins[i]->kind && is_same(m->unit, c->origins[i]->unit) &&
+                                 is_same(m->source, c->origins[i]->source) && is_same(m->reason, c->origins[i]->reason)))
+        i++;
+    return i;
 }
 
 /* --- Which columns -------------------------------------------------------------------------------------------- */
@@ -91,8 +98,8 @@ static column *columns_make(as_page *p, const as_table *t)
         for (int row = 0; row < t->n_rows; row++) {
             const as_cell *cell = as_cell_at(t, row, c);
             columns[c].numbers |= !cell->text;
-            if (!columns[c].like && !cell->text && as_metric_has(&cell->metric))
-                columns[c].like = &cell->metric;
+            if (!cell->text && columns[c].n_origins < MAX_ORIGINS && origin_of(&columns[c], &cell->metric) == columns[c].n_origins)
+                columns[c].origins[columns[c].n_origins++] = &cell->metric;
         }
     for (int c = 0; columns && c < t->n_columns; c++)
         columns[c].whole = bars_whole(t, c);
@@ -129,17 +136,19 @@ static void number_write(as_page *p, const assay_metric *m, const column *c)
 {
     char number[AS_NUMBER_BYTES];
     bool has = as_metric_has(m), is_share = has && c->whole > 0 && m->value >= 0;
-    bool alike = has && c->like && is_alike(m, c->like);
+    int  origin = origin_of(c, m);
     fprintf(p->file, "<td class=\"n%s%s", c->hidden ? " x" : "", has ? "" : " na");
     if (is_share)
         fprintf(p->file, " p w%d", as_page_width(m->value / c->whole));
     fprintf(p->file, "\" data-v=\"%s\"", has ? as_number(number, m->value) : "");
-    if (!alike) {
+    if (origin == c->n_origins) {
         as_page_title(p, m);
     } else {
-        if (m->n != c->like->n)
+        if (origin)
+            fprintf(p->file, " data-s=\"%d\"", origin);
+        if (has && m->n != c->origins[0]->n)
             fprintf(p->file, " data-n=\"%" PRIu64 "\"", m->n);
-        if (m->lo < m->hi) {
+        if (has && m->lo < m->hi) {
             fputs(" data-i=\"", p->file);
             as_page_put(p, as_show_interval_signs(&p->arena, m));
             fputc('"', p->file);
@@ -147,20 +156,21 @@ static void number_write(as_page *p, const assay_metric *m, const column *c)
     }
     fputc('>', p->file);
     as_page_value(p, m);
-    if (!alike)
+    if (m->kind != c->origins[0]->kind)
         as_page_kind(p, m->kind);
     fputs("</td>", p->file);
 }
 
-/* A sentence gets room enough not to become a tower. */
-static void words_write(as_page *p, const char *text, bool hidden)
+/* A sentence gets room enough not to become a tower; one that the row above has too is written once, and the script fills it in. */
+static void words_write(as_page *p, const char *text, const char *above, bool hidden)
 {
-    bool is_long = as_text_columns(text) > 28;
+    bool is_long = as_text_columns(text) > 28, same = is_long && above && !strcmp(text, above);
     if (hidden || is_long)
-        fprintf(p->file, "<td class=\"%s%s%s\">", hidden ? "x" : "", hidden && is_long ? " " : "", is_long ? "t" : "");
+        fprintf(p->file, "<td class=\"%s%s%s\"%s>", hidden ? "x" : "", hidden && is_long ? " " : "", is_long ? "t" : "",
+                same ? " data-same" : "");
     else
         fputs("<td>", p->file);
-    as_page_put(p, text);
+    as_page_put(p, same ? "as above" : text);
     fputs("</td>", p->file);
 }
 
@@ -168,17 +178,26 @@ static void head_write(as_page *p, const as_table *t, int c, const column *own, 
 {
     fprintf(p->file, "<th scope=\"col\" class=\"%s%s\"%s", own->numbers ? "n" : "", own->hidden ? " x" : "",
             sorted ? " aria-sort=\"descending\"" : "");
-    if (own->like) {
-        fprintf(p->file, " data-n=\"%" PRIu64 "\" data-u=\"", own->like->n);
-        as_page_put(p, own->like->unit);
-        fprintf(p->file, "\" title=\"%s; source: ", assay_kind_text(own->like->kind));
-        as_page_put(p, own->like->source ? own->like->source : "not told");
+    for (int i = 0; i < own->n_origins; i++) {
+        const assay_metric *m = own->origins[i];
+        const char         *from = m->source ? "; source: " : m->reason ? "; reason: " : "";
+        const char *words = as_arena_printf(&p->arena, "%s%s%s", assay_kind_text(m->kind), from, m->source ? m->source : m->reason ? m->reason : "");
+        fprintf(p->file, " data-s%d=\"", i);
+        as_page_put(p, words ? words : "");
+        fprintf(p->file, "\" data-u%d=\"", i);
+        as_page_put(p, m->unit);
+        if (i) {
+            fputc('"', p->file);
+            continue;
+        }
+        fprintf(p->file, "\" data-n=\"%" PRIu64 "\" title=\"", m->n);
+        as_page_put(p, words ? words : "");
         fputc('"', p->file);
     }
     fputc('>', p->file);
     as_page_put(p, t->columns[c].label);
-    if (own->like)
-        as_page_kind(p, own->like->kind);
+    if (own->n_origins)
+        as_page_kind(p, own->origins[0]->kind);
     fputs("</th>", p->file);
 }
 
@@ -206,7 +225,7 @@ void as_page_table(as_page *p, const as_table *t, const char *title)
         for (int c = 0; c < t->n_columns; c++) {
             const as_cell *cell = as_cell_at(t, rows[i].row, c);
             if (cell->text)
-                words_write(p, cell->text, columns[c].hidden);
+                words_write(p, cell->text, i ? as_cell_at(t, rows[i - 1].row, c)->text : NULL, columns[c].hidden);
             else
                 number_write(p, &cell->metric, &columns[c]);
         }

@@ -107,13 +107,16 @@ all(".tb").forEach(function (box) {
   if (n > 25) bar.appendChild(toggle(box, "rows", "Show all " + n + " rows", "Show 25 rows"));
   if (bar.firstChild) box.insertBefore(bar, box.querySelector(".scroll"));
 });
-/* The birth certificate of a cell, made when it is first looked at. */
+/* Where a cell's number comes from, made when it is first looked at.  The heading names the origins of its column; a cell that is not of the first one tells its number. */
 doc.addEventListener("pointerover", function (e) {
   var c = e.target.closest && e.target.closest("td[data-v]");
-  if (!c || c.title || !c.getAttribute("data-v")) return;
-  var th = c.closest("table").tHead.rows[0].cells[c.cellIndex], range = c.getAttribute("data-i"), n = c.getAttribute("data-n") || th.getAttribute("data-n");
-  c.title = th.title + (n ? "; n = " + n : "") + "; exactly " + c.getAttribute("data-v") + " " + (th.getAttribute("data-u") || "") + (range ? "; interval " + range : "");
+  if (!c || c.title) return;
+  var th = c.closest("table").tHead.rows[0].cells[c.cellIndex], which = c.getAttribute("data-s") || "0";
+  var origin = th.getAttribute("data-s" + which), value = c.getAttribute("data-v"), range = c.getAttribute("data-i"), n = c.getAttribute("data-n") || th.getAttribute("data-n");
+  if (origin) c.title = origin + (value ? (n ? "; n = " + n : "") + "; exactly " + value + " " + (th.getAttribute("data-u" + which) || "") : "") + (range ? "; interval " + range : "");
 });
+/* A sentence that the row above has too is written once. */
+all("td[data-same]").forEach(function (c) { var above = c.parentNode.previousElementSibling; if (above) c.textContent = above.cells[c.cellIndex].textContent; });
 
 /* Flame graphs: a box carries its share of the whole (data-x, data-w) and its row (data-d); zooming gives one box the full width. */
 all("svg.flame").forEach(function (svg) {
@@ -164,7 +167,7 @@ all("svg.flame").forEach(function (svg) {
   q.addEventListener("input", function () {
     var s = q.value.toLowerCase().trim(), n = 0, sum = 0, end = 0;
     boxes.forEach(function (b) {
-      var hit = s && b.d > 0 && b.g.getAttribute("data-s").toLowerCase().indexOf(s) >= 0;
+      var hit = s && b.d > 0 && (b.name + " " + b.g.getAttribute("data-o")).toLowerCase().indexOf(s) >= 0;
       b.g.classList.toggle("hit", !!hit); b.g.classList.toggle("off", !!s && !hit);
       if (!hit) return;
       n++;
