@@ -24,7 +24,7 @@ const as_kernel as_k_any_truth = {
     .op = "*",
     .isa = AS_ISA_SCALAR,
     .rank = 0,
-    .why = "the slow truth, in one thread",
+    .why = "reference code, one thread",
     .accepts = accepts,
     .run = run,
 };
