@@ -3,6 +3,7 @@
 #   make            build/assay and build/libassay.{a,so}, by all cores unless -j says otherwise
 #   make run        installs what is missing, builds, profiles two networks, writes report.html
 #   make test       installs what is missing, builds, runs all tests
+#   make test-web   the HTML report in Debian's chromium (needs node; installs what is missing)
 #   make test-arm   the tests for aarch64 under qemu-user
 #   make fuzz       a short run of every fuzz harness (FUZZ_SECONDS=10)
 #   make bench      what a span, a profiled run and an event of a long record cost on this machine
@@ -169,6 +170,10 @@ test:
 test-build: $(BUILD)/run-tests $(BUILD)/assay
 test-unit: $(BUILD)/run-tests
 	@$(EMULATOR) $(BUILD)/run-tests $(TEST_FLAGS) $(FILTER)
+
+.PHONY: test-web
+test-web: build/assay
+	@tests/web/run $(FILTER)
 
 test-arm:
 	@tools/setup arm

@@ -19,7 +19,8 @@ static const assay_metric *metric_of(const assay_facts *f, const char *key)
 /* --- The numbers -------------------------------------------------------------------------------------------- */
 
 /* A small picture of the number that was added last: one series and at most one mark. */
-static void picture_add(as_brief *b, const char *kind, const char *title, const char *unit, as_chart_series one, const as_mark *mark)
+static void picture_add(as_brief *b, const char *kind, const char *title, const char *unit, as_chart_series one,
+                        const as_mark *mark)
 {
     as_chart        *c = AS_TAKE(&b->arena, as_chart, 1);
     as_chart_series *s = AS_TAKE(&b->arena, as_chart_series, 1);
@@ -29,7 +30,8 @@ static void picture_add(as_brief *b, const char *kind, const char *title, const 
         return;
     *s = one;
     *m = mark ? *mark : (as_mark){0};
-    *c = (as_chart){.kind = kind, .title = title, .y = {{.unit = unit}}, .series = s, .n_series = 1, .marks = m, .n_marks = mark != NULL};
+    *c = (as_chart){
+        .kind = kind, .title = title, .y = {{.unit = unit}}, .series = s, .n_series = 1, .marks = m, .n_marks = mark != NULL};
     b->numbers[b->n_numbers - 1].chart = c;
 }
 

@@ -3,7 +3,17 @@
 
 #include "report/chart/draw.h"
 
-enum { NODE_HEIGHT = 40, ROW_HEIGHT = 60, NODE_WIDTH = 204, NODE_GAP = 14, COLUMN_GAP = 28, MANY_ROWS = 10, MAX_TEXT = 24, TEXT_NAME = 28, TEXT_READS = 30 };
+enum {
+    NODE_HEIGHT = 40,
+    ROW_HEIGHT = 60,
+    NODE_WIDTH = 204,
+    NODE_GAP = 14,
+    COLUMN_GAP = 28,
+    MANY_ROWS = 10,
+    MAX_TEXT = 24,
+    TEXT_NAME = 28,
+    TEXT_READS = 30
+};
 
 typedef struct place {
     int    row, n_reads, column;
@@ -98,7 +108,14 @@ static void edge_add(as_paint *p, const place *from, const place *to)
         x1 = from->x + from->width, y1 = from->y + NODE_HEIGHT / 2.0, x2 = to->x, y2 = to->y + NODE_HEIGHT / 2.0;
         side = (x2 - x1) / 2, bend = 0;
     }
-    double numbers[] = {x1, y1, x1 + side, y1 + bend * (side > 0 ? .5 : 1), x2 + (from->column != to->column ? -side : side), y2 - bend * (side > 0 ? .5 : 1), x2, y2};
+    double                   numbers[] = {x1,
+                                          y1,
+                                          x1 + side,
+                                          y1 + bend * (side > 0 ? .5 : 1),
+                                          x2 + (from->column != to->column ? -side : side),
+                                          y2 - bend * (side > 0 ? .5 : 1),
+                                          x2,
+                                          y2};
     static const char *const marks[] = {
         "<path class=\"edge\" fill=\"none\" stroke=\"#9aa3b2\" d=\"M", ",", "C", ",", " ", ",", " ", ","};
     for (int i = 0; i < 8; i++) {

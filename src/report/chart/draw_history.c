@@ -73,8 +73,8 @@ static void segments_paint(as_paint *p, const as_chart *c, const frame *f)
         is_first = false;
         level_paint(p, f, m->at, end, m->after, m->after > m->before ? "s1" : "s2", end == (double)s->n);
         as_paint_line(p, x, TOP - 4, x, f->floor_y, away ? "zero" : "mark");
-        const char *words = as_arena_printf(p->arena, "%s%s%+.1f %%%s", known ? m->label : "", known ? " " : "", 100 * (m->after / m->before - 1),
-                                            away ? " (went away)" : "");
+        const char *words = as_arena_printf(p->arena, "%s%s%+.1f %%%s", known ? m->label : "", known ? " " : "",
+                                            100 * (m->after / m->before - 1), away ? " (went away)" : "");
         double      half = 3.4 * as_text_columns(words ? words : "");
         int         row = x - half < row_end[0];
         row_end[row] = x + half + 8;

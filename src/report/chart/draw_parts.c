@@ -30,8 +30,8 @@ static const char *svg(as_arena *arena, const as_chart *c)
     for (size_t i = 0; i < s->n; i++) {
         const char *unit, *name = as_point_name(s, i);
         double      w = part_of(s, i) / whole * WIDTH;
-        const char *tip = as_arena_printf(arena, "%s: %s", name, as_show_signs(arena, as_point_amount(c, s, i, &unit),
-                                                                               c->y[0].unit ? c->y[0].unit : "1"));
+        const char *tip = as_arena_printf(arena, "%s: %s", name,
+                                          as_show_signs(arena, as_point_amount(c, s, i, &unit), c->y[0].unit ? c->y[0].unit : "1"));
         as_paint_rect(&p, x, 0, fmax(w - (i + 1 < s->n), 1), BAR, as_tone_class(i ? (int)i + 4 : 0), tip);
         x += w;
         as_paint_rect(&p, words, BAR + 8, 9, 9, as_tone_class(i ? (int)i + 4 : 0), NULL);

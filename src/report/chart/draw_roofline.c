@@ -172,13 +172,15 @@ static void flat_paint(as_paint *p, const frame *f, const as_chart *c, const as_
 static bool label_place(const taken *t, size_t own, double x, double y, double radius, double width, box *out, double *far)
 {
     static const double beside[][2] = {{1, 0}, {-1, 0}, {0, -1}, {0, 1}, {.7, -.7}, {.7, .7}, {-.7, -.7}, {-.7, .7}};
-    for (*far = 0; *far < MAX_FAR; *far += *far > 0 ? 14 : 10)
+    for (*far = 0; *far<MAX_FAR; *far += *far> 0 ? 14 : 10)
         for (size_t i = 0; i < AS_COUNT(beside); i++) {
             double cx = x + beside[i][0] * (radius + 5 + *far), cy = y + beside[i][1] * (radius + 4 + *far);
             double x0 = beside[i][0] > .1 ? cx : beside[i][0] < -.1 ? cx - width : cx - width / 2;
-            double y0 = beside[i][1] > .1 ? cy : beside[i][1] < -.1 ? cy - LINE : cy - LINE / 2.0;
-            *out = (box){x0, y0, x0 + width, y0 + LINE};
-            if (x0 > LEFT + 2 && x0 + width < AS_CHART_WIDTH - RIGHT && y0 > 2 && y0 + LINE < HEIGHT - BOTTOM - 2 && is_free(t, out, own))
+            double y0 = beside[i][1] > .1 ? cy : beside[i][1] < -.1 ? cy - LINE : cy - LINE
+            / 2.0;
+            *out = (box) { x0, y0, x0 + width, y0 + LINE };
+            if (x0 > LEFT + 2 && x0 + width < AS_CHART_WIDTH - RIGHT && y0 > 2 && y0 + LINE < HEIGHT - BOTTOM - 2 &&
+                is_free(t, out, own))
                 return true;
         }
     return false;

@@ -22,12 +22,12 @@ extern const char as_page_style[], as_page_script[];
 
 /* --- Words and numbers: html_put.c ------------------------------------------------------------------------- */
 
-void        as_page_put(as_page *p, const char *text);    /* escaped */
-void        as_page_signs(as_page *p, const char *text);  /* the same, of numbers in words: "744 us" is shown as 744 µs */
-void        as_page_id(as_page *p, const char *key);      /* letters, digits and '-' only, apart from those of other runs */
-int         as_page_width(double share);                  /* 0 to 100: the number of its class */
-void        as_page_value(as_page *p, const assay_metric *m); /* the number, its unit a little smaller */
-void        as_page_kind(as_page *p, assay_kind kind);    /* its letter, shown to readers who ask where numbers come from */
+void as_page_put(as_page *p, const char *text);        /* escaped */
+void as_page_signs(as_page *p, const char *text);      /* the same, of numbers in words: "744 us" is shown as 744 µs */
+void as_page_id(as_page *p, const char *key);          /* letters, digits and '-' only, apart from those of other runs */
+int  as_page_width(double share);                      /* 0 to 100: the number of its class */
+void as_page_value(as_page *p, const assay_metric *m); /* the number, its unit a little smaller */
+void as_page_kind(as_page *p, assay_kind kind);        /* its letter, shown to readers who ask where numbers come from */
 /* Where it comes from, as an attribute `title`; unit, kind, source, count and interval. */
 void as_page_title(as_page *p, const assay_metric *m);
 void as_page_origin(as_page *p, const assay_metric *m); /* the same in words below it, for readers who ask */

@@ -59,7 +59,8 @@ static void aside_write(as_page *p, const char *aside)
 {
     fputs("<p class=\"aside\">", p->file);
     while (*aside) {
-        const char *end = strstr(aside, "   "), *one = as_arena_text_n(&p->arena, aside, end ? (size_t)(end - aside) : strlen(aside));
+        const char *end = strstr(aside, "   "),
+                   *one = as_arena_text_n(&p->arena, aside, end ? (size_t)(end - aside) : strlen(aside));
         fputs("<span>", p->file);
         as_page_signs(p, one ? one : "");
         fputs("</span>", p->file);
@@ -72,7 +73,8 @@ static void aside_write(as_page *p, const char *aside)
 static void tile_write(as_page *p, const as_brief_number *n)
 {
     char buf[64];
-    bool has = n->metric && as_metric_has(n->metric) && !strcmp(n->value, as_show(buf, sizeof buf, n->metric->value, n->metric->unit));
+    bool has =
+        n->metric && as_metric_has(n->metric) && !strcmp(n->value, as_show(buf, sizeof buf, n->metric->value, n->metric->unit));
     fputs("<div class=\"tile\"><h2>", p->file);
     as_page_put(p, n->label);
     fputs("</h2><p class=\"big\"", p->file);
@@ -126,11 +128,12 @@ static void row_write(as_page *p, const as_brief_table *t, const as_brief_row *r
 static void table_write(as_page *p, const as_brief_table *t, const char *first_section)
 {
     bool headroom = false;
-    fputs("<div class=\"card\"><table class=\"short\"><thead><tr><th scope=\"col\" class=\"l\">", p->file);
+    fprintf(p->file, "<div class=\"card\"><table class=\"short%s\"><thead><tr><th scope=\"col\" class=\"l\">",
+            t->bars ? " bars" : "");
     as_page_put(p, t->columns[0]);
     fputs("</th>", p->file);
     for (int c = 1; c < t->n_columns; c++) {
-        fputs(c == 1 && t->bars ? "<th></th>" : "", p->file);
+        fputs(c == 1 && t->bars ? "<th class=\"b\"></th>" : "", p->file);
         fprintf(p->file, "<th scope=\"col\"%s>", t->left[c] ? " class=\"l\"" : "");
         as_page_put(p, t->columns[c]);
         fputs("</th>", p->file);

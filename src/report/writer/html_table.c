@@ -39,10 +39,10 @@ static int origin_of(const column *c, const assay_metric *m)
 /* By how much they matter, in any table: the first of these that a table has stay in sight. */
 static int rank_of(const char *key)
 {
-    static const char *const order[] = {
-        "time",   "change", "verdict", "status", "of_roof", "recoverable", "share", "bound", "a_time", "b_time", "flop_rate",
-        "winner", "kernel", "median",  "noise",  "bytes",   "role",        "first", "last",  "op",     "state",  "choice",
-        "lead",   "when",   "commit",  "in_1s",  "in_5s",   "in_30s",      "why",   NULL};
+    static const char *const order[] = {"time",   "change", "verdict",   "status", "of_roof", "recoverable", "share", "bound",
+                                        "a_time", "b_time", "flop_rate", "winner", "kernel",  "median",      "noise", "bytes",
+                                        "role",   "first",  "last",      "op",     "state",   "choice",      "lead",  "when",
+                                        "commit", "in_1s",  "in_5s",     "in_30s", "why",     NULL};
     int                      i = 0;
     while (order[i] && strcmp(order[i], key))
         i++;
@@ -70,8 +70,7 @@ static void columns_hide(const as_table *t, column *columns)
     for (int k = 1; k < FEW_COLUMNS; k++) {
         int best = -1;
         for (int c = 1; c < t->n_columns; c++)
-            if (columns[c].hidden && !is_wordy(t, c) &&
-                (best < 0 || rank_of(t->columns[c].key) < rank_of(t->columns[best].key)))
+            if (columns[c].hidden && !is_wordy(t, c) && (best < 0 || rank_of(t->columns[c].key) < rank_of(t->columns[best].key)))
                 best = c;
         if (best > 0)
             columns[best].hidden = false;
@@ -181,7 +180,10 @@ static void head_write(as_page *p, const as_table *t, int c, const column *own, 
     for (int i = 0; i < own->n_origins; i++) {
         const assay_metric *m = own->origins[i];
         const char         *from = m->source ? "; source: " : m->reason ? "; reason: " : "";
-        const char *words = as_arena_printf(&p->arena, "%s%s%s", assay_kind_text(m->kind), from, m->source ? m->source : m->reason ? m->reason : "");
+        const char         *words = as_arena_printf(&p->arena, "%s%s%s", assay_kind_text(m->kind), from,
+                                            m->source   ? m->source
+                                                    : m->reason ? m->reason
+                                                                : "");
         fprintf(p->file, " data-s%d=\"", i);
         as_page_put(p, words ? words : "");
         fprintf(p->file, "\" data-u%d=\"", i);
@@ -219,7 +221,8 @@ void as_page_table(as_page *p, const as_table *t, const char *title)
     fputs("<div class=\"scroll\"><table><thead><tr>", p->file);
     for (int c = 0; c < t->n_columns; c++)
         head_write(p, t, c, &columns[c], by_time && !strcmp(t->columns[c].key, "time"));
-    fputs(by_time ? "<th scope=\"col\" class=\"n x\">order in the run</th></tr></thead>\n<tbody>\n" : "</tr></thead>\n<tbody>\n", p->file);
+    fputs(by_time ? "<th scope=\"col\" class=\"n x\">order in the run</th></tr></thead>\n<tbody>\n" : "</tr></thead>\n<tbody>\n",
+          p->file);
     for (int i = 0; i < t->n_rows; i++) {
         fputs("<tr>", p->file);
         for (int c = 0; c < t->n_columns; c++) {

@@ -89,8 +89,8 @@ static void write_chart(as_page *p, const as_block *b)
 static void write_table(as_page *p, const as_block *b) { as_page_table(p, b->table, b->text); }
 
 static void (*const writers[])(as_page *, const as_block *) = {
-    [AS_BLOCK_TEXT] = write_text,         [AS_BLOCK_FACTS] = write_facts,       [AS_BLOCK_TABLE] = write_table,
-    [AS_BLOCK_CHART] = write_chart,       [AS_BLOCK_FINDINGS] = write_findings, [AS_BLOCK_KEYVALUES] = write_pairs,
+    [AS_BLOCK_TEXT] = write_text,   [AS_BLOCK_FACTS] = write_facts,       [AS_BLOCK_TABLE] = write_table,
+    [AS_BLOCK_CHART] = write_chart, [AS_BLOCK_FINDINGS] = write_findings, [AS_BLOCK_KEYVALUES] = write_pairs,
     [AS_BLOCK_HERO] = write_facts,
 };
 
@@ -166,8 +166,8 @@ static void exports_write(as_page *p)
     fputs("</dl>\n<p>From a run that was kept as JSON, without measuring again:</p>\n", p->file);
     static const char *const commands[] = {"assay report run.json --csv numbers.csv", "assay report run.json --report detailed"};
     for (size_t i = 0; i < AS_COUNT(commands); i++)
-        fprintf(p->file,
-                "<div class=\"cmd\"><code>%s</code><button type=\"button\" class=\"copy\">Copy</button></div>\n", commands[i]);
+        fprintf(p->file, "<div class=\"cmd\"><code>%s</code><button type=\"button\" class=\"copy\">Copy</button></div>\n",
+                commands[i]);
     section_close(p);
 }
 
@@ -235,8 +235,8 @@ static void run_write(as_page *p, const as_doc *d, const assay_facts *f, const a
 {
     as_brief b = {0};
     bool     has_brief = brief_is_wanted(s->sections) && as_brief_make(&b, f);
-    int      first = section_end(d, 0), n_open = has_brief ? 0 : s->sections ? d->n_blocks : 1; /* what was asked for by name is open */
-    bool     has_rest = has_brief && first > 1;
+    int  first = section_end(d, 0), n_open = has_brief ? 0 : s->sections ? d->n_blocks : 1; /* what was asked for by name is open */
+    bool has_rest = has_brief && first > 1;
     p->failed |= b.failed;
     fputs("<article>\n", p->file);
     if (has_brief)
@@ -277,9 +277,10 @@ static void bar_write(as_page *p, const assay_facts *const *facts, size_t n)
         }
         fputs("</nav>", p->file);
     }
-    fputs("<span class=\"acts\"><button type=\"button\" data-do=\"origin\">Show where each number comes from</button>"
-          "<button type=\"button\" data-do=\"theme\">Dark</button></span></div></div>\n",
-          p->file);
+    fputs(
+        "<span class=\"acts\"><button type=\"button\" data-do=\"origin\" aria-label=\"Show where each number comes from\"><span class=\"wide\">Show where each number comes from</span><span class=\"narrow\">Sources</span></button>"
+        "<button type=\"button\" data-do=\"theme\">Dark</button></span></div></div>\n",
+        p->file);
 }
 
 static void legend_write(as_page *p)
