@@ -93,10 +93,15 @@ void as_paint_places(as_paint *p, const char *unit, double lo, double hi, int n_
     char    label[64];
     if (!(hi > lo) || !as_axis_make(&axis, lo, hi, n_ticks, unit))
         return;
-    for (double v = axis.lo; v <= axis.hi; v += axis.step)
-        if (v >= lo && v <= hi)
-            as_paint_words(p, left + (v - lo) / (hi - lo) * width, y, "middle", "faint",
-                           as_axis_label(&axis, label, sizeof label, v));
+    double end = -1e9;
+    for (double v = axis.lo; v <= axis.hi; v += axis.step) {
+        const char *words = as_axis_label(&axis, label, sizeof label, v);
+        double      half = 3.7 * as_text_columns(words), x = fmin(left + (v - lo) / (hi - lo) * width, AS_CHART_WIDTH - half - 1);
+        if (v < lo || v > hi || x - half < end) /* none over another, none over the edge */
+            continue;
+        as_paint_words(p, x, y, "middle", "faint", words);
+        end = x + half + 6;
+    }
 }
 
 /* --- Characters --------------------------------------------------------------------------------------------- */

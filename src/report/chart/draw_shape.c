@@ -16,11 +16,16 @@ static const char *svg(as_arena *arena, const as_chart *c)
     size_t                 counts[N_BINS] = {0}, most = 1, n_beyond = 0;
     if (!as_range_of(s->y, s->n, &lo, &hi))
         return "";
-    double *scratch = AS_TAKE(arena, double, s->n), step = (double)WIDTH / N_BINS;
-    if (!scratch)
+    double *sorted = AS_TAKE(arena, double, s->n), step = (double)WIDTH / N_BINS;
+    size_t  n = 0;
+    if (!sorted)
         return NULL;
-    /* The body is what a small picture can show: what took more than twice the middle is counted. */
-    double end = fmin(as_far_end(arena, s->y, s->n, hi), fmax(2 * as_median(s->y, s->n, scratch), lo));
+    for (size_t i = 0; i < s->n; i++)
+        if (isfinite(s->y[i]))
+            sorted[n++] = s->y[i];
+    as_sort(sorted, n);
+    /* The body is what a small picture can show; the slowest tenth is counted where it lies far out. */
+    double high = as_quantile_sorted(sorted, n, .9), end = hi > lo + 2 * (high - lo) && high > lo ? high : hi;
     for (size_t i = 0; i < s->n; i++) {
         double share = end > lo ? (s->y[i] - lo) / (end - lo) : .5;
         n_beyond += isfinite(s->y[i]) && share > 1;

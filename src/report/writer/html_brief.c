@@ -147,11 +147,11 @@ static void table_write(as_page *p, const as_brief_table *t, const char *first_s
     if (headroom || first_section) {
         fputs("<p class=\"key\">", p->file);
         if (headroom)
-            fputs("<span>time that the limit explains</span><span class=\"room\">head room</span>", p->file);
+            fputs("<span>time needed at the limit</span><span class=\"room\">head room</span>", p->file);
         if (first_section) {
             fputs("<a href=\"#", p->file);
             as_page_id(p, first_section);
-            fputs("\">all of them</a>", p->file);
+            fputs("\">All layers</a>", p->file);
         }
         fputs("</p>", p->file);
     }

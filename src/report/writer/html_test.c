@@ -63,7 +63,8 @@ Test(html, words_have_the_contrast_of_wcag_aa_in_light_and_dark)
             for (int dark = 0; dark < 2; dark++) {
                 double got = contrast(colour_of(pairs[i].words, dark), colour_of(pairs[i].grounds[k], dark));
                 if (got < 4.5)
-                    fail("--%s on --%s, %s: %.2f to 1, below 4.5", pairs[i].words, pairs[i].grounds[k], dark ? "dark" : "light", got);
+                    fail("--%s on --%s, %s: %.2f to 1, below 4.5", pairs[i].words, pairs[i].grounds[k], dark ? "dark" : "light",
+                         got);
             }
 }
 
@@ -147,9 +148,9 @@ Test(html, sections_that_were_asked_for_are_open_and_alone)
 
 Test(html, units_in_words_get_their_sign_and_names_keep_theirs)
 {
-    char  *data = NULL;
-    size_t bytes;
-    FILE  *file = open_memstream(&data, &bytes);
+    char   *data = NULL;
+    size_t  bytes;
+    FILE   *file = open_memstream(&data, &bytes);
     as_page p = {.file = file, .n_runs = 1};
     as_page_signs(&p, "744 us (722 us, p95 9 us) in use, us");
     as_page_signs(&p, "<b> user us");
@@ -164,7 +165,8 @@ Test(html, units_in_words_get_their_sign_and_names_keep_theirs)
 static as_cell words(const char *text) { return (as_cell){.text = text}; }
 static as_cell number(double value, const char *unit, const char *source)
 {
-    return (as_cell){.metric = {.kind = ASSAY_MEASURED, .value = value, .unit = unit, .source = source, .n = 3, .lo = NAN, .hi = NAN}};
+    return (as_cell){
+        .metric = {.kind = ASSAY_MEASURED, .value = value, .unit = unit, .source = source, .n = 3, .lo = NAN, .hi = NAN}};
 }
 
 static char *table_write(const as_table *t)
@@ -182,25 +184,25 @@ static char *table_write(const as_table *t)
 Test(html, a_table_of_steps_comes_by_time_with_five_columns_in_sight)
 {
     static const char long_text[] = "a sentence that is much longer than a cell that is to stay in sight can be, said again";
-    as_column columns[] = {{"name", "layer"}, {"op", "op"},         {"why", "why"},       {"time", "time"},
-                           {"share", "share"}, {"kernel", "kernel"}, {"other", "another"}, {"flop_rate", "rate"}};
-    as_cell   cells[] = {words("first"), words("Gemm"), words(long_text), number(1, "ns", "s"), number(.1, "ratio", "s"),
-                         words("k"),     words("o"),    number(7, "flop/s", "s"),
-                         words("<second>"), words("Gemm"), words(long_text), number(3, "ns", "t"), number(.4, "ratio", "s"),
-                         words("k"),     words("o"),    number(8, "flop/s", "s")};
-    as_table  t = {.key = "steps", .label = "Steps", .columns = columns, .n_columns = 8, .cells = cells, .n_rows = 2, .cap_rows = 2};
-    char     *html = table_write(&t);
+    as_column         columns[] = {{"name", "layer"},  {"op", "op"},         {"why", "why"},       {"time", "time"},
+                                   {"share", "share"}, {"kernel", "kernel"}, {"other", "another"}, {"flop_rate", "rate"}};
+    as_cell           cells[] = {words("first"),           words("Gemm"), words(long_text), number(1, "ns", "s"),
+                                 number(.1, "ratio", "s"), words("k"),    words("o"),       number(7, "flop/s", "s"),
+                                 words("<second>"),        words("Gemm"), words(long_text), number(3, "ns", "t"),
+                                 number(.4, "ratio", "s"), words("k"),    words("o"),       number(8, "flop/s", "s")};
+    as_table t = {.key = "steps", .label = "Steps", .columns = columns, .n_columns = 8, .cells = cells, .n_rows = 2, .cap_rows = 2};
+    char    *html = table_write(&t);
     expect(strstr(html, "&lt;second&gt;") < strstr(html, ">first<"));
     expect_has(html, "aria-sort=\"descending\"");
-    expect_eq(as_test_count(html, "<th scope"), 9);         /* and the order in the run */
+    expect_eq(as_test_count(html, "<th scope"), 9);                      /* and the order in the run */
     expect_eq(as_test_count(html, "<th scope=\"col\" class=\" x\""), 3); /* op, why, another */
     expect_has(html, "class=\"n x\">order in the run");
-    expect_has(html, "<td class=\"x t\">a sentence");       /* behind the toggle */
+    expect_has(html, "<td class=\"x t\">a sentence");         /* behind the toggle */
     expect_has(html, "<td class=\"x t\" data-same>as above"); /* and written once */
-    expect_has(html, "data-s0=\"measured; source: s\"");     /* origins stand in the heading */
+    expect_has(html, "data-s0=\"measured; source: s\"");      /* origins stand in the heading */
     expect_has(html, "data-s1=\"measured; source: t\"");
     expect_has(html, "data-v=\"3\" data-s=\"1\"");
-    expect_has(html, " p w100\" data-v=\"0.4\"");            /* a bar against the greatest */
+    expect_has(html, " p w100\" data-v=\"0.4\""); /* a bar against the greatest */
     free(html);
 }
 
@@ -208,8 +210,8 @@ Test(html, a_number_that_cannot_be_had_says_why)
 {
     as_column columns[] = {{"case", "case"}, {"median", "median"}};
     as_cell   cells[] = {words("a"), {.metric = {.kind = ASSAY_UNAVAILABLE, .unit = "ns", .value = NAN, .reason = "no \"clock\""}}};
-    as_table  t = {.key = "cases", .label = "Cases", .columns = columns, .n_columns = 2, .cells = cells, .n_rows = 1, .cap_rows = 1};
-    char     *html = table_write(&t);
+    as_table t = {.key = "cases", .label = "Cases", .columns = columns, .n_columns = 2, .cells = cells, .n_rows = 1, .cap_rows = 1};
+    char    *html = table_write(&t);
     expect_has(html, "data-s0=\"unavailable; reason: no &quot;clock&quot;\"");
     expect_has(html, "<td class=\"n na\" data-v=\"\">n/a");
     free(html);
