@@ -103,7 +103,7 @@ static void edge_add(as_paint *p, const place *from, const place *to)
 {
     double x1 = from->x + from->width / 2, y1 = from->y + NODE_HEIGHT, x2 = to->x + to->width / 2, y2 = to->y, bend = (y2 - y1) / 2;
     /* An edge over several rows swings aside, or the nodes between would hide it. */
-    double side = to->row - from->row > 1 ? fmin(from->width, to->width) / 2 + 40 : 0;
+    double side = to->row - from->row > 1 ? fmin(from->width, to->width) * .67 + 40 : 0;
     if (from->column != to->column) { /* from the right side of one column into the left side of the next */
         x1 = from->x + from->width, y1 = from->y + NODE_HEIGHT / 2.0, x2 = to->x, y2 = to->y + NODE_HEIGHT / 2.0;
         side = (x2 - x1) / 2, bend = 0;

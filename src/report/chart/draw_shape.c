@@ -26,6 +26,7 @@ static const char *svg(as_arena *arena, const as_chart *c)
     as_sort(sorted, n);
     /* The body is what a small picture can show; the slowest tenth is counted where it lies far out. */
     double high = as_quantile_sorted(sorted, n, .9), end = hi > lo + 2 * (high - lo) && high > lo ? high : hi;
+    end = fmin(end, fmax(2 * as_quantile_sorted(sorted, n, .5), lo)); /* on a busy machine that can be far out, too */
     for (size_t i = 0; i < s->n; i++) {
         double share = end > lo ? (s->y[i] - lo) / (end - lo) : .5;
         n_beyond += isfinite(s->y[i]) && share > 1;

@@ -58,6 +58,17 @@ static bool is_wordy(const as_table *t, int c)
     return sum > (size_t)t->n_rows * LONG_WORDS;
 }
 
+/* Nothing in it could be had. */
+static bool is_void(const as_table *t, int c)
+{
+    for (int row = 0; row < t->n_rows; row++) {
+        const as_cell *cell = as_cell_at(t, row, c);
+        if (cell->text || as_metric_has(&cell->metric))
+            return false;
+    }
+    return true;
+}
+
 static void columns_hide(const as_table *t, column *columns)
 {
     if (t->n_columns < MANY_COLUMNS) {
@@ -70,7 +81,8 @@ static void columns_hide(const as_table *t, column *columns)
     for (int k = 1; k < FEW_COLUMNS; k++) {
         int best = -1;
         for (int c = 1; c < t->n_columns; c++)
-            if (columns[c].hidden && !is_wordy(t, c) && (best < 0 || rank_of(t->columns[c].key) < rank_of(t->columns[best].key)))
+            if (columns[c].hidden && !is_wordy(t, c) && !is_void(t, c) &&
+                (best < 0 || rank_of(t->columns[c].key) < rank_of(t->columns[best].key)))
                 best = c;
         if (best > 0)
             columns[best].hidden = false;

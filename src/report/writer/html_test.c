@@ -216,3 +216,15 @@ Test(html, a_number_that_cannot_be_had_says_why)
     expect_has(html, "<td class=\"n na\" data-v=\"\">n/a");
     free(html);
 }
+
+Test(html, a_column_of_which_nothing_could_be_had_is_not_in_sight)
+{
+    as_column columns[] = {{"name", "n"}, {"time", "time"}, {"share", "s"}, {"op", "op"}, {"kernel", "k"}, {"device", "d"}};
+    as_cell   none = {.metric = {.kind = ASSAY_UNAVAILABLE, .unit = "ns", .value = NAN, .reason = "it was not timed"}};
+    as_cell   cells[] = {words("pack"), none, none, words("Pack"), words("k"), words("cpu")};
+    as_table  t = {.key = "steps", .label = "S", .columns = columns, .n_columns = 6, .cells = cells, .n_rows = 1, .cap_rows = 1};
+    char     *html = table_write(&t);
+    expect_eq(as_test_count(html, "<th scope=\"col\" class=\"n x\""), 2);
+    expect_eq(as_test_count(html, "<td class=\"n x na\""), 2);
+    free(html);
+}
