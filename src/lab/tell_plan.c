@@ -96,7 +96,7 @@ static void steps_print(const page *p)
         cell(p->file, step->choice.name, kernel);
         fprintf(p->file, "  %12s  %12s  %s%s%s\n", as_show(flops, sizeof flops, (double)step->cost.flops, "flop"),
                 as_show(bytes, sizeof bytes, (double)step->cost.bytes_read + (double)step->cost.bytes_written, "byte"),
-                shapes.data && !shapes.failed ? shapes.data : "", s < plan->n_prologue ? "  (prologue)" : "", p->plain);
+                shapes.data && !shapes.failed ? shapes.data : "", s < plan->n_prologue ? "  (set-up)" : "", p->plain);
         as_text_drop(&shapes);
     }
     if (!plan->n_steps)

@@ -83,14 +83,14 @@ Test(roofs, a_file_with_anything_else_in_it_is_refused)
         {FILE_OF(VALUED("\"value\":2,\"lo\":0,\"hi\":3")), "between 0 and 3"},
         {FILE_OF(VALUED("\"lo\":1,\"hi\":3")), "between 1 and 3"},
         {FILE_OF(VALUED("\"value\":2,\"lo\":1,\"hi\":1e999")), ""},
-        {FILE_OF(COUNTED("\"n_clean\":4,\"n_chunks\":9")), "a has fewer than 5 clean chunks"},
-        {FILE_OF(COUNTED("\"n_clean\":9,\"n_chunks\":8")), "fewer than 5 clean chunks"},
-        {FILE_OF(COUNTED("\"n_clean\":5.5,\"n_chunks\":8")), "fewer than 5 clean chunks"},
-        {FILE_OF(COUNTED("\"n_clean\":-5,\"n_chunks\":8")), "fewer than 5 clean chunks"},
-        {FILE_OF(ROOF_OF("a", "ns", "\"value\":2,\"lo\":1,\"hi\":3", SIX, ",\"source\":\"s\"")), "whether it was disturbed"},
+        {FILE_OF(COUNTED("\"n_clean\":4,\"n_chunks\":9")), "a needs 5 clean chunks or more"},
+        {FILE_OF(COUNTED("\"n_clean\":9,\"n_chunks\":8")), "needs 5 clean chunks or more"},
+        {FILE_OF(COUNTED("\"n_clean\":5.5,\"n_chunks\":8")), "needs 5 clean chunks or more"},
+        {FILE_OF(COUNTED("\"n_clean\":-5,\"n_chunks\":8")), "needs 5 clean chunks or more"},
+        {FILE_OF(ROOF_OF("a", "ns", "\"value\":2,\"lo\":1,\"hi\":3", SIX, ",\"source\":\"s\"")), "whether the machine was busy"},
         {FILE_OF(ROOF_OF("a", "ns", "\"value\":2,\"lo\":1,\"hi\":3", SIX, ",\"disturbed\":false,\"source\":\"\\u001b[31m\"")),
-         "no source"},
-        {FILE_OF(ROOF_OF("a", "ns", "\"value\":2,\"lo\":1,\"hi\":3", SIX, ",\"disturbed\":false")), "no source"},
+         "no valid source"},
+        {FILE_OF(ROOF_OF("a", "ns", "\"value\":2,\"lo\":1,\"hi\":3", SIX, ",\"disturbed\":false")), "no valid source"},
     };
     assay_env *env = env_open();
     for (size_t i = 0; i < AS_COUNT(bad); i++) {

@@ -216,7 +216,7 @@ static void threads_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
 
 static void run(assay_facts *f, const assay_trace *t)
 {
-    as_fact_group *g = as_facts_group(f, "contention", "Contention");
+    as_fact_group *g = as_facts_group(f, "contention", "Other work on the machine");
     as_times       times = as_times_read(f, t);
     ratio_add(f, g, &times, as_cpu_time_is_mute(f, t, &times));
     sensor_add(f, g, t, "contention.switches", "involuntary context switches", "switches.involuntary", "1");

@@ -61,10 +61,10 @@ static void promises_add(assay_facts *f, as_fact_group *g, const assay_metric *s
         as_facts_find(f, g, AS_LEVEL_NOTE, "The cost of measuring is not known: %s.", span->reason);
     else if (!as_metric_has(share))
         as_facts_find(f, g, cheap ? AS_LEVEL_NOTE : AS_LEVEL_WARN,
-                      "A span costs %.1f ns (limit: 30 ns); its share of the run is not known: %s.", span->value, share->reason);
+                      "A span costs %.1f ns (allowed: 30 ns); its share of the run is not known: %s.", span->value, share->reason);
     else
         as_facts_find(f, g, cheap && small ? AS_LEVEL_GOOD : AS_LEVEL_WARN,
-                      "Measuring took %.3f %% of the run, %.1f ns per span (limits: 0.5 %% and 30 ns)%s.", 100 * share->value,
+                      "Measuring took %.3f %% of the run, %.1f ns per span (allowed: 0.5 %% and 30 ns)%s.", 100 * share->value,
                       span->value, cheap && small ? "" : ": more than it should");
 }
 
