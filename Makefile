@@ -3,6 +3,7 @@
 #   make            build/assay and build/libassay.{a,so}, by all cores unless -j says otherwise
 #   make run        installs what is missing, builds, profiles two networks, writes report.html
 #   make test       installs what is missing, builds, runs all tests
+#   make test-web   the HTML report in Debian's chromium (needs node; installs what is missing)
 #   make test-arm   the tests for aarch64 under qemu-user
 #   make fuzz       a short run of every fuzz harness (FUZZ_SECONDS=10)
 #   make bench      what a span, a profiled run and an event of a long record cost on this machine
@@ -79,7 +80,7 @@ SO_FLAGS := -shared -Wl,-soname,$(SONAME)
 endif
 LINK     := $(COMPILER) $(SANFLAGS) $(LDFLAGS)
 
-LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/plugs.o $(BUILD)/gen/build.o
+LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/plugs.o $(BUILD)/gen/build.o $(BUILD)/gen/page.o
 CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/verbs.o
 TEST_OBJ := $(TEST_SRC:%.c=$(BUILD)/%.o)
 $(shell mkdir -p $(sort $(dir $(LIB_OBJ) $(CLI_OBJ) $(TEST_OBJ))) $(BUILD)/bench)
@@ -139,6 +140,10 @@ $(BUILD)/gen/plugs.c: FORCE
 	@tools/plugs $@ $(BUILD)/gen/left_out $(LIB_SRC)
 $(BUILD)/gen/verbs.c: FORCE
 	@tools/plugs --verbs $@ $(CLI_SRC)
+# The style and the script of the HTML report are files of their own; the program carries them.
+PAGE     := src/report/writer/page
+$(BUILD)/gen/page.c: $(PAGE).css $(PAGE).js tools/embed
+	@tools/embed $@ report/writer/html.h as_page_style=$(PAGE).css as_page_script=$(PAGE).js
 $(BUILD)/gen/build.c: FORCE
 	@printf '/* Written by the Makefile. */\n#include "base/plugs.h"\nconst char as_build_text[] = "%s, %s%s, %s-%s";\n' \
 	    "$$($(COMPILER) --version | head -1 | tr -d '\"\\')" "$(OPT)" "$(if $(SAN), -fsanitize=$(SAN))" "$(ARCH)" "$(OS)" >$@.tmp
@@ -165,6 +170,10 @@ test:
 test-build: $(BUILD)/run-tests $(BUILD)/assay
 test-unit: $(BUILD)/run-tests
 	@$(EMULATOR) $(BUILD)/run-tests $(TEST_FLAGS) $(FILTER)
+
+.PHONY: test-web
+test-web: build/assay
+	@tests/web/run $(FILTER)
 
 test-arm:
 	@tools/setup arm
