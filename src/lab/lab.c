@@ -191,6 +191,8 @@ static assay_status bench_run(assay_env *env, bench *b, as_sampler_settings *sam
         t->arms[i].items = as_bench_case_items(b->cases[i]);
         t->arms[i].work = b->cases[i]->work;
         AS_TRY(subject_open(env, b, i, again, sampler));
+        if (!again && !as_trace_clock_take(t, env))
+            return as_fail(env, ASSAY_NO_MEMORY, "measure: %s: not enough memory for the name of the clock", b->name);
         if (sampler->progress)
             sampler->progress(sampler->progress_arg, 0, t);
     }
@@ -205,6 +207,8 @@ static assay_status bench_run(assay_env *env, bench *b, as_sampler_settings *sam
     assay_status status = as_sampler_run(env, b->arms, b->n, sampler, t);
     if (status == ASSAY_OK && !again)
         arms_note(b, t);
+    if (status == ASSAY_OK && b->n > 1 && b->s->layers)
+        status = as_arms_detail(env, b->arms, b->n, sampler, t);
     for (int i = 0; i < b->n && status == ASSAY_OK; i++)
         status = as_lab_limit_find(env, b->s, b->subjects[i].plan, t, i);
     if (status == ASSAY_OK && b->n == 1 && env->clock.kind != AS_CLOCK_FAKE)

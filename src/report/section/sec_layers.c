@@ -163,6 +163,15 @@ static void pictures(as_doc *d, const assay_facts *f)
         graph_add(d, f, t);
 }
 
+/* Of comparisons: which layers made the difference, one table each. */
+static void diffs_add(as_doc *d, const assay_facts *f)
+{
+    const as_fact_group *g = as_facts_group_find(f, "layers");
+    for (int i = 0; i < g->n_tables; i++)
+        if (!strncmp(g->tables[i].key, "diff", 4))
+            as_pick_table(d, f, "layers", g->tables[i].key);
+}
+
 static void write_section(as_doc *d, const assay_facts *f)
 {
     const as_table *t = as_facts_table_find(f, "layers", "steps");
@@ -172,6 +181,7 @@ static void write_section(as_doc *d, const assay_facts *f)
     as_pick_findings(d, f, "layers");
     if (t)
         bars_add(d, t);
+    diffs_add(d, f);
     as_pick_table(d, f, "layers", "steps");
     const as_table *devices = as_facts_table_find(f, "devices", "devices");
     if (devices && devices->n_rows > 1)

@@ -181,11 +181,14 @@ static const char *role_colour(as_chart_role role)
 
 static void print_cells(screen *s, const as_brief_table *t, const widths *w, const char *const *cells)
 {
-    for (int c = 1; c < t->n_columns; c++) {
+    int n = t->n_columns;
+    while (n > 1 && !*cells[n - 1])
+        n--;
+    for (int c = 1; c < n; c++) {
         const char *text = as_text_cut(&s->arena, clean(s, cells[c]), w->columns[c]);
         spaces(s, GAP);
         if (t->left[c])
-            left(s, text, c + 1 < t->n_columns ? w->columns[c] : 0);
+            left(s, text, c + 1 < n ? w->columns[c] : 0);
         else
             right(s, text, w->columns[c]);
     }
