@@ -91,12 +91,18 @@ static void order_draw(detailer *d, uint32_t round)
     }
 }
 
-/* How many runs of each arm are worth their memory. */
-static uint32_t runs_wanted(const detailer *d)
+/* Spans that a run of each arm writes. */
+static uint64_t spans_of_round(const detailer *d)
 {
     uint64_t spans = 0;
     for (int i = 0; i < d->n; i++)
         spans += as_runner_spans(&d->runners[i], AS_DETAIL_STEP);
+    return spans;
+}
+
+/* How many runs of each arm are worth their memory. */
+static uint32_t runs_wanted(uint64_t spans)
+{
     uint64_t fit = MOST_SPANS / (spans ? spans : 1);
     return fit > MOST_RUNS ? MOST_RUNS : fit < LEAST_RUNS ? LEAST_RUNS : (uint32_t)fit;
 }
@@ -118,10 +124,13 @@ static bool is_too_long(detailer *d, double most_ns)
 
 static assay_status runs_take(detailer *d, double some_ns, double most_ns)
 {
-    uint32_t n = runs_wanted(d);
+    uint64_t spans = spans_of_round(d);
+    uint32_t n = runs_wanted(spans);
     d->settings = (as_run_settings){.kept_runs = n};
     for (int i = 0; i < d->n; i++)
         AS_TRY(as_runner_make_rings(&d->runners[i], AS_DETAIL_STEP, 1));
+    if (!as_trace_reserve(d->trace, n * spans, 0, 0, 0)) /* of all arms together */
+        return as_fail(d->env, ASSAY_NO_MEMORY, "measure: %s: not enough memory for its spans", d->trace->name);
     d->begin = as_clock_now(&d->env->clock);
     for (uint32_t round = 0; round < n && !as_cancelled(d->env); round++) {
         if (round && spent_ns(d) > (round < LEAST_RUNS ? most_ns : some_ns))

@@ -67,6 +67,7 @@ typedef struct census {
     bool   programs, hashes; /* programs: their answers are known by hashes alone; hashes: all have one */
     bool   differ;           /* some hashes do */
     bool   partial;
+    const char *elsewhere, *slow; /* a candidate of which its device ran a part only, one that runs reference code; NULL: none */
     double disturbed; /* share of the blocks: the worst trial */
     bool   probed;
     bool   drifts; /* the speed of a candidate changed while it was measured */
@@ -80,7 +81,10 @@ static void answers_count(census *c, const assay_trace *t)
     bool programs = t->memory == AS_MEMORY_RELAUNCHED;
     c->programs |= programs;
     for (int i = 0; i < t->n_arms; i++) {
+        const as_trace_arm *arm = &t->arms[i];
         c->n_arms++;
+        c->elsewhere = arm->elsewhere && *arm->elsewhere ? arm->name : c->elsewhere;
+        c->slow = arm->slow && *arm->slow ? arm->name : c->slow;
         c->n_compared += isnan(t->arms[i].error) ? 0 : 1;
         c->error = isnan(t->arms[i].error) ? c->error : fmax(c->error, t->arms[i].error);
         c->hashes &= t->arms[i].hash != 0;
@@ -143,7 +147,11 @@ static void checks_add(assay_facts *f, as_fact_group *g, const census *c)
         check(f, t, "machine", AS_LEVEL_GOOD, "machine idle");
     if (c->n_open && isfinite(c->visible) && c->visible > 0) /* what was found is not doubted by what might have been missed */
         check(f, t, "noise", AS_LEVEL_GOOD,
-              as_say(f, "smallest detectable change %.2g %%", 100 * c->visible));
+              as_say(f, "smallest detectable change %.*f %%", c->visible < .01 ? 1 : 0, 100 * c->visible));
+    if (c->elsewhere)
+        check(f, t, "device", AS_LEVEL_WARN, as_say(f, "%s ran only a part on its device", c->elsewhere));
+    if (c->slow)
+        check(f, t, "kernels", AS_LEVEL_WARN, as_say(f, "%s has steps in reference code, not in a fast kernel", c->slow));
     if (c->partial)
         check(f, t, "whole", AS_LEVEL_WARN, "it was stopped early");
 }

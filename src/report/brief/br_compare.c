@@ -69,7 +69,7 @@ static const char *budget_words(as_brief *b, double ns, const char *gap)
 const char *as_brief_unresolved(as_brief *b, const as_table *t, int row)
 {
     double      visible = as_value_at(t, row, "visible"), needed = as_value_at(t, row, "needed");
-    const char *seen = isfinite(visible) ? as_brief_say(b, "smallest detectable change %.2g %%", 100 * visible) : "too few rounds";
+    const char *seen = isfinite(visible) ? as_brief_say(b, "smallest detectable change %s", as_brief_percent(b, visible)) : "too few rounds";
     if (needed > 0 && isfinite(needed))
         return as_brief_say(b, "%s; time to decide: about %s (--budget %s)", seen, budget_words(b, needed, " "),
                             budget_words(b, needed, ""));
@@ -100,7 +100,7 @@ static void two_say(as_brief *b, const as_table *t, const assay_facts *f)
             as_brief_say(b, "%s %s", second, as_brief_faster(b, as_brief_ratio_at(t, 1, "ratio"), first, as_brief_per_item(f)));
     } else if (!strcmp(verdict, "same")) {
         b->level = AS_LEVEL_GOOD;
-        b->headline = as_brief_say(b, "%s and %s are the same within %.2g %%", first, second, 100 * as_brief_margin(f));
+        b->headline = as_brief_say(b, "%s and %s are the same within %s", first, second, as_brief_percent(b, as_brief_margin(f)));
     } else {
         b->level = AS_LEVEL_WARN;
         b->headline = as_brief_say(b, "Cannot tell yet: %s", as_brief_unresolved(b, t, 1));
@@ -140,7 +140,7 @@ static void many_say(as_brief *b, const as_table *t, const assay_facts *f)
     const char *name = as_words_at(t, best, "name"), *verdict = as_words_at(t, best ? best : other, "verdict"), *how = how_won(f);
     if (!strcmp(verdict, "same") || !strcmp(how, "same")) {
         b->level = AS_LEVEL_GOOD;
-        b->headline = as_brief_say(b, "Nothing is faster than the others by more than %.2g %%", 100 * as_brief_margin(f));
+        b->headline = as_brief_say(b, "Nothing is faster than the others by more than %s", as_brief_percent(b, as_brief_margin(f)));
     } else if (!strcmp(verdict, "unresolved")) {
         b->level = AS_LEVEL_WARN;
         b->headline = as_brief_say(b, "Cannot tell yet: %s", as_brief_unresolved(b, t, best ? best : other));

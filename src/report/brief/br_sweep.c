@@ -67,7 +67,7 @@ static void headline_make(as_brief *b, const assay_facts *f)
     if (t->n_rows == 1 && !strcmp(how, "won"))
         b->headline = as_brief_say(b, "%s won at every %s", as_words_at(t, 0, "winner"), key);
     else if (t->n_rows == 1 && !strcmp(how, "same"))
-        b->headline = as_brief_say(b, "No difference above %.2g %% at any %s", 100 * as_brief_margin(f), key);
+        b->headline = as_brief_say(b, "No difference above %s at any %s", as_brief_percent(b, as_brief_margin(f)), key);
     else if (t->n_rows == 1)
         b->headline = as_brief_say(b, "Cannot tell at any %s: give it more time with --budget", key);
     else if (t->n_rows > MAX_RANGES)
