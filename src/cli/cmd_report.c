@@ -20,7 +20,7 @@ static assay_status runs_add(assay_env *env, runs *all, assay_facts **more, size
 {
     assay_facts **grown = realloc(all->facts, (all->n + n) * sizeof *grown);
     if (!grown)
-        return as_fail(env, ASSAY_NO_MEMORY, "report: no room for %zu runs", all->n + n);
+        return as_fail(env, ASSAY_NO_MEMORY, "report: not enough memory for %zu runs", all->n + n);
     memcpy(grown + all->n, more, n * sizeof *more);
     all->facts = grown;
     all->n += n;

@@ -87,7 +87,7 @@ static assay_status judged(assay_env *env, const char *path, assay_facts *old, c
     for (size_t i = 0; i < old->n_trials; i++)
         n += (size_t)old->trials[i]->n_arms - 1;
     if (!n)
-        return as_fail(env, ASSAY_BAD_INPUT, "compare: %s: there is no trial of two arms in it", path);
+        return as_fail(env, ASSAY_BAD_INPUT, "compare: %s: it has no trial with two candidates", path);
     as_duel_row *rows = calloc(n, sizeof *rows);
     if (!rows)
         return as_fail(env, ASSAY_NO_MEMORY, "compare: not enough memory for %zu verdicts", n);

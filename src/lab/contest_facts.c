@@ -46,8 +46,8 @@ static const char *settings_say(assay_env *env, as_arena *arena, const as_contes
         text = as_arena_printf(arena, "%s%s%s", text, plan->device && strcmp(plan->device, "cpu") ? plan->device : "CPU",
                                c->varies_threads ? " · " : "");
     if (text && !c->varies_threads)
-        text = as_arena_printf(arena, "%s%s%d thread%s · ", text, c->varies_device ? "" : ", ", plan->threads > 0 ? plan->threads : 1,
-                               plan->threads > 1 ? "s" : "");
+        text = as_arena_printf(arena, "%s%s%d thread%s · ", text, c->varies_device ? "" : ", ",
+                               plan->threads > 0 ? plan->threads : 1, plan->threads > 1 ? "s" : "");
     if (!text || as_trace_new(env, &sheet) != ASSAY_OK)
         return text ? text : "";
     as_machine_describe(env, sheet);

@@ -26,10 +26,7 @@ typedef struct detailer {
     uint64_t        seed, begin;
 } detailer;
 
-static double spent_ns(const detailer *d)
-{
-    return as_clock_ns(&d->env->clock, as_clock_now(&d->env->clock) - d->begin);
-}
+static double spent_ns(const detailer *d) { return as_clock_ns(&d->env->clock, as_clock_now(&d->env->clock) - d->begin); }
 
 /* The first step of an arm's plan in the trace; -1: it is not described yet. */
 static int first_step(const assay_trace *t, int arm)
@@ -116,8 +113,9 @@ static bool is_too_long(detailer *d, double most_ns)
         round += d->runners[i].run_ns;
     if (!(round * USEFUL_RUNS > most_ns))
         return false;
-    const char *why = as_arena_printf(&d->trace->arena, "a run of each candidate takes %s, %d are needed, and %s were left for them",
-                                      as_show(one, sizeof one, round, "ns"), USEFUL_RUNS, as_show(left, sizeof left, most_ns, "ns"));
+    const char *why =
+        as_arena_printf(&d->trace->arena, "a run of each candidate takes %s, %d are needed, and %s were left for them",
+                        as_show(one, sizeof one, round, "ns"), USEFUL_RUNS, as_show(left, sizeof left, most_ns, "ns"));
     d->trace->detail_why = why ? why : d->trace->detail_why;
     return true;
 }
@@ -145,16 +143,19 @@ static assay_status runs_take(detailer *d, double some_ns, double most_ns)
 
 assay_status as_arms_detail(assay_env *env, const as_arm *arms, int n, const as_sampler_settings *s, assay_trace *t)
 {
-    double   budget = (double)s->budget_ns, left = budget - t->spent_ns, some = budget / 10,
-             most = left < some ? some : left < budget / 2 ? left : budget / 2;
+    double budget = (double)s->budget_ns, left = budget - t->spent_ns, some = budget / 10,
+           most = left < some         ? some
+                  : left < budget / 2 ? left
+                                      : budget / 2;
     detailer d = {.env = env, .arms = arms, .n = n, .trace = t, .seed = s->seed};
     if (t->n_detailed >= (uint64_t)LEAST_RUNS * (uint64_t)n)
         return ASSAY_OK;
     d.runners = AS_TAKE(&d.arena, as_runner, n);
     d.order = AS_TAKE(&d.arena, int, n);
-    assay_status status =
-        d.runners && d.order ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "measure: %s: not enough memory for %d candidates", t->name, n);
-    int n_open = 0;
+    assay_status status = d.runners && d.order
+                              ? ASSAY_OK
+                              : as_fail(env, ASSAY_NO_MEMORY, "measure: %s: not enough memory for %d candidates", t->name, n);
+    int          n_open = 0;
     for (; n_open < n && status == ASSAY_OK; n_open++)
         status = runner_open(&d, n_open);
     if (status == ASSAY_OK && !is_too_long(&d, most))

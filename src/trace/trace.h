@@ -179,6 +179,7 @@ typedef struct as_trace_step {
     uint64_t           flops, special, bytes_read, bytes_written; /* useful work, by definition */
     uint64_t           issued_flops, issued_bytes;                /* what the kernel really does; 0: not stated */
     uint64_t           working_set_bytes;
+    uint64_t           weight_bytes; /* of what it reads, weights: the same in every run, whatever the batch */
     const int         *inputs;
     int                n_inputs; /* earlier steps whose results it reads, each once, rising */
     const char *const *parts;    /* names of the model's nodes that it computes; none: it is its own and only part */

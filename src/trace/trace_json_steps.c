@@ -154,7 +154,8 @@ assay_status as_trace_steps_read(assay_env *env, const char *what, const char *p
     const json_t *steps = json_object_get(layers, "steps"), *spans = json_object_get(layers, "spans"), *lists[N_COLUMNS];
     double        tick = json_number_value(json_object_get(layers, "ns_per_tick"));
     if (!json_is_array(steps) || json_array_size(steps) > MAX_STEPS || !(tick > 0) || !isfinite(tick))
-        return as_fail(env, ASSAY_BAD_INPUT, "%s: %s: trial: \"layers\": steps or ns_per_tick are missing or cannot be", what, path);
+        return as_fail(env, ASSAY_BAD_INPUT, "%s: %s: trial: \"layers\": steps or ns_per_tick are missing or cannot be", what,
+                       path);
     t->ns_per_tick = tick;
     for (size_t i = 0; i < json_array_size(steps); i++)
         AS_TRY(step_read(&r, json_array_get(steps, i), i));

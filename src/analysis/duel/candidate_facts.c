@@ -37,8 +37,8 @@ static void candidate_add(assay_facts *f, as_table *t, const as_duel_row *row, b
     const as_trace_arm *arm = &row->trial->arms[first ? row->a : row->b];
     const char         *source = as_trial_clock_text(row->trial), *is_first = "it is what the others are compared with";
     double              nan = (double)NAN;
-    assay_metric        time = first ? as_number_measured(d->a_ns, d->a_lo, d->a_hi, d->n_rounds, "ns", source, "nothing was measured")
-                                     : as_duel_b_metric(d, source);
+    assay_metric time = first ? as_number_measured(d->a_ns, d->a_lo, d->a_hi, d->n_rounds, "ns", source, "nothing was measured")
+                              : as_duel_b_metric(d, source);
     as_facts_row(f, t,
                  (as_cell[]){{.text = row->trial->name},
                              {.text = arm->name},
@@ -62,18 +62,18 @@ static void candidate_add(assay_facts *f, as_table *t, const as_duel_row *row, b
 
 /* What all trials together say; each trial once. */
 typedef struct census {
-    size_t n_trials, n_arms, n_compared, n_turns;
-    double error;            /* the largest from the reference */
-    bool   programs, hashes; /* programs: their answers are known by hashes alone; hashes: all have one */
-    bool   differ;           /* some hashes do */
-    bool   partial;
+    size_t      n_trials, n_arms, n_compared, n_turns;
+    double      error;            /* the largest from the reference */
+    bool        programs, hashes; /* programs: their answers are known by hashes alone; hashes: all have one */
+    bool        differ;           /* some hashes do */
+    bool        partial;
     const char *elsewhere, *slow; /* a candidate of which its device ran a part only, one that runs reference code; NULL: none */
-    double disturbed; /* share of the blocks: the worst trial */
-    bool   probed;
-    bool   drifts; /* the speed of a candidate changed while it was measured */
-    double luck;   /* launches differ by so much; 0: no more than their rounds do */
-    double visible;
-    size_t n_open; /* comparisons that found no difference, or could not tell */
+    double      disturbed;        /* share of the blocks: the worst trial */
+    bool        probed;
+    bool        drifts; /* the speed of a candidate changed while it was measured */
+    double      luck;   /* launches differ by so much; 0: no more than their rounds do */
+    double      visible;
+    size_t      n_open; /* comparisons that found no difference, or could not tell */
 } census;
 
 static void answers_count(census *c, const assay_trace *t)
@@ -142,7 +142,8 @@ static void checks_add(assay_facts *f, as_fact_group *g, const census *c)
     else
         check(f, t, "steady", AS_LEVEL_GOOD, "steady");
     if (c->disturbed >= MANY_BLOCKS)
-        check(f, t, "machine", AS_LEVEL_WARN, as_say(f, "other programs used the machine (%.0f %% of the blocks)", 100 * c->disturbed));
+        check(f, t, "machine", AS_LEVEL_WARN,
+              as_say(f, "other programs used the machine (%.0f %% of the blocks)", 100 * c->disturbed));
     else if (c->probed)
         check(f, t, "machine", AS_LEVEL_GOOD, "machine idle");
     if (c->n_open && isfinite(c->visible) && c->visible > 0) /* what was found is not doubted by what might have been missed */

@@ -77,9 +77,9 @@ static bool match(matcher *m)
 
 /* One side of a row while it is summed up. */
 typedef struct sum {
-    int     n_layers;
-    double  ns;
-    double *each; /* NULL: not known of all of them */
+    int                  n_layers;
+    double               ns;
+    double              *each; /* NULL: not known of all of them */
     const as_layer_time *first;
 } sum;
 
@@ -181,9 +181,8 @@ static bool rows_make(matcher *m, as_layer_diff *out)
         if (!a->n_layers && !b->n_layers)
             continue;
         as_layer_row *row = &out->rows[out->n_rows++];
-        *row = (as_layer_row){.name = row_name(m, a, b),
-                              .a_ns = a->n_layers ? a->ns : (double)NAN,
-                              .b_ns = b->n_layers ? b->ns : (double)NAN};
+        *row = (as_layer_row){
+            .name = row_name(m, a, b), .a_ns = a->n_layers ? a->ns : (double)NAN, .b_ns = b->n_layers ? b->ns : (double)NAN};
         if (!row->name)
             return false;
         bounds(row, a->each, m->sides[0]->n_runs, b->each, m->sides[1]->n_runs);

@@ -29,17 +29,21 @@ static void expect_sums(const as_layer_diff *d)
     expect_near(sum, change(&d->whole), 1e-9);
 }
 
-#define SIDE(layers_, whole) \
-    {.name = "x", .layers = (layers_), .n_layers = (int)(sizeof(layers_) / sizeof *(layers_)), .whole_ns = (whole), .per_items = 1}
+#define SIDE(layers_, whole)                                                                                           \
+    {                                                                                                                  \
+        .name = "x", .layers = (layers_), .n_layers = (int)(sizeof(layers_) / sizeof *(layers_)), .whole_ns = (whole), \
+        .per_items = 1                                                                                                 \
+    }
 
 Test(layer_diff, a_fused_step_stands_against_all_that_do_its_work)
 {
     static const char *const fused[] = {"conv1", "relu1", "pool1"};
-    as_layer_time            apart[] = {{.name = "conv1", .ns = 60}, {.name = "relu1", .ns = 20}, {.name = "pool1", .ns = 10}, {.name = "fc", .ns = 8}};
-    as_layer_time            joined[] = {{.name = "conv1+relu+pool", .parts = fused, .n_parts = 3, .ns = 30}, {.name = "fc", .ns = 9}};
-    as_layer_side            a = SIDE(apart, 100), b = SIDE(joined, 40);
-    as_arena                 arena = {0};
-    as_layer_diff            d;
+    as_layer_time            apart[] = {
+                   {.name = "conv1", .ns = 60}, {.name = "relu1", .ns = 20}, {.name = "pool1", .ns = 10}, {.name = "fc", .ns = 8}};
+    as_layer_time joined[] = {{.name = "conv1+relu+pool", .parts = fused, .n_parts = 3, .ns = 30}, {.name = "fc", .ns = 9}};
+    as_layer_side a = SIDE(apart, 100), b = SIDE(joined, 40);
+    as_arena      arena = {0};
+    as_layer_diff d;
     expect(as_layer_diff_make(&arena, &a, &b, &d));
     expect_eq(d.n_rows, 3);
     expect_str(d.rows[0].name, "conv1+relu+pool");

@@ -80,8 +80,8 @@ void as_layer_side_of_arm(assay_facts *f, const assay_trace *t, int arm, bool pe
     assay_trace view = arm_view(f, t, arm);
     as_kept     k = as_kept_read(f, &view);
     if (!k.steps || k.n_clean < AS_CLEAN_ENOUGH) {
-        out->why_not = as_say(f, "%zu of %zu runs of %s were undisturbed, and %d are needed", k.n_clean, k.n_used, out->name,
-                              AS_CLEAN_ENOUGH);
+        out->why_not =
+            as_say(f, "%zu of %zu runs of %s were undisturbed, and %d are needed", k.n_clean, k.n_used, out->name, AS_CLEAN_ENOUGH);
         return;
     }
     layers_read(f, t, arm, &k, out);
@@ -163,15 +163,15 @@ static void row_add(assay_facts *f, as_table *t, const as_layer_side *a, const a
 {
     double   difference = (isnan(r->b_ns) ? 0 : r->b_ns) - (isnan(r->a_ns) ? 0 : r->a_ns);
     uint64_t n = a->n_runs < b->n_runs ? a->n_runs : b->n_runs;
-    as_facts_row(f, t,
-                 (as_cell[]){{.text = r->name},
-                             {.metric = time_metric(a, r->a_ns)},
-                             {.metric = time_metric(b, r->b_ns)},
-                             {.metric = as_number_derived(difference, r->lo, r->hi, n, "ns", "time of b - time of a, means", "")},
-                             {.metric = as_number_derived(whole != 0 ? difference / whole : (double)NAN, NAN, NAN, n, "ratio",
-                                                          "difference / difference of the whole runs",
-                                                          "the whole runs take the same time")},
-                             {.text = in}});
+    as_facts_row(
+        f, t,
+        (as_cell[]){{.text = r->name},
+                    {.metric = time_metric(a, r->a_ns)},
+                    {.metric = time_metric(b, r->b_ns)},
+                    {.metric = as_number_derived(difference, r->lo, r->hi, n, "ns", "time of b - time of a, means", "")},
+                    {.metric = as_number_derived(whole != 0 ? difference / whole : (double)NAN, NAN, NAN, n, "ratio",
+                                                 "difference / difference of the whole runs", "the whole runs take the same time")},
+                    {.text = in}});
 }
 
 static const char *in_of(const as_layer_row *r)
@@ -183,8 +183,7 @@ static const char *in_of(const as_layer_row *r)
 static void finding_add(assay_facts *f, as_fact_group *g, const as_layer_side *a, const as_layer_side *b, const as_layer_diff *d)
 {
     const as_layer_row *r = &d->rows[0];
-    double              whole = d->whole.b_ns - d->whole.a_ns,
-           part = (isnan(r->b_ns) ? 0 : r->b_ns) - (isnan(r->a_ns) ? 0 : r->a_ns);
+    double whole = d->whole.b_ns - d->whole.a_ns, part = (isnan(r->b_ns) ? 0 : r->b_ns) - (isnan(r->a_ns) ? 0 : r->a_ns);
     if (whole == 0 || r->outside)
         return;
     as_facts_find(f, g, AS_LEVEL_NOTE, "%s against %s: %s makes %.0f %% of the difference (%s of %s per %s).", b->name, a->name,

@@ -24,16 +24,16 @@ static void row_add(assay_facts *f, as_table *t, const assay_facts *run, const c
                              {.text = run->title},
                              {.text = note_or(run, "run.started")},
                              {.metric = latency},
-                             {.metric = as_number_derived(as_metric_has(&latency) ? latency.value / first : (double)NAN, NAN, NAN, 1, "1",
-                                                          "median latency / that of the first", "a latency is missing")},
+                             {.metric = as_number_derived(as_metric_has(&latency) ? latency.value / first : (double)NAN, NAN, NAN,
+                                                          1, "1", "median latency / that of the first", "a latency is missing")},
                              {.metric = memory}});
 }
 
 assay_status as_facts_of_profiles(assay_env *env, const assay_facts *a, const char *a_name, const assay_facts *b,
                                   const char *b_name, assay_facts **out)
 {
-    static const char *const columns[] = {"name|profile", "title|what",           "when|measured",
-                                          "time|latency", "ratio|over the first", "memory|memory", NULL};
+    static const char *const columns[] = {"name|profile",  "title|what", "when|measured", "time|latency", "ratio|over the first",
+                                          "memory|memory", NULL};
     assay_facts             *f = as_facts_new(env);
     as_layer_side            sides[2];
     if (!f)
@@ -42,7 +42,8 @@ assay_status as_facts_of_profiles(assay_env *env, const assay_facts *a, const ch
     as_layer_side_of_facts(f, b, b_name, &sides[1]);
     for (int i = 0; i < 2; i++)
         if (sides[i].why_not) {
-            assay_status status = as_fail(env, ASSAY_BAD_INPUT, "compare: %s: only profiles can be compared layer by layer", sides[i].why_not);
+            assay_status status =
+                as_fail(env, ASSAY_BAD_INPUT, "compare: %s: only profiles can be compared layer by layer", sides[i].why_not);
             assay_facts_free(f);
             return status;
         }
@@ -52,8 +53,9 @@ assay_status as_facts_of_profiles(assay_env *env, const assay_facts *a, const ch
     as_table *t = as_facts_table(f, g, "profiles", "What was measured", columns);
     row_add(f, t, a, a_name, first.value);
     row_add(f, t, b, b_name, first.value);
-    as_facts_find(f, g, AS_LEVEL_NOTE,
-                  "The two were measured at different times, so a small difference proves nothing: assay compare measures both in turns.");
+    as_facts_find(
+        f, g, AS_LEVEL_NOTE,
+        "The two were measured at different times, so a small difference proves nothing: assay compare measures both in turns.");
     as_layer_diff_add(f, "diff", as_say(f, "By layer: %s against %s", b_name, a_name), &sides[0], &sides[1]);
     return as_facts_done(f, out);
 }

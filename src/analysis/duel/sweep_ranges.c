@@ -11,7 +11,13 @@ static range range_at(const as_sweep *s, int row)
     bool proved;
     int  best = as_sweep_winner(s, row, &proved);
     bool same = best >= 0 && !proved && as_sweep_same(s, row, best) >= 0;
-    return (range){.from = row, .to = row, .arm = proved ? best : -1, .how = best < 0 ? "unclear" : proved ? "won" : same ? "same" : "unclear"};
+    return (range){.from = row,
+                   .to = row,
+                   .arm = proved ? best : -1,
+                   .how = best < 0 ? "unclear"
+                          : proved ? "won"
+                          : same   ? "same"
+                                   : "unclear"};
 }
 
 static void range_add(assay_facts *f, as_table *t, const as_sweep *s, const range *r)

@@ -13,7 +13,10 @@ enum { MAX_CANDIDATES = 7, MAX_LAYERS = 5, SHORT = 12 };
 #define PERCENT_BELOW 1.05 /* smaller factors are told in percent */
 #define MATTERS       0.02 /* of the difference: layers below it are among the others */
 
-static bool fits(const assay_facts *f) { return as_facts_table_find(f, "compare", "candidates") && !as_facts_group_find(f, "check"); }
+static bool fits(const assay_facts *f)
+{
+    return as_facts_table_find(f, "compare", "candidates") && !as_facts_group_find(f, "check");
+}
 
 /* --- Words ---------------------------------------------------------------------------------------------------- */
 
@@ -21,14 +24,12 @@ as_brief_ratio as_brief_ratio_at(const as_table *t, int row, const char *key)
 {
     const as_cell *c = as_cell_at(t, row, as_column_find(t, key));
     bool           has = c && !c->text && as_metric_has(&c->metric);
-    return has ? (as_brief_ratio){c->metric.value, c->metric.lo, c->metric.hi} : (as_brief_ratio){(double)NAN, (double)NAN, (double)NAN};
+    return has ? (as_brief_ratio){c->metric.value, c->metric.lo, c->metric.hi}
+               : (as_brief_ratio){(double)NAN, (double)NAN, (double)NAN};
 }
 
 /* How much longer the slower one takes, whichever it is. */
-static as_brief_ratio factor_of(as_brief_ratio r)
-{
-    return r.value < 1 ? (as_brief_ratio){1 / r.value, 1 / r.hi, 1 / r.lo} : r;
-}
+static as_brief_ratio factor_of(as_brief_ratio r) { return r.value < 1 ? (as_brief_ratio){1 / r.value, 1 / r.hi, 1 / r.lo} : r; }
 
 static const char *factor_bounds(as_brief *b, as_brief_ratio f)
 {
@@ -42,7 +43,8 @@ static const char *factor_bounds(as_brief *b, as_brief_ratio f)
 static const char *share_bounds(as_brief *b, double lo, double hi)
 {
     int decimals = 100 * (hi - lo) < .2 ? 2 : 1;
-    return isfinite(lo) && isfinite(hi) && lo != hi ? as_brief_say(b, " (%.*f to %.*f)", decimals, 100 * lo, decimals, 100 * hi) : "";
+    return isfinite(lo) && isfinite(hi) && lo != hi ? as_brief_say(b, " (%.*f to %.*f)", decimals, 100 * lo, decimals, 100 * hi)
+                                                    : "";
 }
 
 const char *as_brief_faster(as_brief *b, as_brief_ratio r, const char *than, bool per_item)
@@ -50,8 +52,11 @@ const char *as_brief_faster(as_brief *b, as_brief_ratio r, const char *than, boo
     as_brief_ratio f = factor_of(r);
     const char    *item = per_item ? " per item" : "";
     if (f.value >= PERCENT_BELOW)
-        return as_brief_say(b, "is %.*fx %s than %s%s%s", f.value < 10 ? 2 : f.value < 100 ? 1 : 0, f.value,
-                            r.value < 1 ? "faster" : "slower", than, item, factor_bounds(b, f));
+        return as_brief_say(b, "is %.*fx %s than %s%s%s",
+                            f.value < 10    ? 2
+                            : f.value < 100 ? 1
+                                            : 0,
+                            f.value, r.value < 1 ? "faster" : "slower", than, item, factor_bounds(b, f));
     if (r.value < 1)
         return as_brief_say(b, "takes %.1f %% less time%s than %s%s", 100 * (1 - r.value), item, than,
                             share_bounds(b, 1 - r.hi, 1 - r.lo));
@@ -69,7 +74,8 @@ static const char *budget_words(as_brief *b, double ns, const char *gap)
 const char *as_brief_unresolved(as_brief *b, const as_table *t, int row)
 {
     double      visible = as_value_at(t, row, "visible"), needed = as_value_at(t, row, "needed");
-    const char *seen = isfinite(visible) ? as_brief_say(b, "smallest detectable change %s", as_brief_percent(b, visible)) : "too few rounds";
+    const char *seen =
+        isfinite(visible) ? as_brief_say(b, "smallest detectable change %s", as_brief_percent(b, visible)) : "too few rounds";
     if (needed > 0 && isfinite(needed))
         return as_brief_say(b, "%s; time to decide: about %s (--budget %s)", seen, budget_words(b, needed, " "),
                             budget_words(b, needed, ""));
@@ -149,8 +155,9 @@ static void many_say(as_brief *b, const as_table *t, const assay_facts *f)
         as_brief_ratio shown = best ? r : (as_brief_ratio){1 / r.value, 1 / r.hi, 1 / r.lo};
         bool           certain = !strcmp(how, "won") || !*how;
         b->level = certain ? AS_LEVEL_GOOD : AS_LEVEL_NOTE;
-        b->headline = as_brief_say(b, "%s %s%s", name, as_brief_faster(b, shown, as_words_at(t, other, "name"), as_brief_per_item(f)),
-                                   certain ? "; it is the fastest" : "; whether it is the fastest of all is not certain");
+        b->headline =
+            as_brief_say(b, "%s %s%s", name, as_brief_faster(b, shown, as_words_at(t, other, "name"), as_brief_per_item(f)),
+                         certain ? "; it is the fastest" : "; whether it is the fastest of all is not certain");
     }
 }
 
@@ -318,7 +325,9 @@ void as_brief_layers_add(as_brief *b, const assay_facts *f, int max)
     const as_table *duels = as_facts_table_find(f, "compare", "duels"), *t = pair < 0 ? NULL : as_brief_diff_of(f, pair);
     if (!t)
         return;
-    as_brief_diff_add(b, t, duels->n_rows > 1 ? as_brief_say(b, "The difference by layer, %s", as_words_at(duels, pair, "case")) : "What made the difference",
+    as_brief_diff_add(b, t,
+                      duels->n_rows > 1 ? as_brief_say(b, "The difference by layer, %s", as_words_at(duels, pair, "case"))
+                                        : "What made the difference",
                       max);
 }
 

@@ -20,10 +20,10 @@ static void make(as_brief *b, const assay_facts *f)
     as_brief_table          *table = as_brief_table_add(b, columns);
     const char              *first = as_words_at(t, 0, "name"), *second = as_words_at(t, 1, "name");
     b->settings = as_words_at(t, 1, "title");
-    b->headline = ratio.value == 1     ? as_brief_say(b, "%s and %s took the same time", first, second)
-                  : isfinite(ratio.value) ? as_brief_say(b, "%s %s, each measured at its own time", second,
-                                                         as_brief_faster(b, ratio, first, false))
-                                          : as_brief_say(b, "%s against %s, layer by layer", second, first);
+    b->headline = ratio.value == 1 ? as_brief_say(b, "%s and %s took the same time", first, second)
+                  : isfinite(ratio.value)
+                      ? as_brief_say(b, "%s %s, each measured at its own time", second, as_brief_faster(b, ratio, first, false))
+                      : as_brief_say(b, "%s against %s, layer by layer", second, first);
     if (table)
         table->left[4] = true;
     for (int i = 0; table && i < 2; i++) {
@@ -36,7 +36,8 @@ static void make(as_brief *b, const assay_facts *f)
     }
     if (diff)
         as_brief_diff_add(b, diff, "What differs", MAX_LAYERS);
-    as_brief_check_add(b, AS_LEVEL_WARN, "measured at different times, so a small difference proves nothing; assay compare measures both in turns");
+    as_brief_check_add(b, AS_LEVEL_WARN,
+                       "measured at different times, so a small difference proves nothing; assay compare measures both in turns");
     as_brief_trust_make(b);
     as_brief_hint_add(b, "--report detailed", "everything");
     as_brief_hint_add(b, "--html FILE", "page");

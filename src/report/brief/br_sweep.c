@@ -17,7 +17,8 @@ static bool fits(const assay_facts *f)
 
 static const char *key_words(as_brief *b, const char *key)
 {
-    static const char *const words[][2] = {{"batch", "batch size"}, {"threads", "number of threads"}, {"seq", "sequence length"}, {"size", "size"}};
+    static const char *const words[][2] = {
+        {"batch", "batch size"}, {"threads", "number of threads"}, {"seq", "sequence length"}, {"size", "size"}};
     for (size_t i = 0; i < AS_COUNT(words); i++)
         if (!strcmp(key, words[i][0]))
             return words[i][1];
@@ -107,7 +108,8 @@ static void grid_add(as_brief *b, const assay_facts *f)
     const as_table *t = as_facts_table_find(f, "sweep", "values"), *items = as_facts_table_find(f, "sweep", "items"),
                    *ranges = as_facts_table_find(f, "sweep", "ranges");
     int         n_arms = t->n_columns - 3, n = n_arms < MAX_ARMS ? n_arms : MAX_ARMS - 1, shown = t->n_rows;
-    const char *columns[AS_BRIEF_COLUMNS + 1] = {items ? as_brief_say(b, "%s, per item", t->columns[0].label) : t->columns[0].label};
+    const char *columns[AS_BRIEF_COLUMNS + 1] = {items ? as_brief_say(b, "%s, per item", t->columns[0].label)
+                                                       : t->columns[0].label};
     for (int arm = 0; arm < n; arm++)
         columns[arm + 1] = t->columns[arm + 1].label;
     columns[n + 1] = n < n_arms ? as_brief_say(b, "winner (of %d)", n_arms) : "winner";

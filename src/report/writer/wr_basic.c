@@ -131,12 +131,13 @@ static void print_numbers(screen *s, const as_brief *b)
 
 typedef struct widths {
     int name, bar, columns[AS_BRIEF_COLUMNS];
+    int n; /* columns that there is room for */
 } widths;
 
-/* Numbers keep their width; the name takes what it needs of the rest, and the bar what is left. */
+/* Numbers keep their width; the name takes what it needs of the rest, and the bar what is left.  On a narrow screen the last columns go. */
 static widths widths_of(screen *s, const as_brief_table *t)
 {
-    widths w = {.name = as_text_columns(clean(s, t->columns[0]))};
+    widths w = {.name = as_text_columns(clean(s, t->columns[0])), .n = t->n_columns};
     int    rest = s->width - INDENT;
     for (int r = 0; r < t->n_rows; r++)
         w.name = most(w.name, as_text_columns(clean(s, t->rows[r].cells[0])));
@@ -152,6 +153,8 @@ static widths widths_of(screen *s, const as_brief_table *t)
             w.columns[c] -= less;
             rest += less;
         }
+    for (; rest < MIN_NAME && w.n > 1; w.n--)
+        rest += w.columns[w.n - 1] + GAP;
     int least_bar = t->bars ? MIN_BAR + GAP : 0;
     w.name = w.name > rest - least_bar ? most(MIN_NAME, rest - least_bar) : w.name;
     if (t->bars && rest - w.name - GAP >= MIN_BAR)
@@ -181,7 +184,7 @@ static const char *role_colour(as_chart_role role)
 
 static void print_cells(screen *s, const as_brief_table *t, const widths *w, const char *const *cells)
 {
-    int n = t->n_columns;
+    int n = w->n;
     while (n > 1 && !*cells[n - 1])
         n--;
     for (int c = 1; c < n; c++) {
