@@ -106,7 +106,7 @@ static assay_status step_read(const reader *r, const json_t *o, size_t item)
     if (!s.name || !s.op || !s.device || !s.kernel || !s.stage)
         return refuse(r, "step", item, "name, op, device, kernel or stage is missing or not a text");
     if (!json_is_integer(arm) || json_integer_value(arm) < 0 || json_integer_value(arm) >= r->t->n_arms)
-        return refuse(r, "step", item, "its arm does not exist");
+        return refuse(r, "step", item, "its candidate does not exist");
     const char **texts = calloc(n ? n : 1, sizeof *texts);
     if (!texts)
         return no_memory(r);

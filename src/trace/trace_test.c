@@ -474,7 +474,7 @@ Test(trace, does_not_save_what_it_could_not_read_again)
     expect_unsaved(env, t, "step 0: its segment is -2");
     t->steps[0].segment = 0;
     t->steps[0].arm = -1;
-    expect_unsaved(env, t, "step 0: its arm is -1");
+    expect_unsaved(env, t, "step 0: its candidate is -1");
     t->steps[0].arm = 0;
     t->n_totals = 1;
     expect_unsaved(env, t, "1 totals, but the trace has 2 steps");

@@ -27,7 +27,7 @@ static assay_metric per_item(const assay_metric *time, double items)
     if (!as_metric_has(time))
         return *time;
     return as_number_derived(time->value / items, time->lo / items, time->hi / items, time->n, "ns",
-                             "time of a call / items of a call", "how many items a call does is not known");
+                             "time of a call / items of a call", "the number of items per call is not known");
 }
 
 /* d: of a comparison that the arm is part of; first: it is the one that others are compared with. */

@@ -82,7 +82,7 @@ void as_sweep_ranges_add(assay_facts *f, as_fact_group *g, const as_sweep *s);
 
 typedef struct as_layer_side as_layer_side;
 void as_layer_diff_add(assay_facts *f, const char *key, const char *label, const as_layer_side *a, const as_layer_side *b);
-/* Of each comparison, for the first eight: "diff" is of the first row of the table "duels", "diff2" of the second. */
+/* Of each comparison, until there are 2000 rows: "diff" is of the first row of the table "duels", "diff2" of the second. */
 void as_layer_diffs_add(assay_facts *f, const as_duel_row *rows, size_t n);
 /* Two runs that `profile` made at different times, by layer; BAD_INPUT: one has no layers. */
 assay_status as_facts_of_profiles(assay_env *env, const assay_facts *a, const char *a_name, const assay_facts *b,

@@ -81,11 +81,11 @@ void as_layer_side_of_arm(assay_facts *f, const assay_trace *t, int arm, bool pe
     as_kept     k = as_kept_read(f, &view);
     if (!k.steps || k.n_clean < AS_CLEAN_ENOUGH) {
         out->why_not =
-            as_say(f, "%zu of %zu runs of %s were undisturbed, and %d are needed", k.n_clean, k.n_used, out->name, AS_CLEAN_ENOUGH);
+            as_say(f, "%zu of %zu runs of %s were uninterrupted; %d are needed", k.n_clean, k.n_used, out->name, AS_CLEAN_ENOUGH);
         return;
     }
     layers_read(f, t, arm, &k, out);
-    out->source = as_say(f, "spans, mean over the %zu undisturbed of %zu runs outside the timed blocks", k.n_clean, k.n_used);
+    out->source = as_say(f, "spans, mean over the %zu uninterrupted of %zu runs outside the timed blocks", k.n_clean, k.n_used);
 }
 
 /* --- A side from the facts of a profile ----------------------------------------------------------------------- */
@@ -150,7 +150,7 @@ void as_layer_side_of_facts(assay_facts *f, const assay_facts *run, const char *
 
 /* --- Facts --------------------------------------------------------------------------------------------------- */
 
-enum { MAX_TABLES = 8 };
+enum { MAX_TABLES = 64, MAX_ROWS = 2000 }; /* of all tables together: a page must stay one that opens */
 
 static assay_metric time_metric(const as_layer_side *s, double ns)
 {
@@ -222,13 +222,15 @@ void as_layer_diff_add(assay_facts *f, const char *key, const char *label, const
 
 void as_layer_diffs_add(assay_facts *f, const as_duel_row *rows, size_t n)
 {
-    for (size_t i = 0; i < n && i < MAX_TABLES; i++) {
+    size_t n_rows = 0;
+    for (size_t i = 0; i < n && i < MAX_TABLES && n_rows < MAX_ROWS; i++) {
         const assay_trace *t = rows[i].trial;
         as_layer_side      a, b;
         if (!t->n_steps && !*t->detail_why) /* programs have no layers, older files did not record them */
             continue;
         as_layer_side_of_arm(f, t, rows[i].a, rows[i].duel.per_item, &a);
         as_layer_side_of_arm(f, t, rows[i].b, rows[i].duel.per_item, &b);
+        n_rows += (size_t)(a.n_layers + b.n_layers);
         as_layer_diff_add(f, i ? as_say(f, "diff%zu", i + 1) : "diff",
                           as_say(f, "%s: %s against %s by layer", t->name, b.name, a.name), &a, &b);
     }

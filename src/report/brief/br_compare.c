@@ -154,10 +154,13 @@ static void many_say(as_brief *b, const as_table *t, const assay_facts *f)
         as_brief_ratio r = as_brief_ratio_at(t, best ? best : other, "ratio");
         as_brief_ratio shown = best ? r : (as_brief_ratio){1 / r.value, 1 / r.hi, 1 / r.lo};
         bool           certain = !strcmp(how, "won") || !*how;
+        const char    *words = as_brief_faster(b, shown, as_words_at(t, other, "name"), as_brief_per_item(f));
+        bool           is = !strncmp(words, "is ", 3);
         b->level = certain ? AS_LEVEL_GOOD : AS_LEVEL_NOTE;
-        b->headline =
-            as_brief_say(b, "%s %s%s", name, as_brief_faster(b, shown, as_words_at(t, other, "name"), as_brief_per_item(f)),
-                         certain ? "; it is the fastest" : "; whether it is the fastest of all is not certain");
+        if (certain)
+            b->headline = as_brief_say(b, "%s is the fastest: %s%s", name, is ? "" : "it ", words + (is ? 3 : 0));
+        else
+            b->headline = as_brief_say(b, "%s %s, but it may not be the fastest of all", name, words);
     }
 }
 
@@ -175,12 +178,12 @@ static as_chart_role role_of(const char *verdict)
 static const char *verdict_cell(as_brief *b, const as_table *t, int row)
 {
     const char    *verdict = as_words_at(t, row, "verdict");
-    as_brief_ratio f = factor_of(as_brief_ratio_at(t, row, "ratio"));
+    as_brief_ratio r = as_brief_ratio_at(t, row, "ratio"), f = factor_of(r);
     if (!strcmp(verdict, "unresolved"))
         return "cannot tell";
     if (!strcmp(verdict, "faster") || !strcmp(verdict, "slower"))
         return f.value >= PERCENT_BELOW ? as_brief_say(b, "%.2fx %s", f.value, verdict)
-                                        : as_brief_say(b, "%.1f %% %s", 100 * (f.value - 1), verdict);
+                                        : as_brief_say(b, "%.1f %% %s", 100 * fabs(r.value - 1), verdict);
     return verdict;
 }
 
@@ -190,13 +193,20 @@ static const assay_metric *metric_at(const as_table *t, int row, const char *key
     return c && !c->text && as_metric_has(&c->metric) ? &c->metric : NULL;
 }
 
+/* "": there is none, or only what rounding left. */
+static const char *interval_of(as_brief *b, const assay_metric *m)
+{
+    return m && m->hi - m->lo > 1e-6 * fabs(m->value) ? as_brief_interval(b, m) : "";
+}
+
 static void candidates_add(as_brief *b, const as_table *t, bool per_item)
 {
     const char *time = per_item ? "item" : "time", *columns[6] = {"Candidate", per_item ? "per item" : "time"};
     int         n = t->n_rows, shown = n > MAX_CANDIDATES + 1 ? MAX_CANDIDATES : n, n_columns = 2;
+    int         best = fastest_of(t);
     bool        intervals = false, memory = false;
     for (int i = 0; i < shown; i++) {
-        intervals |= *as_brief_interval(b, metric_at(t, i, time)) != 0;
+        intervals |= *interval_of(b, metric_at(t, i, time)) != 0;
         memory |= metric_at(t, i, "memory") != NULL;
     }
     if (intervals)
@@ -208,12 +218,13 @@ static void candidates_add(as_brief *b, const as_table *t, bool per_item)
     if (!table)
         return;
     table->left[n_columns - 1] = true;
-    for (int i = 0; i < shown; i++) {
+    for (int k = 0; k < shown; k++) {
+        int           i = k + 1 == shown && best > k ? best : k; /* the fastest is always among them */
         as_brief_row *row = as_brief_row_add(b, table, as_words_at(t, i, "name"));
         int           c = 1;
         row->cells[c++] = as_brief_value(b, metric_at(t, i, time));
         if (intervals)
-            row->cells[c++] = as_brief_interval(b, metric_at(t, i, time));
+            row->cells[c++] = interval_of(b, metric_at(t, i, time));
         if (memory)
             row->cells[c++] = as_brief_value(b, metric_at(t, i, "memory"));
         row->cells[c] = i ? verdict_cell(b, t, i) : "";
@@ -319,16 +330,15 @@ const as_table *as_brief_diff_of(const assay_facts *f, int duel)
     return t && t->n_rows > 1 && t->n_columns >= 6 ? t : NULL;
 }
 
-void as_brief_layers_add(as_brief *b, const assay_facts *f, int max)
+void as_brief_layers_add(as_brief *b, const assay_facts *f, int duel, int max)
 {
-    int             pair = pair_of(f);
+    int             pair = duel >= 0 && as_brief_diff_of(f, duel) ? duel : pair_of(f);
     const as_table *duels = as_facts_table_find(f, "compare", "duels"), *t = pair < 0 ? NULL : as_brief_diff_of(f, pair);
     if (!t)
         return;
-    as_brief_diff_add(b, t,
-                      duels->n_rows > 1 ? as_brief_say(b, "The difference by layer, %s", as_words_at(duels, pair, "case"))
-                                        : "What made the difference",
-                      max);
+    as_brief_diff_add(
+        b, t, duels->n_rows > 1 ? as_brief_say(b, "By layer, %s", as_words_at(duels, pair, "case")) : "What made the difference",
+        max);
 }
 
 /* --- Trust, and the whole --------------------------------------------------------------------------------------- */
@@ -351,6 +361,14 @@ void as_brief_compare_title(as_brief *b, const assay_facts *f)
     b->settings = settings ? settings : "";
 }
 
+/* The comparison that the headline of many candidates is about, by its row in the table "duels"; -1: there is none. */
+static int told_pair(const as_table *t)
+{
+    int         best = t->n_rows > 2 ? fastest_of(t) : 0, other = best ? best : t->n_rows > 2 ? slowest_of(t) : 0;
+    const char *verdict = as_words_at(t, other, "verdict");
+    return other && (!strcmp(verdict, "faster") || !strcmp(verdict, "slower")) ? other - 1 : -1;
+}
+
 static void make(as_brief *b, const assay_facts *f)
 {
     const as_table *t = as_facts_table_find(f, "compare", "candidates");
@@ -360,7 +378,7 @@ static void make(as_brief *b, const assay_facts *f)
     else if (t->n_rows > 2)
         many_say(b, t, f);
     candidates_add(b, t, as_brief_per_item(f));
-    as_brief_layers_add(b, f, t->n_rows > 5 ? 3 : MAX_LAYERS);
+    as_brief_layers_add(b, f, told_pair(t), t->n_rows > 5 ? 3 : MAX_LAYERS);
     as_brief_compare_end(b, f);
 }
 

@@ -21,8 +21,8 @@ bool        as_brief_per_item(const assay_facts *f);
 const as_table *as_brief_diff_of(const assay_facts *f, int duel);
 /* Its layers that matter, at most max, and the others in one row. */
 void as_brief_diff_add(as_brief *b, const as_table *t, const char *caption, int max);
-/* The same of the comparison that is decided and differs most; nothing where none is. */
-void as_brief_layers_add(as_brief *b, const assay_facts *f, int max);
+/* The same of one comparison; -1, or one without layers: of that which is decided and differs most; nothing where none is. */
+void as_brief_layers_add(as_brief *b, const assay_facts *f, int duel, int max);
 
 void as_brief_compare_title(as_brief *b, const assay_facts *f);
 void as_brief_compare_end(as_brief *b, const assay_facts *f); /* checks and hints */

@@ -198,6 +198,14 @@ static void print_cells(screen *s, const as_brief_table *t, const widths *w, con
     fputc('\n', s->file);
 }
 
+static bool has_cells(const as_brief_table *t, const as_brief_row *row)
+{
+    for (int c = 1; c < t->n_columns; c++)
+        if (*row->cells[c])
+            return true;
+    return false;
+}
+
 static void print_table(screen *s, const as_brief_table *t)
 {
     widths w = widths_of(s, t);
@@ -216,7 +224,7 @@ static void print_table(screen *s, const as_brief_table *t)
         const char         *code = role_colour(row->role);
         spaces(s, INDENT);
         fputs(paint(s, code), s->file);
-        left(s, as_name_cut(&s->arena, clean(s, row->cells[0]), w.name), w.name);
+        left(s, as_name_cut(&s->arena, clean(s, row->cells[0]), w.name), has_cells(t, row) || w.bar ? w.name : 0);
         if (w.bar) {
             spaces(s, GAP);
             print_bar(s, row->bar, w.bar);
