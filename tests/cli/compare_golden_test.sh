@@ -24,7 +24,7 @@ t "a sweep of more values than a screen has room for" golden -e compare_long_swe
 t "a device that ran a part" golden -e compare_part told compare mlp-small --devices null:graph,null:graph,without=Relu $quick
 speaker 5000 ./old
 speaker 7000 ./new
-t "programs have no layers" golden -e compare_programs calm compare --bin ./old ./new $quick
+t "programs have no layers" golden -e compare_programs calm compare --bin ./old ./new --budget 10s --store none --progress never
 fits_screen() { "$@" | perl -CSD -ne 'chomp; exit 1 if length > 80 || $. > 25; $n = $.; END { exit !($n > 8) }'; }
 t "on the CPU it fits a screen, too" fits_screen "$ASSAY" compare cnn-small --vary compile=off,on --runs 40 --store none
 "$ASSAY" profile mlp-small --device null:gemm=5us,relu=2us --runs 50 --store none --json old.json >/dev/null
