@@ -60,7 +60,7 @@ t "profile --compile both judges by launches that took turns" says "FASTER" prof
 for part in plan first steady; do
     t "profile --compile both tells $part of both apart" bash -c "grep -q '\"compile.on.$part\"' '$dir/both.json' && grep -q '\"compile.off.$part\"' '$dir/both.json'"
 done
-t "what profile --compile both measured is judged again by compare" says "FASTER" compare --from "$dir/both.json"
+t "what profile --compile both measured is judged again by compare" says "FASTER" compare --from "$dir/both.json" --report detailed
 t "profile --compile both on the CPU tells the difference of the outputs" says "Their outputs on the same inputs differ by at most" profile mlp-small --roofs off --compile both --time 60ms --report detailed
 t "profile --compile both where nothing takes time says so" bash -c "timeout 60 '$ASSAY' profile mlp-small --device 'null:*=0us' --compile both --runs 20 --time 20ms 2>&1 >/dev/null | grep -q 'takes 0 ns'"
 t "the null device reports what it was told" says "5.00 us" profile mlp:sizes=8x4 --device null:gemm=5us --runs 50

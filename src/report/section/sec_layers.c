@@ -292,12 +292,22 @@ static void prologue_add(as_doc *d, const assay_facts *f)
         steps_add(d, t);
 }
 
+/* Of comparisons: which layers made the difference, one table each. */
+static void diffs_add(as_doc *d, const assay_facts *f)
+{
+    const as_fact_group *g = as_facts_group_find(f, "layers");
+    for (int i = 0; i < g->n_tables; i++)
+        if (!strncmp(g->tables[i].key, "diff", 4))
+            as_pick_table(d, f, "layers", g->tables[i].key);
+}
+
 static void write_section(as_doc *d, const assay_facts *f)
 {
     if (!as_facts_group_find(f, "layers"))
         return;
     as_doc_heading(d, "layers", "Layers");
     as_pick_findings(d, f, "layers");
+    diffs_add(d, f);
     layers_add(d, f);
     const as_table *devices = as_facts_table_find(f, "devices", "devices");
     if (devices && devices->n_rows > 1)
