@@ -287,14 +287,20 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_runs = {
     .name = "runs",
-    .summary = "the stored runs: list, show, remove, carry to another store, verify",
+    .summary = "stored runs: list, show, remove, move to another store, verify",
     .usage = "list | show ID | trace ID FILE [N] | rm ID... | export [ID...] | import FILE | verify [options]",
     .details =
-        "What profile, bench, compare, check, baseline and noise have measured is kept in .assay/runs.db below the working directory, or where --store says.\n"
-        "trace writes the record of one case as a file for assay report; export writes runs with all their records as one JSON file (all runs when no ID is given); import reads it into a store and\n"
-        "leaves out what is there already.  A run that a baseline stands on cannot be removed.  verify reads all of the store: every page, every run\n"
-        "against its hash, every object of a baseline against its name.",
+        "profile, bench, compare, check, baseline and noise keep what they measure in .assay/runs.db below the working directory, or where\n"
+        "--store says.  trace writes the record of one case as a file for assay report; export writes runs with all their records as one\n"
+        "JSON file (all runs when no ID is given); import reads such a file and skips runs that are already there.  A run that a baseline\n"
+        "stands on cannot be removed.  verify reads the whole store: every page, every run against its hash, every object of a baseline\n"
+        "against its name.",
     .example = "assay bench softmax --sizes 64x64 --budget 200ms && assay runs list",
+    .needs = "one of the words list, show, trace, rm, export, import and verify, for example: assay runs list",
+    .group = AS_VERBS_HOUSE,
+    .order = 2,
+    .takes = AS_ARG_WORD,
+    .words = "list show trace rm export import verify",
     .min_args = 1,
     .max_args = MAX_RUNS,
     .options = AS_OPTIONS("store", "json"),

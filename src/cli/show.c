@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/screen.h"
 #include "lab/keep.h"
 
 assay_status as_report_options_read(assay_env *env, const assay_options *options, as_report_options *out)
@@ -21,7 +22,7 @@ assay_status as_report_options_read(assay_env *env, const assay_options *options
 
 bool as_cli_colour(const as_report_options *o, FILE *file)
 {
-    return o->colour == AS_COLOUR_ALWAYS || (o->colour == AS_COLOUR_AUTO && isatty(fileno(file)) && !getenv("NO_COLOR"));
+    return o->colour == AS_COLOUR_ALWAYS || (o->colour == AS_COLOUR_AUTO && file == stdout && as_screen_takes_colour());
 }
 
 typedef struct form {
@@ -60,7 +61,7 @@ assay_status as_cli_show(as_cli *cli, const as_report_options *o, const assay_fa
     const assay_facts *one[] = {facts};
     bool               brief = !o->sections && !as_facts_group_find(facts, "latency"); /* a profile is asked for its details */
     as_write_settings  settings = {.colour = as_cli_colour(o, stdout), .sections = o->sections, .brief = brief};
-    if (!as_cli_forms_asked(o, true))
+    if (!as_cli_forms_asked(o, true) && !cli->quiet)
         AS_TRY(as_report_write(cli->env, one, 1, "text", &settings, stdout));
     return as_cli_forms_write(cli, o, one, 1, &settings);
 }
@@ -90,7 +91,7 @@ static void draw(void *arg, const char *name, double done)
 void as_cli_progress(as_cli *cli, bool wanted)
 {
     const char *term = getenv("TERM");
-    if (wanted && isatty(STDERR_FILENO) && term && strcmp(term, "dumb"))
+    if (wanted && !cli->quiet && isatty(STDERR_FILENO) && term && strcmp(term, "dumb"))
         assay_on_progress(cli->env, draw, NULL);
 }
 
