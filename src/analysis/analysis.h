@@ -44,6 +44,8 @@ typedef struct as_series {
 } as_series;
 
 typedef enum as_level { AS_LEVEL_NOTE, AS_LEVEL_GOOD, AS_LEVEL_WARN, AS_LEVEL_BAD } as_level;
+const char *as_level_text(as_level level); /* "warn" */
+as_level    as_level_of(const char *text); /* NOTE for a word that is not a level */
 typedef struct as_finding {
     as_level    level;
     const char *text;
@@ -64,6 +66,10 @@ typedef struct as_fact_group {
 typedef struct as_fact_note {
     const char *key, *value;
 } as_fact_note;
+
+/* The title in two parts: what was run, and how and where. */
+#define AS_NOTE_NAME     "title.name"
+#define AS_NOTE_SETTINGS "title.settings"
 
 #define AS_FACTS_SCHEMA "assay.run/1" /* of one run as JSON */
 

@@ -64,7 +64,8 @@ static assay_status fail_suffix(assay_env *env, const as_verb *verb, const char 
             as_text_printf(&all, "%s%.*s", all.length ? ", " : "", (int)n, word);
     }
     if (all.length)
-        as_fail(env, ASSAY_BAD_INPUT, "option -o %s: %s tells by the suffix what to write, and knows %s", file, verb->name, all.data);
+        as_fail(env, ASSAY_BAD_INPUT, "option -o %s: %s tells by the suffix what to write, and knows %s", file, verb->name,
+                all.data);
     else
         as_fail(env, ASSAY_BAD_INPUT, "option -o %s: %s writes no file", file, verb->name);
     as_text_drop(&all);
@@ -78,7 +79,8 @@ static const char *devices_in(const char *key, const char *value)
 {
     if (!strcmp(key, "device") || !strcmp(key, "devices"))
         return value;
-    return !strcmp(key, "vary") && (!strncmp(value, "device=", 7) || !strncmp(value, "devices=", 8)) ? strchr(value, '=') + 1 : NULL;
+    return !strcmp(key, "vary") && (!strncmp(value, "device=", 7) || !strncmp(value, "devices=", 8)) ? strchr(value, '=') + 1
+                                                                                                     : NULL;
 }
 
 static assay_status option_set(assay_env *env, assay_options *options, const char *key, const char *value)
@@ -102,7 +104,8 @@ typedef struct words {
 } words;
 
 /* What follows the option in its own word, or else the next word. */
-static assay_status value_take(assay_env *env, words *w, const char *option, const char *joined, const char *called, const char **out)
+static assay_status value_take(assay_env *env, words *w, const char *option, const char *joined, const char *called,
+                               const char **out)
 {
     if (!joined && w->at + 1 >= w->n)
         return as_fail(env, ASSAY_BAD_INPUT, "option %s needs a value (%s)", option, called ? called : "VALUE");
@@ -195,7 +198,7 @@ static assay_status after_help(as_cli *cli, assay_options *options, const words 
 /* "--" ends the options; "-" alone is an argument. */
 assay_status as_arguments_read(as_cli *cli, assay_options *options, const as_verb *verb, int argc, char **argv, bool *help)
 {
-    bool only_args = false;
+    bool  only_args = false;
     words w = {.at = 2, .n = argc, .text = argv};
     for (; w.at < argc && !*help; w.at++) {
         const char *word = argv[w.at];

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/screen.h"
 #include "cli/show.h"
 #include "lab/calls.h"
 
@@ -9,18 +10,21 @@
 static assay_status result_write(as_cli *cli, const as_report_options *o, const char *asked, const char *path,
                                  const assay_facts *facts)
 {
-    static const char *const names[][2] = {
-        {"text", "text"}, {"json", "json"}, {"junit", "junit"}, {"github", "github"}, {"md", "markdown"}};
-    const char        *format = "text";
+    const char *const  names[][2] = {{"text", o->amount == AS_AMOUNT_DETAILED ? "text" : "basic"},
+                                     {"json", "json"},
+                                     {"junit", "junit"},
+                                     {"github", "github"},
+                                     {"md", "markdown"}};
+    const char        *format = "basic";
     const assay_facts *one[] = {facts};
     for (size_t i = 0; i < AS_COUNT(names); i++)
         if (!strcmp(asked, names[i][0]))
             format = names[i][1];
-    as_write_settings settings = {.colour = as_cli_colour(o, stdout) && !path, .brief = true};
+    as_write_settings settings = {.colour = as_cli_colour(o, stdout) && !path, .width = path ? 0 : as_screen_columns()};
     if (path ||
         (!as_cli_forms_asked(o, true) && !cli->quiet)) /* standard output is not taken by a form with an option of its own */
         AS_TRY(as_report_save(cli->env, one, 1, format, &settings, path ? path : "-"));
-    return as_cli_forms_write(cli, o, one, 1, &settings);
+    return as_cli_forms_write(cli, o, one, 1);
 }
 
 static assay_status run(as_cli *cli)
@@ -58,7 +62,7 @@ const as_verb as_cmd_check = {
     .min_args = 0,
     .max_args = 0,
     .options = AS_OPTIONS("baseline", AS_CHECK_KEYS, "output-format", "output-file", "progress", "quiet", "json", "html", "csv",
-                          "markdown", "colour"),
+                          "markdown", "report", "colour"),
     .texts = AS_TEXTS({.key = "budget", .help = "time per case"}),
     .run = run,
 };

@@ -21,7 +21,8 @@ static value_kind value_of(const as_option_def *def, const char **words)
         *words = "cpu gpu null opencl";
     if (**words)
         return VALUE_WORDS;
-    return def->type == AS_OPT_FILE || (def->value && strstr(def->value, "FILE")) || !strcmp(def->key, "bin") ? VALUE_FILE : VALUE_OTHER;
+    return def->type == AS_OPT_FILE || (def->value && strstr(def->value, "FILE")) || !strcmp(def->key, "bin") ? VALUE_FILE
+                                                                                                              : VALUE_OTHER;
 }
 
 static bool is_network(int i) { return !as_zoo_table[i]->axes; }
@@ -189,8 +190,10 @@ static void zsh_put(FILE *file)
           file);
     for (int i = 0; as_cmd_table[i]; i++) {
         const as_verb *v = as_cmd_table[i];
-        fprintf(file, "    %s)\n        _arguments -s \\\n        '(- *)'{-h,--help}'[show the options]' \\\n        '-o+[write FILE; its suffix says what]:FILE:_files'",
-                v->name);
+        fprintf(
+            file,
+            "    %s)\n        _arguments -s \\\n        '(- *)'{-h,--help}'[show the options]' \\\n        '-o+[write FILE; its suffix says what]:FILE:_files'",
+            v->name);
         options_walk(v, file, zsh_option);
         if (v->takes == AS_ARG_MODEL)
             fputs(" \\\n        '*:model:_assay_models'", file);
@@ -222,8 +225,8 @@ static void fish_option(FILE *file, const as_verb *verb, const as_option_def *de
     help_put(file, def->help);
     fputs("'\n", file);
     if (def->letter && def->stands)
-        fprintf(file, "complete -c assay -n '__fish_seen_subcommand_from %s' -s %c -d 'the same as --%s %s'\n", verb->name, def->letter,
-                def->key, def->stands);
+        fprintf(file, "complete -c assay -n '__fish_seen_subcommand_from %s' -s %c -d 'the same as --%s %s'\n", verb->name,
+                def->letter, def->key, def->stands);
 }
 
 static void fish_put(FILE *file)
@@ -248,7 +251,8 @@ static void fish_put(FILE *file)
         }
         if (v->takes != AS_ARG_NONE)
             fprintf(file, "complete -c assay -n '__fish_seen_subcommand_from %s' -F\n", v->name);
-        fprintf(file, "complete -c assay -n '__fish_seen_subcommand_from %s' -s o -r -F -d 'write FILE, its suffix says what'\n", v->name);
+        fprintf(file, "complete -c assay -n '__fish_seen_subcommand_from %s' -s o -r -F -d 'write FILE, its suffix says what'\n",
+                v->name);
         fprintf(file, "complete -c assay -n '__fish_seen_subcommand_from %s' -s h -l help -d 'show the options'\n", v->name);
         options_walk(v, file, fish_option);
     }

@@ -20,7 +20,7 @@ static assay_status runs_add(assay_env *env, runs *all, assay_facts **more, size
 {
     assay_facts **grown = realloc(all->facts, (all->n + n) * sizeof *grown);
     if (!grown)
-        return as_fail(env, ASSAY_NO_MEMORY, "report: no room for %zu runs", all->n + n);
+        return as_fail(env, ASSAY_NO_MEMORY, "report: not enough memory for %zu runs", all->n + n);
     memcpy(grown + all->n, more, n * sizeof *more);
     all->facts = grown;
     all->n += n;
@@ -88,10 +88,9 @@ static assay_status load(as_cli *cli, const char *path, runs *all)
 
 static assay_status show(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n)
 {
-    as_write_settings settings = {.colour = as_cli_colour(o, stdout), .sections = o->sections};
     if (o->text || !as_cli_forms_asked(o, false))
-        AS_TRY(as_report_write(cli->env, facts, n, "text", &settings, stdout));
-    return as_cli_forms_write(cli, o, facts, n, &settings);
+        AS_TRY(as_cli_text(cli, o, facts, n));
+    return as_cli_forms_write(cli, o, facts, n);
 }
 
 /* An option that would do nothing is a mistake. */

@@ -4,7 +4,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/cli.h"
+#include "cli/screen.h"
+#include "cli/show.h"
 #include "lab/baseline.h"
 #include "report/report.h"
 #include "store/store.h"
@@ -84,7 +85,7 @@ static assay_status report_show(errand *e, const as_stored_run *run)
     assay_facts     **facts;
     size_t            n;
     char              what[64];
-    as_write_settings settings = {.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR")};
+    as_write_settings settings = {.colour = as_screen_takes_colour(), .width = as_screen_columns()};
     snprintf(what, sizeof what, "run %lld", (long long)run->id);
     AS_TRY(as_facts_parse_all(e->cli->env, what, run->report, strlen(run->report), &facts, &n));
     assay_status status = as_report_write(e->cli->env, (const assay_facts *const *)facts, n, "text", &settings, stdout);
@@ -142,7 +143,7 @@ static assay_status rm(errand *e)
 static assay_status ids_take(errand *e, size_t n)
 {
     e->ids = AS_TAKE(&e->arena, int64_t, n);
-    return e->ids ? ASSAY_OK : as_fail(e->cli->env, ASSAY_NO_MEMORY, "no room for %zu ids", n);
+    return e->ids ? ASSAY_OK : as_fail(e->cli->env, ASSAY_NO_MEMORY, "not enough memory for %zu ids", n);
 }
 
 static assay_status ids_all(errand *e)
@@ -258,7 +259,7 @@ static assay_status arguments_read(errand *e, const struct word *word)
     AS_TRY(ids_take(e, (size_t)n));
     for (int i = 1; i <= n && i <= word->most_ids; i++)
         if (!as_parse_i64(cli->args[i], &e->ids[e->n_ids++]) || e->ids[e->n_ids - 1] < 1)
-            return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is no id of a run; assay runs list shows them", cli->args[i]);
+            return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is not an id of a run; assay runs list shows them", cli->args[i]);
     return ASSAY_OK;
 }
 

@@ -109,7 +109,7 @@ static assay_status stats(as_cli *cli)
                               .self = self};
     const char          *json = as_options_text(cli->options, "json");
     if (!results)
-        return as_fail(cli->env, ASSAY_NO_MEMORY, "selftest: no room for its table");
+        return as_fail(cli->env, ASSAY_NO_MEMORY, "selftest: not enough memory for its table");
     if (!strcmp(as_options_text(cli->options, "progress"), "auto") && isatty(STDERR_FILENO))
         s.progress = draw;
     assay_status status = as_self_path(cli->env, self, sizeof self);

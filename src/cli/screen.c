@@ -13,7 +13,15 @@
 #include "base/env.h"
 #include "base/text.h"
 
-enum { STANDARD_COLUMNS = 80, STANDARD_ROWS = 24, LEAST_COLUMNS = 20, MOST_COLUMNS = 1000, NOT_FOUND = 127, NOT_EXECUTABLE = 126, BUFFER = 1 << 16 };
+enum {
+    STANDARD_COLUMNS = 80,
+    STANDARD_ROWS = 24,
+    LEAST_COLUMNS = 20,
+    MOST_COLUMNS = 1000,
+    NOT_FOUND = 127,
+    NOT_EXECUTABLE = 126,
+    BUFFER = 1 << 16
+};
 
 /* --- What the terminal is ---------------------------------------------------------------------------- */
 
@@ -67,7 +75,7 @@ bool as_locale_has_utf8(void)
 /* --- The stream ------------------------------------------------------------------------------------------ */
 
 static struct screen {
-    FILE   *real;        /* standard output as it was; NULL: not open */
+    FILE   *real; /* standard output as it was; NULL: not open */
     FILE   *ours;
     bool    ascii, page; /* what is done to the text */
     bool    reader_left; /* nobody reads any more */
@@ -222,7 +230,7 @@ static pid_t pager_start(const char *command, int *fd)
 /* Ctrl-C belongs to the pager while it runs.  False: it was not found, and the text is still to be shown. */
 static bool page_show(const char *command, const as_text *t)
 {
-    int   fd, status = 0;
+    int fd, status = 0;
     void (*before)(int) = signal(SIGINT, SIG_IGN);
     pid_t child = pager_start(command, &fd);
     if (child > 0) {

@@ -10,11 +10,15 @@
 
 assay_status as_report_options_read(assay_env *env, const assay_options *options, as_report_options *out)
 {
-    static const as_option_member members[] = {
-        AS_MEMBER(as_report_options, TEXT, "json", json),         AS_MEMBER(as_report_options, TEXT, "html", html),
-        AS_MEMBER(as_report_options, TEXT, "csv", csv),           AS_MEMBER(as_report_options, TEXT, "markdown", markdown),
-        AS_MEMBER(as_report_options, TEXT, "sections", sections), AS_MEMBER(as_report_options, CHOICE, "colour", colour),
-        AS_MEMBER(as_report_options, BOOL, "text", text),         {.key = NULL}};
+    static const as_option_member members[] = {AS_MEMBER(as_report_options, TEXT, "json", json),
+                                               AS_MEMBER(as_report_options, TEXT, "html", html),
+                                               AS_MEMBER(as_report_options, TEXT, "csv", csv),
+                                               AS_MEMBER(as_report_options, TEXT, "markdown", markdown),
+                                               AS_MEMBER(as_report_options, TEXT, "sections", sections),
+                                               AS_MEMBER(as_report_options, CHOICE, "colour", colour),
+                                               AS_MEMBER(as_report_options, CHOICE, "report", amount),
+                                               AS_MEMBER(as_report_options, BOOL, "text", text),
+                                               {.key = NULL}};
     *out = (as_report_options){.json = NULL};
     AS_TRY(as_options_read(env, options, members, out));
     return out->sections ? as_sections_check(env, out->sections) : ASSAY_OK;
@@ -45,25 +49,30 @@ bool as_cli_forms_asked(const as_report_options *o, bool to_stdout)
     return asked;
 }
 
-assay_status as_cli_forms_write(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n,
-                                const as_write_settings *settings)
+assay_status as_cli_forms_write(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n)
 {
-    form forms[AS_N_FORMS];
+    const as_write_settings settings = {.sections = o->sections};
+    form                    forms[AS_N_FORMS];
     forms_of(o, forms);
     for (size_t i = 0; i < AS_N_FORMS; i++)
         if (forms[i].path)
-            AS_TRY(as_report_save(cli->env, facts, n, forms[i].writer, settings, forms[i].path));
+            AS_TRY(as_report_save(cli->env, facts, n, forms[i].writer, &settings, forms[i].path));
     return ASSAY_OK;
+}
+
+assay_status as_cli_text(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n)
+{
+    as_write_settings settings = {.colour = as_cli_colour(o, stdout), .sections = o->sections, .width = as_screen_columns()};
+    bool              in_full = o->sections || o->amount == AS_AMOUNT_DETAILED;
+    return as_report_write(cli->env, facts, n, in_full ? "text" : "basic", &settings, stdout);
 }
 
 assay_status as_cli_show(as_cli *cli, const as_report_options *o, const assay_facts *facts)
 {
     const assay_facts *one[] = {facts};
-    bool               brief = !o->sections && !as_facts_group_find(facts, "latency"); /* a profile is asked for its details */
-    as_write_settings  settings = {.colour = as_cli_colour(o, stdout), .sections = o->sections, .brief = brief};
     if (!as_cli_forms_asked(o, true) && !cli->quiet)
-        AS_TRY(as_report_write(cli->env, one, 1, "text", &settings, stdout));
-    return as_cli_forms_write(cli, o, one, 1, &settings);
+        AS_TRY(as_cli_text(cli, o, one, 1));
+    return as_cli_forms_write(cli, o, one, 1);
 }
 
 assay_status as_cli_finish(as_cli *cli, const as_report_options *o, assay_facts *facts, assay_status measured)

@@ -8,6 +8,7 @@
 #include "report/report.h"
 
 enum { AS_N_FORMS = 4 };
+typedef enum as_amount { AS_AMOUNT_BASIC, AS_AMOUNT_DETAILED } as_amount;
 typedef enum as_colour { AS_COLOUR_AUTO, AS_COLOUR_ALWAYS, AS_COLOUR_NEVER } as_colour;
 
 /* What of a result is printed and written. */
@@ -15,13 +16,16 @@ typedef struct as_report_options {
     const char *json, *html, *csv, *markdown; /* files; NULL: not wanted */
     const char *sections;                     /* NULL: all */
     as_colour   colour;
+    as_amount   amount;
     bool        text; /* text is printed beside the files, too */
 } as_report_options;
 
-#define AS_REPORT_KEYS "json", "html", "csv", "markdown", "sections", "colour"
+#define AS_REPORT_KEYS "json", "html", "csv", "markdown", "sections", "report", "colour"
 /* Sections are checked here, before a long measurement and not after it. */
 assay_status as_report_options_read(assay_env *env, const assay_options *options, as_report_options *out);
 bool         as_cli_colour(const as_report_options *o, FILE *file);
+/* The text of one run or several to standard output: one screen each, or everything that was asked for. */
+assay_status as_cli_text(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n);
 
 /* Text to standard output unless another form was sent there, and every file that was asked for. */
 assay_status as_cli_show(as_cli *cli, const as_report_options *o, const assay_facts *facts);
@@ -31,8 +35,7 @@ assay_status as_cli_finish(as_cli *cli, const as_report_options *o, assay_facts 
 /* Was any of these forms asked for; with to_stdout only those that go to standard output ("-") count. */
 bool as_cli_forms_asked(const as_report_options *o, bool to_stdout);
 /* Every file that was asked for, of one run or several. */
-assay_status as_cli_forms_write(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n,
-                                const as_write_settings *settings);
+assay_status as_cli_forms_write(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n);
 /* Shows the progress of every call from now on, where standard error is a terminal; wanted: --progress does not say never. */
 void as_cli_progress(as_cli *cli, bool wanted);
 /* Takes the line away again. */

@@ -13,7 +13,7 @@ static assay_status of_cases(assay_env *env, const char *const *what, size_t n, 
     as_bench_cases *cases;
     AS_TRY(as_case_options_read(env, options, &o));
     if (!n && !o.suite)
-        return as_fail(env, ASSAY_BAD_INPUT, "baseline save: of what: name a MODEL, --suite FILE or --bin CMD");
+        return as_fail(env, ASSAY_BAD_INPUT, "baseline save needs a MODEL (for example mlp-small), --suite FILE or --bin CMD");
     AS_TRY(as_bench_cases_read(env, what, (int)n, &o, &cases));
     assay_status status = as_baseline_of_cases(env, cases, out);
     as_bench_cases_free(cases);
@@ -29,7 +29,7 @@ static assay_status subject_read(assay_env *env, const as_baseline_wish *wish, c
     if (!wish->programs)
         return of_cases(env, wish->what, wish->n, options, out);
     if (!wish->n || wish->n > MAX_PROGRAMS)
-        return as_fail(env, ASSAY_BAD_INPUT, "baseline: of %zu programs; from 1 to %d can be saved", wish->n, MAX_PROGRAMS);
+        return as_fail(env, ASSAY_BAD_INPUT, "baseline: %zu programs given; it takes 1 to %d", wish->n, MAX_PROGRAMS);
     return as_baseline_of_commands(env, wish->what, (int)wish->n, out);
 }
 
@@ -87,7 +87,7 @@ static assay_status list(assay_env *env, as_store *store, as_arena *arena, assay
     AS_TRY(as_store_list_named(env, store, "baseline", arena, &named, &n));
     assay_facts *f = as_facts_new(env);
     if (!f)
-        return as_fail(env, ASSAY_NO_MEMORY, "baseline: no room for the facts of %zu", n);
+        return as_fail(env, ASSAY_NO_MEMORY, "baseline: not enough memory for the facts of %zu", n);
     as_fact_group *g = as_facts_group(f, "baselines", "Baselines");
     as_table      *t = as_facts_table(f, g, "baselines", "Baselines", columns);
     f->title = as_facts_keep(f, "baselines");

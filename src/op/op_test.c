@@ -79,7 +79,7 @@ static const refusal refusals[] = {
     /* common to all */
     {.op = "Relu", .part = "it has 0 inputs and takes 1 to 1", .n_in = 0},
     {.op = "Relu", .part = "it has 2 inputs and takes 1 to 1", .n_in = 2, .in = {AS_IN(F32, 1), AS_IN(F32, 1)}},
-    {.op = "Relu", .part = "2 outputs are asked for and it gives 1 to 1", .n_in = 1, .in = {AS_IN(F32, 1)}, .n_out = 2},
+    {.op = "Relu", .part = "2 outputs are requested and it gives 1 to 1", .n_in = 1, .in = {AS_IN(F32, 1)}, .n_out = 2},
     {.op = "MatMul", .part = "input 0 is absent", .n_in = 2, .in = {{.dtype = AS_NONE}, AS_IN(F32, 1)}},
     {.op = "Relu", .part = "unknown dtype 77", .n_in = 1, .in = {{.dtype = (as_dtype)77}}},
     {.op = "Relu", .part = "input 0 is f32 [-1,2]: a size is negative", .n_in = 1, .in = {AS_IN(F32, -1, 2)}},

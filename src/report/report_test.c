@@ -196,7 +196,8 @@ Test(report, unknown_formats_and_no_runs_get_a_sentence)
     assay_env         *env = as_test_env();
     assay_facts       *f = as_test_facts(env, (as_synthetic){0});
     const assay_facts *all[] = {f};
-    expect_fails(env, as_report_write(env, all, 1, "pdf", NULL, stdout), ASSAY_NOT_FOUND, "report: no format \"pdf\"; there are ");
+    expect_fails(env, as_report_write(env, all, 1, "pdf", NULL, stdout), ASSAY_NOT_FOUND,
+                 "report: unknown format \"pdf\"; known: ");
     expect_fails(env, assay_report(env, all, 1, "pdf", as_test_path("x.pdf")), ASSAY_NOT_FOUND, "html");
     expect_fails(env, as_report_write(env, all, 0, "text", NULL, stdout), ASSAY_BAD_INPUT, "there are no runs to report");
     expect_str(as_writer_find("html")->suffix, ".html");

@@ -166,7 +166,7 @@ static assay_status samples_reserve(as_runner *r)
     if (t->cap_samples - t->n_samples >= AS_BLOCK_MAX_SAMPLES)
         return ASSAY_OK;
     if (!as_trace_reserve(t, 0, t->n_samples + SAMPLES_AT_ONCE, 0, 0))
-        return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room for more than %zu samples", t->n_samples);
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory for more than %zu samples", t->n_samples);
     r->disturbed = true;
     return ASSAY_OK;
 }
@@ -210,7 +210,7 @@ static assay_status samples_begin(void *arg, double call_ns, uint32_t block_call
     AS_TRY(as_runner_choose_detail(r));
     AS_TRY(as_runner_make_rings(r, t->detail, r->records_runs ? block_calls : 1));
     if (!as_trace_reserve(t, 0, SAMPLES_AT_ONCE, 0, (MAX_SENSOR_ROUNDS + 2) * as_sensors_n_values(c->sensors)))
-        return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room for samples");
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory for samples");
     r->allocs = as_runner_allocs(r);
     r->measures = r->disturbed = true;
     sensors_read(r, c, false);
@@ -260,9 +260,9 @@ static assay_status prepare(as_runner *r, chores *c)
     t->totals = AS_TAKE(&t->arena, as_step_total, t->n_steps);
     t->n_totals = t->n_steps;
     if (!t->totals)
-        return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room for the totals of %zu steps", t->n_steps);
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory for the totals of %zu steps", t->n_steps);
     if (!as_trace_reserve(t, 0, 0, MAX_WARM_UP, 0))
-        return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room for the samples of the warm-up");
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory for the samples of the warm-up");
     AS_TRY(as_sensors_describe(r->env, c->sensors, t));
     c->live = AS_TAKE(&r->arena, uint64_t, r->instance->plan->n_devices);
     memory_record(r, c);
@@ -389,7 +389,7 @@ static assay_status finish(as_runner *r, chores *c, assay_status status)
     if (r->env->progress && status == ASSAY_OK)
         r->env->progress(r->env->progress_arg, "measuring", 1);
     if (cancelled)
-        return as_fail(r->env, ASSAY_CANCELLED, "run: stopped after %llu measured runs; what was measured is kept",
+        return as_fail(r->env, ASSAY_CANCELLED, "run: stopped after %llu measured runs; the trace keeps what was measured",
                        (unsigned long long)r->trace->n_runs);
     return status;
 }

@@ -21,7 +21,7 @@ Test(measure, a_profile_refuses_options_that_say_nothing_about_it)
     fixture_set(&f, "margin", "2%");
     fixture_plan(&f);
     expect_fails(f.env, assay_profile(f.env, f.plan, f.options, &t), ASSAY_BAD_INPUT,
-                 "assay_profile: --margin says nothing about it; these do: runs, ");
+                 "assay_profile: --margin does not apply; use: runs, ");
     expect(!t);
     fixture_close(&f);
 }

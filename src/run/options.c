@@ -29,6 +29,6 @@ assay_status as_stream_settings_read(assay_env *env, const assay_options *option
                                 .has_timespans = timespans && !strcmp(timespans, "stdin")};
     AS_TRY(as_options_read(env, options, members, out));
     if (as_options_is_set(options, "deadline") && !out->deadline_ns)
-        return as_fail(env, ASSAY_BAD_INPUT, "--deadline %s: no answer can be in time", as_options_text(options, "deadline"));
+        return as_fail(env, ASSAY_BAD_INPUT, "--deadline %s: must be more than 0", as_options_text(options, "deadline"));
     return ASSAY_OK;
 }

@@ -74,7 +74,7 @@ assay_status as_runner_choose_detail(as_runner *r)
         [AS_DETAIL_RUN] = "run", [AS_DETAIL_SEGMENT] = "segment", [AS_DETAIL_STEP] = "step", [AS_DETAIL_PART] = "part"};
     as_span *room = AS_TAKE(&r->arena, as_span, N_COST_SPANS);
     if (!room)
-        return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room to measure what a span costs");
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory to measure what a span costs");
     r->trace->span_cost_ns = span_cost_ns(&r->env->clock, room);
 
     as_detail wanted = r->settings->detail, detail = wanted;
@@ -90,11 +90,11 @@ assay_status as_runner_choose_detail(as_runner *r)
     as_detail   refused = r->records_runs ? (as_detail)(detail + 1) : AS_DETAIL_RUN; /* the coarsest that costs too much */
     if (detail != wanted || !r->records_runs)
         why = as_arena_printf(&r->trace->arena,
-                              "a span for every %s would cost %.2f %% of a run (%llu of %s each in %s), more than %.2f %%%s",
+                              "one span per %s would take %.2f %% of a run (%llu spans of %s in %s), more than %.2f %%%s",
                               names[refused], 100 * cost_share(r, refused), (unsigned long long)as_runner_spans(r, refused), cost,
                               run, 100 * most, r->records_runs ? "" : ": only whole samples are timed");
     if (!why)
-        return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room to say why spans are coarse");
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory for the reason why spans are coarse");
     r->trace->detail_why = why;
     return ASSAY_OK;
 }
@@ -120,7 +120,8 @@ assay_status as_runner_make_rings(as_runner *r, as_detail detail, uint32_t runs_
     uint64_t kept = r->settings->kept_runs, fit = MAX_KEPT_SPANS / spans;
     r->kept_runs = (uint32_t)(kept < fit ? kept : fit > 0 ? fit : kept > 0);
     if (!rings || !as_trace_reserve(r->trace, r->kept_runs * spans, 0, 0, 0))
-        return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room for %llu spans in each of %d rings", (unsigned long long)capacity, n);
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory for %llu spans in each of %d rings",
+                       (unsigned long long)capacity, n);
     r->recorder = (as_recorder){.rings = rings, .n_rings = n, .detail = detail};
     return ASSAY_OK;
 }

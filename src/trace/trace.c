@@ -17,7 +17,7 @@ assay_status as_trace_new(assay_env *env, assay_trace **out)
 {
     assay_trace *t = calloc(1, sizeof *t);
     if (!t)
-        return as_fail(env, ASSAY_NO_MEMORY, "trace: no room for a new one");
+        return as_fail(env, ASSAY_NO_MEMORY, "trace: not enough memory for a new one");
     struct timespec now = {0};
     clock_gettime(CLOCK_REALTIME, &now);
     t->start_unix_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
@@ -32,7 +32,7 @@ assay_status as_trace_new(assay_env *env, assay_trace **out)
     }
     if (!t->clock_name) {
         assay_trace_free(t);
-        return as_fail(env, ASSAY_NO_MEMORY, "trace: no room for the clock's name");
+        return as_fail(env, ASSAY_NO_MEMORY, "trace: not enough memory for the clock's name");
     }
     t->complete = true; /* in memory it is whole; what a reader found cut short is not */
     t->detail_why = t->name = t->reason = t->model = t->device = "";
@@ -74,7 +74,7 @@ assay_status as_trace_new_arms(assay_env *env, const char *name, int n_arms, ass
     t->name = as_trace_keep(t, name);
     if (!t->name || !as_trace_arms_add(t, n_arms)) {
         assay_trace_free(t);
-        return as_fail(env, ASSAY_NO_MEMORY, "trace: no room for '%s'", name);
+        return as_fail(env, ASSAY_NO_MEMORY, "trace: not enough memory for '%s'", name);
     }
     *out = t;
     return ASSAY_OK;

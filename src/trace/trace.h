@@ -179,6 +179,7 @@ typedef struct as_trace_step {
     uint64_t          flops, special, bytes_read, bytes_written; /* useful work, by definition */
     uint64_t          issued_flops, issued_bytes;                /* what the kernel really does; 0: not stated */
     uint64_t          working_set_bytes;
+    uint64_t          weight_bytes; /* of what it reads, weights: the same in every run, whatever the batch */
     const int        *inputs;
     int               n_inputs; /* earlier steps whose results it reads, each once, rising */
 } as_trace_step;
@@ -323,6 +324,7 @@ struct assay_trace {
     /* What ran. */
     const char *model, *device; /* names; "": not known */
     int         threads;        /* of the host; 0: not known */
+    int         cpus;           /* that the process may use; 0: not known */
     uint64_t    batch;          /* items of a run; 0: the model has no batch size of its own */
 
     /* Counted by the doers. */

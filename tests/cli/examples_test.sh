@@ -62,7 +62,7 @@ assay run mlp:sizes=3x5 --input x5.npy --output want.npy >/dev/null 2>&1
 t "files reads the numbers of a file" gives 'outputs' ./files mlp:sizes=3x5 x5.npy y.npy
 t "and answers as assay run" cmp y.npy want.npy
 t "files says how far less exact kernels are off" bash -c "./files cnn-small - y.npy | grep -q 'cost [0-9.e-]* of'"
-t "files refuses a file of another shape" says_no 'the model takes' ./files mlp:sizes=4x5 x5.npy y2.npy
+t "files refuses a file of another shape" says_no 'the model needs' ./files mlp:sizes=4x5 x5.npy y2.npy
 t "and one that is not there" says_no nosuch.npy ./files mlp:sizes=3x5 nosuch.npy y2.npy
 t "stream answers line by line" bash -c "printf '1,2,3\n4,5,6\n' | ./stream cfc:input=3,units=8 10s 2>s.err | wc -l | grep -qx 2"
 printf '1,2,3\n4,5,6\n7,8,9\n' >x.csv
@@ -71,7 +71,7 @@ t "stream remembers as assay run --stream does" \
 t "stream tells how late it was" grep -qE 'stream.missed +0 1' s.err
 t "stream refuses a bad sample, and tells of those before" \
     bash -c "printf '1,2,3\n4,x,6\n' | ./stream cfc:input=3,units=8 10s 2>s.err >s.out; [ \$? = 2 ] && grep -q 'stream.answers *1 ' s.err && wc -l <s.out | grep -qx 1"
-t "stream says what is wrong" says_no 'no answer can be in time' ./stream cfc:input=3,units=8 0s
+t "stream says what is wrong" says_no 'must be more than 0' ./stream cfc:input=3,units=8 0s
 
 # --- Measuring ---
 t "profile writes a page" ./profile mlp-small page.html
@@ -80,10 +80,10 @@ t "profile says what is wrong" says_no nothing ./profile nothing p.html
 t "facts prints them all" gives 'latency.median .* ns, measured by' ./facts mlp-small out
 t "tables too" grep -q 'table steps, 2 rows: name op time' g.out
 t "facts writes the record and five reports" bash -c "for s in trace txt json html csv md; do [ -s out.\$s ] || exit 1; done"
-t "the record is one that assay reads" says "latency" report out.trace
+t "the record is one that assay reads" says "Latency" report out.trace
 t "facts says what is wrong" says_no nothing ./facts nothing out
 t "cancel keeps what was measured" gives 'ns from [0-9]+ runs' ./cancel mlp-small 20
-t "cancel says that it was stopped" grep -q '^cancel: cancelled: stopped after' g.err
+t "cancel says that it stopped early" grep -q '^cancel: cancelled: stopped after' g.err
 t "cancel tells how far it is" grep -qE '^[a-z ]+: [0-9]+ %$' g.err
 t "cancel says what is wrong" says_no nothing ./cancel nothing 1
 t "devices lists them and lends one to two plans" gives '^cnn-small ran; it holds' ./devices null mlp-small cnn-small

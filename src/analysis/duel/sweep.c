@@ -80,7 +80,7 @@ static int cheapest(const as_sweep *s, int row, int best, basis by, const char *
 {
     int  taken = best;
     bool any = false;
-    *why = "no difference within the margin: it was named first";
+    *why = "no difference within the margin: the first one given";
     for (int arm = 0; arm < s->n_arms; arm++) {
         if (arm == best || !is_same(s, row, best, arm, by))
             continue;
@@ -89,7 +89,7 @@ static int cheapest(const as_sweep *s, int row, int best, basis by, const char *
         if (own < least || (!(own > least) && arm < taken))
             taken = arm;
         if (own < least || own > least)
-            *why = "no difference within the margin: it needs less memory";
+            *why = "no difference within the margin: needs less memory";
     }
     return any ? taken : -1;
 }
@@ -177,12 +177,12 @@ static const struct {
     const char *text, *criterion, *unit, *none;
     bool        most;
 } purposes[AS_N_PURPOSES] = {
-    [AS_FOR_LATENCY] = {"latency", "least time of a call", "ns", "no times", false},
-    [AS_FOR_THROUGHPUT] = {"throughput", "most items a second", "1/s", "how many items a call does is not known", true},
+    [AS_FOR_LATENCY] = {"latency", "least time per call", "ns", "no times were measured", false},
+    [AS_FOR_THROUGHPUT] = {"throughput", "most items per second", "1/s", "the number of items per call is not known", true},
     [AS_FOR_MEMORY] = {"memory", "least peak memory, then least time", "byte", "peak memory is not known", false},
-    [AS_FOR_INFERENCE] = {"inference", "least time of a call at the smallest value", "ns", "no times", false},
-    [AS_FOR_TRAINING] = {"training", "most items a second at the largest value", "1/s", "how many items a call does is not known",
-                         true},
+    [AS_FOR_INFERENCE] = {"inference", "least time per call at the smallest value", "ns", "no times were measured", false},
+    [AS_FOR_TRAINING] = {"training", "most items per second at the largest value", "1/s",
+                         "the number of items per call is not known", true},
     [AS_FOR_PROTOTYPING] = {"prototyping", "least time from launch to the first answer", "ns", "first calls were not timed", false},
 };
 
@@ -253,7 +253,7 @@ as_sweep_choice as_sweep_choose(const as_sweep *s, as_purpose p)
     as_sweep_choice c = {.row = -1, .arm = -1, .score = NAN, .unit = purposes[p].unit, .lead = NAN, .why = purposes[p].none};
     double          other = NAN;
     if (!as_sweep_answers(s, p)) {
-        c.why = "what ran was something else";
+        c.why = "something else ran";
         return c;
     }
     for (int row = 0; s->n_arms > 1 && row < s->n_rows; row++)

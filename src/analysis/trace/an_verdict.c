@@ -6,6 +6,7 @@
 #include "base/stats.h"
 
 #define MAX_DRIFT 0.02
+#define MAX_COST  0.02 /* of measuring; above, the number is another one than without it */
 
 enum { MAX_SLOPE_POINTS = 300 }; /* 44850 pairs: the slope of block medians is the slope of the run */
 
@@ -61,8 +62,8 @@ static bool is_open(const drift *d) { return d->known && !d->certain && fabs(d->
 static const char *steadiness_words(const drift *d)
 {
     if (!d->known)
-        return "too short to judge its steadiness";
-    return is_drifting(d) ? "drifting" : is_open(d) ? "too noisy to judge its steadiness" : "stationary";
+        return "too short to tell whether it is steady";
+    return is_drifting(d) ? "drifting" : is_open(d) ? "too noisy to tell whether it is steady" : "steady";
 }
 
 /* "" for a whole run. */
@@ -85,20 +86,20 @@ static void drift_add(assay_facts *f, as_fact_group *g, const drift *d)
         has_slope ? as_metric_derived(d->slope_change, NAN, NAN, d->n, "ratio", "Theil-Sen slope x length / median of first third")
                   : as_metric_unavailable("ratio", reason));
     if (!d->known)
-        as_facts_find(f, g, AS_LEVEL_NOTE, "Whether the run is stationary cannot be told: %s.", reason);
+        as_facts_find(f, g, AS_LEVEL_NOTE, "Cannot tell whether the run is steady: %s.", reason);
     else if (is_drifting(d))
-        as_facts_find(
-            f, g, AS_LEVEL_WARN,
-            "The run is not stationary: its last third is %.1f %% %s than its first (trend %+.1f %% over the run), so the median mixes two states.",
-            100 * fabs(d->change), d->change > 0 ? "slower" : "faster", 100 * d->slope_change);
+        as_facts_find(f, g, AS_LEVEL_WARN,
+                      "The run is not steady: its last third is %.1f %% %s than its first (trend %+.1f %% over the run), so the "
+                      "median mixes two states.",
+                      100 * fabs(d->change), d->change > 0 ? "slower" : "faster", 100 * d->slope_change);
     else if (is_open(d))
         as_facts_find(
             f, g, AS_LEVEL_NOTE,
-            "Whether the run is stationary cannot be told: its last third differs from its first by %+.1f %%, which the noise could have made.",
+            "Cannot tell whether the run is steady: its last third differs from its first by %+.1f %%, which may be noise.",
             100 * d->change);
     else
         as_facts_find(f, g, AS_LEVEL_GOOD,
-                      "The run is stationary: its last third differs from its first by %+.1f %% (trend %+.1f %% over the run).",
+                      "The run is steady: its last third differs from its first by %+.1f %% (trend %+.1f %% over the run).",
                       100 * d->change, 100 * d->slope_change);
 }
 
@@ -126,15 +127,15 @@ static void dominance_add(assay_facts *f, as_fact_group *g)
     }
     const assay_metric *clean = as_facts_metric(f, "layers.undisturbed_runs");
     if (clean && clean->value < AS_CLEAN_ENOUGH) { /* the layers say why */
-        as_facts_find(f, g, AS_LEVEL_NOTE, "Which layer takes the most time is not told: %.0f undisturbed %s, and %d are needed.",
-                      clean->value, clean->value == 1 ? "run was kept" : "runs were kept", AS_CLEAN_ENOUGH);
+        as_facts_find(f, g, AS_LEVEL_NOTE, "Cannot tell which layer takes the most time: %.0f uninterrupted %s, and %d are needed.",
+                      clean->value, clean->value == 1 ? "run was recorded" : "runs were recorded", AS_CLEAN_ENOUGH);
         return;
     }
     if (best < 0)
         return;
     const as_cell      *row = &cells[best * steps->n_columns];
     const assay_metric *time = &row[column_of(steps, "time")].metric;
-    as_facts_find(f, g, AS_LEVEL_NOTE, "%s (%s, kernel %s) %s: %.1f %% of a run, %s, among %d %s.",
+    as_facts_find(f, g, AS_LEVEL_NOTE, "%s (%s, kernel %s) %s: %.1f %% of the run, %s, among %d %s.",
                   row[column_of(steps, "name")].text, row[column_of(steps, "op")].text, row[column_of(steps, "kernel")].text,
                   row[share].metric.value >= .5 ? "dominates" : "takes the most time", 100 * row[share].metric.value,
                   as_say_number(f, time->value, "ns"), steps->n_rows, steps->n_rows == 1 ? "step" : "steps");
@@ -162,12 +163,12 @@ static const as_finding *judgement(const assay_facts *f, const char *group)
     return g && g->n_findings ? &g->findings[0] : NULL;
 }
 
-static const char *books_words(const assay_facts *f)
+static const char *accounted_words(assay_facts *f)
 {
     const assay_metric *share = as_facts_metric(f, "books.explained_share");
     if (!share || !as_metric_has(share))
-        return "books not drawn up";
-    return share->value >= 0.98 ? "books closed" : "books open";
+        return "time accounted for unknown";
+    return as_say(f, "%.1f %% of the time accounted for", 100 * share->value);
 }
 
 static void overall_add(assay_facts *f, as_fact_group *g, const assay_trace *t, const drift *d)
@@ -179,18 +180,83 @@ static void overall_add(assay_facts *f, as_fact_group *g, const assay_trace *t, 
         as_facts_find(f, g, AS_LEVEL_BAD, "%s: no latency was measured%s.", f->title, partial_words(t));
         return;
     }
-    const char *machine =
-        label && strcmp(label, "unknown") ? as_say(f, "on a %s machine", label) : "on a machine whose quiet is unknown";
+    const char *machine = label && strcmp(label, "unknown") ? as_say(f, "machine %s", as_machine_word(label))
+                                                            : "cannot tell whether the machine was idle";
     if (*partial_words(t) || is_drifting(d))
         worst = worst > AS_LEVEL_WARN ? worst : AS_LEVEL_WARN;
     char interval[128];
     as_show_interval(interval, sizeof interval, median);
-    as_facts_find(f, g, worst, "%s: %s a run (%s%s), %s, %s, %s. The number holds within this session only%s.", f->title,
-                  as_say_number(f, median->value, "ns"),
+    as_facts_find(f, g, worst, "%s: %s per run (%s%s), %s, %s, %s%s.", f->title, as_say_number(f, median->value, "ns"),
                   isnan(median->lo) ? "no interval: too few samples"
                   : *interval       ? "95 % interval "
                                     : "all samples equal",
-                  interval, machine, steadiness_words(d), books_words(f), partial_words(t));
+                  interval, steadiness_words(d), machine, accounted_words(f), partial_words(t));
+}
+
+/* --- What trust stands on: one row per check, in a few words -------------------------------------------- */
+
+static void check_row(assay_facts *f, as_table *checks, const char *what, as_level level, const char *words)
+{
+    as_facts_row(f, checks, (as_cell[]){{.text = what}, {.text = as_level_text(level)}, {.text = words}});
+}
+
+static void steady_check(assay_facts *f, as_table *checks, const drift *d)
+{
+    if (!d->known)
+        check_row(f, checks, "steady", AS_LEVEL_NOTE, "too few samples to tell whether it was steady");
+    else if (is_drifting(d))
+        check_row(f, checks, "steady", AS_LEVEL_WARN,
+                  as_say(f, "the run became %.0f %% %s while it was measured", 100 * fabs(d->change),
+                         d->change > 0 ? "slower" : "faster"));
+    else if (is_open(d))
+        check_row(f, checks, "steady", AS_LEVEL_NOTE, "too noisy to tell whether it was steady");
+    else
+        check_row(f, checks, "steady", AS_LEVEL_GOOD, "steady");
+}
+
+static void machine_check(assay_facts *f, as_table *checks)
+{
+    static const char *const words[] = {[AS_LEVEL_NOTE] = "cannot tell whether the machine was idle",
+                                        [AS_LEVEL_GOOD] = "machine idle",
+                                        [AS_LEVEL_WARN] = "other programs used the machine",
+                                        [AS_LEVEL_BAD] = "other programs kept the machine busy"};
+    const as_finding        *found = judgement(f, "contention");
+    as_level                 level = found ? found->level : AS_LEVEL_NOTE;
+    check_row(f, checks, "machine", level, words[level]);
+}
+
+static void time_check(assay_facts *f, as_table *checks)
+{
+    const assay_metric *share = as_facts_metric(f, "books.explained_share");
+    const as_finding   *found = judgement(f, "books");
+    if (!share || !as_metric_has(share))
+        check_row(f, checks, "time", AS_LEVEL_NOTE, "the time per layer was not recorded");
+    else
+        check_row(f, checks, "time", found ? found->level : AS_LEVEL_NOTE,
+                  as_say(f, "%s%.1f %% of the time accounted for", found && found->level > AS_LEVEL_GOOD ? "only " : "",
+                         100 * share->value));
+}
+
+static void checks_add(assay_facts *f, as_fact_group *g, const assay_trace *t, const drift *d)
+{
+    static const char *const columns[] = {"check|check", "level|level", "words|in short", NULL};
+    as_table                *checks = as_facts_table(f, g, "checks", "What trust stands on", columns);
+    const assay_metric      *above = as_facts_metric(f, "roofline.above");
+    const assay_metric      *cost = as_facts_metric(f, "instrument.overhead_share");
+    const as_finding        *memory = judgement(f, "memory");
+    steady_check(f, checks, d);
+    machine_check(f, checks);
+    time_check(f, checks);
+    if (above && as_metric_has(above) && above->value > 0)
+        check_row(
+            f, checks, "limits", AS_LEVEL_BAD,
+            as_say(f, "%.0f %s faster than this machine can be", above->value, above->value == 1 ? "layer is" : "layers are"));
+    if (memory && memory->level > AS_LEVEL_GOOD)
+        check_row(f, checks, "memory", memory->level, "memory differs from the plan");
+    if (cost && as_metric_has(cost) && cost->value > MAX_COST)
+        check_row(f, checks, "instrument", AS_LEVEL_WARN, as_say(f, "measuring cost %.1f %% of the run", 100 * cost->value));
+    if (*partial_words(t))
+        check_row(f, checks, "whole", AS_LEVEL_WARN, "the run was stopped early");
 }
 
 static void run(assay_facts *f, const assay_trace *t)
@@ -202,10 +268,9 @@ static void run(assay_facts *f, const assay_trace *t)
     overall_add(f, g, t, &d);
     if (!t->complete)
         as_facts_find(f, g, AS_LEVEL_WARN,
-                      "The trace is partial: its end was never written, so what follows covers %zu samples that were on disk.",
-                      times.n);
+                      "The trace is partial: its end was never written. What follows covers the %zu samples in the file.", times.n);
     if (t->state == AS_TRACE_PARTIAL)
-        as_facts_find(f, g, AS_LEVEL_WARN, "The run is partial: it was stopped after %llu measured runs.",
+        as_facts_find(f, g, AS_LEVEL_WARN, "The run is partial: it stopped after %llu measured runs.",
                       (unsigned long long)t->n_runs);
     dominance_add(f, g);
     drift_add(f, g, &d);
@@ -214,6 +279,7 @@ static void run(assay_facts *f, const assay_trace *t)
         if (found)
             as_facts_find(f, g, found->level, "%s", found->text);
     }
+    checks_add(f, g, t, &d);
 }
 
 const as_analysis as_an_verdict = {.name = "verdict", .order = 1000, .run = run};

@@ -24,6 +24,25 @@ static void title_make(assay_facts *f, const assay_trace *t)
         f->title = title;
 }
 
+/* The same in two parts, for a first screen: "resnet18.onnx", and "batch 1 · CPU, 1 thread · Intel Xeon, 2 cores". */
+static void heading_make(assay_facts *f, const assay_trace *t)
+{
+    as_device_shares shares = as_device_shares_read(f, t);
+    const char      *cpu = as_trace_note_find(t, "machine.cpu.model"), *device = as_device_shares_say(f, t, &shares);
+    const char      *settings = t->batch ? as_say(f, "batch %" PRIu64, t->batch) : "";
+    const char      *dot = *settings ? " · " : "";
+    if (*t->device)
+        settings = as_say(f, "%s%s%s", settings, dot, strcmp(device, "cpu") ? device : "CPU"), dot = " · ";
+    if (t->threads > 0)
+        settings = as_say(f, "%s, %d %s", settings, t->threads, t->threads > 1 ? "threads" : "thread");
+    if (cpu && *cpu)
+        settings = as_say(f, "%s%s%s", settings, dot, cpu);
+    if (cpu && *cpu && t->cpus > 0)
+        settings = as_say(f, "%s, %d %s", settings, t->cpus, t->cpus > 1 ? "cores" : "core");
+    as_facts_note(f, AS_NOTE_NAME, *t->model ? t->model : "a run");
+    as_facts_note(f, AS_NOTE_SETTINGS, settings);
+}
+
 static void notes_copy(assay_facts *f, const assay_trace *t)
 {
     char date[AS_DATE_BYTES];
@@ -36,7 +55,7 @@ static void notes_copy(assay_facts *f, const assay_trace *t)
             as_say(f, "%s UTC", as_date_text(date, sizeof date, (int64_t)(t->start_unix_ns / 1000000000u), AS_DATE_SECOND)));
     if (!as_trace_note_find(t, "clock.name"))
         as_facts_note(f, "clock.name", t->clock_name);
-    as_facts_note(f, "trace.complete", t->complete ? "yes" : "no: the record ends before its end was written");
+    as_facts_note(f, "trace.complete", t->complete ? "yes" : "no: the record was cut off");
 }
 
 static int by_order(const void *a, const void *b)
@@ -54,12 +73,13 @@ assay_status assay_analyse(assay_env *env, const assay_trace *trace, assay_facts
     const as_analysis **order = f ? AS_TAKE(&f->arena, const as_analysis *, n) : NULL;
     if (!order) {
         assay_facts_free(f);
-        return as_fail(env, ASSAY_NO_MEMORY, "analysis: no room for facts");
+        return as_fail(env, ASSAY_NO_MEMORY, "analysis: not enough memory for facts");
     }
     memcpy(order, as_an_table, n * sizeof *order);
     if (n)
         qsort(order, n, sizeof *order, by_order);
     title_make(f, trace);
+    heading_make(f, trace);
     notes_copy(f, trace);
     for (size_t i = 0; i < n && f->status == ASSAY_OK; i++)
         order[i]->run(f, trace);

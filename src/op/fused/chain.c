@@ -101,7 +101,7 @@ assay_status as_chain_read(assay_env *env, const as_node_ctx *n, as_chain *out)
     for (int i = 0; i < (int)(program->n / 4); i++) {
         const int64_t *word = &program->ints[i * 4];
         if (word[0] < 0 || word[0] >= AS_N_CHAIN_OPS)
-            return as_refuse(env, n, "instruction %d has the opcode %lld, which is none", i, (long long)word[0]);
+            return as_refuse(env, n, "instruction %d has the unknown opcode %lld", i, (long long)word[0]);
         c.step[i].op = (as_chain_op)word[0];
         for (int k = 0; k < 3; k++)
             AS_TRY(operand_check(env, n, &c, i, k, word[k + 1]));

@@ -44,7 +44,7 @@ assay_status as_act_read(assay_env *env, const as_node_ctx *n, as_act *out)
                             .beta = as_attr_float(n, "activation_beta", forms[i].beta)};
             return ASSAY_OK;
         }
-    return as_refuse(env, n, "activation is '%s', which is none", name);
+    return as_refuse(env, n, "activation '%s' is unknown", name);
 }
 
 /* A bound of Clip: absent is infinite, one that is computed is not known. */

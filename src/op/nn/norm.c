@@ -73,7 +73,7 @@ assay_status as_norm_vector(assay_env *env, const as_node_ctx *n, int i, const c
 {
     const as_shape *v = &n->in[i].shape;
     if (v->rank != 1 || v->dim[0] != count)
-        return as_refuse(env, n, "%s is %s and must be [%lld], one value a channel", what, AS_SHOW(v), (long long)count);
+        return as_refuse(env, n, "%s is %s and must be [%lld], one value per channel", what, AS_SHOW(v), (long long)count);
     return ASSAY_OK;
 }
 

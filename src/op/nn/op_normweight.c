@@ -17,7 +17,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     AS_TRY(as_rule_axis(env, n, as_attr_int(n, "axis", 0), n->in[0].shape.rank, &axis));
     for (int i = 1; i < 3; i++)
         if (n->in[i].shape.rank != 1 || n->in[i].shape.dim[0] != n->in[0].shape.dim[axis])
-            return as_refuse(env, n, "input %d is %s and must be [%lld], one value an index of axis %d", i,
+            return as_refuse(env, n, "input %d is %s and must be [%lld], one value per index of axis %d", i,
                              AS_SHOW(&n->in[i].shape), (long long)n->in[0].shape.dim[axis], axis);
     out[0] = as_info(n->in[0].dtype, &n->in[0].shape);
     return ASSAY_OK;

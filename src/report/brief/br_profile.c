@@ -1,0 +1,210 @@
+/* br_profile.c - the first screen of a profile: how fast, how near to the limit, how much memory, which layers, what to try. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/brief.h"
+#include "report/pick.h"
+
+enum { MAX_LAYERS = 6 };
+
+static bool fits(const assay_facts *f) { return as_facts_group_find(f, "latency") && as_facts_group_find(f, "verdict"); }
+
+static const assay_metric *metric_of(const assay_facts *f, const char *key)
+{
+    const assay_metric *m = as_facts_metric(f, key);
+    return m && as_metric_has(m) ? m : NULL;
+}
+
+/* --- The numbers -------------------------------------------------------------------------------------------- */
+
+static void latency_add(as_brief *b, const assay_facts *f)
+{
+    const assay_metric *median = as_facts_metric(f, "latency.median"), *p95 = metric_of(f, "latency.p95"),
+                       *rate = metric_of(f, "latency.throughput");
+    const char *aside = as_brief_interval(b, median);
+    if (p95)
+        aside = as_brief_say(b, "%s%sp95 %s", aside, *aside ? "   " : "", as_brief_value(b, p95));
+    if (rate) {
+        char        buf[64];
+        const char *shown = as_show(buf, sizeof buf, rate->value, "1");
+        aside = as_brief_say(b, "%s%s%s items/s", aside, *aside ? "   " : "", shown);
+    }
+    as_brief_number_add(b, "Latency", median, NULL, aside);
+}
+
+static void compute_add(as_brief *b, const assay_facts *f)
+{
+    const assay_metric *rate = metric_of(f, "cost.flop_rate"), *of_limit = metric_of(f, "roofline.of_roof"),
+                       *bytes = metric_of(f, "cost.byte_rate");
+    if (!rate && !of_limit)
+        return;
+    const assay_metric *first = rate && rate->value > 0 ? rate : bytes;
+    const char *aside = of_limit ? as_brief_say(b, "%s of what this device can do", as_brief_percent(b, of_limit->value)) : "";
+    if (first)
+        as_brief_number_add(b, "Compute", first, NULL, aside);
+}
+
+static void memory_add(as_brief *b, const assay_facts *f)
+{
+    const assay_metric *peak = metric_of(f, "memory.peak_observed"), *params = metric_of(f, "memory.params");
+    char                weights[64], rest[64];
+    peak = peak ? peak : metric_of(f, "memory.peak_planned");
+    if (!peak)
+        return;
+    const char *aside = "";
+    if (params && params->value <= peak->value)
+        aside = as_brief_say(b, "%s weights + %s working", as_show(weights, sizeof weights, params->value, "byte"),
+                             as_show(rest, sizeof rest, peak->value - params->value, "byte"));
+    as_brief_number_add(b, "Memory", peak, NULL, aside);
+}
+
+/* --- Layers ------------------------------------------------------------------------------------------------- */
+
+typedef struct layer {
+    const char *name;
+    double      ns, share, of_limit;
+} layer;
+
+static int slowest_first(const void *a, const void *b)
+{
+    const layer *x = a, *y = b;
+    return x->ns != y->ns ? (x->ns > y->ns ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+/* The share of its limit of the layer of that name and time; the two tables list the same steps in the same order, but may have gaps. */
+static double of_limit(const as_table *limits, const char *name, int row)
+{
+    if (limits && row < limits->n_rows && !strcmp(as_words_at(limits, row, "name"), name))
+        return as_value_at(limits, row, "of_roof");
+    for (int i = 0; limits && i < limits->n_rows; i++)
+        if (!strcmp(as_words_at(limits, i, "name"), name))
+            return as_value_at(limits, i, "of_roof");
+    return (double)NAN;
+}
+
+static int layers_read(as_brief *b, const assay_facts *f, layer **out)
+{
+    const as_table *steps = as_facts_table_find(f, "layers", "steps"), *limits = as_facts_table_find(f, "roofline", "steps");
+    int             n = 0;
+    layer          *all = steps ? AS_TAKE(&b->arena, layer, steps->n_rows + 1) : NULL;
+    b->failed |= steps && !all;
+    for (int i = 0; all && i < steps->n_rows; i++) {
+        layer l = {
+            .name = as_words_at(steps, i, "name"), .ns = as_value_at(steps, i, "time"), .share = as_value_at(steps, i, "share")};
+        l.of_limit = of_limit(limits, l.name, i);
+        if (l.ns >= 0)
+            all[n++] = l;
+    }
+    if (n)
+        qsort(all, (size_t)n, sizeof *all, slowest_first);
+    *out = all;
+    return n;
+}
+
+static void layer_row(as_brief *b, as_brief_table *t, const layer *l, double longest)
+{
+    char          buf[64];
+    as_brief_row *row = as_brief_row_add(b, t, l->name);
+    row->cells[1] = as_brief_say(b, "%s", as_show(buf, sizeof buf, l->ns, "ns"));
+    row->cells[2] = as_brief_percent(b, l->share);
+    row->cells[3] = isfinite(l->of_limit) ? as_brief_percent(b, l->of_limit) : "-";
+    row->bar = longest > 0 ? l->ns / longest : 0;
+    row->used = l->of_limit;
+}
+
+static void layers_add(as_brief *b, const assay_facts *f)
+{
+    static const char *const columns[] = {"Where the time goes", "time", "share", "of limit", NULL};
+    layer                   *all;
+    int                      n = layers_read(b, f, &all), shown = n > MAX_LAYERS + 1 ? MAX_LAYERS : n;
+    layer                    rest = {.name = as_brief_say(b, "%d others", n - shown), .of_limit = NAN};
+    if (!n)
+        return;
+    as_brief_table *t = as_brief_table_add(b, columns);
+    t->bars = true;
+    for (int i = 0; i < shown; i++)
+        layer_row(b, t, &all[i], all[0].ns);
+    for (int i = shown; i < n; i++) {
+        rest.ns += all[i].ns;
+        rest.share += isfinite(all[i].share) ? all[i].share : 0;
+    }
+    if (shown < n) {
+        layer_row(b, t, &rest, all[0].ns);
+        t->rows[t->n_rows - 1].bar = NAN; /* a bar of many layers would dwarf the slowest */
+        t->rows[t->n_rows - 1].cells[3] = "";
+        t->rows[t->n_rows - 1].role = AS_CHART_MUTED;
+    }
+}
+
+/* How much of the run is in code that is written to be right, not fast. */
+static void reference_add(as_brief *b, const assay_facts *f)
+{
+    const as_table *steps = as_facts_table_find(f, "layers", "steps");
+    double          share = 0;
+    for (int i = 0; steps && i < steps->n_rows; i++)
+        if (!strcmp(as_words_at(steps, i, "kernel"), "any_reference") && as_value_at(steps, i, "share") > 0)
+            share += as_value_at(steps, i, "share");
+    if (share >= .01)
+        as_brief_text_add(
+            b, as_brief_say(b, "%s of the run is in assay's reference code, not in a fast kernel.", as_brief_percent(b, share)));
+}
+
+/* --- What to try, and trust ------------------------------------------------------------------------------------ */
+
+static void tries_add(as_brief *b, const assay_facts *f)
+{
+    const as_table *t = as_facts_table_find(f, "tries", "tries");
+    for (int i = 0; t && i < t->n_rows; i++) {
+        double      change = as_value_at(t, i, "change");
+        const char *per = as_words_at(t, i, "per");
+        as_brief_try_add(
+            b, (as_brief_try){.what = as_words_at(t, i, "what"),
+                              .why = as_words_at(t, i, "why"),
+                              .effect = as_brief_say(b, "%+.0f %%%s", 100 * change, strcmp(per, "item") ? "" : " per item"),
+                              .command = as_words_at(t, i, "command")});
+    }
+}
+
+static void checks_add(as_brief *b, const assay_facts *f)
+{
+    const as_table *t = as_facts_table_find(f, "verdict", "checks");
+    for (int i = 0; t && i < t->n_rows; i++)
+        as_brief_check_add(b, as_level_of(as_words_at(t, i, "level")), as_words_at(t, i, "words"));
+    as_brief_trust_make(b);
+}
+
+static void summary_make(as_brief *b, const assay_facts *f)
+{
+    layer              *all;
+    int                 n = layers_read(b, f, &all);
+    const assay_metric *median = metric_of(f, "latency.median");
+    if (!median)
+        return;
+    b->summary = as_brief_say(b, "One run takes %s.", as_brief_value(b, median));
+    if (n > 0 && all[0].share > 0)
+        b->summary = as_brief_say(b, "%s %s takes %s of it%s%s%s.", b->summary, all[0].name, as_brief_percent(b, all[0].share),
+                                  isfinite(all[0].of_limit) ? " and runs at " : "",
+                                  isfinite(all[0].of_limit) ? as_brief_percent(b, all[0].of_limit) : "",
+                                  isfinite(all[0].of_limit) ? " of its limit" : "");
+}
+
+static void make(as_brief *b, const assay_facts *f)
+{
+    const char *name = as_facts_note_find(f, AS_NOTE_NAME), *settings = as_facts_note_find(f, AS_NOTE_SETTINGS);
+    b->title = name && *name ? name : b->title;
+    b->settings = settings ? settings : "";
+    summary_make(b, f);
+    latency_add(b, f);
+    compute_add(b, f);
+    memory_add(b, f);
+    layers_add(b, f);
+    reference_add(b, f);
+    tries_add(b, f);
+    checks_add(b, f);
+    as_brief_hint_add(b, "--report detailed", "everything");
+    as_brief_hint_add(b, "--html FILE", "page");
+    as_brief_hint_add(b, "--json FILE", "every number");
+}
+
+const as_brief_kind as_br_profile = {.name = "profile", .order = 50, .fits = fits, .make = make};
