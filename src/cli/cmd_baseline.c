@@ -104,19 +104,8 @@ static assay_status list(as_cli *cli)
 
 static assay_status show(as_cli *cli)
 {
-    as_baseline *b;
-    as_store    *store;
-    const char  *json = as_options_text(cli->options, "json");
-    AS_TRY(as_call_store(cli->env, "baseline show", cli->options, &store));
-    assay_status status = as_baseline_load(cli->env, store, cli->args[1], &b);
-    as_store_close(store);
-    AS_TRY(status);
-    if (json)
-        status = json_write(cli, b, json);
-    else
-        as_baseline_print(b, stdout);
-    as_baseline_free(b);
-    return status;
+    const char *json = as_options_text(cli->options, "json");
+    return assay_baseline_write(cli->env, cli->args[1], cli->options, json ? "json" : "text", json ? json : "-");
 }
 
 static assay_status remove_it(as_cli *cli)
@@ -151,7 +140,8 @@ static assay_status run(as_cli *cli)
         if (strcmp(cli->args[0], words[i].word))
             continue;
         if (cli->n_args < words[i].min_args || cli->n_args > words[i].max_args)
-            return as_fail(cli->env, ASSAY_BAD_INPUT, "usage: assay baseline %s", words[i].usage);
+            return as_fail(cli->env, ASSAY_BAD_INPUT, "baseline %s %s: type assay baseline %s", words[i].word,
+                           cli->n_args < words[i].min_args ? "needs more arguments" : "has too many arguments", words[i].usage);
         if (as_options_is_set(cli->options, "json") && !words[i].takes_json)
             return as_fail(cli->env, ASSAY_BAD_INPUT, "--json goes with baseline save, list and show, and not with %s",
                            words[i].word);

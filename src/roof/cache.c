@@ -125,7 +125,7 @@ static assay_status roof_read(assay_env *env, const char *path, const json_t *it
         return as_fail(env, ASSAY_BAD_INPUT, "limits: %s: %s is %g today", path, name, x.today);
     if (!count_of(item, "n_clean", &x.n_clean) || !count_of(item, "n_chunks", &x.n_chunks) || x.n_clean < AS_CHUNKS_CLEAN ||
         x.n_chunks < x.n_clean)
-        return as_fail(env, ASSAY_BAD_INPUT, "limits: %s: %s has fewer than %d clean chunks", path, name, AS_CHUNKS_CLEAN);
+        return as_fail(env, ASSAY_BAD_INPUT, "limits: %s: %s needs %d clean chunks or more", path, name, AS_CHUNKS_CLEAN);
     if (!count_of(item, "level_bytes", &x.level_bytes) || !count_of(item, "when_unix_s", &x.when_unix_s) ||
         x.when_unix_s > UNIX_S_MAX || !json_is_boolean(disturbed))
         return as_fail(

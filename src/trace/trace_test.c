@@ -1,4 +1,5 @@
 /* trace_test.c - the trace in memory, and its file: there and back, cut anywhere, damaged everywhere. */
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -1123,6 +1124,42 @@ Test(trace, a_pipe_is_followed_while_it_is_written_and_what_is_taken_is_not_kept
     expect(seen.chunks > chunks);
     expect_ok(env, as_trace_follow_finish(env, f, NULL));
     close(ends[0]);
+    assay_trace_free(t);
+}
+
+/* The end of a file is not the end of the record: who follows it is told "quiet", and later that it grew. */
+Test(trace, a_file_is_followed_while_it_grows)
+{
+    assay_env         *env = fake_env();
+    assay_trace       *t = full_trace(env);
+    taken              seen = {0};
+    as_follow_settings how = {.arg = &seen, .spans = take_spans};
+    as_trace_writer   *w;
+    as_trace_follow   *f;
+    as_follow_news     news;
+    expect_ok(env, as_trace_writer_open(env, as_test_path("growing.trace"), t, &w));
+    int fd = open(as_test_path("growing.trace"), O_RDONLY);
+    expect(fd >= 0);
+    expect_ok(env, as_trace_follow_new(env, "growing", &how, &f));
+    expect_ok(env, as_trace_follow_poll(env, f, fd, 0, &news));
+    expect_eq(news, AS_FOLLOW_GREW);
+    expect_ok(env, as_trace_follow_poll(env, f, fd, 0, &news));
+    expect_eq(news, AS_FOLLOW_QUIET);
+    size_t before = seen.spans;
+    for (uint32_t i = 0; i < 100; i++) {
+        expect_ok(env, as_trace_writer_spans(env, w, t, &(as_span){.step = 1, .run = i, .kind = AS_SPAN_STEP}, 1));
+        expect_ok(env, as_trace_writer_append(env, w, t));
+        expect_ok(env, as_trace_follow_poll(env, f, fd, 0, &news));
+        expect_eq(news, AS_FOLLOW_GREW);
+        expect(!as_trace_follow_ended(f));
+        expect_eq(as_trace_follow_trace(f)->n_spans, 0); /* what is taken is not kept */
+    }
+    expect_ok(env, as_trace_writer_close(env, w, t));
+    expect_ok(env, as_trace_follow_poll(env, f, fd, 0, &news));
+    expect_eq(news, AS_FOLLOW_ENDED);
+    expect_eq(seen.spans, before + 100);
+    expect_ok(env, as_trace_follow_finish(env, f, NULL));
+    close(fd);
     assay_trace_free(t);
 }
 

@@ -34,7 +34,10 @@ t "rows tell where the winner changes" verdict "won at every batch size" $model 
 t "exactly so many rounds" bash -c "'$ASSAY' compare $model --device null --vary batch=1,2 --runs 7 --warmup 0 --layout-of-memory fixed $quick | grep -q '7 rounds'"
 
 # --- Programs ---------------------------------------------------------------------------------------------------------
-t "programs that speak the line protocol" says "SLOWER" compare --bin "$arm" "$arm:1" --budget 3s --store none
+speaker 1000 once
+speaker 2000 twice
+t "programs that speak the line protocol" says "SLOWER" compare --bin ./once ./twice --budget 3s --store none
+t "a load of our own speaks it too" says " -> " compare --bin "$arm" "$arm:1" --budget 300ms --store none
 t "one needs two or more candidates" refuses 2 "needs a second program" compare --bin "$arm" $quick
 t "one that is not there" refuses 2 "cannot be started" compare --bin "$arm" ./nosuch $quick
 t "one that does not speak" refuses 5 "its greeting" compare --bin "$arm" "echo hello" $quick

@@ -32,6 +32,6 @@ t "export to a full disk" refuses 2 "No space left" export mlp-small --onnx /dev
 t "profile writes CSV and Markdown" assay profile mlp-small --roofs off --runs 60 --csv "$dir/p.csv" --markdown "$dir/p.md" --json "$dir/p.json"
 t "the CSV has a head" bash -c "head -1 '$dir/p.csv' | grep -q 'unit,kind,source'"
 t "the Markdown has tables" grep -q '^|' "$dir/p.md"
-t "--sections picks" bash -c "'$ASSAY' report '$dir/p.json' --sections books | grep -q Books && ! '$ASSAY' report '$dir/p.json' --sections books | grep -q Sensors"
+t "--sections picks" bash -c "'$ASSAY' report '$dir/p.json' --sections books | grep -q 'Time accounted for' && ! '$ASSAY' report '$dir/p.json' --sections books | grep -q Sensors"
 t "an unknown section names the nearest" refuses 2 "books" report "$dir/p.json" --sections boks
 finish

@@ -168,6 +168,23 @@ Test(analyse, too_few_undisturbed_runs_name_no_layer)
     lab_close(&l);
 }
 
+/* They agree with each other, and not with the samples: nobody but the samples can tell. */
+Test(analyse, runs_that_all_had_the_same_neighbour_are_disturbed)
+{
+    lab l = lab_new((as_synthetic){.n_kept = 64, .detailed = true, .slowed = .2});
+    expect_metric(&l, "layers.undisturbed_runs", 64, ASSAY_COUNTED, "1");
+    lab_close(&l);
+    l = lab_new((as_synthetic){.n_kept = 64, .detailed = true, .slowed = .4});
+    expect_metric(&l, "layers.undisturbed_runs", 0, ASSAY_COUNTED, "1");
+    expect(says(&l, "verdict", AS_LEVEL_NOTE, "0 uninterrupted runs were recorded, and 5 are needed"));
+    lab_close(&l);
+    l = lab_open((as_synthetic){.n_kept = 64, .detailed = true, .slowed = .4});
+    l.trace->span_cost_ns = 5000; /* five spans of a run explain 25 % */
+    lab_run(&l);
+    expect_metric(&l, "layers.undisturbed_runs", 64, ASSAY_COUNTED, "1");
+    lab_close(&l);
+}
+
 Test(analyse, detailed_runs_outside_the_samples_are_used_and_named)
 {
     lab l = lab_new((as_synthetic){.detailed = true});
