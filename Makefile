@@ -9,7 +9,8 @@
 #   make bench      what a span, a profiled run and an event of a long record cost on this machine
 #   make bench-peers  assay beside OpenBLAS, oneDNN, libxsmm and ONNX Runtime, tables into docs/benchmarks.md
 #   make bench-load what loading a 100 MB ONNX model costs, beside ONNX Runtime (a Python environment in build/)
-#   make install    PREFIX=/usr/local: the program, the libraries, their headers and assay.pc, manual pages; make uninstall
+#   make install    PREFIX=/usr/local: the program, the libraries, their headers and assay.pc, manual pages, shell completion; make uninstall
+#   make deb        Debian packages in build/: assay, libassay0, libassay-dev
 #
 # CC=clang, SAN=address|undefined|thread|memory-of-lists (comma-separated), CROSS=aarch64-linux-gnu-, PLANT=leak|race|... do
 # what they say; objects live in build/<cc>-<san>-<arch>/.  OPT= is the optimisation, DEBUG=-g gives kernels debug information
@@ -157,9 +158,9 @@ setup:
 run:
 	@tools/setup run
 	@$(MAKE) --no-print-directory all
-	build/assay profile mlp-small --batch 8
-	build/assay profile cnn-small --batch 8 --json build/cnn-small.json --html report.html
-	@echo "report.html: the same as a page"
+	build/assay profile mlp-small --batch 8 --no-pager
+	build/assay profile cnn-small --batch 8 --no-pager --json build/cnn-small.json --html report.html
+	@echo "The second report as a page:  file://$(CURDIR)/report.html"
 
 test:
 	@tools/setup run test
@@ -215,8 +216,13 @@ TO       := $(DESTDIR)$(PREFIX)
 MAN      := $(wildcard man/*.1)
 install: all
 	@$(MAKE) --no-print-directory install-files
+# Where each shell looks for what it completes; Debian's zsh looks elsewhere (tools/deb).  Another machine's program cannot be asked.
+ZSH_DIR  ?= share/zsh/site-functions
+WORDS    := share/bash-completion/completions/assay $(ZSH_DIR)/_assay share/fish/vendor_completions.d/assay.fish
 install-files:
 	install -d $(TO)/bin $(TO)/lib/pkgconfig $(TO)/include $(TO)/share/man/man1
+	@$(if $(CROSS),true,install -d $(addprefix $(TO)/,$(dir $(WORDS))) && set -- $(addprefix $(TO)/,$(WORDS)) && \
+	    for shell in bash zsh fish; do echo "completion for $$shell: $$1"; $(BUILD)/assay completion $$shell >"$$1" && chmod 644 "$$1" || exit 5; shift; done)
 	install -m 755 $(BUILD)/assay $(TO)/bin/assay
 	install -m 644 $(BUILD)/libassay.a $(TO)/lib/libassay.a
 	install -m 755 $(BUILD)/$(SHARED) $(TO)/lib/$(SONAME)
@@ -232,7 +238,13 @@ install-files:
 	    '$(PACKAGES)' '$(SYS_LIBS)'; } >$(TO)/lib/pkgconfig/assay.pc
 uninstall:
 	rm -f $(TO)/bin/assay $(addprefix $(TO)/lib/,libassay.a $(SONAME) $(SHARED) pkgconfig/assay.pc) \
-	    $(addprefix $(TO)/include/,assay.h assay_arm.h) $(addprefix $(TO)/share/man/man1/,$(notdir $(MAN)))
+	    $(addprefix $(TO)/include/,assay.h assay_arm.h) $(addprefix $(TO)/share/man/man1/,$(notdir $(MAN))) $(addprefix $(TO)/,$(WORDS))
+
+.PHONY: deb
+deb:
+	@tools/setup run package
+	@$(MAKE) --no-print-directory all
+	@tools/deb $(BUILD) build
 
 clean:
 	rm -rf build

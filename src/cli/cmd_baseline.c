@@ -41,7 +41,7 @@ static assay_status save(as_cli *cli)
     assay_status status = as_baseline_make(cli->env, &wish, cli->options, &b);
     as_cli_progress_end(cli);
     AS_TRY(status);
-    if (!(json && !strcmp(json, "-")))
+    if (!(json && !strcmp(json, "-")) && !cli->quiet)
         printf("saved baseline %s: %d case%s\n", b->name, b->n_cases, b->n_cases == 1 ? "" : "s");
     if (json)
         status = json_write(cli, b, json);
@@ -140,7 +140,8 @@ static assay_status run(as_cli *cli)
         if (strcmp(cli->args[0], words[i].word))
             continue;
         if (cli->n_args < words[i].min_args || cli->n_args > words[i].max_args)
-            return as_fail(cli->env, ASSAY_BAD_INPUT, "usage: assay baseline %s", words[i].usage);
+            return as_fail(cli->env, ASSAY_BAD_INPUT, "baseline %s %s: type assay baseline %s", words[i].word,
+                           cli->n_args < words[i].min_args ? "needs more arguments" : "has too many arguments", words[i].usage);
         if (as_options_is_set(cli->options, "json") && !words[i].takes_json)
             return as_fail(cli->env, ASSAY_BAD_INPUT, "--json goes with baseline save, list and show, and not with %s",
                            words[i].word);
@@ -151,18 +152,23 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_baseline = {
     .name = "baseline",
-    .summary = "named programs and models to check against, kept so that they can be run again",
+    .summary = "keep programs and models under a name, to check against later",
     .usage = "save NAME [MODEL... | --suite FILE | --bin CMD] | list | show NAME | promote FROM TO | rm NAME  [options]",
     .details =
-        "A baseline keeps the program itself (assay, or yours) and the model file by content, with samples, counts and the machine's\n"
-        "fingerprint; `assay check` runs it again, in turns with today's.  save measures every case once (--budget, 1s) and refuses a name\n"
-        "that is taken; promote renames, over what was there; rm also removes the programs that nothing else needs.  The\n"
-        "options below are for save; the others take --store, and list and show --json.  Exit codes: 0 done, 2 bad input, 5 a case could not be run.",
+        "A baseline keeps the program itself (assay, or yours) and the model file, with samples, counts and a description of the machine;\n"
+        "`assay check` runs it again, in turns with today's.  save measures every case once (--budget, 1s) and refuses a name that exists;\n"
+        "promote renames, and replaces what was there; rm also removes programs that no other baseline needs.  The options below are for\n"
+        "save; the other words take --store, and list and show take --json.  Exit codes: 0 done, 2 bad input, 5 a case could not be run.",
     .example = "assay baseline save main mlp-small --batch 8",
+    .needs = "one of the words save, list, show, promote and rm, for example: assay baseline list",
+    .group = AS_VERBS_COMPARE,
+    .order = 3,
+    .takes = AS_ARG_WORD,
+    .words = "save list show promote rm",
     .min_args = 1,
     .max_args = 66,
-    .options = AS_OPTIONS(AS_BASELINE_KEYS, "bin", "progress", "json"),
-    .texts = AS_TEXTS({.key = "budget", .standard = AS_BASELINE_BUDGET, .help = "time that a case is measured when it is saved"},
+    .options = AS_OPTIONS(AS_BASELINE_KEYS, "bin", "progress", "quiet", "json"),
+    .texts = AS_TEXTS({.key = "budget", .standard = AS_BASELINE_BUDGET, .help = "time per case when it is saved"},
                       {.key = "threads", .value = "LIST", .help = "CPU threads, one number or several: 1,2"},
                       {.key = "devices", .standard = "cpu"}),
     .run = run,

@@ -33,17 +33,19 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_devices = {
     .name = "devices",
-    .summary = "the engines of this machine, and how fast each can be at most",
+    .summary = "what this machine can compute on, and how fast each can be at most",
     .usage = "[--measure] [--device DEVICE] [options]",
     .details =
-        "Lists the engines that a plan can be made for, then the limits of each with their bands: of the CPU multiply-adds, bandwidth\n"
-        "of every cache and of memory, exp and tanh, forks, clock; of other devices what their own meters offer.  They are measured\n"
-        "by --measure, or before a profile; the best ever seen is kept.",
+        "Lists the devices that a network can run on, then the limits of each with their ranges: for the CPU multiply-adds, bandwidth of\n"
+        "every cache and of memory, exp and tanh, thread starts, clock.  --measure measures them now; profile measures what is missing.\n"
+        "The best value ever seen is kept.",
     .example = "assay devices --measure",
+    .group = AS_VERBS_MACHINE,
+    .order = 1,
     .min_args = 0,
     .max_args = 0,
     .options = AS_OPTIONS(AS_DEVICES_KEYS, "json"),
-    .texts = AS_TEXTS({.key = "device", .standard = "all devices", .help = "the limits of this device alone"},
-                      {.key = "threads", .standard = "all CPUs", .help = "limits of so many CPU threads"}),
+    .texts = AS_TEXTS({.key = "device", .standard = "all devices", .help = "only this device"},
+                      {.key = "threads", .standard = "all CPUs", .help = "limits of this many CPU threads"}),
     .run = run,
 };

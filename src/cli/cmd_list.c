@@ -187,19 +187,44 @@ static assay_status list_options(lister *l)
     return ASSAY_OK;
 }
 
+/* Short forms and the names that other tools and guides use. */
+static assay_status list_aliases(lister *l)
+{
+    for (const as_option_def *def = as_option_table; def->key; def++) {
+        const char *list = def->aliases ? def->aliases : "", *word;
+        char        name[64], full[64];
+        size_t      n;
+        snprintf(full, sizeof full, "--%s%s%s", def->key, def->letter && def->stands ? " " : "", def->stands ? def->stands : "");
+        snprintf(name, sizeof name, "-%c", def->letter);
+        if (def->letter)
+            row(l, (const char *[]){name, full, "letter"});
+        snprintf(full, sizeof full, "--%s", def->key);
+        while ((word = as_word_next(&list, &n))) {
+            snprintf(name, sizeof name, "--%.*s", (int)n, word);
+            row(l, (const char *[]){name, full, "option"});
+        }
+    }
+    for (const as_zoo_alias *a = as_zoo_aliases; a->name; a++)
+        row(l, (const char *[]){a->name, a->spec, "workload"});
+    row(l, (const char *[]){"gpu", "the first GPU", "device"});
+    return ASSAY_OK;
+}
+
 static const struct topic {
     const char *name;
     const char *columns[MAX_COLUMNS + 1];
     assay_status (*list)(lister *l);
+    bool in_all; /* without a topic, too */
 } topics[] = {
-    {"ops", {"name", "inputs", "cases", "gradient"}, list_ops},
-    {"models", {"name", "help"}, list_models},
-    {"params", {"name", "what", "standard", "help"}, list_params},
-    {"devices", {"name", "state", "text"}, list_devices},
-    {"kernels", {"name", "op", "rank", "why", "isa"}, list_kernels},
-    {"sensors", {"name", "unit", "state", "source"}, list_sensors},
-    {"verbs", {"name", "summary"}, list_verbs},
-    {"options", {"verb", "option", "value", "example", "help"}, list_options},
+    {"ops", {"name", "inputs", "cases", "gradient"}, list_ops, true},
+    {"models", {"name", "help"}, list_models, true},
+    {"params", {"name", "what", "standard", "help"}, list_params, false},
+    {"devices", {"name", "state", "text"}, list_devices, true},
+    {"kernels", {"name", "op", "rank", "why", "isa"}, list_kernels, true},
+    {"sensors", {"name", "unit", "state", "source"}, list_sensors, true},
+    {"verbs", {"name", "summary"}, list_verbs, true},
+    {"options", {"verb", "option", "value", "example", "help"}, list_options, false},
+    {"aliases", {"name", "stands for", "kind"}, list_aliases, false},
 };
 
 static assay_status list_one(as_cli *cli, const struct topic *topic, as_json *json)
@@ -218,7 +243,7 @@ static assay_status list_one(as_cli *cli, const struct topic *topic, as_json *js
 static assay_status list_all(as_cli *cli, const struct topic *only, as_json *json)
 {
     for (size_t i = 0; i < AS_COUNT(topics); i++) {
-        if (only ? only != &topics[i] : !strcmp(topics[i].name, "params") || !strcmp(topics[i].name, "options"))
+        if (only ? only != &topics[i] : !topics[i].in_all)
             continue;
         if (!json && !only)
             printf("%s%s:\n", i ? "\n" : "", topics[i].name);
@@ -239,9 +264,10 @@ static assay_status run(as_cli *cli)
         for (size_t i = 0; i < AS_COUNT(topics); i++)
             words[i] = topics[i].name;
         const char *near = as_nearest(cli->args[0], words);
-        return as_fail(cli->env, ASSAY_NOT_FOUND,
-                       "nothing to list under '%s'%s%s%s: ops, models, params MODEL, devices, kernels, sensors, verbs or options",
-                       cli->args[0], near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+        return as_fail(
+            cli->env, ASSAY_NOT_FOUND,
+            "nothing to list under '%s'%s%s%s: ops, models, params MODEL, devices, kernels, sensors, verbs, options or aliases",
+            cli->args[0], near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
     }
     if (as_options_is_set(cli->options, "onnx") && (!only || strcmp(only->name, "ops")))
         return as_fail(cli->env, ASSAY_BAD_INPUT, "--onnx goes with list ops: assay list ops --onnx FILE");
@@ -267,14 +293,18 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_list = {
     .name = "list",
-    .summary = "what is in here: ops, models, devices, kernels, sensors, verbs, options",
-    .usage = "[ops|models|params MODEL|devices|kernels|sensors|verbs|options] [options]",
+    .summary = "models, operators, devices, kernels, sensors, options, other names",
+    .usage = "[ops|models|params MODEL|devices|kernels|sensors|verbs|options|aliases] [options]",
     .details = "Without a topic it lists them all.  `list params MODEL` shows the keys that a built-in network takes, and its\n"
                "inputs and parameters by name.",
     .example = "assay list params mlp:sizes=784x64x10",
+    .group = AS_VERBS_HOUSE,
+    .order = 1,
+    .takes = AS_ARG_WORD,
+    .words = "ops models params devices kernels sensors verbs options aliases",
     .min_args = 0,
     .max_args = 2,
     .options = AS_OPTIONS("onnx", "json"),
-    .texts = AS_TEXTS({.key = "onnx", .help = "list ops: what of this ONNX file is not supported"}),
+    .texts = AS_TEXTS({.key = "onnx", .help = "list ops: the operators of this ONNX file that are not supported"}),
     .run = run,
 };

@@ -28,11 +28,16 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_plan = {
     .name = "plan",
-    .summary = "what would run: steps, kernels and why, buffers, memory to the byte",
+    .summary = "what would run: steps, kernels and why, memory to the byte",
     .usage = "MODEL [options]",
-    .details = "Builds the plan and runs nothing.  For every step it names the kernel chosen and why each other one lost; for\n"
-               "every buffer its bytes, place and lifetime; and the peak that an instance will hold.",
+    .details =
+        "Builds the plan and runs nothing.  Names the kernel of every step and why the others lost, the bytes, place and lifetime of\n"
+        "every buffer, and the peak memory of an instance.",
     .example = "assay plan cnn-small --batch 8",
+    .needs = "a MODEL, for example mlp-small",
+    .group = AS_VERBS_LOOK,
+    .order = 3,
+    .takes = AS_ARG_MODEL,
     .min_args = 1,
     .max_args = 1,
     .options = AS_OPTIONS("batch", "seq", "dim", "input", "timespans", "weights", "seed", "device", "threads", "compile",

@@ -103,13 +103,17 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_run = {
     .name = "run",
-    .summary = "the network's answer on your own data (npy in, npy out)",
+    .summary = "a network's output for your own data (npy in, npy out)",
     .usage = "MODEL [options]",
     .details =
-        "Runs MODEL once.  Inputs come from npy files (or .pb, an ONNX TensorProto); those without a file are random by --seed.  A symbolic dimension\n"
-        "such as the batch is taken from the file's shape.  Outputs go to npy files, or are printed.\n"
-        "With --stream: reads samples from standard input, one a line, answers each at once, and reports latency on standard error.",
+        "Runs MODEL once.  Inputs come from npy files (or .pb, an ONNX TensorProto); inputs without a file are random, see --seed.\n"
+        "A dimension that the model leaves open, such as the batch, is taken from the file's shape.  Outputs go to npy files, or are printed.\n"
+        "With --stream: reads samples from standard input, one per line, answers each at once, and reports the latency on standard error.",
     .example = "assay run mlp-small --batch 2 --output y.npy",
+    .needs = "a MODEL, for example mlp-small",
+    .group = AS_VERBS_LOOK,
+    .order = 2,
+    .takes = AS_ARG_MODEL,
     .min_args = 1,
     .max_args = 1,
     .options =

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/screen.h"
 #include "cli/show.h"
 #include "lab/calls.h"
 #include "report/report.h"
@@ -100,7 +101,7 @@ static assay_status report_show(errand *e, const as_stored_run *run)
     assay_facts     **facts;
     size_t            n;
     char              what[64];
-    as_write_settings settings = {.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR"), .width = as_cli_width(stdout)};
+    as_write_settings settings = {.colour = as_screen_takes_colour(), .width = as_screen_columns()};
     snprintf(what, sizeof what, "run %lld", (long long)run->id);
     AS_TRY(as_facts_parse_all(e->cli->env, what, run->report, strlen(run->report), &facts, &n));
     assay_status status = as_report_write(e->cli->env, (const assay_facts *const *)facts, n, "text", &settings, stdout);
@@ -226,8 +227,8 @@ static assay_status arguments_read(errand *e, const struct word *word)
     as_cli *cli = e->cli;
     int     n = cli->n_args - 1;
     if (n < word->min_args || n > word->max_args)
-        return as_fail(cli->env, ASSAY_BAD_INPUT, "%s: usage: assay runs %s",
-                       n < word->min_args ? "something is missing" : "too many arguments", word->usage);
+        return as_fail(cli->env, ASSAY_BAD_INPUT, "runs %s %s: type assay runs %s", word->name,
+                       n < word->min_args ? "needs more arguments" : "has too many arguments", word->usage);
     if (as_options_is_set(cli->options, "json") && !word->takes_json)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "--json goes with runs list, show and export, and not with %s", word->name);
     e->ids = AS_TAKE(&e->arena, int64_t, n);
@@ -257,14 +258,20 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_runs = {
     .name = "runs",
-    .summary = "the stored runs: list, show, remove, carry to another store, verify",
+    .summary = "stored runs: list, show, remove, move to another store, verify",
     .usage = "list | show ID | trace ID FILE [N] | rm ID... | export [ID...] | import FILE | verify [options]",
     .details =
-        "What profile, bench, compare, check, baseline and noise have measured is kept in .assay/runs.db below the working directory, or where --store says.\n"
-        "trace writes the record of one case as a file for assay report; export writes runs with all their records as one JSON file (all runs when no ID is given); import reads it into a store and\n"
-        "leaves out what is there already.  A run that a baseline stands on cannot be removed.  verify reads all of the store: every page, every run\n"
-        "against its hash, every object of a baseline against its name.",
+        "profile, bench, compare, check, baseline and noise keep what they measure in .assay/runs.db below the working directory, or where\n"
+        "--store says.  trace writes the record of one case as a file for assay report; export writes runs with all their records as one\n"
+        "JSON file (all runs when no ID is given); import reads such a file and skips runs that are already there.  A run that a baseline\n"
+        "stands on cannot be removed.  verify reads the whole store: every page, every run against its hash, every object of a baseline\n"
+        "against its name.",
     .example = "assay bench softmax --sizes 64x64 --budget 200ms && assay runs list",
+    .needs = "one of the words list, show, trace, rm, export, import and verify, for example: assay runs list",
+    .group = AS_VERBS_HOUSE,
+    .order = 2,
+    .takes = AS_ARG_WORD,
+    .words = "list show trace rm export import verify",
     .min_args = 1,
     .max_args = MAX_RUNS,
     .options = AS_OPTIONS("store", "json"),

@@ -136,7 +136,7 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_selftest = {
     .name = "selftest",
-    .summary = "does assay hold what it promises, on this machine",
+    .summary = "does assay keep its promises on this machine?",
     .usage = "--stats [options]",
     .details =
         "Compares work that is the same and work that is known to be more, as a user would, and counts false alarms and what was\n"
@@ -145,6 +145,8 @@ const as_verb as_cmd_selftest = {
         "Cells: compute, memory, memory-loaded, programs, programs-memory, programs-chase, suite, same, same-memory.\n"
         "Exit codes: 0 no claim is contradicted, 1 one is (the whole of its bounds lies beyond it), 2 bad input, 5 stopped or could not run.",
     .example = "assay selftest --stats --cells compute",
+    .group = AS_VERBS_MACHINE,
+    .order = 4,
     .min_args = 0,
     .max_args = 0,
     .options = AS_OPTIONS("stats", "full", "cells", "arm", "seed", "state", "progress", "json"),

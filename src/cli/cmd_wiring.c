@@ -295,7 +295,7 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_wiring = {
     .name = "wiring",
-    .summary = "one neural circuit: neurons, synapses, degrees, paths, as text, JSON or picture",
+    .summary = "a neural circuit: neurons, synapses, paths, as text, JSON or a picture",
     .usage = "SPEC [options]",
     .details =
         "SPEC is one of\n"
@@ -305,6 +305,9 @@ const as_verb as_cmd_wiring = {
         "  autoncp:units=28,out=4,sparsity=0.5,seed=22222\n"
         "The same SPEC gives the same synapses as the reference (ncps 1.0.1).  Here --input is the number of inputs (default 1).",
     .example = "assay wiring autoncp:units=28,out=4 --input 20 --svg circuit.svg",
+    .needs = "a SPEC, for example autoncp:units=28,out=4",
+    .group = AS_VERBS_LOOK,
+    .order = 6,
     .min_args = 1,
     .max_args = 1,
     .options = AS_OPTIONS("input", "json", "dot", "svg", "crc"),

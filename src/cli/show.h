@@ -27,8 +27,6 @@ typedef struct as_report_options {
 /* Sections are checked here, before a long measurement and not after it. */
 assay_status as_report_options_read(assay_env *env, const assay_options *options, as_report_options *out);
 bool         as_cli_colour(const as_report_options *o, FILE *file);
-/* Columns of the terminal behind the file; 80 where there is none. */
-int as_cli_width(FILE *file);
 /* The text of one run or several to standard output: one screen each, or everything that was asked for. */
 assay_status as_cli_text(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n);
 

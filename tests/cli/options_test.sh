@@ -80,7 +80,7 @@ while read -r verb option value example _; do
     wiring-crc) t "$verb --$option is read" assay $verb $(arguments $verb) --crc; continue ;;
     esac
     case $option in
-    text|winograd|samples|cross-machine|stats|full) t "$verb --$option is read" assay $verb $(arguments $verb of-$option) --$option; continue ;;
+    text|winograd|samples|cross-machine|stats|full|quiet) t "$verb --$option is read" assay $verb $(arguments $verb of-$option) --$option; continue ;;
     onnx)
         case $verb in
         list) t "$verb --$option is read" refuses 2 "m.onnx" list ops --onnx m.onnx ;;

@@ -65,7 +65,7 @@ t "a place where no store can be made is no error" bash -c "mkdir f && cd f && :
 t "but one that was asked for is, before anything is measured" refuses 2 "f/.assay is not a directory" profile mlp-small --roofs off --runs 50 --store f/.assay/x.db
 
 t "an unknown word is refused with the nearest" refuses 2 "did you mean list?" runs lis
-t "nothing to show" refuses 2 "something is missing: usage: assay runs show ID" runs show
+t "nothing to show" refuses 2 "runs show needs more arguments: type assay runs show ID" runs show
 t "too much to show" refuses 2 "too many arguments" runs show 1 2
 t "no id" refuses 2 "'x' is not an id of a run" runs show x
 t "no such run" refuses 2 "there is no run 99" runs show 99

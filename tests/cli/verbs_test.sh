@@ -3,7 +3,7 @@
 
 t "no verb shows the overview and exits 2" bash -c "! '$ASSAY' 2>'$dir/o' && grep -q 'usage: assay VERB' '$dir/o'"
 t "--help lists every verb" says "profile" --help
-for verb in run plan profile report list version doctor devices export wiring bench compare baseline check history runs noise selftest; do
+for verb in run plan profile report list version doctor devices export wiring bench compare baseline check history runs noise selftest completion; do
     t "$verb --help shows an example" says "example:" $verb --help
 done
 
@@ -11,7 +11,7 @@ done
 man=$(cd "$(dirname "$0")/../../man" && pwd)
 cd "$dir" || exit 2
 "$ASSAY" list options | awk '{print $1, $2}' | sort >"$dir/taken"
-helped() { "$ASSAY" "$1" --help | sed -n 's/^  --\([a-z0-9-]*\).*/\1/p' | sort; }
+helped() { "$ASSAY" "$1" --help | sed -n '/^Every verb:/q; s/^  \(-.,\|   \) --\([a-z0-9-]*\).*/\2/p' | sort; }
 same_options() { [ "$(helped "$1")" = "$(awk -v v="$1" '$1 == v {print $2}' "$dir/taken")" ]; }
 in_man() { # VERB: every option of it is in its man page
     local option text
@@ -28,7 +28,7 @@ t "no option is listed twice for a verb" [ -z "$(uniq -d "$dir/taken")" ]
 t "a default is that of the verb: noise" bash -c "'$ASSAY' noise --help | grep -- --budget | grep -qF '[12s]'"
 t "a default is that of the verb: baseline" bash -c "'$ASSAY' baseline --help | grep -- --budget | grep -qF '[1s]'"
 t "a default is that of the verb: bench" bash -c "'$ASSAY' bench --help | grep -- --budget | grep -qF '[5s]'"
-t "compile both is said by profile" bash -c "'$ASSAY' profile --help | grep -- --compile | grep -q both"
+t "compile both is said by profile" bash -c "COLUMNS=120 '$ASSAY' profile --help | grep -- --compile | grep -q both"
 t "and by no other" bash -c "! '$ASSAY' run --help | grep -q both"
 
 t "run prints an output with its shape" says "y: f32[2,10]" run mlp-small --batch 2

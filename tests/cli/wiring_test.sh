@@ -54,8 +54,8 @@ while IFS='|' read -r words rest; do
     t "refused: $rest" refuses 2 "$words" wiring $rest
 done <<'ROWS'
 did you mean 'autoncp'|autonpc:units=8,out=2
-usage|
-one argument too many|full:units=4 full:units=5
+wiring needs a SPEC|
+wiring has no use for|full:units=4 full:units=5
 'out' is missing|autoncp:units=8
 below units-2|autoncp:units=10,out=9
 from 0.1 to 1|autoncp:units=10,out=2,sparsity=0
