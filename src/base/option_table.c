@@ -486,6 +486,7 @@ const as_option_def as_option_table[] = {
      .choices = "basic detailed",
      .help = "how much is printed: basic is one screen, detailed is everything",
      .example = "detailed"},
+    {.key = "all", .type = AS_OPT_FLAG, .group = AS_GROUP_OUTPUT, .help = "list all of them, with every column", .example = ""},
     {.key = "text", .type = AS_OPT_FLAG, .group = AS_GROUP_OUTPUT, .help = "print the report as text (the default)", .example = ""},
     {.key = "colour",
      .type = AS_OPT_CHOICE,

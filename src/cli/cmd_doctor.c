@@ -1,16 +1,44 @@
-/* cmd_doctor.c - what can be measured here, and why not the rest, as one JSON. */
-#include "cli/cli.h"
+/* cmd_doctor.c - what can be measured here, what not, and why: a page for people, or one JSON. */
+#include <string.h>
+
+#include "base/file.h"
+#include "cli/show.h"
 #include "lab/doctor.h"
 
-static assay_status run(as_cli *cli) { return as_doctor_write(cli->env, stdout); }
+static assay_status json_write(as_cli *cli, const char *path)
+{
+    as_out out;
+    AS_TRY(as_out_open(cli->env, path, &out));
+    assay_status status = as_doctor_write(cli->env, out.file);
+    if (status == ASSAY_OK)
+        return as_out_commit(cli->env, &out);
+    as_out_abandon(&out);
+    return status;
+}
+
+static assay_status run(as_cli *cli)
+{
+    as_report_options o;
+    as_brief          b;
+    AS_TRY(as_report_options_read(cli->env, cli->options, &o));
+    if (o.json)
+        return json_write(cli, o.json);
+    if (o.amount == AS_AMOUNT_DETAILED)
+        return as_doctor_print(cli->env, stdout);
+    AS_TRY(as_doctor_brief(cli->env, &b));
+    return as_cli_brief(cli, &o, &b);
+}
 
 const as_verb as_cmd_doctor = {
     .name = "doctor",
-    .summary = "what can be measured here and why not the rest, as one JSON",
-    .usage = "",
-    .details = "Probes by doing: a counter is listed as available only after it counted a known loop.",
+    .summary = "what can be measured here, what cannot, and why",
+    .usage = "[options]",
+    .details =
+        "Probes by doing: a counter is listed as available only after it counted a known loop.  --json writes one JSON object\n"
+        "(assay.doctor/1) instead of the page.",
     .example = "assay doctor",
     .min_args = 0,
     .max_args = 0,
+    .options = AS_OPTIONS("json", "report", "colour"),
     .run = run,
 };
