@@ -120,9 +120,8 @@ assay_status as_facts_check(assay_env *env, const assay_facts *f);
 assay_status as_facts_write(assay_env *env, const assay_facts *f, as_json *w);
 assay_status as_facts_parse(assay_env *env, const char *path, const char *data, size_t n, assay_facts **out);
 /* One run ("assay.run/1") or several ("assay.runs/1"), at least one, in the order of the file: *out is given back with
- * as_facts_free_all(). */
+ * assay_facts_free_all(). */
 assay_status as_facts_parse_all(assay_env *env, const char *path, const char *data, size_t n, assay_facts ***out, size_t *n_out);
-void         as_facts_free_all(assay_facts **facts, size_t n);
 /* The interval for people, "99.9 to 100.1 us", with digits enough to tell its ends apart; "" when there is none. */
 const char *as_show_interval(char *buf, size_t size, const assay_metric *m);
 /* Keeps strings alive with the facts. */

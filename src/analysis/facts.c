@@ -42,7 +42,7 @@ assay_status as_facts_done(assay_facts *f, assay_facts **out)
 static void no_room(assay_facts *f, const char *what)
 {
     if (f->status == ASSAY_OK)
-        f->status = as_fail(f->env, ASSAY_NO_MEMORY, "facts: no room for %s", what);
+        f->status = as_fail(f->env, ASSAY_NO_MEMORY, "facts: not enough memory for %s", what);
 }
 
 /* Room for one more by doubling; NULL when there is none.  The old array stays in the arena. */
@@ -437,7 +437,7 @@ assay_status as_facts_check(assay_env *env, const assay_facts *f)
     const char *why;
     if (f->status != ASSAY_OK)
         return f->env == env ? f->status
-                             : as_fail(env, f->status, "facts: they are incomplete: %s",
+                             : as_fail(env, f->status, "facts: incomplete: %s",
                                        f->env ? assay_message(f->env) : assay_status_text(f->status));
     for (int i = 0; i < f->n_groups; i++) {
         const as_fact_group *g = &f->groups[i];

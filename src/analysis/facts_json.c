@@ -287,7 +287,7 @@ static assay_status metric_read(reader *r, json_t *object, assay_metric *out)
     if (json_object_get(object, "reason"))
         AS_TRY(text_read(r, object, "reason", false, &m.reason));
     if (!as_metric_ok(&m, &why))
-        return complain(r, "the metric may not be shown: %s", why);
+        return complain(r, "the metric is not valid: %s", why);
     *out = m;
     return ASSAY_OK;
 }
@@ -337,10 +337,10 @@ static assay_status columns_read(reader *r, json_t *columns, const char **out)
         AS_TRY(text_read(r, value, "key", false, &key));
         AS_TRY(text_read(r, value, "label", false, &label));
         if (!*key || strchr(key, '|'))
-            return complain(r, "\"key\": \"%s\" is empty or holds a bar", key);
+            return complain(r, "\"key\": \"%s\" is empty or contains a |", key);
         out[i] = as_arena_printf(&r->facts->arena, "%s|%s", key, label);
         if (!out[i])
-            return as_fail(r->env, ASSAY_NO_MEMORY, "run JSON: %s: no room for a column", r->path);
+            return as_fail(r->env, ASSAY_NO_MEMORY, "run JSON: %s: not enough memory for a column", r->path);
         go_up(r, up);
     }
     out[json_array_size(columns)] = NULL;
@@ -410,7 +410,8 @@ static assay_status numbers_read(reader *r, json_t *object, const char *key, boo
         return complain(r, "\"%s\": expected an array, found %s", key, type_name(array));
     double *x = AS_TAKE(&r->facts->arena, double, json_array_size(array));
     if (!x)
-        return as_fail(r->env, ASSAY_NO_MEMORY, "run JSON: %s: no room for a series of %zu", r->path, json_array_size(array));
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run JSON: %s: not enough memory for a series of %zu", r->path,
+                       json_array_size(array));
     json_array_foreach(array, i, value)
     {
         if (!json_is_number(value) && !json_is_null(value))
@@ -535,7 +536,7 @@ static assay_status trials_read(reader *r, json_t *trials)
     f->owns_trials = true;
     f->trials = AS_TAKE(&f->arena, assay_trace *, n);
     if (!f->trials)
-        return as_fail(r->env, ASSAY_NO_MEMORY, "run JSON: %s: no room for %zu trials", r->path, n);
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run JSON: %s: not enough memory for %zu trials", r->path, n);
     for (; f->n_trials < n; f->n_trials++) {
         AS_TRY(as_trace_json_read(r->env, "run JSON", r->path, json_array_get(trials, f->n_trials), &f->trials[f->n_trials]));
         f->with_samples = f->with_samples || f->trials[f->n_trials]->n_shots;
@@ -551,7 +552,7 @@ static assay_status run_read(reader *r, json_t *root)
         return complain(r, "expected an object, found %s", type_name(root));
     AS_TRY(text_read(r, root, "schema", false, &schema));
     if (!strcmp(schema, SCHEMA_ALL))
-        return complain(r, "one run (\"%s\") is read here, and this holds several (\"%s\")", SCHEMA, SCHEMA_ALL);
+        return complain(r, "expected one run (\"%s\"), found several (\"%s\")", SCHEMA, SCHEMA_ALL);
     if (strcmp(schema, SCHEMA))
         return complain(r, "\"schema\" is \"%s\"; this reader knows \"%s\"", schema, SCHEMA);
     AS_TRY(keys_check(r, root, keys));
@@ -569,7 +570,7 @@ static assay_status facts_of(reader *r, json_t *root, assay_facts **out)
     r->n_facts = 0;
     r->facts = as_facts_new(r->env);
     assay_status status =
-        r->facts ? run_read(r, root) : as_fail(r->env, ASSAY_NO_MEMORY, "run JSON: %s: no room for facts", r->path);
+        r->facts ? run_read(r, root) : as_fail(r->env, ASSAY_NO_MEMORY, "run JSON: %s: not enough memory for facts", r->path);
     if (status != ASSAY_OK)
         assay_facts_free(r->facts);
     else
@@ -588,13 +589,6 @@ assay_status as_facts_parse(assay_env *env, const char *path, const char *data, 
 }
 
 /* --- Several runs ------------------------------------------------------------------------------------- */
-
-void as_facts_free_all(assay_facts **facts, size_t n)
-{
-    for (size_t i = 0; facts && i < n; i++)
-        assay_facts_free(facts[i]);
-    free(facts);
-}
 
 /* The list of runs: the "runs" of several, or one run alone, which is borrowed too. */
 static assay_status runs_find(reader *r, json_t *root, json_t **out, size_t *n)
@@ -621,7 +615,8 @@ static assay_status all_read(reader *r, json_t *root, assay_facts ***out, size_t
     size_t  n, i;
     AS_TRY(runs_find(r, root, &runs, &n));
     assay_facts **all = calloc(n, sizeof *all);
-    assay_status  status = all ? ASSAY_OK : as_fail(r->env, ASSAY_NO_MEMORY, "run JSON: %s: no room for %zu runs", r->path, n);
+    assay_status  status =
+        all ? ASSAY_OK : as_fail(r->env, ASSAY_NO_MEMORY, "run JSON: %s: not enough memory for %zu runs", r->path, n);
     for (i = 0; i < n && status == ASSAY_OK; i++) {
         go_up(r, 0);
         if (runs)
@@ -629,7 +624,7 @@ static assay_status all_read(reader *r, json_t *root, assay_facts ***out, size_t
         status = facts_of(r, runs ? json_array_get(runs, i) : root, &all[i]);
     }
     if (status != ASSAY_OK) {
-        as_facts_free_all(all, n);
+        assay_facts_free_all(all, n);
         return status;
     }
     *out = all;

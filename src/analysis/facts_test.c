@@ -227,7 +227,7 @@ Test(facts_json, hostile_files_get_a_sentence_with_the_place)
         {"[]", "run JSON: x.json: top level: expected an object, found an array"},
         {"{}", "\"schema\": expected a string, found missing"},
         {"{\"schema\":\"assay.run/2\"}", "\"schema\" is \"assay.run/2\"; this reader knows \"assay.run/1\""},
-        {"{\"schema\":\"assay.runs/1\",\"runs\":[]}", "and this holds several (\"assay.runs/1\")"},
+        {"{\"schema\":\"assay.runs/1\",\"runs\":[]}", "found several (\"assay.runs/1\")"},
         {"{\"schema\":\"assay.run/1\",\"extra\":1}", "x.json: top level: unknown key \"extra\"; this reader knows assay.run/1"},
         {"{\"schema\":\"assay.run/1\",\"title\":7}", "\"title\": expected a string, found an integer"},
         {"{\"schema\":\"assay.run/1\",\"title\":\"\",\"notes\":{\"a\":1}}",
@@ -239,7 +239,7 @@ Test(facts_json, hostile_files_get_a_sentence_with_the_place)
         {FACT("\"value\":1,\"unit\":\"ns\",\"kind\":\"missing\",\"source\":\"tsc\",\"n\":1,\"lo\":null,\"hi\":null"),
          "\"kind\": \"missing\" is not one of measured"},
         {FACT("\"value\":null,\"unit\":\"ns\",\"kind\":\"unavailable\",\"source\":null,\"n\":0,\"lo\":null,\"hi\":null"),
-         "the metric may not be shown: unavailable without a reason"},
+         "the metric is not valid: unavailable without a reason"},
         {FACT("\"value\":1,\"unit\":\"ns\",\"kind\":\"measured\",\"source\":\"tsc\",\"n\":-1,\"lo\":null,\"hi\":null"),
          "\"n\": expected a count, found a negative number"},
         {FACT("\"value\":1,\"unit\":\"ns\",\"kind\":\"measured\",\"source\":\"tsc\",\"n\":1,\"lo\":2,\"hi\":3"),
@@ -252,7 +252,7 @@ Test(facts_json, hostile_files_get_a_sentence_with_the_place)
          "\"columns\": expected an array of 1 to 256, found an array of 0"},
         {GROUP(
              "\"facts\":{},\"tables\":{\"t\":{\"label\":\"T\",\"columns\":[{\"key\":\"a|b\",\"label\":\"\"}],\"rows\":[]}},\"series\":{},\"findings\":[]"),
-         "\"a|b\" is empty or holds a bar"},
+         "\"a|b\" is empty or contains a |"},
         {GROUP(
              "\"facts\":{},\"tables\":{\"t\":{\"label\":\"T\",\"columns\":[{\"key\":\"a\",\"label\":\"\"}],\"rows\":[[]]}},\"series\":{},\"findings\":[]"),
          "groups[\"g\"].tables[\"t\"].rows[0]: expected an array of 1 cells, found an array of 0"},

@@ -18,8 +18,8 @@ static assay_status unknown(assay_env *env, const char *spec, const char *name)
     }
     const char  *near = as_nearest(name, names), *list = all.data && !all.failed ? all.data : "";
     assay_status status =
-        near ? as_fail(env, ASSAY_NOT_FOUND, "device '%s': there is no back end '%s'; did you mean '%s'?", spec, name, near)
-             : as_fail(env, ASSAY_NOT_FOUND, "device '%s': there is no back end '%s'; there are %s", spec, name, list);
+        near ? as_fail(env, ASSAY_NOT_FOUND, "device '%s': unknown back end '%s'; did you mean '%s'?", spec, name, near)
+             : as_fail(env, ASSAY_NOT_FOUND, "device '%s': unknown back end '%s'; known: %s", spec, name, list);
     as_text_drop(&all);
     return status;
 }
@@ -29,7 +29,7 @@ assay_status as_device_open(assay_env *env, const char *spec, int n_threads, as_
     char   name[64];
     size_t n = strcspn(spec, ":");
     if (n_threads < 1)
-        return as_fail(env, ASSAY_BAD_INPUT, "device '%s': %d threads asked for, at least 1 is needed", spec, n_threads);
+        return as_fail(env, ASSAY_BAD_INPUT, "device '%s': %d threads requested; at least 1 is needed", spec, n_threads);
     snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), spec);
     for (const as_backend *const *be = as_be_table; *be; be++)
         if (strlen((*be)->name) == n && !memcmp((*be)->name, spec, n))

@@ -8,10 +8,10 @@ Test(backend, an_unknown_device_is_named_with_its_nearest)
     assay_env *env;
     as_device *device = NULL;
     expect_ok(NULL, assay_env_new(&env));
-    expect_fails(env, as_device_open(env, "cpo", 1, &device), ASSAY_NOT_FOUND, "there is no back end 'cpo'; did you mean 'cpu'?");
+    expect_fails(env, as_device_open(env, "cpo", 1, &device), ASSAY_NOT_FOUND, "unknown back end 'cpo'; did you mean 'cpu'?");
     expect_fails(env, as_device_open(env, "nul:gemm=5us", 1, &device), ASSAY_NOT_FOUND, "did you mean 'null'?");
-    expect_fails(env, as_device_open(env, "quantum", 1, &device), ASSAY_NOT_FOUND, "there is no back end 'quantum'; there are cpu");
-    expect_fails(env, as_device_open(env, "", 1, &device), ASSAY_NOT_FOUND, "there is no back end ''");
+    expect_fails(env, as_device_open(env, "quantum", 1, &device), ASSAY_NOT_FOUND, "unknown back end 'quantum'; known: cpu");
+    expect_fails(env, as_device_open(env, "", 1, &device), ASSAY_NOT_FOUND, "unknown back end ''");
     expect(device == NULL);
     assay_env_free(env);
 }
@@ -32,7 +32,7 @@ Test(backend, no_threads_are_refused)
     as_device *device = NULL;
     expect_ok(NULL, assay_env_new(&env));
     expect_fails(env, as_device_open(env, "cpu", 0, &device), ASSAY_BAD_INPUT,
-                 "device 'cpu': 0 threads asked for, at least 1 is needed");
+                 "device 'cpu': 0 threads requested; at least 1 is needed");
     assay_env_free(env);
 }
 
@@ -64,7 +64,7 @@ Test(backend, memory_is_counted_in_bytes_and_calls)
 static assay_status alloc_never(assay_env *env, as_device *device, size_t bytes, as_mem *out)
 {
     (void)device, (void)out;
-    return as_fail(env, ASSAY_NO_MEMORY, "never: no room for %zu bytes", bytes);
+    return as_fail(env, ASSAY_NO_MEMORY, "never: not enough memory for %zu bytes", bytes);
 }
 
 Test(backend, memory_that_cannot_be_had_counts_nothing)
@@ -74,7 +74,7 @@ Test(backend, memory_that_cannot_be_had_counts_nothing)
     as_mem                  mem = {0};
     expect_ok(NULL, assay_env_new(&env));
     as_device device = {.backend = &never};
-    expect_fails(env, as_device_alloc(env, &device, 100, &mem), ASSAY_NO_MEMORY, "never: no room for 100 bytes");
+    expect_fails(env, as_device_alloc(env, &device, 100, &mem), ASSAY_NO_MEMORY, "never: not enough memory for 100 bytes");
     expect(mem.handle == NULL);
     expect_eq(device.n_allocs, 0);
     expect_eq(device.peak_bytes, 0);
@@ -101,11 +101,11 @@ Test(backend, cpu_and_null_say_how_much_memory_they_could_not_get)
     expect_ok(NULL, assay_env_new(&env));
     expect_ok(env, as_device_open(env, "null", 1, &device));
     expect_fails(env, as_device_alloc(env, device, SIZE_MAX / 4, &mem), ASSAY_NO_MEMORY,
-                 "null: no room for 4611686018427387903 bytes");
+                 "null: not enough memory for 4611686018427387903 bytes");
     as_device_close(device);
     expect_ok(env, as_device_open(env, "cpu", 1, &device));
     expect_fails(env, as_device_alloc(env, device, SIZE_MAX / 4, &mem), ASSAY_NO_MEMORY,
-                 "cpu: no room for 4611686018427387903 bytes");
+                 "cpu: not enough memory for 4611686018427387903 bytes");
     as_device_close(device);
     expect(mem.handle == NULL);
     assay_env_free(env);

@@ -56,7 +56,7 @@ static assay_status open_cpu(assay_env *env, const char *args, int n_threads, as
     AS_TRY(as_isa_mask(env, getenv("ASSAY_CPU"), &masked));
     cpu_device *cpu = calloc(1, sizeof *cpu);
     if (!cpu)
-        return as_fail(env, ASSAY_NO_MEMORY, "device 'cpu': no room for %zu bytes", sizeof *cpu);
+        return as_fail(env, ASSAY_NO_MEMORY, "device 'cpu': not enough memory for %zu bytes", sizeof *cpu);
     assay_status status = as_pool_new(env, n_threads, &cpu->pool);
     if (status != ASSAY_OK) {
         free(cpu);
@@ -91,7 +91,7 @@ static assay_status alloc(assay_env *env, as_device *device, size_t bytes, as_me
     (void)device;
     /* At least one byte, so that a NULL handle always means "no memory". */
     if (posix_memalign(&memory, ALIGN_BYTES, bytes ? bytes : 1))
-        return as_fail(env, ASSAY_NO_MEMORY, "cpu: no room for %zu bytes", bytes);
+        return as_fail(env, ASSAY_NO_MEMORY, "cpu: not enough memory for %zu bytes", bytes);
     memset(memory, 0, bytes); /* also touches every page before anything is timed */
     *out = (as_mem){.handle = memory, .host = memory, .bytes = bytes};
     return ASSAY_OK;
@@ -246,7 +246,7 @@ static assay_status compile(assay_env *env, as_device *device, const as_segment 
     }
     if (!ok) {
         discard(device, c);
-        return as_fail(env, ASSAY_NO_MEMORY, "cpu: no room for a segment of %d steps", segment->n_steps);
+        return as_fail(env, ASSAY_NO_MEMORY, "cpu: not enough memory for a segment of %d steps", segment->n_steps);
     }
     c->fork = total >= FORK_FLOPS;
     *out = c;

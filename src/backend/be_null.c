@@ -73,13 +73,13 @@ static assay_status unknown(assay_env *env, null_device *d, const char *args, co
     for (; ok && n < d->n_timings; n++)
         ok = (words[n] = lower_copy(&d->arena, short_name(d->timings[n].op))) != NULL;
     if (!ok)
-        return as_fail(env, ASSAY_NO_MEMORY, "device 'null:%s': no room for the names of %d ops", args, d->n_timings);
+        return as_fail(env, ASSAY_NO_MEMORY, "device 'null:%s': not enough memory for the names of %d ops", args, d->n_timings);
     words[n++] = "put";
     words[n] = "get";
     const char *near = as_nearest(lower, words);
     if (near)
-        return as_fail(env, ASSAY_BAD_INPUT, "device 'null:%s': there is no op '%s'; did you mean '%s'?", args, name, near);
-    return as_fail(env, ASSAY_BAD_INPUT, "device 'null:%s': there is no op '%s'; besides ops there are put, get and *", args, name);
+        return as_fail(env, ASSAY_BAD_INPUT, "device 'null:%s': unknown op '%s'; did you mean '%s'?", args, name, near);
+    return as_fail(env, ASSAY_BAD_INPUT, "device 'null:%s': unknown op '%s'; known: the names of ops, put, get and *", args, name);
 }
 
 static int op_find(const null_device *d, const char *name)
@@ -143,18 +143,18 @@ static assay_status limit_set(assay_env *env, null_device *d, const char *args, 
     const char *kept = as_arena_text(&d->arena, name);
     if (is_time ? !as_parse_duration_ns(text, &ns) || !ns : !as_parse_f64(text, &value) || !(value > 0) || value > 1e300)
         return as_fail(env, ASSAY_BAD_INPUT, "device 'null:%s': the limit '%s' is '%s', not %s", args, name, text,
-                       is_time ? "a duration above 0" : "a rate above 0, a second, such as 1e9");
+                       is_time ? "a duration above 0" : "a rate per second above 0, such as 1e9");
     for (int i = 0; i < d->n_limits; i++)
         if (!strcmp(d->limits[i].name, name))
             return as_fail(env, ASSAY_BAD_INPUT, "device 'null:%s': the limit '%s' is given twice", args, name);
     if (!kept || d->n_limits == MOST_LIMITS)
-        return as_fail(env, ASSAY_NO_MEMORY, "device 'null:%s': there is room for %d limits", args, MOST_LIMITS);
+        return as_fail(env, ASSAY_NO_MEMORY, "device 'null:%s': more than %d limits", args, MOST_LIMITS);
     d->limits[d->n_limits++] = (as_device_meter){.name = kept,
                                                  .unit = is_time                    ? "ns"
                                                          : !strncmp(name, "fma", 3) ? "flop/s"
                                                          : !strncmp(name, "exp", 3) ? "element/s"
                                                                                     : "byte/s",
-                                                 .what = "told to the device",
+                                                 .what = "given to the device",
                                                  .per_pass = 1,
                                                  .told = is_time ? (double)ns : value};
     return ASSAY_OK;
@@ -164,7 +164,7 @@ static assay_status spec_read(assay_env *env, null_device *d, const char *args)
 {
     char *text = as_arena_text(&d->arena, args), *rest = text;
     if (!text)
-        return as_fail(env, ASSAY_NO_MEMORY, "device 'null:%s': no room for its times", args);
+        return as_fail(env, ASSAY_NO_MEMORY, "device 'null:%s': not enough memory for its times", args);
     while (rest) {
         char *item = rest, *comma = strchr(item, ','), *equals;
         rest = comma ? comma + 1 : NULL;
@@ -195,8 +195,7 @@ static assay_status spec_read(assay_env *env, null_device *d, const char *args)
     for (int i = 0; !alone && i < d->n_timings; i++)
         alone = d->without[i] ? "without=OP" : NULL;
     if (alone && !d->device.caps.takes_graphs)
-        return as_fail(env, ASSAY_BAD_INPUT, "device 'null:%s': %s is for a device that takes graphs, which `graph` makes it", args,
-                       alone);
+        return as_fail(env, ASSAY_BAD_INPUT, "device 'null:%s': %s needs `graph` before it", args, alone);
     return ASSAY_OK;
 }
 
@@ -205,7 +204,7 @@ static assay_status spec_read(assay_env *env, null_device *d, const char *args)
 static void list(assay_env *env, as_device_found found, void *arg)
 {
     (void)env;
-    found(arg, "null", "computes nothing, takes as long as it is told, on a clock of its own", &caps, NULL);
+    found(arg, "null", "computes nothing and takes the times that are given, on a simulated clock", &caps, NULL);
 }
 
 static void close_null(as_device *device)
@@ -223,7 +222,7 @@ static assay_status fill(assay_env *env, null_device *d, const char *args)
     d->without = AS_TAKE(&d->arena, bool, d->n_timings);
     d->device.name = args ? as_arena_printf(&d->arena, "null:%s", args) : "null";
     if (!d->timings || !d->without || !d->device.name)
-        return as_fail(env, ASSAY_NO_MEMORY, "device 'null': no room for the times of %d ops", d->n_timings);
+        return as_fail(env, ASSAY_NO_MEMORY, "device 'null': not enough memory for the times of %d ops", d->n_timings);
     for (int i = 0; i < d->n_timings; i++)
         d->timings[i].op = as_op_table[i];
     if (args)
@@ -233,11 +232,11 @@ static assay_status fill(assay_env *env, null_device *d, const char *args)
         if (!t->given)
             t->ns = d->default_ns;
         t->why = as_arena_printf(&d->arena, "takes %llu ns, %s", (unsigned long long)t->ns,
-                                 t->given           ? "as told for this op"
-                                 : d->default_given ? "as told for every op"
-                                                    : "which is the default");
+                                 t->given           ? "as given for this op"
+                                 : d->default_given ? "as given for every op"
+                                                    : "the default");
         if (!t->why)
-            return as_fail(env, ASSAY_NO_MEMORY, "device 'null': no room for the times of %d ops", d->n_timings);
+            return as_fail(env, ASSAY_NO_MEMORY, "device 'null': not enough memory for the times of %d ops", d->n_timings);
     }
     return ASSAY_OK;
 }
@@ -247,9 +246,9 @@ static assay_status open_null(assay_env *env, const char *args, int n_threads, a
     (void)n_threads;
     null_device *d = calloc(1, sizeof *d);
     if (!d)
-        return as_fail(env, ASSAY_NO_MEMORY, "device 'null': no room for %zu bytes", sizeof *d);
+        return as_fail(env, ASSAY_NO_MEMORY, "device 'null': not enough memory for %zu bytes", sizeof *d);
     d->device = (as_device){.backend = &as_be_null,
-                            .text = "computes nothing, takes as long as it is told",
+                            .text = "computes nothing and takes the times that are given",
                             .n_threads = 1,
                             .tells_time = true,
                             .align = 64,
@@ -271,7 +270,7 @@ static assay_status alloc(assay_env *env, as_device *device, size_t bytes, as_me
     void *memory = calloc(bytes ? bytes : 1, 1);
     (void)device;
     if (!memory)
-        return as_fail(env, ASSAY_NO_MEMORY, "null: no room for %zu bytes", bytes);
+        return as_fail(env, ASSAY_NO_MEMORY, "null: not enough memory for %zu bytes", bytes);
     *out = (as_mem){.handle = memory, .bytes = bytes};
     return ASSAY_OK;
 }
@@ -357,7 +356,7 @@ static assay_status compile(assay_env *env, as_device *device, const as_segment 
     for (int i = 0; i < segment->n_steps; i++)
         if (!segment->steps[i].choice->kernel || segment->steps[i].pack)
             return as_fail(env, ASSAY_INTERNAL, "null: step %d %s", segment->steps[i].index,
-                           segment->steps[i].pack ? "packs, and nothing here asked for it" : "has no kernel");
+                           segment->steps[i].pack ? "packs weights, which this device did not request" : "has no kernel");
     code *c = calloc(1, sizeof *c);
     if (c)
         c->steps = AS_TAKE(&c->arena, step, segment->n_steps);
@@ -366,7 +365,7 @@ static assay_status compile(assay_env *env, as_device *device, const as_segment 
         ok = step_make(&c->arena, &segment->steps[i], &c->steps[c->n_steps++]);
     if (!ok) {
         discard(device, c);
-        return as_fail(env, ASSAY_NO_MEMORY, "null: no room for a segment of %d steps", segment->n_steps);
+        return as_fail(env, ASSAY_NO_MEMORY, "null: not enough memory for a segment of %d steps", segment->n_steps);
     }
     *out = c;
     return ASSAY_OK;
@@ -410,11 +409,11 @@ static assay_status claim(assay_env *env, as_device *device, const as_claim_grap
         int op = op_find(d, n->op->name);
         if (op < 0 || d->without[op] || !row_major(n))
             choices[i] = (as_choice){.why = op < 0           ? "the op is not in the table of ops"
-                                            : d->without[op] ? "it was told not to take this op"
+                                            : d->without[op] ? "it was set not to take this op"
                                                              : "an operand is not row-major"};
         else
             choices[i] = (as_choice){.kernel = &d->timings[op],
-                                     .name = d->truth ? "null piece, by the slow truth" : "null piece",
+                                     .name = d->truth ? "null piece, by the reference code" : "null piece",
                                      .why = "it takes pieces of graphs as one",
                                      .slow = true};
     }
@@ -454,7 +453,7 @@ static assay_status compile_piece(assay_env *env, as_device *device, const as_pi
     }
     if (!c || !outs || !c->steps || !c->inside) {
         discard(device, c);
-        return as_fail(env, ASSAY_NO_MEMORY, "null: no room for a piece of %d nodes", piece->n_nodes);
+        return as_fail(env, ASSAY_NO_MEMORY, "null: not enough memory for a piece of %d nodes", piece->n_nodes);
     }
     for (int i = 0; i < piece->n_nodes; i++)
         ns += d->timings[op_find(d, piece->nodes[i].ctx->op->name)].ns;
@@ -543,7 +542,7 @@ static void meters_close(as_device *device, as_device_meters *m)
 
 const as_backend as_be_null = {
     .name = "null",
-    .help = "computes nothing and takes as long as it is told: for tests of the laboratory itself",
+    .help = "computes nothing and takes the times that are given: for tests of assay itself",
     .syntax = "null[:OP=TIME,limit.NAME=RATE,...] or null:graph[,truth][,piece=TIME][,without=OP...]",
     .list = list,
     .open = open_null,

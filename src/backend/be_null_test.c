@@ -158,7 +158,7 @@ Test(be_null, outputs_are_zeros_and_spans_exact)
     char        image[48];
     step_make(device, "Relu", 4, &arena, &a);
     step_make(device, "Tanh", 5, &arena, &b);
-    expect_str(a.choice.why, "takes 3000 ns, as told for this op");
+    expect_str(a.choice.why, "takes 3000 ns, as given for this op");
     as_seg_step steps[2] = {a.seg, b.seg};
     expect_ok(env, as_device_alloc(env, device, 48, &mem));
     memset(image, 7, sizeof image);
@@ -229,7 +229,7 @@ Test(be_null, accepts_every_op_but_not_one_that_is_none)
     for (const as_op *const *op = as_op_table; *op; op++) {
         expect_ok(env, device->backend->choose(env, device, &(as_node_ctx){.op = *op}, &arena, &c));
         expect(c.kernel != NULL);
-        expect_str(c.why, "takes 1000 ns, which is the default");
+        expect_str(c.why, "takes 1000 ns, the default");
     }
     expect_ok(env, device->backend->choose(env, device, &(as_node_ctx){.op = &stranger}, &arena, &c));
     expect(c.kernel == NULL);
@@ -265,9 +265,9 @@ Test(be_null, a_spec_that_cannot_be_read_is_a_sentence_and_leaves_the_clock)
     static const struct {
         const char *spec, *part;
     } bad[] = {
-        {"null:gem=5us", "device 'null:gem=5us': there is no op 'gem'; did you mean 'gemm'?"},
+        {"null:gem=5us", "device 'null:gem=5us': unknown op 'gem'; did you mean 'gemm'?"},
         {"null:CONVGRADZ=5us", "did you mean 'convgrad"},
-        {"null:quantum=5us", "there is no op 'quantum'; besides ops there are put, get and *"},
+        {"null:quantum=5us", "unknown op 'quantum'; known: the names of ops, put, get and *"},
         {"null:gemm=5", "the time of 'gemm' is '5', not a duration such as 250ns"},
         {"null:gemm=-5us", "the time of 'gemm' is '-5us'"},
         {"null:gemm=", "the time of 'gemm' is ''"},

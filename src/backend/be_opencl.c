@@ -132,7 +132,7 @@ static assay_status open_opencl(assay_env *env, const char *args, int n_threads,
     AS_TRY(find(env, args, &f));
     opencl_device *d = calloc(1, sizeof *d);
     if (!d)
-        return as_fail(env, ASSAY_NO_MEMORY, "device 'opencl:%d': no room for %zu bytes", f.index, sizeof *d);
+        return as_fail(env, ASSAY_NO_MEMORY, "device 'opencl:%d': not enough memory for %zu bytes", f.index, sizeof *d);
     if (pthread_mutex_init(&d->lock, NULL)) {
         free(d);
         return as_fail(env, ASSAY_NO_MEMORY, "device 'opencl:%d': no lock can be made", f.index);
@@ -166,8 +166,8 @@ static assay_status alloc(assay_env *env, as_device *device, size_t bytes, as_me
     size_t         some = bytes ? bytes : 1;
     cl_int         code;
     if (device->caps.max_bytes && some > device->caps.max_bytes)
-        return as_fail(env, ASSAY_NO_MEMORY, "%s: %zu bytes asked for, and the device gives at most %llu in one allocation",
-                       d->name, bytes, (unsigned long long)device->caps.max_bytes);
+        return as_fail(env, ASSAY_NO_MEMORY, "%s: %zu bytes requested; the device gives at most %llu in one allocation", d->name,
+                       bytes, (unsigned long long)device->caps.max_bytes);
     cl_mem mem = clCreateBuffer(d->context, CL_MEM_READ_WRITE, some, NULL, &code);
     if (code == CL_SUCCESS) {
         code = zero(d, mem, some);
@@ -245,7 +245,7 @@ static assay_status program_build(assay_env *env, opencl_device *d)
 /* --- Code ------------------------------------------------------------------------------------------- */
 
 /* Any address that is not NULL: a call is made again from the node when it is compiled. */
-static const char accepted[] = "plain kernel, one work-item an output element";
+static const char accepted[] = "plain kernel, one work-item per output element";
 
 static assay_status choose(assay_env *env, as_device *device, const as_node_ctx *n, as_arena *arena, as_choice *out)
 {
@@ -257,7 +257,7 @@ static assay_status choose(assay_env *env, as_device *device, const as_node_ctx 
     }
     const char *text = as_arena_text(arena, why);
     if (!text)
-        return as_fail(env, ASSAY_NO_MEMORY, "%s: no room for the reason why %s is refused", device->name, n->op->name);
+        return as_fail(env, ASSAY_NO_MEMORY, "%s: not enough memory for the reason why %s is refused", device->name, n->op->name);
     *out = (as_choice){.why = text};
     return ASSAY_OK;
 }
@@ -324,9 +324,9 @@ static assay_status kernel_make(assay_env *env, const opencl_device *d, step *s)
 static assay_status step_make(assay_env *env, const opencl_device *d, const as_seg_step *from, step *to)
 {
     const as_node_ctx *n = from->ctx;
-    char               why[160] = "nobody chose a kernel for it";
+    char               why[160] = "no kernel was chosen";
     if (from->pack)
-        return as_fail(env, ASSAY_INTERNAL, "%s: step %d packs, and nothing here asked for it", d->name, from->index);
+        return as_fail(env, ASSAY_INTERNAL, "%s: step %d packs weights, which this device did not request", d->name, from->index);
     if (!from->choice->kernel || !as_cl_call_make(n, &to->call, why, sizeof why))
         return as_fail(env, ASSAY_INTERNAL, "%s: step %d, %s '%s', has no kernel: %s", d->name, from->index, n->op->name,
                        n->name ? n->name : "", why);
@@ -347,7 +347,7 @@ static assay_status code_make(assay_env *env, const opencl_device *d, const as_s
     }
     assay_status status = ASSAY_OK;
     if (!c || !c->steps || !c->events || !c->stamps)
-        status = as_fail(env, ASSAY_NO_MEMORY, "%s: no room for a segment of %d steps", d->name, segment->n_steps);
+        status = as_fail(env, ASSAY_NO_MEMORY, "%s: not enough memory for a segment of %d steps", d->name, segment->n_steps);
     for (int i = 0; status == ASSAY_OK && i < segment->n_steps; i++) {
         c->stamps[i].step = segment->steps[i].index;
         status = step_make(env, d, &segment->steps[i], &c->steps[c->n_steps++]);
@@ -386,7 +386,7 @@ static assay_status place(const as_run_ctx *run, const as_device *device, const 
     AS_TRY(as_mem_check(run->env, device->name, "an operand", b->base, slot->offset, slot->bytes));
     if (slot->offset % element_bytes)
         return as_fail(run->env, ASSAY_INTERNAL,
-                       "%s: an operand of step %d lies at %zu, which is no multiple of its %zu bytes an element", device->name,
+                       "%s: an operand of step %d lies at %zu, which is not a multiple of its %zu bytes per element", device->name,
                        index, slot->offset, element_bytes);
     *at = (i64)(slot->offset / element_bytes);
     return ASSAY_OK;
@@ -438,8 +438,8 @@ static assay_status events_check(const as_run_ctx *run, const opencl_device *d, 
             return as_cl_fail(run->env, result, "asking whether a command is complete");
         if (state != CL_COMPLETE)
             return as_fail(run->env, ASSAY_DEVICE, "%s: step %d (%s) did not complete: %s (%d)", d->name, c->stamps[i].step,
-                           c->steps[i].call.kernel, state < 0 ? as_cl_error_name(state) : "still in the queue after a drain",
-                           state);
+                           c->steps[i].call.kernel,
+                           state < 0 ? as_cl_error_name(state) : "still in the queue after the queue was drained", state);
     }
     return ASSAY_OK;
 }
@@ -503,7 +503,7 @@ static assay_status execute(const as_run_ctx *run, as_device *device, void *hand
     opencl_device     *d = (opencl_device *)device;
     const as_recorder *recorder = as_run_recorder(run, AS_DETAIL_STEP);
     if (recorder && run->clock->kind == AS_CLOCK_FAKE)
-        return as_fail(run->env, ASSAY_UNSUPPORTED, "%s: the times of a real device cannot be put on a fake clock", d->name);
+        return as_fail(run->env, ASSAY_UNSUPPORTED, "%s: a real device cannot run on a simulated clock", d->name);
     pthread_mutex_lock(&d->lock);
     assay_status status = run_all(run, d, handle, bindings, recorder ? &recorder->rings[0] : NULL);
     pthread_mutex_unlock(&d->lock);

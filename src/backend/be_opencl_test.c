@@ -235,7 +235,7 @@ Test(opencl, refuses_more_memory_than_the_device_gives)
     start();
     as_mem mem = {0};
     expect_fails(env, as_device_alloc(env, device, SIZE_MAX / 2, &mem), ASSAY_NO_MEMORY,
-                 "bytes asked for, and the device gives at most");
+                 "bytes requested; the device gives at most");
     expect(!mem.handle);
     stop();
 }
@@ -260,13 +260,13 @@ Test(opencl, refuses_with_a_reason)
     const as_attr kernel[] = {AS_ATTR_LIST("kernel_shape", 2, 2)};
     as_choice     c = choose("Relu", AS_F16, AS_LAYOUT_ROW_MAJOR, 1, NULL, 0);
     expect(!c.kernel);
-    expect_str(c.why, "input 0 is f16, and the kernel is for f32");
+    expect_str(c.why, "input 0 is f16; the kernel needs f32");
     c = choose("Relu", AS_F32, AS_LAYOUT_NHWC, 1, NULL, 0);
     expect(!c.kernel);
     expect_str(c.why, "input 0 is not row-major");
     c = choose("MaxPool", AS_F32, AS_LAYOUT_ROW_MAJOR, 2, kernel, 1);
     expect(!c.kernel);
-    expect_str(c.why, "it asks for 2 outputs, and the kernel makes no Indices");
+    expect_str(c.why, "it needs 2 outputs; the kernel does not compute Indices");
     as_op       strange = {.name = "Strange"};
     as_node_ctx n = {.op = &strange};
     expect_ok(env, device->backend->choose(env, device, &n, &arena, &c));
@@ -281,7 +281,7 @@ Test(opencl, names_its_kernel_and_says_why)
     as_choice c = choose("Relu", AS_F32, AS_LAYOUT_ROW_MAJOR, 1, NULL, 0);
     expect(c.kernel);
     expect_str(c.name, "relu_f32_cl");
-    expect_str(c.why, "plain kernel, one work-item an output element");
+    expect_str(c.why, "plain kernel, one work-item per output element");
     expect_str(choose("Transpose", AS_F16, AS_LAYOUT_ROW_MAJOR, 1, NULL, 0).name, "move_2_cl");
     expect_str(choose("Transpose", AS_BOOL, AS_LAYOUT_ROW_MAJOR, 1, NULL, 0).name, "move_1_cl");
     expect_str(choose("Transpose", AS_F64, AS_LAYOUT_ROW_MAJOR, 1, NULL, 0).name, "move_8_cl");
@@ -316,7 +316,7 @@ Test(opencl, refuses_to_compile_what_it_did_not_accept)
     as_segment segment = {net.steps, N_STEPS};
     net.steps[1].pack = true;
     expect_fails(env, device->backend->compile(env, device, &segment, &code), ASSAY_INTERNAL,
-                 "step 11 packs, and nothing here asked for it");
+                 "step 11 packs weights, which this device did not request");
     net.steps[1].pack = false;
     net.in[0][1] = -1;
     expect_fails(env, device->backend->compile(env, device, &segment, &code), ASSAY_INTERNAL,
@@ -328,7 +328,7 @@ Test(opencl, refuses_to_compile_what_it_did_not_accept)
     net.out[2][0] = Y;
     net.choice[1].kernel = NULL;
     expect_fails(env, device->backend->compile(env, device, &segment, &code), ASSAY_INTERNAL,
-                 "step 11, Relu 'Relu', has no kernel: nobody chose");
+                 "step 11, Relu 'Relu', has no kernel: no kernel was chosen");
     expect(!code);
     stop();
 }
@@ -457,7 +457,7 @@ Test(opencl, refuses_operands_it_cannot_reach)
     net.slots[H] = good;
     net.slots[H].offset += 2;
     expect_fails(env, device->backend->execute(AS_RUN(env), device, i.code, &i.bindings), ASSAY_INTERNAL,
-                 "lies at 258, which is no multiple of its 4 bytes");
+                 "lies at 258, which is not a multiple of its 4 bytes");
     net.slots[H].offset = N_BUFFERS * ALIGN;
     expect_fails(env, device->backend->execute(AS_RUN(env), device, i.code, &i.bindings), ASSAY_INTERNAL,
                  "does not fit an allocation of 640");
@@ -494,7 +494,7 @@ Test(opencl, puts_no_real_time_on_a_fake_clock)
     as_clock_open_fake(&env->clock, 0);
     as_recorder recorder = {.rings = &ring, .n_rings = 1, .detail = AS_DETAIL_STEP};
     expect_fails(env, device->backend->execute(AS_RUN_WITH(env, &recorder), device, i.code, &i.bindings), ASSAY_UNSUPPORTED,
-                 "cannot be put on a fake clock");
+                 "cannot run on a simulated clock");
     expect_ok(env, device->backend->execute(AS_RUN(env), device, i.code, &i.bindings));
     expect(error_of(&i) <= 1e-6);
     instance_drop(&i);

@@ -60,7 +60,7 @@ double as_clock_cost_ns(uint64_t (*f)(void))
 
 void as_clock_open_fake(as_clock *clock, uint64_t start_ns)
 {
-    *clock = (as_clock){.kind = AS_CLOCK_FAKE, .ns_per_tick = 1, .name = "fake", .why = "asked for", .fake_ticks = start_ns};
+    *clock = (as_clock){.kind = AS_CLOCK_FAKE, .ns_per_tick = 1, .name = "fake", .why = "requested", .fake_ticks = start_ns};
 }
 
 void as_clock_open_monotonic(as_clock *clock)
@@ -68,7 +68,7 @@ void as_clock_open_monotonic(as_clock *clock)
     *clock = (as_clock){.kind = AS_CLOCK_MONOTONIC,
                         .ns_per_tick = 1,
                         .name = "monotonic",
-                        .why = "asked for",
+                        .why = "requested",
                         .cost_ns = as_clock_cost_ns(as_monotonic_ns)};
 }
 

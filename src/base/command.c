@@ -35,7 +35,7 @@ assay_status as_command_split(assay_env *env, const char *text, as_arena *arena,
     char        *to = AS_TAKE(arena, char, length + 1); /* a word and its end take no more than the word and its blank */
     const char **words = AS_TAKE(arena, const char *, length / 2 + 2);
     if (!to || !words)
-        return as_fail(env, ASSAY_NO_MEMORY, "command: no room for the %zu bytes of \"%s\"", length, text);
+        return as_fail(env, ASSAY_NO_MEMORY, "command: not enough memory for the %zu bytes of \"%s\"", length, text);
     for (const char *at = text;;) {
         while (is_blank(*at))
             at++;
@@ -43,10 +43,10 @@ assay_status as_command_split(assay_env *env, const char *text, as_arena *arena,
             break;
         words[n++] = to;
         if (!word_copy(&at, &to))
-            return as_fail(env, ASSAY_BAD_INPUT, "command: %s: word %zu has a quote or a backslash without its end", text, n);
+            return as_fail(env, ASSAY_BAD_INPUT, "command: %s: word %zu has an unfinished quote or backslash", text, n);
     }
     if (!n || !*words[0])
-        return as_fail(env, ASSAY_BAD_INPUT, "command: \"%s\" names no program", text);
+        return as_fail(env, ASSAY_BAD_INPUT, "command: \"%s\" does not name a program", text);
     words[n] = NULL;
     *argv = words;
     return ASSAY_OK;

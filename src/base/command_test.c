@@ -56,8 +56,9 @@ Test(command, refuses_open_quotes_and_nothing)
 {
     static const struct {
         const char *text, *part;
-    } bad[] = {{"a 'b", "word 2 has a quote"}, {"\"", "word 1 has a quote"}, {"a\\", "without its end"},
-               {"", "names no program"},       {" \t", "names no program"},  {"'' a", "names no program"}};
+    } bad[] = {{"a 'b", "word 2 has an unfinished quote"}, {"\"", "word 1 has an unfinished quote"},
+               {"a\\", "unfinished quote or backslash"},   {"", "does not name a program"},
+               {" \t", "does not name a program"},         {"'' a", "does not name a program"}};
     const char *const *argv = NULL;
     expect_eq(assay_env_new(&env), ASSAY_OK);
     for (size_t i = 0; i < AS_COUNT(bad); i++)

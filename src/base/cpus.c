@@ -78,10 +78,10 @@ bool as_pin_self(as_pin *pin, int index, char *why, size_t why_size)
         if (pin->done)
             pinned_count(1);
         else
-            snprintf(why, why_size, "the system refuses CPU %zu", cpu);
+            snprintf(why, why_size, "the system does not allow CPU %zu", cpu);
         return pin->done;
     }
-    snprintf(why, why_size, "there is no CPU number %d among the %d that may be used", index, CPU_COUNT(&allowed));
+    snprintf(why, why_size, "CPU number %d is not among the %d that may be used", index, CPU_COUNT(&allowed));
     return false;
 }
 

@@ -17,7 +17,7 @@ Test(cpus, pins_the_calling_thread_and_lets_it_go_again)
     }
     expect_eq(as_cpu_count(), 1);
     expect(!as_pin_self(&again, 1, why, sizeof why));
-    expect_has(why, "there is no CPU number 1 among the 1");
+    expect_has(why, "CPU number 1 is not among the 1");
     as_pin_undo(&again); /* was not done: changes nothing */
     expect_eq(as_cpu_count(), 1);
     as_pin_undo(&pin);

@@ -39,7 +39,7 @@ static void clock_choose(as_clock *clock)
     } else {
         as_clock_open(clock);
         if (name && *name) /* there is no env yet to tell, and a typing error must not stay unseen */
-            clock->why = "ASSAY_CLOCK is neither \"monotonic\" nor \"fake\" and was ignored";
+            clock->why = "ASSAY_CLOCK must be \"monotonic\" or \"fake\" and was ignored";
     }
 }
 
@@ -90,7 +90,7 @@ assay_status as_fail(assay_env *env, assay_status status, const char *format, ..
     int wanted = vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (wanted < 0) {
-        snprintf(env->message, sizeof env->message, "%s (and its sentence could not be formed)", assay_status_text(status));
+        snprintf(env->message, sizeof env->message, "%s (the message could not be written)", assay_status_text(status));
         return status;
     }
     size_t length = (size_t)wanted;

@@ -20,21 +20,21 @@ static assay_status map_fd(assay_env *env, const char *what, const char *path, i
 {
     struct stat st;
     if (fstat(fd, &st))
-        return as_fail(env, ASSAY_IO, "%s: %s: cannot look at it: %s", what, path, strerror(errno));
+        return as_fail(env, ASSAY_IO, "%s: %s: cannot read its attributes: %s", what, path, strerror(errno));
     if (S_ISDIR(st.st_mode))
         return as_fail(env, ASSAY_BAD_INPUT, "%s: %s: cannot read: it is a directory", what, path);
     if (!S_ISREG(st.st_mode))
         return as_fail(env, ASSAY_BAD_INPUT, "%s: %s: cannot read: it is not a regular file", what, path);
     uint64_t bytes = (uint64_t)st.st_size;
     if (max_bytes && bytes > max_bytes)
-        return as_fail(env, ASSAY_BAD_INPUT, "%s: %s: has %llu bytes, and at most %llu are read", what, path,
+        return as_fail(env, ASSAY_BAD_INPUT, "%s: %s: has %llu bytes; at most %llu can be read", what, path,
                        (unsigned long long)bytes, (unsigned long long)max_bytes);
     if (!bytes) {
         *out = (as_map){.data = (const uint8_t *)""};
         return ASSAY_OK;
     }
     if (bytes > SIZE_MAX)
-        return as_fail(env, ASSAY_NO_MEMORY, "%s: %s: %llu bytes are more than this machine can map", what, path,
+        return as_fail(env, ASSAY_NO_MEMORY, "%s: %s: its %llu bytes are more than this machine can map", what, path,
                        (unsigned long long)bytes);
     void *base = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE, fd, 0);
     if (base == MAP_FAILED)
@@ -89,7 +89,7 @@ assay_status as_map_open_beside(assay_env *env, const char *what, const char *ow
     if (is_below(real, named) || is_below(real, linked))
         status = as_map_open(env, what, real, max_bytes, out); /* what was looked at, not what its name may mean by now */
     else
-        status = as_fail(env, ASSAY_BAD_INPUT, "%s: %s: not read: a link leads to %s, which is not below the directory of %s", what,
+        status = as_fail(env, ASSAY_BAD_INPUT, "%s: %s: not read: it is a link to %s, which is not below the directory of %s", what,
                          path, real, owner);
     free(real);
     free(named);
@@ -196,7 +196,7 @@ assay_status as_out_open(assay_env *env, const char *path, as_out *out)
     if (!length)
         return as_fail(env, ASSAY_BAD_INPUT, "cannot write: the file name is empty");
     if (length >= sizeof made.path)
-        return as_fail(env, ASSAY_BAD_INPUT, "cannot write: a file name of %zu bytes, and at most %zu are possible", length,
+        return as_fail(env, ASSAY_BAD_INPUT, "cannot write: the file name has %zu bytes; at most %zu are possible", length,
                        sizeof made.path - 1);
     memcpy(made.path, path, length + 1);
     if (!strcmp(path, "-")) {
@@ -298,5 +298,5 @@ assay_status as_self_path(assay_env *env, char *out, size_t size)
         return ASSAY_OK;
     }
 #endif
-    return as_fail(env, ASSAY_UNSUPPORTED, "the path of this program cannot be had from the system");
+    return as_fail(env, ASSAY_UNSUPPORTED, "the system does not give the path of this program");
 }

@@ -60,7 +60,7 @@ Test(file, says_why_it_cannot_be_read)
     expect_fails(&env, as_map_open(&env, "npy", "/dev/null/x", 0, &map), ASSAY_IO, "cannot open: Not a directory");
     expect_ok(&env, as_file_write(&env, as_test_path("four"), "1234", 4));
     expect_fails(&env, as_map_open(&env, "npy", as_test_path("four"), 3, &map), ASSAY_BAD_INPUT,
-                 "four: has 4 bytes, and at most 3 are read");
+                 "four: has 4 bytes; at most 3 can be read");
     expect_eq(map.bytes, 77);
 }
 
@@ -100,7 +100,7 @@ Test(file, links_do_not_lead_out_of_the_owners_directory)
     expect(!symlink("../in-2", as_test_path("in/near")) && !symlink("/", as_test_path("in/root")) &&
            !symlink("gone", as_test_path("in/dangling")));
     expect_str(beside(owner, as_test_path("in/inner")), "read");
-    expect_has(beside(owner, as_test_path("in/outer")), "a link leads to /");
+    expect_has(beside(owner, as_test_path("in/outer")), "it is a link to /");
     expect_has(beside(owner, as_test_path("in/outer")), "/out, which is not below the directory of ");
     expect_has(beside(owner, as_test_path("in/near/w")),
                "/in-2/w, which is not below"); /* a name that only begins like the directory's */
@@ -220,7 +220,7 @@ Test(file, says_why_it_cannot_be_written)
     char large[5000];
     memset(large, 'x', sizeof large);
     large[sizeof large - 1] = '\0';
-    expect_fails(&env, as_out_open(&env, large, &out), ASSAY_BAD_INPUT, "a file name of 4999 bytes");
+    expect_fails(&env, as_out_open(&env, large, &out), ASSAY_BAD_INPUT, "the file name has 4999 bytes");
     expect(!out.file);
     const char *path = as_test_path("locked");
     expect_ok(&env, as_file_write(&env, path, "1", 1));

@@ -187,7 +187,7 @@ Test(json, loads_a_file_within_its_limit)
     json_decref(root);
     expect_eq(a, 7);
     root = NULL;
-    expect_fails(&env, as_json_load(&env, "model", path, 8, &root), ASSAY_BAD_INPUT, "has 9 bytes, and at most 8");
+    expect_fails(&env, as_json_load(&env, "model", path, 8, &root), ASSAY_BAD_INPUT, "has 9 bytes; at most 8");
     expect_fails(&env, as_json_load(&env, "model", as_test_path("absent"), 0, &root), ASSAY_NOT_FOUND, "cannot open");
     expect_ok(&env, as_file_write(&env, path, "", 0));
     expect_fails(&env, as_json_load(&env, "model", path, 0, &root), ASSAY_BAD_INPUT, "m.json: line 1, column 0: ");

@@ -53,12 +53,12 @@ static const char *fault_of(const assay_metric *m)
     if (m->kind == ASSAY_UNAVAILABLE) {
         if (is_blank(m->reason))
             return "unavailable without a reason";
-        return isnan(m->value) && isnan(m->lo) && isnan(m->hi) ? NULL : "unavailable and yet with a value";
+        return isnan(m->value) && isnan(m->lo) && isnan(m->hi) ? NULL : "unavailable but with a value";
     }
     if (is_blank(m->source))
         return "no source";
     if (m->reason)
-        return "a reason to be unavailable, and yet with a value";
+        return "a reason to be unavailable, but with a value";
     if (!isfinite(m->value))
         return "no finite value";
     if (isnan(m->lo) && isnan(m->hi))

@@ -58,10 +58,10 @@ Test(metric, that_contradicts_itself_is_refused)
 {
     assay_metric m = as_metric_unavailable("ns", "no sensor");
     m.value = 0;
-    expect_str(fault(m), "unavailable and yet with a value");
+    expect_str(fault(m), "unavailable but with a value");
     m = as_metric_counted(5, "byte", "plan");
     m.reason = "no sensor";
-    expect_str(fault(m), "a reason to be unavailable, and yet with a value");
+    expect_str(fault(m), "a reason to be unavailable, but with a value");
     expect_str(fault(as_metric_measured(NAN, 4, 6, 3, "ns", "tsc")), "no finite value");
     expect_str(fault(as_metric_measured(INFINITY, 4, 6, 3, "ns", "tsc")), "no finite value");
     expect_str(fault(as_metric_measured(5, 4, NAN, 3, "ns", "tsc")), "half an interval");

@@ -88,7 +88,7 @@ assay_status assay_options_new(assay_env *env, assay_options **out)
     }
     if (!o || !o->slots || !o->seen) {
         assay_options_free(o);
-        return as_fail(env, ASSAY_NO_MEMORY, "options: no room for %zu of them", table_count());
+        return as_fail(env, ASSAY_NO_MEMORY, "options: not enough memory for %zu options", table_count());
     }
     *out = o;
     return ASSAY_OK;
@@ -115,9 +115,9 @@ static assay_status fail_unknown(assay_env *env, const char *key)
     words[n] = NULL;
     const char *near = as_nearest(key, words);
     if (near)
-        as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": there is none of that name; did you mean \"%s\"?", key, near);
+        as_fail(env, ASSAY_BAD_INPUT, "unknown option \"%s\"; did you mean \"%s\"?", key, near);
     else
-        as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": there is none of that name; there are: %s", key, keys.data ? keys.data : "");
+        as_fail(env, ASSAY_BAD_INPUT, "unknown option \"%s\"; known: %s", key, keys.data ? keys.data : "");
     as_text_drop(&keys);
     return ASSAY_BAD_INPUT;
 }
@@ -160,7 +160,7 @@ static assay_status value_check(assay_env *env, const as_option_def *def, const 
     case AS_OPT_FLAG:
         if (as_parse_bool(value, &on))
             return ASSAY_OK;
-        return as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": \"%s\" is neither on nor off", def->key, value);
+        return as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": \"%s\" must be on or off", def->key, value);
     case AS_OPT_INT:
         if (as_parse_i64(value, &whole) && range_has(def->choices, whole))
             return ASSAY_OK;
@@ -175,7 +175,7 @@ static assay_status value_check(assay_env *env, const as_option_def *def, const 
     case AS_OPT_CHOICE:
         if (list_has(def->choices, value) && !strchr(value, ' '))
             return ASSAY_OK;
-        return as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": \"%s\" is none of: %s", def->key, value, def->choices);
+        return as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": \"%s\" is not one of: %s", def->key, value, def->choices);
     case AS_OPT_DURATION:
         if (as_parse_duration_ns(value, &ns))
             return ASSAY_OK;
@@ -230,13 +230,13 @@ assay_status assay_options_set(assay_env *env, assay_options *options, const cha
     if ((!value || !*value) && def->type == AS_OPT_FLAG)
         value = "on"; /* a flag that is named is meant */
     if (!value)
-        return as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": it needs a value (%s)", key, def->value ? def->value : "VALUE");
+        return as_fail(env, ASSAY_BAD_INPUT, "option \"%s\" needs a value (%s)", key, def->value ? def->value : "VALUE");
     AS_TRY(value_check(env, def, value));
     slot *s = &options->slots[def - as_option_table];
     char *text = as_arena_text(&options->arena, value);
     bool  anew = !def->many || !s->n_items; /* the last value counts, unless each does */
     if (!text || (!anew && !slot_grow(&options->arena, s)) || (anew && !slot_first(&options->arena, s)))
-        return as_fail(env, ASSAY_NO_MEMORY, "option \"%s\": no room for its value", key);
+        return as_fail(env, ASSAY_NO_MEMORY, "option \"%s\": not enough memory for its value", key);
     s->items[s->n_items++] = text;
     atomic_store_explicit(&options->seen[def - as_option_table], 0, memory_order_relaxed);
     return ASSAY_OK;
@@ -330,7 +330,7 @@ assay_status as_options_only(assay_env *env, const assay_options *o, const char 
         as_text all = {0};
         for (const char *const *k = keys; *k; k++)
             as_text_printf(&all, "%s%s", all.length ? ", " : "", *k);
-        as_fail(env, ASSAY_BAD_INPUT, "%s: --%s says nothing about it; these do: %s", what, def->key, all.data ? all.data : "none");
+        as_fail(env, ASSAY_BAD_INPUT, "%s: --%s does not apply; use: %s", what, def->key, all.data ? all.data : "none");
         as_text_drop(&all);
         return ASSAY_BAD_INPUT;
     }
@@ -357,7 +357,7 @@ static assay_status member_fill(assay_env *env, const as_option_member *m, const
     void                *to = (char *)out + m->at;
     double               share = 0;
     if ((m->kind == AS_MEMBER_INT || m->kind == AS_MEMBER_I64 || m->kind == AS_MEMBER_U64) && text && strchr(text, ','))
-        return as_fail(env, ASSAY_BAD_INPUT, "option --%s: %s is a list, and one number is wanted here", m->key, text);
+        return as_fail(env, ASSAY_BAD_INPUT, "option --%s: %s is a list; expected one number", m->key, text);
     switch (m->kind) {
     case AS_MEMBER_BOOL: *(bool *)to = flag_of(text); break;
     case AS_MEMBER_INT: *(int *)to = (int)first_of(text); break;
@@ -370,7 +370,7 @@ static assay_status member_fill(assay_env *env, const as_option_member *m, const
     case AS_MEMBER_TEXTS: *(as_texts *)to = all; break;
     case AS_MEMBER_SHARE:
         if (text && (def->type == AS_OPT_PERCENT ? !percent_parse(text, &share) : !as_parse_f64(text, &share)))
-            return as_fail(env, ASSAY_INTERNAL, "option --%s: %s is no number", m->key, text);
+            return as_fail(env, ASSAY_INTERNAL, "option --%s: %s is not a number", m->key, text);
         *(double *)to = share;
     }
     if (m->is_set_at)

@@ -77,10 +77,10 @@ Test(options, refuse_an_unknown_key_and_name_the_nearest)
 {
     start();
     expect_fails(&env, assay_options_set(&env, options, "bacth", "8"), ASSAY_BAD_INPUT,
-                 "option \"bacth\": there is none of that name; did you mean \"batch\"?");
-    expect_fails(&env, assay_options_set(&env, options, "xyzzyplugh", "8"), ASSAY_BAD_INPUT, "there are: ");
+                 "unknown option \"bacth\"; did you mean \"batch\"?");
+    expect_fails(&env, assay_options_set(&env, options, "xyzzyplugh", "8"), ASSAY_BAD_INPUT, "; known: ");
     expect_has(assay_message(&env), "batch");
-    expect_fails(&env, assay_options_set(&env, options, "", "8"), ASSAY_BAD_INPUT, "there are: ");
+    expect_fails(&env, assay_options_set(&env, options, "", "8"), ASSAY_BAD_INPUT, "; known: ");
     stop();
 }
 
@@ -94,9 +94,9 @@ Test(options, refuse_a_value_outside_its_range_and_keep_the_old_one)
     expect_fails(&env, assay_options_set(&env, options, "batch", "8x"), ASSAY_BAD_INPUT, "\"8x\" is not a whole");
     expect_fails(&env, assay_options_set(&env, options, "batch", ""), ASSAY_BAD_INPUT, "\"\" is not a whole");
     expect_fails(&env, assay_options_set(&env, options, "batch", NULL), ASSAY_BAD_INPUT, "needs a value");
-    expect_fails(&env, assay_options_set(&env, options, "compile", "maybe"), ASSAY_BAD_INPUT, "\"maybe\" is none of: on off");
-    expect_fails(&env, assay_options_set(&env, options, "compile", "on off"), ASSAY_BAD_INPUT, "is none of: on off");
-    expect_fails(&env, assay_options_set(&env, options, "compile", ""), ASSAY_BAD_INPUT, "\"\" is none of: on off");
+    expect_fails(&env, assay_options_set(&env, options, "compile", "maybe"), ASSAY_BAD_INPUT, "\"maybe\" is not one of: on off");
+    expect_fails(&env, assay_options_set(&env, options, "compile", "on off"), ASSAY_BAD_INPUT, "is not one of: on off");
+    expect_fails(&env, assay_options_set(&env, options, "compile", ""), ASSAY_BAD_INPUT, "\"\" is not one of: on off");
     expect_fails(&env, assay_options_set(&env, options, "time", "5 parsecs"), ASSAY_BAD_INPUT,
                  "\"5 parsecs\" is not a duration such as 250ns");
     expect_fails(&env, assay_options_set(&env, options, "json", ""), ASSAY_BAD_INPUT, "option \"json\": the file name is empty");
@@ -149,7 +149,7 @@ Test(options, those_that_a_call_does_not_take_are_refused_by_name)
     expect_ok(&env, as_options_only(&env, NULL, "it", keys));
     expect_ok(&env, assay_options_set(&env, options, "margin", "2%"));
     expect_fails(&env, as_options_only(&env, options, "it", keys), ASSAY_BAD_INPUT,
-                 "it: --margin says nothing about it; these do: batch, seed");
+                 "it: --margin does not apply; use: batch, seed");
     stop();
 }
 

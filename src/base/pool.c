@@ -172,12 +172,12 @@ static int workers_start(as_pool *pool)
 assay_status as_pool_new(assay_env *env, int n_threads, as_pool **out)
 {
     if (n_threads < 1 || n_threads > MAX_THREADS)
-        return as_fail(env, ASSAY_BAD_INPUT, "pool: %d threads asked for, and 1 to %d are possible", n_threads, MAX_THREADS);
+        return as_fail(env, ASSAY_BAD_INPUT, "pool: %d threads requested; 1 to %d are possible", n_threads, MAX_THREADS);
     void   *memory = NULL;
     worker *workers = calloc((size_t)n_threads, sizeof *workers);
     if (!workers || posix_memalign(&memory, LINE_BYTES, sizeof(as_pool))) {
         free(workers);
-        return as_fail(env, ASSAY_NO_MEMORY, "pool: no room for %d threads", n_threads);
+        return as_fail(env, ASSAY_NO_MEMORY, "pool: not enough memory for %d threads", n_threads);
     }
     as_pool *pool = memory;
     memset(pool, 0, sizeof *pool);

@@ -145,7 +145,7 @@ Test(pool, refuses_impossible_sizes)
 {
     assay_env env = {0};
     as_pool  *pool = NULL;
-    expect_fails(&env, as_pool_new(&env, 0, &pool), ASSAY_BAD_INPUT, "0 threads asked for, and 1 to 1024");
+    expect_fails(&env, as_pool_new(&env, 0, &pool), ASSAY_BAD_INPUT, "0 threads requested; 1 to 1024");
     expect_fails(&env, as_pool_new(&env, -1, &pool), ASSAY_BAD_INPUT, "-1 threads");
     expect_fails(&env, as_pool_new(&env, 1025, &pool), ASSAY_BAD_INPUT, "1025 threads");
     expect(!pool);

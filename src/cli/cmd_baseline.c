@@ -161,16 +161,13 @@ static assay_status show(as_cli *cli)
     as_store         *store;
     as_report_options o;
     AS_TRY(as_report_options_read(cli->env, cli->options, &o));
+    if (o.json || o.amount == AS_AMOUNT_DETAILED)
+        return assay_baseline_write(cli->env, cli->args[1], cli->options, o.json ? "json" : "text", o.json ? o.json : "-");
     AS_TRY(as_call_store(cli->env, "baseline show", cli->options, &store));
     assay_status status = as_baseline_load(cli->env, store, cli->args[1], &b);
     as_store_close(store);
     AS_TRY(status);
-    if (o.json)
-        status = json_write(cli, b, o.json);
-    else if (o.amount == AS_AMOUNT_DETAILED)
-        as_baseline_print(b, stdout);
-    else
-        status = show_basic(cli, &o, b);
+    status = show_basic(cli, &o, b);
     as_baseline_free(b);
     return status;
 }

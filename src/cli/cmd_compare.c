@@ -11,7 +11,7 @@ static assay_status programs(as_cli *cli, as_texts bins, assay_facts **out)
     size_t       n = bins.n + (size_t)cli->n_args;
     const char **commands = calloc(n, sizeof *commands);
     if (!commands)
-        return as_fail(cli->env, ASSAY_NO_MEMORY, "compare: no room for %zu programs", n);
+        return as_fail(cli->env, ASSAY_NO_MEMORY, "compare: not enough memory for %zu programs", n);
     for (size_t i = 0; i < n; i++)
         commands[i] = i < bins.n ? bins.items[i] : cli->args[i - bins.n];
     assay_status status = assay_compare_programs(cli->env, commands, n, cli->options, out);

@@ -1,20 +1,6 @@
 /* cmd_doctor.c - what can be measured here, what not, and why: a page for people, or one JSON. */
-#include <string.h>
-
-#include "base/file.h"
 #include "cli/show.h"
-#include "lab/doctor.h"
-
-static assay_status json_write(as_cli *cli, const char *path)
-{
-    as_out out;
-    AS_TRY(as_out_open(cli->env, path, &out));
-    assay_status status = as_doctor_write(cli->env, out.file);
-    if (status == ASSAY_OK)
-        return as_out_commit(cli->env, &out);
-    as_out_abandon(&out);
-    return status;
-}
+#include "lab/tell.h"
 
 static assay_status run(as_cli *cli)
 {
@@ -22,7 +8,7 @@ static assay_status run(as_cli *cli)
     as_brief          b;
     AS_TRY(as_report_options_read(cli->env, cli->options, &o));
     if (o.json)
-        return json_write(cli, o.json);
+        return assay_doctor(cli->env, o.json);
     if (o.amount == AS_AMOUNT_DETAILED)
         return as_doctor_print(cli->env, stdout);
     AS_TRY(as_doctor_brief(cli->env, &b));

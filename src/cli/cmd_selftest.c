@@ -153,7 +153,7 @@ static assay_status stats(as_cli *cli)
                               .self = self};
     as_report_options    o;
     if (!results)
-        return as_fail(cli->env, ASSAY_NO_MEMORY, "selftest: no room for its table");
+        return as_fail(cli->env, ASSAY_NO_MEMORY, "selftest: not enough memory for its table");
     assay_status status = as_report_options_read(cli->env, cli->options, &o);
     if (!strcmp(as_options_text(cli->options, "progress"), "auto") && isatty(STDERR_FILENO))
         s.progress = draw;

@@ -220,7 +220,7 @@ assay_status as_wiring_svg(assay_env *env, const as_wiring *w, const char *title
     legend_draw(&paint, height - 18, n_plus, n - n_plus);
     const char *svg = as_paint_close(&paint);
     if (!svg)
-        return as_fail(env, ASSAY_NO_MEMORY, "wiring: no memory for a picture of %d synapses", n);
+        return as_fail(env, ASSAY_NO_MEMORY, "wiring: not enough memory for a picture of %d synapses", n);
     *out = svg;
     return ASSAY_OK;
 }

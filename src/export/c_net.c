@@ -15,7 +15,7 @@ typedef struct node {
     const char    *names[AS_MAX_IN];
 } node;
 
-static assay_status no_memory(assay_env *env) { return as_fail(env, ASSAY_NO_MEMORY, "export: no room for the weights"); }
+static assay_status no_memory(assay_env *env) { return as_fail(env, ASSAY_NO_MEMORY, "export: not enough memory for the weights"); }
 
 /* --- The node ----------------------------------------------------------------------------------------- */
 
@@ -47,7 +47,7 @@ static assay_status value_take(assay_env *env, as_arena *arena, const as_value *
         shape.dim[k] = v->dims.dim[k].size;
     size_t bytes = (size_t)as_shape_count(&shape) * as_dtype_bytes(v->dtype);
     if (!v->data)
-        return as_fail(env, ASSAY_UNSUPPORTED, "export: --c: '%s' is no weight: its values are not known", v->name);
+        return as_fail(env, ASSAY_UNSUPPORTED, "export: --c: '%s' is not a weight: its values are not known", v->name);
     void *copy = as_arena_take(arena, bytes, 1, 16);
     if (!copy)
         return no_memory(env);
@@ -75,7 +75,7 @@ static assay_status node_read(assay_env *env, const assay_model *model, const as
         c0 = is_ltc ? AS_LTC_C0 : (int)AS_CFC_C0;
     const as_value *x = &model->values[from->in[0]];
     if (x->role != AS_ROLE_INPUT || x->dims.rank != 3 || x->dims.dim[2].symbol)
-        return as_fail(env, ASSAY_UNSUPPORTED, "export: --c: the sequence '%s' is no input [batch,seq,inputs] of the model",
+        return as_fail(env, ASSAY_UNSUPPORTED, "export: --c: the sequence '%s' is not an input [batch,seq,inputs] of the model",
                        x->name);
     net->n_in = x->dims.dim[2].size;
     if (from->n_in > AS_MAX_IN || from->n_attrs + 1 > (int)AS_COUNT(n->attrs))

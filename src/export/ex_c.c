@@ -168,7 +168,7 @@ static assay_status files_write(assay_env *env, const as_c_net *net, const char 
     if (status == ASSAY_OK) {
         header_write(out[0].file, net);
         if (!source_write(out[1].file, net))
-            status = as_fail(env, ASSAY_NO_MEMORY, "export: --c: no room to sort the synapses");
+            status = as_fail(env, ASSAY_NO_MEMORY, "export: --c: not enough memory to sort the synapses");
         golden_write(out[2].file, net);
         check_write(out[3].file, net);
     }

@@ -10,7 +10,7 @@ static assay_status params_save(assay_env *env, const assay_model *model, const 
     as_named_view *items = calloc((size_t)model->n_values + 1, sizeof *items);
     size_t         n = 0;
     if (!items)
-        return as_fail(env, ASSAY_NO_MEMORY, "export: no room for %d names", model->n_values);
+        return as_fail(env, ASSAY_NO_MEMORY, "export: not enough memory for %d names", model->n_values);
     for (int i = 0; i < model->n_values; i++) {
         const as_value *v = &model->values[i];
         as_shape        shape = {.rank = v->dims.rank};

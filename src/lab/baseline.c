@@ -19,7 +19,7 @@
 #define SELF   "@assay"
 enum { MAX_WORDS = 256, MAX_CASES = 4096, MAX_FILES = 4096 + MAX_WORDS };
 
-static assay_status no_room(assay_env *env) { return as_fail(env, ASSAY_NO_MEMORY, "baseline: no room for its cases"); }
+static assay_status no_room(assay_env *env) { return as_fail(env, ASSAY_NO_MEMORY, "baseline: not enough memory for its cases"); }
 
 static assay_status baseline_new(assay_env *env, int n, as_baseline **out)
 {
@@ -284,7 +284,7 @@ static assay_status baseline_parse(assay_env *env, const char *name, const char 
     as_baseline  *b = NULL;
     assay_status  status = ASSAY_OK;
     if (!schema || strcmp(schema, SCHEMA))
-        status = as_fail(env, ASSAY_BAD_INPUT, "baseline: %s: it is of the schema '%s', and this assay reads " SCHEMA "%s", name,
+        status = as_fail(env, ASSAY_BAD_INPUT, "baseline: %s: its schema is '%s', and this assay reads " SCHEMA "%s", name,
                          schema ? schema : "missing",
                          schema && !strncmp(schema, "assay.baseline/", 15) ? ": a newer assay wrote it" : "");
     else if (!json_array_size(cases) || json_array_size(cases) > MAX_CASES)
@@ -422,7 +422,7 @@ static assay_status name_is_free(assay_env *env, as_store *store, const char *na
     as_arena_drop(&arena);
     if (status == ASSAY_OK)
         return as_fail(env, ASSAY_BAD_INPUT,
-                       "baseline: '%s' is there already: remove it, or save under another name and promote that", name);
+                       "baseline: '%s' exists already: remove it, or save under another name and promote that one", name);
     return status == ASSAY_NOT_FOUND ? ASSAY_OK : status;
 }
 
@@ -462,7 +462,7 @@ assay_status as_baseline_save(assay_env *env, as_store *store, as_baseline *b, c
     }
     assay_status status = parts_save(env, store, b, s, trials);
     if (status != ASSAY_OK && as_cancelled(env))
-        status = as_fail(env, ASSAY_CANCELLED, "baseline: %s: stopped before its end: nothing was saved", name);
+        status = as_fail(env, ASSAY_CANCELLED, "baseline: %s: stopped early: nothing was saved", name);
     for (int i = 0; i < b->n_cases; i++)
         assay_trace_free(trials[i]);
     free(trials);

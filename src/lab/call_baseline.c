@@ -1,4 +1,7 @@
 /* call_baseline.c - baselines as calls: made of cases or of programs, listed, renamed, removed. */
+#include <string.h>
+
+#include "base/file.h"
 #include "base/text.h"
 #include "lab/baseline.h"
 #include "lab/calls.h"
@@ -13,7 +16,7 @@ static assay_status of_cases(assay_env *env, const char *const *what, size_t n, 
     as_bench_cases *cases;
     AS_TRY(as_case_options_read(env, options, &o));
     if (!n && !o.suite)
-        return as_fail(env, ASSAY_BAD_INPUT, "baseline save: of what: name a MODEL, --suite FILE or --bin CMD");
+        return as_fail(env, ASSAY_BAD_INPUT, "baseline save needs a MODEL (for example mlp-small), --suite FILE or --bin CMD");
     AS_TRY(as_bench_cases_read(env, what, (int)n, &o, &cases));
     assay_status status = as_baseline_of_cases(env, cases, out);
     as_bench_cases_free(cases);
@@ -29,7 +32,7 @@ static assay_status subject_read(assay_env *env, const as_baseline_wish *wish, c
     if (!wish->programs)
         return of_cases(env, wish->what, wish->n, options, out);
     if (!wish->n || wish->n > MAX_PROGRAMS)
-        return as_fail(env, ASSAY_BAD_INPUT, "baseline: of %zu programs; from 1 to %d can be saved", wish->n, MAX_PROGRAMS);
+        return as_fail(env, ASSAY_BAD_INPUT, "baseline: %zu programs given; it takes 1 to %d", wish->n, MAX_PROGRAMS);
     return as_baseline_of_commands(env, wish->what, (int)wish->n, out);
 }
 
@@ -87,7 +90,7 @@ static assay_status list(assay_env *env, as_store *store, as_arena *arena, assay
     AS_TRY(as_store_list_named(env, store, "baseline", arena, &named, &n));
     assay_facts *f = as_facts_new(env);
     if (!f)
-        return as_fail(env, ASSAY_NO_MEMORY, "baseline: no room for the facts of %zu", n);
+        return as_fail(env, ASSAY_NO_MEMORY, "baseline: not enough memory for the facts of %zu", n);
     as_fact_group *g = as_facts_group(f, "baselines", "Baselines");
     as_table      *t = as_facts_table(f, g, "baselines", "Baselines", columns);
     f->title = as_facts_keep(f, "baselines");
@@ -108,6 +111,38 @@ assay_status assay_baselines(assay_env *env, const assay_options *options, assay
     assay_status status = list(env, store, &arena, out);
     as_arena_drop(&arena);
     as_store_close(store);
+    return status;
+}
+
+static assay_status told(assay_env *env, const as_baseline *b, const char *format, const char *path)
+{
+    as_out  out;
+    as_json w;
+    bool    is_json = !strcmp(format, "json");
+    if (!is_json && strcmp(format, "text"))
+        return as_fail(env, ASSAY_BAD_INPUT, "baseline: there is no format '%s': text or json", format);
+    AS_TRY(as_out_open(env, path, &out));
+    if (is_json) {
+        as_json_start(&w, out.file, true);
+        as_baseline_write(b, &w);
+        as_json_finish(&w);
+    } else {
+        as_baseline_print(b, out.file);
+    }
+    return as_out_commit(env, &out);
+}
+
+assay_status assay_baseline_write(assay_env *env, const char *name, const assay_options *options, const char *format,
+                                  const char *path)
+{
+    as_baseline *b;
+    as_store    *store;
+    AS_TRY(as_call_store(env, "baseline show", options, &store));
+    assay_status status = as_baseline_load(env, store, name, &b);
+    as_store_close(store);
+    AS_TRY(status);
+    status = told(env, b, format, path);
+    as_baseline_free(b);
     return status;
 }
 

@@ -25,7 +25,7 @@ static assay_status rows_missing(assay_env *env, assay_trace *const *trials, siz
     if (!first)
         return ASSAY_OK;
     return n == 1 ? as_fail(env, ASSAY_DEVICE, "compare: %s", first->reason)
-                  : as_fail(env, ASSAY_DEVICE, "compare: %zu of %zu rows have no number; %s: %s", n_missing, n, first->name,
+                  : as_fail(env, ASSAY_DEVICE, "compare: %zu of %zu rows have no result; %s: %s", n_missing, n, first->name,
                             first->reason);
 }
 
@@ -88,14 +88,14 @@ static assay_status programs_facts(assay_env *env, assay_trace *trial, const as_
     int          n = trial->n_arms - 1;
     as_duel_row *rows = calloc((size_t)n + 1, sizeof *rows);
     if (!rows)
-        return as_fail(env, ASSAY_NO_MEMORY, "compare: no room for %d verdicts", n);
+        return as_fail(env, ASSAY_NO_MEMORY, "compare: not enough memory for %d verdicts", n);
     for (int b = 1; b <= n; b++) {
         rows[b - 1] = (as_duel_row){.trial = trial, .a = 0, .b = b, .rules = &s->rules};
         as_duel_judge(trial, 0, b, &s->rules, &rows[b - 1].duel);
     }
     *out = as_facts_of_duels(env, rows, (size_t)n, trial->name);
     free(rows);
-    return *out ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "compare: no room for the result");
+    return *out ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "compare: not enough memory for the result");
 }
 
 static assay_status programs_run(assay_env *env, const char *const *commands, const char *const *const *argvs, int n,
@@ -132,10 +132,9 @@ assay_status assay_compare_programs(assay_env *env, const char *const *commands,
     AS_TRY(as_lab_settings_read(env, options, NULL, &s));
     AS_TRY(as_store_options_read(env, options, &store));
     if (n < 2)
-        return as_fail(env, ASSAY_BAD_INPUT, "compare: --bin %s alone is not a comparison: name a second program",
-                       n ? commands[0] : "");
+        return as_fail(env, ASSAY_BAD_INPUT, "compare needs a second program: --bin %s is only one", n ? commands[0] : "");
     const char *const **argvs = AS_TAKE(&arena, const char *const *, n);
-    assay_status        status = argvs ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "compare: no room for %zu programs", n);
+    assay_status        status = argvs ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "compare: not enough memory for %zu programs", n);
     for (size_t i = 0; i < n && status == ASSAY_OK; i++)
         status = as_command_split(env, commands[i], &arena, &argvs[i]);
     if (status == ASSAY_OK)
@@ -153,10 +152,10 @@ static assay_status judged(assay_env *env, const char *path, assay_facts *old, c
     for (size_t i = 0; i < old->n_trials; i++)
         n += (size_t)old->trials[i]->n_arms - 1;
     if (!n)
-        return as_fail(env, ASSAY_BAD_INPUT, "compare: %s: there is no trial of two arms in it", path);
+        return as_fail(env, ASSAY_BAD_INPUT, "compare: %s: it has no trial with two candidates", path);
     as_duel_row *rows = calloc(n, sizeof *rows);
     if (!rows)
-        return as_fail(env, ASSAY_NO_MEMORY, "compare: no room for %zu verdicts", n);
+        return as_fail(env, ASSAY_NO_MEMORY, "compare: not enough memory for %zu verdicts", n);
     for (size_t i = 0; i < old->n_trials; i++)
         for (int b = 1; b < old->trials[i]->n_arms; b++) {
             as_duel_row *row = &rows[n_rows++];
@@ -166,7 +165,7 @@ static assay_status judged(assay_env *env, const char *path, assay_facts *old, c
     assay_facts *f = as_facts_of_duels(env, rows, n_rows, old->title);
     free(rows);
     if (!f)
-        return as_fail(env, ASSAY_NO_MEMORY, "compare: no room for the result");
+        return as_fail(env, ASSAY_NO_MEMORY, "compare: not enough memory for the result");
     as_lab_settings how = *s;
     how.sampler.keep_samples = old->with_samples;
     as_trials_give(f, old->trials, old->n_trials, &how);

@@ -44,7 +44,7 @@ assay_status assay_noise(assay_env *env, const assay_options *options, assay_fac
     if (noise.n && (measured == ASSAY_OK || measured == ASSAY_CANCELLED))
         status = noise_give(env, &store, &noise, &facts);
     if (facts && status == ASSAY_OK && measured != ASSAY_OK)
-        status = as_fail(env, measured, "%s; what was measured is shown", first);
+        status = as_fail(env, measured, "%s; the report shows what was measured", first);
     if (facts) {
         trials_give(&noise, facts);
         *out = facts; /* a store that cannot be had does not lose the result */

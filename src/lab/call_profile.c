@@ -63,7 +63,7 @@ static assay_status facts_keep(assay_env *env, const how *h, const assay_trace *
 static assay_status whole(assay_env *env, assay_status measured, const assay_trace *trace, as_trace_state state, const char *reason)
 {
     if (measured == ASSAY_CANCELLED)
-        return as_fail(env, measured, "stopped after %llu runs: what was measured is shown, marked partial",
+        return as_fail(env, measured, "stopped after %llu runs: the report shows what was measured, marked partial",
                        (unsigned long long)trace->n_runs);
     return state == AS_TRACE_COMPLETE ? ASSAY_OK : as_fail(env, ASSAY_DEVICE, "%s", reason);
 }

@@ -12,7 +12,7 @@ static assay_status format_read(assay_env *env, const char *what, const char *fo
 {
     *json = !strcmp(format, "json");
     if (!*json && strcmp(format, "text"))
-        return as_fail(env, ASSAY_BAD_INPUT, "%s: it is written as text or json, and not as '%s'", what, format);
+        return as_fail(env, ASSAY_BAD_INPUT, "%s: the format must be text or json, not '%s'", what, format);
     return ASSAY_OK;
 }
 

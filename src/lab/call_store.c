@@ -42,7 +42,7 @@ static assay_status runs_tell(assay_env *env, as_store *store, as_arena *arena, 
     AS_TRY(as_store_list_runs(env, store, NULL, 0, arena, &runs, &n));
     assay_facts *f = as_facts_new(env);
     if (!f)
-        return as_fail(env, ASSAY_NO_MEMORY, "runs: no room for the facts of %zu", n);
+        return as_fail(env, ASSAY_NO_MEMORY, "runs: not enough memory for the facts of %zu", n);
     as_fact_group *g = as_facts_group(f, "runs", "Runs");
     as_table      *t = as_facts_table(f, g, "runs", "Stored runs", columns);
     f->title = as_facts_keep(f, "stored runs");
@@ -73,7 +73,7 @@ assay_status assay_stored_run(assay_env *env, int64_t id, const assay_options *o
     assay_status status = as_store_get_run(env, store, id, &arena, &run);
     snprintf(name, sizeof name, "run %lld", (long long)id);
     if (status == ASSAY_OK && !*run.report)
-        status = as_fail(env, ASSAY_NOT_FOUND, "report: %s has no report; assay runs export writes what it has", name);
+        status = as_fail(env, ASSAY_NOT_FOUND, "report: %s has no report; `assay runs export` writes what it has", name);
     if (status == ASSAY_OK)
         status = as_facts_parse(env, name, run.report, strlen(run.report), out);
     as_arena_drop(&arena);
@@ -104,7 +104,7 @@ static assay_status unknown(assay_env *env, as_store *store, as_arena *arena, co
     for (size_t i = 0; words && i < n; i++) {
         words[i] = cases[i].name;
         if (!strcmp(cases[i].name, name))
-            return as_fail(env, ASSAY_NOT_FOUND, "history: %s holds \"%s\" of other machines only; --cross-machine shows them",
+            return as_fail(env, ASSAY_NOT_FOUND, "history: %s has \"%s\" only from other machines; --cross-machine shows them",
                            as_store_path(store), name);
     }
     const char *near = words ? as_nearest(name, words) : NULL;
@@ -114,7 +114,7 @@ static assay_status unknown(assay_env *env, as_store *store, as_arena *arena, co
 
 static assay_status facts_give(assay_env *env, assay_facts *f, assay_facts **out)
 {
-    return f ? as_facts_done(f, out) : as_fail(env, ASSAY_NO_MEMORY, "history: no room for the facts");
+    return f ? as_facts_done(f, out) : as_fail(env, ASSAY_NO_MEMORY, "history: not enough memory for the facts");
 }
 
 static assay_status one(assay_env *env, as_store *store, as_arena *arena, const char *name, const char *machine, assay_facts **out)
@@ -126,7 +126,7 @@ static assay_status one(assay_env *env, as_store *store, as_arena *arena, const 
         return unknown(env, store, arena, name);
     as_history_point *points = AS_TAKE(arena, as_history_point, n);
     if (!points)
-        return as_fail(env, ASSAY_NO_MEMORY, "history: no room for %zu points", n);
+        return as_fail(env, ASSAY_NO_MEMORY, "history: not enough memory for %zu points", n);
     for (size_t i = 0; i < n; i++)
         points[i] = point_of(&past[i]);
     return facts_give(env, as_facts_of_history(env, name, points, n, NULL), out);
@@ -139,7 +139,7 @@ static assay_status all(assay_env *env, as_store *store, as_arena *arena, const 
     AS_TRY(as_store_cases(env, store, arena, &cases, &n));
     as_history_case *rows = AS_TAKE(arena, as_history_case, n);
     if (!rows)
-        return as_fail(env, ASSAY_NO_MEMORY, "history: no room for %zu cases", n);
+        return as_fail(env, ASSAY_NO_MEMORY, "history: not enough memory for %zu cases", n);
     for (size_t i = 0; i < n; i++) {
         as_past *past;
         size_t   n_past;
@@ -160,7 +160,7 @@ assay_status assay_history(assay_env *env, const char *name, const assay_options
     AS_TRY(as_options_only(env, options, "history", keys));
     AS_TRY(as_store_options_read(env, options, &where));
     if (where.none)
-        return as_fail(env, ASSAY_BAD_INPUT, "history: --store none keeps nothing, so there is no history");
+        return as_fail(env, ASSAY_BAD_INPUT, "history needs a store; --store none keeps nothing");
     AS_TRY(as_lab_store(env, &where, false, &store));
     as_machine_fingerprint(print);
     const char  *machine = as_options_flag(options, "cross-machine") ? NULL : print;

@@ -12,8 +12,7 @@ static const char *input_name(const assay_model *m, int i) { return m->values[m-
 static assay_status size_is_one(assay_env *env, const assay_model *m, const char *key, int64_t *size, bool *is_set)
 {
     if (*is_set && *size != 1)
-        return as_fail(env, ASSAY_BAD_INPUT, "--stream answers sample by sample: --%s is 1, and %lld is given", key,
-                       (long long)*size);
+        return as_fail(env, ASSAY_BAD_INPUT, "--stream answers sample by sample: --%s must be 1, not %lld", key, (long long)*size);
     for (int i = 0; i < m->n_inputs; i++)
         for (int k = 0; k < m->values[m->inputs[i]].dims.rank; k++) {
             const char *symbol = m->values[m->inputs[i]].dims.dim[k].symbol;
@@ -38,7 +37,7 @@ static assay_status files_check(assay_env *env, const assay_model *m, const as_p
         const char *path;
         AS_TRY(as_option_named(env, "input", how->inputs.items[k], names, n, taken, &i, &path));
         if (!i)
-            return as_fail(env, ASSAY_BAD_INPUT, "--stream reads the input '%s' from standard input, and --input gives it %s",
+            return as_fail(env, ASSAY_BAD_INPUT, "--stream reads the input '%s' from standard input, but --input gives it %s",
                            names[0], path);
         taken[i] = true;
     }
@@ -49,7 +48,7 @@ static assay_status timespans_check(assay_env *env, const assay_model *m, const 
 {
     if (how->timespans && !in_samples)
         return as_fail(env, ASSAY_BAD_INPUT,
-                       "--stream takes time spans from the samples' last column, by --timespans stdin, and not from %s",
+                       "--stream takes time spans from the last column of the samples (--timespans stdin), not from %s",
                        how->timespans);
     if (in_samples && as_timespans_find(m) < 0)
         return as_fail(env, ASSAY_BAD_INPUT, "--timespans stdin: the model '%s' has no input `timespans`", m->name);
@@ -67,7 +66,7 @@ static assay_status others_check(assay_env *env, const assay_plan *plan)
         for (int k = 0; k < n_states; k++)
             known |= states[k].input == i;
         if (!known)
-            return as_fail(env, ASSAY_BAD_INPUT, "--stream reads the input '%s' alone: give --input %s=FILE for the other",
+            return as_fail(env, ASSAY_BAD_INPUT, "--stream reads only the input '%s': give --input %s=FILE for the other one",
                            input_name(m, 0), input_name(m, i));
     }
     return ASSAY_OK;
@@ -85,8 +84,8 @@ static assay_status memory_check(assay_env *env, const assay_model *m)
             paired |= pairs[k].output == outputs[i];
         if (!paired)
             return as_fail(env, ASSAY_BAD_INPUT,
-                           "--stream carries the state on, and the model '%s' gives '%s' but has no input for it; a built-in "
-                           "network has one when it is loaded with option stream",
+                           "--stream carries the state from sample to sample, but the model '%s' gives '%s' and has no "
+                           "input for it; a built-in network has one when it is loaded with option stream",
                            m->name, m->values[m->outputs[outputs[i]]].name);
     }
     return ASSAY_OK;
@@ -167,8 +166,9 @@ static void report_add(assay_facts *f, const as_stream_report *r)
     as_facts_add(f, g, "stream.p99", "sample to answer written, 99 %", r->p99);
     as_facts_add(f, g, "stream.p999", "sample to answer written, 99.9 %", r->p999);
     as_facts_add(f, g, "stream.max", "sample to answer written, longest", r->max);
-    as_facts_add(f, g, "stream.jitter", "difference between successive latencies, median", r->jitter);
-    as_facts_add(f, g, "stream.interval_jitter", "distance of answer to answer from the period, median", r->interval_jitter);
+    as_facts_add(f, g, "stream.jitter", "difference between one latency and the next, median", r->jitter);
+    as_facts_add(f, g, "stream.interval_jitter", "deviation of the time between answers from the period, median",
+                 r->interval_jitter);
 }
 
 static assay_status facts_make(assay_env *env, const assay_model *model, const as_stream_report *report, assay_facts **out)
@@ -176,7 +176,7 @@ static assay_status facts_make(assay_env *env, const assay_model *model, const a
     char         title[320];
     assay_facts *f = as_facts_new(env);
     if (!f)
-        return as_fail(env, ASSAY_NO_MEMORY, "stream: no room for the result");
+        return as_fail(env, ASSAY_NO_MEMORY, "stream: not enough memory for the result");
     snprintf(title, sizeof title, "stream of %.256s", model->name);
     f->title = as_facts_keep(f, title);
     report_add(f, report);

@@ -27,7 +27,7 @@ assay_status as_facts_give(assay_env *env, const as_store_options *o, const char
     AS_TRY(as_facts_done(f, out)); /* a store that cannot be had does not lose the result */
     AS_TRY(as_lab_keep(env, o, kind, title, (const assay_trace *const *)f->trials, f->n_trials, f, &id));
     return measured == ASSAY_CANCELLED
-               ? as_fail(env, measured, "%s: stopped before its end: what was measured is shown, marked partial", kind)
+               ? as_fail(env, measured, "%s: stopped early: the report shows what was measured, marked partial", kind)
                : ASSAY_OK;
 }
 
@@ -52,11 +52,11 @@ static assay_status suite_run(assay_env *env, const as_bench_cases *cases, const
     as_suite_free(suite);
     if (*out && measured == ASSAY_CANCELLED)
         return as_fail(env, ASSAY_CANCELLED,
-                       "bench: stopped after %zu of %d cases: what was measured is shown, the last marked partial", n_trials,
-                       cases->n_items);
+                       "bench: stopped after %zu of %d cases: the report shows what was measured, the last case marked partial",
+                       n_trials, cases->n_items);
     if (status == ASSAY_OK && n_missing)
         return as_fail(env, ASSAY_DEVICE,
-                       "bench: %zu of %zu cases have no number: they timed out, failed or were refused, as their rows say",
+                       "bench: %zu of %zu cases have no result: they timed out, failed or were refused; their rows say why",
                        n_missing, n_trials);
     return status;
 }
@@ -67,7 +67,7 @@ static assay_status title_make(assay_env *env, const char *suite, const char *co
     as_text_add(t, suite ? suite : "");
     for (size_t i = 0; i < n; i++)
         as_text_printf(t, "%s%s", t->length ? " " : "", what[i]);
-    return t->failed ? as_fail(env, ASSAY_NO_MEMORY, "bench: no room for its title") : ASSAY_OK;
+    return t->failed ? as_fail(env, ASSAY_NO_MEMORY, "bench: not enough memory for its title") : ASSAY_OK;
 }
 
 assay_status assay_bench(assay_env *env, const char *const *what, size_t n, const assay_options *options, assay_facts **out)
@@ -147,7 +147,7 @@ assay_status assay_speak(assay_env *env, const char *what, const assay_options *
     AS_TRY(as_bench_cases_read(env, &what, what ? 1 : 0, &o, &cases));
     assay_status status = cases->n_items == 1 ? files_speak(env, &cases->items[0], in_fd, out_fd)
                                               : as_fail(env, ASSAY_BAD_INPUT,
-                                                        "bench: --speak answers for one case, and there are %d", cases->n_items);
+                                                        "bench: --speak answers for one case, but %d are given", cases->n_items);
     as_bench_cases_free(cases);
     return status;
 }
@@ -164,7 +164,7 @@ static assay_status check_judge(assay_env *env, as_check *c, const char *name, c
     snprintf(title, sizeof title, "check against %.64s", name);
     assay_facts *f = as_facts_of_check(env, &result, title);
     if (!f)
-        return as_fail(env, ASSAY_NO_MEMORY, "check: no room for the result");
+        return as_fail(env, ASSAY_NO_MEMORY, "check: not enough memory for the result");
     for (int i = 0; i < c->n; i++) /* those that there are, side by side */
         if (c->trials[i]) {
             assay_trace *t = c->trials[i];

@@ -42,7 +42,7 @@ Test(calls, a_stream_refuses_what_would_leave_an_input_to_chance)
     assay_facts *facts = NULL;
     options_only(&f, "batch", "2");
     expect_ok(f.env, assay_model_load(f.env, "mlp-small", NULL, &f.model));
-    expect_fails(f.env, assay_stream(f.env, f.model, f.options, -1, -1, &facts), ASSAY_BAD_INPUT, "--batch is 1, and 2 is given");
+    expect_fails(f.env, assay_stream(f.env, f.model, f.options, -1, -1, &facts), ASSAY_BAD_INPUT, "--batch must be 1, not 2");
     fixture_close(&f);
     options_only(&f, "state-out", "h.npy");
     expect_ok(f.env, assay_model_load(f.env, "mlp-small", NULL, &f.model));
@@ -51,7 +51,7 @@ Test(calls, a_stream_refuses_what_would_leave_an_input_to_chance)
     options_only(&f, "seed", "2");
     expect_ok(f.env, assay_model_load(f.env, "cfc:input=3,units=4", NULL, &f.model));
     expect_fails(f.env, assay_stream(f.env, f.model, f.options, -1, -1, &facts), ASSAY_BAD_INPUT,
-                 "gives 'h_n' but has no input for it");
+                 "gives 'h_n' and has no input for it");
     fixture_close(&f);
     options_only(&f, "output", "y.npy");
     expect_ok(f.env, assay_model_load(f.env, "mlp-small", NULL, &f.model));
@@ -140,8 +140,8 @@ Test(calls, a_plan_and_its_outputs_are_written_as_text_or_json)
         expect(as_file_small(path, text, sizeof text));
         expect_has(text, forms[i].outputs);
     }
-    expect_fails(f.env, assay_plan_write(f.env, f.plan, "html", path), ASSAY_BAD_INPUT, "as text or json, and not as 'html'");
-    expect_fails(f.env, assay_instance_write(f.env, f.instance, "html", path), ASSAY_BAD_INPUT, "not as 'html'");
+    expect_fails(f.env, assay_plan_write(f.env, f.plan, "html", path), ASSAY_BAD_INPUT, "must be text or json, not 'html'");
+    expect_fails(f.env, assay_instance_write(f.env, f.instance, "html", path), ASSAY_BAD_INPUT, "not 'html'");
     expect(as_file_small(path, text, sizeof text));
     expect_has(text, "assay.outputs/1"); /* the old file stays */
     unlink(path);

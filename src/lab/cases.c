@@ -35,7 +35,10 @@ typedef struct reader {
     int                    cap_items, cap_notes;
 } reader;
 
-static assay_status no_memory(reader *r) { return as_fail(r->env, ASSAY_NO_MEMORY, "%s: no memory for its cases", r->where); }
+static assay_status no_memory(reader *r)
+{
+    return as_fail(r->env, ASSAY_NO_MEMORY, "%s: not enough memory for its cases", r->where);
+}
 
 /* --- Lists that grow in the arena ------------------------------------------------------------------ */
 
@@ -77,8 +80,8 @@ static assay_status fail_word(reader *r, const char *what, const char *word, con
     for (const char *const *w = words; !near && *w; w++)
         as_text_printf(&all, "%s%s", all.length ? ", " : "", *w);
     assay_status status =
-        near ? as_fail(r->env, ASSAY_BAD_INPUT, "%s: there is no %s '%s'; did you mean '%s'?", r->where, what, word, near)
-             : as_fail(r->env, ASSAY_BAD_INPUT, "%s: there is no %s '%s'; there are %s", r->where, what, word,
+        near ? as_fail(r->env, ASSAY_BAD_INPUT, "%s: unknown %s '%s'; did you mean '%s'?", r->where, what, word, near)
+             : as_fail(r->env, ASSAY_BAD_INPUT, "%s: unknown %s '%s'; known: %s", r->where, what, word,
                        all.data ? all.data : "none");
     as_text_drop(&all);
     return status;
@@ -261,7 +264,7 @@ static assay_status sizes_default(reader *r, line *l)
     AS_TRY(list_split(r, "sizes", text, values, &n));
     for (int i = 0; i < n; i++)
         if (!size_dims(values[i]))
-            return as_fail(r->env, ASSAY_BAD_INPUT, "%s: the size '%s' is not whole numbers from 1 with x between them", r->where,
+            return as_fail(r->env, ASSAY_BAD_INPUT, "%s: the size '%s' must be whole numbers from 1 with x between them", r->where,
                            values[i]);
     for (int i = 0; i < n; i++)
         if (size_fits(l->zoo->axes, values[i]))
@@ -270,8 +273,9 @@ static assay_status sizes_default(reader *r, line *l)
     if (status == ASSAY_OK && n_kept)
         status = axis_add(r, l, "size", kept.data);
     if (status == ASSAY_OK && n_kept < n)
-        status = note(r, as_arena_printf(&r->out->arena, "%s takes sizes of the form %s: %s", l->name, l->zoo->axes->form,
-                                         n_kept ? "the others were left out" : "none was given, so it is measured at its own"));
+        status =
+            note(r, as_arena_printf(&r->out->arena, "%s takes sizes of the form %s: %s", l->name, l->zoo->axes->form,
+                                    n_kept ? "the others are skipped" : "none was given, so it is measured at its default size"));
     as_text_drop(&kept);
     return status;
 }
@@ -324,7 +328,7 @@ static assay_status option_axis(reader *r, line *l, const char *option, const ch
         return ASSAY_OK;
     if (has)
         return axis_default(r, l, key, text);
-    return note(r, as_arena_printf(&r->out->arena, "%s has no %s: --%s %s says nothing about it", l->name, key, option, text));
+    return note(r, as_arena_printf(&r->out->arena, "%s has no %s: --%s %s does not apply", l->name, key, option, text));
 }
 
 /* Options of the user that change what is measured are axes of one value, so that they are in the name. */
@@ -343,9 +347,7 @@ static assay_status options_add(reader *r, line *l)
     const axis *compile = axis_find(l, "compile");
     for (int i = 0; compile && i < compile->n; i++)
         if (!strcmp(compile->values[i], "both"))
-            return as_fail(r->env, ASSAY_BAD_INPUT,
-                           "%s: compile=both is for profile; a suite takes compile=on,off, and compare sets them side by side",
-                           r->where);
+            return as_fail(r->env, ASSAY_BAD_INPUT, "%s: compile=both is for profile; in a suite, use compile=on,off", r->where);
     return ASSAY_OK;
 }
 
@@ -520,7 +522,7 @@ static assay_status case_add(reader *r, const pick *p)
     AS_TRY(case_fill(r, p, &c));
     for (int i = 0; i < o->n_items; i++)
         if (!strcmp(o->items[i].id, c.id))
-            return note(r, as_arena_printf(&o->arena, "%s is asked for twice and measured once", c.id));
+            return note(r, as_arena_printf(&o->arena, "%s is given twice and measured once", c.id));
     if (o->n_items == AS_BENCH_MAX_CASES)
         return as_fail(r->env, ASSAY_BAD_INPUT, "%s: more than %d cases; give fewer sizes, types, layouts, devices or threads",
                        r->where, AS_BENCH_MAX_CASES);
@@ -550,7 +552,7 @@ static assay_status line_expand(reader *r, const line *l)
         if (goes_together(picked(&p, "layout"), picked(&p, "size")))
             AS_TRY(case_add(r, &p));
         else
-            AS_TRY(note(r, as_arena_printf(&r->out->arena, "%s of size %s has one axis and cannot be transposed: left out", l->name,
+            AS_TRY(note(r, as_arena_printf(&r->out->arena, "%s of size %s has one axis and cannot be transposed: skipped", l->name,
                                            picked(&p, "size"))));
     } while (pick_next(&p));
     return ASSAY_OK;
@@ -695,7 +697,7 @@ static assay_status suite_load(reader *r, const char *path)
 static assay_status reader_begin(assay_env *env, const as_case_options *options, reader *r)
 {
     *r = (reader){.env = env, .options = options, .out = calloc(1, sizeof *r->out), .where = "bench"};
-    return r->out ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "bench: no memory for its cases");
+    return r->out ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "bench: not enough memory for its cases");
 }
 
 static assay_status reader_end(reader *r, assay_status status, as_bench_cases **out)
@@ -722,8 +724,7 @@ assay_status as_bench_cases_read(assay_env *env, const char *const *args, int n_
     const char  *suite = options->suite;
     assay_status status = ASSAY_OK;
     if (!suite && !n_args)
-        return as_fail(env, ASSAY_BAD_INPUT,
-                       "bench: nothing to measure: name a workload such as matmul, a model, or a file with --suite");
+        return as_fail(env, ASSAY_BAD_INPUT, "bench needs a workload such as matmul, a model, or --suite FILE");
     AS_TRY(reader_begin(env, options, &r));
     if (suite)
         status = suite_load(&r, suite);

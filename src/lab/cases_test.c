@@ -134,7 +134,7 @@ Test(cases, words_behind_a_workload_are_its_variants_and_keys)
                                          "elementwise/mul/2x3/f32/contiguous/cpu/t1", "elementwise/mul/2x3/f32/transposed/cpu/t1",
                                          NULL});
     expect_eq(f.cases->n_notes, 1);
-    expect_str(f.cases->notes[0], "elementwise of size 4 has one axis and cannot be transposed: left out");
+    expect_str(f.cases->notes[0], "elementwise of size 4 has one axis and cannot be transposed: skipped");
     end(&f);
 }
 
@@ -161,12 +161,12 @@ Test(cases, sizes_of_another_form_are_left_out_with_a_note)
     set(&f, "sizes", "64x64,1x3x8x8");
     read_one(&f, "conv");
     expect_ids(&f, (const char *const[]){"conv/1x3x8x8/filters=64/kernel=3/stride=1/groups=1/cpu/t1", NULL});
-    expect_str(f.cases->notes[0], "conv takes sizes of the form NxCxHxW: the others were left out");
+    expect_str(f.cases->notes[0], "conv takes sizes of the form NxCxHxW: the others are skipped");
     as_bench_cases_free(f.cases);
     set(&f, "sizes", "64x64");
     read_one(&f, "conv");
     expect_str(f.cases->items[0].name, "conv/1x32x56x56");
-    expect_has(f.cases->notes[0], "none was given, so it is measured at its own");
+    expect_has(f.cases->notes[0], "none was given, so it is measured at its default size");
     end(&f);
 }
 
@@ -178,8 +178,8 @@ Test(cases, options_that_say_nothing_are_noted_once)
     read_one(&f, "quantize:absmax-int8,f16");
     expect_eq(f.cases->n_items, 2);
     expect_eq(f.cases->n_notes, 2);
-    expect_str(f.cases->notes[0], "quantize has no dtype: --dtypes f16 says nothing about it");
-    expect_str(f.cases->notes[1], "quantize has no batch: --batch 4 says nothing about it");
+    expect_str(f.cases->notes[0], "quantize has no dtype: --dtypes f16 does not apply");
+    expect_str(f.cases->notes[1], "quantize has no batch: --batch 4 does not apply");
     as_bench_cases_free(f.cases);
     read_one(&f, "cell");
     expect_has(f.cases->items[0].spec, "batch=4");
@@ -240,22 +240,22 @@ Test(cases, the_same_case_twice_is_measured_once)
     fixture f = begin();
     expect_ok(f.env, as_bench_cases_parse(f.env, "s.txt", "matmul size=8x8\nmatmul size=8x8,9x9", said(&f), &f.cases));
     expect_eq(f.cases->n_items, 2);
-    expect_str(f.cases->notes[0], "matmul/8x8/f32/contiguous/cpu/t1 is asked for twice and measured once");
+    expect_str(f.cases->notes[0], "matmul/8x8/f32/contiguous/cpu/t1 is given twice and measured once");
     end(&f);
 }
 
 Test(cases, unknown_words_are_refused_with_the_nearest)
 {
-    expect_bad("matmull", "no built-in network has the name 'matmull' (did you mean 'matmul'?)");
-    expect_bad("matmul:dtype=f23", "bench: there is no dtype 'f23'; did you mean 'f32'?");
-    expect_bad("elementwise:ad", "bench: there is no op 'ad'; did you mean 'add'?");
-    expect_bad("matmul:layout=zigzag", "bench: there is no layout 'zigzag'; there are contiguous, strided, transposed");
-    expect_bad("matmul:sise=8x8", "bench: there is no key of matmul 'sise'; did you mean 'size'?");
+    expect_bad("matmull", "no built-in network 'matmull' (did you mean 'matmul'?)");
+    expect_bad("matmul:dtype=f23", "bench: unknown dtype 'f23'; did you mean 'f32'?");
+    expect_bad("elementwise:ad", "bench: unknown op 'ad'; did you mean 'add'?");
+    expect_bad("matmul:layout=zigzag", "bench: unknown layout 'zigzag'; known: contiguous, strided, transposed");
+    expect_bad("matmul:sise=8x8", "bench: unknown key of matmul 'sise'; did you mean 'size'?");
     expect_bad("matmul:add", "bench: matmul: 'add' is not of the form key=value");
     expect_bad("matmul:size=8", "bench: the size '8' of matmul is not of the form MxN or MxKxN");
     expect_bad("matmul:size=8x8,", "has an empty value");
     expect_bad("matmul:size=8x8,size=9x9", "the key 'size' is given twice");
-    expect_bad("matmul:device=cpuu", "bench: there is no device 'cpuu'; did you mean 'cpu'?");
+    expect_bad("matmul:device=cpuu", "bench: unknown device 'cpuu'; did you mean 'cpu'?");
     expect_bad("matmul:threads=0", "bench: threads=0 is not a whole number from 1 to 1024");
 }
 
@@ -263,8 +263,8 @@ Test(cases, errors_of_a_suite_name_file_and_line)
 {
     expect_bad_suite("matmul\n\nsoftmax size=a", "s.txt:3: the size 'a' of softmax is not of the form");
     expect_bad_suite("matmul\nsoftmx\n",
-                     "s.txt:2: model: no file and no built-in network has the name 'softmx' (did you mean 'softmax'?)");
-    expect_bad_suite("mlp-small size=3", "s.txt:1: there is no key of mlp-small 'size'");
+                     "s.txt:2: model: there is no file and no built-in network 'softmx' (did you mean 'softmax'?)");
+    expect_bad_suite("mlp-small size=3", "s.txt:1: unknown key of mlp-small 'size'");
     expect_bad_suite("matmul size", "s.txt:1: matmul: 'size' is not of the form key=value");
     expect_bad_suite("matmul compile=both", "s.txt:1: compile=both is for profile");
     expect_bad_suite("# nothing\n", "s.txt: the suite has no case");
@@ -274,10 +274,10 @@ Test(cases, bad_options_and_too_many_cases_are_refused)
 {
     fixture     f = begin();
     const char *argument = "matmul";
-    expect_fails(f.env, as_bench_cases_read(f.env, NULL, 0, said(&f), &f.cases), ASSAY_BAD_INPUT, "bench: nothing to measure");
+    expect_fails(f.env, as_bench_cases_read(f.env, NULL, 0, said(&f), &f.cases), ASSAY_BAD_INPUT, "bench needs a workload");
     set(&f, "sizes", "8x8,axb");
     expect_fails(f.env, as_bench_cases_read(f.env, &argument, 1, said(&f), &f.cases), ASSAY_BAD_INPUT,
-                 "the size 'axb' is not whole numbers");
+                 "the size 'axb' must be whole numbers");
     set(&f, "suite", "/nowhere/suite.txt");
     expect_fails(f.env, as_bench_cases_read(f.env, &argument, 1, said(&f), &f.cases), ASSAY_NOT_FOUND, "suite: /nowhere/suite.txt");
     end(&f);

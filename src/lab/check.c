@@ -21,7 +21,7 @@ typedef struct checker {
     int                n_made, cap_made; /* files and directories below it, in the order in which they were made */
 } checker;
 
-static assay_status no_room(assay_env *env) { return as_fail(env, ASSAY_NO_MEMORY, "check: no room for the cases"); }
+static assay_status no_room(assay_env *env) { return as_fail(env, ASSAY_NO_MEMORY, "check: not enough memory for the cases"); }
 
 /* --- The baseline's command ----------------------------------------------------------------------------- */
 
@@ -139,7 +139,7 @@ static void case_note(checker *k, int i, const as_duel_rules *rules, assay_statu
     const assay_trace *t = k->c->trials[i];
     const char        *message = as_arena_text(&k->c->arena, assay_message(k->env));
     if (status == ASSAY_CANCELLED || (t && t->state == AS_TRACE_PARTIAL))
-        c->incomplete = "stopped before its end";
+        c->incomplete = "stopped early";
     else if (status != ASSAY_OK)
         c->failure = message ? message : "could not be run";
     else if (t->state == AS_TRACE_TIMEOUT)
@@ -189,9 +189,9 @@ static void foreign_note(checker *k, int i, const assay_trace *t, uint64_t cache
     if (b->peak_bytes <= (double)cache_bytes) {
         d->ratio = alone.p25 / b->p25_ns;
         snprintf(d->reasons[0], sizeof d->reasons[0],
-                 "another machine: lower quartile %.3g times the stored one: how the machines differ, not what changed", d->ratio);
+                 "another machine: lower quartile %.3g times the stored one; this compares machines, not code", d->ratio);
     } else {
-        snprintf(d->reasons[0], sizeof d->reasons[0], "another machine, and not known to stay in a cache: not comparable");
+        snprintf(d->reasons[0], sizeof d->reasons[0], "another machine, and it may not fit in a cache: not comparable");
     }
     k->c->cases[i].duel = d;
 }
@@ -228,7 +228,7 @@ static assay_status case_do(void *arg, int i, const as_lab_settings *s, assay_tr
     k->c->cases[i].name = k->b->cases[i].name;
     if (as_cancelled(k->env)) {
         k->c->cases[i].incomplete =
-            k->c->trials[i] ? NULL : "not begun: it was stopped before"; /* one that was to go on has had its own budget */
+            k->c->trials[i] ? NULL : "not started: stopped early"; /* one that was to go on has had its own budget */
         return ASSAY_OK;
     }
     assay_status status = k->foreign ? foreign_run(k, i, s) : case_run(k, i, s);
@@ -248,8 +248,8 @@ assay_status as_baseline_check(assay_env *env, as_store *store, const as_baselin
     if (foreign && !cross_machine) {
         free(k);
         return as_fail(env, ASSAY_BAD_INPUT,
-                       "check: the baseline '%s' was made on machine %s and this is %s: numbers of two machines cannot be compared "
-                       "(--cross-machine looks at what can)",
+                       "check: the baseline '%s' was made on machine %s and this is %s: times of two machines cannot be "
+                       "compared (--cross-machine compares what can be)",
                        b->name, b->fingerprint, print);
     }
     *out = (as_check){.n = b->n_cases};
@@ -278,7 +278,7 @@ static assay_status severities_read(assay_env *env, const char *text, as_duel_ru
         size_t n = strcspn(at, ",");
         snprintf(one, sizeof one, "%.*s", (int)(n < 31 ? n : 31), at);
         if (!as_parse_f64(one, &value[i]) || value[i] < 0 || (i && value[i] < value[i - 1]) || (i < 2) != (at[n] == ','))
-            return as_fail(env, ASSAY_BAD_INPUT, "option --severity: \"%s\" is not three rising percentages such as 15,30,50",
+            return as_fail(env, ASSAY_BAD_INPUT, "option --severity: \"%s\" must be three rising percentages such as 15,30,50",
                            text);
         at += n + (i < 2);
     }
@@ -299,7 +299,7 @@ assay_status as_check_options_read(assay_env *env, const assay_options *options,
     AS_TRY(as_options_read(env, options, members, out));
     AS_TRY(severities_read(env, as_options_text(options, "severity"), &out->lab.rules));
     if (!as_fail_on_read(fail_on, &out->fail_on))
-        return as_fail(env, ASSAY_BAD_INPUT, "option --fail-on: \"%s\" is not known", fail_on);
+        return as_fail(env, ASSAY_BAD_INPUT, "option --fail-on: unknown value \"%s\"", fail_on);
     return as_store_options_read(env, options, &out->store);
 }
 

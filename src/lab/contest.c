@@ -28,7 +28,10 @@ typedef struct maker {
     bool                      by_args; /* arms are the arguments; else the values of the first axis */
 } maker;
 
-static assay_status no_room(assay_env *env) { return as_fail(env, ASSAY_NO_MEMORY, "compare: no room for its arms"); }
+static assay_status no_room(assay_env *env)
+{
+    return as_fail(env, ASSAY_NO_MEMORY, "compare: not enough memory for the candidates");
+}
 
 /* --- Axes ---------------------------------------------------------------------------------------------- */
 
@@ -66,7 +69,7 @@ static assay_status axes_read(maker *m)
     for (size_t i = 0; i < m->user->vary.n; i++) {
         const char *text = m->user->vary.items[i], *equals = strchr(text, '=');
         if (!equals || equals == text)
-            return as_fail(m->env, ASSAY_BAD_INPUT, "compare: --vary %s: it is KEY=A,B, such as threads=1,2", text);
+            return as_fail(m->env, ASSAY_BAD_INPUT, "compare: --vary %s: expected KEY=A,B, for example threads=1,2", text);
         const char *key = as_arena_text_n(&m->c->arena, text, (size_t)(equals - text));
         if (!key)
             return no_room(m->env);
@@ -75,9 +78,10 @@ static assay_status axes_read(maker *m)
     m->by_args = m->n_args > 1;
     if (!m->by_args && !m->n_axes)
         return as_fail(m->env, ASSAY_BAD_INPUT,
-                       "compare: %s alone is no comparison: name a second model, --vary KEY=A,B or --devices A,B", m->args[0]);
+                       "compare needs two or more candidates: with %s give a second model, --vary KEY=A,B or --devices A,B",
+                       m->args[0]);
     if (!m->by_args && m->axes[0].n < 2)
-        return as_fail(m->env, ASSAY_BAD_INPUT, "compare: --vary %s=%s is one value: two or more are compared", m->axes[0].key,
+        return as_fail(m->env, ASSAY_BAD_INPUT, "compare: --vary %s=%s has one value and needs two or more", m->axes[0].key,
                        m->axes[0].values[0]);
     return ASSAY_OK;
 }
@@ -208,7 +212,7 @@ static assay_status row_add(maker *m, const char *label, double value, as_bench_
         if (as_bench_case_is_told(cases[i]) != as_bench_case_is_told(cases[0])) /* its clock would stand still for the other */
             return as_fail(
                 m->env, ASSAY_BAD_INPUT,
-                "compare: %s: the times of a null device are told and those of %s are measured: there is nothing to compare",
+                "compare: %s: the times of a null device are simulated and those of %s are measured: they cannot be compared",
                 c->arms[i], c->arms[0]);
     }
     c->rows[c->n_rows++] = (as_contest_row){.label = label, .value = value, .cases = cases};
@@ -240,7 +244,7 @@ static assay_status rows_at(maker *m, int *at, int first)
         if (lists[i]->n_items)
             AS_TRY(keys_check(m, &lists[i]->items[0], workload));
         if (lists[i]->n_items != lists[0]->n_items || !lists[i]->n_items)
-            return as_fail(m->env, ASSAY_BAD_INPUT, "compare: %s gives %d cases and %s %d: arms must have the same ones",
+            return as_fail(m->env, ASSAY_BAD_INPUT, "compare: %s has %d cases and %s has %d: candidates must have the same cases",
                            c->arms[0], lists[0]->n_items, c->arms[i], lists[i]->n_items);
     }
     const char *label = label_of(m, at, first);
@@ -275,7 +279,7 @@ static assay_status arms_name(maker *m)
     as_contest *c = m->c;
     c->n_arms = m->by_args ? m->n_args : m->axes[0].n;
     if (c->n_arms > MAX_VALUES)
-        return as_fail(m->env, ASSAY_BAD_INPUT, "compare: more than %d arms", MAX_VALUES);
+        return as_fail(m->env, ASSAY_BAD_INPUT, "compare: more than %d candidates", MAX_VALUES);
     c->arms = AS_TAKE(&c->arena, const char *, c->n_arms);
     for (int i = 0; c->arms && i < c->n_arms; i++) {
         c->arms[i] = m->by_args ? m->args[i] : as_arena_printf(&c->arena, "%s=%s", m->axes[0].key, m->axes[0].values[i]);
@@ -317,7 +321,8 @@ assay_status as_contest_options_read(assay_env *env, const assay_options *option
     size_t n_devices = as_options_texts(options, "device").n;
     if (n_devices > 1)
         return as_fail(env, ASSAY_BAD_INPUT,
-                       "compare: --device is where all arms run, and %zu are given: --devices A,B compares devices", n_devices);
+                       "compare: --device is where all candidates run, and %zu are given; --devices A,B compares devices",
+                       n_devices);
     AS_TRY(as_case_options_read(env, options, &out->cases));
     return as_options_read(env, options, members, out);
 }

@@ -123,7 +123,7 @@ static assay_status ask(const asking *q, table *t)
     if (q->device)
         AS_TRY(asked_add(q->env, t, q->device));
     if (t->failed)
-        return as_fail(q->env, ASSAY_NO_MEMORY, "devices: no room for %d of them", t->n);
+        return as_fail(q->env, ASSAY_NO_MEMORY, "devices: not enough memory for %d devices", t->n);
     for (int i = 0; i < t->n; i++) {
         row *r = &t->rows[i];
         if (r->shown && !r->reason)
@@ -144,7 +144,7 @@ assay_status as_devices_ask(assay_env *env, const assay_options *options, as_dev
     table *t = calloc(1, sizeof *t);
     if (t)
         t->rows = AS_TAKE(&t->arena, row, MOST);
-    assay_status status = t && t->rows ? ask(&q, t) : as_fail(env, ASSAY_NO_MEMORY, "devices: no room for a list");
+    assay_status status = t && t->rows ? ask(&q, t) : as_fail(env, ASSAY_NO_MEMORY, "devices: not enough memory for a list");
     if (status == ASSAY_OK)
         *out = t;
     else
@@ -170,7 +170,7 @@ static void roof_print(const as_trace_roof *r, FILE *file)
     fprintf(file, "  %-20s %13s  %13s .. %-13s %s", r->name, as_show(value, sizeof value, r->value, r->unit),
             as_show(lo, sizeof lo, r->lo, r->unit), as_show(hi, sizeof hi, r->hi, r->unit), r->source);
     if (!isnan(r->today))
-        fprintf(file, "; lower today: %s, %.0f %% below the best seen, %s", as_show(today, sizeof today, r->today, r->unit),
+        fprintf(file, "; lower today: %s, %.0f %% below the best measured, %s", as_show(today, sizeof today, r->today, r->unit),
                 fabs(1 - (strcmp(r->unit, "ns") ? r->today / r->value : r->value / r->today)) * 100.0,
                 as_date_text(when, sizeof when, (int64_t)r->when_unix_s, AS_DATE_ISO));
     fprintf(file, "\n");
@@ -297,10 +297,10 @@ static void limits_add(assay_facts *f, as_fact_group *g, const row *r)
 assay_status as_devices_facts(assay_env *env, const as_devices *t, assay_facts **out)
 {
     static const char *const columns[] = {
-        "device|device", "backend|back end", "usable|usable", "text|what it is", "limits|where its limits are from", NULL};
+        "device|device", "backend|back end", "usable|usable", "text|description", "limits|source of its limits", NULL};
     assay_facts *f = as_facts_new(env);
     if (!f)
-        return as_fail(env, ASSAY_NO_MEMORY, "devices: no room for the facts");
+        return as_fail(env, ASSAY_NO_MEMORY, "devices: not enough memory for the facts");
     f->title = as_facts_keep(f, "devices of this machine");
     as_fact_group *g = as_facts_group(f, "devices", "Devices");
     as_table      *list = as_facts_table(f, g, "devices", "Devices", columns);

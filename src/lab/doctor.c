@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/metric.h"
 #include "base/plugs.h"
@@ -91,7 +92,7 @@ static void isa_put(doctor *d)
 static void caches_put(doctor *d)
 {
     as_json    *w = &d->w;
-    const char *source = d->machine.is_virtual ? "the system, as the hypervisor tells it" : "the system";
+    const char *source = d->machine.is_virtual ? "the system, as reported by the hypervisor" : "the system";
     as_json_key(w, "caches");
     as_json_array(w);
     for (int i = 0; i < d->machine.n_caches; i++) {
@@ -102,7 +103,7 @@ static void caches_put(doctor *d)
         put_metric(d, "size", as_metric_counted(c->bytes, "byte", source));
         put_metric(d, "line",
                    c->line_bytes ? as_metric_counted(c->line_bytes, "byte", source)
-                                 : as_metric_unavailable("byte", "the system does not tell"));
+                                 : as_metric_unavailable("byte", "the system does not say"));
         as_json_key_text(w, "shared_by_cpus", c->shared[0] ? c->shared : NULL);
         as_json_object_end(w);
     }
@@ -153,7 +154,7 @@ static bool sensor_try(const as_sensor *sensor, tried *out)
         sensor->read(state, out->values);
     for (int i = 0; i < sensor->n_values; i++) {
         if (is_open && out->available[i] && isnan(out->values[i]))
-            snprintf(out->why[i], sizeof out->why[i], "it opens, but the first reading failed");
+            snprintf(out->why[i], sizeof out->why[i], "the sensor opens, but the first reading failed");
         out->available[i] = is_open && out->available[i] && !isnan(out->values[i]);
         if (!out->available[i] && !out->why[i][0])
             snprintf(out->why[i], sizeof out->why[i], "%s cannot be read here", sensor->values[i].source);
@@ -172,7 +173,7 @@ static const tried *tried_find(const doctor *d, const char *name)
     return NULL;
 }
 
-static const char *const not_built = "this sensor is not built for this system";
+static const char *const not_built = "this sensor does not exist on this system";
 
 /* {"available": .., "reason": ..} of a sensor's first value, left open for more. */
 static const tried *summary_open(doctor *d, const char *key, const char *sensor)
@@ -382,6 +383,17 @@ static bool doctor_open(doctor *d)
     return true;
 }
 
+assay_status assay_doctor(assay_env *env, const char *path)
+{
+    as_out out;
+    AS_TRY(as_out_open(env, path, &out));
+    assay_status status = as_doctor_write(env, out.file);
+    if (status == ASSAY_OK)
+        return as_out_commit(env, &out);
+    as_out_abandon(&out);
+    return status;
+}
+
 assay_status as_doctor_write(assay_env *env, FILE *file)
 {
     doctor *d = calloc(1, sizeof *d);
@@ -394,7 +406,7 @@ assay_status as_doctor_write(assay_env *env, FILE *file)
     }
     free(d);
     if (!ok)
-        return as_fail(env, ASSAY_NO_MEMORY, "doctor: no memory to try the sensors");
+        return as_fail(env, ASSAY_NO_MEMORY, "doctor: not enough memory to try the sensors");
     if (fflush(file) || ferror(file))
         return as_fail(env, ASSAY_IO, "doctor: the findings could not be written");
     return ASSAY_OK;

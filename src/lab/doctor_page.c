@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "lab/doctor.h"
+#include "lab/tell.h"
 
 enum { MAX_WHY = 140, MAX_HOW = 46 }; /* two lines; what stands beside a name */
 
@@ -147,7 +148,7 @@ static void brief_make(as_brief *b, const json_t *root)
                             : as_brief_say(b, "Everything can be measured here%s.", where);
     as_brief_hint_add(b, "--report detailed", "every sensor");
     as_brief_hint_add(b, "--json FILE|-", "as data");
-    as_brief_hint_add(b, "assay devices", "engines");
+    as_brief_hint_add(b, "assay devices", "devices");
 }
 
 assay_status as_doctor_brief(assay_env *env, as_brief *b)

@@ -167,11 +167,11 @@ static assay_status child_end(assay_env *env, child *c, assay_status followed, b
         continue;
     AS_TRY(followed);
     if (!heard) {
-        snprintf(reason, sizeof reason, "timed out: no round ended within %.3g s", (double)s->timeout_ns / 1e9);
+        snprintf(reason, sizeof reason, "timed out: no round finished within %.3g s", (double)s->timeout_ns / 1e9);
         return cut_short(env, c, AS_TRACE_TIMEOUT, reason, out);
     }
     if (WIFSIGNALED(how) && !ended) {
-        snprintf(reason, sizeof reason, "its process was ended by signal %d (%s)", WTERMSIG(how), strsignal(WTERMSIG(how)));
+        snprintf(reason, sizeof reason, "its process ended by signal %d (%s)", WTERMSIG(how), strsignal(WTERMSIG(how)));
         return cut_short(env, c, AS_TRACE_FAILED, reason, out);
     }
     if (!ended)
@@ -193,7 +193,7 @@ assay_status as_lab_isolated(assay_env *env, const char *name, int n_arms, as_la
     AS_TRY(as_trace_follow_new(env, name, &how, &c.follow));
     if (pipe(ends)) {
         as_trace_follow_free(c.follow);
-        return as_fail(env, ASSAY_IO, "measure: %s: no pipe to its process: %s", name, strerror(errno));
+        return as_fail(env, ASSAY_IO, "measure: %s: cannot make a pipe to its process: %s", name, strerror(errno));
     }
     fflush(NULL); /* what is in buffers must not be written twice */
     c.pid = fork();
@@ -205,7 +205,7 @@ assay_status as_lab_isolated(assay_env *env, const char *name, int n_arms, as_la
     c.pipe = ends[0];
     assay_status status;
     if (c.pid < 0) {
-        status = as_fail(env, ASSAY_IO, "measure: %s: no process for it: %s", name, strerror(errno));
+        status = as_fail(env, ASSAY_IO, "measure: %s: cannot start a process: %s", name, strerror(errno));
     } else {
         status = child_watch(env, &c, s, &heard);
         status = child_end(env, &c, status, heard, s, out);

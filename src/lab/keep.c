@@ -86,8 +86,7 @@ assay_status as_store_options_read(assay_env *env, const assay_options *options,
 assay_status as_lab_store(assay_env *env, const as_store_options *o, bool create, as_store **out)
 {
     if (o->none)
-        return as_fail(env, ASSAY_BAD_INPUT,
-                       "store: --store none keeps nothing, so there is nothing to look up or to save in: name a file");
+        return as_fail(env, ASSAY_BAD_INPUT, "store: --store none keeps nothing: give a file to look up or save runs");
     return as_store_open(env, o->url, create, out);
 }
 
@@ -97,7 +96,7 @@ static assay_status facts_text(assay_env *env, const assay_facts *facts, char **
     as_json w;
     FILE   *file = open_memstream(out, &n);
     if (!file)
-        return as_fail(env, ASSAY_NO_MEMORY, "store: no room for the report of the run");
+        return as_fail(env, ASSAY_NO_MEMORY, "store: not enough memory for the report of the run");
     assay_facts lean = *facts; /* the trials are rows of their own in the store */
     lean.n_trials = 0;
     as_json_start(&w, file, false);
@@ -105,7 +104,7 @@ static assay_status facts_text(assay_env *env, const assay_facts *facts, char **
     if (status == ASSAY_OK)
         as_json_finish(&w);
     if (fclose(file) && status == ASSAY_OK)
-        status = as_fail(env, ASSAY_NO_MEMORY, "store: no room for the report of the run");
+        status = as_fail(env, ASSAY_NO_MEMORY, "store: not enough memory for the report of the run");
     if (status != ASSAY_OK) {
         free(*out);
         *out = NULL;

@@ -28,7 +28,7 @@ static assay_status warm_up_read(assay_env *env, const char *text, int *out)
 {
     int64_t n = -1;
     if (strcmp(text, "auto") && (!as_parse_i64(text, &n) || n < 0 || n > 1000000))
-        return as_fail(env, ASSAY_BAD_INPUT, "option --warmup: \"%s\" is neither auto nor a number of rounds", text);
+        return as_fail(env, ASSAY_BAD_INPUT, "option --warmup: \"%s\" must be auto or a number of rounds", text);
     *out = (int)n;
     return ASSAY_OK;
 }
@@ -41,7 +41,7 @@ assay_status as_lab_settings_read(assay_env *env, const assay_options *options, 
     as_duel_rules_standard(&out->rules);
     AS_TRY(as_options_read(env, options, members, out));
     if (budget && !out->sampler.keeps_budget && !as_parse_duration_ns(budget, &out->sampler.budget_ns))
-        return as_fail(env, ASSAY_INTERNAL, "the default budget %s is no duration", budget);
+        return as_fail(env, ASSAY_INTERNAL, "the default budget %s is not a duration", budget);
     out->sampler.by_wall = !strcmp(as_options_text(options, "clock"), "wall");
     return warm_up_read(env, as_options_text(options, "warmup"), &out->sampler.warm_up);
 }
@@ -183,7 +183,7 @@ static assay_status bench_run(assay_env *env, bench *b, as_sampler_settings *sam
     b->arms = AS_TAKE(&b->arena, as_arm, b->n);
     look l = {.s = b->s, .next = b->n > 1 ? 0 : 40, .settled = AS_TAKE(&b->arena, bool, b->n), .n = b->n};
     if (!b->subjects || !b->truths || !b->arms || !l.settled)
-        return as_fail(env, ASSAY_NO_MEMORY, "measure: %s: no room for %d arms", b->name, b->n);
+        return as_fail(env, ASSAY_NO_MEMORY, "measure: %s: not enough memory for %d candidates", b->name, b->n);
     if (sampler->memory == AS_MEMORY_SHARED)
         AS_TRY(as_slab_new(env, &b->slab));
     for (int i = 0; i < b->n; i++) {
@@ -302,7 +302,7 @@ assay_status as_lab_compare_arms(assay_env *env, const char *name, const as_arm 
     look                l = {.s = s, .settled = calloc((size_t)n, sizeof(bool)), .n = n};
     assay_trace        *t = *out;
     if (!l.settled)
-        return as_fail(env, ASSAY_NO_MEMORY, "measure: %s: no room for %d arms", name, n);
+        return as_fail(env, ASSAY_NO_MEMORY, "measure: %s: not enough memory for %d candidates", name, n);
     if (s->early && !sampler.n_rounds && n > 1) {
         sampler.enough = settled;
         sampler.rounds = rounds;
@@ -326,7 +326,8 @@ assay_status as_lab_compare_bins(assay_env *env, const char *name, const char *c
 {
     as_lab_settings own = *s;
     as_arm         *arms = calloc((size_t)n, sizeof *arms);
-    assay_status    status = arms ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "measure: %s: no room for %d programs", name, n);
+    assay_status    status =
+        arms ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "measure: %s: not enough memory for %d programs", name, n);
     own.sampler.memory = AS_MEMORY_RELAUNCHED;
     for (int i = 0; i < n && status == ASSAY_OK; i++)
         status = as_arm_bin(env, names[i], argvs[i], s->timeout_ns, &arms[i]);

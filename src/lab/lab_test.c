@@ -166,11 +166,12 @@ Test(lab, calls_refuse_options_that_they_do_not_take)
     const char *const what[] = {"mlp-small"};
     set(&f, "rate", "5");
     expect_fails(f.env, assay_bench(f.env, what, 1, f.options, &facts), ASSAY_BAD_INPUT,
-                 "assay_bench: --rate says nothing about it; these do: sizes, ");
-    expect_fails(f.env, assay_compare(f.env, what, 1, f.options, &facts), ASSAY_BAD_INPUT, "assay_compare: --rate says nothing");
-    expect_fails(f.env, assay_check(f.env, "main", f.options, &facts, &code), ASSAY_BAD_INPUT, "assay_check: --rate says nothing");
+                 "assay_bench: --rate does not apply; use: sizes, ");
+    expect_fails(f.env, assay_compare(f.env, what, 1, f.options, &facts), ASSAY_BAD_INPUT, "assay_compare: --rate does not apply");
+    expect_fails(f.env, assay_check(f.env, "main", f.options, &facts, &code), ASSAY_BAD_INPUT,
+                 "assay_check: --rate does not apply");
     expect_fails(f.env, assay_baseline_create(f.env, "main", what, 1, f.options), ASSAY_BAD_INPUT,
-                 "baseline save: --rate says nothing");
+                 "baseline save: --rate does not apply");
     expect(!facts);
     end(&f);
 }
@@ -264,7 +265,7 @@ Test(isolate, a_child_that_hangs_is_ended_with_its_children_and_recorded_as_time
     expect_eq(pipe(ends), 0); /* ends when nobody has it any more */
     expect_ok(f.env, isolated(&f, job_hangs, NULL, 300, &t));
     expect_eq(t->state, AS_TRACE_TIMEOUT);
-    expect_str(t->reason, "timed out: no round ended within 0.3 s");
+    expect_str(t->reason, "timed out: no round finished within 0.3 s");
     expect_str(t->name, "a job");
     expect_eq(t->n_arms, 2);
     expect_eq(t->n_turns, 0);
@@ -280,7 +281,7 @@ Test(isolate, a_child_that_crashes_is_recorded_with_its_signal)
     static const struct {
         int         number;
         const char *reason;
-    } all[] = {{SIGKILL, "its process was ended by signal 9 ("}, {SIGABRT, "its process was ended by signal 6 ("}};
+    } all[] = {{SIGKILL, "its process ended by signal 9 ("}, {SIGABRT, "its process ended by signal 6 ("}};
     for (size_t i = 0; i < AS_COUNT(all); i++) {
         fixture      f = begin();
         assay_trace *t = NULL;
@@ -567,10 +568,10 @@ Test(contest, sizes_of_a_workload_are_rows)
 
 Test(contest, what_is_no_comparison_is_refused)
 {
-    expect_no_contest("mlp-small", NULL, NULL, "mlp-small alone is no comparison");
-    expect_no_contest("mlp-small", NULL, "threads=1", "--vary threads=1 is one value");
-    expect_no_contest("mlp-small", NULL, "threads", "--vary threads: it is KEY=A,B");
-    expect_no_contest("mlp-small", NULL, "=1,2", "it is KEY=A,B");
+    expect_no_contest("mlp-small", NULL, NULL, "with mlp-small give a second model");
+    expect_no_contest("mlp-small", NULL, "threads=1", "--vary threads=1 has one value");
+    expect_no_contest("mlp-small", NULL, "threads", "--vary threads: expected KEY=A,B");
+    expect_no_contest("mlp-small", NULL, "=1,2", "expected KEY=A,B");
     expect_no_contest("mlp-small", NULL, "threads=1,,2", "a value is empty");
     expect_no_contest("mlp-small", NULL, "threads=1,2,", "a value is empty");
 }
@@ -583,7 +584,7 @@ Test(contest, arms_with_other_cases_are_refused)
     set(&f, "sizes", "16x16,32x32");
     const as_contest_options o = said(&f);
     expect_fails(f.env, as_contest_read(f.env, args, 2, &o, &c), ASSAY_BAD_INPUT,
-                 "bench:matmul gives 2 cases and mlp-small 1: arms must have the same ones");
+                 "bench:matmul has 2 cases and mlp-small has 1: candidates must have the same cases");
     expect(!c);
     end(&f);
 }
@@ -987,7 +988,7 @@ Test(baseline, a_name_that_is_taken_or_is_a_path_is_refused)
     as_baseline      *b = NULL;
     save(&s, commands, 1);
     expect_ok(s.f.env, as_baseline_of_commands(s.f.env, commands, 1, &b));
-    expect_fails(s.f.env, as_baseline_save(s.f.env, s.store, b, "main", "", &s.f.s), ASSAY_BAD_INPUT, "'main' is there already");
+    expect_fails(s.f.env, as_baseline_save(s.f.env, s.store, b, "main", "", &s.f.s), ASSAY_BAD_INPUT, "'main' exists already");
     static const char *const bad[] = {"../main", "a/b", "", ".hidden", "a b"};
     size_t                   n = store_count(s.f.env, s.store);
     for (size_t i = 0; i < AS_COUNT(bad); i++) {
@@ -1026,7 +1027,7 @@ Test(baseline, of_a_newer_schema_or_damaged_is_refused)
 #define HEAD "\"description\":\"\",\"fingerprint\":\"0\",\"commit\":\"\",\"unix_time\":1,"
     expect_bad_record(&s, "{\"schema\":\"assay.baseline/2\"," HEAD "\"cases\":[{}]}",
                       "'assay.baseline/2', and this assay reads assay.baseline/1: a newer assay wrote it");
-    expect_bad_record(&s, "{" HEAD "\"cases\":[{}]}", "it is of the schema 'missing'");
+    expect_bad_record(&s, "{" HEAD "\"cases\":[{}]}", "its schema is 'missing'");
     expect_bad_record(&s, "{\"schema\":\"assay.baseline/1\"," HEAD "\"cases\":[]}", "it has no cases");
     expect_bad_record(&s, "{\"schema\":\"assay.baseline/1\"," HEAD "\"cases\":[{\"name\":\"x\",\"argv\":[],\"objects\":[]}]}",
                       "main: its record is damaged");
@@ -1086,7 +1087,7 @@ Test(baseline, cancel_leaves_the_rest_incomplete)
     load(&s);
     assay_cancel(s.f.env);
     expect_ok(s.f.env, check(&s, false));
-    expect_has(s.check.cases[0].incomplete, "not begun");
+    expect_has(s.check.cases[0].incomplete, "not started");
     expect(!s.check.cases[0].failure);
     shelf_close(&s);
 }
@@ -1163,7 +1164,7 @@ Test(noise, a_comparison_is_planned_by_what_the_store_knows)
     expect_near(f.s.sampler.block_ns, 0, 0);
     expect_ok(f.env, as_noise_save(f.env, store, &n));
     as_noise_expect(f.env, &where, "a case", &f.s, sentence, sizeof sentence);
-    expect_has(sentence, "By the noise that was measured on this machine, ");
+    expect_has(sentence, "From the noise measured on this machine: the smallest detectable change is ");
     expect_near(f.s.sampler.block_ns, 4e6, 0);
     f.s.sampler.block_ns = 2e6; /* what was asked for stays */
     as_noise_expect(f.env, &where, "a case", &f.s, sentence, sizeof sentence);
@@ -1231,7 +1232,7 @@ static int cell_at(const char *name)
     for (int i = 0; i < as_selftest_n_cells(); i++)
         if (!strcmp(as_selftest_cells[i].name, name))
             return i;
-    fail("there is no cell %s", name);
+    fail("unknown cell %s", name);
 }
 
 Test(selftest, goes_on_where_its_state_ends)
@@ -1252,7 +1253,7 @@ Test(selftest, goes_on_where_its_state_ends)
     expect(r->alarms.lo < 0.05 && r->alarms.hi > 0.05 && r->power.hi > 0.99);
     expect(!r->alarms_broken && !r->power_broken);
     expect_eq(results[cell_at("memory")].alarms.n, 2);
-    expect_fails(env, resume(env, "whole", "compute,memory", results), ASSAY_CANCELLED, "what was counted is kept");
+    expect_fails(env, resume(env, "whole", "compute,memory", results), ASSAY_CANCELLED, "the counts so far are kept");
     expect_eq(results[cell_at("memory")].alarms.n, 2);
 }
 
@@ -1294,7 +1295,7 @@ Test(selftest, a_line_that_is_no_trial_is_refused_by_its_number)
         fprintf(file, "%s\n", bad[i]);
         lines_add(file, "compute", "alarms", 3, 0);
         fclose(file);
-        expect_fails(env, resume(env, "damaged", "compute", results), ASSAY_BAD_INPUT, "damaged: line 4 is no trial");
+        expect_fails(env, resume(env, "damaged", "compute", results), ASSAY_BAD_INPUT, "damaged: line 4 is not a trial");
     }
 }
 
@@ -1302,8 +1303,8 @@ Test(selftest, a_cell_that_there_is_not_is_refused)
 {
     assay_env     *env = store_env();
     as_cell_result results[16];
-    expect_fails(env, resume(env, "none", "compute,kitchen", results), ASSAY_BAD_INPUT, "there is no cell 'kitchen'");
-    expect_fails(env, resume(env, "none", "comput", results), ASSAY_BAD_INPUT, "there is no cell 'comput'");
+    expect_fails(env, resume(env, "none", "compute,kitchen", results), ASSAY_BAD_INPUT, "unknown cell 'kitchen'");
+    expect_fails(env, resume(env, "none", "comput", results), ASSAY_BAD_INPUT, "unknown cell 'comput'");
     as_selftest_settings s = {.cells = "compute", .state = as_test_path("no/such/folder/state")};
     expect_fails(env, as_selftest_run(env, &s, results), ASSAY_IO, "cannot open it");
 }
@@ -1316,13 +1317,12 @@ Test(selftest, a_load_of_pointers_walks_one_hundredth_more_hops)
     expect_eq(assay_env_new(&env), ASSAY_OK);
     expect_ok(env, as_load_new(env, "chase", &load));
     expect_ok(env, as_load_arm(env, load, "b", 0.01, &arm));
-    expect_str(arm.what, "chase load, 20200 hops a call");
+    expect_str(arm.what, "chase load, 20200 hops per call");
     as_trace_arm info = {.name = "b"};
     expect_ok(env, arm.launch(env, arm.self, 1, &info));
     expect_near(info.ledger.bytes, 20200 * 8.0, 0);
     arm.drop(arm.self);
     as_load_free(load);
-    expect_fails(env, as_load_new(env, "chess", &load), ASSAY_BAD_INPUT,
-                 "there is no load 'chess'; there are compute, memory and chase");
+    expect_fails(env, as_load_new(env, "chess", &load), ASSAY_BAD_INPUT, "unknown load 'chess'; known: compute, memory, chase");
     assay_env_free(env);
 }

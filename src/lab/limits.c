@@ -60,7 +60,7 @@ static assay_status find(assay_env *env, const as_lab_settings *s, const assay_p
     if (as_limit_judge(out, alone->median, alone->hi, &share) != AS_STANDING_DOUBT)
         return ASSAY_OK;
     if (!time_spread(t, n_threads, alone->median, out->ns))
-        return as_fail(env, ASSAY_NO_MEMORY, "measure: no room for the times of %zu steps", t->n_steps);
+        return as_fail(env, ASSAY_NO_MEMORY, "measure: not enough memory for the times of %zu steps", t->n_steps);
     AS_TRY(as_roofs_recheck(env, &settings, plan->devices, plan->n_devices, t, NULL));
     *out = as_limit_of_plan(t, n_threads);
     return ASSAY_OK;
@@ -81,7 +81,7 @@ assay_status as_lab_limit_find(assay_env *env, const as_lab_settings *s, const a
         if (limit.name)
             trial->arms[arm].limit = limit;
         else
-            status = as_fail(env, ASSAY_NO_MEMORY, "measure: no room for the limit of %s", trial->name);
+            status = as_fail(env, ASSAY_NO_MEMORY, "measure: not enough memory for the limit of %s", trial->name);
     }
     assay_trace_free(t);
     return status;
@@ -100,7 +100,7 @@ assay_status as_lab_limit_judge(assay_env *env, assay_trace *t)
         t->state = AS_TRACE_REFUSED;
         if (!t->reason) {
             t->reason = "";
-            return as_fail(env, ASSAY_NO_MEMORY, "measure: no room for the reason why %s is refused", t->name);
+            return as_fail(env, ASSAY_NO_MEMORY, "measure: not enough memory for the reason why %s is refused", t->name);
         }
         return ASSAY_OK;
     }

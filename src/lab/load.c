@@ -69,13 +69,13 @@ assay_status as_load_new(assay_env *env, const char *name, as_load **out)
     while (k < N_KINDS && strcmp(name, kinds[k].name))
         k++;
     if (k == N_KINDS)
-        return as_fail(env, ASSAY_BAD_INPUT, "selftest: there is no load '%s'; there are compute, memory and chase", name);
+        return as_fail(env, ASSAY_BAD_INPUT, "selftest: unknown load '%s'; known: compute, memory, chase", name);
     as_load *l = calloc(1, sizeof *l);
     size_t   n = kinds[k].bytes / sizeof(float) / 3;
     void    *block = NULL;
     if (!l || posix_memalign(&block, 4096, kinds[k].bytes)) {
         free(l);
-        return as_fail(env, ASSAY_NO_MEMORY, "selftest: no room for the load '%s'", name);
+        return as_fail(env, ASSAY_NO_MEMORY, "selftest: not enough memory for the load '%s'", name);
     }
     *l = (as_load){.kind = k, .x = block, .y = (float *)block + n, .z = (float *)block + 2 * n, .hop = block};
     if (k == CHASE)
@@ -157,11 +157,11 @@ assay_status as_load_arm(assay_env *env, as_load *load, const char *name, double
 {
     load_arm *a = calloc(1, sizeof *a);
     if (!a)
-        return as_fail(env, ASSAY_NO_MEMORY, "selftest: no room for the arm '%s'", name);
+        return as_fail(env, ASSAY_NO_MEMORY, "selftest: not enough memory for the candidate '%s'", name);
     size_t grain = kinds[load->kind].grain;
     a->load = load;
     a->work = (size_t)llround((double)(kinds[load->kind].work / grain) * (1 + extra)) * grain;
-    snprintf(a->what, sizeof a->what, "%s load, %zu %s a call", kinds[load->kind].name, a->work, kinds[load->kind].unit);
+    snprintf(a->what, sizeof a->what, "%s load, %zu %s per call", kinds[load->kind].name, a->work, kinds[load->kind].unit);
     *out = (as_arm){
         .name = name, .what = a->what, .self = a, .by_cpu = true, .launch = launch, .block = block, .land = land, .drop = free};
     return ASSAY_OK;
@@ -173,6 +173,6 @@ assay_status as_load_parse(assay_env *env, const char *spec, char *kind, size_t 
     *extra = 0;
     snprintf(kind, size, "%.*s", (int)(colon ? colon - spec : (long)strlen(spec)), spec);
     if (colon && (!as_parse_f64(colon + 1, extra) || !(*extra >= 0 && *extra <= 10)))
-        return as_fail(env, ASSAY_BAD_INPUT, "selftest: load '%s': the extra work is a share from 0 to 10", spec);
+        return as_fail(env, ASSAY_BAD_INPUT, "selftest: load '%s': the extra work must be a share from 0 to 10", spec);
     return ASSAY_OK;
 }

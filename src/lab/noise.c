@@ -17,7 +17,7 @@
 static const char *const loads[] = {"compute", "memory"};
 static const double      blocks_ns[] = {0.25e6, 1e6, 4e6};
 static const double      seconds[] = {1, 5, 30};
-_Static_assert(AS_COUNT(loads) * AS_COUNT(blocks_ns) == AS_NOISE_TRIALS, "a trial a load and block length");
+_Static_assert(AS_COUNT(loads) * AS_COUNT(blocks_ns) == AS_NOISE_TRIALS, "one trial per load and block length");
 
 /* --- Measuring -------------------------------------------------------------------------------------------- */
 
@@ -101,16 +101,21 @@ static void row_add(assay_facts *f, as_table *table, const assay_trace *t, const
     as_cell cells[7] = {{.text = t->name}, {.text = v->plan.by_wall ? "wall" : "thread CPU"}};
     cells[2].metric = as_number_counted((double)v->n_rounds, "1", "rounds of two blocks", NULL);
     cells[3].metric =
-        as_number_derived(v->plan.sigma_round, NAN, NAN, v->n_rounds, "ratio", "1.4826 MAD of the differences of a round", NULL);
+        as_number_derived(v->plan.sigma_round, NAN, NAN, v->n_rounds, "ratio", "1.4826 MAD of the differences within rounds", NULL);
     for (size_t i = 0; i < AS_COUNT(seconds); i++)
         cells[4 + i].metric = as_number_derived(as_noise_visible(&v->plan, ALPHA, seconds[i]), NAN, NAN, v->n_rounds, "ratio",
-                                                "effect found with 95 % power at 99 % confidence, from the noise of a round", NULL);
+                                                "change found with 95 % power at 99 % confidence, from the noise of a round", NULL);
     as_facts_row(f, table, cells);
 }
 
-static const char *const columns[] = {
-    "what|the same work twice", "clock|clock",       "rounds|rounds",       "sigma|noise of a round",
-    "in_1s|seen in 1 s",        "in_5s|seen in 5 s", "in_30s|seen in 30 s", NULL};
+static const char *const columns[] = {"what|the same work twice",
+                                      "clock|clock",
+                                      "rounds|rounds",
+                                      "sigma|noise per round",
+                                      "in_1s|detectable in 1 s",
+                                      "in_5s|detectable in 5 s",
+                                      "in_30s|detectable in 30 s",
+                                      NULL};
 
 /* The least effect that can be seen in 5 s, and the trial that showed it; load NULL: of all loads.  False: nothing was measured. */
 static bool best_of(const as_noise *n, const char *load, view *best, int *of)
@@ -164,7 +169,8 @@ static void findings_add(assay_facts *f, as_fact_group *g, const as_noise *n)
         int  of;
         if (best_of(n, loads[i], &v, &of))
             as_facts_find(f, g, AS_LEVEL_GOOD,
-                          "%s-bound work: %.2g %% can be seen in 1 s, %.2g %% in 5 s, %.2g %% in 30 s, by %s and blocks of %g ms.",
+                          "%s-bound work: the smallest detectable change is %.2g %% in 1 s, %.2g %% in 5 s, %.2g %% in 30 "
+                          "s, with %s and blocks of %g ms.",
                           loads[i], 100 * as_noise_visible(&v.plan, ALPHA, 1), 100 * as_noise_visible(&v.plan, ALPHA, 5),
                           100 * as_noise_visible(&v.plan, ALPHA, 30), v.plan.by_wall ? "wall time" : "thread CPU time",
                           n->block_ns[of] / 1e6);
@@ -181,15 +187,15 @@ static void findings_add(assay_facts *f, as_fact_group *g, const as_noise *n)
     for (int i = 0; i < k; i++)
         as_facts_find(f, g, AS_LEVEL_WARN, "%s.", said[i]);
     if (!k)
-        as_facts_find(f, g, AS_LEVEL_NOTE, "Nothing disturbed more than 5 %% of the blocks.");
+        as_facts_find(f, g, AS_LEVEL_NOTE, "Other work interrupted at most 5 %% of the blocks.");
     static const char source[] = "probes and clocks of every block";
-    as_facts_add(f, g, "noise.preempted", "blocks with the thread pre-empted",
+    as_facts_add(f, g, "noise.preempted", "blocks in which other work took the CPU",
                  as_number_measured(all.preempted, NAN, NAN, (uint64_t)n->n, "ratio", source, NULL));
-    as_facts_add(f, g, "noise.dram", "blocks with a neighbour on the memory",
+    as_facts_add(f, g, "noise.dram", "blocks with slower memory",
                  as_number_measured(all.dram, NAN, NAN, (uint64_t)n->n, "ratio", source, NULL));
-    as_facts_add(f, g, "noise.frequency", "blocks with the core slower",
+    as_facts_add(f, g, "noise.frequency", "blocks with a slower core",
                  as_number_measured(all.frequency, NAN, NAN, (uint64_t)n->n, "ratio", source, NULL));
-    as_facts_add(f, g, "noise.stolen", "blocks with time stolen",
+    as_facts_add(f, g, "noise.stolen", "blocks with time taken by the hypervisor",
                  as_number_measured(all.stolen, NAN, NAN, (uint64_t)n->n, "ratio", source, NULL));
 }
 
@@ -197,12 +203,12 @@ assay_status as_noise_facts(assay_env *env, const as_noise *n, assay_facts **out
 {
     assay_facts *f = as_facts_new(env);
     if (!f)
-        return as_fail(env, ASSAY_NO_MEMORY, "noise: no room for the result");
+        return as_fail(env, ASSAY_NO_MEMORY, "noise: not enough memory for the result");
     f->title = as_facts_keep(f, "noise of this machine");
     as_fact_group *g = as_facts_group(f, "noise", "Noise");
     if (n->n)
         as_trial_notes(f, n->trials[0]);
-    as_table *table = as_facts_table(f, g, "resolution", "What can be resolved", columns);
+    as_table *table = as_facts_table(f, g, "resolution", "Smallest detectable change", columns);
     for (int i = 0; i < n->n; i++)
         for (int wall = 0; wall < 2; wall++) {
             view v;
@@ -230,7 +236,7 @@ assay_status as_noise_save(assay_env *env, as_store *store, const as_noise *n)
         return ASSAY_OK;
     FILE *file = open_memstream(&text, &size);
     if (!file)
-        return as_fail(env, ASSAY_NO_MEMORY, "noise: no room for what is kept");
+        return as_fail(env, ASSAY_NO_MEMORY, "noise: not enough memory for the stored trials");
     as_json_start(&w, file, false);
     as_json_object(&w);
     as_json_key_text(&w, "schema", "assay.noise/1");
@@ -242,7 +248,7 @@ assay_status as_noise_save(assay_env *env, as_store *store, const as_noise *n)
     as_json_object_end(&w);
     as_json_finish(&w);
     as_machine_fingerprint(print);
-    assay_status status = fclose(file) ? as_fail(env, ASSAY_NO_MEMORY, "noise: no room for what is kept")
+    assay_status status = fclose(file) ? as_fail(env, ASSAY_NO_MEMORY, "noise: not enough memory for the stored trials")
                                        : as_store_put_named(env, store, "noise", print, text, 0, true);
     free(text);
     return status;
@@ -283,10 +289,10 @@ void as_noise_expect(assay_env *env, const as_store_options *o, const char *name
     if (knows && !(s->sampler.block_ns > 0))
         s->sampler.block_ns = plan.block_ns;
     if (as_store_get_variance(env, store, name, print, &v) == ASSAY_OK && v.rounds_a_launch >= 1)
-        snprintf(sentence, size, "By what this case showed last time, %.2g %% can be seen in %.3g s.",
+        snprintf(sentence, size, "From the last measurement of this case: the smallest detectable change is %.2g %% in %.3g s.",
                  100 * expm1(as_effect_visible(&v, s->rules.alpha, fmax(v.n_launches, 1), v.rounds_a_launch)), budget);
     else if (knows)
-        snprintf(sentence, size, "By the noise that was measured on this machine, %.2g %% can be seen in %.3g s.",
+        snprintf(sentence, size, "From the noise measured on this machine: the smallest detectable change is %.2g %% in %.3g s.",
                  100 * as_noise_visible(&plan, s->rules.alpha, budget), budget);
     as_store_close(store);
 }

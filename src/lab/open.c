@@ -25,7 +25,7 @@ static assay_status kernels_check(assay_env *env, const as_bench_case *c, as_ben
     if (dtype == AS_F32)
         return ASSAY_OK;
     return as_fail(env, ASSAY_UNSUPPORTED,
-                   "bench: %s: %s has no kernel for %s in %s; only the slow truth is left, whose time says nothing", c->id,
+                   "bench: %s: %s has no kernel for %s in %s; only the reference code is left, and its time means nothing", c->id,
                    c->plan.device, slow->seg.ctx ? slow->seg.ctx->op->name : slow->name, as_dtype_name(dtype));
 }
 
@@ -36,9 +36,8 @@ static void elsewhere_write(const assay_plan *plan, char *buf, size_t size)
         const as_plan_share *share = &plan->shares[d];
         size_t               used = strlen(buf);
         if (share->n_refused)
-            snprintf(buf + used, size - used, "%s%s ran %d of the %d nodes that it was asked for and refused %s: %s",
-                     used ? "; " : "", plan->devices[d]->name, share->n_nodes, share->n_nodes + share->n_refused,
-                     share->first_refused, share->why);
+            snprintf(buf + used, size - used, "%s%s ran %d of %d nodes and refused %s: %s", used ? "; " : "",
+                     plan->devices[d]->name, share->n_nodes, share->n_nodes + share->n_refused, share->first_refused, share->why);
     }
 }
 

@@ -37,7 +37,7 @@ const as_cell_def as_selftest_cells[] = {
      .n_alarms = {4, 300},
      .n_power = {4, 100}},
     {.name = "memory-loaded",
-     .what = "the same with two neighbours on the memory",
+     .what = "the same, with two other programs using memory",
      .load = "memory",
      .where = AS_CELL_LOADED,
      .budget_s = 4,
@@ -67,7 +67,7 @@ const as_cell_def as_selftest_cells[] = {
      .n_alarms = {3, 300},
      .n_power = {3, 100}},
     {.name = "programs-chase",
-     .what = "two executables that chase pointers through 1 MiB, in other pages each launch",
+     .what = "two executables that chase pointers through 1 MiB, in new pages per launch",
      .load = "chase",
      .where = AS_CELL_PROGRAMS,
      .budget_s = 10,
@@ -87,7 +87,7 @@ const as_cell_def as_selftest_cells[] = {
      .n_alarms = {1, 60},
      .n_power = {0, 0}},
     {.name = "same",
-     .what = "equivalence within 2 %; false: proven at +2.25 %",
+     .what = "equivalence within 2 %; wrong: proved at +2.25 %",
      .load = "compute",
      .where = AS_CELL_PROCESS,
      .budget_s = 1,
@@ -99,7 +99,7 @@ const as_cell_def as_selftest_cells[] = {
      .n_alarms = {10, 300},
      .n_power = {10, 100}},
     {.name = "same-memory",
-     .what = "equivalence within 2 %, DRAM-bound; false: proven at +2.25 %",
+     .what = "equivalence within 2 %, DRAM-bound; wrong: proved at +2.25 %",
      .load = "memory",
      .where = AS_CELL_PROCESS,
      .budget_s = 4,
@@ -301,7 +301,7 @@ static assay_status state_read(selftest *t)
         bool    cut = !strchr(line, '\n');
         row++;
         if (!o && !cut)
-            return as_fail(t->env, ASSAY_BAD_INPUT, "selftest: %s: line %d is no JSON", t->s->state, row);
+            return as_fail(t->env, ASSAY_BAD_INPUT, "selftest: %s: line %d is not JSON", t->s->state, row);
         if (cut)
             fputc('\n', t->state); /* the file is open for appending */
         if (!o)
@@ -315,7 +315,7 @@ static assay_status state_read(selftest *t)
         }
         json_decref(o);
         if (!good)
-            return as_fail(t->env, ASSAY_BAD_INPUT, "selftest: %s: line %d is no trial of a cell that there is", t->s->state, row);
+            return as_fail(t->env, ASSAY_BAD_INPUT, "selftest: %s: line %d is not a trial of a known cell", t->s->state, row);
     }
     fseek(t->state, 0, SEEK_END);
     return ASSAY_OK;
@@ -336,7 +336,7 @@ static assay_status trials_run(selftest *t, int cell, bool power)
         bool    hit = false;
         as_duel duel;
         if (as_cancelled(t->env))
-            return as_fail(t->env, ASSAY_CANCELLED, "selftest: stopped; what was counted is kept");
+            return as_fail(t->env, ASSAY_CANCELLED, "selftest: stopped; the counts so far are kept");
         if (def->where == AS_CELL_SUITE) {
             AS_TRY(suite(t->env, t, def, seed, &hit, &seconds));
         } else {
@@ -380,7 +380,7 @@ static assay_status cells_check(assay_env *env, const char *cells)
         snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ","), at);
         if (cell_find(name) < 0)
             return as_fail(env, ASSAY_BAD_INPUT,
-                           "selftest: there is no cell '%s'; there are compute, memory, memory-loaded, programs, programs-memory, "
+                           "selftest: unknown cell '%s'; known: compute, memory, memory-loaded, programs, programs-memory, "
                            "programs-chase, suite, same, same-memory",
                            name);
     }

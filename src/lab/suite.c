@@ -22,7 +22,7 @@ assay_status as_suite_measure(assay_env *env, const as_bench_cases *cases, const
     }
     if (!suite || !suite->trials) {
         as_suite_free(suite);
-        return as_fail(env, ASSAY_NO_MEMORY, "bench: no memory for %d cases", cases->n_items);
+        return as_fail(env, ASSAY_NO_MEMORY, "bench: not enough memory for %d cases", cases->n_items);
     }
     for (int i = 0; i < cases->n_items && status == ASSAY_OK; i++) {
         assay_trace *trial = NULL;
@@ -90,7 +90,7 @@ assay_status as_suite_judge(assay_env *env, as_suite *suite, size_t *n_refused)
 {
     as_claim *claims = AS_TAKE(&suite->arena, as_claim, suite->n_trials);
     if (!claims)
-        return as_fail(env, ASSAY_NO_MEMORY, "bench: no memory to look at %zu cases", suite->n_trials);
+        return as_fail(env, ASSAY_NO_MEMORY, "bench: not enough memory to look at %zu cases", suite->n_trials);
     for (size_t i = 0; i < suite->n_trials; i++)
         claims[i] = claim_of(&suite->cases->items[i], suite->trials[i]);
     *n_refused = as_claims_judge(claims, suite->n_trials);
@@ -102,7 +102,7 @@ assay_status as_suite_judge(assay_env *env, as_suite *suite, size_t *n_refused)
         t->reason = as_trace_keep(t, claims[i].sentence);
         if (!t->reason) {
             t->reason = "";
-            return as_fail(env, ASSAY_NO_MEMORY, "bench: no memory for the reason why %s is refused", t->name);
+            return as_fail(env, ASSAY_NO_MEMORY, "bench: not enough memory for the reason why %s is refused", t->name);
         }
     }
     return ASSAY_OK;
@@ -138,7 +138,7 @@ static void notes_add(assay_facts *f, const as_suite *suite)
     for (size_t i = 0; i < suite->n_trials; i++) {
         const char *slow = suite->trials[i]->arms[0].slow;
         if (*slow)
-            as_facts_find(f, g, AS_LEVEL_WARN, "%s: there is no kernel for step '%s': what was timed is the slow truth.",
+            as_facts_find(f, g, AS_LEVEL_WARN, "%s: there is no kernel for step '%s': the reference code was timed.",
                           suite->trials[i]->name, slow);
     }
 }
@@ -150,7 +150,7 @@ assay_status as_suite_facts(assay_env *env, as_suite *suite, assay_facts **out)
         rows[i] = row_of(suite->trials[i]);
     assay_facts *facts = rows ? as_facts_of_bench(env, rows, suite->n_trials) : NULL;
     if (!facts)
-        return as_fail(env, ASSAY_NO_MEMORY, "bench: no memory for the result");
+        return as_fail(env, ASSAY_NO_MEMORY, "bench: not enough memory for the result");
     notes_add(facts, suite);
     if (facts->status != ASSAY_OK) {
         assay_status status = facts->status;
@@ -165,7 +165,7 @@ assay_status as_suite_roofs(assay_env *env, const as_bench_cases *cases, as_roof
 {
     const as_bench_case **items = calloc((size_t)cases->n_items + 1, sizeof *items);
     if (!items)
-        return as_fail(env, ASSAY_NO_MEMORY, "bench: no memory for %d cases", cases->n_items);
+        return as_fail(env, ASSAY_NO_MEMORY, "bench: not enough memory for %d cases", cases->n_items);
     for (int i = 0; i < cases->n_items; i++)
         items[i] = &cases->items[i];
     assay_status status = as_lab_limits(env, items, cases->n_items, AS_ROOFS_AUTO, roofs);

@@ -1,4 +1,4 @@
-/* tell.h - what doers made, told to people and as JSON: a plan, the outputs of a run, what a stream did, the devices of this machine.  plan/
+/* tell.h - what doers made, told to people and as JSON: a plan, the outputs of a run, what a stream did, the devices and sensors of this machine.  plan/
  * and run/ print nothing themselves. */
 #ifndef AS_LAB_TELL_H
 #define AS_LAB_TELL_H
@@ -27,5 +27,9 @@ void                      as_devices_free(as_devices *t);
 void                      as_devices_print(const as_devices *t, FILE *file);
 assay_status              as_devices_facts(assay_env *env, const as_devices *t, assay_facts **out);
 void                      as_devices_json(const as_devices *t, FILE *file); /* "assay.devices/2" */
+
+/* What can be measured here, what cannot, and why (the verb `doctor`): on one screen, or all of it. */
+assay_status as_doctor_brief(assay_env *env, as_brief *b);
+assay_status as_doctor_print(assay_env *env, FILE *file);
 
 #endif

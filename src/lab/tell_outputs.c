@@ -25,7 +25,7 @@ static void output_print(const char *name, const as_view *v, FILE *file)
         fprintf(file, "%s\n", width > SHOWN_VALUES ? " ..." : "");
     }
     if (rows > SHOWN_VALUES)
-        fprintf(file, "  ... %lld rows in all; --output FILE writes them\n", (long long)rows);
+        fprintf(file, "  ... %lld rows in total; --output FILE writes them\n", (long long)rows);
 }
 
 void as_outputs_print(const assay_instance *instance, FILE *file)

@@ -55,16 +55,15 @@ static void head_print(const page *p)
         say(p->file, plan->dims[i].symbol);
         fprintf(p->file, "=%lld", (long long)plan->dims[i].size);
     }
-    fprintf(p->file, "\ncompile %s, %d step%s in %d segment%s, %d in the prologue (once, and again when a parameter changes)\n",
-            plan->compiled ? "on" : "off", plan->n_steps, plan->n_steps == 1 ? "" : "s", plan->n_segments,
-            plan->n_segments == 1 ? "" : "s", plan->n_prologue);
+    fprintf(p->file, "\ncompile %s, %d step%s in %d segment%s, %d in the set-up (once per load)\n", plan->compiled ? "on" : "off",
+            plan->n_steps, plan->n_steps == 1 ? "" : "s", plan->n_segments, plan->n_segments == 1 ? "" : "s", plan->n_prologue);
     for (int d = 0; d < plan->n_devices; d++)
         fprintf(p->file, "device %s: %s\n", plan->devices[d]->name, plan->devices[d]->text);
     for (int d = 0; plan->n_devices > 1 && d < plan->n_devices; d++) {
         const as_plan_share *share = &plan->shares[d];
         fprintf(p->file, "%s takes %d node%s", plan->devices[d]->name, share->n_nodes, share->n_nodes == 1 ? "" : "s");
         if (share->n_refused)
-            fprintf(p->file, " and refuses %d, the first of them %s: %s", share->n_refused, share->first_refused, share->why);
+            fprintf(p->file, " and refuses %d, first %s: %s", share->n_refused, share->first_refused, share->why);
         fprintf(p->file, "\n");
     }
 }
@@ -97,11 +96,11 @@ static void steps_print(const page *p)
         cell(p->file, step->choice.name, kernel);
         fprintf(p->file, "  %12s  %12s  %s%s%s\n", as_show(flops, sizeof flops, (double)step->cost.flops, "flop"),
                 as_show(bytes, sizeof bytes, (double)step->cost.bytes_read + (double)step->cost.bytes_written, "byte"),
-                shapes.data && !shapes.failed ? shapes.data : "", s < plan->n_prologue ? "  (prologue)" : "", p->plain);
+                shapes.data && !shapes.failed ? shapes.data : "", s < plan->n_prologue ? "  (set-up)" : "", p->plain);
         as_text_drop(&shapes);
     }
     if (!plan->n_steps)
-        fprintf(p->file, "none: every output is an input, a parameter or a constant\n");
+        fprintf(p->file, "no steps: every output is an input, a parameter or a constant\n");
 }
 
 static bool same_choice(const as_choice *a, const as_choice *b)
@@ -163,8 +162,8 @@ static void buffers_print(const page *p)
     for (int i = 0; i < plan->n_buffers; i++)
         name = at_least(name, strlen(plan->buffers[i].name));
     name = at_most(name, MAX_NAME_COLUMNS);
-    title(p, "Buffers, and the steps between which each is needed");
-    fprintf(p->file, "%s%-*s  %-10s  %-8s  %12s  %12s  steps (# ours, = shares another's, . used in place)%s\n", p->dim, name,
+    title(p, "Buffers, and the steps that need each");
+    fprintf(p->file, "%s%-*s  %-10s  %-8s  %12s  %12s  steps (# its own, = shared with another, . used in place)%s\n", p->dim, name,
             "name", "role", "device", "bytes", "offset", p->plain);
     for (int i = 0; i < plan->n_buffers; i++) {
         const as_buffer *b = &plan->buffers[i];
@@ -205,7 +204,7 @@ static void totals_print(const page *p)
     for (int s = plan->n_prologue; s < plan->n_steps; s++)
         if (__builtin_add_overflow(flops, plan->steps[s].cost.flops, &flops))
             flops = UINT64_MAX;
-    title(p, "Memory of one instance, known before it is allocated");
+    title(p, "Memory of one instance, known before allocation");
     for (int d = 0; d < plan->n_devices; d++)
         fprintf(p->file, "%-24s %s\n", plan->devices[d]->name, bytes_show(text, sizeof text, plan->device_bytes[d]));
     fprintf(p->file, "%-24s %s\n", "peak", bytes_show(text, sizeof text, assay_plan_peak_bytes(plan)));

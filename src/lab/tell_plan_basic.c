@@ -34,8 +34,8 @@ static void steps_count(as_brief *b, const assay_plan *plan)
 {
     int n = plan->n_steps - plan->n_prologue, n_nodes = plan->model->n_nodes;
     as_brief_number_add(b, "Steps", NULL, as_brief_say(b, "%d", n),
-                        as_brief_say(b, "per run, of %d %s; %d for set-up, once per load", n_nodes, n_nodes == 1 ? "node" : "nodes",
-                                     plan->n_prologue));
+                        as_brief_say(b, "per run, of %d %s; %d for set-up, once per load", n_nodes,
+                                     n_nodes == 1 ? "layer" : "layers", plan->n_prologue));
 }
 
 /* --- Steps ------------------------------------------------------------------------------------------------- */
@@ -47,7 +47,7 @@ typedef struct tally {
     bool   by_bytes; /* nothing of it counts flops */
 } tally;
 
-static bool is_slow(const as_step *step) { return step->choice.name && !strcmp(step->choice.name, "any_truth"); }
+static bool is_slow(const as_step *step) { return step->choice.name && !strcmp(step->choice.name, "any_reference"); }
 
 static tally tally_of(const assay_plan *plan)
 {
@@ -189,7 +189,7 @@ static void devices_add(as_brief *b, const assay_plan *plan)
     for (int d = 0; d < plan->n_devices; d++) {
         const as_plan_share *share = &plan->shares[d];
         if (plan->n_devices > 1 && share->n_refused)
-            as_brief_text_add(b, as_brief_say(b, "%s takes %d of %d nodes; it refuses %s: %s.", plan->devices[d]->name,
+            as_brief_text_add(b, as_brief_say(b, "%s takes %d of %d layers; it refuses %s: %s.", plan->devices[d]->name,
                                               share->n_nodes, share->n_nodes + share->n_refused, share->first_refused, share->why));
     }
 }

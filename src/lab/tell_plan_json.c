@@ -149,7 +149,7 @@ assay_status as_plan_json(assay_env *env, const assay_plan *plan, FILE *file)
     as_json_object_end(&w);
     as_json_finish(&w);
     if (!ok)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room to write the shapes of '%s'", plan->model->name);
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory to write the shapes of '%s'", plan->model->name);
     if (ferror(file))
         return as_fail(env, ASSAY_IO, "plan: the JSON of '%s' could not be written", plan->model->name);
     return ASSAY_OK;

@@ -38,8 +38,7 @@ void as_stream_print(const as_stream_report *r, FILE *file)
     metric_print(file, "jitter", &r->jitter);
     metric_print(file, "interval jitter", &r->interval_jitter);
     if (r->n_waiting)
-        fprintf(file,
-                "  %" PRIu64 " of the samples were waiting when the answer before was out: their latency counts from then on\n",
+        fprintf(file, "  %" PRIu64 " samples waited for the answer before them: their latency counts from that answer on\n",
                 r->n_waiting);
 }
 

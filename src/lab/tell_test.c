@@ -106,7 +106,7 @@ Test(tell, a_plan_without_steps_says_why)
     expect_ok(f.env, as_maker_finish(m, &f.model));
     fixture_plan(&f);
     char *text = text_of(f.plan, false);
-    expect_has(text, "none: every output is an input");
+    expect_has(text, "no steps: every output is an input");
     free(text);
     fixture_close(&f);
 }

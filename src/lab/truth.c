@@ -48,8 +48,8 @@ static assay_status poison(check *k, uint64_t seed)
     }
     if (!o->poison_changes) {
         o->wrong = true;
-        snprintf(o->sentence, sizeof o->sentence,
-                 "other inputs give the same outputs (hash %016" PRIx64 "): it does not look at them", o->hash);
+        snprintf(o->sentence, sizeof o->sentence, "other inputs give the same outputs (hash %016" PRIx64 "): it does not read them",
+                 o->hash);
     }
     return ASSAY_OK;
 }
@@ -79,7 +79,8 @@ static assay_status slow_bind(check *k, const assay_model *model, const as_bindi
     AS_TRY(as_graph_bind(k->env, model, dims, n_dims, NULL, 0, k->subject->plan->seed, &k->arena, &s->graph));
     s->in = views_take(k, &s->graph, s->graph.inputs, s->graph.n_inputs);
     s->out = views_take(k, &s->graph, s->graph.outputs, s->graph.n_outputs);
-    return s->in && s->out ? ASSAY_OK : as_fail(k->env, ASSAY_NO_MEMORY, "bench: %s: no memory for the slow truth", k->c->id);
+    return s->in && s->out ? ASSAY_OK
+                           : as_fail(k->env, ASSAY_NO_MEMORY, "bench: %s: not enough memory for the reference code", k->c->id);
 }
 
 /* --- Rows ------------------------------------------------------------------------------------------------ */
@@ -148,8 +149,8 @@ static double tolerance_of(const assay_plan *plan, as_dtype dtype)
 static void say_wrong(as_truth *o, const char *name, const char *what, double value, double most)
 {
     if (!o->wrong)
-        snprintf(o->sentence, sizeof o->sentence, "output '%.80s' differs from the slow truth by %s %.3g, and may by %.3g", name,
-                 what, value, most);
+        snprintf(o->sentence, sizeof o->sentence,
+                 "output '%.80s' differs from the reference code by %s %.3g; at most %.3g is allowed", name, what, value, most);
     o->wrong = true;
 }
 
@@ -190,7 +191,7 @@ static assay_status slow_compare(check *k, slow *s, bool *goes)
     AS_TRY(as_graph_eval(k->env, g, s->in, s->out));
     as_view *got = views_take(k, g, g->outputs, g->n_outputs);
     if (!got)
-        return as_fail(k->env, ASSAY_NO_MEMORY, "bench: %s: no memory for the slow truth", k->c->id);
+        return as_fail(k->env, ASSAY_NO_MEMORY, "bench: %s: not enough memory for the reference code", k->c->id);
     for (int i = 0; i < g->n_outputs; i++) {
         as_view whole = as_instance_output(k->instance, i);
         if (!rows_copy(k, &whole, &got[i]))
@@ -235,7 +236,7 @@ static assay_status fewer_compare(check *k, bool *goes)
     assay_model *model = NULL;
     slow         s;
     if (!dims || !spec)
-        return as_fail(k->env, ASSAY_NO_MEMORY, "bench: %s: no memory for the slow truth", k->c->id);
+        return as_fail(k->env, ASSAY_NO_MEMORY, "bench: %s: not enough memory for the reference code", k->c->id);
     for (int i = 0; i < plan->n_dims; i++) {
         dims[i] = plan->dims[i];
         if (!strcmp(dims[i].symbol, "batch"))
@@ -282,7 +283,7 @@ static assay_status rows_compare(check *k, double work, uint64_t seed)
     bool      goes;
     char      why[160];
     if (a_row > MOST_ROW) {
-        snprintf(why, sizeof why, "one row is %.2g operations, too many for the slow truth", a_row);
+        snprintf(why, sizeof why, "one row has %.2g operations, too many for the reference code", a_row);
         none(o, why);
         return ASSAY_OK;
     }
@@ -292,7 +293,7 @@ static assay_status rows_compare(check *k, double work, uint64_t seed)
     o->how = AS_TRUTH_ROWS;
     snprintf(o->compared, sizeof o->compared, "%" PRId64 " of %" PRId64 " rows", o->n_rows, o->of_rows);
     if (!goes)
-        none(o, "its rows cannot be told apart, and all of them are too many for the slow truth");
+        none(o, "its rows depend on one another, and all of them are too many for the reference code");
     return ASSAY_OK;
 }
 

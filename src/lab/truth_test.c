@@ -94,7 +94,7 @@ Test(truth, finds_a_wrong_answer)
     f.subject.model = other;
     check_it(&f);
     expect(f.truth.wrong);
-    expect_has(f.truth.sentence, "output 'y' differs from the slow truth by a relative");
+    expect_has(f.truth.sentence, "output 'y' differs from the reference code by a relative");
     f.subject.model = own;
     assay_model_free(other);
     shut(&f);

@@ -28,8 +28,8 @@ static assay_status fail_suffix(assay_env *env, const char *path)
     as_text known = {0};
     for (const as_format *const *format = as_fmt_table; *format; format++)
         as_text_printf(&known, "%s%s", known.length ? ", " : "", (*format)->suffix);
-    assay_status status = as_fail(env, ASSAY_BAD_INPUT, "model: %s: the file's suffix is none of a known format; known: %s", path,
-                                  known.length ? known.data : "none");
+    assay_status status =
+        as_fail(env, ASSAY_BAD_INPUT, "model: %s: unknown file suffix; known: %s", path, known.length ? known.data : "none");
     as_text_drop(&known);
     return status;
 }
@@ -93,7 +93,7 @@ static assay_status spec_complete(assay_env *env, as_arena *arena, const char *s
     if (timespans || state)
         *out = as_arena_printf(arena, "%s%c%s%s%s", spec, *args ? ',' : ':', timespans ? "timespans=1" : "",
                                timespans && state ? "," : "", state ? "state=1" : "");
-    return *out ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for its name", spec);
+    return *out ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "model: %s: not enough memory for its name", spec);
 }
 
 const as_option_member as_model_members[] = {AS_MEMBER(as_model_options, U64, "seed", seed),
@@ -120,7 +120,7 @@ assay_status as_model_load(assay_env *env, const char *spec, const as_model_opti
     as_arena_drop(&scratch);
     AS_TRY(status);
     if (!(model->source = as_arena_text(&model->arena, spec)))
-        status = as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for its name", spec);
+        status = as_fail(env, ASSAY_NO_MEMORY, "model: %s: not enough memory for its name", spec);
     if (status == ASSAY_OK && options->weights)
         status = as_model_weights(env, model, options->weights, false);
     if (status == ASSAY_OK)
@@ -134,7 +134,7 @@ assay_status assay_model_load(assay_env *env, const char *spec, const assay_opti
 {
     as_model_options o;
     if (!spec || !*spec || !out)
-        return as_fail(env, ASSAY_BAD_INPUT, "model: no file and no name is given; see `assay list models`");
+        return as_fail(env, ASSAY_BAD_INPUT, "model: give a file or a name; see `assay list models`");
     AS_TRY(as_model_options_read(env, options, &o));
     return as_model_load(env, spec, &o, out);
 }

@@ -79,7 +79,7 @@ static assay_status match(assay_env *env, assay_model *model, const char *path, 
     const void          **data = AS_TAKE(scratch, const void *, model->n_values);
     bool                 *used = AS_TAKE(scratch, bool, file->n_items);
     if (!sorted || !data || !used)
-        return as_fail(env, ASSAY_NO_MEMORY, "weights: %s: no memory for %zu names", path, file->n_items);
+        return as_fail(env, ASSAY_NO_MEMORY, "weights: %s: not enough memory for %zu names", path, file->n_items);
     for (size_t i = 0; i < file->n_items; i++)
         sorted[i] = &file->items[i];
     if (file->n_items)
@@ -96,7 +96,7 @@ static assay_status match(assay_env *env, assay_model *model, const char *path, 
         AS_TRY(fits(env, path, param, &item->view));
         used[item - file->items] = true;
         if (!(data[i] = data_of(&model->arena, param, &item->view)))
-            return as_fail(env, ASSAY_NO_MEMORY, "weights: %s: no memory to convert tensor '%s'", path, param->name);
+            return as_fail(env, ASSAY_NO_MEMORY, "weights: %s: not enough memory to convert tensor '%s'", path, param->name);
     }
     AS_TRY(constants_check(env, model, path, (const as_named_view *const *)sorted, file, used));
     for (size_t i = 0; i < file->n_items; i++)

@@ -113,7 +113,7 @@ static assay_status inputs_check(assay_env *env, const as_node_ctx *n)
     if (n->n_in < op->min_in || n->n_in > op->max_in)
         return as_refuse(env, n, "it has %d inputs and takes %d to %d", n->n_in, op->min_in, op->max_in);
     if (n->n_out < op->min_out || n->n_out > op->max_out)
-        return as_refuse(env, n, "%d outputs are asked for and it gives %d to %d", n->n_out, op->min_out, op->max_out);
+        return as_refuse(env, n, "%d outputs are requested and it gives %d to %d", n->n_out, op->min_out, op->max_out);
     for (int i = 0; i < n->n_in; i++) {
         const as_tensor_info *t = &n->in[i];
         if ((unsigned)t->dtype >= AS_N_DTYPES)

@@ -110,8 +110,8 @@ static inline bool as_in_has(const as_node_ctx *n, int i) { return i < n->n_in &
 
 /* --- Cost ----------------------------------------------------------------------------------- */
 
-/* Useful work by definition: a multiply-add is 2 flops, a comparison 1; exp, tanh, division and roots
- * are counted apart as special.  Bytes are compulsory: each tensor read or written once.  A count beyond
+/* Useful work by definition: a multiply-add is 2 flops, a comparison, a division and a root 1; exp, tanh
+ * and the like are counted apart as special: their limit is that of an exponential, which a division is above.  Bytes are compulsory: each tensor read or written once.  A count beyond
  * 64 bits stays at UINT64_MAX. */
 typedef struct as_cost {
     uint64_t flops;

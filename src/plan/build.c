@@ -40,7 +40,7 @@ static assay_status dim_parse(assay_env *env, as_arena *arena, const char *text,
         return as_fail(env, ASSAY_BAD_INPUT, "plan: --dim %s: expected NAME=N with N a whole number from 0", text);
     char *symbol = as_arena_text_n(arena, text, (size_t)(equals - text));
     if (!symbol)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the name of a dimension");
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for the name of a dimension");
     *out = (as_binding_dim){symbol, size};
     return ASSAY_OK;
 }
@@ -54,7 +54,7 @@ static assay_status dims_read(assay_env *env, const assay_model *model, const as
         n_axes += (size_t)model->values[model->inputs[i]].dims.rank;
     as_binding_dim *dims = AS_TAKE(&plan->arena, as_binding_dim, n_given + n_axes + 2);
     if (!dims)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for %zu dimensions", n_given);
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for %zu dimensions", n_given);
     int  n = 0;
     bool has_batch = false, batch_is_set = o->batch_is_set;
     bool has_seq = false, seq_is_set = o->seq_is_set;
@@ -70,16 +70,15 @@ static assay_status dims_read(assay_env *env, const assay_model *model, const as
     }
     int64_t batch = o->batch;
     if (batch_is_set && has_batch)
-        return as_fail(env, ASSAY_BAD_INPUT, "plan: --batch %lld and --dim batch=... are both given; one is enough",
-                       (long long)batch);
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: --batch %lld and --dim batch=... are both given; give one", (long long)batch);
     if (batch_is_set && !model_has_symbol(model, "batch"))
-        return as_fail(env, ASSAY_BAD_INPUT, "plan: --batch %lld: the model '%s' has no dimension `batch`", (long long)batch,
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: --batch %lld: the batch size of the model '%s' is fixed", (long long)batch,
                        model->name);
     int64_t seq = o->seq;
     if (seq_is_set && has_seq)
-        return as_fail(env, ASSAY_BAD_INPUT, "plan: --seq %lld and --dim seq=... are both given; one is enough", (long long)seq);
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: --seq %lld and --dim seq=... are both given; give one", (long long)seq);
     if (seq_is_set && !model_has_symbol(model, "seq"))
-        return as_fail(env, ASSAY_BAD_INPUT, "plan: --seq %lld: the model '%s' has no dimension `seq`", (long long)seq,
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: --seq %lld: the sequence length of the model '%s' is fixed", (long long)seq,
                        model->name);
     if (seq_is_set)
         dims[n++] = (as_binding_dim){"seq", seq}; /* before the files: binding has the sentence for one of another length */
@@ -106,18 +105,17 @@ assay_status as_plan_borrow(assay_env *env, assay_plan *plan, as_device *const *
     plan->order = AS_TAKE(&plan->arena, int, n);
     plan->shares = AS_TAKE(&plan->arena, as_plan_share, n);
     if (!plan->devices || !plan->order || !plan->shares)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for its devices");
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for its devices");
     for (size_t i = n; i-- > 0;)
         if (devices[i]->host_memory)
             host = i;
     if (host == n)
-        return as_fail(env, ASSAY_BAD_INPUT, "plan: none of the %zu devices is the cpu, in whose memory inputs and outputs live",
-                       n);
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: the %zu devices do not include the cpu, which holds inputs and outputs", n);
     plan->devices[plan->n_devices++] = devices[host];
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < i; k++)
             if (devices[k] == devices[i])
-                return as_fail(env, ASSAY_BAD_INPUT, "plan: device '%s' is lent twice", devices[i]->name);
+                return as_fail(env, ASSAY_BAD_INPUT, "plan: device '%s' is given twice", devices[i]->name);
         plan->order[i] = i == host ? 0 : plan->n_devices;
         if (i != host)
             plan->devices[plan->n_devices++] = devices[i];
@@ -135,7 +133,7 @@ static assay_status specs_open(assay_env *env, const as_plan_options *o, as_devi
     as_texts specs = many ? o->devices : (as_texts){&o->device, 1};
     bool     has_host = false;
     if (specs.n >= MAX_DEVICES)
-        return as_fail(env, ASSAY_BAD_INPUT, "plan: --device is given %zu times, and at most %d are used", specs.n,
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: --device is given %zu times; at most %d are possible", specs.n,
                        MAX_DEVICES - 1);
     for (size_t i = 0; i < specs.n; i++) {
         for (size_t k = 0; k < i; k++)
@@ -192,7 +190,7 @@ static assay_status passes_run(assay_env *env, assay_plan *plan)
     const as_pass **passes = AS_TAKE(&plan->arena, const as_pass *, n);
     plan->passes = AS_TAKE(&plan->arena, as_pass_note, n + 2);
     if (!passes || !plan->passes)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for %d passes", n);
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for %d passes", n);
     for (int i = 0; i < n; i++)
         passes[i] = as_ps_table[i];
     qsort(passes, (size_t)n, sizeof *passes, by_order);
@@ -212,12 +210,12 @@ static assay_status build(assay_env *env, const assay_model *model, const as_pla
 {
     plan->model = model;
     if (o->compile == AS_PLAN_BOTH)
-        return as_fail(env, ASSAY_BAD_INPUT, "plan: compile both is two plans, which only `profile` compares; on or off is one");
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: compile both makes two plans, which only `profile` compares; use on or off");
     plan->compiled = o->compile == AS_PLAN_COMPILED;
     plan->winograd = o->winograd;
     plan->weights_as = as_arena_text(&plan->arena, o->weights_as);
     if (!plan->weights_as)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for its options");
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for its options");
     plan->seed = o->seed;
     const as_known_input *known;
     int                   n_known;
@@ -234,7 +232,7 @@ static assay_status build(assay_env *env, const assay_model *model, const as_pla
     AS_TRY(passes_run(env, plan));
     AS_TRY(as_plan_claim(env, plan));
     as_pass_note alias = {.pass = "alias", .text = "Reshape and Flatten share the memory of what they reshape"};
-    as_pass_note in_place = {.pass = "in place", .text = "a result takes the memory of an operand that is read for the last time"};
+    as_pass_note in_place = {.pass = "in place", .text = "a result takes the memory of an operand that nothing reads later"};
     AS_TRY(as_plan_lower(env, plan, &alias, &in_place));
     if (plan->owns_devices)
         AS_TRY(shares_check(env, plan));
@@ -258,7 +256,7 @@ assay_status assay_plan_build_on(assay_env *env, const assay_model *model, assay
     as_plan_options          o;
     for (size_t i = 0; i < AS_COUNT(taken); i++)
         if (as_options_is_set(options, taken[i]))
-            return as_fail(env, ASSAY_BAD_INPUT, "plan: %s is set to %s, and the plan is for devices that are open", taken[i],
+            return as_fail(env, ASSAY_BAD_INPUT, "plan: %s is set to %s, but the plan uses devices that are already open", taken[i],
                            as_options_text(options, taken[i]));
     if (!n_devices)
         return as_fail(env, ASSAY_BAD_INPUT, "plan: no device is given");
@@ -272,7 +270,7 @@ assay_status as_plan_build_with(assay_env *env, const assay_model *model, const 
     uint64_t    begin = as_clock_now(&env->clock);
     assay_plan *plan = calloc(1, sizeof *plan);
     if (!plan)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for a plan of '%s'", model->name);
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for a plan of '%s'", model->name);
     assay_status status = build(env, model, options, with, plan);
     if (status != ASSAY_OK) {
         assay_plan_free(plan);

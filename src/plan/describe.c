@@ -157,7 +157,7 @@ static assay_status step_describe(assay_env *env, const assay_plan *plan, int s,
     outputs_mark(plan, step, s, writers);
     int index = shapes.failed ? -1 : as_trace_add_step(t, &row);
     as_text_drop(&shapes);
-    return index >= 0 ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "plan: no room in the trace for step %d, '%s'", s, step->name);
+    return index >= 0 ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory to record step %d, '%s'", s, step->name);
 }
 
 static assay_status steps_describe(assay_env *env, const assay_plan *plan, assay_trace *t)
@@ -167,7 +167,8 @@ static assay_status steps_describe(assay_env *env, const assay_plan *plan, assay
         most = (size_t)plan->steps[s].seg.n_in + AS_N_PACKED > most ? (size_t)plan->steps[s].seg.n_in + AS_N_PACKED : most;
     int         *writers = malloc(((size_t)plan->n_buffers + 1) * sizeof *writers), *inputs = malloc(most * sizeof *inputs);
     assay_status status =
-        writers && inputs ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the edges between %d steps", plan->n_steps);
+        writers && inputs ? ASSAY_OK
+                          : as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for the edges between %d steps", plan->n_steps);
     for (int b = 0; writers && b < plan->n_buffers; b++)
         writers[b] = -1;
     for (int s = 0; s < plan->n_steps && status == ASSAY_OK; s++)
@@ -191,7 +192,7 @@ assay_status as_plan_describe(assay_env *env, const assay_plan *plan, assay_trac
                                 .first_step = none ? -1 : b->first,
                                 .last_step = none ? -1 : b->last};
         if (!as_trace_add_buffer(t, &row))
-            return as_fail(env, ASSAY_NO_MEMORY, "plan: no room in the trace for buffer '%s'", b->name);
+            return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory to record buffer '%s'", b->name);
     }
     t->plan_ns = plan->build_ns;
     t->compile_ns = plan->compile_ns;

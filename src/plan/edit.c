@@ -60,7 +60,7 @@ bool as_edit_is_too_large(const as_graph *g, as_pass_note *note)
 {
     if (g->n_nodes <= AS_EDIT_MAX_NODES)
         return false;
-    const char *text = as_arena_printf(g->arena, "left out: %d nodes are more than %d", g->n_nodes, AS_EDIT_MAX_NODES);
+    const char *text = as_arena_printf(g->arena, "skipped: %d nodes are more than %d", g->n_nodes, AS_EDIT_MAX_NODES);
     if (text)
         note->text = text;
     return true;
@@ -68,7 +68,7 @@ bool as_edit_is_too_large(const as_graph *g, as_pass_note *note)
 
 static assay_status no_memory(assay_env *env, const char *name)
 {
-    return as_fail(env, ASSAY_NO_MEMORY, "plan: no room to change node '%s'", name ? name : "");
+    return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory to change node '%s'", name ? name : "");
 }
 
 /* Everything of the context but its outputs' layout. */
@@ -78,7 +78,7 @@ assay_status as_edit_try(assay_env *env, const as_graph *g, const as_edit *edit,
     as_tensor_info *in = AS_TAKE(g->arena, as_tensor_info, edit->n_in + 1), *y = AS_TAKE(g->arena, as_tensor_info, 1);
     as_attr        *attrs = AS_TAKE(g->arena, as_attr, edit->n_attrs + 1);
     if (!op)
-        return as_fail(env, ASSAY_INTERNAL, "plan: a pass asks for the operator '%s', which is not there", edit->op);
+        return as_fail(env, ASSAY_INTERNAL, "plan: a pass asks for the operator '%s', which does not exist", edit->op);
     if (!in || !y || !attrs)
         return no_memory(env, edit->name);
     as_node_ctx n = {.op = op,
@@ -115,7 +115,7 @@ static assay_status node_make(assay_env *env, as_graph *g, const as_edit *edit, 
     if (edit->out >= 0) {
         const as_tensor_info *was = &g->values[edit->out].info, *now = &node.ctx.out[0];
         if (was->dtype != now->dtype || !as_shape_same(&was->shape, &now->shape))
-            return as_fail(env, ASSAY_INTERNAL, "plan: %s '%s' gives %s %s in the place of %s %s", edit->op, named.name,
+            return as_fail(env, ASSAY_INTERNAL, "plan: %s '%s' gives %s %s instead of %s %s", edit->op, named.name,
                            as_dtype_name(now->dtype), as_shape_show(&now->shape, (char[192]){0}, 192), as_dtype_name(was->dtype),
                            as_shape_show(&was->shape, (char[192]){0}, 192));
     }

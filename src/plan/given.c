@@ -40,7 +40,7 @@ static assay_status file_read(assay_env *env, assay_plan *plan, int i, const cha
 {
     as_given *given = &plan->given[i];
     if (!(path = as_arena_text(&plan->arena, path)))
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the name of a file");
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for the name of a file");
     AS_TRY(as_given_load(env, path, &given->tensor));
     given->path = path;
     const as_dims *wanted = &input_of(plan, i)->dims;
@@ -60,7 +60,7 @@ static assay_status timespans_read(assay_env *env, const as_plan_options *o, ass
         return as_fail(env, ASSAY_BAD_INPUT, "plan: --timespans %s: the model '%s' has no input `timespans`", path,
                        plan->model->name);
     if (taken[i])
-        return as_fail(env, ASSAY_BAD_INPUT, "plan: --timespans %s and --input timespans=... are both given; one is enough", path);
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: --timespans %s and --input timespans=... are both given; give one", path);
     AS_TRY(file_read(env, plan, i, path));
     as_view *v = &plan->given[i].tensor.view;
     if (v->shape.rank == input_of(plan, i)->dims.rank + 1 && v->shape.dim[v->shape.rank - 1] == 1)
@@ -77,7 +77,7 @@ static assay_status timespans_check(assay_env *env, const assay_plan *plan)
     for (int64_t k = 0; k < as_shape_count(&v->shape); k++) {
         double span = as_view_get(v, k);
         if (!(span >= 0 && span <= DBL_MAX))
-            return as_fail(env, ASSAY_BAD_INPUT, "plan: %s: time span %lld is %g, and must be a number from 0", plan->given[i].path,
+            return as_fail(env, ASSAY_BAD_INPUT, "plan: %s: time span %lld is %g, but must be 0 or more", plan->given[i].path,
                            (long long)k, span);
     }
     return ASSAY_OK;
@@ -113,7 +113,7 @@ assay_status as_given_read(assay_env *env, const as_plan_options *o, assay_plan 
     bool        *taken = AS_TAKE(&plan->arena, bool, n);
     as_given    *given = AS_TAKE(&plan->arena, as_given, n);
     if (!names || !taken || !given)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the names of %d inputs", n);
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for the names of %d inputs", n);
     plan->given = given;
     for (int i = 0; i < n; i++)
         names[i] = input_of(plan, i)->name;
@@ -162,7 +162,7 @@ assay_status as_given_known(assay_env *env, assay_plan *plan, const as_known_inp
     as_known_input *known = AS_TAKE(&plan->arena, as_known_input, plan->model->n_inputs);
     int             n = 0;
     if (!known)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the values of %d inputs", plan->model->n_inputs);
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for the values of %d inputs", plan->model->n_inputs);
     for (int i = 0; i < plan->model->n_inputs; i++)
         if (plan->given[i].path)
             known[n++] = (as_known_input){input_of(plan, i)->name, plan->given[i].tensor.view, plan->given[i].path};

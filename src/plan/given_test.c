@@ -49,7 +49,7 @@ Test(given, a_plan_is_made_for_the_values_that_shapes_depend_on)
     given = as_instance_input(f.instance, 1);
     as_view_set_i64(&given, 0, 3);
     expect_fails(f.env, as_instance_step(AS_RUN(f.env), f.instance), ASSAY_BAD_INPUT,
-                 "instance: shapes depend on the input 's', which has other values than the plan was made for");
+                 "instance: shapes depend on the input 's', whose values differ from those that the plan was made for");
     fixture_close(&f);
 }
 
@@ -76,8 +76,7 @@ Test(given, a_file_decides_the_symbols_that_the_user_did_not)
     assay_plan_free(f.plan);
     f.plan = NULL;
     fixture_set(&f, "batch", "2");
-    expect_fails(f.env, assay_plan_build(f.env, f.model, f.options, &f.plan), ASSAY_BAD_INPUT,
-                 "holds [5,4], the model takes [2,4]");
+    expect_fails(f.env, assay_plan_build(f.env, f.model, f.options, &f.plan), ASSAY_BAD_INPUT, "has [5,4], the model needs [2,4]");
     fixture_close(&f);
 }
 
@@ -194,7 +193,8 @@ Test(given, the_length_of_a_sequence_is_an_option_or_comes_from_a_file)
 
     fixture_open(&f, "mlp-small");
     fixture_set(&f, "seq", "7");
-    expect_fails(f.env, assay_plan_build(f.env, f.model, f.options, &f.plan), ASSAY_BAD_INPUT, "has no dimension `seq`");
+    expect_fails(f.env, assay_plan_build(f.env, f.model, f.options, &f.plan), ASSAY_BAD_INPUT,
+                 "the sequence length of the model 'mlp-small' is fixed");
     fixture_close(&f);
 }
 

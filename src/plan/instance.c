@@ -42,7 +42,7 @@ static assay_status memory_take(assay_env *env, assay_instance *instance, int d,
     if (d != 0 || !host)
         return as_device_alloc(env, plan->devices[d], bytes, &instance->memory[d]);
     if (host->bytes < bytes)
-        return as_fail(env, ASSAY_INTERNAL, "instance: '%s' needs %zu bytes and was lent %zu", plan->model->name, bytes,
+        return as_fail(env, ASSAY_INTERNAL, "instance: '%s' needs %zu bytes and was given %zu", plan->model->name, bytes,
                        host->bytes);
     instance->memory[d] = *host;
     instance->host_is_lent = true;
@@ -59,7 +59,7 @@ assay_status as_instance_new_at(assay_env *env, const assay_plan *plan, size_t o
     assay_instance *instance = calloc(1, sizeof *instance);
     as_plan_clock(env, plan);
     if (!instance)
-        return as_fail(env, ASSAY_NO_MEMORY, "instance: no room for one of '%s'", plan->model->name);
+        return as_fail(env, ASSAY_NO_MEMORY, "instance: not enough memory for one of '%s'", plan->model->name);
     instance->plan = plan;
     instance->prologue_due = true;
     instance->host_offset = offset;
@@ -68,7 +68,7 @@ assay_status as_instance_new_at(assay_env *env, const assay_plan *plan, size_t o
     instance->slots = AS_TAKE(&instance->arena, as_slot, plan->n_buffers);
     assay_status status = ASSAY_OK;
     if (!instance->memory || !instance->bindings || !instance->slots)
-        status = as_fail(env, ASSAY_NO_MEMORY, "instance: no room for the places of %d buffers", plan->n_buffers);
+        status = as_fail(env, ASSAY_NO_MEMORY, "instance: not enough memory for the places of %d buffers", plan->n_buffers);
     for (int d = 0; d < plan->n_devices && status == ASSAY_OK; d++) {
         status = memory_take(env, instance, d, host);
         instance->bindings[d] = (as_bindings){.base = &instance->memory[d], .slots = instance->slots, .n_slots = plan->n_buffers};
@@ -140,8 +140,8 @@ assay_status as_instance_set_param(assay_env *env, assay_instance *instance, con
                        name);
     if (!as_dtype_aligned(view->dtype, view->data))
         return as_fail(env, ASSAY_BAD_INPUT,
-                       "instance: parameter '%s' was given values at an address that is no multiple of %zu, the size of %s", name,
-                       as_dtype_bytes(view->dtype), as_dtype_name(view->dtype));
+                       "instance: parameter '%s' was given values at an address that is not a multiple of %zu, the size of %s",
+                       name, as_dtype_bytes(view->dtype), as_dtype_name(view->dtype));
     if (as_info_bytes(info))
         for (int i = 0; i < plan->n_buffers; i++) {
             const as_buffer *root = &plan->buffers[as_buffer_root(plan, i)];
@@ -202,7 +202,8 @@ static assay_status fixed_check(assay_env *env, const assay_instance *instance)
         as_view               view = as_instance_input(instance, i);
         if (v->info.constant && as_info_bytes(&v->info) && memcmp(view.data, v->info.constant, as_info_bytes(&v->info)))
             return as_fail(env, ASSAY_BAD_INPUT,
-                           "instance: shapes depend on the input '%s', which has other values than the plan was made for", v->name);
+                           "instance: shapes depend on the input '%s', whose values differ from those that the plan was made for",
+                           v->name);
     }
     return ASSAY_OK;
 }

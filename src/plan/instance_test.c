@@ -254,7 +254,7 @@ Test(instance, weights_that_are_not_aligned_give_the_same_bits)
     expect_near(((const float *)first.data)[19], other[19], 0);
     as_view askew = as_view_of(memory + 3, AS_F32, &AS_SHAPE(4, 5));
     expect_fails(even.env, as_instance_set_param(even.env, even.instance, "w", &askew), ASSAY_BAD_INPUT,
-                 "parameter 'w' was given values at an address that is no multiple of 4, the size of f32");
+                 "parameter 'w' was given values at an address that is not a multiple of 4, the size of f32");
     fixture_close(&even);
     fixture_close(&odd);
 }

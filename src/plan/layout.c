@@ -80,13 +80,12 @@ static assay_status device_place(assay_env *env, assay_plan *plan, int device, a
     AS_TRY(as_place(env, items, n, plan->devices[device]->align, &plan->device_bytes[device]));
     uint64_t least = as_place_lower_bound(items, n, plan->n_steps);
     if (plan->device_bytes[device] > MAX_PLAN_BYTES || least > MAX_PLAN_BYTES)
-        return as_fail(env, ASSAY_BAD_INPUT,
-                       "plan: an instance of '%s' would hold %llu bytes on %s, more than the %llu that are allowed",
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: an instance of '%s' needs %llu bytes on %s; %llu are allowed",
                        plan->model->name, (unsigned long long)plan->device_bytes[device], plan->devices[device]->name,
                        (unsigned long long)MAX_PLAN_BYTES);
     uint64_t most = plan->devices[device]->caps.max_bytes;
     if (most && plan->device_bytes[device] > most)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: an instance of '%s' would hold %llu bytes on %s, which gives at most %llu",
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: an instance of '%s' needs %llu bytes on %s, which has at most %llu",
                        plan->model->name, (unsigned long long)plan->device_bytes[device], plan->devices[device]->name,
                        (unsigned long long)most);
     plan->lower_bound_bytes += least;
@@ -131,7 +130,7 @@ assay_status as_plan_place(assay_env *env, assay_plan *plan)
     as_place_item *items = calloc((size_t)plan->n_buffers + 1, sizeof *items);
     assay_status   status = ASSAY_OK;
     if (!items || !plan->device_bytes)
-        status = as_fail(env, ASSAY_NO_MEMORY, "plan: no room to place %d buffers", plan->n_buffers);
+        status = as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory to place %d buffers", plan->n_buffers);
     for (int d = 0; d < plan->n_devices && status == ASSAY_OK; d++)
         status = device_place(env, plan, d, items);
     free(items);
@@ -158,7 +157,7 @@ assay_status as_plan_segments(assay_env *env, assay_plan *plan)
     plan->segments = AS_TAKE(&plan->arena, as_plan_segment, plan->n_steps);
     as_seg_step *seg_steps = AS_TAKE(&plan->arena, as_seg_step, plan->n_steps);
     if (!plan->segments || !seg_steps)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the segments of %d steps", plan->n_steps);
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for the segments of %d steps", plan->n_steps);
     for (int s = 0; s < plan->n_steps; s++) {
         as_step *step = &plan->steps[s];
         if (s == 0 || !may_join(plan, s))

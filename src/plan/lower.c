@@ -37,7 +37,7 @@ typedef struct lowering {
 
 static assay_status no_memory(assay_env *env, const char *what)
 {
-    return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for %s", what);
+    return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for %s", what);
 }
 
 /* Doubles an array in the arena; what is left behind lives as long as the plan, and is at most as much again. */
@@ -134,9 +134,9 @@ typedef struct transfer {
     const char  *verb, *why;
 } transfer;
 
-static const transfer put = {AS_STEP_PUT, "put", "a step on this device reads what the host has"};
-static const transfer get = {AS_STEP_GET, "get", "the host needs what this device has"};
-static const transfer update = {AS_STEP_UPDATE, "update", "the variable keeps what the step computed for the next one"};
+static const transfer put = {AS_STEP_PUT, "put", "a step on this device reads data of the host"};
+static const transfer get = {AS_STEP_GET, "get", "the host needs data of this device"};
+static const transfer update = {AS_STEP_UPDATE, "update", "the variable keeps the result for the next step"};
 
 static assay_status transfer_add(lowering *l, int value, const transfer *t, int device, int from, int to)
 {
@@ -164,19 +164,19 @@ static assay_status align_add(lowering *l, int value, int device, int *out)
 {
     const as_bound_value *v = &l->graph->values[value];
     size_t                each = as_dtype_bytes(v->info.dtype);
-    transfer              align = {AS_STEP_ALIGN, "align",
-                                   as_arena_printf(l->arena,
-                                                   "the file holds these weights at addresses that are no multiple of %zu bytes, the size of %s",
-                                                   each, as_dtype_name(v->info.dtype))};
-    as_buffer             buffer = {.name = as_arena_printf(l->arena, "aligned %s", v->name),
-                                    .role = AS_BUF_PACKED,
-                                    .dtype = v->info.dtype,
-                                    .shape = v->info.shape,
-                                    .bytes = as_info_bytes(&v->info),
-                                    .device = device,
-                                    .alias_of = -1,
-                                    .value = value};
-    int                   from;
+    transfer              align = {
+                     AS_STEP_ALIGN, "align",
+                     as_arena_printf(l->arena, "the file holds these weights at addresses that are not multiples of %zu bytes, the size of %s",
+                                     each, as_dtype_name(v->info.dtype))};
+    as_buffer buffer = {.name = as_arena_printf(l->arena, "aligned %s", v->name),
+                        .role = AS_BUF_PACKED,
+                        .dtype = v->info.dtype,
+                        .shape = v->info.shape,
+                        .bytes = as_info_bytes(&v->info),
+                        .device = device,
+                        .alias_of = -1,
+                        .value = value};
+    int       from;
     if (!align.why)
         return no_memory(l->env, "a reason");
     AS_TRY(given_buffer(l, value, &from));

@@ -142,7 +142,7 @@ Test(lower, what_is_not_aligned_is_copied_once_for_the_host)
     const as_step *align = &plan.steps[0];
     expect_str(align->name, "align w");
     expect_eq(align->kind, AS_STEP_ALIGN);
-    expect_has(align->choice.why, "no multiple of 4 bytes, the size of f32");
+    expect_has(align->choice.why, "not multiples of 4 bytes, the size of f32");
     const as_buffer *from = &plan.buffers[align->seg.in[0]], *to = &plan.buffers[align->seg.out[0]];
     expect(from->outside == memory + 1 && from->role == AS_BUF_PARAM);
     expect(!to->outside && to->role == AS_BUF_PACKED && to->bytes == 48);

@@ -90,7 +90,7 @@ Test(passes, both_is_no_plan)
     assay_plan *plan = NULL;
     fixture_open(&f, "mlp-small");
     fixture_set(&f, "compile", "both");
-    expect_fails(f.env, assay_plan_build(f.env, f.model, f.options, &plan), ASSAY_BAD_INPUT, "compile both is two plans");
+    expect_fails(f.env, assay_plan_build(f.env, f.model, f.options, &plan), ASSAY_BAD_INPUT, "compile both makes two plans");
     fixture_close(&f);
 }
 

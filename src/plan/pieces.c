@@ -92,7 +92,10 @@ typedef struct claiming {
     bool       *steady; /* per value */
 } claiming;
 
-static assay_status no_memory(assay_env *env) { return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the pieces of its graph"); }
+static assay_status no_memory(assay_env *env)
+{
+    return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for the pieces of its graph");
+}
 
 static assay_status claims_ask(claiming *c)
 {

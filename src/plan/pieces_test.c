@@ -252,7 +252,7 @@ Test(devices, a_node_goes_to_the_first_that_takes_it)
         if (f.plan->steps[s].kind == AS_STEP_NODE) {
             expect_str(f.plan->devices[f.plan->steps[s].device]->name, "null:gemm=5us");
             expect_str(f.plan->steps[s].choice.refused[0].kernel, "null:graph,without=Relu");
-            expect_str(f.plan->steps[s].choice.refused[0].why, "it was told not to take this op");
+            expect_str(f.plan->steps[s].choice.refused[0].why, "it was set not to take this op");
         }
     expect(f.plan->shares[1].n_nodes > 0 && f.plan->shares[1].n_refused > 0 && f.plan->shares[2].n_nodes > 0);
     fixture_close(&f);
@@ -264,7 +264,7 @@ Test(devices, one_that_takes_nothing_is_an_error_with_its_first_reason)
     fixture_open(&f, "mlp:sizes=4x3");
     expect_fails(f.env, build(&f, (const char *const[]){"null:graph,without=Gemm", NULL}), ASSAY_UNSUPPORTED,
                  "device 'null:graph,without=Gemm' takes none of the 1 step of 'mlp'");
-    expect_has(assay_message(f.env), "it was told not to take this op");
+    expect_has(assay_message(f.env), "it was set not to take this op");
     fixture_close(&f);
     fixture_open(&f, "mlp:sizes=4x3");
     expect_fails(f.env, build(&f, (const char *const[]){"null", "null", NULL}), ASSAY_BAD_INPUT, "--device null is given twice");
@@ -280,10 +280,10 @@ Test(devices, are_lent_to_plans_and_outlive_them)
     expect_ok(f.env, assay_device_open(f.env, "cpu", 1, &cpu));
     expect_ok(f.env, assay_device_open(f.env, "null:*=1us", 1, &null));
     expect_fails(f.env, assay_plan_build_on(f.env, f.model, &null, 1, f.options, &plans[0]), ASSAY_BAD_INPUT,
-                 "none of the 1 devices is the cpu");
+                 "the 1 devices do not include the cpu");
     as_device *both[] = {null, cpu}, *twice[] = {cpu, cpu};
     expect_fails(f.env, assay_plan_build_on(f.env, f.model, twice, 2, f.options, &plans[0]), ASSAY_BAD_INPUT,
-                 "'cpu' is lent twice");
+                 "'cpu' is given twice");
     expect_ok(f.env, assay_plan_build_on(f.env, f.model, both, 2, f.options, &plans[0]));
     expect_ok(f.env, assay_plan_build_on(f.env, f.model, &cpu, 1, f.options, &plans[1]));
     expect(plans[0]->devices[0] == cpu && plans[1]->devices[0] == cpu && as_plan_wanted(plans[0]) == null);
@@ -309,7 +309,7 @@ Test(devices, an_instance_that_is_larger_than_a_device_gives_is_refused_while_pl
     null->caps.max_bytes = 1000;
     as_device *both[] = {null, cpu};
     expect_fails(f.env, assay_plan_build_on(f.env, f.model, both, 2, f.options, &f.plan), ASSAY_NO_MEMORY,
-                 "on null, which gives at most 1000");
+                 "on null, which has at most 1000");
     as_device_close(null);
     as_device_close(cpu);
     fixture_close(&f);

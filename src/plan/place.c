@@ -56,7 +56,7 @@ assay_status as_place(assay_env *env, as_place_item *items, size_t n, size_t ali
     assert(align && !(align & (align - 1)));
     as_place_item **order = calloc(2 * n + 1, sizeof *order), **placed = order + n;
     if (!order)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room to place %zu buffers", n);
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory to place %zu buffers", n);
     for (size_t i = 0; i < n; i++)
         order[i] = &items[i];
     qsort(order, n, sizeof *order, by_size);
@@ -69,7 +69,7 @@ assay_status as_place(assay_env *env, as_place_item *items, size_t n, size_t ali
             continue;
         if (!gap_find(placed, n_placed, item, align, &item->offset)) {
             free(order);
-            return as_fail(env, ASSAY_BAD_INPUT, "plan: the buffers that live at step %d are larger than memory can be",
+            return as_fail(env, ASSAY_BAD_INPUT, "plan: the buffers in use at step %d need more memory than can be addressed",
                            item->first);
         }
         size_t at = n_placed++;

@@ -97,7 +97,7 @@ Test(place, refuses_what_does_not_fit_an_address)
     as_place_item items[] = {{.bytes = SIZE_MAX / 2 + 1, .first = 0, .last = 0},
                              {.bytes = SIZE_MAX / 2 + 1, .first = 0, .last = 0}};
     uint64_t      total = 77;
-    expect_fails(env, as_place(env, items, 2, 64, &total), ASSAY_BAD_INPUT, "larger than memory can be");
+    expect_fails(env, as_place(env, items, 2, 64, &total), ASSAY_BAD_INPUT, "need more memory than can be addressed");
     expect_eq(total, 77);
     expect(as_place_lower_bound(items, 2, 1) == UINT64_MAX);
     assay_env_free(env);

@@ -157,7 +157,7 @@ static assay_status group_fuse(assay_env *env, as_graph *g, const as_pass_ctx *c
     int64_t *program = AS_TAKE(g->arena, int64_t, c->n_steps * 4);
     double  *constants = AS_TAKE(g->arena, double, c->n_constants + 1);
     if (!program || !constants)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the program of node '%s'", g->nodes[root].ctx.name);
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for the program of node '%s'", g->nodes[root].ctx.name);
     for (int i = 0; i < c->n_steps; i++) {
         const as_chain_step *s = &c->step[i];
         int64_t              word[4] = {s->op, s->a, s->b, s->c};
@@ -208,6 +208,5 @@ static assay_status run(assay_env *env, as_graph *g, const as_pass_ctx *ctx, as_
 
 const as_pass as_ps_chain = {.name = "chain",
                              .order = 40,
-                             .help =
-                                 "element-wise operators in a row run tile by tile, their results between never leaving the cache",
+                             .help = "consecutive element-wise operators run tile by tile; intermediate results stay in the cache",
                              .run = run};

@@ -7,7 +7,7 @@ static assay_status run(assay_env *env, as_graph *graph, const as_pass_ctx *ctx,
     as_arena scratch = {0};
     bool    *needed = AS_TAKE(&scratch, bool, graph->n_values);
     if (!needed)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room to mark the %d values of the graph", graph->n_values);
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory to mark the %d values of the graph", graph->n_values);
     for (int i = 0; i < graph->n_outputs; i++)
         needed[graph->outputs[i]] = true;
 
@@ -33,9 +33,9 @@ static assay_status run(assay_env *env, as_graph *graph, const as_pass_ctx *ctx,
                 note->bytes_saved += as_info_bytes(info);
             }
     }
-    note->text = "nodes whose results nobody needs are left out";
+    note->text = "nodes whose results are not used are removed";
     as_arena_drop(&scratch);
     return ASSAY_OK;
 }
 
-const as_pass as_ps_dead = {.name = "dead", .order = 90, .help = "leave out nodes whose results nobody needs", .run = run};
+const as_pass as_ps_dead = {.name = "dead", .order = 90, .help = "remove nodes whose results are not used", .run = run};

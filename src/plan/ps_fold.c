@@ -45,7 +45,7 @@ static assay_status node_eval(assay_env *env, as_graph *g, const as_bound_node *
         const as_tensor_info *info = node->out[k] >= 0 ? &g->values[node->out[k]].info : &node->ctx.out[k];
         void                 *data = as_arena_take(g->arena, as_info_bytes(info), 1, 64);
         if (!data)
-            return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the %llu constant bytes that %s '%s' gives",
+            return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for the %llu constant bytes that %s '%s' gives",
                            (unsigned long long)as_info_bytes(info), node->ctx.op->name, node->ctx.name);
         out[k] = as_view_of(data, info->dtype, &info->shape);
     }
@@ -70,7 +70,8 @@ static assay_status context_refresh(assay_env *env, as_graph *g, as_bound_node *
         return ASSAY_OK;
     as_tensor_info *in = AS_TAKE(g->arena, as_tensor_info, node->ctx.n_in);
     if (!in)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for the context of %s '%s'", node->ctx.op->name, node->ctx.name);
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for the context of %s '%s'", node->ctx.op->name,
+                       node->ctx.name);
     memcpy(in, node->ctx.in, (size_t)node->ctx.n_in * sizeof *in);
     for (int k = 0; k < node->ctx.n_in; k++)
         if (node->in[k] >= 0)
@@ -96,9 +97,9 @@ static assay_status run(assay_env *env, as_graph *graph, const as_pass_ctx *ctx,
         note->n_changed++;
         note->bytes_saved += bytes;
     }
-    note->text = "what depends on constants alone is computed while planning";
+    note->text = "what depends only on constants is computed while planning";
     return ASSAY_OK;
 }
 
 const as_pass as_ps_fold = {
-    .name = "fold", .order = 10, .help = "compute what depends on constants alone while planning", .run = run};
+    .name = "fold", .order = 10, .help = "compute what depends only on constants while planning", .run = run};

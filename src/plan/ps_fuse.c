@@ -179,7 +179,8 @@ static assay_status tail_fuse(assay_env *env, as_graph *g, const as_pass_ctx *ct
                     .n_attrs = n_attrs,
                     .out = t->value,
                     .in = (int[]){node->in[0], node->in[1], n->n_in > 2 ? node->in[2] : -1, t->residual}};
-    return edit.name ? fuse(env, g, ctx, &edit, t, note) : as_fail(env, ASSAY_NO_MEMORY, "plan: no room to fuse '%s'", n->name);
+    return edit.name ? fuse(env, g, ctx, &edit, t, note)
+                     : as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory to fuse '%s'", n->name);
 }
 
 /* With the pool, and when no kernel takes that, without. */
@@ -219,7 +220,8 @@ static assay_status product_fuse(assay_env *env, as_graph *g, const as_pass_ctx 
                     .n_attrs = n_attrs,
                     .out = t.value,
                     .in = (int[]){node->in[0], node->in[1], c >= 0 ? c : t.bias}};
-    return edit.name ? fuse(env, g, ctx, &edit, &t, note) : as_fail(env, ASSAY_NO_MEMORY, "plan: no room to fuse '%s'", n->name);
+    return edit.name ? fuse(env, g, ctx, &edit, &t, note)
+                     : as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory to fuse '%s'", n->name);
 }
 
 static assay_status run(assay_env *env, as_graph *g, const as_pass_ctx *ctx, as_pass_note *note)
@@ -235,7 +237,8 @@ static assay_status run(assay_env *env, as_graph *g, const as_pass_ctx *ctx, as_
     return ASSAY_OK;
 }
 
-const as_pass as_ps_fuse = {.name = "fuse",
-                            .order = 30,
-                            .help = "bias, residual, activation and a 2x2 pool are done while a product's sums are in registers",
-                            .run = run};
+const as_pass as_ps_fuse = {
+    .name = "fuse",
+    .order = 30,
+    .help = "bias, residual, activation and 2x2 pooling are applied while the sums of a product are in registers",
+    .run = run};

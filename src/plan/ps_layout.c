@@ -191,10 +191,11 @@ static assay_status run(assay_env *env, as_graph *graph, const as_pass_ctx *ctx,
     withdraw(&w);
     AS_TRY(mend(&w));
     note->n_changed = w.n_nhwc;
-    note->text = as_arena_printf(graph->arena, "%d values lie in NHWC inside; %d relayouts move %llu bytes", w.n_nhwc,
-                                 w.n_relayouts, (unsigned long long)w.bytes);
-    return note->text ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "plan: no room for a note on %d relayouts", w.n_relayouts);
+    note->text = as_arena_printf(graph->arena, "%d values are in NHWC; %d layout changes move %llu bytes", w.n_nhwc, w.n_relayouts,
+                                 (unsigned long long)w.bytes);
+    return note->text ? ASSAY_OK
+                      : as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for a note on %d relayouts", w.n_relayouts);
 }
 
 const as_pass as_ps_layout = {
-    .name = "layout", .order = 60, .help = "activations of convolutions in NHWC, as the kernels like them", .run = run};
+    .name = "layout", .order = 60, .help = "activations of convolutions in NHWC, which the kernels prefer", .run = run};

@@ -56,7 +56,7 @@ Test(layout_pass, a_plain_network_needs_no_relayout)
     expect(note_of(f.plan)->n_changed > 0);
     expect_eq(note_of(f.plan)->n_changed, nhwc_values(f.plan));
     expect_eq(steps_of(f.plan, "assay.Relayout"), 0);
-    expect(strstr(note_of(f.plan)->text, "0 relayouts") != NULL);
+    expect(strstr(note_of(f.plan)->text, "0 layout changes") != NULL);
     graph_check(f.plan);
     fixture_close(&f);
 }

@@ -109,4 +109,4 @@ static assay_status run(assay_env *env, as_graph *g, const as_pass_ctx *ctx, as_
 }
 
 const as_pass as_ps_norm = {
-    .name = "norm", .order = 20, .help = "batch normalisations become part of the weights before them", .run = run};
+    .name = "norm", .order = 20, .help = "batch normalisations are merged into the weights before them", .run = run};

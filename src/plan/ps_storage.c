@@ -45,7 +45,7 @@ static const char *reason_against(const as_graph *g, const storage *s, int weigh
     if (!v->data && s->is_f16)
         return as_arena_printf(g->arena, "'%s' is computed, so its range is not known", v->name);
     if (v->data && overflow_find(s, v->data, as_shape_count(&v->info.shape), &x))
-        return as_arena_printf(g->arena, "'%s' holds %g, which is beyond %s", v->name, (double)x, s->type);
+        return as_arena_printf(g->arena, "'%s' has %g, which %s cannot hold", v->name, (double)x, s->type);
     return NULL;
 }
 
@@ -79,7 +79,7 @@ static assay_status store(assay_env *env, as_graph *g, const as_pass_ctx *ctx, i
     as_node_ctx n;
     AS_TRY(as_edit_try(env, g, &edit, &n));
     if (!as_edit_is_taken(env, ctx, g->arena, &n)) {
-        keep(s, as_arena_printf(g->arena, "the device has no kernel for '%s' so", node->ctx.name));
+        keep(s, as_arena_printf(g->arena, "the device has no such kernel for '%s'", node->ctx.name));
         return ASSAY_OK;
     }
     note->n_changed++;
@@ -101,7 +101,7 @@ static assay_status run(assay_env *env, as_graph *g, const as_pass_ctx *ctx, as_
     if (text && s.n_kept)
         text = as_arena_printf(g->arena, "%s; %d stay%s f32: %s", text, s.n_kept, s.n_kept == 1 ? "s" : "", s.why ? s.why : "");
     if (!text)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room to say how weights are stored");
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory to say how weights are stored");
     note->text = text;
     return ASSAY_OK;
 }

@@ -141,7 +141,7 @@ Test(storage, a_weight_beyond_f16_keeps_its_layer_in_f32_and_the_note_says_which
     expect_eq(note_of(f.plan)->n_changed, 0);
     expect_eq(note_of(f.plan)->bytes_saved, 0);
     expect_str(note_of(f.plan)->text,
-               "weights of 0 products are stored as f16, half the bytes; 1 stays f32: 'w' holds -65520, which is beyond f16");
+               "weights of 0 products are stored as f16, half the bytes; 1 stays f32: 'w' has -65520, which f16 cannot hold");
     fixture_close(&f);
     product_open(&f, "bf16", 2, 4, 4, weights);
     expect_eq(stored_count(f.plan, "bf16"), 1);

@@ -10,7 +10,7 @@ static assay_status tensor_give(assay_env *env, const char *what, size_t i, int 
                                 assay_tensor *out)
 {
     if (i >= (size_t)n)
-        return as_fail(env, ASSAY_BAD_INPUT, "instance: there is no %s %zu: there are %d", what, i, n);
+        return as_fail(env, ASSAY_BAD_INPUT, "instance: there is no %s %zu: the model has %d", what, i, n);
     *out = (assay_tensor){.name = name,
                           .dtype = as_dtype_name(view.dtype),
                           .rank = view.shape.rank,
@@ -61,7 +61,7 @@ static assay_status input_find(assay_env *env, const assay_instance *instance, c
     const as_graph *g = &instance->plan->graph;
     AS_TRY(value_find(env, instance->plan, "input", g->inputs, g->n_inputs, name, out));
     if (g->values[g->inputs[*out]].info.constant)
-        return as_fail(env, ASSAY_BAD_INPUT, "instance: input '%s' has the values that the plan was made for", name);
+        return as_fail(env, ASSAY_BAD_INPUT, "instance: input '%s' is fixed to the values that the plan was made for", name);
     return ASSAY_OK;
 }
 
@@ -72,7 +72,7 @@ assay_status assay_instance_bind_input(assay_env *env, assay_instance *instance,
     AS_TRY(input_find(env, instance, name, &i));
     as_view view = as_instance_input(instance, i);
     if (bytes != as_view_bytes(&view))
-        return as_fail(env, ASSAY_BAD_INPUT, "instance: input '%s' has %zu bytes, and %zu were given", name, as_view_bytes(&view),
+        return as_fail(env, ASSAY_BAD_INPUT, "instance: input '%s' needs %zu bytes, but %zu were given", name, as_view_bytes(&view),
                        bytes);
     if (!data || !as_dtype_aligned(view.dtype, data))
         return as_fail(env, ASSAY_BAD_INPUT, "instance: input '%s': the data are not aligned for %s", name,
@@ -105,10 +105,10 @@ static assay_status input_copy(assay_env *env, const char *name, const char *pat
     if (to.shape.rank > 1 && to.shape.dim[0] == 1 && from->shape.rank == to.shape.rank - 1)
         to = without_batch(&to);
     if (!as_shape_same(&from->shape, &to.shape))
-        return as_fail(env, ASSAY_BAD_INPUT, "instance: input '%s': %s holds %s, the model takes %s", name, path,
+        return as_fail(env, ASSAY_BAD_INPUT, "instance: input '%s': %s has %s, the model needs %s", name, path,
                        as_shape_show(&from->shape, got, sizeof got), as_shape_show(&to.shape, want, sizeof want));
     if (from->dtype != to.dtype && !(as_dtype_is_float(from->dtype) && as_dtype_is_float(to.dtype)))
-        return as_fail(env, ASSAY_BAD_INPUT, "instance: input '%s': %s holds %s, the model takes %s", name, path,
+        return as_fail(env, ASSAY_BAD_INPUT, "instance: input '%s': %s has %s, the model needs %s", name, path,
                        as_dtype_name(from->dtype), as_dtype_name(to.dtype));
     as_view_copy(&to, from);
     return ASSAY_OK;
@@ -120,7 +120,7 @@ assay_status assay_instance_load_input(assay_env *env, assay_instance *instance,
     as_tensor file;
     AS_TRY(input_find(env, instance, name, &i));
     if (is_bound(instance, i))
-        return as_fail(env, ASSAY_BAD_INPUT, "instance: input '%s' is bound to data of your own, which %s would overwrite", name,
+        return as_fail(env, ASSAY_BAD_INPUT, "instance: input '%s' is bound to your own data, which %s would overwrite", name,
                        path);
     AS_TRY(as_given_load(env, path, &file));
     assay_status status = input_copy(env, name, path, &file.view, as_instance_input(instance, i));

@@ -104,11 +104,11 @@ Test(instance, inputs_come_from_files_and_outputs_go_to_them)
     as_view one = as_view_of(few, AS_F32, &(as_shape){.rank = 1, .dim = {4}});
     expect_ok(f.env, as_npy_save(f.env, path, &one));
     expect_ok(f.env, assay_instance_load_input(f.env, f.instance, "h0", path));
-    expect_fails(f.env, assay_instance_load_input(f.env, f.instance, "x", path), ASSAY_BAD_INPUT, "holds [4], the model takes");
+    expect_fails(f.env, assay_instance_load_input(f.env, f.instance, "x", path), ASSAY_BAD_INPUT, "has [4], the model needs");
     expect_fails(f.env, assay_instance_load_input(f.env, f.instance, "nothing", path), ASSAY_BAD_INPUT, "has no input 'nothing'");
     expect_fails(f.env, assay_instance_save_output(f.env, f.instance, "nothing", path), ASSAY_BAD_INPUT, "has no output 'nothing'");
     expect_ok(f.env, assay_instance_bind_input(f.env, f.instance, "h0", few, sizeof few));
-    expect_fails(f.env, assay_instance_load_input(f.env, f.instance, "h0", path), ASSAY_BAD_INPUT, "bound to data of your own");
+    expect_fails(f.env, assay_instance_load_input(f.env, f.instance, "h0", path), ASSAY_BAD_INPUT, "bound to your own data");
     unlink(path);
     fixture_close(&f);
 }

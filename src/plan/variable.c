@@ -41,7 +41,7 @@ static assay_status update_check(assay_env *env, const assay_plan *plan, const a
     const as_bound_value *to = &g->values[v->value];
     char                  a[192], b[192];
     if (v->output < 0)
-        return as_fail(env, ASSAY_NOT_FOUND, "plan: the variable '%s' becomes '%s', and the model '%s' has no such output", v->name,
+        return as_fail(env, ASSAY_NOT_FOUND, "plan: the variable '%s' becomes '%s', but the model '%s' has no such output", v->name,
                        output, plan->model->name);
     const as_bound_value *from = &g->values[g->outputs[v->output]];
     if (from->role != AS_ROLE_COMPUTED)
@@ -76,7 +76,7 @@ static assay_status declare(assay_env *env, assay_plan *plan, const as_variable_
                        plan->model->name, def->name);
     as_bound_value *holder = &g->values[value];
     if (holder->info.constant)
-        return as_fail(env, ASSAY_BAD_INPUT, "plan: shapes depend on '%s', which therefore cannot be a variable", def->name);
+        return as_fail(env, ASSAY_BAD_INPUT, "plan: '%s' cannot be a variable, because shapes depend on it", def->name);
     if (def->becomes) {
         v.output = output_find(g, def->becomes);
         AS_TRY(update_check(env, plan, &v, def->becomes));
@@ -103,7 +103,7 @@ assay_status as_variables_declare(assay_env *env, assay_plan *plan, const as_var
 {
     plan->variables = AS_TAKE(&plan->arena, as_variable, n);
     if (n && !plan->variables)
-        return as_fail(env, ASSAY_NO_MEMORY, "plan: no room for %d variables", n);
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for %d variables", n);
     for (int i = 0; i < n; i++)
         AS_TRY(declare(env, plan, &defs[i]));
     return ASSAY_OK;
@@ -144,7 +144,7 @@ static assay_status find(assay_env *env, const assay_instance *instance, const c
         *out = as_instance_variable(instance, i);
         if (other->dtype == out->dtype && as_shape_same(&other->shape, &out->shape))
             return ASSAY_OK;
-        return as_fail(env, ASSAY_BAD_INPUT, "instance: the variable '%s' is %s%s and not %s%s", name, as_dtype_name(out->dtype),
+        return as_fail(env, ASSAY_BAD_INPUT, "instance: the variable '%s' is %s%s, not %s%s", name, as_dtype_name(out->dtype),
                        as_shape_show(&out->shape, a, sizeof a), as_dtype_name(other->dtype),
                        as_shape_show(&other->shape, b, sizeof b));
     }

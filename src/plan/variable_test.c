@@ -320,7 +320,7 @@ Test(variable, a_variable_that_cannot_be_is_named)
     norm_model(&f);
     expect_fails(f.env, plan_fails(&f, (as_variable_def){.name = "median"}), ASSAY_NOT_FOUND, "no input and no parameter 'median'");
     expect_fails(f.env, plan_fails(&f, (as_variable_def){.name = "mean", .becomes = "z"}), ASSAY_NOT_FOUND,
-                 "the variable 'mean' becomes 'z', and the model 'test' has no such output");
+                 "the variable 'mean' becomes 'z', but the model 'test' has no such output");
     expect_fails(f.env, plan_fails(&f, (as_variable_def){.name = "mean", .becomes = "y"}), ASSAY_BAD_INPUT,
                  "the variable 'mean' is f32[2] and becomes 'y', which is f32[4,2]");
     as_variable_def twice[] = {{.name = "mean"}, {.name = "mean"}};
@@ -332,7 +332,7 @@ Test(variable, a_variable_that_cannot_be_is_named)
     expect_fails(f.env, as_instance_set(f.env, f.instance, "x", &(as_view){0}), ASSAY_NOT_FOUND, "has no variable 'x'");
     as_view three = as_view_of(numbers, AS_F32, &AS_SHAPE(3));
     expect_fails(f.env, as_instance_set(f.env, f.instance, "mean", &three), ASSAY_BAD_INPUT,
-                 "the variable 'mean' is f32[2] and not f32[3]");
+                 "the variable 'mean' is f32[2], not f32[3]");
     as_view two = as_view_of(numbers, AS_F32, &AS_SHAPE(2));
     expect_ok(f.env, as_instance_set_param(f.env, f.instance, "mean", &two)); /* copied: it has memory of its own */
     as_view now = as_instance_variable(f.instance, 0);

@@ -106,7 +106,7 @@ Test(csv, what_is_unavailable_is_empty_with_its_reason)
     expect_str(r[4], "");
     expect_str(r[6], "unavailable");
     expect_str(r[9], "");
-    expect_str(r[11], "no span of this step was kept");
+    expect_str(r[11], "no span of this step was recorded");
     free(csv);
     assay_facts_free(f);
     assay_env_free(env);
@@ -274,12 +274,14 @@ Test(sections, an_unknown_one_is_refused_with_the_nearest_and_the_list)
     as_write_settings  s = {.sections = "summary,layer"};
     expect_fails(
         env, as_report_write(env, all, 1, "text", &s, stdout), ASSAY_BAD_INPUT,
-        "report: no section \"layer\"; did you mean \"layers\"?; there are summary, check, bench, sweep, compare, noise, history, verdict, list, layers, latency, roofline, compile, cost, books, memory, contention, sensors, instrument, ");
-    expect_fails(env, as_sections_check(env, ""), ASSAY_BAD_INPUT, "report: no section \"\"; there are summary");
-    expect_fails(env, as_sections_check(env, "summary,"), ASSAY_BAD_INPUT, "no section \"\"");
-    expect_fails(env, as_sections_check(env, "zzzzzzzzzzzzzzzzz"), ASSAY_BAD_INPUT, "no section \"zzzzzzzzzzzzzzzzz\"; there are ");
+        "report: unknown section \"layer\"; did you mean \"layers\"?; known: summary, check, bench, sweep, compare, noise, "
+        "history, verdict, list, layers, latency, roofline, compile, cost, books, memory, contention, sensors, instrument, ");
+    expect_fails(env, as_sections_check(env, ""), ASSAY_BAD_INPUT, "report: unknown section \"\"; known: summary");
+    expect_fails(env, as_sections_check(env, "summary,"), ASSAY_BAD_INPUT, "unknown section \"\"");
+    expect_fails(env, as_sections_check(env, "zzzzzzzzzzzzzzzzz"), ASSAY_BAD_INPUT,
+                 "unknown section \"zzzzzzzzzzzzzzzzz\"; known: ");
     expect_ok(env, as_sections_check(env, "memory,summary,memory"));
-    expect_fails(env, as_report_save(env, all, 1, "html", &s, as_test_path("none.html")), ASSAY_BAD_INPUT, "no section");
+    expect_fails(env, as_report_save(env, all, 1, "html", &s, as_test_path("none.html")), ASSAY_BAD_INPUT, "unknown section");
     expect(!fopen(as_test_path("none.html"), "r"));
     assay_facts_free(f);
     assay_env_free(env);
@@ -301,7 +303,7 @@ Test(several_runs, are_read_back_and_written_again_the_same)
         expect_ok(env, as_report_write(env, (const assay_facts *const *)read, n, "json", NULL, file));
         fclose(file);
         expect_str(again, json);
-        as_facts_free_all(read, n);
+        assay_facts_free_all(read, n);
         free(json);
         free(again);
     }
@@ -324,7 +326,7 @@ Test(several_runs, say_which_run_is_wrong)
          ",{\"schema\":\"assay.run/1\",\"title\":\"t\",\"notes\":{},\"groups\":{\"g\":3}}]}",
          "x.json: runs[1].groups[\"g\"]: expected an object"},
         {"{\"schema\":\"assay.runs/1\",\"runs\":[{\"schema\":\"assay.runs/1\",\"runs\":[" RUN "]}]}",
-         "runs[0]: one run (\"assay.run/1\") is read here"},
+         "runs[0]: expected one run (\"assay.run/1\")"},
         {"{\"schema\":\"assay.run/2\"}", "\"schema\" is \"assay.run/2\""},
         {"[]", "top level: expected an object, found an array"},
         {"{", "run JSON: x.json: "},

@@ -121,7 +121,7 @@ Test(junit, and_github_refuse_what_is_no_check)
         size_t bytes;
         FILE  *file = open_memstream(&data, &bytes);
         expect_fails(b.env, as_report_write(b.env, (const assay_facts *const[]){b.facts}, 1, formats[i], NULL, file),
-                     ASSAY_BAD_INPUT, "\"compare\" is no check");
+                     ASSAY_BAD_INPUT, "\"compare\" is not a check");
         fclose(file);
         expect_eq(bytes, 0);
         free(data);
@@ -197,7 +197,7 @@ Test(lab_report, a_bench_has_distribution_and_timeline)
     char *html = report_of(b.env, b.facts, "html", 0), *text = report_of(b.env, b.facts, "text", 100);
     expect(strstr(html, "aria-label=\"Distribution\"") && strstr(html, "aria-label=\"Noise timeline\"") &&
            !strstr(html, "id=\"latency\""));
-    expect_has(text, "copy probe: neighbour on the memory:");
+    expect_has(text, "memory probe: other work on the memory:");
     free(html), free(text);
     assay_trace_free(t);
     bed_drop(&b);

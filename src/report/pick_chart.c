@@ -115,15 +115,15 @@ void as_pick_noise(as_doc *d, const assay_facts *f, const char *group, int i, co
     as_chart        c = {.kind = "lanes",
                          .group = group,
                          .title = "Noise timeline",
-                         .y = {[LANE_TIME] = {.label = "time of a call"},
-                               [LANE_FMA] = {.label = "FMA probe: frequency, neighbour on the core"},
-                               [LANE_COPY] = {.label = "copy probe: neighbour on the memory"},
-                               [LANE_BUSY] = {.label = "CPU over wall time"}},
+                         .y = {[LANE_TIME] = {.label = "time per call"},
+                               [LANE_FMA] = {.label = "compute probe: clock rate, other work on the core"},
+                               [LANE_COPY] = {.label = "memory probe: other work on the memory"},
+                               [LANE_BUSY] = {.label = "CPU time / wall time"}},
                          .extra = extra};
     as_chart_series series[2 * MAX_ARMS + 2];
     lanes           l = {.chart = &c, .series = series};
     c.series = series;
-    c.caption = as_arena_printf(&d->arena, "%s: block by block, with the probes after each", name);
+    c.caption = as_arena_printf(&d->arena, "%s: block by block, with the probes after each block", name);
     arms_add(&l, f, group, i, "blocks", LANE_TIME);
     if (!c.n_series)
         return;

@@ -21,7 +21,7 @@ static assay_status unknown_format(assay_env *env, const char *format)
     for (const as_writer *const *w = as_wr_table; *w; w++)
         as_text_printf(&names, "%s%s", w == as_wr_table ? "" : ", ", (*w)->name);
     assay_status status =
-        as_fail(env, ASSAY_NOT_FOUND, "report: no format \"%s\"; there are %s", format, names.data ? names.data : "none");
+        as_fail(env, ASSAY_NOT_FOUND, "report: unknown format \"%s\"; known: %s", format, names.data ? names.data : "none");
     as_text_drop(&names);
     return status;
 }
@@ -59,7 +59,7 @@ static assay_status unknown_section(assay_env *env, const char *name, size_t n, 
     for (size_t i = 0; i < n_order; i++)
         as_text_printf(&names, "%s%s", i ? ", " : "", order[i]->name);
     assay_status status =
-        as_fail(env, ASSAY_BAD_INPUT, "report: no section \"%s\"%s%s%s; there are %s", given, near ? "; did you mean \"" : "",
+        as_fail(env, ASSAY_BAD_INPUT, "report: unknown section \"%s\"%s%s%s; known: %s", given, near ? "; did you mean \"" : "",
                 near ? near : "", near ? "\"?" : "", names.data ? names.data : "none");
     as_text_drop(&names);
     free(words);
@@ -83,8 +83,8 @@ assay_status as_sections_check(assay_env *env, const char *sections)
     as_arena           arena = {0};
     size_t             n;
     const as_section **order = sections_take(&arena, &n);
-    assay_status       status = order ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "report: no room for the list of sections");
-    const char        *at = sections;
+    assay_status status = order ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "report: not enough memory for the list of sections");
+    const char  *at = sections;
     do {
         size_t bytes = strcspn(at, ","), i = 0;
         while (status == ASSAY_OK && i < n && !(strlen(order[i]->name) == bytes && !strncmp(order[i]->name, at, bytes)))
@@ -119,7 +119,7 @@ static assay_status docs_write(assay_env *env, const as_writer *writer, const as
     for (size_t i = 0; i < n; i++) {
         pointers[i] = &docs[i];
         if (!as_doc_make(&docs[i], facts[i], s->sections))
-            return as_fail(env, ASSAY_NO_MEMORY, "report: no room for the document of run %zu of %zu", i + 1, n);
+            return as_fail(env, ASSAY_NO_MEMORY, "report: not enough memory for the document of run %zu of %zu", i + 1, n);
     }
     errno = 0;
     AS_TRY(writer->write(env, pointers, facts, n, s, file));
@@ -149,7 +149,7 @@ assay_status as_report_write(assay_env *env, const assay_facts *const *facts, si
     as_doc        *docs = calloc(n, sizeof *docs);
     const as_doc **pointers = calloc(n, sizeof *pointers);
     assay_status   status = docs && pointers ? docs_write(env, writer, facts, n, s ? s : &standard, file, docs, pointers)
-                                             : as_fail(env, ASSAY_NO_MEMORY, "report: no room for %zu documents", n);
+                                             : as_fail(env, ASSAY_NO_MEMORY, "report: not enough memory for %zu documents", n);
     for (size_t i = 0; docs && i < n; i++)
         as_arena_drop(&docs[i].arena);
     free(docs);

@@ -196,7 +196,8 @@ Test(report, unknown_formats_and_no_runs_get_a_sentence)
     assay_env         *env = as_test_env();
     assay_facts       *f = as_test_facts(env, (as_synthetic){0});
     const assay_facts *all[] = {f};
-    expect_fails(env, as_report_write(env, all, 1, "pdf", NULL, stdout), ASSAY_NOT_FOUND, "report: no format \"pdf\"; there are ");
+    expect_fails(env, as_report_write(env, all, 1, "pdf", NULL, stdout), ASSAY_NOT_FOUND,
+                 "report: unknown format \"pdf\"; known: ");
     expect_fails(env, assay_report(env, all, 1, "pdf", as_test_path("x.pdf")), ASSAY_NOT_FOUND, "html");
     expect_fails(env, as_report_write(env, all, 0, "text", NULL, stdout), ASSAY_BAD_INPUT, "there are no runs to report");
     expect_str(as_writer_find("html")->suffix, ".html");
@@ -281,5 +282,41 @@ Test(report, the_page_has_flame_and_graph_and_says_the_sizes_first)
     free(html);
     free(text);
     assay_facts_free(f);
+    assay_env_free(env);
+}
+
+/* A step above a limit that was measured on a busy machine has no share: the picture says so in words. */
+Test(report, a_step_without_a_share_of_its_limit_says_why)
+{
+    assay_env   *env = as_test_env();
+    assay_trace *t = as_synthetic_trace(env, (as_synthetic){0});
+    assay_facts *f;
+    /* The first step computes at 100 GFLOP/s. */
+    expect(as_trace_add_roof(t, &(as_trace_roof){.name = "fma.f32.t1",
+                                                 .unit = "flop/s",
+                                                 .value = 1e10,
+                                                 .lo = 1e10,
+                                                 .hi = 1e10,
+                                                 .n_clean = 5,
+                                                 .n_chunks = 5,
+                                                 .today = NAN,
+                                                 .source = "a test",
+                                                 .disturbed = true}));
+    expect(as_trace_add_roof(t, &(as_trace_roof){.name = "read.dram.t1",
+                                                 .unit = "byte/s",
+                                                 .value = 1e12,
+                                                 .lo = 1e12,
+                                                 .hi = 1e12,
+                                                 .n_clean = 5,
+                                                 .n_chunks = 5,
+                                                 .today = NAN,
+                                                 .source = "a test"}));
+    expect_ok(env, assay_analyse(env, t, &f));
+    char *html = as_test_report(env, f, 1, "html", (as_write_settings){0});
+    expect(strstr(html, "limited by compute, above an uncertain limit"));
+    expect(!strstr(html, "nan %"));
+    free(html);
+    assay_facts_free(f);
+    assay_trace_free(t);
     assay_env_free(env);
 }

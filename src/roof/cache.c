@@ -114,31 +114,32 @@ static assay_status roof_read(assay_env *env, const char *path, const json_t *it
                        .today = number_of(item, "today"),
                        .disturbed = json_is_true(disturbed)};
     if (!name_ok(name))
-        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: roof %d has no name that can be", path, r->n);
+        return as_fail(env, ASSAY_BAD_INPUT, "limits: %s: limit %d has no valid name", path, r->n);
     if (as_roofs_find(r, name))
-        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: %s is there twice", path, name);
+        return as_fail(env, ASSAY_BAD_INPUT, "limits: %s: %s is given twice", path, name);
     if (!unit_ok(unit))
-        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: %s has the unit '%.32s'", path, name, unit);
+        return as_fail(env, ASSAY_BAD_INPUT, "limits: %s: %s has the unit '%.32s'", path, name, unit);
     if (!(x.lo > 0.0 && x.lo <= x.value && x.value <= x.hi && isfinite(x.hi)))
-        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: %s is %g between %g and %g", path, name, x.value, x.lo, x.hi);
+        return as_fail(env, ASSAY_BAD_INPUT, "limits: %s: %s is %g between %g and %g", path, name, x.value, x.lo, x.hi);
     if (!isnan(x.today) && !(x.today > 0.0 && isfinite(x.today)))
-        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: %s is %g today", path, name, x.today);
+        return as_fail(env, ASSAY_BAD_INPUT, "limits: %s: %s is %g today", path, name, x.today);
     if (!count_of(item, "n_clean", &x.n_clean) || !count_of(item, "n_chunks", &x.n_chunks) || x.n_clean < AS_CHUNKS_CLEAN ||
         x.n_chunks < x.n_clean)
-        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: %s is not of %d clean chunks or more", path, name, AS_CHUNKS_CLEAN);
+        return as_fail(env, ASSAY_BAD_INPUT, "limits: %s: %s needs %d clean chunks or more", path, name, AS_CHUNKS_CLEAN);
     if (!count_of(item, "level_bytes", &x.level_bytes) || !count_of(item, "when_unix_s", &x.when_unix_s) ||
         x.when_unix_s > UNIX_S_MAX || !json_is_boolean(disturbed))
-        return as_fail(env, ASSAY_BAD_INPUT,
-                       "roofs: %s: %s does not say when it was seen, how much its level holds and whether it was disturbed", path,
-                       name);
+        return as_fail(
+            env, ASSAY_BAD_INPUT,
+            "limits: %s: %s does not say when it was measured, how much its level holds and whether the machine was busy", path,
+            name);
     if (!text_ok(source))
-        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: %s has no source that can be shown", path, name);
+        return as_fail(env, ASSAY_BAD_INPUT, "limits: %s: %s has no valid source", path, name);
     x.name = as_arena_text(&r->arena, name);
     x.unit = as_arena_text(&r->arena, unit);
     x.source = as_arena_text(&r->arena, source);
     x.device = r->device;
     if (!x.name || !x.unit || !x.source)
-        return as_fail(env, ASSAY_NO_MEMORY, "roofs: no room for %s", name);
+        return as_fail(env, ASSAY_NO_MEMORY, "limits: not enough memory for %s", name);
     r->list[r->n++] = x;
     return ASSAY_OK;
 }
@@ -149,24 +150,24 @@ static assay_status roofs_read(assay_env *env, const char *path, const json_t *r
     size_t        n = json_array_size(list);
     double        seconds = number_of(root, "seconds");
     if (strcmp(text_of(root, "schema"), SCHEMA))
-        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: the schema is '%.64s', not " SCHEMA, path, text_of(root, "schema"));
+        return as_fail(env, ASSAY_BAD_INPUT, "limits: %s: the schema is '%.64s', not " SCHEMA, path, text_of(root, "schema"));
     if (strcmp(text_of(root, "key"), key))
-        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: it is of '%.32s', and this machine and build are %s", path,
+        return as_fail(env, ASSAY_BAD_INPUT, "limits: %s: it was measured on '%.32s', and this machine and build are %s", path,
                        text_of(root, "key"), key);
     if (!json_is_integer(when) || json_integer_value(when) < 0 || (uint64_t)json_integer_value(when) > UNIX_S_MAX ||
         !(seconds >= 0.0 && seconds < 1e6))
-        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: it does not say when they were measured", path);
+        return as_fail(env, ASSAY_BAD_INPUT, "limits: %s: it does not say when the limits were measured", path);
     if (!json_is_array(list) || n < 1 || n > AS_ROOFS_MAX)
-        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: it holds %zu roofs, and 1 to %d are possible", path, n, AS_ROOFS_MAX);
+        return as_fail(env, ASSAY_BAD_INPUT, "limits: %s: it has %zu limits; 1 to %d are possible", path, n, AS_ROOFS_MAX);
     r->unix_s = (uint64_t)json_integer_value(when);
     r->seconds = seconds;
     if (!text_ok(text_of(root, "device")))
-        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %s: it does not say of which device", path);
+        return as_fail(env, ASSAY_BAD_INPUT, "limits: %s: it does not name the device", path);
     r->device = as_arena_text(&r->arena, text_of(root, "device"));
     r->key = as_arena_text(&r->arena, key);
     r->list = AS_TAKE(&r->arena, as_trace_roof, n);
     if (!r->key || !r->list || !r->device)
-        return as_fail(env, ASSAY_NO_MEMORY, "roofs: no room for %zu", n);
+        return as_fail(env, ASSAY_NO_MEMORY, "limits: not enough memory for %zu", n);
     for (size_t i = 0; i < n; i++)
         AS_TRY(roof_read(env, path, json_array_get(list, i), r));
     return ASSAY_OK;
@@ -176,7 +177,7 @@ assay_status as_roofs_parse(assay_env *env, const char *path, const char *data, 
 {
     json_t  *root;
     as_roofs made = {0};
-    AS_TRY(as_json_parse(env, "roofs", path, data, n, &root));
+    AS_TRY(as_json_parse(env, "limits", path, data, n, &root));
     assay_status status = roofs_read(env, path, root, key, &made);
     json_decref(root);
     if (status == ASSAY_OK)
@@ -189,7 +190,7 @@ assay_status as_roofs_parse(assay_env *env, const char *path, const char *data, 
 assay_status as_roofs_load(assay_env *env, const char *path, const char *key, as_roofs *out)
 {
     as_map map;
-    AS_TRY(as_map_open(env, "roofs", path, FILE_BYTES_MAX, &map));
+    AS_TRY(as_map_open(env, "limits", path, FILE_BYTES_MAX, &map));
     assay_status status = as_roofs_parse(env, path, (const char *)map.data, map.bytes, key, out);
     as_map_close(&map);
     return status;

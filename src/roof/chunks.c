@@ -108,7 +108,7 @@ static void all_rejected(const as_chunks *c, as_band *b)
     b->value = c->rejected_best[third];
     b->lo = c->rejected_worst;
     b->hi = fmax(c->rejected_cpu_best, c->rejected_best[0]);
-    disturb(b, "machine too busy, all %d chunks pre-empted", c->n_rejected);
+    disturb(b, "machine too busy: other work interrupted all %d chunks", c->n_rejected);
 }
 
 bool as_chunks_band(const as_chunks *c, as_band *out)
@@ -129,13 +129,13 @@ bool as_chunks_band(const as_chunks *c, as_band *out)
     b.hi = best[0];
     b.lo = fmin(b.value, takes_lo);
     if (c->n_rejected > MANY_REJECTED * total)
-        disturb(&b, "%d of %d chunks pre-empted", c->n_rejected, total);
+        disturb(&b, "other work interrupted %d of %d chunks", c->n_rejected, total);
     else if (c->n < AS_CHUNKS_CLEAN)
-        disturb(&b, "only %d clean chunks, and %d are needed", c->n, AS_CHUNKS_CLEAN);
+        disturb(&b, "only %d clean chunks; %d are needed", c->n, AS_CHUNKS_CLEAN);
     else if (!as_best_agree(c->rate, c->n, AS_CHUNK_AGREE))
         disturb(&b, "the best of %d chunks is %.1f %% above the third", c->n, (b.hi / b.value - 1.0) * 100.0);
     else if (takes_hi > takes_lo * (1.0 + TAKES_DIFFER))
-        disturb(&b, "takes differ by %.0f %%", (takes_hi / takes_lo - 1.0) * 100.0);
+        disturb(&b, "repetitions differ by %.0f %%", (takes_hi / takes_lo - 1.0) * 100.0);
     if (c->n < AS_CHUNKS_BEST && c->n_rejected) { /* too few to stand alone */
         b.lo = fmin(b.lo, c->rejected_best[0]);
         b.hi = fmax(b.hi, c->rejected_cpu_best);

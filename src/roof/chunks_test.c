@@ -109,7 +109,7 @@ Test(roof, a_busy_machine_widens_the_band_and_says_so)
         as_chunks_add(&c, 30, 0.5);
     expect(as_chunks_band(&c, &b));
     expect(b.disturbed);
-    expect_str(b.why, "7 of 20 chunks pre-empted");
+    expect_str(b.why, "other work interrupted 7 of 20 chunks");
     expect_near(b.value, 100, 0);
     expect_near(b.lo, 60, 0);
 }
@@ -125,7 +125,7 @@ Test(roof, where_nothing_survived_the_band_ends_at_what_cpu_time_allows)
     as_chunks_add(&c, 60, 0.5);
     expect(as_chunks_band(&c, &b));
     expect(b.disturbed);
-    expect_str(b.why, "machine too busy, all 4 chunks pre-empted");
+    expect_str(b.why, "machine too busy: other work interrupted all 4 chunks");
     expect_near(b.value, 50, 0);
     expect_near(b.lo, 10, 0);
     expect_near(b.hi, 120, 1e-9);
@@ -157,7 +157,7 @@ Test(roof, takes_that_differ_are_a_disturbance)
     }
     expect(as_chunks_band(&c, &b));
     expect(b.disturbed);
-    expect_str(b.why, "takes differ by 25 %");
+    expect_str(b.why, "repetitions differ by 25 %");
     expect_near(b.lo, 80, 0);
 }
 
@@ -233,7 +233,7 @@ Test(roof, caches_that_are_not_told_are_guessed_with_a_caution)
     as_memory_levels_find(&m, &l);
     expect_eq(l.n, 2);
     expect_str(l.level[0].name, "l1");
-    expect_has(l.caution, "not told");
+    expect_has(l.caution, "cache sizes are unknown");
 }
 
 Test(roof, memory_is_walked_through_in_an_eighth_of_it_at_most)

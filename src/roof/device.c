@@ -100,7 +100,7 @@ static bool roof_make(const gauge *g, as_roofs *out)
     r->on_the_spot = told;
     r->source = told ? m->what
                      : as_arena_printf(&out->arena, "%s; third best of %d chunks%s%s", m->what, b.n_clean,
-                                       b.disturbed ? "; disturbed: " : "", b.why);
+                                       b.disturbed ? "; busy: " : "", b.why);
     out->told = out->told || told;
     if (!r->name || !r->source)
         return false;
@@ -121,7 +121,7 @@ static assay_status roofs_make(session *s, const as_roof_settings *settings, dou
         ok = roof_make(&s->gauges[i], &made);
     if (!ok) {
         as_roofs_drop(&made);
-        return as_fail(s->env, ASSAY_NO_MEMORY, "limits of %s: no room for %d of them", settings->device->name, s->n);
+        return as_fail(s->env, ASSAY_NO_MEMORY, "limits of %s: not enough memory for %d limits", settings->device->name, s->n);
     }
     *out = made;
     return ASSAY_OK;
@@ -133,7 +133,7 @@ static assay_status measure(assay_env *env, const as_roof_settings *settings, co
     bool    is_fake = env->clock.kind == AS_CLOCK_FAKE;
     double  started_ns = now_ns(env);
     if (!s.gauges)
-        return as_fail(env, ASSAY_NO_MEMORY, "limits of %s: no room for %d meters", settings->device->name, m->n);
+        return as_fail(env, ASSAY_NO_MEMORY, "limits of %s: not enough memory for %d meters", settings->device->name, m->n);
     s.deadline_ns = started_ns + (settings->budget_s > 0.0 ? settings->budget_s * 1e9 : ALL_NS);
     for (int i = 0; i < m->n; i++)
         if ((m->list[i].told > 0 || !is_fake) && (!settings->wants || settings->wants(settings->wants_arg, m->list[i].name)))

@@ -13,12 +13,12 @@ static bool cached_find(assay_env *env, const as_roof_settings *settings, as_roo
     char key[17], path[4096];
     as_roofs_key(key, settings->device, settings->n_threads);
     if (!as_roofs_path(path, sizeof path, key)) {
-        as_text_add(trouble, "; there is no folder to keep them in: set ASSAY_CACHE_DIR");
+        as_text_add(trouble, "; no folder to keep them in: set ASSAY_CACHE_DIR");
         return false;
     }
     assay_status status = as_roofs_load(env, path, key, r);
     if (status != ASSAY_OK && status != ASSAY_NOT_FOUND)
-        as_text_printf(trouble, "; a cached file was of no use (%s)", assay_message(env));
+        as_text_printf(trouble, "; the cached file could not be used (%s)", assay_message(env));
     return status == ASSAY_OK;
 }
 
@@ -48,14 +48,14 @@ static void look(assay_env *env, as_roofs *r, char *contradicted, size_t size, a
             continue;
         as_show(then, sizeof then, roof->value, roof->unit);
         if (!seen) {
-            as_text_printf(source, "; not looked at again: the machine is too busy");
+            as_text_printf(source, "; not checked again: the machine is too busy");
         } else if (rate > roof->value * (1.0 + AS_ROOF_NOISE)) {
             snprintf(contradicted, size, "%s", name);
-            as_text_printf(source, "; %s is now %s, above the best seen so far, %s: measured again", name,
+            as_text_printf(source, "; %s is now %s, above the best so far, %s: measured again", name,
                            as_show(now, sizeof now, rate, roof->unit), then);
         } else if (rate < roof->value * (1.0 - AS_ROOF_NOISE)) {
             roof->today = rate;
-            as_text_printf(source, "; %s is lower today: %s, %.0f %% below the best seen", name,
+            as_text_printf(source, "; %s is lower today: %s, %.0f %% below the best measured", name,
                            as_show(now, sizeof now, rate, roof->unit), (1.0 - rate / roof->value) * 100.0);
         }
     }
@@ -69,9 +69,9 @@ static void tally_say(const as_roofs *r, as_text *text)
         n_unclean += !as_roof_is_clean(&r->list[i]);
     }
     if (n_lower)
-        as_text_printf(text, "; %d are lower today than the best seen, which is kept", n_lower);
+        as_text_printf(text, "; %d are lower today than the best measured, which is kept", n_lower);
     if (n_unclean)
-        as_text_printf(text, "; %d had fewer than %d clean chunks and are not kept", n_unclean, AS_CHUNKS_CLEAN);
+        as_text_printf(text, "; %d had fewer than %d clean chunks and were not kept", n_unclean, AS_CHUNKS_CLEAN);
 }
 
 /* *r becomes what was measured now together with what was kept; n: how many were measured. */
@@ -104,7 +104,7 @@ static void head_say(const as_roofs *r, int n_measured, as_text *head)
     if (!r->n)
         as_text_add(head, "none measured yet");
     else if (r->told)
-        as_text_add(head, "told to the device");
+        as_text_add(head, "given to the device");
     else if (!n_measured)
         as_text_printf(head, "cached, measured %s", as_roofs_when(r, when, sizeof when));
     else if (n_measured < r->n)
@@ -149,13 +149,13 @@ assay_status as_roofs_get(assay_env *env, as_roofs_how how, const as_roof_settin
     int              n_cpus = as_cpu_count();
     *r = (as_roofs){0};
     if (env->clock.kind == AS_CLOCK_FAKE && as_roofs_of_cpu(wanted->device)) {
-        snprintf(source, source_size, "none: the clock is a fake");
+        snprintf(source, source_size, "none: the clock is simulated");
         return ASSAY_OK;
     }
     if (!as_roofs_of_cpu(wanted->device)) {
         of_cpus.n_threads = 1;               /* it has threads of its own, if any */
     } else if (wanted->n_threads > n_cpus) { /* they would only pre-empt each other */
-        as_text_printf(&text, "; %d threads on %d CPUs: roofs of %d", wanted->n_threads, n_cpus, n_cpus);
+        as_text_printf(&text, "; %d threads on %d CPUs: limits of %d", wanted->n_threads, n_cpus, n_cpus);
         of_cpus.n_threads = n_cpus;
     }
     assay_status status = get(env, how, &of_cpus, &found, &head, &text);
@@ -181,7 +181,7 @@ assay_status as_roofs_describe(assay_env *env, const as_roofs *r, const char *so
         ok = ok && as_trace_add_note(t, "roofs.when", "%s", as_roofs_when(r, when, sizeof when));
     for (int i = 0; ok && i < r->n; i++)
         ok = as_trace_add_roof(t, &r->list[i]);
-    return ok ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "roofs: no room for %d in the trace", r->n);
+    return ok ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "limits: not enough memory for %d in the trace", r->n);
 }
 
 static bool runs_steps(const assay_trace *t, const char *device)

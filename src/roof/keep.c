@@ -52,7 +52,7 @@ assay_status as_roofs_merge(assay_env *env, as_roofs *r, const as_roofs *kept)
         if (!as_roofs_find(kept, r->list[i].name))
             list[n++] = r->list[i];
     if (!ok)
-        return as_fail(env, ASSAY_NO_MEMORY, "roofs: no room for %d of them", r->n + kept->n);
+        return as_fail(env, ASSAY_NO_MEMORY, "limits: not enough memory for %d limits", r->n + kept->n);
     r->list = list;
     r->n = n;
     return ASSAY_OK;

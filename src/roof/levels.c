@@ -77,7 +77,7 @@ void as_memory_levels_find(const as_machine *m, as_memory_levels *out)
     }
     if (!out->n) {
         add(out, "l1", 16 * KIB, 32 * KIB);
-        snprintf(out->caution, sizeof out->caution, "cache sizes are not told: 16 KiB taken for half of L1");
+        snprintf(out->caution, sizeof out->caution, "cache sizes are unknown: 16 KiB taken as half of L1");
         last_bytes = last_bytes ? last_bytes : 16 * MIB;
     }
     uint64_t dram = 4 * last_bytes, most = DRAM_MAX;
@@ -88,7 +88,7 @@ void as_memory_levels_find(const as_machine *m, as_memory_levels *out)
     if (dram > most) {
         dram = most;
         if (dram < 4 * last_bytes)
-            snprintf(out->caution, sizeof out->caution, "only %llu MiB walked through for memory behind a cache of %llu MiB",
+            snprintf(out->caution, sizeof out->caution, "only %llu MiB read for memory beyond a cache of %llu MiB",
                      (unsigned long long)(dram / MIB), (unsigned long long)(last_bytes / MIB));
     }
     add(out, "dram", dram, 0);

@@ -354,7 +354,7 @@ static assay_status session_plan(session *s, const as_roof_settings *settings)
     s->settings = settings;
     s->points = calloc(MAX_POINTS, sizeof *s->points);
     if (!s->points)
-        return as_fail(s->env, ASSAY_NO_MEMORY, "roofs: no room for %d points", MAX_POINTS);
+        return as_fail(s->env, ASSAY_NO_MEMORY, "limits: not enough memory for %d points", MAX_POINTS);
     points_make(s);
     if (!s->walks_memory)
         s->dram_all = s->dram_each = 0;
@@ -371,7 +371,7 @@ static assay_status session_open(session *s)
     s->seen = calloc((size_t)n, sizeof *s->seen);
     s->buffer = calloc((size_t)n, sizeof *s->buffer);
     if (!s->pins || !s->seen || !s->buffer || posix_memalign(&s->block, PAGE_BYTES, total))
-        return as_fail(s->env, ASSAY_NO_MEMORY, "roofs: no room for %zu bytes to walk through", total);
+        return as_fail(s->env, ASSAY_NO_MEMORY, "limits: not enough memory for %zu bytes to read through", total);
 #if defined(__linux__)
     madvise(s->block, total, MADV_HUGEPAGE); /* a wish: without it the walk through memory pays for the page table too */
 #endif
@@ -422,15 +422,14 @@ static void sharing_find(const session *s, const point *p, as_band *b)
     if (here > 0.0 && here < (1.0 - WHOLE_WITHIN) * best) {
         b->hi = fmax(b->hi, b->value * best / here);
         b->disturbed = true;
-        snprintf(b->why, sizeof b->why, "the core was shared, multiply-adds beside it at %.0f %% of their best",
-                 here / best * 100.0);
+        snprintf(b->why, sizeof b->why, "the core was shared: multiply-adds ran at %.0f %% of their best", here / best * 100.0);
         return;
     }
     double a_cycle = b->value / (2.0 * p->meter->lanes * clock_hertz(s) * p->n_threads);
     if (p->meter->lanes && s->machine.is_virtual && isfinite(a_cycle) &&
         fabs(a_cycle - round(a_cycle)) > WHOLE_WITHIN * round(a_cycle)) {
         b->disturbed = true;
-        snprintf(b->why, sizeof b->why, "%.2f multiply-adds a cycle, no whole number: the core is shared", a_cycle);
+        snprintf(b->why, sizeof b->why, "%.2f multiply-adds per cycle, not a whole number: the core is shared", a_cycle);
     }
 }
 
@@ -462,7 +461,7 @@ static assay_status takes_run(session *s, const as_roof_settings *settings)
             if (take && limit < TAKE_NS_MIN / 4) /* the first take of each is had in any case */
                 continue;
             if (as_cancelled(s->env))
-                return as_fail(s->env, ASSAY_CANCELLED, "roofs: stopped at %s", p->meter->name);
+                return as_fail(s->env, ASSAY_CANCELLED, "limits: stopped at %s", p->meter->name);
             take_run(s, p, fmax(limit, TAKE_NS_MIN));
             beside_ask(s, p);
             if (settings->progress)
@@ -484,7 +483,7 @@ static assay_status takes_more(session *s)
             if (now_ns(s) + TAKE_NS_MAX / 3 > s->deadline_ns)
                 return ASSAY_OK;
             if (as_cancelled(s->env))
-                return as_fail(s->env, ASSAY_CANCELLED, "roofs: stopped at %s", p->meter->name);
+                return as_fail(s->env, ASSAY_CANCELLED, "limits: stopped at %s", p->meter->name);
             take_run(s, p, TAKE_NS_MAX / 3);
             beside_ask(s, p);
         }
@@ -497,9 +496,9 @@ static const char *chunks_say(char *buf, size_t size, const as_band *b)
     if (b->n_clean >= AS_CHUNKS_BEST)
         snprintf(buf, size, "third best of %d clean chunks", b->n_clean);
     else if (b->n_clean)
-        snprintf(buf, size, "the worst of only %d clean", b->n_clean);
+        snprintf(buf, size, "the worst of only %d clean chunks", b->n_clean);
     else
-        snprintf(buf, size, "the third best, and none was clean");
+        snprintf(buf, size, "the third best; no chunk was clean");
     return buf;
 }
 
@@ -526,7 +525,7 @@ static bool roof_make(session *s, const point *p, as_roofs *out)
         as_band_invert(&b);
     if (p->level)
         snprintf(size, sizeof size, ", %s%s", as_show(show, sizeof show, (double)(p->region * (size_t)p->meter->n_streams), "byte"),
-                 p->n_threads > 1 ? " a thread" : "");
+                 p->n_threads > 1 ? " per thread" : "");
     name_of(s, p, name, sizeof name);
     bool           is_memory = p->level && *s->levels.caution;
     as_trace_roof *r = &out->list[out->n];
@@ -534,9 +533,8 @@ static bool roof_make(session *s, const point *p, as_roofs *out)
     r->name = as_arena_text(&out->arena, name);
     r->unit = p->meter->unit;
     r->level_bytes = !p->level ? 0 : p->level->shared ? p->level->holds : p->level->holds * (uint64_t)p->n_threads;
-    r->source =
-        as_arena_printf(&out->arena, "%s%s; %s%s%s%s%s", p->meter->what, size, chunks_say(chunks, sizeof chunks, &b),
-                        is_memory ? "; " : "", is_memory ? s->levels.caution : "", b.disturbed ? "; disturbed: " : "", b.why);
+    r->source = as_arena_printf(&out->arena, "%s%s; %s%s%s%s%s", p->meter->what, size, chunks_say(chunks, sizeof chunks, &b),
+                                is_memory ? "; " : "", is_memory ? s->levels.caution : "", b.disturbed ? "; busy: " : "", b.why);
     if (!r->name || !r->source)
         return false;
     out->n++;
@@ -556,7 +554,7 @@ static assay_status roofs_make(session *s, double started_ns, as_roofs *out)
         ok = roof_make(s, &s->points[i], &made);
     if (!ok) {
         as_arena_drop(&made.arena);
-        return as_fail(s->env, ASSAY_NO_MEMORY, "roofs: no room for %d of them", s->n_points);
+        return as_fail(s->env, ASSAY_NO_MEMORY, "limits: not enough memory for %d limits", s->n_points);
     }
     *out = made;
     return ASSAY_OK;
@@ -568,9 +566,9 @@ assay_status as_roofs_measure(assay_env *env, const as_roof_settings *settings, 
     if (!as_roofs_of_cpu(settings->device))
         return as_roofs_measure_device(env, settings, out);
     if (env->clock.kind == AS_CLOCK_FAKE)
-        return as_fail(env, ASSAY_UNSUPPORTED, "roofs: cannot be measured by a clock that is a fake");
+        return as_fail(env, ASSAY_UNSUPPORTED, "limits: cannot be measured with a simulated clock");
     if (settings->n_threads < 1)
-        return as_fail(env, ASSAY_BAD_INPUT, "roofs: %d threads asked for", settings->n_threads);
+        return as_fail(env, ASSAY_BAD_INPUT, "limits: %d threads asked for", settings->n_threads);
     double       started_ns = now_ns(&s);
     assay_status status = session_plan(&s, settings);
     if (status == ASSAY_OK && s.n_points)

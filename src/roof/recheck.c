@@ -48,7 +48,7 @@ static assay_status kept_find(assay_env *env, const suspects *s, const char *key
     as_roofs cached = {0}, own = {0};
     own.list = AS_TAKE(&own.arena, as_trace_roof, s->n + 1);
     if (!own.list)
-        return as_fail(env, ASSAY_NO_MEMORY, "roofs: no room for %d of them", s->n);
+        return as_fail(env, ASSAY_NO_MEMORY, "limits: not enough memory for %d limits", s->n);
     for (int i = 0; i < s->n; i++)
         own.list[own.n++] = s->list[i];
     if (as_roofs_path(path, sizeof path, key) && as_roofs_load(env, path, key, &cached) == ASSAY_OK) {
@@ -110,7 +110,7 @@ static assay_status device_recheck(assay_env *env, const as_roof_settings *setti
             ++*n;
         }
     as_roofs_drop(&believed);
-    return ok ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "limits of %s: no room for %d in the trace", name, s.n);
+    return ok ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "limits of %s: not enough memory for %d in the trace", name, s.n);
 }
 
 assay_status as_roofs_recheck(assay_env *env, const as_roof_settings *settings, as_device *const *devices, int n_devices,

@@ -68,29 +68,29 @@ Test(roofs, a_file_with_anything_else_in_it_is_refused)
         {"", "line 1"},
         {"[1]", "schema"},
         {"{\"schema\":\"assay.roofs/3\"}", "schema is 'assay.roofs/3'"},
-        {"{\"schema\":\"assay.roofs/2\",\"key\":\"other\"}", "it is of 'other'"},
-        {"{\"schema\":\"assay.roofs/2\",\"key\":\"" KEY "\",\"seconds\":1,\"roofs\":[]}", "when they were measured"},
+        {"{\"schema\":\"assay.roofs/2\",\"key\":\"other\"}", "it was measured on 'other'"},
+        {"{\"schema\":\"assay.roofs/2\",\"key\":\"" KEY "\",\"seconds\":1,\"roofs\":[]}", "when the limits were measured"},
         {"{\"schema\":\"assay.roofs/2\",\"key\":\"" KEY "\",\"measured_unix_s\":-1,\"seconds\":1,\"roofs\":[]}",
-         "when they were measured"},
+         "when the limits were measured"},
         {"{\"schema\":\"assay.roofs/2\",\"key\":\"" KEY "\",\"measured_unix_s\":999999999999999,\"seconds\":1,\"roofs\":[]}",
          "when"},
-        {FILE_OF(""), "holds 0 roofs"},
-        {FILE_OF("7"), "no name"},
-        {FILE_OF(ROOF("a b")), "no name"},
-        {FILE_OF(ROOF("a") "," ROOF("a")), "a is there twice"},
+        {FILE_OF(""), "has 0 limits"},
+        {FILE_OF("7"), "no valid name"},
+        {FILE_OF(ROOF("a b")), "no valid name"},
+        {FILE_OF(ROOF("a") "," ROOF("a")), "a is given twice"},
         {FILE_OF(ROOF_OF("a", "mile", "\"value\":2,\"lo\":1,\"hi\":3", SIX, ENDS)), "unit 'mile'"},
         {FILE_OF(VALUED("\"value\":2,\"lo\":3,\"hi\":3")), "a is 2 between 3 and 3"},
         {FILE_OF(VALUED("\"value\":2,\"lo\":0,\"hi\":3")), "between 0 and 3"},
         {FILE_OF(VALUED("\"lo\":1,\"hi\":3")), "between 1 and 3"},
         {FILE_OF(VALUED("\"value\":2,\"lo\":1,\"hi\":1e999")), ""},
-        {FILE_OF(COUNTED("\"n_clean\":4,\"n_chunks\":9")), "a is not of 5 clean chunks or more"},
-        {FILE_OF(COUNTED("\"n_clean\":9,\"n_chunks\":8")), "not of 5 clean chunks"},
-        {FILE_OF(COUNTED("\"n_clean\":5.5,\"n_chunks\":8")), "not of 5 clean chunks"},
-        {FILE_OF(COUNTED("\"n_clean\":-5,\"n_chunks\":8")), "not of 5 clean chunks"},
-        {FILE_OF(ROOF_OF("a", "ns", "\"value\":2,\"lo\":1,\"hi\":3", SIX, ",\"source\":\"s\"")), "whether it was disturbed"},
+        {FILE_OF(COUNTED("\"n_clean\":4,\"n_chunks\":9")), "a needs 5 clean chunks or more"},
+        {FILE_OF(COUNTED("\"n_clean\":9,\"n_chunks\":8")), "needs 5 clean chunks or more"},
+        {FILE_OF(COUNTED("\"n_clean\":5.5,\"n_chunks\":8")), "needs 5 clean chunks or more"},
+        {FILE_OF(COUNTED("\"n_clean\":-5,\"n_chunks\":8")), "needs 5 clean chunks or more"},
+        {FILE_OF(ROOF_OF("a", "ns", "\"value\":2,\"lo\":1,\"hi\":3", SIX, ",\"source\":\"s\"")), "whether the machine was busy"},
         {FILE_OF(ROOF_OF("a", "ns", "\"value\":2,\"lo\":1,\"hi\":3", SIX, ",\"disturbed\":false,\"source\":\"\\u001b[31m\"")),
-         "no source"},
-        {FILE_OF(ROOF_OF("a", "ns", "\"value\":2,\"lo\":1,\"hi\":3", SIX, ",\"disturbed\":false")), "no source"},
+         "no valid source"},
+        {FILE_OF(ROOF_OF("a", "ns", "\"value\":2,\"lo\":1,\"hi\":3", SIX, ",\"disturbed\":false")), "no valid source"},
     };
     assay_env *env = env_open();
     for (size_t i = 0; i < AS_COUNT(bad); i++) {
@@ -111,7 +111,7 @@ Test(roofs, a_file_with_too_many_roofs_is_refused)
     for (int i = 0; i < AS_ROOFS_MAX; i++)
         as_text_add(&text, ",0");
     as_text_add(&text, "]}");
-    expect_fails(env, parse(env, text.data, &r), ASSAY_BAD_INPUT, "holds 257 roofs");
+    expect_fails(env, parse(env, text.data, &r), ASSAY_BAD_INPUT, "has 257 limits");
     as_text_drop(&text);
     assay_env_free(env);
 }
@@ -199,11 +199,11 @@ Test(roofs, no_threads_and_a_fake_clock_are_refused)
     expect_fails(env, as_roofs_measure(env, &settings, &r), ASSAY_BAD_INPUT, "0 threads");
     as_clock_open_fake(&env->clock, 1);
     settings.n_threads = 1;
-    expect_fails(env, as_roofs_measure(env, &settings, &r), ASSAY_UNSUPPORTED, "fake");
+    expect_fails(env, as_roofs_measure(env, &settings, &r), ASSAY_UNSUPPORTED, "simulated clock");
     expect(!as_roofs_probe(env, name, sizeof name, &rate));
     expect_ok(env, as_roofs_get(env, AS_ROOFS_AUTO, &settings, &r, source, sizeof source));
     expect_eq(r.n, 0);
-    expect_has(source, "fake");
+    expect_has(source, "simulated");
     assay_env_free(env);
 }
 
@@ -222,7 +222,7 @@ Test(roofs, looking_measures_nothing_and_a_broken_file_is_told)
     expect_ok(env, as_file_write(env, path, "{\"schema\":", 10));
     expect_ok(env, as_roofs_get(env, AS_ROOFS_LOOK, &settings, &r, source, sizeof source));
     expect_eq(r.n, 0);
-    expect_has(source, "none measured yet; a cached file was of no use");
+    expect_has(source, "none measured yet; the cached file could not be used");
     assay_env_free(env);
 }
 
@@ -253,7 +253,7 @@ Test(roofs, a_broken_cache_is_measured_over)
     expect_ok(env, as_roofs_get(env, AS_ROOFS_AUTO, &settings, &r, source, sizeof source));
     expect(r.n > 5);
     expect_has(source, "measured in");
-    expect_has(source, "of no use");
+    expect_has(source, "could not be used");
     as_roofs_drop(&r);
     assay_env_free(env);
 }
@@ -475,7 +475,7 @@ Test(roofs, a_device_is_asked_by_its_own_meters)
     expect_ok(env, as_device_open(env, "null:limit.fma.f32=1e9,limit.read.dram=2e9,limit.launch=5us", 1, &device));
     as_roof_settings settings = {.device = device, .n_threads = 4};
     expect_ok(env, as_roofs_get(env, AS_ROOFS_AUTO, &settings, &r, source, sizeof source));
-    expect_str(source, "told to the device");
+    expect_str(source, "given to the device");
     expect_eq(r.n, 3);
     expect_near(as_roofs_find(&r, "fma.f32")->value, 1e9, 0);
     expect_near(as_roofs_find(&r, "launch")->value, 5000, 0);
@@ -493,8 +493,8 @@ Test(roofs, a_limit_that_cannot_be_is_refused_when_the_device_is_opened)
 {
     static const struct {
         const char *spec, *part;
-    } bad[] = {{"null:limit.fma.f32=fast", "the limit 'fma.f32' is 'fast', not a rate above 0"},
-               {"null:limit.fma.f32=-1", "not a rate above 0"},
+    } bad[] = {{"null:limit.fma.f32=fast", "the limit 'fma.f32' is 'fast', not a rate per second above 0"},
+               {"null:limit.fma.f32=-1", "not a rate per second above 0"},
                {"null:limit.launch=0us", "not a duration above 0"},
                {"null:limit.read.dram=1e9,limit.read.dram=1e9", "given twice"}};
     assay_env *env = env_open();

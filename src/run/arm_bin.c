@@ -57,7 +57,7 @@ static assay_status block(assay_env *env, void *self, bool warm, uint32_t calls,
 {
     bin *b = self;
     if (!b->child.pid)
-        return as_fail(env, ASSAY_INTERNAL, "\"%s\": a block is asked of a program that does not run", b->child.command);
+        return as_fail(env, ASSAY_INTERNAL, "\"%s\": the program does not run, so it cannot measure a block", b->child.command);
     if (calls < 1 || calls > AS_ARM_MAX_CALLS || n < 1 || n > AS_ARM_MAX_SHOTS)
         return as_fail(env, ASSAY_BAD_INPUT,
                        "\"%s\": a block of %" PRIu32 " samples of %" PRIu32 " calls is outside 1..%d and 1..%d", b->child.command,
@@ -99,7 +99,7 @@ static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trace_a
     land(b);
     AS_TRY(greet(env, b, &again));
     if (again.by_cpu != b->greeting.by_cpu)
-        return judged(b, as_fail(env, ASSAY_DEVICE, "\"%s\": its greeting says by=%s, and said by=%s before", b->child.command,
+        return judged(b, as_fail(env, ASSAY_DEVICE, "\"%s\": its greeting says by=%s, but said by=%s before", b->child.command,
                                  again.by_cpu ? "cpu" : "wall", b->greeting.by_cpu ? "cpu" : "wall"));
     AS_TRY(first_calls(env, b, seed, found.first_ns));
     if (!b->is_known)
@@ -129,12 +129,12 @@ assay_status as_arm_bin(assay_env *env, const char *name, const char *const *arg
     bin *b = calloc(1, sizeof *b);
     if (!b || !argv_copy(b, argv)) {
         drop(b);
-        return as_fail(env, ASSAY_NO_MEMORY, "\"%s\": no room for a process", argv[0]);
+        return as_fail(env, ASSAY_NO_MEMORY, "\"%s\": not enough memory for a process", argv[0]);
     }
     b->child.timeout_ns = timeout_ns;
     assay_status status = greet(env, b, &b->greeting); /* a start on trial: only the greeting tells which clock decides */
     if (status == ASSAY_OK && !(name = as_arena_text(&b->arena, name ? name : b->greeting.name)))
-        status = as_fail(env, ASSAY_NO_MEMORY, "\"%s\": no room for its name", b->child.command);
+        status = as_fail(env, ASSAY_NO_MEMORY, "\"%s\": not enough memory for its name", b->child.command);
     if (status != ASSAY_OK) {
         drop(b);
         return status;

@@ -337,7 +337,7 @@ assay_status as_child_ask(assay_env *env, as_child *c, const char *request)
     ssize_t unasked = read(c->from, c->line, sizeof c->line);
     c->n_line = unasked > 0 ? (size_t)unasked : 0;
     if (unasked > 0)
-        return fail_line(env, c, "it spoke before it was asked");
+        return fail_line(env, c, "it wrote before it was asked");
     if (unasked == 0 || !line_send(c->to, request))
         return fail_ended(env, c);
     return answer_await(env, c);

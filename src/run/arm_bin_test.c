@@ -261,16 +261,16 @@ Test(arm_bin, refuses_bad_answers_by_the_request)
         const char *script, *part;
     } bad[] = {
         {ARM_WITH("[ $verb = launch ] && { echo yes; continue; };"),
-         "its answer to \"launch 7\": the answer is neither \"ok\" nor \"error\" but \"yes\""},
+         "its answer to \"launch 7\": the answer must begin with \"ok\" or \"error\", not \"yes\""},
         {ARM_WITH("[ $verb = launch ] && { echo error no room; continue; };"),
-         "its answer to \"launch 7\": it answers with an error: no room"},
+         "its answer to \"launch 7\": the program answers with an error: no room"},
         {ARM_WITH("[ $verb = block ] && { echo ok 0 nan 1; continue; };"),
-         "its answer to \"block 0 1 1\": sample 1: \"nan\" is no wall time"},
-        {ARM_WITH("[ $verb = block ] && { echo ok 0 1 -1; continue; };"), "sample 1: \"-1\" is no CPU time"},
+         "its answer to \"block 0 1 1\": sample 1: \"nan\" is not a wall time"},
+        {ARM_WITH("[ $verb = block ] && { echo ok 0 1 -1; continue; };"), "sample 1: \"-1\" is not a CPU time"},
         {ARM_WITH("[ $verb = block ] && { echo ok 0 1 1 1 1; continue; };"), "more than the 1 samples"},
         {ARM_WITH("[ $verb = block ] && { echo ok 0; continue; };"), "ends at sample 1"},
-        {ARM_WITH("[ $verb = hash ] && { printf '\\033[2J\\n'; continue; };"), "but \"?[2J\""},
-        {ARM_WITH("[ $verb = ledger ] && { echo ok flops=-1; continue; };"), "\"flops=-1\" is no count"},
+        {ARM_WITH("[ $verb = hash ] && { printf '\\033[2J\\n'; continue; };"), ", not \"?[2J\""},
+        {ARM_WITH("[ $verb = ledger ] && { echo ok flops=-1; continue; };"), "\"flops=-1\" is not a count"},
         {ARM_WITH("[ $verb = ledger ] && { printf 'ok\\nok\\n'; continue; };"), "more than one line"},
     };
     for (size_t i = 0; i < AS_COUNT(bad); i++) {
@@ -293,7 +293,7 @@ Test(arm_bin, refuses_a_clock_that_changes_from_start_to_start)
              "if [ -e %1$s ]; then echo 'assay-arm 1 x by=wall'; else : >%1$s; echo 'assay-arm 1 x by=cpu'; fi; cat >/dev/null",
              as_test_path("started"));
     open_shell(&f, script);
-    expect_fails(f.env, launch(&f), ASSAY_DEVICE, "its greeting says by=wall, and said by=cpu before");
+    expect_fails(f.env, launch(&f), ASSAY_DEVICE, "its greeting says by=wall, but said by=cpu before");
     done(&f);
 }
 
@@ -301,7 +301,7 @@ Test(arm_bin, refuses_blocks_beyond_the_protocol_and_before_a_launch)
 {
     fixture f;
     open_shell(&f, ARM_WITH(""));
-    expect_fails(f.env, block(&f, 1), ASSAY_INTERNAL, "a program that does not run");
+    expect_fails(f.env, block(&f, 1), ASSAY_INTERNAL, "the program does not run");
     expect_ok(f.env, launch(&f));
     expect_fails(f.env, block(&f, AS_ARM_MAX_SHOTS + 1), ASSAY_BAD_INPUT, "outside 1..4096");
     expect_ok(f.env, block(&f, 1)); /* and the program still runs */

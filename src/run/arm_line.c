@@ -69,11 +69,11 @@ static assay_status answer_open(assay_env *env, const char *who, const char *lin
 {
     if (begins(line, n, "error")) {
         size_t skipped = n > 5 ? 6 : 5, length = n - skipped < ERROR_BYTES ? n - skipped : ERROR_BYTES;
-        return as_fail(env, ASSAY_DEVICE, "%s: it answers with an error: %.*s", who, (int)strnlen(line + skipped, length),
+        return as_fail(env, ASSAY_DEVICE, "%s: the program answers with an error: %.*s", who, (int)strnlen(line + skipped, length),
                        line + skipped);
     }
     if (!begins(line, n, "ok"))
-        return as_fail(env, ASSAY_DEVICE, "%s: the answer is neither \"ok\" nor \"error\" but \"%.*s\"", who,
+        return as_fail(env, ASSAY_DEVICE, "%s: the answer must begin with \"ok\" or \"error\", not \"%.*s\"", who,
                        as_arm_quoted(line, n), line);
     *out = (words){n == 2 ? line + 2 : line + 3, line + n};
     return ASSAY_OK;
@@ -97,7 +97,7 @@ assay_status as_arm_read_greeting(assay_env *env, const char *who, const char *l
     if (!word_next(&w, word) || strcmp(word, "assay-arm") || !whole_next(&w, 0, INT32_MAX, &version))
         return refuse(env, who, want, line, n);
     if (version != 1)
-        return as_fail(env, ASSAY_DEVICE, "%s: it speaks version %lld of the line protocol; version 1 is understood", who,
+        return as_fail(env, ASSAY_DEVICE, "%s: it uses version %lld of the line protocol; assay knows version 1", who,
                        (long long)version);
     if (!word_next(&w, g.name))
         return refuse(env, who, want, line, n);
@@ -140,9 +140,9 @@ static assay_status shot_read(assay_env *env, const char *who, words *w, bool by
     if (!word_next(w, wall) || !word_next(w, cpu))
         return as_fail(env, ASSAY_DEVICE, "%s: the answer ends at sample %u", who, index + 1);
     if (!amount_read(wall, &wall_ns))
-        return as_fail(env, ASSAY_DEVICE, "%s: sample %u: \"%s\" is no wall time in ns", who, index + 1, wall);
+        return as_fail(env, ASSAY_DEVICE, "%s: sample %u: \"%s\" is not a wall time in ns", who, index + 1, wall);
     if ((by_cpu || strcmp(cpu, "-")) && !amount_read(cpu, &cpu_ns))
-        return as_fail(env, ASSAY_DEVICE, "%s: sample %u: \"%s\" is no CPU time in ns", who, index + 1, cpu);
+        return as_fail(env, ASSAY_DEVICE, "%s: sample %u: \"%s\" is not a CPU time in ns", who, index + 1, cpu);
     *out = (as_shot){(float)wall_ns, (float)cpu_ns};
     return ASSAY_OK;
 }
@@ -196,7 +196,7 @@ assay_status as_arm_read_ledger(assay_env *env, const char *who, const char *lin
             return refuse(env, who, "\"ok KEY=VALUE ...\"", line, n);
         for (size_t i = 0; i < AS_COUNT(entries); i++) /* keys that nobody knows yet are passed over */
             if (!strncmp(word, entries[i].key, strlen(entries[i].key)) && !amount_read(strchr(word, '=') + 1, entries[i].value))
-                return as_fail(env, ASSAY_DEVICE, "%s: \"%s\" is no count", who, word);
+                return as_fail(env, ASSAY_DEVICE, "%s: \"%s\" is not a count", who, word);
     }
     if (!words_ended(&w))
         return refuse(env, who, "\"ok KEY=VALUE ...\"", line, n);

@@ -42,7 +42,7 @@ Test(arm_line, refuses_what_is_no_greeting_and_quotes_it)
     expect_fails(env, as_arm_read_greeting(env, LINE("assay-arm 1 dot by=cpu "), &g), ASSAY_DEVICE, "expected the greeting");
     expect_fails(env, as_arm_read_greeting(env, LINE("assay-arm 1 \0 by=cpu"), &g), ASSAY_DEVICE, "expected the greeting");
     expect_fails(env, as_arm_read_greeting(env, LINE("error no GPU here"), &g), ASSAY_DEVICE,
-                 "who: it answers with an error: no GPU here");
+                 "who: the program answers with an error: no GPU here");
     expect_fails(env, as_arm_read_greeting(env, LINE("\033[2Jx\x07"), &g), ASSAY_DEVICE, "not \"?[2Jx?\"");
     expect_str(g.name, "as before");
     assay_env_free(env);
@@ -93,8 +93,9 @@ Test(arm_line, takes_a_missing_cpu_time_only_where_the_wall_decides)
     uint32_t   switches;
     expect_ok(env, as_arm_read_block(env, LINE("ok 0 5 -"), false, 1, &shot, &switches));
     expect(isnan(shot.cpu_ns));
-    expect_fails(env, as_arm_read_block(env, LINE("ok 0 5 -"), true, 1, &shot, &switches), ASSAY_DEVICE, "\"-\" is no CPU time");
-    expect_fails(env, as_arm_read_block(env, LINE("ok 0 - 5"), false, 1, &shot, &switches), ASSAY_DEVICE, "\"-\" is no wall time");
+    expect_fails(env, as_arm_read_block(env, LINE("ok 0 5 -"), true, 1, &shot, &switches), ASSAY_DEVICE, "\"-\" is not a CPU time");
+    expect_fails(env, as_arm_read_block(env, LINE("ok 0 - 5"), false, 1, &shot, &switches), ASSAY_DEVICE,
+                 "\"-\" is not a wall time");
     assay_env_free(env);
 }
 
@@ -116,7 +117,8 @@ Test(arm_line, reads_launch_hash_and_ledger)
     expect(hash == UINT64_MAX);
     expect_fails(env, as_arm_read_hash(env, LINE("ok 10000000000000000"), &hash), ASSAY_DEVICE, "16 hexadecimal digits");
     expect_fails(env, as_arm_read_hash(env, LINE("ok"), &hash), ASSAY_DEVICE, "16 hexadecimal digits");
-    expect_fails(env, as_arm_read_hash(env, LINE("okay 1"), &hash), ASSAY_DEVICE, "neither \"ok\" nor \"error\" but \"okay 1\"");
+    expect_fails(env, as_arm_read_hash(env, LINE("okay 1"), &hash), ASSAY_DEVICE,
+                 "must begin with \"ok\" or \"error\", not \"okay 1\"");
     expect_fails(env, as_arm_read_hash(env, LINE("error"), &hash), ASSAY_DEVICE, "answers with an error");
     expect_ok(env, as_arm_read_ledger(env, LINE("ok peak=4096 flops=2e9 colour=red"), &l));
     expect_near(l.flops, 2e9, 0);
@@ -124,7 +126,7 @@ Test(arm_line, reads_launch_hash_and_ledger)
     expect(isnan(l.bytes) && isnan(l.allocations) && isnan(l.launches));
     expect_ok(env, as_arm_read_ledger(env, LINE("ok"), &l));
     expect(isnan(l.flops));
-    expect_fails(env, as_arm_read_ledger(env, LINE("ok flops=many"), &l), ASSAY_DEVICE, "\"flops=many\" is no count");
+    expect_fails(env, as_arm_read_ledger(env, LINE("ok flops=many"), &l), ASSAY_DEVICE, "\"flops=many\" is not a count");
     expect_fails(env, as_arm_read_ledger(env, LINE("ok flops"), &l), ASSAY_DEVICE, "KEY=VALUE");
     assay_env_free(env);
 }

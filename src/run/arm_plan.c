@@ -20,7 +20,7 @@ struct as_slab {
 assay_status as_slab_new(assay_env *env, as_slab **out)
 {
     *out = calloc(1, sizeof **out);
-    return *out ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "measure: no room for memory that arms share");
+    return *out ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "measure: not enough memory for what candidates share");
 }
 
 void as_slab_free(as_slab *slab)
@@ -37,7 +37,7 @@ static assay_status slab_grow(assay_env *env, as_slab *slab, size_t bytes)
         return ASSAY_OK;
     void *block = NULL;
     if (posix_memalign(&block, PAGE, bytes))
-        return as_fail(env, ASSAY_NO_MEMORY, "measure: no room for %zu bytes that arms share", bytes);
+        return as_fail(env, ASSAY_NO_MEMORY, "measure: not enough memory for %zu bytes that candidates share", bytes);
     memset(block, 0, bytes);
     free(slab->block);
     slab->block = block;
@@ -146,7 +146,7 @@ assay_status as_arm_plan(assay_env *env, const char *name, const assay_plan *pla
 {
     plan_arm *a = calloc(1, sizeof *a);
     if (!a)
-        return as_fail(env, ASSAY_NO_MEMORY, "measure: no room for the arm '%s'", name);
+        return as_fail(env, ASSAY_NO_MEMORY, "measure: not enough memory for the candidate '%s'", name);
     as_plan_clock(env, plan); /* the sampler stamps before the first launch */
     bool reads_cpu = env->clock.kind != AS_CLOCK_FAKE && plan->n_devices == 1 && plan->devices[0]->n_threads == 1;
     *a = (plan_arm){.plan = plan, .slab = slab, .seed = seed, .random = random, .reads_cpu = reads_cpu};

@@ -50,7 +50,7 @@ static assay_status block(assay_env *env, speaker *s, const as_arm_request *r)
 {
     uint32_t switches = 0;
     if (!s->is_launched)
-        return as_fail(env, ASSAY_BAD_INPUT, "a block comes after a launch");
+        return as_fail(env, ASSAY_BAD_INPUT, "a block must come after a launch");
     AS_TRY(s->arm->block(env, s->arm->self, r->warm, r->calls, r->n_shots, s->shots, &switches));
     fprintf(s->out, "ok %u", switches);
     for (uint32_t i = 0; i < r->n_shots; i++) {
@@ -136,7 +136,7 @@ assay_status as_arm_speak(assay_env *env, const as_arm *arm, FILE *in, FILE *out
 {
     speaker *s = malloc(sizeof *s);
     if (!s)
-        return as_fail(env, ASSAY_NO_MEMORY, "line protocol: %s: no room for samples", arm->name);
+        return as_fail(env, ASSAY_NO_MEMORY, "line protocol: %s: not enough memory for samples", arm->name);
     memset(s, 0, sizeof *s); /* not calloc: no page of it is touched first between time stamps */
     s->arm = arm;
     s->out = out;

@@ -84,8 +84,7 @@ Test(arm_speak, answers_errors_and_goes_on)
     expect_str(
         text,
         "assay-arm 1 five by=cpu assay=" ASSAY_VERSION
-        "\nerror a block comes after a launch\nerror no room?for it\nerror not understood: \"hello?\"\n"
-        "error a line of more than 256 bytes: \"000000000000000000000000000000000000000000000000000000000000...\"\nok\nok 0 5 5\n");
+        "\nerror a block must come after a launch\nerror no room?for it\nerror not understood: \"hello?\"\nerror a line of more than 256 bytes: \"000000000000000000000000000000000000000000000000000000000000...\"\nok\nok 0 5 5\n");
     free(text);
 }
 

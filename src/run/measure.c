@@ -86,7 +86,7 @@ static void block_keep(as_runner *r, as_sample *samples, uint32_t n)
         as_trace_add_sample(t, &samples[i]);
         t->n_runs += samples[i].n_runs;
     }
-    as_runner_drain(r, r->kept_runs);
+    as_runner_drain(r, false);
 }
 
 static assay_status block(assay_env *env, void *self, bool warm, uint32_t calls, uint32_t n, as_shot *shots, uint32_t *switches)
@@ -166,7 +166,7 @@ static assay_status samples_reserve(as_runner *r)
     if (t->cap_samples - t->n_samples >= AS_BLOCK_MAX_SAMPLES)
         return ASSAY_OK;
     if (!as_trace_reserve(t, 0, t->n_samples + SAMPLES_AT_ONCE, 0, 0))
-        return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room for more than %zu samples", t->n_samples);
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory for more than %zu samples", t->n_samples);
     r->disturbed = true;
     return ASSAY_OK;
 }
@@ -210,34 +210,79 @@ static assay_status samples_begin(void *arg, double call_ns, uint32_t block_call
     AS_TRY(as_runner_choose_detail(r));
     AS_TRY(as_runner_make_rings(r, t->detail, r->records_runs ? block_calls : 1));
     if (!as_trace_reserve(t, 0, SAMPLES_AT_ONCE, 0, (MAX_SENSOR_ROUNDS + 2) * as_sensors_n_values(c->sensors)))
-        return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room for samples");
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory for samples");
     r->allocs = as_runner_allocs(r);
     r->measures = r->disturbed = true;
     sensors_read(r, c, false);
     return ASSAY_OK;
 }
 
+/* One run with all its steps, behind the samples; *slow: something disturbed it. */
+static assay_status detail_take(as_runner *r, uint32_t run, double bound_ns, bool *slow)
+{
+    as_shot  shot;
+    uint32_t switches;
+    r->run = run;
+    assay_status status =
+        as_shots_take(r->env, "run", call_record, r, false, 1, 1, (as_stamps){.last = &r->last}, &shot, &switches);
+    if (status != ASSAY_OK) {
+        as_runner_forget(r);
+        return status;
+    }
+    as_runner_drain(r, true);
+    *slow = shot.wall_ns > bound_ns;
+    return ASSAY_OK;
+}
+
+static double ns_since(const as_runner *r, uint64_t begin) { return as_clock_ns(&r->env->clock, as_runner_now(r) - begin); }
+
+/* A neighbour may go away meanwhile. */
+static assay_status neighbour_wait(as_runner *r, double ns)
+{
+    uint64_t begin = as_runner_now(r);
+    while (ns_since(r, begin) < ns && !as_cancelled(r->env))
+        AS_TRY(call_only(r->env, r));
+    return ASSAY_OK;
+}
+
+as_pace_next as_pace_step(as_pace *p, bool slow)
+{
+    enum { SLOW_IN_A_ROW = 8 };
+    p->n++;
+    p->n_good += !slow;
+    p->n_slow = slow ? p->n_slow + 1 : 0;
+    if (p->n_good == p->wanted || p->n == AS_PACE_MOST * p->wanted)
+        return AS_PACE_STOP;
+    if (p->n_slow < SLOW_IN_A_ROW)
+        return AS_PACE_GO;
+    p->n_slow = 0;
+    return AS_PACE_PAUSE;
+}
+
 /* Runs behind the last sample with all their steps, when the samples could not afford them.  At most a tenth of the time. */
 static assay_status details_take(as_runner *r)
 {
-    if (r->settings->detail < AS_DETAIL_STEP || (r->trace->detail >= AS_DETAIL_STEP && r->records_runs))
+    enum { PAUSES = 32 };
+    const as_run_settings *s = r->settings;
+    assay_trace           *t = r->trace;
+    if (s->detail < AS_DETAIL_STEP || (t->detail >= AS_DETAIL_STEP && r->records_runs))
         return ASSAY_OK;
     AS_TRY(as_runner_make_rings(r, AS_DETAIL_STEP, 1));
-    uint64_t begin = as_runner_now(r), n_runs = r->trace->n_runs;
-    uint32_t n = 0;
-    for (; n < r->kept_runs && n_runs + n < UINT32_MAX && !as_cancelled(r->env); n++) {
-        as_shot      shot;
-        uint32_t     switches;
-        assay_status status;
-        r->run = (uint32_t)(n_runs + n);
-        status = as_shots_take(r->env, "run", call_record, r, false, 1, 1, (as_stamps){.last = &r->last}, &shot, &switches);
-        if (status != ASSAY_OK) {
-            as_runner_forget(r);
-            return status;
-        }
-        as_runner_drain(r, UINT64_MAX);
-        r->trace->n_detailed = n + 1;
-        if (as_clock_ns(&r->env->clock, as_runner_now(r) - begin) > (double)r->settings->time_ns / 10)
+    uint64_t     spans = as_runner_spans(r, AS_DETAIL_STEP), begin = as_runner_now(r), first = t->n_runs;
+    double       bound_ns = as_trace_run_bound_ns(t) + as_trace_spans_ns(t, spans), tenth_ns = (double)s->time_ns / 10;
+    as_pace      pace = {.wanted = r->kept_runs};
+    as_pace_next next = pace.wanted ? AS_PACE_GO : AS_PACE_STOP;
+    if (!as_trace_reserve(t, AS_PACE_MOST * r->kept_runs * spans, 0, 0, 0))
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory for the spans of %llu runs",
+                       (unsigned long long)AS_PACE_MOST * r->kept_runs);
+    while (next != AS_PACE_STOP && first + pace.n < UINT32_MAX && !as_cancelled(r->env)) {
+        bool slow;
+        if (next == AS_PACE_PAUSE)
+            AS_TRY(neighbour_wait(r, tenth_ns / PAUSES));
+        AS_TRY(detail_take(r, (uint32_t)(first + pace.n), bound_ns, &slow));
+        next = as_pace_step(&pace, slow);
+        t->n_detailed = pace.n;
+        if (ns_since(r, begin) > tenth_ns)
             break;
     }
     return ASSAY_OK;
@@ -260,9 +305,9 @@ static assay_status prepare(as_runner *r, chores *c)
     t->totals = AS_TAKE(&t->arena, as_step_total, t->n_steps);
     t->n_totals = t->n_steps;
     if (!t->totals)
-        return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room for the totals of %zu steps", t->n_steps);
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory for the totals of %zu steps", t->n_steps);
     if (!as_trace_reserve(t, 0, 0, MAX_WARM_UP, 0))
-        return as_fail(r->env, ASSAY_NO_MEMORY, "run: no room for the samples of the warm-up");
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory for the samples of the warm-up");
     AS_TRY(as_sensors_describe(r->env, c->sensors, t));
     c->live = AS_TAKE(&r->arena, uint64_t, r->instance->plan->n_devices);
     memory_record(r, c);
@@ -389,7 +434,7 @@ static assay_status finish(as_runner *r, chores *c, assay_status status)
     if (r->env->progress && status == ASSAY_OK)
         r->env->progress(r->env->progress_arg, "measuring", 1);
     if (cancelled)
-        return as_fail(r->env, ASSAY_CANCELLED, "run: stopped after %llu measured runs; what was measured is kept",
+        return as_fail(r->env, ASSAY_CANCELLED, "run: stopped after %llu measured runs; the trace keeps what was measured",
                        (unsigned long long)r->trace->n_runs);
     return status;
 }

@@ -4,7 +4,7 @@
 #include "run/run.h"
 #include "run/stream.h"
 
-enum { KEPT_RUNS = 64 };
+enum { KEPT_RUNS = 128 };
 #define MAX_COST 0.005
 
 const as_option_member as_run_members[] = {
@@ -29,6 +29,6 @@ assay_status as_stream_settings_read(assay_env *env, const assay_options *option
                                 .has_timespans = timespans && !strcmp(timespans, "stdin")};
     AS_TRY(as_options_read(env, options, members, out));
     if (as_options_is_set(options, "deadline") && !out->deadline_ns)
-        return as_fail(env, ASSAY_BAD_INPUT, "--deadline %s: no answer can be in time", as_options_text(options, "deadline"));
+        return as_fail(env, ASSAY_BAD_INPUT, "--deadline %s: must be more than 0", as_options_text(options, "deadline"));
     return ASSAY_OK;
 }

@@ -17,7 +17,7 @@ assay_status as_probes_open(assay_env *env, as_arena *arena, as_probes **out)
     if (p)
         p->ring = as_arena_take(arena, RING_BYTES, 1, 64);
     if (!p || !p->ring)
-        return as_fail(env, ASSAY_NO_MEMORY, "measure: no room for the probes");
+        return as_fail(env, ASSAY_NO_MEMORY, "measure: not enough memory for the probes");
     memset(p->ring, 1, RING_BYTES); /* pages that are really there */
     *out = p;
     return ASSAY_OK;

@@ -41,7 +41,7 @@ static assay_status notes_add(assay_env *env, const assay_plan *plan, const as_r
         snprintf(key, sizeof key, "plan.%s%s", strcmp(plan->dims[i].symbol, "batch") ? "dim." : "", plan->dims[i].symbol);
         ok = as_trace_add_note(t, key, "%lld", (long long)plan->dims[i].size);
     }
-    return ok ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "run: no room for the notes of the trace");
+    return ok ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "run: not enough memory for the notes of the trace");
 }
 
 static void limits_told(void *arg, double done)
@@ -84,7 +84,7 @@ static assay_status profile(assay_env *env, const assay_plan *plan, const as_run
     assay_instance_fill(instance, seed);
     AS_TRY(notes_add(env, plan, settings, seed, t));
     if (!name_make(plan, t))
-        return as_fail(env, ASSAY_NO_MEMORY, "run: no room for the name of the run");
+        return as_fail(env, ASSAY_NO_MEMORY, "run: not enough memory for the name of the run");
     as_machine_describe(env, t);
     AS_TRY(as_plan_describe(env, plan, t));
     AS_TRY(roofs_add(env, plan, settings, t));

@@ -185,7 +185,7 @@ static assay_status round_run(sampler *s, uint32_t launch, uint64_t draw, bool k
     double       begin_ns, end_ns, steal_begin = stolen_ns(s);
     AS_TRY(time_spent(s, &begin_ns));
     if (!as_trace_reserve_turns(t, (size_t)s->n_arms, s->settings->keep_samples ? (size_t)s->n_arms * s->n_samples : 0))
-        return as_fail(s->env, ASSAY_NO_MEMORY, "measure: %s: no room for another round", t->name);
+        return as_fail(s->env, ASSAY_NO_MEMORY, "measure: %s: not enough memory for another round", t->name);
     order_draw(s, launch, draw);
     *sum = 0;
     for (int k = 0; k < s->n_arms; k++) {
@@ -234,8 +234,8 @@ static assay_status arm_calibrate(sampler *s, int arm, double sample_ns, double 
         for (int i = 1; i < (one ? 1 : 3); i++)
             shortest = fmin(shortest, (double)shots[i].wall_ns);
         if (s->env->clock.kind == AS_CLOCK_FAKE && !(shortest > 0)) /* no budget would ever be spent */
-            return as_fail(s->env, ASSAY_DEVICE, "measure: %s: %s: a call takes no time at all, by the clock %s", s->trial->name,
-                           a->name, s->env->clock.name);
+            return as_fail(s->env, ASSAY_DEVICE, "measure: %s: %s: a call takes 0 ns by the clock %s", s->trial->name, a->name,
+                           s->env->clock.name);
         s->call_ns[arm] = fmax(shortest, 1e-3);
         double want = ceil(sample_ns / s->call_ns[arm]);
         if (want <= c || c >= MAX_CALLS || as_cancelled(s->env))
@@ -318,7 +318,7 @@ static assay_status cold_find(sampler *s)
         return ASSAY_OK;
     double *least = AS_TAKE(&s->arena, double, (size_t)s->n_arms *n);
     if (!least)
-        return as_fail(s->env, ASSAY_NO_MEMORY, "measure: %s: no room for %d arms", s->trial->name, s->n_arms);
+        return as_fail(s->env, ASSAY_NO_MEMORY, "measure: %s: not enough memory for %d candidates", s->trial->name, s->n_arms);
     for (int k = 0; k < COLD_REPEATS && !as_cancelled(s->env); k++)
         for (int i = 0; i < s->n_arms; i++)
             AS_TRY(cold_sample(s, i, n, k == 0, least + (size_t)i * n));
@@ -333,8 +333,8 @@ static assay_status cold_find(sampler *s)
     s->n_samples = s->trial->n_turns || s->n_samples > kept ? s->n_samples : kept; /* a trial that goes on keeps its blocks */
     s->trial->block_ns = sample * s->n_samples;
     if (!s->trial->n_turns)
-        as_trace_add_note(s->trial, "cold", "the first %u samples of each block are not kept: the caches were another arm's",
-                          found);
+        as_trace_add_note(s->trial, "cold",
+                          "the first %u samples of each block are dropped: the caches held another candidate's data", found);
     return ASSAY_OK;
 }
 
@@ -580,7 +580,7 @@ static assay_status sampler_open(sampler *s)
     s->wall = AS_TAKE(&s->arena, double, MAX_SAMPLES);
     s->cpu = AS_TAKE(&s->arena, double, MAX_SAMPLES);
     if (!s->call_ns || !s->launch_ns || !s->order || !s->shots || !s->wall || !s->cpu)
-        return as_fail(s->env, ASSAY_NO_MEMORY, "measure: %s: no room for %d arms", s->trial->name, s->n_arms);
+        return as_fail(s->env, ASSAY_NO_MEMORY, "measure: %s: not enough memory for %d candidates", s->trial->name, s->n_arms);
     double block = s->settings->block_ns > 0 ? s->settings->block_ns : s->n_arms > 1 ? BLOCK_NS : BLOCK_ALONE_NS;
     s->block_ns = block < MAX_BLOCK_NS ? block : MAX_BLOCK_NS;
     s->n_warm_up = -1;
@@ -599,7 +599,7 @@ static assay_status trial_begin(sampler *s)
         t->arms[i].name = as_trace_keep(t, s->arms[i].name);
         t->arms[i].what = as_trace_keep(t, s->arms[i].what);
         if (!t->arms[i].name || !t->arms[i].what)
-            return as_fail(s->env, ASSAY_NO_MEMORY, "measure: %s: no room for the names of its arms", t->name);
+            return as_fail(s->env, ASSAY_NO_MEMORY, "measure: %s: not enough memory for the names of its candidates", t->name);
     }
     t->memory = settings->memory;
     t->budget_ns = (double)settings->budget_ns;
@@ -639,14 +639,14 @@ static void trial_end(sampler *s, assay_status status)
         t->reason = reason ? reason : "";
     } else if (as_cancelled(s->env)) {
         t->state = AS_TRACE_PARTIAL;
-        t->reason = "stopped before its end";
+        t->reason = "stopped early";
     }
 }
 
 assay_status as_sampler_run(assay_env *env, const as_arm *arms, int n_arms, const as_sampler_settings *settings, assay_trace *trial)
 {
     if (n_arms < 1 || n_arms > MAX_ARMS || n_arms != trial->n_arms)
-        return as_fail(env, ASSAY_INTERNAL, "measure: %s: %d arms for a trial of %d", trial->name, n_arms, trial->n_arms);
+        return as_fail(env, ASSAY_INTERNAL, "measure: %s: %d candidates for a trial of %d", trial->name, n_arms, trial->n_arms);
     sampler      s = {.env = env, .arms = arms, .n_arms = n_arms, .settings = settings, .trial = trial};
     as_pin       pin = {0};
     char         why[128] = "";

@@ -739,7 +739,7 @@ Test(sampler, cancel_keeps_whole_rounds_and_says_partial)
         b->fakes[arm].cancels_at = 9;
         expect_fails(&b->env, bench_try(b), ASSAY_CANCELLED, "stopped after 8 rounds");
         expect_eq(b->t->state, AS_TRACE_PARTIAL);
-        expect_str(b->t->reason, "stopped before its end");
+        expect_str(b->t->reason, "stopped early");
         expect_eq(b->t->n_rounds, 8); /* the round that it came in is made whole */
         expect_whole(b->t);
         bench_free(b);
@@ -827,7 +827,7 @@ Test(sampler, as_many_arms_as_the_trial_was_made_for_are_needed)
 {
     bench *b = bench_new(60e3, 60e3, 0);
     expect_ok(&b->env, as_trace_new_arms(&b->env, "a case", 3, &b->t));
-    expect_fails(&b->env, as_sampler_run(&b->env, b->arms, 2, &b->s, b->t), ASSAY_INTERNAL, "2 arms for a trial of 3");
+    expect_fails(&b->env, as_sampler_run(&b->env, b->arms, 2, &b->s, b->t), ASSAY_INTERNAL, "2 candidates for a trial of 3");
     expect_eq(b->n_events, 0);
     bench_free(b);
 }

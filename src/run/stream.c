@@ -50,7 +50,7 @@ static assay_status fill(stream *s)
     s->end -= s->begin;
     s->begin = 0;
     if (s->end >= s->in_size - 1)
-        return as_fail(s->env, ASSAY_BAD_INPUT, "stream: line %llu: it has more than %zu bytes, and %lld numbers are expected",
+        return as_fail(s->env, ASSAY_BAD_INPUT, "stream: line %llu: it has more than %zu bytes; expected %lld numbers",
                        (unsigned long long)s->n_lines + 1, s->in_size - 2, (long long)s->n_columns);
     ssize_t got = read(s->settings->in_fd, s->in + s->end, s->in_size - 1 - s->end);
     if (got < 0 && errno != EINTR && errno != EAGAIN)
@@ -94,7 +94,7 @@ static assay_status number_put(const stream *s, int64_t i, double value)
         return ASSAY_OK;
     }
     if (!(value >= 0 && value <= DBL_MAX))
-        return as_fail(s->env, ASSAY_BAD_INPUT, "stream: line %llu: its time span is %g, and must be a number from 0",
+        return as_fail(s->env, ASSAY_BAD_INPUT, "stream: line %llu: its time span is %g, but must be 0 or more",
                        (unsigned long long)s->n_lines, value);
     as_view_set(&s->timespan, 0, value);
     return ASSAY_OK;
@@ -102,9 +102,9 @@ static assay_status number_put(const stream *s, int64_t i, double value)
 
 static assay_status fail_count(const stream *s, int64_t n)
 {
-    return as_fail(s->env, ASSAY_BAD_INPUT, "stream: line %llu: it has %lld number%s, and %lld are expected%s",
+    return as_fail(s->env, ASSAY_BAD_INPUT, "stream: line %llu: it has %lld number%s; expected %lld%s",
                    (unsigned long long)s->n_lines, (long long)n, n == 1 ? "" : "s", (long long)s->n_columns,
-                   s->settings->has_timespans ? ", the last one a time span" : "");
+                   s->settings->has_timespans ? ", the last of them a time span" : "");
 }
 
 /* Cuts the line in place. */
@@ -126,7 +126,7 @@ static assay_status line_read(const stream *s, char *line, size_t n)
         while (stop > at && (stop[-1] == ' ' || stop[-1] == '\t'))
             *--stop = '\0';
         if (!as_parse_f64(at, &value))
-            return as_fail(s->env, ASSAY_BAD_INPUT, "stream: line %llu: number %lld is '%.40s', which is no number",
+            return as_fail(s->env, ASSAY_BAD_INPUT, "stream: line %llu: number %lld is '%.40s', which is not a number",
                            (unsigned long long)s->n_lines, (long long)i + 1, at);
         if (i < s->n_columns)
             AS_TRY(number_put(s, i, value));
@@ -243,19 +243,19 @@ static assay_status open_all(stream *s)
     const assay_model *model = s->instance->plan->model;
     int                timespans = as_timespans_find(model);
     if (!model->n_inputs || !model->n_outputs)
-        return as_fail(s->env, ASSAY_BAD_INPUT, "stream: the model '%s' has %d inputs and %d outputs, and needs one of each",
+        return as_fail(s->env, ASSAY_BAD_INPUT, "stream: the model '%s' has %d inputs and %d outputs; a stream needs one of each",
                        model->name, model->n_inputs, model->n_outputs);
     s->x = as_instance_input(s->instance, 0);
     s->y = as_instance_output(s->instance, 0);
     s->n_x = as_shape_count(&s->x.shape);
     s->n_y = as_shape_count(&s->y.shape);
     if (s->settings->has_timespans && timespans < 0)
-        return as_fail(s->env, ASSAY_BAD_INPUT,
-                       "stream: time spans come with the samples, and the model '%s' has no input `timespans`", model->name);
+        return as_fail(s->env, ASSAY_BAD_INPUT, "stream: the samples bring time spans, but the model '%s' has no input `timespans`",
+                       model->name);
     if (s->settings->has_timespans)
         s->timespan = as_instance_input(s->instance, timespans);
     if (s->settings->has_timespans && as_shape_count(&s->timespan.shape) != 1)
-        return as_fail(s->env, ASSAY_BAD_INPUT, "stream: a sample takes %lld time spans, and can bring one",
+        return as_fail(s->env, ASSAY_BAD_INPUT, "stream: a sample needs %lld time spans, but can bring only one",
                        (long long)as_shape_count(&s->timespan.shape));
     s->n_columns = s->n_x + s->settings->has_timespans;
     if (!s->n_columns)
@@ -270,7 +270,7 @@ static assay_status open_all(stream *s)
     ok = as_tally_open(&s->change) && ok;
     ok = as_tally_open(&s->interval) && ok;
     if (!ok || !s->in || !s->out)
-        return as_fail(s->env, ASSAY_NO_MEMORY, "stream: no room for its buffers");
+        return as_fail(s->env, ASSAY_NO_MEMORY, "stream: not enough memory for its buffers");
     return ASSAY_OK;
 }
 
@@ -290,7 +290,7 @@ static void variables_keep(stream *s, char *kept, bool back)
 static assay_status warm(stream *s)
 {
     char        *kept = malloc((size_t)s->instance->plan->variable_bytes + 1);
-    assay_status status = kept ? ASSAY_OK : as_fail(s->env, ASSAY_NO_MEMORY, "stream: no room to keep the states");
+    assay_status status = kept ? ASSAY_OK : as_fail(s->env, ASSAY_NO_MEMORY, "stream: not enough memory to keep the states");
     if (kept)
         variables_keep(s, kept, false);
     for (int64_t i = 0; i < s->n_x; i++)

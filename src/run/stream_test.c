@@ -100,7 +100,7 @@ Test(stream, says_what_is_wrong_with_a_sample_and_keeps_the_answers_before)
         const char *text, *words;
         bool        raw;
     } cases[] = {
-        {"1,2\n1\n", "line 2: it has 1 number, and 2 are expected", false},
+        {"1,2\n1\n", "line 2: it has 1 number; expected 2", false},
         {"1,2\n1,2,3\n", "line 2: it has 3 numbers", false},
         {"1,2\n,2\n", "line 2: number 1 is ''", false},
         {"1,2\n1;2\n", "line 2: number 1 is '1;2'", false},

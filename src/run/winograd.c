@@ -41,6 +41,6 @@ assay_status as_run_winograd_note(assay_env *env, const assay_plan *plan, const 
         status = as_run_winograd_error(env, instance, options, &error);
     assay_instance_free(instance);
     if (status == ASSAY_OK && !as_trace_add_note(trace, "winograd.error", "%.3g", error))
-        status = as_fail(env, ASSAY_NO_MEMORY, "run: no room for the note on Winograd's error");
+        status = as_fail(env, ASSAY_NO_MEMORY, "run: not enough memory for the note on Winograd's error");
     return status;
 }

@@ -45,10 +45,12 @@ static void caches_describe(const as_machine *m, assay_trace *t)
         if (c)
             as_trace_add_note(t, keys[i].key, "%llu", (unsigned long long)c->bytes);
         else
-            as_trace_add_note(t, keys[i].key, "unavailable: %s", m->n_caches ? "no cache of this level is told" : m->caches_why);
+            as_trace_add_note(t, keys[i].key, "unavailable: %s",
+                              m->n_caches ? "no cache of this level is reported" : m->caches_why);
     }
     if (m->is_virtual && m->n_caches)
-        as_trace_add_note(t, "machine.cache.caution", "told by a virtual machine, which may not know the real ones or share them");
+        as_trace_add_note(t, "machine.cache.caution",
+                          "reported by a virtual machine, which may not know the real ones or may share them");
 }
 
 static void clock_describe(const as_clock *clock, assay_trace *t)

@@ -65,7 +65,7 @@ bool as_hypervisor_find(char *name, size_t size)
     for (int i = 0; i < 12; i++)
         if (signature[i] && (signature[i] < ' ' || signature[i] > '~'))
             signature[i] = '?';
-    snprintf(name, size, "%s", signature[0] ? signature : "one that does not say its name");
+    snprintf(name, size, "%s", signature[0] ? signature : "unnamed hypervisor");
     for (size_t i = 0; i < AS_COUNT(vendors); i++)
         if (!strcmp(signature, vendors[i].signature))
             snprintf(name, size, "%s", vendors[i].name);
@@ -195,7 +195,7 @@ static void isa_read(as_known_text *fact, const char *cpuinfo)
 static void isa_read(as_known_text *fact, const char *cpuinfo)
 {
     (void)cpuinfo;
-    unknown(fact, "there is no way known to ask this system");
+    unknown(fact, "unknown on this system");
 }
 
 #endif
@@ -226,7 +226,7 @@ static void cpu_read(as_machine *m)
     if (!sysctl_text("machdep.cpu.brand_string", &m->model))
         unknown(&m->model, "no machdep.cpu.brand_string");
     known(&m->vendor, "Apple");
-    unknown(&m->microcode, "macOS does not tell");
+    unknown(&m->microcode, "macOS does not say");
     unknown(&m->governor, "macOS has none to choose");
     isa_read(&m->isa, "");
 }
@@ -296,9 +296,9 @@ static void cpu_read(as_machine *m)
     model_read(m, has_cpuinfo ? cpuinfo : "");
     isa_read(&m->isa, has_cpuinfo ? cpuinfo : "");
     if (as_field_text(has_cpuinfo ? cpuinfo : "", "microcode", text, sizeof text))
-        known(&m->microcode, "%s%s", text, m->is_virtual ? " (as told by the hypervisor)" : "");
+        known(&m->microcode, "%s%s", text, m->is_virtual ? " (as reported by the hypervisor)" : "");
     else
-        unknown(&m->microcode, "/proc/cpuinfo does not tell");
+        unknown(&m->microcode, "/proc/cpuinfo does not say");
     if (as_file_small("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", text, sizeof text) && text[0])
         known(&m->governor, "%s", text);
     else
@@ -368,7 +368,7 @@ static void libc_read(as_known_text *fact)
 #elif defined(__APPLE__)
     known(fact, "libSystem");
 #else
-    unknown(fact, "this C library does not tell its name");
+    unknown(fact, "this C library does not give its name");
 #endif
 }
 

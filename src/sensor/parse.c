@@ -181,7 +181,9 @@ void as_perf_refusal(int error, int64_t paranoid, char *why, size_t size)
                      "security module; give it CAP_PERFMON",
                      strerror(error), (long long)paranoid);
         break;
-    case ENOSYS: snprintf(why, size, "perf_event_open is not there: a kernel without it, or a seccomp filter that hides it"); break;
+    case ENOSYS:
+        snprintf(why, size, "perf_event_open does not exist: a kernel without it, or a seccomp filter that hides it");
+        break;
     default: snprintf(why, size, "perf_event_open: %s", strerror(error));
     }
 }

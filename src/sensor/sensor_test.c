@@ -139,12 +139,12 @@ Test(sensor, an_unknown_name_gets_the_nearest)
 {
     assay_env  *env = fake_env();
     as_sensors *s = NULL;
-    expect_fails(env, as_sensors_open(env, "rusge", &s), ASSAY_BAD_INPUT, "no sensor \"rusge\"; did you mean \"rusage\"?");
+    expect_fails(env, as_sensors_open(env, "rusge", &s), ASSAY_BAD_INPUT, "unknown sensor \"rusge\"; did you mean \"rusage\"?");
     expect_has(assay_message(env), "cputime, ");
-    expect_fails(env, as_sensors_open(env, "rusage,", &s), ASSAY_BAD_INPUT, "no sensor \"\"");
-    expect_fails(env, as_sensors_open(env, "", &s), ASSAY_BAD_INPUT, "no sensor \"\"");
-    expect_fails(env, as_sensors_open(env, "rusage,all", &s), ASSAY_BAD_INPUT, "no sensor \"all\"");
-    expect_fails(env, as_sensors_open(env, "qqqqqqqqqqqq", &s), ASSAY_BAD_INPUT, "no sensor \"qqqqqqqqqqqq\"; there are");
+    expect_fails(env, as_sensors_open(env, "rusage,", &s), ASSAY_BAD_INPUT, "unknown sensor \"\"");
+    expect_fails(env, as_sensors_open(env, "", &s), ASSAY_BAD_INPUT, "unknown sensor \"\"");
+    expect_fails(env, as_sensors_open(env, "rusage,all", &s), ASSAY_BAD_INPUT, "unknown sensor \"all\"");
+    expect_fails(env, as_sensors_open(env, "qqqqqqqqqqqq", &s), ASSAY_BAD_INPUT, "unknown sensor \"qqqqqqqqqqqq\"; use all");
     expect(!s);
 }
 

@@ -43,7 +43,7 @@ static assay_status unknown_name(assay_env *env, const char *name)
     }
     words[n] = NULL;
     const char *near = as_nearest(name, words);
-    as_fail(env, ASSAY_BAD_INPUT, "sensors: there is no sensor \"%s\"%s%s%s; there are all, none, or some of %s", name,
+    as_fail(env, ASSAY_BAD_INPUT, "sensors: unknown sensor \"%s\"%s%s%s; use all, none, or some of %s", name,
             near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "", all.data ? all.data : "nothing");
     as_text_drop(&all);
     return ASSAY_BAD_INPUT;
@@ -98,7 +98,7 @@ assay_status as_sensors_open(assay_env *env, const char *which, as_sensors **out
         s->items = calloc(table_count() + 1, sizeof *s->items);
     if (!s || !s->items) {
         free(s);
-        return as_fail(env, ASSAY_NO_MEMORY, "sensors: no memory for %zu of them", table_count());
+        return as_fail(env, ASSAY_NO_MEMORY, "sensors: not enough memory for %zu sensors", table_count());
     }
     s->n_items = table_count();
     for (size_t i = 0; i < s->n_items; i++)
@@ -113,7 +113,7 @@ assay_status as_sensors_open(assay_env *env, const char *which, as_sensors **out
         }
         it->state = calloc(1, it->sensor->state_bytes ? it->sensor->state_bytes : 1);
         if (!it->state)
-            status = as_fail(env, ASSAY_NO_MEMORY, "sensors: no memory for %s", it->sensor->name);
+            status = as_fail(env, ASSAY_NO_MEMORY, "sensors: not enough memory for %s", it->sensor->name);
         else
             item_open(it);
         for (int j = 0; j < it->sensor->n_values; j++)
@@ -155,7 +155,7 @@ assay_status as_sensors_describe(assay_env *env, const as_sensors *s, assay_trac
                                              .meaning = value->meaning,
                                              .reason = it->available[j] ? NULL : it->why[j]};
             if (as_trace_add_sensor(t, &sensor) < 0)
-                return as_fail(env, ASSAY_NO_MEMORY, "sensors: no memory to describe %s", value->name);
+                return as_fail(env, ASSAY_NO_MEMORY, "sensors: not enough memory to describe %s", value->name);
         }
     }
     return ASSAY_OK;

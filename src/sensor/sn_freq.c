@@ -64,7 +64,7 @@ static void read_freq(void *state, double *values)
 
 const as_sensor as_sn_freq = {
     .name = "freq",
-    .help = "clock rate of the CPU that asks",
+    .help = "clock rate of the current CPU",
     .values = {{"cpu.frequency", "hertz", "cpufreq scaling_cur_freq, else \"cpu MHz\" of /proc/cpuinfo", "level"}},
     .n_values = 1,
     .state_bytes = sizeof(freq),

@@ -74,7 +74,7 @@ static bool open_memory(void *state, bool *available, char (*why)[256])
 
 const as_sensor as_sn_memory = {
     .name = "memory",
-    .help = "resident memory of this process, now and at most",
+    .help = "resident memory of this process, current and peak",
     .values = {{"memory.resident", "byte",
 #if defined(__APPLE__)
                 "task_info(MACH_TASK_BASIC_INFO).resident_size", "level"},

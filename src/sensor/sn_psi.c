@@ -43,7 +43,7 @@ static bool open_psi(void *state, bool *available, char (*why)[256])
 
 const as_sensor as_sn_psi = {
     .name = "psi",
-    .help = "time in which some task waited for CPU, memory or disk, whole machine",
+    .help = "time in which a task of this machine waited for CPU, memory or disk",
     .values = {{"pressure.cpu", "ns", "/proc/pressure/cpu some total", "delta"},
                {"pressure.memory", "ns", "/proc/pressure/memory some total", "delta"},
                {"pressure.io", "ns", "/proc/pressure/io some total", "delta"}},

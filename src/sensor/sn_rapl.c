@@ -61,7 +61,7 @@ static bool open_rapl(void *state, bool *available, char (*why)[256])
         return false;
     }
     if (!moves(r->last_uj)) {
-        snprintf(why[0], sizeof why[0], DOMAIN "energy_uj stands still at %llu", (unsigned long long)r->last_uj);
+        snprintf(why[0], sizeof why[0], DOMAIN "energy_uj does not change from %llu", (unsigned long long)r->last_uj);
         return false;
     }
     r->max_uj = as_file_i64(DOMAIN "max_energy_range_uj", &max_uj) && max_uj > 0 ? (uint64_t)max_uj : UINT32_MAX;

@@ -35,13 +35,13 @@ static assay_status source_open(assay_env *env, const char *path, FILE **out, st
         return as_fail(env, errno == ENOENT ? ASSAY_NOT_FOUND : ASSAY_IO, "object: %s: cannot open: %s", path, strerror(errno));
     if (fstat(fd, st) || !S_ISREG(st->st_mode)) {
         close(fd);
-        return as_fail(env, ASSAY_BAD_INPUT, "object: %s: is no regular file", path);
+        return as_fail(env, ASSAY_BAD_INPUT, "object: %s: is not a regular file", path);
     }
     *out = fdopen(fd, "rb");
     if (*out)
         return ASSAY_OK;
     close(fd);
-    return as_fail(env, ASSAY_NO_MEMORY, "object: %s: no room to read it", path);
+    return as_fail(env, ASSAY_NO_MEMORY, "object: %s: not enough memory to read it", path);
 }
 
 /* Hashes what is left of the file, and copies it where `to` is given. */
@@ -133,7 +133,7 @@ static assay_status put_open(assay_env *env, as_store *s, const char *path, FILE
     object_path(s, made, to);
     if (!is_there(to, made, executable)) {
         if (!lstat(to, &st) && !S_ISREG(st.st_mode))
-            return as_fail(env, ASSAY_BAD_INPUT, "object: %s: is no regular file, and a link is not followed", to);
+            return as_fail(env, ASSAY_BAD_INPUT, "object: %s: is not a regular file, and a link is not followed", to);
         AS_TRY(copy_in(env, path, from, executable, to, made));
     }
     memcpy(id, made, sizeof made);
@@ -157,13 +157,13 @@ assay_status as_store_get_object(assay_env *env, as_store *s, const char *id, ch
     char        at[OBJECT_PATH], found[AS_OBJECT_ID];
     struct stat st;
     if (!is_id(id))
-        return as_fail(env, ASSAY_BAD_INPUT, "object: '%.80s' is no name of an object: 64 hexadecimal digits", id);
+        return as_fail(env, ASSAY_BAD_INPUT, "object: '%.80s' is not the name of an object: 64 hexadecimal digits", id);
     object_path(s, id, at);
     if (lstat(at, &st))
         return as_fail(env, errno == ENOENT || errno == ENOTDIR ? ASSAY_NOT_FOUND : ASSAY_IO, "object: %s: cannot open: %s", at,
                        strerror(errno));
     if (!S_ISREG(st.st_mode))
-        return as_fail(env, ASSAY_BAD_INPUT, "object: %s: is no regular file", at);
+        return as_fail(env, ASSAY_BAD_INPUT, "object: %s: is not a regular file", at);
     AS_TRY(hash_file(env, at, found));
     if (strcmp(found, id))
         return as_fail(env, ASSAY_BAD_INPUT, "object: %s: its content is %.16s... and not what its name says: it was changed", at,

@@ -12,7 +12,7 @@
 
 static assay_status no_room(assay_env *env, const char *name)
 {
-    return as_fail(env, ASSAY_NO_MEMORY, "store: no room for '%s'", name);
+    return as_fail(env, ASSAY_NO_MEMORY, "store: not enough memory for '%s'", name);
 }
 
 /* --- The hash of a content ------------------------------------------------------------------------------- */

@@ -13,7 +13,7 @@ enum { SAMPLE_BYTES = 8 };
 
 static assay_status no_room(assay_env *env, const char *name)
 {
-    return as_fail(env, ASSAY_NO_MEMORY, "store: no room for '%s'", name);
+    return as_fail(env, ASSAY_NO_MEMORY, "store: not enough memory for '%s'", name);
 }
 
 /* --- The hash of its values ------------------------------------------------------------------------------- */

@@ -106,7 +106,7 @@ static assay_status header_check(assay_env *env, const char *path)
     AS_TRY(as_map_open(env, "store", path, 0, &map));
     assay_status status = ASSAY_OK;
     if (map.bytes < HEADER_BYTES || memcmp(map.data, MAGIC, sizeof MAGIC))
-        status = as_fail(env, ASSAY_BAD_INPUT, "store: %s: is no store: it does not begin as an SQLite database", path);
+        status = as_fail(env, ASSAY_BAD_INPUT, "store: %s: not a store: it does not begin as an SQLite database", path);
     else
         status = owner_check(env, path, be32(map.data + APPLICATION_AT), be32(map.data + VERSION_AT));
     as_map_close(&map);
@@ -118,12 +118,12 @@ static assay_status file_check(assay_env *env, const char *path, bool create)
     struct stat st;
     if (stat(path, &st)) {
         if ((errno == ENOENT || errno == ENOTDIR) && !create)
-            return as_fail(env, ASSAY_NOT_FOUND, "store: %s: there is none yet: profile, bench, compare and baseline make one",
+            return as_fail(env, ASSAY_NOT_FOUND, "store: %s: does not exist yet: profile, bench, compare and baseline make it",
                            path);
         return errno == ENOENT ? ASSAY_OK : as_fail(env, ASSAY_IO, "store: %s: cannot open: %s", path, strerror(errno));
     }
     if (!S_ISREG(st.st_mode))
-        return as_fail(env, ASSAY_BAD_INPUT, "store: %s: is %s and no file", path,
+        return as_fail(env, ASSAY_BAD_INPUT, "store: %s: is %s, not a file", path,
                        S_ISDIR(st.st_mode) ? "a directory" : "something else");
     if (access(path, R_OK | W_OK))
         return as_fail(env, ASSAY_IO, "store: %s: cannot open for writing: %s", path, strerror(errno));
@@ -229,7 +229,7 @@ assay_status as_sqlite_open(assay_env *env, const char *path, bool create, as_sq
     AS_TRY(file_check(env, path, create));
     as_sqlite *s = calloc(1, sizeof *s);
     if (!s)
-        return as_fail(env, ASSAY_NO_MEMORY, "store: %s: no room to open it", path);
+        return as_fail(env, ASSAY_NO_MEMORY, "store: %s: not enough memory to open it", path);
     snprintf(s->path, sizeof s->path, "%s", path);
     assay_status status = connect_to(env, s, create);
     if (status != ASSAY_OK)

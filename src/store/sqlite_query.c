@@ -15,7 +15,7 @@ typedef struct reason {
 /* What the world did is said in our words; SQLite's own stand behind them. */
 static const reason reasons[] = {
     {SQLITE_CORRUPT, ASSAY_BAD_INPUT, "the file is damaged; it was left as it is"},
-    {SQLITE_NOTADB, ASSAY_BAD_INPUT, "the file is damaged or no store; it was left as it is"},
+    {SQLITE_NOTADB, ASSAY_BAD_INPUT, "the file is damaged or not a store; it was left as it is"},
     {SQLITE_BUSY, ASSAY_IO, "another process kept it locked for too long; nothing was changed"},
     {SQLITE_READONLY, ASSAY_IO, "it cannot be written; nothing was changed"},
     {SQLITE_CANTOPEN, ASSAY_IO, "it cannot be opened for writing; nothing was changed"},
@@ -23,7 +23,7 @@ static const reason reasons[] = {
     {SQLITE_FULL, ASSAY_IO, "the disk is full; nothing was changed"},
     {SQLITE_IOERR, ASSAY_IO, "it cannot be read or written; nothing was changed"},
     {SQLITE_TOOBIG, ASSAY_BAD_INPUT, "a value is larger than SQLite can hold; nothing was changed"},
-    {SQLITE_NOMEM, ASSAY_NO_MEMORY, "no memory; nothing was changed"},
+    {SQLITE_NOMEM, ASSAY_NO_MEMORY, "not enough memory; nothing was changed"},
     {SQLITE_ERROR, ASSAY_BAD_INPUT, "its tables are not those of this schema"},
 };
 
@@ -67,7 +67,7 @@ static void check(as_query *q, int code)
 static void no_room(as_query *q)
 {
     if (q->status == ASSAY_OK)
-        q->status = as_fail(q->env, ASSAY_NO_MEMORY, "store: %s: %s: no memory", q->s->path, q->doing);
+        q->status = as_fail(q->env, ASSAY_NO_MEMORY, "store: %s: %s: not enough memory", q->s->path, q->doing);
 }
 
 void as_query_open(as_query *q, assay_env *env, const as_sqlite *s, const char *doing, const char *sql)

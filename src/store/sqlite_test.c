@@ -238,9 +238,9 @@ Test(store, refuses_what_is_no_database)
     if (!as_st_table[0])
         skip("built without SQLite");
     expect_ok(env, as_file_write(env, as_test_path("text.db"), "I am a text.\n", 13));
-    expect_refused(env, as_test_path("text.db"), ASSAY_BAD_INPUT, "is no store");
+    expect_refused(env, as_test_path("text.db"), ASSAY_BAD_INPUT, "not a store");
     expect_fails(env, as_store_open(env, as_test_dir(), true, &s), ASSAY_BAD_INPUT, "is a directory");
-    expect_fails(env, as_store_open(env, as_test_path("none.db"), false, &s), ASSAY_NOT_FOUND, "there is none yet");
+    expect_fails(env, as_store_open(env, as_test_path("none.db"), false, &s), ASSAY_NOT_FOUND, "does not exist yet");
     expect(access(as_test_path("none.db"), F_OK));
     expect_fails(env, as_store_open(env, as_test_path("no/such/place.db"), true, &s), ASSAY_IO, "cannot be opened");
     expect_fails(env, as_store_open(env, as_test_path("text.db/x.db"), true, &s), ASSAY_IO, "cannot open");
@@ -280,7 +280,7 @@ Test(store, refuses_a_file_that_was_cut)
         expect_refused(env, as_test_path("cut.db"), ASSAY_BAD_INPUT, "damaged");
     }
     expect_ok(env, as_file_write(env, as_test_path("cut.db"), bytes, 60));
-    expect_refused(env, as_test_path("cut.db"), ASSAY_BAD_INPUT, "is no store");
+    expect_refused(env, as_test_path("cut.db"), ASSAY_BAD_INPUT, "not a store");
     free(bytes);
 }
 
@@ -381,9 +381,9 @@ Test(store, holds_a_run_against_its_hash_when_it_is_read)
     assay_trace **trials = NULL;
     FILE         *file = tmpfile();
     expect_fails(env, as_store_get_run(env, s, id[0], &arena, &run), ASSAY_BAD_INPUT,
-                 "run 1 is not what its hash says: the store is damaged");
-    expect_fails(env, as_store_get_trials(env, s, id[0], &trials, &n), ASSAY_BAD_INPUT, "run 1 is not");
-    expect_fails(env, as_store_export(env, s, id, 2, file), ASSAY_BAD_INPUT, "run 1 is not");
+                 "run 1 does not match its hash: the store is damaged");
+    expect_fails(env, as_store_get_trials(env, s, id[0], &trials, &n), ASSAY_BAD_INPUT, "run 1 does not match");
+    expect_fails(env, as_store_export(env, s, id, 2, file), ASSAY_BAD_INPUT, "run 1 does not match");
     expect_fails(env, as_store_verify(env, s, &n), ASSAY_BAD_INPUT, "1 of 2 runs are damaged");
     expect_ok(env, as_store_get_run(env, s, id[1], &arena, &run));
     expect_ok(env, as_store_export(env, s, id + 1, 1, file));

@@ -152,7 +152,7 @@ static assay_status list_runs(assay_env *env, void *db, const char *kind, size_t
 
 static assay_status no_run(assay_env *env, const as_sqlite *s, int64_t id)
 {
-    return as_fail(env, ASSAY_NOT_FOUND, "store: %s: there is no run %lld; assay runs list shows what there is", s->path,
+    return as_fail(env, ASSAY_NOT_FOUND, "store: %s: there is no run %lld; `assay runs list` shows the runs", s->path,
                    (long long)id);
 }
 
@@ -225,7 +225,7 @@ static assay_status free_check(assay_env *env, as_sqlite *s, int64_t id)
     }
     assay_status status = as_query_close(&q);
     if (status == ASSAY_OK && kind)
-        status = as_fail(env, ASSAY_BAD_INPUT, "store: %s: the %s '%s' stands on run %lld: remove that first", s->path, kind, name,
+        status = as_fail(env, ASSAY_BAD_INPUT, "store: %s: the %s '%s' needs run %lld: remove that first", s->path, kind, name,
                          (long long)id);
     as_arena_drop(&arena);
     return status;
@@ -326,7 +326,7 @@ static assay_status get_variance(assay_env *env, void *db, const char *name, con
         v = (as_variance){as_query_f64(&q, 0), as_query_f64(&q, 1), as_query_f64(&q, 2), (uint32_t)as_query_i64(&q, 3)};
     AS_TRY(as_query_close(&q));
     if (!found)
-        return as_fail(env, ASSAY_NOT_FOUND, "store: %s: the variance of '%s' was never seen on this machine",
+        return as_fail(env, ASSAY_NOT_FOUND, "store: %s: the variance of '%s' was never measured on this machine",
                        ((as_sqlite *)db)->path, name);
     *out = v;
     return ASSAY_OK;
@@ -354,7 +354,7 @@ static assay_status name_free(assay_env *env, as_sqlite *s, const char *kind, co
 {
     bool taken;
     AS_TRY(is_named(env, s, kind, name, &taken));
-    return taken && !replace ? as_fail(env, ASSAY_BAD_INPUT, "store: %s: there is a %s '%s' already", s->path, kind, name)
+    return taken && !replace ? as_fail(env, ASSAY_BAD_INPUT, "store: %s: the %s '%s' exists already", s->path, kind, name)
                              : ASSAY_OK;
 }
 

@@ -25,8 +25,7 @@ static assay_status kind_find(assay_env *env, const char *name, size_t n, const 
         return as_fail(
             env, ASSAY_UNSUPPORTED,
             "store: this assay was built without SQLite: install libsqlite3-dev (brew install sqlite) and build it again, or give --store none");
-    return as_fail(env, ASSAY_UNSUPPORTED, "store: there is no kind of store named '%.*s': a store is a path, or sqlite:PATH",
-                   (int)n, name);
+    return as_fail(env, ASSAY_UNSUPPORTED, "store: unknown kind of store '%.*s': a store is a path, or sqlite:PATH", (int)n, name);
 }
 
 /* "sqlite:PATH" has a scheme; a path may hold a colon after a slash, a dot or a single letter. */
@@ -69,7 +68,7 @@ assay_status as_store_open(assay_env *env, const char *url, bool create, as_stor
 {
     as_store *s = calloc(1, sizeof *s);
     if (!s)
-        return as_fail(env, ASSAY_NO_MEMORY, "store: no room to open it");
+        return as_fail(env, ASSAY_NO_MEMORY, "store: not enough memory to open it");
     s->lock = -1;
     assay_status status = open_as(env, url, create, s);
     if (status != ASSAY_OK)
@@ -119,7 +118,7 @@ static assay_status trials_read(assay_env *env, as_store *s, const as_trial_row 
     assay_trace **trials = calloc(n ? n : 1, sizeof *trials);
     assay_status  status = ASSAY_OK;
     if (!trials)
-        return as_fail(env, ASSAY_NO_MEMORY, "store: no room for %zu trials", n);
+        return as_fail(env, ASSAY_NO_MEMORY, "store: not enough memory for %zu trials", n);
     for (size_t i = 0; i < n && status == ASSAY_OK; i++)
         status = as_trial_row_read(env, s->path, &rows[i], &trials[i]);
     if (status != ASSAY_OK)
@@ -136,7 +135,7 @@ static assay_status hash_check(assay_env *env, as_store *s, as_arena *arena, con
     AS_TRY(as_run_row_again(env, arena, &row->run, (const assay_trace *const *)trials, row->trials, row->n_trials, &again));
     if (strcmp(again.hash, row->hash))
         return as_fail(env, ASSAY_BAD_INPUT,
-                       "store: %s: run %lld is not what its hash says: the store is damaged; it was left as it is", s->path,
+                       "store: %s: run %lld does not match its hash: the store is damaged; it was left as it is", s->path,
                        (long long)row->run.id);
     return ASSAY_OK;
 }
@@ -277,9 +276,10 @@ assay_status as_store_check_name(assay_env *env, const char *what, const char *n
     enum { LONGEST = 64 };
     size_t n = strlen(name);
     if (!n || n > LONGEST || !strchr(LETTERS, name[0]) || strspn(name, LETTERS "._-") != n)
-        return as_fail(env, ASSAY_BAD_INPUT,
-                       "%s '%.80s' is no name: 1 to 64 letters, digits, dots, dashes and underscores, a letter or digit first",
-                       what, name);
+        return as_fail(
+            env, ASSAY_BAD_INPUT,
+            "%s '%.80s' is not a valid name: use 1 to 64 letters, digits, dots, dashes and underscores, a letter or digit first",
+            what, name);
     return ASSAY_OK;
 #undef LETTERS
 }

@@ -89,7 +89,7 @@ Test(store, removes_all_of_the_runs_asked_for_or_none)
     for (int i = 0; i < 3; i++)
         expect_ok(env, store_put(env, s, "run", i, &ids[i]));
     expect_ok(env, as_store_put_named(env, s, "baseline", "main", "{}", ids[1], false));
-    expect_fails(env, as_store_remove_runs(env, s, ids, 3), ASSAY_BAD_INPUT, "the baseline 'main' stands on run");
+    expect_fails(env, as_store_remove_runs(env, s, ids, 3), ASSAY_BAD_INPUT, "the baseline 'main' needs run");
     expect_fails(env, as_store_remove_runs(env, s, (int64_t[]){ids[0], 99}, 2), ASSAY_NOT_FOUND, "there is no run 99");
     expect_eq(store_count(env, s), 3);
     expect_ok(env, as_store_remove_run(env, s, ids[2]));
@@ -107,7 +107,7 @@ Test(store, refuses_a_trial_that_could_not_be_read_back)
     as_stored_run run = store_run("bad", 1);
     t->n_shots--;
     expect_fails(env, as_store_put_run(env, s, &run, (const assay_trace *const[]){t}, 1, NULL), ASSAY_INTERNAL,
-                 "its samples end at 60, and there are 59");
+                 "its samples end at 60, but there are 59");
     t->n_shots++;
     t->turns[3].arm = 2;
     expect_fails(env, as_store_put_run(env, s, &run, (const assay_trace *const[]){t}, 1, NULL), ASSAY_INTERNAL, "block 3");
@@ -202,7 +202,7 @@ Test(store, knows_the_variance_of_a_case_as_last_seen_on_the_machine)
     expect_near(v.sigma_round, duel.variance.sigma_round, 0);
     expect_near(v.sigma_launch, duel.variance.sigma_launch, 0);
     expect_eq(v.n_launches, duel.variance.n_launches);
-    expect_fails(env, as_store_get_variance(env, s, "matmul/64", "f", &v), ASSAY_NOT_FOUND, "never seen on this machine");
+    expect_fails(env, as_store_get_variance(env, s, "matmul/64", "f", &v), ASSAY_NOT_FOUND, "never measured on this machine");
     expect_fails(env, as_store_get_variance(env, s, "conv", "0123456789abcdef", &v), ASSAY_NOT_FOUND, "'conv'");
     assay_trace_free(t);
     as_store_close(s);
@@ -222,7 +222,7 @@ Test(store, keeps_named_values_and_replaces_them_only_when_told)
     expect_ok(env, store_put(env, s, "a", 1, &id));
     expect_ok(env, as_store_put_named(env, s, "baseline", "main", "{\"a\":1}", id, false));
     expect_fails(env, as_store_put_named(env, s, "baseline", "main", "{}", 0, false), ASSAY_BAD_INPUT,
-                 "there is a baseline 'main' already");
+                 "the baseline 'main' exists already");
     expect_ok(env, as_store_get_named(env, s, "baseline", "main", &arena, &json, &run));
     expect_str(json, "{\"a\":1}");
     expect_eq(run, id);
@@ -252,7 +252,7 @@ Test(store, renames_without_losing_what_is_there)
     const char *json;
     expect_ok(env, as_store_put_named(env, s, "baseline", "new", "{\"a\":1}", 0, false));
     expect_ok(env, as_store_put_named(env, s, "baseline", "main", "{\"a\":2}", 0, false));
-    expect_fails(env, as_store_rename_named(env, s, "baseline", "new", "main", false), ASSAY_BAD_INPUT, "'main' already");
+    expect_fails(env, as_store_rename_named(env, s, "baseline", "new", "main", false), ASSAY_BAD_INPUT, "'main' exists already");
     expect_fails(env, as_store_rename_named(env, s, "baseline", "nothing", "main", true), ASSAY_NOT_FOUND, "'nothing'");
     expect_ok(env, as_store_rename_named(env, s, "baseline", "main", "main", true));
     expect_ok(env, as_store_get_named(env, s, "baseline", "main", &arena, &json, NULL));
@@ -273,11 +273,12 @@ Test(store, refuses_names_that_could_be_paths)
         "a\n",     "\xc3\xbc", "a234567890123456789012345678901234567890123456789012345678901234567890"};
     assay_env *env = store_env();
     for (size_t i = 0; i < AS_COUNT(bad); i++)
-        expect_fails(env, as_store_check_name(env, "baseline", bad[i]), ASSAY_BAD_INPUT, "is no name");
+        expect_fails(env, as_store_check_name(env, "baseline", bad[i]), ASSAY_BAD_INPUT, "is not a valid name");
     expect_ok(env, as_store_check_name(env, "baseline", "v1.2_rc-3"));
     as_store *s = store_open(env, "names.db");
-    expect_fails(env, as_store_put_named(env, s, "baseline", "../x", "{}", 0, false), ASSAY_BAD_INPUT, "'../x' is no name");
-    expect_fails(env, as_store_rename_named(env, s, "baseline", "a", "../x", false), ASSAY_BAD_INPUT, "'../x' is no name");
+    expect_fails(env, as_store_put_named(env, s, "baseline", "../x", "{}", 0, false), ASSAY_BAD_INPUT,
+                 "'../x' is not a valid name");
+    expect_fails(env, as_store_rename_named(env, s, "baseline", "a", "../x", false), ASSAY_BAD_INPUT, "'../x' is not a valid name");
     as_store_close(s);
 }
 
@@ -315,7 +316,7 @@ Test(store, tells_an_object_that_is_missing_from_one_that_was_changed)
     expect(!unlink(path));
     expect_fails(env, as_store_get_object(env, s, id, other, sizeof other), ASSAY_NOT_FOUND, "cannot open");
     expect(!symlink(as_test_path("model"), path));
-    expect_fails(env, as_store_get_object(env, s, id, other, sizeof other), ASSAY_BAD_INPUT, "is no regular file");
+    expect_fails(env, as_store_get_object(env, s, id, other, sizeof other), ASSAY_BAD_INPUT, "is not a regular file");
     expect_fails(env, as_store_put_object(env, s, as_test_path("model"), id), ASSAY_BAD_INPUT, "a link is not followed");
     as_store_close(s);
 }
@@ -328,8 +329,8 @@ Test(store, reads_no_object_by_a_name_that_leads_elsewhere)
     as_store                *s = store_open(env, "paths.db");
     char                     path[4200], id[AS_OBJECT_ID];
     for (size_t i = 0; i < AS_COUNT(bad); i++)
-        expect_fails(env, as_store_get_object(env, s, bad[i], path, sizeof path), ASSAY_BAD_INPUT, "is no name of an object");
-    expect_fails(env, as_store_put_object(env, s, as_test_dir(), id), ASSAY_BAD_INPUT, "is no regular file");
+        expect_fails(env, as_store_get_object(env, s, bad[i], path, sizeof path), ASSAY_BAD_INPUT, "is not the name of an object");
+    expect_fails(env, as_store_put_object(env, s, as_test_dir(), id), ASSAY_BAD_INPUT, "is not a regular file");
     expect_fails(env, as_store_put_object(env, s, as_test_path("none"), id), ASSAY_NOT_FOUND, "cannot open");
     as_store_close(s);
 }
@@ -421,7 +422,7 @@ Test(store, imports_nothing_of_a_file_in_which_one_value_was_changed)
     expect_ok(env, as_file_write(env, as_test_path("verify.json"), text, bytes));
     expect_ok(env, as_store_remove_runs(env, s, ids, 2));
     expect_fails(env, as_store_import(env, s, as_test_path("verify.json"), &added, &known), ASSAY_BAD_INPUT,
-                 "run 2: \"hash\" is not that of its content");
+                 "run 2: \"hash\" does not match its content");
     expect_eq(added, 77);
     expect_eq(store_count(env, s), 0);
     free(text);
@@ -447,7 +448,7 @@ Test(store, imports_nothing_of_a_file_in_which_a_record_was_changed)
     *at = '*';
     expect_ok(env, as_file_write(env, as_test_path("record.json"), text, bytes));
     expect_fails(env, as_store_import(env, s, as_test_path("record.json"), &added, &known), ASSAY_BAD_INPUT,
-                 "run 1: \"trials\" hold a record that is no base64");
+                 "run 1: \"trials\" have a record that is not base64");
     expect_eq(store_count(env, s), 0);
     free(text);
     as_store_close(s);
@@ -535,7 +536,7 @@ Test(store, refuses_what_is_no_file_of_runs_by_the_key_that_is_wrong)
         {"{\"schema\":\"assay.runs-export/1\",\"runs\":[3]}", "run 1: \"kind\" is missing"},
         {"{\"schema\":\"assay.runs-export/1\",\"runs\":[{\"kind\":\"a\",\"title\":\"\",\"fingerprint\":\"\",\"commit\":\"\",\"state\":\"\",\"report\":\"\","
          "\"hash\":\"\",\"unix_time\":1.5,\"trials\":[]}]}",
-         "\"unix_time\" is missing or no whole number"},
+         "\"unix_time\" is missing or not a whole number"},
         {"{\"schema\":\"assay.runs-export/1\",\"runs\":[{\"kind\":\"a\",\"title\":\"\",\"fingerprint\":\"\",\"commit\":\"\",\"state\":\"\",\"report\":\"\","
          "\"hash\":\"\",\"unix_time\":1,\"trials\":[{}]}]}",
          "schema"},
@@ -575,7 +576,7 @@ Test(store, is_opened_by_path_or_by_url)
     assay_env *env = store_env();
     as_store  *s = NULL;
     char       url[4200];
-    expect_fails(env, as_store_open(env, "postgres:host", true, &s), ASSAY_UNSUPPORTED, "no kind of store named 'postgres'");
+    expect_fails(env, as_store_open(env, "postgres:host", true, &s), ASSAY_UNSUPPORTED, "unknown kind of store 'postgres'");
     if (!as_st_table[0])
         expect_fails(env, as_store_open(env, "x.db", true, &s), ASSAY_UNSUPPORTED, "built without SQLite");
     as_store_close(store_open(env, "url.db"));

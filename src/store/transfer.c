@@ -36,7 +36,7 @@ static assay_status record_write(assay_env *env, as_json *w, const as_trial_row 
 {
     char *text = malloc(as_base64_length(row->trace_bytes) + 1);
     if (!text)
-        return as_fail(env, ASSAY_NO_MEMORY, "export: no room for the record of '%s'", row->name);
+        return as_fail(env, ASSAY_NO_MEMORY, "export: not enough memory for the record of '%s'", row->name);
     as_base64_write(row->trace, row->trace_bytes, text);
     as_json_text(w, text);
     free(text);
@@ -109,7 +109,7 @@ static assay_status refuse(const reader *r, const char *key, const char *why)
 static assay_status text_read(const reader *r, const json_t *o, const char *key, const char **out)
 {
     *out = json_string_value(json_object_get(o, key));
-    return *out ? ASSAY_OK : refuse(r, key, "is missing or no text");
+    return *out ? ASSAY_OK : refuse(r, key, "is missing or not a text");
 }
 
 static assay_status head_read(const reader *r, const json_t *o, as_stored_run *run, const char **hash)
@@ -123,7 +123,7 @@ static assay_status head_read(const reader *r, const json_t *o, as_stored_run *r
     AS_TRY(text_read(r, o, "hash", hash));
     const json_t *when = json_object_get(o, "unix_time");
     if (!json_is_integer(when))
-        return refuse(r, "unix_time", "is missing or no whole number");
+        return refuse(r, "unix_time", "is missing or not a whole number");
     run->unix_time = json_integer_value(when);
     return ASSAY_OK;
 }
@@ -134,9 +134,9 @@ static assay_status record_read(const reader *r, const char *text, as_trial_row 
     size_t   length = strlen(text);
     uint8_t *bytes = as_arena_take(r->arena, length / 4 + 1, 3, 8);
     if (!bytes)
-        return as_fail(r->env, ASSAY_NO_MEMORY, "import: %s: no room for a record of %zu bytes", r->path, length);
+        return as_fail(r->env, ASSAY_NO_MEMORY, "import: %s: not enough memory for a record of %zu bytes", r->path, length);
     if (!length || !as_base64_read(text, length, bytes, &row->trace_bytes))
-        return refuse(r, "trials", "hold a record that is no base64");
+        return refuse(r, "trials", "have a record that is not base64");
     row->trace = bytes;
     return ASSAY_OK;
 }
@@ -172,14 +172,14 @@ static assay_status run_read(const reader *r, const json_t *o, as_run_row *row)
     assay_trace **trials = calloc(n ? n : 1, sizeof *trials);
     if (!rows || !trials) {
         free(trials);
-        return as_fail(r->env, ASSAY_NO_MEMORY, "import: %s: no room for %zu trials", r->path, n);
+        return as_fail(r->env, ASSAY_NO_MEMORY, "import: %s: not enough memory for %zu trials", r->path, n);
     }
     assay_status status = trials_read(r, list, old, rows, trials, n);
     if (status == ASSAY_OK)
         status = as_run_row_again(r->env, r->arena, &run, (const assay_trace *const *)trials, rows, n, row);
     as_trials_free(trials, n);
     if (status == ASSAY_OK && strcmp(hash, row->hash))
-        status = refuse(r, "hash", "is not that of its content: the file was changed or cut");
+        status = refuse(r, "hash", "does not match its content: the file was changed or cut");
     return status;
 }
 
@@ -195,7 +195,7 @@ static assay_status runs_read(assay_env *env, const char *path, const json_t *ro
     batch->n = json_array_size(runs);
     batch->rows = AS_TAKE(&batch->arena, as_run_row, batch->n);
     if (!batch->rows)
-        return as_fail(env, ASSAY_NO_MEMORY, "import: %s: no room for %zu runs", path, batch->n);
+        return as_fail(env, ASSAY_NO_MEMORY, "import: %s: not enough memory for %zu runs", path, batch->n);
     for (size_t i = 0; i < batch->n; i++)
         AS_TRY(run_read(&(reader){env, path, i, &batch->arena}, json_array_get(runs, i), &batch->rows[i]));
     return ASSAY_OK;
@@ -219,7 +219,7 @@ static assay_status batch_put(assay_env *env, as_store *s, const as_run_batch *b
 {
     int64_t *ids = calloc(batch->n ? batch->n : 1, sizeof *ids);
     if (!ids)
-        return as_fail(env, ASSAY_NO_MEMORY, "import: no room for %zu runs", batch->n);
+        return as_fail(env, ASSAY_NO_MEMORY, "import: not enough memory for %zu runs", batch->n);
     assay_status status = s->kind->put_runs(env, s->db, batch->rows, batch->n, true, ids);
     *n_added = 0;
     for (size_t i = 0; i < batch->n; i++)

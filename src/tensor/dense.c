@@ -26,8 +26,8 @@ assay_status as_dense_write(assay_env *env, const char *what, const char *path, 
      * saved.  Blocks of rows would do with less, at the price of a second way to walk a view. */
     void *copy = __builtin_mul_overflow(count, bytes_each, &bytes) ? NULL : malloc(bytes);
     if (!copy)
-        return as_fail(env, ASSAY_NO_MEMORY, "%s: %s: no memory to bring %zu elements of %s into row-major order", what, path,
-                       count, as_dtype_name(dtype));
+        return as_fail(env, ASSAY_NO_MEMORY, "%s: %s: not enough memory to bring %zu elements of %s into row-major order", what,
+                       path, count, as_dtype_name(dtype));
     as_view dense = as_view_of(copy, dtype, &view->shape);
     as_view_copy(&dense, view);
     fwrite(copy, bytes_each, count, file);

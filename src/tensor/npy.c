@@ -94,7 +94,7 @@ static assay_status parse_string(parser *p, const char *what, slice *out)
 static assay_status parse_descr(parser *p, header *h)
 {
     slice descr;
-    AS_TRY(parse_string(p, "a string such as '<f4' for descr (structured dtypes are not read)", &descr));
+    AS_TRY(parse_string(p, "a string such as '<f4' for descr (structured dtypes are not supported)", &descr));
     if (descr.length == 3 && memchr("<>|=", descr.data[0], 4))
         for (size_t i = 0; i < AS_COUNT(codes); i++)
             if (!memcmp(descr.data + 1, codes[i].code, 2)) {
@@ -104,7 +104,8 @@ static assay_status parse_descr(parser *p, header *h)
             }
     descr = shortened(descr);
     return as_fail(p->env, ASSAY_BAD_INPUT,
-                   "npy: %s: elements of type '%.*s' are not read; f2 f4 f8 i1 u1 i2 u2 i4 u4 i8 u8 b1 are, after one of < > | =",
+                   "npy: %s: elements of type '%.*s' are not supported; supported: f2 f4 f8 i1 u1 i2 u2 i4 u4 i8 u8 b1, "
+                   "after one of < > | =",
                    p->path, descr.length, descr.data);
 }
 
@@ -179,11 +180,10 @@ static assay_status parse_header(parser *p, header *out)
             k++;
         key = shortened(key);
         if (k == AS_COUNT(keys))
-            return as_fail(p->env, ASSAY_BAD_INPUT,
-                           "npy: %s: unknown key '%.*s' in the header, known are descr, fortran_order and shape", p->path,
-                           key.length, key.data);
+            return as_fail(p->env, ASSAY_BAD_INPUT, "npy: %s: unknown key '%.*s' in the header; known: descr, fortran_order, shape",
+                           p->path, key.length, key.data);
         if (seen[k])
-            return as_fail(p->env, ASSAY_BAD_INPUT, "npy: %s: key '%s' stands twice in the header", p->path, keys[k]);
+            return as_fail(p->env, ASSAY_BAD_INPUT, "npy: %s: key '%s' is in the header twice", p->path, keys[k]);
         seen[k] = true;
         if (!take(p, ':'))
             return expected(p, "':'");
@@ -215,12 +215,13 @@ static assay_status find_header(assay_env *env, const char *path, const uint8_t 
 {
     size_t n_magic = n < MAGIC_BYTES ? n : MAGIC_BYTES;
     if (!n || memcmp(data, MAGIC, n_magic))
-        return as_fail(env, ASSAY_BAD_INPUT, "npy: %s: is no npy file: it does not start with \\x93NUMPY", path);
+        return as_fail(env, ASSAY_BAD_INPUT, "npy: %s: not an npy file: it does not start with \\x93NUMPY", path);
     if (n < MAGIC_BYTES + 2)
         return as_fail(env, ASSAY_BAD_INPUT, "npy: %s: ends after %zu bytes, before its version", path, n);
     int major = data[MAGIC_BYTES], minor = data[MAGIC_BYTES + 1];
     if (major < 1 || major > 3 || minor)
-        return as_fail(env, ASSAY_BAD_INPUT, "npy: %s: format version %d.%d, and 1.0, 2.0 and 3.0 are read", path, major, minor);
+        return as_fail(env, ASSAY_BAD_INPUT, "npy: %s: format version %d.%d is not supported; supported: 1.0, 2.0, 3.0", path,
+                       major, minor);
     size_t length_bytes = major == 1 ? 2 : 4, at = MAGIC_BYTES + 2 + length_bytes;
     if (n < at)
         return as_fail(env, ASSAY_BAD_INPUT, "npy: %s: ends after %zu bytes, before the length of its header", path, n);
@@ -277,7 +278,7 @@ assay_status as_npy_parse(assay_env *env, const char *path, const uint8_t *data,
     }
     uint8_t *owned = malloc(has ? has : 1);
     if (!owned)
-        return as_fail(env, ASSAY_NO_MEMORY, "npy: %s: no memory for a copy of %zu bytes (%s in the file)", path, has,
+        return as_fail(env, ASSAY_NO_MEMORY, "npy: %s: not enough memory for a copy of %zu bytes (%s in the file)", path, has,
                        h.is_swapped ? "big-endian" : "misaligned");
     copy_elements(owned, elements, has, bytes_each, h.is_swapped);
     *out = (as_tensor){.view = view_of(&h, owned), .owned = owned};

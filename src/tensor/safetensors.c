@@ -45,17 +45,17 @@ static assay_status parse_dtype(const reader *r, const char *name, const json_t 
 {
     const char *code = json_string_value(value);
     if (!code)
-        return as_fail(r->env, ASSAY_BAD_INPUT, "safetensors: %s: " NAME_WIDTH ": dtype is no string", r->path, name);
+        return as_fail(r->env, ASSAY_BAD_INPUT, "safetensors: %s: " NAME_WIDTH ": dtype is not a string", r->path, name);
     for (size_t i = 0; i < AS_COUNT(codes); i++)
         if (!strcmp(code, codes[i].code)) {
             *out = codes[i].dtype;
             return ASSAY_OK;
         }
-    return as_fail(
-        r->env, ASSAY_BAD_INPUT,
-        "safetensors: %s: " NAME_WIDTH
-        ": elements of dtype \"%.40s\" are not read; F64 F32 F16 BF16 F8_E4M3 F8_E5M2 F8_E8M0 I8 U8 I16 U16 I32 U32 I64 U64 BOOL are",
-        r->path, name, code);
+    return as_fail(r->env, ASSAY_BAD_INPUT,
+                   "safetensors: %s: " NAME_WIDTH
+                   ": elements of dtype \"%.40s\" are not supported; supported: F64 F32 F16 BF16 F8_E4M3 F8_E5M2 F8_E8M0 I8 U8 I16 "
+                   "U16 I32 U32 I64 U64 BOOL",
+                   r->path, name, code);
 }
 
 /* An array of at most `max` integers that are not negative. */
@@ -63,15 +63,15 @@ static assay_status parse_numbers(const reader *r, const char *name, const char 
                                   size_t *n)
 {
     if (!json_is_array(value))
-        return as_fail(r->env, ASSAY_BAD_INPUT, "safetensors: %s: " NAME_WIDTH ": %s is no array", r->path, name, key);
+        return as_fail(r->env, ASSAY_BAD_INPUT, "safetensors: %s: " NAME_WIDTH ": %s is not an array", r->path, name, key);
     size_t count = json_array_size(value);
     if (count > max)
-        return as_fail(r->env, ASSAY_BAD_INPUT, "safetensors: %s: " NAME_WIDTH ": %s has %zu numbers, and at most %zu are read",
+        return as_fail(r->env, ASSAY_BAD_INPUT, "safetensors: %s: " NAME_WIDTH ": %s has %zu numbers; at most %zu are possible",
                        r->path, name, key, count, max);
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_array_get(value, i);
         if (!json_is_integer(item) || json_integer_value(item) < 0)
-            return as_fail(r->env, ASSAY_BAD_INPUT, "safetensors: %s: " NAME_WIDTH ": %s[%zu] is no integer from 0 on", r->path,
+            return as_fail(r->env, ASSAY_BAD_INPUT, "safetensors: %s: " NAME_WIDTH ": %s[%zu] is not an integer from 0 on", r->path,
                            name, key, i);
         out[i] = json_integer_value(item);
     }
@@ -105,7 +105,7 @@ static assay_status parse_entry(const reader *r, const char *name, json_t *value
     json_t                  *ignored;
     char                     shape[192];
     if (!json_is_object(value))
-        return as_fail(r->env, ASSAY_BAD_INPUT, "safetensors: %s: " NAME_WIDTH ": is no object", r->path, name);
+        return as_fail(r->env, ASSAY_BAD_INPUT, "safetensors: %s: " NAME_WIDTH ": is not an object", r->path, name);
     json_object_foreach(value, key, ignored)
     {
         size_t k = 0;
@@ -113,8 +113,8 @@ static assay_status parse_entry(const reader *r, const char *name, json_t *value
             k++;
         if (k == AS_COUNT(keys))
             return as_fail(r->env, ASSAY_BAD_INPUT,
-                           "safetensors: %s: " NAME_WIDTH ": unknown key \"%.40s\", known are dtype, shape and data_offsets",
-                           r->path, name, key);
+                           "safetensors: %s: " NAME_WIDTH ": unknown key \"%.40s\"; known: dtype, shape, data_offsets", r->path,
+                           name, key);
     }
     for (size_t k = 0; k < AS_COUNT(keys); k++)
         if (!json_object_get(value, keys[k]))
@@ -142,9 +142,9 @@ static assay_status check_metadata(const reader *r, json_t *value)
     const char *key;
     json_t     *item;
     if (!json_is_object(value))
-        return as_fail(r->env, ASSAY_BAD_INPUT, "safetensors: %s: " METADATA " is no object", r->path);
+        return as_fail(r->env, ASSAY_BAD_INPUT, "safetensors: %s: " METADATA " is not an object", r->path);
     json_object_foreach(value, key, item) if (!json_is_string(item)) return as_fail(
-        r->env, ASSAY_BAD_INPUT, "safetensors: %s: " METADATA ": \"%.40s\" is no string", r->path, key);
+        r->env, ASSAY_BAD_INPUT, "safetensors: %s: " METADATA ": \"%.40s\" is not a string", r->path, key);
     return ASSAY_OK;
 }
 
@@ -183,7 +183,7 @@ static assay_status check_tiling(const reader *r, const entry *entries, size_t n
 
 static assay_status no_memory(const reader *r, uint64_t bytes)
 {
-    return as_fail(r->env, ASSAY_NO_MEMORY, "safetensors: %s: no memory for %" PRIu64 " bytes", r->path, bytes);
+    return as_fail(r->env, ASSAY_NO_MEMORY, "safetensors: %s: not enough memory for %" PRIu64 " bytes", r->path, bytes);
 }
 
 static assay_status item_make(const reader *r, const entry *e, as_arena *arena, as_named_view *out)
@@ -237,7 +237,7 @@ static assay_status find_header(assay_env *env, const char *path, const uint8_t 
     for (int i = 0; i < LENGTH_BYTES; i++)
         wants |= (uint64_t)data[i] << (8 * i);
     if (wants > HEADER_MAX_BYTES)
-        return as_fail(env, ASSAY_BAD_INPUT, "safetensors: %s: the header claims %" PRIu64 " bytes, and at most %d are read", path,
+        return as_fail(env, ASSAY_BAD_INPUT, "safetensors: %s: the header has %" PRIu64 " bytes; at most %d are possible", path,
                        wants, HEADER_MAX_BYTES);
     if (wants > n - LENGTH_BYTES)
         return as_fail(env, ASSAY_BAD_INPUT,
@@ -392,7 +392,7 @@ static assay_status header_make(assay_env *env, const char *path, const as_named
     }
     if (!memory || (ferror(memory) | fclose(memory))) {
         free(made);
-        return as_fail(env, ASSAY_NO_MEMORY, "safetensors: %s: no memory for the header of %zu tensors", path, n);
+        return as_fail(env, ASSAY_NO_MEMORY, "safetensors: %s: not enough memory for the header of %zu tensors", path, n);
     }
     if (bytes > HEADER_MAX_BYTES) {
         free(made);
@@ -431,7 +431,7 @@ assay_status as_safetensors_save(assay_env *env, const char *path, const as_name
     assay_status          status;
     const as_named_view **sorted = calloc(n_items ? n_items : 1, sizeof *sorted);
     if (!sorted)
-        return as_fail(env, ASSAY_NO_MEMORY, "safetensors: %s: no memory to sort %zu tensors", path, n_items);
+        return as_fail(env, ASSAY_NO_MEMORY, "safetensors: %s: not enough memory to sort %zu tensors", path, n_items);
     for (size_t i = 0; i < n_items; i++)
         sorted[i] = &items[i];
     AS_TRY_OR(done, check_items(env, path, sorted, n_items));

@@ -24,7 +24,7 @@ assay_status as_trace_follow_new(assay_env *env, const char *path, const as_foll
         f->path = strdup(path);
     if (!f || !f->path || as_trace_new(NULL, &f->t) != ASSAY_OK) {
         as_trace_follow_free(f);
-        return as_fail(env, ASSAY_NO_MEMORY, "trace: %s: no memory to read it", path);
+        return as_fail(env, ASSAY_NO_MEMORY, "trace: %s: not enough memory to read it", path);
     }
     if (settings)
         f->settings = *settings;
@@ -58,7 +58,7 @@ assay_status as_trace_follow_finish(assay_env *env, as_trace_follow *f, assay_tr
     assay_status status = f->failed;
     f->env = env;
     if (status == ASSAY_OK && !f->has_head)
-        status = as_fail(env, ASSAY_BAD_INPUT, "trace: %s: has %llu bytes, and the head alone takes %d", f->path,
+        status = as_fail(env, ASSAY_BAD_INPUT, "trace: %s: has %llu bytes, less than the %d of its header", f->path,
                          (unsigned long long)f->n_held, AS_TRACE_HEAD_BYTES);
     if (status == ASSAY_OK)
         status = as_chunks_end(f);
@@ -76,12 +76,12 @@ static assay_status head_read(as_trace_follow *f, const uint8_t *data)
 {
     f->has_head = true;
     if (memcmp(data, AS_TRACE_MAGIC, 8))
-        return as_fail(f->env, ASSAY_BAD_INPUT, "trace: %s: not a trace: it does not begin as one", f->path);
+        return as_fail(f->env, ASSAY_BAD_INPUT, "trace: %s: not a trace: it does not begin like one", f->path);
     if (as_le32(data + 8) != AS_TRACE_VERSION)
-        return as_fail(f->env, ASSAY_BAD_INPUT, "trace: %s: its version is %u, and this program reads version %d", f->path,
+        return as_fail(f->env, ASSAY_BAD_INPUT, "trace: %s: its version is %u; this program reads version %d", f->path,
                        as_le32(data + 8), AS_TRACE_VERSION);
     if (as_le32(data + 12))
-        return as_fail(f->env, ASSAY_BAD_INPUT, "trace: %s: its flags are %08x, and this program knows none", f->path,
+        return as_fail(f->env, ASSAY_BAD_INPUT, "trace: %s: its flags are %08x; this program knows none", f->path,
                        as_le32(data + 12));
     return ASSAY_OK;
 }
@@ -128,7 +128,7 @@ static assay_status behind_bad(as_trace_follow *f, const uint8_t *data, size_t n
 {
     if (!n || (f->zero && all_zero(data, n)))
         return ASSAY_OK;
-    return as_chunk_lie(f, "its checksum is %08x, and its %llu bytes give %08x", f->stored, (unsigned long long)f->bad_length,
+    return as_chunk_lie(f, "its checksum is %08x, but its %llu bytes give %08x", f->stored, (unsigned long long)f->bad_length,
                         f->computed);
 }
 
@@ -138,7 +138,8 @@ static assay_status hold(as_trace_follow *f, const uint8_t *data, size_t n)
         size_t   want = 2 * f->cap_held > f->n_held + n ? 2 * f->cap_held : f->n_held + n;
         uint8_t *moved = realloc(f->held, want);
         if (!moved)
-            return as_fail(f->env, ASSAY_NO_MEMORY, "trace: %s: no memory for a chunk of more than %zu bytes", f->path, f->n_held);
+            return as_fail(f->env, ASSAY_NO_MEMORY, "trace: %s: not enough memory for a chunk of more than %zu bytes", f->path,
+                           f->n_held);
         f->held = moved;
         f->cap_held = want;
     }
@@ -184,7 +185,7 @@ assay_status as_trace_follow_feed(assay_env *env, as_trace_follow *f, const void
     const uint8_t *bytes = data;
     f->env = env;
     if (f->failed != ASSAY_OK)
-        return as_fail(env, f->failed, "trace: %s: cannot be read beyond byte %llu", f->path, (unsigned long long)f->n_bytes);
+        return as_fail(env, f->failed, "trace: %s: cannot read after byte %llu", f->path, (unsigned long long)f->n_bytes);
     for (size_t used; n && f->failed == ASSAY_OK; bytes += used, n -= used)
         f->failed = piece_take(f, bytes, n, &used);
     return f->failed;
@@ -221,7 +222,7 @@ static assay_status file_feed(assay_env *env, as_trace_follow *f, int fd)
     uint8_t *buffer = malloc(READ_BYTES);
     size_t   n = 1;
     if (!buffer)
-        return as_fail(env, ASSAY_NO_MEMORY, "trace: %s: no memory to read it", f->path);
+        return as_fail(env, ASSAY_NO_MEMORY, "trace: %s: not enough memory to read it", f->path);
     assay_status status = ASSAY_OK;
     while (n && status == ASSAY_OK)
         status = some_read(env, f, fd, buffer, &n);
@@ -280,7 +281,7 @@ assay_status as_trace_follow_poll(assay_env *env, as_trace_follow *f, int fd, in
 {
     uint8_t *buffer = malloc(READ_BYTES);
     if (!buffer)
-        return as_fail(env, ASSAY_NO_MEMORY, "trace: %s: no memory to read it", f->path);
+        return as_fail(env, ASSAY_NO_MEMORY, "trace: %s: not enough memory to read it", f->path);
     assay_status status = wait_read(env, f, fd, timeout_ms, buffer, news);
     free(buffer);
     return status;

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/stats.h"
 #include "trace/trace.h"
 
 enum { PAGE_BYTES = 4096, FIRST_CAPACITY = 8 };
@@ -17,7 +18,7 @@ assay_status as_trace_new(assay_env *env, assay_trace **out)
 {
     assay_trace *t = calloc(1, sizeof *t);
     if (!t)
-        return as_fail(env, ASSAY_NO_MEMORY, "trace: no room for a new one");
+        return as_fail(env, ASSAY_NO_MEMORY, "trace: not enough memory for a new one");
     struct timespec now = {0};
     clock_gettime(CLOCK_REALTIME, &now);
     t->start_unix_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
@@ -32,7 +33,7 @@ assay_status as_trace_new(assay_env *env, assay_trace **out)
     }
     if (!t->clock_name) {
         assay_trace_free(t);
-        return as_fail(env, ASSAY_NO_MEMORY, "trace: no room for the clock's name");
+        return as_fail(env, ASSAY_NO_MEMORY, "trace: not enough memory for the clock's name");
     }
     t->complete = true; /* in memory it is whole; what a reader found cut short is not */
     t->detail_why = t->name = t->reason = t->model = t->device = "";
@@ -74,7 +75,7 @@ assay_status as_trace_new_arms(assay_env *env, const char *name, int n_arms, ass
     t->name = as_trace_keep(t, name);
     if (!t->name || !as_trace_arms_add(t, n_arms)) {
         assay_trace_free(t);
-        return as_fail(env, ASSAY_NO_MEMORY, "trace: no room for '%s'", name);
+        return as_fail(env, ASSAY_NO_MEMORY, "trace: not enough memory for '%s'", name);
     }
     *out = t;
     return ASSAY_OK;
@@ -345,4 +346,28 @@ bool as_trace_add_reading(assay_trace *t, const as_reading *reading)
         return false;
     t->readings[t->n_readings++] = *reading;
     return true;
+}
+
+double as_trace_run_bound_ns(const assay_trace *t)
+{
+    enum { MOST = 1024 }; /* a quartile of so many, evenly taken, is as good as of all */
+    const double slack = 1.25;
+    double       ns[MOST];
+    size_t       n = 0, every = t->n_samples / MOST + 1;
+    if (*t->device && strncmp(t->device, "cpu", 3))
+        return (double)INFINITY;
+    for (size_t i = 0; i < t->n_samples; i += every) {
+        const as_sample *s = &t->samples[i];
+        if (s->n_runs && s->end_ticks > s->begin_ticks)
+            ns[n++] = (double)(s->end_ticks - s->begin_ticks) * t->ns_per_tick / s->n_runs;
+    }
+    if (!n)
+        return (double)INFINITY;
+    as_sort(ns, n);
+    return slack * as_quantile_sorted(ns, n, .25);
+}
+
+double as_trace_spans_ns(const assay_trace *t, uint64_t n_spans)
+{
+    return t->span_cost_ns > 0 && isfinite(t->span_cost_ns) ? (double)n_spans * t->span_cost_ns : 0;
 }

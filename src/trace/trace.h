@@ -367,6 +367,10 @@ bool as_trace_add_reading(assay_trace *t, const as_reading *reading);
 
 /* The decided clock's value of a block. */
 static inline double as_turn_ns(const assay_trace *t, const as_turn *turn) { return t->by_cpu ? turn->cpu_ns : turn->wall_ns; }
+/* A run that took longer is slower than the timed samples can explain, which is a quarter more than their lower quartile; to a run whose spans
+ * were recorded they may be added (as_trace_spans_ns).  INFINITY: there are no samples, or the run waits for another engine. */
+double as_trace_run_bound_ns(const assay_trace *t);
+double as_trace_spans_ns(const assay_trace *t, uint64_t n_spans); /* what recording them costs; 0: not known */
 /* Calls of these two arms do different numbers of items, both known: only the time of an item can be compared. */
 bool as_trace_per_item(const assay_trace *t, int a, int b);
 

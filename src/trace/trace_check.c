@@ -25,14 +25,14 @@ static bool interval_ok(uint64_t begin, uint64_t end, char why[AS_FAULT_BYTES])
 static bool step_index_ok(const assay_trace *t, const char *what, int64_t step, char why[AS_FAULT_BYTES])
 {
     if (step < -1 || step >= (int64_t)t->n_steps)
-        return wrong(why, "%s is %lld, and the trace has %zu steps", what, (long long)step, t->n_steps);
+        return wrong(why, "%s is %lld, but the trace has %zu steps", what, (long long)step, t->n_steps);
     return true;
 }
 
 bool as_span_ok(const assay_trace *t, const as_span *span, char why[AS_FAULT_BYTES])
 {
     if (span->kind > AS_SPAN_DEVICE)
-        return wrong(why, "its kind is %u, and the last known one is %d", span->kind, AS_SPAN_DEVICE);
+        return wrong(why, "its kind is %u; the last known one is %d", span->kind, AS_SPAN_DEVICE);
     return interval_ok(span->begin_ticks, span->end_ticks, why) && step_index_ok(t, "its step", span->step, why);
 }
 
@@ -48,7 +48,7 @@ bool as_sample_ok(const as_sample *sample, char why[AS_FAULT_BYTES])
 bool as_reading_ok(const assay_trace *t, const as_reading *reading, char why[AS_FAULT_BYTES])
 {
     if (reading->sensor >= t->n_sensors)
-        return wrong(why, "its sensor is %u, and the trace has %zu", reading->sensor, t->n_sensors);
+        return wrong(why, "its sensor is %u, but the trace has %zu", reading->sensor, t->n_sensors);
     if (t->sensors[reading->sensor].reason)
         return wrong(why, "its sensor %u is one that could not be read", reading->sensor);
     return true;
@@ -68,7 +68,7 @@ bool as_trace_step_ok(const as_trace_step *step, size_t index, char why[AS_FAULT
 bool as_trace_buffer_ok(const assay_trace *t, const as_trace_buffer *buffer, char why[AS_FAULT_BYTES])
 {
     if (buffer->bytes > UINT64_MAX - buffer->offset)
-        return wrong(why, "%llu bytes at offset %llu end beyond all memory", (unsigned long long)buffer->bytes,
+        return wrong(why, "%llu bytes at offset %llu are more than memory can have", (unsigned long long)buffer->bytes,
                      (unsigned long long)buffer->offset);
     return step_index_ok(t, "its first step", buffer->first_step, why) && step_index_ok(t, "its last step", buffer->last_step, why);
 }
@@ -93,7 +93,7 @@ bool as_trace_clock_ok(const assay_trace *t, char why[AS_FAULT_BYTES])
 bool as_trace_totals_ok(const assay_trace *t, char why[AS_FAULT_BYTES])
 {
     if (t->n_totals && t->n_totals != t->n_steps)
-        return wrong(why, "%zu totals, and the trace has %zu steps", t->n_totals, t->n_steps);
+        return wrong(why, "%zu totals, but the trace has %zu steps", t->n_totals, t->n_steps);
     for (size_t i = 0; i < t->n_totals; i++) {
         const as_step_total *total = &t->totals[i];
         if (total->count && (total->min_ticks > total->max_ticks || total->max_ticks > total->sum_ticks))
@@ -107,7 +107,7 @@ bool as_trace_totals_ok(const assay_trace *t, char why[AS_FAULT_BYTES])
 bool as_trace_arm_ok(const as_trace_arm *arm, char why[AS_FAULT_BYTES])
 {
     if (!isnan(arm->items) && !(arm->items > 0 && isfinite(arm->items)))
-        return wrong(why, "a call does %g items", arm->items);
+        return wrong(why, "a call has %g items", arm->items);
     if (!isnan(arm->limit.ns) && !(arm->limit.ns > 0 && isfinite(arm->limit.ns)))
         return wrong(why, "its limit is %g ns", arm->limit.ns);
     return true;
@@ -117,11 +117,11 @@ bool as_turn_ok(const assay_trace *t, as_turns_seen *seen, const as_turn *turn, 
 {
     uint64_t end = (uint64_t)turn->first_shot + turn->n_shots;
     if (turn->arm >= (uint32_t)t->n_arms)
-        return wrong(why, "its arm is %u, and the trace has %d", turn->arm, t->n_arms);
+        return wrong(why, "its candidate is %u, but the trace has %d", turn->arm, t->n_arms);
     if (seen->n_turns && (turn->launch < seen->launch || turn->round < seen->round))
         return wrong(why, "launch %u, round %u goes backwards after %u, %u", turn->launch, turn->round, seen->launch, seen->round);
     if (end > seen->n_shots && seen->n_shots)
-        return wrong(why, "its samples end at %llu, and there are %llu", (unsigned long long)end,
+        return wrong(why, "its samples end at %llu, but there are %llu", (unsigned long long)end,
                      (unsigned long long)seen->n_shots);
     seen->bare = seen->bare || end > seen->n_shots;
     seen->n_turns++;
@@ -132,5 +132,5 @@ bool as_turn_ok(const assay_trace *t, as_turns_seen *seen, const as_turn *turn, 
 
 bool as_shots_ok(const as_turns_seen *seen, char why[AS_FAULT_BYTES])
 {
-    return !seen->bare || wrong(why, "samples behind blocks that have none");
+    return !seen->bare || wrong(why, "samples after blocks that have none");
 }

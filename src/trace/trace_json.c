@@ -218,9 +218,9 @@ static assay_status text_read(const reader *r, const json_t *o, const char *key,
 {
     const json_t *v = json_object_get(o, key);
     if (!json_is_string(v))
-        return refuse(r, key, "is missing or no text");
+        return refuse(r, key, "is missing or not a text");
     *out = as_arena_text_n(&r->t->arena, json_string_value(v), json_string_length(v));
-    return *out ? ASSAY_OK : as_fail(r->env, ASSAY_NO_MEMORY, "%s: %s: no room for a trial", r->what, r->path);
+    return *out ? ASSAY_OK : as_fail(r->env, ASSAY_NO_MEMORY, "%s: %s: not enough memory for a trial", r->what, r->path);
 }
 
 /* null is NaN. */
@@ -237,14 +237,14 @@ static bool number(const json_t *v, double *out)
 
 static assay_status f64_read(const reader *r, const json_t *o, const char *key, double *out)
 {
-    return number(json_object_get(o, key), out) ? ASSAY_OK : refuse(r, key, "is missing or no number");
+    return number(json_object_get(o, key), out) ? ASSAY_OK : refuse(r, key, "is missing or not a number");
 }
 
 static assay_status u32_read(const reader *r, const json_t *o, const char *key, uint32_t *out)
 {
     const json_t *v = json_object_get(o, key);
     if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) > UINT32_MAX)
-        return refuse(r, key, "is missing or no whole number of 32 bits");
+        return refuse(r, key, "is missing or not a whole number of 32 bits");
     *out = (uint32_t)json_integer_value(v);
     return ASSAY_OK;
 }
@@ -266,7 +266,7 @@ static assay_status choice_read(const reader *r, const json_t *o, const char *ke
             *out = i;
             return ASSAY_OK;
         }
-    return refuse(r, key, "is missing or no word that is known");
+    return refuse(r, key, "is missing or not a known word");
 }
 
 static assay_status numbers_read(const reader *r, const json_t *o, const extra *list, size_t n, void *item)
@@ -286,7 +286,7 @@ static assay_status limit_read(const reader *r, const json_t *o, as_limit *out)
     AS_TRY(f64_read(r, o, "ns", &l.ns));
     AS_TRY(text_read(r, o, "name", &l.name));
     if (!(l.ns > 0 && isfinite(l.ns)))
-        return refuse(r, "limit", "is no time above 0");
+        return refuse(r, "limit", "is not a time above 0");
     l.may_be_low = json_is_true(json_object_get(o, "may_be_low"));
     l.on_the_spot = json_is_true(json_object_get(o, "on_the_spot"));
     *out = l;
@@ -302,7 +302,7 @@ static assay_status arm_read(const reader *r, const json_t *o, as_trace_arm *a)
     if (json_object_get(o, "items"))
         AS_TRY(f64_read(r, o, "items", &a->items));
     if (!isnan(a->items) && !(a->items > 0 && isfinite(a->items)))
-        return refuse(r, "items", "is no number above 0");
+        return refuse(r, "items", "is not a number above 0");
     AS_TRY(f64_read(r, o, "launch_ns", &a->launch_ns));
     AS_TRY(numbers_read(r, o, arm_numbers, AS_COUNT(arm_numbers), a));
     if (json_object_get(o, "poisoned_hash"))
@@ -319,7 +319,7 @@ static assay_status arm_read(const reader *r, const json_t *o, as_trace_arm *a)
         return refuse(r, "first_ns", "is not an array of three");
     for (size_t k = 0; k < 3; k++)
         if (!number(json_array_get(first, k), &a->first_ns[k]))
-            return refuse(r, "first_ns", "holds what is no number");
+            return refuse(r, "first_ns", "contains a value that is not a number");
     AS_TRY(f64_read(r, ledger, "flops", &a->ledger.flops));
     AS_TRY(f64_read(r, ledger, "bytes", &a->ledger.bytes));
     AS_TRY(f64_read(r, ledger, "allocations", &a->ledger.allocations));
@@ -332,15 +332,15 @@ static assay_status column_read(const reader *r, const json_t *blocks, const fie
 {
     const json_t *column = json_object_get(blocks, f->key);
     if (!json_is_array(column) || json_array_size(column) != r->t->n_turns)
-        return refuse(r, f->key, "is missing, or has not one value a block");
+        return refuse(r, f->key, "is missing, or does not have one value per block");
     for (size_t i = 0; i < r->t->n_turns; i++) {
         const json_t *v = json_array_get(column, i);
         void         *at = (char *)&r->t->turns[i] + f->offset;
         if (f->type == FIELD_F64 && !number(v, at))
-            return refuse(r, f->key, "holds what is no number");
+            return refuse(r, f->key, "contains a value that is not a number");
         if (f->type == FIELD_U32) {
             if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) > UINT32_MAX)
-                return refuse(r, f->key, "holds what is no whole number of 32 bits");
+                return refuse(r, f->key, "contains a value that is not a whole number of 32 bits");
             *(uint32_t *)at = (uint32_t)json_integer_value(v);
         }
     }
@@ -354,7 +354,7 @@ static assay_status turns_check(const reader *r)
     for (size_t i = 0; i < r->t->n_turns; i++) {
         as_turn *turn = &r->t->turns[i], *last = i ? turn - 1 : NULL;
         if (turn->arm >= (uint32_t)r->t->n_arms)
-            return refuse(r, "arm", "names an arm that there is not");
+            return refuse(r, "arm", "names a candidate that does not exist");
         if (last && (turn->launch < last->launch || turn->round < last->round))
             return refuse(r, "round", "goes backwards");
         turn->first_shot = (uint32_t)shots;
@@ -376,11 +376,11 @@ static assay_status shots_read(const reader *r, const json_t *o)
     if (json_array_size(wall) != n || json_array_size(cpu) != n)
         return refuse(r, "samples", "are not as many as the blocks say");
     if (!as_trace_reserve_turns(r->t, 0, n))
-        return as_fail(r->env, ASSAY_NO_MEMORY, "%s: %s: no room for %zu samples", r->what, r->path, n);
+        return as_fail(r->env, ASSAY_NO_MEMORY, "%s: %s: not enough memory for %zu samples", r->what, r->path, n);
     for (size_t i = 0; i < n; i++) {
         double w, c;
         if (!number(json_array_get(wall, i), &w) || !number(json_array_get(cpu, i), &c))
-            return refuse(r, "samples", "hold what is no number");
+            return refuse(r, "samples", "contains a value that is not a number");
         r->t->shots[r->t->n_shots++] = (as_shot){(float)w, (float)c};
     }
     return ASSAY_OK;
@@ -397,7 +397,7 @@ static assay_status notes_read(const reader *r, const json_t *o)
         if (!key || !value)
             return refuse(r, "notes", "are not pairs of text");
         if (!as_trace_add_note(r->t, key, "%s", value))
-            return as_fail(r->env, ASSAY_NO_MEMORY, "%s: %s: no room for notes", r->what, r->path);
+            return as_fail(r->env, ASSAY_NO_MEMORY, "%s: %s: not enough memory for notes", r->what, r->path);
     }
     return ASSAY_OK;
 }
@@ -412,7 +412,7 @@ static assay_status head_read(const reader *r, const json_t *o)
     t->state = (as_trace_state)choice;
     AS_TRY(text_read(r, o, "reason", &t->reason));
     if (!json_is_integer(json_object_get(o, "unix_time")))
-        return refuse(r, "unix_time", "is missing or no whole number");
+        return refuse(r, "unix_time", "is missing or not a whole number");
     int64_t seconds = json_integer_value(json_object_get(o, "unix_time"));
     if (seconds < 0 || seconds > INT64_MAX / 1000000000)
         return refuse(r, "unix_time", "is outside what a date can be");
@@ -447,7 +447,7 @@ static assay_status body_read(const reader *r, const json_t *o)
     if (!json_is_object(blocks) || n > MAX_TURNS)
         return refuse(r, "blocks", "are missing or too many");
     if (!as_trace_reserve_turns(r->t, n, 0))
-        return as_fail(r->env, ASSAY_NO_MEMORY, "%s: %s: no room for %zu blocks", r->what, r->path, n);
+        return as_fail(r->env, ASSAY_NO_MEMORY, "%s: %s: not enough memory for %zu blocks", r->what, r->path, n);
     r->t->n_turns = n;
     for (size_t f = 0; f < AS_COUNT(fields); f++)
         AS_TRY(column_read(r, blocks, &fields[f]));
@@ -466,7 +466,7 @@ assay_status as_trace_json_read(assay_env *env, const char *what, const char *pa
     if (!json_is_array(arms) || !json_array_size(arms) || json_array_size(arms) > MAX_ARMS)
         return refuse(&r, "arms", "are missing or too many");
     if (as_trace_new_arms(NULL, "", (int)json_array_size(arms), &r.t) != ASSAY_OK) /* by its own clock, not by this env's */
-        return as_fail(env, ASSAY_NO_MEMORY, "%s: %s: no room for a trial", what, path);
+        return as_fail(env, ASSAY_NO_MEMORY, "%s: %s: not enough memory for a trial", what, path);
     assay_status status = head_read(&r, object);
     if (status == ASSAY_OK)
         status = body_read(&r, object);

@@ -50,7 +50,7 @@ static assay_trace *small_trial(assay_env *env)
             t->shots[t->n_shots++] = (as_shot){(float)at + (float)k / 3, k ? (float)NAN : (float)at};
     }
     t->state = AS_TRACE_PARTIAL;
-    t->reason = "stopped before its end";
+    t->reason = "stopped early";
     t->n_launches = 2;
     t->n_rounds = 3;
     t->calls = UINT32_MAX;
@@ -396,8 +396,8 @@ Test(trial, with_a_key_that_is_missing_is_refused_by_its_name)
         snprintf(named, sizeof named, "\"%s\" ", dot ? dot + 1 : keys[i]);
         expect_refused(keys[i], NULL, named);
     }
-    expect_refused("arms.0.ledger", NULL, "\"flops\" is missing or no number");
-    expect_refused("blocks.launch", NULL, "\"launch\" is missing, or has not one value a block");
+    expect_refused("arms.0.ledger", NULL, "\"flops\" is missing or not a number");
+    expect_refused("blocks.launch", NULL, "\"launch\" is missing, or does not have one value per block");
 }
 
 Test(trial, with_a_word_or_number_of_the_wrong_kind_is_refused)
@@ -405,33 +405,33 @@ Test(trial, with_a_word_or_number_of_the_wrong_kind_is_refused)
     static const struct {
         const char *path, *value, *sentence;
     } all[] = {
-        {"name", "7", "\"name\" is missing or no text"},
-        {"state", "\"done\"", "\"state\" is missing or no word that is known"},
-        {"decided_by", "\"the sun\"", "\"decided_by\" is missing or no word that is known"},
-        {"memory", "0", "\"memory\" is missing or no word that is known"},
-        {"unix_time", "1.5", "\"unix_time\" is missing or no whole number"},
+        {"name", "7", "\"name\" is missing or not a text"},
+        {"state", "\"done\"", "\"state\" is missing or not a known word"},
+        {"decided_by", "\"the sun\"", "\"decided_by\" is missing or not a known word"},
+        {"memory", "0", "\"memory\" is missing or not a known word"},
+        {"unix_time", "1.5", "\"unix_time\" is missing or not a whole number"},
         {"fingerprint", "\"0123456789abcdef0\"", "\"fingerprint\" is missing or too long"},
         {"seed", "7", "\"seed\" is missing or not 16 hexadecimal digits"},
         {"seed", "\"123\"", "\"seed\" is missing or not 16 hexadecimal digits"},
         {"seed", "\"0x23456789abcdef\"", "\"seed\" is missing or not 16 hexadecimal digits"},
-        {"calls", "4294967296", "\"calls\" is missing or no whole number of 32 bits"},
-        {"n_rounds", "-1", "\"n_rounds\" is missing or no whole number of 32 bits"},
-        {"n_launches", "2.5", "\"n_launches\" is missing or no whole number of 32 bits"},
-        {"budget_ns", "\"5s\"", "\"budget_ns\" is missing or no number"},
+        {"calls", "4294967296", "\"calls\" is missing or not a whole number of 32 bits"},
+        {"n_rounds", "-1", "\"n_rounds\" is missing or not a whole number of 32 bits"},
+        {"n_launches", "2.5", "\"n_launches\" is missing or not a whole number of 32 bits"},
+        {"budget_ns", "\"5s\"", "\"budget_ns\" is missing or not a number"},
         {"arms.1.hash", "\"FFFFFFFFFFFFFFFF\"", "\"hash\" is missing or not 16 hexadecimal digits"},
         {"arms.0.first_ns.2", NULL, "\"first_ns\" is not an array of three"},
-        {"arms.0.first_ns.1", "\"x\"", "\"first_ns\" holds what is no number"},
-        {"arms.1.items", "0", "\"items\" is no number above 0"},
-        {"arms.1.limit.ns", "0", "\"limit\" is no time above 0"},
-        {"arms.1.items", "\"8\"", "\"items\" is missing or no number"},
-        {"arms.0", "7", "\"name\" is missing or no text"},
+        {"arms.0.first_ns.1", "\"x\"", "\"first_ns\" contains a value that is not a number"},
+        {"arms.1.items", "0", "\"items\" is not a number above 0"},
+        {"arms.1.limit.ns", "0", "\"limit\" is not a time above 0"},
+        {"arms.1.items", "\"8\"", "\"items\" is missing or not a number"},
+        {"arms.0", "7", "\"name\" is missing or not a text"},
         {"notes.0", "[\"one\"]", "\"notes\" are not pairs of text"},
         {"notes.0", "[\"one\",2]", "\"notes\" are not pairs of text"},
         {"notes", "{}", "\"notes\" are missing or too many"},
-        {"blocks.wall_ns.3", "\"fast\"", "\"wall_ns\" holds what is no number"},
-        {"blocks.switches.0", "-1", "\"switches\" holds what is no whole number of 32 bits"},
-        {"blocks.order.0", "0.5", "\"order\" holds what is no whole number of 32 bits"},
-        {"blocks.launch.5", "4294967296", "\"launch\" holds what is no whole number of 32 bits"},
+        {"blocks.wall_ns.3", "\"fast\"", "\"wall_ns\" contains a value that is not a number"},
+        {"blocks.switches.0", "-1", "\"switches\" contains a value that is not a whole number of 32 bits"},
+        {"blocks.order.0", "0.5", "\"order\" contains a value that is not a whole number of 32 bits"},
+        {"blocks.launch.5", "4294967296", "\"launch\" contains a value that is not a whole number of 32 bits"},
     };
     for (size_t i = 0; i < AS_COUNT(all); i++)
         expect_refused(all[i].path, all[i].value, all[i].sentence);
@@ -444,12 +444,12 @@ Test(trial, whose_counts_do_not_agree_is_refused)
     } all[] = {
         {"arms", "[]", "\"arms\" are missing or too many"},
         {"blocks", "[]", "\"blocks\" are missing or too many"},
-        {"blocks.busy.5", NULL, "\"busy\" is missing, or has not one value a block"},
-        {"blocks.launch.5", NULL, "\"round\" is missing, or has not one value a block"},
-        {"blocks.copy_ns", "{}", "\"copy_ns\" is missing, or has not one value a block"},
-        {"blocks.arm.4", "2", "\"arm\" names an arm that there is not"},
-        {"blocks.arm.4", "4294967295", "\"arm\" names an arm that there is not"},
-        {"arms.1", NULL, "\"arm\" names an arm that there is not"},
+        {"blocks.busy.5", NULL, "\"busy\" is missing, or does not have one value per block"},
+        {"blocks.launch.5", NULL, "\"round\" is missing, or does not have one value per block"},
+        {"blocks.copy_ns", "{}", "\"copy_ns\" is missing, or does not have one value per block"},
+        {"blocks.arm.4", "2", "\"arm\" names a candidate that does not exist"},
+        {"blocks.arm.4", "4294967295", "\"arm\" names a candidate that does not exist"},
+        {"arms.1", NULL, "\"arm\" names a candidate that does not exist"},
         {"blocks.round.0", "1", "\"round\" goes backwards"},
         {"blocks.round.5", "1", "\"round\" goes backwards"},
         {"blocks.launch.0", "1", "\"round\" goes backwards"},
@@ -458,7 +458,7 @@ Test(trial, whose_counts_do_not_agree_is_refused)
         {"samples.wall_ns.11", NULL, "\"samples\" are not as many as the blocks say"},
         {"samples.cpu_ns", NULL, "\"samples\" are not as many as the blocks say"},
         {"samples", "7", "\"samples\" are not as many as the blocks say"},
-        {"samples.cpu_ns.4", "true", "\"samples\" hold what is no number"},
+        {"samples.cpu_ns.4", "true", "\"samples\" contains a value that is not a number"},
     };
     for (size_t i = 0; i < AS_COUNT(all); i++)
         expect_refused(all[i].path, all[i].value, all[i].sentence);

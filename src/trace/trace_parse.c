@@ -27,7 +27,7 @@ static assay_status item_lie(reader *r, const char *why) { return lie(r, "item %
 
 static assay_status no_room(reader *r)
 {
-    return as_fail(r->env, ASSAY_NO_MEMORY, "trace: %s: chunk %s at byte %llu: no memory for it", r->path, r->type,
+    return as_fail(r->env, ASSAY_NO_MEMORY, "trace: %s: chunk %s at byte %llu: not enough memory for it", r->path, r->type,
                    (unsigned long long)r->at);
 }
 
@@ -129,7 +129,7 @@ static assay_status get_word(reader *r, const json_t *object, const as_field *f,
             *out = i;
             return ASSAY_OK;
         }
-    return lie(r, "item %zu: \"%s\" is \"%.40s\", which is none of its words", r->item, f->key, text);
+    return lie(r, "item %zu: \"%s\" is \"%.40s\", which is not a known word", r->item, f->key, text);
 }
 
 static assay_status get_f64(reader *r, const json_t *object, const char *key, double *out)
@@ -262,7 +262,7 @@ static assay_status inputs_read(reader *r, const json_t *list, as_trace_step *st
     for (size_t i = 0; i < n; i++) {
         const json_t *value = json_array_get(list, i);
         if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) > INT32_MAX)
-            return item_lie(r, "\"inputs\" holds what is no step");
+            return item_lie(r, "\"inputs\" contains a value that is not a step");
         (*ints)[i] = (int)json_integer_value(value);
     }
     step->inputs = *ints;
@@ -340,7 +340,7 @@ static assay_status arms_read(reader *r, const json_t *list)
     char         why[AS_FAULT_BYTES];
     size_t       n = json_array_size(list);
     if (!n || n > AS_TRACE_MAX_ARMS || (t->n_arms && n != (size_t)t->n_arms))
-        return lie(r, "%zu arms, and there were %d", n, t->n_arms);
+        return lie(r, "%zu candidates, but there were %d", n, t->n_arms);
     if (!t->n_arms && !as_trace_arms_add(t, (int)n))
         return no_room(r);
     for (r->item = 0; r->item < n; r->item++) {
@@ -412,7 +412,7 @@ static assay_status end_read(reader *r, const json_t *o)
             continue;
         AS_TRY(get_u64(r, o, counts[i].key, &n));
         if (n != counts[i].n)
-            return lie(r, "the file should hold %llu %s and holds %llu", (unsigned long long)n, counts[i].key,
+            return lie(r, "the file should have %llu %s and has %llu", (unsigned long long)n, counts[i].key,
                        (unsigned long long)counts[i].n);
     }
     r->has_end = true;
@@ -492,7 +492,7 @@ static bool metric_unpack(reader *r, const uint8_t *p, void *item, char why[AS_F
     as_trace_metric *m = item;
     uint32_t         name = as_le32(p + 24);
     if (name >= r->n_names) {
-        snprintf(why, AS_FAULT_BYTES, "its name is %u, and there are %zu", name, r->n_names);
+        snprintf(why, AS_FAULT_BYTES, "its name is %u, but there are %zu", name, r->n_names);
         return false;
     }
     *m = (as_trace_metric){.name = r->names[name].name,
@@ -735,7 +735,7 @@ static assay_status records_read(reader *r, const record_type *type, const uint8
         as_turn         turn;
     } items[BATCH]; /* the largest of them */
     if (n % type->file_bytes)
-        return lie(r, "%zu bytes are no whole number of records of %zu", n, type->file_bytes);
+        return lie(r, "%zu bytes are not a whole number of records of %zu bytes", n, type->file_bytes);
     n /= type->file_bytes;
     for (r->item = 0; r->item < n;) {
         size_t count = n - r->item < BATCH ? n - r->item : BATCH;
@@ -790,13 +790,13 @@ assay_status as_chunk_read(as_trace_follow *r, uint32_t version, const uint8_t *
 {
     const struct chunk_type *type = chunk_type_find(r->type);
     if (r->has_end)
-        return lie(r, "it stands behind the end");
+        return lie(r, "it comes after the end");
     if (!type)
         return ASSAY_OK;
     if (version != AS_CHUNK_VERSION)
-        return lie(r, "its version is %u, and this program reads version %d", version, AS_CHUNK_VERSION);
+        return lie(r, "its version is %u; this program reads version %d", version, AS_CHUNK_VERSION);
     if (!r->has_clock && type->json != clock_read && type->record != &progress)
-        return lie(r, "it stands before the clock");
+        return lie(r, "it comes before the clock");
     AS_TRY(type->json ? json_chunk_read(r, type->shape, type->json, payload, n) : records_read(r, type->record, payload, n));
     if (r->settings.chunk)
         r->settings.chunk(r->settings.arg, r->t, r->type);

@@ -1,4 +1,5 @@
 /* trace_test.c - the trace in memory, and its file: there and back, cut anywhere, damaged everywhere. */
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -433,7 +434,7 @@ Test(trace, does_not_save_what_it_could_not_read_again)
     assay_env   *env = fake_env();
     assay_trace *t = small_trace(env);
     t->spans[1].step = 2;
-    expect_unsaved(env, t, "span 1: its step is 2, and the trace has 2 steps");
+    expect_unsaved(env, t, "span 1: its step is 2, but the trace has 2 steps");
     t->spans[1].step = 0;
     t->spans[2].kind = 5;
     expect_unsaved(env, t, "span 2: its kind is 5");
@@ -447,7 +448,7 @@ Test(trace, does_not_save_what_it_could_not_read_again)
     t->readings[0].sensor = 1;
     expect_unsaved(env, t, "reading 0: its sensor 1 is one that could not be read");
     t->readings[0].sensor = 2;
-    expect_unsaved(env, t, "reading 0: its sensor is 2, and the trace has 2");
+    expect_unsaved(env, t, "reading 0: its sensor is 2, but the trace has 2");
     t->readings[0].sensor = 0;
     t->sensors[0].meaning = "sum";
     expect_unsaved(env, t, "sensor 0: its meaning is \"sum\"");
@@ -458,13 +459,13 @@ Test(trace, does_not_save_what_it_could_not_read_again)
     expect_unsaved(env, t, "its last step is -2");
     t->buffers[0].last_step = 0;
     t->buffers[0].offset = UINT64_MAX;
-    expect_unsaved(env, t, "end beyond all memory");
+    expect_unsaved(env, t, "are more than memory can have");
     t->buffers[0].offset = 0;
     t->steps[0].segment = -2;
     expect_unsaved(env, t, "step 0: its segment is -2");
     t->steps[0].segment = 0;
     t->n_totals = 1;
-    expect_unsaved(env, t, "1 totals, and the trace has 2 steps");
+    expect_unsaved(env, t, "1 totals, but the trace has 2 steps");
     t->n_totals = 2;
     t->totals[0].min_ticks = 13;
     expect_unsaved(env, t, "least 13, most 12");
@@ -628,7 +629,7 @@ Test(trace, skips_chunks_of_a_type_it_does_not_know)
     assay_trace_free(t);
     t = NULL;
     /* The end knows how many roofs there were. */
-    expect_fails(env, as_trace_parse(env, "news", bytes, n, &t), ASSAY_BAD_INPUT, "should hold 1 roofs and holds 0");
+    expect_fails(env, as_trace_parse(env, "news", bytes, n, &t), ASSAY_BAD_INPUT, "should have 1 roofs and has 0");
     free(bytes);
 }
 
@@ -649,7 +650,7 @@ static void expect_lie(const char *type, size_t offset, const void *value, size_
 
 Test(trace, refuses_records_that_lie)
 {
-    expect_lie("SPAN", 16 + 16, "\2\0\0\0", 4, "item 0: its step is 2, and the trace has 2 steps");
+    expect_lie("SPAN", 16 + 16, "\2\0\0\0", 4, "item 0: its step is 2, but the trace has 2 steps");
     expect_lie("SPAN", 16 + 16, "\xfe\xff\xff\xff", 4, "its step is -2");
     expect_lie("SPAN", 16 + 32 + 24, "\5\0", 2, "item 1: its kind is 5");
     expect_lie("SPAN", 16 + 8, "\1\0", 2, "ends at tick 1, before it begins at 10");
@@ -657,9 +658,9 @@ Test(trace, refuses_records_that_lie)
     expect_lie("SAMP", 16 + 28, "\0", 1, "item 0: a sample of no runs");
     expect_lie("SAMP", 16 + 24, "\xff\xff\xff\xff\2\0\0\0", 8, "more than can be numbered");
     expect_lie("WARM", 16 + 8, "\0", 1, "ends at tick 0, before it begins at 5");
-    expect_lie("READ", 16 + 16, "\7", 1, "its sensor is 7, and the trace has 2");
+    expect_lie("READ", 16 + 16, "\7", 1, "its sensor is 7, but the trace has 2");
     expect_lie("READ", 16 + 16, "\1", 1, "its sensor 1 is one that could not be read");
-    expect_lie("SPAN", 4, "\2", 1, "its version is 2, and this program reads version 1");
+    expect_lie("SPAN", 4, "\2", 1, "its version is 2; this program reads version 1");
 }
 
 /* A file of a head, the given chunks (type, payload, type, payload ..., NULL) and no end. */
@@ -743,22 +744,22 @@ Test(trace, refuses_metadata_that_lie)
     expect_made_lie("STEP", STEP("0", "1", "[],\"inputs\":0"), "\"inputs\" is not a list");
     expect_made_lie("STEP", STEP("0", "1", "[],\"inputs\":[0]"), "it has more inputs than there are steps before it");
     expect_made_lie("STEP", STEP2("[1]"), "item 1: its input is step 1, which is not before it");
-    expect_made_lie("STEP", STEP2("[-1]"), "\"inputs\" holds what is no step");
-    expect_made_lie("STEP", STEP2("[0.5]"), "\"inputs\" holds what is no step");
-    expect_made_lie("BUFF", BUFFER("1", "1", "0"), "its last step is 0, and the trace has 0 steps");
-    expect_made_lie("BUFF", BUFFER("\"18446744073709551615\"", "1", "-1"), "end beyond all memory");
+    expect_made_lie("STEP", STEP2("[-1]"), "\"inputs\" contains a value that is not a step");
+    expect_made_lie("STEP", STEP2("[0.5]"), "\"inputs\" contains a value that is not a step");
+    expect_made_lie("BUFF", BUFFER("1", "1", "0"), "its last step is 0, but the trace has 0 steps");
+    expect_made_lie("BUFF", BUFFER("\"18446744073709551615\"", "1", "-1"), "are more than memory can have");
     expect_made_lie("SENS", SENSOR("1", "level"), "\"reason\" is not text");
     expect_made_lie("SENS", SENSOR("null", "sum"), "its meaning is \"sum\"");
     expect_made_lie("ROOF", "[{\"name\":\"n\",\"unit\":\"u\",\"value\":\"x\"}]", "\"value\" is neither a number nor null");
     expect_made_lie("SCAL", "[]", "not an object");
-    expect_made_lie("SCAL", "{\"detail\":\"fine\",\"detail_why\":\"\"}", "\"detail\" is \"fine\", which is none of its words");
-    expect_made_lie("TOTL", "[[1,2,1,2]]", "1 totals, and the trace has 0 steps");
+    expect_made_lie("SCAL", "{\"detail\":\"fine\",\"detail_why\":\"\"}", "\"detail\" is \"fine\", which is not a known word");
+    expect_made_lie("TOTL", "[[1,2,1,2]]", "1 totals, but the trace has 0 steps");
     expect_made_lie("TOTL", "[[1,2,1]]", "item 0: not four counts");
     expect_made_lie("TOTL", "{}", "not a list");
-    expect_made_lie("END ", "{\"notes\":1}", "should hold 1 notes and holds 0");
+    expect_made_lie("END ", "{\"notes\":1}", "should have 1 notes and has 0");
     expect_made_lie("END ", "{}", "\"notes\" is not a count");
     expect_made_lie("CLCK", "{}", "a second clock");
-    expect_made_lie("SPAN", "123", "3 bytes are no whole number of records of 32");
+    expect_made_lie("SPAN", "123", "3 bytes are not a whole number of records of 32");
 }
 
 Test(trace, refuses_a_second_list_of_totals)
@@ -781,8 +782,8 @@ Test(trace, refuses_chunks_before_the_clock_and_behind_the_end)
                              "XXXX",
                              "",
                              NULL};
-    expect_fails(env, chunks_parse(env, before, &t), ASSAY_BAD_INPUT, "chunk NOTE at byte 16: it stands before");
-    expect_fails(env, chunks_parse(env, behind, &t), ASSAY_BAD_INPUT, "it stands behind the end");
+    expect_fails(env, chunks_parse(env, before, &t), ASSAY_BAD_INPUT, "chunk NOTE at byte 16: it comes before");
+    expect_fails(env, chunks_parse(env, behind, &t), ASSAY_BAD_INPUT, "it comes after the end");
 }
 
 Test(trace, refuses_a_clock_that_cannot_be)
@@ -801,7 +802,7 @@ Test(trace, refuses_what_is_no_trace)
     assay_trace *t = NULL;
     size_t       n;
     uint8_t     *bytes = small_bytes(env, &n);
-    expect_fails(env, as_trace_parse(env, "x", bytes, 5, &t), ASSAY_BAD_INPUT, "x: has 5 bytes, and the head alone takes 16");
+    expect_fails(env, as_trace_parse(env, "x", bytes, 5, &t), ASSAY_BAD_INPUT, "x: has 5 bytes, less than the 16 of its header");
     bytes[8] = 2;
     expect_fails(env, as_trace_parse(env, "x", bytes, n, &t), ASSAY_BAD_INPUT, "its version is 2");
     bytes[8] = 1, bytes[12] = 1;
@@ -1123,6 +1124,42 @@ Test(trace, a_pipe_is_followed_while_it_is_written_and_what_is_taken_is_not_kept
     expect(seen.chunks > chunks);
     expect_ok(env, as_trace_follow_finish(env, f, NULL));
     close(ends[0]);
+    assay_trace_free(t);
+}
+
+/* The end of a file is not the end of the record: who follows it is told "quiet", and later that it grew. */
+Test(trace, a_file_is_followed_while_it_grows)
+{
+    assay_env         *env = fake_env();
+    assay_trace       *t = full_trace(env);
+    taken              seen = {0};
+    as_follow_settings how = {.arg = &seen, .spans = take_spans};
+    as_trace_writer   *w;
+    as_trace_follow   *f;
+    as_follow_news     news;
+    expect_ok(env, as_trace_writer_open(env, as_test_path("growing.trace"), t, &w));
+    int fd = open(as_test_path("growing.trace"), O_RDONLY);
+    expect(fd >= 0);
+    expect_ok(env, as_trace_follow_new(env, "growing", &how, &f));
+    expect_ok(env, as_trace_follow_poll(env, f, fd, 0, &news));
+    expect_eq(news, AS_FOLLOW_GREW);
+    expect_ok(env, as_trace_follow_poll(env, f, fd, 0, &news));
+    expect_eq(news, AS_FOLLOW_QUIET);
+    size_t before = seen.spans;
+    for (uint32_t i = 0; i < 100; i++) {
+        expect_ok(env, as_trace_writer_spans(env, w, t, &(as_span){.step = 1, .run = i, .kind = AS_SPAN_STEP}, 1));
+        expect_ok(env, as_trace_writer_append(env, w, t));
+        expect_ok(env, as_trace_follow_poll(env, f, fd, 0, &news));
+        expect_eq(news, AS_FOLLOW_GREW);
+        expect(!as_trace_follow_ended(f));
+        expect_eq(as_trace_follow_trace(f)->n_spans, 0); /* what is taken is not kept */
+    }
+    expect_ok(env, as_trace_writer_close(env, w, t));
+    expect_ok(env, as_trace_follow_poll(env, f, fd, 0, &news));
+    expect_eq(news, AS_FOLLOW_ENDED);
+    expect_eq(seen.spans, before + 100);
+    expect_ok(env, as_trace_follow_finish(env, f, NULL));
+    close(fd);
     assay_trace_free(t);
 }
 

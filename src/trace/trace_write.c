@@ -95,7 +95,7 @@ static void seal(as_trace_writer *w, const char *type, size_t n)
 
 static assay_status no_room(as_trace_writer *w, const char *type)
 {
-    return as_fail(w->env, ASSAY_NO_MEMORY, "trace: %s: no memory for a chunk %.4s", w->path, type);
+    return as_fail(w->env, ASSAY_NO_MEMORY, "trace: %s: not enough memory for a chunk %.4s", w->path, type);
 }
 
 static assay_status chunk_put(as_trace_writer *w, const char *type, const void *payload, size_t n)
@@ -208,7 +208,7 @@ static void object_put(as_json *w, const void *item, const as_field *fields)
 
 static assay_status wont_load(as_trace_writer *s, const char *what, size_t index, const char *why)
 {
-    return as_fail(s->env, ASSAY_INTERNAL, "trace: %s: not written, because it could not be read again: %s %zu: %s", s->path, what,
+    return as_fail(s->env, ASSAY_INTERNAL, "trace: %s: not written, because no program could read it: %s %zu: %s", s->path, what,
                    index, why);
 }
 
@@ -675,7 +675,7 @@ static assay_status writer_new(assay_env *env, const char *path, int fd, as_trac
     if (!head) {
         if (w)
             writer_free(w);
-        return as_fail(env, ASSAY_NO_MEMORY, "trace: %s: no memory to write it", path);
+        return as_fail(env, ASSAY_NO_MEMORY, "trace: %s: not enough memory to write it", path);
     }
     memset(head, 0, AS_TRACE_HEAD_BYTES);
     memcpy(head, AS_TRACE_MAGIC, 8);

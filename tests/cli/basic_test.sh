@@ -122,6 +122,6 @@ if need_store; then
     t "--fail-on lets it pass" bash -c "'$ASSAY' check --baseline b1 --budget 20s --fail-on critical | tr -s '\n ' ' ' | grep -q 'PASS: 1 of 20 slower.*--fail-on critical lets it pass'"
     printf '#!/bin/sh\necho "out of paper" >&2\nexit 7\n' >prog7
     t "a case that fails is named with its words" golden check-incomplete still assay check --baseline b1 --budget 20s
-    t "what is undecided is named" golden check-undecided still assay check --baseline main --budget 1ms --alpha 0.000001
+    t "what is unresolved is named" golden check-unresolved still assay check --baseline main --budget 1ms --alpha 0.000001
 fi
 finish

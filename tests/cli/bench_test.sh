@@ -14,6 +14,6 @@ t "the JSON holds the cases" bash -c "'$ASSAY' bench matmul:size=4x4 $told --jso
 printf 'softmax size=4x4\nsoftmx\n' >bad.txt
 t "an error of a suite names its line" refuses 2 "bad.txt:2" bench --suite bad.txt $quick
 t "an unknown word is refused with the nearest" refuses 2 "did you mean 'add'" bench elementwise:ad $quick
-t "nothing to measure is said" refuses 2 "nothing to measure" bench $quick
-t "--speak takes one case" refuses 2 "there are 2" bench softmax:size=4x4,8x8 --speak
+t "nothing to measure is said" refuses 2 "needs a workload such as matmul" bench $quick
+t "--speak takes one case" refuses 2 "but 2 are given" bench softmax:size=4x4,8x8 --speak
 finish

@@ -26,8 +26,8 @@ t "the charts of a profile are well-formed" svgs p.html 7
 t "the samples of a profile are in the CSV, with their kind" grep -qE '^1,latency,samples\[0\]\.y,.*,ns,measured,' p.csv
 t "what the table of layers holds is not there twice" bash -c "! grep -q ',bars\[' p.csv"
 t "text draws bars and a strip" bash -c "grep -q '█' p.out && grep -q 'The samples in the order taken' p.out"
-t "text leaves the roofline to its table" bash -c "! grep -q 'Each layer under the roofs' p.out"
-t "text draws the roofline for who asks for it" says "Each layer under the roofs" report p.json --sections roofline
+t "text leaves the roofline to its table" bash -c "! grep -q 'Each layer below the limits' p.out"
+t "text draws the roofline for who asks for it" says "Each layer below the limits" report p.json --sections roofline
 t "no line of a chart is wider than its terminal" bash -c "'$ASSAY' report p.json --sections roofline,layers,latency,memory | python3 -c 'import sys; assert all(len(l.rstrip(\"\\n\")) <= 100 for l in sys.stdin)'"
 t "Markdown draws what no table holds" bash -c "'$ASSAY' report p.json --markdown p.md && grep -q '^    .*█' p.md && ! grep -q '<svg' p.md"
 assay compare mlp-small --vary threads=1,2 --vary batch=1,2 --budget 200ms --html c.html --csv c.csv >c.out 2>c.err || cat c.err

@@ -17,8 +17,8 @@ gives() { # code "words" args...: check ends with this exit code and says the wo
 
 # --- Baselines --------------------------------------------------------------------------------------------------------
 speaker 100000 prog
-t "there is no store at first" refuses 2 "there is none yet" baseline list
-t "nor a baseline" refuses 2 "there is none yet" check --baseline main
+t "there is no store at first" refuses 2 "does not exist yet" baseline list
+t "nor a baseline" refuses 2 "does not exist yet" check --baseline main
 t "a program is saved" says "saved baseline main: 1 case" baseline save main --bin ./prog --budget 100ms --description "as merged"
 t "list shows it" says "main" baseline list
 t "list is JSON too" says '"name": "main"' baseline list --json -
@@ -26,7 +26,7 @@ t "show says what it is" says "main: as merged" baseline show main --report deta
 t "show is JSON too" says '"schema": "assay.baseline/1"' baseline show main --json -
 t "the run that it stands on is listed" bash -c "'$ASSAY' runs list | grep -q 'baseline *complete'"
 t "and cannot be removed" refuses 2 "main" runs rm 1
-t "a name is taken once" refuses 2 "'main' is there already" baseline save main --bin ./prog
+t "a name is taken once" refuses 2 "'main' exists already" baseline save main --bin ./prog
 t "another name" assay baseline save next --bin ./prog --budget 100ms
 t "promote renames it, over what was there" says "baseline next is now main" baseline promote next main
 t "and it is gone under its old name" refuses 2 "there is no baseline 'next'" baseline show next
@@ -84,16 +84,16 @@ t "one that is gone" gives 5 "./prog"
 t "no baseline is named" refuses 2 "--baseline NAME" check
 t "one that there is not" refuses 2 "there is no baseline 'nope'" check --baseline nope
 for name in ../x a/b .x -x '' "$(printf %065d 1)"; do
-    t "a name like '$name' is checked" refuses 2 "is no name" check --baseline "$name"
-    t "a name like '$name' is saved" refuses 2 "is no name" baseline save --bin true -- "$name"
+    t "a name like '$name' is checked" refuses 2 "is not a valid name" check --baseline "$name"
+    t "a name like '$name' is saved" refuses 2 "is not a valid name" baseline save --bin true -- "$name"
 done
-t "a name with ../ in promote" refuses 2 "is no name" baseline promote main ../x
-t "a name with ../ in rm" refuses 2 "is no name" baseline rm ../x
-t "nothing to save" refuses 2 "name a MODEL, --suite FILE or --bin CMD" baseline save x
+t "a name with ../ in promote" refuses 2 "is not a valid name" baseline promote main ../x
+t "a name with ../ in rm" refuses 2 "is not a valid name" baseline rm ../x
+t "nothing to save" refuses 2 "needs a MODEL (for example mlp-small), --suite FILE or --bin CMD" baseline save x
 t "a program that is not there" refuses 2 "there is no such program" baseline save x --bin ./nosuch
 t "a model that is not there" refuses 2 "'nosuch'" baseline save x nosuch
 t "an unknown word" refuses 2 "is none of save, list, show, promote, rm" baseline put x
-t "an option that says nothing" refuses 2 "--budget says nothing about it" baseline list --budget 1s
+t "an option that says nothing" refuses 2 "--budget does not apply" baseline list --budget 1s
 t "baseline --store none" refuses 2 "keeps nothing" baseline save x mlp-small --store none
 t "check --store none" refuses 2 "keeps nothing" check --baseline main --store none
 for threshold in x -1 nan; do t "--threshold $threshold" refuses 2 "is not a percentage" check --baseline main --threshold=$threshold; done

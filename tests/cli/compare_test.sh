@@ -19,7 +19,7 @@ t "two models" verdict "mlp-small against $model" $model mlp-small --device null
 t "the same one twice is a test of the laboratory" verdict "$model (2) against $model" $model $model --device null
 t "three arms are two comparisons" bash -c "'$ASSAY' compare $model --vary threads=1,2,3 --device null $quick | grep -c SAME | grep -qx 2"
 t "batches are judged per item: eight in the time of one are faster" verdict "ns/item -87.5 %" $model --vary batch=1,8 --device null:gemm=5us
-t "and the times of a call stand beside" verdict "judged per item: calls of 1 and of 8 items take 5.00 us and 5.00 us" $model --vary batch=1,8 --device null:gemm=5us
+t "and the times of a call stand beside" verdict "judged per item: calls of 1 and 8 items take 5.00 us and 5.00 us" $model --vary batch=1,8 --device null:gemm=5us
 t "the guide takes latency per call and throughput per item" bash -c "
     '$ASSAY' compare $model --vary batch=1,8,32 --device null:gemm=5us $quick >g.out && grep -q 'throughput *batch=32 *6.40 M/s' g.out && grep -q 'latency .*5.00 us' g.out"
 t "a workload's batch is its items, too" verdict "judged per item" bench:cell --vary batch=1,8 --device null
@@ -30,36 +30,39 @@ done
 t "--vary takes a parameter of the model" verdict "sizes=8x8" mlp --vary sizes=8x4,8x8 --device null
 t "a workload over devices, by size" verdict "32x32" bench:matmul --devices null:matmul=5us,null:matmul=9us --sizes 16x16,32x32
 t "a workload by element type" verdict "dtype=f16" bench:matmul --vary dtype=f32,f16 --sizes 16x16
-t "rows tell where the winner flips" verdict "does not flip" $model --devices null:gemm=5us,null:gemm=9us --vary batch=1,8
+t "rows tell where the winner changes" verdict "won at every batch size" $model --devices null:gemm=5us,null:gemm=9us --vary batch=1,8
 t "exactly so many rounds" bash -c "'$ASSAY' compare $model --device null --vary batch=1,2 --runs 7 --warmup 0 --layout-of-memory fixed $quick | grep -q '7 rounds'"
 
 # --- Programs ---------------------------------------------------------------------------------------------------------
-t "programs that speak the line protocol" says "SLOWER" compare --bin "$arm" "$arm:1" --budget 3s --store none
-t "one alone is no comparison" refuses 2 "name a second program" compare --bin "$arm" $quick
+speaker 1000 once
+speaker 2000 twice
+t "programs that speak the line protocol" says "SLOWER" compare --bin ./once ./twice --budget 3s --store none
+t "a load of our own speaks it too" says " -> " compare --bin "$arm" "$arm:1" --budget 300ms --store none
+t "one needs two or more candidates" refuses 2 "needs a second program" compare --bin "$arm" $quick
 t "one that is not there" refuses 2 "cannot be started" compare --bin "$arm" ./nosuch $quick
 t "one that does not speak" refuses 5 "its greeting" compare --bin "$arm" "echo hello" $quick
 printf '#!/bin/sh\necho about to hang >&2\nsleep 100 & wait\n' >hang
 chmod +x hang
 t "one that never answers is ended and named" refuses 5 '"./hang": its greeting: timed out after 0.3 s; it said: about to hang' compare --bin "$arm" ./hang --timeout 300ms $quick
-t "an option that says nothing about programs" refuses 2 "--threads says nothing about it" compare --bin "$arm" "$arm" --threads 2
+t "an option that says nothing about programs" refuses 2 "--threads does not apply" compare --bin "$arm" "$arm" --threads 2
 
 # --- Bad input --------------------------------------------------------------------------------------------------------
 t "nothing named" refuses 2 "name two models" compare
-t "one arm" refuses 2 "alone is no comparison" compare mlp-small $quick
-t "one value" refuses 2 "is one value" compare mlp-small --vary threads=1 $quick
-t "--vary without a key" refuses 2 "it is KEY=A,B" compare mlp-small --vary 1,2 $quick
+t "one arm" refuses 2 "needs two or more candidates" compare mlp-small $quick
+t "one value" refuses 2 "has one value" compare mlp-small --vary threads=1 $quick
+t "--vary without a key" refuses 2 "expected KEY=A,B" compare mlp-small --vary 1,2 $quick
 t "--vary with an empty value" refuses 2 "a value is empty" compare mlp-small --vary threads=1,,2 $quick
 t "a key that there is not" refuses 2 "mlp-small has no key 'nope'" compare mlp-small --vary nope=1,2 $quick
-t "a key that the workload has not" refuses 2 "no key of matmul 'nope'" compare bench:matmul --vary nope=1,2 $quick
-t "a value that cannot be" refuses 2 "none of: f32 f16 bf16" compare mlp-small --vary precision=f32,i9 $quick
+t "a key that the workload has not" refuses 2 "unknown key of matmul 'nope'" compare bench:matmul --vary nope=1,2 $quick
+t "a value that cannot be" refuses 2 "not one of: f32 f16 bf16" compare mlp-small --vary precision=f32,i9 $quick
 t "a model that is not there" refuses 2 "'nosuch'" compare mlp-small nosuch $quick
-t "arms with other cases" refuses 2 "arms must have the same ones" compare bench:elementwise:add,mul bench:softmax $quick
-t "several --device, of which the last would win" refuses 2 "2 are given: --devices A,B compares devices" compare $model mlp-small --device null --device null:gemm=9us $quick
-t "told times and measured ones" refuses 2 "there is nothing to compare" compare $model --devices cpu,null
+t "arms with other cases" refuses 2 "candidates must have the same cases" compare bench:elementwise:add,mul bench:softmax $quick
+t "several --device, of which the last would win" refuses 2 "2 are given; --devices A,B compares devices" compare $model mlp-small --device null --device null:gemm=9us $quick
+t "told times and measured ones" refuses 2 "they cannot be compared" compare $model --devices cpu,null
 for margin in x -1 nan 1e9; do t "--margin $margin" refuses 2 "is not a percentage" compare $model --devices null,null --margin=$margin $quick; done
 for alpha in x 0 1 nan; do t "--alpha $alpha" refuses 2 "is not a share" compare $model --devices null,null --alpha $alpha $quick; done
 t "--budget" refuses 2 "is not a duration" compare $model --devices null,null --budget 5parsecs
-t "--warmup" refuses 2 "neither auto nor a number" compare $model --devices null,null --warmup few $quick
+t "--warmup" refuses 2 "must be auto or a number" compare $model --devices null,null --warmup few $quick
 t "a store that cannot be had does not lose the result" bash -c "! '$ASSAY' compare $model --devices null,null --budget 50ms --store nosuch/s.db >o 2>e && grep -q SAME o && grep -q nosuch/s.db e"
 
 # --- Files ------------------------------------------------------------------------------------------------------------
@@ -75,12 +78,12 @@ t "with another margin it is another" says "SAME" compare --from c.json --margin
 t "batches in a file" assay compare $model --vary batch=1,8 --device null:gemm=5us $quick --json b.json
 t "hold how many items a call did" grep -q '"items": 8' b.json
 t "and are judged per item again" says "ns/item -87.5 %" compare --from b.json
-t "and nothing else can be said about it" refuses 2 "--budget says nothing about it" compare --from c.json --budget 1s
+t "and nothing else can be said about it" refuses 2 "--budget does not apply" compare --from c.json --budget 1s
 "$ASSAY" profile mlp-small --roofs off --runs 50 --json p.json >/dev/null
-t "a file without a trial" refuses 2 "no trial of two arms" compare --from p.json
+t "a file without a trial" refuses 2 "no trial with two candidates" compare --from p.json
 
 # --- Devices that refuse ----------------------------------------------------------------------------------------------
-t "a device that ran a part says so" verdict "ran only a part there" mlp-small --devices null:graph,null:graph,without=Relu
+t "a device that ran a part says so" verdict "ran only in part" mlp-small --devices null:graph,null:graph,without=Relu
 t "a profile names what each device had" says "2 of 3 steps (refused 1)" profile mlp-small --device null:graph,without=Relu --runs 20
 t "and its JSON" bash -c "'$ASSAY' profile mlp-small --device null:graph,without=Relu --runs 20 --json - | grep -q '\"device.cpu.share_of_steps\"'"
 t "a device that takes nothing is an error" refuses 2 "takes none of the 1 step" profile $model --device null:graph,without=Gemm --runs 20

@@ -8,7 +8,7 @@ case $build in
 esac
 case $(uname -s) in Darwin) so=libassay.dylib soname=libassay.0.dylib ;; *) so=libassay.so soname=libassay.so.0 ;; esac
 if [ ! -f "$build/$so" ]; then
-    echo "FAIL cli: there is no $build/$so; make all builds it"
+    echo "FAIL cli: unknown $build/$so; make all builds it"
     echo "0 passed, 1 failed"
     exit 1
 fi

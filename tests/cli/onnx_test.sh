@@ -8,7 +8,7 @@ t "the exported network gives the same bits" bash -c "'$ASSAY' run '$dir/m.onnx'
 t "a symbolic dimension is bound by --dim" bash -c "'$ASSAY' run '$dir/m.onnx' --dim batch=3 | grep -qF '[3,10]'"
 t "the exported weights load by name and give what the exported network gives" bash -c "'$ASSAY' run cnn-small --seed 9 --weights '$dir/m.safetensors' --output '$dir/w.npy' && '$ASSAY' run '$dir/m.onnx' --seed 9 --output '$dir/o.npy' && cmp '$dir/w.npy' '$dir/o.npy'"
 t "an ONNX file is profiled" says " % of the" profile "$dir/m.onnx" --roofs off --batch 2 --runs 60
-t "weights that the file holds unaligned are copied once, with the reason" says "the file holds these weights at addresses that are no multiple of 4 bytes" plan "$dir/m.onnx" --report detailed
+t "weights that the file holds unaligned are copied once, with the reason" says "the file holds these weights at addresses that are not multiples of 4 bytes" plan "$dir/m.onnx" --report detailed
 t "weights in memory of our own need no copy" bash -c "! '$ASSAY' plan cnn-small | grep -q 'align '"
 t "an ONNX file that is written again has the same weights" bash -c "'$ASSAY' export '$dir/m.onnx' --onnx '$dir/m2.onnx' --safetensors '$dir/m2.safetensors' && '$ASSAY' run '$dir/m2.onnx' --batch 2 --output '$dir/c.npy' && cmp '$dir/a.npy' '$dir/c.npy'"
 t "weights of another file replace those that are unaligned" bash -c "'$ASSAY' run '$dir/m.onnx' --batch 2 --weights '$dir/m2.safetensors' --output '$dir/d.npy' && cmp '$dir/a.npy' '$dir/d.npy'"
@@ -32,6 +32,6 @@ t "export to a full disk" refuses 2 "No space left" export mlp-small --onnx /dev
 t "profile writes CSV and Markdown" assay profile mlp-small --roofs off --runs 60 --csv "$dir/p.csv" --markdown "$dir/p.md" --json "$dir/p.json"
 t "the CSV has a head" bash -c "head -1 '$dir/p.csv' | grep -q 'unit,kind,source'"
 t "the Markdown has tables" grep -q '^|' "$dir/p.md"
-t "--sections picks" bash -c "'$ASSAY' report '$dir/p.json' --sections books | grep -q Books && ! '$ASSAY' report '$dir/p.json' --sections books | grep -q Sensors"
+t "--sections picks" bash -c "'$ASSAY' report '$dir/p.json' --sections books | grep -q 'Time accounted for' && ! '$ASSAY' report '$dir/p.json' --sections books | grep -q Sensors"
 t "an unknown section names the nearest" refuses 2 "books" report "$dir/p.json" --sections boks
 finish

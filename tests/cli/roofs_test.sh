@@ -56,15 +56,15 @@ told="null:*=1ms,limit.fma.f32=1e9,limit.read.dram=1e9"
 t "limits that are told are shown" says "fma.f32" devices --device "$told" --report detailed
 t "one device alone" bash -c "! '$ASSAY' devices --device '$told' --report detailed | grep -q 'limits of cpu'"
 t "a device that is not there" refuses 2 "nosuch" devices --device nosuch
-t "a limit that is none" refuses 2 "not a rate above 0" devices --device null:limit.fma.f32=x
+t "a limit that is none" refuses 2 "not a rate per second above 0" devices --device null:limit.fma.f32=x
 t "the limits in a trace belong to the device that ran" bash -c "'$ASSAY' profile mlp-small --device '$told' --json '$dir/d.json' >/dev/null && grep -q 'roofs.null:.*fma.f32' '$dir/d.json'"
-t "a step of a device is judged by that device's limits" bash -c "grep -q 'none of .* timed steps is above its limit' '$dir/d.json'"
-t "and is refused above them" bash -c "'$ASSAY' profile mlp-small --device 'null:*=1us,limit.fma.f32=1e6' --json '$dir/e.json' >'$dir/e.txt' && grep -q 'is above its limit, which is an error of the instrument' '$dir/e.json'"
+t "a step of a device is judged by that device's limits" bash -c "grep -q 'None of .* timed steps is faster than its limit' '$dir/d.json'"
+t "and is refused above them" bash -c "'$ASSAY' profile mlp-small --device 'null:*=1us,limit.fma.f32=1e6' --json '$dir/e.json' >'$dir/e.txt' && grep -q 'is above its limit, which is a measuring error' '$dir/e.json'"
 t "no share above 100 % is told" bash -c "! grep -E '[0-9]{3,} % of (its )?(limit|roof)' '$dir/e.txt'"
 file=$(grep -l '"device": "cpu"' "$ASSAY_CACHE_DIR"/roofs-*.json)
 echo '{"schema": 1' >"$file"
-t "a broken cache is told, not believed" says "of no use" devices --threads 1
-t "a folder that cannot be made is no failure" bash -c "ASSAY_CACHE_DIR=/dev/null/x '$ASSAY' devices | grep -q 'engines can be used here'"
+t "a broken cache is told, not believed" says "could not be used" devices --threads 1
+t "a folder that cannot be made is no failure" bash -c "ASSAY_CACHE_DIR=/dev/null/x '$ASSAY' devices | grep -q 'devices can be used here'"
 t "a word too many" refuses 2 "devices" devices cpu
 t "no threads" refuses 2 "threads" devices --threads 0
 finish

@@ -29,7 +29,7 @@ run_file() { # title unix_time report
 report=$(cat run.json)
 run_file "bench by hand" 86400 "$report" >hand.json
 
-t "there is no store at first" refuses 2 "there is none yet" runs list
+t "there is no store at first" refuses 2 "does not exist yet" runs list
 t "and asking for it makes none" [ ! -e .assay ]
 t "import makes one and says what it did" says "added 1 run to .assay/runs.db; 0 were there already" runs import hand.json
 t "nothing is doubled" says "added 0 runs to .assay/runs.db; 1 was there already" runs import hand.json
@@ -76,7 +76,7 @@ t "but one that was asked for is" refuses_after 2 profile mlp-small --roofs off 
 t "an unknown word is refused with the nearest" refuses 2 "did you mean list?" runs lis
 t "nothing to show" refuses 2 "something is missing: usage: assay runs show ID" runs show
 t "too much to show" refuses 2 "too many arguments" runs show 1 2
-t "no id" refuses 2 "'x' is no id of a run" runs show x
+t "no id" refuses 2 "'x' is not an id of a run" runs show x
 t "no such run" refuses 2 "there is no run 99" runs show 99
 t "rm of one that is not there removes none" refuses 2 "there is no run 99" runs rm 1 99
 t "which is still there" says "bench by hand" runs list
@@ -84,13 +84,13 @@ t "an export that fails writes no file" bash -c "! '$ASSAY' runs export 1 99 --j
 t "--json goes not with rm" refuses 2 "--json goes with" runs rm 1 --json x.json
 t "--store none is no store" refuses 2 "runs needs a store" runs list --store none
 sed 's/by hand/by Hand/' hand.json >changed.json
-t "a changed file of runs is refused" refuses 2 "\"hash\" is not that of its content" runs import changed.json
+t "a changed file of runs is refused" refuses 2 "\"hash\" does not match its content" runs import changed.json
 t "a run JSON is no file of runs" refuses 2 "and not assay.runs-export/2" runs import run.json
 head -c 300 hand.json >cut.json
 t "a cut one is refused where it ends" refuses 2 "cut.json: line 1" runs import cut.json
 t "a missing one too" refuses 2 "nothing.json: cannot open" runs import nothing.json
 echo "no database" >text.db
-t "a file that is no store is refused" refuses 2 "text.db: is no store" runs import hand.json --store text.db
+t "a file that is no store is refused" refuses 2 "text.db: not a store" runs import hand.json --store text.db
 t "and left as it is" grep -qx "no database" text.db
 head -c 9000 .assay/runs.db >torn.db
 t "a damaged store is refused" refuses 2 "the file is damaged" runs list --store torn.db
@@ -98,11 +98,11 @@ t "all of the store is verified" says "is whole: " runs verify
 LC_ALL=C sed 's/bench by hand/bench by HAND/g' .assay/runs.db >digit.db && cp digit.db digit.was
 t "a store in which a letter was changed opens" says "by HAND" runs list --store digit.db
 hand=$("$ASSAY" runs list --store digit.db | grep 'by HAND' | awk 'NR == 1 { print $1 }')
-t "but its run is not shown" refuses 2 "run $hand is not what its hash says" runs show "$hand" --store digit.db
-t "nor carried elsewhere" refuses 2 "is not what its hash says" runs export "$hand" --json gone.json --store digit.db
+t "but its run is not shown" refuses 2 "run $hand does not match its hash" runs show "$hand" --store digit.db
+t "nor carried elsewhere" refuses 2 "does not match its hash" runs export "$hand" --json gone.json --store digit.db
 t "and verify says so" refuses 2 "are damaged" runs verify --store digit.db
 t "it is left as it is" cmp digit.db digit.was
 t "verify takes nothing" refuses 2 "too many arguments" runs verify 1
 t "a directory is no store" refuses 2 "is a directory" runs list --store "$dir"
-t "a store of another kind is refused" refuses 2 "no kind of store named 'postgres'" runs list --store postgres:here
+t "a store of another kind is refused" refuses 2 "unknown kind of store 'postgres'" runs list --store postgres:here
 finish

@@ -79,7 +79,7 @@ t "weights, time spans and the state in one command" bash -c "'$ASSAY' export $n
 pairs 8 | npy '(16,)' >ts16.npy
 t "time spans of another length are refused" refuses 2 "timespans" run $net --input x.npy --timespans ts16.npy
 printf '\000\000\200\277' | npy '(1,)' >minus.npy
-t "negative ones too" refuses 2 "time span 0 is -1, and must be a number from 0" run $net --seq 1 --timespans minus.npy
+t "negative ones too" refuses 2 "time span 0 is -1, but must be 0 or more" run $net --seq 1 --timespans minus.npy
 t "--seq sets the length of random input" bash -c "'$ASSAY' run $net --seq 9 | grep -qE 'y +f32\\[1,9,6]'"
 t "--seq against a file is refused" refuses 2 "x.npy" run $net --seq 9 --input x.npy
 
@@ -114,13 +114,13 @@ bad() { # "words" file args...: exit 2, the sentence last, the answers before it
     [ $code = 2 ] && tail -1 bad.err | grep -qF -- "$words" && [ "$(wc -l <bad.out)" = "$n" ]
 }
 head -3 x.csv >b1.csv; echo '1,2' >>b1.csv
-t "a short line is named" bad "line 4: it has 2 numbers, and 3 are expected" b1.csv 3
+t "a short line is named" bad "line 4: it has 2 numbers; expected 3" b1.csv 3
 head -3 x.csv >b2.csv; echo '1,2,3,4' >>b2.csv
 t "so is a long one" bad "line 4: it has 4 numbers" b2.csv 3
 printf '1,2,3\n\n' >b3.csv
 t "so is an empty one" bad "line 2: it has 0 numbers" b3.csv 1
 printf '1,zwei,3\n' >b4.csv
-t "so is a word" bad "line 1: number 2 is 'zwei', which is no number" b4.csv 0
+t "so is a word" bad "line 1: number 2 is 'zwei', which is not a number" b4.csv 0
 printf '1,2,nan\n' >b5.csv
 t "so is what is not finite" bad "line 1: number 3 is 'nan'" b5.csv 0
 printf '1,2,3\0,4\n' >b6.csv
@@ -141,17 +141,17 @@ t "an interrupt keeps the answers and the report" bash -c "
     kill -INT \$pid; wait \$pid; code=\$?; exec 5>&-
     [ \$code = 0 ] && [ \$(wc -l <kept.csv) = 1 ] && grep -q '1 answer, then interrupted' kept.err"
 
-t "--batch 2 is refused" refuses 2 "--batch is 1" run $net --stream --batch 2
+t "--batch 2 is refused" refuses 2 "--batch must be 1" run $net --stream --batch 2
 t "--output is refused" refuses 2 "answers on standard output" run $net --stream --output y.npy
 t "--json - is refused" refuses 2 "give a file" run $net --stream --json -
-t "a deadline of nothing is refused" refuses 2 "no answer can be in time" run $net --stream --deadline 0s
+t "a deadline of nothing is refused" refuses 2 "--deadline 0s: must be more than 0" run $net --stream --deadline 0s
 t "--rate needs --stream" refuses 2 "--rate is for --stream" run $net --rate 5
 t "--timespans stdin needs --stream" refuses 2 "--timespans stdin is for --stream" run $net --timespans stdin
-t "--timespans FILE is for the whole" refuses 2 "by --timespans stdin" run $net --stream --timespans h.npy
+t "--timespans FILE is for the whole" refuses 2 "(--timespans stdin)" run $net --stream --timespans h.npy
 t "--input of the sample is refused" refuses 2 "from standard input" run $net --stream --input x.npy
 t "--state-in needs a state" refuses 2 "has no state input" run mlp-small --state-in h.npy
 t "--state-out needs one too" refuses 2 "has no state output" run mlp-small --state-out h2.npy
 t "--timespans needs the input" refuses 2 "has no input \`timespans\`" run mlp-small --timespans h.npy
-t "--seq needs the dimension" refuses 2 "has no dimension \`seq\`" run mlp-small --seq 3
+t "--seq needs the dimension" refuses 2 "the sequence length of the model 'mlp-small' is fixed" run mlp-small --seq 3
 t "a state of another size is refused" refuses 2 "h0" run cfc:input=3,units=9,backbone_units=5 --state-in h15.npy
 finish

@@ -15,7 +15,7 @@ static void *take(as_arena *arena, size_t n, size_t bytes_each)
 {
     void *memory = as_arena_take(arena, n ? n : 1, bytes_each, 64);
     if (!memory)
-        fail("no memory for %zu times %zu bytes", n, bytes_each);
+        fail("not enough memory for %zu times %zu bytes", n, bytes_each);
     return memory;
 }
 

@@ -54,7 +54,7 @@ static void outputs_new(const as_conform_case *c, as_view *out)
         size_t bytes = as_view_bytes(&c->want[i]);
         void  *data = malloc(bytes ? bytes : 1);
         if (!data)
-            fail("no memory for %zu bytes", bytes);
+            fail("not enough memory for %zu bytes", bytes);
         out[i] = as_conform_view(data, &c->out_info[i]);
     }
 }

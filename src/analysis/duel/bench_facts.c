@@ -36,7 +36,7 @@ static assay_metric rate(const as_bench_row *row, double work, const char *unit,
 static assay_metric quantile(const as_bench_row *row, double value, const char *none, const char *source)
 {
     return as_number_measured(none ? (double)NAN : value, NAN, NAN, row->alone.n_samples, "ns", source,
-                              none ? none : "too few samples for this quantile");
+                              none ? none : "too few samples for this percentile");
 }
 
 static assay_metric median(const as_bench_row *row, const char *none)
@@ -55,10 +55,10 @@ static assay_metric limit_share(assay_facts *f, const as_bench_row *row, const c
     if (none)
         return as_metric_unavailable("ratio", none);
     if (standing == AS_STANDING_BELOW)
-        return as_metric_derived(share, NAN, NAN, 1, "ratio", as_say(f, "least time at the limit %s / median", l->name));
+        return as_metric_derived(share, NAN, NAN, 1, "ratio", as_say(f, "time at the limit %s / median", l->name));
     if (standing == AS_STANDING_AT)
         return as_metric_derived(share, NAN, NAN, 1, "ratio",
-                                 as_say(f, "at its limit %s: %.1f %% above it, which is within the margin of 5 %%", l->name,
+                                 as_say(f, "at its limit %s: %.1f %% above it, within the margin of 5 %%", l->name,
                                         100 * (l->ns / row->alone.median - 1)));
     return as_metric_unavailable("ratio", standing == AS_STANDING_DOUBT
                                               ? as_say(f, "above its limit %s, which may be too low", l->name)
@@ -78,8 +78,8 @@ static void row_add(assay_facts *f, as_table *t, const as_bench_row *row)
             {.metric = median(row, none)},
             {.metric = as_number_derived(none ? (double)NAN : half, NAN, NAN, a->n_samples, "ratio", "half the interval / median",
                                          none ? none : "too few blocks for an interval")},
-            {.metric = rate(row, row->flops, "flop/s", "flops of a call / median", none, "the case counts no flops")},
-            {.metric = rate(row, row->bytes, "byte/s", "compulsory bytes of a call / median", none, "the case counts no bytes")},
+            {.metric = rate(row, row->flops, "flop/s", "flops per call / median", none, "the case has no flops")},
+            {.metric = rate(row, row->bytes, "byte/s", "compulsory bytes per call / median", none, "the case has no bytes")},
             {.metric = limit_share(f, row, none)},
             {.text = none       ? "-"
                      : a->noise ? a->noise
@@ -90,7 +90,7 @@ static void row_add(assay_facts *f, as_table *t, const as_bench_row *row)
             {.metric = rate(row, 1, "1/s", "1 / median", none, "nothing was measured")},
             {.metric = none ? as_metric_unavailable("1", none) : as_metric_counted(a->n_samples, "1", "trial")},
             {.metric = as_number_measured(row->error, NAN, NAN, 1, "1",
-                                          row->compared && *row->compared ? row->compared : "outputs against the slow truth",
+                                          row->compared && *row->compared ? row->compared : "outputs against the reference code",
                                           row->compared && *row->compared ? row->compared : "outputs were not compared")},
         });
 }
@@ -101,13 +101,13 @@ static void findings_add(assay_facts *f, as_fact_group *g, const as_bench_row *r
     const char *name = row->trial->name;
     if (row->trial->state == AS_TRACE_PARTIAL)
         as_facts_find(f, g, AS_LEVEL_WARN, "%s is partial: %s.", name,
-                      row->trial->reason && *row->trial->reason ? row->trial->reason : "it was stopped");
+                      row->trial->reason && *row->trial->reason ? row->trial->reason : "it stopped early");
     if (row->alone.steady == AS_STEADY_SLOWDOWN || row->alone.steady == AS_STEADY_NONE)
-        as_facts_find(f, g, AS_LEVEL_WARN, "%s: %s; its absolute times are suspect.", name, as_steady_text(row->alone.steady));
+        as_facts_find(f, g, AS_LEVEL_WARN, "%s: %s; do not trust its absolute times.", name, as_steady_text(row->alone.steady));
     double share;
     if (as_limit_judge(&row->trial->arms[row->arm].limit, row->alone.median, row->alone.hi, &share) == AS_STANDING_DOUBT)
-        as_facts_find(f, g, AS_LEVEL_WARN, "%s is above its limit (%s), which may be too low: no share is told.", name,
-                      row->trial->arms[row->arm].limit.name);
+        as_facts_find(f, g, AS_LEVEL_WARN, "%s is above its limit (%s), which may be too low: no share of the limit is given.",
+                      name, row->trial->arms[row->arm].limit.name);
     const char *reasons = "";
     for (int i = 0; i < row->alone.n_reasons; i++)
         reasons = as_say(f, "%s%s%s", reasons, i ? "; " : "", row->alone.reasons[i]);
@@ -128,7 +128,7 @@ static void summary_add(assay_facts *f, as_fact_group *g, const as_bench_row *ro
         const char *none = why_none(f, rows);
         as_facts_add(f, g, "bench.median", "median", median(rows, none));
         as_facts_add(f, g, "bench.flop_rate", "flop rate",
-                     rate(rows, rows->flops, "flop/s", "flops of a call / median", none, "the case counts no flops"));
+                     rate(rows, rows->flops, "flop/s", "flops per call / median", none, "the case has no flops"));
         as_facts_add(f, g, "bench.of_roof", "of its limit", limit_share(f, rows, none));
     }
     as_facts_add(f, g, "bench.cases", "cases", as_metric_counted(n, "1", "trials"));
@@ -176,6 +176,6 @@ assay_facts *as_facts_of_bench(assay_env *env, const as_bench_row *rows, size_t 
         as_trial_samples(f, g, rows[i].trial, rows[i].arm, (int)i);
         as_trial_series(f, g, rows[i].trial, (int)i);
     }
-    as_facts_find(f, g, AS_LEVEL_NOTE, "Intervals hold within this session: none of them holds what another session brings.");
+    as_facts_find(f, g, AS_LEVEL_NOTE, "The intervals were measured in one session; another session may differ by more.");
     return f;
 }

@@ -82,14 +82,15 @@ static void case_decide(as_check_case *c, const as_duel_rules *rules, size_t n, 
         c->status = !c->discovery ? AS_CHECK_UNSTABLE : slower ? AS_CHECK_REGRESSION : AS_CHECK_IMPROVEMENT;
         c->severity = c->discovery && slower ? d->severity : AS_SEVERITY_NONE;
         if (c->discovery)
-            snprintf(c->reason, sizeof c->reason, "%s by at least %s, beyond the threshold of %.3g %%",
-                     slower ? "slower" : "faster", change, 100 * rules->margin);
+            snprintf(c->reason, sizeof c->reason, "%s by at least %s, above the threshold of %.3g %%", slower ? "slower" : "faster",
+                     change, 100 * rules->margin);
         else
-            snprintf(c->reason, sizeof c->reason, "%s alone, but no discovery among %zu cases at a false discovery rate of %.3g %%",
+            snprintf(c->reason, sizeof c->reason,
+                     "%s by itself, but not significant among %zu cases at a false discovery rate of %.3g %%",
                      as_verdict_text(d->verdict), n, 100 * q);
     } else if (d->verdict == AS_SAME || d->hi <= 1 + rules->margin) {
         c->status = AS_CHECK_PASS;
-        snprintf(c->reason, sizeof c->reason, "at most %s, within the threshold of %.3g %%",
+        snprintf(c->reason, sizeof c->reason, "at most %s, below the threshold of %.3g %%",
                  as_change_text(other, sizeof other, d->hi), 100 * rules->margin);
     } else {
         c->status = AS_CHECK_UNSTABLE;
@@ -134,7 +135,7 @@ assay_status as_check_decide(assay_env *env, as_check_case *cases, size_t n, con
     many     m = {AS_TAKE(&arena, double, n), AS_TAKE(&arena, double, n), AS_TAKE(&arena, bool, n), AS_TAKE(&arena, size_t, n)};
     if (!m.p || !m.ln_e || !m.reject || !m.scratch) {
         as_arena_drop(&arena);
-        return as_fail(env, ASSAY_NO_MEMORY, "check: no room to decide %zu cases", n);
+        return as_fail(env, ASSAY_NO_MEMORY, "check: not enough memory to decide %zu cases", n);
     }
     *out = (as_check_result){.cases = cases, .n = n, .rules = *rules, .q = q, .fail_on = fail_on};
     for (size_t i = 0; i < n; i++)
@@ -167,7 +168,7 @@ static void row_add(assay_facts *f, as_table *t, const as_check_case *c)
 {
     const as_duel *d = c->failure ? NULL : c->duel;
     double         change = d ? d->ratio - 1 : (double)NAN, a = d ? d->a_ns : (double)NAN;
-    const char    *none = *c->reason ? c->reason : "there is no comparison",
+    const char    *none = *c->reason ? c->reason : "it was not compared",
                *source = c->trial ? as_trial_clock_text(c->trial) : "stored blocks";
     as_facts_row(
         f, t,
@@ -201,14 +202,14 @@ static void annotation_add(assay_facts *f, as_table *t, const as_check_case *c)
                              {.text = line_of(f, c)},
                              {.text = detail},
                              {.metric = as_number_measured(c->trial ? c->trial->spent_ns : (double)NAN, NAN, NAN, 1, "ns", "clock",
-                                                           "the trial was not kept")}});
+                                                           "the trial was not stored")}});
 }
 
 static void headline_add(assay_facts *f, as_fact_group *g, const as_check_result *r)
 {
     as_level    level = r->overall == AS_ALL_PASS ? (r->counts[AS_CHECK_UNSTABLE] ? AS_LEVEL_WARN : AS_LEVEL_GOOD) : AS_LEVEL_BAD;
-    const char *meaning = r->overall == AS_ALL_PASS && r->counts[AS_CHECK_UNSTABLE] ? " (nothing was proven slower)" : "";
-    as_facts_find(f, g, level, "%s%s: of %zu cases %zu passed, %zu regressed, %zu improved, %zu could not be decided, %zu failed.",
+    const char *meaning = r->overall == AS_ALL_PASS && r->counts[AS_CHECK_UNSTABLE] ? " (nothing is proved slower)" : "";
+    as_facts_find(f, g, level, "%s%s: of %zu cases %zu passed, %zu regressed, %zu improved, %zu are not decided, %zu failed.",
                   as_check_overall_text(r->overall), meaning, r->n, r->counts[AS_CHECK_PASS], r->counts[AS_CHECK_REGRESSION],
                   r->counts[AS_CHECK_IMPROVEMENT], r->counts[AS_CHECK_UNSTABLE], r->counts[AS_CHECK_FAILED]);
 }
@@ -248,9 +249,9 @@ static void numbers_add(assay_facts *f, as_fact_group *g, const as_check_result 
     as_facts_add(f, g, "check.cases", "cases", as_metric_counted(r->n, "1", "baseline"));
     for (int s = 0; s < AS_N_CHECK_STATUSES; s++)
         as_facts_add(f, g, keys[s], labels[s], as_metric_counted(r->counts[s], "1", "verdicts"));
-    as_facts_add(f, g, "check.threshold", "threshold", as_metric_derived(r->rules.margin, NAN, NAN, 1, "ratio", "asked for"));
-    as_facts_add(f, g, "check.alpha", "wrong verdicts allowed a case",
-                 as_metric_derived(r->rules.alpha, NAN, NAN, 1, "ratio", "asked for"));
+    as_facts_add(f, g, "check.threshold", "threshold", as_metric_derived(r->rules.margin, NAN, NAN, 1, "ratio", "option"));
+    as_facts_add(f, g, "check.alpha", "wrong verdicts allowed per case",
+                 as_metric_derived(r->rules.alpha, NAN, NAN, 1, "ratio", "option"));
     as_facts_add(
         f, g, "check.fdr", "false discovery rate of the suite",
         as_metric_derived(r->q, NAN, NAN, 1, "ratio", "Benjamini-Hochberg on one-sided p; 1 / e where a trial stopped early"));

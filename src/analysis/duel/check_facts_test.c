@@ -54,8 +54,8 @@ Test(check, every_verdict_has_its_status)
     as_check_result              r = decided(env, cases, 6, AS_FAIL_ON_SLOWER);
     for (int i = 0; i < 6; i++)
         expect_str(as_check_status_text(cases[i].status), as_check_status_text(want[i]));
-    expect_str(cases[1].reason, "slower by at least 9.5 %, beyond the threshold of 2 %");
-    expect_has(cases[3].reason, "needs about 9.00 s");
+    expect_str(cases[1].reason, "slower by at least 9.5 %, above the threshold of 2 %");
+    expect_has(cases[3].reason, "time to decide about 9.00 s");
     expect_str(cases[4].reason, "signal 11");
     expect_eq(r.overall, AS_HAS_REGRESSIONS);
     expect_eq(r.exit_code, 1);
@@ -63,7 +63,7 @@ Test(check, every_verdict_has_its_status)
     assay_env_free(env);
 }
 
-/* Not slower beyond the threshold is a pass, although faster or same was not told apart. */
+/* Not slower above the threshold is a pass, although faster or same was not told apart. */
 Test(check, what_cannot_be_slower_passes)
 {
     assay_env *env = env_new();
@@ -88,7 +88,7 @@ Test(check, one_weak_finding_among_many_cases_is_no_regression)
     cases[7].duel = &weak;
     as_check_result r = decided(env, cases, 100, AS_FAIL_ON_SLOWER);
     expect_eq(cases[7].status, AS_CHECK_UNSTABLE);
-    expect_has(cases[7].reason, "no discovery among 100 cases");
+    expect_has(cases[7].reason, "not significant among 100 cases");
     expect_eq(r.exit_code, 0);
     cases[7].duel = &strong;
     r = decided(env, cases, 100, AS_FAIL_ON_SLOWER);
@@ -171,8 +171,7 @@ Test(check_facts, say_the_verdict_first_and_keep_every_case)
     assay_facts    *f = as_facts_of_check(env, &r, "check against main");
     expect_ok(env, as_facts_check(env, f));
     const as_fact_group *g = as_facts_group_find(f, "check");
-    expect_str(g->findings[0].text,
-               "HasRegressions: of 3 cases 1 passed, 1 regressed, 0 improved, 0 could not be decided, 1 failed.");
+    expect_str(g->findings[0].text, "HasRegressions: of 3 cases 1 passed, 1 regressed, 0 improved, 0 are not decided, 1 failed.");
     expect_eq(as_facts_table_find(f, "check", "cases")->n_rows, 3);
     expect_eq(as_facts_table_find(f, "check", "annotations")->n_rows, 3);
     expect_str(as_facts_note_find(f, "check.status"), "HasRegressions");

@@ -449,10 +449,11 @@ int as_disturbance_say(const as_disturbance *d, char (*out)[160], int max)
         double      share;
         const char *format;
     } all[] = {
-        {d->preempted, "the thread was pre-empted in %.0f %% of the blocks: other work on this CPU"},
-        {d->dram, "the copy probe was slower than 1.3x in %.0f %% of the blocks: a neighbour on the memory"},
-        {d->frequency, "the arithmetic probe was slower than 1.1x in %.0f %% of the blocks: frequency, or a neighbour on the core"},
-        {d->stolen, "the hypervisor took more than 1 %% of %.0f %% of the blocks"},
+        {d->preempted, "other work took this CPU in %.0f %% of the blocks"},
+        {d->dram, "memory was more than 1.3 times slower in %.0f %% of the blocks: other work uses it"},
+        {d->frequency,
+         "the core was more than 1.1 times slower in %.0f %% of the blocks: its clock rate changed, or other work shares it"},
+        {d->stolen, "the hypervisor took more than 1 %% of the time in %.0f %% of the blocks"},
     };
     bool said[AS_COUNT(all)] = {false};
     int  n = 0;

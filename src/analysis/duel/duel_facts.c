@@ -148,12 +148,12 @@ const char *as_duel_remedy(char *buf, size_t size, const as_duel *d, double marg
     if (d->verdict != AS_UNRESOLVED)
         return buf;
     if (isfinite(d->visible))
-        snprintf(seen, sizeof seen, "the smallest effect it could have seen is %.2g %%", 100 * d->visible);
+        snprintf(seen, sizeof seen, "smallest detectable change %.2g %%", 100 * d->visible);
     if (isfinite(d->needed_ns) && d->needed_ns > 0)
-        snprintf(buf, size, "%s%sneeds about %s for a margin of %.2g %%", seen, *seen ? "; " : "",
+        snprintf(buf, size, "%s%stime to decide about %s, for a margin of %.2g %%", seen, *seen ? "; " : "",
                  as_show(needed, sizeof needed, d->needed_ns, "ns"), 100 * margin);
     else
-        snprintf(buf, size, "%s%show long would suffice cannot be told from this run", seen, *seen ? "; " : "");
+        snprintf(buf, size, "%s%sthe time to decide is unknown", seen, *seen ? "; " : "");
     return buf;
 }
 
@@ -162,8 +162,8 @@ const char *as_duel_luck_text(char *buf, size_t size, const as_duel *d)
     *buf = 0;
     if (as_duel_luck(d))
         snprintf(buf, size,
-                 "each launch runs at another speed: the ratio varies by %.2g %% between launches and by %.2g %% within one; "
-                 "other memory pages each time may be why",
+                 "launches differ in speed: the ratio varies by %.2g %% between launches and by %.2g %% within one, "
+                 "perhaps because each gets other memory pages",
                  100 * d->variance.sigma_launch, 100 * d->variance.sigma_round);
     return buf;
 }
@@ -221,7 +221,7 @@ static const char *name_of(assay_facts *f, const as_duel_row *row, size_t n)
 static const char *centre_text(const as_duel *d, bool change)
 {
     if (d->by && !strcmp(d->by, "size"))
-        return change ? "centre of ln(b / a), Student's interval of few units beyond a factor of two; minus 1"
+        return change ? "centre of ln(b / a), Student's interval (few units, more than a factor of two apart); minus 1"
                       : "exp of the centre of ln(b / a)";
     if (d->by && !strcmp(d->by, "sign"))
         return change ? "median of ln(b / a), sign interval; minus 1" : "exp of the median of ln(b / a)";
@@ -230,8 +230,7 @@ static const char *centre_text(const as_duel *d, bool change)
 
 static assay_metric change_metric(const as_duel *d)
 {
-    return as_number_derived(d->ratio - 1, d->lo - 1, d->hi - 1, d->n_units, "ratio", centre_text(d, true),
-                             "there are too few units");
+    return as_number_derived(d->ratio - 1, d->lo - 1, d->hi - 1, d->n_units, "ratio", centre_text(d, true), "too few units");
 }
 
 static const char *interval_words(assay_facts *f, const as_duel *d)
@@ -261,8 +260,8 @@ assay_metric as_duel_b_metric(const as_duel *d, const char *source)
 /* The time of an item, with the bounds of the time of a call. */
 static assay_metric item_metric(double ns, double lo, double hi, double items, size_t n)
 {
-    return as_number_derived(ns / items, lo / items, hi / items, n, "ns", "time of a call / items of a call",
-                             "the items of a call are not known");
+    return as_number_derived(ns / items, lo / items, hi / items, n, "ns", "time per call / items per call",
+                             "the number of items per call is not known");
 }
 
 /* Where any row is judged per item, both times stand side by side. */
@@ -288,11 +287,10 @@ static void row_add(assay_facts *f, as_table *t, const as_duel_row *row, size_t 
         {.text = interval_words(f, d)},
         {.text = verdict_of(f, d)},
         {.text = units_write(units, sizeof units, d)},
-        {.metric = as_number_derived(d->visible, NAN, NAN, d->n_units, "ratio", "effect with 95 % power by the variances",
+        {.metric = as_number_derived(d->visible, NAN, NAN, d->n_units, "ratio", "change found with 95 % power, from the variances",
                                      "the variances are not known")},
         {.metric = as_number_derived(d->needed_ns, NAN, NAN, d->n_units, "ns",
-                                     "time spent x (interval / distance from the margin)^2, with 95 % power",
-                                     "there are too few rounds")},
+                                     "time spent x (interval / distance from the margin)^2, with 95 % power", "too few rounds")},
         {.metric = as_number_measured(row->trial->spent_ns, NAN, NAN, 1, "ns", "clock", "not known")},
         {.text = *ledger ? ledger : "-"},
     };
@@ -304,7 +302,7 @@ static void row_add(assay_facts *f, as_table *t, const as_duel_row *row, size_t 
 static void inputs_add(assay_facts *f, as_table *t, const as_duel_row *row, size_t n)
 {
     const as_duel *d = &row->duel;
-    const char    *none = "there are too few units";
+    const char    *none = "too few units";
     as_facts_row(
         f, t,
         (as_cell[]){
@@ -317,26 +315,25 @@ static void inputs_add(assay_facts *f, as_table *t, const as_duel_row *row, size
             {.metric = as_number_derived(d->p_faster, NAN, NAN, d->n_units, "1", "signed-rank, beyond the margin", none)},
             {.metric = as_number_derived(d->p_flip, NAN, NAN, d->n_units, "1", "sign-flip permutations of the units", none)},
             {.metric = as_number_derived(d->ln_e_slower, NAN, NAN, d->n_units, "1", "ln of the sign e-process",
-                                         "no evidence on this side")},
+                                         "no evidence in this direction")},
             {.metric = as_number_derived(d->ln_e_faster, NAN, NAN, d->n_units, "1", "ln of the sign e-process",
-                                         "no evidence on this side")},
+                                         "no evidence in this direction")},
             {.metric = as_number_derived(d->ln_e_same, NAN, NAN, d->n_units, "1", "ln of the smaller of two sign e-processes",
-                                         "no evidence on this side")},
+                                         "no evidence in this direction")},
             {.metric = as_number_derived(d->variance.sigma_launch, NAN, NAN, d->variance.n_launches, "ratio",
                                          "1.4826 MAD between launches, less the rounds' share", "one launch only")},
             {.metric = as_number_derived(d->variance.sigma_round, NAN, NAN, d->n_rounds, "ratio",
                                          "1.4826 MAD between the rounds of a launch", "too few rounds")},
             {.metric = as_metric_counted(d->n_launches, "1", "trial")},
             {.metric = as_metric_counted(d->n_rounds, "1", "trial")},
-            {.metric = as_number_derived(row->rules ? row->rules->margin : (double)NAN, NAN, NAN, 1, "ratio", "asked for",
-                                         "the rules were not given")},
-            {.metric = as_number_derived(row->rules ? row->rules->alpha : (double)NAN, NAN, NAN, 1, "1", "asked for",
-                                         "the rules were not given")},
+            {.metric =
+                 as_number_derived(row->rules ? row->rules->margin : (double)NAN, NAN, NAN, 1, "ratio", "option", "not given")},
+            {.metric = as_number_derived(row->rules ? row->rules->alpha : (double)NAN, NAN, NAN, 1, "1", "option", "not given")},
             {.text = as_say(f, "%" PRIu64, row->trial->seed)},
             {.text = d->early ? "yes" : "no"},
             {.text = d->per_item ? "item" : "call"},
-            {.metric = as_number_counted(d->a_items, "1", "batch", "the items of a call are not known")},
-            {.metric = as_number_counted(d->b_items, "1", "batch", "the items of a call are not known")},
+            {.metric = as_number_counted(d->a_items, "1", "batch", "the number of items per call is not known")},
+            {.metric = as_number_counted(d->b_items, "1", "batch", "the number of items per call is not known")},
             {.metric = as_number_measured(d->a_ns, d->a_lo, d->a_hi, d->n_rounds, "ns", "median of the blocks of a alone", none)},
             {.metric = as_number_measured(d->b_ns, d->b_lo, d->b_hi, d->n_rounds, "ns", "median of the blocks of b alone", none)},
         });
@@ -370,8 +367,8 @@ static void differences_add(assay_facts *f, as_fact_group *g, const as_duel_row 
                                      .x_unit = "s",
                                      .y_unit = "ratio",
                                      .kind = ASSAY_DERIVED,
-                                     .source = row->duel.per_item ? "time of an item of b / of a - 1, a round"
-                                                                  : "time of b / time of a - 1, a round",
+                                     .source = row->duel.per_item ? "time per item of b / of a - 1, per round"
+                                                                  : "time of b / time of a - 1, per round",
                                      .x = x,
                                      .y = y,
                                      .n = kept});
@@ -380,7 +377,7 @@ static void differences_add(assay_facts *f, as_fact_group *g, const as_duel_row 
 /* What a verdict per item leaves out: "judged per item: calls of 1 and of 8 items take 4.00 us and 9.90 us (250 k/s and 808 k/s)". */
 static const char *call_words(assay_facts *f, const as_duel *d)
 {
-    return as_say(f, "judged per item: calls of %.9g and of %.9g items take %s and %s (%s and %s)", d->a_items, d->b_items,
+    return as_say(f, "judged per item: calls of %.9g and %.9g items take %s and %s (%s and %s)", d->a_items, d->b_items,
                   as_say_number(f, d->a_ns, "ns"), as_say_number(f, as_duel_b_ns(d), "ns"),
                   as_say_number(f, 1e9 * d->a_items / d->a_ns, "1/s"), as_say_number(f, 1e9 * d->b_items / as_duel_b_ns(d), "1/s"));
 }
@@ -405,8 +402,7 @@ void as_duel_findings(assay_facts *f, as_fact_group *g, const char *name, const 
     if (*as_duel_remedy(remedy, sizeof remedy, d, row->rules ? row->rules->margin : (double)NAN))
         as_facts_find(f, g, AS_LEVEL_NOTE, "%s", remedy);
     if (d->verdict == AS_SLOWER && !strcmp(ledger_words(f, row->trial, row->a, row->b), "identical"))
-        as_facts_find(f, g, AS_LEVEL_NOTE,
-                      "the ledger is identical: the same work was done slower, so look at code generation or the environment");
+        as_facts_find(f, g, AS_LEVEL_NOTE, "both did the same work, one slower: look at the generated code or at the environment");
 }
 
 /* Programs say what they computed by a hash: another one is another work.  Plans were compared with the slow truth instead, and may round
@@ -415,7 +411,7 @@ static void hashes_compare(assay_facts *f, as_fact_group *g, const as_duel_row *
 {
     const as_trace_arm *a = &row->trial->arms[row->a], *b = &row->trial->arms[row->b];
     if (row->trial->memory == AS_MEMORY_RELAUNCHED && a->hash && b->hash && a->hash != b->hash)
-        as_facts_find(f, g, AS_LEVEL_WARN, "%s: the outputs of %s and %s have other hashes: they may not do the same work.",
+        as_facts_find(f, g, AS_LEVEL_WARN, "%s: the outputs of %s and %s have different hashes: they may not do the same work.",
                       row->trial->name, a->name, b->name);
 }
 
@@ -424,7 +420,7 @@ static void parts_say(assay_facts *f, as_fact_group *g, const assay_trace *t)
 {
     for (int i = 0; i < t->n_arms; i++)
         if (t->arms[i].elsewhere && *t->arms[i].elsewhere)
-            as_facts_find(f, g, AS_LEVEL_WARN, "%s ran only a part there: %s.", t->arms[i].name, t->arms[i].elsewhere);
+            as_facts_find(f, g, AS_LEVEL_WARN, "%s ran only in part: %s.", t->arms[i].name, t->arms[i].elsewhere);
 }
 
 static as_table *table_of(assay_facts *f, as_fact_group *g, bool with_items)
@@ -438,16 +434,16 @@ static as_table *table_of(assay_facts *f, as_fact_group *g, bool with_items)
                                           "interval|interval, %",
                                           "verdict|verdict",
                                           "units|units",
-                                          "visible|could have seen",
-                                          "needed|would need",
+                                          "visible|smallest detectable change",
+                                          "needed|time to decide",
                                           "spent|took",
-                                          "ledger|ledger of b - a",
+                                          "ledger|resources, b - a",
                                           NULL};
     const char              *columns[N_COLUMNS + 1] = {NULL};
     memcpy(columns, by_call, sizeof by_call);
     if (with_items) {
-        columns[N_BEFORE_ITEMS] = "a_item|item of a";
-        columns[N_BEFORE_ITEMS + 1] = "b_item|item of b";
+        columns[N_BEFORE_ITEMS] = "a_item|time per item of a";
+        columns[N_BEFORE_ITEMS + 1] = "b_item|time per item of b";
         memcpy(columns + N_BEFORE_ITEMS + 2, by_call + N_BEFORE_ITEMS, sizeof by_call - N_BEFORE_ITEMS * sizeof *by_call);
     }
     return as_facts_table(f, g, "duels", "Comparisons", columns);
@@ -464,8 +460,8 @@ void as_duels_add(assay_facts *f, const as_duel_row *rows, size_t n)
                                          "ln_e_slower|ln e slower",
                                          "ln_e_faster|ln e faster",
                                          "ln_e_same|ln e same",
-                                         "sigma_launch|sd of launches",
-                                         "sigma_round|sd of rounds",
+                                         "sigma_launch|sd between launches",
+                                         "sigma_round|sd between rounds",
                                          "launches|launches",
                                          "rounds|rounds",
                                          "margin|margin",
@@ -492,7 +488,7 @@ void as_duels_add(assay_facts *f, const as_duel_row *rows, size_t n)
             parts_say(f, g, rows[i].trial);
         counts[rows[i].duel.verdict]++;
     }
-    t = as_facts_table(f, g, "inputs", "What the verdicts stand on", inputs);
+    t = as_facts_table(f, g, "inputs", "Inputs of the verdicts", inputs);
     for (size_t i = 0; i < n; i++)
         inputs_add(f, t, &rows[i], n);
     for (int v = 0; v < AS_N_VERDICTS; v++)

@@ -77,9 +77,9 @@ Test(duel_remedy, is_for_what_was_not_resolved)
     expect_str(as_duel_remedy(text, sizeof text, &d, .01), "");
     d.verdict = AS_UNRESOLVED, d.visible = .018, d.needed_ns = 9e9;
     expect_str(as_duel_remedy(text, sizeof text, &d, .01),
-               "the smallest effect it could have seen is 1.8 %; needs about 9.00 s for a margin of 1 %");
+               "smallest detectable change 1.8 %; time to decide about 9.00 s, for a margin of 1 %");
     d.visible = d.needed_ns = NAN;
-    expect_has(as_duel_remedy(text, sizeof text, &d, .01), "cannot be told");
+    expect_has(as_duel_remedy(text, sizeof text, &d, .01), "the time to decide is unknown");
 }
 
 /* Of the first row. */
@@ -143,7 +143,7 @@ Test(duel_facts, say_when_the_ledger_is_the_same_or_not)
     table = as_facts_table_find(f, "compare", "duels");
     expect_str(table->cells[table->n_columns - 1].text, "identical");
     const as_fact_group *g = as_facts_group_find(f, "compare");
-    expect_has(g->findings[g->n_findings - 1].text, "the ledger is identical");
+    expect_has(g->findings[g->n_findings - 1].text, "both did the same work");
     assay_facts_free(f);
     assay_trace_free(t);
     assay_env_free(env);
@@ -181,7 +181,7 @@ Test(duel_facts, of_batches_have_the_times_of_an_item_beside_those_of_a_call)
     expect_near(input(f, "a_items")->value, 1, 0);
     expect_near(input(f, "b_items")->value, 8, 0);
     expect_near(as_facts_series_find(f, "compare", "0.differences")->y[0], -.05, .02);
-    expect_has(as_facts_group_find(f, "compare")->findings[1].text, "judged per item: calls of 1 and of 8 items take");
+    expect_has(as_facts_group_find(f, "compare")->findings[1].text, "judged per item: calls of 1 and 8 items take");
     assay_facts_free(f);
     assay_trace_free(t);
     assay_env_free(env);
@@ -203,7 +203,7 @@ Test(sweep_facts, have_values_crossovers_guide_and_lines)
     expect_eq(as_facts_table_find(f, "sweep", "crossovers")->n_rows, 1);
     expect_eq(as_facts_table_find(f, "sweep", "guide")->n_rows, AS_N_PURPOSES - 2); /* what ran is not known: no word of its use */
     expect_near(as_facts_series_find(f, "sweep", "ratio.1")->y[1], .8, 1e-12);
-    expect_has(as_facts_group_find(f, "sweep")->findings[0].text, "From one to two: the winner flips at batch 1.8");
+    expect_has(as_facts_group_find(f, "sweep")->findings[0].text, "From one to two: the winner changes at batch 1.8");
     assay_facts_free(f);
     assay_env_free(env);
 }

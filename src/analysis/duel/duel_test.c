@@ -566,10 +566,10 @@ static void expect_only(void (*plant)(as_turn *turn), as_disturbance want, const
 
 Test(duel, disturbances_are_told_apart)
 {
-    expect_only(slow_fma, (as_disturbance){.frequency = 0.2}, "arithmetic probe was slower than 1.1x in 20 % of the blocks");
-    expect_only(slow_copy, (as_disturbance){.dram = 0.2}, "copy probe was slower than 1.3x in 20 % of the blocks");
-    expect_only(low_busy, (as_disturbance){.preempted = 0.2}, "pre-empted in 20 % of the blocks");
-    expect_only(stolen, (as_disturbance){.stolen = 0.2}, "hypervisor took more than 1 % of 20 % of the blocks");
+    expect_only(slow_fma, (as_disturbance){.frequency = 0.2}, "the core was more than 1.1 times slower in 20 % of the blocks");
+    expect_only(slow_copy, (as_disturbance){.dram = 0.2}, "memory was more than 1.3 times slower in 20 % of the blocks");
+    expect_only(low_busy, (as_disturbance){.preempted = 0.2}, "other work took this CPU in 20 % of the blocks");
+    expect_only(stolen, (as_disturbance){.stolen = 0.2}, "hypervisor took more than 1 % of the time in 20 % of the blocks");
     expect_only(unknown, (as_disturbance){.stolen = 0}, NULL);
 }
 
@@ -578,11 +578,11 @@ Test(duel, the_largest_disturbance_is_said_first)
     as_disturbance d = {.frequency = 0.1, .dram = 0.3, .preempted = 0.2, .stolen = 0.15};
     char           said[4][160];
     expect_eq(as_disturbance_say(&d, said, 3), 3);
-    expect_has(said[0], "copy probe");
-    expect_has(said[1], "pre-empted");
+    expect_has(said[0], "memory was more than 1.3 times slower");
+    expect_has(said[1], "other work took this CPU");
     expect_has(said[2], "hypervisor");
     expect_eq(as_disturbance_say(&d, said, 4), 4);
-    expect_has(said[3], "arithmetic probe");
+    expect_has(said[3], "the core was more than 1.1 times slower");
 }
 
 Test(duel, a_verdict_comes_with_what_disturbed_it)
@@ -594,7 +594,7 @@ Test(duel, a_verdict_comes_with_what_disturbed_it)
     as_duel_judge(t, 0, 1, &rules, &duel);
     expect_eq(duel.verdict, AS_SLOWER);
     expect(duel.n_reasons >= 1);
-    expect_has(duel.reasons[0], "a neighbour on the memory");
+    expect_has(duel.reasons[0], "memory was more than 1.3 times slower");
     assay_trace_free(t);
 }
 

@@ -20,14 +20,14 @@ static const char *commit_of(assay_facts *f, const char *commit) { return commit
 
 static assay_metric time_of(const as_history_point *p)
 {
-    return as_number_measured(p->median, p->lo, p->hi, 1, "ns", "the store: median of a case", "it has no number");
+    return as_number_measured(p->median, p->lo, p->hi, 1, "ns", "the store: median of a case", "no number");
 }
 
 static void points_add(assay_facts *f, as_fact_group *g, const as_history_point *points, size_t n)
 {
-    static const char *const columns[] = {"when|when (UTC)",          "commit|commit",   "run|run", "median|median",
-                                          "change|to the one before", "machine|machine", NULL};
-    as_table                *t = as_facts_table(f, g, "points", "Points", columns);
+    static const char *const columns[] = {
+        "when|when (UTC)", "commit|commit", "run|run", "median|median", "change|change from the previous", "machine|machine", NULL};
+    as_table *t = as_facts_table(f, g, "points", "Points", columns);
     for (size_t i = 0; i < n; i++) {
         const as_history_point *p = &points[i];
         double                  change = i ? p->median / points[i - 1].median - 1 : (double)NAN;
@@ -36,8 +36,8 @@ static void points_add(assay_facts *f, as_fact_group *g, const as_history_point 
                                  {.text = commit_of(f, p->commit)},
                                  {.text = as_say(f, "%lld", (long long)p->run)},
                                  {.metric = time_of(p)},
-                                 {.metric = as_number_derived(change, NAN, NAN, 2, "ratio", "median / the median before - 1",
-                                                              i ? "there is no number" : "it is the first")},
+                                 {.metric = as_number_derived(change, NAN, NAN, 2, "ratio", "median / previous median - 1",
+                                                              i ? "no number" : "the first point")},
                                  {.text = p->machine && *p->machine ? p->machine : "-"}});
     }
 }
@@ -109,28 +109,27 @@ static void changes_add(assay_facts *f, as_fact_group *g, const as_history_point
                         {.text = c->went_away ? "went away" : "nominated"}});
         as_change_text(change, sizeof change, ratio);
         if (c->went_away)
-            as_facts_find(f, g, AS_LEVEL_NOTE, "A step of %s at %s (%s) went away: the last three points do not show it.", change,
+            as_facts_find(f, g, AS_LEVEL_NOTE, "A change of %s at %s (%s) is gone: the last three points do not show it.", change,
                           commit_of(f, p->commit), when_of(f, p->unix_time));
         else
             as_facts_find(f, g, ratio > 1 ? AS_LEVEL_WARN : AS_LEVEL_GOOD,
-                          "A step of %s is nominated at %s (%s), from %s to %s; it is not proved: %s.", change,
-                          commit_of(f, p->commit), when_of(f, p->unix_time), as_say_number(f, c->before, "ns"),
-                          as_say_number(f, c->after, "ns"), proof_of(f, before, p));
+                          "Possible change of %s at %s (%s), from %s to %s. To prove it: %s.", change, commit_of(f, p->commit),
+                          when_of(f, p->unix_time), as_say_number(f, c->before, "ns"), as_say_number(f, c->after, "ns"),
+                          proof_of(f, before, p));
     }
     as_facts_add(
-        f, g, "history.changes", "change points nominated",
-        as_metric_counted(n_found, "1", as_say(f, "rank E-divisive, p < %.3g, steps of at least %.3g %%", alpha, 100 * step)));
+        f, g, "history.changes", "possible change points",
+        as_metric_counted(n_found, "1", as_say(f, "rank E-divisive, p < %.3g, changes of at least %.3g %%", alpha, 100 * step)));
     if (!n_found)
         as_facts_find(f, g, AS_LEVEL_NOTE,
-                      n < 10 ? "Only %zu points: change points need about ten." : "No change point among %zu points.", n);
+                      n < 10 ? "Only %zu points: about ten are needed to find changes." : "No change point among %zu points.", n);
 }
 
 static void machines_say(assay_facts *f, as_fact_group *g, const as_history_point *points, size_t n)
 {
     for (size_t i = 1; i < n; i++)
         if (points[i].machine && points[0].machine && strcmp(points[i].machine, points[0].machine)) {
-            as_facts_find(f, g, AS_LEVEL_WARN,
-                          "The points come from more than one machine: a step may be a change of machine and nothing else.");
+            as_facts_find(f, g, AS_LEVEL_WARN, "The points come from several machines: a change may only be a change of machine.");
             return;
         }
 }
@@ -174,6 +173,7 @@ assay_facts *as_facts_of_cases(assay_env *env, const as_history_case *cases, siz
                                  {.text = when_of(f, cases[i].last.unix_time)},
                                  {.text = commit_of(f, cases[i].last.commit)}});
     if (!n)
-        as_facts_find(f, g, AS_LEVEL_NOTE, "%s holds no case yet: assay bench, compare, check and baseline put them there.", where);
+        as_facts_find(f, g, AS_LEVEL_NOTE, "%s has no cases yet: assay profile, bench, compare, check and baseline store them.",
+                      where);
     return f;
 }

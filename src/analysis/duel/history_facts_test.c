@@ -37,8 +37,8 @@ Test(history_facts, a_step_is_nominated_with_what_would_prove_it)
     expect_near(t->cells[0].metric.value, 40, 0);
     expect_str(t->cells[7].text, "nominated");
     const char *text = as_facts_group_find(f, "history")->findings[0].text;
-    expect_has(text, "is nominated at commit40");
-    expect_has(text, "not proved: build commit39 and commit40 and run `assay compare");
+    expect_has(text, "Possible change of +8.1 % at commit40");
+    expect_has(text, "To prove it: build commit39 and commit40 and run `assay compare");
     expect_has(text, "assay check");
     expect_eq(as_facts_series_find(f, "history", "median")->n, N);
     assay_facts_free(f);
@@ -53,7 +53,7 @@ Test(history_facts, a_step_that_went_away_says_so)
     const as_table *t = as_facts_table_find(f, "history", "changes");
     expect(t->n_rows >= 1);
     expect_str(t->cells[7].text, "went away");
-    expect_has(as_facts_group_find(f, "history")->findings[0].text, "went away");
+    expect_has(as_facts_group_find(f, "history")->findings[0].text, "is gone");
     assay_facts_free(f);
     assay_env_free(env);
 }
@@ -69,13 +69,13 @@ Test(history_facts, few_points_and_points_without_a_number_do_no_harm)
                                  {.unix_time = 0, .median = 5, .lo = NAN, .hi = NAN, .machine = "b"}};
     f = as_facts_of_history(env, "x", points, 2, NULL);
     expect_ok(env, as_facts_check(env, f));
-    expect_has(as_facts_group_find(f, "history")->findings[1].text, "more than one machine");
+    expect_has(as_facts_group_find(f, "history")->findings[1].text, "several machines");
     assay_facts_free(f);
     f = as_facts_of_history(env, "x", NULL, 0, NULL);
     expect_ok(env, as_facts_check(env, f));
     assay_facts_free(f);
     f = as_facts_of_cases(env, NULL, 0, ".assay/runs.db");
-    expect_has(as_facts_group_find(f, "history")->findings[0].text, ".assay/runs.db holds no case yet");
+    expect_has(as_facts_group_find(f, "history")->findings[0].text, ".assay/runs.db has no cases yet");
     assay_facts_free(f);
     assay_env_free(env);
 }

@@ -17,9 +17,9 @@ static void values_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
         columns[arm + 1] = as_say(f, "arm%d|%s", arm, s->arms[arm]);
     bool per_item = as_sweep_per_item(s);
     columns[n + 1] = per_item ? "winner|winner, per item" : "winner|winner";
-    columns[n + 2] = per_item ? "lead|ahead of the next, per item" : "lead|ahead of the next";
+    columns[n + 2] = per_item ? "lead|lead over the next, per item" : "lead|lead over the next";
     as_table *t =
-        as_facts_table(f, g, "values", s->n_rows > 1 ? as_say(f, "Times of a call over %s", s->key) : "Times of a call", columns);
+        as_facts_table(f, g, "values", s->n_rows > 1 ? as_say(f, "Time per call by %s", s->key) : "Time per call", columns);
     for (int row = 0; row < s->n_rows; row++) {
         bool        proved;
         int         best = as_sweep_winner(s, row, &proved), second = -1;
@@ -36,7 +36,7 @@ static void values_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
         int same = best < 0 || proved ? -1 : as_sweep_same(s, row, best);
         cells[n + 1] = (as_cell){.text = best < 0    ? "-"
                                          : proved    ? s->arms[best]
-                                         : same >= 0 ? as_say(f, "no difference: %s is cheaper", s->arms[same])
+                                         : same >= 0 ? as_say(f, "no difference: %s needs less", s->arms[same])
                                                      : as_say(f, "%s (not certain)", s->arms[best])};
         cells[n + 2] =
             (as_cell){.metric = as_number_derived(lead.ratio - 1, lead.lo - 1, lead.hi - 1, 1, "ratio",
@@ -49,8 +49,9 @@ static void values_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
 static void items_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
 {
     static const char *const columns[] = {
-        "value|case", "arm|arm", "items|items of a call", "call|time of a call", "item|time per item", "rate|items a second", NULL};
-    const char *none = "the items of a call are not known";
+        "value|case", "arm|candidate", "items|items per call", "call|time per call", "item|time per item", "rate|items per second",
+        NULL};
+    const char *none = "the number of items per call is not known";
     as_table   *t = as_facts_table(f, g, "items", "Per call and per item", columns);
     for (int row = 0; row < s->n_rows; row++)
         for (int arm = 0; arm < s->n_arms; arm++) {
@@ -64,12 +65,13 @@ static void items_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
                     {.metric = arm ? as_duel_b_metric(&s->rows[row].duels[arm - 1], "median of the blocks")
                                    : as_number_measured(ns, NAN, NAN, s->rows[row].duels[0].n_rounds, "ns", "median of the blocks",
                                                         "nothing was measured")},
-                    {.metric = as_number_derived(ns / items, NAN, NAN, 1, "ns", "time of a call / items of a call", none)},
-                    {.metric = as_number_derived(1e9 * items / ns, NAN, NAN, 1, "1/s", "items of a call / time of a call", none)}});
+                    {.metric = as_number_derived(ns / items, NAN, NAN, 1, "ns", "time per call / items per call", none)},
+                    {.metric = as_number_derived(1e9 * items / ns, NAN, NAN, 1, "1/s", "items per call / time per call", none)}});
         }
     as_facts_find(
         f, g, AS_LEVEL_NOTE,
-        "Winners are by the time per item, because calls do different numbers of items; for latency the guide goes by the time of a call.");
+        "The winner has the least time per item, because the numbers of items per call differ; the advice for latency uses "
+        "the time per call.");
 }
 
 static const char *around(assay_facts *f, const as_crossover *c)
@@ -81,13 +83,27 @@ static const char *around(assay_facts *f, const as_crossover *c)
     return as_say(f, "between %.3g and %.3g", c->lo, c->hi);
 }
 
+/* No crossover: one candidate won everywhere, or none did for certain. */
+static void steady_winner_find(assay_facts *f, as_fact_group *g, const as_sweep *s)
+{
+    const char *key = s->key && !strcmp(s->key, "batch") ? "batch size" : s->key;
+    bool        proved = false;
+    int         winner = as_sweep_winner(s, 0, &proved);
+    for (int row = 1; proved && row < s->n_rows; row++)
+        proved = as_sweep_winner(s, row, &proved) == winner && proved;
+    if (proved && winner >= 0)
+        as_facts_find(f, g, AS_LEVEL_GOOD, "%s won at every %s.", s->arms[winner], key);
+    else
+        as_facts_find(f, g, AS_LEVEL_NOTE, "No %s was found where the winner changes.", key);
+}
+
 static void crossovers_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
 {
     static const char *const columns[] = {"from|below", "to|above", "at|crossover", "range|range", "proved|certain on both sides",
                                           NULL};
     as_crossover             found[MAX_CROSSOVERS];
     int                      n = as_sweep_crossovers(s, found, MAX_CROSSOVERS);
-    as_table                *t = as_facts_table(f, g, "crossovers", "Where the winner flips", columns);
+    as_table                *t = as_facts_table(f, g, "crossovers", "Where the winner changes", columns);
     for (int i = 0; i < n; i++) {
         const as_crossover *c = &found[i];
         bool                placed = isfinite(c->at);
@@ -98,26 +114,26 @@ static void crossovers_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
             (as_cell[]){{.text = s->arms[c->from]},
                         {.text = s->arms[c->to]},
                         {.metric = as_number_derived(c->at, c->lo, c->hi, 1, "1", "equal times, interpolated in logarithms",
-                                                     "the values are no numbers")},
+                                                     "the values are not numbers")},
                         {.text = range},
                         {.text = c->proved ? "yes" : "no"}});
         if (placed && c->open_lo && c->open_hi)
             as_facts_find(f, g, AS_LEVEL_WARN,
-                          "From %s to %s: the estimates cross at %s %.3g, but no winner is certain on either side.",
-                          s->arms[c->from], s->arms[c->to], s->key, c->at);
+                          "From %s to %s: the estimates cross at %s %.3g, but neither side has a certain winner.", s->arms[c->from],
+                          s->arms[c->to], s->key, c->at);
         else if (placed)
-            as_facts_find(f, g, c->proved ? AS_LEVEL_GOOD : AS_LEVEL_WARN, "From %s to %s: the winner flips at %s %.3g (%s%s).",
+            as_facts_find(f, g, c->proved ? AS_LEVEL_GOOD : AS_LEVEL_WARN, "From %s to %s: the winner changes at %s %.3g (%s%s).",
                           s->arms[c->from], s->arms[c->to], s->key, c->at, range, c->proved ? "" : "; not certain");
         else
-            as_facts_find(f, g, AS_LEVEL_WARN, "From %s to %s: the winner flips %s.", s->arms[c->from], s->arms[c->to], range);
+            as_facts_find(f, g, AS_LEVEL_WARN, "From %s to %s: the winner changes %s.", s->arms[c->from], s->arms[c->to], range);
     }
     if (!n && s->n_rows > 1)
-        as_facts_find(f, g, AS_LEVEL_NOTE, "The winner does not flip over the values of %s that were measured.", s->key);
+        steady_winner_find(f, g, s);
 }
 
 static void guide_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
 {
-    static const char *const columns[] = {"use|for",       "choice|take", "score|gives", "lead|better than the rest by",
+    static const char *const columns[] = {"use|for",       "choice|take", "score|gives", "lead|lead over the rest",
                                           "proved|proved", "why|because", NULL};
     as_table                *t = as_facts_table(f, g, "guide", "What to take", columns);
     for (int p = 0; p < AS_N_PURPOSES; p++) {
@@ -132,8 +148,8 @@ static void guide_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
                                  : s->n_rows == 1 ? s->arms[c.arm]
                                                   : as_say(f, "%s, %s", s->arms[c.arm], s->rows[c.row].label)},
                         {.metric = as_number_derived(c.score, NAN, NAN, 1, c.unit, as_purpose_criterion((as_purpose)p), c.why)},
-                        {.metric = as_number_derived(c.lead, NAN, NAN, 1, "ratio", "against the best of another arm",
-                                                     has && !c.same ? "there is no other arm" : c.why)},
+                        {.metric = as_number_derived(c.lead, NAN, NAN, 1, "ratio", "against the best other candidate",
+                                                     has && !c.same ? "there is no other candidate" : c.why)},
                         {.text = !has       ? "-"
                                  : c.same   ? "no difference"
                                  : c.proved ? "yes"
@@ -164,8 +180,8 @@ static void series_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
                                          .x_unit = s->key,
                                          .y_unit = "ratio",
                                          .kind = ASSAY_DERIVED,
-                                         .source = as_sweep_per_item(s) ? "time per item over that of the first arm"
-                                                                        : "time over the time of the first arm",
+                                         .source = as_sweep_per_item(s) ? "time per item / time per item of the first candidate"
+                                                                        : "time / time of the first candidate",
                                          .x = x,
                                          .y = lines[i].values,
                                          .n = (size_t)s->n_rows});

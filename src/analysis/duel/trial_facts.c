@@ -122,7 +122,7 @@ void as_trial_series(assay_facts *f, as_fact_group *g, const assay_trace *t, int
         const char *name = t->arms[arm].name ? t->arms[arm].name : "?";
         blocks_add(f, g, t, arm, COLUMN_TIME, as_say(f, "%d.blocks.%d", i_case, arm), name, "ns", as_trial_clock_text(t));
         blocks_add(f, g, t, arm, COLUMN_BUSY, as_say(f, "%d.busy.%d", i_case, arm), name, "ratio",
-                   "CPU time over wall time of a block");
+                   "CPU time / wall time of a block");
     }
     blocks_add(f, g, t, -1, COLUMN_FMA, as_say(f, "%d.fma", i_case), "FMA probe", "ns", "a register-only loop after each block");
     blocks_add(f, g, t, -1, COLUMN_COPY, as_say(f, "%d.copy", i_case), "copy probe", "ns", "a streaming copy after each block");

@@ -21,7 +21,7 @@ static void ratio_add(assay_facts *f, as_fact_group *g, const as_times *times, c
             ratios[n++] = times->cpu_ns[i] / times->ns[i];
             n_dirty += ratios[n - 1] < AS_CLEAN_RATIO;
         }
-    assay_metric median = as_median_metric(f, ratios, n, "ratio", "thread CPU clock / wall of the same sample",
+    assay_metric median = as_median_metric(f, ratios, n, "ratio", "thread CPU time / wall time of the same sample",
                                            reason ? reason : "no sample has a wall time");
     assay_metric dirty = as_metric_unavailable("ratio", reason ? reason : "no sample has a wall time");
     if (n) {
@@ -29,7 +29,7 @@ static void ratio_add(assay_facts *f, as_fact_group *g, const as_times *times, c
         dirty = as_metric_derived((double)n_dirty / (double)n, NAN, NAN, n, "ratio", "samples with CPU/wall below 0.97 / samples");
     }
     as_facts_add(f, g, "contention.cpu_share", "CPU time / wall time", median);
-    as_facts_add(f, g, "contention.contaminated", "samples disturbed", dirty);
+    as_facts_add(f, g, "contention.contaminated", "samples interrupted", dirty);
 }
 
 /* A sensor under a name of ours. */
@@ -38,7 +38,7 @@ static void sensor_add(assay_facts *f, as_fact_group *g, const assay_trace *t, c
 {
     int i = as_sensor_find(t, sensor);
     as_facts_add(f, g, key, label,
-                 i >= 0 ? as_sensor_metric(f, t, (size_t)i) : as_metric_unavailable(unit, "the trace has no sensor for it"));
+                 i >= 0 ? as_sensor_metric(f, t, (size_t)i) : as_metric_unavailable(unit, "the trace has no such sensor"));
 }
 
 /* Numbers of the sentence, as far as they are there. */
@@ -60,8 +60,19 @@ static const char *numbers(assay_facts *f)
 /* --- Who speaks against a quiet machine ---------------------------------------------------------------- */
 
 typedef enum quiet { QUIET, DISTURBED, HEAVY } quiet;
+/* The labels in files, and what a reader is told. */
 static const char *const labels[] = {[QUIET] = "quiet", [DISTURBED] = "disturbed", [HEAVY] = "heavily disturbed"};
-static const as_level    levels[] = {[QUIET] = AS_LEVEL_GOOD, [DISTURBED] = AS_LEVEL_WARN, [HEAVY] = AS_LEVEL_BAD};
+static const char *const told[] = {[QUIET] = "idle", [DISTURBED] = "busy", [HEAVY] = "very busy"};
+
+const char *as_machine_word(const char *label)
+{
+    for (size_t i = 0; i < AS_COUNT(labels); i++)
+        if (!strcmp(label, labels[i]))
+            return told[i];
+    return label;
+}
+
+static const as_level levels[] = {[QUIET] = AS_LEVEL_GOOD, [DISTURBED] = AS_LEVEL_WARN, [HEAVY] = AS_LEVEL_BAD};
 
 /* The worst that any of them says, and the words of those that say more than quiet. */
 typedef struct testimony {
@@ -78,7 +89,7 @@ static void hear(assay_facts *f, testimony *all, quiet said, const char *words)
 {
     all->worst = said > all->worst ? said : all->worst;
     if (said > QUIET)
-        all->against = as_say(f, "%s%s%s", all->against, *all->against ? ", " : "; against quiet speak: ", words);
+        all->against = as_say(f, "%s%s%s", all->against, *all->against ? ", " : "; signs of other work: ", words);
 }
 
 /* A total of the machine as a share of the time that was measured. */
@@ -86,7 +97,7 @@ static assay_metric share_of(assay_facts *f, const char *key, const as_times *ti
 {
     const assay_metric *m = as_facts_metric(f, key);
     if (!m || !as_metric_has(m))
-        return as_metric_unavailable("ratio", m ? m->reason : "the trace has no sensor for it");
+        return as_metric_unavailable("ratio", m ? m->reason : "the trace has no such sensor");
     if (!(times->span_ns > 0))
         return as_metric_unavailable("ratio", "no sample was measured");
     return as_metric_derived(m->value / times->span_ns, NAN, NAN, m->n, "ratio", formula);
@@ -94,7 +105,7 @@ static assay_metric share_of(assay_facts *f, const char *key, const as_times *ti
 
 static const char *of_elapsed(assay_facts *f, const char *what, double share, const as_times *times)
 {
-    return as_say(f, "%s %s in %s (quiet: up to %.0f %%)", what, as_say_number(f, share * times->span_ns, "ns"),
+    return as_say(f, "%s %s in %s (idle: up to %.0f %%)", what, as_say_number(f, share * times->span_ns, "ns"),
                   as_say_number(f, times->span_ns, "ns"), 100 * QUIET_SHARE);
 }
 
@@ -121,8 +132,9 @@ static void switches_hear(assay_facts *f, const as_times *times, testimony *all)
     const assay_metric *m = as_facts_metric(f, "contention.switches");
     double              seconds = times->span_ns / 1e9;
     if (m && as_metric_has(m) && times->n && m->value > QUIET_SHARE * (double)times->n && m->value > QUIET_SWITCHES * seconds)
-        hear(f, all, DISTURBED,
-             as_say(f, "%.0f involuntary switches in %zu samples (quiet: up to 5 %% of them, or 20 a second)", m->value, times->n));
+        hear(
+            f, all, DISTURBED,
+            as_say(f, "%.0f involuntary switches in %zu samples (idle: up to 5 %% of them, or 20 per second)", m->value, times->n));
 }
 
 static void mean_hear(assay_facts *f, as_fact_group *g, testimony *all)
@@ -135,7 +147,7 @@ static void mean_hear(assay_facts *f, as_fact_group *g, testimony *all)
                        : as_metric_unavailable("ratio", "there is no median latency"));
     if (known)
         hear(f, all, judge(excess, QUIET_EXCESS, HEAVY_EXCESS),
-             as_say(f, "a mean of %s beside a median of %s (quiet: up to 10 %% above it)", as_say_number(f, mean->value, "ns"),
+             as_say(f, "the mean is %s, the median %s (idle: up to 10 %% above it)", as_say_number(f, mean->value, "ns"),
                     as_say_number(f, median->value, "ns")));
 }
 
@@ -156,10 +168,10 @@ static void label_add(assay_facts *f, as_fact_group *g, const assay_trace *t, co
     if (!as_metric_has(&dirty)) {
         as_facts_note(f, "contention.label", all.worst > QUIET ? labels[all.worst] : "unknown");
         if (all.worst > QUIET)
-            as_facts_find(f, g, levels[all.worst], "The machine was %s, though CPU time says nothing of it (%s)%s.",
-                          labels[all.worst], dirty.reason, all.against);
+            as_facts_find(f, g, levels[all.worst], "The machine was %s, although CPU time does not show it (%s)%s.",
+                          told[all.worst], dirty.reason, all.against);
         else
-            as_facts_find(f, g, AS_LEVEL_NOTE, "Whether the machine was quiet cannot be told from CPU time: %s%s.", dirty.reason,
+            as_facts_find(f, g, AS_LEVEL_NOTE, "Cannot tell from CPU time whether the machine was idle: %s%s.", dirty.reason,
                           numbers(f));
         return;
     }
@@ -167,8 +179,9 @@ static void label_add(assay_facts *f, as_fact_group *g, const assay_trace *t, co
     as_facts_note(f, "contention.label", labels[worst]);
     as_facts_find(
         f, g, levels[worst],
-        "The machine was %s: in %.1f %% of %llu samples the thread got less than 97 %% of its CPU (quiet: up to 5 %%, disturbed: up to 25 %%)%s%s.",
-        labels[worst], 100 * dirty.value, (unsigned long long)dirty.n, all.against, numbers(f));
+        "The machine was %s: in %.1f %% of %llu samples the thread got less than 97 %% of its CPU (idle: up to 5 %%, busy: "
+        "up to 25 %%)%s%s.",
+        told[worst], 100 * dirty.value, (unsigned long long)dirty.n, all.against, numbers(f));
 }
 
 #define LATE_SHARE 0.001 /* of barriers; below, threads come together as they should */
@@ -180,30 +193,30 @@ static void threads_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
         return;
     assay_metric barriers = as_metric_counted(t->n_barriers, "1", "the thread pool");
     assay_metric late = as_metric_counted(t->n_late_waits, "1", "the thread pool");
-    assay_metric switches = as_metric_counted(t->thread_switches, "1", "getrusage of every thread of the pool");
-    as_facts_add(f, g, "contention.barriers", "barriers that the threads met at", barriers);
-    as_facts_add(f, g, "contention.late", "waits at barriers beyond 20 us", late);
+    assay_metric switches = as_metric_counted(t->thread_switches, "1", "getrusage of each thread of the pool");
+    as_facts_add(f, g, "contention.barriers", "barriers passed by the threads", barriers);
+    as_facts_add(f, g, "contention.late", "waits at barriers of more than 20 us", late);
     as_facts_add(f, g, "contention.thread_switches", "involuntary switches of all threads", switches);
     double share = barriers.value > 0 ? late.value / barriers.value : 0;
     if (share <= LATE_SHARE)
-        as_facts_find(f, g, AS_LEVEL_GOOD, "The threads kept together: %.0f of %.0f barriers were waited at for more than 20 us.",
-                      late.value, barriers.value);
+        as_facts_find(f, g, AS_LEVEL_GOOD,
+                      "The threads stayed together: at %.0f of %.0f barriers a thread waited for more than 20 us.", late.value,
+                      barriers.value);
     else if (switches.value > 0)
-        as_facts_find(
-            f, g, AS_LEVEL_WARN,
-            "A core was taken away: %.2f %% of %.0f barriers were waited at for more than 20 us, and threads were switched off their CPUs %.0f times. "
-            "Times of several threads are then the neighbours' too.",
-            100 * share, barriers.value, switches.value);
+        as_facts_find(f, g, AS_LEVEL_WARN,
+                      "Other work took a core: at %.2f %% of %.0f barriers a thread waited for more than 20 us, and threads lost "
+                      "their CPU %.0f times. Times with several threads include that wait.",
+                      100 * share, barriers.value, switches.value);
     else
         as_facts_find(
-            f, g, AS_LEVEL_WARN,
-            "The work is uneven: %.2f %% of %.0f barriers were waited at for more than 20 us, though no thread was switched away.",
+            f, g, AS_LEVEL_NOTE, /* slow, but measured right */
+            "The work is uneven: at %.2f %% of %.0f barriers a thread waited for more than 20 us, although no thread lost its CPU.",
             100 * share, barriers.value);
 }
 
 static void run(assay_facts *f, const assay_trace *t)
 {
-    as_fact_group *g = as_facts_group(f, "contention", "Contention");
+    as_fact_group *g = as_facts_group(f, "contention", "Other work on the machine");
     as_times       times = as_times_read(f, t);
     ratio_add(f, g, &times, as_cpu_time_is_mute(f, t, &times));
     sensor_add(f, g, t, "contention.switches", "involuntary context switches", "switches.involuntary", "1");

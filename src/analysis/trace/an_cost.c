@@ -13,7 +13,7 @@ static void sum(cost_sum *c, uint64_t *to, uint64_t value) { c->overflow |= __bu
 static assay_metric counted(const cost_sum *c, const assay_trace *t, uint64_t value, const char *unit)
 {
     if (!t->n_steps)
-        return as_metric_unavailable(unit, "the trace describes no steps");
+        return as_metric_unavailable(unit, "the trace has no steps");
     return c->overflow ? as_metric_unavailable(unit, "the sum over the steps does not fit in 64 bits")
                        : as_metric_counted(value, unit, "operator definitions");
 }
@@ -24,7 +24,7 @@ static assay_metric rate(const assay_metric *work, const assay_metric *time, con
     if (!as_metric_has(work))
         return as_metric_unavailable(unit, work->reason);
     if (!time || !as_metric_has(time) || !(time->value > 0))
-        return as_metric_unavailable(unit, "there is no median latency to divide by");
+        return as_metric_unavailable(unit, "there is no median latency");
     bool bounded = time->lo > 0;
     return as_metric_derived(work->value * 1e9 / time->value, bounded ? work->value * 1e9 / time->hi : (double)NAN,
                              bounded ? work->value * 1e9 / time->lo : (double)NAN, time->n, unit, formula);
@@ -57,12 +57,13 @@ static void run(assay_facts *f, const assay_trace *t)
     as_facts_add(f, g, "cost.bytes_written", "of these written", counted(&c, t, c.bytes_written, "byte"));
     if (c.has_issued)
         as_facts_add(f, g, "cost.issued_flops", "flops issued by the kernels",
-                     c.overflow ? counted(&c, t, 0, "flop")
-                                : as_metric_counted(c.issued_flops, "flop", "kernels' own statements; useful flops where none"));
+                     c.overflow
+                         ? counted(&c, t, 0, "flop")
+                         : as_metric_counted(c.issued_flops, "flop", "as each kernel states; useful flops where it states none"));
     as_facts_add(f, g, "cost.flop_rate", "useful flops per second", rate(&flops, &time, "flop/s", "cost.flops / latency.median"));
     as_facts_add(f, g, "cost.byte_rate", "compulsory bytes per second",
                  rate(&bytes, &time, "byte/s", "cost.bytes / latency.median"));
-    assay_metric intensity = as_metric_unavailable("flop/byte", as_metric_has(&bytes) ? "no bytes are moved" : bytes.reason);
+    assay_metric intensity = as_metric_unavailable("flop/byte", as_metric_has(&bytes) ? "no bytes move" : bytes.reason);
     if (as_metric_has(&bytes) && bytes.value > 0)
         intensity = as_metric_derived(flops.value / bytes.value, NAN, NAN, 1, "flop/byte", "cost.flops / cost.bytes");
     as_facts_add(f, g, "cost.intensity", "arithmetic intensity", intensity);

@@ -10,10 +10,12 @@ static const char *const columns[] = {
 
 static void device_add(assay_facts *f, as_fact_group *g, as_table *table, const as_device_shares *s, const as_device_share *d)
 {
-    assay_metric steps = as_metric_derived(d->share_of_steps, (double)NAN, (double)NAN, 1, "ratio", "its steps / all that compute");
-    assay_metric time = s->no_time ? as_metric_unavailable("ratio", s->no_time)
-                                   : as_metric_derived(d->share_of_time, (double)NAN, (double)NAN, s->n_runs, "ratio",
-                                                       "time of its steps / of all that compute, over the undisturbed runs");
+    assay_metric steps =
+        as_metric_derived(d->share_of_steps, (double)NAN, (double)NAN, 1, "ratio", "its steps / all computing steps");
+    assay_metric time = s->no_time
+                            ? as_metric_unavailable("ratio", s->no_time)
+                            : as_metric_derived(d->share_of_time, (double)NAN, (double)NAN, s->n_runs, "ratio",
+                                                "time of its steps / time of all computing steps, over the uninterrupted runs");
     assay_metric refused = as_metric_counted(d->n_refused, "1", "plan");
     as_facts_add(f, g, as_say(f, "device.%s.share_of_time", d->name), as_say(f, "share of time, %s", d->name), time);
     as_facts_add(f, g, as_say(f, "device.%s.share_of_steps", d->name), as_say(f, "share of steps, %s", d->name), steps);
@@ -35,7 +37,7 @@ static void run(assay_facts *f, const assay_trace *t)
         device_add(f, g, table, &s, &s.devices[i]);
     for (int i = 0; i < s.n; i++)
         if (s.devices[i].n_refused)
-            as_facts_find(f, g, AS_LEVEL_WARN, "%s ran %zu of %zu steps and refused %zu, which ran elsewhere: %s: %s.",
+            as_facts_find(f, g, AS_LEVEL_WARN, "%s ran %zu of %zu steps and refused %zu, which ran on another device: %s: %s.",
                           s.devices[i].name, s.devices[i].n_steps, s.n_steps, s.devices[i].n_refused, s.devices[i].refused,
                           s.devices[i].why);
 }

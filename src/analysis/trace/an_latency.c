@@ -75,7 +75,7 @@ static assay_metric throughput(const assay_trace *t, const assay_metric *median)
     if (!t->batch)
         return as_metric_unavailable("1/s", "the model's batch size is fixed");
     if (!as_metric_has(median) || !(median->value > 0) || !isfinite(batch * 1e9 / median->value))
-        return as_metric_unavailable("1/s", as_metric_has(median) ? "the median is not above zero" : "there is no median");
+        return as_metric_unavailable("1/s", as_metric_has(median) ? "the median is zero" : "there is no median");
     bool bounded = median->lo > 0;
     return as_metric_derived(batch * 1e9 / median->value, bounded ? batch * 1e9 / median->hi : (double)NAN,
                              bounded ? batch * 1e9 / median->lo : (double)NAN, median->n, "1/s", "batch / latency.median");
@@ -92,8 +92,8 @@ static void begin_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
     uint64_t n_warmup = 0;
     for (size_t i = 0; i < t->n_warmup; i++)
         n_warmup += t->warmup[i].n_runs;
-    as_facts_add(f, g, "latency.first_run", "first run (cold)", once(t->first_run_ns, "the first run was not measured apart"));
-    as_facts_add(f, g, "latency.plan", "building the plan", once(t->plan_ns, "the building of the plan was not measured"));
+    as_facts_add(f, g, "latency.first_run", "first run (cold)", once(t->first_run_ns, "the first run was not measured separately"));
+    as_facts_add(f, g, "latency.plan", "building the plan", once(t->plan_ns, "building the plan was not measured"));
     as_facts_add(f, g, "latency.compile", "compiling on the device", once(t->compile_ns, "compiling was not measured"));
     as_facts_add(f, g, "latency.warmup_runs", "warm-up runs", as_metric_counted(n_warmup, "1", "trace"));
     as_facts_add(f, g, "latency.runs", "measured runs", as_metric_counted(t->n_runs, "1", "trace"));
@@ -125,15 +125,14 @@ static void run(assay_facts *f, const assay_trace *t)
                                      .n = times.n});
     if (t->sample_every > 1)
         as_facts_find(f, g, AS_LEVEL_NOTE,
-                      "The record is long: of its samples one in %" PRIu64
-                      ", evenly spaced, was read, and the times here are of those.",
+                      "The record is long: one sample in %" PRIu64 ", evenly spaced, was read, and the times here are of those.",
                       t->sample_every);
     if (times.n && isnan(median.lo))
-        as_facts_find(f, g, AS_LEVEL_WARN, "Only %zu samples: an interval for the median needs 40, so none is given.", times.n);
+        as_facts_find(f, g, AS_LEVEL_WARN, "Only %zu samples: the median has no interval, which needs 40.", times.n);
     else if (times.n)
         as_facts_find(
             f, g, AS_LEVEL_NOTE,
-            "The interval of the median (95 %%) allows for samples that depend on their neighbours; it holds within this session.");
+            "The 95 %% interval of the median allows for samples that depend on one another; it was measured in one session.");
 }
 
 const as_analysis as_an_latency = {.name = "latency", .order = 10, .run = run};

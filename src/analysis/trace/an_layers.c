@@ -27,7 +27,7 @@ static const char *const columns[] = {
     "op|op",
     "time|time",
     "share|share",
-    "median|median, disturbed runs too",
+    "median|median, all runs",
     "flop_rate|work rate",
     "byte_rate|byte rate",
     "intensity|intensity",
@@ -41,23 +41,22 @@ static const char *const columns[] = {
 };
 static const char *const graph_columns[] = {"name|layer",      "step|step", "op|op",         "stage|stage", "device|device",
                                             "segment|segment", "time|time", "inputs|inputs", NULL};
-static const char *const kernel_columns[] = {"name|layer",       "shapes|shapes",   "kernel|kernel",
-                                             "why|why this one", "refused|refused", NULL};
+static const char *const kernel_columns[] = {"name|layer", "shapes|shapes", "kernel|kernel", "why|why", "refused|refused", NULL};
 
 /* Why no step has a time. */
 static const char *missing(assay_facts *f, const assay_trace *t)
 {
     if (t->detail < AS_DETAIL_STEP)
-        return *t->detail_why ? t->detail_why : "the run was recorded coarser than by step";
-    return as_say(f, "no span of this step was kept%s", t->complete ? "" : ": the trace is partial");
+        return *t->detail_why ? t->detail_why : "the run has no spans per step";
+    return as_say(f, "no span of this step was recorded%s", t->complete ? "" : ": the trace is partial");
 }
 
-static const char *clock_of(const as_kept *k) { return k->by_device ? "the device's own stamps" : "spans of the step"; }
+static const char *clock_of(const as_kept *k) { return k->by_device ? "the device's own times" : "spans of the step"; }
 
 static assay_metric totals_mean(const assay_trace *t, size_t i)
 {
     return as_metric_measured((double)t->totals[i].sum_ticks * t->ns_per_tick / (double)t->totals[i].count, NAN, NAN,
-                              t->totals[i].count, "ns", "totals of the step over all its runs, disturbed ones too, mean");
+                              t->totals[i].count, "ns", "totals of the step over all runs, mean");
 }
 
 static bool has_totals(const assay_trace *t, size_t i)
@@ -92,11 +91,11 @@ static assay_metric step_time(assay_facts *f, const assay_trace *t, const as_kep
         return prologue_time(f, t, k, i);
     if (k->n_clean && times->n && (k->n_clean >= AS_CLEAN_ENOUGH || k->n_clean == k->n_used))
         return as_mean_metric(times->clean_ns, times->n_clean, k->n_clean, "ns",
-                              as_say(f, "%s, mean over the %zu undisturbed of %zu %s", clock_of(k), k->n_clean, k->n_used,
-                                     k->uses_detailed ? "detailed runs outside the timed samples" : "runs kept"));
+                              as_say(f, "%s, mean over the %zu uninterrupted of %zu %s", clock_of(k), k->n_clean, k->n_used,
+                                     k->uses_detailed ? "detailed runs outside the timed samples" : "recorded runs"));
     if (!k->n_used && has_totals(t, i))
         return totals_mean(t, i);
-    return as_metric_unavailable("ns", k->n_used && times->n ? as_say(f, "%zu of %zu runs were undisturbed, and %d are needed",
+    return as_metric_unavailable("ns", k->n_used && times->n ? as_say(f, "%zu of %zu runs were uninterrupted; %d are needed",
                                                                       k->n_clean, k->n_used, AS_CLEAN_ENOUGH)
                                                              : missing(f, t));
 }
@@ -112,15 +111,15 @@ static assay_metric run_time(assay_facts *f, const assay_trace *t, const as_kept
             walls[n++] = k->runs[i].wall_ns;
     if (n)
         return as_mean_metric(walls, n, n, "ns",
-                              k->n_clean ? "spans of whole runs, mean over the undisturbed ones"
-                                         : "spans of whole runs, mean; all were disturbed");
+                              k->n_clean ? "spans of whole runs, mean over the uninterrupted ones"
+                                         : "spans of whole runs, mean; all were interrupted");
     as_times times = as_times_read(f, t);
     for (size_t i = 0; times.n && i < t->n_samples; i++) {
         all_ns += (double)(t->samples[i].end_ticks - t->samples[i].begin_ticks) * t->ns_per_tick;
         n_runs += t->samples[i].n_runs;
     }
     if (!n_runs || times.n != t->n_samples || !most_totals(t) || most_totals(t) > n_runs)
-        return as_metric_unavailable("ns", "no whole run was recorded by step");
+        return as_metric_unavailable("ns", "no run has spans per step");
     return as_metric_measured(all_ns / (double)n_runs, NAN, NAN, n_runs, "ns", "wall time of all samples / their runs");
 }
 
@@ -129,7 +128,7 @@ static assay_metric ratio(const assay_metric *over, const assay_metric *under, d
     if (!as_metric_has(over) || !as_metric_has(under))
         return as_metric_unavailable(unit, as_metric_has(over) ? under->reason : over->reason);
     if (!(under->value > 0))
-        return as_metric_unavailable(unit, "there is nothing to divide by");
+        return as_metric_unavailable(unit, "the divisor is zero");
     uint64_t n = over->n > under->n ? over->n : under->n;
     return as_metric_derived(over->value * factor / under->value, NAN, NAN, n, unit, formula);
 }
@@ -153,8 +152,8 @@ static void row_add(assay_facts *f, as_table *table, const as_trace_step *s, con
         [KERNEL] = {.text = or_dash(s->kernel)},
         [DEVICE] = {.text = or_dash(s->device)},
         [TIME] = {.metric = time},
-        [MEDIAN] = {.metric = as_median_metric(f, times->ns, times->n, "ns", "the step in every run kept, median",
-                                               "no span of this step was kept")},
+        [MEDIAN] = {.metric = as_median_metric(f, times->ns, times->n, "ns", "the step in every recorded run, median",
+                                               "no span of this step was recorded")},
         [FLOPS] = {.metric = as_metric_counted(s->flops, "flop", "operator definition")},
         [SPECIAL] = {.metric = as_metric_counted(s->special, "op", "operator definition")},
         [BYTES] = {.metric = bytes_of(s)},
@@ -171,14 +170,14 @@ static void row_add(assay_facts *f, as_table *table, const as_trace_step *s, con
 static void steps_add(assay_facts *f, as_fact_group *g, const assay_trace *t, const as_kept *k, bool prologue)
 {
     assay_metric whole =
-        prologue ? as_metric_unavailable("ratio", "the prologue runs when parameters change, not in every run") : run_time(f, t, k);
+        prologue ? as_metric_unavailable("ratio", "set-up runs once per load, not in every run") : run_time(f, t, k);
     as_table *table = NULL;
     for (size_t i = 0; i < t->n_steps; i++) {
         if (as_step_is_prologue(&t->steps[i]) != prologue)
             continue;
         if (!table)
-            table = as_facts_table(f, g, prologue ? "prologue" : "steps",
-                                   prologue ? "Prologue: once, and again when a parameter changes" : "Steps of a run", columns);
+            table = as_facts_table(f, g, prologue ? "prologue" : "steps", prologue ? "Set-up, once per load" : "Steps of a run",
+                                   columns);
         row_add(f, table, &t->steps[i], &k->steps[i], step_time(f, t, k, i), &whole);
     }
 }
@@ -215,7 +214,7 @@ static void edges_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
             from[n] = t->steps[i].inputs[j], to[n] = (double)i;
     as_facts_series(f, g,
                     &(as_series){.key = "edges",
-                                 .label = "a step and one that reads its result",
+                                 .label = "a step and a step that reads its result",
                                  .x_unit = "1",
                                  .y_unit = "1",
                                  .kind = ASSAY_COUNTED,
@@ -229,7 +228,7 @@ static void edges_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
 static void graph_add(assay_facts *f, as_fact_group *g, const assay_trace *t, const as_kept *k)
 {
     as_table *table =
-        t->n_steps ? as_facts_table(f, g, "graph", "Steps of the plan and where their inputs come from", graph_columns) : NULL;
+        t->n_steps ? as_facts_table(f, g, "graph", "Steps of the plan and the sources of their inputs", graph_columns) : NULL;
     for (size_t i = 0; i < t->n_steps; i++) {
         const as_trace_step *s = &t->steps[i];
         as_text              inputs = {0};
@@ -240,7 +239,7 @@ static void graph_add(assay_facts *f, as_fact_group *g, const assay_trace *t, co
                            {.text = or_dash(s->op)},
                            {.text = or_dash(s->stage)},
                            {.text = or_dash(s->device)},
-                           {.metric = s->segment < 0 ? as_metric_unavailable("1", "the step belongs to no segment")
+                           {.metric = s->segment < 0 ? as_metric_unavailable("1", "the step has no segment")
                                                      : as_metric_counted((uint64_t)s->segment, "1", "plan")},
                            {.metric = step_time(f, t, k, i)},
                            {.text = inputs.data ? inputs.data : "-"}};
@@ -256,17 +255,18 @@ static void runs_find(assay_facts *f, as_fact_group *g, const as_kept *k)
     if (!k->n_used || k->by_segment)
         return;
     if (k->n_clean == k->n_used && k->n_clean >= AS_CLEAN_ENOUGH)
-        as_facts_find(f, g, AS_LEVEL_NOTE, "Times by layer are means over %zu runs, of which none was disturbed.", k->n_used);
+        as_facts_find(f, g, AS_LEVEL_NOTE, "Times per layer are means over %zu runs; none was interrupted.", k->n_used);
     else if (k->n_clean >= AS_CLEAN_ENOUGH)
-        as_facts_find(f, g, AS_LEVEL_NOTE, "Times by layer are means over the %zu undisturbed of %zu runs.", k->n_clean, k->n_used);
+        as_facts_find(f, g, AS_LEVEL_NOTE, "Times per layer are means over %zu of %zu runs; the others were interrupted.",
+                      k->n_clean, k->n_used);
     else if (k->n_clean == k->n_used)
-        as_facts_find(f, g, AS_LEVEL_NOTE, "Only %zu %s kept by step, and %d undisturbed ones are needed: no layer is judged.",
-                      k->n_used, k->n_used == 1 ? "run was" : "runs were", AS_CLEAN_ENOUGH);
+        as_facts_find(f, g, AS_LEVEL_NOTE,
+                      "Only %zu %s recorded step by step, and %d uninterrupted ones are needed: no layer is judged.", k->n_used,
+                      k->n_used == 1 ? "run was" : "runs were", AS_CLEAN_ENOUGH);
     else
         as_facts_find(
             f, g, AS_LEVEL_WARN,
-            "Only %zu of %zu runs were undisturbed, and %d are needed: no layer is judged, because a neighbour's time would be "
-            "taken for the layer's.",
+            "Only %zu of %zu runs were uninterrupted, and %d are needed: no layer is judged, because other work would count as its time.",
             k->n_clean, k->n_used, AS_CLEAN_ENOUGH);
 }
 
@@ -277,22 +277,22 @@ static void run(assay_facts *f, const assay_trace *t)
     if (!k.steps)
         return;
     as_facts_add(f, g, "layers.n_steps", "steps of the plan", as_metric_counted(t->n_steps, "1", "plan"));
-    as_facts_add(f, g, "layers.kept_runs", "runs with spans by step",
+    as_facts_add(f, g, "layers.kept_runs", "runs with spans per step",
                  as_metric_counted(k.uses_detailed ? k.n_timed + k.n_detailed : k.n_timed, "1", "spans of the trace"));
     if (!k.by_segment || most_totals(t)) /* totals do not tell disturbed runs apart */
-        as_facts_add(f, g, "layers.undisturbed_runs", "of these, undisturbed",
+        as_facts_add(f, g, "layers.undisturbed_runs", "of these, uninterrupted",
                      as_metric_counted(k.n_clean, "1", "CPU time and wall time of each"));
-    as_facts_add(f, g, "layers.run_mean", "mean of the undisturbed runs", run_time(f, t, &k));
+    as_facts_add(f, g, "layers.run_mean", "mean of the uninterrupted runs", run_time(f, t, &k));
     steps_add(f, g, t, &k, false);
     steps_add(f, g, t, &k, true);
     kernels_add(f, g, t);
     graph_add(f, g, t, &k);
     runs_find(f, g, &k);
     if (k.uses_detailed)
-        as_facts_find(f, g, AS_LEVEL_NOTE, "Times by step come from %zu detailed runs outside the timed samples%s%s.", k.n_detailed,
-                      *t->detail_why ? ": " : "", t->detail_why);
+        as_facts_find(f, g, AS_LEVEL_NOTE, "Times per step come from %zu detailed runs outside the timed samples%s%s.",
+                      k.n_detailed, *t->detail_why ? ": " : "", t->detail_why);
     else if (t->n_steps && !k.n_timed && !k.n_detailed)
-        as_facts_find(f, g, AS_LEVEL_WARN, "No step was timed by single runs: %s.", missing(f, t));
+        as_facts_find(f, g, AS_LEVEL_WARN, "No step was timed: %s.", missing(f, t));
 }
 
 const as_analysis as_an_layers = {.name = "layers", .order = 30, .run = run};

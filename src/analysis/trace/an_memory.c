@@ -10,7 +10,7 @@ static const char *const columns[] = {"name|buffer",   "role|role",        "devi
 
 static assay_metric step_metric(int step)
 {
-    return step < 0 ? as_metric_unavailable("1", "it belongs to no step") : as_metric_counted((uint64_t)step, "1", "plan");
+    return step < 0 ? as_metric_unavailable("1", "it has no step") : as_metric_counted((uint64_t)step, "1", "plan");
 }
 
 static void buffers_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
@@ -36,17 +36,16 @@ static void peaks_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
 {
     uint64_t planned = t->peak_bytes_planned, observed = t->peak_bytes_observed;
     bool     unseen = !observed && planned && !t->complete;
-    as_facts_add(f, g, "memory.peak_planned", "planned peak",
-                 as_metric_counted(planned, "byte", "plan, before anything is allocated"));
+    as_facts_add(f, g, "memory.peak_planned", "planned peak", as_metric_counted(planned, "byte", "plan, before allocation"));
     as_facts_add(f, g, "memory.peak_observed", "observed peak",
-                 unseen ? as_metric_unavailable("byte", "the trace is partial: the count comes at its end")
+                 unseen ? as_metric_unavailable("byte", "the trace is partial: it ends before the count")
                         : as_metric_counted(observed, "byte", "allocations of the devices"));
     if (unseen)
         return;
     if (planned == observed)
-        as_facts_find(f, g, AS_LEVEL_GOOD, "Planned and observed peak are the same to the byte: %" PRIu64 " bytes.", planned);
+        as_facts_find(f, g, AS_LEVEL_GOOD, "Peak memory is exactly what the plan stated: %" PRIu64 " bytes.", planned);
     else
-        as_facts_find(f, g, AS_LEVEL_BAD, "The plan promised a peak of %" PRIu64 " bytes and %" PRIu64 " were observed.", planned,
+        as_facts_find(f, g, AS_LEVEL_BAD, "The plan stated a peak of %" PRIu64 " bytes, but %" PRIu64 " were used.", planned,
                       observed);
 }
 
@@ -79,7 +78,7 @@ static void live_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
         devices[d].n++;
     }
     for (int d = 0; d < n; d++)
-        as_facts_add(f, g, as_say(f, "memory.live_peak.%s", devices[d].name), as_say(f, "most held by %s", devices[d].name),
+        as_facts_add(f, g, as_say(f, "memory.live_peak.%s", devices[d].name), as_say(f, "peak on %s", devices[d].name),
                      as_metric_counted((uint64_t)devices[d].most, "byte",
                                        as_say(f, "%zu %s of the device", devices[d].n, devices[d].n == 1 ? "event" : "events")));
 }
@@ -100,10 +99,10 @@ static void run(assay_facts *f, const assay_trace *t)
     live_add(f, g, t);
     buffers_add(f, g, t);
     if (t->steady_allocs)
-        as_facts_find(f, g, AS_LEVEL_WARN, "Measured runs made %" PRIu64 " device allocations; a steady run should make none.",
+        as_facts_find(f, g, AS_LEVEL_WARN, "Measured runs made %" PRIu64 " device allocations; they should make none.",
                       t->steady_allocs);
     else
-        as_facts_find(f, g, AS_LEVEL_GOOD, "Measured runs allocated nothing on the devices.");
+        as_facts_find(f, g, AS_LEVEL_GOOD, "Measured runs allocated no device memory.");
 }
 
 const as_analysis as_an_memory = {.name = "memory", .order = 50, .run = run};

@@ -33,7 +33,7 @@ static const char *const columns[] = {
     "name|layer",
     "op|op",
     "time|time",
-    "bound|bound by",
+    "bound|limited by",
     "level|reaches",
     "standing|against its limit",
     "roof|limit",
@@ -52,8 +52,8 @@ static const char *const columns[] = {
 
 static assay_metric issued(uint64_t value, uint64_t definition, const char *unit)
 {
-    return value ? as_metric_counted(value, unit, "the kernel's own statement")
-                 : as_metric_counted(definition, unit, "operator definition: the kernel states nothing else");
+    return value ? as_metric_counted(value, unit, "as the kernel states")
+                 : as_metric_counted(definition, unit, "operator definition");
 }
 
 static assay_metric over(double value, double by, uint64_t n, const char *unit, const char *formula, const char *reason)
@@ -68,11 +68,10 @@ static assay_metric share_of(assay_facts *f, const as_limit *l, const assay_metr
                              const char *none)
 {
     switch (standing) {
-    case AS_STANDING_BELOW:
-        return as_metric_derived(share, (double)NAN, (double)NAN, time->n, "ratio", "least time at the limit / time");
+    case AS_STANDING_BELOW: return as_metric_derived(share, (double)NAN, (double)NAN, time->n, "ratio", "time at the limit / time");
     case AS_STANDING_AT:
         return as_metric_derived(share, (double)NAN, (double)NAN, time->n, "ratio",
-                                 as_facts_keep(f, as_say(f, "at its limit: %.1f %% above it, which is within the margin of 5 %%",
+                                 as_facts_keep(f, as_say(f, "at its limit: %.1f %% above it, within the margin of 5 %%",
                                                          100 * (l->ns / time->value - 1))));
     case AS_STANDING_DOUBT: return as_metric_unavailable("ratio", "above a limit that may be too low");
     case AS_STANDING_ABOVE: return as_metric_unavailable("ratio", "refused: above its limit");
@@ -85,7 +84,7 @@ static void row_add(assay_facts *f, as_table *table, const as_trace_step *s, con
 {
     uint64_t    bytes = s->bytes_read + s->bytes_written;
     bool        timed = as_metric_has(time) && time->value > 0, limited = l->ns > 0;
-    const char *no_limit = "no limit of this kind was measured, or there is no work to count",
+    const char *no_limit = "no such limit was measured, or the step has no work to count",
                *why = timed ? no_limit : "the step was not timed";
     as_cell c[N_COLUMNS] = {
         [NAME] = {.text = *s->name ? s->name : "-"},
@@ -95,10 +94,10 @@ static void row_add(assay_facts *f, as_table *table, const as_trace_step *s, con
         [LEVEL] = {.text = *l->level ? as_facts_keep(f, l->level) : "-"},
         [STANDING] = {.text = as_standing_text(standing)},
         [ROOF] = {.text = l->name},
-        [ROOF_RATE] = {.metric = limited
-                                     ? as_metric_derived(l->rate, (double)NAN, (double)NAN, 1, as_limit_unit(l),
-                                                         "limits of this trace, blended over the levels that hold the working set")
-                                     : as_metric_unavailable("1", no_limit)},
+        [ROOF_RATE] = {.metric = limited ? as_metric_derived(
+                                               l->rate, (double)NAN, (double)NAN, 1, as_limit_unit(l),
+                                               "limits of this trace, weighted by the cache levels that hold the working set")
+                                         : as_metric_unavailable("1", no_limit)},
         [OF_ROOF] = {.metric = share_of(f, l, time, standing, share, why)},
         [FLOPS] = {.metric = as_metric_counted(s->flops, "flop", "operator definition")},
         [ISSUED_FLOPS] = {.metric = issued(s->issued_flops, s->flops, "flop")},
@@ -110,26 +109,28 @@ static void row_add(assay_facts *f, as_table *table, const as_trace_step *s, con
                                   : as_metric_unavailable("flop/s", why)},
     };
     c[RECOVERABLE].metric = timed && limited ? over(fmax(0, time->value - l->ns), whole_ns, time->n, "ratio",
-                                                    "(time - least time at the limit) / time of all steps", why)
+                                                    "(time - time at the limit) / time of all steps", why)
                                              : as_metric_unavailable("ratio", why);
     as_facts_row(f, table, c);
 }
 
 static void doubt_find(assay_facts *f, as_fact_group *g, const as_trace_step *s, const as_limit *l)
 {
-    as_facts_find(f, g, AS_LEVEL_WARN,
-                  l->on_the_spot
-                      ? "%s is above its limit (%s), which was measured on a busy machine and may be too low: no share is told."
-                      : "%s is above its limit (%s), which was not measured again beside it and may be too low: no share is told.",
-                  s->name, l->name);
+    as_facts_find(
+        f, g, AS_LEVEL_NOTE, /* of the limit: the time itself is right */
+        l->on_the_spot
+            ? "%s is above its limit (%s), which was measured on a busy machine and may be too low: no share of the limit is given."
+            : "%s is above its limit (%s), which was not measured in this session and may be too low: no share of the limit is given.",
+        s->name, l->name);
 }
 
 static void above_find(assay_facts *f, as_fact_group *g, const as_trace_step *s, const assay_metric *time, const as_limit *l)
 {
     as_facts_find(
         f, g, AS_LEVEL_BAD,
-        "%s is above its limit, which is an error of the instrument: it took at most %s for work that takes at least %s at %s, measured again on "
-        "the spot, more than 5 %% apart. Units, counts or a false limit are to be looked for; no number of this step is to be believed.",
+        "%s is above its limit, which is a measuring error: it took at most %s for work that takes at least %s at %s, "
+        "measured again in this session, and the two differ by more than 5 %%. Do not trust any number of this step; look "
+        "for wrong units, wrong counts or a wrong limit.",
         s->name, as_say_number(f, isnan(time->hi) ? time->value : time->hi, "ns"), as_say_number(f, l->ns, "ns"), l->name);
 }
 
@@ -221,11 +222,11 @@ static void limits_say(assay_facts *f, as_fact_group *g, const assay_trace *t)
         lower = !isnan(r->today) && (!lower || r->today / r->value < lower->today / lower->value) ? r : lower;
     }
     if (disturbed)
-        as_facts_find(f, g, AS_LEVEL_WARN, "Some limits were measured on a disturbed machine (%s: %s): they may lie too low.",
+        as_facts_find(f, g, AS_LEVEL_NOTE, "Some limits were measured on a busy machine and may be too low (%s: %s).",
                       disturbed->name, disturbed->source);
     if (lower)
-        as_facts_find(f, g, AS_LEVEL_NOTE, "%s is lower today: %s, %.0f %% below the best seen, which is the limit.", lower->name,
-                      as_say_number(f, lower->today, lower->unit), 100 * fabs(1 - lower->today / lower->value));
+        as_facts_find(f, g, AS_LEVEL_NOTE, "%s is lower today: %s, %.0f %% below the best measured, which is the limit.",
+                      lower->name, as_say_number(f, lower->today, lower->unit), 100 * fabs(1 - lower->today / lower->value));
 }
 
 /* Of too few undisturbed runs nothing is named: the neighbour may be the hotspot. */
@@ -234,16 +235,16 @@ static void hotspot_add(assay_facts *f, as_fact_group *g, const tally *sum)
     const assay_metric *found = as_facts_metric(f, "layers.undisturbed_runs");
     double              clean = found ? found->value : AS_CLEAN_ENOUGH;
     bool                judged = clean >= AS_CLEAN_ENOUGH && sum->worst_gain > 0;
-    as_facts_add(f, g, "roofline.hotspot", "of it, at the hotspot",
-                 judged ? over(sum->worst_gain, sum->whole, (uint64_t)sum->n_timed, "ratio",
-                               "(time - least time at the limit) of the step where that is most / time of all steps", "no time")
-                        : as_metric_unavailable(
-                              "ratio", clean >= AS_CLEAN_ENOUGH
-                                           ? "no timed step is below its limit"
-                                           : as_say(f, "%.0f undisturbed runs, and %d are needed", clean, AS_CLEAN_ENOUGH)));
+    as_facts_add(
+        f, g, "roofline.hotspot", "of this, at the hotspot",
+        judged ? over(sum->worst_gain, sum->whole, (uint64_t)sum->n_timed, "ratio",
+                      "largest (time - time at the limit) of a step / time of all steps", "no time")
+               : as_metric_unavailable("ratio", clean >= AS_CLEAN_ENOUGH
+                                                    ? "no timed step is below its limit"
+                                                    : as_say(f, "%.0f uninterrupted runs; %d are needed", clean, AS_CLEAN_ENOUGH)));
     if (judged)
         as_facts_find(f, g, AS_LEVEL_NOTE,
-                      "Hotspot: %s (bound by %s) reaches %.0f %% of its limit; %.1f %% of the run could be gained there.",
+                      "Hotspot: %s (limited by %s) runs at %.0f %% of its limit; reaching it would save %.1f %% of the run.",
                       sum->worst_name, sum->worst_bound, 100 * sum->worst_of, 100 * sum->worst_gain / sum->whole);
 }
 
@@ -256,18 +257,16 @@ static void run(assay_facts *f, const assay_trace *t)
     tally          sum;
     layers = as_facts_table_find(f, "layers", "steps"); /* groups may have moved */
     steps_judge(f, g, t, layers, &sum);
-    as_facts_add(
-        f, g, "roofline.above", "steps above their limit",
-        as_metric_counted((uint64_t)sum.n_above, "1", "issued work against limits measured again on the spot, 5 % margin"));
-    as_facts_add(
-        f, g, "roofline.of_roof", "share of the limit over all timed steps",
-        over(sum.least, sum.whole, (uint64_t)sum.n_timed, "ratio", "sum of least times / sum of times", "no step was timed"));
+    as_facts_add(f, g, "roofline.above", "steps above their limit",
+                 as_metric_counted((uint64_t)sum.n_above, "1", "issued work against limits measured in this session, 5 % margin"));
+    as_facts_add(f, g, "roofline.of_roof", "share of the limit over all timed steps",
+                 over(sum.least, sum.whole, (uint64_t)sum.n_timed, "ratio", "sum of times at the limit / sum of times",
+                      "no step was timed"));
     as_facts_add(f, g, "roofline.recoverable", "recoverable share of the time",
                  over(fmax(0, sum.whole - sum.least), sum.whole, (uint64_t)sum.n_timed, "ratio", "1 - share of the limit",
                       "no step was timed"));
     if (sum.n_timed && !sum.n_above && !sum.n_doubt)
-        as_facts_find(f, g, AS_LEVEL_GOOD, "Nothing is faster than physics: none of %d timed steps is above its limit.",
-                      sum.n_timed);
+        as_facts_find(f, g, AS_LEVEL_GOOD, "None of %d timed steps is faster than its limit.", sum.n_timed);
     hotspot_add(f, g, &sum);
     limits_say(f, g, t);
 }

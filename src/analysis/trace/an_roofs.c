@@ -9,7 +9,7 @@ static assay_metric metric_of(const as_trace_roof *r)
 {
     const char *unit = *r->unit ? r->unit : "1";
     if (!isfinite(r->value))
-        return as_metric_unavailable(unit, "the roof has no finite value");
+        return as_metric_unavailable(unit, "the limit has no finite value");
     bool bounded = r->lo <= r->value && r->value <= r->hi && isfinite(r->lo) && isfinite(r->hi);
     return as_metric_measured(r->value, bounded ? r->lo : (double)NAN, bounded ? r->hi : (double)NAN,
                               r->n_clean ? r->n_clean : r->n_chunks, unit, *r->source ? r->source : "trace");

@@ -16,9 +16,9 @@ static void run(assay_facts *f, const assay_trace *t)
         as_facts_add(f, g, key, label, m);
     }
     if (!t->n_sensors)
-        as_facts_find(f, g, AS_LEVEL_NOTE, "No sensor was described in the trace.");
+        as_facts_find(f, g, AS_LEVEL_NOTE, "The trace has no sensors.");
     else if (n_missing)
-        as_facts_find(f, g, AS_LEVEL_NOTE, "%zu of %zu sensors are not available; each says why.", n_missing, t->n_sensors);
+        as_facts_find(f, g, AS_LEVEL_NOTE, "%zu of %zu sensors are not available; the table says why.", n_missing, t->n_sensors);
 }
 
 const as_analysis as_an_sensors = {.name = "sensors", .order = 60, .run = run};

@@ -62,8 +62,8 @@ static bool is_open(const drift *d) { return d->known && !d->certain && fabs(d->
 static const char *steadiness_words(const drift *d)
 {
     if (!d->known)
-        return "too short to judge its steadiness";
-    return is_drifting(d) ? "drifting" : is_open(d) ? "too noisy to judge its steadiness" : "stationary";
+        return "too short to tell whether it is steady";
+    return is_drifting(d) ? "drifting" : is_open(d) ? "too noisy to tell whether it is steady" : "steady";
 }
 
 /* "" for a whole run. */
@@ -86,20 +86,20 @@ static void drift_add(assay_facts *f, as_fact_group *g, const drift *d)
         has_slope ? as_metric_derived(d->slope_change, NAN, NAN, d->n, "ratio", "Theil-Sen slope x length / median of first third")
                   : as_metric_unavailable("ratio", reason));
     if (!d->known)
-        as_facts_find(f, g, AS_LEVEL_NOTE, "Whether the run is stationary cannot be told: %s.", reason);
+        as_facts_find(f, g, AS_LEVEL_NOTE, "Cannot tell whether the run is steady: %s.", reason);
     else if (is_drifting(d))
-        as_facts_find(
-            f, g, AS_LEVEL_WARN,
-            "The run is not stationary: its last third is %.1f %% %s than its first (trend %+.1f %% over the run), so the median mixes two states.",
-            100 * fabs(d->change), d->change > 0 ? "slower" : "faster", 100 * d->slope_change);
+        as_facts_find(f, g, AS_LEVEL_WARN,
+                      "The run is not steady: its last third is %.1f %% %s than its first (trend %+.1f %% over the run), so the "
+                      "median mixes two states.",
+                      100 * fabs(d->change), d->change > 0 ? "slower" : "faster", 100 * d->slope_change);
     else if (is_open(d))
         as_facts_find(
             f, g, AS_LEVEL_NOTE,
-            "Whether the run is stationary cannot be told: its last third differs from its first by %+.1f %%, which the noise could have made.",
+            "Cannot tell whether the run is steady: its last third differs from its first by %+.1f %%, which may be noise.",
             100 * d->change);
     else
         as_facts_find(f, g, AS_LEVEL_GOOD,
-                      "The run is stationary: its last third differs from its first by %+.1f %% (trend %+.1f %% over the run).",
+                      "The run is steady: its last third differs from its first by %+.1f %% (trend %+.1f %% over the run).",
                       100 * d->change, 100 * d->slope_change);
 }
 
@@ -127,15 +127,15 @@ static void dominance_add(assay_facts *f, as_fact_group *g)
     }
     const assay_metric *clean = as_facts_metric(f, "layers.undisturbed_runs");
     if (clean && clean->value < AS_CLEAN_ENOUGH) { /* the layers say why */
-        as_facts_find(f, g, AS_LEVEL_NOTE, "Which layer takes the most time is not told: %.0f undisturbed %s, and %d are needed.",
-                      clean->value, clean->value == 1 ? "run was kept" : "runs were kept", AS_CLEAN_ENOUGH);
+        as_facts_find(f, g, AS_LEVEL_NOTE, "Cannot tell which layer takes the most time: %.0f uninterrupted %s, and %d are needed.",
+                      clean->value, clean->value == 1 ? "run was recorded" : "runs were recorded", AS_CLEAN_ENOUGH);
         return;
     }
     if (best < 0)
         return;
     const as_cell      *row = &cells[best * steps->n_columns];
     const assay_metric *time = &row[column_of(steps, "time")].metric;
-    as_facts_find(f, g, AS_LEVEL_NOTE, "%s (%s, kernel %s) %s: %.1f %% of a run, %s, among %d %s.",
+    as_facts_find(f, g, AS_LEVEL_NOTE, "%s (%s, kernel %s) %s: %.1f %% of the run, %s, among %d %s.",
                   row[column_of(steps, "name")].text, row[column_of(steps, "op")].text, row[column_of(steps, "kernel")].text,
                   row[share].metric.value >= .5 ? "dominates" : "takes the most time", 100 * row[share].metric.value,
                   as_say_number(f, time->value, "ns"), steps->n_rows, steps->n_rows == 1 ? "step" : "steps");
@@ -163,12 +163,12 @@ static const as_finding *judgement(const assay_facts *f, const char *group)
     return g && g->n_findings ? &g->findings[0] : NULL;
 }
 
-static const char *books_words(const assay_facts *f)
+static const char *accounted_words(assay_facts *f)
 {
     const assay_metric *share = as_facts_metric(f, "books.explained_share");
     if (!share || !as_metric_has(share))
-        return "books not drawn up";
-    return share->value >= 0.98 ? "books closed" : "books open";
+        return "time accounted for unknown";
+    return as_say(f, "%.1f %% of the time accounted for", 100 * share->value);
 }
 
 static void overall_add(assay_facts *f, as_fact_group *g, const assay_trace *t, const drift *d)
@@ -180,18 +180,17 @@ static void overall_add(assay_facts *f, as_fact_group *g, const assay_trace *t, 
         as_facts_find(f, g, AS_LEVEL_BAD, "%s: no latency was measured%s.", f->title, partial_words(t));
         return;
     }
-    const char *machine =
-        label && strcmp(label, "unknown") ? as_say(f, "on a %s machine", label) : "on a machine whose quiet is unknown";
+    const char *machine = label && strcmp(label, "unknown") ? as_say(f, "machine %s", as_machine_word(label))
+                                                            : "cannot tell whether the machine was idle";
     if (*partial_words(t) || is_drifting(d))
         worst = worst > AS_LEVEL_WARN ? worst : AS_LEVEL_WARN;
     char interval[128];
     as_show_interval(interval, sizeof interval, median);
-    as_facts_find(f, g, worst, "%s: %s a run (%s%s), %s, %s, %s. The number holds within this session only%s.", f->title,
-                  as_say_number(f, median->value, "ns"),
+    as_facts_find(f, g, worst, "%s: %s per run (%s%s), %s, %s, %s%s.", f->title, as_say_number(f, median->value, "ns"),
                   isnan(median->lo) ? "no interval: too few samples"
                   : *interval       ? "95 % interval "
                                     : "all samples equal",
-                  interval, machine, steadiness_words(d), books_words(f), partial_words(t));
+                  interval, steadiness_words(d), machine, accounted_words(f), partial_words(t));
 }
 
 /* --- What trust stands on: one row per check, in a few words -------------------------------------------- */
@@ -269,10 +268,9 @@ static void run(assay_facts *f, const assay_trace *t)
     overall_add(f, g, t, &d);
     if (!t->complete)
         as_facts_find(f, g, AS_LEVEL_WARN,
-                      "The trace is partial: its end was never written, so what follows covers %zu samples that were on disk.",
-                      times.n);
+                      "The trace is partial: its end was never written. What follows covers the %zu samples in the file.", times.n);
     if (t->state == AS_TRACE_PARTIAL)
-        as_facts_find(f, g, AS_LEVEL_WARN, "The run is partial: it was stopped after %llu measured runs.",
+        as_facts_find(f, g, AS_LEVEL_WARN, "The run is partial: it stopped after %llu measured runs.",
                       (unsigned long long)t->n_runs);
     dominance_add(f, g);
     drift_add(f, g, &d);

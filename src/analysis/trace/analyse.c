@@ -55,7 +55,7 @@ static void notes_copy(assay_facts *f, const assay_trace *t)
             as_say(f, "%s UTC", as_date_text(date, sizeof date, (int64_t)(t->start_unix_ns / 1000000000u), AS_DATE_SECOND)));
     if (!as_trace_note_find(t, "clock.name"))
         as_facts_note(f, "clock.name", t->clock_name);
-    as_facts_note(f, "trace.complete", t->complete ? "yes" : "no: the record ends before its end was written");
+    as_facts_note(f, "trace.complete", t->complete ? "yes" : "no: the record was cut off");
 }
 
 static int by_order(const void *a, const void *b)
@@ -73,7 +73,7 @@ assay_status assay_analyse(assay_env *env, const assay_trace *trace, assay_facts
     const as_analysis **order = f ? AS_TAKE(&f->arena, const as_analysis *, n) : NULL;
     if (!order) {
         assay_facts_free(f);
-        return as_fail(env, ASSAY_NO_MEMORY, "analysis: no room for facts");
+        return as_fail(env, ASSAY_NO_MEMORY, "analysis: not enough memory for facts");
     }
     memcpy(order, as_an_table, n * sizeof *order);
     if (n)

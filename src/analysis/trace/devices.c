@@ -70,7 +70,7 @@ as_device_shares as_device_shares_read(assay_facts *f, const assay_trace *t)
         }
     }
     s.n_runs = k.n_clean;
-    s.no_time = all_ns > 0 ? NULL : k.n_used ? "no run was undisturbed" : "no run was recorded by step";
+    s.no_time = all_ns > 0 ? NULL : k.n_used ? "every run was interrupted" : "no run has spans per step";
     for (int i = 0; i < s.n; i++) {
         s.devices[i].share_of_steps = (double)s.devices[i].n_steps / (double)s.n_steps;
         s.devices[i].share_of_time = s.no_time ? (double)NAN : ns[i] / all_ns;

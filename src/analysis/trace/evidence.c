@@ -15,7 +15,7 @@ static void *take(assay_facts *f, size_t n, size_t bytes_each)
 {
     void *p = as_arena_take(&f->arena, n, bytes_each, alignof(max_align_t));
     if (!p && f->status == ASSAY_OK)
-        f->status = as_fail(f->env, ASSAY_NO_MEMORY, "analysis: no room for %zu records of %zu bytes", n, bytes_each);
+        f->status = as_fail(f->env, ASSAY_NO_MEMORY, "analysis: not enough memory for %zu records of %zu bytes", n, bytes_each);
     return p;
 }
 
@@ -126,9 +126,9 @@ assay_metric as_mean_metric(const double *x, size_t n, size_t n_runs, const char
 const char *as_cpu_time_is_mute(assay_facts *f, const assay_trace *t, const as_times *times)
 {
     if (!strcmp(t->clock_name, "fake"))
-        return "the clock is a fake: its time is not the machine's";
+        return "the clock is simulated: its time is not the machine's";
     if (*t->device && strncmp(t->device, "cpu", 3))
-        return as_say(f, "the calling thread waits for the device %s, so its CPU time says nothing", t->device);
+        return as_say(f, "the calling thread waits for the device %s, so its CPU time does not show it", t->device);
     return times->n_cpu ? NULL : "the thread's CPU clock was not read";
 }
 
@@ -339,10 +339,10 @@ static void runs_judge(assay_facts *f, const assay_trace *t, as_kept *k, const a
     if (!n)
         return;
     as_sort(walls, n);
-    double bound = clean_bound(walls, n);
+    double bound = clean_bound(walls, n), timed_bound = as_trace_run_bound_ns(t);
     for (size_t i = 0; i < k->n_runs; i++) {
         as_kept_run *run = &k->runs[i];
-        run->clean = run->clean && run->wall_ns <= bound;
+        run->clean = run->clean && run->wall_ns <= fmin(bound, timed_bound + as_trace_spans_ns(t, (uint64_t)run->n_spans));
         k->n_clean += run->clean;
         k->clean_wall_ns += run->clean ? run->wall_ns : 0;
     }
@@ -398,10 +398,10 @@ as_kept as_kept_read(assay_facts *f, const assay_trace *t)
     if (!inner)
         return (as_kept){0};
     runs_collect(f, t, &k, inner, n);
+    spans_count(t, &k);
     runs_judge(f, t, &k, inner, n);
     if (!k.by_segment)
         steps_collect(f, t, &k, inner, n);
-    spans_count(t, &k);
     return k;
 }
 
@@ -427,19 +427,19 @@ assay_metric as_sensor_metric(assay_facts *f, const assay_trace *t, size_t index
     const as_trace_sensor *s = &t->sensors[index];
     const char            *unit = *s->unit ? s->unit : "1", *source = *s->source ? s->source : s->name;
     if (s->reason)
-        return as_metric_unavailable(unit, *s->reason ? s->reason : "the sensor could not be opened and gave no reason");
+        return as_metric_unavailable(unit, *s->reason ? s->reason : "the sensor could not be opened");
     double *values = take(f, t->n_readings, sizeof *values);
     size_t  n = 0;
     for (size_t i = 0; values && i < t->n_readings; i++)
         if (t->readings[i].sensor == index && isfinite(t->readings[i].value))
             values[n++] = t->readings[i].value;
     if (!n)
-        return as_metric_unavailable(unit, "no reading of it succeeded");
+        return as_metric_unavailable(unit, "every reading failed");
     if (!strcmp(s->meaning, "delta")) {
         if (n < 2)
-            return as_metric_unavailable(unit, "a difference needs two readings, there is 1");
+            return as_metric_unavailable(unit, "a difference needs two readings, and there is one");
         if (!isfinite(values[n - 1] - values[0]))
-            return as_metric_unavailable(unit, "the readings differ by more than a number can hold");
+            return as_metric_unavailable(unit, "the difference of the readings is too large");
         return as_metric_measured(values[n - 1] - values[0], NAN, NAN, n, unit, source);
     }
     as_sort(values, n);

@@ -35,7 +35,7 @@ bool as_double_is_plausible(double once_ns, double twice_ns, char *sentence, siz
     double ratio = twice_ns / once_ns;
     if (ratio >= 1.5 && ratio <= 3)
         return true;
-    say(sentence, size, "twice the calls take %.2f times as long (%s, then %s): the time is not that of the work", ratio,
+    say(sentence, size, "twice the calls take %.2f times as long (%s, then %s): the time is not the time of the work", ratio,
         as_show(a, sizeof a, once_ns, "ns"), as_show(b, sizeof b, twice_ns, "ns"));
     return false;
 }
@@ -46,7 +46,9 @@ bool as_limit_is_plausible(const as_limit *limit, double median_ns, double hi_ns
     double share;
     if (as_limit_judge(limit, median_ns, hi_ns, &share) != AS_STANDING_ABOVE)
         return true;
-    say(sentence, size, "it takes %s at most, and by %s, measured again on the spot, %s at least: nothing is faster than its limit",
+    say(sentence, size,
+        "it takes at most %s, but by %s, measured again in this session, it must take at least %s: nothing "
+        "is faster than its limit",
         as_show(a, sizeof a, isfinite(hi_ns) ? hi_ns : median_ns, "ns"), limit->name, as_show(b, sizeof b, limit->ns, "ns"));
     return false;
 }
@@ -55,7 +57,7 @@ static bool depends_on_inputs(const as_claim *c, char *sentence, size_t size)
 {
     if (!c->hash || !c->poisoned_hash || c->hash != c->poisoned_hash)
         return true;
-    say(sentence, size, "other inputs give the same outputs (hash %016llx): it does not look at them", (unsigned long long)c->hash);
+    say(sentence, size, "other inputs give the same outputs (hash %016llx): it does not read them", (unsigned long long)c->hash);
     return false;
 }
 
@@ -134,7 +136,7 @@ static void constant_judge(as_claim *claims, size_t n)
     if (n_judged < CONSTANT_CASES || overhead || most > SAME_TIME * least || !(most_work >= CONSTANT_WORK * least_work))
         return;
     say(sentence, sizeof sentence,
-        "all %zu cases take %s, with %.3g times the work in the largest: the time is that of something else", n_judged,
+        "all %zu cases take %s, although the largest has %.3g times the work: the time is not the time of the work", n_judged,
         as_show(time, sizeof time, least, "ns"), most_work / least_work);
     for (size_t i = 0; i < n; i++)
         if (judged(&claims[i]))

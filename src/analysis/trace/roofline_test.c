@@ -60,7 +60,7 @@ Test(roofline, a_step_is_judged_by_the_roof_that_takes_longest)
     /* softmax: ten exponentials at 2e9 a second take longer than its 80 bytes. */
     expect_str(step_cell(&l, 3, "bound")->text, "special");
     expect_near(step_cell(&l, 0, "recoverable")->metric.value, 25000.0 / 99000.0, 1e-9);
-    expect(says(&l, "roofline", AS_LEVEL_GOOD, "none of 4 timed steps is above its limit"));
+    expect(says(&l, "roofline", AS_LEVEL_GOOD, "None of 4 timed steps is faster than its limit"));
     expect(says(&l, "roofline", AS_LEVEL_NOTE, "Hotspot: relu1"));
     lab_close(&l);
 }
@@ -84,7 +84,7 @@ Test(roofline, without_undisturbed_runs_there_is_no_hotspot)
     lab_run(&l);
     expect(!says(&l, "roofline", AS_LEVEL_NOTE, "Hotspot"));
     expect(!as_metric_has(&step_cell(&l, 0, "of_roof")->metric));
-    expect_has(as_facts_metric(l.facts, "roofline.hotspot")->reason, "0 undisturbed runs, and 5 are needed");
+    expect_has(as_facts_metric(l.facts, "roofline.hotspot")->reason, "0 uninterrupted runs; 5 are needed");
     lab_close(&l);
     l = roofs_of((as_synthetic){.n_kept = 4}, 200e9, CLEAN);
     lab_run(&l);
@@ -109,8 +109,8 @@ Test(roofline, a_limit_that_was_not_measured_again_convicts_nobody)
     lab l = roofs_open(150e9, BEFORE);
     lab_run(&l);
     expect(!says(&l, "roofline", AS_LEVEL_BAD, "fc2 is above"));
-    expect(says(&l, "roofline", AS_LEVEL_WARN, "fc2 is above its limit (fma.f32.avx2.t1), which was not measured again beside it"));
-    expect(!says(&l, "roofline", AS_LEVEL_GOOD, "none of"));
+    expect(says(&l, "roofline", AS_LEVEL_NOTE, "fc2 is above its limit (fma.f32.avx2.t1), which was not measured in this session"));
+    expect(!says(&l, "roofline", AS_LEVEL_GOOD, "None of"));
     expect_str(step_cell(&l, 2, "standing")->text, "above an uncertain limit");
     expect(!as_metric_has(&step_cell(&l, 2, "of_roof")->metric));
     lab_close(&l);
@@ -122,7 +122,7 @@ Test(roofline, a_limit_measured_again_takes_the_place_of_the_first)
     lab l = roofs_open(150e9, BEFORE);
     roof_add(l.trace, "fma.f32.avx2.t1", "flop/s", 205e9, 0, CLEAN);
     lab_run(&l);
-    expect(says(&l, "roofline", AS_LEVEL_GOOD, "none of 4 timed steps is above its limit"));
+    expect(says(&l, "roofline", AS_LEVEL_GOOD, "None of 4 timed steps is faster than its limit"));
     expect_near(as_facts_metric(l.facts, "roofs.fma.f32.avx2.t1")->value, 205e9, 1);
     lab_close(&l);
 }
@@ -133,7 +133,7 @@ Test(roofline, a_disturbed_roof_convicts_nobody)
     lab l = roofs_open(150e9, DISTURBED);
     lab_run(&l);
     expect(!says(&l, "roofline", AS_LEVEL_BAD, "fc2 is above its limit"));
-    expect(says(&l, "roofline", AS_LEVEL_WARN, "fc2 is above its limit (fma.f32.avx2.t1), which was measured on a busy machine"));
+    expect(says(&l, "roofline", AS_LEVEL_NOTE, "fc2 is above its limit (fma.f32.avx2.t1), which was measured on a busy machine"));
     expect_near(as_facts_metric(l.facts, "roofline.above")->value, 0, 0);
     lab_close(&l);
 }
@@ -166,7 +166,7 @@ Test(roofline, disturbed_roofs_are_said_to_be)
 {
     lab l = roofs_open(200e9, DISTURBED);
     lab_run(&l);
-    expect(says(&l, "roofline", AS_LEVEL_WARN, "disturbed machine"));
+    expect(says(&l, "roofline", AS_LEVEL_NOTE, "measured on a busy machine"));
     lab_close(&l);
 }
 
@@ -197,7 +197,7 @@ Test(roofline, a_limit_that_is_lower_today_is_said_to_be)
             l.trace->roofs[i].today = 60e9;
     lab_run(&l);
     expect(says(&l, "roofline", AS_LEVEL_NOTE, "read.l2.t1 is lower today"));
-    expect(says(&l, "roofline", AS_LEVEL_NOTE, "40 % below the best seen"));
+    expect(says(&l, "roofline", AS_LEVEL_NOTE, "40 % below the best measured"));
     lab_close(&l);
 }
 
@@ -338,9 +338,9 @@ static void threads_say(uint64_t barriers, uint64_t late, uint64_t switches, as_
     lab_close(&l);
 }
 
-Test(threads, a_stolen_core_is_noticed) { threads_say(10000, 500, 37, AS_LEVEL_WARN, "A core was taken away: 5.00 %"); }
-Test(threads, uneven_work_is_no_theft) { threads_say(10000, 500, 0, AS_LEVEL_WARN, "The work is uneven"); }
-Test(threads, a_few_late_barriers_are_nothing) { threads_say(10000, 3, 37, AS_LEVEL_GOOD, "kept together"); }
+Test(threads, a_stolen_core_is_noticed) { threads_say(10000, 500, 37, AS_LEVEL_WARN, "Other work took a core: at 5.00 %"); }
+Test(threads, uneven_work_is_no_theft) { threads_say(10000, 500, 0, AS_LEVEL_NOTE, "The work is uneven"); }
+Test(threads, a_few_late_barriers_are_nothing) { threads_say(10000, 3, 37, AS_LEVEL_GOOD, "stayed together"); }
 
 /* --- What to try ----------------------------------------------------------------------------------------------- */
 

@@ -102,11 +102,11 @@ static assay_status word_read(assay_env *env, const char *text, const char *word
         }
         const char *near = as_nearest(name, names);
         if (near)
-            return as_fail(env, ASSAY_BAD_INPUT, "cpu: ASSAY_CPU is '%s': there is no instruction set '%s'; did you mean '%s'?",
-                           text, name, near);
+            return as_fail(env, ASSAY_BAD_INPUT, "cpu: ASSAY_CPU is '%s': unknown instruction set '%s'; did you mean '%s'?", text,
+                           name, near);
     }
     return as_fail(env, ASSAY_BAD_INPUT,
-                   "cpu: ASSAY_CPU is '%s': '%.*s' is none of -avx2, -avx512, -neon and -f16c, which go separated by commas", text,
+                   "cpu: ASSAY_CPU is '%s': '%.*s' is not one of -avx2, -avx512, -neon and -f16c, separated by commas", text,
                    (int)(n < 64 ? n : 64), word);
 }
 

@@ -25,14 +25,13 @@ Test(isa, a_mask_with_a_strange_word_is_refused_and_changes_nothing)
     assay_env *env;
     unsigned   mask = 99;
     expect_ok(NULL, assay_env_new(&env));
-    expect_fails(env, as_isa_mask(env, "-avx3", &mask), ASSAY_BAD_INPUT,
-                 "there is no instruction set 'avx3'; did you mean 'avx2'?");
-    expect_fails(env, as_isa_mask(env, "avx2", &mask), ASSAY_BAD_INPUT, "ASSAY_CPU is 'avx2': 'avx2' is none of -avx2");
-    expect_fails(env, as_isa_mask(env, "-avx2,,-f16c", &mask), ASSAY_BAD_INPUT, "'' is none of");
-    expect_fails(env, as_isa_mask(env, "-", &mask), ASSAY_BAD_INPUT, "'-' is none of");
+    expect_fails(env, as_isa_mask(env, "-avx3", &mask), ASSAY_BAD_INPUT, "unknown instruction set 'avx3'; did you mean 'avx2'?");
+    expect_fails(env, as_isa_mask(env, "avx2", &mask), ASSAY_BAD_INPUT, "ASSAY_CPU is 'avx2': 'avx2' is not one of -avx2");
+    expect_fails(env, as_isa_mask(env, "-avx2,,-f16c", &mask), ASSAY_BAD_INPUT, "'' is not one of");
+    expect_fails(env, as_isa_mask(env, "-", &mask), ASSAY_BAD_INPUT, "'-' is not one of");
     expect_fails(env, as_isa_mask(env, "-avx2 ", &mask), ASSAY_BAD_INPUT, "'avx2 '");
     expect_fails(env, as_isa_mask(env, "-a-very-long-word-that-no-instruction-set-was-ever-called", &mask), ASSAY_BAD_INPUT,
-                 "none of");
+                 "not one of");
     expect_eq(mask, 99);
     assay_env_free(env);
 }

@@ -44,7 +44,7 @@ static bool is_like(const as_tensor_info *t, const as_tensor_info *y, const char
         snprintf(why, why_size, "%s %d is %s, needs the output's %s", side, i, as_shape_show(&t->shape, (char[96]){0}, 96),
                  as_shape_show(&y->shape, (char[96]){0}, 96));
     else if (t->layout != y->layout)
-        snprintf(why, why_size, "%s %d lies in another order than output 0", side, i);
+        snprintf(why, why_size, "%s %d has another layout than output 0", side, i);
     else
         return true;
     return false;
@@ -74,12 +74,12 @@ bool as_kernel_is_for(const as_kernel *k, const char *op)
 /* NULL when the kernel could run the node, else why it cannot, in `why`. */
 static const char *hindrance(const as_kernel *k, const as_node_ctx *n, unsigned isa, unsigned masked, char *why, size_t why_size)
 {
-    char     names[64], said[200] = "it does not say why";
+    char     names[64], said[200] = "no reason given";
     unsigned missing = k->isa & ~isa;
     if (missing) {
         bool by_hand = (missing & ~masked) == 0;
         snprintf(why, why_size, "needs %s, which %s", as_isa_show(missing, names, sizeof names),
-                 by_hand ? "ASSAY_CPU masks" : "this CPU lacks");
+                 by_hand ? "ASSAY_CPU switches off" : "this CPU lacks");
         return why;
     }
     if (!k->accepts(n, said, sizeof said)) {
@@ -103,7 +103,7 @@ static const char *loss(as_arena *arena, const as_kernel *k, const as_kernel *wi
 
 static assay_status no_room(assay_env *env, const as_node_ctx *n)
 {
-    return as_fail(env, ASSAY_NO_MEMORY, "cpu: no room for the reasons of the kernel choice for %s '%s'", n->op->name,
+    return as_fail(env, ASSAY_NO_MEMORY, "cpu: not enough memory for the reasons of the kernel choice for %s '%s'", n->op->name,
                    n->name ? n->name : "");
 }
 

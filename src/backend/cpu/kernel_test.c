@@ -106,7 +106,7 @@ Test(choice, a_missing_instruction_set_is_told_from_a_masked_one)
     node_make(&n, AS_F32);
     expect_ok(NULL, as_kernel_choose(NULL, table, &n.ctx, AS_ISA_F16C, AS_ISA_AVX2, 1, &arena, &c));
     expect_str(c.name, "relu_f32");
-    expect_str(reason(&c, "relu_fast"), "needs avx2, which ASSAY_CPU masks");
+    expect_str(reason(&c, "relu_fast"), "needs avx2, which ASSAY_CPU switches off");
     expect_ok(NULL, as_kernel_choose(NULL, table, &n.ctx, 0, 0, 1, &arena, &c));
     expect_str(reason(&c, "relu_fast"), "needs avx2 f16c, which this CPU lacks");
     expect_ok(NULL, as_kernel_choose(NULL, table, &n.ctx, 0, AS_ISA_AVX2, 1, &arena, &c));
@@ -203,7 +203,7 @@ Test(choice, flat_wants_one_shape_and_one_layout)
     expect(as_kernel_flat(&n.ctx, why, sizeof why));
     n.in[1].layout = AS_LAYOUT_ROW_MAJOR;
     expect(!as_kernel_flat(&n.ctx, why, sizeof why));
-    expect_str(why, "input 1 lies in another order than output 0");
+    expect_str(why, "input 1 has another layout than output 0");
     n.in[1].shape = AS_SHAPE(1);
     expect(!as_kernel_flat(&n.ctx, why, sizeof why));
     expect_str(why, "input 1 is [1], needs the output's [4]");

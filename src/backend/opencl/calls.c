@@ -380,8 +380,8 @@ static bool operands_ok(const as_node_ctx *n, const rule *r, const no *to)
 {
     if (n->n_out > 1)
         return refuse(to,
-                      strcmp(n->op->name, "MaxPool") ? "it asks for %d outputs, and the kernel makes the first"
-                                                     : "it asks for %d outputs, and the kernel makes no Indices",
+                      strcmp(n->op->name, "MaxPool") ? "it needs %d outputs; the kernel computes only the first"
+                                                     : "it needs %d outputs; the kernel does not compute Indices",
                       n->n_out);
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i].layout != AS_LAYOUT_ROW_MAJOR)
@@ -390,7 +390,7 @@ static bool operands_ok(const as_node_ctx *n, const rule *r, const no *to)
         return refuse(to, "the output is not row-major");
     for (int i = 0; r->kernel && i < r->n_in; i++)
         if (!(AS_CL_DTYPES >> n->in[i].dtype & 1u))
-            return refuse(to, "input %d is %s, and the kernel is for f32", i, as_dtype_name(n->in[i].dtype));
+            return refuse(to, "input %d is %s; the kernel needs f32", i, as_dtype_name(n->in[i].dtype));
     return true;
 }
 

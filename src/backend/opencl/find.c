@@ -92,7 +92,7 @@ int as_cl_find(bool (*visit)(void *arg, const as_cl_found *found), void *arg, ch
     if (code == NO_PLATFORM || (code == CL_SUCCESS && !n_platforms))
         snprintf(why, why_size, "no OpenCL platform: install an ICD such as pocl-opencl-icd");
     else if (code != CL_SUCCESS)
-        snprintf(why, why_size, "asking for the OpenCL platforms failed: %s (%d)", as_cl_error_name(code), code);
+        snprintf(why, why_size, "cannot list the OpenCL platforms: %s (%d)", as_cl_error_name(code), code);
     if (code != CL_SUCCESS)
         return 0;
     for (cl_uint p = 0; p < n_platforms && p < MAX_PLATFORMS && wanted; p++) {

@@ -265,7 +265,7 @@ static assay_status memory_make(assay_env *env, bench *b)
     if (code == CL_SUCCESS && most / 2 < b->memory_bytes)
         b->memory_bytes = (size_t)most / 2;
     if (code == CL_SUCCESS && b->memory_bytes < COPY_BYTES)
-        return as_fail(env, ASSAY_UNSUPPORTED, "opencl: it gives at most %llu bytes, too few to measure its limits",
+        return as_fail(env, ASSAY_UNSUPPORTED, "opencl: the device gives at most %llu bytes, too few to measure its limits",
                        (unsigned long long)most);
     if (code == CL_SUCCESS)
         b->memory = clCreateBuffer(b->context, CL_MEM_READ_WRITE, b->memory_bytes, NULL, &code);
@@ -277,7 +277,7 @@ static assay_status memory_make(assay_env *env, bench *b)
         code = clFinish(b->queue);
     b->host = calloc(1, COPY_BYTES);
     if (code == CL_SUCCESS && !b->host)
-        return as_fail(env, ASSAY_NO_MEMORY, "opencl: no room for %zu bytes to copy", COPY_BYTES);
+        return as_fail(env, ASSAY_NO_MEMORY, "opencl: not enough memory for %zu bytes to copy", COPY_BYTES);
     return code == CL_SUCCESS ? ASSAY_OK : as_cl_fail(env, code, "allocating what its limits are measured on");
 }
 
@@ -314,7 +314,7 @@ assay_status as_cl_meters_open(assay_env *env, cl_context context, cl_device_id 
 {
     bench *b = calloc(1, sizeof *b);
     if (!b)
-        return as_fail(env, ASSAY_NO_MEMORY, "opencl: no room for its meters");
+        return as_fail(env, ASSAY_NO_MEMORY, "opencl: not enough memory for its meters");
     b->context = context;
     b->id = id;
     b->queue = queue;

@@ -58,7 +58,7 @@ assay_status as_cl_timeline_fit(assay_env *env, const as_clock *clock, const as_
             continue;
         if (s->end_ns < s->start_ns)
             return as_fail(env, ASSAY_DEVICE,
-                           "instrument error: the device says that step %d started at %llu ns and ended at %llu ns", s->step,
+                           "measuring error: the device says that step %d started at %llu ns and ended at %llu ns", s->step,
                            (unsigned long long)s->start_ns, (unsigned long long)s->end_ns);
         fit.origin_ns = s->start_ns < fit.origin_ns ? s->start_ns : fit.origin_ns;
         fit.busy_ns += (double)(s->end_ns - s->start_ns);
@@ -66,8 +66,8 @@ assay_status as_cl_timeline_fit(assay_env *env, const as_clock *clock, const as_
     }
     if (fit.busy_ns > wall_ns * (1.0 + SLACK_SHARE) + SLACK_NS)
         return as_fail(env, ASSAY_DEVICE,
-                       "instrument error: the device says that %d steps took %.0f ns, and the segment they ran in took %.0f ns",
-                       n_ran, fit.busy_ns, wall_ns);
+                       "measuring error: the device says that %d steps took %.0f ns, but their segment took %.0f ns", n_ran,
+                       fit.busy_ns, wall_ns);
     if (!n_ran) {
         *out = (as_cl_fit){.by_queued = true};
         return ASSAY_OK;

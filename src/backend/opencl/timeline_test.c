@@ -67,7 +67,7 @@ Test(timeline, refuses_commands_that_took_longer_than_the_wall)
     as_cl_stamp fits[] = {stamp(0, 0, 0, 0, 1000000 + 20000)}, long_one[] = {stamp(0, 0, 0, 0, 1000000 + 20002)};
     as_cl_wall  wall = wall_of(fits, 1, 1000000), too_short = wall_of(long_one, 1, 1000000);
     expect_fails(env, as_cl_timeline_fit(env, &host, &too_short, &fit), ASSAY_DEVICE,
-                 "instrument error: the device says that 1 steps took 1020002 ns, and the segment they ran in took 1000000 ns");
+                 "measuring error: the device says that 1 steps took 1020002 ns, but their segment took 1000000 ns");
     expect_eq(fit.origin_ns, 77);
     expect_ok(env, as_cl_timeline_fit(env, &host, &wall, &fit)); /* exactly 1 % and 10 us */
     assay_env_free(env);

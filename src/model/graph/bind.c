@@ -109,8 +109,8 @@ static assay_status node_fold(as_binder *b, as_bound_node *node)
         const as_tensor_info *info = &node->ctx.out[i];
         void                 *data = as_arena_take(g->arena, (size_t)as_shape_count(&info->shape), as_dtype_bytes(info->dtype), 64);
         if (!data)
-            return as_fail(b->env, ASSAY_NO_MEMORY, "model: %s: no memory for the constant that node '%s' gives", b->model->name,
-                           node->ctx.name);
+            return as_fail(b->env, ASSAY_NO_MEMORY, "model: %s: not enough memory for the constant that node '%s' gives",
+                           b->model->name, node->ctx.name);
         out[i] = as_view_of(data, info->dtype, &info->shape);
     }
     assay_status status = node->ctx.op->eval(b->env, &node->ctx, in, out);
@@ -155,7 +155,7 @@ assay_status as_bind_op(as_binder *b, const as_op *op, const char *name, const a
     as_tensor_info *in = AS_TAKE(g->arena, as_tensor_info, n_in), *out = AS_TAKE(g->arena, as_tensor_info, n_out);
     as_bound_node   made = {.in = AS_TAKE(g->arena, int, n_in), .out = AS_TAKE(g->arena, int, n_out)};
     if (!in || !out || !made.in || !made.out || !as_bind_nodes_grow(g))
-        return as_fail(b->env, ASSAY_NO_MEMORY, "model: %s: no memory to bind node '%s'", b->model->name, name);
+        return as_fail(b->env, ASSAY_NO_MEMORY, "model: %s: not enough memory to bind node '%s'", b->model->name, name);
     for (int i = 0; i < n_in; i++) {
         made.in[i] = in_ids[i];
         if (in_ids[i] >= 0)
@@ -188,7 +188,7 @@ static assay_status node_bind(as_binder *b, const as_scope *s, const as_node *no
     int         in[AS_MAX_IN], out[AS_MAX_OUT];
     const char *name = *s->prefix ? as_arena_printf(b->g->arena, "%s%s", s->prefix, node->name) : node->name;
     if (!name)
-        return as_fail(b->env, ASSAY_NO_MEMORY, "model: %s: no memory to bind node '%s'", b->model->name, node->name);
+        return as_fail(b->env, ASSAY_NO_MEMORY, "model: %s: not enough memory to bind node '%s'", b->model->name, node->name);
     for (int i = 0; i < node->n_in; i++)
         in[i] = node->in[i] < 0 ? -1 : s->map[node->in[i]];
     for (int i = 0; i < node->n_out; i++)
@@ -215,7 +215,7 @@ int as_bind_value(as_binder *b, const as_bound_value *value)
     }
     int id = value->name ? as_graph_add_value(b->g, value) : -1;
     if (id < 0)
-        (void)as_fail(b->env, ASSAY_NO_MEMORY, "model: %s: no memory to write its subgraphs out", b->model->name);
+        (void)as_fail(b->env, ASSAY_NO_MEMORY, "model: %s: not enough memory to write its subgraphs out", b->model->name);
     return id;
 }
 

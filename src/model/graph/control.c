@@ -60,7 +60,7 @@ static assay_status refuse(const job *j, assay_status status, const char *why)
     return as_fail(j->b->env, status, "model: %s: %s '%s': %s", j->b->model->name, j->node->op->name, j->name, why);
 }
 
-static assay_status no_memory(const job *j) { return refuse(j, ASSAY_NO_MEMORY, "no memory to write it out"); }
+static assay_status no_memory(const job *j) { return refuse(j, ASSAY_NO_MEMORY, "not enough memory to write it out"); }
 
 /* After as_bind_value(), which has said why. */
 static assay_status value_failed(const job *j) { return j->b->g->n_values >= AS_MAX_VALUES ? ASSAY_UNSUPPORTED : ASSAY_NO_MEMORY; }
@@ -369,9 +369,8 @@ static assay_status loop_run(const job *j, iteration *it)
         if (!scalar_known(j, next, &condition))
             return unknown(j, next, "the condition after an iteration");
         if (!condition && cond < 0)
-            return refuse(
-                j, ASSAY_UNSUPPORTED,
-                "its body gives a condition that is false, and it has no condition of its own: what that means is not settled");
+            return refuse(j, ASSAY_UNSUPPORTED,
+                          "its body gives a false condition and it has no condition of its own, which ONNX does not define");
     }
     return iteration_give(j, it, NULL, NULL);
 }
@@ -493,6 +492,6 @@ assay_status as_bind_control(as_binder *b, const as_scope *s, const as_node *nod
     job j = {.b = b, .outer = s, .node = node};
     /* Names of names of names: cut where nobody would read on. */
     if (!(j.name = as_arena_printf(b->g->arena, "%.256s%.256s", s->prefix, node->name)))
-        return as_fail(b->env, ASSAY_NO_MEMORY, "model: %s: no memory to bind node '%s'", b->model->name, node->name);
+        return as_fail(b->env, ASSAY_NO_MEMORY, "model: %s: not enough memory to bind node '%s'", b->model->name, node->name);
     return node->op == &controls[0] ? if_bind(&j) : node->op == &controls[1] ? loop_bind(&j) : scan_bind(&j);
 }

@@ -198,7 +198,7 @@ Test(control, loops_that_cannot_be_written_out_are_refused)
 {
     expect_loop_refused(INT64_MAX, INT64_MAX, true, "more than 10000 nodes and iterations");
     expect_loop_refused(0, 100, true, "it has no iteration, so the shape of its output");
-    expect_loop_refused(5, 1, false, "what that means is not settled");
+    expect_loop_refused(5, 1, false, "which ONNX does not define");
 }
 
 /* Running sums of x [3], from the back, stacked from the back again. */
@@ -292,7 +292,7 @@ Test(control, what_is_wrong_with_a_node_is_said)
     INPUT(&b, "x", 2);
     node_put(&b, "If", "", "x", "y", &attrs);
     OUTPUT(&b, "y");
-    refused(&b, 16, ASSAY_BAD_INPUT, "reads 'nowhere', which is no input");
+    refused(&b, 16, ASSAY_BAD_INPUT, "reads 'nowhere', which is not an input");
 
     b = (builder){0}, inner = (builder){0}, attrs = (as_text){0};
     OUTPUT(&inner, "x");

@@ -30,7 +30,7 @@ static bool info_add(expansion *e, int value, const as_tensor_info *info)
             cap *= 2;
         as_tensor_info *moved = realloc(e->infos, (size_t)cap * sizeof *moved);
         if (!moved) {
-            as_maker_fail_as(e->m, ASSAY_NO_MEMORY, "no memory for the shapes of its primitives");
+            as_maker_fail_as(e->m, ASSAY_NO_MEMORY, "not enough memory for the shapes of its primitives");
             return false;
         }
         e->infos = moved;
@@ -183,7 +183,7 @@ static assay_status dims_fill(assay_env *env, const assay_model *model, const as
 {
     int n = n_dims;
     if (n_dims > MAX_SYMBOLS)
-        return as_fail(env, ASSAY_UNSUPPORTED, "model: %s: %d dimensions are bound, and %d may be", model->name, n_dims,
+        return as_fail(env, ASSAY_UNSUPPORTED, "model: %s: %d dimensions are set; at most %d are possible", model->name, n_dims,
                        MAX_SYMBOLS);
     if (n_dims)
         memcpy(all, dims, (size_t)n_dims * sizeof *all);
@@ -229,7 +229,7 @@ assay_status as_model_expand(assay_env *env, const assay_model *model, const as_
     AS_TRY_OR(done, as_graph_bind(env, model, all, n_all, NULL, 0, 0, &arena, &g));
     int *ids = AS_TAKE(&arena, int, model->n_values);
     if (!ids) {
-        status = as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for %d values", model->name, model->n_values);
+        status = as_fail(env, ASSAY_NO_MEMORY, "model: %s: not enough memory for %d values", model->name, model->n_values);
         goto done;
     }
     AS_TRY_OR(done, as_maker_new(env, model->name, 0, &e.m));

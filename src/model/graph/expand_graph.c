@@ -25,7 +25,7 @@ static int failed(writer *w, assay_status status)
 
 static int no_memory(writer *w)
 {
-    return failed(w, as_fail(w->base.env, ASSAY_NO_MEMORY, "model: %s: no memory for the primitives of node '%s'",
+    return failed(w, as_fail(w->base.env, ASSAY_NO_MEMORY, "model: %s: not enough memory for the primitives of node '%s'",
                              w->b->model->name, w->around));
 }
 
@@ -122,7 +122,7 @@ static assay_status node_keep(as_binder *b, const as_bound_node *from)
 {
     as_graph *g = b->g;
     if (!as_bind_nodes_grow(g))
-        return as_fail(b->env, ASSAY_NO_MEMORY, "model: %s: no memory for its nodes", b->model->name);
+        return as_fail(b->env, ASSAY_NO_MEMORY, "model: %s: not enough memory for its nodes", b->model->name);
     for (int i = 0; i < from->ctx.n_out && !from->dead; i++)
         g->values[from->out[i]].producer = g->n_nodes;
     g->nodes[g->n_nodes++] = *from;
@@ -141,7 +141,7 @@ static assay_status composite_write(as_binder *b, const as_bound_node *from)
     for (int i = 0; i < from->ctx.n_out; i++) {
         const char *name = name_next(&w, "identity");
         if (!name)
-            return as_fail(b->env, ASSAY_NO_MEMORY, "model: %s: no memory for its nodes", b->model->name);
+            return as_fail(b->env, ASSAY_NO_MEMORY, "model: %s: not enough memory for its nodes", b->model->name);
         AS_TRY(as_bind_op(b, as_op_find("Identity"), name, NULL, 0, &out[i], 1, &from->out[i], 1));
     }
     return ASSAY_OK;
@@ -159,7 +159,7 @@ assay_status as_graph_expand(assay_env *env, const assay_model *model, uint64_t 
         return ASSAY_OK;
     b.is_output = AS_TAKE(g->arena, bool, model->n_values);
     if (!b.is_output)
-        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for its nodes", model->name);
+        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: not enough memory for its nodes", model->name);
     for (int i = 0; i < g->n_outputs; i++)
         if (g->outputs[i] < model->n_values)
             b.is_output[g->outputs[i]] = true;

@@ -25,7 +25,7 @@ static bool info_add(grad *b, int value, const as_tensor_info *info)
             cap *= 2;
         as_tensor_info *moved = realloc(b->infos, (size_t)cap * sizeof *moved);
         if (!moved) {
-            as_maker_fail_as(b->m, ASSAY_NO_MEMORY, "no memory for the shapes of the gradient");
+            as_maker_fail_as(b->m, ASSAY_NO_MEMORY, "not enough memory for the shapes of the gradient");
             return false;
         }
         b->infos = moved;
@@ -277,7 +277,7 @@ assay_status as_model_grad(assay_env *env, const assay_model *model, const as_bi
     int   *ids = AS_TAKE(&arena, int, n_wrt);
     char  *title = as_arena_printf(&arena, "%s:grad", model->name);
     if (!values || !ids || !title) {
-        status = as_fail(env, ASSAY_NO_MEMORY, "gradient: model %s: no memory for %d values", model->name, g.n_values);
+        status = as_fail(env, ASSAY_NO_MEMORY, "gradient: model %s: not enough memory for %d values", model->name, g.n_values);
         goto done;
     }
     for (int i = 0; i < n_wrt; i++) {

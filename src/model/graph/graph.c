@@ -90,7 +90,7 @@ static assay_status nodes_bind(assay_env *env, const assay_model *model, uint64_
     as_binder b = {.env = env, .model = model, .g = g, .seed = seed, .is_output = AS_TAKE(g->arena, bool, g->n_values)};
     as_scope  s = {.model = model, .map = AS_TAKE(g->arena, int, g->n_values), .prefix = ""};
     if (!b.is_output || !s.map)
-        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory to bind %d nodes", model->name, model->n_nodes);
+        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: not enough memory to bind %d nodes", model->name, model->n_nodes);
     for (int i = 0; i < g->n_outputs; i++)
         b.is_output[g->outputs[i]] = true;
     for (int i = 0; i < g->n_values; i++)
@@ -112,17 +112,17 @@ static assay_status known_bind(assay_env *env, const assay_model *model, const a
 {
     const as_shape *shape = &to->info.shape;
     if (!as_shape_same(&known->view.shape, shape))
-        return as_fail(env, ASSAY_BAD_INPUT, "model: %s: input '%s': %s holds %s, the model takes %s", model->name, known->name,
+        return as_fail(env, ASSAY_BAD_INPUT, "model: %s: input '%s': %s has %s, the model needs %s", model->name, known->name,
                        known->source, as_shape_show(&known->view.shape, (char[192]){0}, 192),
                        as_shape_show(shape, (char[192]){0}, 192));
     if (known->view.dtype != to->info.dtype && !(as_dtype_is_float(known->view.dtype) && as_dtype_is_float(to->info.dtype)))
-        return as_fail(env, ASSAY_BAD_INPUT, "model: %s: input '%s': %s holds %s, the model takes %s", model->name, known->name,
+        return as_fail(env, ASSAY_BAD_INPUT, "model: %s: input '%s': %s has %s, the model needs %s", model->name, known->name,
                        known->source, as_dtype_name(known->view.dtype), as_dtype_name(to->info.dtype));
     if (!needed)
         return ASSAY_OK;
     void *data = as_arena_take(g->arena, (size_t)as_shape_count(shape), as_dtype_bytes(to->info.dtype), 64);
     if (!data)
-        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for the values of input '%s'", model->name, known->name);
+        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: not enough memory for the values of input '%s'", model->name, known->name);
     as_view copy = as_view_of(data, to->info.dtype, shape);
     as_view_copy(&copy, &known->view);
     to->info.constant = data;
@@ -133,9 +133,9 @@ static assay_status inputs_know(assay_env *env, const assay_model *model, const 
 {
     bool *needed = AS_TAKE(g->arena, bool, model->n_values);
     if (!needed)
-        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory to bind %d values", model->name, model->n_values);
+        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: not enough memory to bind %d values", model->name, model->n_values);
     if (n_known && !as_known_mark(model, needed))
-        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory to find what must be known of %d values", model->name,
+        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: not enough memory to find what must be known of %d values", model->name,
                        model->n_values);
     for (int k = 0; k < n_known; k++) {
         int i = 0;
@@ -162,7 +162,7 @@ static assay_status values_bind(assay_env *env, const assay_model *model, const 
         if (from->role != AS_ROLE_CONSTANT)
             continue;
         if (!as_dtype_aligned(from->dtype, from->data) && !(to->data = as_bind_aligned(g->arena, &to->info, from->data)))
-            return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for the constant '%s'", model->name, from->name);
+            return as_fail(env, ASSAY_NO_MEMORY, "model: %s: not enough memory for the constant '%s'", model->name, from->name);
         to->info.constant = to->data;
     }
     return ASSAY_OK;
@@ -183,7 +183,7 @@ assay_status as_graph_bind(assay_env *env, const assay_model *model, const as_bi
     g.inputs = AS_TAKE(arena, int, g.n_inputs);
     g.outputs = AS_TAKE(arena, int, g.n_outputs);
     if (!g.values || !g.nodes || !g.inputs || !g.outputs)
-        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory to bind %d nodes", model->name, g.cap_nodes);
+        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: not enough memory to bind %d nodes", model->name, g.cap_nodes);
     memcpy(g.inputs, model->inputs, (size_t)g.n_inputs * sizeof *g.inputs);
     memcpy(g.outputs, model->outputs, (size_t)g.n_outputs * sizeof *g.outputs);
     AS_TRY(values_bind(env, model, dims, n_dims, &g));
@@ -237,7 +237,7 @@ static assay_status node_eval(assay_env *env, const as_bound_node *node, as_view
         const as_tensor_info *info = &node->ctx.out[i];
         void                 *data = as_arena_take(arena, (size_t)as_shape_count(&info->shape), as_dtype_bytes(info->dtype), 64);
         if (!data)
-            return as_fail(env, ASSAY_NO_MEMORY, "evaluate: no memory for output %d of node '%s', %s %s", i, node->ctx.name,
+            return as_fail(env, ASSAY_NO_MEMORY, "evaluate: not enough memory for output %d of node '%s', %s %s", i, node->ctx.name,
                            as_dtype_name(info->dtype), as_shape_show(&info->shape, (char[192]){0}, 192));
         out[i] = as_view_of(data, info->dtype, &info->shape);
     }
@@ -252,13 +252,13 @@ static assay_status graph_eval(assay_env *env, const as_graph *g, const as_view 
 {
     as_view *views = AS_TAKE(arena, as_view, g->n_values);
     if (!views)
-        return as_fail(env, ASSAY_NO_MEMORY, "evaluate: no memory for %d values", g->n_values);
+        return as_fail(env, ASSAY_NO_MEMORY, "evaluate: not enough memory for %d values", g->n_values);
     for (int i = 0; i < g->n_values; i++)
         if (g->values[i].data) {
             const as_tensor_info *info = &g->values[i].info;
             const void           *data = g->values[i].data;
             if (!as_dtype_aligned(info->dtype, data) && !(data = as_bind_aligned(arena, info, data)))
-                return as_fail(env, ASSAY_NO_MEMORY, "evaluate: no memory for '%s'", g->values[i].name);
+                return as_fail(env, ASSAY_NO_MEMORY, "evaluate: not enough memory for '%s'", g->values[i].name);
             views[i] =
                 as_view_of((void *)(uintptr_t)data, info->dtype, &info->shape); /* not const, but no operator writes to an input */
         }

@@ -265,9 +265,9 @@ Test(graph, names_the_input_that_must_be_given)
     expect_fails(env, bind_known(env, RESHAPED, NULL, 0, &arena, &g), ASSAY_BAD_INPUT,
                  "Reshape 'r': shape (input 1) must be known while planning; give the values of the input 's' (--input s=FILE)");
     expect_fails(env, bind_known(env, RESHAPED, &longer, 1, &arena, &g), ASSAY_BAD_INPUT,
-                 "input 's': s.npy holds [3], the model takes [2]");
+                 "input 's': s.npy has [3], the model needs [2]");
     expect_fails(env, bind_known(env, RESHAPED, &floats, 1, &arena, &g), ASSAY_BAD_INPUT,
-                 "input 's': f.npy holds f32, the model takes i64");
+                 "input 's': f.npy has f32, the model needs i64");
     expect_fails(env, bind_known(env, RESHAPED, &other, 1, &arena, &g), ASSAY_BAD_INPUT, "it has no input 'z'");
     as_arena_drop(&arena);
     assay_env_free(env);

@@ -75,7 +75,7 @@ void as_maker_fail(as_maker *m, const char *format, ...)
 
 static int fail_memory(as_maker *m, const char *what)
 {
-    as_maker_fail_as(m, ASSAY_NO_MEMORY, "no memory for %s", what);
+    as_maker_fail_as(m, ASSAY_NO_MEMORY, "not enough memory for %s", what);
     return -1;
 }
 
@@ -213,7 +213,7 @@ assay_status as_maker_new(assay_env *env, const char *name, uint64_t seed, as_ma
     if (m)
         free(m->model);
     free(m);
-    return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory to build it", name);
+    return as_fail(env, ASSAY_NO_MEMORY, "model: %s: not enough memory to build it", name);
 }
 
 static void maker_free(as_maker *m)
@@ -429,8 +429,8 @@ static void *elements_take(as_maker *m, const char *what, const char *name, as_d
     m->taken_bytes += bytes;
     void *data = as_arena_take(&m->model->arena, (size_t)as_shape_count(shape), as_dtype_bytes(dtype), 64);
     if (!data)
-        as_maker_fail_as(m, ASSAY_NO_MEMORY, "no memory for the %" PRId64 " elements of %s '%s'", as_shape_count(shape), what,
-                         name);
+        as_maker_fail_as(m, ASSAY_NO_MEMORY, "not enough memory for the %" PRId64 " elements of %s '%s'", as_shape_count(shape),
+                         what, name);
     return data;
 }
 
@@ -789,7 +789,7 @@ void as_maker_output(as_maker *m, int value)
     if (m->failure != ASSAY_OK)
         return;
     if (value < 0 || value >= m->n_values) {
-        as_maker_fail(m, "an output is no value of the model");
+        as_maker_fail(m, "an output is not a value of the model");
         return;
     }
     if (m->is_output[value]) {
@@ -815,7 +815,7 @@ static void fail_undefined(as_maker *m, const char *reader, int value)
             words[n++] = m->values[i].name;
     words[n] = NULL;
     char        hint[2 * AS_MAX_NAME_BYTES];
-    const char *name = m->values[value].name, *what = "is no input, parameter, constant or result of a node";
+    const char *name = m->values[value].name, *what = "is not an input, parameter, constant or result of a node";
     as_hint(hint, sizeof hint, name, words, '\'');
     if (reader)
         as_maker_fail(m, "node '%s' reads '%s', which %s%s", reader, name, what, hint);

@@ -156,8 +156,8 @@ Test(maker, refuses_a_value_that_nothing_computes)
     as_maker  *m = maker(env);
     input(m, "hidden");
     as_maker_output(m, relu(m, "r", as_maker_value_named(m, "hiden")));
-    expect_refusal(env, m,
-                   "node 'r' reads 'hiden', which is no input, parameter, constant or result of a node (did you mean 'hidden'?)");
+    expect_refusal(
+        env, m, "node 'r' reads 'hiden', which is not an input, parameter, constant or result of a node (did you mean 'hidden'?)");
 }
 
 Test(maker, refuses_an_output_that_nothing_computes)
@@ -165,7 +165,7 @@ Test(maker, refuses_an_output_that_nothing_computes)
     assay_env *env = test_env();
     as_maker  *m = maker(env);
     as_maker_output(m, as_maker_value_named(m, "y"));
-    expect_refusal(env, m, "the output 'y' is no input");
+    expect_refusal(env, m, "the output 'y' is not an input");
 }
 
 Test(maker, refuses_a_model_without_an_output)

@@ -201,7 +201,7 @@ static bool values_read(reader *r, as_arena *arena, const json_t *object, as_dty
     }
     void *data = as_arena_take(arena, n, as_dtype_bytes(dtype), 64);
     if (!data) {
-        as_maker_fail_as(r->m, ASSAY_NO_MEMORY, "no memory for %zu values", n);
+        as_maker_fail_as(r->m, ASSAY_NO_MEMORY, "not enough memory for %zu values", n);
         return false;
     }
     *out = as_view_of(data, dtype, shape);
@@ -273,7 +273,7 @@ static bool attr_numbers(reader *r, const char *name, const json_t *list, as_att
     double  *floats = whole ? NULL : AS_TAKE(&r->scratch, double, n);
     bool     ok = json_is_array(list);
     if (!ints && !floats) {
-        as_maker_fail_as(r->m, ASSAY_NO_MEMORY, "no memory for attribute \"%s\"", name);
+        as_maker_fail_as(r->m, ASSAY_NO_MEMORY, "not enough memory for attribute \"%s\"", name);
         return false;
     }
     for (size_t i = 0; ok && i < n; i++) {
@@ -298,7 +298,7 @@ static bool attr_tensor(reader *r, json_t *object, as_attr *out)
     as_shape         shape;
     as_view         *view = AS_TAKE(&r->scratch, as_view, 1);
     if (!view)
-        as_maker_fail_as(r->m, ASSAY_NO_MEMORY, "no memory for a tensor");
+        as_maker_fail_as(r->m, ASSAY_NO_MEMORY, "not enough memory for a tensor");
     if (!view || !object_ok(r, object, keys) || !dtype_read(r, object, &dtype) || !shape_read(r, object, dtype, &shape) ||
         !values_read(r, &r->scratch, object, dtype, &shape, view))
         return false;
@@ -363,7 +363,7 @@ static bool attrs_read(reader *r, const as_op *op, json_t *object, as_attr **out
     int         n = 0;
     as_attr    *attrs = AS_TAKE(&r->scratch, as_attr, json_object_size(object));
     if (!attrs) {
-        as_maker_fail_as(r->m, ASSAY_NO_MEMORY, "no memory for %zu attributes", json_object_size(object));
+        as_maker_fail_as(r->m, ASSAY_NO_MEMORY, "not enough memory for %zu attributes", json_object_size(object));
         return false;
     }
     json_object_foreach(object, name, item)
@@ -500,9 +500,9 @@ static assay_status weights_load(assay_env *env, const char *path, const char *w
     as_arena     arena = {0};
     char        *full = as_arena_printf(&arena, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, weights);
     assay_status status = full ? as_model_weights(env, model, full, true)
-                               : as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for the path of its weights", path);
+                               : as_fail(env, ASSAY_NO_MEMORY, "model: %s: not enough memory for the path of its weights", path);
     if (status == ASSAY_OK && !as_model_file_add(model, weights))
-        status = as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for the name of its weights", path);
+        status = as_fail(env, ASSAY_NO_MEMORY, "model: %s: not enough memory for the name of its weights", path);
     as_arena_drop(&arena);
     return status;
 }

@@ -99,9 +99,9 @@ Test(fmt_json, refuses_shapes_and_dtypes_that_are_none)
 
 Test(fmt_json, refuses_weights_that_no_machine_should_draw)
 {
-    expect_refusal(
-        WITH_PARAM("\"shape\":[1099511627776],\"random\":{\"fan_in\":1}"),
-        "params[0]: parameter 'p' of f32 [1099511627776] has 4398046511104 bytes and brings the parameters above the limit of 17179869184 bytes");
+    expect_refusal(WITH_PARAM("\"shape\":[1099511627776],\"random\":{\"fan_in\":1}"),
+                   "params[0]: parameter 'p' of f32 [1099511627776] has 4398046511104 bytes and brings the parameters above the "
+                   "limit of 17179869184 bytes");
     expect_refusal(WITH_PARAM("\"shape\":[3],\"random\":{\"fan_in\":0}"), "params[0]: parameter 'p' of f32 with fan_in 0");
     expect_refusal(MODEL(X, "{\"name\":\"p\",\"dtype\":\"i32\",\"shape\":[2],\"random\":{\"fan_in\":1}}", RELU, "\"y\""),
                    "random values need a float dtype");
@@ -132,9 +132,9 @@ Test(fmt_json, refuses_graphs_that_are_none)
     expect_refusal(WITH_NODE("{\"op\":\"Gem\",\"in\":[\"x\"],\"out\":[\"z\"]}"),
                    "nodes[1]: unknown operator 'Gem' (did you mean 'Gemm'?)");
     expect_refusal(WITH_NODE("{\"op\":\"Tanh\",\"name\":\"n\",\"in\":[\"q\"],\"out\":[\"z\"]}"),
-                   "model: m.json: node 'n' reads 'q', which is no input");
+                   "model: m.json: node 'n' reads 'q', which is not an input");
     expect_refusal(MODEL(X, "", RELU, "\"z\""),
-                   "model: m.json: the output 'z' is no input, parameter, constant or result of a node");
+                   "model: m.json: the output 'z' is not an input, parameter, constant or result of a node");
     expect_refusal(MODEL(X, "", RELU, ""), "model: m.json: it has no output");
     expect_refusal(MODEL(X, "", RELU, "\"y\",\"y\""), "outputs[1]: 'y' is an output twice");
     expect_refusal(MODEL(X "," X, "", RELU, "\"y\""), "inputs[1]: two values have the name 'x'");

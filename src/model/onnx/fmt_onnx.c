@@ -75,7 +75,7 @@ static assay_status model_read(loader *l, as_pb_span file)
     if (r.error)
         return as_onnx_broken(l->o.env, l->o.path, "the model", &r);
     if (!has_graph)
-        return as_fail(l->o.env, ASSAY_BAD_INPUT, "onnx: %s: it holds no graph, so it is no ONNX model", l->o.path);
+        return as_fail(l->o.env, ASSAY_BAD_INPUT, "onnx: %s: not an ONNX model: it has no graph", l->o.path);
     if (l->o.version < 0) /* only operators of other domains: each is named when its node is read */
         l->o.version = AS_ONNX_OPSET;
     if (l->o.version < AS_ONNX_OPSET_MIN || l->o.version > AS_ONNX_OPSET_MAX)
@@ -311,7 +311,7 @@ static assay_status types_read(loader *l)
     while (n_slots < 2 * n)
         n_slots *= 2;
     if (!(l->o.types = AS_TAKE(l->o.scratch, as_onnx_type, n_slots)))
-        return as_fail(l->o.env, ASSAY_NO_MEMORY, "onnx: %s: no memory for the types of %zu values", l->o.path, n);
+        return as_fail(l->o.env, ASSAY_NO_MEMORY, "onnx: %s: not enough memory for the types of %zu values", l->o.path, n);
     l->o.n_types = n_slots;
     r = as_pb_read(l->graph);
     for (as_pb_field f; as_pb_next(&r, &f);) {
@@ -344,7 +344,7 @@ static assay_status file_open(loader *l, const char *location, const as_map **ou
     external   *e = AS_TAKE(l->o.scratch, external, 1);
     as_map      map;
     if (!path || !e)
-        return as_fail(l->o.env, ASSAY_NO_MEMORY, "onnx: %s: no memory for the name of its external data", l->o.path);
+        return as_fail(l->o.env, ASSAY_NO_MEMORY, "onnx: %s: not enough memory for the name of its external data", l->o.path);
     AS_TRY(as_map_open_beside(l->o.env, "onnx: external data", l->o.path, path, 0, &map));
     *e = (external){.location = location, .map = as_maker_map(l->root->o.m, &map, location), .next = l->root->files};
     AS_TRY(maker_state(l->root));
@@ -413,7 +413,7 @@ static assay_status formal_add(loader *l, as_pb_span message)
     type        t;
     AS_TRY(value_info_read(l, message, &name, &t));
     if (t.has_type && !t.is_tensor)
-        return refuse(l, ASSAY_UNSUPPORTED, "input", name, "of a subgraph is no tensor, and only tensors are supported");
+        return refuse(l, ASSAY_UNSUPPORTED, "input", name, "of a subgraph is not a tensor; only tensors are supported");
     as_maker_formal(l->o.m, name);
     return maker_state(l);
 }
@@ -429,7 +429,7 @@ static assay_status input_add(loader *l, as_pb_span message)
         return ASSAY_OK; /* before IR version 4 every initialiser was listed as an input, too */
     if (!t.is_tensor)
         return refuse(l, ASSAY_UNSUPPORTED, "input", name,
-                      "is no tensor (a sequence, an optional or a map), and only tensors are supported");
+                      "is not a tensor (but a sequence, an optional or a map); only tensors are supported");
     if (t.dtype == AS_NONE)
         return as_fail(l->o.env, ASSAY_UNSUPPORTED,
                        "onnx: %s: input '%s' has the data type %" PRId64 " (%s), which is not supported", l->o.path, name, t.code,
@@ -714,7 +714,7 @@ static assay_status supported(loader *l)
 {
     missing *list = AS_TAKE(l->o.scratch, missing, 1);
     if (!list)
-        return as_fail(l->o.env, ASSAY_NO_MEMORY, "onnx: %s: no memory to read it", l->o.path);
+        return as_fail(l->o.env, ASSAY_NO_MEMORY, "onnx: %s: not enough memory to read it", l->o.path);
     AS_TRY(missing_collect(l, l->graph, 0, list));
     return list->n_missing ? missing_refuse(l, list) : ASSAY_OK;
 }
@@ -820,7 +820,7 @@ assay_status as_onnx_unsupported(assay_env *env, const char *path, as_arena *are
     l.root = &l;
     AS_TRY_OR(done, model_read(&l, (as_pb_span){map.data, map.bytes}));
     if (!(list = AS_TAKE(&scratch, missing, 1))) {
-        status = as_fail(env, ASSAY_NO_MEMORY, "onnx: %s: no memory to read it", path);
+        status = as_fail(env, ASSAY_NO_MEMORY, "onnx: %s: not enough memory to read it", path);
         goto done;
     }
     AS_TRY_OR(done, missing_collect(&l, l.graph, 0, list));
@@ -832,7 +832,7 @@ assay_status as_onnx_unsupported(assay_env *env, const char *path, as_arena *are
         ok = items[i].op && items[i].domain;
     }
     if (!ok) {
-        status = as_fail(env, ASSAY_NO_MEMORY, "onnx: %s: no memory for %d names", path, list->n);
+        status = as_fail(env, ASSAY_NO_MEMORY, "onnx: %s: not enough memory for %d names", path, list->n);
         goto done;
     }
     *out = items;

@@ -163,7 +163,7 @@ static assay_status axis_broadcast(as_onnx *o, as_onnx_node *n)
         return ASSAY_OK;
     int a = rank_of(o, n->in[0]), b = rank_of(o, n->in[1]);
     if (a < 0 || b < 0)
-        return refuse(o, n, "its axis cannot be converted, because the file does not tell the ranks of its inputs");
+        return refuse(o, n, "its axis cannot be converted, because the file does not give the ranks of its inputs");
     axis += axis < 0 ? a : 0;
     if (axis < 0 || axis > a - b)
         return as_fail(o->env, ASSAY_BAD_INPUT,
@@ -186,7 +186,7 @@ static assay_status prelu_slope(as_onnx *o, as_onnx_node *n)
         return ASSAY_OK; /* infer says what is wrong with it */
     int x = rank_of(o, n->in[0]), slope = rank_of(o, n->in[1]);
     if (x < 0 || slope < 0)
-        return refuse(o, n, "its slope cannot be converted, because the file does not tell the ranks of its inputs");
+        return refuse(o, n, "its slope cannot be converted, because the file does not give the ranks of its inputs");
     if (slope == 1 && x > 2)
         n->in[1] = axes_append(o, n->in[1], 1, x - 2);
     return ASSAY_OK;
@@ -363,7 +363,7 @@ static assay_status upsample_to_resize(as_onnx *o, as_onnx_node *n)
         AS_TRY(kind_check(o, n, &a, AS_ATTR_FLOATS));
         float *scales = AS_TAKE(o->scratch, float, a.n + 1);
         if (!scales)
-            return as_fail(o->env, ASSAY_NO_MEMORY, "onnx: %s: node '%s': no memory for its scales", o->path, n->label);
+            return as_fail(o->env, ASSAY_NO_MEMORY, "onnx: %s: node '%s': not enough memory for its scales", o->path, n->label);
         for (size_t i = 0; i < a.n; i++)
             scales[i] = (float)a.floats[i];
         as_view view = as_view_of(scales, AS_F32, &shape);

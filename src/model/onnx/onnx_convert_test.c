@@ -470,7 +470,7 @@ Test(onnx_convert, an_axis_between_values_of_unknown_rank_is_refused)
             SET_INT(&n, "broadcast", 1);
             SET_INT(&n, "axis", 0);
         }
-        not_read(&n, 6, ops[i], ASSAY_UNSUPPORTED, "because the file does not tell the ranks of its inputs");
+        not_read(&n, 6, ops[i], ASSAY_UNSUPPORTED, "because the file does not give the ranks of its inputs");
     }
 }
 

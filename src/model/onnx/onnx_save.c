@@ -435,7 +435,7 @@ assay_status as_onnx_save(assay_env *env, const assay_model *model, const char *
     graph_put(&graph, model);
     file_head(&head, model, graph.length + weights);
     if (failed || graph.failed || head.failed)
-        status = as_fail(env, ASSAY_NO_MEMORY, "onnx: %s: no memory to write model %s", path, model->name);
+        status = as_fail(env, ASSAY_NO_MEMORY, "onnx: %s: not enough memory to write model %s", path, model->name);
     else if (head.length + graph.length + weights > MAX_BYTES)
         status =
             as_fail(env, ASSAY_UNSUPPORTED, "onnx: %s: model %s needs %llu bytes, and a protobuf file holds at most %llu", path,
@@ -447,7 +447,7 @@ assay_status as_onnx_save(assay_env *env, const assay_model *model, const char *
         initialisers_write(out.file, model, &failed);
         if (failed) {
             as_out_abandon(&out);
-            status = as_fail(env, ASSAY_NO_MEMORY, "onnx: %s: no memory to write model %s", path, model->name);
+            status = as_fail(env, ASSAY_NO_MEMORY, "onnx: %s: not enough memory to write model %s", path, model->name);
         } else {
             status = as_out_commit(env, &out);
         }

@@ -44,7 +44,7 @@ assay_status as_onnx_text(assay_env *env, const char *path, as_arena *arena, as_
         return as_fail(env, ASSAY_BAD_INPUT, "onnx: %s: the text '%.*s' has a zero byte inside", path, AS_SPAN(span));
     const char *text = as_arena_text_n(arena, span.n ? (const char *)span.data : "", span.n);
     if (!text)
-        return as_fail(env, ASSAY_NO_MEMORY, "onnx: %s: no memory for a text of %zu bytes", path, span.n);
+        return as_fail(env, ASSAY_NO_MEMORY, "onnx: %s: not enough memory for a text of %zu bytes", path, span.n);
     *out = text;
     return ASSAY_OK;
 }
@@ -193,9 +193,9 @@ static assay_status entry_read(assay_env *env, const char *path, as_onnx_tensor 
     if (key_is(key, "location"))
         t->location = value;
     else if (key_is(key, "offset") && !number_of(value, &t->offset))
-        return refuse(env, path, t, "the offset of its external data is no number");
+        return refuse(env, path, t, "the offset of its external data is not a number");
     else if (key_is(key, "length") && !(t->has_length = number_of(value, &t->length)))
-        return refuse(env, path, t, "the length of its external data is no number");
+        return refuse(env, path, t, "the length of its external data is not a number");
     return ASSAY_OK;
 }
 
@@ -306,7 +306,7 @@ assay_status as_pb_tensor_parse(assay_env *env, const char *path, const uint8_t 
     if (!bytes || (uintptr_t)bytes % as_dtype_bytes(t.dtype)) {
         size_t size = as_onnx_tensor_size(&t);
         if (!(made.owned = malloc(size ? size : 1)))
-            return as_fail(env, ASSAY_NO_MEMORY, "onnx: %s: no memory for %zu bytes of values", path, size);
+            return as_fail(env, ASSAY_NO_MEMORY, "onnx: %s: not enough memory for %zu bytes of values", path, size);
         as_onnx_tensor_fill(&t, made.owned);
         bytes = made.owned;
     }

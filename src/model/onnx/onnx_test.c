@@ -177,7 +177,7 @@ Test(onnx, external_data_stay_below_the_model)
     location_refused("a/../../w.bin", "0", ASSAY_BAD_INPUT, "must be a file below the model's directory");
     location_refused("/etc/passwd", "0", ASSAY_BAD_INPUT, "must be a file below the model's directory");
     location_refused("no-such-file.bin", "0", ASSAY_NOT_FOUND, "cannot open");
-    location_refused("w.bin", "x", ASSAY_BAD_INPUT, "is no number");
+    location_refused("w.bin", "x", ASSAY_BAD_INPUT, "is not a number");
     location_refused(NULL, "0", ASSAY_BAD_INPUT, "no location is given");
 }
 
@@ -258,7 +258,7 @@ Test(onnx, bytes_that_are_no_model_get_a_sentence)
     assay_model *model;
     expect_fails(env, as_onnx_parse(env, "m.onnx", (const uint8_t *)"\x0b", 1, &model), ASSAY_BAD_INPUT,
                  "cannot read the model: a field is a group");
-    expect_fails(env, as_onnx_parse(env, "m.onnx", (const uint8_t *)"", 0, &model), ASSAY_BAD_INPUT, "it holds no graph");
+    expect_fails(env, as_onnx_parse(env, "m.onnx", (const uint8_t *)"", 0, &model), ASSAY_BAD_INPUT, "not an ONNX model");
     builder b = {0};
     INPUT(&b, "x", 3);
     as_text file = file_of(&b, 14);

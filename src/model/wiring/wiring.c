@@ -56,7 +56,7 @@ static as_wiring_spec spec_standard(as_wiring_kind kind)
 static assay_status fail_kind(assay_env *env, const char *name)
 {
     char hint[96];
-    return as_fail(env, ASSAY_NOT_FOUND, "wiring '%s': there is none of that name%s; there are full, random, ncp and autoncp", name,
+    return as_fail(env, ASSAY_NOT_FOUND, "wiring '%s': unknown name%s; known: full, random, ncp, autoncp", name,
                    as_hint(hint, sizeof hint, name, kind_names, '\''));
 }
 
@@ -384,8 +384,8 @@ assay_status as_wiring_make(assay_env *env, const as_wiring_spec *spec, int n_in
     else if (ok)
         ok = spec->kind == AS_WIRING_RANDOM ? random_draw(&w) : ncp_draw_all(&w);
     if (!ok)
-        return as_fail(env, ASSAY_NO_MEMORY, "wiring %s: no memory for %d units and %d inputs", kind_names[spec->kind], w.n_units,
-                       n_inputs);
+        return as_fail(env, ASSAY_NO_MEMORY, "wiring %s: not enough memory for %d units and %d inputs", kind_names[spec->kind],
+                       w.n_units, n_inputs);
     *out = w;
     return ASSAY_OK;
 }
@@ -395,7 +395,7 @@ assay_status as_wiring_expect(assay_env *env, const as_wiring *w, int n_inputs)
     if (w->n_inputs == n_inputs)
         return ASSAY_OK;
     if (!w->n_inputs)
-        return as_fail(env, ASSAY_BAD_INPUT, "wiring %s: it was not built yet, and %d inputs are expected of it",
+        return as_fail(env, ASSAY_BAD_INPUT, "wiring %s: it is not built yet, so it cannot take %d inputs",
                        kind_names[w->spec.kind], n_inputs);
     return as_fail(env, ASSAY_BAD_INPUT, "wiring %s: it was built for %d inputs and cannot be built again for %d",
                    kind_names[w->spec.kind], w->n_inputs, n_inputs);

@@ -118,7 +118,7 @@ assay_status as_graph_measure(assay_env *env, const int8_t *links, int n, as_gra
     if (!parents || !sets) {
         free(parents);
         free(sets);
-        return as_fail(env, ASSAY_NO_MEMORY, "wiring: no memory to search the paths of %d neurons", n);
+        return as_fail(env, ASSAY_NO_MEMORY, "wiring: not enough memory to search the paths of %d neurons", n);
     }
     search s = {
         .n = n, .n_words = words, .rows = sets, .reach = sets + cells, .front = sets + 2 * cells, .next = sets + 2 * cells + words};

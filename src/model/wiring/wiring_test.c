@@ -194,7 +194,7 @@ Test(wiring, says_what_is_wrong_with_a_description)
         const char  *text, *part;
         assay_status status;
     } bad[] = {
-        {"", "there is none of that name", ASSAY_NOT_FOUND},
+        {"", "unknown name", ASSAY_NOT_FOUND},
         {"autonpc:units=8", "did you mean 'autoncp'", ASSAY_NOT_FOUND},
         {"full", "'units' is missing", ASSAY_BAD_INPUT},
         {"full:", "not of the form key=value", ASSAY_BAD_INPUT},

@@ -35,7 +35,7 @@ int as_layer_batchnorm(as_maker *m, const char *name, int x, int64_t n)
     int    in[5] = {x};
     float *ones = AS_TAKE(as_maker_arena(m), float, (size_t)n);
     if (!ones) {
-        as_maker_fail(m, "no memory for the %lld channels of %s", (long long)n, name);
+        as_maker_fail(m, "not enough memory for the %lld channels of %s", (long long)n, name);
         return -1;
     }
     for (int64_t i = 0; i < n; i++)

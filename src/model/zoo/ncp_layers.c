@@ -41,7 +41,7 @@ static bool keys_fit(as_maker *m, const as_zoo_args *args, const char *wiring, c
 {
     for (; *keys; keys++)
         if (as_zoo_is_given(args, *keys)) {
-            as_maker_fail(m, "%s=%s says nothing with wiring=%s", *keys, as_zoo_text(args, *keys), wiring);
+            as_maker_fail(m, "%s=%s does not apply with wiring=%s", *keys, as_zoo_text(args, *keys), wiring);
             return false;
         }
     return true;

@@ -7,17 +7,17 @@
 #include "model/wiring/wiring.h"
 #include "model/zoo/zoo.h"
 
-#define AS_NCP_PARAMS                                                                                                     \
-    {"input", "20", "numbers a step"}, {"units", "64", "units (with wiring=ncp: inter, command and motor say how many)"}, \
-        {"out", "0", "output neurons of a wiring; 0: all units, of autoncp a quarter"},                                   \
-        {"wiring", "none", "none, full, random, ncp or autoncp"}, {"sparsity", "0.5", "of a random or autoncp wiring"},   \
-        {"wiring_seed", "22222", "full and random: 1111 unless given"}, {"inter", "10", "ncp: inter neurons"},            \
-        {"command", "10", "ncp: command neurons"}, {"motor", "8", "ncp: motor neurons"},                                  \
-        {"sensory_fanout", "6", "ncp: inter neurons that an input reaches"},                                              \
-        {"inter_fanout", "6", "ncp: command neurons that an inter neuron reaches"},                                       \
-        {"recurrent_command", "4", "ncp: synapses among the command neurons"},                                            \
-    {                                                                                                                     \
-        "motor_fanin", "6", "ncp: command neurons that a motor neuron hears"                                              \
+#define AS_NCP_PARAMS                                                                                                       \
+    {"input", "20", "numbers per step"}, {"units", "64", "units (with wiring=ncp: inter, command and motor say how many)"}, \
+        {"out", "0", "output neurons of a wiring; 0: all units, of autoncp a quarter"},                                     \
+        {"wiring", "none", "none, full, random, ncp or autoncp"}, {"sparsity", "0.5", "of a random or autoncp wiring"},     \
+        {"wiring_seed", "22222", "full and random: 1111 unless given"}, {"inter", "10", "ncp: inter neurons"},              \
+        {"command", "10", "ncp: command neurons"}, {"motor", "8", "ncp: motor neurons"},                                    \
+        {"sensory_fanout", "6", "ncp: inter neurons that an input reaches"},                                                \
+        {"inter_fanout", "6", "ncp: command neurons that an inter neuron reaches"},                                         \
+        {"recurrent_command", "4", "ncp: synapses among the command neurons"},                                              \
+    {                                                                                                                       \
+        "motor_fanin", "6", "ncp: command neurons that a motor neuron hears"                                                \
     }
 
 /* Reads the keys above.  True with *has false: wiring=none.  False: the maker holds the sentence. */

@@ -19,11 +19,11 @@ enum { AS_RNN_MAX_ATTRS = 4 };
  * y [batch,outputs].  Reads the keys of AS_RNN_PARAMS. */
 void as_layers_rnn(as_maker *m, const as_zoo_args *args, const as_rnn_spec *spec);
 
-#define AS_RNN_PARAMS                                                                                             \
-    {"inputs", "16", "numbers a step"}, {"steps", "32", "steps of a sequence"}, {"units", "64", "units a layer"}, \
-        {"layers", "1", "layers, one on the other"},                                                              \
-    {                                                                                                             \
-        "outputs", "10", "outputs after the last step"                                                            \
+#define AS_RNN_PARAMS                                                                                                 \
+    {"inputs", "16", "numbers per step"}, {"steps", "32", "steps of a sequence"}, {"units", "64", "units per layer"}, \
+        {"layers", "1", "layers, one on the other"},                                                                  \
+    {                                                                                                                 \
+        "outputs", "10", "outputs after the last step"                                                                \
     }
 
 #endif

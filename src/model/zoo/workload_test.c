@@ -228,16 +228,16 @@ Test(workload, train_gives_the_gradient_of_every_parameter)
 
 Test(workload, refuses_words_and_sizes_in_a_sentence)
 {
-    expect_refused("matmul:dtype=i32", "model: matmul: dtype=i32 is none of f32, f16, bf16, f64");
-    expect_refused("matmul:layout=stridet", "is none of contiguous, strided, transposed (did you mean 'strided'?)");
+    expect_refused("matmul:dtype=i32", "model: matmul: dtype=i32 is not one of f32, f16, bf16, f64");
+    expect_refused("matmul:layout=stridet", "is not one of contiguous, strided, transposed (did you mean 'strided'?)");
     expect_refused("matmul:size=3", "size=3 is not of the form MxN or MxKxN");
     expect_refused("matmul:size=0x3", "size=0x3 must be whole numbers");
     expect_refused("matmul:size=67108864x67108864x67108864", "size=67108864x67108864x67108864 is too large");
-    expect_refused("elementwise:op=ad", "op=ad is none of add, sub,");
+    expect_refused("elementwise:op=ad", "op=ad is not one of add, sub,");
     expect_refused("elementwise:size=9,layout=transposed", "size=9 has one axis and cannot be transposed");
     expect_refused("layout:kind=nchw-nhwc,size=2x3x4", "nchw-nhwc takes NxCxHxW or HxW");
     expect_refused("conv:kernel=2", "kernel=2 is even");
-    expect_refused("conv:groups=3", "groups=3 divides not both the 32 channels and the 64 filters");
-    expect_refused("cell:kind=rnn", "kind=rnn is none of cfc, ltc, lstm, gru");
+    expect_refused("conv:groups=3", "groups=3 must divide the 32 channels and the 64 filters");
+    expect_refused("cell:kind=rnn", "kind=rnn is not one of cfc, ltc, lstm, gru");
     expect_refused("train:batch=0", "batch=0 must be a whole number from 1");
 }

@@ -39,8 +39,8 @@ static assay_status fail_name(assay_env *env, as_arena *arena, const char *name)
     char         hint[160];
     for (size_t i = 0; names && i < n; i++)
         names[i] = as_zoo_table[i]->name;
-    return as_fail(env, ASSAY_NOT_FOUND, "model: no file and no built-in network has the name '%s'%s; see `assay list models`",
-                   name, as_hint(hint, sizeof hint, name, names, '\''));
+    return as_fail(env, ASSAY_NOT_FOUND, "model: there is no file and no built-in network '%s'%s; see `assay list models`", name,
+                   as_hint(hint, sizeof hint, name, names, '\''));
 }
 
 static assay_status fail_key(assay_env *env, const as_zoo *zoo, const char *key)
@@ -76,7 +76,7 @@ assay_status as_zoo_parse(assay_env *env, as_arena *arena, const char *spec, con
 {
     char *copy = as_arena_text(arena, spec), *rest = copy ? strchr(copy, ':') : NULL;
     if (!copy)
-        return as_fail(env, ASSAY_NO_MEMORY, "model: no memory for the name");
+        return as_fail(env, ASSAY_NO_MEMORY, "model: not enough memory for the name");
     if (rest)
         *rest++ = '\0';
     const as_zoo *zoo = as_zoo_find(copy, strlen(copy));
@@ -85,7 +85,7 @@ assay_status as_zoo_parse(assay_env *env, as_arena *arena, const char *spec, con
     as_zoo_args *args = AS_TAKE(arena, as_zoo_args, 1);
     const char **values = AS_TAKE(arena, const char *, params_count(zoo));
     if (!args || !values)
-        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: no memory for its arguments", zoo->name);
+        return as_fail(env, ASSAY_NO_MEMORY, "model: %s: not enough memory for its arguments", zoo->name);
     *args = (as_zoo_args){.zoo = zoo, .values = values};
     while (rest) {
         char *comma = strchr(rest, ',');
@@ -148,7 +148,7 @@ const char *as_zoo_word(as_maker *m, const as_zoo_args *args, const char *key)
     as_text all = {0};
     for (const char *const *word = choice->words; *word; word++)
         as_text_printf(&all, "%s%s", all.length ? ", " : "", *word);
-    as_maker_fail(m, "%s=%s is none of %s%s", key, text, all.data ? all.data : "them",
+    as_maker_fail(m, "%s=%s is not one of %s%s", key, text, all.data ? all.data : "them",
                   as_hint(hint, sizeof hint, text, choice->words, '\''));
     as_text_drop(&all);
     return NULL;
@@ -159,7 +159,7 @@ as_dtype as_zoo_dtype(as_maker *m, const as_zoo_args *args, const char *key)
     as_dtype    dtype = AS_NONE;
     const char *word = as_zoo_word(m, args, key);
     if (word && !as_dtype_parse(word, &dtype))
-        as_maker_fail(m, "%s=%s is no element type", key, word);
+        as_maker_fail(m, "%s=%s is not an element type", key, word);
     return dtype;
 }
 

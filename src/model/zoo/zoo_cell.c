@@ -10,7 +10,7 @@ enum { MAX_SIZE = 1 << 14, MAX_BATCH = 1 << 20, MAX_SEQ = 1 << 16 };
 
 static const as_zoo_param params[] = {
     {"kind", "cfc", "cfc, ltc, lstm or gru"}, {"units", "64", "units of the cell"},
-    {"inputs", "16", "numbers a step"},       {"batch", "1", "sequences"},
+    {"inputs", "16", "numbers per step"},     {"batch", "1", "sequences"},
     {"seq", "16", "steps of a sequence"},     {NULL, NULL, NULL},
 };
 

@@ -108,7 +108,7 @@ static bool projection_read(net *z)
         return !as_maker_failed(z->m);
     }
     if (!z->has_wiring && out)
-        as_maker_fail(z->m, "out=%lld says nothing with wiring=none: use proj for a projection to that size", (long long)out);
+        as_maker_fail(z->m, "out=%lld does not apply with wiring=none: use proj for a projection to that size", (long long)out);
     if (z->has_wiring && z->wiring.n_layers == 1 && out < z->wiring.n_units) {
         if (z->proj)
             as_maker_fail(z->m, "proj=%lld with wiring=%s and out=%lld: the cell gives all its %d units", (long long)z->proj,
@@ -195,7 +195,7 @@ static void mask_make(net *z, const char *prefix, int l, int64_t n_in, int slot)
     int             *units = AS_TAKE(as_maker_arena(z->m), int, n), *before = AS_TAKE(as_maker_arena(z->m), int, n_in);
     int8_t          *mask = AS_TAKE(as_maker_arena(z->m), int8_t, n * n_z);
     if (!units || !before || !mask) {
-        as_maker_fail_as(z->m, ASSAY_NO_MEMORY, "no memory for a mask of %lld synapses", (long long)(n * n_z));
+        as_maker_fail_as(z->m, ASSAY_NO_MEMORY, "not enough memory for a mask of %lld synapses", (long long)(n * n_z));
         return;
     }
     as_wiring_layer(w, l, units);
@@ -310,7 +310,7 @@ static void build(as_maker *m, const as_zoo_args *args)
 {
     net *z = AS_TAKE(as_maker_arena(m), net, 1);
     if (!z) {
-        as_maker_fail_as(m, ASSAY_NO_MEMORY, "no memory for its keys");
+        as_maker_fail_as(m, ASSAY_NO_MEMORY, "not enough memory for its keys");
         return;
     }
     *z = (net){.m = m, .args = args};

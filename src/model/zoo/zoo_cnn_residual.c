@@ -8,7 +8,7 @@ enum { N_STAGES = 3, MAX_BLOCKS = 64 };
 
 static const as_zoo_param params[] = {
     {"width", "16", "channels of the first stage; 2 and 4 times as many in the next"},
-    {"blocks", "1", "blocks a stage"},
+    {"blocks", "1", "blocks per stage"},
     AS_CNN_PARAM_CLASSES,
     {NULL, NULL, NULL},
 };

@@ -29,7 +29,7 @@ static void build(as_maker *m, const as_zoo_args *args)
     if (kernel % 2 == 0)
         as_maker_fail(m, "kernel=%d is even: there is no padding that keeps the size", (int)kernel);
     if (c % groups || filters % groups)
-        as_maker_fail(m, "groups=%d divides not both the %d channels and the %d filters", (int)groups, (int)c, (int)filters);
+        as_maker_fail(m, "groups=%d must divide the %d channels and the %d filters", (int)groups, (int)c, (int)filters);
     if (as_maker_failed(m))
         return;
     int64_t pad = kernel / 2, fan_in = c / groups * kernel * kernel;

@@ -8,7 +8,7 @@
 
 static const as_zoo_param params[] = {
     AS_NCP_PARAMS,
-    {"unfolds", "6", "solver steps a time step"},
+    {"unfolds", "6", "solver steps per time step"},
     {"implicit", "1", "1: w, cm and gleak through softplus; 0: as they are"},
     {"epsilon", "1e-8", "added to every denominator"},
     {"input_mapping", "affine", "affine, linear or none"},
@@ -89,7 +89,7 @@ static void mask(frame *f, const char *name, as_shape shape, const int8_t *adjac
     int64_t count = as_shape_count(&shape);
     int8_t *data = AS_TAKE(as_maker_arena(f->m), int8_t, count);
     if (!data)
-        as_maker_fail_as(f->m, ASSAY_NO_MEMORY, "no memory for the %lld elements of '%s'", (long long)count, name);
+        as_maker_fail_as(f->m, ASSAY_NO_MEMORY, "not enough memory for the %lld elements of '%s'", (long long)count, name);
     for (int64_t k = 0; data && k < count; k++)
         data[k] = adjacency[k] != 0;
     push(f, data ? as_maker_constant_borrow(f->m, name, AS_I8, &shape, data) : -1);

@@ -97,9 +97,9 @@ Test(zoo, offers_the_nearest_network)
 {
     expect_load_fails(
         "mlp-smal", ASSAY_NOT_FOUND,
-        "model: no file and no built-in network has the name 'mlp-smal' (did you mean 'mlp-small'?); see `assay list models`");
-    expect_load_fails("quantum", ASSAY_NOT_FOUND, "has the name 'quantum'; see `assay list models`");
-    expect_load_fails("", ASSAY_BAD_INPUT, "no file and no name is given");
+        "model: there is no file and no built-in network 'mlp-smal' (did you mean 'mlp-small'?); see `assay list models`");
+    expect_load_fails("quantum", ASSAY_NOT_FOUND, "no built-in network 'quantum'; see `assay list models`");
+    expect_load_fails("", ASSAY_BAD_INPUT, "give a file or a name");
 }
 
 Test(zoo, names_the_keys_there_are)

@@ -54,13 +54,13 @@ static assay_status refine(assay_env *env, const as_zoo_args *args, assay_model 
     as_model_fix(net, "batch", as_zoo_number(args, "batch"));
     as_model_fix(net, "seq", as_zoo_number(args, "seq"));
     assay_status status = names ? as_model_grad(env, net, NULL, 0, names, wanted(net, names), &back)
-                                : as_fail(env, ASSAY_NO_MEMORY, "model: train: no memory for the names of its parameters");
+                                : as_fail(env, ASSAY_NO_MEMORY, "model: train: not enough memory for the names of its parameters");
     as_arena_drop(&arena);
     AS_TRY(status);
     as_model_link *link = AS_TAKE(&back->arena, as_model_link, 1);
     if (!link) {
         assay_model_free(back);
-        return as_fail(env, ASSAY_NO_MEMORY, "model: train: no memory for its parameters");
+        return as_fail(env, ASSAY_NO_MEMORY, "model: train: not enough memory for its parameters");
     }
     *link = (as_model_link){.model = net};
     back->lenders = link;

@@ -159,7 +159,7 @@ static assay_status cells_read(const reader *r, as_cfc *c)
         int          bias = first + l * slots + (c->mode == AS_CFC_PURE ? 4 : 2);
         *cell = (as_cfc_cell){.first = first + l * slots, .n_in = n_in, .at = c->n_state};
         if (!has(r, bias) || r->in[bias].shape.rank != 1 || r->in[bias].shape.dim[0] < 1)
-            return as_refuse(r->env, r->n, "the bias of ff1 (input %d) must be a vector with one number a unit", bias);
+            return as_refuse(r->env, r->n, "the bias of ff1 (input %d) must be a vector with one number per unit", bias);
         cell->n_hidden = r->in[bias].shape.dim[0];
         cell->n_z = n_in + cell->n_hidden;
         AS_TRY(backbone_read(r, c, &cell->n_z));
@@ -203,7 +203,7 @@ static assay_status projection_read(const reader *r, as_cfc *c)
     if (!c->has_fc)
         return ASSAY_OK;
     if (!has(r, AS_CFC_FC_B) || r->in[AS_CFC_FC_B].shape.rank != 1)
-        return as_refuse(r->env, r->n, "fc.bias must be a vector with one number an output of the projection");
+        return as_refuse(r->env, r->n, "fc.bias must be a vector with one number per output of the projection");
     c->n_y = r->in[AS_CFC_FC_B].shape.dim[0];
     return expect_linear(r, AS_CFC_FC_W, "fc", c->n_y, c->n_out);
 }

@@ -218,8 +218,8 @@ assay_status as_cfc_expand(as_builder *b, const as_node_ctx *n, const as_cfc *c,
         all[i] = i < n->n_in ? in[i] : -1;
     int *ys = AS_TAKE(&arena, int, c->n_steps);
     if (!ys)
-        return as_fail(b->env, ASSAY_NO_MEMORY, "%s '%s': no memory to unroll %lld steps", n->op->name, n->name ? n->name : "",
-                       (long long)c->n_steps);
+        return as_fail(b->env, ASSAY_NO_MEMORY, "%s '%s': not enough memory to unroll %lld steps", n->op->name,
+                       n->name ? n->name : "", (long long)c->n_steps);
     unroll u = {.b = b, .c = c, .in = all, .dtype = n->in[AS_CFC_X].dtype};
     u.one = as_b_scalar(b, u.dtype, 1.0);
     if (c->n_backbone && c->act == AS_CFC_LECUN_TANH) {

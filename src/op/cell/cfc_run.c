@@ -163,8 +163,8 @@ static assay_status room_take(assay_env *env, const as_node_ctx *n, const as_cfc
     if (!m->no_memory)
         return ASSAY_OK;
     as_arena_drop(&m->arena);
-    return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': no memory for %lld steps of %lld units", n->op->name, n->name ? n->name : "",
-                   (long long)c->n_steps, (long long)c->n_state);
+    return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': not enough memory for %lld steps of %lld units", n->op->name,
+                   n->name ? n->name : "", (long long)c->n_steps, (long long)c->n_state);
 }
 
 /* --- Arithmetic ------------------------------------------------------------------------------------ */
@@ -536,7 +536,7 @@ assay_status as_cfc_backward(assay_env *env, const as_node_ctx *n, const as_cfc_
                 .d_post = {take(&m, widest), take(&m, widest)},
                 .scratch = take(&m, 4 * c->n_state)};
     if (m.no_memory)
-        status = as_fail(env, ASSAY_NO_MEMORY, "%s '%s': no memory for the gradients of %lld units", n->op->name,
+        status = as_fail(env, ASSAY_NO_MEMORY, "%s '%s': not enough memory for the gradients of %lld units", n->op->name,
                          n->name ? n->name : "", (long long)c->n_state);
     for (int64_t b = 0; b < c->n_batch && status == ASSAY_OK; b++)
         if ((status = sequence_forward(&m, b)) == ASSAY_OK)

@@ -279,7 +279,7 @@ static const refusal refusals[] = {
     {.part = "semantics is 'jax'", .from = "default", .input = -1, .attr = AS_ATTR_S("semantics", "jax")},
     {.part = "backbone is -1 layers", .from = "default", .input = -1, .attr = AS_ATTR_I("backbone", -1)},
     {.part = "dropout is 1, outside of [0, 1)", .from = "default", .input = -1, .attr = AS_ATTR_F("dropout", 1.0)},
-    {.part = "c_n is asked for and there is no mixed memory", .from = "default", .input = -1, .n_out = 3},
+    {.part = "c_n is requested, but there is no mixed memory", .from = "default", .input = -1, .n_out = 3},
     {.part = "the last of no steps is asked for", .from = "no steps", .input = -1, .attr = AS_ATTR_I("return_sequences", 0)},
 };
 

@@ -69,8 +69,8 @@ assay_status as_ltc_load(assay_env *env, const as_node_ctx *n, const as_view *in
             (as_memory){net.s.n_in, net.s.n_units, net.in[AS_LTC_MEMORY_W], net.in[AS_LTC_MEMORY_B], net.in[AS_LTC_MEMORY_R]};
     }
     if (!ok || !net.inner || !net.sensory)
-        return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': no memory for %" PRId64 " units", n->op->name, n->name ? n->name : "",
-                       net.s.n_units);
+        return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': not enough memory for %" PRId64 " units", n->op->name,
+                       n->name ? n->name : "", net.s.n_units);
     *out = net;
     return ASSAY_OK;
 }
@@ -87,7 +87,7 @@ assay_status as_ltc_trail_take(assay_env *env, const as_node_ctx *n, const as_lt
     t.gates = AS_TAKE(arena, double, 4 * memory);
     t.c_next = AS_TAKE(arena, double, memory);
     if (!t.u || !t.v || !t.sensory || !t.h || !t.c || !t.gates || !t.c_next)
-        return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': no memory for %" PRId64 " steps of %" PRId64 " units", n->op->name,
+        return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': not enough memory for %" PRId64 " steps of %" PRId64 " units", n->op->name,
                        n->name ? n->name : "", steps, units);
     *out = t;
     return ASSAY_OK;

@@ -189,7 +189,7 @@ Test(ltc, gradient_refuses_more_than_there_are_and_nothing_to_start_from)
     call.node.op = as_op_find("assay.LTCGrad");
     call.in[AS_LTC_H0].dtype = AS_NONE;
     call.node.n_out = 24;
-    expect_fails(env, as_op_infer(env, &call.node, out), ASSAY_BAD_INPUT, "24 outputs are asked for and there are 23 gradients");
+    expect_fails(env, as_op_infer(env, &call.node, out), ASSAY_BAD_INPUT, "24 outputs are requested and there are 23 gradients");
     call.node.n_out = 23;
     expect_fails(env, as_op_infer(env, &call.node, out), ASSAY_BAD_INPUT, "no gradient of an output is given");
     as_arena_drop(&call.arena);

@@ -8,7 +8,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     as_cfc c;
     AS_TRY(as_cfc_read(env, n, n->in, n->n_in, &c));
     if (n->n_out > 2 && !c.has_memory)
-        return as_refuse(env, n, "c_n is asked for and there is no mixed memory");
+        return as_refuse(env, n, "c_n is requested, but there is no mixed memory");
     as_shape y = as_cfc_y_shape(&c);
     out[0] = as_info(n->in[0].dtype, &y);
     out[1] = out[2] = as_info(n->in[0].dtype, &AS_SHAPE(c.n_batch, c.n_state));

@@ -48,7 +48,7 @@ static assay_status run(assay_env *env, const as_node_ctx *n, const as_view *in,
     int64_t units = net.s.n_units, each = (net.s.sequences ? net.s.n_steps : 1) * net.s.n_out;
     double *h = AS_TAKE(arena, double, units), *c = AS_TAKE(arena, double, units), *y = AS_TAKE(arena, double, each);
     if (!h || !c || !y)
-        return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': no memory for a state", n->op->name, n->name ? n->name : "");
+        return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': not enough memory for a state", n->op->name, n->name ? n->name : "");
     for (int64_t b = 0; b < net.s.n_batch; b++) {
         state_start(net.in[AS_LTC_H0], b, units, h);
         state_start(net.in[AS_LTC_C0], b, units, c);

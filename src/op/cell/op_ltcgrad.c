@@ -14,7 +14,7 @@ static assay_status node_read(assay_env *env, const as_node_ctx *n, as_ltc *s)
     for (int i = 0; i < AS_LTC_N_IN; i++)
         n_trained += as_ltc_trains(n, i);
     if (n->n_out > n_trained)
-        return as_refuse(env, n, "%d outputs are asked for and there are %d gradients", n->n_out, n_trained);
+        return as_refuse(env, n, "%d outputs are requested and there are %d gradients", n->n_out, n_trained);
     if (!as_in_has(n, AS_LTC_DY) && !as_in_has(n, AS_LTC_DH) && !as_in_has(n, AS_LTC_DC))
         return as_refuse(env, n, "no gradient of an output is given");
     return ASSAY_OK;
@@ -82,7 +82,7 @@ static assay_status run(assay_env *env, const as_node_ctx *n, const as_view *in,
     double *h = AS_TAKE(arena, double, net.s.n_units), *c = AS_TAKE(arena, double, net.s.n_units);
     double *scratch = AS_TAKE(arena, double, as_ltc_scratch(&net.s));
     if (!ok || !h || !c || !scratch)
-        return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': no memory for the gradients", n->op->name, n->name ? n->name : "");
+        return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': not enough memory for the gradients", n->op->name, n->name ? n->name : "");
     for (int64_t b = 0; b < net.s.n_batch; b++)
         sequence_run(&net, b, &trail, h, c, scratch, d);
     for (int i = 0, at = 0; i < AS_LTC_N_IN && at < n->n_out; i++) {

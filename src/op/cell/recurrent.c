@@ -99,7 +99,7 @@ static assay_status activations_read(assay_env *env, const as_node_ctx *n, const
         while (def < end && strcasecmp(def->name, name))
             def++;
         if (def == end)
-            return as_refuse(env, n, "activations[%zu] is '%s', which is no activation of ONNX", i, name);
+            return as_refuse(env, n, "activations[%zu] is '%s', which is not an activation of ONNX", i, name);
         as_activation *a = &r->act[i / (size_t)cell->n_acts][i % (size_t)cell->n_acts];
         *a = (as_activation){def->of, def->alpha, def->beta};
         if (def->n_params > 0)
@@ -245,8 +245,8 @@ static assay_status room_take(assay_env *env, const as_node_ctx *n, const as_rec
     room m = {0};
     m.all = calloc(total ? total : 1, sizeof(double));
     if (!m.all)
-        return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': no room for %zu numbers of state", n->op->name, n->name ? n->name : "",
-                       total);
+        return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': not enough memory for %zu numbers of state", n->op->name,
+                       n->name ? n->name : "", total);
     m.xw = m.all;
     m.bias_w = m.xw + gates;
     m.bias_r = m.bias_w + gates;

@@ -38,7 +38,7 @@ static const refusal refusals[] = {
     {"RNN", "activations' is a text and must be a list of texts", 3, {RNN3}, AS_ATTR_S("activations", "Tanh")},
     {"RNN", "attribute 'activations' has no value", 3, {RNN3}, {.name = "activations", .kind = AS_ATTR_TEXTS, .n = 1}},
     {"RNN", "attribute 'activations' has no value", 3, {RNN3}, AS_ATTR_TEXT_LIST("activations", NULL)},
-    {"RNN", "activations[0] is 'Cosine', which is no activation", 3, {RNN3}, AS_ATTR_TEXT_LIST("activations", "Cosine")},
+    {"RNN", "activations[0] is 'Cosine', which is not an activation", 3, {RNN3}, AS_ATTR_TEXT_LIST("activations", "Cosine")},
     {"LSTM", "activations has 2 names and 1 directions need 3", 3, {LSTM3}, AS_ATTR_TEXT_LIST("activations", "Tanh", "Tanh")},
     {"RNN", "direction is 'up'", 3, {RNN3}, AS_ATTR_S("direction", "up")},
     {"RNN", "layout is 2", 3, {RNN3}, AS_ATTR_I("layout", 2)},

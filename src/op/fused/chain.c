@@ -19,14 +19,14 @@ static const form forms[AS_N_CHAIN_OPS] = {
     [AS_CHAIN_ADD] = {"add", "Add", 2, false, false, 1, AS_ACT_NONE},
     [AS_CHAIN_SUB] = {"sub", "Sub", 2, false, false, 1, AS_ACT_NONE},
     [AS_CHAIN_MUL] = {"mul", "Mul", 2, false, false, 1, AS_ACT_NONE},
-    [AS_CHAIN_DIV] = {"div", "Div", 2, false, true, 0, AS_ACT_NONE},
+    [AS_CHAIN_DIV] = {"div", "Div", 2, false, false, 1, AS_ACT_NONE},
     [AS_CHAIN_MAX] = {"max", "Max", 2, false, false, 1, AS_ACT_NONE},
     [AS_CHAIN_MIN] = {"min", "Min", 2, false, false, 1, AS_ACT_NONE},
     [AS_CHAIN_SQUARE] = {"square", NULL, 1, false, false, 1, AS_ACT_NONE},
     [AS_CHAIN_NEG] = {"neg", "Neg", 1, false, false, 1, AS_ACT_NONE},
     [AS_CHAIN_ABS] = {"abs", "Abs", 1, false, false, 1, AS_ACT_NONE},
-    [AS_CHAIN_SQRT] = {"sqrt", "Sqrt", 1, false, true, 0, AS_ACT_NONE},
-    [AS_CHAIN_RECIPROCAL] = {"reciprocal", "Reciprocal", 1, false, true, 0, AS_ACT_NONE},
+    [AS_CHAIN_SQRT] = {"sqrt", "Sqrt", 1, false, false, 1, AS_ACT_NONE},
+    [AS_CHAIN_RECIPROCAL] = {"reciprocal", "Reciprocal", 1, false, false, 1, AS_ACT_NONE},
     [AS_CHAIN_EXP] = {"exp", "Exp", 1, false, true, 0, AS_ACT_NONE},
     [AS_CHAIN_LOG] = {"log", "Log", 1, false, true, 0, AS_ACT_NONE},
     [AS_CHAIN_ERF] = {"erf", "Erf", 1, false, true, 0, AS_ACT_NONE},
@@ -101,7 +101,7 @@ assay_status as_chain_read(assay_env *env, const as_node_ctx *n, as_chain *out)
     for (int i = 0; i < (int)(program->n / 4); i++) {
         const int64_t *word = &program->ints[i * 4];
         if (word[0] < 0 || word[0] >= AS_N_CHAIN_OPS)
-            return as_refuse(env, n, "instruction %d has the opcode %lld, which is none", i, (long long)word[0]);
+            return as_refuse(env, n, "instruction %d has the unknown opcode %lld", i, (long long)word[0]);
         c.step[i].op = (as_chain_op)word[0];
         for (int k = 0; k < 3; k++)
             AS_TRY(operand_check(env, n, &c, i, k, word[k + 1]));

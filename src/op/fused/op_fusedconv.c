@@ -98,7 +98,8 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     int64_t count = as_shape_count(&y.shape);
     void   *sums = as_arena_take(&arena, (size_t)count, sizeof(double), 64);
     if (!sums)
-        return as_fail(env, ASSAY_NO_MEMORY, "FusedConv '%s': no memory for %lld sums", n->name ? n->name : "", (long long)count);
+        return as_fail(env, ASSAY_NO_MEMORY, "FusedConv '%s': not enough memory for %lld sums", n->name ? n->name : "",
+                       (long long)count);
     as_view sum = as_view_of(sums, AS_F64, &y.shape), whole = as_attr_int(n, "pool", 0) ? sum : out[0];
     conv.out = &y;
     assay_status status = as_op_conv.eval(env, &conv, in, &sum);

@@ -19,7 +19,7 @@ static const form forms[AS_N_ACTS] = {
     [AS_ACT_RELU] = {"relu", "Relu", false, 1, 0, 0},
     [AS_ACT_LEAKYRELU] = {"leakyrelu", "LeakyRelu", false, 2, 0.01, 0},
     [AS_ACT_CLIP] = {"clip", "Clip", false, 2, 0, 0},
-    [AS_ACT_SIGMOID] = {"sigmoid", "Sigmoid", true, 0, 0, 0},
+    [AS_ACT_SIGMOID] = {"sigmoid", "Sigmoid", true, 2, 0, 0},
     [AS_ACT_TANH] = {"tanh", "Tanh", true, 0, 0, 0},
     [AS_ACT_HARDSIGMOID] = {"hardsigmoid", "HardSigmoid", false, 4, 0.2, 0.5},
     [AS_ACT_HARDSWISH] = {"hardswish", "HardSwish", false, 5, 0, 0},
@@ -44,7 +44,7 @@ assay_status as_act_read(assay_env *env, const as_node_ctx *n, as_act *out)
                             .beta = as_attr_float(n, "activation_beta", forms[i].beta)};
             return ASSAY_OK;
         }
-    return as_refuse(env, n, "activation is '%s', which is none", name);
+    return as_refuse(env, n, "activation '%s' is unknown", name);
 }
 
 /* A bound of Clip: absent is infinite, one that is computed is not known. */

@@ -28,7 +28,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     AS_TRY(as_rule_dtype(env, n, 0, 1, AS_SET_EVERY));
     AS_TRY(as_cast_read(env, n, &how));
     if (to < 0 || to >= (int64_t)AS_COUNT(dtypes) || dtypes[to] == AS_NONE)
-        return as_refuse(env, n, "to is %lld, which is no dtype that is known here", (long long)to);
+        return as_refuse(env, n, "to is %lld, which is not a known dtype", (long long)to);
     out[0] = as_info(dtypes[to], &n->in[0].shape);
     return ASSAY_OK;
 }

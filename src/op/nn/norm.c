@@ -73,7 +73,7 @@ assay_status as_norm_vector(assay_env *env, const as_node_ctx *n, int i, const c
 {
     const as_shape *v = &n->in[i].shape;
     if (v->rank != 1 || v->dim[0] != count)
-        return as_refuse(env, n, "%s is %s and must be [%lld], one value a channel", what, AS_SHOW(v), (long long)count);
+        return as_refuse(env, n, "%s is %s and must be [%lld], one value per channel", what, AS_SHOW(v), (long long)count);
     return ASSAY_OK;
 }
 
@@ -89,8 +89,8 @@ assay_status as_norm_wide(assay_env *env, const as_node_ctx *n, int i, const cha
 as_cost as_norm_cost(const as_node_ctx *n, uint64_t lines, uint64_t flops_each)
 {
     as_cost cost = as_cost_bytes(n);
-    cost.flops = as_sat_mul(flops_each, as_sat_count(&n->in[0].shape));
-    cost.special = as_sat_mul(2, lines);
+    cost.flops =
+        as_sat_add(as_sat_mul(flops_each, as_sat_count(&n->in[0].shape)), as_sat_mul(2, lines)); /* a root and a division a line */
     return cost;
 }
 

@@ -29,7 +29,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     for (int i = 1; i < 5; i++)
         AS_TRY(as_norm_vector(env, n, i, names[i], channels_of(x)));
     if (n->n_out > 1 && !trains(n))
-        return as_refuse(env, n, "%d outputs are asked for and without training_mode there is one", n->n_out);
+        return as_refuse(env, n, "%d outputs are requested and without training_mode there is one", n->n_out);
     out[0] = as_info(n->in[0].dtype, x);
     out[1] = out[2] = as_info(n->in[3].dtype, &n->in[3].shape);
     return ASSAY_OK;

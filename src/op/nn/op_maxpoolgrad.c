@@ -63,8 +63,8 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     /* One plane of sums in double: adding in the output's dtype would round at every window. */
     double *sums = calloc((size_t)as_window_count(w.in), sizeof *sums);
     if (!sums)
-        return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': no room for a plane of %lld sums", n->op->name, n->name ? n->name : "",
-                       (long long)as_window_count(w.in));
+        return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': not enough memory for a plane of %lld sums", n->op->name,
+                       n->name ? n->name : "", (long long)as_window_count(w.in));
     for (int64_t image = 0; image < y.dim[0]; image++)
         for (int64_t c = 0; c < y.dim[1]; c++) {
             int64_t at[2] = {image, c};

@@ -17,7 +17,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     AS_TRY(as_rule_axis(env, n, as_attr_int(n, "axis", 0), n->in[0].shape.rank, &axis));
     for (int i = 1; i < 3; i++)
         if (n->in[i].shape.rank != 1 || n->in[i].shape.dim[0] != n->in[0].shape.dim[axis])
-            return as_refuse(env, n, "input %d is %s and must be [%lld], one value an index of axis %d", i,
+            return as_refuse(env, n, "input %d is %s and must be [%lld], one value per index of axis %d", i,
                              AS_SHOW(&n->in[i].shape), (long long)n->in[0].shape.dim[axis], axis);
     out[0] = as_info(n->in[0].dtype, &n->in[0].shape);
     return ASSAY_OK;
@@ -28,8 +28,7 @@ static as_cost cost(const as_node_ctx *n)
 {
     as_cost  cost = as_cost_bytes(n);
     uint64_t factors = as_sat_count(&n->in[1].shape);
-    cost.flops = as_sat_add(as_sat_count(&n->in[0].shape), factors);
-    cost.special = as_sat_mul(2, factors);
+    cost.flops = as_sat_add(as_sat_count(&n->in[0].shape), as_sat_mul(3, factors));
     return cost;
 }
 

@@ -284,7 +284,7 @@ static assay_status taps_take(assay_env *env, const as_node_ctx *n, const resize
     t.weight = calloc((size_t)size, (size_t)t.n * sizeof *t.weight);
     *out = t;
     if (!t.index || !t.weight)
-        return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': no room for %lld times %lld taps of axis %d", n->op->name,
+        return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': not enough memory for %lld times %lld taps of axis %d", n->op->name,
                        n->name ? n->name : "", (long long)size, (long long)t.n, axis);
     for (int64_t o = 0; o < size; o++) {
         if (named) {

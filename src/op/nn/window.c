@@ -233,7 +233,7 @@ assay_status as_conv_bias(assay_env *env, const as_node_ctx *n, int i, const as_
 {
     int64_t channels = s->y.dim[1];
     if (as_in_has(n, i) && (n->in[i].shape.rank != 1 || n->in[i].shape.dim[0] != channels))
-        return as_refuse(env, n, "B is %s and must be [%lld], one value an output channel", AS_SHOW(&n->in[i].shape),
+        return as_refuse(env, n, "B is %s and must be [%lld], one value per output channel", AS_SHOW(&n->in[i].shape),
                          (long long)channels);
     return ASSAY_OK;
 }

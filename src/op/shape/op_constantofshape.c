@@ -15,7 +15,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
         return as_refuse(env, n, "value is %s and must hold one element", AS_SHOW(&a->tensor->shape));
     for (int i = 0; i < y.rank; i++)
         if (y.dim[i] < 0)
-            return as_refuse(env, n, "input[%d] is %lld, which is no size", i, (long long)y.dim[i]);
+            return as_refuse(env, n, "input[%d] is %lld, which is not a size", i, (long long)y.dim[i]);
     out[0] = as_info(dtype, &y);
     return ASSAY_OK;
 }

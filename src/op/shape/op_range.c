@@ -26,13 +26,13 @@ static assay_status count_of(assay_env *env, const as_node_ctx *n, const as_view
         double start = as_view_get(&v[0], 0), limit = as_view_get(&v[1], 0), delta = as_view_get(&v[2], 0),
                count = ceil((limit - start) / delta);
         if (delta == 0.0 || !isfinite(delta) || !(count < 0x1p62))
-            return as_refuse(env, n, "from %g to %g by %g is no range of numbers", start, limit, delta);
+            return as_refuse(env, n, "from %g to %g by %g is not a range of numbers", start, limit, delta);
         *out = count > 0.0 ? (int64_t)count : 0;
         return ASSAY_OK;
     }
     int64_t start = as_view_get_i64(&v[0], 0), limit = as_view_get_i64(&v[1], 0), delta = as_view_get_i64(&v[2], 0);
     if (delta == 0)
-        return as_refuse(env, n, "from %lld to %lld by 0 is no range of numbers", (long long)start, (long long)limit);
+        return as_refuse(env, n, "from %lld to %lld by 0 is not a range of numbers", (long long)start, (long long)limit);
     uint64_t way = delta > 0 ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit,
              step = delta > 0 ? (uint64_t)delta : -(uint64_t)delta;
     bool     any = delta > 0 ? limit > start : limit < start;

@@ -43,7 +43,7 @@ static assay_status parts_read(assay_env *env, const as_node_ctx *n, parts *out)
             out->size[i] = whole < each ? whole : each;
     }
     if (n->n_out > out->count)
-        return as_refuse(env, n, "%d outputs are asked for and there are %d parts", n->n_out, out->count);
+        return as_refuse(env, n, "%d outputs are requested and there are %d parts", n->n_out, out->count);
     return ASSAY_OK;
 }
 

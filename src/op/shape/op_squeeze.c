@@ -12,7 +12,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     for (int i = 0; i < x->rank; i++) {
         bool named = as_in_has(n, 1) ? (axes >> i) & 1u : x->dim[i] == 1;
         if (named && x->dim[i] != 1)
-            return as_refuse(env, n, "axis %d of %s has not the size 1", i, AS_SHOW(x));
+            return as_refuse(env, n, "axis %d of %s does not have size 1", i, AS_SHOW(x));
         if (!named)
             y.dim[y.rank++] = x->dim[i];
     }

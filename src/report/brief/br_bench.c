@@ -1,4 +1,4 @@
-/* br_bench.c - the first screen of bench: one row per case, which cases could not be measured, and what disturbed the others. */
+/* br_bench.c - the first screen of bench: one row per case, which cases could not be measured, and what was in the way of the others. */
 #include <math.h>
 #include <string.h>
 
@@ -22,6 +22,12 @@ static const assay_metric *rate_at(const as_table *t, int row)
     return flops && flops->value > 0 ? flops : bytes ? bytes : as_metric_at(t, row, "ops");
 }
 
+/* The word of the facts about the samples of a case, for people. */
+static const char *trust_of(const char *noise)
+{
+    return !strcmp(noise, "quiet") ? "ok" : !strcmp(noise, "noisy") ? "busy" : !strcmp(noise, "suspect") ? "not steady" : noise;
+}
+
 static void case_row(as_brief *b, as_brief_table *to, const as_table *t, int i)
 {
     const assay_metric *rate = rate_at(t, i), *share = as_metric_at(t, i, "of_roof"), *half = as_metric_at(t, i, "half_width"),
@@ -31,13 +37,13 @@ static void case_row(as_brief *b, as_brief_table *to, const as_table *t, int i)
     row->cells[2] = half ? as_brief_percent(b, half->value) : "-";
     row->cells[3] = rate ? as_brief_value(b, rate) : "-";
     row->cells[4] = share ? as_brief_percent(b, share->value) : "-";
-    row->cells[5] = as_words_at(t, i, median ? "noise" : "state");
+    row->cells[5] = median ? trust_of(as_words_at(t, i, "noise")) : as_words_at(t, i, "state");
     row->role = median ? AS_CHART_MAIN : AS_CHART_BAD;
 }
 
 static void cases_add(as_brief *b, const as_table *t)
 {
-    static const char *const columns[] = {"Case", "median", "+/-", "rate", "of limit", "noise", NULL};
+    static const char *const columns[] = {"Case", "median", "+/-", "rate", "of limit", "trust", NULL};
     int                      shown = t->n_rows > MAX_CASES + 1 ? MAX_CASES : t->n_rows;
     as_brief_table          *to = as_brief_table_add(b, columns);
     to->left[5] = true;
@@ -61,7 +67,7 @@ static void numbers_add(as_brief *b, const as_table *t)
                             share ? as_brief_say(b, "%s of what this device can do", as_brief_percent(b, share->value))
                                   : "its limit is not known");
     if (error)
-        as_brief_number_add(b, "Error", error, NULL, "against the slow reference");
+        as_brief_number_add(b, "Error", error, NULL, "against the reference code");
 }
 
 static void checks_add(as_brief *b, const assay_facts *f, const as_table *t)
@@ -73,13 +79,13 @@ static void checks_add(as_brief *b, const assay_facts *f, const as_table *t)
     if (missing > 0)
         as_brief_check_add(b, AS_LEVEL_BAD, as_brief_say(b, "%.0f of %d could not be measured", missing, t->n_rows));
     if (noisy > 0 && n > 1)
-        as_brief_check_add(b, AS_LEVEL_WARN, as_brief_say(b, "%.0f of %.0f disturbed or not steady", noisy, n));
+        as_brief_check_add(b, AS_LEVEL_WARN, as_brief_say(b, "%.0f of %.0f on a busy machine or not steady", noisy, n));
     else if (noisy > 0)
-        as_brief_check_add(b, AS_LEVEL_WARN, "disturbed or not steady");
+        as_brief_check_add(b, AS_LEVEL_WARN, "busy machine or not steady");
     else if (n > 0)
-        as_brief_check_add(b, AS_LEVEL_GOOD, "not disturbed");
+        as_brief_check_add(b, AS_LEVEL_GOOD, "idle machine");
     if (n_compared >= n && n > 0)
-        as_brief_check_add(b, AS_LEVEL_GOOD, "outputs compared with the reference");
+        as_brief_check_add(b, AS_LEVEL_GOOD, "outputs compared with the reference code");
     else if (n > 1)
         as_brief_check_add(b, AS_LEVEL_NOTE, as_brief_say(b, "outputs of %.0f of %.0f not compared", n - n_compared, n));
     else if (n > 0)

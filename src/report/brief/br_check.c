@@ -1,4 +1,4 @@
-/* br_check.c - the first screen of check: pass or fail in one sentence, the worst cases, which are not decided, and what to do. */
+/* br_check.c - the first screen of check: pass or fail in one sentence, the worst cases, which are unresolved, and what to do. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static const struct {
     as_chart_role role;
 } statuses[N_STATUSES] = {[REGRESSION] = {"Regression", "slower", AS_CHART_BAD},
                           [FAILED] = {"Failed", "failed", AS_CHART_BAD},
-                          [UNSTABLE] = {"Unstable", "undecided", AS_CHART_WARN},
+                          [UNSTABLE] = {"Unstable", "unresolved", AS_CHART_WARN},
                           [IMPROVEMENT] = {"Improvement", "faster", AS_CHART_GOOD},
                           [PASS] = {"Pass", "ok", AS_CHART_MAIN}};
 
@@ -113,7 +113,7 @@ static void headline_make(as_brief *b, const assay_facts *f, const suite *s)
 {
     const assay_metric *code = as_metric_find(f, "check.exit_code");
     int                 exit_code = code ? (int)code->value : 0;
-    const char         *word = exit_code == 0 ? "PASS" : exit_code == 4 ? "UNDECIDED" : exit_code == 5 ? "INCOMPLETE" : "FAIL";
+    const char         *word = exit_code == 0 ? "PASS" : exit_code == 4 ? "UNRESOLVED" : exit_code == 5 ? "INCOMPLETE" : "FAIL";
     b->level = exit_code == 0 ? (s->counts[UNSTABLE] ? AS_LEVEL_WARN : AS_LEVEL_GOOD) : AS_LEVEL_BAD;
     if (s->counts[REGRESSION])
         b->headline = as_brief_say(b, "%s: %s", word, slower_say(b, s));
@@ -125,7 +125,7 @@ static void headline_make(as_brief *b, const assay_facts *f, const suite *s)
         b->headline = as_brief_say(b, "%s: %d of %d stopped before the end; none proved slower than %g %%", word, s->n_cut, s->n,
                                    100 * s->threshold);
     else if (s->counts[UNSTABLE])
-        b->headline = as_brief_say(b, "%s: none of %d proved slower than %g %%; %d undecided: %s", word, s->n, 100 * s->threshold,
+        b->headline = as_brief_say(b, "%s: none of %d proved slower than %g %%; %d unresolved: %s", word, s->n, 100 * s->threshold,
                                    s->counts[UNSTABLE], names_say(b, s, UNSTABLE));
     else
         b->headline = as_brief_say(b, "%s: none of %d slower than %g %%", word, s->n, 100 * s->threshold);
@@ -173,7 +173,7 @@ static const one *first_of(const suite *s, status which)
 static const char *reason_say(as_brief *b, const one *c)
 {
     const char *reason = as_text_cut(&b->arena, c->reason, MAX_REASON);
-    return as_brief_say(b, "%s %s: %s", c->name, c->status == FAILED ? "failed" : "is undecided", reason);
+    return as_brief_say(b, "%s %s: %s", c->name, c->status == FAILED ? "failed" : "is unresolved", reason);
 }
 
 /* What is not decided or not run, and why the first of it is not. */
@@ -183,7 +183,7 @@ static void remarks_add(as_brief *b, const suite *s)
     if (failed)
         as_brief_text_add(b, reason_say(b, failed));
     if (open && (s->counts[REGRESSION] || s->counts[FAILED]))
-        as_brief_text_add(b, as_brief_say(b, "Undecided: %s.", names_say(b, s, UNSTABLE)));
+        as_brief_text_add(b, as_brief_say(b, "Unresolved: %s.", names_say(b, s, UNSTABLE)));
     if (open && !failed)
         as_brief_text_add(b, reason_say(b, open));
 }

@@ -1,4 +1,4 @@
-/* br_devices.c - the first screen of devices: the engines here, and what each can do at most. */
+/* br_devices.c - the first screen of devices: the devices here, and what each can do at most. */
 #include <math.h>
 #include <string.h>
 
@@ -65,11 +65,11 @@ static void make(as_brief *b, const assay_facts *f)
         n_usable += usable;
         as_brief_number_add(b, as_words_at(t, i, "device"), NULL, usable ? "usable" : "not usable", as_words_at(t, i, "text"));
     }
-    b->headline = as_brief_say(b, "%d of %d engines can be used here.", n_usable, t->n_rows);
+    b->headline = as_brief_say(b, "%d of %d devices can be used here.", n_usable, t->n_rows);
     if (t->n_rows > AS_BRIEF_NUMBERS)
-        as_brief_text_add(b, as_brief_say(b, "%d more engines: --report detailed", t->n_rows - AS_BRIEF_NUMBERS));
+        as_brief_text_add(b, as_brief_say(b, "%d more devices: --report detailed", t->n_rows - AS_BRIEF_NUMBERS));
     if (limits_add(b, g, t))
-        as_brief_text_add(b, "memory: bytes read per second.  start: the least time to hand work to an engine.");
+        as_brief_text_add(b, "memory: bytes read per second.  start: the least time to hand work to a device.");
     else
         as_brief_text_add(b, "How fast they can be at most is not measured yet: assay devices --measure does it in some seconds.");
     for (int i = 0, n = 0; i < t->n_rows && n < MAX_SOURCES; i++) /* where limits are from, or why there are none */

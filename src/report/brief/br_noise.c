@@ -1,4 +1,4 @@
-/* br_noise.c - the first screen of noise: which change this machine can tell apart in which time, and what disturbs it. */
+/* br_noise.c - the first screen of noise: which change this machine can tell apart in which time, and what is in the way. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ static const char *percent(as_brief *b, double share) { return isfinite(share) ?
 
 static void best_add(as_brief *b, const as_table *t)
 {
-    static const char *const columns[] = {"Smallest change seen", "in 1 s", "in 5 s", "in 30 s", "clock", "block", NULL};
+    static const char *const columns[] = {"Smallest detectable change", "in 1 s", "in 5 s", "in 30 s", "clock", "block", NULL};
     as_brief_table          *to = as_brief_table_add(b, columns);
     to->left[4] = true;
     for (int i = 0; i < t->n_rows; i++) {
@@ -51,8 +51,8 @@ static void checks_add(as_brief *b, const assay_facts *f)
         any = true;
     }
     if (!any)
-        as_brief_check_add(b, AS_LEVEL_GOOD, "no more than 5 % of the blocks were disturbed");
-    b->trust = any ? "Disturbed" : "Quiet";
+        as_brief_check_add(b, AS_LEVEL_GOOD, "nothing affected more than 5 % of the blocks");
+    b->trust = any ? "Busy machine" : "Idle machine";
 }
 
 static void make(as_brief *b, const assay_facts *f)

@@ -143,7 +143,7 @@ static void reference_add(as_brief *b, const assay_facts *f)
     const as_table *steps = as_facts_table_find(f, "layers", "steps");
     double          share = 0;
     for (int i = 0; steps && i < steps->n_rows; i++)
-        if (!strcmp(as_words_at(steps, i, "kernel"), "any_truth") && as_value_at(steps, i, "share") > 0)
+        if (!strcmp(as_words_at(steps, i, "kernel"), "any_reference") && as_value_at(steps, i, "share") > 0)
             share += as_value_at(steps, i, "share");
     if (share >= .01)
         as_brief_text_add(

@@ -108,7 +108,7 @@ Test(charts, a_document_of_comparisons_holds_their_data)
     expect_eq(lanes->series[0].lane, 0);
     expect_eq(lanes->series[1].group, 1); /* the second arm */
     expect_eq(lanes->series[2].role, AS_CHART_MUTED);
-    expect_str(lanes->y[2].label, "copy probe: neighbour on the memory");
+    expect_str(lanes->y[2].label, "memory probe: other work on the memory");
     as_arena_drop(&d.arena);
     assay_facts_free(f);
     assay_trace_free(trial);
@@ -343,7 +343,7 @@ Test(charts, of_nothing_are_nothing_in_every_kind)
         for (int i = 0; i < 6; i++)
             a.y[i] = NAN;
         if (any_check(&a, &in_text) || in_text)
-            fail("%s draws what is no number", (*d)->name);
+            fail("%s draws what is not a number", (*d)->name);
     }
     any_make(&a, "no such kind", 6, "x");
     expect(!any_check(&a, &in_text) && !in_text);
@@ -528,8 +528,8 @@ Test(histogram, counts_what_lies_far_out)
     x[99] = 1e6;
     as_chart_series s = series_of(x, 100);
     as_chart        c = chart_of("histogram", &s, 1, "ns");
-    expect_has(as_chart_svg(&a, &c), "1 beyond, up to 1.00 ms");
-    expect_has(as_chart_text(&a, &c, 72), "beyond 1, up to 1.00 ms");
+    expect_has(as_chart_svg(&a, &c), "1 more, up to 1.00 ms");
+    expect_has(as_chart_text(&a, &c, 72), "1 more, up to 1.00 ms");
     as_arena_drop(&a);
 }
 
@@ -650,7 +650,7 @@ Test(sweep, puts_the_faster_to_the_left)
     expect(strchr(text, 'A') < strchr(text, 'B'));
     expect(strchr(second, 'B') < strchr(second, 'A'));
     expect_has(second, "A first   B second   left is faster, * both\n");
-    expect_has(as_chart_svg(&arena, &c), "flips at 1.41");
+    expect_has(as_chart_svg(&arena, &c), "changes at 1.41");
     as_arena_drop(&arena);
 }
 

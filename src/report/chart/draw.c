@@ -222,7 +222,7 @@ void as_draw_bins(as_arena *arena, as_text *t, const double *x, size_t n, const 
     for (int i = 0; i < (end > lo ? N_BINS : 1); i++)
         bin_add(arena, t, as_show(number, sizeof number, lo + (end - lo) * i / N_BINS, unit), counts[i], most, bar);
     if (n_beyond)
-        as_text_printf(t, "    beyond %zu, up to %s\n", n_beyond, as_show(number, sizeof number, hi, unit));
+        as_text_printf(t, "    %zu more, up to %s\n", n_beyond, as_show(number, sizeof number, hi, unit));
 }
 
 bool as_draw_spark(as_arena *arena, as_text *t, const double *y, size_t n, int columns, double *lo, double *hi)

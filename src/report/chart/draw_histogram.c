@@ -126,7 +126,7 @@ static const char *svg(as_arena *arena, const as_chart *c)
     as_paint_words(&p, LEFT - 8, BOTTOM + 4, "end", "faint", "0");
     marks_paint(&r, &p, c);
     if (n_beyond) {
-        snprintf(words, sizeof words, "%zu beyond, up to %s", n_beyond, as_show_signs(arena, hi, r.unit));
+        snprintf(words, sizeof words, "%zu more, up to %s", n_beyond, as_show_signs(arena, hi, r.unit));
         double h = fmax(fmin((double)n_beyond / (double)most, 1) * (BOTTOM - TOP), 2);
         as_paint_rect(&p, LEFT + r.width + 8, BOTTOM - h, 12, h, "c1", words);
         as_paint_words(&p, LEFT + r.width + 20, TOP - 8, "end", "faint", words);

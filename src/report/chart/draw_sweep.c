@@ -102,7 +102,7 @@ static void line_paint(as_paint *p, const frame *f, const as_chart_series *s, in
     as_paint_path(p, xy, n, as_tone_stroke(tone));
     for (int i = 0; i < n; i++)
         as_paint_dot(p, xy[2 * i], xy[2 * i + 1], 4, as_tone_class(tone),
-                     as_arena_printf(p->arena, "%s%s%s: %.3g times the first", label, *as_point_name(s, good[i]) ? ", " : "",
+                     as_arena_printf(p->arena, "%s%s%s: %.3g relative to the first", label, *as_point_name(s, good[i]) ? ", " : "",
                                      as_point_name(s, good[i]), s->y[good[i]]));
     *label_y = fmin(xy[2 * n - 1], *label_y - 15); /* labels are painted from the lowest line up */
     as_paint_words(p, AS_CHART_WIDTH - RIGHT + 10, *label_y + 4, "start", as_tone_class(tone), as_name_cut(p->arena, label, 20));
@@ -119,7 +119,7 @@ static void marks_paint(as_paint *p, const frame *f, const as_chart *c)
         double x = x_at(f, m->at), lo = m->lo > 0 ? x_at(f, m->lo) : x, hi = m->hi > 0 ? x_at(f, m->hi) : x;
         as_paint_rect(p, lo, TOP, hi - lo, HEIGHT, "band", NULL);
         as_paint_line(p, x, TOP, x, TOP + HEIGHT, "mark");
-        snprintf(label, sizeof label, "flips at %.3g", m->at);
+        snprintf(label, sizeof label, "changes at %.3g", m->at);
         if (x > last_x + 90) /* a second one beside it is told by the table */
             as_paint_words(p, x, TOP - 8, "middle", "marktext", label);
         last_x = x > last_x + 90 ? x : last_x;

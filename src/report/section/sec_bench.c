@@ -27,7 +27,7 @@ static void spread_add(as_doc *d, const as_table *t)
         as_doc_chart(d, &(as_chart){.kind = "intervals",
                                     .group = "bench",
                                     .title = "Spread of the samples",
-                                    .caption = "How the samples spread about each median: the 5th to the 95th percentile",
+                                    .caption = "Spread of the samples around each median: 5th to 95th percentile",
                                     .y = {{.label = "against the median", .unit = "ratio"}},
                                     .series = &series,
                                     .n_series = 1,
@@ -48,9 +48,9 @@ static void roofs_add(as_doc *d, const as_table *t)
     if (p.n > 1)
         as_doc_chart(d, &(as_chart){.kind = "bars",
                                     .group = "bench",
-                                    .title = "Share of the roof",
-                                    .caption = "How near each case comes to its roof",
-                                    .y = {{.label = "share of the roof", .unit = "ratio"}},
+                                    .title = "Share of the limit",
+                                    .caption = "How close each case comes to its limit",
+                                    .y = {{.label = "share of the limit", .unit = "ratio"}},
                                     .series = &series,
                                     .n_series = 1,
                                     .table = t});
@@ -76,7 +76,7 @@ static void distribution_add(as_doc *d, const assay_facts *f, const as_table *t,
                                 .title = "Distribution",
                                 .caption = caption,
                                 .x = {.unit = s->x_unit},
-                                .y = {{.label = "time of a call", .unit = s->y_unit}},
+                                .y = {{.label = "time per call", .unit = s->y_unit}},
                                 .series = &series,
                                 .n_series = 1,
                                 .marks = marks,
@@ -104,7 +104,7 @@ static void write_section(as_doc *d, const assay_facts *f)
         as_pick_noise(d, f, "bench", i, as_cell_words(as_cell_at(t, i, 0)), t->n_rows > FEW);
     }
     if (t->n_rows > MAX_PICTURES)
-        as_doc_text(d, "Pictures are drawn of the first %d cases; the JSON holds the series of all %d.", MAX_PICTURES, t->n_rows);
+        as_doc_text(d, "Charts show the first %d cases; the JSON has all %d.", MAX_PICTURES, t->n_rows);
     d->detail = false;
 }
 

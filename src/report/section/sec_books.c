@@ -5,7 +5,7 @@ static void write_section(as_doc *d, const assay_facts *f)
 {
     if (!as_facts_group_find(f, "books"))
         return;
-    as_doc_heading(d, "books", "Books");
+    as_doc_heading(d, "books", "Time accounted for");
     as_pick_findings(d, f, "books");
     as_pick_table(d, f, "books", "entries");
     as_pick_group(d, f, "books");

@@ -32,7 +32,7 @@ static void rounds_add(as_doc *d, const assay_facts *f, const as_table *t, int r
           {.label = "margin", .on = AS_MARK_Y, .role = AS_CHART_LIMIT, .at = margin, .lo = -margin, .hi = margin}};
     const char *b = as_words_at(t, row, "b"), *own = strcmp(name, b) ? as_arena_printf(&d->arena, "%s: ", name) : "";
     const char *caption = as_arena_printf(
-        &d->arena, "%s%s against %s: a dot a round, bars count them; the band is the interval, the broken lines the margin",
+        &d->arena, "%s%s against %s: one dot per round, bars count them; the band is the interval, the dashed lines the margin",
         own ? own : "", b, as_words_at(t, row, "a"));
     as_doc_chart(d, &(as_chart){.kind = "rounds",
                                 .group = "compare",

@@ -5,7 +5,7 @@ static void write_section(as_doc *d, const assay_facts *f)
 {
     if (!as_facts_group_find(f, "contention"))
         return;
-    as_doc_heading(d, "contention", "Contention");
+    as_doc_heading(d, "contention", "Other work on the machine");
     as_pick_findings(d, f, "contention");
     as_pick_group(d, f, "contention");
 }

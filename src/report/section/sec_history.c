@@ -39,19 +39,18 @@ static void chart_add(as_doc *d, const assay_facts *f)
     bool bounded = lo && hi && lo->n == y->n && hi->n == y->n;
     series.names = names;
     series.lo = bounded ? lo->y : NULL, series.hi = bounded ? hi->y : NULL;
-    as_doc_chart(d, &(as_chart){.kind = "history",
-                                .group = "history",
-                                .title = "History",
-                                .caption =
-                                    "Median of each run with its interval; a line is the level of a segment, a broken one where "
-                                    "it changed",
-                                .x = {.label = "when", .unit = y->x_unit},
-                                .y = {{.label = "median", .unit = y->y_unit}},
-                                .series = &series,
-                                .n_series = 1,
-                                .marks = marks,
-                                .n_marks = marks_make(f, marks, y->n),
-                                .table = t});
+    as_doc_chart(d,
+                 &(as_chart){.kind = "history",
+                             .group = "history",
+                             .title = "History",
+                             .caption = "Median of each run with its interval; lines show the level, dashed lines where it changed",
+                             .x = {.label = "when", .unit = y->x_unit},
+                             .y = {{.label = "median", .unit = y->y_unit}},
+                             .series = &series,
+                             .n_series = 1,
+                             .marks = marks,
+                             .n_marks = marks_make(f, marks, y->n),
+                             .table = t});
 }
 
 static void write_section(as_doc *d, const assay_facts *f)
@@ -67,7 +66,7 @@ static void write_section(as_doc *d, const assay_facts *f)
     as_pick_table(d, f, "history", "changes");
     const as_table *points = as_facts_table_find(f, "history", "points");
     if (points && points->n_rows > MANY)
-        as_doc_text(d, "The table of all %d points is in the JSON and in the CSV.", points->n_rows);
+        as_doc_text(d, "The JSON and the CSV have the table of all %d points.", points->n_rows);
     else
         as_pick_table(d, f, "history", "points");
 }

@@ -5,7 +5,7 @@ static void write_section(as_doc *d, const assay_facts *f)
 {
     if (!as_facts_group_find(f, "instrument"))
         return;
-    as_doc_heading(d, "instrument", "Instrument");
+    as_doc_heading(d, "instrument", "Cost of measuring");
     as_pick_findings(d, f, "instrument");
     as_pick_group(d, f, "instrument");
 }

@@ -25,7 +25,7 @@ static void charts_add(as_doc *d, const assay_facts *f, const as_series *s)
                          .title = "Distribution of samples",
                          .caption = "How the samples are distributed",
                          .x = {.label = "when", .unit = s->x_unit},
-                         .y = {{.label = "time of a run", .unit = s->y_unit}},
+                         .y = {{.label = "time per run", .unit = s->y_unit}},
                          .series = &series,
                          .n_series = 1,
                          .marks = marks,

@@ -141,7 +141,7 @@ static void graph_add(as_doc *d, const assay_facts *f, const as_table *t)
         as_doc_chart(d, &(as_chart){.kind = "graph",
                                     .group = "layers",
                                     .title = "Graph of the steps with their times",
-                                    .caption = "The network as it ran: each step below those it reads, with its time",
+                                    .caption = "The network as it ran: each step below the steps that it reads from, with its time",
                                     .y = {{.label = "time per run", .unit = "ns"}},
                                     .series = &series,
                                     .n_series = 1,
@@ -158,7 +158,7 @@ static void pictures(as_doc *d, const assay_facts *f)
         return;
     flame_add(d, f, t);
     if (t->n_rows > MAX_VERTICES)
-        as_doc_text(d, "The graph of %d steps is too large to draw; the limit is %d.", t->n_rows, MAX_VERTICES);
+        as_doc_text(d, "The graph has %d steps, too many to draw (at most %d).", t->n_rows, MAX_VERTICES);
     else
         graph_add(d, f, t);
 }

@@ -54,10 +54,10 @@ static void pairs_add(as_doc *d, const as_fact_note *notes, int n)
 static void legend_add(as_doc *d, const census *c)
 {
     static const char *const meanings[] = {[ASSAY_MEASURED] = "read from a clock or a sensor",
-                                           [ASSAY_COUNTED] = "counted exactly: events, bytes, flops of a definition",
+                                           [ASSAY_COUNTED] = "counted exactly: events, bytes, flops by definition",
                                            [ASSAY_DERIVED] = "a formula over measured and counted values",
-                                           [ASSAY_MODELLED] = "follows from assumptions that its source names",
-                                           [ASSAY_UNAVAILABLE] = "cannot be had here; the reason stands beside it"};
+                                           [ASSAY_MODELLED] = "follows from the assumptions that its source names",
+                                           [ASSAY_UNAVAILABLE] = "not available here; the reason is given"};
     as_fact_note            *notes = AS_TAKE(&d->arena, as_fact_note, ASSAY_UNAVAILABLE);
     for (int kind = ASSAY_MEASURED; notes && kind <= ASSAY_UNAVAILABLE; kind++) {
         const char *value = as_arena_printf(&d->arena, "%s (%u %s here)", meanings[kind], c->counts[kind],
@@ -81,16 +81,16 @@ static void write_section(as_doc *d, const assay_facts *f)
     for (int i = 0; i < f->n_groups; i++)
         group_count(c, &f->groups[i]);
     as_doc_heading(d, "provenance", "Provenance");
-    as_doc_text(
-        d,
-        "Every number has a unit, a kind, a source and, where there are samples enough, an interval. Numbers of time hold within this session only.");
+    as_doc_text(d,
+                "Every number has a unit, a kind, a source and, if there are enough samples, an interval. Times were measured in "
+                "one session.");
     legend_add(d, c);
     const char *winograd = as_facts_note_find(f, "winograd.error");
     if (winograd)
-        as_doc_text(
-            d,
-            "Winograd's convolutions were allowed (--winograd): on this run's inputs, outputs differ by at most %s relative from the exact plan's.",
-            winograd);
+        as_doc_text(d,
+                    "Winograd convolutions were allowed (--winograd): on this run's inputs, the outputs differ by at most %s "
+                    "(relative) from those of the exact plan.",
+                    winograd);
     for (int i = 0; i < c->n_sources; i++) {
         const char *key = as_arena_printf(&d->arena, "source %d", i + 1);
         sources[i] = (as_fact_note){key ? key : "source", c->sources[i]};
@@ -98,7 +98,7 @@ static void write_section(as_doc *d, const assay_facts *f)
     if (c->n_sources)
         pairs_add(d, sources, c->n_sources);
     if (c->more)
-        as_doc_text(d, "More sources than these %d are named by the numbers themselves.", MAX_SOURCES);
+        as_doc_text(d, "There are more sources than these %d; each number names its own.", MAX_SOURCES);
 }
 
 const as_section as_sec_provenance = {.name = "provenance", .order = 110, .write = write_section, .detail = true};

@@ -15,7 +15,7 @@ static void part(as_doc *d, const as_fact_group *g, bool available)
     if (!n)
         return;
     if (!available)
-        as_doc_text(d, "Not available here, each with its reason:");
+        as_doc_text(d, "Not available here, and why:");
     as_doc_add(d, &(as_block){.kind = AS_BLOCK_FACTS, .facts = picked, .n_facts = n});
 }
 

@@ -43,7 +43,7 @@ static int marks_make(const assay_facts *f, as_mark *marks)
     for (int i = 0; t && i < t->n_rows && n < MAX_MARKS; i++) {
         const as_cell *at = as_cell_at(t, i, as_column_find(t, "at"));
         if (isfinite(as_cell_value(at)))
-            marks[n++] = (as_mark){.label = "the winner flips",
+            marks[n++] = (as_mark){.label = "the winner changes",
                                    .on = AS_MARK_X,
                                    .role = AS_CHART_NOTE,
                                    .at = at->metric.value,
@@ -62,19 +62,17 @@ static void chart_add(as_doc *d, const assay_facts *f, bool per_item)
     if (!n)
         return;
     as_doc_chart(
-        d,
-        &(as_chart){.kind = "sweep",
-                    .group = "sweep",
-                    .title = "Times over the sweep",
-                    .caption = per_item ? "How many times the first one's time per item each takes; where the lines cross the "
-                                          "winner flips"
-                                        : "How many times the first one's time each takes; where the lines cross the winner flips",
-                    .x = {.label = first->x_unit, .unit = "1", .log = true},
-                    .y = {{.label = "times the first", .unit = first->y_unit, .log = true}},
-                    .series = lines,
-                    .n_series = n,
-                    .marks = marks,
-                    .n_marks = marks_make(f, marks)});
+        d, &(as_chart){.kind = "sweep",
+                       .group = "sweep",
+                       .title = "Times over the sweep",
+                       .caption = per_item ? "Time per item relative to the first candidate; where lines cross, the winner changes"
+                                           : "Time relative to the first candidate; where lines cross, the winner changes",
+                       .x = {.label = first->x_unit, .unit = "1", .log = true},
+                       .y = {{.label = "relative to the first", .unit = first->y_unit, .log = true}},
+                       .series = lines,
+                       .n_series = n,
+                       .marks = marks,
+                       .n_marks = marks_make(f, marks)});
 }
 
 static void write_section(as_doc *d, const assay_facts *f)

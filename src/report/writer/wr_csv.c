@@ -123,7 +123,7 @@ static assay_status table_rows(assay_env *env, const sheet *s, const as_fact_gro
             const char    *label = as_arena_printf(&arena, "%s%s%s", name, *name ? ": " : "", t->columns[c].label);
             if (!key || !label) {
                 as_arena_drop(&arena);
-                return as_fail(env, ASSAY_NO_MEMORY, "csv: no room for row %d of table %s.%s", row, g->key, t->key);
+                return as_fail(env, ASSAY_NO_MEMORY, "csv: not enough memory for row %d of table %s.%s", row, g->key, t->key);
             }
             if (cell->text)
                 text_row(s, g->key, key, label, cell->text);
@@ -214,4 +214,4 @@ static assay_status write_doc(assay_env *env, const as_doc *const *docs, const a
 }
 
 const as_writer as_wr_csv = {
-    .name = "csv", .suffix = ".csv", .help = "one row a number, for spreadsheets (docs/report-files.md)", .write = write_doc};
+    .name = "csv", .suffix = ".csv", .help = "one row per number, for spreadsheets (docs/report-files.md)", .write = write_doc};

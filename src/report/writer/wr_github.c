@@ -69,7 +69,7 @@ static assay_status write_doc(assay_env *env, const as_doc *const *docs, const a
     (void)docs, (void)s;
     for (size_t i = 0; i < n; i++)
         if (!as_facts_table_find(facts[i], "check", "annotations"))
-            return as_fail(env, ASSAY_BAD_INPUT, "github: \"%s\" is no check: only assay check has cases to annotate",
+            return as_fail(env, ASSAY_BAD_INPUT, "github: \"%s\" is not a check: only assay check has cases to annotate",
                            facts[i]->title);
     for (size_t i = 0; i < n; i++)
         write_check(file, facts[i], as_facts_table_find(facts[i], "check", "annotations"));

@@ -347,7 +347,7 @@ static assay_status write_doc(assay_env *env, const as_doc *const *docs, const a
     write_legend(&p);
     fprintf(file, "<script>\n%s</script>\n</body>\n</html>\n", as_html_script);
     as_arena_drop(&p.arena);
-    return p.failed ? as_fail(env, ASSAY_NO_MEMORY, "html: no room for a chart") : ASSAY_OK;
+    return p.failed ? as_fail(env, ASSAY_NO_MEMORY, "html: not enough memory for a chart") : ASSAY_OK;
 }
 
 const as_writer as_wr_html = {.name = "html", .suffix = ".html", .help = "one self-contained page", .write = write_doc};

@@ -102,7 +102,7 @@ static assay_status write_doc(assay_env *env, const as_doc *const *docs, const a
     for (size_t i = 0; i < n; i++) {
         const as_table *t = as_facts_table_find(facts[i], "check", "annotations");
         if (!t)
-            return as_fail(env, ASSAY_BAD_INPUT, "junit: \"%s\" is no check: only assay check has cases that pass or fail",
+            return as_fail(env, ASSAY_BAD_INPUT, "junit: \"%s\" is not a check: only assay check has cases that pass or fail",
                            facts[i]->title);
         totals_add(&all, t);
     }

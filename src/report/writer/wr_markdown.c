@@ -219,8 +219,8 @@ static assay_status write_doc(assay_env *env, const as_doc *const *docs, const a
         }
         fold_close(&p);
     }
-    return p.failed ? as_fail(env, ASSAY_NO_MEMORY, "markdown: no room for a chart") : ASSAY_OK;
+    return p.failed ? as_fail(env, ASSAY_NO_MEMORY, "markdown: not enough memory for a chart") : ASSAY_OK;
 }
 
 const as_writer as_wr_markdown = {
-    .name = "markdown", .suffix = ".md", .help = "for a pull request: the answer first, the rest folded", .write = write_doc};
+    .name = "markdown", .suffix = ".md", .help = "for a pull request: the result first, the rest folded", .write = write_doc};

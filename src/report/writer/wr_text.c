@@ -361,7 +361,7 @@ static assay_status write_doc(assay_env *env, const as_doc *const *docs, const a
             as_arena_drop(&p.arena);
         }
     }
-    return p.failed ? as_fail(env, ASSAY_NO_MEMORY, "text: no room for a chart") : ASSAY_OK;
+    return p.failed ? as_fail(env, ASSAY_NO_MEMORY, "text: not enough memory for a chart") : ASSAY_OK;
 }
 
 const as_writer as_wr_text = {.name = "text", .suffix = ".txt", .help = "for a terminal", .write = write_doc};

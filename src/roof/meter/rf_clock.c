@@ -35,7 +35,7 @@ static void run(const as_meter_args *args, uint64_t n_passes)
 const as_meter as_rf_clock = {
     .name = "clock.core",
     .unit = "hertz",
-    .what = "a chain of dependent additions, one a cycle",
+    .what = "a chain of dependent additions, one per cycle",
     .kind = AS_METER_CLOCK,
     .isa = AS_ISA_SCALAR,
     .order = 0,

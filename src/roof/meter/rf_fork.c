@@ -23,7 +23,7 @@ static void run(const as_meter_args *args, uint64_t n_passes)
 const as_meter as_rf_fork = {
     .name = "fork",
     .unit = "ns",
-    .what = "empty forks of the pool, one behind the other",
+    .what = "empty forks of the pool, one after the other",
     .kind = AS_METER_FORK,
     .isa = AS_ISA_SCALAR,
     .order = 40,

@@ -5,7 +5,7 @@
 const as_meter as_rf_read_avx2 = {
     .name = "read",
     .unit = "byte/s",
-    .what = "12 independent loads a step (avx2)",
+    .what = "12 independent loads per step (avx2)",
     .kind = AS_METER_LEVELS,
     .isa = AS_SIMD_ISA,
     .rank = 20,

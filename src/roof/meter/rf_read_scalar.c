@@ -5,7 +5,7 @@
 const as_meter as_rf_read_scalar = {
     .name = "read",
     .unit = "byte/s",
-    .what = "12 independent loads a step (scalar)",
+    .what = "12 independent loads per step (scalar)",
     .kind = AS_METER_LEVELS,
     .isa = AS_SIMD_ISA,
     .rank = 0,

@@ -13,9 +13,9 @@ static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
 {
     as_dtype from = n->in[0].dtype, to = n->out[0].dtype;
     if (n->in[0].layout != n->out[0].layout)
-        snprintf(why, why_size, "input 0 lies in another order than output 0");
+        snprintf(why, why_size, "input 0 has another layout than output 0");
     else if ((from != AS_F32 || !is_known(to)) && (to != AS_F32 || !is_known(from)))
-        snprintf(why, why_size, "it does not go from %s to %s", as_dtype_name(from), as_dtype_name(to));
+        snprintf(why, why_size, "it does not convert %s to %s", as_dtype_name(from), as_dtype_name(to));
     else
         return true;
     return false;

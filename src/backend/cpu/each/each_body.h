@@ -25,7 +25,7 @@ static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
         return false;
     }
     if (!chain_of(n, &chain)) {
-        snprintf(why, why_size, "%s of these inputs is no program of instructions it has", n->op->name);
+        snprintf(why, why_size, "%s of these inputs needs instructions that it does not have", n->op->name);
         return false;
     }
     for (int i = 0; i < chain.n_in; i++)
@@ -37,7 +37,7 @@ static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
     as_flat_of(n, chain.n_in, &flat);
     for (int i = 0; i < chain.n_in; i++)
         if (!as_flat_is_even(&flat, i)) {
-            snprintf(why, why_size, "input %d lies in another order than the output", i);
+            snprintf(why, why_size, "input %d has another layout than the output", i);
             return false;
         }
     return true;

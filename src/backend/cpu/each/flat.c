@@ -183,7 +183,7 @@ bool as_flat_rows_accept(const as_node_ctx *n, int n_in, char *why, size_t why_s
     as_flat_of(n, n_in, &flat);
     for (int i = 0; i < n_in; i++)
         if (!as_flat_is_even(&flat, i)) {
-            snprintf(why, why_size, "input %d lies in another order than the output", i);
+            snprintf(why, why_size, "input %d has another layout than the output", i);
             return false;
         }
     return true;

@@ -15,7 +15,7 @@ static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
 {
     bool turns = !strcmp(n->op->name, "Transpose");
     if (as_dtype_bytes(n->in[0].dtype) != 4)
-        snprintf(why, why_size, "input 0 is %s, needs four bytes an element", as_dtype_name(n->in[0].dtype));
+        snprintf(why, why_size, "input 0 is %s, needs four bytes per element", as_dtype_name(n->in[0].dtype));
     else if (turns && (n->in[0].layout != AS_LAYOUT_ROW_MAJOR || n->out[0].layout != AS_LAYOUT_ROW_MAJOR))
         snprintf(why, why_size, "%s 0 is not row-major", n->in[0].layout == AS_LAYOUT_ROW_MAJOR ? "output" : "input");
     else

@@ -25,7 +25,7 @@ static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
         }
     if (n->in[0].layout == n->out[0].layout)
         return true;
-    snprintf(why, why_size, "input 0 lies in another order than output 0");
+    snprintf(why, why_size, "input 0 has another layout than output 0");
     return false;
 }
 

@@ -43,7 +43,7 @@ static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
         return false;
     for (int i = 1; i < n->n_in; i++)
         if (as_in_has(n, i) && !is_per_line(n, i)) {
-            snprintf(why, why_size, "input %d is neither one value nor one line of values", i);
+            snprintf(why, why_size, "input %d must be one value or one line of values", i);
             return false;
         }
     return true;

@@ -576,7 +576,7 @@ static bool gemm_accepts(const as_node_ctx *n, char *why, size_t why_size)
     if (!as_kernel_f32_only(n, why, why_size))
         return false;
     if (strcmp(asked, own)) {
-        snprintf(why, why_size, "weights are to be stored as %s, this stores %s", asked, own);
+        snprintf(why, why_size, "weights must be stored as %s; this kernel stores %s", asked, own);
         return false;
     }
     int64_t columns = as_gemm_of(n).n;

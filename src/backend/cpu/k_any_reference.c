@@ -1,4 +1,4 @@
-/* k_any_truth.c - the operator's own eval: slow, right, for any dtype and layout, and for every op that nothing faster takes.
+/* k_any_reference.c - the operator's own eval: slow, right, for any dtype and layout, and for every op that nothing faster takes.
  *
  * One thread does it all, since an eval cannot be shared out.  It can fail (an eval may need memory), which only Gather and LTC can besides. */
 #include "backend/cpu/kernel.h"
@@ -19,12 +19,12 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
     *args->status = now.op->eval(args->env, &now, args->in, args->out);
 }
 
-const as_kernel as_k_any_truth = {
-    .name = "any_truth",
+const as_kernel as_k_any_reference = {
+    .name = "any_reference",
     .op = "*",
     .isa = AS_ISA_SCALAR,
     .rank = 0,
-    .why = "the slow truth, in one thread",
+    .why = "reference code, one thread",
     .accepts = accepts,
     .run = run,
 };
