@@ -540,6 +540,7 @@ const as_option_def as_option_table[] = {
      .stands = "detailed",
      .help = "how much is printed: basic is one screen, detailed is everything",
      .example = "detailed"},
+    {.key = "all", .type = AS_OPT_FLAG, .group = AS_GROUP_OUTPUT, .help = "list all of them, with every column", .example = ""},
     {.key = "text",
      .type = AS_OPT_FLAG,
      .group = AS_GROUP_OUTPUT,

@@ -149,7 +149,7 @@ static assay_status letters_read(as_cli *cli, assay_options *options, const as_v
     for (const char *at = w->text[w->at] + 1; *at; at++) {
         const as_option_def *def = letter_find(verb, *at);
         char                 name[] = {'-', *at, '\0'};
-        const char          *value, *joined = at[1] ? at + 1 : NULL;
+        const char          *value = "", *joined = at[1] ? at + 1 : NULL;
         if (*at == 'h') {
             *help = true;
             return ASSAY_OK;

@@ -1,12 +1,14 @@
 /* cmd_list.c - what is in here: ops, models, parameters, devices, kernels, sensors, verbs, options. */
 #include <string.h>
+#include <unistd.h>
 
 #include "backend/backend.h"
 #include "backend/cpu/kernel.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/cli.h"
+#include "cli/show.h"
+#include "cli/screen.h"
 #include "model/onnx/onnx.h"
 #include "sensor/sensor.h"
 
@@ -18,19 +20,53 @@ typedef struct lister {
     const char *const *columns; /* NULL-terminated */
     as_json           *json;    /* NULL: text */
     int                n_rows;
+    bool               only_count; /* nothing is written: rows are counted, and the first names kept */
+    char               first[128]; /* with only_count: the first names */
 } lister;
+
+static void row_count(lister *l, const char *name)
+{
+    size_t used = strlen(l->first);
+    if (used + strlen(name) + 2 < sizeof l->first)
+        snprintf(l->first + used, sizeof l->first - used, "%s%s", used ? " " : "", name);
+}
+
+static const int widths[MAX_COLUMNS] = {24, 12, 12, 30, 30, 20};
+
+/* For a terminal: lines are broken at words and go on below the second column. */
+static void row_wrap(const lister *l, const char *const *cells)
+{
+    int columns = as_screen_columns(), indent = widths[0] + 2, at = 0, start = 0;
+    for (int i = 0; l->columns[i]; start += widths[i++] + 2) {
+        const char *text = cells[i] ? cells[i] : "";
+        int         gap = at < start ? start - at : at ? 2 : 0;
+        for (size_t n; *text; text += n + strspn(text + n, " "), gap = 1) {
+            n = strcspn(text, " ");
+            if (at + gap + (int)n > columns && at > indent) {
+                printf("\n");
+                at = 0;
+                gap = indent;
+            }
+            at += printf("%*s%.*s", gap, "", (int)n, text);
+        }
+    }
+    printf("\n");
+}
 
 static void row(lister *l, const char *const *cells)
 {
-    static const int width[MAX_COLUMNS] = {24, 12, 12, 30, 30, 20};
-    if (l->json) {
+    if (l->only_count) {
+        row_count(l, cells[0]);
+    } else if (l->json) {
         as_json_object(l->json);
         for (int i = 0; l->columns[i]; i++)
             as_json_key_text(l->json, l->columns[i], cells[i]);
         as_json_object_end(l->json);
-    } else {
+    } else if (isatty(STDOUT_FILENO)) {
+        row_wrap(l, cells);
+    } else { /* for scripts, one line per row */
         for (int i = 0; l->columns[i]; i++)
-            printf("%-*s%s", l->columns[i + 1] ? width[i] : 0, cells[i] ? cells[i] : "", l->columns[i + 1] ? "  " : "\n");
+            printf("%-*s%s", l->columns[i + 1] ? widths[i] : 0, cells[i] ? cells[i] : "", l->columns[i + 1] ? "  " : "\n");
     }
     l->n_rows++;
 }
@@ -252,6 +288,35 @@ static assay_status list_all(as_cli *cli, const struct topic *only, as_json *jso
     return ASSAY_OK;
 }
 
+/* Without a topic: what there is to be listed. */
+static assay_status list_basic(as_cli *cli)
+{
+    static const char *const columns[] = {"Topic", "how many", "such as", NULL};
+    as_report_options        o;
+    as_brief                 b = {.title = "what is in here", .settings = "assay list TOPIC", .level = AS_LEVEL_NOTE};
+    AS_TRY(as_report_options_read(cli->env, cli->options, &o));
+    as_brief_table *t = as_brief_table_add(&b, columns);
+    assay_status    status = ASSAY_OK;
+    t->left[2] = true;
+    for (size_t i = 0; i < AS_COUNT(topics) && status == ASSAY_OK; i++) {
+        lister l = {.cli = cli, .columns = topics[i].columns, .only_count = true};
+        bool   needs = !strcmp(topics[i].name, "params"), each = !strcmp(topics[i].name, "options");
+        status = needs ? ASSAY_OK : topics[i].list(&l);
+        as_brief_row *row = as_brief_row_add(&b, t, needs ? "params MODEL" : topics[i].name);
+        row->cells[1] = needs ? "" : as_brief_say(&b, "%d", l.n_rows);
+        row->cells[2] = needs  ? "what a model takes: assay list params mlp-small"
+                        : each ? "every option of every verb"
+                               : as_brief_say(&b, "%s", l.first);
+    }
+    as_brief_hint_add(&b, "assay list models", "one of them");
+    as_brief_hint_add(&b, "--all", "everything");
+    as_brief_hint_add(&b, "--json FILE|-", "as data");
+    if (status == ASSAY_OK)
+        return as_cli_brief(cli, &o, &b);
+    as_arena_drop(&b.arena);
+    return status;
+}
+
 static assay_status run(as_cli *cli)
 {
     const struct topic *only = NULL;
@@ -273,6 +338,10 @@ static assay_status run(as_cli *cli)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "--onnx goes with list ops: assay list ops --onnx FILE");
     if (cli->n_args > 1 && strcmp(only->name, "params"))
         return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is one argument too many for list %s", cli->args[1], only->name);
+    if (as_options_flag(cli->options, "all") && only)
+        return as_fail(cli->env, ASSAY_BAD_INPUT, "--all goes with list alone: list %s has no limit", only->name);
+    if (!path && !only && !as_options_flag(cli->options, "all"))
+        return list_basic(cli);
     if (!path)
         return list_all(cli, only, NULL);
     as_out out;
@@ -295,8 +364,9 @@ const as_verb as_cmd_list = {
     .name = "list",
     .summary = "models, operators, devices, kernels, sensors, options, other names",
     .usage = "[ops|models|params MODEL|devices|kernels|sensors|verbs|options|aliases] [options]",
-    .details = "Without a topic it lists them all.  `list params MODEL` shows the keys that a built-in network takes, and its\n"
-               "inputs and parameters by name.",
+    .details =
+        "Without a topic it counts what there is; --all lists all of it.  `list params MODEL` shows the keys that a built-in network takes, and its\n"
+        "inputs and parameters by name.",
     .example = "assay list params mlp:sizes=784x64x10",
     .group = AS_VERBS_HOUSE,
     .order = 1,
@@ -304,7 +374,7 @@ const as_verb as_cmd_list = {
     .words = "ops models params devices kernels sensors verbs options aliases",
     .min_args = 0,
     .max_args = 2,
-    .options = AS_OPTIONS("onnx", "json"),
+    .options = AS_OPTIONS("onnx", "all", "json"),
     .texts = AS_TEXTS({.key = "onnx", .help = "list ops: the operators of this ONNX file that are not supported"}),
     .run = run,
 };

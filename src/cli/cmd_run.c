@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/show.h"
 #include "lab/calls.h"
 #include "lab/tell.h"
 
@@ -37,16 +37,34 @@ static assay_status error_tell(as_cli *cli, const assay_instance *instance)
     return ASSAY_OK;
 }
 
+/* By a file of --output or --json that is called "-". */
+static bool stdout_is_taken(const as_report_options *o, const as_answer_files *files)
+{
+    bool taken = o->json && !strcmp(o->json, "-");
+    for (int i = 0; i < files->n; i++)
+        taken |= !strcmp(files->path[i], "-");
+    return taken;
+}
+
 static assay_status answer(as_cli *cli, assay_instance *instance, const as_answer_files *files)
 {
-    const char *json = as_options_text(cli->options, "json");
+    as_report_options o;
+    as_brief          b;
+    AS_TRY(as_report_options_read(cli->env, cli->options, &o));
     assay_instance_fill(instance, (uint64_t)as_options_int(cli->options, "seed"));
+    uint64_t start = as_clock_now(&cli->env->clock);
     AS_TRY(assay_run(cli->env, instance));
+    double ns = as_clock_ns(&cli->env->clock, as_clock_now(&cli->env->clock) - start);
     AS_TRY(error_tell(cli, instance));
     AS_TRY(as_answer_files_save(cli->env, instance, files));
-    if (json)
-        return assay_instance_write(cli->env, instance, "json", json);
-    return files->n_outputs ? ASSAY_OK : assay_instance_write(cli->env, instance, "text", "-");
+    if (o.json)
+        AS_TRY(assay_instance_write(cli->env, instance, "json", o.json));
+    if (stdout_is_taken(&o, files))
+        return ASSAY_OK;
+    if (o.amount == AS_AMOUNT_DETAILED)
+        return assay_instance_write(cli->env, instance, "text", "-");
+    as_outputs_brief(instance, files, ns, &b);
+    return as_cli_brief(cli, &o, &b);
 }
 
 static assay_status run_once(as_cli *cli, const assay_model *model)
@@ -116,9 +134,9 @@ const as_verb as_cmd_run = {
     .takes = AS_ARG_MODEL,
     .min_args = 1,
     .max_args = 1,
-    .options =
-        AS_OPTIONS("input", "timespans", "state-in", "output", "state-out", "batch", "seq", "dim", "weights", "seed", "stream",
-                   "rate", "deadline", "format", "device", "threads", "compile", "weights-as", "winograd", "json" PLANTED),
+    .options = AS_OPTIONS("input", "timespans", "state-in", "output", "state-out", "batch", "seq", "dim", "weights", "seed",
+                          "stream", "rate", "deadline", "format", "device", "threads", "compile", "weights-as", "winograd", "json",
+                          "report", "colour" PLANTED),
     .texts =
         AS_TEXTS({.key = "timespans", .help = "npy file for the input `timespans`; with --stream the word stdin: the last column"}),
     .run = run,

@@ -89,6 +89,14 @@ assay_status as_cli_text(as_cli *cli, const as_report_options *o, const assay_fa
     return as_report_write(cli->env, facts, n, in_full ? "text" : "basic", &settings, stdout);
 }
 
+assay_status as_cli_brief(as_cli *cli, const as_report_options *o, as_brief *b)
+{
+    as_brief_settings settings = {.colour = as_cli_colour(o, stdout), .width = as_screen_columns()};
+    bool              ok = !b->failed && as_brief_print(b, &settings, stdout);
+    as_arena_drop(&b->arena);
+    return ok ? ASSAY_OK : as_fail(cli->env, ASSAY_NO_MEMORY, "not enough memory for the basic report");
+}
+
 assay_status as_cli_show(as_cli *cli, const as_report_options *o, const assay_facts *facts)
 {
     const assay_facts *one[] = {facts};

@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "lab/lab.h"
+#include "report/brief.h"
 #include "report/report.h"
 
 enum { AS_N_FORMS = 4 };
@@ -29,6 +30,9 @@ assay_status as_report_options_read(assay_env *env, const assay_options *options
 bool         as_cli_colour(const as_report_options *o, FILE *file);
 /* The text of one run or several to standard output: one screen each, or everything that was asked for. */
 assay_status as_cli_text(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n);
+
+/* A brief to standard output, and its memory back. */
+assay_status as_cli_brief(as_cli *cli, const as_report_options *o, as_brief *b);
 
 /* Text to standard output unless another form was sent there, and every file that was asked for. */
 assay_status as_cli_show(as_cli *cli, const as_report_options *o, const assay_facts *facts);

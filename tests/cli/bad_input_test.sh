@@ -23,7 +23,7 @@ t "a missing input file" refuses 2 "No such file" run mlp-small --input "$dir/no
 t "a directory as input" refuses 2 "directory" run mlp-small --input "$dir"
 t "an unknown input name" refuses 2 "zz" run mlp-small --input zz="none.npy"
 
-"$ASSAY" run mlp:sizes=10x4 --batch 3 --output "$dir/y.npy"
+"$ASSAY" run mlp:sizes=10x4 --batch 3 --output "$dir/y.npy" >/dev/null
 t "a wrong shape names both" refuses 2 "[3,4]" run mlp-small --input "$dir/y.npy"
 head -c 100 "$dir/y.npy" >"$dir/cut.npy"
 t "a truncated npy" refuses 2 "cut.npy" run mlp:sizes=4x4 --input "$dir/cut.npy"
@@ -50,7 +50,7 @@ t "a full disk for JSON" bash -c "'$ASSAY' profile mlp-small --roofs off --runs 
 t "a full disk for standard output" bash -c "'$ASSAY' version >/dev/full 2>'$dir/e'; [ \$? = 2 ]"
 t "a folder that is not there" refuses 2 "none" run mlp-small --output "$dir/none/y.npy"
 cp "$dir/old" "$dir/keep.npy"
-"$ASSAY" run mlp-small --input "$dir/y.npy" --output "$dir/keep.npy" 2>/dev/null
+"$ASSAY" run mlp-small --input "$dir/y.npy" --output "$dir/keep.npy" >/dev/null 2>&1
 t "the old output stays when a run fails" cmp "$dir/old" "$dir/keep.npy"
 t "no temporary file is left behind" bash -c "[ -z \"\$(find '$dir' -name '*keep.npy?*')\" ]"
 t "an output that cannot be reached leaves no trace" bash -c "[ ! -e '$dir/none' ]"

@@ -139,7 +139,7 @@ if has_store; then
     t "and that there is no such run" says_no 'run 99' ./store s.db 99
     t "tidy finds the store whole" gives 'whole: [1-9][0-9]* runs, 1 baselines' ./tidy s.db verify
     t "tidy tells what a baseline keeps" gives './old' ./tidy s.db baseline main
-    t "which is what baseline show says" bash -c "'$ASSAY' baseline show main --store s.db | cmp - g.out"
+    t "which is what baseline show says" bash -c "'$ASSAY' baseline show main --store s.db --report detailed | cmp - g.out"
     t "tidy writes the record of a run" bash -c "./tidy s.db trace 2 two.trace && [ -s two.trace ]"
     t "tidy writes all runs" ./tidy s.db export all.json
     t "which another store takes" gives '[1-9][0-9]* added, 0 there already' ./tidy t.db import all.json

@@ -185,7 +185,7 @@ static const char *role_colour(as_chart_role role)
 static void print_cells(screen *s, const as_brief_table *t, const widths *w, const char *const *cells)
 {
     int n = w->n;
-    while (n > 1 && !*cells[n - 1])
+    while (n > 1 && !*cells[n - 1]) /* no blanks at the end of a line */
         n--;
     for (int c = 1; c < n; c++) {
         const char *text = as_text_cut(&s->arena, clean(s, cells[c]), w->columns[c]);
@@ -235,6 +235,10 @@ static void print_table(screen *s, const as_brief_table *t)
         }
         print_cells(s, t, &w, row->cells);
         fputs(plain(s, code), s->file);
+    }
+    if (t->note) {
+        spaces(s, INDENT);
+        fprintf(s->file, "%s%s%s\n", paint(s, DIM), as_text_cut(&s->arena, clean(s, t->note), s->width - INDENT), plain(s, DIM));
     }
 }
 
