@@ -19,8 +19,8 @@ void as_stage_again(assay_env *env);
 /* How long all that comes after this stage will take; NaN: not known. */
 void as_stage_after(assay_env *env, double after_s);
 
-/* The slow reference does so many operations (flops, special functions, elements moved) a second, cautiously: a plain loop in double through
- * strided views.  Measured: 1.0e8 to 3.5e8 on x86-64, by operator. */
+/* Operations (flops, special functions, elements moved) per second that the slow reference is assumed to do: a plain loop in double through
+ * strided views.  An assumption, not a measurement: it decides only whether long work is told before it starts. */
 #define AS_REFERENCE_RATE 1e8
 /* Work of the reference that takes longer than this is told before it starts. */
 #define AS_REFERENCE_LONG_S 60.0

@@ -83,21 +83,40 @@ static void compute_add(as_brief *b, const assay_facts *f)
                   &(as_mark){.label = "limit", .on = AS_MARK_Y, .role = AS_CHART_LIMIT, .at = 1});
 }
 
+/* Weights that kernels have rearranged for themselves. */
+static double packed_bytes(const assay_facts *f)
+{
+    const as_table *t = as_facts_table_find(f, "memory", "buffers");
+    double          sum = 0;
+    for (int i = 0; t && i < t->n_rows; i++)
+        if (!strcmp(as_words_at(t, i, "role"), "packed") && as_value_at(t, i, "bytes") > 0)
+            sum += as_value_at(t, i, "bytes");
+    return sum;
+}
+
+static const char *bytes_say(as_brief *b, double bytes)
+{
+    char buf[64];
+    return as_brief_say(b, "%s", as_show(buf, sizeof buf, bytes, "byte"));
+}
+
+/* The peak of a run leaves out the model's own weights, which kernels read in place or have packed: together they are what is held. */
 static void memory_add(as_brief *b, const assay_facts *f)
 {
     const assay_metric *peak = metric_of(f, "memory.peak_observed"), *params = metric_of(f, "memory.params");
-    char                weights[64], rest[64];
+    double              packed = packed_bytes(f);
     peak = peak ? peak : metric_of(f, "memory.peak_planned");
     if (!peak)
         return;
-    const char *aside = "";
-    if (params && params->value <= peak->value)
-        aside = as_brief_say(b, "%s weights + %s working", as_show(weights, sizeof weights, params->value, "byte"),
-                             as_show(rest, sizeof rest, peak->value - params->value, "byte"));
-    as_brief_number_add(b, "Memory", peak, NULL, aside);
-    if (*aside)
-        parts_add(b, "Memory by its use", "byte", (const double[]){params->value, peak->value - params->value},
-                  (const char *const[]){"weights", "working"}, 2, NULL);
+    if (!params || packed > peak->value) {
+        as_brief_number_add(b, "Memory", peak, NULL, "");
+        return;
+    }
+    const char *aside = packed > 0
+                            ? as_brief_say(b, "%s weights + %s packed + %s working", bytes_say(b, params->value),
+                                           bytes_say(b, packed), bytes_say(b, peak->value - packed))
+                            : as_brief_say(b, "%s weights + %s working", bytes_say(b, params->value), bytes_say(b, peak->value));
+    as_brief_number_add(b, "Memory", peak, bytes_say(b, params->value + peak->value), aside);
 }
 
 /* --- Layers ------------------------------------------------------------------------------------------------- */
