@@ -48,7 +48,7 @@ BUILD    := build/$(notdir $(CC))-$(if $(SAN),$(subst $(comma),-,$(SAN)),plain)-
 ALL_SRC  := $(sort $(shell find src -name '*.c' ! -name '*_test.c' ! -path 'src/cli/*'))
 CLI_SRC  := $(sort $(wildcard src/cli/*.c))
 $(shell mkdir -p $(BUILD)/gen)
-LIB_SRC  := $(shell PKG_CONFIG="$(PKG_CONFIG)" tools/select $(OS) $(ARCH) $(BUILD)/gen/left_out $(BUILD)/gen/packages $(ALL_SRC))
+LIB_SRC  := $(shell PKG_CONFIG="$(PKG_CONFIG)" tools/select "$(OS)" "$(ARCH)" $(BUILD)/gen/left_out $(BUILD)/gen/packages $(ALL_SRC))
 PACKAGES := jansson $(shell cat $(BUILD)/gen/packages 2>/dev/null)
 TEST_SRC := $(sort $(shell find src -name '*_test.c') $(wildcard tests/runner/*.c tests/conform/*.c tests/honest/*.c tests/golden/*.c))
 

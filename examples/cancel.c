@@ -18,11 +18,11 @@ static void stop(int number)
 }
 
 /* Called between measurements, never inside one. */
-static void tell(void *arg, const char *what, double done)
+static void tell(void *arg, const assay_stage *stage)
 {
     const int *enough = arg;
-    fprintf(stderr, "%s: %.0f %%\n", what, done * 100);
-    if (done * 100 >= *enough)
+    fprintf(stderr, "%s %s: %.0f %%, about %.1f s left\n", stage->what, stage->subject, stage->done * 100, stage->left_s);
+    if (stage->done * 100 >= *enough)
         assay_cancel(running);
 }
 

@@ -189,9 +189,19 @@ assay_status assay_stream(assay_env *env, const assay_model *model, const assay_
 
 /* --- Measuring --------------------------------------------------------------------------------- */
 
-/* Called between measurements, never inside one, by every call below that takes long: what is being done, and the share that is done.
- * NULL: nobody is told. */
-typedef void (*assay_progress)(void *arg, const char *what, double done);
+/* What a call that takes long is doing.  Texts live as long as the call of the function that is told. */
+typedef struct assay_stage {
+    const char *what;     /* "measuring limits", "checking answers", "warming up", "measuring", "storing the run" ... */
+    const char *subject;  /* of what: "cnn-small/batch=8"; "" where there is nothing to name */
+    double      done;     /* share of this stage, from 0 to 1 */
+    double      expect_s; /* how long this stage takes in all, as it was estimated when it began; NaN: not known */
+    double      left_s;   /* until the whole call ends, estimated; NaN: not known */
+    double      beyond_s; /* set-up that the budget does not cover, told before it starts; 0: there is none */
+} assay_stage;
+
+/* Called between measurements, never inside one, by every call below that takes long: when a stage begins, and up to 20 times a second
+ * while it goes on.  NULL: nobody is told. */
+typedef void (*assay_progress)(void *arg, const assay_stage *stage);
 void assay_on_progress(assay_env *env, assay_progress progress, void *arg);
 
 /* Runs the plan again and again as the options say and returns the self-contained record. */
@@ -219,8 +229,16 @@ bool assay_facts_finding(const assay_facts *facts, size_t i, int *level, const c
 const char *assay_facts_title(const assay_facts *facts);
 const char *assay_facts_schema(void);
 
+/* Every run of a file: a trace, which is analysed, or run JSON as assay_report() writes it, of one run or several.  At least one; given back by
+ * assay_facts_free_all(). */
+assay_status assay_facts_load(assay_env *env, const char *path, assay_facts ***out, size_t *n);
+void         assay_facts_free_all(assay_facts **facts, size_t n);
+
 /* `format` is "text", "json", "html", "csv", "markdown", "junit" or "github", path "-" is standard output.  The old file stays when writing fails. */
 assay_status assay_report(assay_env *env, const assay_facts *const *facts, size_t n_facts, const char *format, const char *path);
+
+/* What can be measured on this machine, and why not the rest, as one JSON object; path "-" is standard output. */
+assay_status assay_doctor(assay_env *env, const char *path);
 
 /* --- Benchmarks, comparisons, baselines, checks -------------------------------------------- */
 
@@ -252,6 +270,9 @@ assay_status assay_baseline_create_programs(assay_env *env, const char *name, co
                                             const assay_options *options);
 /* The baselines of the store: a table "baselines".  Here and below option store says which store; "none" is refused. */
 assay_status assay_baselines(assay_env *env, const assay_options *options, assay_facts **out);
+/* What it keeps, case by case, as `assay baseline show` tells it: `format` is "text" or "json", path "-" is standard output. */
+assay_status assay_baseline_write(assay_env *env, const char *name, const assay_options *options, const char *format,
+                                  const char *path);
 /* `from` is called `to` from now on; what had that name is gone. */
 assay_status assay_baseline_promote(assay_env *env, const char *from, const char *to, const assay_options *options);
 /* With the programs and models that nothing else needs. */
@@ -265,6 +286,19 @@ assay_status assay_check(assay_env *env, const char *baseline, const assay_optio
 assay_status assay_stored_runs(assay_env *env, const assay_options *options, assay_facts **out);
 /* One of them by its number, as it was reported when it was measured. */
 assay_status assay_stored_run(assay_env *env, int64_t id, const assay_options *options, assay_facts **out);
+/* The record of its trial number `place`, from 1 on, to be saved or analysed again; 0: of its only one. */
+assay_status assay_stored_trace(assay_env *env, int64_t id, size_t place, const assay_options *options, assay_trace **out);
+/* All of them or none; a run that a baseline stands on cannot be removed. */
+assay_status assay_stored_remove(assay_env *env, const int64_t *ids, size_t n, const assay_options *options);
+/* Runs with all their records as one file (n == 0: all runs), and from such a file into a store, which is made if need be: how many were added,
+ * and how many were there already. */
+assay_status assay_stored_export(assay_env *env, const int64_t *ids, size_t n, const assay_options *options, const char *path);
+assay_status assay_stored_import(assay_env *env, const char *path, const assay_options *options, size_t *n_added, size_t *n_known);
+/* Reads all of the store: every page, every run against its hash, every object of a baseline against its name. */
+typedef struct assay_store_counts {
+    size_t runs, baselines, objects;
+} assay_store_counts;
+assay_status assay_stored_verify(assay_env *env, const assay_options *options, assay_store_counts *out);
 /* A case over its runs, with the change points that its ranks nominate; NULL: which cases there are.  Option cross-machine: of all machines. */
 assay_status assay_history(assay_env *env, const char *name, const assay_options *options, assay_facts **out);
 

@@ -113,6 +113,19 @@ const as_table      *as_facts_table_find(const assay_facts *f, const char *group
 const as_series     *as_facts_series_find(const assay_facts *f, const char *group, const char *key);
 const char          *as_facts_note_find(const assay_facts *f, const char *key);
 
+/* --- Folding by module: fold.c -------------------------------------------------------------------------------- */
+
+#define AS_MODULE_NONE "(no module)" /* the row of the steps that belong to none */
+
+int    as_module_depth(const char *path);             /* parts of "layer4.1.conv2": 3; of "": 0 */
+size_t as_module_prefix(const char *path, int depth); /* bytes of its first so many parts, of the whole when it has fewer */
+/* Whether any row of a table with a column "module" has one. */
+bool as_modules_known(const as_table *steps);
+/* The rows of such a table added up by the first `depth` parts of their modules, in the order in which they appear: name, time, share, flops,
+ * bytes, steps.  Every row is in one sum.  Depth 0: the least at which there are a few rows and none has most of the time.  Lives in the
+ * arena; NULL: no memory. */
+const as_table *as_fold_modules(as_arena *arena, const as_table *steps, int depth);
+
 /* Fails with the sentence of the first metric that may not be shown; writers call it before they write a byte. */
 assay_status as_facts_check(assay_env *env, const assay_facts *f);
 
@@ -120,9 +133,8 @@ assay_status as_facts_check(assay_env *env, const assay_facts *f);
 assay_status as_facts_write(assay_env *env, const assay_facts *f, as_json *w);
 assay_status as_facts_parse(assay_env *env, const char *path, const char *data, size_t n, assay_facts **out);
 /* One run ("assay.run/1") or several ("assay.runs/1"), at least one, in the order of the file: *out is given back with
- * as_facts_free_all(). */
+ * assay_facts_free_all(). */
 assay_status as_facts_parse_all(assay_env *env, const char *path, const char *data, size_t n, assay_facts ***out, size_t *n_out);
-void         as_facts_free_all(assay_facts **facts, size_t n);
 /* The interval for people, "99.9 to 100.1 us", with digits enough to tell its ends apart; "" when there is none. */
 const char *as_show_interval(char *buf, size_t size, const assay_metric *m);
 /* Keeps strings alive with the facts. */

@@ -590,13 +590,6 @@ assay_status as_facts_parse(assay_env *env, const char *path, const char *data, 
 
 /* --- Several runs ------------------------------------------------------------------------------------- */
 
-void as_facts_free_all(assay_facts **facts, size_t n)
-{
-    for (size_t i = 0; facts && i < n; i++)
-        assay_facts_free(facts[i]);
-    free(facts);
-}
-
 /* The list of runs: the "runs" of several, or one run alone, which is borrowed too. */
 static assay_status runs_find(reader *r, json_t *root, json_t **out, size_t *n)
 {
@@ -631,7 +624,7 @@ static assay_status all_read(reader *r, json_t *root, assay_facts ***out, size_t
         status = facts_of(r, runs ? json_array_get(runs, i) : root, &all[i]);
     }
     if (status != ASSAY_OK) {
-        as_facts_free_all(all, n);
+        assay_facts_free_all(all, n);
         return status;
     }
     *out = all;

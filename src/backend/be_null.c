@@ -495,7 +495,7 @@ static assay_status piece_eval(const as_run_ctx *run, const code *c, const as_bi
             if (node->out[k] >= 0)
                 AS_TRY(piece_view(run, c, b, node->out[k], &out[k]));
         now.step = (uint32_t)run->step;
-        AS_TRY(now.op->eval(run->env, &now, in, out));
+        AS_TRY(as_op_eval(run->env, &now, in, out));
     }
     return ASSAY_OK;
 }

@@ -11,6 +11,33 @@
 #include "assay.h"
 #include "base/clock.h"
 
+/* What a long call is doing; as_phase_text() has the words. */
+typedef enum as_phase {
+    AS_PHASE_NONE,
+    AS_PHASE_PLAN,
+    AS_PHASE_LIMITS,
+    AS_PHASE_CHECK,
+    AS_PHASE_WARM_UP,
+    AS_PHASE_MEASURE,
+    AS_PHASE_REFERENCE,
+    AS_PHASE_READ,
+    AS_PHASE_ANALYSE,
+    AS_PHASE_KEEP,
+    AS_PHASE_WRITE,
+    AS_N_PHASES
+} as_phase;
+
+/* What would be lost if the process ended now. */
+typedef enum as_stake { AS_STAKE_NONE, AS_STAKE_HELD /* measured and not stored yet */, AS_STAKE_KEPT } as_stake;
+
+enum { AS_SUBJECT_BYTES = 160, AS_MAX_TEMPORARIES = 8 };
+typedef struct as_stage {
+    char     subject[AS_SUBJECT_BYTES];
+    uint32_t n; /* stages begun so far */
+    double   done, expect_s, beyond_s, after_s;
+    uint64_t began_ns, told_ns;
+} as_stage;
+
 struct assay_env {
     as_clock   clock;  /* the only clock that measuring code reads */
     atomic_int cancel; /* set by assay_cancel() */
@@ -18,7 +45,14 @@ struct assay_env {
 
     assay_progress progress; /* of calls that take long; NULL: nobody is told */
     void          *progress_arg;
+    as_stage       stage; /* see stage.h */
+    atomic_int     phase; /* as_phase */
+    atomic_int     stake; /* as_stake */
+    /* Files under way, which a process that ends at once removes; NULL: a free place. */
+    _Atomic(char *) temporaries[AS_MAX_TEMPORARIES];
 };
+
+static inline as_phase as_stage_phase(assay_env *env) { return (as_phase)atomic_load_explicit(&env->phase, memory_order_relaxed); }
 
 /* Stores the sentence (foreign bytes are made printable, over-long text is cut with "...") and
  * returns `status`. */

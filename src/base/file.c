@@ -189,6 +189,36 @@ static int target_open(as_out *out, int *error)
     return fd;
 }
 
+static void temporary_note(assay_env *env, as_out *out)
+{
+    char *name = env && out->temporary[0] ? strdup(out->temporary) : NULL;
+    for (int i = 0; name && i < AS_MAX_TEMPORARIES; i++) {
+        char *none = NULL;
+        if (atomic_compare_exchange_strong(&env->temporaries[i], &none, name)) {
+            out->place = i;
+            out->env = env;
+            return;
+        }
+    }
+    free(name);
+}
+
+static void temporary_forget(as_out *out)
+{
+    if (out->env)
+        free(atomic_exchange(&out->env->temporaries[out->place], NULL));
+    out->env = NULL;
+}
+
+void as_out_remove_all(assay_env *env)
+{
+    for (int i = 0; i < AS_MAX_TEMPORARIES; i++) {
+        const char *name = atomic_load(&env->temporaries[i]);
+        if (name)
+            unlink(name);
+    }
+}
+
 assay_status as_out_open(assay_env *env, const char *path, as_out *out)
 {
     as_out made = {0};
@@ -214,6 +244,7 @@ assay_status as_out_open(assay_env *env, const char *path, as_out *out)
             unlink(made.temporary);
         return cannot_write(env, path, error);
     }
+    temporary_note(env, &made);
     *out = made;
     return ASSAY_OK;
 }
@@ -261,6 +292,7 @@ assay_status as_out_commit(assay_env *env, as_out *out)
             unlink(out->temporary);
         out->temporary[0] = '\0';
     }
+    temporary_forget(out);
     return failed ? cannot_write(env, is_stdout ? "standard output" : out->path, error) : ASSAY_OK;
 }
 
@@ -272,6 +304,7 @@ void as_out_abandon(as_out *out)
     if (out->temporary[0])
         unlink(out->temporary);
     out->temporary[0] = '\0';
+    temporary_forget(out);
 }
 
 assay_status as_file_write(assay_env *env, const char *path, const void *data, size_t n)
@@ -281,6 +314,84 @@ assay_status as_file_write(assay_env *env, const char *path, const void *data, s
     if (n)
         fwrite(data, 1, n, out.file); /* an error stays in the stream, and commit finds it */
     return as_out_commit(env, &out);
+}
+
+/* --- Could it be written? ------------------------------------------------------------------- */
+
+static assay_status refuse(assay_env *env, const char *path, const char *why)
+{
+    return as_fail(env, ASSAY_IO, "%s cannot be written: %s", path, why);
+}
+
+/* The directory that holds `path`; false: its name is too long. */
+static bool parent_of(const char *path, char *out, size_t size)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    while (n && path[n - 1] != '/')
+        n--;
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    return (size_t)snprintf(out, size, "%.*s", n ? (int)n : 1, n ? path : ".") < size;
+}
+
+/* Makes a file in the directory and removes it: permissions, a read-only disk and access control lists all show only then. */
+static assay_status folder_try(assay_env *env, const char *path, const char *folder)
+{
+    struct stat st;
+    as_out      out = {0};
+    char        why[4200];
+    if (stat(folder, &st)) {
+        snprintf(why, sizeof why, "the directory %s %s", folder, errno == ENOENT ? "does not exist" : strerror(errno));
+        return refuse(env, path, why);
+    }
+    if (!S_ISDIR(st.st_mode)) {
+        snprintf(why, sizeof why, "%s is not a directory", folder);
+        return refuse(env, path, why);
+    }
+    int n = snprintf(out.path, sizeof out.path, "%s/x", folder);
+    int fd = n > 0 && (size_t)n < sizeof out.path ? temporary_create(&out) : (errno = ENAMETOOLONG, -1);
+    if (fd < 0) {
+        snprintf(why, sizeof why, "no file can be made in the directory %s: %s", folder, strerror(errno));
+        return refuse(env, path, why);
+    }
+    close(fd);
+    unlink(out.temporary);
+    return ASSAY_OK;
+}
+
+assay_status as_out_check(assay_env *env, const char *path)
+{
+    struct stat st;
+    char        folder[4096];
+    if (!strcmp(path, "-"))
+        return ASSAY_OK;
+    if (!*path)
+        return as_fail(env, ASSAY_BAD_INPUT, "a file without a name cannot be written");
+    bool exists = !stat(path, &st);
+    if (exists && S_ISDIR(st.st_mode))
+        return refuse(env, path, "it is a directory");
+    if (exists && access(path, W_OK))
+        return refuse(env, path, strerror(errno));
+    if (exists && !S_ISREG(st.st_mode)) /* a device or a pipe is written straight */
+        return ASSAY_OK;
+    char        *real = exists ? realpath(path, NULL) : NULL;
+    const char  *target = real ? real : path;
+    assay_status status = parent_of(target, folder, sizeof folder) && strlen(target) < sizeof folder
+                              ? folder_try(env, path, folder)
+                              : refuse(env, path, "its name is too long");
+    free(real);
+    return status;
+}
+
+assay_status as_folder_check(assay_env *env, const char *path)
+{
+    struct stat st;
+    char        folder[4096];
+    if (!stat(path, &st) || errno != ENOENT)
+        return folder_try(env, path, path);
+    return parent_of(path, folder, sizeof folder) ? folder_try(env, path, folder) : refuse(env, path, "its name is too long");
 }
 
 /* --- This program ---------------------------------------------------------------------------- */

@@ -27,13 +27,23 @@ void         as_map_close(as_map *map);
 typedef struct as_out {
     FILE *file; /* write to it freely; errors are found at commit */
     char  path[4096], temporary[4128];
+    /* Who removes the temporary when the process is ended at once, and its place in env->temporaries; NULL: nobody. */
+    assay_env *env;
+    int        place;
 } as_out;
 
 assay_status as_out_open(assay_env *env, const char *path, as_out *out);
 assay_status as_out_commit(assay_env *env, as_out *out); /* closes in any case; IO leaves the old file */
 void         as_out_abandon(as_out *out);                /* closes and removes the temporary */
+/* Removes the temporaries of every file that is under way; safe in a signal handler, and only before the process ends. */
+void as_out_remove_all(assay_env *env);
 /* The three in one. */
 assay_status as_file_write(assay_env *env, const char *path, const void *data, size_t n);
+
+/* Could a file be written under this name?  Asked before work that takes long: tries what as_out_open() does and leaves nothing behind. */
+assay_status as_out_check(assay_env *env, const char *path);
+/* The same of a directory that files will be written into; one that is not there must be possible to make. */
+assay_status as_folder_check(assay_env *env, const char *path);
 
 /* The path of the program that runs; UNSUPPORTED where the system does not tell. */
 assay_status as_self_path(assay_env *env, char *out, size_t size);

@@ -318,3 +318,50 @@ Test(file, reads_small_files_trimmed)
     expect_str(buf, "");
     expect(!as_file_small(as_test_dir(), buf, sizeof buf));
 }
+
+Test(file, says_before_work_whether_an_output_could_be_written)
+{
+    assay_env env = {0};
+    char      path[4200];
+    expect_ok(&env, as_out_check(&env, "-"));
+    expect_ok(&env, as_out_check(&env, as_test_path("new.txt")));
+    expect_eq(n_temporaries(), 0);
+    expect(access(as_test_path("new.txt"), F_OK));
+    snprintf(path, sizeof path, "%s", as_test_path("none/new.txt"));
+    expect_fails(&env, as_out_check(&env, path), ASSAY_IO, "none does not exist");
+    expect_fails(&env, as_out_check(&env, as_test_dir()), ASSAY_IO, "it is a directory");
+    expect_fails(&env, as_out_check(&env, ""), ASSAY_BAD_INPUT, "without a name");
+    expect_ok(&env, as_file_write(&env, as_test_path("there.txt"), "x", 1));
+    expect_ok(&env, as_out_check(&env, as_test_path("there.txt")));
+    expect_content(as_test_path("there.txt"), "x");
+    snprintf(path, sizeof path, "%s", as_test_path("there.txt/new.txt"));
+    expect_fails(&env, as_out_check(&env, path), ASSAY_IO, "is not a directory");
+    expect_ok(&env, as_out_check(&env, "/dev/null"));
+}
+
+Test(file, says_before_work_whether_a_directory_could_be_written_into)
+{
+    assay_env env = {0};
+    char      path[4200];
+    expect_ok(&env, as_folder_check(&env, as_test_dir()));
+    expect_ok(&env, as_folder_check(&env, as_test_path("later")));
+    expect(access(as_test_path("later"), F_OK));
+    snprintf(path, sizeof path, "%s", as_test_path("none/later"));
+    expect_fails(&env, as_folder_check(&env, path), ASSAY_IO, "none does not exist");
+}
+
+Test(file, a_process_that_ends_at_once_removes_what_is_under_way)
+{
+    assay_env env = {0};
+    as_out    one, two;
+    expect_ok(&env, as_out_open(&env, as_test_path("one"), &one));
+    expect_ok(&env, as_out_open(&env, as_test_path("two"), &two));
+    expect_eq(n_temporaries(), 2);
+    expect_ok(&env, as_out_commit(&env, &one));
+    as_out_remove_all(&env);
+    expect_eq(n_temporaries(), 0);
+    expect(!access(as_test_path("one"), F_OK));
+    as_out_abandon(&two);
+    for (int i = 0; i < AS_MAX_TEMPORARIES; i++)
+        expect(!env.temporaries[i]);
+}

@@ -259,6 +259,8 @@ static as_texts texts_of(const assay_options *o, const as_option_def *def)
 
 bool as_options_is_set(const assay_options *o, const char *key) { return texts_of(o, def_of(key)).n > 0; }
 
+as_texts as_options_given(const assay_options *o, const char *key) { return texts_of(o, def_of(key)); }
+
 as_texts as_options_texts(const assay_options *o, const char *key)
 {
     const as_option_def *def = def_of(key);

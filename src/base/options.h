@@ -38,16 +38,25 @@ typedef enum as_option_group {
     AS_N_GROUPS
 } as_option_group;
 
+/* What an option's value names, when it names something that is written. */
+typedef enum as_option_writes {
+    AS_WRITES_NOTHING,
+    AS_WRITES_FILE,  /* FILE, or - for standard output */
+    AS_WRITES_NAMED, /* NAME=FILE or FILE */
+    AS_WRITES_FOLDER
+} as_option_writes;
+
 typedef struct as_option_def {
-    const char     *key; /* "batch": --batch on the command line */
-    as_option_type  type;
-    as_option_group group;
-    const char     *standard; /* default value as text; NULL: not set */
-    const char     *value;    /* what --help calls the value: "N", "FILE" ... */
-    const char     *choices;  /* AS_OPT_CHOICE: "on off"; AS_OPT_INT and AS_OPT_INTS (a list, 1,2): "1..65536" */
-    bool            many;     /* may be given more than once */
-    const char     *help;     /* one line; a verb may have its own */
-    const char     *example;  /* a value that the inert-option test sets */
+    const char      *key; /* "batch": --batch on the command line */
+    as_option_type   type;
+    as_option_group  group;
+    const char      *standard; /* default value as text; NULL: not set */
+    const char      *value;    /* what --help calls the value: "N", "FILE" ... */
+    const char      *choices;  /* AS_OPT_CHOICE: "on off"; AS_OPT_INT and AS_OPT_INTS (a list, 1,2): "1..65536" */
+    bool             many;     /* may be given more than once */
+    as_option_writes writes;
+    const char      *help;    /* one line; a verb may have its own */
+    const char      *example; /* a value that the inert-option test sets */
 } as_option_def;
 
 extern const as_option_def as_option_table[]; /* ends with a NULL key */
@@ -63,6 +72,7 @@ typedef struct as_texts {
 
 /* Getters assert that the key is in the table, and return the default when it is unset.  o NULL: nothing is set. */
 bool        as_options_is_set(const assay_options *o, const char *key); /* does not count as looked at */
+as_texts    as_options_given(const assay_options *o, const char *key);  /* all that were set; does not count as looked at */
 const char *as_options_text(const assay_options *o, const char *key);   /* NULL when unset without default */
 as_texts as_options_texts(const assay_options *o, const char *key); /* of a repeated one: all that were set, in the order given */
 int64_t  as_options_int(const assay_options *o, const char *key);   /* of a list: the first */

@@ -15,6 +15,7 @@ typedef struct as_cli {
     const assay_options *options;
     const char         **args; /* what is not an option */
     int                  n_args;
+    const char          *verb;      /* its name */
     int                  exit_code; /* of a verb that did what was asked and has a verdict: 1, 3 or 4; see main.c */
 } as_cli;
 

@@ -104,19 +104,8 @@ static assay_status list(as_cli *cli)
 
 static assay_status show(as_cli *cli)
 {
-    as_baseline *b;
-    as_store    *store;
-    const char  *json = as_options_text(cli->options, "json");
-    AS_TRY(as_call_store(cli->env, "baseline show", cli->options, &store));
-    assay_status status = as_baseline_load(cli->env, store, cli->args[1], &b);
-    as_store_close(store);
-    AS_TRY(status);
-    if (json)
-        status = json_write(cli, b, json);
-    else
-        as_baseline_print(b, stdout);
-    as_baseline_free(b);
-    return status;
+    const char *json = as_options_text(cli->options, "json");
+    return assay_baseline_write(cli->env, cli->args[1], cli->options, json ? "json" : "text", json ? json : "-");
 }
 
 static assay_status remove_it(as_cli *cli)

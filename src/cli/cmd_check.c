@@ -37,10 +37,12 @@ static assay_status run(as_cli *cli)
     as_cli_progress(cli, !strcmp(as_options_text(cli->options, "progress"), "auto"));
     assay_status status = assay_check(cli->env, name, cli->options, &facts, &cli->exit_code);
     as_cli_progress_end(cli);
-    if (status == ASSAY_OK)
-        status = result_write(cli, &report, format, path, facts);
+    char message[sizeof cli->env->message]; /* a run that cannot be stored is still shown */
+    snprintf(message, sizeof message, "%s", assay_message(cli->env));
+    assay_status shown = facts ? result_write(cli, &report, format, path, facts) : ASSAY_OK;
     assay_facts_free(facts);
-    return status;
+    AS_TRY(shown);
+    return status == ASSAY_OK ? ASSAY_OK : as_fail(cli->env, status, "%s", message);
 }
 
 const as_verb as_cmd_check = {

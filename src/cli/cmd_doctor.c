@@ -1,8 +1,7 @@
 /* cmd_doctor.c - what can be measured here, and why not the rest, as one JSON. */
 #include "cli/cli.h"
-#include "lab/doctor.h"
 
-static assay_status run(as_cli *cli) { return as_doctor_write(cli->env, stdout); }
+static assay_status run(as_cli *cli) { return assay_doctor(cli->env, "-"); }
 
 const as_verb as_cmd_doctor = {
     .name = "doctor",

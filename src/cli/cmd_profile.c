@@ -27,7 +27,7 @@ const as_verb as_cmd_profile = {
     .max_args = 1,
     .options =
         AS_OPTIONS("batch", "seq", "dim", "input", "timespans", "weights", "seed", "device", "threads", "compile", "weights-as",
-                   "winograd", "time", "runs", "detail", "sensors", "roofs", "pin", "trace", "store", AS_REPORT_KEYS),
+                   "winograd", "time", "runs", "detail", "sensors", "roofs", "pin", "trace", "store", "by", AS_REPORT_KEYS),
     .texts =
         AS_TEXTS({.key = "compile",
                   .value = "on|off|both",

@@ -1,10 +1,11 @@
 /* cmd_report.c - traces, run JSON and stored runs as text, JSON, HTML, CSV or Markdown. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/text.h"
+#include "base/stage.h"
 #include "cli/show.h"
 #include "report/report.h"
 
@@ -16,74 +17,42 @@ typedef struct runs {
     size_t        n;
 } runs;
 
+/* Takes the list, or frees it. */
 static assay_status runs_add(assay_env *env, runs *all, assay_facts **more, size_t n)
 {
     assay_facts **grown = realloc(all->facts, (all->n + n) * sizeof *grown);
-    if (!grown)
+    if (!grown) {
+        assay_facts_free_all(more, n);
         return as_fail(env, ASSAY_NO_MEMORY, "report: not enough memory for %zu runs", all->n + n);
+    }
     memcpy(grown + all->n, more, n * sizeof *more);
+    free(more); /* the runs themselves are now in `all` */
     all->facts = grown;
     all->n += n;
     return ASSAY_OK;
 }
 
-static assay_status trace_load(assay_env *env, const char *path, runs *all)
-{
-    assay_trace *trace = NULL;
-    assay_facts *facts = NULL;
-    assay_status status = assay_trace_load(env, path, &trace);
-    if (status == ASSAY_OK)
-        status = assay_analyse(env, trace, &facts);
-    if (status == ASSAY_OK)
-        status = runs_add(env, all, &facts, 1);
-    if (status != ASSAY_OK)
-        assay_facts_free(facts);
-    assay_trace_free(trace);
-    return status;
-}
-
-static assay_status json_load(assay_env *env, const char *path, const char *text, size_t bytes, runs *all)
-{
-    assay_facts **facts;
-    size_t        n;
-    AS_TRY(as_facts_parse_all(env, path, text, bytes, &facts, &n));
-    assay_status status = runs_add(env, all, facts, n);
-    if (status != ASSAY_OK)
-        as_facts_free_all(facts, n);
-    else
-        free(facts); /* the runs themselves are now in `all` */
-    return status;
-}
-
 /* A number that is no file is a run of the store. */
 static bool is_run(const char *arg, int64_t *id) { return as_parse_i64(arg, id) && *id > 0 && access(arg, F_OK); }
 
-static assay_status run_load(as_cli *cli, int64_t id, runs *all)
-{
-    assay_facts *facts;
-    AS_TRY(assay_stored_run(cli->env, id, cli->options, &facts));
-    assay_status status = runs_add(cli->env, all, &facts, 1);
-    if (status != ASSAY_OK)
-        assay_facts_free(facts);
-    return status;
-}
-
-/* What a file is shows in its first byte: JSON begins with a brace (or white space before one), a trace with its magic. */
 static assay_status load(as_cli *cli, const char *path, runs *all)
 {
-    assay_env *env = cli->env;
-    as_map     map;
-    int64_t    id;
-    if (is_run(path, &id))
-        return run_load(cli, id, all);
-    AS_TRY(as_map_open(env, "report", path, 0, &map));
-    size_t at = 0;
-    while (at < map.bytes && strchr(" \t\r\n", map.data[at]) && map.data[at])
-        at++;
-    bool         is_json = at < map.bytes && map.data[at] == '{';
-    assay_status status = is_json ? json_load(env, path, (const char *)map.data, map.bytes, all) : ASSAY_OK;
-    as_map_close(&map);
-    return is_json ? status : trace_load(env, path, all);
+    assay_facts **facts = NULL;
+    size_t        n = 1;
+    int64_t       id;
+    as_stage_begin(cli->env, AS_PHASE_READ, path, NAN, 0);
+    if (!is_run(path, &id)) {
+        AS_TRY(assay_facts_load(cli->env, path, &facts, &n));
+        return runs_add(cli->env, all, facts, n);
+    }
+    facts = calloc(1, sizeof *facts);
+    if (!facts)
+        return as_fail(cli->env, ASSAY_NO_MEMORY, "report: not enough memory for run %s", path);
+    assay_status status = assay_stored_run(cli->env, id, cli->options, facts);
+    if (status == ASSAY_OK)
+        return runs_add(cli->env, all, facts, 1);
+    free(facts);
+    return status;
 }
 
 static assay_status show(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n)
@@ -112,11 +81,13 @@ static assay_status run(as_cli *cli)
     assay_status      status = as_report_options_read(cli->env, cli->options, &o);
     if (status == ASSAY_OK)
         status = store_check(cli);
+    as_cli_progress(cli, true);
     for (int i = 0; i < cli->n_args && status == ASSAY_OK; i++)
         status = load(cli, cli->args[i], &all);
+    as_cli_progress_end(cli);
     if (status == ASSAY_OK)
         status = show(cli, &o, (const assay_facts *const *)all.facts, all.n);
-    as_facts_free_all(all.facts, all.n);
+    assay_facts_free_all(all.facts, all.n);
     return status;
 }
 
@@ -130,6 +101,6 @@ const as_verb as_cmd_report = {
     .example = "assay profile mlp-small --time 200ms --trace t.trace && assay report t.trace --html report.html",
     .min_args = 1,
     .max_args = MAX_FILES,
-    .options = AS_OPTIONS("text", "store", AS_REPORT_KEYS),
+    .options = AS_OPTIONS("text", "store", "by", AS_REPORT_KEYS),
     .run = run,
 };

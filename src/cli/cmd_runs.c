@@ -5,19 +5,26 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/show.h"
-#include "lab/baseline.h"
+#include "lab/calls.h"
 #include "report/report.h"
-#include "store/store.h"
 
 enum { MAX_RUNS = 4096 }; /* on one command line */
 
 typedef struct errand {
-    as_cli   *cli;
-    as_store *store;
-    as_arena  arena;
-    int64_t  *ids;
-    size_t    n_ids;
+    as_cli  *cli;
+    as_arena arena;
+    int64_t *ids;
+    size_t   n_ids;
 } errand;
+
+/* As people know it. */
+static const char *store_name(const errand *e)
+{
+    const char *name = as_options_text(e->cli->options, "store");
+    return name && *name ? name : ".assay/runs.db";
+}
+
+static const char *plural(size_t n, const char *one, const char *many) { return n == 1 ? one : many; }
 
 /* --- list --------------------------------------------------------------------------------------------------------- */
 
@@ -61,20 +68,29 @@ static void list_text(const as_stored_run *runs, size_t n, const char *path)
                (long long)runs[i].n_trials, *runs[i].commit ? runs[i].commit : "-", runs[i].title);
 }
 
-static assay_status list(errand *e)
+static assay_status list_from(errand *e, as_store *store)
 {
     as_stored_run *runs;
     size_t         n;
     as_out         out;
     const char    *path = as_options_text(e->cli->options, "json");
-    AS_TRY(as_store_list_runs(e->cli->env, e->store, NULL, 0, &e->arena, &runs, &n));
+    AS_TRY(as_store_list_runs(e->cli->env, store, NULL, 0, &e->arena, &runs, &n));
     if (!path) {
-        list_text(runs, n, as_store_path(e->store));
+        list_text(runs, n, as_store_path(store));
         return ASSAY_OK;
     }
     AS_TRY(as_out_open(e->cli->env, path, &out));
-    list_json(runs, n, as_store_path(e->store), out.file);
+    list_json(runs, n, as_store_path(store), out.file);
     return as_out_commit(e->cli->env, &out);
+}
+
+static assay_status list(errand *e)
+{
+    as_store *store;
+    AS_TRY(as_call_store(e->cli->env, "runs list", e->cli->options, &store));
+    assay_status status = list_from(e, store);
+    as_store_close(store);
+    return status;
 }
 
 /* --- show --------------------------------------------------------------------------------------------------------- */
@@ -88,7 +104,16 @@ static assay_status report_show(errand *e, const as_stored_run *run)
     snprintf(what, sizeof what, "run %lld", (long long)run->id);
     AS_TRY(as_facts_parse_all(e->cli->env, what, run->report, strlen(run->report), &facts, &n));
     assay_status status = as_report_write(e->cli->env, (const assay_facts *const *)facts, n, "text", &settings, stdout);
-    as_facts_free_all(facts, n);
+    assay_facts_free_all(facts, n);
+    return status;
+}
+
+static assay_status run_read(errand *e, as_stored_run *run)
+{
+    as_store *store;
+    AS_TRY(as_call_store(e->cli->env, "runs show", e->cli->options, &store));
+    assay_status status = as_store_get_run(e->cli->env, store, e->ids[0], &e->arena, run);
+    as_store_close(store);
     return status;
 }
 
@@ -97,7 +122,7 @@ static assay_status show(errand *e)
     as_stored_run run;
     char          when[32];
     const char   *path = as_options_text(e->cli->options, "json");
-    AS_TRY(as_store_get_run(e->cli->env, e->store, e->ids[0], &e->arena, &run));
+    AS_TRY(run_read(e, &run));
     if (path && *run.report)
         return as_file_write(e->cli->env, path, run.report, strlen(run.report));
     if (path)
@@ -117,98 +142,48 @@ static assay_status show(errand *e)
 /* The record of one trial as a file of its own, which `report` and every other reader of traces takes. */
 static assay_status trace(errand *e)
 {
-    as_stored_run run;
-    const void   *bytes;
-    size_t        n;
-    int64_t       place = 1;
-    assay_env    *env = e->cli->env;
-    AS_TRY(as_store_get_run(env, e->store, e->ids[0], &e->arena, &run));
-    if (e->cli->n_args > 3 ? !as_parse_i64(e->cli->args[3], &place) || place < 1 || place > run.n_trials : run.n_trials != 1)
-        return as_fail(env, ASSAY_BAD_INPUT, "run %lld has %lld %s: say which as the last word, from 1 on", (long long)run.id,
-                       (long long)run.n_trials, run.n_trials == 1 ? "record" : "records");
-    AS_TRY(as_store_get_record(env, e->store, e->ids[0], (size_t)place - 1, &e->arena, &bytes, &n));
-    return as_file_write(env, e->cli->args[2], bytes, n);
+    assay_env   *env = e->cli->env;
+    assay_trace *t;
+    const char  *word = e->cli->n_args > 3 ? e->cli->args[3] : NULL;
+    int64_t      place = 0;
+    if (word && (!as_parse_i64(word, &place) || place < 1))
+        return as_fail(env, ASSAY_BAD_INPUT, "'%s' is not the number of a record: they count from 1 on", word);
+    AS_TRY(assay_stored_trace(env, e->ids[0], (size_t)place, e->cli->options, &t));
+    assay_status status = assay_trace_save(env, t, e->cli->args[2]);
+    assay_trace_free(t);
+    return status;
 }
 
-/* --- rm, export, import ---------------------------------------------------------------------------------------------- */
+/* --- rm, export, import, verify ----------------------------------------------------------------------------------------- */
 
 static assay_status rm(errand *e)
 {
-    AS_TRY(as_store_remove_runs(e->cli->env, e->store, e->ids, e->n_ids));
-    printf("removed %zu %s\n", e->n_ids, e->n_ids == 1 ? "run" : "runs");
-    return ASSAY_OK;
-}
-
-static assay_status ids_take(errand *e, size_t n)
-{
-    e->ids = AS_TAKE(&e->arena, int64_t, n);
-    return e->ids ? ASSAY_OK : as_fail(e->cli->env, ASSAY_NO_MEMORY, "not enough memory for %zu ids", n);
-}
-
-static assay_status ids_all(errand *e)
-{
-    as_stored_run *runs;
-    size_t         n;
-    AS_TRY(as_store_list_runs(e->cli->env, e->store, NULL, 0, &e->arena, &runs, &n));
-    AS_TRY(ids_take(e, n));
-    for (size_t i = 0; i < n; i++)
-        e->ids[i] = runs[n - 1 - i].id; /* oldest first, so that ids come in the same order where they go */
-    e->n_ids = n;
+    AS_TRY(assay_stored_remove(e->cli->env, e->ids, e->n_ids, e->cli->options));
+    printf("removed %zu %s\n", e->n_ids, plural(e->n_ids, "run", "runs"));
     return ASSAY_OK;
 }
 
 static assay_status export(errand *e)
 {
-    as_out      out;
     const char *path = as_options_text(e->cli->options, "json");
-    if (!e->n_ids)
-        AS_TRY(ids_all(e));
-    AS_TRY(as_out_open(e->cli->env, path ? path : "-", &out));
-    assay_status status = as_store_export(e->cli->env, e->store, e->ids, e->n_ids, out.file);
-    if (status == ASSAY_OK)
-        return as_out_commit(e->cli->env, &out);
-    as_out_abandon(&out);
-    return status;
+    return assay_stored_export(e->cli->env, e->ids, e->n_ids, e->cli->options, path ? path : "-");
 }
 
 static assay_status import(errand *e)
 {
     size_t n_added, n_known;
-    AS_TRY(as_store_import(e->cli->env, e->store, e->cli->args[1], &n_added, &n_known));
-    printf("added %zu %s to %s; %zu %s there already\n", n_added, n_added == 1 ? "run" : "runs", as_store_path(e->store), n_known,
-           n_known == 1 ? "was" : "were");
+    AS_TRY(assay_stored_import(e->cli->env, e->cli->args[1], e->cli->options, &n_added, &n_known));
+    printf("added %zu %s to %s; %zu %s there already\n", n_added, plural(n_added, "run", "runs"), store_name(e), n_known,
+           plural(n_known, "was", "were"));
     return ASSAY_OK;
-}
-
-/* --- verify ------------------------------------------------------------------------------------------------------------ */
-
-/* What a check would run: the programs, models and data of every baseline. */
-static assay_status objects_verify(errand *e, const char *name, size_t *n)
-{
-    as_baseline *b;
-    char         path[4352];
-    AS_TRY(as_baseline_load(e->cli->env, e->store, name, &b));
-    assay_status status = ASSAY_OK;
-    for (int i = 0; i < b->n_cases; i++) {
-        const as_baseline_case *c = &b->cases[i];
-        for (int k = 0; k < c->n_objects + c->n_beside && status == ASSAY_OK; k++, ++*n)
-            status = as_store_get_object(e->cli->env, e->store,
-                                         k < c->n_objects ? c->objects[k].id : c->beside[k - c->n_objects].id, path, sizeof path);
-    }
-    as_baseline_free(b);
-    return status;
 }
 
 static assay_status verify(errand *e)
 {
-    size_t    n_runs, n_named, n_objects = 0;
-    as_named *named;
-    AS_TRY(as_store_verify(e->cli->env, e->store, &n_runs));
-    AS_TRY(as_store_list_named(e->cli->env, e->store, "baseline", &e->arena, &named, &n_named));
-    for (size_t i = 0; i < n_named; i++)
-        AS_TRY(objects_verify(e, named[i].name, &n_objects));
-    printf("%s is whole: %zu %s, %zu %s with %zu %s\n", as_store_path(e->store), n_runs, n_runs == 1 ? "run" : "runs", n_named,
-           n_named == 1 ? "baseline" : "baselines", n_objects, n_objects == 1 ? "object" : "objects");
+    assay_store_counts n;
+    AS_TRY(assay_stored_verify(e->cli->env, e->cli->options, &n));
+    printf("%s is whole: %zu %s, %zu %s with %zu %s\n", store_name(e), n.runs, plural(n.runs, "run", "runs"), n.baselines,
+           plural(n.baselines, "baseline", "baselines"), n.objects, plural(n.objects, "object", "objects"));
     return ASSAY_OK;
 }
 
@@ -218,16 +193,16 @@ static const struct word {
     const char *name, *usage;
     int         min_args, max_args; /* beside the word itself */
     int         most_ids;           /* so many of them, from the first on, are ids */
-    bool        takes_json, creates;
+    bool        takes_json;
     assay_status (*run)(errand *e);
 } words[] = {
-    {"list", "list", 0, 0, 0, true, false, list},
-    {"show", "show ID", 1, 1, 1, true, false, show},
-    {"trace", "trace ID FILE [N]", 2, 3, 1, false, false, trace},
-    {"rm", "rm ID...", 1, MAX_RUNS, MAX_RUNS, false, false, rm},
-    {"export", "export [ID...] [--json FILE|-]", 0, MAX_RUNS, MAX_RUNS, true, false, export},
-    {"import", "import FILE", 1, 1, 0, false, true, import},
-    {"verify", "verify", 0, 0, 0, false, false, verify},
+    {"list", "list", 0, 0, 0, true, list},
+    {"show", "show ID", 1, 1, 1, true, show},
+    {"trace", "trace ID FILE [N]", 2, 3, 1, false, trace},
+    {"rm", "rm ID...", 1, MAX_RUNS, MAX_RUNS, false, rm},
+    {"export", "export [ID...] [--json FILE|-]", 0, MAX_RUNS, MAX_RUNS, true, export},
+    {"import", "import FILE", 1, 1, 0, false, import},
+    {"verify", "verify", 0, 0, 0, false, verify},
 };
 
 static assay_status word_find(as_cli *cli, const struct word **out)
@@ -255,32 +230,27 @@ static assay_status arguments_read(errand *e, const struct word *word)
                        n < word->min_args ? "something is missing" : "too many arguments", word->usage);
     if (as_options_is_set(cli->options, "json") && !word->takes_json)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "--json goes with runs list, show and export, and not with %s", word->name);
-    AS_TRY(ids_take(e, (size_t)n));
+    e->ids = AS_TAKE(&e->arena, int64_t, n);
+    if (!e->ids)
+        return as_fail(cli->env, ASSAY_NO_MEMORY, "not enough memory for %d ids", n);
     for (int i = 1; i <= n && i <= word->most_ids; i++)
         if (!as_parse_i64(cli->args[i], &e->ids[e->n_ids++]) || e->ids[e->n_ids - 1] < 1)
             return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is not an id of a run; assay runs list shows them", cli->args[i]);
     return ASSAY_OK;
 }
 
-static assay_status run_word(errand *e, const struct word *word)
-{
-    as_store_options where;
-    AS_TRY(as_store_options_read(e->cli->env, e->cli->options, &where));
-    AS_TRY(arguments_read(e, word));
-    if (where.none)
-        return as_fail(e->cli->env, ASSAY_BAD_INPUT, "runs needs a store, and --store none says that there is none");
-    AS_TRY(as_store_open(e->cli->env, where.url, word->creates, &e->store));
-    assay_status status = word->run(e);
-    as_store_close(e->store);
-    return status;
-}
-
 static assay_status run(as_cli *cli)
 {
     const struct word *word = NULL;
+    as_store_options   where;
     errand             e = {.cli = cli};
     AS_TRY(word_find(cli, &word));
-    assay_status status = run_word(&e, word);
+    AS_TRY(as_store_options_read(cli->env, cli->options, &where));
+    assay_status status = arguments_read(&e, word);
+    if (status == ASSAY_OK && where.none)
+        status = as_fail(cli->env, ASSAY_BAD_INPUT, "runs needs a store, and --store none says that there is none");
+    if (status == ASSAY_OK)
+        status = word->run(&e);
     as_arena_drop(&e.arena);
     return status;
 }

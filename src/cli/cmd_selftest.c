@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "cli/cli.h"
+#include "cli/progress.h"
 #include "lab/load.h"
 #include "lab/selftest.h"
 
@@ -24,13 +24,6 @@ static assay_status speak(as_cli *cli, const char *spec)
         arm.drop(arm.self);
     as_load_free(load);
     return status;
-}
-
-static void draw(void *arg, const char *cell, int64_t done, int64_t of)
-{
-    (void)arg;
-    fprintf(stderr, "\r  %-16s %lld of %lld%20s", cell, (long long)done, (long long)of, "");
-    fflush(stderr);
 }
 
 static void count_print(const as_cell_count *c, double claim, bool at_most, bool broken)
@@ -110,13 +103,11 @@ static assay_status stats(as_cli *cli)
     const char          *json = as_options_text(cli->options, "json");
     if (!results)
         return as_fail(cli->env, ASSAY_NO_MEMORY, "selftest: not enough memory for its table");
-    if (!strcmp(as_options_text(cli->options, "progress"), "auto") && isatty(STDERR_FILENO))
-        s.progress = draw;
+    as_cli_progress(cli, !strcmp(as_options_text(cli->options, "progress"), "auto"));
     assay_status status = as_self_path(cli->env, self, sizeof self);
     if (status == ASSAY_OK)
         status = as_selftest_run(cli->env, &s, results);
-    if (s.progress)
-        fprintf(stderr, "\r%60s\r", "");
+    as_cli_progress_end(cli);
     assay_status done = status;
     if (status == ASSAY_OK || status == ASSAY_CANCELLED) {
         if (!json || strcmp(json, "-"))

@@ -10,17 +10,10 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/outputs.h"
+#include "cli/stop.h"
 
 enum { EXIT_USAGE = 2, EXIT_NOT_RUN = 5 };
-
-static assay_env *env_of_signal; /* a handler has no other way to reach it */
-
-static void on_interrupt(int number)
-{
-    (void)number;
-    assay_cancel(env_of_signal);
-    signal(SIGINT, SIG_DFL); /* a second Ctrl-C ends at once */
-}
 
 static int exit_code(assay_status status)
 {
@@ -174,7 +167,11 @@ static assay_status run_verb(as_cli *cli, const as_verb *verb)
     if (cli->n_args > verb->max_args)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is one argument too many: usage: assay %s %s", cli->args[verb->max_args],
                        verb->name, verb->usage);
-    AS_TRY(verb->run(cli));
+    as_outputs outputs; /* checked first: hours of measuring must not end in a file that cannot be written */
+    AS_TRY(as_outputs_check(cli, verb, &outputs));
+    assay_status status = verb->run(cli);
+    as_outputs_tell(&outputs, status == ASSAY_OK);
+    AS_TRY(status);
     if ((fflush(stdout) || ferror(stdout)) && !reader_has_left())
         return as_fail(cli->env, ASSAY_IO, "standard output: cannot write");
     /* An option that was accepted and read by nobody would be a lie. */
@@ -207,7 +204,8 @@ int main(int argc, char **argv)
          i++) /* an arm is launched again and again: calibrating a faster clock would cost more than it saves */
         if (!strcmp(argv[i], "--speak") || !strcmp(argv[i], "--arm"))
             setenv("ASSAY_CLOCK", "monotonic", 0);
-    as_cli         cli = {.args = calloc((size_t)argc, sizeof(char *))};
+    as_stop_begin(verb->name);
+    as_cli         cli = {.verb = verb->name, .args = calloc((size_t)argc, sizeof(char *))};
     assay_options *options = NULL;
     bool           help = false;
     assay_status   status = cli.args ? assay_env_new(&cli.env) : ASSAY_NO_MEMORY;
@@ -219,11 +217,13 @@ int main(int argc, char **argv)
     if (status == ASSAY_OK && help) {
         print_help(verb);
     } else if (status == ASSAY_OK) {
-        env_of_signal = cli.env;
-        signal(SIGINT, on_interrupt);
+        as_stop_env(cli.env);
         signal(SIGPIPE, SIG_IGN); /* a reader that leaves is no reason to vanish before the run is kept */
         status = run_verb(&cli, verb);
     }
+    as_stop_end();
+    if (status == ASSAY_CANCELLED && atomic_load(&cli.env->stake) == AS_STAKE_NONE)
+        as_stop_sentence(cli.env, cli.env->message, sizeof cli.env->message);
     if (status != ASSAY_OK)
         fprintf(stderr, "assay %s: %s\n", verb->name,
                 cli.env && *assay_message(cli.env) ? assay_message(cli.env) : assay_status_text(status));

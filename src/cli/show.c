@@ -1,12 +1,27 @@
 /* show.c - facts to where they were asked for, and a line about the work. */
 #include "cli/show.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/text.h"
+#include "base/stage.h"
 #include "lab/keep.h"
+
+/* "module", to a depth that fits, or "module:2". */
+static assay_status by_read(assay_env *env, const char *by, int *depth)
+{
+    int64_t n = 0;
+    if (!by || !strcmp(by, "module"))
+        return ASSAY_OK;
+    if (strncmp(by, "module:", 7) || !as_parse_i64(by + 7, &n) || n < 1 || n > 100)
+        return as_fail(env, ASSAY_BAD_INPUT, "--by %s: expected module, or module:N with N from 1 to 100", by);
+    *depth = (int)n;
+    return ASSAY_OK;
+}
 
 assay_status as_report_options_read(assay_env *env, const assay_options *options, as_report_options *out)
 {
@@ -18,9 +33,11 @@ assay_status as_report_options_read(assay_env *env, const assay_options *options
                                                AS_MEMBER(as_report_options, CHOICE, "colour", colour),
                                                AS_MEMBER(as_report_options, CHOICE, "report", amount),
                                                AS_MEMBER(as_report_options, BOOL, "text", text),
+                                               AS_MEMBER(as_report_options, TEXT, "by", by),
                                                {.key = NULL}};
     *out = (as_report_options){.json = NULL};
     AS_TRY(as_options_read(env, options, members, out));
+    AS_TRY(by_read(env, out->by, &out->module_depth));
     return out->sections ? as_sections_check(env, out->sections) : ASSAY_OK;
 }
 
@@ -51,9 +68,10 @@ bool as_cli_forms_asked(const as_report_options *o, bool to_stdout)
 
 assay_status as_cli_forms_write(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n)
 {
-    const as_write_settings settings = {.sections = o->sections};
+    const as_write_settings settings = {.sections = o->sections, .by_module = o->by != NULL, .module_depth = o->module_depth};
     form                    forms[AS_N_FORMS];
     forms_of(o, forms);
+    as_stage_begin(cli->env, AS_PHASE_WRITE, "", (double)NAN, 0);
     for (size_t i = 0; i < AS_N_FORMS; i++)
         if (forms[i].path)
             AS_TRY(as_report_save(cli->env, facts, n, forms[i].writer, &settings, forms[i].path));
@@ -69,7 +87,11 @@ int as_cli_width(FILE *file)
 
 assay_status as_cli_text(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n)
 {
-    as_write_settings settings = {.colour = as_cli_colour(o, stdout), .sections = o->sections, .width = as_cli_width(stdout)};
+    as_write_settings settings = {.colour = as_cli_colour(o, stdout),
+                                  .sections = o->sections,
+                                  .width = as_cli_width(stdout),
+                                  .by_module = o->by != NULL,
+                                  .module_depth = o->module_depth};
     bool              in_full = o->sections || o->amount == AS_AMOUNT_DETAILED;
     return as_report_write(cli->env, facts, n, in_full ? "text" : "basic", &settings, stdout);
 }
@@ -93,27 +115,4 @@ assay_status as_cli_finish(as_cli *cli, const as_report_options *o, assay_facts 
     assay_facts_free(facts);
     AS_TRY(status);
     return measured == ASSAY_OK ? ASSAY_OK : as_fail(cli->env, measured, "%s", message);
-}
-
-static void draw(void *arg, const char *name, double done)
-{
-    (void)arg;
-    static const char bar[] = "####################";
-    int               n = (int)(done * 20);
-    fprintf(stderr, "\r  %-40.40s [%-20.*s] %3.0f %%", name, n < 0 ? 0 : n > 20 ? 20 : n, bar, done * 100);
-    fflush(stderr);
-}
-
-void as_cli_progress(as_cli *cli, bool wanted)
-{
-    const char *term = getenv("TERM");
-    if (wanted && isatty(STDERR_FILENO) && term && strcmp(term, "dumb"))
-        assay_on_progress(cli->env, draw, NULL);
-}
-
-void as_cli_progress_end(as_cli *cli)
-{
-    if (cli->env->progress)
-        fprintf(stderr, "\r%72s\r", "");
-    assay_on_progress(cli->env, NULL, NULL);
 }

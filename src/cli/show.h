@@ -4,6 +4,7 @@
 
 #include "analysis/analysis.h"
 #include "cli/cli.h"
+#include "cli/progress.h"
 #include "lab/lab.h"
 #include "report/report.h"
 
@@ -18,6 +19,8 @@ typedef struct as_report_options {
     as_colour   colour;
     as_amount   amount;
     bool        text; /* text is printed beside the files, too */
+    const char *by;   /* "module:2"; NULL: layers are not folded */
+    int         module_depth;
 } as_report_options;
 
 #define AS_REPORT_KEYS "json", "html", "csv", "markdown", "sections", "report", "colour"
@@ -38,9 +41,5 @@ assay_status as_cli_finish(as_cli *cli, const as_report_options *o, assay_facts 
 bool as_cli_forms_asked(const as_report_options *o, bool to_stdout);
 /* Every file that was asked for, of one run or several. */
 assay_status as_cli_forms_write(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n);
-/* Shows the progress of every call from now on, where standard error is a terminal; wanted: --progress does not say never. */
-void as_cli_progress(as_cli *cli, bool wanted);
-/* Takes the line away again. */
-void as_cli_progress_end(as_cli *cli);
 
 #endif

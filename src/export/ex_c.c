@@ -193,7 +193,7 @@ static assay_status save(assay_env *env, const assay_model *model, const as_expo
     const char *given = options->name;
     char        made[MAX_NAME + 8];
     bool        new_dir = false;
-    name_make(model->name, made, sizeof made);
+    name_make(model->own_name, made, sizeof made);
     net.name = given ? given : made;
     assay_status status = name_check(env, net.name);
     if (status == ASSAY_OK)

@@ -4,6 +4,7 @@
  * looked at before, the verdict after it would be a second try at the same alpha.  For the same reason shares are equal and not larger for those
  * that are nearest to a verdict: how long a case is measured may depend on the other cases and on the clock, never on which of its own arms won.
  * So a verdict is computed from the record of a trial as if its budget had been larger from the beginning. */
+#include "base/stage.h"
 #include "lab/lab.h"
 
 #define LEAST_SHARE 0.05 /* of a case's budget: less is not worth opening it again */
@@ -54,10 +55,13 @@ static assay_status share_out(as_lab_case run, void *arg, int n, int n_open, con
     return ASSAY_OK;
 }
 
-assay_status as_lab_all(as_lab_case run, void *arg, int n, const as_lab_settings *s, assay_trace **trials)
+assay_status as_lab_all(assay_env *env, as_lab_case run, void *arg, int n, const as_lab_settings *s, assay_trace **trials)
 {
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
+        as_stage_after(env, (double)(n - 1 - i) * (double)s->sampler.budget_ns / 1e9);
         AS_TRY(run(arg, i, s, &trials[i]));
+    }
+    as_stage_after(env, 0);
     if (!s->early || s->sampler.n_rounds || n < 2)
         return ASSAY_OK;
     int before = n + 1, n_open = count_open(trials, n, s);

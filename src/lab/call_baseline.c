@@ -1,4 +1,7 @@
 /* call_baseline.c - baselines as calls: made of cases or of programs, listed, renamed, removed. */
+#include <string.h>
+
+#include "base/file.h"
 #include "base/text.h"
 #include "lab/baseline.h"
 #include "lab/calls.h"
@@ -44,7 +47,7 @@ assay_status as_baseline_make(assay_env *env, const as_baseline_wish *wish, cons
     AS_TRY(subject_read(env, wish, options, &b));
     assay_status status = as_lab_settings_read(env, options, AS_BASELINE_BUDGET, &s);
     if (status == ASSAY_OK)
-        status = as_store_options_read(env, options, &where);
+        status = as_keep_options_read(env, options, &where);
     if (status == ASSAY_OK)
         status = as_lab_store(env, &where, true, &store);
     if (status == ASSAY_OK)
@@ -108,6 +111,38 @@ assay_status assay_baselines(assay_env *env, const assay_options *options, assay
     assay_status status = list(env, store, &arena, out);
     as_arena_drop(&arena);
     as_store_close(store);
+    return status;
+}
+
+static assay_status told(assay_env *env, const as_baseline *b, const char *format, const char *path)
+{
+    as_out  out;
+    as_json w;
+    bool    is_json = !strcmp(format, "json");
+    if (!is_json && strcmp(format, "text"))
+        return as_fail(env, ASSAY_BAD_INPUT, "baseline: there is no format '%s': text or json", format);
+    AS_TRY(as_out_open(env, path, &out));
+    if (is_json) {
+        as_json_start(&w, out.file, true);
+        as_baseline_write(b, &w);
+        as_json_finish(&w);
+    } else {
+        as_baseline_print(b, out.file);
+    }
+    return as_out_commit(env, &out);
+}
+
+assay_status assay_baseline_write(assay_env *env, const char *name, const assay_options *options, const char *format,
+                                  const char *path)
+{
+    as_baseline *b;
+    as_store    *store;
+    AS_TRY(as_call_store(env, "baseline show", options, &store));
+    assay_status status = as_baseline_load(env, store, name, &b);
+    as_store_close(store);
+    AS_TRY(status);
+    status = told(env, b, format, path);
+    as_baseline_free(b);
     return status;
 }
 

@@ -1,9 +1,11 @@
 /* call_compare.c - comparisons as calls: of models and options, of programs, and of what a file holds. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/duel/duel_facts.h"
 #include "base/file.h"
+#include "base/stage.h"
 #include "lab/calls.h"
 #include "lab/contest.h"
 #include "lab/noise.h"
@@ -44,8 +46,11 @@ static assay_status contest_give(assay_env *env, as_contest *c, const as_lab_set
     assay_facts  *f = NULL;
     size_t        n;
     bool          nothing;
+    as_stage_begin(env, AS_PHASE_ANALYSE, "", (double)NAN, 0);
     AS_TRY(as_contest_trials(env, c, false, &trials, &n));
     assay_status missing = rows_missing(env, trials, n, &nothing);
+    if (measured == ASSAY_CANCELLED && !as_trials_have(trials, n))
+        return measured;
     if (!n || nothing)
         return n ? missing : measured;
     AS_TRY(as_contest_facts(env, c, s, &f));
@@ -71,7 +76,7 @@ assay_status assay_compare(assay_env *env, const char *const *what, size_t n, co
     AS_TRY(as_options_only(env, options, "assay_compare", keys));
     AS_TRY(as_lab_settings_read(env, options, NULL, &s));
     AS_TRY(as_contest_options_read(env, options, &o));
-    AS_TRY(as_store_options_read(env, options, &store));
+    AS_TRY(as_keep_options_read(env, options, &store));
     AS_TRY(as_contest_read(env, what, (int)n, &o, &c));
     as_noise_expect(env, &store, c->title, &s, expected, sizeof expected);
     assay_status status = as_contest_run(env, c, &s);
@@ -130,7 +135,7 @@ assay_status assay_compare_programs(assay_env *env, const char *const *commands,
     as_arena                 arena = {0};
     AS_TRY(as_options_only(env, options, "compare of programs", keys));
     AS_TRY(as_lab_settings_read(env, options, NULL, &s));
-    AS_TRY(as_store_options_read(env, options, &store));
+    AS_TRY(as_keep_options_read(env, options, &store));
     if (n < 2)
         return as_fail(env, ASSAY_BAD_INPUT, "compare needs a second program: --bin %s is only one", n ? commands[0] : "");
     const char *const **argvs = AS_TAKE(&arena, const char *const *, n);

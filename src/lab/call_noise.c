@@ -1,4 +1,7 @@
 /* call_noise.c - what this machine can resolve, as a call. */
+#include <math.h>
+
+#include "base/stage.h"
 #include "lab/calls.h"
 #include "lab/noise.h"
 
@@ -15,6 +18,7 @@ static assay_status plan_keep(assay_env *env, const as_store_options *o, const a
 static assay_status noise_give(assay_env *env, const as_store_options *o, as_noise *noise, assay_facts **out)
 {
     int64_t id;
+    as_stage_begin(env, AS_PHASE_ANALYSE, "", (double)NAN, 0);
     AS_TRY(as_noise_facts(env, noise, out));
     AS_TRY(as_lab_keep(env, o, "noise", "noise of this machine", (const assay_trace *const *)noise->trials, (size_t)noise->n, *out,
                        &id));
@@ -35,16 +39,14 @@ assay_status assay_noise(assay_env *env, const assay_options *options, assay_fac
     as_store_options         store;
     as_noise                 noise;
     assay_facts             *facts = NULL;
-    char                     first[sizeof env->message];
     AS_TRY(as_options_only(env, options, "noise", keys));
     AS_TRY(as_lab_settings_read(env, options, AS_NOISE_BUDGET, &s));
-    AS_TRY(as_store_options_read(env, options, &store));
+    AS_TRY(as_keep_options_read(env, options, &store));
     assay_status measured = as_noise_measure(env, &s, &noise), status = measured;
-    snprintf(first, sizeof first, "%s", assay_message(env));
-    if (noise.n && (measured == ASSAY_OK || measured == ASSAY_CANCELLED))
+    if (as_trials_have(noise.trials, (size_t)noise.n) && (measured == ASSAY_OK || measured == ASSAY_CANCELLED))
         status = noise_give(env, &store, &noise, &facts);
     if (facts && status == ASSAY_OK && measured != ASSAY_OK)
-        status = as_fail(env, measured, "%s; the report shows what was measured", first);
+        status = as_fail(env, measured, "stopped: %d of its trials are kept, the last one partial", noise.n);
     if (facts) {
         trials_give(&noise, facts);
         *out = facts; /* a store that cannot be had does not lose the result */

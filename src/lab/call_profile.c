@@ -1,4 +1,7 @@
 /* call_profile.c - a profile from a model to facts, as the verb has it: with what Winograd costs in accuracy and what compiling gains. */
+#include <math.h>
+
+#include "base/stage.h"
 #include "lab/calls.h"
 #include "lab/compile.h"
 #include "run/run.h"
@@ -17,7 +20,7 @@ static assay_status options_read(assay_env *env, const assay_options *options, h
     AS_TRY(as_plan_options_read(env, options, &h->plan));
     AS_TRY(as_run_settings_read(env, options, &h->run));
     AS_TRY(as_lab_settings_read(env, options, NULL, &h->lab));
-    AS_TRY(as_store_options_read(env, options, &h->store));
+    AS_TRY(as_keep_options_read(env, options, &h->store));
     h->both = h->plan.compile == AS_PLAN_BOTH;
     if (h->both)
         h->plan.compile = AS_PLAN_COMPILED;
@@ -60,11 +63,14 @@ static assay_status facts_keep(assay_env *env, const how *h, const assay_trace *
 }
 
 /* What was measured may not be all that was asked for. */
-static assay_status whole(assay_env *env, assay_status measured, const assay_trace *trace, as_trace_state state, const char *reason)
+static assay_status whole(assay_env *env, assay_status measured, const assay_trace *trace, uint64_t n_runs, as_trace_state state,
+                          const char *reason)
 {
+    if (measured == ASSAY_CANCELLED && n_runs)
+        return as_fail(env, measured, "stopped: %llu of %llu runs are kept", (unsigned long long)trace->n_runs,
+                       (unsigned long long)n_runs);
     if (measured == ASSAY_CANCELLED)
-        return as_fail(env, measured, "stopped after %llu runs: the report shows what was measured, marked partial",
-                       (unsigned long long)trace->n_runs);
+        return as_fail(env, measured, "stopped: %llu runs are kept", (unsigned long long)trace->n_runs);
     return state == AS_TRACE_COMPLETE ? ASSAY_OK : as_fail(env, ASSAY_DEVICE, "%s", reason);
 }
 
@@ -74,22 +80,24 @@ assay_status assay_profile_model(assay_env *env, const assay_model *model, const
     assay_trace *trace = NULL, *trial = NULL;
     how          h;
     AS_TRY(options_read(env, options, &h));
+    as_stage_begin(env, AS_PHASE_PLAN, "", (double)NAN, 0);
     AS_TRY(as_plan_build(env, model, &h.plan, &plan));
     assay_status measured = as_run_profile(env, plan, &h.run, h.plan.seed, &trace), status = measured;
     if (status == ASSAY_OK && plan->winograd)
         status = as_run_winograd_note(env, plan, &h.plan, h.plan.seed, trace);
     if (status == ASSAY_OK && h.both)
         measured = status = both_run(env, plan, &h, &trial);
-    if (status == ASSAY_CANCELLED && trace)
+    if (status == ASSAY_CANCELLED && trace && trace->n_runs)
         status = ASSAY_OK; /* what was measured is kept; the status still says incomplete */
     as_trace_state state = trial ? trial->state : AS_TRACE_COMPLETE;
     const char    *reason = trial ? trial->reason : "";
+    as_stage_begin(env, AS_PHASE_ANALYSE, "", (double)NAN, 0);
     if (status == ASSAY_OK)
         status = facts_make(env, trace, &trial, &h.lab, out);
     if (status == ASSAY_OK)
         status = facts_keep(env, &h, trace, *out);
     if (status == ASSAY_OK)
-        status = whole(env, measured, trace, state, reason);
+        status = whole(env, measured, trace, h.run.n_runs, state, reason);
     assay_trace_free(trial);
     assay_trace_free(trace);
     assay_plan_free(plan);

@@ -1,6 +1,8 @@
 /* calls.c - the laboratory as calls of the library: what the verbs do, without a terminal. */
+#include "base/stage.h"
 #include "lab/calls.h"
 
+#include <math.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,14 @@ void as_trials_give(assay_facts *f, assay_trace **trials, size_t n, const as_lab
         trials[i] = NULL;
 }
 
+bool as_trials_have(assay_trace *const *trials, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (trials[i]->n_turns)
+            return true;
+    return false;
+}
+
 /* What was measured is kept and handed over; the status is that of the measurement. */
 assay_status as_facts_give(assay_env *env, const as_store_options *o, const char *kind, const char *title, assay_facts *f,
                            assay_status measured, assay_facts **out)
@@ -26,9 +36,11 @@ assay_status as_facts_give(assay_env *env, const as_store_options *o, const char
     int64_t id;
     AS_TRY(as_facts_done(f, out)); /* a store that cannot be had does not lose the result */
     AS_TRY(as_lab_keep(env, o, kind, title, (const assay_trace *const *)f->trials, f->n_trials, f, &id));
-    return measured == ASSAY_CANCELLED
-               ? as_fail(env, measured, "%s: stopped early: the report shows what was measured, marked partial", kind)
-               : ASSAY_OK;
+    uint64_t n_rounds = 0;
+    for (size_t i = 0; i < f->n_trials; i++)
+        n_rounds += f->trials[i]->n_rounds;
+    return measured == ASSAY_CANCELLED ? as_fail(env, measured, "stopped: %llu rounds are kept", (unsigned long long)n_rounds)
+                                       : ASSAY_OK;
 }
 
 /* --- Bench ----------------------------------------------------------------------------------------------- */
@@ -40,6 +52,11 @@ static assay_status suite_run(assay_env *env, const as_bench_cases *cases, const
     assay_facts *f = NULL;
     size_t       n_refused;
     assay_status status = as_suite_measure(env, cases, s, &suite), measured = status;
+    as_stage_begin(env, AS_PHASE_ANALYSE, "", (double)NAN, 0);
+    if (suite && measured == ASSAY_CANCELLED && !as_trials_have(suite->trials, suite->n_trials)) {
+        as_suite_free(suite);
+        return measured;
+    }
     if (suite)
         status = as_suite_judge(env, suite, &n_refused);
     if (suite && status == ASSAY_OK)
@@ -51,9 +68,7 @@ static assay_status suite_run(assay_env *env, const as_bench_cases *cases, const
     }
     as_suite_free(suite);
     if (*out && measured == ASSAY_CANCELLED)
-        return as_fail(env, ASSAY_CANCELLED,
-                       "bench: stopped after %zu of %d cases: the report shows what was measured, the last case marked partial",
-                       n_trials, cases->n_items);
+        return as_fail(env, ASSAY_CANCELLED, "stopped: %zu of %d cases are kept, the last one partial", n_trials, cases->n_items);
     if (status == ASSAY_OK && n_missing)
         return as_fail(env, ASSAY_DEVICE,
                        "bench: %zu of %zu cases have no result: they timed out, failed or were refused; their rows say why",
@@ -81,7 +96,7 @@ assay_status assay_bench(assay_env *env, const char *const *what, size_t n, cons
     AS_TRY(as_options_only(env, options, "assay_bench", keys));
     AS_TRY(as_lab_settings_read(env, options, NULL, &s));
     AS_TRY(as_case_options_read(env, options, &o));
-    AS_TRY(as_store_options_read(env, options, &store));
+    AS_TRY(as_keep_options_read(env, options, &store));
     AS_TRY(as_bench_cases_read(env, what, (int)n, &o, &cases));
     as_text      title = {0};
     assay_status status = title_make(env, o.suite, what, n, &title);
@@ -160,6 +175,7 @@ static assay_status check_judge(assay_env *env, as_check *c, const char *name, c
     as_check_result result;
     char            title[128];
     size_t          n = 0;
+    as_stage_begin(env, AS_PHASE_ANALYSE, "", (double)NAN, 0);
     AS_TRY(as_check_decide(env, c->cases, (size_t)c->n, &o->lab.rules, AS_CHECK_Q, o->fail_on, &result));
     snprintf(title, sizeof title, "check against %.64s", name);
     assay_facts *f = as_facts_of_check(env, &result, title);

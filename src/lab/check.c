@@ -262,7 +262,7 @@ assay_status as_baseline_check(assay_env *env, as_store *store, const as_baselin
         return no_room(env);
     }
     *k = (checker){.env = env, .store = store, .b = b, .c = out, .foreign = foreign};
-    assay_status status = as_lab_all(case_do, k, b->n_cases, s, out->trials);
+    assay_status status = as_lab_all(k->env, case_do, k, b->n_cases, s, out->trials);
     free(k);
     return status;
 }
@@ -300,7 +300,7 @@ assay_status as_check_options_read(assay_env *env, const assay_options *options,
     AS_TRY(severities_read(env, as_options_text(options, "severity"), &out->lab.rules));
     if (!as_fail_on_read(fail_on, &out->fail_on))
         return as_fail(env, ASSAY_BAD_INPUT, "option --fail-on: unknown value \"%s\"", fail_on);
-    return as_store_options_read(env, options, &out->store);
+    return as_keep_options_read(env, options, &out->store);
 }
 
 void as_check_drop(as_check *c)

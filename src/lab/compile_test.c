@@ -82,10 +82,9 @@ Test(compile, a_clock_that_stands_still_is_told_and_not_waited_for)
     bench_close(&b);
 }
 
-static void cancel(void *arg, const char *name, double done)
+static void cancel(void *arg, const assay_stage *stage)
 {
-    (void)name;
-    (void)done;
+    (void)stage;
     assay_cancel(arg);
 }
 
@@ -93,8 +92,7 @@ Test(compile, cancel_keeps_what_was_measured)
 {
     bench b = bench_open("mlp-small", "null:*=5us");
     b.s.sampler.budget_ns = 1000000000;
-    b.s.progress = cancel;
-    b.s.progress_arg = b.f.env;
+    assay_on_progress(b.f.env, cancel, b.f.env);
     expect_eq(bench_run(&b), ASSAY_CANCELLED);
     expect(b.trial);
     expect_eq(b.trial->state, AS_TRACE_PARTIAL);

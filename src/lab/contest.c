@@ -391,7 +391,7 @@ assay_status as_contest_run(assay_env *env, as_contest *c, const as_lab_settings
         AS_TRY(as_lab_limits(env, c->rows[i].cases, c->n_arms, AS_ROOFS_LOOK, &roofs));
     own.roofs = &roofs;
     own.roofs_how = AS_ROOFS_LOOK;
-    assay_status status = as_lab_all(row_run, &r, c->n_rows, &own, trials);
+    assay_status status = as_lab_all(env, row_run, &r, c->n_rows, &own, trials);
     as_roofs_drop(&roofs);
     return status;
 }

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/metric.h"
+#include "base/stage.h"
 #include "base/text.h"
 #include "lab/calls.h"
 #include "lab/tell.h"
@@ -82,13 +83,14 @@ typedef struct asking {
 
 static void progress_tell(void *arg, double done)
 {
-    const assay_env *env = arg;
-    env->progress(env->progress_arg, "measuring limits", done);
+    assay_env *env = arg;
+    as_stage_begin(env, AS_PHASE_LIMITS, "", AS_LIMITS_S, 0);
+    as_stage_done(env, done);
 }
 
 static as_roof_settings settings_of(const asking *q)
 {
-    return (as_roof_settings){.n_threads = 1, .progress = q->env->progress ? progress_tell : NULL, .progress_arg = q->env};
+    return (as_roof_settings){.n_threads = 1, .progress = progress_tell, .progress_arg = q->env};
 }
 
 /* Without a number of threads those of all CPUs are meant; limits that a profile has measured, for one thread, are shown when there are no others. */

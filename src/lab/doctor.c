@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/metric.h"
 #include "base/plugs.h"
@@ -380,6 +381,17 @@ static bool doctor_open(doctor *d)
             return false;
     as_machine_read(&d->machine);
     return true;
+}
+
+assay_status assay_doctor(assay_env *env, const char *path)
+{
+    as_out out;
+    AS_TRY(as_out_open(env, path, &out));
+    assay_status status = as_doctor_write(env, out.file);
+    if (status == ASSAY_OK)
+        return as_out_commit(env, &out);
+    as_out_abandon(&out);
+    return status;
 }
 
 assay_status as_doctor_write(assay_env *env, FILE *file)

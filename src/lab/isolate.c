@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/process.h"
+#include "base/stage.h"
 #include "base/text.h"
 #include "lab/lab.h"
 #include "trace/stream.h"
@@ -37,12 +39,25 @@ static void on_stop(int number)
 typedef struct speaker {
     assay_env       *env;
     as_trace_writer *out;
+    const char      *name;
+    double           budget_s;
+    uint32_t         n_told; /* stages */
 } speaker;
 
 /* Where nobody listens any more there is nothing to do: the parent ends the child. */
-static void beat(void *arg, double done, const assay_trace *t)
+static void speak(void *arg, const assay_stage *stage)
+{
+    speaker       *s = arg;
+    as_trace_stage now = {as_stage_phase(s->env), stage->expect_s, stage->beyond_s};
+    if (s->n_told != s->env->stage.n)
+        as_trace_writer_stage(s->env, s->out, &now);
+    s->n_told = s->env->stage.n;
+}
+
+static void beat(void *arg, as_phase phase, double done, const assay_trace *t)
 {
     speaker *s = arg;
+    as_stage_begin(s->env, phase, s->name, s->budget_s, 0);
     as_trace_writer_progress(s->env, s->out, done < 0 ? 0 : done > 1 ? 1 : done, t);
 }
 
@@ -59,19 +74,23 @@ static assay_status failure_keep(assay_env *env, const char *name, int n_arms, a
     return ASSAY_OK;
 }
 
-static int child_main(assay_env *env, as_lab_job job, void *arg, const as_lab_settings *s, int pipe_out, const child *c,
-                      assay_trace *t)
+static int child_main(assay_env *env, pid_t parent, as_lab_job job, void *arg, const as_lab_settings *s, int pipe_out,
+                      const child *c, assay_trace *t)
 {
     as_sampler_settings sampler = s->sampler;
-    speaker             to = {.env = env};
+    speaker             to = {.env = env, .name = c->name, .budget_s = as_lab_expect_s(s)};
     env_of_child = env;
+    as_process_tie(parent);
     setpgid(0, 0);
     signal(SIGINT, on_stop);
     signal(SIGTERM, on_stop);
+    signal(SIGHUP, SIG_IGN); /* the parent hears it and says what to do */
+    signal(SIGALRM, SIG_DFL);
     if (as_trace_writer_open_fd(env, c->name, pipe_out, NULL, &to.out) != ASSAY_OK)
         return ASSAY_INTERNAL;
     sampler.progress = beat;
     sampler.progress_arg = &to;
+    assay_on_progress(env, speak, &to);
     assay_status status = job(env, arg, &sampler, &t);
     if (status != ASSAY_OK && failure_keep(env, c->name, c->n_arms, &t) != ASSAY_OK)
         as_trace_writer_abandon(to.out);
@@ -90,39 +109,52 @@ static void group_end(const child *c)
 }
 
 typedef struct listener {
-    const as_lab_settings *s;
-    const char            *name;
+    assay_env  *env;
+    const char *name;
 } listener;
 
 static void hear(void *arg, double done)
 {
     const listener *l = arg;
-    if (l->s->progress)
-        l->s->progress(l->s->progress_arg, l->name, done);
+    as_stage_done(l->env, done);
 }
 
-/* Until the pipe ends.  *heard: it was not silent for too long. */
-static assay_status child_watch(assay_env *env, const child *c, const as_lab_settings *s, bool *heard)
+static void hear_stage(void *arg, const as_trace_stage *stage)
 {
-    enum { LOOK_MS = 100 };
-    bool           told = false;
-    as_follow_news news = AS_FOLLOW_QUIET;
-    uint64_t       last = as_monotonic_ns();
-    *heard = true;
+    const listener *l = arg;
+    as_stage_begin(l->env, stage->phase, l->name, stage->expect_s, stage->beyond_s);
+}
+
+/* Why the parent stopped listening before the pipe ended. */
+typedef enum end { END_HEARD, END_SILENT, END_STOPPED } end;
+
+/* Until the pipe ends.  A child that was told to stop has the time of a block to end well: what it has sent until then is kept anyway. */
+static assay_status child_watch(assay_env *env, const child *c, const as_lab_settings *s, end *how)
+{
+    enum { LOOK_MS = 50 };
+    static const uint64_t STOP_NS = 120000000;
+    as_follow_news        news = AS_FOLLOW_QUIET;
+    uint64_t              last = as_monotonic_ns(), told = 0;
+    *how = END_HEARD;
     while (news != AS_FOLLOW_CLOSED) {
         AS_TRY(as_trace_follow_poll(env, c->follow, c->pipe, LOOK_MS, &news));
         if (news == AS_FOLLOW_ENDED)
             return ASSAY_OK;
         if (news == AS_FOLLOW_GREW)
             last = as_monotonic_ns();
-        if (as_cancelled(env) && !told) { /* it gets the time of a block to end well */
+        if (as_trace_follow_trace(c->follow)->n_turns)
+            atomic_store_explicit(&env->stake, AS_STAKE_HELD, memory_order_relaxed);
+        if (as_cancelled(env) && !told) {
             kill(c->pid, SIGINT);
-            told = true;
+            told = as_monotonic_ns();
         }
-        if (s->timeout_ns && as_monotonic_ns() - last > s->timeout_ns) {
-            *heard = false;
+        if (told && as_monotonic_ns() - told > STOP_NS)
+            *how = END_STOPPED;
+        else if (s->timeout_ns && as_monotonic_ns() - last > s->timeout_ns)
+            *how = END_SILENT;
+        if (*how != END_HEARD)
             return ASSAY_OK;
-        }
+        as_stage_again(env);
     }
     return ASSAY_OK;
 }
@@ -155,18 +187,22 @@ static assay_status cut_short(assay_env *env, child *c, as_trace_state state, co
     return ASSAY_OK;
 }
 
-static assay_status child_end(assay_env *env, child *c, assay_status followed, bool heard, const as_lab_settings *s,
+static assay_status child_end(assay_env *env, child *c, assay_status followed, end ending, const as_lab_settings *s,
                               assay_trace **out)
 {
     int  how = 0;
     char reason[256];
     bool ended = as_trace_follow_ended(c->follow);
-    if (!heard || followed != ASSAY_OK)
+    if (ending != END_HEARD || followed != ASSAY_OK)
         group_end(c);
     while (waitpid(c->pid, &how, 0) < 0 && errno == EINTR)
         continue;
     AS_TRY(followed);
-    if (!heard) {
+    if (ending == END_STOPPED) {
+        AS_TRY(cut_short(env, c, AS_TRACE_PARTIAL, "stopped before its end", out));
+        return as_fail(env, ASSAY_CANCELLED, "measure: %s: stopped after %u rounds", c->name, (*out)->n_rounds);
+    }
+    if (ending == END_SILENT) {
         snprintf(reason, sizeof reason, "timed out: no round finished within %.3g s", (double)s->timeout_ns / 1e9);
         return cut_short(env, c, AS_TRACE_TIMEOUT, reason, out);
     }
@@ -186,10 +222,12 @@ assay_status as_lab_isolated(assay_env *env, const char *name, int n_arms, as_la
                              assay_trace **out)
 {
     int                ends[2];
-    bool               heard = false;
-    listener           l = {s, name};
+    end                ending = END_SILENT;
+    listener           l = {env, name};
+    pid_t              parent = getpid();
     child              c = {.name = name, .n_arms = n_arms};
-    as_follow_settings how = {.arg = &l, .progress = hear, .kept_spans = SIZE_MAX / 2, .kept_samples = SIZE_MAX / 2};
+    as_follow_settings how = {
+        .arg = &l, .progress = hear, .stage = hear_stage, .kept_spans = SIZE_MAX / 2, .kept_samples = SIZE_MAX / 2};
     AS_TRY(as_trace_follow_new(env, name, &how, &c.follow));
     if (pipe(ends)) {
         as_trace_follow_free(c.follow);
@@ -199,7 +237,7 @@ assay_status as_lab_isolated(assay_env *env, const char *name, int n_arms, as_la
     c.pid = fork();
     if (c.pid == 0) {
         close(ends[0]);
-        _exit(child_main(env, job, arg, s, ends[1], &c, *out));
+        _exit(child_main(env, parent, job, arg, s, ends[1], &c, *out));
     }
     close(ends[1]);
     c.pipe = ends[0];
@@ -207,8 +245,8 @@ assay_status as_lab_isolated(assay_env *env, const char *name, int n_arms, as_la
     if (c.pid < 0) {
         status = as_fail(env, ASSAY_IO, "measure: %s: cannot start a process: %s", name, strerror(errno));
     } else {
-        status = child_watch(env, &c, s, &heard);
-        status = child_end(env, &c, status, heard, s, out);
+        status = child_watch(env, &c, s, &ending);
+        status = child_end(env, &c, status, ending, s, out);
     }
     close(ends[0]);
     as_trace_follow_free(c.follow);

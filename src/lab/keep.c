@@ -1,6 +1,7 @@
 /* keep.c - runs into the store, with the commit that they were made at. */
 #include "lab/keep.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -8,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/stage.h"
 #include "sensor/sensor.h"
 
 /* --- The commit ----------------------------------------------------------------------------------------- */
@@ -83,6 +85,20 @@ assay_status as_store_options_read(assay_env *env, const assay_options *options,
     return ASSAY_OK;
 }
 
+/* Nobody asked for the standard store: where it cannot be had, because assay was built without one or the directory cannot be written to, the
+ * run is not kept, and a note says so.  A store that is damaged is an error all the same. */
+static bool may_go_without(const as_store_options *o, assay_status status)
+{
+    return !o->url && (status == ASSAY_UNSUPPORTED || status == ASSAY_IO);
+}
+
+assay_status as_keep_options_read(assay_env *env, const assay_options *options, as_store_options *out)
+{
+    AS_TRY(as_store_options_read(env, options, out));
+    assay_status status = out->none ? ASSAY_OK : as_store_ready(env, out->url);
+    return may_go_without(out, status) ? ASSAY_OK : status;
+}
+
 assay_status as_lab_store(assay_env *env, const as_store_options *o, bool create, as_store **out)
 {
     if (o->none)
@@ -130,13 +146,6 @@ static assay_status keep(assay_env *env, const as_store_options *o, const as_sto
     return status;
 }
 
-/* Nobody asked for the standard store: where it cannot be had, because assay was built without one or the directory cannot be written to, the
- * run is not kept, and a note says so.  A store that is damaged is an error all the same. */
-static bool may_go_without(const as_store_options *o, assay_status status)
-{
-    return !o->url && (status == ASSAY_UNSUPPORTED || status == ASSAY_IO);
-}
-
 assay_status as_lab_keep(assay_env *env, const as_store_options *o, const char *kind, const char *title,
                          const assay_trace *const *trials, size_t n, assay_facts *facts, int64_t *id)
 {
@@ -144,6 +153,7 @@ assay_status as_lab_keep(assay_env *env, const as_store_options *o, const char *
     *id = 0;
     if (o->none)
         return ASSAY_OK;
+    as_stage_begin(env, AS_PHASE_KEEP, "", NAN, 0);
     as_lab_commit(commit);
     as_machine_fingerprint(print);
     AS_TRY(facts_text(env, facts, &report));
@@ -156,6 +166,8 @@ assay_status as_lab_keep(assay_env *env, const as_store_options *o, const char *
                          .report = report};
     assay_status  status = keep(env, o, &run, trials, n, id);
     free(report);
+    if (status == ASSAY_OK)
+        atomic_store_explicit(&env->stake, AS_STAKE_KEPT, memory_order_relaxed);
     if (!may_go_without(o, status))
         return status;
     if (status == ASSAY_IO)

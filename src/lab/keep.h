@@ -11,6 +11,8 @@ typedef struct as_store_options {
     bool        none; /* nothing is kept */
 } as_store_options;
 assay_status as_store_options_read(assay_env *env, const assay_options *options, as_store_options *out);
+/* The same of a call that will keep a run: a store that could not take it is refused here, before anything is measured. */
+assay_status as_keep_options_read(assay_env *env, const assay_options *options, as_store_options *out);
 
 /* The records and what was found in them.  *id gets 0 when nothing is kept: --store none, or the standard store cannot be had, and then the
  * facts get a note AS_NOT_KEPT that says why. */

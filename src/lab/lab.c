@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stage.h"
 #include "base/text.h"
 #include "lab/limits.h"
 #include "lab/truth.h"
@@ -18,6 +19,7 @@ static const as_option_member members[] = {
     AS_MEMBER(as_lab_settings, INT, "runs", sampler.n_rounds),
     AS_MEMBER(as_lab_settings, CHOICE, "layout-of-memory", sampler.memory),
     AS_MEMBER(as_lab_settings, BOOL, "samples", sampler.keep_samples),
+    AS_MEMBER(as_lab_settings, BOOL, "check", checks),
     AS_MEMBER(as_lab_settings, SHARE, "margin", rules.margin),
     AS_MEMBER(as_lab_settings, SHARE, "alpha", rules.alpha),
     AS_MEMBER(as_lab_settings, NS, "timeout", timeout_ns),
@@ -35,8 +37,7 @@ static assay_status warm_up_read(assay_env *env, const char *text, int *out)
 
 assay_status as_lab_settings_read(assay_env *env, const assay_options *options, const char *budget, as_lab_settings *out)
 {
-    *out = (as_lab_settings){
-        .early = true, .isolate = env->clock.kind != AS_CLOCK_FAKE, .progress = env->progress, .progress_arg = env->progress_arg};
+    *out = (as_lab_settings){.early = true, .isolate = env->clock.kind != AS_CLOCK_FAKE};
     as_sampler_defaults(&out->sampler);
     as_duel_rules_standard(&out->rules);
     AS_TRY(as_options_read(env, options, members, out));
@@ -44,6 +45,12 @@ assay_status as_lab_settings_read(assay_env *env, const assay_options *options, 
         return as_fail(env, ASSAY_INTERNAL, "the default budget %s is not a duration", budget);
     out->sampler.by_wall = !strcmp(as_options_text(options, "clock"), "wall");
     return warm_up_read(env, as_options_text(options, "warmup"), &out->sampler.warm_up);
+}
+
+double as_lab_expect_s(const as_lab_settings *s)
+{
+    bool counts = s->sampler.n_rounds && !s->sampler.keeps_budget;
+    return counts ? (double)NAN : (double)s->sampler.budget_ns / 1e9;
 }
 
 /* --- When it is enough --------------------------------------------------------------------------------------- */
@@ -107,16 +114,76 @@ typedef struct bench {
     as_arena                    arena;
 } bench;
 
-/* again: its answer was compared when the trial began. */
-static assay_status subject_open(assay_env *env, bench *b, int i, bool again, const as_sampler_settings *sampler)
+static assay_status subject_open(assay_env *env, bench *b, int i, const as_sampler_settings *sampler, assay_trace *t)
 {
+    const char *name = b->names ? b->names[i] : b->cases[i]->name;
+    t->arms[i].name = as_trace_keep(t, name);
+    t->arms[i].items = as_bench_case_items(b->cases[i]);
+    t->arms[i].work = b->cases[i]->work;
+    as_stage_begin(env, AS_PHASE_PLAN, b->name, NAN, 0);
+    if (sampler->progress)
+        sampler->progress(sampler->progress_arg, AS_PHASE_PLAN, 0, t);
     AS_TRY(as_bench_case_open(env, b->cases[i], &b->subjects[i]));
-    if (!again)
-        AS_TRY(as_truth_check(env, b->cases[i], &b->subjects[i], sampler->seed, &b->truths[i]));
-    if (b->truths[i].wrong)
-        return as_fail(env, ASSAY_DEVICE, "%s: its answer is wrong: %s", b->cases[i]->name, b->truths[i].sentence);
-    return as_arm_plan(env, b->names ? b->names[i] : b->cases[i]->name, b->subjects[i].plan, sampler->seed, b->slab,
-                       sampler->memory == AS_MEMORY_RANDOM, &b->arms[i]);
+    return as_arm_plan(env, name, b->subjects[i].plan, sampler->seed, b->slab, sampler->memory == AS_MEMORY_RANDOM, &b->arms[i]);
+}
+
+/* --- Answers before times ------------------------------------------------------------------------------------- */
+
+/* Checking may take this share of the budget.  Where not everything fits, fewer rows of each candidate are compared; one row is compared in
+ * any case, and what that takes beyond the share is told before it starts. */
+static const double CHECK_SHARE = 0.25;
+#define TELL_BEYOND_S 1.0
+
+/* The candidate with the least work that is not checked yet: its time says how fast the reference is, before the large ones are begun. */
+static int smallest(const as_truth_work *work, const bool *done, int n)
+{
+    int best = -1;
+    for (int i = 0; i < n; i++)
+        if (!done[i] && (best < 0 || work[i].all < work[best].all))
+            best = i;
+    return best;
+}
+
+static double check_expect_s(const as_truth_work *work, int n, double share_s, double *beyond_s)
+{
+    double all = 0, least = 0;
+    for (int i = 0; i < n; i++) {
+        all += work[i].all / AS_REFERENCE_RATE;
+        least += work[i].least / AS_REFERENCE_RATE;
+    }
+    *beyond_s = least - share_s > TELL_BEYOND_S ? least - share_s : 0;
+    return fmax(fmin(all, share_s), least);
+}
+
+static assay_status answers_check(assay_env *env, bench *b, const as_sampler_settings *sampler)
+{
+    as_truth_work *work = AS_TAKE(&b->arena, as_truth_work, b->n);
+    bool          *done = AS_TAKE(&b->arena, bool, b->n);
+    double         left_s = CHECK_SHARE * (double)sampler->budget_ns / 1e9, rate = AS_REFERENCE_RATE, beyond_s;
+    if (!work || !done)
+        return as_fail(env, ASSAY_NO_MEMORY, "measure: %s: not enough memory for %d candidates", b->name, b->n);
+    for (int i = 0; i < b->n; i++)
+        work[i] = as_truth_ask(b->cases[i], &b->subjects[i]);
+    double expect_s = check_expect_s(work, b->n, left_s, &beyond_s);
+    if (b->s->checks)
+        as_stage_begin(env, AS_PHASE_CHECK, b->name, expect_s, beyond_s);
+    for (int k = 0; k < b->n; k++) {
+        int       i = smallest(work, done, b->n);
+        as_truth *truth = &b->truths[i];
+        done[i] = true;
+        if (!b->s->checks) {
+            as_truth_skip(truth);
+            continue;
+        }
+        AS_TRY(as_truth_check(env, b->cases[i], &b->subjects[i], sampler->seed, rate * fmax(left_s, 0) / (b->n - k), truth));
+        if (truth->wrong)
+            return as_fail(env, ASSAY_DEVICE, "%s: its answer is wrong: %s", b->cases[i]->name, truth->sentence);
+        left_s -= truth->seconds;
+        if (truth->seconds > 1e-3) /* less says more about the clock */
+            rate = truth->work / truth->seconds;
+        as_stage_done(env, (k + 1.0) / b->n);
+    }
+    return ASSAY_OK;
 }
 
 /* A text that explains a number is not worth failing for: without memory for it there is none. */
@@ -157,7 +224,7 @@ static void doubled_note(assay_env *env, const as_arm *arm, const as_sampler_set
     double       once[N], ratio[N], scratch[N], cover;
     size_t       lo, hi;
     as_trace_arm info = t->arms[0];
-    if (!t->calls || 3.0 * N * t->block_ns > (double)s->budget_ns || arm->launch(env, arm->self, 0, &info) != ASSAY_OK)
+    if (!t->calls || 3.0 * N * t->block_ns > (double)s->budget_ns / 4 || arm->launch(env, arm->self, 0, &info) != ASSAY_OK)
         return;
     int n = 0;
     for (double twice; n < N; n++) {
@@ -177,7 +244,8 @@ static void doubled_note(assay_env *env, const as_arm *arm, const as_sampler_set
 
 static assay_status bench_run(assay_env *env, bench *b, as_sampler_settings *sampler, assay_trace *t)
 {
-    bool again = t->n_turns > 0;
+    bool     again = t->n_turns > 0;
+    uint64_t begin = as_monotonic_ns();
     b->subjects = AS_TAKE(&b->arena, as_bench_subject, b->n);
     b->truths = AS_TAKE(&b->arena, as_truth, b->n);
     b->arms = AS_TAKE(&b->arena, as_arm, b->n);
@@ -186,14 +254,12 @@ static assay_status bench_run(assay_env *env, bench *b, as_sampler_settings *sam
         return as_fail(env, ASSAY_NO_MEMORY, "measure: %s: not enough memory for %d candidates", b->name, b->n);
     if (sampler->memory == AS_MEMORY_SHARED)
         AS_TRY(as_slab_new(env, &b->slab));
-    for (int i = 0; i < b->n; i++) {
-        t->arms[i].name = as_trace_keep(t, b->names ? b->names[i] : b->cases[i]->name);
-        t->arms[i].items = as_bench_case_items(b->cases[i]);
-        t->arms[i].work = b->cases[i]->work;
-        AS_TRY(subject_open(env, b, i, again, sampler));
-        if (sampler->progress)
-            sampler->progress(sampler->progress_arg, 0, t);
-    }
+    for (int i = 0; i < b->n; i++)
+        AS_TRY(subject_open(env, b, i, sampler, t));
+    if (!again)
+        AS_TRY(answers_check(env, b, sampler));
+    if (env->clock.kind != AS_CLOCK_FAKE) /* measuring keeps half of the budget at least: what took more was told before it began */
+        sampler->spent_ns = (uint64_t)fmin((double)(as_monotonic_ns() - begin), (double)sampler->budget_ns / 2);
     if (b->n > 1 && b->s->early && !sampler->n_rounds) {
         sampler->enough = settled;
         sampler->rounds = rounds;
@@ -283,22 +349,25 @@ assay_status as_lab_compare(assay_env *env, const char *name, const as_bench_cas
 /* --- Arms that are programs, or the caller's --------------------------------------------------------------------- */
 
 typedef struct told {
+    assay_env             *env;
     const as_lab_settings *s;
     const char            *name;
 } told;
 
-static void pass_on(void *arg, double done, const assay_trace *t)
+static void pass_on(void *arg, as_phase phase, double done, const assay_trace *t)
 {
     const told *to = arg;
-    (void)t;
-    to->s->progress(to->s->progress_arg, to->name, done);
+    if (t->n_turns)
+        atomic_store_explicit(&to->env->stake, AS_STAKE_HELD, memory_order_relaxed);
+    as_stage_begin(to->env, phase, to->name, as_lab_expect_s(to->s), 0);
+    as_stage_done(to->env, done);
 }
 
 assay_status as_lab_compare_arms(assay_env *env, const char *name, const as_arm *arms, int n, const as_lab_settings *s,
                                  assay_trace **out)
 {
     as_sampler_settings sampler = s->sampler;
-    told                to = {s, name};
+    told                to = {env, s, name};
     look                l = {.s = s, .settled = calloc((size_t)n, sizeof(bool)), .n = n};
     assay_trace        *t = *out;
     if (!l.settled)
@@ -308,10 +377,8 @@ assay_status as_lab_compare_arms(assay_env *env, const char *name, const as_arm 
         sampler.rounds = rounds;
         sampler.enough_arg = &l;
     }
-    if (s->progress) {
-        sampler.progress = pass_on;
-        sampler.progress_arg = &to;
-    }
+    sampler.progress = pass_on;
+    sampler.progress_arg = &to;
     assay_status status = t ? ASSAY_OK : as_trace_new_arms(env, name, n, &t);
     if (status == ASSAY_OK)
         status = as_sampler_run(env, arms, n, &sampler, t);

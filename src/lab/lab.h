@@ -19,13 +19,15 @@ typedef struct as_lab_settings {
     bool                isolate;      /* a child process a case; off where the clock is a fake */
     const as_roofs     *roofs;        /* of the CPU; NULL: no limits are asked for, of no device */
     as_roofs_how        roofs_how;    /* how those of other devices are had */
-    void (*progress)(void *arg, const char *name, double done);
-    void *progress_arg;
+    bool                checks;       /* answers are compared with the slow reference before they are timed */
 } as_lab_settings;
 
-/* Options budget, timeout, warmup, runs, clock, layout-of-memory, samples, target-width, margin, alpha, seed.
+/* Options budget, check, timeout, warmup, runs, clock, layout-of-memory, samples, target-width, margin, alpha, seed.
  * budget: the default of this kind of work, "12s"; NULL: that of the table. */
 assay_status as_lab_settings_read(assay_env *env, const assay_options *options, const char *budget, as_lab_settings *out);
+
+/* How long the budget says that a trial takes; NaN where it counts rounds. */
+double as_lab_expect_s(const as_lab_settings *s);
 
 /* One case alone.  A case that cannot be measured is a trial whose state and reason say so: the call itself fails only for lack of memory
  * or on cancel (and then *out holds what was measured). */
@@ -44,7 +46,7 @@ assay_status as_lab_compare_arms(assay_env *env, const char *name, const as_arm 
 /* Cases one after the other, trials[i] NULL before, each with the budget; then what those that were settled early left of the whole goes to those
  * that are not, in equal shares.  The run of a case is as as_lab_compare(); one that is not OK ends it all. */
 typedef assay_status (*as_lab_case)(void *arg, int i, const as_lab_settings *s, assay_trace **trial);
-assay_status as_lab_all(as_lab_case run, void *arg, int n, const as_lab_settings *s, assay_trace **trials);
+assay_status as_lab_all(assay_env *env, as_lab_case run, void *arg, int n, const as_lab_settings *s, assay_trace **trials);
 
 /* Runs `job` in a child, which has the trial *out to go on with, and brings its trial back.  A child that is silent for timeout_ns (progress
  * counts) is ended with its group; what *out had before it is kept. */

@@ -30,7 +30,7 @@ static fixture begin(void)
 {
     fixture f = {.env = store_env()};
     expect_ok(f.env, assay_options_new(f.env, &f.options));
-    f.s = (as_lab_settings){.early = true, .timeout_ns = 60000000000u};
+    f.s = (as_lab_settings){.early = true, .checks = true, .timeout_ns = 60000000000u};
     as_sampler_defaults(&f.s.sampler);
     f.s.sampler.budget_ns = 50000000;
     f.s.sampler.memory = AS_MEMORY_RANDOM;
@@ -228,7 +228,7 @@ static assay_status job_is_long(assay_env *env, void *arg, as_sampler_settings *
 {
     for (int i = 0; i < 25; i++) {
         poll(NULL, 0, 100);
-        sampler->progress(sampler->progress_arg, i / 25.0, NULL);
+        sampler->progress(sampler->progress_arg, AS_PHASE_MEASURE, i / 25.0, NULL);
     }
     return job_good(env, arg, sampler, out);
 }
@@ -236,7 +236,7 @@ static assay_status job_is_long(assay_env *env, void *arg, as_sampler_settings *
 static assay_status job_waits_for_the_end(assay_env *env, void *arg, as_sampler_settings *sampler, assay_trace **out)
 {
     AS_TRY(job_good(env, arg, sampler, out));
-    sampler->progress(sampler->progress_arg, 0.5, NULL);
+    sampler->progress(sampler->progress_arg, AS_PHASE_MEASURE, 0.5, NULL);
     while (!as_cancelled(env))
         poll(NULL, 0, 10);
     (*out)->state = AS_TRACE_PARTIAL;
@@ -343,7 +343,7 @@ Test(isolate, a_trial_that_a_child_could_not_go_on_with_keeps_its_blocks)
 static assay_status job_dies_measuring(assay_env *env, void *arg, as_sampler_settings *sampler, assay_trace **out)
 {
     *out = as_planted_trial(env, (as_planted){.name = "half", .n_shots = 3, .n_launches = 2});
-    sampler->progress(sampler->progress_arg, 0.5, *out);
+    sampler->progress(sampler->progress_arg, AS_PHASE_MEASURE, 0.5, *out);
     if (arg)
         kill(getpid(), SIGKILL);
     while (pause()) /* always -1 */
@@ -368,10 +368,10 @@ Test(isolate, what_a_child_measured_before_it_was_ended_is_kept)
     }
 }
 
-static void count_beat(void *arg, const char *name, double done)
+static void count_beat(void *arg, const assay_stage *stage)
 {
-    expect_str(name, "a job");
-    expect(done >= 0 && done <= 1);
+    expect_str(stage->subject, "a job");
+    expect(stage->done >= 0 && stage->done <= 1);
     ++*(int *)arg;
 }
 
@@ -380,8 +380,7 @@ Test(isolate, progress_keeps_a_long_child_alive)
     fixture      f = begin();
     assay_trace *t = NULL;
     int          n = 0;
-    f.s.progress = count_beat;
-    f.s.progress_arg = &n;
+    assay_on_progress(f.env, count_beat, &n);
     expect_ok(f.env, isolated(&f, job_is_long, "long", 2000, &t));
     expect_eq(t->state, AS_TRACE_COMPLETE);
     expect(n >= 1);
@@ -389,9 +388,9 @@ Test(isolate, progress_keeps_a_long_child_alive)
     end(&f);
 }
 
-static void cancel_it(void *arg, const char *name, double done)
+static void cancel_it(void *arg, const assay_stage *stage)
 {
-    (void)name, (void)done;
+    (void)stage;
     assay_cancel(arg);
 }
 
@@ -399,8 +398,7 @@ Test(isolate, cancel_reaches_the_child_and_keeps_what_it_measured)
 {
     fixture      f = begin();
     assay_trace *t = NULL;
-    f.s.progress = cancel_it;
-    f.s.progress_arg = f.env;
+    assay_on_progress(f.env, cancel_it, f.env);
     expect_fails(f.env, isolated(&f, job_waits_for_the_end, "half", 60000, &t), ASSAY_CANCELLED, "stopped after 10 rounds");
     expect(t);
     expect_eq(t->state, AS_TRACE_PARTIAL);
@@ -727,7 +725,7 @@ static moved *moved_new(const double *more)
     return m;
 }
 
-static assay_status moved_all(moved *m) { return as_lab_all(moved_run, m, N_MOVED, &m->f.s, m->trials); }
+static assay_status moved_all(moved *m) { return as_lab_all(m->f.env, moved_run, m, N_MOVED, &m->f.s, m->trials); }
 
 static double moved_spent(const moved *m)
 {
@@ -1253,7 +1251,7 @@ Test(selftest, goes_on_where_its_state_ends)
     expect(r->alarms.lo < 0.05 && r->alarms.hi > 0.05 && r->power.hi > 0.99);
     expect(!r->alarms_broken && !r->power_broken);
     expect_eq(results[cell_at("memory")].alarms.n, 2);
-    expect_fails(env, resume(env, "whole", "compute,memory", results), ASSAY_CANCELLED, "the counts so far are kept");
+    expect_fails(env, resume(env, "whole", "compute,memory", results), ASSAY_CANCELLED, "of 4 trials of memory are counted");
     expect_eq(results[cell_at("memory")].alarms.n, 2);
 }
 

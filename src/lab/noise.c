@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/stage.h"
 #include "analysis/duel/duel_facts.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -48,8 +49,9 @@ assay_status as_noise_measure(assay_env *env, const as_lab_settings *s, as_noise
 {
     *out = (as_noise){.n = 0};
     for (size_t i = 0; i < AS_NOISE_TRIALS; i++) {
-        const char  *load = out->loads[out->n] = loads[i / AS_COUNT(blocks_ns)];
-        double       block_ns = out->block_ns[out->n] = blocks_ns[i % AS_COUNT(blocks_ns)];
+        const char *load = out->loads[out->n] = loads[i / AS_COUNT(blocks_ns)];
+        double      block_ns = out->block_ns[out->n] = blocks_ns[i % AS_COUNT(blocks_ns)];
+        as_stage_after(env, (double)s->sampler.budget_ns / 1e9 * (double)(AS_NOISE_TRIALS - 1 - i) / AS_NOISE_TRIALS);
         assay_status status = trial_run(env, s, load, block_ns, &out->trials[out->n]);
         out->n += out->trials[out->n] != NULL;
         AS_TRY(status);

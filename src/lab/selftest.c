@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/process.h"
+#include "base/stage.h"
 #include "base/text.h"
 #include "lab/load.h"
 
@@ -217,9 +219,13 @@ static assay_status suite(assay_env *env, const selftest *t, const as_cell_def *
 
 static pid_t neighbour_start(assay_env *env)
 {
-    pid_t pid = fork();
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM}; /* the program's handlers are not for this process */
+    pid_t            parent = getpid(), pid = fork();
     if (pid)
         return pid;
+    as_process_tie(parent);
+    for (size_t i = 0; i < AS_COUNT(signals); i++)
+        signal(signals[i], SIG_DFL);
     as_load *load;
     as_arm   arm;
     as_shot  shot[16];
@@ -323,6 +329,11 @@ static assay_status state_read(selftest *t)
 
 /* --- A cell ------------------------------------------------------------------------------------------------------ */
 
+static assay_status stopped(assay_env *env, const as_cell_def *def, int64_t done, int of)
+{
+    return as_fail(env, ASSAY_CANCELLED, "stopped: %lld of %d trials of %s are counted", (long long)done, of, def->name);
+}
+
 static assay_status trials_run(selftest *t, int cell, bool power)
 {
     const as_cell_def *def = &as_selftest_cells[cell];
@@ -335,18 +346,20 @@ static assay_status trials_run(selftest *t, int cell, bool power)
             extra = power != def->same ? def->extra : 0; /* of equivalence, alarms are at the edge and power is on the same */
         bool    hit = false;
         as_duel duel;
+        as_stage_after(t->env, (double)(n - 1 - k) * def->budget_s);
         if (as_cancelled(t->env))
-            return as_fail(t->env, ASSAY_CANCELLED, "selftest: stopped; the counts so far are kept");
+            return stopped(t->env, def, k, n);
         if (def->where == AS_CELL_SUITE) {
             AS_TRY(suite(t->env, t, def, seed, &hit, &seconds));
         } else {
-            AS_TRY(compare(t->env, t, def, extra, seed, &duel, &seconds));
+            assay_status status = compare(t->env, t, def, extra, seed, &duel, &seconds);
+            if (status == ASSAY_CANCELLED)
+                return stopped(t->env, def, k, n);
+            AS_TRY(status);
             hit = is_hit(def, &duel, power);
         }
         count_add(c, hit);
         line_write(t->state, def, power, k, hit, def->where == AS_CELL_SUITE ? NULL : &duel, seconds);
-        if (t->s->progress)
-            t->s->progress(t->s->progress_arg, def->name, k + 1, n);
     }
     return ASSAY_OK;
 }

@@ -38,8 +38,6 @@ typedef struct as_selftest_settings {
     const char *state; /* a file of JSON lines, or NULL */
     const char *self;  /* this program, for the cells of two programs */
     uint64_t    seed;
-    void (*progress)(void *arg, const char *cell, int64_t done, int64_t of);
-    void *progress_arg;
 } as_selftest_settings;
 
 /* results: one a cell of the table, those not asked for with n == 0.  CANCELLED keeps what was counted. */

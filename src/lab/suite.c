@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/trace/plausible.h"
+#include "base/stage.h"
 #include "lab/limits.h"
 
 /* What a call may cost whatever it does, rather too much than too little: on the calling thread, with other threads, on a device. */
@@ -26,6 +27,7 @@ assay_status as_suite_measure(assay_env *env, const as_bench_cases *cases, const
     }
     for (int i = 0; i < cases->n_items && status == ASSAY_OK; i++) {
         assay_trace *trial = NULL;
+        as_stage_after(env, (double)(cases->n_items - 1 - i) * (double)s->sampler.budget_ns / 1e9);
         status = as_lab_measure(env, &cases->items[i], s, &trial);
         if (trial)
             suite->trials[suite->n_trials++] = trial;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lab/tell.h"
+#include "report/report.h"
 
 enum { CHART_COLUMNS = 40, MAX_NAME_COLUMNS = 32, MAX_TEXT_COLUMNS = 200 };
 
@@ -28,8 +29,12 @@ static const char *bytes_show(char *buf, size_t size, uint64_t bytes)
 static void cell(FILE *file, const char *text, int width)
 {
     int n = 0;
-    for (const char *c = text ? text : ""; *c && n < width; c++, n++)
+    for (const char *c = text ? text : ""; *c; c++) {
+        bool begins = ((unsigned char)*c & 0xc0) != 0x80; /* a character, of which a column holds one */
+        if (begins && n++ == width)
+            return;
         fputc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, file);
+    }
     for (; n < width; n++)
         fputc(' ', file);
 }
@@ -72,9 +77,14 @@ static void steps_print(const page *p)
 {
     const assay_plan *plan = p->plan;
     int               name = 4, op = 2, device = 6, kernel = 6;
+    as_arena          arena = {0};
+    const char      **names = AS_TAKE(&arena, const char *, plan->n_steps);
+    for (int s = 0; names && s < plan->n_steps; s++)
+        names[s] = as_clean_text(&arena, plan->steps[s].name);
+    bool fits = names && as_names_fit(&arena, names, (size_t)plan->n_steps, MAX_NAME_COLUMNS, names);
     for (int s = 0; s < plan->n_steps; s++) {
         const as_step *step = &plan->steps[s];
-        name = at_least(name, strlen(step->name));
+        name = at_least(name, (size_t)as_text_columns(step->name));
         op = at_least(op, strlen(as_step_op(plan, step)));
         device = at_least(device, strlen(plan->devices[step->device]->name));
         kernel = at_least(kernel, step->choice.name ? strlen(step->choice.name) : 0);
@@ -89,7 +99,7 @@ static void steps_print(const page *p)
         as_text        shapes = {0};
         as_step_shapes(plan, step, &shapes);
         fprintf(p->file, "%s%4d  ", s < plan->n_prologue ? p->dim : "", s);
-        cell(p->file, step->name, name);
+        cell(p->file, fits ? names[s] : step->name, name);
         fprintf(p->file, "  %-*s  ", op, as_step_op(plan, step));
         cell(p->file, plan->devices[step->device]->name, device);
         fputs("  ", p->file);
@@ -99,6 +109,7 @@ static void steps_print(const page *p)
                 shapes.data && !shapes.failed ? shapes.data : "", s < plan->n_prologue ? "  (set-up)" : "", p->plain);
         as_text_drop(&shapes);
     }
+    as_arena_drop(&arena);
     if (!plan->n_steps)
         fprintf(p->file, "no steps: every output is an input, a parameter or a constant\n");
 }

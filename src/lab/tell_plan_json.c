@@ -24,6 +24,7 @@ static bool step_write(as_json *w, const assay_plan *plan, int s)
     as_json_object(w);
     as_json_key_i64(w, "step", s);
     as_json_key_text(w, "name", step->name);
+    as_json_key_text(w, "module", step->module ? step->module : "");
     as_json_key_text(w, "op", as_step_op(plan, step));
     as_json_key_text(w, "stage", as_step_stage(plan, s));
     as_json_key_i64(w, "segment", step->segment);

@@ -22,6 +22,7 @@ typedef struct check {
     assay_instance         *instance;
     as_arena                arena;
     as_truth               *out;
+    double                  most_work;
     int64_t                 rows[MAX_ROWS];
 } check;
 
@@ -188,7 +189,9 @@ static assay_status slow_compare(check *k, slow *s, bool *goes)
         if (!rows_copy(k, &whole, &s->in[i]))
             return ASSAY_OK;
     }
+    uint64_t begin = as_monotonic_ns();
     AS_TRY(as_graph_eval(k->env, g, s->in, s->out));
+    k->out->seconds = (double)(as_monotonic_ns() - begin) / 1e9;
     as_view *got = views_take(k, g, g->outputs, g->n_outputs);
     if (!got)
         return as_fail(k->env, ASSAY_NO_MEMORY, "bench: %s: not enough memory for the reference code", k->c->id);
@@ -251,13 +254,28 @@ static assay_status fewer_compare(check *k, bool *goes)
     return status;
 }
 
-static int64_t rows_count(const check *k)
+static int64_t rows_count(const as_bench_case *c, const assay_plan *plan)
 {
-    const assay_plan *plan = k->subject->plan;
-    for (int i = 0; !k->c->is_workload && i < plan->n_dims; i++)
+    for (int i = 0; !c->is_workload && i < plan->n_dims; i++)
         if (!strcmp(plan->dims[i].symbol, "batch"))
             return plan->dims[i].size;
-    return k->c->spec_rows > 0 ? k->c->spec_rows : 1;
+    return c->spec_rows > 0 ? c->spec_rows : 1;
+}
+
+as_truth_work as_truth_ask(const as_bench_case *c, const as_bench_subject *subject)
+{
+    as_truth_work work = {work_of(subject->plan), 0};
+    double        a_row = work.all / (double)rows_count(c, subject->plan);
+    if (as_bench_case_is_told(c))
+        return (as_truth_work){0, 0};
+    work.least = a_row > MOST_ROW ? 0 : a_row;
+    return work;
+}
+
+void as_truth_skip(as_truth *out)
+{
+    *out = (as_truth){.error = NAN};
+    none(out, "--check off");
 }
 
 static assay_status all_compare(check *k)
@@ -269,6 +287,7 @@ static assay_status all_compare(check *k)
     k->out->n_rows = k->out->of_rows;
     AS_TRY(slow_bind(k, k->subject->model, plan->dims, plan->n_dims, &s));
     AS_TRY(slow_compare(k, &s, &goes));
+    k->out->work = work_of(plan);
     for (int i = 0; i < s.graph.n_outputs; i++)
         n += as_shape_count(&s.out[i].shape);
     k->out->how = AS_TRUTH_ALL;
@@ -287,7 +306,8 @@ static assay_status rows_compare(check *k, double work, uint64_t seed)
         none(o, why);
         return ASSAY_OK;
     }
-    o->n_rows = (int64_t)fmin(fmax(MOST_WORK / a_row, 1), MAX_ROWS);
+    o->n_rows = (int64_t)fmin(fmax(k->most_work / a_row, 1), MAX_ROWS);
+    o->work = a_row * (double)o->n_rows;
     rows_draw(k, seed);
     AS_TRY(fewer_compare(k, &goes));
     o->how = AS_TRUTH_ROWS;
@@ -302,14 +322,15 @@ static assay_status run(check *k, uint64_t seed)
     double work = work_of(k->subject->plan);
     AS_TRY(assay_instance_new(k->env, k->subject->plan, &k->instance));
     AS_TRY(answer(k, seed, &k->out->hash));
-    k->out->of_rows = rows_count(k);
-    AS_TRY(work <= MOST_WORK || (k->out->of_rows == 1 && work <= MOST_ROW) ? all_compare(k) : rows_compare(k, work, seed));
+    k->out->of_rows = rows_count(k->c, k->subject->plan);
+    AS_TRY(work <= k->most_work || (k->out->of_rows == 1 && work <= MOST_ROW) ? all_compare(k) : rows_compare(k, work, seed));
     return k->out->wrong ? ASSAY_OK : poison(k, seed);
 }
 
-assay_status as_truth_check(assay_env *env, const as_bench_case *c, const as_bench_subject *subject, uint64_t seed, as_truth *out)
+assay_status as_truth_check(assay_env *env, const as_bench_case *c, const as_bench_subject *subject, uint64_t seed,
+                            double most_work, as_truth *out)
 {
-    check k = {.env = env, .c = c, .subject = subject, .out = out};
+    check k = {.env = env, .c = c, .subject = subject, .out = out, .most_work = fmin(most_work, MOST_WORK)};
     *out = (as_truth){.error = NAN};
     if (as_bench_case_is_told(c)) {
         none(out, "the null device computes nothing");

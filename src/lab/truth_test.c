@@ -27,7 +27,7 @@ static void open_at(fixture *f, const char *argument, const char *key, const cha
     expect_ok(f->env, as_bench_case_open(f->env, &f->cases->items[0], &f->subject));
 }
 
-static void check_it(fixture *f) { expect_ok(f->env, as_truth_check(f->env, &f->cases->items[0], &f->subject, 5, &f->truth)); }
+static void check_it(fixture *f) { expect_ok(f->env, as_truth_check(f->env, &f->cases->items[0], &f->subject, 5, 2e8, &f->truth)); }
 
 static void shut(fixture *f)
 {

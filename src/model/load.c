@@ -56,6 +56,13 @@ done:
     return status;
 }
 
+/* Of a file its name without the directories; a built-in network is called as it was asked for. */
+static const char *title_of(const char *spec)
+{
+    const char *slash = format_of(spec) ? strrchr(spec, '/') : NULL;
+    return slash ? slash + 1 : spec;
+}
+
 /* A built-in network keeps its name even where a file without a suffix has the same. */
 static assay_status spec_load(assay_env *env, const char *spec, uint64_t seed, assay_model **out)
 {
@@ -119,7 +126,9 @@ assay_status as_model_load(assay_env *env, const char *spec, const as_model_opti
         status = spec_load(env, whole, options->seed, &model);
     as_arena_drop(&scratch);
     AS_TRY(status);
-    if (!(model->source = as_arena_text(&model->arena, spec)))
+    if ((model->source = as_arena_text(&model->arena, spec)))
+        model->name = title_of(model->source);
+    else
         status = as_fail(env, ASSAY_NO_MEMORY, "model: %s: not enough memory for its name", spec);
     if (status == ASSAY_OK && options->weights)
         status = as_model_weights(env, model, options->weights, false);

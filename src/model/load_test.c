@@ -39,6 +39,22 @@ Test(load, draws_other_weights_for_another_seed)
     assay_env_free(env);
 }
 
+Test(load, a_model_is_called_by_its_file_or_as_it_was_asked_for)
+{
+    assay_env   *env = test_env();
+    assay_model *model = NULL, *again = NULL;
+    expect_ok(env, load(env, "mlp:sizes=4x3", NULL, NULL, &model));
+    expect_str(model->name, "mlp:sizes=4x3");
+    expect_str(model->own_name, "mlp");
+    expect_ok(env, as_model_json_save(env, model, as_test_path("my net.json")));
+    expect_ok(env, load(env, as_test_path("my net.json"), NULL, NULL, &again));
+    expect_str(again->name, "my net.json");
+    expect_str(again->own_name, "mlp");
+    assay_model_free(again);
+    assay_model_free(model);
+    assay_env_free(env);
+}
+
 Test(load, takes_a_known_suffix_for_a_file)
 {
     assay_env   *env = test_env();

@@ -47,6 +47,7 @@ typedef struct as_body {
 
 typedef struct as_node {
     const char    *name;
+    const char    *module; /* path in the framework's tree of modules, "layer4.1.conv2"; "": not known, or the network itself */
     const as_op   *op;
     const int     *in, *out; /* value ids; -1: absent optional */
     int            n_in, n_out;
@@ -77,8 +78,9 @@ typedef struct as_file_link {
 
 struct assay_model {
     as_arena       arena;
-    const char    *name;   /* "mlp-small" or the file's own */
-    const char    *source; /* the spec as given */
+    const char    *name;     /* what people call it: the file's name "resnet18.onnx", or the built-in network as it was asked for */
+    const char    *own_name; /* inside the file: "main_graph"; of a built-in network its name without parameters */
+    const char    *source;   /* the spec as given */
     as_value      *values;
     int            n_values;
     as_node       *nodes;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/stage.h"
 #include "op/rules.h"
 
 const as_op *as_op_find(const char *name)
@@ -220,4 +221,14 @@ int as_b_sum_to(as_builder *b, int x, const as_shape *shape)
         x = list < 0 ? -1 : b->node(b, "ReduceSum", (int[]){x, list}, 2, NULL, 0, NULL, 1);
     }
     return as_b_reshape(b, x, shape);
+}
+
+assay_status as_op_eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
+{
+    as_cost cost = n->op->cost ? n->op->cost(n) : as_cost_bytes(n);
+    if (env && as_cancelled(env))
+        return as_fail(env, ASSAY_CANCELLED, "%s '%s': stopped before it was computed", n->op->name, n->name);
+    as_stage_reference(env, n->name, n->op->name,
+                       (double)cost.flops + (double)cost.special + ((double)cost.bytes_read + (double)cost.bytes_written) / 4);
+    return n->op->eval(env, n, in, out);
 }

@@ -85,7 +85,8 @@ typedef struct as_op as_op;
 
 typedef struct as_node_ctx {
     const as_op          *op;
-    const char           *name; /* the node's own, for sentences */
+    const char           *name;   /* the node's own, for sentences */
+    const char           *module; /* path in the framework's tree of modules, "layer4.1"; NULL or "": not known */
     const as_attr        *attrs;
     int                   n_attrs;
     const as_tensor_info *in;
@@ -110,8 +111,8 @@ static inline bool as_in_has(const as_node_ctx *n, int i) { return i < n->n_in &
 
 /* --- Cost ----------------------------------------------------------------------------------- */
 
-/* Useful work by definition: a multiply-add is 2 flops, a comparison 1; exp, tanh, division and roots
- * are counted apart as special.  Bytes are compulsory: each tensor read or written once.  A count beyond
+/* Useful work by definition: a multiply-add is 2 flops, a comparison, a division and a root 1; exp, tanh
+ * and the like are counted apart as special: their limit is that of an exponential, which a division is above.  Bytes are compulsory: each tensor read or written once.  A count beyond
  * 64 bits stays at UINT64_MAX. */
 typedef struct as_cost {
     uint64_t flops;
@@ -201,6 +202,9 @@ struct as_op {
     const as_case *cases;
     size_t         n_cases;
 };
+
+/* The slow truth of a node, by whoever runs it: refuses when the env is cancelled, and tells before work that takes more than a minute. */
+assay_status as_op_eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out);
 
 extern const as_op *const as_op_table[];                /* NULL-terminated, written by the build */
 const as_op              *as_op_find(const char *name); /* NULL: no such operator */

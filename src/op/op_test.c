@@ -713,9 +713,10 @@ typedef struct cost_case {
 static const cost_case costs[] = {
     {.op = "Add", .n_in = 2, .in = {AS_IN(F32, 7, 9), AS_IN(F32, 9)}, .want = {63, 0, 4 * 72, 4 * 63}},
     {.op = "Relu", .n_in = 1, .in = {AS_IN(F64, 7)}, .want = {7, 0, 56, 56}},
-    {.op = "Sigmoid", .n_in = 1, .in = {AS_IN(F32, 7)}, .want = {7, 14, 28, 28}},
+    {.op = "Sigmoid", .n_in = 1, .in = {AS_IN(F32, 7)}, .want = {14, 7, 28, 28}},
+    {.op = "Div", .n_in = 2, .in = {AS_IN(F32, 7), AS_IN(F32, 7)}, .want = {7, 0, 56, 28}},
     {.op = "Tanh", .n_in = 1, .in = {AS_IN(F16, 7)}, .want = {0, 7, 14, 14}},
-    {.op = "Softmax", .n_in = 1, .in = {AS_IN(F32, 2, 5)}, .want = {26, 20, 40, 40}}, /* a line of 5: 4 + 5 + 4 */
+    {.op = "Softmax", .n_in = 1, .in = {AS_IN(F32, 2, 5)}, .want = {38, 10, 40, 40}}, /* a line of 5: 4 + 5 + 4 + 1 + 5 */
     {.op = "Softmax", .n_in = 1, .in = {AS_IN(F32, 2, 0)}, .want = {0, 0, 0, 0}},
     {.op = "MatMul", .n_in = 2, .in = {AS_IN(F32, 3, 4), AS_IN(F32, 4, 5)}, .want = {120, 0, 4 * 32, 60}},
     {.op = "MatMul", .n_in = 2, .in = {AS_IN(F32, 2, 3, 4), AS_IN(F32, 4, 5)}, .want = {240, 0, 4 * 44, 120}},

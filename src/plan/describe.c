@@ -133,6 +133,7 @@ static assay_status step_describe(assay_env *env, const assay_plan *plan, int s,
     as_step_shapes(plan, step, &shapes);
     as_trace_step row = {
         .name = step->name,
+        .module = step->module,
         .op = as_step_op(plan, step),
         .device = plan->devices[step->device]->name,
         .kernel = step->choice.name,

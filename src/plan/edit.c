@@ -66,6 +66,32 @@ bool as_edit_is_too_large(const as_graph *g, as_pass_note *note)
     return true;
 }
 
+/* How much of the part the name says already: up to the last of its modules that is one of the name's, too. */
+static size_t shared_bytes(const char *name, const char *part)
+{
+    size_t shared = 0;
+    for (size_t i = 0; part[i] && (!i || part[i - 1] == name[i - 1]); i++) {
+        bool ends = part[i] == '.' || (part[i] == ' ' && part[i + 1] == '(');
+        if (i && ends && (!name[i] || strchr(".+ ", name[i])))
+            shared = part[i] == '.' ? i + 1 : i + 2;
+    }
+    return shared;
+}
+
+const char *as_edit_name_join(as_arena *arena, const char *name, const char *part)
+{
+    enum { MAX_TEXT = 96 };
+    static const char more[] = "+…";
+    size_t            length = strlen(name), shared = shared_bytes(name, part), n = strlen(part + shared);
+    if (length + n > MAX_TEXT) {
+        bool says_so = length >= sizeof more - 1 && !strcmp(name + length - (sizeof more - 1), more);
+        return says_so ? name : as_arena_printf(arena, "%s%s", name, more);
+    }
+    if (shared && part[shared - 1] == '(' && n && part[shared + n - 1] == ')')
+        n--;
+    return as_arena_printf(arena, "%s+%.*s", name, (int)n, part + shared);
+}
+
 static assay_status no_memory(assay_env *env, const char *name)
 {
     return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory to change node '%s'", name ? name : "");
@@ -83,6 +109,7 @@ assay_status as_edit_try(assay_env *env, const as_graph *g, const as_edit *edit,
         return no_memory(env, edit->name);
     as_node_ctx n = {.op = op,
                      .name = edit->name ? edit->name : op->name,
+                     .module = edit->module,
                      .attrs = attrs,
                      .n_attrs = edit->n_attrs,
                      .in = in,
@@ -139,6 +166,8 @@ assay_status as_edit_replace(assay_env *env, as_graph *g, int id, const as_edit 
     as_edit       named = *edit;
     if (!named.name)
         named.name = g->nodes[id].ctx.name;
+    if (!named.module)
+        named.module = g->nodes[id].ctx.module;
     AS_TRY(node_make(env, g, &named, &node));
     node.ctx.seed = g->nodes[id].ctx.seed;
     node.ctx.node_id = g->nodes[id].ctx.node_id;

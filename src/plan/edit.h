@@ -31,6 +31,7 @@ bool as_edit_is_too_large(const as_graph *g, as_pass_note *note);
 /* A node as it should become.  Attributes are copied, and what they point to must live as long as the graph. */
 typedef struct as_edit {
     const char    *op, *name; /* name NULL: keeps the node's, or is made up for a new one */
+    const char    *module;    /* NULL: keeps the node's; of a new one: none */
     const int     *in;
     int            n_in; /* value ids, -1: absent */
     const as_attr *attrs;
@@ -39,6 +40,9 @@ typedef struct as_edit {
     as_layout      layout;
 } as_edit;
 
+/* The name of a node that does the work of another, too: "layer4.1.conv2" and "layer4.1.bn2" are "layer4.1.conv2+bn2".  A name that has
+ * become long only says that there is more.  NULL: no memory. */
+const char *as_edit_name_join(as_arena *arena, const char *name, const char *part);
 /* Node `id` becomes the edit (one output).  Where edit->out is another value than before, that value's old producer must be dead
  * by now, and the node's own old output must have no readers left. */
 assay_status as_edit_replace(assay_env *env, as_graph *g, int id, const as_edit *edit);

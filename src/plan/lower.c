@@ -404,7 +404,10 @@ static assay_status packs_add(lowering *l, int node_id, as_step *step)
             out[k] = -1;
         as_step pack = *step;
         pack.kind = AS_STEP_PACK;
-        pack.name = as_arena_printf(l->arena, "pack %s", of);
+        /* Exporters rename weights, "onnx::MatMul_189"; then the module says better whose they are. */
+        const char *module = node->ctx.module ? node->ctx.module : "";
+        bool        is_its = !strncmp(of, module, strlen(module));
+        pack.name = is_its ? as_arena_printf(l->arena, "pack %s", of) : as_arena_printf(l->arena, "pack weights of %s", module);
         pack.seg = (as_seg_step){.ctx = &node->ctx,
                                  .in = in,
                                  .out = out,
@@ -432,6 +435,7 @@ static assay_status node_add(lowering *l, int node_id, bool steady)
     as_step step = {
         .kind = AS_STEP_NODE,
         .name = ctx->name,
+        .module = ctx->module,
         .node = node_id,
         .cost = ctx->op->cost(ctx),
         .seg = {.ctx = ctx, .in = in, .out = out, .n_in = ctx->n_in, .n_out = ctx->n_out, .scratch = -1, .packed = AS_NOT_PACKED}};
@@ -563,6 +567,7 @@ static assay_status piece_add(lowering *l, as_plan_piece *p)
         return no_memory(l->env, "a piece");
     as_step step = {.kind = AS_STEP_PIECE,
                     .name = p->name,
+                    .module = p->module,
                     .device = p->device,
                     .node = -1,
                     .piece = p,

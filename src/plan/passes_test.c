@@ -72,6 +72,56 @@ Test(passes, activations_are_fused_into_the_products_before_them)
     fixture_close(&f);
 }
 
+/* A block of a network as a framework exports it, with the modules of its nodes. */
+static const char block[] =
+    "{\"format\":\"assay.model/1\",\"name\":\"t\",\"inputs\":[{\"name\":\"x\",\"dtype\":\"f32\",\"shape\":[1,3,8,8]}],\"params\":["
+    "{\"name\":\"w\",\"dtype\":\"f32\",\"shape\":[4,3,3,3],\"random\":{\"fan_in\":27}},"
+    "{\"name\":\"s\",\"dtype\":\"f32\",\"shape\":[4],\"random\":{\"fan_in\":4}},"
+    "{\"name\":\"v\",\"dtype\":\"f32\",\"shape\":[4],\"values\":[1,1,1,1]}],\"nodes\":["
+    "{\"op\":\"Conv\",\"name\":\"layer4.1.conv2\",\"module\":\"layer4.1.conv2\",\"in\":[\"x\",\"w\"],\"out\":[\"a\"]},"
+    "{\"op\":\"BatchNormalization\",\"name\":\"layer4.1.bn2\",\"module\":\"layer4.1.bn2\",\"in\":[\"a\",\"s\",\"s\",\"s\",\"v\"],"
+    "\"out\":[\"b\"]},"
+    "{\"op\":\"Relu\",\"name\":\"layer4.1.relu\",\"module\":\"layer4.1.relu\",\"in\":[\"b\"],\"out\":[\"c\"]},"
+    "{\"op\":\"Softmax\",\"name\":\"layer4.1 (Softmax)\",\"module\":\"layer4.1\",\"in\":[\"c\"],\"out\":[\"y\"]}],\"outputs\":[\"y\"]}";
+
+static const as_step *step_named(const assay_plan *plan, const char *name)
+{
+    for (int i = 0; i < plan->n_steps; i++)
+        if (!strcmp(plan->steps[i].name, name))
+            return &plan->steps[i];
+    fail("no step is called %s", name);
+}
+
+Test(passes, a_fused_step_says_what_it_does_and_keeps_the_module_of_its_product)
+{
+    fixture f;
+    fixture_open(&f, NULL);
+    expect_ok(f.env, as_file_write(f.env, as_test_path("block.json"), block, sizeof block - 1));
+    expect_ok(f.env, assay_model_load(f.env, as_test_path("block.json"), f.options, &f.model));
+    fixture_plan(&f);
+    expect_str(step_named(f.plan, "layer4.1.conv2+bn2+relu")->module, "layer4.1.conv2");
+    expect_str(step_named(f.plan, "layer4.1 (Softmax)")->module, "layer4.1");
+    for (int i = 0; i < f.plan->n_steps; i++) /* what was made for it belongs to it, too */
+        expect(!strncmp(f.plan->steps[i].module, "layer4.1", 8));
+    fixture_close(&f);
+}
+
+Test(passes, joined_names_leave_out_what_is_said_and_end_somewhere)
+{
+    as_arena    arena = {0};
+    const char *name = "a.b.conv";
+    expect_str(as_edit_name_join(&arena, "layer4.1.conv2", "layer4.1.bn2"), "layer4.1.conv2+bn2");
+    expect_str(as_edit_name_join(&arena, "layer4.1.conv2+bn2", "layer4.1 (Add)"), "layer4.1.conv2+bn2+Add");
+    expect_str(as_edit_name_join(&arena, "layer4.1.conv2", "layer4.10.bn2"), "layer4.1.conv2+10.bn2");
+    expect_str(as_edit_name_join(&arena, "conv1", "bn1"), "conv1+bn1");
+    expect_str(as_edit_name_join(&arena, "conv1", "conv1 (Relu)"), "conv1+Relu");
+    for (int i = 0; i < 200; i++)
+        expect((name = as_edit_name_join(&arena, name, "a.b.relu")) != NULL);
+    expect(strlen(name) < 110);
+    expect_has(name, "+relu+…");
+    as_arena_drop(&arena);
+}
+
 Test(passes, nothing_is_changed_when_compile_is_off)
 {
     fixture f;

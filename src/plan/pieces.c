@@ -195,14 +195,35 @@ static assay_status reorder(claiming *c)
 /* "conv1+bn1+relu1", cut where it becomes too long to read. */
 static const char *piece_name(const assay_plan *plan, as_arena *arena, const as_plan_piece *p)
 {
-    enum { MAX_TEXT = 160 };
     const char *name = plan->graph.nodes[p->first].ctx.name;
-    for (int i = 1; i < p->n_nodes && name; i++) {
-        if (strlen(name) > MAX_TEXT)
-            return as_arena_printf(arena, "%s and %d more", name, p->n_nodes - i);
-        name = as_arena_printf(arena, "%s+%s", name, plan->graph.nodes[p->first + i].ctx.name);
-    }
+    for (int i = 1; i < p->n_nodes && name; i++)
+        name = as_edit_name_join(arena, name, plan->graph.nodes[p->first + i].ctx.name);
     return name;
+}
+
+/* How many bytes of the first path the second shares, whole parts of it. */
+static size_t shared_path(const char *path, size_t n, const char *other)
+{
+    size_t shared = 0;
+    for (size_t i = 0;; i++) {
+        bool ends = i == n || path[i] == '.';
+        if (ends && (!other[i] || other[i] == '.'))
+            shared = i;
+        if (i == n || !other[i] || path[i] != other[i])
+            return shared;
+    }
+}
+
+/* The innermost module that all nodes lie in; NULL: no memory. */
+static const char *piece_module(const assay_plan *plan, as_arena *arena, const as_plan_piece *p)
+{
+    const char *first = plan->graph.nodes[p->first].ctx.module;
+    size_t      n = first ? strlen(first) : 0;
+    for (int i = 1; i < p->n_nodes && n; i++) {
+        const char *other = plan->graph.nodes[p->first + i].ctx.module;
+        n = shared_path(first, n, other ? other : "");
+    }
+    return n ? as_arena_text_n(arena, first, n) : "";
 }
 
 static assay_status pieces_fill(claiming *c, int n_pieces)
@@ -227,9 +248,10 @@ static assay_status pieces_fill(claiming *c, int n_pieces)
     for (int i = 0; i < plan->n_pieces; i++) {
         as_plan_piece *p = &plan->pieces[i];
         p->name = piece_name(plan, &plan->arena, p);
+        p->module = piece_module(plan, &plan->arena, p);
         p->op = p->n_nodes == 1 ? plan->graph.nodes[p->first].ctx.op->name
                                 : as_arena_printf(&plan->arena, "%d nodes as one", p->n_nodes);
-        if (!p->name || !p->op)
+        if (!p->name || !p->op || !p->module)
             return no_memory(c->env);
     }
     return ASSAY_OK;

@@ -263,7 +263,7 @@ Test(devices, one_that_takes_nothing_is_an_error_with_its_first_reason)
     fixture f;
     fixture_open(&f, "mlp:sizes=4x3");
     expect_fails(f.env, build(&f, (const char *const[]){"null:graph,without=Gemm", NULL}), ASSAY_UNSUPPORTED,
-                 "device 'null:graph,without=Gemm' takes none of the 1 step of 'mlp'");
+                 "device 'null:graph,without=Gemm' takes none of the 1 step of 'mlp:sizes=4x3'");
     expect_has(assay_message(f.env), "it was set not to take this op");
     fixture_close(&f);
     fixture_open(&f, "mlp:sizes=4x3");

@@ -81,6 +81,7 @@ typedef struct as_plan_piece {
     int         device, first, n_nodes;
     bool        steady; /* depends on parameters and constants alone */
     const char *name;   /* "conv1+bn1+relu1" */
+    const char *module; /* that all its nodes lie in; "": none */
     const char *op;     /* "3 nodes as one" */
     as_piece    piece;  /* as its device gets it */
 } as_plan_piece;
@@ -88,6 +89,7 @@ typedef struct as_plan_piece {
 typedef struct as_step {
     as_step_kind         kind;
     const char          *name;   /* the node's, "put x", "pack fc1.weight" */
+    const char          *module; /* path in the framework's tree of modules, "layer4.1"; NULL or "": not known */
     int                  device; /* where it runs; of a transfer: the device that is not the host */
     int                  node;   /* graph node, or -1 */
     const as_plan_piece *piece;  /* of AS_STEP_PIECE, else NULL */

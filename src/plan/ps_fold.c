@@ -49,7 +49,7 @@ static assay_status node_eval(assay_env *env, as_graph *g, const as_bound_node *
                            (unsigned long long)as_info_bytes(info), node->ctx.op->name, node->ctx.name);
         out[k] = as_view_of(data, info->dtype, &info->shape);
     }
-    AS_TRY(node->ctx.op->eval(env, &node->ctx, in, out));
+    AS_TRY(as_op_eval(env, &node->ctx, in, out));
     for (int k = 0; k < node->ctx.n_out; k++)
         if (node->out[k] >= 0) {
             as_bound_value *v = &g->values[node->out[k]];

@@ -174,6 +174,7 @@ static assay_status tail_fuse(assay_env *env, as_graph *g, const as_pass_ctx *ct
         attrs[n_attrs++] = (as_attr)AS_ATTR_I("pool", 2);
     as_edit edit = {.op = "assay.FusedConv",
                     .name = name_of(g, n, t),
+                    .module = n->module,
                     .n_in = 4,
                     .attrs = attrs,
                     .n_attrs = n_attrs,
@@ -215,6 +216,7 @@ static assay_status product_fuse(assay_env *env, as_graph *g, const as_pass_ctx 
         return ASSAY_OK;
     as_edit edit = {.op = "assay.FusedGemm",
                     .name = name_of(g, n, &t),
+                    .module = n->module,
                     .n_in = 3,
                     .attrs = attrs,
                     .n_attrs = n_attrs,

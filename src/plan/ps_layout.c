@@ -50,13 +50,20 @@ static bool is_movable(const walk *w, const as_bound_node *node)
 static assay_status relayout_add(walk *w, int before, int value, as_layout to, int *out)
 {
     const as_bound_value *v = &w->g->values[value];
-    as_edit               edit = {.op = "assay.Relayout",
-                                  .name = as_arena_printf(w->g->arena, "%s to %s", v->name, to == AS_LAYOUT_NHWC ? "nhwc" : "nchw"),
-                                  .in = &value,
-                                  .n_in = 1,
-                                  .out = -1,
-                                  .layout = to};
-    uint64_t              bytes = as_info_bytes(&v->info);
+    /* It belongs to the module that made the value, else to the one that reads it. */
+    const as_node_ctx *maker = v->producer >= 0 ? &w->g->nodes[v->producer].ctx : NULL;
+    bool               of_module = maker && maker->module && *maker->module;
+    as_edit            edit = {
+                   .op = "assay.Relayout",
+                   .name = as_arena_printf(w->g->arena, "%s to %s", of_module ? maker->name : v->name, to == AS_LAYOUT_NHWC ? "nhwc" : "nchw"),
+                   .module = of_module                ? maker->module
+                             : before < w->g->n_nodes ? w->g->nodes[before].ctx.module
+                                                      : NULL,
+                   .in = &value,
+                   .n_in = 1,
+                   .out = -1,
+                   .layout = to};
+    uint64_t bytes = as_info_bytes(&v->info);
     AS_TRY(as_edit_insert(w->env, w->g, before, &edit, out));
     w->n_relayouts++;
     w->bytes += 2 * bytes;

@@ -65,12 +65,14 @@ static assay_status fold(assay_env *env, as_graph *g, match m)
     memcpy(norm_in, g->nodes[m.norm].in, sizeof norm_in);
     const as_bound_node *product = &g->nodes[m.product];
     int                  x = product->in[0], w = product->in[1], out = g->nodes[m.norm].out[0];
-    const char          *name = product->ctx.name, *op = product->ctx.op->name;
+    const char          *name = product->ctx.name, *op = product->ctx.op->name, *module = product->ctx.module;
+    const char          *joined = as_edit_name_join(g->arena, name, g->nodes[m.norm].ctx.name);
     if (product->ctx.n_in > 2)
         b = product->in[2];
 
     as_edit weight = {.op = "assay.NormWeight",
                       .name = name_of(g, "norm", w),
+                      .module = module,
                       .in = (int[]){w, norm_in[1], norm_in[4]},
                       .n_in = 3,
                       .attrs = (as_attr[]){AS_ATTR_I("axis", m.axis), AS_ATTR_F("epsilon", epsilon)},
@@ -79,6 +81,7 @@ static assay_status fold(assay_env *env, as_graph *g, match m)
     AS_TRY(as_edit_insert(env, g, m.product, &weight, &weights));
     as_edit shift = {.op = "assay.NormBias",
                      .name = as_arena_printf(g->arena, "norm of the bias of %s", name),
+                     .module = module,
                      .in = (int[]){norm_in[1], norm_in[2], norm_in[3], norm_in[4], b},
                      .n_in = 5,
                      .attrs = (as_attr[]){AS_ATTR_F("epsilon", epsilon)},
@@ -86,8 +89,14 @@ static assay_status fold(assay_env *env, as_graph *g, match m)
                      .out = -1};
     AS_TRY(as_edit_insert(env, g, m.product + 1, &shift, &bias));
     g->nodes[m.norm + 2].dead = true;
-    as_edit whole = {
-        .op = op, .name = name, .in = (int[]){x, weights, bias}, .n_in = 3, .attrs = attrs, .n_attrs = n_attrs, .out = out};
+    as_edit whole = {.op = op,
+                     .name = joined,
+                     .module = module,
+                     .in = (int[]){x, weights, bias},
+                     .n_in = 3,
+                     .attrs = attrs,
+                     .n_attrs = n_attrs,
+                     .out = out};
     return as_edit_replace(env, g, m.product + 2, &whole);
 }
 

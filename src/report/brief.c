@@ -150,7 +150,11 @@ bool as_brief_make(as_brief *b, const assay_facts *f)
             best = *k;
     if (!best)
         return false;
-    *b = (as_brief){.title = *f->title ? f->title : "a run", .settings = "", .level = AS_LEVEL_NOTE};
+    *b = (as_brief){.title = *f->title ? f->title : "a run",
+                    .settings = "",
+                    .level = AS_LEVEL_NOTE,
+                    .by_module = b->by_module,
+                    .module_depth = b->module_depth};
     best->make(b, f);
     return !b->failed;
 }

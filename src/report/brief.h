@@ -60,7 +60,9 @@ enum { AS_BRIEF_NUMBERS = 6, AS_BRIEF_TABLES = 3, AS_BRIEF_TRIES = 3, AS_BRIEF_C
 
 typedef struct as_brief {
     as_arena        arena;
-    bool            failed;   /* memory ran out */
+    bool            failed;    /* memory ran out */
+    bool            by_module; /* layers are folded by module, to this depth (0: one that fits); set before as_brief_make() */
+    int             module_depth;
     const char     *title;    /* "resnet18.onnx" */
     const char     *settings; /* "batch 1 · CPU, 1 thread · Intel Xeon, 2 cores" */
     as_level        level;    /* of the headline; NOTE: plain */

@@ -303,7 +303,7 @@ Test(several_runs, are_read_back_and_written_again_the_same)
         expect_ok(env, as_report_write(env, (const assay_facts *const *)read, n, "json", NULL, file));
         fclose(file);
         expect_str(again, json);
-        as_facts_free_all(read, n);
+        assay_facts_free_all(read, n);
         free(json);
         free(again);
     }

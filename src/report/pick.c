@@ -54,6 +54,16 @@ void as_pick_table(as_doc *d, const assay_facts *f, const char *group, const cha
         as_doc_add(d, &(as_block){.kind = AS_BLOCK_TABLE, .text = t->label, .table = t});
 }
 
+const as_table *as_pick_layers(as_doc *d, const assay_facts *f)
+{
+    const as_table *steps = as_facts_table_find(f, "layers", "steps");
+    if (!steps || !d->by_module || !as_modules_known(steps))
+        return steps;
+    const as_table *folded = as_fold_modules(&d->arena, steps, d->module_depth);
+    d->failed |= !folded;
+    return folded;
+}
+
 void as_pick_findings(as_doc *d, const assay_facts *f, const char *group)
 {
     const as_fact_group *g = as_facts_group_find(f, group);

@@ -13,6 +13,10 @@ void as_pick_table(as_doc *d, const assay_facts *f, const char *group, const cha
 void as_pick_findings(as_doc *d, const assay_facts *f, const char *group);
 void as_pick_notes(as_doc *d, const assay_facts *f, const char *const *prefixes); /* NULL-terminated */
 
+/* The layers of a run: its steps, or folded by module where the document asks for that and modules are known.  Both have the columns name,
+ * time, share, flops and bytes.  NULL: there are none, or no memory, and the document has failed. */
+const as_table *as_pick_layers(as_doc *d, const assay_facts *f);
+
 int            as_column_find(const as_table *t, const char *key);       /* -1: not there */
 const as_cell *as_cell_at(const as_table *t, int row, int column);       /* NULL for column -1 */
 const char    *as_cell_words(const as_cell *c);                          /* its text, or "" */

@@ -118,6 +118,8 @@ static assay_status docs_write(assay_env *env, const as_writer *writer, const as
 {
     for (size_t i = 0; i < n; i++) {
         pointers[i] = &docs[i];
+        docs[i].by_module = s->by_module;
+        docs[i].module_depth = s->module_depth;
         if (!as_doc_make(&docs[i], facts[i], s->sections))
             return as_fail(env, ASSAY_NO_MEMORY, "report: not enough memory for the document of run %zu of %zu", i + 1, n);
     }

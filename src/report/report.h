@@ -29,6 +29,7 @@ typedef struct as_block {
     const as_fact *const      *facts;
     int                        n_facts; /* FACTS and HERO (the few big numbers) */
     const as_table            *table;
+    const as_table            *of; /* the facts' table that `table` shows in part or folded; NULL: it is one itself */
     const as_finding          *findings;
     int                        n_findings;
     const as_fact_note *const *pairs;
@@ -41,8 +42,10 @@ typedef struct as_doc {
     as_arena  arena;
     as_block *blocks;
     int       n_blocks, cap_blocks;
-    bool      failed; /* memory ran out */
-    bool      detail; /* what is added now is detail */
+    bool      failed;    /* memory ran out */
+    bool      detail;    /* what is added now is detail */
+    bool      by_module; /* layers are folded by module, to this depth (0: one that fits) */
+    int       module_depth;
 } as_doc;
 
 void as_doc_add(as_doc *d, const as_block *block);
@@ -51,8 +54,8 @@ void as_doc_heading(as_doc *d, const char *key, const char *text);
 void as_doc_chart(as_doc *d, const as_chart *chart);
 void as_doc_text(as_doc *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The document of some facts, which must outlive it, by the chosen sections (NULL: all), into an empty one; false: no memory.  Nothing is
- * drawn.  as_arena_drop(&d->arena) gives it back. */
+/* The document of some facts, which must outlive it, by the chosen sections (NULL: all), into one that is empty but for by_module; false:
+ * no memory.  Nothing is drawn.  as_arena_drop(&d->arena) gives it back. */
 bool as_doc_make(as_doc *d, const assay_facts *f, const char *sections);
 
 typedef struct as_section {
@@ -68,6 +71,8 @@ typedef struct as_write_settings {
     int         width;    /* text only; 0: 100 */
     bool        brief;    /* text only: without the details, which other forms always have */
     const char *sections; /* "summary,layers": only these, in the report's own order; NULL: all.  JSON is always whole. */
+    bool by_module; /* layers are folded by module, to this depth (0: one that fits); JSON and CSV hold every step all the same */
+    int  module_depth;
 } as_write_settings;
 
 typedef struct as_writer {

@@ -266,6 +266,38 @@ Test(words, are_cut_cleaned_and_escaped)
     as_arena_drop(&a);
 }
 
+#define MODULES                                                           \
+    {                                                                     \
+        .modules = { "net.block1.fc", "net.block1", "net.block2.fc", "" } \
+    }
+
+Test(report, layers_are_folded_by_module_when_asked)
+{
+    assay_env   *env = as_test_env();
+    assay_facts *f = as_test_facts(env, (as_synthetic)MODULES), *plain = as_test_facts(env, (as_synthetic){0});
+    char        *steps = as_test_report(env, f, 1, "text", (as_write_settings){.sections = "layers"});
+    char        *folded =
+        as_test_report(env, f, 1, "text", (as_write_settings){.sections = "layers", .by_module = true, .module_depth = 2});
+    char *none = as_test_report(env, plain, 1, "text", (as_write_settings){.sections = "layers", .by_module = true});
+    char *csv = as_test_report(env, f, 1, "csv", (as_write_settings){.sections = "layers", .by_module = true, .module_depth = 2});
+    expect_has(steps, "Steps of a run");
+    expect_has(steps, "Modules, folded at depth 3");
+    expect_has(folded, "Time per run by module");
+    expect_has(folded, "net.block1");
+    expect(!strstr(folded, "Steps of a run"));
+    expect_has(none, "No layer of this run has a module path");
+    expect_has(none, "Steps of a run");
+    expect(!strstr(none, "module  "));  /* a column of dashes is not shown */
+    expect_has(csv, "steps[3].module"); /* every step, whatever the text shows */
+    free(steps);
+    free(folded);
+    free(none);
+    free(csv);
+    assay_facts_free(f);
+    assay_facts_free(plain);
+    assay_env_free(env);
+}
+
 Test(report, the_page_has_flame_and_graph_and_says_the_sizes_first)
 {
     assay_env   *env = as_test_env();
@@ -282,5 +314,41 @@ Test(report, the_page_has_flame_and_graph_and_says_the_sizes_first)
     free(html);
     free(text);
     assay_facts_free(f);
+    assay_env_free(env);
+}
+
+/* A step above a limit that was measured on a busy machine has no share: the picture says so in words. */
+Test(report, a_step_without_a_share_of_its_limit_says_why)
+{
+    assay_env   *env = as_test_env();
+    assay_trace *t = as_synthetic_trace(env, (as_synthetic){0});
+    assay_facts *f;
+    /* The first step computes at 100 GFLOP/s. */
+    expect(as_trace_add_roof(t, &(as_trace_roof){.name = "fma.f32.t1",
+                                                 .unit = "flop/s",
+                                                 .value = 1e10,
+                                                 .lo = 1e10,
+                                                 .hi = 1e10,
+                                                 .n_clean = 5,
+                                                 .n_chunks = 5,
+                                                 .today = NAN,
+                                                 .source = "a test",
+                                                 .disturbed = true}));
+    expect(as_trace_add_roof(t, &(as_trace_roof){.name = "read.dram.t1",
+                                                 .unit = "byte/s",
+                                                 .value = 1e12,
+                                                 .lo = 1e12,
+                                                 .hi = 1e12,
+                                                 .n_clean = 5,
+                                                 .n_chunks = 5,
+                                                 .today = NAN,
+                                                 .source = "a test"}));
+    expect_ok(env, assay_analyse(env, t, &f));
+    char *html = as_test_report(env, f, 1, "html", (as_write_settings){0});
+    expect(strstr(html, "limited by compute, above an uncertain limit"));
+    expect(!strstr(html, "nan %"));
+    free(html);
+    assay_facts_free(f);
+    assay_trace_free(t);
     assay_env_free(env);
 }

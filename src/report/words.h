@@ -18,6 +18,11 @@ const char *as_text_cut(as_arena *arena, const char *text, int columns);
 /* The same in the middle, which says least of a name: "elementwi…256/f16". */
 const char *as_name_cut(as_arena *arena, const char *name, int columns);
 
+/* All of them in at most so many columns, and those that differ still do: what they begin with alike is left out on the left
+ * ("…1.conv2"), or the middle; where nothing else tells them apart they are numbered ("lay…#2").  A name that fits stays as it is.  Names are
+ * clean text; columns: enough for "…#" and a number.  out may be names itself.  False: no memory. */
+bool as_names_fit(as_arena *arena, const char *const *names, size_t n, int columns, const char **out);
+
 /* The text moves into the arena, and is dropped; NULL: no memory. */
 const char *as_text_keep(as_arena *arena, as_text *t);
 /* Adds it with spaces up to so many columns. */

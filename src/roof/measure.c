@@ -382,6 +382,8 @@ static assay_status session_open(session *s)
     }
     AS_TRY(as_pool_new(s->env, n, &s->pool));
     as_pool_run(s->pool, settle_part, s);
+    if (s->settings->walked_bytes && *s->settings->walked_bytes < total)
+        *s->settings->walked_bytes = total;
     return ASSAY_OK;
 }
 

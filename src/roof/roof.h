@@ -147,6 +147,8 @@ assay_status as_roofs_merge(assay_env *env, as_roofs *r, const as_roofs *kept);
 /* What a band says, as a record; the names and the source are the caller's. */
 as_trace_roof as_roof_of(const as_band *band, uint64_t unix_s);
 
+#define AS_LIMITS_S 4.5 /* what measuring all limits of a device takes */
+
 typedef struct as_roof_settings {
     as_device *device; /* whose own meters are asked; NULL, or one of the back end cpu: the CPU's, for n_threads */
     int        n_threads;
@@ -156,7 +158,8 @@ typedef struct as_roof_settings {
     bool (*wants)(const void *arg, const char *name);
     const void *wants_arg;
     void (*progress)(void *arg, double done); /* may be NULL */
-    void *progress_arg;
+    void     *progress_arg;
+    uint64_t *walked_bytes; /* gets the size of the buffers, if it was larger than what is there; freed by then.  May be NULL */
 } as_roof_settings;
 
 /* Measures every meter that this CPU can run, for one thread and for n_threads, or those of them that are wanted; the result may be empty.

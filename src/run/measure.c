@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/stage.h"
 #include "run/runner.h"
 #include "run/sampler.h"
 #include "run/shots.h"
@@ -86,7 +87,7 @@ static void block_keep(as_runner *r, as_sample *samples, uint32_t n)
         as_trace_add_sample(t, &samples[i]);
         t->n_runs += samples[i].n_runs;
     }
-    as_runner_drain(r, r->kept_runs);
+    as_runner_drain(r, false);
 }
 
 static assay_status block(assay_env *env, void *self, bool warm, uint32_t calls, uint32_t n, as_shot *shots, uint32_t *switches)
@@ -175,7 +176,8 @@ static assay_status chores_do(void *arg, double done)
 {
     chores    *c = arg;
     as_runner *r = c->r;
-    size_t     room = r->trace->cap_readings - r->trace->n_readings;
+    atomic_store_explicit(&r->env->stake, AS_STAKE_HELD, memory_order_relaxed); /* stopping keeps what there is */
+    size_t room = r->trace->cap_readings - r->trace->n_readings;
     /* Keep space for one last reading: every difference needs it. */
     if (room >= 2 * as_sensors_n_values(c->sensors) && as_sensors_n_values(c->sensors) &&
         is_due(r, &c->read, r->fake ? 0 : SENSORS_NS)) {
@@ -187,7 +189,7 @@ static assay_status chores_do(void *arg, double done)
         r->disturbed = true;
     }
     if (r->env->progress && is_due(r, &c->told, PROGRESS_NS)) {
-        r->env->progress(r->env->progress_arg, "measuring", done);
+        as_stage_done(r->env, done);
         r->disturbed = true;
     }
     memory_record(r, c);
@@ -213,31 +215,77 @@ static assay_status samples_begin(void *arg, double call_ns, uint32_t block_call
         return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory for samples");
     r->allocs = as_runner_allocs(r);
     r->measures = r->disturbed = true;
+    as_stage_begin(r->env, AS_PHASE_MEASURE, t->name, r->settings->n_runs ? (double)NAN : (double)r->settings->time_ns / 1e9, 0);
     sensors_read(r, c, false);
     return ASSAY_OK;
+}
+
+/* One run with all its steps, behind the samples; *slow: something disturbed it. */
+static assay_status detail_take(as_runner *r, uint32_t run, double bound_ns, bool *slow)
+{
+    as_shot  shot = {0};
+    uint32_t switches = 0;
+    r->run = run;
+    assay_status status =
+        as_shots_take(r->env, "run", call_record, r, false, 1, 1, (as_stamps){.last = &r->last}, &shot, &switches);
+    if (status != ASSAY_OK) {
+        as_runner_forget(r);
+        return status;
+    }
+    as_runner_drain(r, true);
+    *slow = shot.wall_ns > bound_ns;
+    return ASSAY_OK;
+}
+
+static double ns_since(const as_runner *r, uint64_t begin) { return as_clock_ns(&r->env->clock, as_runner_now(r) - begin); }
+
+/* A neighbour may go away meanwhile. */
+static assay_status neighbour_wait(as_runner *r, double ns)
+{
+    uint64_t begin = as_runner_now(r);
+    while (ns_since(r, begin) < ns && !as_cancelled(r->env))
+        AS_TRY(call_only(r->env, r));
+    return ASSAY_OK;
+}
+
+as_pace_next as_pace_step(as_pace *p, bool slow)
+{
+    enum { SLOW_IN_A_ROW = 8 };
+    p->n++;
+    p->n_good += !slow;
+    p->n_slow = slow ? p->n_slow + 1 : 0;
+    if (p->n_good == p->wanted || p->n == AS_PACE_MOST * p->wanted)
+        return AS_PACE_STOP;
+    if (p->n_slow < SLOW_IN_A_ROW)
+        return AS_PACE_GO;
+    p->n_slow = 0;
+    return AS_PACE_PAUSE;
 }
 
 /* Runs behind the last sample with all their steps, when the samples could not afford them.  At most a tenth of the time. */
 static assay_status details_take(as_runner *r)
 {
-    if (r->settings->detail < AS_DETAIL_STEP || (r->trace->detail >= AS_DETAIL_STEP && r->records_runs))
+    enum { PAUSES = 32 };
+    const as_run_settings *s = r->settings;
+    assay_trace           *t = r->trace;
+    if (s->detail < AS_DETAIL_STEP || (t->detail >= AS_DETAIL_STEP && r->records_runs))
         return ASSAY_OK;
     AS_TRY(as_runner_make_rings(r, AS_DETAIL_STEP, 1));
-    uint64_t begin = as_runner_now(r), n_runs = r->trace->n_runs;
-    uint32_t n = 0;
-    for (; n < r->kept_runs && n_runs + n < UINT32_MAX && !as_cancelled(r->env); n++) {
-        as_shot      shot;
-        uint32_t     switches;
-        assay_status status;
-        r->run = (uint32_t)(n_runs + n);
-        status = as_shots_take(r->env, "run", call_record, r, false, 1, 1, (as_stamps){.last = &r->last}, &shot, &switches);
-        if (status != ASSAY_OK) {
-            as_runner_forget(r);
-            return status;
-        }
-        as_runner_drain(r, UINT64_MAX);
-        r->trace->n_detailed = n + 1;
-        if (as_clock_ns(&r->env->clock, as_runner_now(r) - begin) > (double)r->settings->time_ns / 10)
+    uint64_t     spans = as_runner_spans(r, AS_DETAIL_STEP), begin = as_runner_now(r), first = t->n_runs;
+    double       bound_ns = as_trace_run_bound_ns(t) + as_trace_spans_ns(t, spans), tenth_ns = (double)s->time_ns / 10;
+    as_pace      pace = {.wanted = r->kept_runs};
+    as_pace_next next = pace.wanted ? AS_PACE_GO : AS_PACE_STOP;
+    if (!as_trace_reserve(t, AS_PACE_MOST * r->kept_runs * spans, 0, 0, 0))
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory for the spans of %llu runs",
+                       (unsigned long long)AS_PACE_MOST * r->kept_runs);
+    while (next != AS_PACE_STOP && first + pace.n < UINT32_MAX && !as_cancelled(r->env)) {
+        bool slow;
+        if (next == AS_PACE_PAUSE)
+            AS_TRY(neighbour_wait(r, tenth_ns / PAUSES));
+        AS_TRY(detail_take(r, (uint32_t)(first + pace.n), bound_ns, &slow));
+        next = as_pace_step(&pace, slow);
+        t->n_detailed = pace.n;
+        if (ns_since(r, begin) > tenth_ns)
             break;
     }
     return ASSAY_OK;
@@ -349,16 +397,30 @@ static void threads_note(const as_runner *r, const thread_counts *before, const 
     r->trace->thread_switches = switches > 0 ? (uint64_t)switches : 0;
 }
 
+/* What recording took: the trace and the rings. */
+static void records_note(as_runner *r)
+{
+    const assay_trace *t = r->trace;
+    size_t             bytes = t->arena.bytes_used + r->arena.bytes_used + t->cap_spans * sizeof *t->spans +
+                   t->cap_samples * sizeof *t->samples + t->cap_warmup * sizeof *t->warmup + t->cap_readings * sizeof *t->readings;
+    as_trace_add_metric(
+        r->trace,
+        &(as_trace_metric){
+            .name = AS_METRIC_RECORDS, .unit = "byte", .step = t->n_runs, .ticks = as_runner_now(r), .value = (double)bytes});
+}
+
 static assay_status measure(as_runner *r, chores *c)
 {
     thread_counts before = {0}, after = {0};
     AS_TRY(prepare(r, c));
+    as_stage_begin(r->env, AS_PHASE_WARM_UP, r->trace->name, (double)r->settings->time_ns / 10e9, 0);
     threads_read(r, &before);
     assay_status status = samples_take(r, c);
     if (!r->measures) /* it ended before anything was measured */
         return status;
     if (status == ASSAY_OK || status == ASSAY_CANCELLED)
         sensors_read(r, c, false);
+    records_note(r);
     threads_read(r, &after);
     threads_note(r, &before, &after);
     r->trace->steady_allocs = as_runner_allocs(r) - r->allocs;
@@ -386,8 +448,8 @@ static assay_status finish(as_runner *r, chores *c, assay_status status)
         c->file = NULL;
         AS_TRY(as_trace_writer_close(r->env, file, r->trace));
     }
-    if (r->env->progress && status == ASSAY_OK)
-        r->env->progress(r->env->progress_arg, "measuring", 1);
+    if (status == ASSAY_OK)
+        as_stage_done(r->env, 1);
     if (cancelled)
         return as_fail(r->env, ASSAY_CANCELLED, "run: stopped after %llu measured runs; the trace keeps what was measured",
                        (unsigned long long)r->trace->n_runs);

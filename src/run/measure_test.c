@@ -2,6 +2,7 @@
 #include "base/options.h"
 #include "plan/test_fixture.h"
 #include "run/run.h"
+#include "run/runner.h"
 
 static const as_run_settings quiet = {
     .n_runs = 20, .time_ns = 1000000000, .sensors = "none", .detail = AS_DETAIL_STEP, .max_cost = 0.005, .kept_runs = 8};
@@ -173,10 +174,9 @@ Test(measure, coarser_details_write_fewer_kinds)
     }
 }
 
-static void cancel_at(void *arg, const char *what, double done)
+static void cancel_at(void *arg, const assay_stage *stage)
 {
-    (void)what;
-    if (done >= 0.5)
+    if (stage->done >= 0.5)
         assay_cancel(arg);
 }
 
@@ -291,6 +291,46 @@ Test(measure, a_real_clock_tiles_samples_with_runs)
     fixture_close(&f);
 }
 
+/* One of 50 is kept: the first eight may all have had one neighbour. */
+Test(measure, runs_that_are_kept_lie_all_over_the_measurement)
+{
+    fixture         f;
+    assay_trace    *t = NULL;
+    as_run_settings s = quiet;
+    uint32_t        seen = 0;
+    uint64_t        places = 0;
+    s.n_runs = 400;
+    s.max_cost = 1e9; /* whatever it costs */
+    open_real(&f, "mlp-small");
+    expect_ok(f.env, as_run_profile(f.env, f.plan, &s, 1, &t));
+    for (size_t i = 0; i < t->n_spans; i++)
+        if (t->spans[i].kind == AS_SPAN_RUN) {
+            expect_eq(t->spans[i].run / 50, seen++);
+            places |= 1ull << t->spans[i].run % 50;
+        }
+    expect_eq(seen, s.kept_runs);
+    expect(__builtin_popcountll(places) > 4); /* not the same one of every 50 */
+    assay_trace_free(t);
+    fixture_close(&f);
+}
+
+Test(measure, slow_runs_behind_the_samples_are_made_up_for)
+{
+    as_pace p = {.wanted = 16};
+    for (int i = 0; i < 15; i++)
+        expect_eq(as_pace_step(&p, false), AS_PACE_GO);
+    expect_eq(as_pace_step(&p, false), AS_PACE_STOP);
+    p = (as_pace){.wanted = 16};
+    for (int i = 1; i < 64; i++)
+        expect_eq(as_pace_step(&p, true), i % 8 ? AS_PACE_GO : AS_PACE_PAUSE);
+    expect_eq(as_pace_step(&p, true), AS_PACE_STOP);
+    p = (as_pace){.wanted = 2};
+    expect_eq(as_pace_step(&p, true), AS_PACE_GO);
+    expect_eq(as_pace_step(&p, false), AS_PACE_GO);
+    expect_eq(as_pace_step(&p, true), AS_PACE_GO);
+    expect_eq(as_pace_step(&p, false), AS_PACE_STOP);
+}
+
 /* No detail fits into a cost of nothing: the samples carry no spans, and some runs behind them carry all. */
 Test(measure, steps_that_cost_too_much_are_recorded_behind_the_samples)
 {
@@ -308,7 +348,7 @@ Test(measure, steps_that_cost_too_much_are_recorded_behind_the_samples)
         expect(t->spans[i].run >= t->n_runs);
     for (size_t i = 0; i < t->n_totals; i++)
         if (!strcmp(t->steps[i].stage, "body"))
-            expect(t->totals[i].count > 0 && t->totals[i].count <= s.kept_runs);
+            expect(t->totals[i].count > 0 && t->totals[i].count <= AS_PACE_MOST * s.kept_runs);
     expect(t->n_detailed > 0);
     assay_trace_free(t);
     fixture_close(&f);

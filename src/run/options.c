@@ -4,7 +4,7 @@
 #include "run/run.h"
 #include "run/stream.h"
 
-enum { KEPT_RUNS = 64 };
+enum { KEPT_RUNS = 128 };
 #define MAX_COST 0.005
 
 const as_option_member as_run_members[] = {

@@ -3,6 +3,7 @@
 
 #include "base/cpus.h"
 #include "base/options.h"
+#include "base/stage.h"
 #include "base/text.h"
 #include "run/sampler.h"
 #include "run/run.h"
@@ -46,18 +47,31 @@ static assay_status notes_add(assay_env *env, const assay_plan *plan, const as_r
 
 static void limits_told(void *arg, double done)
 {
-    const assay_env *env = arg;
-    env->progress(env->progress_arg, "measuring limits", done);
+    assay_env *env = arg;
+    as_stage_begin(env, AS_PHASE_LIMITS, "", AS_LIMITS_S, 0); /* told only where they are really measured */
+    as_stage_done(env, done);
 }
 
-/* Before the run, while its threads are parked: what is measured here must not be disturbed by it, nor it by this. */
+static void bytes_note(assay_trace *t, const char *name, double bytes)
+{
+    if (bytes >= 0)
+        as_trace_add_metric(t, &(as_trace_metric){.name = name, .unit = "byte", .value = bytes});
+}
+
+/* Before the run, while its threads are parked: what is measured here must not be disturbed by it, nor it by this.  The buffers are many
+ * times the network's: they are freed, and the peak of the process is counted anew where that can be done. */
 static assay_status roofs_add(assay_env *env, const assay_plan *plan, const as_run_settings *settings, assay_trace *t)
 {
-    as_roof_settings how = {.n_threads = 1, .progress = env->progress ? limits_told : NULL, .progress_arg = env};
+    uint64_t         walked = 0;
+    as_roof_settings how = {.n_threads = 1, .progress = limits_told, .progress_arg = env, .walked_bytes = &walked};
+    as_stage_after(env, settings->n_runs ? 0 : (double)settings->time_ns * 1.1e-9);
     if (settings->roofs == AS_RUN_ROOFS_OFF)
         return ASSAY_OK;
-    return as_roofs_add(env, settings->roofs == AS_RUN_ROOFS_MEASURE ? AS_ROOFS_MEASURE : AS_ROOFS_AUTO, &how, plan->devices,
-                        plan->n_devices, t);
+    AS_TRY(as_roofs_add(env, settings->roofs == AS_RUN_ROOFS_MEASURE ? AS_ROOFS_MEASURE : AS_ROOFS_AUTO, &how, plan->devices,
+                        plan->n_devices, t));
+    if (walked)
+        bytes_note(t, as_resident_peak_reset() ? AS_METRIC_LIMITS_APART : AS_METRIC_LIMITS, (double)walked);
+    return ASSAY_OK;
 }
 
 /* The case, by what makes another one of it: "cnn-small/batch=8/threads=2". */
@@ -88,6 +102,7 @@ static assay_status profile(assay_env *env, const assay_plan *plan, const as_run
     as_machine_describe(env, t);
     AS_TRY(as_plan_describe(env, plan, t));
     AS_TRY(roofs_add(env, plan, settings, t));
+    as_stage_after(env, 0);
     return as_run_measure(env, instance, settings, t);
 }
 
@@ -96,9 +111,11 @@ assay_status as_run_profile(assay_env *env, const assay_plan *plan, const as_run
 {
     assay_instance *instance;
     assay_trace    *t;
+    double          program = as_resident_bytes();
     AS_TRY(assay_instance_new(env, plan, &instance));
     assay_status status = as_trace_new_arms(env, plan->model->name, 1, &t);
     if (status == ASSAY_OK) {
+        bytes_note(t, AS_METRIC_PROGRAM, program);
         status = profile(env, plan, settings, seed, instance, t);
         if (status == ASSAY_OK || status == ASSAY_CANCELLED)
             *out = t;

@@ -1,7 +1,7 @@
 /* record.c - what recording costs, how fine it may be, and where the spans go.
  *
- * The rings are filled while time is measured and drained between samples.  Totals cover every recorded run, spans are
- * kept of the first ones only, so that the memory of a long measurement is bounded. */
+ * The rings are filled while time is measured and drained between samples.  Totals cover every recorded run, spans are kept of some
+ * only, so that the memory of a long measurement is bounded; these lie all over it, for the first ones may all have had one neighbour. */
 #include <string.h>
 
 #include "base/stats.h"
@@ -101,6 +101,14 @@ assay_status as_runner_choose_detail(as_runner *r)
 
 /* --- Rings --------------------------------------------------------------------------------------------- */
 
+/* How many runs are to be expected for one that is kept.  A fake clock has no neighbours: the first are as good. */
+static uint32_t every_of(const as_runner *r)
+{
+    double runs = r->settings->n_runs ? (double)r->settings->n_runs : (double)r->settings->time_ns / r->run_ns;
+    double every = r->kept_runs && !r->fake ? runs / r->kept_runs : 1;
+    return every >= 1 && every < UINT32_MAX ? (uint32_t)every : 1;
+}
+
 /* Ring 0 takes everything that one thread writes, the others the parts of theirs alone. */
 assay_status as_runner_make_rings(as_runner *r, as_detail detail, uint32_t runs_at_once)
 {
@@ -119,6 +127,7 @@ assay_status as_runner_make_rings(as_runner *r, as_detail detail, uint32_t runs_
     }
     uint64_t kept = r->settings->kept_runs, fit = MAX_KEPT_SPANS / spans;
     r->kept_runs = (uint32_t)(kept < fit ? kept : fit > 0 ? fit : kept > 0);
+    r->kept_every = every_of(r);
     if (!rings || !as_trace_reserve(r->trace, r->kept_runs * spans, 0, 0, 0))
         return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory for %llu spans in each of %d rings",
                        (unsigned long long)capacity, n);
@@ -126,7 +135,14 @@ assay_status as_runner_make_rings(as_runner *r, as_detail detail, uint32_t runs_
     return ASSAY_OK;
 }
 
-void as_runner_drain(as_runner *r, uint64_t kept_before)
+/* One of every kept_every, at a place that changes: the first run of a block, say, is not like the others. */
+static bool is_kept(const as_runner *r, uint32_t run)
+{
+    uint32_t window = run / r->kept_every, place = (window * 2654435769u >> 8) % r->kept_every;
+    return window < r->kept_runs && run % r->kept_every == place;
+}
+
+void as_runner_drain(as_runner *r, bool all)
 {
     assay_trace *t = r->trace;
     for (int i = 0; i < r->recorder.n_rings; i++) {
@@ -135,7 +151,7 @@ void as_runner_drain(as_runner *r, uint64_t kept_before)
             as_span span = ring->spans[k];
             if (span.kind == AS_SPAN_STEP && span.step >= 0 && (size_t)span.step < t->n_totals)
                 as_step_total_add(&t->totals[span.step], span.end_ticks - span.begin_ticks);
-            if (span.run >= kept_before)
+            if (!all && !is_kept(r, span.run))
                 continue;
             span.begin_ticks -= t->start_ticks;
             span.end_ticks -= t->start_ticks;

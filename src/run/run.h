@@ -19,7 +19,7 @@ typedef struct as_run_settings {
     as_detail    detail;     /* finest wanted; coarsened by itself until it costs at most max_cost of the run */
     double       max_cost;   /* 0.005 */
     const char  *trace_path; /* grow this file while running, or NULL */
-    uint32_t     kept_runs;  /* runs whose spans are kept; totals cover all */
+    uint32_t     kept_runs;  /* runs whose spans are kept, all over the measurement; totals cover all */
     as_run_roofs roofs;      /* whether a CPU's roofs go into the trace, and how they are had */
 } as_run_settings;
 

@@ -16,6 +16,7 @@ typedef struct as_runner {
     as_recorder            recorder;
     bool                   records_runs; /* a run is long enough for a span of its own */
     uint32_t               kept_runs;    /* whose spans are kept */
+    uint32_t               kept_every;   /* one of so many, so that they lie all over the measurement */
     bool                   measures;     /* the warm-up is over: what a block does is kept */
     bool                   disturbed;    /* something else ran since the last block */
     uint32_t               n_warm_up;    /* runs of the warm-up so far */
@@ -38,8 +39,17 @@ assay_status as_runner_choose_detail(as_runner *r);
 assay_status as_runner_make_rings(as_runner *r, as_detail detail, uint32_t runs_at_once);
 /* Spans a run writes at a detail, at most, over all rings. */
 uint64_t as_runner_spans(const as_runner *r, as_detail detail);
-/* Adds what the rings hold to the totals, keeps the spans of runs before `kept_before`, and empties the rings. */
-void as_runner_drain(as_runner *r, uint64_t kept_before);
+/* Adds what the rings hold to the totals, keeps the spans of the runs that are to be kept, or of all, and empties the rings. */
+void as_runner_drain(as_runner *r, bool all);
 void as_runner_forget(as_runner *r); /* empties the rings: a run that did not end is no result */
+
+/* Runs that are recorded behind the samples: slow ones are made up for by others, in all up to AS_PACE_MOST times as many as are wanted, and
+ * where several are slow in a row there is a pause before the next, so that a neighbour can go away. */
+enum { AS_PACE_MOST = 4 };
+typedef enum as_pace_next { AS_PACE_GO, AS_PACE_PAUSE, AS_PACE_STOP } as_pace_next;
+typedef struct as_pace {
+    uint32_t wanted, n, n_good, n_slow; /* n_slow: in a row */
+} as_pace;
+as_pace_next as_pace_step(as_pace *p, bool slow);
 
 #endif

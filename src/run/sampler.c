@@ -374,6 +374,30 @@ static int warm_up_again(const sampler *s, int n)
     return n < most ? n : most;
 }
 
+static double share_done(const sampler *s, double spent_ns)
+{
+    const as_sampler_settings *settings = s->settings;
+    double                     done;
+    if (settings->n_calls)
+        done = (double)s->n_called / (double)settings->n_calls;
+    else if (settings->n_rounds)
+        done = (double)s->trial->n_rounds / settings->n_rounds;
+    else if (settings->measure_ns)
+        done = (spent_ns - s->ready_ns) / (double)settings->measure_ns;
+    else
+        done = spent_ns / (double)settings->budget_ns;
+    return done < 1 ? done : 1;
+}
+
+static void tell(sampler *s, as_phase phase, double spent_ns)
+{
+    const as_sampler_settings *settings = s->settings;
+    if (!settings->progress || spent_ns - s->told_ns < 1e8)
+        return;
+    s->told_ns = spent_ns;
+    settings->progress(settings->progress_arg, phase, share_done(s, spent_ns), s->trial);
+}
+
 /* The first launch finds out how many rounds warm it up; the later ones do as many, and at most three. */
 static assay_status warm_up(sampler *s, uint32_t launch)
 {
@@ -390,6 +414,7 @@ static assay_status warm_up(sampler *s, uint32_t launch)
             y[n] = sum;
         s->warm_ns = sum;
         AS_TRY(time_spent(s, &spent));
+        tell(s, launch ? AS_PHASE_MEASURE : AS_PHASE_WARM_UP, spent);
     }
     if (!launch) {
         s->trial->warm_up_rounds = (uint32_t)n;
@@ -411,30 +436,6 @@ static uint32_t rounds_of_launch(const sampler *s, double spent_ns, double launc
     if (left < (MIN_LAUNCHES - 1) * (launch_cost_ns + n * round)) /* 16 must fit */
         n = (left / (MIN_LAUNCHES - 1) - launch_cost_ns) / round;
     return n < 1 ? 1 : n > 100000 ? 100000 : (uint32_t)n;
-}
-
-static double share_done(const sampler *s, double spent_ns)
-{
-    const as_sampler_settings *settings = s->settings;
-    double                     done;
-    if (settings->n_calls)
-        done = (double)s->n_called / (double)settings->n_calls;
-    else if (settings->n_rounds)
-        done = (double)s->trial->n_rounds / settings->n_rounds;
-    else if (settings->measure_ns)
-        done = (spent_ns - s->ready_ns) / (double)settings->measure_ns;
-    else
-        done = spent_ns / (double)settings->budget_ns;
-    return done < 1 ? done : 1;
-}
-
-static void tell(sampler *s, double spent_ns)
-{
-    const as_sampler_settings *settings = s->settings;
-    if (!settings->progress || spent_ns - s->told_ns < 1e8)
-        return;
-    s->told_ns = spent_ns;
-    settings->progress(settings->progress_arg, share_done(s, spent_ns), s->trial);
 }
 
 /* True: no further round in this trial. */
@@ -460,7 +461,7 @@ static assay_status rounds_run(sampler *s, uint32_t launch, uint32_t n, bool *ov
         if (*over)
             break;
         AS_TRY(round_run(s, launch, i, true, &sum));
-        tell(s, spent);
+        tell(s, AS_PHASE_MEASURE, spent);
         if (s->settings->between) {
             AS_TRY(time_spent(s, &spent));
             AS_TRY(s->settings->between(s->settings->hook_arg, share_done(s, spent)));
@@ -605,6 +606,7 @@ static assay_status trial_begin(sampler *s)
     t->budget_ns = (double)settings->budget_ns;
     t->seed = settings->seed;
     as_machine_fingerprint(t->fingerprint);
+    s->before_ns = (double)settings->spent_ns;
     s->begin = s->last = as_clock_now(&s->env->clock);
     return ASSAY_OK;
 }
@@ -620,7 +622,7 @@ static void trial_go_on(sampler *s)
     for (int i = 0; i < s->n_arms; i++)
         launches += s->launch_ns[i] = t->arms[i].launch_ns * t->n_launches;
     s->round_ns = (t->spent_ns - launches) / t->n_rounds;
-    s->before_ns = t->spent_ns;
+    s->before_ns = t->spent_ns + (double)s->settings->spent_ns;
     t->budget_ns = (double)s->settings->budget_ns;
     as_trace_add_note(t, "went_on", "after %u launches and %u rounds, to %.9g s in all", t->n_launches, t->n_rounds,
                       t->budget_ns / 1e9);

@@ -26,6 +26,7 @@ typedef struct as_arm {
 
 typedef struct as_sampler_settings {
     uint64_t         budget_ns;       /* of the whole trial, launches and warm-up included: kept within 10 % */
+    uint64_t         spent_ns;        /* of the budget, before the loop begins: plans made, answers checked */
     double           block_ns;        /* 0: 0.25 ms for several arms, 4 ms for one; at most 10 ms */
     uint32_t         max_launches;    /* 0: as many as fit */
     uint32_t         rounds_a_launch; /* 0: by the budget: shared and fixed memory has one launch, else at least 16 are aimed at */
@@ -53,8 +54,8 @@ typedef struct as_sampler_settings {
     /* After every round that is kept, with the share that is done.  May be NULL. */
     assay_status (*between)(void *arg, double done);
     void *hook_arg;
-    /* Between rounds, at most 10 times a second: share of the budget spent. */
-    void (*progress)(void *arg, double done, const assay_trace *t);
+    /* Between rounds, at most 10 times a second: warming up or measuring, and the share of the budget that is spent. */
+    void (*progress)(void *arg, as_phase phase, double done, const assay_trace *t);
     void *progress_arg;
 } as_sampler_settings;
 

@@ -554,9 +554,10 @@ Test(sampler, enough_ends_it_between_rounds_or_launches)
     bench_free(b);
 }
 
-static void told(void *arg, double done, const assay_trace *t)
+static void told(void *arg, as_phase phase, double done, const assay_trace *t)
 {
     bench *b = arg;
+    expect(phase == AS_PHASE_WARM_UP || phase == AS_PHASE_MEASURE);
     expect(t == b->t && done > b->last_told && done <= 1);
     b->last_told = done;
     b->n_told++;

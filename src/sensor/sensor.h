@@ -47,6 +47,11 @@ void as_sensors_read(as_sensors *s, bool only_per_sample, uint64_t ticks, uint32
 /* Readings added by one full read, for as_trace_reserve(). */
 size_t as_sensors_n_values(const as_sensors *s);
 
+/* Memory of this process that is resident; NaN where the system does not tell. */
+double as_resident_bytes(void);
+/* Lets the peak of resident memory (memory.resident.peak) begin anew from what is resident now; false where the system cannot. */
+bool as_resident_peak_reset(void);
+
 /* CPU time that the host took from this virtual machine so far, all CPUs together, by /proc/stat; NaN where the system does not tell. */
 double as_steal_ns(void);
 /* The kernel's level of kernel.perf_event_paranoid, from which it forbids counters; false where it cannot be read. */

@@ -1,7 +1,9 @@
 /* sn_memory.c - memory of this process that is resident, now and at most. */
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <unistd.h>
 #if defined(__APPLE__)
 #include <mach/mach.h>
 #endif
@@ -12,7 +14,7 @@
 
 #if defined(__linux__)
 
-static double resident_bytes(void)
+double as_resident_bytes(void)
 {
     char     text[4096];
     uint64_t bytes;
@@ -21,7 +23,7 @@ static double resident_bytes(void)
 
 #elif defined(__APPLE__)
 
-static double resident_bytes(void)
+double as_resident_bytes(void)
 {
     mach_task_basic_info_data_t info;
     mach_msg_type_number_t      n = MACH_TASK_BASIC_INFO_COUNT;
@@ -31,9 +33,23 @@ static double resident_bytes(void)
 
 #else
 
-static double resident_bytes(void) { return NAN; }
+double as_resident_bytes(void) { return NAN; }
 
 #endif
+
+/* Linux: writing 5 to clear_refs sets VmHWM to VmRSS.  The kernel may be built without it, and a container may forbid it. */
+bool as_resident_peak_reset(void)
+{
+#if defined(__linux__)
+    int  fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
+    bool done = fd >= 0 && write(fd, "5", 1) == 1;
+    if (fd >= 0)
+        close(fd);
+    return done;
+#else
+    return false;
+#endif
+}
 
 /* VmHWM where it is; ru_maxrss is the same, but Linux inherits it from the parent across exec. */
 static double peak_bytes(void)
@@ -57,7 +73,7 @@ static double peak_bytes(void)
 static void read_memory(void *state, double *values)
 {
     (void)state;
-    values[0] = resident_bytes();
+    values[0] = as_resident_bytes();
     values[1] = peak_bytes();
 }
 

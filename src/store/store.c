@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "store/kind.h"
 
@@ -76,6 +77,21 @@ assay_status as_store_open(assay_env *env, const char *url, bool create, as_stor
     else
         *out = s;
     return status;
+}
+
+assay_status as_store_ready(assay_env *env, const char *url)
+{
+    bool        standard = !url || !*url;
+    as_store    s = {.lock = -1}, *opened = NULL;
+    struct stat st;
+    size_t      scheme = standard ? 0 : scheme_length(url);
+    AS_TRY(kind_find(env, scheme ? url : "sqlite", scheme ? scheme : strlen("sqlite"), &s.kind));
+    AS_TRY(paths_set(env, standard ? STANDARD_PATH : url + (scheme ? scheme + 1 : 0), &s));
+    if (stat(s.path, &st))
+        return standard ? as_folder_check(env, STANDARD_DIR) : as_out_check(env, s.path);
+    AS_TRY(as_store_open(env, url, false, &opened));
+    as_store_close(opened);
+    return access(s.path, W_OK) ? as_fail(env, ASSAY_IO, "store: %s cannot be written: %s", s.path, strerror(errno)) : ASSAY_OK;
 }
 
 void as_store_close(as_store *s)

@@ -18,6 +18,8 @@ typedef struct as_store as_store;
 /* Opens; makes it when `create`, else NOT_FOUND.  A file that is no store, is damaged, or was written by a newer assay is refused with a
  * sentence and left as it is; an older schema is migrated in one transaction. */
 assay_status as_store_open(assay_env *env, const char *url, bool create, as_store **out);
+/* Could a run be put there?  Asked before it is measured: a store that is there is opened, one that is not must be possible to make; nothing is made. */
+assay_status as_store_ready(assay_env *env, const char *url);
 void         as_store_close(as_store *s);
 const char  *as_store_path(const as_store *s);
 

@@ -31,6 +31,7 @@ enum {
     AS_TURN_BYTES = 88,
     AS_SHOT_BYTES = 8,
     AS_PROGRESS_BYTES = 8,
+    AS_STAGE_BYTES = 24,
     AS_TRACE_MAX_ARMS = 1024,
 };
 

@@ -5,7 +5,15 @@
 #ifndef AS_TRACE_STREAM_H
 #define AS_TRACE_STREAM_H
 
+#include "base/env.h"
 #include "trace/trace.h"
+
+/* A stage of the work that fills the trace begins; only in a stream. */
+typedef struct as_trace_stage {
+    as_phase phase;
+    double   expect_s; /* NaN: not known */
+    double   beyond_s;
+} as_trace_stage;
 
 /* --- Writing --------------------------------------------------------------------------------------------- */
 
@@ -21,6 +29,8 @@ assay_status as_trace_writer_open_fd(assay_env *env, const char *name, int fd, c
 assay_status as_trace_writer_append(assay_env *env, as_trace_writer *w, const assay_trace *t);
 /* The share of the work that is done; t as above, or NULL. */
 assay_status as_trace_writer_progress(assay_env *env, as_trace_writer *w, double done, const assay_trace *t);
+/* What is being done now, and how long that will take (base/stage.h). */
+assay_status as_trace_writer_stage(assay_env *env, as_trace_writer *w, const as_trace_stage *stage);
 /* Records that are only in the stream and not in t, which has what they refer to: for a recorder that runs for hours.  They leave the
  * buffer when it is full or with the next append. */
 assay_status as_trace_writer_spans(assay_env *env, as_trace_writer *w, const assay_trace *t, const as_span *spans, size_t n);
@@ -53,6 +63,7 @@ typedef struct as_follow_settings {
     void (*turns)(void *arg, const assay_trace *t, const as_turn *turns, size_t n);
     void (*shots)(void *arg, const assay_trace *t, const as_shot *shots, size_t n);
     void (*progress)(void *arg, double done);
+    void (*stage)(void *arg, const as_trace_stage *stage);
     /* After each whole chunk of a known type. */
     void (*chunk)(void *arg, const assay_trace *t, const char *type);
 } as_follow_settings;

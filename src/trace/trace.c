@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/stats.h"
 #include "trace/trace.h"
 
 enum { PAGE_BYTES = 4096, FIRST_CAPACITY = 8 };
@@ -172,7 +173,7 @@ int as_trace_add_step(assay_trace *t, const as_trace_step *step)
     as_trace_step s = *step;
     as_arena     *a = &t->arena;
     if (!copy(a, &s.name, "") || !copy(a, &s.op, "") || !copy(a, &s.device, "") || !copy(a, &s.kernel, "") ||
-        !copy(a, &s.why, "") || !copy(a, &s.shapes, "") || !copy(a, &s.stage, "body"))
+        !copy(a, &s.why, "") || !copy(a, &s.module, "") || !copy(a, &s.shapes, "") || !copy(a, &s.stage, "body"))
         return -1;
     s.refused = AS_TAKE(a, as_trace_refusal, step->n_refused);
     if (!s.refused || t->n_steps >= INT32_MAX)
@@ -345,4 +346,28 @@ bool as_trace_add_reading(assay_trace *t, const as_reading *reading)
         return false;
     t->readings[t->n_readings++] = *reading;
     return true;
+}
+
+double as_trace_run_bound_ns(const assay_trace *t)
+{
+    enum { MOST = 1024 }; /* a quartile of so many, evenly taken, is as good as of all */
+    const double slack = 1.25;
+    double       ns[MOST];
+    size_t       n = 0, every = t->n_samples / MOST + 1;
+    if (*t->device && strncmp(t->device, "cpu", 3))
+        return (double)INFINITY;
+    for (size_t i = 0; i < t->n_samples; i += every) {
+        const as_sample *s = &t->samples[i];
+        if (s->n_runs && s->end_ticks > s->begin_ticks)
+            ns[n++] = (double)(s->end_ticks - s->begin_ticks) * t->ns_per_tick / s->n_runs;
+    }
+    if (!n)
+        return (double)INFINITY;
+    as_sort(ns, n);
+    return slack * as_quantile_sorted(ns, n, .25);
+}
+
+double as_trace_spans_ns(const assay_trace *t, uint64_t n_spans)
+{
+    return t->span_cost_ns > 0 && isfinite(t->span_cost_ns) ? (double)n_spans * t->span_cost_ns : 0;
 }

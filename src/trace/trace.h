@@ -169,6 +169,7 @@ typedef struct as_trace_refusal {
 /* One step of the plan, by index. */
 typedef struct as_trace_step {
     const char       *name, *op, *device, *kernel; /* "conv1", "Conv", "cpu", "conv_f32_scalar" */
+    const char       *module;                      /* path in the framework's tree of modules, "layer4.1.conv2"; "": not known */
     const char       *why;                         /* why this kernel */
     as_trace_refusal *refused;
     int               n_refused;
@@ -245,6 +246,12 @@ typedef struct as_trace_roof {
 
 /* A number of a run by its name and step: "loss" at step 120.  Memory is told in this way, too: what a device holds whenever that has changed. */
 #define AS_METRIC_LIVE "memory.live." /* and the device's name; bytes */
+/* What of the process's memory is not the network's, in bytes: the program with the model and its plan, before anything was allocated to run
+ * it; records and rings; buffers that limits were measured in, and whether the peak was counted anew behind them. */
+#define AS_METRIC_PROGRAM      "memory.own.program"
+#define AS_METRIC_RECORDS      "memory.own.records"
+#define AS_METRIC_LIMITS       "memory.own.limits"
+#define AS_METRIC_LIMITS_APART "memory.own.limits_apart"
 typedef struct as_trace_metric {
     const char *name, *unit;
     uint64_t    step;
@@ -367,6 +374,10 @@ bool as_trace_add_reading(assay_trace *t, const as_reading *reading);
 
 /* The decided clock's value of a block. */
 static inline double as_turn_ns(const assay_trace *t, const as_turn *turn) { return t->by_cpu ? turn->cpu_ns : turn->wall_ns; }
+/* A run that took longer is slower than the timed samples can explain, which is a quarter more than their lower quartile; to a run whose spans
+ * were recorded they may be added (as_trace_spans_ns).  INFINITY: there are no samples, or the run waits for another engine. */
+double as_trace_run_bound_ns(const assay_trace *t);
+double as_trace_spans_ns(const assay_trace *t, uint64_t n_spans); /* what recording them costs; 0: not known */
 /* Calls of these two arms do different numbers of items, both known: only the time of an item can be compared. */
 bool as_trace_per_item(const assay_trace *t, int a, int b);
 

@@ -540,6 +540,18 @@ static bool progress_unpack(reader *r, const uint8_t *p, void *item, char why[AS
     return *done >= 0 && *done <= 1;
 }
 
+static bool stage_unpack(reader *r, const uint8_t *p, void *item, char why[AS_FAULT_BYTES])
+{
+    uint32_t phase = as_le32(p);
+    double   expect = as_lef64(p + 8), beyond = as_lef64(p + 16);
+    bool     ok = phase < AS_N_PHASES && !(expect < 0) && beyond >= 0;
+    (void)r;
+    *(as_trace_stage *)item = (as_trace_stage){(as_phase)phase, expect, beyond};
+    if (!ok)
+        snprintf(why, AS_FAULT_BYTES, "stage %u takes %g s, %g of them beyond the budget", phase, expect, beyond);
+    return ok;
+}
+
 /* --- Records kept, folded or handed on ----------------------------------------------------------------------------- */
 
 /* Room for at least as many again as there are, so that many small chunks do not cost a copy each; not above `most`, where there is one. */
@@ -709,6 +721,13 @@ static bool progress_take(reader *r, const void *items, size_t n)
     return true;
 }
 
+static bool stage_take(reader *r, const void *items, size_t n)
+{
+    if (r->settings.stage && n)
+        r->settings.stage(r->settings.arg, (const as_trace_stage *)items + n - 1);
+    return true;
+}
+
 typedef struct record_type {
     size_t file_bytes, item_bytes;
     bool (*unpack)(reader *r, const uint8_t *p, void *item, char why[AS_FAULT_BYTES]);
@@ -723,6 +742,7 @@ static const record_type metrics = {AS_METRIC_BYTES, sizeof(as_trace_metric), me
 static const record_type turns = {AS_TURN_BYTES, sizeof(as_turn), turn_unpack, turns_take};
 static const record_type shots = {AS_SHOT_BYTES, sizeof(as_shot), shot_unpack, shots_take};
 static const record_type progress = {AS_PROGRESS_BYTES, sizeof(double), progress_unpack, progress_take};
+static const record_type stage = {AS_STAGE_BYTES, sizeof(as_trace_stage), stage_unpack, stage_take};
 
 static assay_status records_read(reader *r, const record_type *type, const uint8_t *payload, size_t n)
 {
@@ -776,6 +796,7 @@ static const struct chunk_type {
     {"TURN", JSON_A_LIST, NULL, &turns},
     {"SHOT", JSON_A_LIST, NULL, &shots},
     {"PROG", JSON_A_LIST, NULL, &progress},
+    {"STAG", JSON_A_LIST, NULL, &stage},
 };
 
 static const struct chunk_type *chunk_type_find(const char *type)
@@ -795,7 +816,7 @@ assay_status as_chunk_read(as_trace_follow *r, uint32_t version, const uint8_t *
         return ASSAY_OK;
     if (version != AS_CHUNK_VERSION)
         return lie(r, "its version is %u; this program reads version %d", version, AS_CHUNK_VERSION);
-    if (!r->has_clock && type->json != clock_read && type->record != &progress)
+    if (!r->has_clock && type->json != clock_read && type->record != &progress && type->record != &stage)
         return lie(r, "it comes before the clock");
     AS_TRY(type->json ? json_chunk_read(r, type->shape, type->json, payload, n) : records_read(r, type->record, payload, n));
     if (r->settings.chunk)

@@ -1,4 +1,5 @@
 /* trace_test.c - the trace in memory, and its file: there and back, cut anywhere, damaged everywhere. */
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ static assay_trace *small_trace(assay_env *env)
                                                     .n_refused = 2,
                                                     .shapes = "f64[2,3]",
                                                     .is_f64 = true,
+                                                    .module = "layer4.1",
                                                     .stage = "body",
                                                     .segment = 0,
                                                     .flops = UINT64_MAX,
@@ -112,6 +114,7 @@ static void expect_same_items(const assay_trace *a, const assay_trace *b)
         expect_str(x->device, y->device);
         expect_str(x->kernel, y->kernel);
         expect_str(x->why, y->why);
+        expect_str(x->module, y->module);
         expect_str(x->shapes, y->shapes);
         expect_eq(x->is_f64, y->is_f64);
         expect_str(x->stage, y->stage);
@@ -836,6 +839,7 @@ Test(trace, steps_without_inputs_load_and_inputs_that_fall_are_not_saved)
     const char  *chunks[] = {CLOCK, "STEP", STEP2("[0]"), NULL};
     expect_ok(env, chunks_parse(env, chunks, &t));
     expect_eq(t->steps[0].n_inputs, 0); /* the key was missing */
+    expect_str(t->steps[0].module, ""); /* that one, too: the trace is older than modules */
     expect_eq(t->steps[1].n_inputs, 1);
     expect_eq(t->steps[1].inputs[0], 0);
     expect_eq(as_trace_add_step(t, &(as_trace_step){.name = "x", .inputs = (const int[]){1, 0}, .n_inputs = 2}), 2);
@@ -1123,6 +1127,42 @@ Test(trace, a_pipe_is_followed_while_it_is_written_and_what_is_taken_is_not_kept
     expect(seen.chunks > chunks);
     expect_ok(env, as_trace_follow_finish(env, f, NULL));
     close(ends[0]);
+    assay_trace_free(t);
+}
+
+/* The end of a file is not the end of the record: who follows it is told "quiet", and later that it grew. */
+Test(trace, a_file_is_followed_while_it_grows)
+{
+    assay_env         *env = fake_env();
+    assay_trace       *t = full_trace(env);
+    taken              seen = {0};
+    as_follow_settings how = {.arg = &seen, .spans = take_spans};
+    as_trace_writer   *w;
+    as_trace_follow   *f;
+    as_follow_news     news;
+    expect_ok(env, as_trace_writer_open(env, as_test_path("growing.trace"), t, &w));
+    int fd = open(as_test_path("growing.trace"), O_RDONLY);
+    expect(fd >= 0);
+    expect_ok(env, as_trace_follow_new(env, "growing", &how, &f));
+    expect_ok(env, as_trace_follow_poll(env, f, fd, 0, &news));
+    expect_eq(news, AS_FOLLOW_GREW);
+    expect_ok(env, as_trace_follow_poll(env, f, fd, 0, &news));
+    expect_eq(news, AS_FOLLOW_QUIET);
+    size_t before = seen.spans;
+    for (uint32_t i = 0; i < 100; i++) {
+        expect_ok(env, as_trace_writer_spans(env, w, t, &(as_span){.step = 1, .run = i, .kind = AS_SPAN_STEP}, 1));
+        expect_ok(env, as_trace_writer_append(env, w, t));
+        expect_ok(env, as_trace_follow_poll(env, f, fd, 0, &news));
+        expect_eq(news, AS_FOLLOW_GREW);
+        expect(!as_trace_follow_ended(f));
+        expect_eq(as_trace_follow_trace(f)->n_spans, 0); /* what is taken is not kept */
+    }
+    expect_ok(env, as_trace_writer_close(env, w, t));
+    expect_ok(env, as_trace_follow_poll(env, f, fd, 0, &news));
+    expect_eq(news, AS_FOLLOW_ENDED);
+    expect_eq(seen.spans, before + 100);
+    expect_ok(env, as_trace_follow_finish(env, f, NULL));
+    close(fd);
     assay_trace_free(t);
 }
 

@@ -745,6 +745,16 @@ assay_status as_trace_writer_progress(assay_env *env, as_trace_writer *w, double
     return writer_flush(env, w, status);
 }
 
+assay_status as_trace_writer_stage(assay_env *env, as_trace_writer *w, const as_trace_stage *stage)
+{
+    uint8_t payload[AS_STAGE_BYTES] = {0};
+    AS_TRY(writer_ready(env, w));
+    as_le32_put(payload, (uint32_t)stage->phase);
+    as_lef64_put(payload + 8, stage->expect_s);
+    as_lef64_put(payload + 16, stage->beyond_s);
+    return writer_flush(env, w, chunk_put(w, "STAG", payload, sizeof payload));
+}
+
 /* The buffer is sent when it is full, and a failure is found then. */
 static assay_status stream_put(assay_env *env, as_trace_writer *w, const assay_trace *t, const record_type *type, const void *items,
                                size_t n)

@@ -82,9 +82,14 @@ t "tables too" grep -q 'table steps, 2 rows: name op time' g.out
 t "facts writes the record and five reports" bash -c "for s in trace txt json html csv md; do [ -s out.\$s ] || exit 1; done"
 t "the record is one that assay reads" says "Latency" report out.trace
 t "facts says what is wrong" says_no nothing ./facts nothing out
+t "pages makes a page of a record" gives 'mlp-small' ./pages p1.html out.trace
+t "and of run JSON" gives 'mlp-small' ./pages p2.html out.json
+t "the pages are HTML" bash -c "grep -qi '<!doctype html' p1.html && grep -qi '<!doctype html' p2.html"
+t "pages tells what can be measured" bash -c "./pages d.json && grep -q 'assay.doctor/1' d.json"
+t "pages says what is wrong" says_no nosuch.trace ./pages p3.html nosuch.trace
 t "cancel keeps what was measured" gives 'ns from [0-9]+ runs' ./cancel mlp-small 20
-t "cancel says that it stopped early" grep -q '^cancel: cancelled: stopped after' g.err
-t "cancel tells how far it is" grep -qE '^[a-z ]+: [0-9]+ %$' g.err
+t "cancel says that it stopped early" grep -q '^cancel: cancelled: stopped: [0-9]* runs are kept' g.err
+t "cancel tells how far it is" grep -qE '^measuring mlp-small[^:]*: [0-9]+ %, about [0-9.]+ s left$' g.err
 t "cancel says what is wrong" says_no nothing ./cancel nothing 1
 t "devices lists them and lends one to two plans" gives '^cnn-small ran; it holds' ./devices null mlp-small cnn-small
 t "the list has the CPU" grep -q '^cpu: usable: yes' g.out
@@ -128,6 +133,16 @@ if has_store; then
     t "store shows a case over time" gives 'History' ./store s.db ./old
     t "store says what is wrong" says_no 'no case "nothing"' ./store s.db nothing
     t "and that there is no such run" says_no 'run 99' ./store s.db 99
+    t "tidy finds the store whole" gives 'whole: [1-9][0-9]* runs, 1 baselines' ./tidy s.db verify
+    t "tidy tells what a baseline keeps" gives './old' ./tidy s.db baseline main
+    t "which is what baseline show says" bash -c "'$ASSAY' baseline show main --store s.db | cmp - g.out"
+    t "tidy writes the record of a run" bash -c "./tidy s.db trace 2 two.trace && [ -s two.trace ]"
+    t "tidy writes all runs" ./tidy s.db export all.json
+    t "which another store takes" gives '[1-9][0-9]* added, 0 there already' ./tidy t.db import all.json
+    t "tidy removes a run" ./tidy t.db remove 1
+    t "which is then gone" says_no 'there is no run 1' ./tidy t.db remove 1
+    t "a run of a baseline stays" says_no 'baseline' ./tidy s.db remove 1
+    t "tidy says what is wrong" says_no 'nosuch.json' ./tidy t.db import nosuch.json
 else
     echo "skipped: guard and store, because assay was built without SQLite"
 fi

@@ -91,9 +91,9 @@ t "another model is refused by what is supported" refuses 2 "writes networks of 
 t "and leaves no directory" [ ! -e no ]
 t "a name that is none is refused" refuses 2 "--name 7up" export cfc:input=3,units=4 --c no --name 7up
 t "a word of C too" refuses 2 "--name float" export cfc:input=3,units=4 --c no --name float
-t "a directory that cannot be made is refused" refuses 2 "cannot make the directory" export cfc:input=3,units=4 --c no/where/at/all
+t "a directory that cannot be made is refused" refuses 2 "--c no/where/at/all cannot be written: the directory no/where/at does not exist" export cfc:input=3,units=4 --c no/where/at/all
 echo kept >file
-t "a file in its place too" refuses 2 "file/cfc.h" export cfc:input=3,units=4 --c file
+t "a file in its place too" refuses 2 "file is not a directory" export cfc:input=3,units=4 --c file
 t "and stays as it is" grep -qx kept file
 mkdir -p half/cfc_golden.h
 t "when one of the files cannot be written" refuses 2 "cfc_golden.h" export cfc:input=3,units=4 --c half

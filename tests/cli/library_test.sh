@@ -90,4 +90,11 @@ t "and writes the page alone" "$dir/static" mlp-small "$dir/static.html"
 
 t "make uninstall" make --no-print-directory -C "$root" BUILD="${build#"$root"/}" PREFIX="$to" uninstall
 t "nothing of it is left" bash -c "! find '$to' -type f -o -type l | grep ."
+# A compiler that is not there has no machine; the arguments of tools/select must not move up, for it writes to one of them.
+sources_stay() {
+    mkdir "$dir/tree" && cp -r "$root/Makefile" "$root/tools" "$root/include" "$root/src" "$dir/tree" || return 1
+    make --no-print-directory -n -C "$dir/tree" CC=nosuchcc all >/dev/null 2>&1
+    diff -r "$root/src" "$dir/tree/src"
+}
+t "make with a compiler that is not there leaves the sources as they are" sources_stay
 finish

@@ -9,12 +9,6 @@ if "$ASSAY" runs import "$corpus/none.json" --store probe.db 2>&1 | grep -q "bui
 fi
 
 # A file of runs made by hand, with its hash: texts with their lengths, then the numbers, all as src/store/rows.c has it.
-refuses_after() { # code args...: what was measured is shown, and then one sentence
-    local code=$1
-    shift
-    "$ASSAY" "$@" >o 2>e
-    [ $? = "$code" ] && [ -s o ] && [ "$(wc -l <e)" = 1 ]
-}
 sum() { if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi | cut -c1-64; }
 le64() { local i; for i in 0 8 16 24 32 40 48 56; do printf "\\x$(printf %02x $(($1 >> i & 255)))"; done; }
 text() { le64 "$(printf %s "$1" | wc -c)"; printf %s "$1"; }
@@ -68,7 +62,7 @@ if [ "$(id -u)" != 0 ]; then
     t "a directory that cannot be written to is no error" bash -c "mkdir ro && chmod 555 ro && cd ro && '$ASSAY' profile mlp-small --roofs off --runs 50 2>&1 >/dev/null | grep -q 'not kept'"
 fi
 t "a place where no store can be made is no error" bash -c "mkdir f && cd f && : >.assay && '$ASSAY' profile mlp-small --roofs off --runs 50 >o 2>e && grep -q 'the run is not kept' e && [ -s o ]"
-t "but one that was asked for is" refuses_after 2 profile mlp-small --roofs off --runs 50 --store f/.assay/x.db
+t "but one that was asked for is, before anything is measured" refuses 2 "f/.assay is not a directory" profile mlp-small --roofs off --runs 50 --store f/.assay/x.db
 
 t "an unknown word is refused with the nearest" refuses 2 "did you mean list?" runs lis
 t "nothing to show" refuses 2 "something is missing: usage: assay runs show ID" runs show

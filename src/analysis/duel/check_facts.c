@@ -94,7 +94,7 @@ static void case_decide(as_check_case *c, const as_duel_rules *rules, size_t n, 
                  as_change_text(other, sizeof other, d->hi), 100 * rules->margin);
     } else {
         c->status = AS_CHECK_UNSTABLE;
-        as_duel_remedy(c->reason, sizeof c->reason, d, rules->margin);
+        as_duel_remedy(c->reason, sizeof c->reason, d, rules->margin, "budget");
     }
 }
 

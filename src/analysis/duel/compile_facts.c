@@ -19,7 +19,7 @@ static void arm_add(assay_facts *f, as_fact_group *g, const assay_trace *t, as_c
 void as_compile_add(assay_facts *f, const assay_trace *t, const as_duel_rules *rules)
 {
     const char *none = "no round finished", *clock = as_trial_clock_text(t);
-    as_duel_row row = {.trial = t, .a = AS_COMPILE_OFF, .b = AS_COMPILE_ON, .rules = rules};
+    as_duel_row row = {.trial = t, .a = AS_COMPILE_OFF, .b = AS_COMPILE_ON, .rules = rules, .option = "time"};
     as_duel    *d = &row.duel;
     as_duel_judge(t, row.a, row.b, rules, d);
     as_fact_group *g = as_facts_group(f, "compile", "Compiled against op by op");

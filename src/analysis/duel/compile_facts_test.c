@@ -93,6 +93,7 @@ Test(compile, few_launches_have_no_interval_and_say_what_would_help)
     bed b = bed_open(0.5, 3);
     expect(isnan(as_facts_metric(b.facts, "compile.ratio")->lo));
     expect(says(&b, AS_LEVEL_WARN, "UNRESOLVED"));
-    expect(says(&b, AS_LEVEL_NOTE, "time to decide"));
+    expect(says(&b, AS_LEVEL_NOTE, "no interval after"));
+    expect(says(&b, AS_LEVEL_NOTE, "--time"));
     bed_close(&b);
 }

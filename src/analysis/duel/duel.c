@@ -382,6 +382,8 @@ void as_duel_judge(const assay_trace *t, int a, int b, const as_duel_rules *rule
                      .ln_e_same = -INFINITY,
                      .visible = NAN,
                      .needed_ns = NAN,
+                     .spent_ns = NAN,
+                     .interval_ns = NAN,
                      .per_item = as_trace_per_item(t, a, b),
                      .a_items = t->arms[a].items,
                      .b_items = t->arms[b].items,
@@ -397,6 +399,10 @@ void as_duel_judge(const assay_trace *t, int a, int b, const as_duel_rules *rule
         return;
     if (r.n_units)
         judge(t, rules, &r, out);
+    if (r.n_units && isnan(out->lo)) { /* a fifth more, since launches do not all take as long */
+        out->spent_ns = t->spent_ns;
+        out->interval_ns = 1.2 * t->spent_ns * fmax(as_times_needed(NAN, 0, FINAL_SHARE / 2 * rules->alpha, out->n_units), 1);
+    }
     rounds_free(&r);
     double *x = malloc((2 * t->n_turns + 2) * sizeof *x), *scratch = malloc((2 * t->n_turns + 64) * sizeof *scratch);
     if (x && scratch) {

@@ -44,9 +44,10 @@ typedef struct as_duel {
     double      p_flip;             /* sign-flip permutation of the units, beyond the margin, on the side of the estimate */
     double      ln_e_slower, ln_e_faster, ln_e_same;
     as_variance variance;
-    double      visible;    /* smallest effect (a share) that could have been seen with 95 % power; NaN: cannot say */
-    double      needed_ns;  /* unresolved: how long would suffice, more than was spent; else how long would have; NaN: cannot say */
-    double      a_ns, b_ns; /* of a call, always: medians of each arm's blocks, by the decided clock */
+    double      visible;   /* smallest effect (a share) that could have been seen with 95 % power; NaN: cannot say */
+    double      needed_ns; /* unresolved: how long would suffice, more than was spent; else how long would have; NaN: cannot say */
+    double      spent_ns, interval_ns; /* where there is no interval: what was spent, and what should give one; NaN otherwise */
+    double      a_ns, b_ns;            /* of a call, always: medians of each arm's blocks, by the decided clock */
     double      a_lo, a_hi, b_lo, b_hi;
     char        reasons[3][160];
     int         n_reasons; /* what disturbed it, most important first */

@@ -141,12 +141,19 @@ const char *as_duel_line(char *buf, size_t size, int columns, const char *name, 
     return buf;
 }
 
-const char *as_duel_remedy(char *buf, size_t size, const as_duel *d, double margin)
+const char *as_duel_remedy(char *buf, size_t size, const as_duel *d, double margin, const char *option)
 {
     char seen[64] = "", needed[64];
     *buf = 0;
     if (d->verdict != AS_UNRESOLVED)
         return buf;
+    if (isfinite(d->interval_ns) && d->interval_ns > 0) {
+        double want_s = d->interval_ns / 1e9;
+        bool   short_one = want_s < 1;
+        snprintf(buf, size, "no interval after %s; --%s %.0f%s should do", as_show(needed, sizeof needed, d->spent_ns, "ns"),
+                 option, short_one ? ceil(want_s * 10) * 100 : ceil(want_s), short_one ? "ms" : "s");
+        return buf;
+    }
     if (isfinite(d->visible))
         snprintf(seen, sizeof seen, "smallest detectable change %.2g %%", 100 * d->visible);
     if (isfinite(d->needed_ns) && d->needed_ns > 0)
@@ -399,7 +406,8 @@ void as_duel_findings(assay_facts *f, as_fact_group *g, const char *name, const 
         as_facts_find(f, g, AS_LEVEL_NOTE, "%s", d->reasons[i]);
     if (d->verdict == AS_UNRESOLVED && *as_duel_luck_text(luck, sizeof luck, d))
         as_facts_find(f, g, AS_LEVEL_NOTE, "%s", luck);
-    if (*as_duel_remedy(remedy, sizeof remedy, d, row->rules ? row->rules->margin : (double)NAN))
+    if (*as_duel_remedy(remedy, sizeof remedy, d, row->rules ? row->rules->margin : (double)NAN,
+                        row->option ? row->option : "budget"))
         as_facts_find(f, g, AS_LEVEL_NOTE, "%s", remedy);
     if (d->verdict == AS_SLOWER && !strcmp(ledger_words(f, row->trial, row->a, row->b), "identical"))
         as_facts_find(f, g, AS_LEVEL_NOTE, "both did the same work, one slower: look at the generated code or at the environment");

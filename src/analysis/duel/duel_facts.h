@@ -46,6 +46,7 @@ typedef struct as_duel_row {
     const char          *name; /* NULL: the trial's, and the arms' where there are several rows of one trial */
     as_duel              duel;
     const as_duel_rules *rules;
+    const char          *option; /* that says how long is measured; NULL: budget */
 } as_duel_row;
 
 /* Counts of b minus those of a; NaN where either is not known. */
@@ -57,8 +58,9 @@ as_ledger as_ledger_difference(const assay_trace *t, int a, int b);
 const char *as_duel_line(char *buf, size_t size, int columns, const char *name, const as_duel *d, double spent_ns);
 /* The time of a call of b, derived from a's and the paired ratio; where there is no pair, b's own, measured as `source` says. */
 assay_metric as_duel_b_metric(const as_duel *d, const char *source);
-/* "Seen would have been 1.8 %; about 9 s would decide a margin of 1 %." - for unresolved ones; "" otherwise. */
-const char *as_duel_remedy(char *buf, size_t size, const as_duel *d, double margin);
+/* "Seen would have been 1.8 %; about 9 s would decide a margin of 1 %.", or without an interval "no interval after 2 s; --budget 12s should
+ * do", where `option` says how long is measured - for unresolved ones; "" otherwise. */
+const char *as_duel_remedy(char *buf, size_t size, const as_duel *d, double margin, const char *option);
 /* "each launch runs at another speed: ..." where launches differ more than their rounds; "" otherwise. */
 const char *as_duel_luck_text(char *buf, size_t size, const as_duel *d);
 /* The verdict as a line, why the trial is not whole, what disturbed it (said below the last comparison of a trial), and what would help. */

@@ -74,12 +74,16 @@ Test(duel_remedy, is_for_what_was_not_resolved)
 {
     as_duel d = example();
     char    text[200];
-    expect_str(as_duel_remedy(text, sizeof text, &d, .01), "");
+    expect_str(as_duel_remedy(text, sizeof text, &d, .01, "budget"), "");
     d.verdict = AS_UNRESOLVED, d.visible = .018, d.needed_ns = 9e9;
-    expect_str(as_duel_remedy(text, sizeof text, &d, .01),
+    expect_str(as_duel_remedy(text, sizeof text, &d, .01, "budget"),
                "smallest detectable change 1.8 %; time to decide about 9.00 s, for a margin of 1 %");
     d.visible = d.needed_ns = NAN;
-    expect_has(as_duel_remedy(text, sizeof text, &d, .01), "the time to decide is unknown");
+    expect_has(as_duel_remedy(text, sizeof text, &d, .01, "budget"), "the time to decide is unknown");
+    d.spent_ns = 2.05e9, d.interval_ns = 11.3e9;
+    expect_str(as_duel_remedy(text, sizeof text, &d, .01, "budget"), "no interval after 2.05 s; --budget 12s should do");
+    d.spent_ns = 5e7, d.interval_ns = 2.1e8;
+    expect_str(as_duel_remedy(text, sizeof text, &d, .01, "budget"), "no interval after 50.0 ms; --budget 300ms should do");
 }
 
 /* Of the first row. */

@@ -248,6 +248,38 @@ static bool take_cheapest(const as_sweep *s, as_purpose p, as_sweep_choice *c)
     return true;
 }
 
+static int best_arm(const as_sweep *s, as_purpose p, int row)
+{
+    int best = -1;
+    for (int arm = 0; arm < s->n_arms; arm++)
+        if (isfinite(score_of(s, p, row, arm)) &&
+            (best < 0 || is_better(purposes[p].most, score_of(s, p, row, arm), score_of(s, p, row, best))))
+            best = arm;
+    return best;
+}
+
+/* Rows were not measured in turns: of those whose best lies within the margin of the best of all, the one with the least memory is taken, else
+ * the first, which is the smallest value. */
+static bool row_cheapest(const as_sweep *s, as_purpose p, as_sweep_choice *c)
+{
+    int taken = c->row;
+    for (int row = 0; is_of_times(p) && row < s->n_rows; row++) {
+        int    arm = best_arm(s, p, row);
+        double behind = arm < 0 ? (double)NAN : score_of(s, p, row, arm) / c->score;
+        if (row == taken || !((purposes[p].most ? 1 / behind : behind) <= 1 + s->margin))
+            continue;
+        double own = peak_of(s, row, arm), least = peak_of(s, taken, best_arm(s, p, taken));
+        if (own < least || (!(own > least) && row < taken))
+            taken = row;
+    }
+    if (taken == c->row)
+        return false;
+    c->row = taken;
+    c->arm = best_arm(s, p, taken);
+    c->score = score_of(s, p, taken, c->arm);
+    return true;
+}
+
 as_sweep_choice as_sweep_choose(const as_sweep *s, as_purpose p)
 {
     as_sweep_choice c = {.row = -1, .arm = -1, .score = NAN, .unit = purposes[p].unit, .lead = NAN, .why = purposes[p].none};
@@ -263,7 +295,10 @@ as_sweep_choice as_sweep_choose(const as_sweep *s, as_purpose p)
             if (isfinite(score) && (c.row < 0 || is_better(purposes[p].most, score, c.score) || tied))
                 c.row = row, c.arm = arm, c.score = score;
         }
-    if (c.row < 0 || take_cheapest(s, p, &c))
+    if (c.row < 0)
+        return c;
+    bool moved = row_cheapest(s, p, &c);
+    if (take_cheapest(s, p, &c))
         return c;
     for (int row = 0; row < s->n_rows; row++)
         for (int arm = 0; arm < s->n_arms; arm++) {
@@ -273,6 +308,6 @@ as_sweep_choice as_sweep_choose(const as_sweep *s, as_purpose p)
         }
     c.lead = purposes[p].most ? c.score / other - 1 : other / c.score - 1;
     c.proved = is_proved(s, p, c.row, c.arm, c.lead);
-    c.why = purposes[p].criterion;
+    c.why = moved ? "no difference from the best value within the margin, and cheaper" : purposes[p].criterion;
     return c;
 }

@@ -194,6 +194,40 @@ Test(sweep, of_batches_latency_is_of_a_call_and_throughput_of_items)
     expect(c.proved);
 }
 
+/* b is twice as fast as a at every value, and 0.5 % faster at 16 than at 1: nobody would take 16 threads for that. */
+Test(sweep, of_values_within_the_margin_the_cheaper_is_taken)
+{
+    fixture f;
+    fixture_make(&f, .01);
+    f.sweep.margin = .01;
+    for (int i = 0; i < N; i++) {
+        double b_ns = i == 2 ? 49.75 : i == 3 ? 60 : 50;
+        f.duels[i] = duel_of(b_ns / 100, .01);
+        f.duels[i].a_items = f.duels[i].b_items = 1;
+    }
+    as_sweep_choice c = as_sweep_choose(&f.sweep, AS_FOR_LATENCY);
+    expect_eq(c.row, 0);
+    expect_eq(c.arm, 1);
+    expect(c.proved); /* of the arms */
+    expect_has(c.why, "cheaper");
+    expect_eq(as_sweep_choose(&f.sweep, AS_FOR_THROUGHPUT).row, 0);
+    f.sweep.margin = .001;
+    c = as_sweep_choose(&f.sweep, AS_FOR_LATENCY);
+    expect_eq(c.row, 2);
+    expect_str(c.why, as_purpose_criterion(AS_FOR_LATENCY));
+    f.sweep.margin = .3; /* the least memory, where it is known */
+    assay_trace  trials[N];
+    as_trace_arm arms[N][2];
+    fixture_ran(&f, AS_WORK_INFERENCE, AS_WORK_INFERENCE);
+    for (int i = 0; i < N; i++) {
+        memcpy(arms[i], f.arms, sizeof arms[i]);
+        arms[i][1].ledger.peak_bytes = i == 3 ? 10 : 20;
+        trials[i] = (assay_trace){.arms = arms[i], .n_arms = 2};
+        f.rows[i].trial = &trials[i];
+    }
+    expect_eq(as_sweep_choose(&f.sweep, AS_FOR_LATENCY).row, 3);
+}
+
 Test(sweep, within_the_margin_nothing_is_proved_and_the_cheaper_one_is_taken)
 {
     fixture f;

@@ -19,6 +19,7 @@ enum {
     WORKING_SET,
     KERNEL,
     DEVICE,
+    MODULE,
     N_COLUMNS
 };
 
@@ -37,10 +38,11 @@ static const char *const columns[] = {
     "working_set|working set",
     "kernel|kernel",
     "device|device",
+    "module|module",
     NULL,
 };
-static const char *const graph_columns[] = {"name|layer",      "step|step", "op|op",         "stage|stage", "device|device",
-                                            "segment|segment", "time|time", "inputs|inputs", NULL};
+static const char *const graph_columns[] = {"name|layer",      "step|step", "op|op",         "stage|stage",   "device|device",
+                                            "segment|segment", "time|time", "inputs|inputs", "module|module", NULL};
 static const char *const kernel_columns[] = {"name|layer", "shapes|shapes", "kernel|kernel", "why|why", "refused|refused", NULL};
 
 /* Why no step has a time. */
@@ -151,6 +153,7 @@ static void row_add(assay_facts *f, as_table *table, const as_trace_step *s, con
         [OP] = {.text = or_dash(s->op)},
         [KERNEL] = {.text = or_dash(s->kernel)},
         [DEVICE] = {.text = or_dash(s->device)},
+        [MODULE] = {.text = or_dash(s->module)},
         [TIME] = {.metric = time},
         [MEDIAN] = {.metric = as_median_metric(f, times->ns, times->n, "ns", "the step in every recorded run, median",
                                                "no span of this step was recorded")},
@@ -242,7 +245,8 @@ static void graph_add(assay_facts *f, as_fact_group *g, const assay_trace *t, co
                            {.metric = s->segment < 0 ? as_metric_unavailable("1", "the step has no segment")
                                                      : as_metric_counted((uint64_t)s->segment, "1", "plan")},
                            {.metric = step_time(f, t, k, i)},
-                           {.text = inputs.data ? inputs.data : "-"}};
+                           {.text = inputs.data ? inputs.data : "-"},
+                           {.text = or_dash(s->module)}};
         as_facts_row(f, table, cells);
         as_text_drop(&inputs);
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/trace/evidence.h"
+#include "base/text.h"
 
 static const char *const columns[] = {"name|buffer",   "role|role",        "device|device",  "bytes|bytes",
                                       "offset|offset", "first|first step", "last|last step", NULL};
@@ -83,6 +84,60 @@ static void live_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
                                        as_say(f, "%zu %s of the device", devices[d].n, devices[d].n == 1 ? "event" : "events")));
 }
 
+/* The last value of that name; NaN: the trace has none. */
+static double bytes_of(const assay_trace *t, const char *name)
+{
+    for (size_t i = t->n_metrics; i-- > 0;)
+        if (!strcmp(t->metrics[i].name, name) && t->metrics[i].value >= 0 && t->metrics[i].value < 0x1p63)
+            return t->metrics[i].value;
+    return NAN;
+}
+
+static assay_metric bytes_metric(double bytes, const char *source)
+{
+    return isnan(bytes) ? as_metric_unavailable("byte", "the trace does not say it")
+                        : as_metric_counted((uint64_t)bytes, "byte", source);
+}
+
+/* The peak of the process is the network, the instrument and the program: each apart, and what none of them explains. */
+static void parts_add(assay_facts *f, as_fact_group *g, const assay_trace *t, int rss)
+{
+    double program = bytes_of(t, AS_METRIC_PROGRAM), records = bytes_of(t, AS_METRIC_RECORDS),
+           apart = bytes_of(t, AS_METRIC_LIMITS_APART), limits = bytes_of(t, AS_METRIC_LIMITS),
+           network = (double)t->peak_bytes_observed, instrument = records;
+    char size[4][32];
+    if (!isnan(limits) && !isnan(records)) /* their buffers are in the peak, because it could not be counted anew */
+        instrument += limits;
+    as_facts_add(f, g, "memory.network", "needed by the network",
+                 t->peak_bytes_observed ? as_metric_counted(t->peak_bytes_observed, "byte",
+                                                            "parameters, activations and scratch, as the devices held them")
+                                        : as_metric_counted(t->peak_bytes_planned, "byte", "plan"));
+    as_facts_add(f, g, "memory.instrument", "taken by measuring",
+                 bytes_metric(instrument,
+                              isnan(limits) ? "records and rings" : "records, rings and the buffers that limits were measured in"));
+    as_facts_add(f, g, "memory.limits", "buffers that limits were measured in",
+                 isnan(apart) && isnan(limits)
+                     ? as_metric_unavailable("byte", "no limits were measured in this run")
+                     : bytes_metric(isnan(apart) ? limits : apart,
+                                    isnan(apart) ? "size of the buffers; they are in the peak of the process"
+                                                 : "size of the buffers; freed before the run and not in the peak"));
+    as_facts_add(f, g, "memory.program", "the program with the model and its plan",
+                 isnan(program)
+                     ? bytes_metric(program, "")
+                     : as_metric_measured(program, NAN, NAN, 1, "byte", "resident memory before anything was allocated to run it"));
+    assay_metric peak = rss >= 0 ? as_sensor_metric(f, t, (size_t)rss)
+                                 : as_metric_unavailable("byte", "the trace has no sensor for resident memory");
+    as_facts_add(f, g, "memory.rss_peak", "peak resident memory of the process", peak);
+    if (peak.kind == ASSAY_UNAVAILABLE || isnan(instrument) || isnan(program))
+        return;
+    as_facts_add(f, g, "memory.other", "of the peak, none of these",
+                 as_metric_derived(peak.value - (network + instrument + program), NAN, NAN, 1, "byte",
+                                   "peak - program - network - instrument"));
+    as_facts_find(f, g, AS_LEVEL_NOTE, "The process held at most %s: the program and the model %s, the network %s, measuring %s.",
+                  as_show(size[0], sizeof size[0], peak.value, "byte"), as_show(size[1], sizeof size[1], program, "byte"),
+                  as_show(size[2], sizeof size[2], network, "byte"), as_show(size[3], sizeof size[3], instrument, "byte"));
+}
+
 static void run(assay_facts *f, const assay_trace *t)
 {
     as_fact_group *g = as_facts_group(f, "memory", "Memory");
@@ -91,9 +146,7 @@ static void run(assay_facts *f, const assay_trace *t)
     as_facts_add(f, g, "memory.params", "parameters", as_metric_counted(t->param_bytes, "byte", "plan"));
     as_facts_add(f, g, "memory.activations", "activations", as_metric_counted(t->activation_bytes, "byte", "plan"));
     as_facts_add(f, g, "memory.scratch", "scratch", as_metric_counted(t->scratch_bytes, "byte", "plan"));
-    as_facts_add(f, g, "memory.rss_peak", "peak resident memory of the process",
-                 rss >= 0 ? as_sensor_metric(f, t, (size_t)rss)
-                          : as_metric_unavailable("byte", "the trace has no sensor for resident memory"));
+    parts_add(f, g, t, rss);
     as_facts_add(f, g, "memory.steady_allocs", "device allocations in measured runs",
                  as_metric_counted(t->steady_allocs, "1", "devices"));
     live_add(f, g, t);

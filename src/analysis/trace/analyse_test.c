@@ -80,6 +80,64 @@ Test(analyse, the_table_of_layers_divides_work_by_time)
     lab_close(&l);
 }
 
+static double sum_of(const lab *l, const char *table, const char *column)
+{
+    double sum = 0;
+    for (int i = 0; i < as_facts_table_find(l->facts, "layers", table)->n_rows; i++)
+        sum += cell(l, "layers", table, i, column)->metric.value;
+    return sum;
+}
+
+Test(analyse, modules_add_up_to_the_whole)
+{
+    lab                      l = lab_new((as_synthetic){.modules = {"net.block1.fc", "net.block1", "net.block2.fc", ""}});
+    static const char *const columns[] = {"time", "share", "flops", "bytes"};
+    expect_str(cell(&l, "layers", "steps", 0, "module")->text, "net.block1.fc");
+    expect_str(cell(&l, "layers", "steps", 3, "module")->text, "-");
+    expect_str(cell(&l, "layers", "graph", 2, "module")->text, "net.block2.fc");
+    for (size_t i = 0; i < AS_COUNT(columns); i++)
+        expect_near(sum_of(&l, "modules", columns[i]), sum_of(&l, "steps", columns[i]), 1e-6);
+    expect_near(sum_of(&l, "modules", "steps"), 4, 0);
+    /* At depth 1 one row has 95 % of the time and at 2 still 81 %, so that the table goes to the last depth. */
+    expect_eq(as_facts_table_find(l.facts, "layers", "modules")->n_rows, 4);
+    expect_str(cell(&l, "layers", "modules", 0, "name")->text, "net.block1.fc");
+    expect_str(cell(&l, "layers", "modules", 3, "name")->text, "(no module)");
+    expect_eq(cell(&l, "layers", "modules", 0, "flops")->metric.kind, ASSAY_COUNTED);
+    lab_close(&l);
+}
+
+Test(analyse, modules_are_folded_to_the_depth_that_is_asked_for)
+{
+    lab             l = lab_new((as_synthetic){.modules = {"net.block1.fc", "net.block1", "net.block2.fc", ""}});
+    as_arena        arena = {0};
+    const as_table *steps = as_facts_table_find(l.facts, "layers", "steps");
+    const as_table *one = as_fold_modules(&arena, steps, 1), *two = as_fold_modules(&arena, steps, 2);
+    expect(one && two && as_modules_known(steps));
+    expect_eq(one->n_rows, 2);
+    expect_str(one->cells[0].text, "net");
+    expect_near(one->cells[1].metric.value, 95000, 1e-6);
+    expect_eq(two->n_rows, 3);
+    expect_str(two->cells[0].text, "net.block1");
+    expect_near(two->cells[1].metric.value, 80000, 1e-6);
+    expect_eq(two->cells[1].metric.kind, ASSAY_DERIVED);
+    expect_near(two->cells[5].metric.value, 2, 0);
+    expect_str(two->cells[two->n_columns].text, "net.block2");
+    as_arena_drop(&arena);
+    lab_close(&l);
+}
+
+Test(analyse, without_modules_there_is_no_table_of_them)
+{
+    lab l = lab_new((as_synthetic){0});
+    expect(!as_facts_table_find(l.facts, "layers", "modules"));
+    expect(!as_modules_known(as_facts_table_find(l.facts, "layers", "steps")));
+    lab_close(&l);
+    l = lab_new((as_synthetic){.no_steps = true, .modules = {"a", "b", "b.c", "d"}}); /* no times: no sum of them either */
+    expect_eq(cell(&l, "layers", "modules", 0, "time")->metric.kind, ASSAY_UNAVAILABLE);
+    expect_near(sum_of(&l, "modules", "steps"), 4, 0);
+    lab_close(&l);
+}
+
 Test(analyse, few_kept_runs_give_times_and_judge_nothing)
 {
     lab l = lab_new((as_synthetic){.n_kept = 2});
@@ -165,6 +223,23 @@ Test(analyse, too_few_undisturbed_runs_name_no_layer)
     expect(says(&l, "verdict", AS_LEVEL_NOTE,
                 "Cannot tell which layer takes the most time: 0 uninterrupted runs were recorded, and 5 are needed"));
     expect(says(&l, "books", AS_LEVEL_GOOD, "200 interrupted runs"));
+    lab_close(&l);
+}
+
+/* They agree with each other, and not with the samples: nobody but the samples can tell. */
+Test(analyse, runs_that_all_had_the_same_neighbour_are_disturbed)
+{
+    lab l = lab_new((as_synthetic){.n_kept = 64, .detailed = true, .slowed = .2});
+    expect_metric(&l, "layers.undisturbed_runs", 64, ASSAY_COUNTED, "1");
+    lab_close(&l);
+    l = lab_new((as_synthetic){.n_kept = 64, .detailed = true, .slowed = .4});
+    expect_metric(&l, "layers.undisturbed_runs", 0, ASSAY_COUNTED, "1");
+    expect(says(&l, "verdict", AS_LEVEL_NOTE, "0 uninterrupted runs were recorded, and 5 are needed"));
+    lab_close(&l);
+    l = lab_open((as_synthetic){.n_kept = 64, .detailed = true, .slowed = .4});
+    l.trace->span_cost_ns = 5000; /* five spans of a run explain 25 % */
+    lab_run(&l);
+    expect_metric(&l, "layers.undisturbed_runs", 64, ASSAY_COUNTED, "1");
     lab_close(&l);
 }
 
@@ -393,6 +468,29 @@ Test(analyse, a_sensor_with_one_reading_has_no_difference)
     expect_missing(&l, "sensors.switches.involuntary", "needs two readings, and there is one");
     expect_missing(&l, "sensors.cpu.frequency", "every reading failed");
     lab_close(&l);
+}
+
+static void bytes_say(assay_trace *t, const char *name, double value)
+{
+    expect(as_trace_add_metric(t, &(as_trace_metric){.name = name, .unit = "byte", .value = value}));
+}
+
+Test(analyse, the_network_the_instrument_and_the_program_explain_the_peak)
+{
+    for (int apart = 0; apart < 2; apart++) { /* the buffers of limits are in the peak only where it could not be counted anew */
+        lab l = lab_open((as_synthetic){0});
+        bytes_say(l.trace, AS_METRIC_PROGRAM, 5000);
+        bytes_say(l.trace, AS_METRIC_RECORDS, 700);
+        bytes_say(l.trace, apart ? AS_METRIC_LIMITS_APART : AS_METRIC_LIMITS, 100000);
+        lab_run(&l);
+        expect_metric(&l, "memory.network", 407552, ASSAY_COUNTED, "byte");
+        expect_metric(&l, "memory.instrument", apart ? 700 : 100700, ASSAY_COUNTED, "byte");
+        expect_metric(&l, "memory.limits", 100000, ASSAY_COUNTED, "byte");
+        expect_metric(&l, "memory.program", 5000, ASSAY_MEASURED, "byte");
+        expect_metric(&l, "memory.other", 12288 - 407552 - 5000 - (apart ? 700 : 100700), ASSAY_DERIVED, "byte");
+        expect(says(&l, "memory", AS_LEVEL_NOTE, "The process held at most"));
+        lab_close(&l);
+    }
 }
 
 Test(analyse, a_broken_promise_of_memory_is_bad)

@@ -339,10 +339,10 @@ static void runs_judge(assay_facts *f, const assay_trace *t, as_kept *k, const a
     if (!n)
         return;
     as_sort(walls, n);
-    double bound = clean_bound(walls, n);
+    double bound = clean_bound(walls, n), timed_bound = as_trace_run_bound_ns(t);
     for (size_t i = 0; i < k->n_runs; i++) {
         as_kept_run *run = &k->runs[i];
-        run->clean = run->clean && run->wall_ns <= bound;
+        run->clean = run->clean && run->wall_ns <= fmin(bound, timed_bound + as_trace_spans_ns(t, (uint64_t)run->n_spans));
         k->n_clean += run->clean;
         k->clean_wall_ns += run->clean ? run->wall_ns : 0;
     }
@@ -398,10 +398,10 @@ as_kept as_kept_read(assay_facts *f, const assay_trace *t)
     if (!inner)
         return (as_kept){0};
     runs_collect(f, t, &k, inner, n);
+    spans_count(t, &k);
     runs_judge(f, t, &k, inner, n);
     if (!k.by_segment)
         steps_collect(f, t, &k, inner, n);
-    spans_count(t, &k);
     return k;
 }
 

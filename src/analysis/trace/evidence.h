@@ -36,7 +36,9 @@ const char *as_cpu_time_is_mute(assay_facts *f, const assay_trace *t, const as_t
  *
  * A run is undisturbed when, as the only run of its sample, it had its CPU (AS_CLEAN_RATIO; where CPU time says something), and when it took
  * no longer than a bound that the fast runs among those set: their lower quartile and three times its distance from their 5th percentile,
- * at least 5 % and at most 25 % more.  Where even the fast quarter spreads by more than 25 %, the 5th percentile stands for the quartile. */
+ * at least 5 % and at most 25 % more.  Where even the fast quarter spreads by more than 25 %, the 5th percentile stands for the quartile.
+ * And no longer than the timed samples can explain (as_trace_run_bound_ns): the runs that are recorded take a moment, in which all of them
+ * may have had the same neighbour. */
 
 #define AS_CLEAN_ENOUGH 5 /* undisturbed runs; with fewer, no layer is judged */
 

@@ -21,8 +21,10 @@ typedef struct as_synthetic {
     int         disturbed;  /* of 100 samples, how many have CPU time at half their wall */
     double      drift;      /* the last third is slower by this share */
     int         preempted;  /* of 100 runs, in how many a step that chance draws lasts 20 to 400 us longer */
-    bool        alone;      /* every run is a sample of its own, so that CPU time tells which ones were pre-empted */
-    const char *name;       /* of the first step and the model; NULL: "fc1", "synthetic-mlp" */
+    double      slowed; /* all kept runs last longer by this share: a neighbour who was there as long as they took, and no longer */
+    bool        alone;  /* every run is a sample of its own, so that CPU time tells which ones were pre-empted */
+    const char *name;   /* of the first step and the model; NULL: "fc1", "synthetic-mlp" */
+    const char *modules[4]; /* of the body's steps; NULL: none */
 } as_synthetic;
 
 static inline void as_synthetic_steps(assay_trace *t, const as_synthetic *s)
@@ -97,6 +99,8 @@ static inline void as_synthetic_steps(assay_trace *t, const as_synthetic *s)
             .bytes_written = 401408,
             .working_set_bytes = 802816},
     };
+    for (size_t i = 0; i < 4; i++)
+        steps[i].module = s->modules[i];
     for (size_t i = 0; i < 5; i++)
         expect_eq(as_trace_add_step(t, &steps[i]), (int)i);
 }
@@ -122,7 +126,7 @@ static inline void as_synthetic_spans(assay_trace *t, const as_synthetic *s)
         uint32_t run = (uint32_t)r + (s->detailed ? (uint32_t)t->n_runs : 0);
         uint64_t at = 1000000 + (uint64_t)r * (s->preempted ? 600000 : 200000);
         int      hit;
-        uint64_t stolen = as_synthetic_stolen(s, run, &hit);
+        uint64_t stolen = as_synthetic_stolen(s, run, &hit) + (uint64_t)(s->slowed * 100000);
         expect(as_trace_add_span(
             t, &(as_span){.begin_ticks = at, .end_ticks = at + 100000 + stolen, .step = -1, .run = run, .kind = AS_SPAN_RUN}));
         for (int i = 0; i < 4 && !s->no_steps; i++) {

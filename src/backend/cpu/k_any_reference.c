@@ -16,7 +16,7 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
         return;
     as_node_ctx now = *args->ctx;
     now.step = (uint32_t)args->step;
-    *args->status = now.op->eval(args->env, &now, args->in, args->out);
+    *args->status = as_op_eval(args->env, &now, args->in, args->out);
 }
 
 const as_kernel as_k_any_reference = {

@@ -113,7 +113,7 @@ static assay_status node_fold(as_binder *b, as_bound_node *node)
                            b->model->name, node->ctx.name);
         out[i] = as_view_of(data, info->dtype, &info->shape);
     }
-    assay_status status = node->ctx.op->eval(b->env, &node->ctx, in, out);
+    assay_status status = as_op_eval(b->env, &node->ctx, in, out);
     if (status != ASSAY_OK)
         return as_fail(b->env, status, "model: %s: %s", b->model->name, assay_message(b->env));
     node->dead = true;
@@ -163,6 +163,7 @@ assay_status as_bind_op(as_binder *b, const as_op *op, const char *name, const a
     }
     made.ctx = (as_node_ctx){.op = op,
                              .name = name,
+                             .module = b->module,
                              .attrs = attrs,
                              .n_attrs = n_attrs,
                              .in = in,
@@ -183,6 +184,11 @@ assay_status as_bind_op(as_binder *b, const as_op *op, const char *name, const a
     return node_fold(b, &g->nodes[g->n_nodes++]);
 }
 
+const char *as_scope_module(const as_scope *s, const as_node *node)
+{
+    return *node->module || !s->module ? node->module : s->module;
+}
+
 static assay_status node_bind(as_binder *b, const as_scope *s, const as_node *node)
 {
     int         in[AS_MAX_IN], out[AS_MAX_OUT];
@@ -193,6 +199,7 @@ static assay_status node_bind(as_binder *b, const as_scope *s, const as_node *no
         in[i] = node->in[i] < 0 ? -1 : s->map[node->in[i]];
     for (int i = 0; i < node->n_out; i++)
         out[i] = s->map[node->out[i]];
+    b->module = as_scope_module(s, node);
     return as_bind_op(b, node->op, name, node->attrs, node->n_attrs, in, node->n_in, out, node->n_out);
 }
 

@@ -20,6 +20,7 @@ typedef struct as_binder {
     bool              *is_output;    /* one for each of its values */
     uint64_t           flops, bytes; /* folded so far */
     int                n_unrolled;
+    const char        *module; /* of the nodes that are bound now */
 } as_binder;
 
 /* A model, or the subgraph of a node, and the bound value that each of its values is. */
@@ -27,8 +28,11 @@ typedef struct as_scope {
     const assay_model *model;
     int               *map;
     const char        *prefix; /* of the names of its nodes and values, "" for the outermost */
+    const char        *module; /* of its nodes that have none of their own: that of the node around them; NULL: none */
 } as_scope;
 
+/* Of a node of the scope: its own, or that of the node around the scope. */
+const char *as_scope_module(const as_scope *s, const as_node *node);
 /* All nodes of the scope, in order; values of the graph exist and the map is full. */
 assay_status as_bind_scope(as_binder *b, const as_scope *s);
 /* One node between bound values; texts and attributes must outlive the graph.  Folded when its inputs are known. */

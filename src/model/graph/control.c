@@ -129,6 +129,7 @@ static assay_status op_add(const job *j, const char *op, const char *label, cons
     if (*out < 0 && (*out = value_new(j, "", name)) < 0)
         return value_failed(j);
     *attr = (as_attr)AS_ATTR_I("axis", axis);
+    j->b->module = as_scope_module(j->outer, j->node);
     return as_bind_op(j->b, as_op_find(op), name, attr, has_axis, in, n_in, out, 1);
 }
 
@@ -146,7 +147,7 @@ static assay_status count_one(const job *j)
 static assay_status body_open(const job *j, const as_body *body, const char *prefix, int *map)
 {
     const assay_model *graph = body->graph;
-    as_scope           s = {.model = graph, .map = map, .prefix = prefix};
+    as_scope           s = {.model = graph, .map = map, .prefix = prefix, .module = as_scope_module(j->outer, j->node)};
     for (int i = 0; i < graph->n_values; i++) {
         map[i] = -1;
         if (graph->values[i].role == AS_ROLE_PARAM || graph->values[i].role == AS_ROLE_CONSTANT)
@@ -161,7 +162,7 @@ static assay_status body_open(const job *j, const as_body *body, const char *pre
 static assay_status body_bind(const job *j, const as_body *body, const char *prefix, int *map)
 {
     const assay_model *graph = body->graph;
-    as_scope           s = {.model = graph, .map = map, .prefix = prefix};
+    as_scope           s = {.model = graph, .map = map, .prefix = prefix, .module = as_scope_module(j->outer, j->node)};
     for (int i = 0; i < graph->n_values; i++)
         if (map[i] < 0 && (map[i] = value_new(j, prefix, graph->values[i].name)) < 0)
             return value_failed(j);

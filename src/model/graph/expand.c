@@ -152,6 +152,7 @@ static void composite_write(expansion *e, const assay_model *model, const as_gra
                        .n_out = from->n_out};
     e->around = from->name;
     e->n_around = 0;
+    as_maker_module(e->m, *from->module ? from->module : from->name);
     assay_status status = from->op->expand(&e->base, &ctx, in, out);
     if (status != ASSAY_OK) {
         as_maker_fail_as(e->m, status, "%s", assay_message(e->base.env));
@@ -169,6 +170,7 @@ static void node_copy(expansion *e, const assay_model *model, const as_graph *g,
         in[i] = from->in[i] < 0 ? -1 : ids[from->in[i]];
     for (int i = 0; i < from->n_out; i++)
         names[i] = model->values[from->out[i]].name;
+    as_maker_module(e->m, from->module);
     if (as_maker_node(e->m, from->op->name, from->name, in, from->n_in, from->attrs, from->n_attrs, out, from->n_out, names) < 0)
         return;
     for (int i = 0; i < from->n_out; i++) {
@@ -233,6 +235,7 @@ assay_status as_model_expand(assay_env *env, const assay_model *model, const as_
         goto done;
     }
     AS_TRY_OR(done, as_maker_new(env, model->name, 0, &e.m));
+    as_maker_name(e.m, model->own_name);
     values_copy(&e, model, &g, dims, n_dims, ids);
     for (int i = 0; i < model->n_nodes && !as_maker_failed(e.m); i++)
         (model->nodes[i].op->expand ? composite_write : node_copy)(&e, model, &g, &model->nodes[i], ids);

@@ -131,8 +131,9 @@ static assay_status node_keep(as_binder *b, const as_bound_node *from)
 
 static assay_status composite_write(as_binder *b, const as_bound_node *from)
 {
-    writer       w = {.base = {.node = node, .constant = constant, .info = info, .env = b->env}, .b = b, .around = from->ctx.name};
-    int          out[AS_MAX_OUT], before = b->g->n_nodes;
+    writer w = {.base = {.node = node, .constant = constant, .info = info, .env = b->env}, .b = b, .around = from->ctx.name};
+    int    out[AS_MAX_OUT], before = b->g->n_nodes;
+    b->module = from->ctx.module && *from->ctx.module ? from->ctx.module : from->ctx.name;
     assay_status status = from->ctx.op->expand(&w.base, &from->ctx, from->in, out);
     if (status == ASSAY_UNSUPPORTED && b->g->n_nodes == before && w.failure == ASSAY_OK)
         return node_keep(b, from); /* too long to be written out: it stays what it is */

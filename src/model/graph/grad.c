@@ -139,6 +139,7 @@ static void nodes_copy(grad *b, const as_graph *g, state *values)
         }
         for (int k = 0; k < n->ctx.n_out; k++)
             names[k] = g->values[n->out[k]].name;
+        as_maker_module(b->m, n->ctx.module ? n->ctx.module : "");
         if (as_maker_node(b->m, n->ctx.op->name, n->ctx.name, in, n->ctx.n_in, n->ctx.attrs, n->ctx.n_attrs, out, n->ctx.n_out,
                           names) < 0)
             return;
@@ -203,6 +204,7 @@ static void node_back(grad *b, const as_graph *g, const as_bound_node *n, state 
     if (!has_d || !wanted)
         return;
     b->around = n->ctx.name;
+    as_maker_module(b->m, n->ctx.module ? n->ctx.module : "");
     b->n_around = 0;
     if (!n->ctx.op->grad) {
         as_maker_fail_as(b->m, ASSAY_UNSUPPORTED, "node '%s': the operator %s has no gradient", n->ctx.name, n->ctx.op->name);

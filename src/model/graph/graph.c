@@ -224,8 +224,6 @@ static assay_status view_check(assay_env *env, const as_bound_value *value, cons
 static assay_status node_eval(assay_env *env, const as_bound_node *node, as_view *views, as_graph const *g, as_arena *arena)
 {
     as_view in[AS_MAX_IN] = {0}, out[AS_MAX_OUT] = {0};
-    if (env && as_cancelled(env))
-        return as_fail(env, ASSAY_CANCELLED, "evaluate: cancelled before node '%s'", node->ctx.name);
     for (int i = 0; i < node->ctx.n_in; i++)
         if (node->in[i] >= 0) {
             in[i] = views[node->in[i]];
@@ -241,7 +239,7 @@ static assay_status node_eval(assay_env *env, const as_bound_node *node, as_view
                            as_dtype_name(info->dtype), as_shape_show(&info->shape, (char[192]){0}, 192));
         out[i] = as_view_of(data, info->dtype, &info->shape);
     }
-    AS_TRY(node->ctx.op->eval(env, &node->ctx, in, out));
+    AS_TRY(as_op_eval(env, &node->ctx, in, out));
     for (int i = 0; i < node->ctx.n_out; i++)
         if (node->out[i] >= 0)
             views[node->out[i]] = out[i];

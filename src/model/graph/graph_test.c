@@ -154,7 +154,8 @@ Test(graph, stops_when_cancelled)
     bound b;
     tiny_mlp_open(&b);
     assay_cancel(b.env);
-    expect_fails(b.env, as_graph_eval(b.env, &b.t.graph, b.t.inputs, b.t.outputs), ASSAY_CANCELLED, "cancelled before node 'fc1'");
+    expect_fails(b.env, as_graph_eval(b.env, &b.t.graph, b.t.inputs, b.t.outputs), ASSAY_CANCELLED,
+                 "Gemm 'fc1': stopped before it was computed");
     bound_close(&b);
 }
 

@@ -27,7 +27,8 @@ typedef struct table {
 struct as_maker {
     assay_env   *env;
     assay_model *model;
-    char        *title; /* what sentences call it: a zoo name, a path */
+    char        *title;  /* what sentences call it: a zoo name, a path */
+    const char  *module; /* of the nodes that are added now */
     uint64_t     seed;
     as_value    *values;
     bool        *is_output; /* one a value: a list of 400000 outputs must not be searched 400000 times */
@@ -204,7 +205,8 @@ assay_status as_maker_new(assay_env *env, const char *name, uint64_t seed, as_ma
                         .memory_bytes = machine_memory(),
                         .model = calloc(1, sizeof *m->model)};
     if (m && m->model) {
-        m->model->name = m->title = as_arena_text(&m->model->arena, name);
+        m->model->name = m->model->own_name = m->title = as_arena_text(&m->model->arena, name);
+        m->module = "";
         if (m->title) {
             *out = m;
             return ASSAY_OK;
@@ -239,9 +241,20 @@ void as_maker_name(as_maker *m, const char *name)
 {
     const char *copy = as_arena_text(&m->model->arena, name);
     if (copy)
-        m->model->name = copy;
+        m->model->name = m->model->own_name = copy;
     else
         fail_memory(m, "the name");
+}
+
+void as_maker_module(as_maker *m, const char *module)
+{
+    if (!strcmp(module, m->module))
+        return;
+    const char *copy = as_arena_text(&m->model->arena, module);
+    if (copy)
+        m->module = copy;
+    else
+        fail_memory(m, "the name of a module");
 }
 
 void as_maker_memory_limit(as_maker *m, uint64_t memory_bytes) { m->memory_bytes = memory_bytes; }
@@ -694,6 +707,7 @@ static int node_add(as_maker *m, const node_parts *p, int *outs)
             return -1;
     int id = m->n_nodes++;
     m->nodes[id] = (as_node){.name = name,
+                             .module = m->module,
                              .op = op,
                              .in = in_copy,
                              .out = out_ids,

@@ -18,6 +18,8 @@ assay_env *as_maker_env(as_maker *m);
 void as_maker_fail_as(as_maker *m, assay_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Where a reader is: stands in every sentence until the next call, "nodes[3]".  "" for nowhere. */
 void as_maker_at(as_maker *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Nodes added from now on belong to this module (as_node.module), until the next call; copied.  "": to none. */
+void as_maker_module(as_maker *m, const char *module);
 /* The model's own name; the one given to as_maker_new() stays the title of sentences. */
 void as_maker_name(as_maker *m, const char *name);
 void as_maker_param_limit(as_maker *m, uint64_t max_bytes);
@@ -67,6 +69,10 @@ const char *const *as_op_names(as_arena *arena);
 void               as_dims_of_shape(const as_shape *shape, as_dims *out);
 /* Of a value without symbols. */
 as_shape as_shape_of_dims(const as_dims *dims);
+
+/* Names the nodes that have a module after it, each name once: "layer4.1.conv2" for the node that is the module, and with the operator
+ * for what else happens in it, "layer1.0 (Add)".  The others keep theirs. */
+assay_status as_model_layers_name(assay_env *env, assay_model *model);
 
 /* Replaces the data of the params by the tensors of a safetensors file, all of them or (only_empty) those that have
  * none.  Missing and extra tensors, other shapes and dtypes are errors; a float tensor is converted to an f32 param.

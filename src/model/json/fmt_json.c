@@ -410,8 +410,13 @@ static bool names_read(reader *r, const json_t *object, const char *where, int m
 
 static void node_read(reader *r, json_t *object)
 {
-    static const key keys[] = {{"op", TEXT, true},  {"name", TEXT, false},    {"in", LIST, true},
-                               {"out", LIST, true}, {"attrs", OBJECT, false}, {0}};
+    static const key keys[] = {{"op", TEXT, true},
+                               {"name", TEXT, false},
+                               {"module", TEXT, false},
+                               {"in", LIST, true},
+                               {"out", LIST, true},
+                               {"attrs", OBJECT, false},
+                               {0}};
     const char      *in_names[AS_MAX_IN], *out_names[AS_MAX_OUT];
     int              in[AS_MAX_IN], n_in, n_out, n_attrs;
     as_attr         *attrs;
@@ -427,6 +432,13 @@ static void node_read(reader *r, json_t *object)
         if (as_maker_failed(r->m))
             return;
     }
+    const char *module = text_of(object, "module");
+    if (module && strlen(module) > AS_MAX_NAME_BYTES) {
+        as_maker_fail(r->m, "the module path of node '%s' has %zu bytes and at most %d are possible",
+                      text_of(object, "name") ? text_of(object, "name") : "", strlen(module), AS_MAX_NAME_BYTES);
+        return;
+    }
+    as_maker_module(r->m, module ? module : "");
     as_maker_node(r->m, op->name, text_of(object, "name"), in, n_in, attrs, n_attrs, NULL, n_out, out_names);
 }
 

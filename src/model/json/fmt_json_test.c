@@ -237,6 +237,28 @@ Test(fmt_json, reads_a_whole_number_where_the_operator_wants_a_float)
 }
 
 /* Loads what was saved and compares the outputs of both bit for bit. */
+Test(fmt_json, keeps_the_module_of_a_node)
+{
+    assay_env   *env = test_env();
+    assay_model *model = NULL, *again = NULL;
+    expect_ok(env, test_parse(env,
+                              MODEL(X_F64("[2]"), "",
+                                    "{\"op\":\"Relu\",\"name\":\"r\",\"module\":\"a.b\",\"in\":[\"x\"],\"out\":[\"h\"]},"
+                                    "{\"op\":\"Abs\",\"in\":[\"h\"],\"out\":[\"y\"]}",
+                                    "\"y\""),
+                              &model));
+    expect_str(model->nodes[0].module, "a.b");
+    expect_str(model->nodes[1].module, "");
+    expect_ok(env, as_model_json_save(env, model, as_test_path("module.json")));
+    expect_ok(env, assay_model_load(env, as_test_path("module.json"), NULL, &again));
+    expect_str(again->nodes[0].module, "a.b");
+    expect_str(again->nodes[0].name, "r");
+    expect_str(again->nodes[1].module, "");
+    assay_model_free(again);
+    assay_model_free(model);
+    assay_env_free(env);
+}
+
 static void expect_round_trip(assay_env *env, assay_model *model, int64_t batch)
 {
     const char  *path = as_test_path("saved.json");
@@ -244,7 +266,7 @@ static void expect_round_trip(assay_env *env, assay_model *model, int64_t batch)
     test_run     a, b;
     expect_ok(env, as_model_json_save(env, model, path));
     expect_ok(env, assay_model_load(env, path, NULL, &again));
-    expect_str(again->name, model->name);
+    expect_str(again->own_name, model->own_name);
     expect_eq(again->n_values, model->n_values);
     test_bind(env, model, batch, &a);
     test_bind(env, again, batch, &b);

@@ -118,6 +118,8 @@ static void node_write(as_json *w, const assay_model *model, const as_node *node
     as_json_object(w);
     as_json_key_text(w, "op", node->op->name);
     as_json_key_text(w, "name", node->name);
+    if (*node->module)
+        as_json_key_text(w, "module", node->module);
     names_write(w, model, "in", node->in, node->n_in);
     names_write(w, model, "out", node->out, node->n_out);
     if (node->n_attrs) {
@@ -142,7 +144,7 @@ assay_status as_model_json_save(assay_env *env, const assay_model *model, const 
     as_json_start(&w, out.file, true);
     as_json_object(&w);
     as_json_key_text(&w, "format", AS_MODEL_JSON_FORMAT);
-    as_json_key_text(&w, "name", model->name);
+    as_json_key_text(&w, "name", model->own_name);
     role_write(&w, model, AS_ROLE_INPUT, "inputs");
     role_write(&w, model, AS_ROLE_PARAM, "params");
     role_write(&w, model, AS_ROLE_CONSTANT, "constants");

@@ -23,6 +23,7 @@ typedef struct loader {
     struct loader *root; /* of the whole file; itself, unless this is a subgraph */
     int            depth, n_bodies;
     int64_t        ir_version;
+    bool           is_ours; /* written by assay: names are as we gave them */
     external      *files;
     int            n_files;
     int            n_initialisers;
@@ -68,6 +69,8 @@ static assay_status model_read(loader *l, as_pb_span file)
     for (as_pb_field f; as_pb_next(&r, &f);)
         if (f.number == 1 && f.wire == AS_PB_VARINT)
             l->ir_version = (int64_t)f.value;
+        else if (f.number == 2 && f.wire == AS_PB_BYTES)
+            l->is_ours = f.bytes.n == strlen(AS_ONNX_PRODUCER) && !memcmp(f.bytes.data, AS_ONNX_PRODUCER, f.bytes.n);
         else if (f.number == 8 && f.wire == AS_PB_BYTES)
             AS_TRY(opset_read(l, f.bytes));
         else if (f.number == 7 && f.wire == AS_PB_BYTES)
@@ -607,11 +610,31 @@ static assay_status control_add(loader *l, as_onnx_node *n, const as_attr *attrs
     return maker_state(l);
 }
 
-static assay_status node_add(loader *l, as_onnx_node *n, int i)
+/* The nodes that this one becomes belong to its module; what the framework calls it at the top level is its name. */
+static assay_status module_set(loader *l, as_pb_span message, as_onnx_node *n)
+{
+    const char    *weights[AS_MAX_IN];
+    as_onnx_clues  clues = {.message = message, .name = n->name, .op = n->op, .weights = weights, .is_ours = l->root->is_ours};
+    as_onnx_module module;
+    for (int i = 0; i < n->n_in; i++) {
+        const as_value *v = n->in[i] < 0 ? NULL : as_maker_value(l->o.m, n->in[i]);
+        if (v && (v->role == AS_ROLE_PARAM || v->role == AS_ROLE_CONSTANT))
+            weights[clues.n_weights++] = v->name;
+    }
+    as_onnx_module_find(&clues, &module);
+    as_maker_module(l->o.m, module.path);
+    if (!*module.path && *module.label && as_maker_node_find(l->o.m, module.label) < 0 &&
+        !(n->name = as_arena_text(l->o.scratch, module.label)))
+        return refuse(l, ASSAY_NO_MEMORY, "node", n->label, "is larger than the memory");
+    return maker_state(l);
+}
+
+static assay_status node_add(loader *l, as_pb_span message, as_onnx_node *n, int i)
 {
     as_attr attrs[AS_ONNX_MAX_ATTRS];
     as_maker_at(l->o.m, "node[%d]", i);
     AS_TRY(maker_state(l));
+    AS_TRY(module_set(l, message, n));
     AS_TRY(outputs_name(l, n));
     if (n->standard)
         AS_TRY(as_onnx_convert(&l->o, n));
@@ -645,7 +668,7 @@ static assay_status nodes_add(loader *l, bool constants)
             AS_TRY(node_read(l, f.bytes, &n));
             if (constants)
                 as_maker_at(l->o.m, "node[%d]", i);
-            AS_TRY(constants ? constant_add(l, &n) : node_add(l, &n, i));
+            AS_TRY(constants ? constant_add(l, &n) : node_add(l, f.bytes, &n, i));
         }
         i++;
     }
@@ -704,6 +727,7 @@ static assay_status graph_read(loader *l)
     AS_TRY(types_read(l));
     AS_TRY(nodes_add(l, true));
     AS_TRY(nodes_add(l, false));
+    as_maker_module(l->o.m, "");
     return each(l, 12, output_add);
 }
 
@@ -722,8 +746,16 @@ static assay_status supported(loader *l)
 /* The model, or the sentence of what went wrong, the maker's or ours; ours must outlive the maker's end. */
 static assay_status finish(loader *l, assay_status status, assay_model **out)
 {
-    if (status == ASSAY_OK || as_maker_failed(l->o.m))
-        return as_maker_finish(l->o.m, out);
+    if (status == ASSAY_OK || as_maker_failed(l->o.m)) {
+        assay_model *model;
+        AS_TRY(as_maker_finish(l->o.m, &model));
+        if (!l->root->is_ours && (status = as_model_layers_name(l->o.env, model)) != ASSAY_OK) {
+            assay_model_free(model);
+            return status;
+        }
+        *out = model;
+        return ASSAY_OK;
+    }
     assay_model *none;
     char         message[sizeof l->o.env->message];
     memcpy(message, assay_message(l->o.env), strlen(assay_message(l->o.env)) + 1);

@@ -80,6 +80,30 @@ typedef struct as_onnx {
     size_t        n_types;
 } as_onnx;
 
+/* --- Modules ------------------------------------------------------------------------------------------ */
+
+/* How our own files say it: names of nodes are taken as they are, and the module path is metadata of the node under this key. */
+#define AS_ONNX_PRODUCER   "assay"
+#define AS_ONNX_MODULE_KEY "assay.module"
+
+/* Where the node's module path is written, if anywhere.  `message` is the node; `weights` are the names of the initialisers that it reads.
+ * Nothing of it makes a file wrong: what cannot be understood is not there. */
+typedef struct as_onnx_clues {
+    as_pb_span         message;
+    const char        *name, *op;
+    const char *const *weights;
+    int                n_weights;
+    bool               is_ours; /* the file is one of our own */
+} as_onnx_clues;
+
+/* At most AS_MAX_MODULE_BYTES, so that an operator and a number fit behind it in a name. */
+enum { AS_MAX_MODULE_BYTES = AS_MAX_NAME_BYTES - 96 };
+typedef struct as_onnx_module {
+    char path[AS_MAX_MODULE_BYTES + 1];  /* "layer4.1.conv2"; "": not known, or the network itself */
+    char label[AS_MAX_MODULE_BYTES + 1]; /* what the framework calls the operation, "add_1"; "": it does not say */
+} as_onnx_module;
+void as_onnx_module_find(const as_onnx_clues *c, as_onnx_module *out);
+
 as_onnx_type as_onnx_type_of(const as_onnx *o, const char *name);
 
 /* The operator that a node of the standard domain becomes: its own name or the newer one's. */

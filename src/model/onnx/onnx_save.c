@@ -230,6 +230,12 @@ static void node_put(as_text *graph, const assay_model *model, const as_node *no
         attr_put(&t, &node->attrs[i]);
     if (is_ours(node->op))
         as_pb_put_text(&t, 7, "assay");
+    if (*node->module) {
+        as_text entry = {0};
+        as_pb_put_text(&entry, 1, AS_ONNX_MODULE_KEY);
+        as_pb_put_text(&entry, 2, node->module);
+        message_put(&t, 9, &entry);
+    }
     message_put(graph, 1, &t);
 }
 
@@ -276,7 +282,7 @@ static void graph_put(as_text *graph, const assay_model *model)
     probe p;
     for (int i = 0; i < model->n_nodes; i++)
         node_put(graph, model, &model->nodes[i]);
-    as_pb_put_text(graph, 2, model->name);
+    as_pb_put_text(graph, 2, model->own_name);
     for (int i = 0; i < model->n_inputs; i++) {
         const as_value *v = &model->values[model->inputs[i]];
         value_info_put(graph, 11, v->name, v->dtype, &v->dims);
@@ -393,7 +399,7 @@ static void file_head(as_text *file, const assay_model *model, uint64_t graph_by
     for (int i = 0; i < model->n_nodes; i++)
         ours |= is_ours(model->nodes[i].op);
     as_pb_put_int(file, 1, ir_of_opset(opset));
-    as_pb_put_text(file, 2, "assay");
+    as_pb_put_text(file, 2, AS_ONNX_PRODUCER);
     as_pb_put_text(file, 3, ASSAY_VERSION);
     opset_put(file, "", opset);
     if (ours)

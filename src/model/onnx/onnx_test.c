@@ -300,7 +300,7 @@ Test(onnx, what_the_writer_writes_the_reader_reads)
     expect_ok(env, assay_model_load(env, "cnn-small", NULL, &model));
     expect_ok(env, as_onnx_save(env, model, as_test_path("c.onnx")));
     expect_ok(env, assay_model_load(env, as_test_path("c.onnx"), NULL, &again));
-    expect_str(again->name, model->name);
+    expect_str(again->own_name, model->own_name);
     expect_eq(again->n_nodes, model->n_nodes);
     test_bind(env, model, 1, &a);
     test_bind(env, again, 1, &b);

@@ -194,7 +194,7 @@ Test(workload, a_cell_of_every_kind_has_its_batch_and_steps_fixed)
         snprintf(spec, sizeof spec, "cell:kind=%s,units=5,inputs=3,batch=2,seq=4", kinds[i]);
         work w = work_open(spec);
         expect(as_shape_same(&w.t.inputs[0].shape, &AS_SHAPE(2, 4, 3)));
-        expect_str(w.model->name, "cell");
+        expect_str(w.model->own_name, "cell");
         expect_eq(w.t.outputs[0].shape.dim[0], 2);
         work_close(&w);
     }

@@ -230,8 +230,9 @@ Test(zoo_cfc, weights_of_the_reference_load_with_their_masks)
         env, try_load(env, "cfc:input=3,units=8,out=2,wiring=autoncp,wiring_seed=1", NULL, as_test_path("w.safetensors"), &again),
         ASSAY_BAD_INPUT, "sparsity_mask' has");
     weights_save(env, model, as_test_path("w.safetensors"), true);
-    expect_fails(env, try_load(env, spec, NULL, as_test_path("w.safetensors"), &again), ASSAY_BAD_INPUT,
-                 "tensor 'rnn_cell.layer_0.sparsity_mask' has 0 as element 0 and the constant of model cfc has 1");
+    expect_fails(
+        env, try_load(env, spec, NULL, as_test_path("w.safetensors"), &again), ASSAY_BAD_INPUT,
+        "tensor 'rnn_cell.layer_0.sparsity_mask' has 0 as element 0 and the constant of model cfc:input=3,units=8,out=2,wiring=autoncp has 1");
     expect(!again);
     assay_model_free(model);
     assay_env_free(env);

@@ -37,7 +37,7 @@ bool as_act_of(const as_node_ctx *n, as_act *out);
 /* The attributes that say it on a fused node: 0 to 3 of them. */
 int      as_act_attrs(const as_act *act, as_attr out[3]);
 double   as_act_apply(const as_act *act, double x); /* the slow truth */
-bool     as_act_is_special(as_act_kind kind);       /* needs an exp, a tanh or a division an element */
+bool     as_act_is_special(as_act_kind kind);       /* needs an exp, a tanh or the like an element */
 uint64_t as_act_flops(as_act_kind kind);            /* an element, besides the special one */
 
 /* The three attributes, for an operator's table. */

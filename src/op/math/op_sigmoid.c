@@ -8,11 +8,12 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return as_rule_like(env, n, AS_SET_FLOAT, out);
 }
 
-/* One addition per element, and two special: the exponential and the division. */
+/* An addition and a division per element; special: the exponential. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost cost = as_cost_each(n);
-    cost.special = as_sat_mul(2, cost.flops);
+    cost.special = cost.flops;
+    cost.flops = as_sat_mul(2, cost.flops);
     return cost;
 }
 

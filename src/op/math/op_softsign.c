@@ -7,7 +7,7 @@
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost cost = as_cost_each(n);
-    cost.special = cost.flops;
+    cost.flops = as_sat_mul(2, cost.flops);
     return cost;
 }
 

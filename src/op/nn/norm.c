@@ -89,8 +89,8 @@ assay_status as_norm_wide(assay_env *env, const as_node_ctx *n, int i, const cha
 as_cost as_norm_cost(const as_node_ctx *n, uint64_t lines, uint64_t flops_each)
 {
     as_cost cost = as_cost_bytes(n);
-    cost.flops = as_sat_mul(flops_each, as_sat_count(&n->in[0].shape));
-    cost.special = as_sat_mul(2, lines);
+    cost.flops =
+        as_sat_add(as_sat_mul(flops_each, as_sat_count(&n->in[0].shape)), as_sat_mul(2, lines)); /* a root and a division a line */
     return cost;
 }
 

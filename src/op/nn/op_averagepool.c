@@ -29,10 +29,8 @@ static as_cost cost(const as_node_ctx *n)
     as_cost   cost = as_cost_bytes(n);
     as_shape  y;
     as_window w;
-    if (as_pool_read(NULL, n, &n->in[0].shape, &w, &y) == ASSAY_OK) {
-        cost.flops = as_sat_mul(as_sat_count(&y), (uint64_t)as_window_count(w.kernel) - 1);
-        cost.special = as_sat_count(&y);
-    }
+    if (as_pool_read(NULL, n, &n->in[0].shape, &w, &y) == ASSAY_OK)
+        cost.flops = as_sat_mul(as_sat_count(&y), (uint64_t)as_window_count(w.kernel));
     return cost;
 }
 

@@ -41,10 +41,8 @@ static as_cost cost(const as_node_ctx *n)
     as_cost   cost = as_cost_bytes(n);
     as_shape  x;
     as_window w;
-    if (shapes_of(NULL, n, &x, &w) == ASSAY_OK) {
-        cost.flops = as_sat_mul(as_sat_count(&n->in[0].shape), (uint64_t)as_window_count(w.kernel));
-        cost.special = as_sat_count(&n->in[0].shape);
-    }
+    if (shapes_of(NULL, n, &x, &w) == ASSAY_OK)
+        cost.flops = as_sat_mul(as_sat_count(&n->in[0].shape), (uint64_t)as_window_count(w.kernel) + 1);
     return cost;
 }
 

@@ -5,7 +5,7 @@
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost cost = as_reduce_cost(n);
-    cost.special = as_sat_count(&n->out[0].shape);
+    cost.flops = as_sat_add(cost.flops, as_sat_count(&n->out[0].shape));
     return cost;
 }
 

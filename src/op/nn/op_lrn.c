@@ -22,13 +22,13 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* A square and an addition for each of `size` neighbours, three flops more; special: a power and a division. */
+/* A square and an addition for each of `size` neighbours, a product, an addition and a division more; special: a power. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost  cost = as_cost_bytes(n);
     uint64_t count = as_sat_count(&n->in[0].shape);
-    cost.flops = as_sat_mul(count, 2 * (uint64_t)as_attr_int(n, "size", 1) + 2);
-    cost.special = as_sat_mul(2, count);
+    cost.flops = as_sat_mul(count, 2 * (uint64_t)as_attr_int(n, "size", 1) + 3);
+    cost.special = count;
     return cost;
 }
 

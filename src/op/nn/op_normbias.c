@@ -21,8 +21,7 @@ static as_cost cost(const as_node_ctx *n)
 {
     as_cost  cost = as_cost_bytes(n);
     uint64_t count = as_sat_count(&n->in[0].shape);
-    cost.flops = as_sat_mul(4, count);
-    cost.special = as_sat_mul(2, count);
+    cost.flops = as_sat_mul(6, count);
     return cost;
 }
 

@@ -28,8 +28,7 @@ static as_cost cost(const as_node_ctx *n)
 {
     as_cost  cost = as_cost_bytes(n);
     uint64_t factors = as_sat_count(&n->in[1].shape);
-    cost.flops = as_sat_add(as_sat_count(&n->in[0].shape), factors);
-    cost.special = as_sat_mul(2, factors);
+    cost.flops = as_sat_add(as_sat_count(&n->in[0].shape), as_sat_mul(3, factors));
     return cost;
 }
 

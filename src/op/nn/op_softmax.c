@@ -5,7 +5,7 @@
 
 static const as_attr_def attrs[] = {{.name = "axis", .kind = AS_ATTR_INT}, {0}};
 
-/* For every line of L elements: L - 1 comparisons, L subtractions, L - 1 additions; special: L exponentials, L divisions. */
+/* For every line of L elements: L - 1 comparisons, L subtractions, L - 1 additions, the inverse of the sum, L products; special: L exponentials. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost         cost = as_cost_bytes(n);
@@ -14,8 +14,8 @@ static as_cost cost(const as_node_ctx *n)
     int             axis;
     if (count == 0 || as_rule_axis(NULL, n, as_attr_int(n, "axis", -1), x->rank, &axis) != ASSAY_OK)
         return cost;
-    cost.flops = as_sat_mul(3, count) - 2 * (count / (uint64_t)x->dim[axis]);
-    cost.special = as_sat_mul(2, count);
+    cost.flops = as_sat_mul(4, count) - count / (uint64_t)x->dim[axis];
+    cost.special = count;
     return cost;
 }
 

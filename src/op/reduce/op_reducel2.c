@@ -28,7 +28,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost cost = as_reduce_cost_changed(n);
-    cost.special = as_sat_count(&n->out[0].shape);
+    cost.flops = as_sat_add(cost.flops, as_sat_count(&n->out[0].shape));
     return cost;
 }
 

@@ -87,7 +87,11 @@ static int layers_read(as_brief *b, const assay_facts *f, layer **out)
 {
     const as_table *steps = as_facts_table_find(f, "layers", "steps"), *limits = as_facts_table_find(f, "roofline", "steps");
     int             n = 0;
-    layer          *all = steps ? AS_TAKE(&b->arena, layer, steps->n_rows + 1) : NULL;
+    bool            folds = b->by_module && steps && as_modules_known(steps);
+    if (folds)
+        steps = as_fold_modules(&b->arena, steps, b->module_depth), limits = NULL; /* steps have a limit, modules have none */
+    b->failed |= folds && !steps;
+    layer *all = steps ? AS_TAKE(&b->arena, layer, steps->n_rows + 1) : NULL;
     b->failed |= steps && !all;
     for (int i = 0; all && i < steps->n_rows; i++) {
         layer l = {

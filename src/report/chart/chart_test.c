@@ -533,6 +533,62 @@ Test(histogram, counts_what_lies_far_out)
     as_arena_drop(&a);
 }
 
+/* The run, the modules in each other, and the steps in theirs; one that is its whole module stands in its place. */
+Test(flame, boxes_are_the_tree_of_modules)
+{
+    static const struct {
+        const char *name;
+        double      depth, from, to;
+    } boxes[] = {{"synthetic-mlp, batch 8, cpu, 1 thread", 0, 0, 100000},
+                 {"net", 1, 0, 95000},
+                 {"net.block1", 2, 0, 80000},
+                 {"fc1", 3, 0, 50000}, /* not called after its module: below it */
+                 {"relu1", 3, 50000, 80000},
+                 {"fc2", 2, 80000, 95000},
+                 {"softmax", 1, 95000, 99000}};
+    assay_env   *env = as_test_env();
+    assay_facts *f = as_test_facts(env, (as_synthetic){.modules = {"net.block1", "net.block1", "net", ""}});
+    as_doc       d = {0};
+    expect(as_doc_make(&d, f, "layers"));
+    const as_chart_series *s = &chart_find(&d, "flame", 0)->series[0];
+    expect_eq(s->n, AS_COUNT(boxes));
+    for (size_t i = 0; i < AS_COUNT(boxes); i++) {
+        expect_str(s->names[i], boxes[i].name);
+        expect_near(s->y[i], boxes[i].depth, 0);
+        expect_near(s->x[i], boxes[i].from, 1e-6);
+        expect_near(s->x_end[i], boxes[i].to, 1e-6);
+    }
+    as_arena_drop(&d.arena);
+    assay_facts_free(f);
+    f = as_test_facts(env, (as_synthetic){.modules = {"a.fc1", "a.relu1", "fc2", "softmax.x"}, .name = "a.fc1"});
+    d = (as_doc){0};
+    expect(as_doc_make(&d, f, "layers"));
+    s = &chart_find(&d, "flame", 0)->series[0];
+    expect_str(s->names[2], "a.fc1"); /* below a: a box of the module and one of the step would say the same */
+    expect_near(s->y[2], 2, 0);
+    expect_str(s->names[3], "a.relu1"); /* the step's name is relu1, so that both are there */
+    expect_str(s->names[5], "fc2");
+    expect_near(s->y[5], 1, 0);
+    as_arena_drop(&d.arena);
+    assay_facts_free(f);
+    assay_env_free(env);
+}
+
+Test(flame, of_a_hostile_depth_is_drawn)
+{
+    char       deep[2001];
+    assay_env *env = as_test_env();
+    for (int i = 0; i < 2000; i++)
+        deep[i] = i % 2 ? '.' : 'a';
+    deep[2000] = '\0';
+    assay_facts *f = as_test_facts(env, (as_synthetic){.modules = {deep, "...", ".", "a.a.a"}});
+    char        *html = as_test_report(env, f, 1, "html", (as_write_settings){.by_module = true, .module_depth = 100});
+    expect_has(html, "svg class=\"chart flame\"");
+    free(html);
+    assay_facts_free(f);
+    assay_env_free(env);
+}
+
 Test(flame, boxes_carry_their_shares)
 {
     as_arena          a = {0};

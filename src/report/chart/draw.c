@@ -103,14 +103,19 @@ const char *as_draw_name(as_arena *arena, const as_chart_series *s, size_t i, in
     return as_name_cut(arena, as_clean_text(arena, as_point_name(s, i)), columns);
 }
 
-int as_draw_names_width(as_arena *arena, const as_chart_series *s, int most)
+const char *const *as_draw_names(as_arena *arena, const as_chart_series *s, int most, int *width)
 {
-    int widest = 1;
+    const char **names = AS_TAKE(arena, const char *, s->n);
+    *width = 1;
+    for (size_t i = 0; names && i < s->n; i++)
+        names[i] = as_clean_text(arena, as_point_name(s, i));
+    if (!names || !as_names_fit(arena, names, s->n, most, names))
+        return NULL;
     for (size_t i = 0; i < s->n; i++) {
-        int columns = as_text_columns(as_draw_name(arena, s, i, most));
-        widest = columns > widest ? columns : widest;
+        int columns = as_text_columns(names[i]);
+        *width = columns > *width ? columns : *width;
     }
-    return widest;
+    return names;
 }
 
 void as_draw_bar(as_text *t, double share, int columns)
@@ -127,21 +132,21 @@ void as_draw_bar(as_text *t, double share, int columns)
 void as_draw_bar_rows(as_arena *arena, as_text *t, const as_chart *c, const as_chart_series *s, const size_t *order, size_t n,
                       int columns)
 {
-    const char *unit;
-    double      most = 0;
-    int         widest = 1, limit = MAX_NAME < columns / 2 ? MAX_NAME : columns / 2;
+    const char        *unit;
+    double             most = 0;
+    int                widest, limit = MAX_NAME < columns / 2 ? MAX_NAME : columns / 2;
+    const char *const *names = as_draw_names(arena, s, limit, &widest);
+    t->failed |= !names;
     for (size_t i = 0; i < n; i++) {
         double amount = as_point_amount(c, s, order ? order[i] : i, &unit);
-        int    width = as_text_columns(as_draw_name(arena, s, order ? order[i] : i, limit));
-        widest = width > widest ? width : widest;
         most = fmax(most, isfinite(amount) ? amount : 0);
     }
     int bar = columns - widest - 2 - VALUE;
     bar = bar > MAX_BAR ? MAX_BAR : bar < 1 ? 1 : bar;
-    for (size_t i = 0; i < n && most > 0; i++) {
+    for (size_t i = 0; names && i < n && most > 0; i++) {
         char   number[64];
         double amount = as_point_amount(c, s, order ? order[i] : i, &unit);
-        as_text_pad(t, as_draw_name(arena, s, order ? order[i] : i, limit), widest + 1);
+        as_text_pad(t, names[order ? order[i] : i], widest + 1);
         as_draw_bar(t, amount / most, bar);
         as_text_printf(t, " %s\n", as_show(number, sizeof number, amount, unit));
     }

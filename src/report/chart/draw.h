@@ -39,10 +39,10 @@ void as_paint_places(as_paint *p, const char *unit, double lo, double hi, int n_
 
 /* --- For drawings: characters ------------------------------------------------------------------------------- */
 
-/* The widest name, at most so many columns; names are cleaned and cut. */
-int         as_draw_names_width(as_arena *arena, const as_chart_series *s, int most);
-const char *as_draw_name(as_arena *arena, const as_chart_series *s, size_t i, int columns);
-void        as_draw_bar(as_text *t, double share, int columns); /* eighths of a block, padded */
+/* The names of all points, cleaned, in at most so many columns, and still different; *width: of the widest.  NULL: no memory. */
+const char *const *as_draw_names(as_arena *arena, const as_chart_series *s, int most, int *width);
+const char        *as_draw_name(as_arena *arena, const as_chart_series *s, size_t i, int columns); /* of one */
+void               as_draw_bar(as_text *t, double share, int columns);                             /* eighths of a block, padded */
 /* Lines of name, bar and amount: points order[0] to order[n - 1] (NULL: all in their order), bars against the greatest. */
 void as_draw_bar_rows(as_arena *arena, as_text *t, const as_chart *c, const as_chart_series *s, const size_t *order, size_t n,
                       int columns);

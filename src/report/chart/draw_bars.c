@@ -22,11 +22,11 @@ static double most_of(const as_chart_series *s)
 }
 
 /* The label on the left, a pale track, the bar, then columns for the value and the detail.  Hovering over any of them tells all, uncut. */
-static void bar_paint(as_paint *p, const as_chart_series *s, size_t i, double y, double share, const char *value)
+static void bar_paint(as_paint *p, const as_chart_series *s, size_t i, const char *name, double y, double share, const char *value)
 {
     const char *detail = as_point_detail(s, i);
     as_paint_group(p, as_arena_printf(p->arena, "%s: %s%s%s", as_point_name(s, i), value, *detail ? ", " : "", detail));
-    as_paint_words(p, LABEL_WIDTH - 10, y + 17, "end", "text", as_name_cut(p->arena, as_point_name(s, i), LABEL_CHARS));
+    as_paint_words(p, LABEL_WIDTH - 10, y + 17, "end", "text", name);
     as_paint_rect(p, LABEL_WIDTH, y + 4, BAR_ROOM, ROW - 9, "track", NULL);
     as_paint_rect(p, LABEL_WIDTH, y + 4, fmax(share * BAR_ROOM, 1), ROW - 9, as_role_class(as_point_role(s, i)), NULL);
     as_paint_words(p, LABEL_WIDTH + BAR_ROOM + 10, y + 17, "start", "text", value);
@@ -41,11 +41,15 @@ static const char *svg(as_arena *arena, const as_chart *c)
     const as_chart_series *s = &c->series[0];
     double                 most = most_of(s);
     const char            *unit = c->y[0].unit ? c->y[0].unit : "1";
+    int                    width;
+    const char *const     *names = as_draw_names(arena, s, LABEL_CHARS, &width);
+    if (!names)
+        return NULL;
     if (!(most > 0))
         return "";
     as_paint_chart(&p, arena, 8 + (double)s->n * ROW, c);
     for (size_t i = 0; i < s->n; i++)
-        bar_paint(&p, s, i, 4 + (double)i * ROW, isfinite(s->y[i]) ? fmax(s->y[i], 0) / most : 0,
+        bar_paint(&p, s, i, names[i], 4 + (double)i * ROW, isfinite(s->y[i]) ? fmax(s->y[i], 0) / most : 0,
                   as_show_signs(arena, s->y[i], unit));
     return as_paint_close(&p);
 }

@@ -129,8 +129,11 @@ static const char *text(as_arena *arena, const as_chart *c, int columns)
     as_text                t = {0};
     char                   number[64];
     const as_chart_series *s = &c->series[0];
-    int                    name = as_draw_names_width(arena, s, columns - 16 - 10 < TEXT_NAME ? columns - 16 - 10 : TEXT_NAME);
+    int                    name;
+    const char *const     *names = as_draw_names(arena, s, columns - 16 - 10 < TEXT_NAME ? columns - 16 - 10 : TEXT_NAME, &name);
     size_t                 n = s->n < MAX_TEXT ? s->n : MAX_TEXT;
+    if (!names)
+        return NULL;
     if (!links_fit(c))
         return "";
     for (size_t i = 0; i < n; i++) {
@@ -139,7 +142,7 @@ static const char *text(as_arena *arena, const as_chart *c, int columns)
             if ((size_t)c->links[k].to == i)
                 as_text_printf(&reads, " %d", c->links[k].from);
         as_text_printf(&t, "%3zu ", i);
-        as_text_pad(&t, as_draw_name(arena, s, i, name), name + 1);
+        as_text_pad(&t, names[i], name + 1);
         as_text_printf(&t, "%11s", as_show(number, sizeof number, s->y[i], c->y[0].unit ? c->y[0].unit : "1"));
         if (reads.data)
             as_text_printf(&t, " <-%s", as_text_cut(arena, reads.data, columns - name - 19));

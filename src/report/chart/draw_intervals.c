@@ -118,16 +118,19 @@ static const char *text(as_arena *arena, const as_chart *c, int columns)
     char                   track[MAX_TRACK + 1], ends[2][24];
     const as_chart_series *s = &c->series[0];
     double                 lo, hi, margin = as_draw_margin(c);
-    int                    name = as_draw_names_width(arena, s, columns < AS_DRAW_COLUMNS ? TEXT_LABEL / 2 : TEXT_LABEL);
+    int                    name;
+    const char *const     *names = as_draw_names(arena, s, columns < AS_DRAW_COLUMNS ? TEXT_LABEL / 2 : TEXT_LABEL, &name);
     int                    words = words_width(arena, s), n = columns - name - words - 2;
     if (n < 9) /* the track comes first, then the name, then the words */
         words = columns - name - 2 - 9, n = 9;
     n = n > MAX_TRACK ? MAX_TRACK : n;
+    if (!names)
+        return NULL;
     if (!range_of(arena, s, margin, &lo, &hi))
         return "";
     for (size_t i = 0; i < s->n; i++) {
         as_draw_interval(track, n, s->y[i], s->lo ? s->lo[i] : (double)NAN, s->hi ? s->hi[i] : (double)NAN, margin, lo, hi);
-        as_text_pad(&t, as_draw_name(arena, s, i, name), name + 1);
+        as_text_pad(&t, names[i], name + 1);
         as_text_printf(&t, "%s %s\n", track, as_text_cut(arena, as_clean_text(arena, as_point_words(s, i)), words));
     }
     as_draw_percent(ends[1], sizeof ends[1], hi);

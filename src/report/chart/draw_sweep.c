@@ -179,8 +179,11 @@ static const char *text(as_arena *arena, const as_chart *c, int columns)
     double                 lo = log(.97), hi = log(1.03);
     const as_chart_series *first = &c->series[0];
     int                    n = c->n_series < MAX_LINES ? c->n_series : MAX_LINES, at = 0;
-    int                    name = as_draw_names_width(arena, first, TEXT_NAME < columns / 2 ? TEXT_NAME : columns / 2);
+    int                    name;
+    const char *const     *names = as_draw_names(arena, first, TEXT_NAME < columns / 2 ? TEXT_NAME : columns / 2, &name);
     int                    width = columns - name - 1 < MAX_TRACK ? columns - name - 1 : MAX_TRACK;
+    if (!names)
+        return NULL;
     for (int i = 0; i < n; i++)
         for (size_t k = 0; k < c->series[i].n; k++)
             if (is_drawn(&c->series[i], k))
@@ -193,7 +196,7 @@ static const char *text(as_arena *arena, const as_chart *c, int columns)
                 char *place = &track[as_draw_place(log(c->series[i].y[k]), lo, hi, width)];
                 *place = *place == '.' ? (char)('A' + i) : '*';
             }
-        as_text_pad(&t, as_draw_name(arena, first, k, name), name + 1);
+        as_text_pad(&t, names[k], name + 1);
         as_text_printf(&t, "%s\n", track);
     }
     for (int i = 0; i <= n; i++) { /* the legend, broken where it must be */

@@ -8,7 +8,7 @@
 enum { MAX_BARS = 16 };
 
 /* The slowest first; the rest is one bar, so that nothing is hidden. */
-static void bars_add(as_doc *d, const as_table *t)
+static void bars_add(as_doc *d, const as_table *t, bool folded)
 {
     as_points p;
     if (!as_points_take(d, &p, t->n_rows))
@@ -29,19 +29,20 @@ static void bars_add(as_doc *d, const as_table *t)
         p.n = MAX_BARS;
     }
     as_chart_series series = as_points_series(&p);
-    as_doc_chart(d, &(as_chart){.kind = "bars",
-                                .group = "layers",
-                                .title = "Time per run by layer",
-                                .caption = "Time per run by layer, slowest first",
-                                .y = {{.label = "time per run", .unit = "ns"}},
-                                .series = &series,
-                                .n_series = 1,
-                                .table = t});
+    as_doc_chart(d,
+                 &(as_chart){.kind = "bars",
+                             .group = "layers",
+                             .title = folded ? "Time per run by module" : "Time per run by layer",
+                             .caption = folded ? "Time per run by module, slowest first" : "Time per run by layer, slowest first",
+                             .y = {{.label = "time per run", .unit = "ns"}},
+                             .series = &series,
+                             .n_series = 1,
+                             .table = t});
 }
 
 /* --- Flame graph and graph: where room is short the bars and tables say the same -------------------------------- */
 
-enum { MAX_VERTICES = 400 };
+enum { MAX_VERTICES = 400, MAX_MODULES = 24 }; /* MAX_MODULES: in each other */
 
 typedef struct frames {
     double      *from, *to, *depth;
@@ -56,16 +57,78 @@ static size_t frame_add(frames *all, const char *name, const char *detail, int d
     return all->n++;
 }
 
-/* Run, then its segments, then their steps, end to end; what no step explains stays open under the run.
- * Times are means over the same runs, so they add up. */
-static void frames_make(as_doc *d, const assay_facts *f, const as_table *t, frames *all)
+/* A row of the graph's table that is a part of the run, with its time. */
+static bool is_timed(const as_table *t, int row, double *time)
 {
-    const assay_metric *whole = as_facts_metric(f, "layers.run_mean");
-    double              at = 0, now = -2;
-    size_t              open = frame_add(all, *f->title ? f->title : "run", "one run", 0, 0, 0);
+    *time = as_value_at(t, row, "time");
+    return *time >= 0 && isfinite(*time) && strcmp(as_words_at(t, row, "stage"), "prologue") != 0;
+}
+
+/* The module of a timed row; "": it has none, or is no such row, or there is no such row. */
+static const char *module_at(const as_table *t, int row)
+{
+    double      time;
+    const char *path = row >= 0 && row < t->n_rows && is_timed(t, row, &time) ? as_words_at(t, row, "module") : "";
+    return strcmp(path, "-") ? path : "";
+}
+
+/* How many of their first parts two paths share, of which the second is not empty. */
+static int shared_parts(const char *a, const char *b)
+{
+    int parts = 0;
+    for (; *a && *a == *b; a++, b++)
+        parts += *a == '.';
+    return parts + ((!*a || *a == '.') && (!*b || *b == '.'));
+}
+
+/* A step that is all of its module stands in its place, "layer4.1.conv2+relu" for "layer4.1.conv2". */
+static bool is_whole_module(const as_table *t, int row, const char *path)
+{
+    const char *name = as_words_at(t, row, "name");
+    size_t      n = strlen(path);
+    bool        is_named_so = !strncmp(name, path, n) && (!name[n] || name[n] == '+');
+    int         depth = as_module_depth(path);
+    return is_named_so && shared_parts(module_at(t, row - 1), path) < depth && shared_parts(module_at(t, row + 1), path) < depth;
+}
+
+/* Run, then its modules, each within the one around it, then their steps, end to end. */
+static double frames_by_module(as_doc *d, const as_table *t, frames *all)
+{
+    double      at = 0, value;
+    size_t      open[MAX_MODULES];
+    int         n_open = 0;
+    const char *path = "";
     for (int i = 0; i < t->n_rows; i++) {
-        double value = as_value_at(t, i, "time"), its = as_value_at(t, i, "segment");
-        if (!(value >= 0) || !isfinite(value) || !strcmp(as_words_at(t, i, "stage"), "prologue"))
+        if (!is_timed(t, i, &value))
+            continue;
+        const char *its = module_at(t, i);
+        int         depth = as_module_depth(its), shared = *its ? shared_parts(path, its) : 0;
+        depth -= *its && is_whole_module(t, i, its);
+        depth = depth < MAX_MODULES ? depth : MAX_MODULES;
+        n_open = shared < n_open ? shared : n_open;
+        n_open = depth < n_open ? depth : n_open;
+        for (; n_open < depth; n_open++) {
+            const char *label = as_arena_text_n(&d->arena, its, as_module_prefix(its, n_open + 1));
+            d->failed |= !label;
+            open[n_open] = frame_add(all, label ? label : "", "", n_open + 1, at, at);
+        }
+        frame_add(all, as_words_at(t, i, "name"), as_words_at(t, i, "op"), n_open + 1, at, at + value);
+        at += value;
+        for (int k = 0; k < n_open; k++)
+            all->to[open[k]] = at;
+        path = its;
+    }
+    return at;
+}
+
+/* Run, then its segments, then their steps. */
+static double frames_by_segment(as_doc *d, const as_table *t, frames *all)
+{
+    double at = 0, now = -2, value;
+    size_t open = 0;
+    for (int i = 0; i < t->n_rows; i++) {
+        double its = as_value_at(t, i, "segment");
+        if (!is_timed(t, i, &value))
             continue;
         its = isfinite(its) ? its : -1;
         if (its != now) {
@@ -77,6 +140,15 @@ static void frames_make(as_doc *d, const assay_facts *f, const as_table *t, fram
         frame_add(all, as_words_at(t, i, "name"), as_words_at(t, i, "op"), 2, at, at + value);
         all->to[open] = at += value;
     }
+    return at;
+}
+
+/* End to end; what no step explains stays open under the run.  Times are means over the same runs, so they add up. */
+static void frames_make(as_doc *d, const assay_facts *f, const as_table *t, frames *all)
+{
+    const assay_metric *whole = as_facts_metric(f, "layers.run_mean");
+    frame_add(all, *f->title ? f->title : "run", "one run", 0, 0, 0);
+    double at = as_modules_known(t) ? frames_by_module(d, t, all) : frames_by_segment(d, t, all);
     all->to[0] = fmax(whole && as_metric_has(whole) ? whole->value : 0, at);
     all->n = at > 0 ? all->n : 0;
 }
@@ -84,6 +156,10 @@ static void frames_make(as_doc *d, const assay_facts *f, const as_table *t, fram
 static void flame_add(as_doc *d, const assay_facts *f, const as_table *t)
 {
     size_t room = (size_t)t->n_rows * 2 + 1;
+    for (int i = 0; i < t->n_rows; i++) {
+        int depth = as_module_depth(module_at(t, i));
+        room += (size_t)(depth < MAX_MODULES ? depth : MAX_MODULES);
+    }
     frames all = {.from = AS_TAKE(&d->arena, double, room),
                   .to = AS_TAKE(&d->arena, double, room),
                   .depth = AS_TAKE(&d->arena, double, room),
@@ -163,21 +239,66 @@ static void pictures(as_doc *d, const assay_facts *f)
         graph_add(d, f, t);
 }
 
+/* Without the column of modules where none is known. */
+static void steps_add(as_doc *d, const as_table *t)
+{
+    int       module = as_column_find(t, "module"), n = t->n_columns - 1;
+    as_table *shown = AS_TAKE(&d->arena, as_table, 1);
+    as_cell  *cells = AS_TAKE(&d->arena, as_cell, (size_t)t->n_rows * (size_t)t->n_columns);
+    if (!t->n_rows)
+        return;
+    if (module < 0 || module != n || as_modules_known(t)) {
+        as_doc_add(d, &(as_block){.kind = AS_BLOCK_TABLE, .text = t->label, .table = t});
+        return;
+    }
+    if (!shown || !cells) {
+        d->failed = true;
+        return;
+    }
+    for (int i = 0; i < t->n_rows; i++)
+        memcpy(&cells[(size_t)i * (size_t)n], as_cell_at(t, i, 0), (size_t)n * sizeof *cells);
+    *shown = *t;
+    shown->cells = cells;
+    shown->n_columns = n;
+    as_doc_add(d, &(as_block){.kind = AS_BLOCK_TABLE, .text = t->label, .table = shown, .of = t});
+}
+
+/* The table that the bars are of, and the modules beside the steps where it is those. */
+static void layers_add(as_doc *d, const assay_facts *f)
+{
+    const as_table *steps = as_facts_table_find(f, "layers", "steps"), *t = as_pick_layers(d, f);
+    if (!t)
+        return;
+    if (d->by_module && t == steps)
+        as_doc_text(d, "No layer of this run has a module path, so nothing is folded by module.");
+    bars_add(d, t, t != steps);
+    if (t == steps) {
+        as_pick_table(d, f, "layers", "modules");
+        steps_add(d, t);
+    } else {
+        as_doc_add(d, &(as_block){.kind = AS_BLOCK_TABLE, .text = t->label, .table = t, .of = steps});
+    }
+}
+
+static void prologue_add(as_doc *d, const assay_facts *f)
+{
+    const as_table *t = as_facts_table_find(f, "layers", "prologue");
+    if (t)
+        steps_add(d, t);
+}
+
 static void write_section(as_doc *d, const assay_facts *f)
 {
-    const as_table *t = as_facts_table_find(f, "layers", "steps");
     if (!as_facts_group_find(f, "layers"))
         return;
     as_doc_heading(d, "layers", "Layers");
     as_pick_findings(d, f, "layers");
-    if (t)
-        bars_add(d, t);
-    as_pick_table(d, f, "layers", "steps");
+    layers_add(d, f);
     const as_table *devices = as_facts_table_find(f, "devices", "devices");
     if (devices && devices->n_rows > 1)
         as_pick_table(d, f, "devices", "devices");
     pictures(d, f);
-    as_pick_table(d, f, "layers", "prologue");
+    prologue_add(d, f);
     as_pick_table(d, f, "layers", "kernels");
 }
 

@@ -28,12 +28,19 @@ static as_mark band_of(const assay_facts *f, const char *front, const char *labe
     return best;
 }
 
+/* A step that has no share is above a limit, and says which kind. */
+static const char *share_of(as_doc *d, const as_table *t, int row)
+{
+    double share = as_value_at(t, row, "of_roof");
+    return isnan(share) ? as_words_at(t, row, "standing") : as_arena_printf(&d->arena, "%.0f %% of its limit", 100 * share);
+}
+
 static const char *detail_of(as_doc *d, const as_table *t, int row)
 {
-    return as_arena_printf(&d->arena, "%s, %s, %.3g flop/byte, %s, limited by %s, %.0f %% of its limit", as_words_at(t, row, "op"),
+    return as_arena_printf(&d->arena, "%s, %s, %.3g flop/byte, %s, limited by %s, %s", as_words_at(t, row, "op"),
                            as_show_signs(&d->arena, as_value_at(t, row, "rate"), "flop/s"), as_value_at(t, row, "intensity"),
                            as_show_signs(&d->arena, as_value_at(t, row, "time"), "ns"), as_words_at(t, row, "bound"),
-                           100 * as_value_at(t, row, "of_roof"));
+                           share_of(d, t, row));
 }
 
 enum { MAX_LIMITS = 5 };
@@ -114,7 +121,7 @@ static void hotspots_add(as_doc *d, const as_table *t)
         if (!(gain > LEAST_GAIN))
             continue;
         p.names[p.n] = as_words_at(t, i, "name");
-        p.details[p.n] = as_arena_printf(&d->arena, "%.0f %% of its limit", 100 * as_value_at(t, i, "of_roof"));
+        p.details[p.n] = share_of(d, t, i);
         p.y[p.n++] = gain;
     }
     as_points_sort(d, &p);

@@ -197,7 +197,11 @@ static void print_cells(screen *s, const as_brief_table *t, const widths *w, con
 
 static void print_table(screen *s, const as_brief_table *t)
 {
-    widths w = widths_of(s, t);
+    widths       w = widths_of(s, t);
+    const char **names = AS_TAKE(&s->arena, const char *, t->n_rows);
+    for (int r = 0; names && r < t->n_rows; r++)
+        names[r] = clean(s, t->rows[r].cells[0]);
+    bool fits = names && as_names_fit(&s->arena, names, (size_t)t->n_rows, w.name, names);
     if (!t->n_rows)
         return;
     fputc('\n', s->file);
@@ -213,7 +217,7 @@ static void print_table(screen *s, const as_brief_table *t)
         const char         *code = role_colour(row->role);
         spaces(s, INDENT);
         fputs(paint(s, code), s->file);
-        left(s, as_name_cut(&s->arena, clean(s, row->cells[0]), w.name), w.name);
+        left(s, fits ? names[r] : as_name_cut(&s->arena, clean(s, row->cells[0]), w.name), w.name);
         if (w.bar) {
             spaces(s, GAP);
             print_bar(s, row->bar, w.bar);
@@ -337,7 +341,7 @@ static assay_status write_brief(assay_env *env, const as_doc *const *docs, const
                                 const as_write_settings *s, FILE *file)
 {
     for (size_t i = 0; i < n; i++) {
-        as_brief     b = {.title = ""};
+        as_brief     b = {.title = "", .by_module = s->by_module, .module_depth = s->module_depth};
         assay_status status = ASSAY_OK;
         if (i)
             fputs("\n\n", file);

@@ -106,7 +106,7 @@ static bool shows_fact(const sheet *s, const as_fact *fact)
 static bool shows_table(const sheet *s, const as_table *table)
 {
     for (int i = 0; s->only && i < s->only->n_blocks; i++)
-        if (s->only->blocks[i].table == table)
+        if (s->only->blocks[i].table == table || s->only->blocks[i].of == table)
             return true;
     return !s->only;
 }

@@ -260,6 +260,26 @@ static void grid_shrink(const page *p, grid *g)
     }
 }
 
+/* The first column says which row it is, and so do modules: what was different stays so. */
+static bool is_names(const grid *g, int column)
+{
+    return !g->is_number[column] && (!column || !strcmp(g->table->columns[column].key, "module"));
+}
+
+static void names_fit(page *p, const grid *g, int column)
+{
+    size_t       n = (size_t)g->table->n_rows;
+    const char **names = AS_TAKE(&p->arena, const char *, n);
+    for (size_t i = 0; names && i < n; i++)
+        names[i] = g->texts[i * (size_t)g->table->n_columns + (size_t)column];
+    if (!names || !as_names_fit(&p->arena, names, n, g->widths[column], names)) {
+        p->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        g->texts[i * (size_t)g->table->n_columns + (size_t)column] = names[i];
+}
+
 static void write_cell(page *p, const grid *g, int column, bool is_last, const char *text)
 {
     const char *cut = as_text_cut(&p->arena, text, g->widths[column]);
@@ -294,6 +314,9 @@ static void write_reasons(page *p, const as_table *t)
 static void write_columns(page *p, const grid *g, int from, int to)
 {
     const as_table *t = g->table;
+    for (int c = 0; c < to; c = c ? c + 1 : from)
+        if (is_names(g, c))
+            names_fit(p, g, c);
     for (int row = -1; row < t->n_rows; row++) {
         fputs(row < 0 ? paint(p, DIM) : "", p->file);
         for (int c = 0; c < to; c = c ? c + 1 : from)
@@ -361,7 +384,7 @@ static assay_status write_doc(assay_env *env, const as_doc *const *docs, const a
             as_arena_drop(&p.arena);
         }
     }
-    return p.failed ? as_fail(env, ASSAY_NO_MEMORY, "text: not enough memory for a chart") : ASSAY_OK;
+    return p.failed ? as_fail(env, ASSAY_NO_MEMORY, "text: not enough memory for a chart or a table") : ASSAY_OK;
 }
 
 const as_writer as_wr_text = {.name = "text", .suffix = ".txt", .help = "for a terminal", .write = write_doc};

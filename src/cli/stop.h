@@ -1,0 +1,16 @@
+/* stop.h - Ctrl-C, SIGTERM and SIGHUP: the work is asked to stop and keeps what it has; where it cannot answer soon, the program ends. */
+#ifndef AS_CLI_STOP_H
+#define AS_CLI_STOP_H
+
+#include "base/env.h"
+
+/* From the first line of main on; verb is for the sentence, and must stay. */
+void as_stop_begin(const char *verb);
+/* The env whose work a signal stops; NULL: there is none (any more), and a signal ends the program at once. */
+void as_stop_env(assay_env *env);
+/* The program is about to end by itself: no signal is answered any more. */
+void as_stop_end(void);
+/* What to say of a call that was cancelled before it had measured anything. */
+void as_stop_sentence(assay_env *env, char *out, size_t size);
+
+#endif

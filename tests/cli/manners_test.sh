@@ -1,0 +1,136 @@
+# manners_test.sh - outputs checked before work, what was written is named, Ctrl-C answers, the budget is kept, children end with their parent.
+. "$(dirname "$0")/lib.sh"
+set -m # background jobs take SIGINT as a program in the foreground does
+cd "$dir" || exit 2
+mkdir folder
+
+# --- Outputs ---
+for verb in "profile mlp-small --time 30s" "bench matmul --sizes 64x64 --budget 30s" "compare mlp-small --vary threads=1,2 --budget 30s" "noise --budget 60s"; do
+    for option in json html csv markdown; do
+        t "${verb%% *} --$option: a directory that is not there is refused before anything is measured" \
+            refuses 2 "--$option none/x cannot be written: the directory none does not exist" $verb --store none --$option none/x
+    done
+    t "${verb%% *}: a directory is refused as an output" refuses 2 "--json folder cannot be written: it is a directory" $verb --store none --json folder
+    t "${verb%% *}: a store that cannot be made is refused" refuses 2 "none/runs.db cannot be written" $verb --store none/runs.db
+done
+t "profile --trace is checked first" refuses 2 "--trace none/x cannot be written" profile mlp-small --time 30s --store none --trace none/x
+t "check --output-file is checked first" refuses 2 "--output-file none/x cannot be written" check --baseline b --output-file none/x
+t "run --output is checked first" refuses 2 "--output none/y.npy cannot be written" run mlp-small --output none/y.npy
+t "run --output NAME=FILE is checked first" refuses 2 "none/y.npy cannot be written" run mlp-small --output probs=none/y.npy
+t "plan --json is checked first" refuses 2 "--json none/x cannot be written" plan mlp-small --json none/x
+t "export --onnx is checked first" refuses 2 "--onnx none/x cannot be written" export mlp-small --onnx none/x
+t "export --c is checked first" refuses 2 "--c none/x/y cannot be written" export cfc:units=4,out=2 --c none/x/y
+t "wiring --svg is checked first" refuses 2 "--svg none/x cannot be written" wiring autoncp:units=16,out=4 --svg none/x
+t "devices --json is checked first" refuses 2 "--json none/x cannot be written" devices --json none/x
+t "selftest --json is checked first" refuses 2 "--json none/x cannot be written" selftest --stats --json none/x
+t "a check of outputs leaves nothing behind" test "$(ls -A | grep -vE '^(folder|cache|[tr]\.(out|err))$')" = ""
+if [ "$(id -u)" != 0 ]; then
+    mkdir locked && chmod 555 locked
+    t "a directory without permission is refused" refuses 2 "no file can be made in the directory locked" profile mlp-small --store none --html locked/x
+fi
+wrote() { # FILE args...: standard error says that it was written
+    local file=$1
+    shift
+    assay "$@" >/dev/null 2>err && grep -qx "wrote $file" err
+}
+t "profile says that it wrote the page" wrote x.html profile mlp-small --time 50ms --roofs off --store none --html x.html
+t "and says so when it replaces it" wrote x.html profile mlp-small --time 50ms --roofs off --store none --html x.html
+t "the trace is named" wrote x.trace profile mlp-small --time 50ms --roofs off --store none --trace x.trace
+t "plan names its JSON" wrote p.json plan mlp-small --json p.json
+t "run names what it wrote" wrote y.npy run mlp-small --output y.npy
+t "export names what it wrote" wrote m.onnx export mlp-small --onnx m.onnx
+quiet() { assay plan mlp-small --json - >/dev/null 2>err && [ ! -s err ]; }
+t "standard output is not named" quiet
+
+# --- The store first ---
+if has_store; then
+    kept() { # VERB...: its report fails, and the run is in the store all the same
+        rm -f kept.db
+        assay "$@" --store kept.db --csv /dev/full >/dev/null 2>err
+        [ $? = 2 ] || { cat err; return 1; }
+        [ "$(assay runs list --store kept.db --json - | grep -c '"id"')" = 1 ]
+    }
+    if [ -w /dev/full ]; then
+        t "a profile whose report cannot be written is stored" kept profile mlp-small --time 50ms --roofs off
+        t "a benchmark whose report cannot be written is stored" kept bench elementwise:add --sizes 64x64 --budget 50ms
+        t "a comparison whose report cannot be written is stored" kept compare mlp-small --vary compile=on,off --budget 100ms
+    fi
+fi
+
+# --- Stopping ---
+stops() { # SIGNAL DELAY args...: exit code 5, one clean line, soon
+    local signal=$1 delay=$2 code waited=0
+    shift 2
+    "$ASSAY" "$@" >out 2>err &
+    local pid=$!
+    sleep "$delay"
+    kill -"$signal" $pid 2>/dev/null
+    while kill -0 $pid 2>/dev/null && [ $waited -lt 50 ]; do sleep 0.1; waited=$((waited + 1)); done
+    [ $waited -lt 50 ] || { kill -KILL $pid; wait $pid; echo "still there after 5 s"; return 1; }
+    wait $pid
+    code=$?
+    [ $code = 5 ] || { echo "exit code $code"; cat err; return 1; }
+    grep -vE ', about [0-9]+ (s|min)( in all)?$|: stopping after what is under way|^wrote ' err >line # of a long call, and on a machine that is busy
+    [ "$(wc -l <line)" = 1 ] && grep -qE '^assay [a-z]+: stopped[: ]' line || { cat err; return 1; }
+    ! grep -q "$(printf '\r')" err
+}
+for delay in 0.2 0.$((RANDOM % 9 + 1)) 1.$((RANDOM % 10)); do
+    t "profile stops after $delay s" stops INT $delay profile cnn-small --time 30s --roofs off --store none
+    t "measuring limits stops after $delay s" stops INT $delay profile mlp-small --time 30s --roofs measure --store none
+    t "compare stops after $delay s" stops INT $delay compare cnn-small --vary batch=1,16 --budget 30s --store none
+    t "bench stops after $delay s" stops INT $delay bench matmul --sizes 256x256 --budget 30s --store none
+    t "noise stops after $delay s" stops INT $delay noise --budget 60s --store none
+    t "selftest stops after $delay s" stops INT $delay selftest --stats --cells compute
+done
+t "SIGTERM stops as Ctrl-C does" stops TERM 0.5 profile cnn-small --time 30s --roofs off --store none
+t "SIGHUP stops as Ctrl-C does" stops HUP 0.5 compare cnn-small --vary batch=1,2 --budget 30s --store none
+t "an operator in the slow reference stops" stops INT 0.5 run cnn-small --batch 4096 --device null:graph,truth
+counted() { stops INT 1 profile mlp-small --runs 1000000000 --roofs off --store none && grep -qE 'stopped: [0-9]+ of 1000000000 runs are kept' err && grep -q mlp-small out; }
+t "a profile that was stopped says how many runs it keeps, and reports them" counted
+if has_store; then
+    stored() { stops INT 1 profile mlp-small --time 30s --roofs off --store s.db && assay runs list --store s.db | grep -q partial; }
+    t "what was measured until then is in the store, as partial" stored
+fi
+tidy() { mkdir -p tidy && stops INT 0.5 profile cnn-small --time 30s --roofs off --store none --html tidy/x.html --json tidy/x.json && ! ls -A tidy | grep -q tmp; }
+t "no temporary file is left" tidy
+orphans() { # the child of a comparison ends when its parent is killed
+    "$ASSAY" compare cnn-small --vary batch=1,2 --budget 30s --store none >/dev/null 2>&1 &
+    local pid=$! child="" waited=0
+    while [ -z "$child" ] && [ $waited -lt 50 ]; do
+        sleep 0.1
+        waited=$((waited + 1))
+        child=$(cat /proc/$pid/task/$pid/children 2>/dev/null)
+    done
+    [ -n "$child" ] || { kill -KILL $pid; return 1; }
+    kill -KILL $pid
+    wait $pid 2>/dev/null
+    waited=0
+    while kill -0 $child 2>/dev/null && [ $waited -lt 50 ]; do sleep 0.1; waited=$((waited + 1)); done
+    [ $waited -lt 50 ]
+}
+[ "$(uname)" != Linux ] || t "children end with their parent, however it ends" orphans
+
+# --- Progress ---
+told() { stops INT 1 noise --budget 60s --store none && grep -qE '^assay noise: .*, about [0-9]+ s in all$' err; }
+t "without a terminal one line says what takes long" told
+never() { stops INT 1 noise --budget 60s --store none --progress never && [ "$(wc -l <err)" = 1 ]; }
+t "--progress never says nothing" never
+if script -qec true /dev/null >/dev/null 2>&1; then
+    drawn() {
+        TERM=xterm script -qec "'$ASSAY' profile mlp-small --time 3s --roofs off --store none" typescript >/dev/null 2>&1
+        grep -q 'measuring mlp-small.*s left' typescript && grep -q "$(printf '\r\033\\[K')" typescript
+    }
+    t "a terminal shows what is done and the time left, and is cleared" drawn
+    dumb() { ! TERM=dumb script -qec "'$ASSAY' profile mlp-small --time 3s --roofs off --store none" typescript 2>&1 | grep -q 's left'; }
+    t "a dumb terminal shows no bar" dumb
+fi
+
+# --- The budget ---
+compared() { assay compare cnn-small --vary batch=1,32 --budget 300ms --store none --json - "$@" | tr -d ' \n' | grep -qF "$words"; }
+words='of32rows'; t "within a small budget some rows are compared, and the report says how many" compared
+words='none:--checkoff'; t "--check off compares nothing, and the report says so" compared --check off
+
+# --- Memory ---
+facts() { assay profile mlp-small --time 100ms --roofs off --store none --json m.json 2>/dev/null >&2 && for key in network instrument program rss_peak other; do grep -q "\"memory.$key\"" m.json || return 1; done; }
+t "memory of the network and of the instrument are told apart" facts
+finish
