@@ -3,12 +3,14 @@
 #   make            build/assay and build/libassay.{a,so}, by all cores unless -j says otherwise
 #   make run        installs what is missing, builds, profiles two networks, writes report.html
 #   make test       installs what is missing, builds, runs all tests
+#   make test-web   the HTML report in Debian's chromium (needs node; installs what is missing)
 #   make test-arm   the tests for aarch64 under qemu-user
 #   make fuzz       a short run of every fuzz harness (FUZZ_SECONDS=10)
 #   make bench      what a span, a profiled run and an event of a long record cost on this machine
 #   make bench-peers  assay beside OpenBLAS, oneDNN, libxsmm and ONNX Runtime, tables into docs/benchmarks.md
 #   make bench-load what loading a 100 MB ONNX model costs, beside ONNX Runtime (a Python environment in build/)
-#   make install    PREFIX=/usr/local: the program, the libraries, their headers and assay.pc, manual pages; make uninstall
+#   make install    PREFIX=/usr/local: the program, the libraries, their headers and assay.pc, manual pages, shell completion; make uninstall
+#   make deb        Debian packages in build/: assay, libassay0, libassay-dev
 #
 # CC=clang, SAN=address|undefined|thread|memory-of-lists (comma-separated), CROSS=aarch64-linux-gnu-, PLANT=leak|race|... do
 # what they say; objects live in build/<cc>-<san>-<arch>/.  OPT= is the optimisation, DEBUG=-g gives kernels debug information
@@ -79,7 +81,7 @@ SO_FLAGS := -shared -Wl,-soname,$(SONAME)
 endif
 LINK     := $(COMPILER) $(SANFLAGS) $(LDFLAGS)
 
-LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/plugs.o $(BUILD)/gen/build.o
+LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/plugs.o $(BUILD)/gen/build.o $(BUILD)/gen/page.o
 CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/verbs.o
 TEST_OBJ := $(TEST_SRC:%.c=$(BUILD)/%.o)
 $(shell mkdir -p $(sort $(dir $(LIB_OBJ) $(CLI_OBJ) $(TEST_OBJ))) $(BUILD)/bench)
@@ -139,6 +141,10 @@ $(BUILD)/gen/plugs.c: FORCE
 	@tools/plugs $@ $(BUILD)/gen/left_out $(LIB_SRC)
 $(BUILD)/gen/verbs.c: FORCE
 	@tools/plugs --verbs $@ $(CLI_SRC)
+# The style and the script of the HTML report are files of their own; the program carries them.
+PAGE     := src/report/writer/page
+$(BUILD)/gen/page.c: $(PAGE).css $(PAGE).js tools/embed
+	@tools/embed $@ report/writer/html.h as_page_style=$(PAGE).css as_page_script=$(PAGE).js
 $(BUILD)/gen/build.c: FORCE
 	@printf '/* Written by the Makefile. */\n#include "base/plugs.h"\nconst char as_build_text[] = "%s, %s%s, %s-%s";\n' \
 	    "$$($(COMPILER) --version | head -1 | tr -d '\"\\')" "$(OPT)" "$(if $(SAN), -fsanitize=$(SAN))" "$(ARCH)" "$(OS)" >$@.tmp
@@ -152,9 +158,9 @@ setup:
 run:
 	@tools/setup run
 	@$(MAKE) --no-print-directory all
-	build/assay profile mlp-small --batch 8
-	build/assay profile cnn-small --batch 8 --json build/cnn-small.json --html report.html
-	@echo "report.html: the same as a page"
+	build/assay profile mlp-small --batch 8 --no-pager
+	build/assay profile cnn-small --batch 8 --no-pager --json build/cnn-small.json --html report.html
+	@echo "The second report as a page:  file://$(CURDIR)/report.html"
 
 test:
 	@tools/setup run test
@@ -165,6 +171,10 @@ test:
 test-build: $(BUILD)/run-tests $(BUILD)/assay
 test-unit: $(BUILD)/run-tests
 	@$(EMULATOR) $(BUILD)/run-tests $(TEST_FLAGS) $(FILTER)
+
+.PHONY: test-web
+test-web: build/assay
+	@tests/web/run $(FILTER)
 
 test-arm:
 	@tools/setup arm
@@ -206,8 +216,13 @@ TO       := $(DESTDIR)$(PREFIX)
 MAN      := $(wildcard man/*.1)
 install: all
 	@$(MAKE) --no-print-directory install-files
+# Where each shell looks for what it completes; Debian's zsh looks elsewhere (tools/deb).  Another machine's program cannot be asked.
+ZSH_DIR  ?= share/zsh/site-functions
+WORDS    := share/bash-completion/completions/assay $(ZSH_DIR)/_assay share/fish/vendor_completions.d/assay.fish
 install-files:
 	install -d $(TO)/bin $(TO)/lib/pkgconfig $(TO)/include $(TO)/share/man/man1
+	@$(if $(CROSS),true,install -d $(addprefix $(TO)/,$(dir $(WORDS))) && set -- $(addprefix $(TO)/,$(WORDS)) && \
+	    for shell in bash zsh fish; do echo "completion for $$shell: $$1"; $(BUILD)/assay completion $$shell >"$$1" && chmod 644 "$$1" || exit 5; shift; done)
 	install -m 755 $(BUILD)/assay $(TO)/bin/assay
 	install -m 644 $(BUILD)/libassay.a $(TO)/lib/libassay.a
 	install -m 755 $(BUILD)/$(SHARED) $(TO)/lib/$(SONAME)
@@ -223,7 +238,13 @@ install-files:
 	    '$(PACKAGES)' '$(SYS_LIBS)'; } >$(TO)/lib/pkgconfig/assay.pc
 uninstall:
 	rm -f $(TO)/bin/assay $(addprefix $(TO)/lib/,libassay.a $(SONAME) $(SHARED) pkgconfig/assay.pc) \
-	    $(addprefix $(TO)/include/,assay.h assay_arm.h) $(addprefix $(TO)/share/man/man1/,$(notdir $(MAN)))
+	    $(addprefix $(TO)/include/,assay.h assay_arm.h) $(addprefix $(TO)/share/man/man1/,$(notdir $(MAN))) $(addprefix $(TO)/,$(WORDS))
+
+.PHONY: deb
+deb:
+	@tools/setup run package
+	@$(MAKE) --no-print-directory all
+	@tools/deb $(BUILD) build
 
 clean:
 	rm -rf build

@@ -253,8 +253,10 @@ assay_status assay_compare(assay_env *env, const char *const *what, size_t n, co
 /* Programs that speak the line protocol (assay_arm.h), each a command line; the first is what the others are compared with. */
 assay_status assay_compare_programs(assay_env *env, const char *const *commands, size_t n, const assay_options *options,
                                     assay_facts **out);
-/* What a run JSON of a comparison holds, judged again with other options margin and alpha; nothing is run. */
+/* What a run JSON of a comparison holds, or a stored one by its number, judged again with other options margin and alpha; nothing is run. */
 assay_status assay_compare_again(assay_env *env, const char *path, const assay_options *options, assay_facts **out);
+/* Two profiles layer by layer, each a run JSON, a trace or the number of a stored run.  They were measured at different times: nothing is proved. */
+assay_status assay_compare_profiles(assay_env *env, const char *a, const char *b, const assay_options *options, assay_facts **out);
 /* What this machine can resolve, in which time, and what disturbs it; the store keeps it, and the next comparison is planned with it. */
 assay_status assay_noise(assay_env *env, const assay_options *options, assay_facts **out);
 

@@ -42,6 +42,37 @@ assay_status assay_device_open(assay_env *env, const char *spec, int threads, as
     return as_device_open(env, spec, threads, out);
 }
 
+typedef struct gpu_search {
+    as_gpu gpu;       /* "": none so far */
+    char   other[64]; /* a device that is neither a GPU nor the host; "": none */
+} gpu_search;
+
+static void gpu_visit(void *arg, const char *name, const char *text, const as_caps *caps, const char *reason)
+{
+    gpu_search *s = arg;
+    if (reason || !caps)
+        return;
+    if (caps->is_gpu && !*s->gpu.name) {
+        snprintf(s->gpu.name, sizeof s->gpu.name, "%s", name);
+        snprintf(s->gpu.text, sizeof s->gpu.text, "%s", text);
+    }
+    if (!caps->is_gpu && strchr(name, ':') && !*s->other)
+        snprintf(s->other, sizeof s->other, "%s", name);
+}
+
+assay_status as_gpu_find(assay_env *env, const as_backend *const *table, as_gpu *out)
+{
+    gpu_search s = {.other = ""};
+    for (; *table; table++)
+        (*table)->list(env, gpu_visit, &s);
+    if (!*s.gpu.name)
+        return as_fail(env, ASSAY_NOT_FOUND,
+                       "device 'gpu': this machine has no GPU that assay can use%s%s%s; see assay list devices",
+                       *s.other ? "; " : "", s.other, *s.other ? " is there and is not a GPU" : "");
+    *out = s.gpu;
+    return ASSAY_OK;
+}
+
 void assay_device_close(assay_device *device) { as_device_close(device); }
 
 /* A type that a device computes with, among those that a report names: the others are rare. */

@@ -18,6 +18,7 @@ typedef struct as_caps {
     uint64_t max_bytes;        /* of one allocation, and with it of an instance; 0: no limit but memory */
     bool     uses_threads;     /* --threads means something to it */
     bool     takes_graphs;     /* it takes pieces of a graph whole (claim), and not node by node */
+    bool     is_gpu;           /* a graphics processor or another accelerator, not a CPU: what --device gpu means */
     bool     span_per_segment; /* it cannot see single steps: the spans of their segment are all there is */
 } as_caps;
 
@@ -222,6 +223,11 @@ assay_status as_device_open(assay_env *env, const char *spec, int n_threads, as_
 void         as_device_close(as_device *device);
 assay_status as_device_alloc(assay_env *env, as_device *device, size_t bytes, as_mem *out); /* counts */
 void         as_device_drop(as_device *device, as_mem *mem);
+/* The first GPU that the back ends of a table list; NOT_FOUND with what there is instead. */
+typedef struct as_gpu {
+    char name[64], text[256]; /* "opencl:0" and what it is */
+} as_gpu;
+assay_status as_gpu_find(assay_env *env, const as_backend *const *table, as_gpu *out);
 /* "computes f32, at most 512 MiB in one allocation, a span per segment". */
 const char *as_caps_show(const as_caps *caps, char *buf, size_t size);
 /* n bytes at offset lie within mem, or INTERNAL with who and what: "cpu: put of 1 bytes at 10 does not fit an allocation of 10". */

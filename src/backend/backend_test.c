@@ -129,3 +129,39 @@ Test(backend, cpu_and_null_are_always_listed)
     expect_eq(n, 2);
     assay_env_free(env);
 }
+
+static void list_nothing(assay_env *e, as_device_found found, void *arg)
+{
+    (void)e;
+    found(arg, "gpu:9", "one whose driver is broken", NULL, "no compiler");
+}
+
+static void list_cpu(assay_env *e, as_device_found found, void *arg)
+{
+    (void)e;
+    found(arg, "opencl:0", "pocl on a CPU", &(as_caps){.max_bytes = 1}, NULL);
+}
+
+static void list_gpus(assay_env *e, as_device_found found, void *arg)
+{
+    (void)e;
+    found(arg, "opencl:1", "the first", &(as_caps){.is_gpu = true}, NULL);
+    found(arg, "opencl:2", "the second", &(as_caps){.is_gpu = true}, NULL);
+}
+
+Test(backend, gpu_is_the_first_that_is_usable)
+{
+    static const as_backend        nothing = {.list = list_nothing}, cpu = {.list = list_cpu}, gpus = {.list = list_gpus};
+    static const as_backend *const with[] = {&nothing, &cpu, &gpus, NULL}, *const without[] = {&nothing, &cpu, NULL},
+                                   *const bare[] = {&nothing, NULL};
+    as_gpu                                gpu;
+    assay_env                            *env;
+    expect_ok(NULL, assay_env_new(&env));
+    expect_ok(env, as_gpu_find(env, with, &gpu));
+    expect_str(gpu.name, "opencl:1");
+    expect_str(gpu.text, "the first");
+    expect_fails(env, as_gpu_find(env, without, &gpu), ASSAY_NOT_FOUND,
+                 "no GPU that assay can use; opencl:0 is there and is not a GPU");
+    expect_fails(env, as_gpu_find(env, bare, &gpu), ASSAY_NOT_FOUND, "no GPU that assay can use; see assay list devices");
+    assay_env_free(env);
+}

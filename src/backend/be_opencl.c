@@ -38,7 +38,10 @@ typedef struct opencl_device {
 
 /* --- Opening ------------------------------------------------------------------------------------ */
 
-static as_caps caps_of(const as_cl_found *f) { return (as_caps){.dtypes = AS_CL_DTYPES, .max_bytes = f->max_bytes}; }
+static as_caps caps_of(const as_cl_found *f)
+{
+    return (as_caps){.dtypes = AS_CL_DTYPES, .max_bytes = f->max_bytes, .is_gpu = !(f->type & CL_DEVICE_TYPE_CPU)};
+}
 
 typedef struct listing {
     as_device_found found;

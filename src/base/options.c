@@ -37,13 +37,12 @@ static size_t table_count(void)
 const as_option_def *as_option_find(const char *key)
 {
     for (const as_option_def *def = as_option_table; def->key; def++)
-        if (!strcmp(def->key, key))
+        if (!strcmp(def->key, key) || (def->aliases && as_words_have(def->aliases, key)))
             return def;
     return NULL;
 }
 
-/* The next word of a space-separated list; NULL at its end.  *n gets its length. */
-static const char *word_next(const char **list, size_t *n)
+const char *as_word_next(const char **list, size_t *n)
 {
     const char *word = *list + strspn(*list, " ");
     *n = strcspn(word, " ");
@@ -51,10 +50,10 @@ static const char *word_next(const char **list, size_t *n)
     return *n ? word : NULL;
 }
 
-static bool list_has(const char *list, const char *text)
+bool as_words_have(const char *list, const char *text)
 {
     size_t n;
-    for (const char *word; (word = word_next(&list, &n));)
+    for (const char *word; (word = as_word_next(&list, &n));)
         if (strlen(text) == n && !memcmp(word, text, n))
             return true;
     return false;
@@ -173,7 +172,7 @@ static assay_status value_check(assay_env *env, const as_option_def *def, const 
                                def->choices);
         return ASSAY_OK;
     case AS_OPT_CHOICE:
-        if (list_has(def->choices, value) && !strchr(value, ' '))
+        if (as_words_have(def->choices, value) && !strchr(value, ' '))
             return ASSAY_OK;
         return as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": \"%s\" is not one of: %s", def->key, value, def->choices);
     case AS_OPT_DURATION:
@@ -345,7 +344,7 @@ static int choice_of(const as_option_def *def, const char *text)
 {
     const char *list = def->choices, *word;
     size_t      n;
-    for (int i = 0; text && (word = word_next(&list, &n)); i++)
+    for (int i = 0; text && (word = as_word_next(&list, &n)); i++)
         if (strlen(text) == n && !memcmp(word, text, n))
             return i;
     assert(!text && "a choice is checked when it is set");
@@ -418,7 +417,7 @@ static const char *member_text(as_arena *arena, const as_option_member *m, const
     case AS_MEMBER_NS: return as_arena_printf(arena, "%lluns", (unsigned long long)*(const uint64_t *)at);
     case AS_MEMBER_CHOICE:
         for (int i = 0; i <= *(const int *)at; i++)
-            word = word_next(&list, &n);
+            word = as_word_next(&list, &n);
         return word ? as_arena_text_n(arena, word, n) : NULL;
     case AS_MEMBER_TEXT:
     case AS_MEMBER_GIVEN: return *(const char *const *)at;

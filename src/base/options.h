@@ -55,13 +55,22 @@ typedef struct as_option_def {
     const char      *choices;  /* AS_OPT_CHOICE: "on off"; AS_OPT_INT and AS_OPT_INTS (a list, 1,2): "1..65536" */
     bool             many;     /* may be given more than once */
     as_option_writes writes;
-    const char      *help;    /* one line; a verb may have its own */
-    const char      *example; /* a value that the inert-option test sets */
+    char             letter;   /* 'b': -b on the command line; 0: it has none */
+    const char      *stands;   /* the letter stands for the option with this value, and takes none; NULL: it takes the option's */
+    const char      *aliases;  /* other names that guides and tools use: "batch-size"; they are set and found like the key */
+    const char      *suffixes; /* of what is written: -o FILE is this option when FILE ends so, ".html .htm" */
+    const char      *help;     /* one line; a verb may have its own */
+    const char      *example;  /* a value that the inert-option test sets */
 } as_option_def;
 
 extern const as_option_def as_option_table[]; /* ends with a NULL key */
 
+/* By its key or by one of its aliases. */
 const as_option_def *as_option_find(const char *key);
+/* Is the text one of the words of a list that is separated by spaces: choices, aliases, suffixes? */
+bool as_words_have(const char *list, const char *text);
+/* The next word of such a list, NULL at its end; *n gets its length. */
+const char *as_word_next(const char **list, size_t *n);
 
 /* --- Reading one by its key: for verbs and public calls ------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* cli.h - what a verb is.  One verb a file: cmd_<name>.c exports `const as_verb as_cmd_<name>`.
+/* cli.h - what a verb is.  One file per verb: cmd_<name>.c exports `const as_verb as_cmd_<name>`.
  *
  * A verb lists the options that it takes, reads them once at its beginning, prints to standard output what was asked for, and returns a status; the
  * sentence of a failure is printed by main, once. */
@@ -15,13 +15,25 @@ typedef struct as_cli {
     const assay_options *options;
     const char         **args; /* what is not an option */
     int                  n_args;
-    const char          *verb;      /* its name */
     int                  exit_code; /* of a verb that did what was asked and has a verdict: 1, 3 or 4; see main.c */
+    bool                 quiet;     /* --quiet: no progress, no report on standard output */
 } as_cli;
+
+/* Under which heading `assay --help` shows a verb, in this order. */
+typedef enum as_verb_group { AS_VERBS_LOOK, AS_VERBS_COMPARE, AS_VERBS_MACHINE, AS_VERBS_HOUSE, AS_N_VERB_GROUPS } as_verb_group;
+
+/* What the arguments of a verb are, for shell completion. */
+typedef enum as_arg_kind {
+    AS_ARG_NONE,
+    AS_ARG_WORD,  /* one of as_verb.words first; what follows is not completed */
+    AS_ARG_MODEL, /* a built-in network or a file */
+    AS_ARG_FILE
+} as_arg_kind;
 
 /* Where a verb's --help differs from the table; NULL: as there. */
 typedef struct as_verb_text {
     const char *key, *standard, *value, *help;
+    const char *suffixes; /* -o FILE is this option when FILE ends so */
 } as_verb_text;
 
 #define AS_OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -33,6 +45,11 @@ typedef struct as_verb {
     const char         *usage;   /* "MODEL [options]" */
     const char         *details; /* a paragraph for --help */
     const char         *example; /* a command line that works as it stands */
+    const char         *needs; /* "a MODEL, for example mlp-small": said when an argument is missing; NULL: none has to be given */
+    as_verb_group       group;
+    int                 order; /* within its group: what is wanted most is first */
+    as_arg_kind         takes;
+    const char         *words; /* AS_ARG_WORD: "save list show", separated by spaces */
     int                 min_args, max_args;
     const char *const  *options; /* AS_OPTIONS("batch", ...); NULL: it takes none */
     const as_verb_text *texts;   /* AS_TEXTS({.key = "budget", .standard = "1s"}, ...); NULL: all as in the table */
@@ -41,7 +58,20 @@ typedef struct as_verb {
 
 extern const as_verb *const as_cmd_table[];
 
+const as_verb *as_verb_find(const char *name);
+/* Options of every verb that no verb lists: a NULL-terminated list. */
+extern const char *const as_common_options[];
+bool                     as_verb_takes(const as_verb *verb, const char *key);
 /* How the verb describes an option that it takes: the table's, with its own texts in their place. */
 as_option_def as_verb_option(const as_verb *verb, const char *key);
+
+/* Options and arguments from the command line, argv[2] on.  *help: --help was among them, and nothing else counts. */
+assay_status as_arguments_read(as_cli *cli, assay_options *options, const as_verb *verb, int argc, char **argv, bool *help);
+/* A device list in which the word gpu is replaced by the first GPU of this machine; says on standard error which that is. */
+assay_status as_gpu_resolve(assay_env *env, const char *list, char *out, size_t size);
+
+/* `assay --help` and `assay VERB --help`, in lines that fit the terminal. */
+void as_overview_print(FILE *file);
+void as_help_print(const as_verb *verb, FILE *file);
 
 #endif

@@ -27,17 +27,20 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_bench = {
     .name = "bench",
-    .summary = "workloads and models over sizes, types, layouts, devices and threads: one row a case",
+    .summary = "time workloads and models over sizes, types, devices and threads",
     .usage = "WORKLOAD|MODEL... [options] | --suite FILE [options]",
     .details =
-        "Workloads: matmul, elementwise:add,mul,... quantize, conv, layout, softmax, cell, train; keys and words follow a colon, lists\n"
-        "multiply.  Every answer is compared with the slow truth before it is timed; a case whose numbers cannot be true is refused with\n"
-        "the reason.  docs/bench.md says what a row means.",
+        "Workloads: matmul, elementwise:add,mul,... quantize, conv, layout, softmax, cell, train; parameters follow a colon, and lists\n"
+        "multiply.  Prints one row per case.  Every answer is checked before it is timed; a case whose numbers cannot be true is refused\n"
+        "with the reason.  docs/bench.md explains a row.",
     .example = "assay bench matmul elementwise:add,mul --sizes 64x64,128x128 --budget 100ms",
+    .group = AS_VERBS_COMPARE,
+    .order = 2,
+    .takes = AS_ARG_MODEL,
     .min_args = 0,
     .max_args = 64,
-    .options = AS_OPTIONS(AS_BENCH_KEYS, "speak", "progress", AS_REPORT_KEYS),
-    .texts = AS_TEXTS({.key = "budget", .help = "time that a case may take"},
+    .options = AS_OPTIONS(AS_BENCH_KEYS, "speak", "progress", "quiet", AS_REPORT_KEYS),
+    .texts = AS_TEXTS({.key = "budget", .help = "time per case"},
                       {.key = "runs", .help = "measure exactly N rounds of a case; with --budget at most N"},
                       {.key = "threads", .value = "LIST", .help = "CPU threads, one number or several: 1,2"},
                       {.key = "devices", .standard = "cpu"}),

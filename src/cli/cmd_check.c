@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/screen.h"
 #include "cli/show.h"
 #include "lab/calls.h"
 
@@ -19,8 +20,9 @@ static assay_status result_write(as_cli *cli, const as_report_options *o, const 
     for (size_t i = 0; i < AS_COUNT(names); i++)
         if (!strcmp(asked, names[i][0]))
             format = names[i][1];
-    as_write_settings settings = {.colour = as_cli_colour(o, stdout) && !path, .width = path ? 0 : as_cli_width(stdout)};
-    if (path || !as_cli_forms_asked(o, true)) /* standard output is not taken by a form with an option of its own */
+    as_write_settings settings = {.colour = as_cli_colour(o, stdout) && !path, .width = path ? 0 : as_screen_columns()};
+    if (path ||
+        (!as_cli_forms_asked(o, true) && !cli->quiet)) /* standard output is not taken by a form with an option of its own */
         AS_TRY(as_report_save(cli->env, one, 1, format, &settings, path ? path : "-"));
     return as_cli_forms_write(cli, o, one, 1);
 }
@@ -47,20 +49,22 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_check = {
     .name = "check",
-    .summary = "is anything slower than the baseline: the verdict for CI",
+    .summary = "is anything slower than the baseline?  The verdict for CI",
     .usage = "--baseline NAME [options]",
     .details =
-        "Starts the program that the baseline kept and the one of today in turns, case by case, and compares them.  A regression is an\n"
-        "interval that lies wholly beyond --threshold percent, and stays a discovery when the false discovery rate of the whole suite is\n"
-        "held at 5 %.  Its severity is that of the interval's near end.  --output-format and --output-file say what is printed or written;\n"
-        "--json, --html, --csv and --markdown write files beside it.\n"
+        "Runs the program that the baseline kept and today's program in turns, case by case, and compares them.  A case is a regression\n"
+        "when its whole interval lies beyond --threshold percent and it survives a false discovery rate of 5 % over the suite.  Its\n"
+        "severity is that of the interval's near end.  --output-format and --output-file say what to print or write; --json, --html,\n"
+        "--csv and --markdown write further files.\n"
         "Exit codes: 0 no regression, 1 regression, 2 bad input, 3 critical regression, 4 unresolved (only with --fail-on unresolved),\n"
         "5 failed or incomplete.  docs/ci.md",
     .example = "assay check --baseline main --threshold 5 --output-format junit --output-file check.xml",
+    .group = AS_VERBS_COMPARE,
+    .order = 4,
     .min_args = 0,
     .max_args = 0,
-    .options = AS_OPTIONS("baseline", AS_CHECK_KEYS, "output-format", "output-file", "progress", "json", "html", "csv", "markdown",
-                          "report", "colour"),
-    .texts = AS_TEXTS({.key = "budget", .help = "time that a case may take"}),
+    .options = AS_OPTIONS("baseline", AS_CHECK_KEYS, "output-format", "output-file", "progress", "quiet", "json", "html", "csv",
+                          "markdown", "report", "colour"),
+    .texts = AS_TEXTS({.key = "budget", .help = "time per case"}),
     .run = run,
 };

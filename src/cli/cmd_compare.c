@@ -23,9 +23,11 @@ static assay_status compared(as_cli *cli, assay_facts **out)
 {
     const char *from = as_options_text(cli->options, "from");
     as_texts    bins = as_options_texts(cli->options, "bin");
+    if (from && cli->n_args > 1)
+        return as_fail(cli->env, ASSAY_BAD_INPUT,
+                       "compare: --from takes a comparison, or two profiles, and runs nothing: leave out %s", cli->args[1]);
     if (from && cli->n_args)
-        return as_fail(cli->env, ASSAY_BAD_INPUT, "compare: --from %s judges what was measured and runs nothing: leave out %s",
-                       from, cli->args[0]);
+        return assay_compare_profiles(cli->env, from, cli->args[0], cli->options, out);
     if (from)
         return assay_compare_again(cli->env, from, cli->options, out);
     if (bins.n)
@@ -48,23 +50,29 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_compare = {
     .name = "compare",
-    .summary = "models, options, devices or programs side by side: which is faster, and by how much",
-    .usage = "A B [...] | MODEL --vary KEY=A,B [...] | bench:WORKLOAD --devices A,B | --bin OLD NEW | --from FILE  [options]",
+    .summary = "which of several models, settings, devices or programs is faster",
+    .usage = "A B [...] | MODEL --vary KEY=A,B [...] | bench:WORKLOAD --devices A,B | --bin OLD NEW | --from RUN [RUN]  [options]",
     .details =
-        "Arms take turns in short blocks, the order drawn by a coin each round, so that what the machine does meanwhile happens to all.\n"
-        "The first is what the others are compared with.  The ratio has an interval and a verdict: slower, faster, same (within --margin)\n"
-        "or unresolved, which says the smallest effect that could have been seen and how long would suffice.\n"
+        "Candidates take turns in short blocks, in random order, so that whatever the machine does meanwhile happens to all of them.\n"
+        "The first is the reference.  The ratio has an interval and a verdict: slower, faster, same (within --margin) or unresolved,\n"
+        "with the smallest detectable change and the time to decide.\n"
         "--vary takes threads, batch, seq, compile, precision, weights-as, winograd, device, size, dtype, layout, or a parameter of the\n"
-        "model.  Of several --vary the first gives the arms and the others the rows: who wins where, and where the winner flips.\n"
-        "Arms of different batch are judged per item; the times of a call stand beside.\n"
-        "Exit codes: 0 whatever the verdict (assay check is for gates), 2 bad input, 5 could not be measured, or stopped.  docs/comparing.md",
+        "model.  Of several --vary the first gives the candidates and the others the rows: which wins where.\n"
+        "Candidates of different batch size are judged per item.\n"
+        "Models are also run layer by layer, outside the timed blocks: which layers made the difference.\n"
+        "--from RUN (a run JSON, or the number of a stored run) judges a comparison again.  --from RUN RUN sets two profiles side by side,\n"
+        "layer by layer; they were measured at different times, so this proves nothing about small differences.\n"
+        "Exit codes: 0 whatever the verdict (use assay check as a gate), 2 bad input, 5 could not be measured, or stopped.  docs/comparing.md",
     .example = "assay compare mlp-small --vary threads=1,2 --vary batch=1,8,32 --budget 2s",
+    .group = AS_VERBS_COMPARE,
+    .order = 1,
+    .takes = AS_ARG_MODEL,
     .min_args = 0,
     .max_args = 64,
-    .options = AS_OPTIONS(AS_COMPARE_KEYS, "bin", "from", "progress", AS_REPORT_KEYS),
-    .texts = AS_TEXTS({.key = "budget", .help = "time that a comparison may take"},
+    .options = AS_OPTIONS(AS_COMPARE_KEYS, "bin", "from", "progress", "quiet", AS_REPORT_KEYS),
+    .texts = AS_TEXTS({.key = "budget", .help = "time per comparison"},
                       {.key = "runs", .help = "measure exactly N rounds; with --budget at most N"},
-                      {.key = "devices", .help = "cpu, opencl[:N], null[:OP=TIME,...]: several are set side by side"},
-                      {.key = "device", .help = "where all arms run: cpu, opencl[:N] or null[:OP=TIME,...]"}),
+                      {.key = "devices", .help = "cpu, opencl[:N], gpu, null[:OP=TIME,...]: several are compared with each other"},
+                      {.key = "device", .help = "where all candidates run: cpu, opencl[:N], gpu or null[:OP=TIME,...]"}),
     .run = run,
 };

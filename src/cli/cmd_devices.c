@@ -6,44 +6,60 @@
 #include "lab/calls.h"
 #include "lab/tell.h"
 
-static assay_status show(as_cli *cli, const as_devices *found)
+static assay_status text_show(as_cli *cli, const as_report_options *o, const as_devices *found)
 {
-    const char *path = as_options_text(cli->options, "json");
-    as_out      out;
-    if (!path || strcmp(path, "-"))
+    assay_facts *facts = NULL;
+    if (o->amount == AS_AMOUNT_DETAILED) {
         as_devices_print(found, stdout);
-    if (!path)
         return ASSAY_OK;
-    AS_TRY(as_out_open(cli->env, path, &out));
+    }
+    AS_TRY(as_devices_facts(cli->env, found, &facts));
+    assay_status status = as_cli_text(cli, o, (const assay_facts *const[]){facts}, 1);
+    assay_facts_free(facts);
+    return status;
+}
+
+static assay_status show(as_cli *cli, const as_report_options *o, const as_devices *found)
+{
+    as_out out;
+    if (!o->json || strcmp(o->json, "-"))
+        AS_TRY(text_show(cli, o, found));
+    if (!o->json)
+        return ASSAY_OK;
+    AS_TRY(as_out_open(cli->env, o->json, &out));
     as_devices_json(found, out.file);
     return as_out_commit(cli->env, &out);
 }
 
 static assay_status run(as_cli *cli)
 {
-    as_devices *found;
+    as_report_options report;
+    as_devices       *found;
+    AS_TRY(as_report_options_read(cli->env, cli->options, &report));
     as_cli_progress(cli, true);
     assay_status status = as_devices_ask(cli->env, cli->options, &found);
     as_cli_progress_end(cli);
     AS_TRY(status);
-    status = show(cli, found);
+    status = show(cli, &report, found);
     as_devices_free(found);
     return status;
 }
 
 const as_verb as_cmd_devices = {
     .name = "devices",
-    .summary = "the engines of this machine, and how fast each can be at most",
+    .summary = "what this machine can compute on, and how fast each can be at most",
     .usage = "[--measure] [--device DEVICE] [options]",
     .details =
-        "Lists the engines that a plan can be made for, then the limits of each with their bands: of the CPU multiply-adds, bandwidth\n"
-        "of every cache and of memory, exp and tanh, forks, clock; of other devices what their own meters offer.  They are measured\n"
-        "by --measure, or before a profile; the best ever seen is kept.",
+        "Lists the devices that a network can run on, then the limits of each with their ranges: for the CPU multiply-adds, bandwidth of\n"
+        "every cache and of memory, exp and tanh, thread starts, clock.  --measure measures them now; profile measures what is missing.\n"
+        "The best value ever seen is kept.",
     .example = "assay devices --measure",
+    .group = AS_VERBS_MACHINE,
+    .order = 1,
     .min_args = 0,
     .max_args = 0,
-    .options = AS_OPTIONS(AS_DEVICES_KEYS, "json"),
-    .texts = AS_TEXTS({.key = "device", .standard = "all devices", .help = "the limits of this device alone"},
-                      {.key = "threads", .standard = "all CPUs", .help = "limits of so many CPU threads"}),
+    .options = AS_OPTIONS(AS_DEVICES_KEYS, "json", "report", "colour"),
+    .texts = AS_TEXTS({.key = "device", .standard = "all devices", .help = "only this device"},
+                      {.key = "threads", .standard = "all CPUs", .help = "limits of this many CPU threads"}),
     .run = run,
 };

@@ -13,13 +13,15 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_history = {
     .name = "history",
-    .summary = "a case over its stored runs, with the change points that are nominated",
+    .summary = "one case over all stored runs, and where it may have changed",
     .usage = "[CASE] [options]",
     .details =
-        "Without CASE lists the cases that the store holds of this machine.  With it draws their medians over time and nominates change points by rank\n"
-        "E-divisive.  Each arm of a comparison is a case; of a check the candidate is.  A change point is a hint, not a\n"
-        "proof: the sentence beside it names the comparison that would prove it.",
+        "Without CASE lists the cases that the store holds from this machine.  With CASE draws their medians over time and marks where they\n"
+        "may have changed (rank E-divisive).  Each candidate of a comparison is a case.  A change point is a hint, not a proof: the\n"
+        "sentence beside it names the comparison that would prove it.",
     .example = "assay bench matmul --sizes 64x64 --budget 200ms --store runs.db && assay history --store runs.db",
+    .group = AS_VERBS_COMPARE,
+    .order = 5,
     .min_args = 0,
     .max_args = 1,
     .options = AS_OPTIONS(AS_HISTORY_KEYS, AS_REPORT_KEYS),

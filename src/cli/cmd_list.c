@@ -1,12 +1,14 @@
 /* cmd_list.c - what is in here: ops, models, parameters, devices, kernels, sensors, verbs, options. */
 #include <string.h>
+#include <unistd.h>
 
 #include "backend/backend.h"
 #include "backend/cpu/kernel.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/cli.h"
+#include "cli/show.h"
+#include "cli/screen.h"
 #include "model/onnx/onnx.h"
 #include "sensor/sensor.h"
 
@@ -18,19 +20,53 @@ typedef struct lister {
     const char *const *columns; /* NULL-terminated */
     as_json           *json;    /* NULL: text */
     int                n_rows;
+    bool               only_count; /* nothing is written: rows are counted, and the first names kept */
+    char               first[128]; /* with only_count: the first names */
 } lister;
+
+static void row_count(lister *l, const char *name)
+{
+    size_t used = strlen(l->first);
+    if (used + strlen(name) + 2 < sizeof l->first)
+        snprintf(l->first + used, sizeof l->first - used, "%s%s", used ? " " : "", name);
+}
+
+static const int widths[MAX_COLUMNS] = {24, 12, 12, 30, 30, 20};
+
+/* For a terminal: lines are broken at words and go on below the second column. */
+static void row_wrap(const lister *l, const char *const *cells)
+{
+    int columns = as_screen_columns(), indent = widths[0] + 2, at = 0, start = 0;
+    for (int i = 0; l->columns[i]; start += widths[i++] + 2) {
+        const char *text = cells[i] ? cells[i] : "";
+        int         gap = at < start ? start - at : at ? 2 : 0;
+        for (size_t n; *text; text += n + strspn(text + n, " "), gap = 1) {
+            n = strcspn(text, " ");
+            if (at + gap + (int)n > columns && at > indent) {
+                printf("\n");
+                at = 0;
+                gap = indent;
+            }
+            at += printf("%*s%.*s", gap, "", (int)n, text);
+        }
+    }
+    printf("\n");
+}
 
 static void row(lister *l, const char *const *cells)
 {
-    static const int width[MAX_COLUMNS] = {24, 12, 12, 30, 30, 20};
-    if (l->json) {
+    if (l->only_count) {
+        row_count(l, cells[0]);
+    } else if (l->json) {
         as_json_object(l->json);
         for (int i = 0; l->columns[i]; i++)
             as_json_key_text(l->json, l->columns[i], cells[i]);
         as_json_object_end(l->json);
-    } else {
+    } else if (isatty(STDOUT_FILENO)) {
+        row_wrap(l, cells);
+    } else { /* for scripts, one line per row */
         for (int i = 0; l->columns[i]; i++)
-            printf("%-*s%s", l->columns[i + 1] ? width[i] : 0, cells[i] ? cells[i] : "", l->columns[i + 1] ? "  " : "\n");
+            printf("%-*s%s", l->columns[i + 1] ? widths[i] : 0, cells[i] ? cells[i] : "", l->columns[i + 1] ? "  " : "\n");
     }
     l->n_rows++;
 }
@@ -187,19 +223,44 @@ static assay_status list_options(lister *l)
     return ASSAY_OK;
 }
 
+/* Short forms and the names that other tools and guides use. */
+static assay_status list_aliases(lister *l)
+{
+    for (const as_option_def *def = as_option_table; def->key; def++) {
+        const char *list = def->aliases ? def->aliases : "", *word;
+        char        name[64], full[64];
+        size_t      n;
+        snprintf(full, sizeof full, "--%s%s%s", def->key, def->letter && def->stands ? " " : "", def->stands ? def->stands : "");
+        snprintf(name, sizeof name, "-%c", def->letter);
+        if (def->letter)
+            row(l, (const char *[]){name, full, "letter"});
+        snprintf(full, sizeof full, "--%s", def->key);
+        while ((word = as_word_next(&list, &n))) {
+            snprintf(name, sizeof name, "--%.*s", (int)n, word);
+            row(l, (const char *[]){name, full, "option"});
+        }
+    }
+    for (const as_zoo_alias *a = as_zoo_aliases; a->name; a++)
+        row(l, (const char *[]){a->name, a->spec, "workload"});
+    row(l, (const char *[]){"gpu", "the first GPU", "device"});
+    return ASSAY_OK;
+}
+
 static const struct topic {
     const char *name;
     const char *columns[MAX_COLUMNS + 1];
     assay_status (*list)(lister *l);
+    bool in_all; /* without a topic, too */
 } topics[] = {
-    {"ops", {"name", "inputs", "cases", "gradient"}, list_ops},
-    {"models", {"name", "help"}, list_models},
-    {"params", {"name", "what", "standard", "help"}, list_params},
-    {"devices", {"name", "state", "text"}, list_devices},
-    {"kernels", {"name", "op", "rank", "why", "isa"}, list_kernels},
-    {"sensors", {"name", "unit", "state", "source"}, list_sensors},
-    {"verbs", {"name", "summary"}, list_verbs},
-    {"options", {"verb", "option", "value", "example", "help"}, list_options},
+    {"ops", {"name", "inputs", "cases", "gradient"}, list_ops, true},
+    {"models", {"name", "help"}, list_models, true},
+    {"params", {"name", "what", "standard", "help"}, list_params, false},
+    {"devices", {"name", "state", "text"}, list_devices, true},
+    {"kernels", {"name", "op", "rank", "why", "isa"}, list_kernels, true},
+    {"sensors", {"name", "unit", "state", "source"}, list_sensors, true},
+    {"verbs", {"name", "summary"}, list_verbs, true},
+    {"options", {"verb", "option", "value", "example", "help"}, list_options, false},
+    {"aliases", {"name", "stands for", "kind"}, list_aliases, false},
 };
 
 static assay_status list_one(as_cli *cli, const struct topic *topic, as_json *json)
@@ -218,13 +279,42 @@ static assay_status list_one(as_cli *cli, const struct topic *topic, as_json *js
 static assay_status list_all(as_cli *cli, const struct topic *only, as_json *json)
 {
     for (size_t i = 0; i < AS_COUNT(topics); i++) {
-        if (only ? only != &topics[i] : !strcmp(topics[i].name, "params") || !strcmp(topics[i].name, "options"))
+        if (only ? only != &topics[i] : !topics[i].in_all)
             continue;
         if (!json && !only)
             printf("%s%s:\n", i ? "\n" : "", topics[i].name);
         AS_TRY(list_one(cli, &topics[i], json));
     }
     return ASSAY_OK;
+}
+
+/* Without a topic: what there is to be listed. */
+static assay_status list_basic(as_cli *cli)
+{
+    static const char *const columns[] = {"Topic", "how many", "such as", NULL};
+    as_report_options        o;
+    as_brief                 b = {.title = "what is in here", .settings = "assay list TOPIC", .level = AS_LEVEL_NOTE};
+    AS_TRY(as_report_options_read(cli->env, cli->options, &o));
+    as_brief_table *t = as_brief_table_add(&b, columns);
+    assay_status    status = ASSAY_OK;
+    t->left[2] = true;
+    for (size_t i = 0; i < AS_COUNT(topics) && status == ASSAY_OK; i++) {
+        lister l = {.cli = cli, .columns = topics[i].columns, .only_count = true};
+        bool   needs = !strcmp(topics[i].name, "params"), each = !strcmp(topics[i].name, "options");
+        status = needs ? ASSAY_OK : topics[i].list(&l);
+        as_brief_row *row = as_brief_row_add(&b, t, needs ? "params MODEL" : topics[i].name);
+        row->cells[1] = needs ? "" : as_brief_say(&b, "%d", l.n_rows);
+        row->cells[2] = needs  ? "what a model takes: assay list params mlp-small"
+                        : each ? "every option of every verb"
+                               : as_brief_say(&b, "%s", l.first);
+    }
+    as_brief_hint_add(&b, "assay list models", "one of them");
+    as_brief_hint_add(&b, "--all", "everything");
+    as_brief_hint_add(&b, "--json FILE|-", "as data");
+    if (status == ASSAY_OK)
+        return as_cli_brief(cli, &o, &b);
+    as_arena_drop(&b.arena);
+    return status;
 }
 
 static assay_status run(as_cli *cli)
@@ -239,14 +329,19 @@ static assay_status run(as_cli *cli)
         for (size_t i = 0; i < AS_COUNT(topics); i++)
             words[i] = topics[i].name;
         const char *near = as_nearest(cli->args[0], words);
-        return as_fail(cli->env, ASSAY_NOT_FOUND,
-                       "nothing to list under '%s'%s%s%s: ops, models, params MODEL, devices, kernels, sensors, verbs or options",
-                       cli->args[0], near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+        return as_fail(
+            cli->env, ASSAY_NOT_FOUND,
+            "nothing to list under '%s'%s%s%s: ops, models, params MODEL, devices, kernels, sensors, verbs, options or aliases",
+            cli->args[0], near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
     }
     if (as_options_is_set(cli->options, "onnx") && (!only || strcmp(only->name, "ops")))
         return as_fail(cli->env, ASSAY_BAD_INPUT, "--onnx goes with list ops: assay list ops --onnx FILE");
     if (cli->n_args > 1 && strcmp(only->name, "params"))
         return as_fail(cli->env, ASSAY_BAD_INPUT, "'%s' is one argument too many for list %s", cli->args[1], only->name);
+    if (as_options_flag(cli->options, "all") && only)
+        return as_fail(cli->env, ASSAY_BAD_INPUT, "--all goes with list alone: list %s has no limit", only->name);
+    if (!path && !only && !as_options_flag(cli->options, "all"))
+        return list_basic(cli);
     if (!path)
         return list_all(cli, only, NULL);
     as_out out;
@@ -267,14 +362,19 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_list = {
     .name = "list",
-    .summary = "what is in here: ops, models, devices, kernels, sensors, verbs, options",
-    .usage = "[ops|models|params MODEL|devices|kernels|sensors|verbs|options] [options]",
-    .details = "Without a topic it lists them all.  `list params MODEL` shows the keys that a built-in network takes, and its\n"
-               "inputs and parameters by name.",
+    .summary = "models, operators, devices, kernels, sensors, options, other names",
+    .usage = "[ops|models|params MODEL|devices|kernels|sensors|verbs|options|aliases] [options]",
+    .details =
+        "Without a topic it counts what there is; --all lists all of it.  `list params MODEL` shows the keys that a built-in network takes, and its\n"
+        "inputs and parameters by name.",
     .example = "assay list params mlp:sizes=784x64x10",
+    .group = AS_VERBS_HOUSE,
+    .order = 1,
+    .takes = AS_ARG_WORD,
+    .words = "ops models params devices kernels sensors verbs options aliases",
     .min_args = 0,
     .max_args = 2,
-    .options = AS_OPTIONS("onnx", "json"),
-    .texts = AS_TEXTS({.key = "onnx", .help = "list ops: what of this ONNX file is not supported"}),
+    .options = AS_OPTIONS("onnx", "all", "json"),
+    .texts = AS_TEXTS({.key = "onnx", .help = "list ops: the operators of this ONNX file that are not supported"}),
     .run = run,
 };

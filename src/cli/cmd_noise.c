@@ -17,19 +17,21 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_noise = {
     .name = "noise",
-    .summary = "what this machine can resolve, in which time, and what disturbs it",
+    .summary = "the smallest change this machine can detect, and what disturbs it",
     .usage = "[options]",
     .details =
         "Compares the same work with itself, compute-bound and memory-bound, by wall and by CPU time, in blocks of several lengths.  Says\n"
-        "which effect could be seen in 1, 5 and 30 s, which clock and block length to use, and what disturbs: frequency, a neighbour on\n"
-        "the memory, pre-emption, the hypervisor.  The store keeps it, and the next comparison is planned with it.\n"
-        "A sixth of --budget goes to each of six trials: below a second there are too few rounds to recommend by.  Exit codes: 0 measured,\n"
+        "which change can be detected in 1, 5 and 30 s, which clock and block length to use, and what disturbs: frequency, a neighbour on\n"
+        "the memory, pre-emption, the hypervisor.  The store keeps the result, and the next comparison is planned with it.\n"
+        "Each of six trials gets a sixth of --budget: below a second there are too few rounds for advice.  Exit codes: 0 measured,\n"
         "2 bad input, 5 stopped or could not be measured.",
     .example = "assay noise --budget 12s",
+    .group = AS_VERBS_MACHINE,
+    .order = 2,
     .min_args = 0,
     .max_args = 0,
-    .options = AS_OPTIONS(AS_NOISE_KEYS, "progress", AS_REPORT_KEYS),
-    .texts = AS_TEXTS({.key = "budget", .standard = AS_NOISE_BUDGET, .help = "time that it may take in all"},
+    .options = AS_OPTIONS(AS_NOISE_KEYS, "progress", "quiet", AS_REPORT_KEYS),
+    .texts = AS_TEXTS({.key = "budget", .standard = AS_NOISE_BUDGET, .help = "time in all"},
                       {.key = "seed", .help = "seed of the order of blocks"}),
     .run = run,
 };

@@ -6,8 +6,13 @@ static assay_status show(as_cli *cli, const as_report_options *o, const assay_pl
 {
     if (o->json)
         return assay_plan_write(cli->env, plan, "json", o->json);
-    as_plan_print(plan, stdout, as_cli_colour(o, stdout));
-    return ASSAY_OK;
+    if (o->amount == AS_AMOUNT_DETAILED) {
+        as_plan_print(plan, stdout, as_cli_colour(o, stdout));
+        return ASSAY_OK;
+    }
+    as_brief b;
+    as_plan_brief(plan, &b);
+    return as_cli_brief(cli, o, &b);
 }
 
 static assay_status run(as_cli *cli)
@@ -28,14 +33,20 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_plan = {
     .name = "plan",
-    .summary = "what would run: steps, kernels and why, buffers, memory to the byte",
+    .summary = "what would run: steps, kernels and why, memory to the byte",
     .usage = "MODEL [options]",
-    .details = "Builds the plan and runs nothing.  For every step it names the kernel chosen and why each other one lost; for\n"
-               "every buffer its bytes, place and lifetime; and the peak that an instance will hold.",
+    .details =
+        "Builds the plan and runs nothing.  Prints the memory that a run will take, its work, and the largest steps with their\n"
+        "kernels.  --report detailed names the kernel of every step and why each other one lost, and every buffer with its\n"
+        "bytes, place and lifetime.",
     .example = "assay plan cnn-small --batch 8",
+    .needs = "a MODEL, for example mlp-small",
+    .group = AS_VERBS_LOOK,
+    .order = 3,
+    .takes = AS_ARG_MODEL,
     .min_args = 1,
     .max_args = 1,
     .options = AS_OPTIONS("batch", "seq", "dim", "input", "timespans", "weights", "seed", "device", "threads", "compile",
-                          "weights-as", "winograd", "json", "colour"),
+                          "weights-as", "winograd", "json", "report", "colour"),
     .run = run,
 };

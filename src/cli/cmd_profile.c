@@ -18,19 +18,23 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_profile = {
     .name = "profile",
-    .summary = "where time and memory go: latency, per layer, closed books, verdict",
+    .summary = "how fast a network runs, where time and memory go, and how near that is to the limit",
     .usage = "MODEL [options]",
-    .details = "Warms up until the times are stationary, measures, and reports.  Every number carries its kind (measured,\n"
-               "counted, derived, modelled or unavailable), its source and its interval.",
+    .details =
+        "Warms up until the times are steady, measures, and reports.  Every number says whether it was measured, counted, derived,\n"
+        "modelled, or why it is unavailable.",
     .example = "assay profile cnn-small --batch 8 --time 2s --html report.html",
+    .needs = "a MODEL, for example mlp-small",
+    .group = AS_VERBS_LOOK,
+    .order = 1,
+    .takes = AS_ARG_MODEL,
     .min_args = 1,
     .max_args = 1,
-    .options =
-        AS_OPTIONS("batch", "seq", "dim", "input", "timespans", "weights", "seed", "device", "threads", "compile", "weights-as",
-                   "winograd", "time", "runs", "detail", "sensors", "roofs", "pin", "trace", "store", "by", AS_REPORT_KEYS),
-    .texts =
-        AS_TEXTS({.key = "compile",
-                  .value = "on|off|both",
-                  .help = "off: op by op, no pass, nothing aliased; both: the two in alternating blocks, with ratio and verdict"}),
+    .options = AS_OPTIONS("batch", "seq", "dim", "input", "timespans", "weights", "seed", "device", "threads", "compile",
+                          "weights-as", "winograd", "time", "runs", "detail", "sensors", "roofs", "pin", "trace", "store", "quiet",
+                          "by", AS_REPORT_KEYS),
+    .texts = AS_TEXTS({.key = "compile",
+                       .value = "on|off|both",
+                       .help = "off runs the model operator by operator; both measures the two in turns, with ratio and verdict"}),
     .run = run,
 };

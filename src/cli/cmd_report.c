@@ -96,9 +96,13 @@ const as_verb as_cmd_report = {
     .summary = "traces, run JSON and stored runs as text, HTML, Markdown, CSV or JSON",
     .usage = "FILE|RUN... [options]",
     .details =
-        "Reads traces (profile --trace) and run JSON (profile --json, one run or several) and writes them again in another form.  A trace that\n"
-        "was cut by a crash gives what it holds, marked partial.  A number is a stored run (assay runs list), as it was reported when it was measured.",
+        "Reads traces (profile --trace) and run JSON (profile --json, one run or several) and writes them in another form.  A trace that\n"
+        "was cut short by a crash gives what it holds, marked partial.  A number is a stored run (assay runs list).",
     .example = "assay profile mlp-small --time 200ms --trace t.trace && assay report t.trace --html report.html",
+    .needs = "a trace, a run JSON or the number of a stored run, for example t.trace",
+    .group = AS_VERBS_LOOK,
+    .order = 4,
+    .takes = AS_ARG_FILE,
     .min_args = 1,
     .max_args = MAX_FILES,
     .options = AS_OPTIONS("text", "store", "by", AS_REPORT_KEYS),

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/show.h"
 #include "lab/calls.h"
 #include "lab/tell.h"
 
@@ -37,16 +37,34 @@ static assay_status error_tell(as_cli *cli, const assay_instance *instance)
     return ASSAY_OK;
 }
 
+/* By a file of --output or --json that is called "-". */
+static bool stdout_is_taken(const as_report_options *o, const as_answer_files *files)
+{
+    bool taken = o->json && !strcmp(o->json, "-");
+    for (int i = 0; i < files->n; i++)
+        taken |= !strcmp(files->path[i], "-");
+    return taken;
+}
+
 static assay_status answer(as_cli *cli, assay_instance *instance, const as_answer_files *files)
 {
-    const char *json = as_options_text(cli->options, "json");
+    as_report_options o;
+    as_brief          b;
+    AS_TRY(as_report_options_read(cli->env, cli->options, &o));
     assay_instance_fill(instance, (uint64_t)as_options_int(cli->options, "seed"));
+    uint64_t start = as_clock_now(&cli->env->clock);
     AS_TRY(assay_run(cli->env, instance));
+    double ns = as_clock_ns(&cli->env->clock, as_clock_now(&cli->env->clock) - start);
     AS_TRY(error_tell(cli, instance));
     AS_TRY(as_answer_files_save(cli->env, instance, files));
-    if (json)
-        return assay_instance_write(cli->env, instance, "json", json);
-    return files->n_outputs ? ASSAY_OK : assay_instance_write(cli->env, instance, "text", "-");
+    if (o.json)
+        AS_TRY(assay_instance_write(cli->env, instance, "json", o.json));
+    if (stdout_is_taken(&o, files))
+        return ASSAY_OK;
+    if (o.amount == AS_AMOUNT_DETAILED)
+        return assay_instance_write(cli->env, instance, "text", "-");
+    as_outputs_brief(instance, files, ns, &b);
+    return as_cli_brief(cli, &o, &b);
 }
 
 static assay_status run_once(as_cli *cli, const assay_model *model)
@@ -103,18 +121,22 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_run = {
     .name = "run",
-    .summary = "the network's answer on your own data (npy in, npy out)",
+    .summary = "a network's output for your own data (npy in, npy out)",
     .usage = "MODEL [options]",
     .details =
-        "Runs MODEL once.  Inputs come from npy files (or .pb, an ONNX TensorProto); those without a file are random by --seed.  A symbolic dimension\n"
-        "such as the batch is taken from the file's shape.  Outputs go to npy files, or are printed.\n"
-        "With --stream: reads samples from standard input, one a line, answers each at once, and reports latency on standard error.",
+        "Runs MODEL once.  Inputs come from npy files (or .pb, an ONNX TensorProto); inputs without a file are random, see --seed.\n"
+        "A dimension that the model leaves open, such as the batch, is taken from the file's shape.  Outputs go to npy files, or are printed.\n"
+        "With --stream: reads samples from standard input, one per line, answers each at once, and reports the latency on standard error.",
     .example = "assay run mlp-small --batch 2 --output y.npy",
+    .needs = "a MODEL, for example mlp-small",
+    .group = AS_VERBS_LOOK,
+    .order = 2,
+    .takes = AS_ARG_MODEL,
     .min_args = 1,
     .max_args = 1,
-    .options =
-        AS_OPTIONS("input", "timespans", "state-in", "output", "state-out", "batch", "seq", "dim", "weights", "seed", "stream",
-                   "rate", "deadline", "format", "device", "threads", "compile", "weights-as", "winograd", "json" PLANTED),
+    .options = AS_OPTIONS("input", "timespans", "state-in", "output", "state-out", "batch", "seq", "dim", "weights", "seed",
+                          "stream", "rate", "deadline", "format", "device", "threads", "compile", "weights-as", "winograd", "json",
+                          "report", "colour" PLANTED),
     .texts =
         AS_TEXTS({.key = "timespans", .help = "npy file for the input `timespans`; with --stream the word stdin: the last column"}),
     .run = run,

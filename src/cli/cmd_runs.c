@@ -4,11 +4,12 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/screen.h"
 #include "cli/show.h"
 #include "lab/calls.h"
 #include "report/report.h"
 
-enum { MAX_RUNS = 4096 }; /* on one command line */
+enum { MAX_RUNS = 4096, MAX_SHOWN = 18 }; /* on one command line; on one screen */
 
 typedef struct errand {
     as_cli  *cli;
@@ -68,6 +69,32 @@ static void list_text(const as_stored_run *runs, size_t n, const char *path)
                (long long)runs[i].n_trials, *runs[i].commit ? runs[i].commit : "-", runs[i].title);
 }
 
+/* The newest of them. */
+static assay_status list_basic(errand *e, const as_store *store, const as_stored_run *runs, size_t n)
+{
+    static const char *const columns[] = {"  id  when (UTC)", "kind", "state", "commit", "title", NULL};
+    as_report_options        o;
+    as_brief                 b = {.title = "stored runs", .settings = as_store_path(store), .level = AS_LEVEL_NOTE};
+    char                     when[AS_DATE_BYTES];
+    size_t                   shown = n > MAX_SHOWN + 1 ? MAX_SHOWN : n;
+    AS_TRY(as_report_options_read(e->cli->env, e->cli->options, &o));
+    as_brief_table *t = as_brief_table_add(&b, columns);
+    t->left[1] = t->left[2] = t->left[3] = t->left[4] = true;
+    for (size_t i = 0; i < shown; i++) {
+        as_date_text(when, sizeof when, runs[i].unix_time, AS_DATE_MINUTE);
+        as_brief_row *row = as_brief_row_add(&b, t, as_brief_say(&b, "%4lld  %s", (long long)runs[i].id, when));
+        row->cells[1] = runs[i].kind;
+        row->cells[2] = runs[i].state;
+        row->cells[3] = *runs[i].commit ? as_brief_say(&b, "%.8s", runs[i].commit) : "-";
+        row->cells[4] = runs[i].title;
+    }
+    if (shown < n)
+        t->note = as_brief_say(&b, "%zu older: --all", n - shown);
+    as_brief_hint_add(&b, "assay runs show ID", "its report");
+    as_brief_hint_add(&b, "assay history", "cases over time");
+    return as_cli_brief(e->cli, &o, &b);
+}
+
 static assay_status list_from(errand *e, as_store *store)
 {
     as_stored_run *runs;
@@ -75,6 +102,8 @@ static assay_status list_from(errand *e, as_store *store)
     as_out         out;
     const char    *path = as_options_text(e->cli->options, "json");
     AS_TRY(as_store_list_runs(e->cli->env, store, NULL, 0, &e->arena, &runs, &n));
+    if (!path && n && !as_options_flag(e->cli->options, "all"))
+        return list_basic(e, store, runs, n);
     if (!path) {
         list_text(runs, n, as_store_path(store));
         return ASSAY_OK;
@@ -95,15 +124,14 @@ static assay_status list(errand *e)
 
 /* --- show --------------------------------------------------------------------------------------------------------- */
 
-static assay_status report_show(errand *e, const as_stored_run *run)
+static assay_status report_show(errand *e, const as_report_options *o, const as_stored_run *run)
 {
-    assay_facts     **facts;
-    size_t            n;
-    char              what[64];
-    as_write_settings settings = {.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR"), .width = as_cli_width(stdout)};
+    assay_facts **facts;
+    size_t        n;
+    char          what[64];
     snprintf(what, sizeof what, "run %lld", (long long)run->id);
     AS_TRY(as_facts_parse_all(e->cli->env, what, run->report, strlen(run->report), &facts, &n));
-    assay_status status = as_report_write(e->cli->env, (const assay_facts *const *)facts, n, "text", &settings, stdout);
+    assay_status status = as_cli_text(e->cli, o, (const assay_facts *const *)facts, n);
     assay_facts_free_all(facts, n);
     return status;
 }
@@ -119,22 +147,24 @@ static assay_status run_read(errand *e, as_stored_run *run)
 
 static assay_status show(errand *e)
 {
-    as_stored_run run;
-    char          when[32];
-    const char   *path = as_options_text(e->cli->options, "json");
+    as_stored_run     run;
+    as_report_options o;
+    char              when[AS_DATE_BYTES];
+    AS_TRY(as_report_options_read(e->cli->env, e->cli->options, &o));
     AS_TRY(run_read(e, &run));
-    if (path && *run.report)
-        return as_file_write(e->cli->env, path, run.report, strlen(run.report));
-    if (path)
+    if (o.json && *run.report)
+        return as_file_write(e->cli->env, o.json, run.report, strlen(run.report));
+    if (o.json)
         return as_fail(e->cli->env, ASSAY_NOT_FOUND, "run %lld has no report; assay runs export writes what it has",
                        (long long)run.id);
-    printf("run %lld: %s\n%s UTC, %s, %s, %lld %s, machine %s%s%s\n", (long long)run.id, run.title,
-           as_date_text(when, sizeof when, run.unix_time, AS_DATE_SECOND), run.kind, run.state, (long long)run.n_trials,
-           run.n_trials == 1 ? "trial" : "trials", run.fingerprint, *run.commit ? ", commit " : "", run.commit);
+    printf("run %lld: %s\n", (long long)run.id, run.title);
+    printf("%s UTC, %s, %s, %lld %s, machine %s", as_date_text(when, sizeof when, run.unix_time, AS_DATE_SECOND), run.kind,
+           run.state, (long long)run.n_trials, run.n_trials == 1 ? "trial" : "trials", run.fingerprint);
+    printf(o.amount == AS_AMOUNT_DETAILED ? "%s%s\n" : "%s%.8s\n", *run.commit ? ", commit " : "", run.commit);
     if (!*run.report)
         return ASSAY_OK;
     printf("\n");
-    return report_show(e, &run);
+    return report_show(e, &o, &run);
 }
 
 /* --- trace --------------------------------------------------------------------------------------------------------- */
@@ -226,10 +256,14 @@ static assay_status arguments_read(errand *e, const struct word *word)
     as_cli *cli = e->cli;
     int     n = cli->n_args - 1;
     if (n < word->min_args || n > word->max_args)
-        return as_fail(cli->env, ASSAY_BAD_INPUT, "%s: usage: assay runs %s",
-                       n < word->min_args ? "something is missing" : "too many arguments", word->usage);
+        return as_fail(cli->env, ASSAY_BAD_INPUT, "runs %s %s: type assay runs %s", word->name,
+                       n < word->min_args ? "needs more arguments" : "has too many arguments", word->usage);
     if (as_options_is_set(cli->options, "json") && !word->takes_json)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "--json goes with runs list, show and export, and not with %s", word->name);
+    if (as_options_flag(cli->options, "all") && word->run != list)
+        return as_fail(cli->env, ASSAY_BAD_INPUT, "--all goes with runs list, and not with %s", word->name);
+    if (as_options_is_set(cli->options, "report") && word->run != show)
+        return as_fail(cli->env, ASSAY_BAD_INPUT, "--report goes with runs show, and not with %s", word->name);
     e->ids = AS_TAKE(&e->arena, int64_t, n);
     if (!e->ids)
         return as_fail(cli->env, ASSAY_NO_MEMORY, "not enough memory for %d ids", n);
@@ -257,16 +291,22 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_runs = {
     .name = "runs",
-    .summary = "the stored runs: list, show, remove, carry to another store, verify",
+    .summary = "stored runs: list, show, remove, move to another store, verify",
     .usage = "list | show ID | trace ID FILE [N] | rm ID... | export [ID...] | import FILE | verify [options]",
     .details =
-        "What profile, bench, compare, check, baseline and noise have measured is kept in .assay/runs.db below the working directory, or where --store says.\n"
-        "trace writes the record of one case as a file for assay report; export writes runs with all their records as one JSON file (all runs when no ID is given); import reads it into a store and\n"
-        "leaves out what is there already.  A run that a baseline stands on cannot be removed.  verify reads all of the store: every page, every run\n"
-        "against its hash, every object of a baseline against its name.",
+        "profile, bench, compare, check, baseline and noise keep what they measure in .assay/runs.db below the working directory, or where\n"
+        "--store says.  trace writes the record of one case as a file for assay report; export writes runs with all their records as one\n"
+        "JSON file (all runs when no ID is given); import reads such a file and skips runs that are already there.  A run that a baseline\n"
+        "stands on cannot be removed.  verify reads the whole store: every page, every run against its hash, every object of a baseline\n"
+        "against its name.",
     .example = "assay bench softmax --sizes 64x64 --budget 200ms && assay runs list",
+    .needs = "one of the words list, show, trace, rm, export, import and verify, for example: assay runs list",
+    .group = AS_VERBS_HOUSE,
+    .order = 2,
+    .takes = AS_ARG_WORD,
+    .words = "list show trace rm export import verify",
     .min_args = 1,
     .max_args = MAX_RUNS,
-    .options = AS_OPTIONS("store", "json"),
+    .options = AS_OPTIONS("store", "all", "json", "report"),
     .run = run,
 };

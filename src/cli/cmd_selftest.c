@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "cli/progress.h"
+#include "cli/show.h"
 #include "lab/load.h"
 #include "lab/selftest.h"
 
@@ -49,6 +49,50 @@ static void table_print(const as_cell_result *r)
                : r->def->same                 ? "; found: proven the same; false: at the edge"
                                               : "");
     }
+}
+
+/* --- One screen ------------------------------------------------------------------------------------------- */
+
+static const char *count_say(as_brief *b, const as_cell_count *c)
+{
+    return c->n ? as_brief_say(b, "%lld of %lld", (long long)c->k, (long long)c->n) : "-";
+}
+
+static const char *claim_say(as_brief *b, const as_cell_count *c, const char *sign, double claim)
+{
+    return c->n ? as_brief_say(b, "%s %.0f %%", sign, 100 * claim) : "-";
+}
+
+static assay_status show_basic(as_cli *cli, const as_report_options *o, const as_cell_result *r)
+{
+    static const char *const columns[] = {"Comparisons", "false alarms", "claim", "found", "claim", "verdict", NULL};
+    as_brief                 b = {.title = "selftest", .settings = "comparisons whose answer is known", .level = AS_LEVEL_GOOD};
+    int                      n = 0, n_broken = 0;
+    as_brief_table          *t = as_brief_table_add(&b, columns);
+    t->left[5] = true;
+    for (; r->def; r++) {
+        bool broken = r->alarms_broken || r->power_broken;
+        if (!r->alarms.n && !r->power.n)
+            continue;
+        as_brief_row *row = as_brief_row_add(&b, t, r->def->name);
+        row->cells[1] = count_say(&b, &r->alarms);
+        row->cells[2] = claim_say(&b, &r->alarms, "<=", r->def->alarms_claim);
+        row->cells[3] = count_say(&b, &r->power);
+        row->cells[4] = claim_say(&b, &r->power, ">=", r->def->power_claim);
+        row->cells[5] = broken ? "BROKEN" : "holds";
+        row->role = broken ? AS_CHART_BAD : AS_CHART_MAIN;
+        n++;
+        n_broken += broken;
+    }
+    b.level = n_broken ? AS_LEVEL_BAD : AS_LEVEL_GOOD;
+    b.headline = n_broken ? as_brief_say(&b, "BROKEN: %d of %d cells contradict their claim.", n_broken, n)
+                 : n      ? as_brief_say(&b, "No claim is contradicted in %d %s.", n, n == 1 ? "cell" : "cells")
+                          : "Nothing was counted.";
+    as_brief_text_add(&b, "A count beyond its claim may be chance: a claim is broken when all of its 95 % bounds lie beyond it.");
+    as_brief_hint_add(&b, "--report detailed", "bounds");
+    as_brief_hint_add(&b, "--full", "more trials");
+    as_brief_hint_add(&b, "--json FILE|-", "as data");
+    return as_cli_brief(cli, o, &b);
 }
 
 static void count_json(as_json *w, const char *key, const as_cell_count *c, double claim, bool broken)
@@ -100,20 +144,26 @@ static assay_status stats(as_cli *cli)
                               .state = as_options_text(cli->options, "state"),
                               .seed = (uint64_t)as_options_int(cli->options, "seed"),
                               .self = self};
-    const char          *json = as_options_text(cli->options, "json");
+    as_report_options    o;
     if (!results)
         return as_fail(cli->env, ASSAY_NO_MEMORY, "selftest: not enough memory for its table");
+    assay_status status = as_report_options_read(cli->env, cli->options, &o);
     as_cli_progress(cli, !strcmp(as_options_text(cli->options, "progress"), "auto"));
-    assay_status status = as_self_path(cli->env, self, sizeof self);
+    if (status == ASSAY_OK)
+        status = as_self_path(cli->env, self, sizeof self);
     if (status == ASSAY_OK)
         status = as_selftest_run(cli->env, &s, results);
     as_cli_progress_end(cli);
     assay_status done = status;
     if (status == ASSAY_OK || status == ASSAY_CANCELLED) {
-        if (!json || strcmp(json, "-"))
+        bool silent = o.json && !strcmp(o.json, "-");
+        done = ASSAY_OK;
+        if (!silent && o.amount == AS_AMOUNT_DETAILED)
             table_print(results);
-        if (json)
-            done = json_write(cli, results, json);
+        else if (!silent)
+            done = show_basic(cli, &o, results);
+        if (done == ASSAY_OK && o.json)
+            done = json_write(cli, results, o.json);
     }
     bool broken = false;
     for (const as_cell_result *r = results; r->def; r++)
@@ -136,7 +186,7 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_selftest = {
     .name = "selftest",
-    .summary = "does assay hold what it promises, on this machine",
+    .summary = "does assay keep its promises on this machine?",
     .usage = "--stats [options]",
     .details =
         "Compares work that is the same and work that is known to be more, as a user would, and counts false alarms and what was\n"
@@ -145,9 +195,11 @@ const as_verb as_cmd_selftest = {
         "Cells: compute, memory, memory-loaded, programs, programs-memory, programs-chase, suite, same, same-memory.\n"
         "Exit codes: 0 no claim is contradicted, 1 one is (the whole of its bounds lies beyond it), 2 bad input, 5 stopped or could not run.",
     .example = "assay selftest --stats --cells compute",
+    .group = AS_VERBS_MACHINE,
+    .order = 4,
     .min_args = 0,
     .max_args = 0,
-    .options = AS_OPTIONS("stats", "full", "cells", "arm", "seed", "state", "progress", "json"),
+    .options = AS_OPTIONS("stats", "full", "cells", "arm", "seed", "state", "progress", "json", "report", "colour"),
     .texts = AS_TEXTS({.key = "seed", .help = "seed of the order of blocks"}),
     .run = run,
 };

@@ -6,7 +6,7 @@
 #include "base/plugs.h"
 #include "backend/backend.h"
 #include "backend/cpu/kernel.h"
-#include "cli/cli.h"
+#include "cli/show.h"
 #include "model/model.h"
 #include "report/report.h"
 #include "sensor/sensor.h"
@@ -91,11 +91,74 @@ static assay_status write_json(as_cli *cli, const char *path)
     return as_out_commit(cli->env, &out);
 }
 
+/* --- One screen ------------------------------------------------------------------------------------------- */
+
+enum { MAX_NAMES = 200, MAX_REASONS = 4 };
+
+typedef struct counter {
+    as_brief       *b;
+    as_brief_table *t;
+    const char     *last_kind;
+    int             n;
+} counter;
+
+static void count_one(void *arg, const char *kind, const char *name)
+{
+    counter *c = arg;
+    if (c->last_kind != kind) {
+        as_brief_row_add(c->b, c->t, kind)->cells[2] = "";
+        c->n = 0;
+    }
+    as_brief_row *row = &c->t->rows[c->t->n_rows - 1];
+    c->last_kind = kind;
+    row->cells[1] = as_brief_say(c->b, "%d", ++c->n);
+    if (strlen(row->cells[2]) < MAX_NAMES)
+        row->cells[2] = as_brief_say(c->b, "%s%s%s", row->cells[2], c->n > 1 ? " " : "", name);
+}
+
+/* Each reason once, with how many parts it holds for. */
+static void left_out_add(as_brief *b)
+{
+    int n_reasons = 0;
+    for (const as_left_out *l = as_left_out_table; l->plug; l++) {
+        int  n = 0;
+        bool told = false;
+        for (const as_left_out *k = as_left_out_table; k->plug; k++) {
+            told |= k < l && !strcmp(k->why, l->why);
+            n += !strcmp(k->why, l->why);
+        }
+        if (!told && n_reasons++ < MAX_REASONS)
+            as_brief_text_add(b, as_brief_say(b, "Left out, %d %s: %s.", n, n == 1 ? "part" : "parts", l->why));
+    }
+    if (!n_reasons)
+        as_brief_text_add(b, "Nothing is left out.");
+    if (n_reasons > MAX_REASONS)
+        as_brief_text_add(b, as_brief_say(b, "Left out for %d more reasons: --report detailed.", n_reasons - MAX_REASONS));
+}
+
+static assay_status show_basic(as_cli *cli, const as_report_options *o)
+{
+    static const char *const columns[] = {"Built in", "how many", "names", NULL};
+    as_brief                 b = {.title = "assay " ASSAY_VERSION, .level = AS_LEVEL_NOTE};
+    b.settings = as_brief_say(&b, "built with %s", as_build_text);
+    as_brief_table *t = as_brief_table_add(&b, columns);
+    t->left[2] = true;
+    walk(count_one, &(counter){.b = &b, .t = t});
+    left_out_add(&b);
+    as_brief_hint_add(&b, "--report detailed", "every name");
+    as_brief_hint_add(&b, "assay list", "what they are");
+    as_brief_hint_add(&b, "--json FILE|-", "as data");
+    return as_cli_brief(cli, o, &b);
+}
+
 static assay_status run(as_cli *cli)
 {
-    const char *json = as_options_text(cli->options, "json");
-    if (json)
-        return write_json(cli, json);
+    as_report_options o;
+    AS_TRY(as_report_options_read(cli->env, cli->options, &o));
+    if (o.json)
+        return write_json(cli, o.json);
+    if (o.amount == AS_AMOUNT_BASIC)
+        return show_basic(cli, &o);
     printf("assay %s\nbuilt with %s\n", ASSAY_VERSION, as_build_text);
     walk(print_one, &(printer){.column = 0});
     printf("\n\nleft out:%s\n", as_left_out_table[0].plug ? "" : " nothing");
@@ -108,10 +171,12 @@ const as_verb as_cmd_version = {
     .name = "version",
     .summary = "what is built in, what was left out and why",
     .usage = "[options]",
-    .details = "Lists every plug of this build, and each that was left out with the reason.",
+    .details = "Counts the parts of this build and says why others were left out; --report detailed names each of them.",
     .example = "assay version",
+    .group = AS_VERBS_HOUSE,
+    .order = 4,
     .min_args = 0,
     .max_args = 0,
-    .options = AS_OPTIONS("json"),
+    .options = AS_OPTIONS("json", "report", "colour"),
     .run = run,
 };

@@ -37,7 +37,7 @@ static void signs_print(const char *from, const char *to, as_signs s, double n_p
 
 static void degrees_print(const char *name, as_degrees d) { printf("  %-22s %8d %12.2f %12d\n", name, d.min, d.mean, d.max); }
 
-static void text_print(const subject *s)
+static void text_print(const subject *s, bool detailed)
 {
     const as_wiring       *w = &s->w;
     const as_wiring_facts *f = &s->facts;
@@ -46,8 +46,7 @@ static void text_print(const subject *s)
     for (int i = 1; i < AS_N_SOURCES; i++)
         if (type_count(w, order[i]))
             printf("%s %d %s", i == 1 ? ":" : ",", type_count(w, order[i]), type_names[order[i]]);
-    printf("; %d input%s%s\n", w->n_inputs, w->n_inputs == 1 ? "" : "s",
-           s->is_standard_input ? " (the default; --input N for another number)" : "");
+    printf("; %d input%s%s\n", w->n_inputs, w->n_inputs == 1 ? "" : "s", s->is_standard_input ? " (--input N for others)" : "");
     if (w->n_layers == 3)
         printf("fan-out: sensory %" PRId64 ", inter %" PRId64 "; recurrent command synapses %" PRId64 "; fan-in of motor %" PRId64
                "\n",
@@ -68,12 +67,12 @@ static void text_print(const subject *s)
     printf("\ncomponents: %d weak, %d strong\n", g->n_weak, g->n_strong);
     int64_t n_pairs = (int64_t)w->n_units * (w->n_units - 1);
     if (g->n_pairs)
-        printf("shortest paths: mean %.3f, max %d synapses, over the %" PRId64 " of %" PRId64 " pairs that have one\n",
-               g->path_mean, g->path_max, g->n_pairs, n_pairs);
+        printf("shortest paths: mean %.3f, max %d synapses; %" PRId64 " of %" PRId64 " pairs have one\n", g->path_mean, g->path_max,
+               g->n_pairs, n_pairs);
     else
         printf("shortest paths: none, for no neuron reaches another\n");
     printf("crc-32: adjacency %08" PRIx32 ", sensory %08" PRIx32 "\n", f->crc, f->sensory_crc);
-    if (w->n_units <= MAX_TABLE_UNITS && w->n_inputs <= MAX_TABLE_INPUTS) {
+    if (detailed && w->n_units <= MAX_TABLE_UNITS && w->n_inputs <= MAX_TABLE_INPUTS) {
         printf("\n");
         as_wiring_table(stdout, w);
     }
@@ -281,7 +280,7 @@ static assay_status show(as_cli *cli, as_arena *arena)
         printf("%d %d %08" PRIx32 " %08" PRIx32 "\n", sum(s.facts.internal), sum(s.facts.sensory), s.facts.crc,
                s.facts.sensory_crc);
     else if (!n_standard)
-        text_print(&s);
+        text_print(&s, !strcmp(as_options_text(cli->options, "report"), "detailed"));
     return ASSAY_OK;
 }
 
@@ -295,7 +294,7 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_wiring = {
     .name = "wiring",
-    .summary = "one neural circuit: neurons, synapses, degrees, paths, as text, JSON or picture",
+    .summary = "a neural circuit: neurons, synapses, paths, as text, JSON or a picture",
     .usage = "SPEC [options]",
     .details =
         "SPEC is one of\n"
@@ -305,9 +304,12 @@ const as_verb as_cmd_wiring = {
         "  autoncp:units=28,out=4,sparsity=0.5,seed=22222\n"
         "The same SPEC gives the same synapses as the reference (ncps 1.0.1).  Here --input is the number of inputs (default 1).",
     .example = "assay wiring autoncp:units=28,out=4 --input 20 --svg circuit.svg",
+    .needs = "a SPEC, for example autoncp:units=28,out=4",
+    .group = AS_VERBS_LOOK,
+    .order = 6,
     .min_args = 1,
     .max_args = 1,
-    .options = AS_OPTIONS("input", "json", "dot", "svg", "crc"),
+    .options = AS_OPTIONS("input", "json", "dot", "svg", "crc", "report"),
     .texts = AS_TEXTS({.key = "input", .standard = "1", .value = "N", .help = "how many inputs the circuit has"}),
     .run = run,
 };

@@ -15,7 +15,6 @@
 enum { BAR = 20, WIDTH = 79, MAX_TOLD = 32 };
 
 static struct {
-    const char           *verb;
     bool                  terminal, all_told, beyond_told;
     uint64_t              began_ns, drawn_ns;
     const char           *told[MAX_TOLD]; /* stages that were announced; the texts are constants */
@@ -76,7 +75,7 @@ static void beyond_tell(const assay_stage *s)
     if (!(s->beyond_s > 0) || line.beyond_told)
         return;
     as_progress_clear();
-    fprintf(stderr, "assay %s: %s takes about %s, %s of it beyond --budget; --check off skips it\n", line.verb, s->what,
+    fprintf(stderr, "assay: %s takes about %s, %s of it beyond --budget; --check off skips it\n", s->what,
             time_text(takes, sizeof takes, s->expect_s), time_text(beyond, sizeof beyond, s->beyond_s));
     line.beyond_told = true;
 }
@@ -87,7 +86,7 @@ static void sentence(const assay_stage *s)
     bool long_stage = s->expect_s > TOLD_S, long_call = s->left_s > TOLD_S && !line.all_told;
     if (!(long_stage && is_new(s->what)) && !long_call)
         return;
-    fprintf(stderr, "assay %s: %s%s%s, about %s%s\n", line.verb, s->what, *s->subject ? " " : "", s->subject,
+    fprintf(stderr, "assay: %s%s%s, about %s%s\n", s->what, *s->subject ? " " : "", s->subject,
             time_text(time, sizeof time, long_call ? s->left_s : s->expect_s), long_call ? " in all" : "");
     line.all_told |= long_call;
 }
@@ -112,10 +111,9 @@ static void show(void *arg, const assay_stage *s)
 void as_cli_progress(as_cli *cli, bool wanted)
 {
     const char *term = getenv("TERM");
-    if (!wanted)
+    if (!wanted || cli->quiet)
         return;
     memset(&line, 0, sizeof line);
-    line.verb = cli->verb;
     line.terminal = isatty(STDERR_FILENO) && term && strcmp(term, "dumb");
     line.began_ns = as_monotonic_ns();
     assay_on_progress(cli->env, show, NULL);

@@ -4,11 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "base/stage.h"
+#include "base/text.h"
+#include "cli/screen.h"
 #include "lab/keep.h"
 
 /* "module", to a depth that fits, or "module:2". */
@@ -43,7 +43,7 @@ assay_status as_report_options_read(assay_env *env, const assay_options *options
 
 bool as_cli_colour(const as_report_options *o, FILE *file)
 {
-    return o->colour == AS_COLOUR_ALWAYS || (o->colour == AS_COLOUR_AUTO && isatty(fileno(file)) && !getenv("NO_COLOR"));
+    return o->colour == AS_COLOUR_ALWAYS || (o->colour == AS_COLOUR_AUTO && file == stdout && as_screen_takes_colour());
 }
 
 typedef struct form {
@@ -78,28 +78,29 @@ assay_status as_cli_forms_write(as_cli *cli, const as_report_options *o, const a
     return ASSAY_OK;
 }
 
-int as_cli_width(FILE *file)
-{
-    struct winsize size;
-    bool           known = isatty(fileno(file)) && !ioctl(fileno(file), TIOCGWINSZ, &size) && size.ws_col > 0;
-    return known ? size.ws_col : 80;
-}
-
 assay_status as_cli_text(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n)
 {
     as_write_settings settings = {.colour = as_cli_colour(o, stdout),
                                   .sections = o->sections,
-                                  .width = as_cli_width(stdout),
+                                  .width = as_screen_columns(),
                                   .by_module = o->by != NULL,
                                   .module_depth = o->module_depth};
     bool              in_full = o->sections || o->amount == AS_AMOUNT_DETAILED;
     return as_report_write(cli->env, facts, n, in_full ? "text" : "basic", &settings, stdout);
 }
 
+assay_status as_cli_brief(as_cli *cli, const as_report_options *o, as_brief *b)
+{
+    as_brief_settings settings = {.colour = as_cli_colour(o, stdout), .width = as_screen_columns()};
+    bool              ok = !b->failed && as_brief_print(b, &settings, stdout);
+    as_arena_drop(&b->arena);
+    return ok ? ASSAY_OK : as_fail(cli->env, ASSAY_NO_MEMORY, "not enough memory for the basic report");
+}
+
 assay_status as_cli_show(as_cli *cli, const as_report_options *o, const assay_facts *facts)
 {
     const assay_facts *one[] = {facts};
-    if (!as_cli_forms_asked(o, true))
+    if (!as_cli_forms_asked(o, true) && !cli->quiet)
         AS_TRY(as_cli_text(cli, o, one, 1));
     return as_cli_forms_write(cli, o, one, 1);
 }

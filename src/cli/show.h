@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "lab/lab.h"
+#include "report/brief.h"
 #include "report/report.h"
 
 enum { AS_N_FORMS = 4 };
@@ -27,10 +28,11 @@ typedef struct as_report_options {
 /* Sections are checked here, before a long measurement and not after it. */
 assay_status as_report_options_read(assay_env *env, const assay_options *options, as_report_options *out);
 bool         as_cli_colour(const as_report_options *o, FILE *file);
-/* Columns of the terminal behind the file; 80 where there is none. */
-int as_cli_width(FILE *file);
 /* The text of one run or several to standard output: one screen each, or everything that was asked for. */
 assay_status as_cli_text(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n);
+
+/* A brief to standard output, and its memory back. */
+assay_status as_cli_brief(as_cli *cli, const as_report_options *o, as_brief *b);
 
 /* Text to standard output unless another form was sent there, and every file that was asked for. */
 assay_status as_cli_show(as_cli *cli, const as_report_options *o, const assay_facts *facts);

@@ -20,7 +20,6 @@ enum { EXIT_NOT_RUN = 5, GRACE_US = 220000 };
 
 /* A handler has no other way to reach them. */
 static assay_env            *env_of_signal;
-static const char           *verb_of_signal = "";
 static volatile sig_atomic_t n_signals, phase_then;
 
 /* write() alone: this runs inside of a handler. */
@@ -50,11 +49,11 @@ static void end_now(void)
 {
     as_progress_clear();
     if (env_of_signal) {
-        say((const char *const[]){"assay ", verb_of_signal, ": stopped while ", as_phase_text(as_stage_phase(env_of_signal)),
+        say((const char *const[]){"assay: stopped while ", as_phase_text(as_stage_phase(env_of_signal)),
                                   loss_text(atomic_load(&env_of_signal->stake)), NULL});
         as_out_remove_all(env_of_signal);
     } else {
-        say((const char *const[]){"assay ", verb_of_signal, ": stopped\n", NULL});
+        say((const char *const[]){"assay: stopped\n", NULL});
     }
     _exit(EXIT_NOT_RUN);
 }
@@ -89,18 +88,17 @@ static void on_timer(int number)
         end_now();
     if (!reports) {
         as_progress_clear();
-        say((const char *const[]){"assay ", verb_of_signal, ": stopping after what is under way (",
-                                  as_phase_text(as_stage_phase(env_of_signal)), "); Ctrl-C again ends at once\n", NULL});
+        say((const char *const[]){"assay: stopping after what is under way (", as_phase_text(as_stage_phase(env_of_signal)),
+                                  "); Ctrl-C again ends at once\n", NULL});
     }
     errno = kept;
 }
 
-void as_stop_begin(const char *verb)
+void as_stop_begin(void)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction stop = {.sa_handler = on_stop, .sa_flags = SA_RESTART},
                      timer = {.sa_handler = on_timer, .sa_flags = SA_RESTART}, old;
-    verb_of_signal = verb;
     for (size_t i = 0; i < AS_COUNT(signals); i++) {
         sigaddset(&stop.sa_mask, signals[i]);
         sigaddset(&timer.sa_mask, signals[i]);

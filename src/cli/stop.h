@@ -4,8 +4,8 @@
 
 #include "base/env.h"
 
-/* From the first line of main on; verb is for the sentence, and must stay. */
-void as_stop_begin(const char *verb);
+/* From the first line of main on. */
+void as_stop_begin(void);
 /* The env whose work a signal stops; NULL: there is none (any more), and a signal ends the program at once. */
 void as_stop_env(assay_env *env);
 /* The program is about to end by itself: no signal is answered any more. */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "analysis/duel/duel_facts.h"
-#include "base/file.h"
 #include "base/stage.h"
 #include "lab/calls.h"
 #include "lab/contest.h"
@@ -145,51 +144,5 @@ assay_status assay_compare_programs(assay_env *env, const char *const *commands,
     if (status == ASSAY_OK)
         status = programs_run(env, commands, argvs, (int)n, &s, &store, out);
     as_arena_drop(&arena);
-    return status;
-}
-
-/* --- A file --------------------------------------------------------------------------------------------------- */
-
-/* The facts borrow the trials of the old ones: they change owners. */
-static assay_status judged(assay_env *env, const char *path, assay_facts *old, const as_lab_settings *s, assay_facts **out)
-{
-    size_t n = 0, n_rows = 0;
-    for (size_t i = 0; i < old->n_trials; i++)
-        n += (size_t)old->trials[i]->n_arms - 1;
-    if (!n)
-        return as_fail(env, ASSAY_BAD_INPUT, "compare: %s: it has no trial with two candidates", path);
-    as_duel_row *rows = calloc(n, sizeof *rows);
-    if (!rows)
-        return as_fail(env, ASSAY_NO_MEMORY, "compare: not enough memory for %zu verdicts", n);
-    for (size_t i = 0; i < old->n_trials; i++)
-        for (int b = 1; b < old->trials[i]->n_arms; b++) {
-            as_duel_row *row = &rows[n_rows++];
-            *row = (as_duel_row){.trial = old->trials[i], .a = 0, .b = b, .rules = &s->rules};
-            as_duel_judge(row->trial, 0, b, &s->rules, &row->duel);
-        }
-    assay_facts *f = as_facts_of_duels(env, rows, n_rows, old->title);
-    free(rows);
-    if (!f)
-        return as_fail(env, ASSAY_NO_MEMORY, "compare: not enough memory for the result");
-    as_lab_settings how = *s;
-    how.sampler.keep_samples = old->with_samples;
-    as_trials_give(f, old->trials, old->n_trials, &how);
-    return as_facts_done(f, out);
-}
-
-assay_status assay_compare_again(assay_env *env, const char *path, const assay_options *options, assay_facts **out)
-{
-    static const char *const keys[] = {"from", "margin", "alpha", NULL};
-    as_lab_settings          s;
-    as_map                   map;
-    assay_facts             *old = NULL;
-    AS_TRY(as_options_only(env, options, "compare --from", keys));
-    AS_TRY(as_lab_settings_read(env, options, NULL, &s));
-    AS_TRY(as_map_open(env, "compare", path, (uint64_t)1 << 30, &map));
-    assay_status status = as_facts_parse(env, path, (const char *)map.data, map.bytes, &old);
-    as_map_close(&map);
-    if (status == ASSAY_OK)
-        status = judged(env, path, old, &s, out);
-    assay_facts_free(old);
     return status;
 }

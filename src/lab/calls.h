@@ -26,6 +26,7 @@
 #include "lab/keep.h"
 #include "lab/lab.h"
 #include "plan/plan.h"
+#include "report/brief.h"
 #include "run/stream.h"
 
 /* The facts own the trials from now on. */
@@ -47,6 +48,8 @@ typedef struct as_answer_files {
 } as_answer_files;
 assay_status as_answer_files_read(assay_env *env, const assay_model *model, const assay_options *options, as_answer_files *out);
 assay_status as_answer_files_save(assay_env *env, const assay_instance *instance, const as_answer_files *files);
+/* The outputs on one screen, with the time that the run took and where they were written; the brief borrows from the model. */
+void as_outputs_brief(const assay_instance *instance, const as_answer_files *files, double ns, as_brief *b);
 
 /* All of assay_stream() but the facts.  *report tells of the answers that were given, whatever ended it. */
 assay_status as_stream_answer(assay_env *env, const assay_model *model, const assay_options *options, int in_fd, int out_fd,

@@ -214,11 +214,30 @@ static assay_status axis_default(reader *r, line *l, const char *key, const char
     return axis_find(l, key) || !text ? ASSAY_OK : axis_add(r, l, key, text);
 }
 
+/* What another name stands for; NULL: it is not one. */
+static const char *alias_find(const char *name)
+{
+    for (const as_zoo_alias *a = as_zoo_aliases; a->name; a++)
+        if (!strcmp(a->name, name))
+            return a->spec;
+    return NULL;
+}
+
+/* elementwise:multiply is elementwise:mul: the alias of a whole workload is good for its word, too. */
+static const char *plain_word(const as_zoo *zoo, const char *word)
+{
+    size_t      n = strlen(zoo->name);
+    const char *spec = alias_find(word);
+    return spec && !strncmp(spec, zoo->name, n) && spec[n] == ':' ? spec + n + 1 : word;
+}
+
 static assay_status words_check(reader *r, const line *l)
 {
     for (int i = 0; i < l->n_axes; i++) {
         const axis          *a = &l->axes[i];
         const as_zoo_choice *c = l->zoo && a->of_spec ? choice_find(l->zoo, a->key) : NULL;
+        for (int k = 0; c && k < a->n; k++)
+            a->values[k] = plain_word(l->zoo, a->values[k]);
         for (int k = 0; c && k < a->n; k++)
             if (!words_have(c->words, a->values[k]))
                 return fail_word(r, a->key, a->values[k], c->words);
@@ -628,9 +647,19 @@ static assay_status words_add(reader *r, line *l, const char *words)
     return ASSAY_OK;
 }
 
+/* "bench:matmul" is what compare calls the workload matmul; "multiply" is elementwise:mul to others. */
+static const char *plain_name(const char *name)
+{
+    static const char prefix[] = "bench:";
+    name += strncmp(name, prefix, sizeof prefix - 1) ? 0 : sizeof prefix - 1;
+    const char *spec = alias_find(name);
+    return spec ? spec : name;
+}
+
 static assay_status argument_read(reader *r, const char *argument)
 {
     line l;
+    argument = plain_name(argument);
     AS_TRY(line_begin(r, argument, &l));
     if (l.zoo && argument[strlen(l.name)] == ':')
         AS_TRY(words_add(r, &l, argument + strlen(l.name) + 1));
@@ -650,9 +679,10 @@ static assay_status suite_line(reader *r, char *text)
     char *name = text, *rest = text + strcspn(text, blank);
     if (*rest)
         *rest++ = '\0';
-    AS_TRY(line_begin(r, name, &l));
-    if (l.zoo && name[strlen(l.name)] == ':')
-        AS_TRY(words_add(r, &l, name + strlen(l.name) + 1));
+    const char *plain = plain_name(name);
+    AS_TRY(line_begin(r, plain, &l));
+    if (l.zoo && plain[strlen(l.name)] == ':')
+        AS_TRY(words_add(r, &l, plain + strlen(l.name) + 1));
     for (rest += strspn(rest, blank); *rest; rest += strspn(rest, blank)) {
         char *item = rest;
         rest += strcspn(rest, blank);

@@ -310,3 +310,28 @@ Test(cases, the_default_suite_can_be_measured)
     }
     end(&f);
 }
+
+Test(cases, another_name_gives_the_same_cases)
+{
+    for (const as_zoo_alias *a = as_zoo_aliases; a->name; a++) {
+        fixture other = begin(), own = begin();
+        char    prefixed[64];
+        snprintf(prefixed, sizeof prefixed, "bench:%s", a->name);
+        read_one(&other, prefixed);
+        read_one(&own, a->spec);
+        expect_eq(other.cases->n_items, own.cases->n_items);
+        for (int i = 0; i < own.cases->n_items; i++)
+            expect_str(other.cases->items[i].id, own.cases->items[i].id);
+        end(&other);
+        end(&own);
+    }
+}
+
+Test(cases, another_name_of_a_word_is_good_within_its_workload)
+{
+    fixture f = begin();
+    read_one(&f, "elementwise:multiply,add");
+    expect_str(f.cases->items[0].spec, "elementwise:op=mul,size=1024x1024,dtype=f32,layout=contiguous");
+    end(&f);
+    expect_bad("softmax:multiply", "multiply");
+}

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "lab/limits.h"
 
-enum { MAX_VARY = 8, MAX_VALUES = 64, MAX_ROWS = 512 };
+enum { MAX_VARY = 8, MAX_VALUES = 64, MAX_ROWS = 512, MAX_TOLD = 6 };
 
 typedef struct axis {
     const char *key;
@@ -292,6 +292,39 @@ static assay_status arms_name(maker *m)
     return c->arms ? ASSAY_OK : no_room(m->env);
 }
 
+/* --- What it is called ---------------------------------------------------------------------------------------- */
+
+/* "1, 2, 4, 8", and of two with another joint; of many the first ones. */
+static const char *list_join(as_arena *arena, const char *const *items, int n, const char *joint_of_two)
+{
+    as_text text = {0};
+    for (int i = 0; i < n && i < MAX_TOLD; i++)
+        as_text_printf(&text, "%s%s", !i ? "" : n == 2 ? joint_of_two : ", ", items[i]);
+    if (n > MAX_TOLD)
+        as_text_printf(&text, " and %d more", n - MAX_TOLD);
+    const char *kept = text.failed ? NULL : as_arena_text(arena, text.data ? text.data : "");
+    as_text_drop(&text);
+    return kept;
+}
+
+/* "mlp-small: threads 1 against 2", "old.onnx against new.onnx"; and of the rows "batch 1, 8, 32". */
+static assay_status name_make(maker *m)
+{
+    as_contest *c = m->c;
+    int         first = m->by_args ? 0 : 1;
+    c->over = "";
+    c->name = list_join(&c->arena, m->by_args ? c->arms : m->axes[0].values, c->n_arms, " against ");
+    if (c->name && !m->by_args)
+        c->name = as_arena_printf(&c->arena, "%s: %s %s", m->args[0], m->axes[0].key, c->name);
+    for (int i = first; i < m->n_axes && c->over; i++) {
+        const char *values = list_join(&c->arena, m->axes[i].values, m->axes[i].n, ", ");
+        c->over = values ? as_arena_printf(&c->arena, "%s%s%s %s", c->over, *c->over ? " · " : "", m->axes[i].key, values) : NULL;
+    }
+    for (int i = 0; i < m->n_axes; i++)
+        c->varies_device |= !strcmp(m->axes[i].key, "device"), c->varies_threads |= !strcmp(m->axes[i].key, "threads");
+    return c->name && c->over ? ASSAY_OK : no_room(m->env);
+}
+
 static assay_status contest_fill(maker *m)
 {
     AS_TRY(axes_read(m));
@@ -307,6 +340,7 @@ static assay_status contest_fill(maker *m)
         }
     }
     qsort(m->c->rows, (size_t)m->c->n_rows, sizeof *m->c->rows, row_order);
+    AS_TRY(name_make(m));
     m->c->title = m->by_args ? as_arena_printf(&m->c->arena, "%s against %s%s", m->c->arms[1], m->c->arms[0],
                                                m->c->n_arms > 2 ? " and others" : "")
                              : as_arena_printf(&m->c->arena, "%s by %s", m->args[0], m->axes[0].key);
@@ -390,6 +424,7 @@ assay_status as_contest_run(assay_env *env, as_contest *c, const as_lab_settings
          i++) /* as they are: a comparison measures no limits unless a result contradicts them */
         AS_TRY(as_lab_limits(env, c->rows[i].cases, c->n_arms, AS_ROOFS_LOOK, &roofs));
     own.roofs = &roofs;
+    own.layers = true;
     own.roofs_how = AS_ROOFS_LOOK;
     assay_status status = as_lab_all(env, row_run, &r, c->n_rows, &own, trials);
     as_roofs_drop(&roofs);
@@ -410,38 +445,4 @@ assay_status as_contest_trials(assay_env *env, as_contest *c, bool take, assay_t
     *out = trials;
     *n = n_begun;
     return ASSAY_OK;
-}
-
-static void sweep_add(assay_facts *f, const as_contest *c, double margin)
-{
-    as_sweep_row *rows = AS_TAKE(&f->arena, as_sweep_row, c->n_rows);
-    int           n = 0;
-    for (int i = 0; rows && i < c->n_rows; i++)
-        if (c->rows[i].trial && c->rows[i].trial->n_rounds)
-            rows[n++] = (as_sweep_row){.label = *c->rows[i].label ? c->rows[i].label : "all",
-                                       .value = c->rows[i].value,
-                                       .trial = c->rows[i].trial,
-                                       .duels = c->rows[i].duels};
-    as_sweep sweep = {
-        .key = *c->key ? c->key : "case", .arms = c->arms, .n_arms = c->n_arms, .rows = rows, .n_rows = n, .margin = margin};
-    if (n > 1 || (n && c->n_arms > 2))
-        as_sweep_add(f, &sweep);
-}
-
-assay_status as_contest_facts(assay_env *env, const as_contest *c, const as_lab_settings *s, assay_facts **out)
-{
-    as_duel_row *rows = calloc((size_t)(c->n_rows * c->n_arms), sizeof *rows);
-    size_t       n = 0;
-    if (!rows)
-        return no_room(env);
-    for (int i = 0; i < c->n_rows; i++)
-        for (int b = 1; c->rows[i].trial && b < c->n_arms; b++)
-            rows[n++] =
-                (as_duel_row){.trial = c->rows[i].trial, .a = 0, .b = b, .duel = c->rows[i].duels[b - 1], .rules = &s->rules};
-    assay_facts *f = as_facts_of_duels(env, rows, n, c->title);
-    free(rows);
-    if (!f)
-        return no_room(env);
-    sweep_add(f, c, s->rules.margin);
-    return as_facts_done(f, out);
 }

@@ -19,6 +19,8 @@ typedef struct as_contest_row {
 typedef struct as_contest {
     as_arena         arena;
     const char      *title, *key; /* key: of the rows, "batch" */
+    const char      *name, *over; /* for people: "mlp-small: threads 1 against 2"; over what: "batch 1, 8", "" for one row */
+    bool             varies_device, varies_threads;
     const char     **arms;
     int              n_arms;
     as_contest_row  *rows;

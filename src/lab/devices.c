@@ -296,7 +296,7 @@ static void limits_add(assay_facts *f, as_fact_group *g, const row *r)
     }
 }
 
-static assay_status facts_make(assay_env *env, const table *t, assay_facts **out)
+assay_status as_devices_facts(assay_env *env, const as_devices *t, assay_facts **out)
 {
     static const char *const columns[] = {
         "device|device", "backend|back end", "usable|usable", "text|description", "limits|source of its limits", NULL};
@@ -324,7 +324,7 @@ assay_status assay_devices(assay_env *env, const assay_options *options, assay_f
 {
     as_devices *t;
     AS_TRY(as_devices_ask(env, options, &t));
-    assay_status status = facts_make(env, t, out);
+    assay_status status = as_devices_facts(env, t, out);
     as_devices_free(t);
     return status;
 }

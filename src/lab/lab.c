@@ -254,8 +254,11 @@ static assay_status bench_run(assay_env *env, bench *b, as_sampler_settings *sam
         return as_fail(env, ASSAY_NO_MEMORY, "measure: %s: not enough memory for %d candidates", b->name, b->n);
     if (sampler->memory == AS_MEMORY_SHARED)
         AS_TRY(as_slab_new(env, &b->slab));
-    for (int i = 0; i < b->n; i++)
+    for (int i = 0; i < b->n; i++) {
         AS_TRY(subject_open(env, b, i, sampler, t));
+        if (!again && !as_trace_clock_take(t, env))
+            return as_fail(env, ASSAY_NO_MEMORY, "measure: %s: not enough memory for the name of the clock", b->name);
+    }
     if (!again)
         AS_TRY(answers_check(env, b, sampler));
     if (env->clock.kind != AS_CLOCK_FAKE) /* measuring keeps half of the budget at least: what took more was told before it began */
@@ -271,6 +274,8 @@ static assay_status bench_run(assay_env *env, bench *b, as_sampler_settings *sam
     assay_status status = as_sampler_run(env, b->arms, b->n, sampler, t);
     if (status == ASSAY_OK && !again)
         arms_note(b, t);
+    if (status == ASSAY_OK && b->n > 1 && b->s->layers)
+        status = as_arms_detail(env, b->arms, b->n, sampler, t);
     for (int i = 0; i < b->n && status == ASSAY_OK; i++)
         status = as_lab_limit_find(env, b->s, b->subjects[i].plan, t, i);
     if (status == ASSAY_OK && b->n == 1 && env->clock.kind != AS_CLOCK_FAKE)

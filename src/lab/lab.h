@@ -15,6 +15,7 @@ typedef struct as_lab_settings {
     as_duel_rules       rules;
     bool                early;        /* a comparison ends as soon as it is settled */
     double              target_width; /* of a case alone: stop when its interval is so narrow, a share; 0: by the budget */
+    bool                layers;       /* a comparison also records some runs step by step */
     uint64_t            timeout_ns;   /* of a launch, and of every answer of a child */
     bool                isolate;      /* a child process a case; off where the clock is a fake */
     const as_roofs     *roofs;        /* of the CPU; NULL: no limits are asked for, of no device */

@@ -140,6 +140,28 @@ static bool best_of(const as_noise *n, const char *load, view *best, int *of)
     return found;
 }
 
+/* Which clock and block length serve each load best. */
+static void best_add(assay_facts *f, as_fact_group *g, const as_noise *n)
+{
+    static const char *const best[] = {"load|work",         "clock|clock",         "block|block", "in_1s|seen in 1 s",
+                                       "in_5s|seen in 5 s", "in_30s|seen in 30 s", NULL};
+    static const char        source[] = "the least effect of its trials, from the noise of a round";
+    as_table                *table = as_facts_table(f, g, "best", "The best choice for each load", best);
+    for (size_t i = 0; i < AS_COUNT(loads); i++) {
+        view    v;
+        int     of;
+        as_cell cells[6] = {{.text = loads[i]}};
+        if (!best_of(n, loads[i], &v, &of))
+            continue;
+        cells[1].text = v.plan.by_wall ? "wall" : "thread CPU";
+        cells[2].metric = as_number_derived(n->block_ns[of], NAN, NAN, v.n_rounds, "ns", "length of a block, as asked for", NULL);
+        for (size_t k = 0; k < AS_COUNT(seconds); k++)
+            cells[3 + k].metric =
+                as_number_derived(as_noise_visible(&v.plan, ALPHA, seconds[k]), NAN, NAN, v.n_rounds, "ratio", source, NULL);
+        as_facts_row(f, table, cells);
+    }
+}
+
 static void findings_add(assay_facts *f, as_fact_group *g, const as_noise *n)
 {
     as_disturbance all = {0};
@@ -195,6 +217,7 @@ assay_status as_noise_facts(assay_env *env, const as_noise *n, assay_facts **out
             if (view_of(n->trials[i], wall, &v))
                 row_add(f, table, n->trials[i], &v);
         }
+    best_add(f, g, n);
     findings_add(f, g, n);
     for (int i = 0; i < n->n; i += (int)AS_COUNT(blocks_ns))
         as_trial_series(f, g, n->trials[i], i);

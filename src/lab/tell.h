@@ -1,12 +1,15 @@
-/* tell.h - what doers made, told to people and as JSON: a plan, the outputs of a run, what a stream did, the devices of this machine.  plan/
+/* tell.h - what doers made, told to people and as JSON: a plan, the outputs of a run, what a stream did, the devices and sensors of this machine.  plan/
  * and run/ print nothing themselves. */
 #ifndef AS_LAB_TELL_H
 #define AS_LAB_TELL_H
 
 #include "plan/plan.h"
+#include "report/brief.h"
 #include "run/stream.h"
 
-/* What would run, by which kernel and why, and where every byte lies (the verb `plan`). */
+/* What would run, by which kernel and why, and where every byte lies (the verb `plan`); the brief borrows from the plan. */
+void         as_plan_brief(const assay_plan *plan, as_brief *b);
+const char  *as_plan_say(const assay_plan *plan, as_brief *b); /* "batch 1 · cpu: AMD EPYC, 1 thread", for the title of a brief */
 void         as_plan_print(const assay_plan *plan, FILE *file, bool colour);
 assay_status as_plan_json(assay_env *env, const assay_plan *plan, FILE *file); /* "assay.plan/1" */
 
@@ -22,6 +25,11 @@ typedef struct as_devices as_devices;
 assay_status              as_devices_ask(assay_env *env, const assay_options *options, as_devices **out);
 void                      as_devices_free(as_devices *t);
 void                      as_devices_print(const as_devices *t, FILE *file);
+assay_status              as_devices_facts(assay_env *env, const as_devices *t, assay_facts **out);
 void                      as_devices_json(const as_devices *t, FILE *file); /* "assay.devices/2" */
+
+/* What can be measured here, what cannot, and why (the verb `doctor`): on one screen, or all of it. */
+assay_status as_doctor_brief(assay_env *env, as_brief *b);
+assay_status as_doctor_print(assay_env *env, FILE *file);
 
 #endif

@@ -249,6 +249,11 @@ typedef struct as_zoo {
 } as_zoo;
 
 extern const as_zoo *const as_zoo_table[];
+/* Other names of workloads and of their words, as guides and other tools write them: "multiply" for "elementwise:mul".  Ends with NULL. */
+typedef struct as_zoo_alias {
+    const char *name, *spec;
+} as_zoo_alias;
+extern const as_zoo_alias as_zoo_aliases[];
 /* Values as given or standard; a list is "784x128x10"; bad text fails the maker with a sentence and returns 0. */
 const char *as_zoo_text(const as_zoo_args *args, const char *key);
 int64_t     as_zoo_int(as_maker *m, const as_zoo_args *args, const char *key, int64_t min, int64_t max);

@@ -1,5 +1,5 @@
 /* describe.c - the plan as a trace holds it, and what its other descriptions share. */
-#include <stdlib.h>
+#include <string.h>
 
 #include "plan/lower.h"
 
@@ -125,7 +125,19 @@ static void outputs_mark(const assay_plan *plan, const as_step *step, int s, int
             writers[as_buffer_root(plan, out[i])] = s;
 }
 
-static assay_status step_describe(assay_env *env, const assay_plan *plan, int s, int *writers, int *inputs, assay_trace *t)
+/* What a step is described with: which step of the trace wrote a buffer last, room for inputs, the parts of all steps. */
+typedef struct describer {
+    int           *writers, *inputs;
+    as_step_parts *parts;
+    int            arm, first; /* the trace's step that the plan's first one becomes */
+} describer;
+
+static bool is_own_part(const as_step *step, const as_step_parts *parts)
+{
+    return parts->n == 1 && !strcmp(parts->names[0], step->name);
+}
+
+static assay_status step_describe(assay_env *env, const assay_plan *plan, int s, const describer *d, assay_trace *t)
 {
     const as_step *step = &plan->steps[s];
     as_cost        issued = as_step_issued(step);
@@ -152,36 +164,42 @@ static assay_status step_describe(assay_env *env, const assay_plan *plan, int s,
         .issued_bytes = issued.bytes_read + issued.bytes_written,
         .working_set_bytes = as_step_working_set(plan, step),
         .weight_bytes = weight_bytes(plan, step),
-        .inputs = inputs,
-        .n_inputs = inputs_find(plan, step, writers, inputs),
+        .inputs = d->inputs,
+        .n_inputs = inputs_find(plan, step, d->writers, d->inputs),
+        .parts = d->parts[s].names,
+        .n_parts = is_own_part(step, &d->parts[s]) ? 0 : d->parts[s].n,
+        .arm = d->arm,
     };
-    outputs_mark(plan, step, s, writers);
+    outputs_mark(plan, step, d->first + s, d->writers);
     int index = shapes.failed ? -1 : as_trace_add_step(t, &row);
     as_text_drop(&shapes);
     return index >= 0 ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory to record step %d, '%s'", s, step->name);
 }
 
-static assay_status steps_describe(assay_env *env, const assay_plan *plan, assay_trace *t)
+assay_status as_plan_describe_steps(assay_env *env, const assay_plan *plan, int arm, assay_trace *t)
 {
-    size_t most = AS_N_PACKED; /* inputs of a step: its operands and their packed forms */
+    as_arena scratch = {0};
+    size_t   most = AS_N_PACKED; /* inputs of a step: its operands and their packed forms */
     for (int s = 0; s < plan->n_steps; s++)
         most = (size_t)plan->steps[s].seg.n_in + AS_N_PACKED > most ? (size_t)plan->steps[s].seg.n_in + AS_N_PACKED : most;
-    int         *writers = malloc(((size_t)plan->n_buffers + 1) * sizeof *writers), *inputs = malloc(most * sizeof *inputs);
-    assay_status status =
-        writers && inputs ? ASSAY_OK
-                          : as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for the edges between %d steps", plan->n_steps);
-    for (int b = 0; writers && b < plan->n_buffers; b++)
-        writers[b] = -1;
+    describer    d = {.writers = AS_TAKE(&scratch, int, plan->n_buffers),
+                      .inputs = AS_TAKE(&scratch, int, most),
+                      .arm = arm,
+                      .first = (int)t->n_steps};
+    assay_status status = d.writers && d.inputs ? as_plan_parts(env, plan, &scratch, &d.parts)
+                                                : as_fail(env, ASSAY_NO_MEMORY,
+                                                          "plan: not enough memory for the edges between %d steps", plan->n_steps);
+    for (int b = 0; d.writers && b < plan->n_buffers; b++)
+        d.writers[b] = -1;
     for (int s = 0; s < plan->n_steps && status == ASSAY_OK; s++)
-        status = step_describe(env, plan, s, writers, inputs, t);
-    free(writers);
-    free(inputs);
+        status = step_describe(env, plan, s, &d, t);
+    as_arena_drop(&scratch);
     return status;
 }
 
 assay_status as_plan_describe(assay_env *env, const assay_plan *plan, assay_trace *t)
 {
-    AS_TRY(steps_describe(env, plan, t));
+    AS_TRY(as_plan_describe_steps(env, plan, 0, t));
     bool none = plan->n_steps == 0; /* then there is no step to name */
     for (int i = 0; i < plan->n_buffers; i++) {
         const as_buffer *b = &plan->buffers[i];

@@ -19,6 +19,13 @@ static inline int as_buffer_root(const assay_plan *plan, int buffer)
     return plan->buffers[buffer].alias_of >= 0 ? plan->buffers[buffer].alias_of : buffer;
 }
 
+/* The nodes of the model that each step computes, by name: parts.c.  None: a transfer, a packing. */
+typedef struct as_step_parts {
+    const char **names;
+    int          n;
+} as_step_parts;
+assay_status as_plan_parts(assay_env *env, const assay_plan *plan, as_arena *arena, as_step_parts **out);
+
 /* Bytes that a tensor needs: a shape that was checked does not overflow. */
 static inline size_t as_info_bytes(const as_tensor_info *info)
 {

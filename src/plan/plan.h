@@ -226,6 +226,8 @@ static inline as_device *as_plan_wanted(const assay_plan *plan) { return plan->d
 
 /* The plan as a trace describes it: steps, buffers, scalars. */
 assay_status as_plan_describe(assay_env *env, const assay_plan *plan, assay_trace *t);
+/* Its steps alone, as those of an arm, behind what the trace holds already. */
+assay_status as_plan_describe_steps(assay_env *env, const assay_plan *plan, int arm, assay_trace *t);
 /* What every description of a plan (trace, text, JSON) says of a step. */
 const char *as_step_op(const assay_plan *plan, const as_step *step); /* "Conv", "Put", "Get", "Pack" */
 const char *as_step_stage(const assay_plan *plan, int step);         /* "prologue" or "body" */

@@ -36,6 +36,7 @@ typedef struct as_brief_table {
     bool          bars; /* a bar stands between the name and the numbers */
     as_brief_row *rows;
     int           n_rows, cap_rows;
+    const char   *note; /* a line below the rows: "190 more: --report detailed"; NULL: none */
 } as_brief_table;
 
 /* Something to try: an estimate, not a proof. */
@@ -56,7 +57,14 @@ typedef struct as_brief_hint {
     const char *option, *what;
 } as_brief_hint; /* "--html FILE", "page" */
 
-enum { AS_BRIEF_NUMBERS = 6, AS_BRIEF_TABLES = 3, AS_BRIEF_TRIES = 3, AS_BRIEF_CHECKS = 8, AS_BRIEF_HINTS = 4, AS_BRIEF_TEXTS = 4 };
+enum {
+    AS_BRIEF_NUMBERS = 6,
+    AS_BRIEF_TABLES = 3,
+    AS_BRIEF_TRIES = 3,
+    AS_BRIEF_CHECKS = 8,
+    AS_BRIEF_HINTS = 4,
+    AS_BRIEF_TEXTS = 10
+};
 
 typedef struct as_brief {
     as_arena        arena;

@@ -116,3 +116,15 @@ double as_value_at(const as_table *t, int row, const char *key)
 {
     return as_cell_value(as_cell_at(t, row, as_column_find(t, key)));
 }
+
+const assay_metric *as_metric_find(const assay_facts *f, const char *key)
+{
+    const assay_metric *m = as_facts_metric(f, key);
+    return m && as_metric_has(m) ? m : NULL;
+}
+
+const assay_metric *as_metric_at(const as_table *t, int row, const char *key)
+{
+    const as_cell *c = as_cell_at(t, row, as_column_find(t, key));
+    return c && !c->text && as_metric_has(&c->metric) ? &c->metric : NULL;
+}

@@ -171,3 +171,10 @@ assay_status as_arm_plan(assay_env *env, const char *name, const assay_plan *pla
 }
 
 const assay_instance *as_arm_plan_instance(const as_arm *arm) { return ((const plan_arm *)arm->self)->instance; }
+
+assay_instance *as_arm_plan_take(const as_arm *arm)
+{
+    plan_arm *a = arm->self;
+    take_slab(a);
+    return a->instance;
+}

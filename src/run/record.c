@@ -149,6 +149,7 @@ void as_runner_drain(as_runner *r, bool all)
         as_ring *ring = &r->recorder.rings[i];
         for (uint32_t k = 0; k < ring->used; k++) {
             as_span span = ring->spans[k];
+            span.step += span.step >= 0 ? r->first_step : 0;
             if (span.kind == AS_SPAN_STEP && span.step >= 0 && (size_t)span.step < t->n_totals)
                 as_step_total_add(&t->totals[span.step], span.end_ticks - span.begin_ticks);
             if (!all && !is_kept(r, span.run))

@@ -14,6 +14,7 @@ typedef struct as_runner {
     bool                   reads_cpu; /* the calling thread does all the work, so its CPU time is the work's */
     double                 run_ns;    /* how long a run takes, as the warm-up saw it */
     as_recorder            recorder;
+    int                    first_step;   /* of the trace: the first of this plan's */
     bool                   records_runs; /* a run is long enough for a span of its own */
     uint32_t               kept_runs;    /* whose spans are kept */
     uint32_t               kept_every;   /* one of so many, so that they lie all over the measurement */

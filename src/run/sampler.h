@@ -80,6 +80,13 @@ assay_status as_arm_plan(assay_env *env, const char *name, const assay_plan *pla
 
 /* What is inside of such an arm: the instance of the launch that is under way; NULL: none. */
 const assay_instance *as_arm_plan_instance(const as_arm *arm);
+/* The same to be run by the caller: memory that arms share is made this arm's again. */
+assay_instance *as_arm_plan_take(const as_arm *arm);
+/* Behind the timed blocks: runs of the arms, which are all plans, in turns and with a span for each step.  The trace gets the steps of each
+ * plan, marked with its arm, and the spans; runs are numbered from 0 through all arms, and the steps of a run show whose it is.  It takes a
+ * tenth of the budget; for the first dozen runs of each also what the trial left, up to half of the budget.  Where not even five runs of each
+ * fit, there are none, and trace->detail_why says so. */
+assay_status as_arms_detail(assay_env *env, const as_arm *arms, int n, const as_sampler_settings *s, assay_trace *t);
 /* Of all outputs, never 0: an arm and the check of its answer must mean the same by it. */
 uint64_t as_outputs_hash(const assay_instance *instance);
 /* The largest difference of any output of two instances of one model, relative where an output is large (as_view_error); NaN if any is. */

@@ -1,5 +1,6 @@
 /* store.c - opens a store by its URL and hands every question to its kind. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -47,21 +48,35 @@ static assay_status paths_set(assay_env *env, const char *path, as_store *s)
     return ASSAY_OK;
 }
 
-static assay_status folder_make(assay_env *env, const char *path)
+static assay_status folder_make(assay_env *env, const char *path, bool *made)
 {
-    if (mkdir(path, 0777) && errno != EEXIST)
+    *made = !mkdir(path, 0777);
+    if (!*made && errno != EEXIST)
         return as_fail(env, ASSAY_IO, "store: %s: cannot make the directory: %s", path, strerror(errno));
     return ASSAY_OK;
 }
 
+/* Measurements of this machine are nothing for a repository.  Whoever wants them there empties the file, and it stays so. */
+static void ignore_write(void)
+{
+    int fd = open(STANDARD_DIR "/.gitignore", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return;
+    ssize_t written = write(fd, "*\n", 2);
+    (void)written; /* the store works without it */
+    close(fd);
+}
+
 static assay_status open_as(assay_env *env, const char *url, bool create, as_store *s)
 {
-    bool   standard = !url || !*url;
+    bool   standard = !url || !*url, made = false;
     size_t scheme = standard ? 0 : scheme_length(url);
     AS_TRY(kind_find(env, scheme ? url : "sqlite", scheme ? scheme : strlen("sqlite"), &s->kind));
     AS_TRY(paths_set(env, standard ? STANDARD_PATH : url + (scheme ? scheme + 1 : 0), s));
     if (standard && create)
-        AS_TRY(folder_make(env, STANDARD_DIR));
+        AS_TRY(folder_make(env, STANDARD_DIR, &made));
+    if (made)
+        ignore_write();
     return s->kind->open(env, s->path, create, &s->db);
 }
 

@@ -14,6 +14,17 @@
 
 enum { PAGE_BYTES = 4096, FIRST_CAPACITY = 8 };
 
+bool as_trace_clock_take(assay_trace *t, const assay_env *env)
+{
+    if (t->clock_name && !strcmp(t->clock_name, env->clock.name))
+        return true;
+    t->clock_name = as_arena_text(&t->arena, env->clock.name);
+    t->ns_per_tick = env->clock.ns_per_tick;
+    t->clock_cost_ns = env->clock.cost_ns;
+    t->start_ticks = as_clock_now(&env->clock);
+    return t->clock_name != NULL;
+}
+
 assay_status as_trace_new(assay_env *env, assay_trace **out)
 {
     assay_trace *t = calloc(1, sizeof *t);
@@ -25,13 +36,9 @@ assay_status as_trace_new(assay_env *env, assay_trace **out)
     t->clock_name = "";
     t->ns_per_tick = 1;
     t->clock_cost_ns = NAN;
-    if (env) {
-        t->clock_name = as_arena_text(&t->arena, env->clock.name);
-        t->ns_per_tick = env->clock.ns_per_tick;
-        t->clock_cost_ns = env->clock.cost_ns;
-        t->start_ticks = as_clock_now(&env->clock);
-    }
-    if (!t->clock_name) {
+    if (env)
+        t->clock_name = NULL;
+    if (env ? !as_trace_clock_take(t, env) : !t->clock_name) {
         assay_trace_free(t);
         return as_fail(env, ASSAY_NO_MEMORY, "trace: not enough memory for the clock's name");
     }
@@ -189,6 +196,13 @@ int as_trace_add_step(assay_trace *t, const as_trace_step *step)
     if (step->n_inputs)
         memcpy(inputs, step->inputs, (size_t)step->n_inputs * sizeof *inputs);
     s.inputs = inputs;
+    const char **parts = AS_TAKE(a, const char *, step->n_parts);
+    for (int i = 0; parts && i < step->n_parts; i++)
+        if (!(parts[i] = as_arena_text(a, step->parts[i])))
+            return -1;
+    if (!parts)
+        return -1;
+    s.parts = parts;
     t->steps[t->n_steps] = s;
     return (int)t->n_steps++;
 }

@@ -168,21 +168,24 @@ typedef struct as_trace_refusal {
 
 /* One step of the plan, by index. */
 typedef struct as_trace_step {
-    const char       *name, *op, *device, *kernel; /* "conv1", "Conv", "cpu", "conv_f32_scalar" */
-    const char       *module;                      /* path in the framework's tree of modules, "layer4.1.conv2"; "": not known */
-    const char       *why;                         /* why this kernel */
-    as_trace_refusal *refused;
-    int               n_refused;
-    const char       *shapes; /* "f32[64,784] f32[784,128] -> f32[64,128]" */
-    bool              is_f64; /* its first operand is of doubles, whose limit is another one */
-    const char       *stage;  /* "prologue" or "body" */
-    int               segment;
-    uint64_t          flops, special, bytes_read, bytes_written; /* useful work, by definition */
-    uint64_t          issued_flops, issued_bytes;                /* what the kernel really does; 0: not stated */
-    uint64_t          working_set_bytes;
-    uint64_t          weight_bytes; /* of what it reads, weights: the same in every run, whatever the batch */
-    const int        *inputs;
-    int               n_inputs; /* earlier steps whose results it reads, each once, rising */
+    const char        *name, *op, *device, *kernel; /* "conv1", "Conv", "cpu", "conv_f32_scalar" */
+    const char        *module;                      /* path in the framework's tree of modules, "layer4.1.conv2"; "": not known */
+    const char        *why;                         /* why this kernel */
+    as_trace_refusal  *refused;
+    int                n_refused;
+    const char        *shapes; /* "f32[64,784] f32[784,128] -> f32[64,128]" */
+    bool               is_f64; /* its first operand is of doubles, whose limit is another one */
+    const char        *stage;  /* "prologue" or "body" */
+    int                segment;
+    uint64_t           flops, special, bytes_read, bytes_written; /* useful work, by definition */
+    uint64_t           issued_flops, issued_bytes;                /* what the kernel really does; 0: not stated */
+    uint64_t           working_set_bytes;
+    uint64_t           weight_bytes; /* of what it reads, weights: the same in every run, whatever the batch */
+    const int         *inputs;
+    int                n_inputs; /* earlier steps whose results it reads, each once, rising */
+    const char *const *parts;    /* names of the model's nodes that it computes; none: it is its own and only part */
+    int                n_parts;
+    int                arm; /* whose plan it belongs to, where the trace has several arms */
 } as_trace_step;
 
 /* One buffer of the plan, for the memory chart. */
@@ -349,9 +352,11 @@ struct assay_trace {
 assay_status as_trace_new(assay_env *env, assay_trace **out);
 /* The same, with so many arms about which nothing is known yet. */
 assay_status as_trace_new_arms(assay_env *env, const char *name, int n_arms, assay_trace **out);
-bool         as_trace_arms_add(assay_trace *t, int n);                  /* to a trace that has none; false: no memory */
-int64_t      as_trace_unix_time(const assay_trace *t);                  /* seconds */
-const char  *as_trace_note_find(const assay_trace *t, const char *key); /* NULL: not there */
+/* The clock of the env, from now on: a device that tells its times changes it.  Nothing where it is the same.  False: no memory. */
+bool        as_trace_clock_take(assay_trace *t, const assay_env *env);
+bool        as_trace_arms_add(assay_trace *t, int n);                  /* to a trace that has none; false: no memory */
+int64_t     as_trace_unix_time(const assay_trace *t);                  /* seconds */
+const char *as_trace_note_find(const assay_trace *t, const char *key); /* NULL: not there */
 
 /* Growing; each copies its strings into the trace's arena.  False: no memory. */
 bool        as_trace_add_note(assay_trace *t, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -62,6 +62,8 @@ bool as_trace_step_ok(const as_trace_step *step, size_t index, char why[AS_FAULT
         if (i && step->inputs[i] <= step->inputs[i - 1])
             return wrong(why, "its inputs do not rise: step %d follows %d", step->inputs[i], step->inputs[i - 1]);
     }
+    if (step->arm < 0 || step->arm >= AS_TRACE_MAX_ARMS)
+        return wrong(why, "its candidate is %d", step->arm);
     return step->segment >= -1 || wrong(why, "its segment is %d", step->segment);
 }
 

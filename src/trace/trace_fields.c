@@ -58,13 +58,21 @@ const as_field as_clock_fields[] = {
 const as_field as_step_choice_fields[] = {FIELD(as_trace_step, name),   FIELD(as_trace_step, op),  FIELD(as_trace_step, device),
                                           FIELD(as_trace_step, kernel), FIELD(as_trace_step, why), {0}};
 
-const as_field as_step_work_fields[] = {FIELD(as_trace_step, shapes),        FIELD(as_trace_step, stage),
-                                        FIELD(as_trace_step, segment),       FIELD(as_trace_step, flops),
-                                        FIELD(as_trace_step, special),       FIELD(as_trace_step, bytes_read),
-                                        FIELD(as_trace_step, bytes_written), FIELD(as_trace_step, issued_flops),
-                                        FIELD(as_trace_step, issued_bytes),  FIELD(as_trace_step, working_set_bytes),
-                                        YOUNG(as_trace_step, is_f64),        YOUNG(as_trace_step, module),
-                                        YOUNG(as_trace_step, weight_bytes),  {0}};
+const as_field as_step_work_fields[] = {FIELD(as_trace_step, shapes),
+                                        FIELD(as_trace_step, stage),
+                                        FIELD(as_trace_step, segment),
+                                        FIELD(as_trace_step, flops),
+                                        FIELD(as_trace_step, special),
+                                        FIELD(as_trace_step, bytes_read),
+                                        FIELD(as_trace_step, bytes_written),
+                                        FIELD(as_trace_step, issued_flops),
+                                        FIELD(as_trace_step, issued_bytes),
+                                        FIELD(as_trace_step, working_set_bytes),
+                                        YOUNG(as_trace_step, is_f64),
+                                        YOUNG(as_trace_step, module),
+                                        YOUNG(as_trace_step, arm),
+                                        YOUNG(as_trace_step, weight_bytes),
+                                        {0}};
 
 const as_field as_buffer_fields[] = {FIELD(as_trace_buffer, name),      FIELD(as_trace_buffer, role),
                                      FIELD(as_trace_buffer, device),    FIELD(as_trace_buffer, bytes),

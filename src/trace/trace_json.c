@@ -198,6 +198,8 @@ void as_trace_json_write(const assay_trace *t, as_json *w, bool with_samples)
     turns_write(t, w);
     if (with_samples && t->n_shots)
         shots_write(t, w);
+    if (t->n_steps && t->n_spans)
+        as_trace_steps_write(t, w);
     as_json_object_end(w);
 }
 
@@ -452,7 +454,9 @@ static assay_status body_read(const reader *r, const json_t *o)
     for (size_t f = 0; f < AS_COUNT(fields); f++)
         AS_TRY(column_read(r, blocks, &fields[f]));
     AS_TRY(turns_check(r));
-    return shots_read(r, o);
+    AS_TRY(shots_read(r, o));
+    const json_t *layers = json_object_get(o, "layers");
+    return layers ? as_trace_steps_read(r->env, r->what, r->path, layers, r->t) : ASSAY_OK;
 }
 
 assay_status as_trace_json_read(assay_env *env, const char *what, const char *path, const json_t *object, assay_trace **out)

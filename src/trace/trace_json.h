@@ -10,4 +10,8 @@ void as_trace_json_write(const assay_trace *t, as_json *w, bool with_samples);
 /* From an object that as_json_parse() gave; checks every count and index, and names what is wrong by its key. */
 assay_status as_trace_json_read(assay_env *env, const char *what, const char *path, const json_t *object, assay_trace **out);
 
+/* The steps of all arms' plans and the runs that recorded them, "layers" of a trial: trace_json_steps.c. */
+void         as_trace_steps_write(const assay_trace *t, as_json *w);
+assay_status as_trace_steps_read(assay_env *env, const char *what, const char *path, const json_t *layers, assay_trace *t);
+
 #endif

@@ -246,6 +246,47 @@ static void expect_round_trip(bool with_samples)
 Test(trial, comes_back_from_json_with_its_samples) { expect_round_trip(true); }
 Test(trial, comes_back_from_json_without_samples) { expect_round_trip(false); }
 
+/* Two steps of two arms, and a run of each. */
+static void layers_add(assay_trace *t)
+{
+    static const char *const parts[] = {"fc1", "relu1"};
+    expect_eq(as_trace_add_step(t, &(as_trace_step){.name = "fc1+relu", .op = "Gemm", .parts = parts, .n_parts = 2, .segment = -1}),
+              0);
+    expect_eq(as_trace_add_step(t, &(as_trace_step){.name = "fc1", .op = "Gemm", .arm = 1, .segment = -1}), 1);
+    expect(as_trace_reserve(t, 5, 0, 0, 0));
+    for (uint32_t run = 0; run < 2; run++) {
+        as_trace_add_span(t, &(as_span){.begin_ticks = 10 * run, .end_ticks = 10 * run + 7, .step = -1, .run = run});
+        as_trace_add_span(
+            t,
+            &(as_span){.begin_ticks = 10 * run + 1, .end_ticks = 10 * run + 6, .step = (int)run, .run = run, .kind = AS_SPAN_STEP});
+    }
+    as_trace_add_span(t, &(as_span){.step = 0, .run = 1, .kind = AS_SPAN_PART}); /* of no use to a diff of layers: left out */
+    t->ns_per_tick = .25;
+}
+
+Test(trial, layers_come_back_from_json)
+{
+    assay_env   *env = fake_env();
+    assay_trace *t = small_trial(env);
+    layers_add(t);
+    char        *text = trial_text(t, false), *again;
+    assay_trace *back = text_trial(env, text);
+    expect_eq(back->n_steps, 2);
+    expect_str(back->steps[0].name, "fc1+relu");
+    expect_eq(back->steps[0].n_parts, 2);
+    expect_str(back->steps[0].parts[1], "relu1");
+    expect_eq(back->steps[1].arm, 1);
+    expect_eq(back->n_spans, 4);
+    expect_eq(back->spans[3].end_ticks - back->spans[3].begin_ticks, 5);
+    expect_same(back->ns_per_tick, .25);
+    again = trial_text(back, false);
+    expect_str(again, text);
+    free(again);
+    free(text);
+    assay_trace_free(back);
+    assay_trace_free(t);
+}
+
 Test(trial, every_state_layout_and_clock_comes_back)
 {
     assay_env   *env = fake_env();

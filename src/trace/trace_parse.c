@@ -270,10 +270,30 @@ static assay_status inputs_read(reader *r, const json_t *list, as_trace_step *st
     return ASSAY_OK;
 }
 
+/* Steps that are their own and only part have no list.  The texts stay the JSON's: adding the step copies them. */
+static assay_status parts_read(reader *r, const json_t *list, as_trace_step *step, const char ***texts)
+{
+    if (!list)
+        return ASSAY_OK;
+    size_t n = json_array_size(list);
+    if (!json_is_array(list) || n > INT32_MAX)
+        return item_lie(r, "\"parts\" is not a list");
+    *texts = calloc(n ? n : 1, sizeof **texts);
+    if (!*texts)
+        return no_room(r);
+    for (size_t i = 0; i < n; i++)
+        if (!((*texts)[i] = json_string_value(json_array_get(list, i))))
+            return item_lie(r, "\"parts\" holds what is not a text");
+    step->parts = *texts;
+    step->n_parts = (int)n;
+    return ASSAY_OK;
+}
+
 static assay_status step_read(reader *r, const json_t *o)
 {
     char          why[AS_FAULT_BYTES];
     int          *inputs = NULL;
+    const char  **parts = NULL;
     as_trace_step step = {0};
     assay_status  status = get_fields(r, o, as_step_choice_fields, &step);
     if (status == ASSAY_OK)
@@ -282,12 +302,15 @@ static assay_status step_read(reader *r, const json_t *o)
         status = refusals_read(r, json_object_get(o, "refused"), &step);
     if (status == ASSAY_OK)
         status = inputs_read(r, json_object_get(o, "inputs"), &step, &inputs);
+    if (status == ASSAY_OK)
+        status = parts_read(r, json_object_get(o, "parts"), &step, &parts);
     if (status == ASSAY_OK && !as_trace_step_ok(&step, r->t->n_steps, why))
         status = item_lie(r, why);
     if (status == ASSAY_OK && as_trace_add_step(r->t, &step) < 0)
         status = no_room(r);
     free(step.refused);
     free(inputs);
+    free(parts);
     return status;
 }
 

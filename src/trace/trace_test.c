@@ -46,8 +46,14 @@ static assay_trace *small_trace(assay_env *env)
                                                     .issued_bytes = 5,
                                                     .working_set_bytes = (uint64_t)1 << 63}),
               0);
-    expect_eq(as_trace_add_step(
-                  t, &(as_trace_step){.name = "relu", .op = "Relu", .segment = -1, .inputs = (const int[]){0}, .n_inputs = 1}),
+    expect_eq(as_trace_add_step(t, &(as_trace_step){.name = "relu",
+                                                    .op = "Relu",
+                                                    .segment = -1,
+                                                    .inputs = (const int[]){0},
+                                                    .n_inputs = 1,
+                                                    .parts = (const char *const[]){"relu1", "fl\"atten"},
+                                                    .n_parts = 2,
+                                                    .arm = 1}),
               1);
     expect(as_trace_add_buffer(
         t, &(as_trace_buffer){
@@ -123,6 +129,10 @@ static void expect_same_items(const assay_trace *a, const assay_trace *b)
             expect_str(x->refused[j].kernel, y->refused[j].kernel);
             expect_str(x->refused[j].why, y->refused[j].why);
         }
+        expect_eq(x->arm, y->arm);
+        expect_eq(x->n_parts, y->n_parts);
+        for (int j = 0; j < x->n_parts; j++)
+            expect_str(x->parts[j], y->parts[j]);
         expect_eq(x->n_inputs, y->n_inputs);
         for (int j = 0; j < x->n_inputs; j++)
             expect_eq(x->inputs[j], y->inputs[j]);
@@ -466,6 +476,9 @@ Test(trace, does_not_save_what_it_could_not_read_again)
     t->steps[0].segment = -2;
     expect_unsaved(env, t, "step 0: its segment is -2");
     t->steps[0].segment = 0;
+    t->steps[0].arm = -1;
+    expect_unsaved(env, t, "step 0: its candidate is -1");
+    t->steps[0].arm = 0;
     t->n_totals = 1;
     expect_unsaved(env, t, "1 totals, but the trace has 2 steps");
     t->n_totals = 2;

@@ -256,6 +256,13 @@ static bool step_put(as_json *w, const assay_trace *t, size_t i, char *why)
     for (int j = 0; j < x->n_inputs; j++)
         as_json_i64(w, x->inputs[j]);
     as_json_array_end(w);
+    if (x->n_parts) {
+        as_json_key(w, "parts");
+        as_json_array(w);
+        for (int j = 0; j < x->n_parts; j++)
+            as_json_text(w, x->parts[j]);
+        as_json_array_end(w);
+    }
     as_json_object_end(w);
     return as_trace_step_ok(x, i, why);
 }

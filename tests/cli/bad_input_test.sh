@@ -4,14 +4,14 @@ cd "$dir" || exit 2
 printf 'old' >"$dir/old"
 
 t "an unknown verb" bash -c "'$ASSAY' profle 2>'$dir/e'; [ \$? = 2 ] && grep -q 'did you mean profile' '$dir/e'"
-t "an option of another verb names the verbs that take it" refuses 2 "no option --margin here: it is for compare" bench mlp-small --margin 2
-t "also of a verb that takes none" refuses 2 "it is for baseline, bench, compare, plan, profile, run;" doctor --dim a=1
+t "an option of another verb names the verbs that take it" refuses 2 "bench has no option --margin, which is for compare" bench mlp-small --margin 2
+t "also of a verb that takes none" refuses 2 "which is for baseline, bench, compare, plan, profile, run;" doctor --dim a=1
 t "an unknown option names the nearest" refuses 2 "did you mean --batch" run mlp-small --bacth 2
 t "an option without its value" refuses 2 "needs a value" run mlp-small --batch
 t "a batch of zero" refuses 2 "batch" run mlp-small --batch 0
 t "a batch that is no number" refuses 2 "batch" run mlp-small --batch many
 t "an overflowing batch" refuses 2 "batch" run mlp-small --batch 99999999999999999999
-t "a missing model" refuses 2 "usage" run
+t "a missing model" refuses 2 "run needs a MODEL, for example mlp-small" run
 t "an unknown model names the nearest" refuses 2 "mlp-small" run mlp-smal
 t "an unknown zoo key" refuses 2 "size" run mlp:size=3x4
 t "a zoo size of zero" refuses 2 "sizes" run mlp:sizes=0x4
@@ -23,7 +23,7 @@ t "a missing input file" refuses 2 "No such file" run mlp-small --input "$dir/no
 t "a directory as input" refuses 2 "directory" run mlp-small --input "$dir"
 t "an unknown input name" refuses 2 "zz" run mlp-small --input zz="none.npy"
 
-"$ASSAY" run mlp:sizes=10x4 --batch 3 --output "$dir/y.npy"
+"$ASSAY" run mlp:sizes=10x4 --batch 3 --output "$dir/y.npy" >/dev/null
 t "a wrong shape names both" refuses 2 "[3,4]" run mlp-small --input "$dir/y.npy"
 head -c 100 "$dir/y.npy" >"$dir/cut.npy"
 t "a truncated npy" refuses 2 "cut.npy" run mlp:sizes=4x4 --input "$dir/cut.npy"
@@ -50,7 +50,7 @@ t "a full disk for JSON" bash -c "'$ASSAY' profile mlp-small --roofs off --runs 
 t "a full disk for standard output" bash -c "'$ASSAY' version >/dev/full 2>'$dir/e'; [ \$? = 2 ]"
 t "a folder that is not there" refuses 2 "none" run mlp-small --output "$dir/none/y.npy"
 cp "$dir/old" "$dir/keep.npy"
-"$ASSAY" run mlp-small --input "$dir/y.npy" --output "$dir/keep.npy" 2>/dev/null
+"$ASSAY" run mlp-small --input "$dir/y.npy" --output "$dir/keep.npy" >/dev/null 2>&1
 t "the old output stays when a run fails" cmp "$dir/old" "$dir/keep.npy"
 t "no temporary file is left behind" bash -c "[ -z \"\$(find '$dir' -name '*keep.npy?*')\" ]"
 t "an output that cannot be reached leaves no trace" bash -c "[ ! -e '$dir/none' ]"

@@ -9,7 +9,7 @@ t "a case on the null device takes as long as it was told" says "5.00 us" bench 
 t "lists multiply" says "elementwise/mul/4/f16/strided/null" bench elementwise:add,mul,size=4,dtype=f32,f16,layout=contiguous,strided $told --json -
 printf '# two cases\nsoftmax size=4x4,8x8\n' >s.txt
 t "a suite is a file" says "softmax/8/f32" bench --suite s.txt $told
-t "what says nothing is noted" says "quantize has no dtype" bench quantize:f16,size=4x4 --dtypes f16 $told
+t "what says nothing is noted" says "quantize has no dtype" bench quantize:f16,size=4x4 --dtypes f16 $told --report detailed
 t "the JSON holds the cases" bash -c "'$ASSAY' bench matmul:size=4x4 $told --json - | python3 -c 'import json,sys; json.load(sys.stdin)'"
 printf 'softmax size=4x4\nsoftmx\n' >bad.txt
 t "an error of a suite names its line" refuses 2 "bad.txt:2" bench --suite bad.txt $quick

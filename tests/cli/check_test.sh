@@ -9,7 +9,7 @@ fi
 gives() { # code "words" args...: check ends with this exit code and says the words
     local code=$1 words=$2
     shift 2
-    "$ASSAY" check --baseline main --budget 20s --progress never "$@" >c.out 2>c.err
+    "$ASSAY" check --baseline main --budget 20s --progress never --report detailed "$@" >c.out 2>c.err
     local got=$?
     [ $got = "$code" ] || { cat c.out c.err; echo "exit code $got, expected $code"; return 1; }
     [ -z "$words" ] || grep -qF -- "$words" c.out c.err || { cat c.out c.err; echo "expected: $words"; return 1; }
@@ -22,7 +22,7 @@ t "nor a baseline" refuses 2 "does not exist yet" check --baseline main
 t "a program is saved" says "saved baseline main: 1 case" baseline save main --bin ./prog --budget 100ms --description "as merged"
 t "list shows it" says "main" baseline list
 t "list is JSON too" says '"name": "main"' baseline list --json -
-t "show says what it is" says "main: as merged" baseline show main
+t "show says what it is" says "main: as merged" baseline show main --report detailed
 t "show is JSON too" says '"schema": "assay.baseline/1"' baseline show main --json -
 t "the run that it stands on is listed" bash -c "'$ASSAY' runs list | grep -q 'baseline *complete'"
 t "and cannot be removed" refuses 2 "main" runs rm 1
@@ -61,7 +61,7 @@ t "and fails where that is asked for" gives 4 "Unstable" --budget 1ms --alpha 0.
 speaker 110000 prog
 t "JSON" gives 1 '"check.status": "HasRegressions"' --output-format json
 t "into a file, with all others" gives 1 "" --output-format json --output-file c.json --html c.html --csv c.csv --markdown c.md
-t "report reads it back" says "HasRegressions" report c.json
+t "report reads it back" says "HasRegressions" report c.json --report detailed
 t "the page is one self-contained file" bash -c "! grep -qE '(src|href)=\"?https?:' c.html && grep -q '<svg' c.html"
 t "CSV has a row a number" grep -q '^1,check,check.regressions,regressions,1,' c.csv
 t "Markdown has a table" grep -q '^|' c.md
@@ -109,8 +109,8 @@ model='\010\010B\002\020\021:T\012\016\012\001x\012\001w\022\001y\042\003Add\022
 mkdir -p m/data && printf "$model" >m/e.onnx && printf '\0\0\200?\0\0\0@' >m/data/w
 hashes() { "$ASSAY" check --baseline onnx --threshold 1000 --budget 500ms --json - | grep -oE '"hash": "[0-9a-f]{16}"' | sort -u | wc -l; }
 t "a model is saved" says "1 case" baseline save onnx m/e.onnx --devices cpu --budget 100ms
-t "and its external data with it" says "data/w" baseline show onnx
-t "and runs again" says "AllPass" check --baseline onnx --threshold 1000 --budget 500ms
+t "and its external data with it" says "data/w" baseline show onnx --report detailed
+t "and runs again" says "PASS: none of 1" check --baseline onnx --threshold 1000 --budget 500ms
 t "with the same answer" test "$(hashes)" = 1
 printf '\0\0\0A\0\0\0A' >m/data/w
 t "the baseline keeps the data that it was saved with" test "$(hashes)" = 2
@@ -127,7 +127,7 @@ t "nor are data that are missing" bash -c "'$ASSAY' check --baseline onnx --budg
 
 # --- Another machine --------------------------------------------------------------------------------------------------
 speaker 100000 prog
-print=$("$ASSAY" baseline show main | grep -oE 'machine [0-9a-f]{16}' | cut -c9-)
+print=$("$ASSAY" baseline show main --report detailed | grep -oE 'machine [0-9a-f]{16}' | cut -c9-)
 mkdir other && cp -r .assay/objects other/ && LC_ALL=C sed "s/$print/0123456789abcdef/g" .assay/runs.db >other/runs.db
 t "a baseline of another machine is refused" refuses 2 "was made on machine 0123456789abcdef" check --baseline main --store other/runs.db
 t "--cross-machine says what can be seen, and gives no verdict" gives 0 "another machine" --cross-machine --budget 200ms --store other/runs.db

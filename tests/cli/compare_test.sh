@@ -4,10 +4,10 @@ cd "$dir" || exit 2
 quick="--budget 100ms --store none --progress never"
 model=mlp:sizes=8x4
 arm="'$ASSAY' selftest --arm compute"
-verdict() { # "words" args...: compare says the words
+verdict() { # "words" args...: compare says the words, in its detailed report
     local words=$1
     shift
-    says "$words" compare "$@" $quick
+    says "$words" compare "$@" $quick --report detailed
 }
 
 t "twice the time is slower" verdict "SLOWER (critical)" $model --devices null:gemm=5us,null:gemm=10us
@@ -17,11 +17,11 @@ t "4 % more is slower than a margin of 1 %" verdict "SLOWER (minor)" $model --de
 t "and the same within a margin of 5 %" verdict "SAME" $model --devices null:gemm=100us,null:gemm=104us --margin 5%
 t "two models" verdict "mlp-small against $model" $model mlp-small --device null
 t "the same one twice is a test of the laboratory" verdict "$model (2) against $model" $model $model --device null
-t "three arms are two comparisons" bash -c "'$ASSAY' compare $model --vary threads=1,2,3 --device null $quick | grep -c SAME | grep -qx 2"
+t "three arms are two comparisons" bash -c "'$ASSAY' compare $model --vary threads=1,2,3 --device null $quick --report detailed | grep -c SAME | grep -qx 2"
 t "batches are judged per item: eight in the time of one are faster" verdict "ns/item -87.5 %" $model --vary batch=1,8 --device null:gemm=5us
 t "and the times of a call stand beside" verdict "judged per item: calls of 1 and 8 items take 5.00 us and 5.00 us" $model --vary batch=1,8 --device null:gemm=5us
 t "the guide takes latency per call and throughput per item" bash -c "
-    '$ASSAY' compare $model --vary batch=1,8,32 --device null:gemm=5us $quick >g.out && grep -q 'throughput *batch=32 *6.40 M/s' g.out && grep -q 'latency .*5.00 us' g.out"
+    '$ASSAY' compare $model --vary batch=1,8,32 --device null:gemm=5us $quick --report detailed >g.out && grep -q 'throughput *batch=32 *6.40 M/s' g.out && grep -q 'latency .*5.00 us' g.out"
 t "a workload's batch is its items, too" verdict "judged per item" bench:cell --vary batch=1,8 --device null
 t "a device with several operators is one arm" verdict "11.0 -> 19.0 us" mlp-small --vary device=null:gemm=5us,relu=1us,null:gemm=9us
 for vary in threads=1,2 batch=1,8 compile=on,off precision=f32,f16 weights-as=f32,bf16 winograd=off,on; do
@@ -31,13 +31,13 @@ t "--vary takes a parameter of the model" verdict "sizes=8x8" mlp --vary sizes=8
 t "a workload over devices, by size" verdict "32x32" bench:matmul --devices null:matmul=5us,null:matmul=9us --sizes 16x16,32x32
 t "a workload by element type" verdict "dtype=f16" bench:matmul --vary dtype=f32,f16 --sizes 16x16
 t "rows tell where the winner changes" verdict "won at every batch size" $model --devices null:gemm=5us,null:gemm=9us --vary batch=1,8
-t "exactly so many rounds" bash -c "'$ASSAY' compare $model --device null --vary batch=1,2 --runs 7 --warmup 0 --layout-of-memory fixed $quick | grep -q '7 rounds'"
+t "exactly so many rounds" bash -c "'$ASSAY' compare $model --device null --vary batch=1,2 --runs 7 --warmup 0 --layout-of-memory fixed $quick --report detailed | grep -q '7 rounds'"
 
 # --- Programs ---------------------------------------------------------------------------------------------------------
 speaker 1000 once
 speaker 2000 twice
-t "programs that speak the line protocol" says "SLOWER" compare --bin ./once ./twice --budget 3s --store none
-t "a load of our own speaks it too" says " -> " compare --bin "$arm" "$arm:1" --budget 300ms --store none
+t "programs that speak the line protocol" says "./twice is 2.00x slower than ./once" compare --bin ./once ./twice --budget 3s --store none
+t "a load of our own speaks it too" says " -> " compare --bin "$arm" "$arm:1" --budget 300ms --store none --report detailed
 t "one needs two or more candidates" refuses 2 "needs a second program" compare --bin "$arm" $quick
 t "one that is not there" refuses 2 "cannot be started" compare --bin "$arm" ./nosuch $quick
 t "one that does not speak" refuses 5 "its greeting" compare --bin "$arm" "echo hello" $quick
@@ -67,17 +67,17 @@ t "a store that cannot be had is refused before anything is measured" refuses 2 
 
 # --- Files ------------------------------------------------------------------------------------------------------------
 t "all files are written" assay compare $model --devices null:gemm=5us,null:gemm=10us $quick --samples --json c.json --html c.html --csv c.csv --markdown c.md
-t "report reads the JSON back" says "SLOWER (critical)" report c.json
+t "report reads the JSON back" says "SLOWER (critical)" report c.json --report detailed
 t "the JSON holds the trial" grep -q '"schema": "assay.trial/1"' c.json
 t "--json - is JSON alone" bash -c "'$ASSAY' compare $model --devices null,null $quick --json - | head -c 1 | grep -q '{'"
 t "the page is one self-contained file" bash -c "! grep -qE '(src|href)=\"?https?:' c.html && grep -q '<svg' c.html"
 t "CSV has a row a number" grep -q '^1,compare,compare.slower' c.csv
 t "Markdown has a table" grep -q '^|' c.md
-t "a verdict is computed again from the file" says "SLOWER (critical)" compare --from c.json
-t "with another margin it is another" says "SAME" compare --from c.json --margin 200%
+t "a verdict is computed again from the file" says "SLOWER (critical)" compare --from c.json --report detailed
+t "with another margin it is another" says "are the same within 200 %" compare --from c.json --margin 200%
 t "batches in a file" assay compare $model --vary batch=1,8 --device null:gemm=5us $quick --json b.json
 t "hold how many items a call did" grep -q '"items": 8' b.json
-t "and are judged per item again" says "ns/item -87.5 %" compare --from b.json
+t "and are judged per item again" says "ns/item -87.5 %" compare --from b.json --report detailed
 t "and nothing else can be said about it" refuses 2 "--budget does not apply" compare --from c.json --budget 1s
 "$ASSAY" profile mlp-small --roofs off --runs 50 --json p.json >/dev/null
 t "a file without a trial" refuses 2 "no trial with two candidates" compare --from p.json
@@ -111,7 +111,7 @@ interrupted() { # Ctrl-C after the first rounds
     wait $pid
     local got=$?
     cat i.err
-    [ $got = 5 ] && grep -qE "stopped: [0-9]+ rounds are kept" i.err && grep -q "is partial" i.out
+    [ $got = 5 ] && grep -qE "stopped: [0-9]+ rounds are kept" i.err && grep -q "stopped early" i.out
 }
 t "Ctrl-C keeps what was measured and says so" interrupted
 t "and stores it" bash -c "'$ASSAY' runs list --store int.db | grep -q 'compare *partial'"

@@ -106,6 +106,10 @@ t "bench prints numbers" grep -qE '^  .* [0-9.e+]+ ns$' g.out
 t "bench says what is wrong" says_no nothing ./bench nothing
 t "compare writes a page" ./compare mlp-small compile=on,off compare.html
 t "compare says what is wrong" says_no nothing ./compare mlp-small nothing=1 p.html
+"$ASSAY" profile mlp-small --device null:gemm=5us --runs 20 --store none --json l1.json >/dev/null
+"$ASSAY" profile mlp-small --device null:gemm=7us --runs 20 --store none --json l2.json >/dev/null
+t "layers prints what each layer takes more" bash -c "./layers l1.json l2.json | grep -qE '^fc1 +[+]2000.0 ns' && ./layers l1.json l2.json | grep -qE '^whole run +[+]4000.0 ns'"
+t "layers says what is wrong" says_no nosuch ./layers l1.json nosuch.json
 speaker 1000 old
 speaker 1200 new
 t "programs are compared" gives 'as measured:' ./programs ./old ./new c.json
@@ -135,7 +139,7 @@ if has_store; then
     t "and that there is no such run" says_no 'run 99' ./store s.db 99
     t "tidy finds the store whole" gives 'whole: [1-9][0-9]* runs, 1 baselines' ./tidy s.db verify
     t "tidy tells what a baseline keeps" gives './old' ./tidy s.db baseline main
-    t "which is what baseline show says" bash -c "'$ASSAY' baseline show main --store s.db | cmp - g.out"
+    t "which is what baseline show says" bash -c "'$ASSAY' baseline show main --store s.db --report detailed | cmp - g.out"
     t "tidy writes the record of a run" bash -c "./tidy s.db trace 2 two.trace && [ -s two.trace ]"
     t "tidy writes all runs" ./tidy s.db export all.json
     t "which another store takes" gives '[1-9][0-9]* added, 0 there already' ./tidy t.db import all.json

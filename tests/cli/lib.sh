@@ -37,6 +37,29 @@ says() { # "words" args...: succeeds and prints the words
     "$ASSAY" "$@" >"$dir/s.out" 2>&1 || { cat "$dir/s.out"; return 1; }
     grep -qF -- "$words" "$dir/s.out" || { cat "$dir/s.out"; echo "expected: $words"; return 1; }
 }
+# Compares what a command prints with tests/golden/text/NAME.txt, and that it fits a screen of 25 lines and 80 columns.  Numbers of
+# measurements are masked: "47.5 ms" is "N", a bar is one block, several spaces are two; digits within names stay.  After -e (exact) the
+# text is compared as it is: for devices whose times are told.  UPDATE_GOLDEN=1 writes the file anew; look at what changed before you commit it.
+golden_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../golden" && pwd)/text
+mask() {
+    perl -CSD -pe '
+        s/[\x{2580}-\x{258f}]+/\x{2588}/g;
+        s/\d{4}-\d\d-\d\dT[\d:]+Z/DATE/g;
+        s/(?<![\w.=:,\/-])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?: (?:[pnum]?s|min|h|[KMGT]iB|B|[kMGT]?(?:FLOP|B)\/s|[kMG])(?![\w\/])|x\b|(?![\w.]))/N/g;
+        s/ {2,}/  /g; s/ +$//' | sed "s|$dir|DIR|g"
+}
+golden() { # [-e] NAME command...
+    local exact=no
+    [ "$1" != -e ] || { exact=yes; shift; }
+    local name=$1 file="$golden_dir/$1.txt"
+    shift
+    "$@" >"$dir/g.raw" 2>&1 || { cat "$dir/g.raw"; echo "exit code not 0"; return 1; }
+    perl -CSD -ne 'chomp; print "line $. has ", length, " columns: $_\n" if length > 80; print "more than 25 lines\n" if $. == 26' "$dir/g.raw" >"$dir/g.wide"
+    if [ $exact = yes ]; then cp "$dir/g.raw" "$dir/g.txt"; else mask <"$dir/g.raw" >"$dir/g.txt"; fi
+    if [ "${UPDATE_GOLDEN:-}" = 1 ]; then cp "$dir/g.txt" "$file"; fi
+    [ ! -s "$dir/g.wide" ] || { cat "$dir/g.wide"; return 1; }
+    diff "$file" "$dir/g.txt" || { echo "(< expected, > printed; UPDATE_GOLDEN=1 rewrites $name.txt)"; return 1; }
+}
 has_store() { ! "$ASSAY" runs list --store "$dir/no.db" 2>&1 | grep -q "built without SQLite"; }
 # A program that speaks the line protocol and tells how long a call takes instead of taking it: verdicts about it are certain.
 speaker() { # NS FILE

@@ -3,12 +3,12 @@
 cd "$dir" || exit 2
 
 t "export writes ONNX and safetensors" assay export cnn-small --onnx "$dir/m.onnx" --safetensors "$dir/m.safetensors"
-"$ASSAY" run cnn-small --batch 2 --output "$dir/a.npy"
+"$ASSAY" run cnn-small --batch 2 --output "$dir/a.npy" >/dev/null
 t "the exported network gives the same bits" bash -c "'$ASSAY' run '$dir/m.onnx' --batch 2 --output '$dir/b.npy' && cmp '$dir/a.npy' '$dir/b.npy'"
 t "a symbolic dimension is bound by --dim" bash -c "'$ASSAY' run '$dir/m.onnx' --dim batch=3 | grep -qF '[3,10]'"
 t "the exported weights load by name and give what the exported network gives" bash -c "'$ASSAY' run cnn-small --seed 9 --weights '$dir/m.safetensors' --output '$dir/w.npy' && '$ASSAY' run '$dir/m.onnx' --seed 9 --output '$dir/o.npy' && cmp '$dir/w.npy' '$dir/o.npy'"
 t "an ONNX file is profiled" says " % of the" profile "$dir/m.onnx" --roofs off --batch 2 --runs 60
-t "weights that the file holds unaligned are copied once, with the reason" says "the file holds these weights at addresses that are not multiples of 4 bytes" plan "$dir/m.onnx"
+t "weights that the file holds unaligned are copied once, with the reason" says "the file holds these weights at addresses that are not multiples of 4 bytes" plan "$dir/m.onnx" --report detailed
 t "weights in memory of our own need no copy" bash -c "! '$ASSAY' plan cnn-small | grep -q 'align '"
 t "an ONNX file that is written again has the same weights" bash -c "'$ASSAY' export '$dir/m.onnx' --onnx '$dir/m2.onnx' --safetensors '$dir/m2.safetensors' && '$ASSAY' run '$dir/m2.onnx' --batch 2 --output '$dir/c.npy' && cmp '$dir/a.npy' '$dir/c.npy'"
 t "weights of another file replace those that are unaligned" bash -c "'$ASSAY' run '$dir/m.onnx' --batch 2 --weights '$dir/m2.safetensors' --output '$dir/d.npy' && cmp '$dir/a.npy' '$dir/d.npy'"

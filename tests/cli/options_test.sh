@@ -9,7 +9,7 @@ names() { # "words" args...: does not succeed, and says the words somewhere
     shift
     ! "$ASSAY" "$@" >n.out 2>&1 && grep -qF -- "$words" n.out
 }
-"$ASSAY" run mlp:sizes=10x784 --batch 2 --output x.npy || exit 2
+"$ASSAY" run mlp:sizes=10x784 --batch 2 --output x.npy >/dev/null || exit 2
 "$ASSAY" profile mlp-small --roofs off --runs 50 --json run.json >/dev/null || exit 2
 
 printf 'softmax size=4x4\n' >suite.txt
@@ -66,6 +66,10 @@ while read -r verb option value example _; do
     baseline-weights) t "$verb --$option is read" names w.safetensors $verb $(arguments $verb of-weights) --weights w.safetensors; continue ;;
     bench-speak) t "$verb --$option is read" bash -c "'$ASSAY' bench mlp-small --devices null --speak </dev/null"; continue ;;
     selftest-arm) t "$verb --$option is read" bash -c "'$ASSAY' selftest --arm compute </dev/null"; continue ;;
+    baseline-all) t "$verb --$option is read" assay baseline list --all --store s.db; continue ;;
+    baseline-report) t "$verb --$option is read" assay baseline show main --report detailed --store s.db; continue ;;
+    list-all) t "$verb --$option is read" assay list --all; continue ;;
+    runs-report) t "$verb --$option is read" assay runs show 1 --report detailed --store s.db; continue ;;
     bench-devices|baseline-devices) example=null ;; # the CPU would have its roofs measured
     esac
     case $verb-$option in
@@ -80,7 +84,7 @@ while read -r verb option value example _; do
     wiring-crc) t "$verb --$option is read" assay $verb $(arguments $verb) --crc; continue ;;
     esac
     case $option in
-    text|winograd|samples|cross-machine|stats|full) t "$verb --$option is read" assay $verb $(arguments $verb of-$option) --$option; continue ;;
+    text|all|winograd|samples|cross-machine|stats|full|quiet) t "$verb --$option is read" assay $verb $(arguments $verb of-$option) --$option; continue ;;
     onnx)
         case $verb in
         list) t "$verb --$option is read" refuses 2 "m.onnx" list ops --onnx m.onnx ;;

@@ -28,11 +28,14 @@ t "and asking for it makes none" [ ! -e .assay ]
 t "import makes one and says what it did" says "added 1 run to .assay/runs.db; 0 were there already" runs import hand.json
 t "nothing is doubled" says "added 0 runs to .assay/runs.db; 1 was there already" runs import hand.json
 t "a run with trials comes along" says "added 1 run" runs import "$corpus/runs.json"
-t "list shows time and title" says "1970-01-02 00:00:00  bench     complete       0  abc         bench by hand" runs list
+t "list shows time and title" says "1970-01-02 00:00:00  bench     complete       0  abc         bench by hand" runs list --all
+t "the basic list shows time and title, too" says "1970-01-02 00:00  bench    complete  abc     bench by hand" runs list
 t "list is JSON too" bash -c "'$ASSAY' runs list --json - | grep -q '\"title\": *\"one\"'"
 t "show says which run it is" says "run 1: bench by hand" runs show 1
 "$ASSAY" report run.json --report detailed >want.txt 2>/dev/null
-t "show prints the report that was stored" bash -c "'$ASSAY' runs show 1 | tail -n +4 | cmp - want.txt"
+t "show prints the report that was stored" bash -c "'$ASSAY' runs show 1 --report detailed | tail -n +4 | cmp - want.txt"
+"$ASSAY" report run.json >basic.txt 2>/dev/null
+t "on one screen where no more is asked for" bash -c "'$ASSAY' runs show 1 | tail -n +4 | cmp - basic.txt"
 t "show --json gives its JSON" bash -c "'$ASSAY' runs show 1 --json - | cmp - <(printf %s \"\$(cat run.json)\")"
 t "all runs are exported when none is named" bash -c "'$ASSAY' runs export --json all.json && grep -q 'bench by hand' all.json && grep -q '\"one\"' all.json"
 t "export goes to standard output, and what came in an older form goes out with its hash" bash -c "'$ASSAY' runs export 2 | grep -qF \"\$(grep -o '\"hash\":\"[0-9a-f]\{64\}\"' '$corpus/runs.json')\""
@@ -42,14 +45,14 @@ t "rm removes" says "removed 2 runs" runs rm 1 2 --store other.db
 t "an empty store says so" says "other.db holds no runs" runs list --store other.db
 
 t "a profile is kept" assay profile mlp-small --roofs off --runs 50 --batch 3 --store kept.db --json kept.json
-t "and listed" bash -c "'$ASSAY' runs list --store kept.db | grep -q 'profile *complete *1 .*mlp-small/batch=3'"
+t "and listed" bash -c "'$ASSAY' runs list --all --store kept.db | grep -q 'profile *complete *1 .*mlp-small/batch=3'"
 t "and verified" says "is whole: 1 run" runs verify --store kept.db
 t "and reported again by its number" bash -c "'$ASSAY' report 1 --store kept.db | grep -q 'Where the time goes\|Layers'"
 t "as a page" bash -c "'$ASSAY' report 1 --store kept.db --html kept.html && grep -q '<svg' kept.html"
 t "and has a history" says "mlp-small/batch=3, profile" history --store kept.db
 t "its record is a trace" bash -c "'$ASSAY' runs trace 1 kept.trace --store kept.db && '$ASSAY' report kept.trace | grep -q mlp-small"
 t "the record has all that profile --trace writes" bash -c "'$ASSAY' profile mlp-small --roofs off --runs 50 --store s.db --trace t.trace >/dev/null && '$ASSAY' runs trace 1 s.trace --store s.db && '$ASSAY' report t.trace --json a.json && '$ASSAY' report s.trace --json b.json && cmp a.json b.json"
-t "--compile both keeps both" bash -c "'$ASSAY' profile mlp-small --roofs off --runs 50 --time 50ms --compile both --store both.db >/dev/null; '$ASSAY' runs list --store both.db | grep -q 'profile *[a-z]* *2 '"
+t "--compile both keeps both" bash -c "'$ASSAY' profile mlp-small --roofs off --runs 50 --time 50ms --compile both --store both.db >/dev/null; '$ASSAY' runs list --all --store both.db | grep -q 'profile *[a-z]* *2 '"
 t "of two records one must be named" refuses 2 "run 1 has 2 records: say which" runs trace 1 x.trace --store both.db
 t "and then it is written" bash -c "'$ASSAY' runs trace 1 x.trace 2 --store both.db && [ -s x.trace ]"
 t "there is no third" refuses 2 "run 1 has 2 records" runs trace 1 x.trace 3 --store both.db
@@ -65,7 +68,7 @@ t "a place where no store can be made is no error" bash -c "mkdir f && cd f && :
 t "but one that was asked for is, before anything is measured" refuses 2 "f/.assay is not a directory" profile mlp-small --roofs off --runs 50 --store f/.assay/x.db
 
 t "an unknown word is refused with the nearest" refuses 2 "did you mean list?" runs lis
-t "nothing to show" refuses 2 "something is missing: usage: assay runs show ID" runs show
+t "nothing to show" refuses 2 "runs show needs more arguments: type assay runs show ID" runs show
 t "too much to show" refuses 2 "too many arguments" runs show 1 2
 t "no id" refuses 2 "'x' is not an id of a run" runs show x
 t "no such run" refuses 2 "there is no run 99" runs show 99

@@ -5,7 +5,7 @@ net=cfc:input=3,units=6,backbone_units=5
 wired=cfc:input=3,wiring=autoncp,units=12,out=2,mixed_memory=1
 liquid=ltc:input=3,wiring=autoncp,units=12,out=2
 # A sequence of our own, by a network's outputs: 40 steps of 3 numbers.
-"$ASSAY" run mlp:sizes=4x3 --batch 40 --output x.npy || exit 2
+"$ASSAY" run mlp:sizes=4x3 --batch 40 --output x.npy >/dev/null || exit 2
 floats() { tail -c "$2" "$1"; } # the last bytes of an npy file are its numbers
 floats x.npy 480 >x.f32
 csv_of() { od -An -v -t f4 "$1" | awk -v n="$2" '{ for (i = 1; i <= NF; i++) printf "%s%s", $i, ++k % n ? "," : "\n" }'; } # raw floats, numbers a line
@@ -69,8 +69,8 @@ spans_agree() { # model columns
 }
 t "spans of a file and of a stream agree" spans_agree $net 6
 t "for an LTC too" spans_agree $liquid 2
-t "one sequence without a batch axis gives answers without one" bash -c "'$ASSAY' run $net --input x.npy --timespans ts.npy | grep -qF 'y: f32[40,6]'"
-t "one with a batch axis gives one" bash -c "'$ASSAY' run $net --input x_batch.npy --timespans ts_batch.npy | grep -qF 'y: f32[1,40,6]'"
+t "one sequence without a batch axis gives answers without one" bash -c "'$ASSAY' run $net --input x.npy --timespans ts.npy | grep -qE 'y +f32\\[40,6]'"
+t "one with a batch axis gives one" bash -c "'$ASSAY' run $net --input x_batch.npy --timespans ts_batch.npy | grep -qE 'y +f32\\[1,40,6]'"
 t "the numbers are the same" bash -c "'$ASSAY' run $net --input x.npy --timespans ts.npy --output a.npy && '$ASSAY' run $net --input x_batch.npy --timespans ts_last.npy --output b.npy &&
     tail -c 960 a.npy >a && tail -c 960 b.npy | cmp - a"
 t "weights, time spans and the state in one command" bash -c "'$ASSAY' export $net --seed 9 --safetensors w.safetensors &&
@@ -80,7 +80,7 @@ pairs 8 | npy '(16,)' >ts16.npy
 t "time spans of another length are refused" refuses 2 "timespans" run $net --input x.npy --timespans ts16.npy
 printf '\000\000\200\277' | npy '(1,)' >minus.npy
 t "negative ones too" refuses 2 "time span 0 is -1, but must be 0 or more" run $net --seq 1 --timespans minus.npy
-t "--seq sets the length of random input" bash -c "'$ASSAY' run $net --seq 9 | grep -qF 'y: f32[1,9,6]'"
+t "--seq sets the length of random input" bash -c "'$ASSAY' run $net --seq 9 | grep -qE 'y +f32\\[1,9,6]'"
 t "--seq against a file is refused" refuses 2 "x.npy" run $net --seq 9 --input x.npy
 
 t "each sample is answered before the next one comes" bash -c "

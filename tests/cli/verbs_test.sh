@@ -3,7 +3,7 @@
 
 t "no verb shows the overview and exits 2" bash -c "! '$ASSAY' 2>'$dir/o' && grep -q 'usage: assay VERB' '$dir/o'"
 t "--help lists every verb" says "profile" --help
-for verb in run plan profile report list version doctor devices export wiring bench compare baseline check history runs noise selftest; do
+for verb in run plan profile report list version doctor devices export wiring bench compare baseline check history runs noise selftest completion; do
     t "$verb --help shows an example" says "example:" $verb --help
 done
 
@@ -11,7 +11,7 @@ done
 man=$(cd "$(dirname "$0")/../../man" && pwd)
 cd "$dir" || exit 2
 "$ASSAY" list options | awk '{print $1, $2}' | sort >"$dir/taken"
-helped() { "$ASSAY" "$1" --help | sed -n 's/^  --\([a-z0-9-]*\).*/\1/p' | sort; }
+helped() { "$ASSAY" "$1" --help | sed -n '/^Every verb:/q; s/^  \(-.,\|   \) --\([a-z0-9-]*\).*/\2/p' | sort; }
 same_options() { [ "$(helped "$1")" = "$(awk -v v="$1" '$1 == v {print $2}' "$dir/taken")" ]; }
 in_man() { # VERB: every option of it is in its man page
     local option text
@@ -28,10 +28,10 @@ t "no option is listed twice for a verb" [ -z "$(uniq -d "$dir/taken")" ]
 t "a default is that of the verb: noise" bash -c "'$ASSAY' noise --help | grep -- --budget | grep -qF '[12s]'"
 t "a default is that of the verb: baseline" bash -c "'$ASSAY' baseline --help | grep -- --budget | grep -qF '[1s]'"
 t "a default is that of the verb: bench" bash -c "'$ASSAY' bench --help | grep -- --budget | grep -qF '[5s]'"
-t "compile both is said by profile" bash -c "'$ASSAY' profile --help | grep -- --compile | grep -q both"
+t "compile both is said by profile" bash -c "COLUMNS=120 '$ASSAY' profile --help | grep -- --compile | grep -q both"
 t "and by no other" bash -c "! '$ASSAY' run --help | grep -q both"
 
-t "run prints an output with its shape" says "y: f32[2,10]" run mlp-small --batch 2
+t "run prints an output with its shape" says "f32[2,10]" run mlp-small --batch 2
 t "run writes npy" assay run mlp-small --batch 3 --output "$dir/y.npy"
 t "the npy has the numpy magic" bash -c "head -c 6 '$dir/y.npy' | grep -q NUMPY"
 t "run takes its own output's kind as input of another model" assay run mlp:sizes=10x4 --input "$dir/y.npy" --output y="$dir/z.npy"
@@ -43,8 +43,8 @@ t "--compile off gives the same bits as on" bash -c "'$ASSAY' run cnn-small --se
 t "run --json writes outputs" says '"schema": "assay.outputs/1"' run mlp-small --json -
 
 t "plan names the kernel and the bytes" says "gemm_f32" plan mlp-small --batch 8
-t "plan says why the others lost" says "any_reference" plan mlp-small
-t "plan says whose weights are stored in 16 bits" says "are stored as bf16" plan mlp-small --weights-as bf16
+t "plan says why the others lost" says "any_reference" plan mlp-small --report detailed
+t "plan says whose weights are stored in 16 bits" says "are stored as bf16" plan mlp-small --weights-as bf16 --report detailed
 t "weights in 16 bits give other bits" bash -c "'$ASSAY' run mlp-small --output '$dir/w32.npy' && '$ASSAY' run mlp-small --weights-as f16 --output '$dir/w16.npy' && ! cmp -s '$dir/w32.npy' '$dir/w16.npy'"
 t "weights of another type are refused" refuses 2 "not one of: f32 f16 bf16" run mlp-small --weights-as i8
 t "plan --json has a schema" says '"schema": "assay.plan/1"' plan cnn-small --json -
@@ -60,7 +60,7 @@ t "profile --compile both judges by launches that took turns" says "FASTER" prof
 for part in plan first steady; do
     t "profile --compile both tells $part of both apart" bash -c "grep -q '\"compile.on.$part\"' '$dir/both.json' && grep -q '\"compile.off.$part\"' '$dir/both.json'"
 done
-t "what profile --compile both measured is judged again by compare" says "FASTER" compare --from "$dir/both.json"
+t "what profile --compile both measured is judged again by compare" says "FASTER" compare --from "$dir/both.json" --report detailed
 t "profile --compile both on the CPU tells the difference of the outputs" says "Their outputs on the same inputs differ by at most" profile mlp-small --roofs off --compile both --time 60ms --report detailed
 t "profile --compile both where nothing takes time says so" bash -c "timeout 60 '$ASSAY' profile mlp-small --device 'null:*=0us' --compile both --runs 20 --time 20ms 2>&1 >/dev/null | grep -q 'takes 0 ns'"
 t "the null device reports what it was told" says "5.00 us" profile mlp:sizes=8x4 --device null:gemm=5us --runs 50
@@ -79,14 +79,14 @@ t "list devices shows the CPU" says "cpu" list devices
 t "list kernels shows a kernel" says "conv_f32_scalar" list kernels
 t "list sensors says what is available" says "available" list sensors
 t "list verbs" says "doctor" list verbs
-t "list alone shows all" says "kernels:" list
+t "list alone shows all" says "kernels:" list --all
 t "list --json" says '"schema": "assay.list/1"' list ops --json -
-t "version says what was left out" says "left out" version
+t "version says what was left out" says "left out" version --report detailed
 t "version --json" says '"left_out"' version --json -
 t "how long planning took is not known of a device that tells its time" bash -c "'$ASSAY' profile mlp-small --device null --runs 5 --store none --report detailed | grep 'building the plan' | grep -q 'n/a'"
 t "nor is it 0 in the JSON of a plan" says '"build_ns": null' plan mlp-small --device null --json -
-t "doctor is one JSON object" says '"schema": "assay.doctor/1"' doctor
-t "doctor says why a counter cannot be had, or counted it" says '"perf_event"' doctor
+t "doctor is one JSON object" says '"schema": "assay.doctor/1"' doctor --json -
+t "doctor says why a counter cannot be had, or counted it" says '"perf_event"' doctor --json -
 t "a reader that leaves is no failure" bash -c "'$ASSAY' profile mlp-small --roofs off --time 100ms 2>'$dir/e' | true; [ \${PIPESTATUS[0]} = 0 ] && [ ! -s '$dir/e' ]"
 t "nor for what is printed as it goes" bash -c "'$ASSAY' plan cnn-bn 2>'$dir/e' | true; [ \${PIPESTATUS[0]} = 0 ] && [ ! -s '$dir/e' ]"
 finish

@@ -31,9 +31,9 @@ t "the text counts neurons by type" says "8 units: 4 inter, 2 command, 2 motor; 
 t "the text counts synapses by type and sign" bash -c "'$ASSAY' wiring $small --input 3 | grep -qE 'command -> motor +3 +1 +2 '"
 t "the text has components" says "components: 1 weak, 8 strong" wiring $small --input 3
 t "the text has paths" says "mean 1.611, max 3" wiring $small --input 3
-t "a small wiring is shown synapse by synapse" bash -c "'$ASSAY' wiring $small --input 3 | grep -qE '^command 2 +\+ +- +\. +\.'"
+t "a small wiring is shown synapse by synapse" bash -c "'$ASSAY' wiring $small --input 3 --report detailed | grep -qE '^command 2 +\+ +- +\. +\.'"
 t "a large one is not" bash -c "! '$ASSAY' wiring full:units=17 | grep -q 'from . to'"
-t "one input is the default, and it says so" says "1 input (the default; --input N" wiring $small
+t "one input is the default, and it says so" says "1 input (--input N for others)" wiring $small
 t "a lone neuron has no path" says "no neuron reaches another" wiring full:units=1
 
 cd "$dir" || exit 2
@@ -54,8 +54,8 @@ while IFS='|' read -r words rest; do
     t "refused: $rest" refuses 2 "$words" wiring $rest
 done <<'ROWS'
 did you mean 'autoncp'|autonpc:units=8,out=2
-usage|
-one argument too many|full:units=4 full:units=5
+wiring needs a SPEC|
+wiring has no use for|full:units=4 full:units=5
 'out' is missing|autoncp:units=8
 below units-2|autoncp:units=10,out=9
 from 0.1 to 1|autoncp:units=10,out=2,sparsity=0

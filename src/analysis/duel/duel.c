@@ -288,17 +288,6 @@ static bool sign_interval(const double *units, size_t n, double confidence, doub
     return true;
 }
 
-/* Student's quantile that leaves `tail` above it, for few degrees of freedom: the incomplete beta function inverted by halving. */
-static double student(double tail, double freedom)
-{
-    double lo = 0, hi = 1e6;
-    for (int i = 0; i < 200; i++) {
-        double t = (lo + hi) / 2, above = exp(as_log_beta_cdf(freedom / (freedom + t * t), freedom / 2, 0.5)) / 2;
-        *(above > tail ? &lo : &hi) = t;
-    }
-    return hi;
-}
-
 /* Few units, all of them on one side and beyond the margin by more than a factor of two. */
 static bool far_interval(const rounds *r, double edge, double confidence, as_interval *out)
 {
@@ -312,7 +301,7 @@ static bool far_interval(const rounds *r, double edge, double confidence, as_int
     }
     for (size_t i = 0; i < r->n_units; i++)
         square += pow(r->units[i] - mean, 2);
-    double arm = student((1 - confidence) / 2, n - 1) * sqrt(square / (n - 1) / n);
+    double arm = as_student((1 - confidence) / 2, n - 1) * sqrt(square / (n - 1) / n);
     if (!(least > edge + FAR) || !(fabs(mean) - arm > edge))
         return false;
     *out = (as_interval){.value = out->value, .lo = fmin(mean - arm, out->value), .hi = fmax(mean + arm, out->value)};

@@ -518,5 +518,7 @@ assay_facts *as_facts_of_duels(assay_env *env, const as_duel_row *rows, size_t n
     if (n)
         as_trial_notes(f, rows[0].trial);
     as_duels_add(f, rows, n);
+    as_candidates_add(f, rows, n);
+    as_layer_diffs_add(f, rows, n);
     return f;
 }

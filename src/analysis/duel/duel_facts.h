@@ -71,8 +71,24 @@ const char *as_change_text(char *buf, size_t size, double ratio);
 assay_facts *as_facts_of_duels(assay_env *env, const as_duel_row *rows, size_t n, const char *title);
 /* The same into facts that have other groups. */
 void as_duels_add(assay_facts *f, const as_duel_row *rows, size_t n);
+/* Group "compare", tables "candidates" (one row each, with its verdict against the first) and "checks" (what trust stands on). */
+void as_candidates_add(assay_facts *f, const as_duel_row *rows, size_t n);
 /* Group "sweep": values x arms with the winner, crossovers, the guide, and a series an arm. */
 void as_sweep_add(assay_facts *f, const as_sweep *s);
+/* Its table "ranges": who wins from which value to which. */
+void as_sweep_ranges_add(assay_facts *f, as_fact_group *g, const as_sweep *s);
+
+/* --- Which layers made the difference: group "layers", tables "diff", "diff2", ... one per comparison ----------------------
+ *
+ * layer_diff.h has the rules.  A comparison whose runs were not recorded layer by layer gets none, and a finding that says why. */
+
+typedef struct as_layer_side as_layer_side;
+void as_layer_diff_add(assay_facts *f, const char *key, const char *label, const as_layer_side *a, const as_layer_side *b);
+/* Of each comparison, until there are 2000 rows: "diff" is of the first row of the table "duels", "diff2" of the second. */
+void as_layer_diffs_add(assay_facts *f, const as_duel_row *rows, size_t n);
+/* Two runs that `profile` made at different times, by layer; BAD_INPUT: one has no layers. */
+assay_status as_facts_of_profiles(assay_env *env, const assay_facts *a, const char *a_name, const assay_facts *b,
+                                  const char *b_name, assay_facts **out);
 
 /* --- Cases that were measured alone: group "bench", a row a case --------------------------------------------------------
  *

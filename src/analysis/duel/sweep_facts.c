@@ -194,6 +194,7 @@ void as_sweep_add(assay_facts *f, const as_sweep *s)
         return;
     as_fact_group *g = as_facts_group(f, "sweep", "Sweep");
     values_add(f, g, s);
+    as_sweep_ranges_add(f, g, s);
     if (as_sweep_per_item(s))
         items_add(f, g, s);
     crossovers_add(f, g, s);

@@ -103,4 +103,7 @@ uint64_t as_data_seed(const double *y, size_t n);
 bool as_bca(double (*statistic)(const uint32_t *chosen, size_t n, const void *arg), const void *arg, size_t n, double confidence,
             uint64_t seed, double *scratch_2000, uint32_t *scratch_n, as_interval *out);
 
+/* Student's quantile that leaves `tail` above it (stat_student.c). */
+double as_student(double tail, double freedom);
+
 #endif

@@ -41,8 +41,9 @@ static const char *const columns[] = {
     "module|module",
     NULL,
 };
-static const char *const graph_columns[] = {"name|layer",      "step|step", "op|op",         "stage|stage",   "device|device",
-                                            "segment|segment", "time|time", "inputs|inputs", "module|module", NULL};
+static const char *const graph_columns[] = {"name|layer",     "step|step",       "op|op",     "stage|stage",
+                                            "device|device",  "segment|segment", "time|time", "inputs|inputs",
+                                            "parts|computes", "module|module",   NULL};
 static const char *const kernel_columns[] = {"name|layer", "shapes|shapes", "kernel|kernel", "why|why", "refused|refused", NULL};
 
 /* Why no step has a time. */
@@ -234,9 +235,11 @@ static void graph_add(assay_facts *f, as_fact_group *g, const assay_trace *t, co
         t->n_steps ? as_facts_table(f, g, "graph", "Steps of the plan and the sources of their inputs", graph_columns) : NULL;
     for (size_t i = 0; i < t->n_steps; i++) {
         const as_trace_step *s = &t->steps[i];
-        as_text              inputs = {0};
+        as_text              inputs = {0}, parts = {0};
         for (int j = 0; j < s->n_inputs; j++)
             as_text_printf(&inputs, "%s%d", j ? " " : "", s->inputs[j]);
+        for (int j = 0; j < s->n_parts; j++)
+            as_text_printf(&parts, "%s%s", j ? AS_PARTS_JOINT : "", s->parts[j]);
         as_cell cells[] = {{.text = or_dash(s->name)},
                            {.metric = as_metric_counted(i, "1", "plan")},
                            {.text = or_dash(s->op)},
@@ -246,9 +249,11 @@ static void graph_add(assay_facts *f, as_fact_group *g, const assay_trace *t, co
                                                      : as_metric_counted((uint64_t)s->segment, "1", "plan")},
                            {.metric = step_time(f, t, k, i)},
                            {.text = inputs.data ? inputs.data : "-"},
+                           {.text = parts.data ? parts.data : "-"},
                            {.text = or_dash(s->module)}};
         as_facts_row(f, table, cells);
         as_text_drop(&inputs);
+        as_text_drop(&parts);
     }
     edges_add(f, g, t);
 }

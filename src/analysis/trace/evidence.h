@@ -7,7 +7,8 @@
 
 #include "analysis/analysis.h"
 
-#define AS_CONFIDENCE 0.95
+#define AS_CONFIDENCE  0.95
+#define AS_PARTS_JOINT " + " /* between the parts of a step in a table */
 
 /* Times of one run each, in ns, in the order taken. */
 typedef struct as_times {

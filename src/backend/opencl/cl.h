@@ -25,6 +25,7 @@ typedef struct as_cl_found {
     char           text[256];   /* "name, platform, 2 compute units, OpenCL 3.0 ..." */
     char           reason[160]; /* why it cannot be used; "" if it can */
     cl_ulong       max_bytes;   /* of one allocation */
+    cl_device_type type;
 } as_cl_found;
 
 /* Calls visit for each device until it returns false.  Returns how many there were; with none, `why` says why (it may also

@@ -75,6 +75,8 @@ static void describe(as_cl_found *f)
         n_units = 0;
     if (clGetDeviceInfo(f->device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof f->max_bytes, &f->max_bytes, NULL) != CL_SUCCESS)
         f->max_bytes = 0;
+    if (clGetDeviceInfo(f->device, CL_DEVICE_TYPE, sizeof f->type, &f->type, NULL) != CL_SUCCESS)
+        f->type = CL_DEVICE_TYPE_CPU; /* unknown is not a GPU */
     /* Version texts are long and begin with what matters: "OpenCL 3.0 ". */
     snprintf(f->text, sizeof f->text, "%s, %s, %u compute unit%s, %.10s", name, platform, n_units, n_units == 1 ? "" : "s",
              version);

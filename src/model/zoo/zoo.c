@@ -20,6 +20,11 @@ static size_t params_count(const as_zoo *zoo)
     return n;
 }
 
+const as_zoo_alias as_zoo_aliases[] = {{"multiply", "elementwise:mul"}, {"add", "elementwise:add"},
+                                       {"subtract", "elementwise:sub"}, {"divide", "elementwise:div"},
+                                       {"quantization", "quantize"},    {"matrix-multiplication", "matmul"},
+                                       {"convolution", "conv"},         {NULL, NULL}};
+
 /* --- Parsing ----------------------------------------------------------------------------------- */
 
 const as_zoo *as_zoo_find(const char *name, size_t n)

@@ -74,7 +74,8 @@ static bool backbone_read(net *z)
     for (size_t i = 0; i < AS_COUNT(keys); i++) {
         given |= as_zoo_is_given(z->args, keys[i]);
         if (z->has_wiring && !z->is_enhanced && as_zoo_is_given(z->args, keys[i])) {
-            as_maker_fail(z->m, "%s=%s: the cells of a wiring have no backbone", keys[i], as_zoo_text(z->args, keys[i]));
+            as_maker_fail(z->m, "%s=%s: the cells of a wiring have no backbone, except with semantics=enhanced", keys[i],
+                          as_zoo_text(z->args, keys[i]));
             return false;
         }
     }

@@ -363,8 +363,8 @@ Test(zoo_nets, every_pattern_of_the_suite_loads_and_binds)
         test_run     t;
         if (line[0] == '#' || line[0] == '\n')
             continue;
-        if (sscanf(line, "%63s %127s %255[^\n]", name, spec, comment) != 3)
-            fail("patterns.txt: not `name  spec  comment`: %s", line);
+        if (sscanf(line, "%127s # %63[^:]: %255[^\n]", spec, name, comment) != 3)
+            fail("patterns.txt: not `spec # name: comment`: %s", line);
         for (int i = 0; i < n; i++)
             if (!strcmp(seen[i], name))
                 fail("patterns.txt names %s twice", name);

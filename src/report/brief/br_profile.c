@@ -18,6 +18,36 @@ static const assay_metric *metric_of(const assay_facts *f, const char *key)
 
 /* --- The numbers -------------------------------------------------------------------------------------------- */
 
+/* A small picture of the number that was added last: one series and at most one mark. */
+static void picture_add(as_brief *b, const char *kind, const char *title, const char *unit, as_chart_series one,
+                        const as_mark *mark)
+{
+    as_chart        *c = AS_TAKE(&b->arena, as_chart, 1);
+    as_chart_series *s = AS_TAKE(&b->arena, as_chart_series, 1);
+    as_mark         *m = AS_TAKE(&b->arena, as_mark, 1);
+    b->failed |= !c || !s || !m;
+    if (!c || !s || !m || !b->n_numbers)
+        return;
+    *s = one;
+    *m = mark ? *mark : (as_mark){0};
+    *c = (as_chart){
+        .kind = kind, .title = title, .y = {{.unit = unit}}, .series = s, .n_series = 1, .marks = m, .n_marks = mark != NULL};
+    b->numbers[b->n_numbers - 1].chart = c;
+}
+
+/* Parts of a whole with their names. */
+static void parts_add(as_brief *b, const char *title, const char *unit, const double *values, const char *const *names, size_t n,
+                      const as_mark *whole)
+{
+    double      *y = AS_TAKE(&b->arena, double, n);
+    const char **words = AS_TAKE(&b->arena, const char *, n);
+    b->failed |= !y || !words;
+    for (size_t i = 0; y && words && i < n; i++)
+        y[i] = values[i], words[i] = names[i];
+    if (y && words)
+        picture_add(b, "parts", title, unit, (as_chart_series){.n = n, .y = y, .names = words}, whole);
+}
+
 static void latency_add(as_brief *b, const assay_facts *f)
 {
     const assay_metric *median = as_facts_metric(f, "latency.median"), *p95 = metric_of(f, "latency.p95"),
@@ -31,6 +61,10 @@ static void latency_add(as_brief *b, const assay_facts *f)
         aside = as_brief_say(b, "%s%s%s items/s", aside, *aside ? "   " : "", shown);
     }
     as_brief_number_add(b, "Latency", median, NULL, aside);
+    const as_series *samples = as_facts_series_find(f, "latency", "samples");
+    if (samples && median)
+        picture_add(b, "shape", "Distribution of the samples", samples->y_unit, as_pick_series(samples),
+                    &(as_mark){.label = "median", .on = AS_MARK_Y, .role = AS_CHART_NOTE, .at = median->value});
 }
 
 static void compute_add(as_brief *b, const assay_facts *f)
@@ -41,8 +75,12 @@ static void compute_add(as_brief *b, const assay_facts *f)
         return;
     const assay_metric *first = rate && rate->value > 0 ? rate : bytes;
     const char *aside = of_limit ? as_brief_say(b, "%s of what this device can do", as_brief_percent(b, of_limit->value)) : "";
-    if (first)
-        as_brief_number_add(b, "Compute", first, NULL, aside);
+    if (!first)
+        return;
+    as_brief_number_add(b, "Compute", first, NULL, aside);
+    if (of_limit)
+        parts_add(b, "Share of the limit", "ratio", &of_limit->value, (const char *const[]){"used"}, 1,
+                  &(as_mark){.label = "limit", .on = AS_MARK_Y, .role = AS_CHART_LIMIT, .at = 1});
 }
 
 static void memory_add(as_brief *b, const assay_facts *f)
@@ -57,6 +95,9 @@ static void memory_add(as_brief *b, const assay_facts *f)
         aside = as_brief_say(b, "%s weights + %s working", as_show(weights, sizeof weights, params->value, "byte"),
                              as_show(rest, sizeof rest, peak->value - params->value, "byte"));
     as_brief_number_add(b, "Memory", peak, NULL, aside);
+    if (*aside)
+        parts_add(b, "Memory by its use", "byte", (const double[]){params->value, peak->value - params->value},
+                  (const char *const[]){"weights", "working"}, 2, NULL);
 }
 
 /* --- Layers ------------------------------------------------------------------------------------------------- */

@@ -603,7 +603,7 @@ Test(flame, boxes_carry_their_shares)
     c.x.unit = "ns";
     const char *svg = as_chart_svg(&a, &c), *text = as_chart_text(&a, &c, 72);
     expect_has(svg, "<svg class=\"chart flame\" data-width=\"920\" xmlns=");
-    expect_has(svg, "data-x=\"0.6\" data-w=\"0.2\" data-d=\"2\" data-l=\"y\" data-s=\"y Relu\"");
+    expect_has(svg, "data-x=\"0.6\" data-w=\"0.2\" data-d=\"2\" data-l=\"y\" data-o=\"Relu\"");
     expect_has(svg, "data-l=\"&quot;&lt;x&gt;\"");
     expect_has(svg, "60 ns, 60.0 % of the run");
     expect_has(text, "run   ");
@@ -640,8 +640,8 @@ Test(graph, puts_each_node_below_what_it_reads)
     const char *svg = as_chart_svg(&a, &c);
     expect_eq(as_test_count(svg, "<path class=\"edge\""), 5);
     expect_has(svg, "y=\"8\"");   /* a */
-    expect_has(svg, "y=\"200\""); /* d, three rows below */
-    expect(!strstr(svg, "y=\"264\""));
+    expect_has(svg, "y=\"188\""); /* d, three rows below */
+    expect(!strstr(svg, "y=\"248\""));
     expect_has(svg, "a&lt;, Conv: 10 ns");
     expect_has(svg, "c, Add: n/a");
     expect_has(as_chart_text(&a, &c, 72), "  4 d         2 ns <- 2 3\n");
@@ -651,6 +651,67 @@ Test(graph, puts_each_node_below_what_it_reads)
     expect_str(as_chart_svg(&a, &c), ""); /* it reads itself */
     c.links = (const as_link[]){{1, 9}};
     expect_str(as_chart_svg(&a, &c), ""); /* there is no tenth */
+    as_arena_drop(&a);
+}
+
+Test(graph, sets_a_long_chain_in_columns)
+{
+    enum { N = 40 };
+    as_arena    a = {0};
+    const char *names[N];
+    as_link     links[N - 1];
+    double      y[N];
+    for (int i = 0; i < N; i++)
+        names[i] = "step", y[i] = i + 1;
+    for (int i = 0; i + 1 < N; i++)
+        links[i] = (as_link){i, i + 1};
+    as_chart_series s = {.n = N, .y = y, .names = names, .details = names};
+    as_chart        c = chart_of("graph", &s, 1, "ns");
+    c.links = links, c.n_links = N - 1;
+    const char *svg = as_chart_svg(&a, &c), *box = strstr(svg, "viewBox=\"0 0 920 ");
+    expect(box && atof(box + 17) < 700); /* in one column it would be 2400 */
+    expect_eq(as_test_count(svg, "class=\"track\""), N);
+    as_arena_drop(&a);
+}
+
+Test(bars, a_sum_of_others_does_not_dwarf_them)
+{
+    as_arena            a = {0};
+    const char *const   names[] = {"a", "b", "80 others"};
+    const as_chart_role roles[] = {AS_CHART_MAIN, AS_CHART_MAIN, AS_CHART_MUTED};
+    as_chart_series     s = {.n = 3, .y = (const double[]){10, 5, 400}, .names = names, .roles = roles};
+    as_chart            c = chart_of("bars", &s, 1, "ns");
+    const char         *svg = as_chart_svg(&a, &c);
+    expect_has(svg, "width=\"510\" height=\"17\" class=\"c0\""); /* a fills its track */
+    expect_eq(as_test_count(svg, "class=\"track\""), 2);
+    expect_has(svg, "80 others");
+    as_arena_drop(&a);
+}
+
+Test(shape, counts_what_lies_far_out_instead_of_drawing_it)
+{
+    as_arena a = {0};
+    double   y[40];
+    for (int i = 0; i < 40; i++)
+        y[i] = i < 36 ? 100 + i : 5000;
+    as_chart_series s = {.n = 40, .y = y};
+    as_chart        c = chart_of("shape", &s, 1, "ns");
+    expect_has(as_chart_svg(&a, &c), ", and 4 beyond");
+    expect_has(as_chart_text(&a, &c, 72), "100 ns");
+    as_arena_drop(&a);
+}
+
+Test(parts, fill_the_limit_as_far_as_they_go)
+{
+    as_arena          a = {0};
+    const char *const names[] = {"used"};
+    as_chart_series   s = {.n = 1, .y = (const double[]){.25}, .names = names};
+    as_chart          c = chart_of("parts", &s, 1, "ratio");
+    as_mark           limit = {.label = "limit", .on = AS_MARK_Y, .role = AS_CHART_LIMIT, .at = 1};
+    c.marks = &limit, c.n_marks = 1;
+    expect_has(as_chart_svg(&a, &c), "width=\"80\" height=\"14\" class=\"c0\"");
+    c.n_marks = 0;
+    expect_has(as_chart_svg(&a, &c), "width=\"320\" height=\"14\" class=\"c0\"");
     as_arena_drop(&a);
 }
 
@@ -688,6 +749,22 @@ Test(history, marks_its_steps)
     expect_has(as_chart_svg(&arena, &c), "abc +100.0 %");
     mark.role = AS_CHART_MUTED;
     expect_has(as_chart_text(&arena, &c, 72), "(went away)");
+    as_arena_drop(&arena);
+}
+
+Test(history, tells_a_date_once)
+{
+    enum { N = 30 };
+    as_arena arena = {0};
+    double   x[N], y[N];
+    for (int i = 0; i < N; i++)
+        x[i] = 86400 * (i / 10) * 20 + i, y[i] = 1 + i % 3; /* three days of ten runs each */
+    as_chart_series s = {.n = N, .x = x, .y = y};
+    as_chart        c = chart_of("history", &s, 1, "ns");
+    const char     *svg = as_chart_svg(&arena, &c);
+    expect_eq(as_test_count(svg, ">1970-01-01</text>"), 1);
+    expect_eq(as_test_count(svg, ">1970-01-21</text>"), 1);
+    expect_eq(as_test_count(svg, ">1970-02-10</text>"), 1);
     as_arena_drop(&arena);
 }
 
@@ -734,5 +811,46 @@ Test(roofline, names_its_points_and_keeps_the_names_of_slopes_apart)
     }
     expect(x2 > 0 && x3 >= x2 + 20);
     expect(strchr(text, '/') && strstr(text, "A heavy\n") && strstr(text, "B light\n"));
+    as_arena_drop(&arena);
+}
+
+/* The places of all labels; true when two of them touch. */
+static bool labels_touch(const char *svg, int *n)
+{
+    double boxes[64][4];
+    *n = 0;
+    for (const char *at = svg; (at = strstr(at, "class=\"label\"")) && *n < 64; at++) {
+        const char *x = at, *end = strstr(at, "</text>"), *words = strchr(at, '>') + 1;
+        while (x > svg && strncmp(x, "<text x=\"", 9))
+            x--;
+        double left = atof(x + 9), base = atof(strstr(x, " y=\"") + 4), *b = boxes[(*n)++];
+        b[0] = left, b[1] = base - 11, b[2] = left + 6.6 * (double)(end - words), b[3] = base + 3;
+    }
+    for (int i = 0; i < *n; i++)
+        for (int k = 0; k < i; k++)
+            if (boxes[i][0] < boxes[k][2] && boxes[k][0] < boxes[i][2] && boxes[i][1] < boxes[k][3] && boxes[k][1] < boxes[i][3])
+                return true;
+    return false;
+}
+
+Test(roofline, names_of_neighbours_do_not_collide)
+{
+    enum { N = 12 };
+    as_arena    arena = {0};
+    double      x[N], y[N], weight[N];
+    const char *names[N];
+    for (int i = 0; i < N; i++)
+        x[i] = 10 + .1 * i, y[i] = 5e10 + 1e8 * i, weight[i] = 1. / N, names[i] = "a_layer_of_the_net";
+    as_chart_series s = {.n = N, .x = x, .y = y, .weight = weight, .names = names};
+    as_chart        c = chart_of("roofline", &s, 1, "flop/s");
+    const as_mark   marks[] = {{.label = "FMA", .on = AS_MARK_Y, .role = AS_CHART_LIMIT, .at = 1e11, .lo = 9e10, .hi = 1e11},
+                               {.label = "DRAM", .on = AS_MARK_SLOPE, .role = AS_CHART_LIMIT, .at = 1e10, .lo = 9e9, .hi = 1e10}};
+    int             n;
+    c.marks = marks, c.n_marks = 2;
+    const char *svg = as_chart_svg(&arena, &c);
+    expect(!labels_touch(svg, &n));
+    expect(n >= 6);
+    if (n < N)
+        expect_has(svg, " named</text>"); /* and says that it could not name all */
     as_arena_drop(&arena);
 }

@@ -31,8 +31,13 @@ const char *as_chart_text(as_arena *arena, const as_chart *c, int columns)
 
 void as_paint_chart(as_paint *p, as_arena *arena, double height, const as_chart *c)
 {
+    as_paint_chart_wide(p, arena, AS_CHART_WIDTH, height, c);
+}
+
+void as_paint_chart_wide(as_paint *p, as_arena *arena, double width, double height, const as_chart *c)
+{
     const char *alt = as_chart_alt(arena, c);
-    as_paint_open(p, arena, height, c->title ? c->title : "");
+    as_paint_open_wide(p, arena, width, height, c->title ? c->title : "");
     p->text.failed |= !alt;
     as_text_printf(&p->text, "<desc>%s</desc>\n", as_escape_html(arena, alt ? alt : ""));
 }
@@ -88,10 +93,15 @@ void as_paint_places(as_paint *p, const char *unit, double lo, double hi, int n_
     char    label[64];
     if (!(hi > lo) || !as_axis_make(&axis, lo, hi, n_ticks, unit))
         return;
-    for (double v = axis.lo; v <= axis.hi; v += axis.step)
-        if (v >= lo && v <= hi)
-            as_paint_words(p, left + (v - lo) / (hi - lo) * width, y, "middle", "faint",
-                           as_axis_label(&axis, label, sizeof label, v));
+    double end = -1e9;
+    for (double v = axis.lo; v <= axis.hi; v += axis.step) {
+        const char *words = as_axis_label(&axis, label, sizeof label, v);
+        double      half = 3.7 * as_text_columns(words), x = fmin(left + (v - lo) / (hi - lo) * width, AS_CHART_WIDTH - half - 1);
+        if (v < lo || v > hi || x - half < end) /* none over another, none over the edge */
+            continue;
+        as_paint_words(p, x, y, "middle", "faint", words);
+        end = x + half + 6;
+    }
 }
 
 /* --- Characters --------------------------------------------------------------------------------------------- */

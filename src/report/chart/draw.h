@@ -25,7 +25,8 @@ const char *as_chart_text(as_arena *arena, const as_chart *c, int columns);
 /* --- For drawings: SVG -------------------------------------------------------------------------------------- */
 
 /* Begins the picture with the chart's title and its sentence. */
-void        as_paint_chart(as_paint *p, as_arena *arena, double height, const as_chart *c);
+void as_paint_chart(as_paint *p, as_arena *arena, double height, const as_chart *c);
+void as_paint_chart_wide(as_paint *p, as_arena *arena, double width, double height, const as_chart *c); /* of another width */
 const char *as_role_class(as_chart_role role); /* the style of areas and words */
 bool        as_chart_x_range(const as_chart *c, double *lo, double *hi);
 /* The margin about zero: the limit on y; 0 when there is none. */

@@ -13,12 +13,15 @@ enum {
     BAR_ROOM = (int)AS_CHART_WIDTH - LABEL_WIDTH - VALUE_WIDTH - DETAIL_WIDTH
 };
 
+/* The greatest; a muted point, a sum of others, counts only where there is nothing else: it would dwarf them. */
 static double most_of(const as_chart_series *s)
 {
-    double most = 0;
-    for (size_t i = 0; i < s->n; i++)
-        most = fmax(most, isfinite(s->y[i]) ? s->y[i] : 0);
-    return most;
+    double most = 0, most_muted = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        double *which = as_point_role(s, i) == AS_CHART_MUTED ? &most_muted : &most;
+        *which = fmax(*which, isfinite(s->y[i]) ? s->y[i] : 0);
+    }
+    return most > 0 ? most : most_muted;
 }
 
 /* The label on the left, a pale track, the bar, then columns for the value and the detail.  Hovering over any of them tells all, uncut. */
@@ -27,8 +30,10 @@ static void bar_paint(as_paint *p, const as_chart_series *s, size_t i, const cha
     const char *detail = as_point_detail(s, i);
     as_paint_group(p, as_arena_printf(p->arena, "%s: %s%s%s", as_point_name(s, i), value, *detail ? ", " : "", detail));
     as_paint_words(p, LABEL_WIDTH - 10, y + 17, "end", "text", name);
-    as_paint_rect(p, LABEL_WIDTH, y + 4, BAR_ROOM, ROW - 9, "track", NULL);
-    as_paint_rect(p, LABEL_WIDTH, y + 4, fmax(share * BAR_ROOM, 1), ROW - 9, as_role_class(as_point_role(s, i)), NULL);
+    if (share <= 1) { /* what is longer than the scale has a number and no bar */
+        as_paint_rect(p, LABEL_WIDTH, y + 4, BAR_ROOM, ROW - 9, "track", NULL);
+        as_paint_rect(p, LABEL_WIDTH, y + 4, fmax(share * BAR_ROOM, 1), ROW - 9, as_role_class(as_point_role(s, i)), NULL);
+    }
     as_paint_words(p, LABEL_WIDTH + BAR_ROOM + 10, y + 17, "start", "text", value);
     if (*detail)
         as_paint_words(p, AS_CHART_WIDTH - 2, y + 17, "end", "faint", as_text_cut(p->arena, detail, DETAIL_CHARS));

@@ -22,7 +22,7 @@ static void legend_add(as_paint *p, const as_chart *c)
         if (i == c->series[0].n)
             continue;
         const char *words = as_text_cut(p->arena, c->groups[g], 14);
-        as_paint_rect(p, x, 6, 11, 11, as_tone_class(g), NULL);
+        as_paint_rect(p, x, 6, 11, 11, as_tone_pale(g), NULL);
         as_paint_words(p, x + 16, 16, "start", "faint", words);
         x += 34 + 7 * as_text_columns(words);
     }
@@ -53,7 +53,7 @@ static void box_add(as_paint *p, const as_chart *c, size_t i, const as_axis *axi
            y = floor_y - as_axis_share(axis, s->y_end[i]) * HEIGHT, h = amount / (axis->hi - axis->lo) * HEIGHT;
     const char *tip = as_arena_printf(p->arena, "%s%s%s, %s", name, group >= 0 ? ", " : "", group >= 0 ? c->groups[group] : "",
                                       as_show_signs(p->arena, amount, unit));
-    as_paint_rect(p, x + .5, y, fmax(w - 1, 1), fmax(h - .5, 1), as_tone_class(group), tip);
+    as_paint_rect(p, x + .5, y, fmax(w - 1, 1), fmax(h - .5, 1), as_tone_pale(group), tip);
     if (h >= 15 && w >= 40)
         as_paint_words(p, x + 6, y + h / 2 + 4, "start", "boxtext", as_text_cut(p->arena, name, (int)(w / 7.5)));
 }

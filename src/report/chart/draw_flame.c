@@ -7,10 +7,11 @@
 
 enum { FRAME = 24, MAX_DEPTH = 32, TEXT_ROWS = 24, TEXT_NAME = 34, TEXT_BAR = 24 };
 
-static void number_add(as_text *t, const char *name, double value)
+/* A share of the whole; a thousandth of a pixel is enough, however far the reader zooms in. */
+static void share_add(as_text *t, const char *name, double value)
 {
     char buf[AS_NUMBER_BYTES];
-    as_text_printf(t, " %s=\"%s\"", name, as_number(buf, value));
+    as_text_printf(t, " %s=\"%s\"", name, as_number(buf, round(value * 1e7) / 1e7));
 }
 
 /* Without script the picture stands as it is painted; the page's script reads the data- attributes to zoom and search. */
@@ -25,12 +26,12 @@ static void frame_add(as_paint *p, const as_chart *c, size_t i, double whole)
     const char            *tip = as_arena_printf(p->arena, "%s%s%s: %s, %s of the run", label, *detail ? ", " : "", detail,
                                                  as_show_signs(p->arena, value, unit), as_show(share, sizeof share, value / whole, "ratio"));
     as_text_add(&p->text, "<g class=\"f\"");
-    number_add(&p->text, "data-x", s->x[i] / whole);
-    number_add(&p->text, "data-w", value / whole);
+    share_add(&p->text, "data-x", s->x[i] / whole);
+    share_add(&p->text, "data-w", value / whole);
     as_text_printf(&p->text, " data-d=\"%d\" data-l=\"%s\"", depth, as_escape_html(p->arena, label));
-    as_text_printf(&p->text, " data-s=\"%s %s\">", as_escape_html(p->arena, label), as_escape_html(p->arena, detail));
+    as_text_printf(&p->text, " data-o=\"%s\">", as_escape_html(p->arena, detail));
     int tone = depth == 0 ? 6 : depth == 1 ? 5 : (int)(as_hash64(detail, strlen(detail)) % 5); /* a colour an operator */
-    as_paint_rect(p, x + .5, y, fmax(w - 1, .3), FRAME - 2, as_tone_class(tone), tip);
+    as_paint_rect(p, x + .5, y, fmax(w - 1, .3), FRAME - 2, as_tone_pale(tone), tip);
     as_paint_words(p, x + 6, y + 15, "start", "boxtext", columns < 2 ? "" : as_text_cut(p->arena, label, columns));
     as_text_add(&p->text, "</g>\n");
 }

@@ -3,10 +3,20 @@
 
 #include "report/chart/draw.h"
 
-enum { NODE_HEIGHT = 40, ROW_HEIGHT = 64, NODE_WIDTH = 210, NODE_GAP = 14, MAX_TEXT = 24, TEXT_NAME = 28, TEXT_READS = 30 };
+enum {
+    NODE_HEIGHT = 40,
+    ROW_HEIGHT = 60,
+    NODE_WIDTH = 204,
+    NODE_GAP = 14,
+    COLUMN_GAP = 28,
+    MANY_ROWS = 10,
+    MAX_TEXT = 24,
+    TEXT_NAME = 28,
+    TEXT_READS = 30
+};
 
 typedef struct place {
-    int    row, n_reads;
+    int    row, n_reads, column;
     double x, y, width;
 } place;
 
@@ -42,26 +52,49 @@ static int rows_find(const as_chart *c, place *places)
     return n_rows;
 }
 
-/* A row is centred; when it is full its nodes get narrower, down to what still shows a bar. */
-static bool rows_place(size_t n, int n_rows, place *places, as_arena *arena)
+/* A long and narrow graph is set in columns, like a text, to be read downwards and then to the right. */
+typedef struct setting {
+    int    n_rows, n_columns, rows_each;
+    double width; /* of a column */
+} setting;
+
+static setting setting_make(int n_rows, const int *counts)
+{
+    setting s = {.n_rows = n_rows, .n_columns = 1};
+    int     most = 1;
+    for (int i = 0; i < n_rows; i++)
+        most = counts[i] > most ? counts[i] : most;
+    double need = most * (double)NODE_WIDTH + (most - 1) * (double)NODE_GAP;
+    while (n_rows > MANY_ROWS && s.n_columns * MANY_ROWS < n_rows &&
+           (s.n_columns + 1) * need + s.n_columns * (double)COLUMN_GAP <= AS_CHART_WIDTH - 20)
+        s.n_columns++;
+    s.rows_each = (n_rows + s.n_columns - 1) / s.n_columns;
+    s.width = (AS_CHART_WIDTH - 20 - (s.n_columns - 1) * (double)COLUMN_GAP) / s.n_columns;
+    return s;
+}
+
+/* A row is centred in its column; when it is full its nodes get narrower, down to what still shows a bar. */
+static bool rows_place(size_t n, int n_rows, place *places, as_arena *arena, setting *out)
 {
     int *counts = AS_TAKE(arena, int, n_rows), *used = AS_TAKE(arena, int, n_rows);
     if (!counts || !used)
         return false;
     for (size_t i = 0; i < n; i++)
         counts[places[i].row]++;
+    setting s = *out = setting_make(n_rows, counts);
     for (size_t i = 0; i < n; i++) {
         int    count = counts[places[i].row];
-        double width = fmin(NODE_WIDTH, (AS_CHART_WIDTH - 20 - (count - 1) * (double)NODE_GAP) / count);
+        double width = fmin(NODE_WIDTH, (s.width - (count - 1) * (double)NODE_GAP) / count);
         double gap = NODE_GAP;
         if (width < 12) {
             gap = 1;
-            width = fmax((AS_CHART_WIDTH - 20 - (count - 1)) / count, 1);
+            width = fmax((s.width - (count - 1)) / count, 1);
         }
-        double left = (AS_CHART_WIDTH - count * width - (count - 1) * gap) / 2;
+        places[i].column = places[i].row / s.rows_each;
+        double left = 10 + places[i].column * (s.width + COLUMN_GAP) + (s.width - count * width - (count - 1) * gap) / 2;
         places[i].width = width;
         places[i].x = left + used[places[i].row]++ * (width + gap);
-        places[i].y = 8 + (double)places[i].row * ROW_HEIGHT;
+        places[i].y = 8 + (double)(places[i].row % s.rows_each) * ROW_HEIGHT;
     }
     return true;
 }
@@ -70,8 +103,19 @@ static void edge_add(as_paint *p, const place *from, const place *to)
 {
     double x1 = from->x + from->width / 2, y1 = from->y + NODE_HEIGHT, x2 = to->x + to->width / 2, y2 = to->y, bend = (y2 - y1) / 2;
     /* An edge over several rows swings aside, or the nodes between would hide it. */
-    double side = to->row - from->row > 1 ? fmin(from->width, to->width) / 2 + 40 : 0;
-    double numbers[] = {x1, y1, x1 + side, y1 + bend * (side > 0 ? .5 : 1), x2 + side, y2 - bend * (side > 0 ? .5 : 1), x2, y2};
+    double side = to->row - from->row > 1 ? fmin(from->width, to->width) * .67 + 40 : 0;
+    if (from->column != to->column) { /* from the right side of one column into the left side of the next */
+        x1 = from->x + from->width, y1 = from->y + NODE_HEIGHT / 2.0, x2 = to->x, y2 = to->y + NODE_HEIGHT / 2.0;
+        side = (x2 - x1) / 2, bend = 0;
+    }
+    double                   numbers[] = {x1,
+                                          y1,
+                                          x1 + side,
+                                          y1 + bend * (side > 0 ? .5 : 1),
+                                          x2 + (from->column != to->column ? -side : side),
+                                          y2 - bend * (side > 0 ? .5 : 1),
+                                          x2,
+                                          y2};
     static const char *const marks[] = {
         "<path class=\"edge\" fill=\"none\" stroke=\"#9aa3b2\" d=\"M", ",", "C", ",", " ", ",", " ", ","};
     for (int i = 0; i < 8; i++) {
@@ -107,15 +151,16 @@ static const char *svg(as_arena *arena, const as_chart *c)
     size_t   n = c->series[0].n;
     if (!links_fit(c))
         return "";
-    place *places = AS_TAKE(arena, place, n);
+    setting set;
+    place  *places = AS_TAKE(arena, place, n);
     if (!places)
         return NULL;
     int n_rows = rows_find(c, places);
     if (!as_range_of(c->series[0].y, n, &lo, &most))
         most = 0; /* no step was timed: its order is worth a picture all the same */
-    if (!rows_place(n, n_rows, places, arena))
+    if (!rows_place(n, n_rows, places, arena, &set))
         return NULL;
-    as_paint_chart(&p, arena, 16 + (double)n_rows * ROW_HEIGHT - (ROW_HEIGHT - NODE_HEIGHT), c);
+    as_paint_chart(&p, arena, 16 + (double)set.rows_each * ROW_HEIGHT - (ROW_HEIGHT - NODE_HEIGHT), c);
     for (int i = 0; i < c->n_links; i++)
         edge_add(&p, &places[c->links[i].from], &places[c->links[i].to]);
     for (size_t i = 0; i < n; i++)

@@ -63,7 +63,7 @@ static void segments_paint(as_paint *p, const as_chart *c, const frame *f)
     for (int i = 0; i < c->n_marks; i++) {
         const as_mark *m = &c->marks[i];
         double         end = (double)s->n, x = x_at(f, m->at - .5);
-        bool           away = m->role == AS_CHART_MUTED;
+        bool           away = m->role == AS_CHART_MUTED, known = m->label && strcmp(m->label, "-"); /* its commit */
         if (!is_step(m, s))
             continue;
         for (int k = i + 1; k < c->n_marks && end == (double)s->n; k++)
@@ -73,8 +73,8 @@ static void segments_paint(as_paint *p, const as_chart *c, const frame *f)
         is_first = false;
         level_paint(p, f, m->at, end, m->after, m->after > m->before ? "s1" : "s2", end == (double)s->n);
         as_paint_line(p, x, TOP - 4, x, f->floor_y, away ? "zero" : "mark");
-        const char *words = as_arena_printf(p->arena, "%s %+.1f %%%s", m->label ? m->label : "", 100 * (m->after / m->before - 1),
-                                            away ? " (went away)" : "");
+        const char *words = as_arena_printf(p->arena, "%s%s%+.1f %%%s", known ? m->label : "", known ? " " : "",
+                                            100 * (m->after / m->before - 1), away ? " (went away)" : "");
         double      half = 3.4 * as_text_columns(words ? words : "");
         int         row = x - half < row_end[0];
         row_end[row] = x + half + 8;
@@ -99,12 +99,28 @@ static void points_paint(as_paint *p, const as_chart_series *s, const frame *f)
     }
 }
 
+/* A date where it changes and has room: a day is told once, however many points it has. */
+static void dates_paint(as_paint *p, const as_chart_series *s, const frame *f)
+{
+    char   label[AS_DATE_BYTES], last[AS_DATE_BYTES] = "";
+    double end = -1e9;
+    for (size_t i = 0; i < s->n; i++) {
+        const char *date = date_of(label, sizeof label, s, i);
+        double      half = 3.7 * as_text_columns(date), x = fmin(fmax(x_at(f, (double)i), half + 2), AS_CHART_WIDTH - half - 2);
+        if (!strcmp(date, last) || x - half < end)
+            continue;
+        as_paint_line(p, x_at(f, (double)i), f->floor_y, x_at(f, (double)i), f->floor_y + 4, "axis");
+        as_paint_words(p, x, f->floor_y + 18, "middle", "faint", date);
+        snprintf(last, sizeof last, "%s", date);
+        end = x + half + 14;
+    }
+}
+
 static const char *svg(as_arena *arena, const as_chart *c)
 {
     as_paint               p;
     const as_chart_series *s = &c->series[0];
     frame                  f = {.floor_y = TOP + HEIGHT, .unit = c->y[0].unit ? c->y[0].unit : "1"};
-    char                   label[64];
     double                 lo, hi, width = AS_CHART_WIDTH - LEFT - RIGHT;
     if (!value_range(s, &lo, &hi) || !as_axis_make(&f.axis, lo, hi, 5, c->y[0].unit))
         return "";
@@ -114,10 +130,8 @@ static const char *svg(as_arena *arena, const as_chart *c)
     segments_paint(&p, c, &f);
     points_paint(&p, s, &f);
     as_paint_line(&p, LEFT, f.floor_y, LEFT + width, f.floor_y, "axis");
-    size_t every = s->n / 7 + 1;
-    for (size_t i = 0; s->x && i < s->n; i += every)
-        as_paint_words(&p, fmin(fmax(x_at(&f, (double)i), 56), AS_CHART_WIDTH - 56), f.floor_y + 18, "middle", "faint",
-                       date_of(label, sizeof label, s, i));
+    if (s->x)
+        dates_paint(&p, s, &f);
     return as_paint_close(&p);
 }
 

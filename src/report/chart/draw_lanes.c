@@ -27,26 +27,28 @@ static bool lane_axis(as_arena *arena, const as_chart *c, int lane, as_axis *axi
 }
 
 /* Tone 1 marks what is pinned to the edge. */
-static const char *class_of(const as_chart_series *s)
+static int tone_of(const as_chart_series *s)
 {
-    return s->role == AS_CHART_MUTED ? as_role_class(s->role) : as_tone_class(s->group > 0 ? s->group + 1 : 0);
+    return s->role == AS_CHART_MUTED ? AS_N_TONES - 1 : s->group > 0 ? s->group + 1 : 0;
 }
 
+/* Those inside and those pinned to the edge, each as one shape. */
 static void dots_paint(as_paint *p, const as_chart_series *s, const as_axis *axis, double x_lo, double x_hi, double floor_y)
 {
-    double width = AS_CHART_WIDTH - LEFT - RIGHT;
-    for (size_t i = 0; i < s->n; i++) {
+    double  width = AS_CHART_WIDTH - LEFT - RIGHT, radius = s->n > 600 ? 1.4 : s->n > 60 ? 2 : 3;
+    double *xy[2] = {AS_TAKE(p->arena, double, 2 * s->n + 2), AS_TAKE(p->arena, double, 2 * s->n + 2)};
+    size_t  n[2] = {0, 0};
+    p->text.failed |= !xy[0] || !xy[1];
+    for (size_t i = 0; xy[0] && xy[1] && i < s->n; i++) {
         double share = as_axis_share(axis, s->y[i]), x = as_point_x(s, i);
         bool   out = share < 0 || share > 1;
         if (!isfinite(s->y[i]) || !isfinite(x))
             continue;
-        as_paint_dot(p, LEFT + (x_hi > x_lo ? (x - x_lo) / (x_hi - x_lo) : .5) * width, floor_y - fmin(fmax(share, 0), 1) * LANE,
-                     out          ? 2.6
-                     : s->n > 600 ? 1.4
-                     : s->n > 60  ? 2
-                                  : 3,
-                     out ? as_tone_class(1) : class_of(s), NULL);
+        xy[out][2 * n[out]] = LEFT + (x_hi > x_lo ? (x - x_lo) / (x_hi - x_lo) : .5) * width;
+        xy[out][2 * n[out]++ + 1] = floor_y - fmin(fmax(share, 0), 1) * LANE;
     }
+    as_paint_dots(p, xy[0], n[0], radius, as_tone_stroke(tone_of(s)));
+    as_paint_dots(p, xy[1], n[1], 2.6, as_tone_stroke(1));
 }
 
 static void lane_paint(as_paint *p, const as_chart *c, int lane, const as_axis *axis, double x_lo, double x_hi, double top)
@@ -63,7 +65,7 @@ static void lane_paint(as_paint *p, const as_chart *c, int lane, const as_axis *
         if (s->lane != lane)
             continue;
         const char *words = as_text_cut(p->arena, s->label ? s->label : "", 24);
-        as_paint_rect(p, x, top + LEGEND_STEP - 9, 10, 10, class_of(s), NULL);
+        as_paint_rect(p, x, top + LEGEND_STEP - 9, 10, 10, as_tone_class(tone_of(s)), NULL);
         as_paint_words(p, x + 15, top + LEGEND_STEP, "start", "faint", words);
         x += 36 + 7.2 * as_text_columns(words);
     }

@@ -15,8 +15,14 @@ enum {
     HEIGHT = 460,
     TEXT_ROWS = 12,
     TEXT_LABEL = 12,
-    MAX_LETTERS = 12
+    MAX_LETTERS = 12,
+    LINE = 16,
+    MAX_FAR = 60,
+    FEW_LABELS = 10 /* of a cloud */
 };
+
+/* Of a letter, in pixels, for the widest fonts that pages are shown in. */
+#define LETTER 7.4
 
 /* Decades of both axes. */
 typedef struct frame {
@@ -90,8 +96,9 @@ static void axes_paint(as_paint *p, const frame *f, const as_chart *c)
     as_paint_words(p, (LEFT + AS_CHART_WIDTH - RIGHT) / 2, HEIGHT - 8, "middle", "faint", c->x.label ? c->x.label : "");
 }
 
-/* From the left edge (or the floor) up to the flat roof; a veil, because the points are what counts. */
-static void slope_paint(as_paint *p, const frame *f, const as_mark *s, const as_mark *flat, int tone)
+/* From the left edge (or the floor) up to the flat roof: a line for the best that was measured, and a haze down to the least, because the
+ * points are what counts. */
+static void slope_paint(as_paint *p, const frame *f, const as_mark *s, const as_mark *flat)
 {
     double left = pow(10, f->x0), floor_rate = pow(10, f->y0), x_hi = fmax(left, floor_rate / s->hi),
            x_lo = fmax(left, floor_rate / s->lo);
@@ -99,14 +106,37 @@ static void slope_paint(as_paint *p, const frame *f, const as_mark *s, const as_
                    at_y(f, flat->hi), at_x(f, flat->lo / s->lo), at_y(f, flat->lo)};
     const char *tip = as_arena_printf(p->arena, "%s: %s to %s", s->label ? s->label : "", as_show_signs(p->arena, s->lo, "byte/s"),
                                       as_show_signs(p->arena, s->hi, "byte/s"));
-    as_paint_veil(p, xy, 4, as_tone_class(tone), tip);
-    as_paint_line(p, xy[2], xy[3], xy[4], xy[5], "edge");
+    as_paint_haze(p, xy, 4, as_tone_class(AS_N_TONES - 1), tip);
+    as_paint_line(p, xy[2], xy[3], xy[4], xy[5], "roof");
+}
+
+/* What stands on the chart already. */
+typedef struct box {
+    double x0, y0, x1, y1;
+} box;
+typedef struct taken {
+    box   *boxes; /* of the points first, in the order of their weight */
+    size_t n, cap;
+} taken;
+
+static void taken_add(taken *t, box b)
+{
+    if (t->n < t->cap)
+        t->boxes[t->n++] = b;
+}
+
+static bool is_free(const taken *t, const box *b, size_t own)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (i != own && b->x0 < t->boxes[i].x1 && t->boxes[i].x0 < b->x1 && b->y0 < t->boxes[i].y1 && t->boxes[i].y0 < b->y1)
+            return false;
+    return true;
 }
 
 /* The names of the slopes stand where these meet the roof, from left to right: there they are apart, while their left ends touch. */
-static void slopes_name(as_paint *p, const frame *f, const as_chart *c, const as_mark *flat)
+static void slopes_name(as_paint *p, const frame *f, const as_chart *c, const as_mark *flat, taken *t)
 {
-    double last = 0, taken = -1e9;
+    double last = 0, end = -1e9;
     for (;;) {
         const as_mark *next = NULL;
         for (int i = 0; i < c->n_marks; i++) {
@@ -117,10 +147,11 @@ static void slopes_name(as_paint *p, const frame *f, const as_chart *c, const as
         if (!next)
             return;
         const char *label = next->label ? next->label : "";
-        double      width = 7.0 * as_text_columns(label), x = fmax(at_x(f, flat->hi / next->hi) - width / 2, taken);
+        double      width = LETTER * as_text_columns(label), x = fmax(at_x(f, flat->hi / next->hi) - width / 2, end);
         last = flat->hi / next->hi;
-        taken = x + width + 8;
+        end = x + width + 8;
         as_paint_words(p, x, at_y(f, flat->hi) - 8, "start", "faint", label);
+        taken_add(t, (box){x, at_y(f, flat->hi) - 20, x + width, at_y(f, flat->hi) - 4});
     }
 }
 
@@ -130,35 +161,42 @@ static void flat_paint(as_paint *p, const frame *f, const as_chart *c, const as_
     double      x0 = at_x(f, from), x1 = AS_CHART_WIDTH - RIGHT, hi = at_y(f, flat->hi), lo = at_y(f, flat->lo);
     const char *tip = as_arena_printf(p->arena, "%s: %s to %s", label, as_show_signs(p->arena, flat->lo, unit),
                                       as_show_signs(p->arena, flat->hi, unit));
-    as_paint_rect(p, x0, hi, x1 - x0, fmax(lo - hi, 2), "mark", tip);
+    as_paint_haze(p, (const double[]){x0, hi, x1, hi, x1, fmax(lo, hi + 2), x0, fmax(lo, hi + 2)}, 4, as_tone_class(AS_N_TONES - 1),
+                  tip);
+    as_paint_line(p, x0, hi, x1, hi, "roof");
     as_paint_words(p, x1 + 6, hi + 4, "start", "marktext", label);
     as_paint_words(p, x1 + 6, hi + 18, "start", "faint", as_show_signs(p->arena, flat->hi, unit));
 }
 
-/* Labels of neighbours go below each other. */
-typedef struct labels {
-    double x0[MAX_LABELS], x1[MAX_LABELS], y[MAX_LABELS];
-    int    n;
-} labels;
-
-static void label_paint(as_paint *p, labels *l, double x, double y, double radius, const char *text)
+/* Where the name of a point may stand: beside it, then further away with a line to it, the nearest place that is free.  false: none is. */
+static bool label_place(const taken *t, size_t own, double x, double y, double radius, double width, box *out, double *far)
 {
-    double width = 7.0 * as_text_columns(text);
-    bool   moved = true;
-    if (l->n == MAX_LABELS)
-        return;
-    x = x + radius + 4 + width > AS_CHART_WIDTH ? x - radius - 4 - width
-                                                : x + radius + 4; /* at the edge to the left of its point */
-    for (int round = 0; moved && round < MAX_LABELS; round++) {
-        moved = false;
-        for (int i = 0; i < l->n; i++)
-            if (x < l->x1[i] && l->x0[i] < x + width && fabs(y - l->y[i]) < 13) {
-                y = l->y[i] + 14;
-                moved = true;
-            }
-    }
-    l->x0[l->n] = x, l->x1[l->n] = x + width, l->y[l->n++] = y;
-    as_paint_words(p, x, y, "start", "text", text);
+    static const double beside[][2] = {{1, 0}, {-1, 0}, {0, -1}, {0, 1}, {.7, -.7}, {.7, .7}, {-.7, -.7}, {-.7, .7}};
+    for (*far = 0; *far<MAX_FAR; *far += *far> 0 ? 14 : 10)
+        for (size_t i = 0; i < AS_COUNT(beside); i++) {
+            double cx = x + beside[i][0] * (radius + 5 + *far), cy = y + beside[i][1] * (radius + 4 + *far);
+            double x0 = beside[i][0] > .1 ? cx : beside[i][0] < -.1 ? cx - width : cx - width / 2;
+            double y0 = beside[i][1] > .1 ? cy : beside[i][1] < -.1 ? cy - LINE : cy - LINE
+            / 2.0;
+            *out = (box) { x0, y0, x0 + width, y0 + LINE };
+            if (x0 > LEFT + 2 && x0 + width < AS_CHART_WIDTH - RIGHT && y0 > 2 && y0 + LINE < HEIGHT - BOTTOM - 2 &&
+                is_free(t, out, own))
+                return true;
+        }
+    return false;
+}
+
+static bool label_paint(as_paint *p, taken *t, size_t own, double x, double y, double radius, const char *text)
+{
+    box    at;
+    double far;
+    if (!*text || !label_place(t, own, x, y, radius, LETTER * as_text_columns(text), &at, &far))
+        return false;
+    if (far > 0)
+        as_paint_line(p, x, y, fmin(fmax(x, at.x0), at.x1), fmin(fmax(y, at.y0), at.y1), "lead");
+    as_paint_words(p, at.x0, at.y0 + LINE - 4, "start", "label", text);
+    taken_add(t, at);
+    return true;
 }
 
 typedef struct heavy {
@@ -185,36 +223,58 @@ static heavy *points_take(as_arena *arena, const as_chart_series *s, size_t *n)
     return order;
 }
 
+static double radius_of(const heavy *h) { return 4 + 10 * sqrt(h->weight); }
+
+/* The points, the small ones on top, then their names, the heaviest first: what finds no room is named by its tip and by the table. */
+static void points_paint(as_paint *p, const frame *f, const as_chart_series *s, const heavy *order, size_t n, taken *t)
+{
+    size_t n_named = 0;
+    for (size_t k = 0; k < n; k++) {
+        size_t      i = order[k].i;
+        double      x = at_x(f, s->x[i]), y = at_y(f, s->y[i]), r = radius_of(&order[k]);
+        const char *tip = as_arena_printf(p->arena, "%s: %s", as_point_name(s, i), as_point_detail(s, i));
+        as_paint_dot(p, x, y, r, "c0", tip);
+    }
+    for (size_t k = 0; k < n && n_named < (n > MAX_LABELS ? FEW_LABELS : MAX_LABELS); k++) {
+        size_t i = order[k].i;
+        n_named += label_paint(p, t, k, at_x(f, s->x[i]), at_y(f, s->y[i]), radius_of(&order[k]),
+                               as_name_cut(p->arena, as_point_name(s, i), 28));
+    }
+    if (n_named < n)
+        as_paint_words(p, AS_CHART_WIDTH - RIGHT, HEIGHT - 8, "end", "faint",
+                       as_arena_printf(p->arena, "%zu of %zu named", n_named, n));
+}
+
 static const char *svg(as_arena *arena, const as_chart *c)
 {
     as_paint               p;
     frame                  f;
     double                 fastest = 0;
-    labels                 told = {.n = 0};
+    taken                  t = {.n = 0};
     const as_chart_series *s = &c->series[0];
     const as_mark         *flat = flat_of(c);
     size_t                 n;
     if (!frame_make(&f, c))
         return "";
     heavy *order = points_take(arena, s, &n);
-    if (!order)
+    t.cap = n + MAX_LABELS + (size_t)c->n_marks;
+    t.boxes = order ? AS_TAKE(arena, box, t.cap) : NULL;
+    if (!t.boxes)
         return NULL;
+    for (size_t k = 0; k < n; k++) {
+        double x = at_x(&f, s->x[order[k].i]), y = at_y(&f, s->y[order[k].i]), r = radius_of(&order[k]);
+        taken_add(&t, (box){x - r, y - r, x + r, y + r});
+    }
     as_paint_chart(&p, arena, HEIGHT, c);
     axes_paint(&p, &f, c);
-    for (int i = c->n_marks - 1, tone = 1; i >= 0; i--)
+    for (int i = c->n_marks - 1; i >= 0; i--)
         if (is_slope(&c->marks[i])) {
-            slope_paint(&p, &f, &c->marks[i], flat, tone++);
+            slope_paint(&p, &f, &c->marks[i], flat);
             fastest = fmax(fastest, c->marks[i].hi);
         }
-    slopes_name(&p, &f, c, flat);
+    slopes_name(&p, &f, c, flat, &t);
     flat_paint(&p, &f, c, flat, flat->hi / fastest);
-    for (size_t k = 0; k < n; k++) {
-        size_t      i = order[k].i;
-        double      x = at_x(&f, s->x[i]), y = at_y(&f, s->y[i]), radius = 4 + 12 * sqrt(order[k].weight);
-        const char *tip = as_arena_printf(arena, "%s: %s", as_point_name(s, i), as_point_detail(s, i));
-        as_paint_dot(&p, x, y, radius, "c0", tip);
-        label_paint(&p, &told, x, y + 4, radius, as_name_cut(arena, as_point_name(s, i), 28));
-    }
+    points_paint(&p, &f, s, order, n, &t);
     return as_paint_close(&p);
 }
 

@@ -77,23 +77,23 @@ static void estimate_paint(as_paint *p, const frame *f)
     as_paint_rect(p, LEFT, y_at(f, m->at) - .75, f->right - LEFT, 1.5, class, tip);
 }
 
+/* Those inside and those pinned to the edge, each as one shape; how many are pinned. */
 static size_t dots_paint(as_paint *p, const as_chart_series *s, const frame *f)
 {
-    size_t n_out = 0;
-    for (size_t i = 0; i < s->n; i++) {
+    double *xy[2] = {AS_TAKE(p->arena, double, 2 * s->n + 2), AS_TAKE(p->arena, double, 2 * s->n + 2)};
+    size_t  n[2] = {0, 0};
+    p->text.failed |= !xy[0] || !xy[1];
+    for (size_t i = 0; xy[0] && xy[1] && i < s->n; i++) {
         double x = as_point_x(s, i);
+        bool   out = s->y[i] < f->axis.lo || s->y[i] > f->axis.hi;
         if (!isfinite(s->y[i]) || !isfinite(x))
             continue;
-        bool out = s->y[i] < f->axis.lo || s->y[i] > f->axis.hi;
-        n_out += out;
-        as_paint_dot(p, LEFT + (f->x_hi > f->x_lo ? (x - f->x_lo) / (f->x_hi - f->x_lo) : .5) * f->width, y_at(f, s->y[i]),
-                     out          ? 3
-                     : s->n > 400 ? 1.8
-                     : s->n > 30  ? 2.6
-                                  : 4,
-                     out ? "c1" : "c0", NULL);
+        xy[out][2 * n[out]] = LEFT + (f->x_hi > f->x_lo ? (x - f->x_lo) / (f->x_hi - f->x_lo) : .5) * f->width;
+        xy[out][2 * n[out]++ + 1] = y_at(f, s->y[i]);
     }
-    return n_out;
+    as_paint_dots(p, xy[0], n[0], s->n > 400 ? 1.8 : s->n > 30 ? 2.6 : 4, as_tone_stroke(0));
+    as_paint_dots(p, xy[1], n[1], 3, as_tone_stroke(1));
+    return n[1];
 }
 
 static const char *svg(as_arena *arena, const as_chart *c)

@@ -15,21 +15,31 @@ static const struct {
     {"c0", "#4263c9", "none"},       {"c1", "#e08a2e", "none"},    {"c2", "#2a9d78", "none"},    {"c3", "#b3549f", "none"},
     {"c4", "#c7a32b", "none"},       {"c5", "#4fa3c7", "none"},    {"c6", "#8b93a1", "none"},    {"text", "#1c2330", "none"},
     {"faint", "#6b7484", "none"},    {"grid", "none", "#e3e6ec"},  {"axis", "none", "#9aa3b2"},  {"mark", "none", "#c2410c"},
-    {"marktext", "#c2410c", "none"}, {"band", "#e7ebf8", "none"},  {"track", "#eef0f5", "none"}, {"boxtext", "#ffffff", "none"},
+    {"marktext", "#c2410c", "none"}, {"band", "#e7ebf8", "none"},  {"track", "#eef0f5", "none"}, {"boxtext", "#1c2330", "none"},
     {"edge", "none", "#9aa3b2"},     {"s0", "none", "#4263c9"},    {"s1", "none", "#e08a2e"},    {"s2", "none", "#2a9d78"},
     {"s3", "none", "#b3549f"},       {"s4", "none", "#c7a32b"},    {"s5", "none", "#4fa3c7"},    {"s6", "none", "#8b93a1"},
     {"note", "#6b7484", "none"},     {"good", "#1c8558", "none"},  {"warn", "#b7791f", "none"},  {"bad", "#b93226", "none"},
-    {"zero", "none", "#6b7484"},     {"limit", "none", "#c2410c"},
+    {"zero", "none", "#6b7484"},     {"limit", "none", "#c2410c"}, {"roof", "none", "#6b7484"},  {"lead", "none", "#b9c1ce"},
+    {"label", "#1c2330", "none"},    {"f0", "#c9d6fa", "none"},    {"f1", "#fadcb9", "none"},    {"f2", "#bfe6d6", "none"},
+    {"f3", "#efcfe7", "none"},       {"f4", "#efe1b0", "none"},    {"f5", "#c6e3ef", "none"},    {"f6", "#dfe3ea", "none"},
 };
 
 static void style_add(as_paint *p, const char *class)
 {
     for (size_t i = 0; i < AS_COUNT(styles); i++)
         if (!strcmp(styles[i].class, class))
-            as_text_printf(&p->text, " class=\"%s\" fill=\"%s\" stroke=\"%s\"", class, styles[i].fill, styles[i].stroke);
+            as_text_printf(&p->text, " class=\"%s\" fill=\"%s\"%s%s%s", class, styles[i].fill,
+                           strcmp(styles[i].stroke, "none") ? " stroke=\"" : "",
+                           strcmp(styles[i].stroke, "none") ? styles[i].stroke : "", strcmp(styles[i].stroke, "none") ? "\"" : "");
 }
 
 const char *as_tone_class(int tone) { return styles[tone >= 0 && tone < AS_N_TONES ? tone : AS_N_TONES - 1].class; }
+
+const char *as_tone_pale(int tone)
+{
+    static const char *const pales[AS_N_TONES] = {"f0", "f1", "f2", "f3", "f4", "f5", "f6"};
+    return pales[tone >= 0 && tone < AS_N_TONES ? tone : AS_N_TONES - 1];
+}
 
 const char *as_tone_stroke(int tone)
 {
@@ -53,11 +63,16 @@ static void attribute_add(as_paint *p, const char *name, double value)
 
 void as_paint_open(as_paint *p, as_arena *arena, double height, const char *title)
 {
+    as_paint_open_wide(p, arena, AS_CHART_WIDTH, height, title);
+}
+
+void as_paint_open_wide(as_paint *p, as_arena *arena, double width, double height, const char *title)
+{
     *p = (as_paint){.arena = arena};
     as_text_printf(&p->text,
                    "<svg class=\"chart\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\" "
                    "font-family=\"system-ui, sans-serif\" font-size=\"12\">\n",
-                   (int)AS_CHART_WIDTH, (int)ceil(height), as_escape_html(arena, title));
+                   (int)width, (int)ceil(height), as_escape_html(arena, title));
 }
 
 static void tip_add(as_paint *p, const char *element, const char *tip)
@@ -96,7 +111,9 @@ void as_paint_words(as_paint *p, double x, double y, const char *anchor, const c
     attribute_add(p, "x", x);
     attribute_add(p, "y", y);
     style_add(p, class);
-    as_text_printf(&p->text, " text-anchor=\"%s\">%s</text>\n", anchor, as_escape_html(p->arena, words));
+    if (strcmp(anchor, "start"))
+        as_text_printf(&p->text, " text-anchor=\"%s\"", anchor);
+    as_text_printf(&p->text, ">%s</text>\n", as_escape_html(p->arena, words));
 }
 
 void as_paint_dot(as_paint *p, double x, double y, double radius, const char *class, const char *tip)
@@ -108,6 +125,25 @@ void as_paint_dot(as_paint *p, double x, double y, double radius, const char *cl
     style_add(p, class);
     as_text_add(&p->text, " fill-opacity=\"0.75\"");
     tip_add(p, "circle", tip);
+}
+
+/* A line of no length with round ends is a dot: a thousand of them take a tenth of the room of circles. */
+void as_paint_dots(as_paint *p, const double *xy, size_t n, double radius, const char *class)
+{
+    if (!n)
+        return;
+    as_text_add(&p->text, "<path d=\"");
+    for (size_t i = 0; i < n; i++) {
+        as_text_add(&p->text, "M");
+        as_paint_number(p, xy[2 * i]);
+        as_text_add(&p->text, " ");
+        as_paint_number(p, xy[2 * i + 1]);
+        as_text_add(&p->text, "h0");
+    }
+    as_text_add(&p->text, "\"");
+    style_add(p, class);
+    attribute_add(p, "stroke-width", 2 * radius);
+    as_text_add(&p->text, " stroke-linecap=\"round\" stroke-opacity=\"0.75\"/>\n");
 }
 
 static void area_add(as_paint *p, const double *xy, int n, const char *class, const char *opacity, const char *tip)
@@ -132,6 +168,11 @@ void as_paint_area(as_paint *p, const double *xy, int n, const char *class, cons
 void as_paint_veil(as_paint *p, const double *xy, int n, const char *class, const char *tip)
 {
     area_add(p, xy, n, class, "0.2", tip);
+}
+
+void as_paint_haze(as_paint *p, const double *xy, int n, const char *class, const char *tip)
+{
+    area_add(p, xy, n, class, "0.1", tip);
 }
 
 void as_paint_path(as_paint *p, const double *xy, int n, const char *class)

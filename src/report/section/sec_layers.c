@@ -57,11 +57,14 @@ static size_t frame_add(frames *all, const char *name, const char *detail, int d
     return all->n++;
 }
 
+/* Set-up happens once for each load: it is not a part of the network as it runs. */
+static bool is_set_up(const as_table *t, int row) { return !strcmp(as_words_at(t, row, "stage"), "prologue"); }
+
 /* A row of the graph's table that is a part of the run, with its time. */
 static bool is_timed(const as_table *t, int row, double *time)
 {
     *time = as_value_at(t, row, "time");
-    return *time >= 0 && isfinite(*time) && strcmp(as_words_at(t, row, "stage"), "prologue") != 0;
+    return *time >= 0 && isfinite(*time) && !is_set_up(t, row);
 }
 
 /* The module of a timed row; "": it has none, or is no such row, or there is no such row. */
@@ -184,14 +187,14 @@ static void flame_add(as_doc *d, const assay_facts *f, const as_table *t)
                                 .extra = true});
 }
 
-/* Whether an edge joins two rows of the table, the later one reading the earlier. */
-static bool edge_read(const as_series *edges, size_t i, int n_rows, as_link *out)
+/* Whether an edge joins two rows of the table that are shown, the later one reading the earlier.  places: of each row its point, or -1. */
+static bool edge_read(const as_series *edges, size_t i, const int *places, int n_rows, as_link *out)
 {
     double from = edges->x[i], to = edges->y[i];
     if (!(from >= 0 && from < to && to < n_rows) || from != floor(from) || to != floor(to))
         return false;
-    *out = (as_link){.from = (int)from, .to = (int)to};
-    return true;
+    *out = (as_link){.from = places[(int)from], .to = places[(int)to]};
+    return out->from >= 0 && out->to >= 0;
 }
 
 static void graph_add(as_doc *d, const assay_facts *f, const as_table *t)
@@ -199,19 +202,21 @@ static void graph_add(as_doc *d, const assay_facts *f, const as_table *t)
     const as_series *edges = as_facts_series_find(f, "layers", "edges");
     as_points        p;
     as_link         *links = edges && edges->x ? AS_TAKE(&d->arena, as_link, edges->n) : NULL;
-    int              n_links = 0;
+    int             *places = AS_TAKE(&d->arena, int, t->n_rows), n_links = 0;
     if (!edges || !edges->x) /* an older trace has none: a graph without links would be a lie */
         return;
-    d->failed |= !links;
-    if (!links || !as_points_take(d, &p, t->n_rows))
+    d->failed |= !links || !places;
+    if (!links || !places || !as_points_take(d, &p, t->n_rows))
         return;
-    for (size_t i = 0; i < edges->n; i++)
-        n_links += edge_read(edges, i, t->n_rows, &links[n_links]);
     for (int i = 0; i < t->n_rows; i++) {
-        p.names[i] = as_words_at(t, i, "name"), p.details[i] = as_words_at(t, i, "op");
-        p.y[i] = as_value_at(t, i, "time");
+        places[i] = is_set_up(t, i) ? -1 : (int)p.n;
+        if (places[i] < 0)
+            continue;
+        p.names[p.n] = as_words_at(t, i, "name"), p.details[p.n] = as_words_at(t, i, "op");
+        p.y[p.n++] = as_value_at(t, i, "time");
     }
-    p.n = (size_t)t->n_rows;
+    for (size_t i = 0; i < edges->n; i++)
+        n_links += edge_read(edges, i, places, t->n_rows, &links[n_links]);
     as_chart_series series = as_points_series(&p);
     if (n_links)
         as_doc_chart(d, &(as_chart){.kind = "graph",
@@ -287,12 +292,22 @@ static void prologue_add(as_doc *d, const assay_facts *f)
         steps_add(d, t);
 }
 
+/* Of comparisons: which layers made the difference, one table each. */
+static void diffs_add(as_doc *d, const assay_facts *f)
+{
+    const as_fact_group *g = as_facts_group_find(f, "layers");
+    for (int i = 0; i < g->n_tables; i++)
+        if (!strncmp(g->tables[i].key, "diff", 4))
+            as_pick_table(d, f, "layers", g->tables[i].key);
+}
+
 static void write_section(as_doc *d, const assay_facts *f)
 {
     if (!as_facts_group_find(f, "layers"))
         return;
     as_doc_heading(d, "layers", "Layers");
     as_pick_findings(d, f, "layers");
+    diffs_add(d, f);
     layers_add(d, f);
     const as_table *devices = as_facts_table_find(f, "devices", "devices");
     if (devices && devices->n_rows > 1)

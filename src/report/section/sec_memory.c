@@ -5,7 +5,10 @@
 #include "report/pick.h"
 
 /* The roles of buffers; what has another one is in the last group. */
-static const char *const roles[] = {"activation", "input", "output", "packed", "scratch", "param", "other"};
+static const char *const roles[] = {"activation", "input", "output", "packed", "scratch", "other"};
+
+/* Parameters lie in the model's own memory, not in the arena: they have no place in its picture. */
+static bool is_elsewhere(const char *role) { return !strcmp(role, "param"); }
 
 static int group_of(const char *role)
 {
@@ -28,7 +31,8 @@ static void chart_add(as_doc *d, const as_table *t)
     for (int i = 0; taken && i < t->n_rows; i++) {
         double size = as_value_at(t, i, "bytes"), at = as_value_at(t, i, "offset"), from = as_value_at(t, i, "first"),
                to = as_value_at(t, i, "last");
-        if (!(size > 0) || !isfinite(at) || !isfinite(from) || !isfinite(to) || at < 0 || from < 0 || to < from)
+        if (!(size > 0) || !isfinite(at) || !isfinite(from) || !isfinite(to) || at < 0 || from < 0 || to < from ||
+            is_elsewhere(as_words_at(t, i, "role")))
             continue;
         ends[0][n] = from, ends[1][n] = to + 1, ends[2][n] = at, ends[3][n] = at + size;
         groups[n] = group_of(as_words_at(t, i, "role"));

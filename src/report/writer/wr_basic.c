@@ -184,15 +184,26 @@ static const char *role_colour(as_chart_role role)
 
 static void print_cells(screen *s, const as_brief_table *t, const widths *w, const char *const *cells)
 {
-    for (int c = 1; c < w->n; c++) {
+    int n = w->n;
+    while (n > 1 && !*cells[n - 1]) /* no blanks at the end of a line */
+        n--;
+    for (int c = 1; c < n; c++) {
         const char *text = as_text_cut(&s->arena, clean(s, cells[c]), w->columns[c]);
         spaces(s, GAP);
         if (t->left[c])
-            left(s, text, c + 1 < w->n ? w->columns[c] : 0);
+            left(s, text, c + 1 < n ? w->columns[c] : 0);
         else
             right(s, text, w->columns[c]);
     }
     fputc('\n', s->file);
+}
+
+static bool has_cells(const as_brief_table *t, const as_brief_row *row)
+{
+    for (int c = 1; c < t->n_columns; c++)
+        if (*row->cells[c])
+            return true;
+    return false;
 }
 
 static void print_table(screen *s, const as_brief_table *t)
@@ -217,13 +228,17 @@ static void print_table(screen *s, const as_brief_table *t)
         const char         *code = role_colour(row->role);
         spaces(s, INDENT);
         fputs(paint(s, code), s->file);
-        left(s, fits ? names[r] : as_name_cut(&s->arena, clean(s, row->cells[0]), w.name), w.name);
+        left(s, fits ? names[r] : as_name_cut(&s->arena, clean(s, row->cells[0]), w.name), has_cells(t, row) || w.bar ? w.name : 0);
         if (w.bar) {
             spaces(s, GAP);
             print_bar(s, row->bar, w.bar);
         }
         print_cells(s, t, &w, row->cells);
         fputs(plain(s, code), s->file);
+    }
+    if (t->note) {
+        spaces(s, INDENT);
+        fprintf(s->file, "%s%s%s\n", paint(s, DIM), as_text_cut(&s->arena, clean(s, t->note), s->width - INDENT), plain(s, DIM));
     }
 }
 
