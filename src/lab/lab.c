@@ -121,10 +121,14 @@ static assay_status subject_open(assay_env *env, bench *b, int i, const as_sampl
     t->arms[i].items = as_bench_case_items(b->cases[i]);
     t->arms[i].work = b->cases[i]->work;
     as_stage_begin(env, AS_PHASE_PLAN, b->name, NAN, 0);
+    AS_TRY(as_bench_case_open(env, b->cases[i], &b->subjects[i]));
+    AS_TRY(as_arm_plan(env, name, b->subjects[i].plan, sampler->seed, b->slab, sampler->memory == AS_MEMORY_RANDOM, &b->arms[i]));
+    /* A device that tells its time has put its own clock in place by now, and the first news of a trace holds its clock. */
+    if (!t->n_turns && !as_trace_clock_take(t, env))
+        return as_fail(env, ASSAY_NO_MEMORY, "measure: %s: not enough memory for the name of the clock", b->name);
     if (sampler->progress)
         sampler->progress(sampler->progress_arg, AS_PHASE_PLAN, 0, t);
-    AS_TRY(as_bench_case_open(env, b->cases[i], &b->subjects[i]));
-    return as_arm_plan(env, name, b->subjects[i].plan, sampler->seed, b->slab, sampler->memory == AS_MEMORY_RANDOM, &b->arms[i]);
+    return ASSAY_OK;
 }
 
 /* --- Answers before times ------------------------------------------------------------------------------------- */
@@ -254,11 +258,8 @@ static assay_status bench_run(assay_env *env, bench *b, as_sampler_settings *sam
         return as_fail(env, ASSAY_NO_MEMORY, "measure: %s: not enough memory for %d candidates", b->name, b->n);
     if (sampler->memory == AS_MEMORY_SHARED)
         AS_TRY(as_slab_new(env, &b->slab));
-    for (int i = 0; i < b->n; i++) {
+    for (int i = 0; i < b->n; i++)
         AS_TRY(subject_open(env, b, i, sampler, t));
-        if (!again && !as_trace_clock_take(t, env))
-            return as_fail(env, ASSAY_NO_MEMORY, "measure: %s: not enough memory for the name of the clock", b->name);
-    }
     if (!again)
         AS_TRY(answers_check(env, b, sampler));
     if (env->clock.kind != AS_CLOCK_FAKE) /* measuring keeps half of the budget at least: what took more was told before it began */

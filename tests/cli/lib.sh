@@ -5,6 +5,7 @@ passed=0 failed=0
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 export ASSAY_CACHE_DIR="$dir/cache" # roofs are measured once a script at most, and the user's own are left alone
+export LC_ALL=C.UTF-8             # what is printed is compared, and a locale that is not UTF-8 has other signs
 
 t() { # "sentence" command...
     local name=$1

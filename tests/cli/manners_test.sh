@@ -71,7 +71,7 @@ stops() { # SIGNAL DELAY args...: exit code 5, one clean line, soon
     code=$?
     [ $code = 5 ] || { echo "exit code $code"; cat err; return 1; }
     grep -vE ', about [0-9]+ (s|min)( in all)?$|: stopping after what is under way|^wrote ' err >line # of a long call, and on a machine that is busy
-    [ "$(wc -l <line)" = 1 ] && grep -qE '^assay [a-z]+: stopped[: ]' line || { cat err; return 1; }
+    [ "$(wc -l <line)" = 1 ] && grep -qE '^assay: stopped[: ]' line || { cat err; return 1; }
     ! grep -q "$(printf '\r')" err
 }
 for delay in 0.2 0.$((RANDOM % 9 + 1)) 1.$((RANDOM % 10)); do
@@ -111,7 +111,7 @@ orphans() { # the child of a comparison ends when its parent is killed
 [ "$(uname)" != Linux ] || t "children end with their parent, however it ends" orphans
 
 # --- Progress ---
-told() { stops INT 1 noise --budget 60s --store none && grep -qE '^assay noise: .*, about [0-9]+ s in all$' err; }
+told() { stops INT 1 noise --budget 60s --store none && grep -qE '^assay: .*, about [0-9]+ s in all$' err; }
 t "without a terminal one line says what takes long" told
 never() { stops INT 1 noise --budget 60s --store none --progress never && [ "$(wc -l <err)" = 1 ]; }
 t "--progress never says nothing" never
