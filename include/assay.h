@@ -60,7 +60,7 @@ const char *assay_status_text(assay_status status);
 
 /* --- Env: the context of every call ------------------------------------------------------ */
 
-/* Holds the clock, the last message and the cancel flag.  There is no other global state. */
+/* Holds the clock, the last message and the cancel flag.  The library has no global state. */
 typedef struct assay_env assay_env;
 
 assay_status assay_env_new(assay_env **out);
