@@ -1,4 +1,4 @@
-/* sn_memory.c - memory of this process that is resident, now and at most. */
+/* sn_memory.c - resident memory of this process, now and at its peak. */
 #include <math.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -35,7 +35,7 @@ static double resident_bytes(void) { return NAN; }
 
 #endif
 
-/* VmHWM where it is; ru_maxrss is the same, but Linux inherits it from the parent across exec. */
+/* VmHWM where it is available; ru_maxrss is the same, but Linux inherits it from the parent across exec. */
 static double peak_bytes(void)
 {
 #if defined(__linux__)
