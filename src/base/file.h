@@ -19,9 +19,9 @@ typedef struct as_map {
 /* IO / NOT_FOUND with the message "`what`: PATH: cannot open: No such file..."; refuses
  * directories and files above max_bytes (0: no limit). */
 assay_status as_map_open(assay_env *env, const char *what, const char *path, uint64_t max_bytes, as_map *out);
-/* The same for a file that another file, `owner`, names. The owner's author need not be trusted: links may not lead out of the
- * owner's directory, neither the one it was named in nor the one that links lead to (model stores link a model and its data to
- * one place). */
+/* The same for a file that another file, `owner`, names. The author of the owner need not be trusted: the file, with its links
+ * resolved, must be below the directory in which the owner was named, or below the one to which the links of the owner lead
+ * (model stores link a model and its data to one place). */
 assay_status as_map_open_beside(assay_env *env, const char *what, const char *owner, const char *path, uint64_t max_bytes,
                                 as_map *out);
 void         as_map_close(as_map *map);
