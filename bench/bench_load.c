@@ -1,4 +1,4 @@
-/* bench_load.c - one process, one model: how long loading takes and what memory is held by then.
+/* bench_load.c - one process, one model: how long loading takes and how much memory is used by then.
  *
  * usage: bench_load FILE load|answer
  * Prints one JSON object, for tools/onnx-load.  "answer" goes on to the plan, an instance and one run. */
@@ -8,7 +8,7 @@
 
 #include "plan/plan.h"
 
-/* The most memory this process has held, in KiB; what getrusage() says would include the parent before exec. */
+/* The most memory that this process has used, in KiB; getrusage() would include the parent before exec. */
 static long peak_kib(void)
 {
     char        text[8192];

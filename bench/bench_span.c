@@ -1,4 +1,4 @@
-/* bench_span.c - what the instrument costs: one span, and profiling on against off.  Printed, never asserted. */
+/* bench_span.c - the cost of measuring: one span, and profiling on against off.  Printed, never asserted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static double steps_ns(assay_env *env, assay_instance *instance, as_recorder *re
     return (double)(as_thread_cpu_ns() - begin) / n;
 }
 
-/* A block of one arm: one untimed call, then samples; the lower quartile, which a neighbour seldom reaches. */
+/* A block of one candidate: one untimed call, then samples; gives the lower quartile, which other load seldom affects. */
 static double block_ns(assay_env *env, assay_instance *instance, as_recorder *recorder, int n)
 {
     double samples[SAMPLES];
@@ -70,7 +70,7 @@ static void compare(assay_env *env, const char *spec, const char *batch)
     }
     double once = block_ns(env, instance, NULL, 1), ratio[PAIRS], scratch[PAIRS];
     int    n = (int)(SAMPLE_NS / once) + 1;
-    for (int i = 0; i < PAIRS; i++) { /* a coin decides who goes first */
+    for (int i = 0; i < PAIRS; i++) { /* a coin decides which goes first */
         bool   first = rand() & 1;
         double a = block_ns(env, instance, first ? &recorder : NULL, n), b = block_ns(env, instance, first ? NULL : &recorder, n);
         ratio[i] = first ? a / b : b / a;

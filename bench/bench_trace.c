@@ -2,7 +2,8 @@
  *
  *     bench_trace FILE [MILLIONS OF EVENTS]
  *
- * The record is that of a network of ten steps: every run is a span with ten within it, 25 runs a sample, and a metric a sample. */
+ * The record is that of a network of ten steps: every run is a span with ten spans in it; there are 25 runs and one metric per
+ * sample. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,7 +112,7 @@ static assay_trace *begin(assay_env *env)
     return t;
 }
 
-/* The spans of one sample that begins at `at`; a step's time moves with its run, so that there is something to see. */
+/* The spans of one sample that starts at `at`; the time of a step varies with its run, so that there is something to see. */
 static uint64_t sample_make(assay_trace *t, uint64_t at, as_span spans[SPANS_A_SAMPLE], as_sample *sample)
 {
     uint64_t now = at;

@@ -1,8 +1,8 @@
 /* peers.c - assay and the libraries it is compared with, behind one small interface for tools/bench-peers.
  *
- * An arm is one way to do one piece of work: it owns its operands, is run n times between two stamps, and gives its result to
- * be compared.  Every loop is in here, so that no peer pays for a call from Python.  Each peer is compiled in when its library is
- * there (HAVE_OPENBLAS, HAVE_DNNL, HAVE_XSMM), and missing otherwise. */
+ * An arm is one way to do one piece of work: it owns its operands, is run n times between two stamps, and returns its result for
+ * comparison.  Every loop is in here, so that no peer pays for a call from Python.  A peer is compiled in only when its library
+ * is installed (HAVE_OPENBLAS, HAVE_DNNL, HAVE_XSMM). */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -83,7 +83,7 @@ static assay_status dnnl_run(arm *a, int n)
 }
 #endif
 #ifdef HAVE_XSMM
-/* Column-major, so the operands change places: y' = w' x'. */
+/* Column-major, so the operands are swapped: y' = w' x'. */
 static assay_status xsmm_run(arm *a, int n)
 {
     for (int i = 0; i < n; i++)
@@ -194,7 +194,7 @@ float *peers_data(arm *a, int which, size_t *count)
     return which < 0 ? a->y : which == 0 ? a->x : a->w;
 }
 
-/* For networks that would not fit beside each other. */
+/* For networks that do not fit in memory together. */
 void peers_free(arm *a);
 void peers_free(arm *a)
 {
@@ -217,8 +217,8 @@ static double seconds(clockid_t clock)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Seconds a run, over n runs: CPU time of this thread, or wall time; *switches: how often the thread was pre-empted meanwhile.
- * Negative: the arm failed. */
+/* Seconds per run, over n runs: CPU time of this thread, or wall time; *switches: how often the thread was pre-empted
+ * meanwhile. Negative: the arm failed. */
 double peers_time(arm *a, int n, int wall, long *switches);
 double peers_time(arm *a, int n, int wall, long *switches)
 {

@@ -7,11 +7,11 @@
  * A model is a graph of ONNX operators.  A plan binds it to a device: ordered steps, chosen
  * kernels, every buffer counted.  An instance holds what changes while a plan runs.  A profile run
  * fills a trace, which is self-contained; facts are computed from the trace alone, and a report is
- * written from the facts.  Each arrow is one call from const things to a new object, and the caller
- * frees what it was given.
+ * written from the facts.  Each arrow is one call: it reads const objects and returns a new one,
+ * which the caller frees.
  *
- * What can fail returns an assay_status.  The sentence that explains it is assay_message(env).
- * Outputs are untouched on failure.  The library never prints and never exits.
+ * A call that can fail returns an assay_status; assay_message(env) gives the sentence that explains
+ * it.  Outputs are untouched on failure.  The library never prints and never exits.
  *
  *     assay_env *env;  assay_model *model;  assay_plan *plan;  assay_trace *trace;
  *     assay_env_new(&env);
@@ -21,7 +21,8 @@
  *         assay_plan_build(env, model, options, &plan) == ASSAY_OK &&
  *         assay_profile(env, plan, options, &trace) == ASSAY_OK) ...
  *
- * An env and what was made with it belong to one thread at a time; a plan may be shared. */
+ * One thread at a time may use an env and the objects made with it; several threads may share a
+ * plan. */
 #ifndef ASSAY_H
 #define ASSAY_H
 
@@ -32,7 +33,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-#ifdef __GNUC__ /* the library hides its symbols; what stands between this line and its end is exported */
+#ifdef __GNUC__ /* The library hides its symbols; those between here and the matching pop are exported. */
 #pragma GCC visibility push(default)
 #endif
 
@@ -43,14 +44,14 @@ extern "C" {
 typedef enum assay_status {
     ASSAY_OK = 0,
     ASSAY_BAD_INPUT,   /* a file, shape, name or option that cannot be used */
-    ASSAY_NOT_FOUND,   /* a name that nothing here answers to */
+    ASSAY_NOT_FOUND,   /* no object has this name */
     ASSAY_IO,          /* the operating system refused to read or write */
-    ASSAY_UNSUPPORTED, /* understood, and not possible with what is built in */
+    ASSAY_UNSUPPORTED, /* understood, but not possible with what is built in */
     ASSAY_NO_MEMORY,
     ASSAY_DEVICE,    /* a device failed while it ran */
     ASSAY_CANCELLED, /* stopped from outside; what was measured is kept */
-    ASSAY_INTERNAL,  /* a broken promise of ours */
-    ASSAY_TIMED_OUT, /* no answer within the time that was given */
+    ASSAY_INTERNAL,  /* a bug in assay: it broke its own promise */
+    ASSAY_TIMED_OUT, /* no answer within the time allowed */
     ASSAY_N_STATUS
 } assay_status;
 
@@ -59,7 +60,7 @@ const char *assay_status_text(assay_status status);
 
 /* --- Env: the context of every call ------------------------------------------------------ */
 
-/* Holds the clock, the last message and the cancel flag.  No global state anywhere else. */
+/* Holds the clock, the last message and the cancel flag.  The library has no global state. */
 typedef struct assay_env assay_env;
 
 assay_status assay_env_new(assay_env **out);
@@ -79,16 +80,16 @@ typedef enum assay_kind {
     ASSAY_COUNTED,          /* counted exactly: events, bytes, flops of a definition */
     ASSAY_DERIVED,          /* a formula over measured and counted values */
     ASSAY_MODELLED,         /* follows from assumptions that the source names */
-    ASSAY_UNAVAILABLE       /* cannot be had here: value is NaN and the reason says why */
+    ASSAY_UNAVAILABLE       /* not available here: value is NaN and reason says why */
 } assay_kind;
 
-/* lo and hi bound the value (equal to it when exact, NaN when there is no interval). */
+/* The value lies between lo and hi; both equal it when it is exact, and both are NaN when there is no interval. */
 typedef struct assay_metric {
     double      value;
     double      lo, hi;
     uint64_t    n;      /* samples behind the value */
     const char *unit;   /* "ns", "byte", "flop", "flop/s", "1" ... */
-    const char *source; /* who says so: a clock, a sensor, a formula */
+    const char *source; /* where it comes from: a clock, a sensor, a formula */
     const char *reason; /* only when unavailable, else NULL */
     assay_kind  kind;
 } assay_metric;
@@ -101,7 +102,7 @@ typedef struct assay_options assay_options;
 
 assay_status assay_options_new(assay_env *env, assay_options **out);
 void         assay_options_free(assay_options *options);
-/* BAD_INPUT for an unknown key or a value outside its range; the sentence lists what is allowed. */
+/* BAD_INPUT for an unknown key or a value outside its range; the message lists what is allowed. */
 assay_status assay_options_set(assay_env *env, assay_options *options, const char *key, const char *value);
 
 /* --- Model, plan, profile, facts, report -------------------------------------------------- */
@@ -117,35 +118,39 @@ typedef struct assay_facts    assay_facts;
  * `weights` names a safetensors file whose tensors replace the parameters of the same name. */
 assay_status assay_model_load(assay_env *env, const char *spec, const assay_options *options, assay_model **out);
 void         assay_model_free(assay_model *model);
-/* Writes the model for other tools: options onnx (a file, opset 20; with seq the steps that a sequence is written as), safetensors (a file with
- * the parameters), c (a directory for C99 source, with name and libm), at least one of them.  A file that exists is replaced only by a whole one. */
+/* Writes the model for other tools.  Options, at least one of the first three: onnx (a file, opset 20; seq sets how many steps a
+ * sequence is written as), safetensors (a file with the parameters), c (a directory for C99 source; name and libm apply to it).
+ * An existing file is replaced only when the new one is complete. */
 assay_status assay_export(assay_env *env, const assay_model *model, const assay_options *options);
 
-/* What can be planned for here, and how fast each can be at most: a table "devices", and the known limits as facts "limits.cpu.read.dram.t1" ...
- * Options measure (limits are measured, and the best ever seen are kept), device (the limits of this one alone), threads. */
+/* The devices that a plan can use here and how fast each can be at most: a table "devices", and the known limits as facts such as
+ * "limits.cpu.read.dram.t1".  Options: measure (measures the limits and keeps the best ever seen), device (limits of this device
+ * alone), threads. */
 assay_status assay_devices(assay_env *env, const assay_options *options, assay_facts **out);
-/* `spec` is "cpu", "opencl:0", "null:gemm=5us" ...; threads: those of the CPU.  Any number of plans may use an open device, at once
- * and in any thread; it keeps nothing of the env. */
+/* `spec` is for example "cpu", "opencl:0" or "null:gemm=5us"; `threads` is the number of CPU threads.  Any number of plans may use
+ * an open device, at the same time and from any thread; the device keeps no reference to the env. */
 assay_status assay_device_open(assay_env *env, const char *spec, int threads, assay_device **out);
 void         assay_device_close(assay_device *device);
 
-/* Options read: batch, seq, dim, compile, winograd, weights-as, device, threads; input, timespans and state-in name files (npy, or .pb of ONNX)
- * whose values every instance begins with, and whose shapes decide symbolic dimensions.  The plan opens the devices that the options name, in order of preference, and
- * closes them; one that refuses every step is an error.  Borrows the model, which must outlive it. */
+/* Options read: batch, seq, dim, compile, winograd, weights-as, device, threads.  The options input, timespans and state-in name
+ * files (npy, or .pb of ONNX): every instance starts with their values, and their shapes set symbolic dimensions.  The plan opens
+ * the devices that the options name, in order of preference, and closes them; a device that refuses every step is an error.
+ * Borrows the model, which must outlive the plan. */
 assay_status assay_plan_build(assay_env *env, const assay_model *model, const assay_options *options, assay_plan **out);
-/* The same on open devices, which are lent for the plan's life: each node goes to the first of the list that takes it.  The cpu must be
- * among them: inputs and outputs live in its memory.  Options device and threads must not be set. */
+/* The same on open devices, which the plan borrows for its life: each node goes to the first device of the list that takes it.  The
+ * cpu must be among them: inputs and outputs live in its memory.  Options device and threads must not be set. */
 assay_status assay_plan_build_on(assay_env *env, const assay_model *model, assay_device *const *devices, size_t n_devices,
                                  const assay_options *options, assay_plan **out);
 void         assay_plan_free(assay_plan *plan);
-/* Bytes that an instance will hold at its peak, known before anything is allocated. */
+/* Bytes that an instance will hold at its peak; known before anything is allocated. */
 uint64_t assay_plan_peak_bytes(const assay_plan *plan);
-/* Steps, kernels and why, buffers, memory to the byte, as `assay plan` shows them; `format` is "text" or "json", path "-" is standard output. */
+/* Steps, kernels and why they were chosen, buffers, memory to the byte, as `assay plan` shows them; `format` is "text" or "json",
+ * and path "-" is standard output. */
 assay_status assay_plan_write(assay_env *env, const assay_plan *plan, const char *format, const char *path);
 
 /* --- Running a network on your own data ---------------------------------------------------- */
 
-/* A tensor of an instance: row-major, without gaps, in memory that belongs to the instance.  `name` lives as long as the plan. */
+/* A tensor of an instance: row-major, without gaps, in memory that the instance owns.  `name` lives as long as the plan. */
 typedef struct assay_tensor {
     const char *name;  /* "x" */
     const char *dtype; /* "f32", "i64", "bool" ... */
@@ -155,35 +160,40 @@ typedef struct assay_tensor {
     size_t      bytes;
 } assay_tensor;
 
-/* An instance holds what changes while a plan runs; several may share a plan, each in a thread of its own. */
+/* An instance holds what changes while a plan runs; several may share a plan, each in its own thread. */
 assay_status assay_instance_new(assay_env *env, const assay_plan *plan, assay_instance **out);
 void         assay_instance_free(assay_instance *instance);
 size_t       assay_instance_n_inputs(const assay_instance *instance);
 size_t       assay_instance_n_outputs(const assay_instance *instance);
-/* BAD_INPUT when there is none of that number. */
+/* BAD_INPUT when i is not below the number of inputs or outputs. */
 assay_status assay_instance_input(assay_env *env, const assay_instance *instance, size_t i, assay_tensor *out);
 assay_status assay_instance_output(assay_env *env, const assay_instance *instance, size_t i, assay_tensor *out);
-/* From now on the input is read where your data lie (borrowed; of the input's type, row-major, aligned for it), instead of being copied. */
+/* From now on a run reads this input from your memory instead of a copy.  Borrowed; it must have the input's type, be row-major,
+ * and be aligned for that type. */
 assay_status assay_instance_bind_input(assay_env *env, assay_instance *instance, const char *name, void *data, size_t bytes);
-/* Copies the values of a file (npy, or .pb of ONNX) of the input's type and shape into it; of its shape without the batch too, where that is 1. */
+/* Copies the values of a file (npy, or .pb of ONNX) into the input.  The file must have the input's type and shape; where the batch
+ * is 1, the shape may leave it out. */
 assay_status assay_instance_load_input(assay_env *env, assay_instance *instance, const char *name, const char *path);
-/* Writes an output as npy: an answer, or a state such as "h_n" that a later run begins with as its input "h0". */
+/* Writes an output as npy: a result, or a state such as "h_n" that a later run starts from as its input "h0". */
 assay_status assay_instance_save_output(assay_env *env, const assay_instance *instance, const char *name, const char *path);
-/* All outputs as `assay run` prints them: `format` is "text" (the first values of each) or "json" (all), path "-" is standard output. */
+/* Writes all outputs as `assay run` prints them: `format` is "text" (the first values of each) or "json" (all), and path "-" is
+ * standard output. */
 assay_status assay_instance_write(assay_env *env, const assay_instance *instance, const char *format, const char *path);
-/* Random values by the seed in all inputs that nobody bound or gave by a file; states begin with zeros, time spans with ones. */
+/* Fills all inputs that were neither bound nor loaded from a file with random values of this seed; states get zeros, time spans
+ * ones. */
 void assay_instance_fill(const assay_instance *instance, uint64_t seed);
 /* One run: reads the inputs, writes the outputs.  Allocates nothing after the first. */
 assay_status assay_run(assay_env *env, assay_instance *instance);
-/* After a run: the largest relative difference of the outputs from those of exact kernels on the same inputs; 0 unless option winograd let the
- * plan take less exact ones.  Options: those that the plan was built with. */
+/* After a run: the largest relative difference between its outputs and those of exact kernels on the same inputs; 0 unless option
+ * winograd let the plan use less exact kernels.  Pass the options that the plan was built with. */
 assay_status assay_run_error(assay_env *env, const assay_instance *instance, const assay_options *options, double *out);
 
-/* One answer per sample, as `assay run --stream`: samples come from one file descriptor as lines of numbers (option format: csv or f32), answers
- * go to the other, and the network's state is carried on (a built-in network takes one when it is loaded with option stream, and is refused
- * without).  Ends with the input.  Options read: those of a plan (batch and seq are 1), rate,
- * deadline, format, seed, timespans ("stdin": the last number of a sample), state-out.  The facts say how late answers were: stream.p50 ...
- * *out is NULL before; a failure after the first answer leaves the facts of what was answered in it. */
+/* One answer per sample, as `assay run --stream`: reads samples from one file descriptor as lines of numbers (option format: csv or
+ * f32), writes answers to the other, and carries the network's state from sample to sample.  A built-in network has a state only
+ * when it was loaded with option stream, and is refused otherwise.  Ends when the input ends.  Options read: those of a plan (batch
+ * and seq are 1), rate, deadline, format, seed, timespans ("stdin": the last number of a sample), state-out.  The facts say how
+ * late the answers were: stream.p50 ...  Set *out to NULL before the call; a failure after the first answer leaves the facts of
+ * what was answered in it. */
 assay_status assay_stream(assay_env *env, const assay_model *model, const assay_options *options, int in_fd, int out_fd,
                           assay_facts **out);
 
@@ -206,7 +216,8 @@ void assay_on_progress(assay_env *env, assay_progress progress, void *arg);
 
 /* Runs the plan again and again as the options say and returns the self-contained record. */
 assay_status assay_profile(assay_env *env, const assay_plan *plan, const assay_options *options, assay_trace **out);
-/* The same from a model to facts, as the verb `profile`: with option compile=both what compiling gains, with winograd its error. */
+/* The same from a model to facts, as the verb `profile` does it: option compile=both adds what compiling gains, option winograd
+ * adds its error. */
 assay_status assay_profile_model(assay_env *env, const assay_model *model, const assay_options *options, assay_facts **out);
 void         assay_trace_free(assay_trace *trace);
 assay_status assay_trace_save(assay_env *env, const assay_trace *trace, const char *path);
@@ -214,43 +225,46 @@ assay_status assay_trace_load(assay_env *env, const char *path, assay_trace **ou
 
 assay_status assay_analyse(assay_env *env, const assay_trace *trace, assay_facts **out);
 void         assay_facts_free(assay_facts *facts);
-/* Any number of them by its key: "latency.median", "memory.peak" ...  NULL: there is none.  Lives as long as the facts. */
+/* One number by its key: "latency.median", "memory.peak" ...  NULL when there is none.  Lives as long as the facts. */
 const assay_metric *assay_facts_metric(const assay_facts *facts, const char *key);
-/* All of them: i from 0 until false.  label: for people. */
+/* All numbers: count i up from 0 until it returns false.  `label` is text for people. */
 bool assay_facts_at(const assay_facts *facts, size_t i, const char **key, const char **label, const assay_metric **metric);
-/* Tables (layers, steps, comparisons) likewise: a table by its number, a cell by row and column.  A cell is a text or a metric, the other NULL. */
+/* Tables (layers, steps, comparisons) in the same way: a table by its number, a cell by row and column.  A cell is either a text or
+ * a metric; the other is NULL. */
 bool assay_facts_table(const assay_facts *facts, size_t i, const char **key, size_t *n_rows, size_t *n_columns);
 bool assay_facts_column(const assay_facts *facts, size_t i, size_t column, const char **key, const char **label);
 bool assay_facts_cell(const assay_facts *facts, size_t i, size_t row, size_t column, const char **text,
                       const assay_metric **metric);
-/* What the analyses say, in sentences; level 0 is a note, 1 good, 2 a warning, 3 bad. */
+/* What the analyses found, in sentences; level 0 is a note, 1 good, 2 a warning, 3 bad. */
 bool assay_facts_finding(const assay_facts *facts, size_t i, int *level, const char **text);
-/* "mlp-small, batch 8, cpu, 1 thread", and which keys may be expected: "assay.run/1". */
+/* The title, for example "mlp-small, batch 8, cpu, 1 thread", and the schema that says which keys to expect: "assay.run/1". */
 const char *assay_facts_title(const assay_facts *facts);
 const char *assay_facts_schema(void);
 
-/* Every run of a file: a trace, which is analysed, or run JSON as assay_report() writes it, of one run or several.  At least one; given back by
- * assay_facts_free_all(). */
+/* Every run in a file: a trace, which is analysed, or run JSON as assay_report() writes it, with one or several runs.  Returns at
+ * least one; free them with assay_facts_free_all(). */
 assay_status assay_facts_load(assay_env *env, const char *path, assay_facts ***out, size_t *n);
 void         assay_facts_free_all(assay_facts **facts, size_t n);
 
-/* `format` is "text", "json", "html", "csv", "markdown", "junit" or "github", path "-" is standard output.  The old file stays when writing fails. */
+/* `format` is "text", "json", "html", "csv", "markdown", "junit" or "github", and path "-" is standard output.  The old file stays
+ * when writing fails. */
 assay_status assay_report(assay_env *env, const assay_facts *const *facts, size_t n_facts, const char *format, const char *path);
 
-/* What can be measured on this machine, and why not the rest, as one JSON object; path "-" is standard output. */
+/* What can be measured on this machine, and why the rest cannot, as one JSON object; path "-" is standard output. */
 assay_status assay_doctor(assay_env *env, const char *path);
 
 /* --- Benchmarks, comparisons, baselines, checks -------------------------------------------- */
 
-/* `what` and the options are those of the verbs: workloads ("matmul", "elementwise:add,mul") or models.  Each case runs in a child process.
- * Options read by all: budget, timeout, seed, store ("none" keeps nothing).  *out is NULL before; CANCELLED and DEVICE (a case has no number)
- * leave the facts of what was measured in it. */
+/* `what` and the options are those of the verbs: workloads ("matmul", "elementwise:add,mul") or models.  Each case runs in a child
+ * process.  All of them read the options budget, timeout, seed, store ("none" keeps nothing).  Set *out to NULL before the call;
+ * CANCELLED and DEVICE (a case has no number) leave the facts of what was measured in it. */
 
-/* One row a case; options sizes, dtypes, layout, devices, threads, warmup, runs, target-width ... */
+/* One row per case; options sizes, dtypes, layout, devices, threads, warmup, runs, target-width ... */
 assay_status assay_bench(assay_env *env, const char *const *what, size_t n, const assay_options *options, assay_facts **out);
-/* Side by side, in turns; options vary ("threads=1,2"), devices, margin, alpha ... */
+/* Compares candidates side by side, in turns; options vary ("threads=1,2"), devices, margin, alpha ... */
 assay_status assay_compare(assay_env *env, const char *const *what, size_t n, const assay_options *options, assay_facts **out);
-/* Programs that speak the line protocol (assay_arm.h), each a command line; the first is what the others are compared with. */
+/* Compares programs that speak the line protocol (assay_arm.h), each a command line; the first is the one that the others are
+ * compared with. */
 assay_status assay_compare_programs(assay_env *env, const char *const *commands, size_t n, const assay_options *options,
                                     assay_facts **out);
 /* What a run JSON of a comparison holds, or a stored one by its number, judged again with other options margin and alpha; nothing is run. */
@@ -260,48 +274,52 @@ assay_status assay_compare_profiles(assay_env *env, const char *a, const char *b
 /* What this machine can resolve, in which time, and what disturbs it; the store keeps it, and the next comparison is planned with it. */
 assay_status assay_noise(assay_env *env, const assay_options *options, assay_facts **out);
 
-/* Answers the line protocol for one case, as `assay bench CASE --speak`, until the reader says the end. */
+/* Answers the line protocol for one case, as `assay bench CASE --speak`, until the other side sends "end". */
 assay_status assay_speak(assay_env *env, const char *what, const assay_options *options, int in_fd, int out_fd);
 
-/* Keeps this program's way to run the cases under a name, so that assay_check() can run it again.  It is started as `PROGRAM bench CASE
- * --key=value ... --speak`: the program must be `assay` itself, or one that answers that by assay_speak().  Option description. */
+/* Stores under a name how this program runs the cases, so that assay_check() can run it again.  It is started as `PROGRAM bench
+ * CASE --key=value ... --speak`: the program must be `assay` itself, or one that answers this with assay_speak().  Option:
+ * description. */
 assay_status assay_baseline_create(assay_env *env, const char *name, const char *const *what, size_t n,
                                    const assay_options *options);
-/* The same of programs that speak the line protocol (assay_arm.h), each a command line. */
+/* The same for programs that speak the line protocol (assay_arm.h), each a command line. */
 assay_status assay_baseline_create_programs(assay_env *env, const char *name, const char *const *commands, size_t n,
                                             const assay_options *options);
-/* The baselines of the store: a table "baselines".  Here and below option store says which store; "none" is refused. */
+/* The baselines of the store: a table "baselines".  Here and below, option store says which store; "none" is refused. */
 assay_status assay_baselines(assay_env *env, const assay_options *options, assay_facts **out);
-/* What it keeps, case by case, as `assay baseline show` tells it: `format` is "text" or "json", path "-" is standard output. */
+/* What a baseline keeps, case by case, as `assay baseline show` prints it: `format` is "text" or "json", and path "-" is standard
+ * output. */
 assay_status assay_baseline_write(assay_env *env, const char *name, const assay_options *options, const char *format,
                                   const char *path);
-/* `from` is called `to` from now on; what had that name is gone. */
+/* Renames `from` to `to`; a baseline that had that name is removed. */
 assay_status assay_baseline_promote(assay_env *env, const char *from, const char *to, const assay_options *options);
-/* With the programs and models that nothing else needs. */
+/* Removes a baseline, with the programs and models that nothing else needs. */
 assay_status assay_baseline_remove(assay_env *env, const char *name, const assay_options *options);
-/* Today's against the baseline's; options threshold (percent), severity, alpha, fail-on, cross-machine.  *exit_code as of `assay check`. */
+/* Compares today's cases with the baseline's; options threshold (percent), severity, alpha, fail-on, cross-machine.  *exit_code is
+ * that of `assay check`. */
 assay_status assay_check(assay_env *env, const char *baseline, const assay_options *options, assay_facts **out, int *exit_code);
 
 /* --- What the store knows -------------------------------------------------------------------- */
 
 /* All runs, newest first: a table "runs". */
 assay_status assay_stored_runs(assay_env *env, const assay_options *options, assay_facts **out);
-/* One of them by its number, as it was reported when it was measured. */
+/* One run by its number, as it was reported when it was measured. */
 assay_status assay_stored_run(assay_env *env, int64_t id, const assay_options *options, assay_facts **out);
-/* The record of its trial number `place`, from 1 on, to be saved or analysed again; 0: of its only one. */
+/* The record of the run's trial number `place`, counted from 1, to save or to analyse again; 0: of its only trial. */
 assay_status assay_stored_trace(assay_env *env, int64_t id, size_t place, const assay_options *options, assay_trace **out);
-/* All of them or none; a run that a baseline stands on cannot be removed. */
+/* Removes all of them or none; a run that a baseline needs cannot be removed. */
 assay_status assay_stored_remove(assay_env *env, const int64_t *ids, size_t n, const assay_options *options);
-/* Runs with all their records as one file (n == 0: all runs), and from such a file into a store, which is made if need be: how many were added,
- * and how many were there already. */
+/* Writes runs with all their records to one file (n == 0: all runs), and reads such a file into a store, which is created if
+ * needed.  *n_added is how many were added, *n_known how many were there already. */
 assay_status assay_stored_export(assay_env *env, const int64_t *ids, size_t n, const assay_options *options, const char *path);
 assay_status assay_stored_import(assay_env *env, const char *path, const assay_options *options, size_t *n_added, size_t *n_known);
-/* Reads all of the store: every page, every run against its hash, every object of a baseline against its name. */
+/* Reads the whole store: checks every page, every run against its hash, every object of a baseline against its name. */
 typedef struct assay_store_counts {
     size_t runs, baselines, objects;
 } assay_store_counts;
 assay_status assay_stored_verify(assay_env *env, const assay_options *options, assay_store_counts *out);
-/* A case over its runs, with the change points that its ranks nominate; NULL: which cases there are.  Option cross-machine: of all machines. */
+/* A case over its runs, with the change points that its ranks suggest; NULL: lists the cases.  Option cross-machine: of all
+ * machines. */
 assay_status assay_history(assay_env *env, const char *name, const assay_options *options, assay_facts **out);
 
 #ifdef __GNUC__

@@ -1,5 +1,5 @@
-/* assay_arm.h - makes a program of yours an arm of `assay compare --bin ./old --bin ./new`, `assay baseline save NAME --bin ./prog` and
- * `assay check`.  This one file is all: C99 or C++, POSIX, no library to link.
+/* assay_arm.h - makes your own program a candidate of `assay compare --bin ./old --bin ./new`, `assay baseline save NAME --bin
+ * ./prog` and `assay check`.  This file is all you need: C99 or C++, POSIX, no library to link.
  *
  *     #include "assay_arm.h"
  *
@@ -20,13 +20,13 @@
  *         return assay_arm_serve("dot", call, NULL);
  *     }
  *
- * The program is started by assay, many times, and asked in turns with the other one to time blocks of calls: it does so itself, by
- * CLOCK_MONOTONIC and by the CPU time of the thread, and allocates and prints nothing meanwhile.  Try it by hand: start it and type
- * `block 1 100 5`, then `end`.  The lines are those of docs/line-protocol.md.
+ * assay starts the program many times, and asks it and the other one in turns to time blocks of calls.  The program times them
+ * itself, with CLOCK_MONOTONIC and the CPU time of the thread; meanwhile it allocates nothing and prints nothing.  Try it by hand:
+ * start it and type `block 1 100 5`, then `end`. docs/line-protocol.md describes the lines.
  *
- * While it serves, standard output is standard error for your code, so a stray printf() cannot break the protocol.
+ * While it serves, what your code prints to standard output goes to standard error, so a stray printf() cannot break the protocol.
  *
- * With more to tell, fill an assay_arm and call assay_arm_serve_all():
+ * To report more, fill an assay_arm and call assay_arm_serve_all():
  *
  *     assay_arm arm = {0};                     // C++: assay_arm arm = assay_arm();
  *     arm.name = "dot"; arm.call = call; arm.hash = hash; arm.flops = 2 * 4096;
@@ -53,13 +53,14 @@ typedef struct assay_arm {
     const char *name;        /* one word of at most 63 characters */
     void (*call)(void *arg); /* one call of the work; leave its result where the compiler cannot drop it */
     void *arg;
-    void (*launch)(void *arg, uint64_t seed); /* may be NULL: places buffers anew, by the seed */
-    uint64_t (*hash)(void *arg); /* may be NULL: of the result of a call; two arms with other hashes are not the same work */
-    int    by_wall;              /* not 0: threads or devices share the work, so CPU time of one thread says nothing */
-    double flops, bytes, allocations, launches, peak_bytes; /* of one call, as far as you count them; 0: not told */
+    void (*launch)(void *arg, uint64_t seed); /* may be NULL: places the buffers anew, by the seed */
+    uint64_t (*hash)(void *arg); /* may be NULL: hash of a call's result; programs whose hashes differ do different work */
+    int    by_wall;              /* not 0: threads or devices share the work, so one thread's CPU time says nothing */
+    double flops, bytes, allocations, launches, peak_bytes; /* of one call, if you count them; 0: unknown */
 } assay_arm;
 
-/* Answers until the other side says "end" or goes away; for main() to return: 0, or 1 when standard output cannot be written. */
+/* Answers until the other side sends "end" or closes. Returns the exit code of main(): 0, or 1 when standard output cannot be
+ * written. */
 static inline int assay_arm_serve_all(const assay_arm *arm);
 
 static inline int assay_arm_serve(const char *name, void (*call)(void *arg), void *arg)
@@ -72,7 +73,7 @@ static inline int assay_arm_serve(const char *name, void (*call)(void *arg), voi
     return assay_arm_serve_all(&arm);
 }
 
-/* FNV-1a over bytes, for hash callbacks: start with assay_arm_hash(0, ...), go on with what it returned. */
+/* FNV-1a over bytes, for hash callbacks: start with assay_arm_hash(0, ...), then pass in what it returned. */
 static inline uint64_t assay_arm_hash(uint64_t hash, const void *data, size_t n)
 {
     const unsigned char *byte = (const unsigned char *)data;
@@ -84,15 +85,15 @@ static inline uint64_t assay_arm_hash(uint64_t hash, const void *data, size_t n)
     return hash;
 }
 
-/* --- How it is done; nothing below is for use ------------------------------------------------------------------- */
+/* --- The implementation; use nothing below ------------------------------------------------------------------- */
 
 enum { ASSAY_ARM_MAX_SHOTS = 4096, ASSAY_ARM_REQUEST_BYTES = 256, ASSAY_ARM_SHOT_BYTES = 60 };
 
 typedef struct assay_arm_state {
     const assay_arm *arm;
     int              out;                         /* what was standard output */
-    char             in[ASSAY_ARM_REQUEST_BYTES]; /* read and not yet answered */
-    size_t           n_in, n_line;                /* all of it, and its first line with the newline */
+    char             in[ASSAY_ARM_REQUEST_BYTES]; /* read, but not yet answered */
+    size_t           n_in, n_line;                /* bytes in it, and bytes of its first line with the newline */
     uint64_t         wall[ASSAY_ARM_MAX_SHOTS], cpu[ASSAY_ARM_MAX_SHOTS];
     char             text[ASSAY_ARM_MAX_SHOTS * ASSAY_ARM_SHOT_BYTES + 256];
     size_t           n_text;
@@ -137,7 +138,7 @@ static inline void assay_arm_put(assay_arm_state *s, const char *text)
     s->n_text += n;
 }
 
-/* A whole number, in a form that no locale changes. */
+/* A whole number, in a form that does not depend on the locale. */
 static inline void assay_arm_put_whole(assay_arm_state *s, uint64_t value)
 {
     char digits[24];
@@ -145,7 +146,7 @@ static inline void assay_arm_put_whole(assay_arm_state *s, uint64_t value)
     assay_arm_put(s, digits);
 }
 
-/* " 123.456789": ns of one of the calls. */
+/* " 123.456789": ns per call. */
 static inline void assay_arm_put_share(assay_arm_state *s, uint64_t ns, uint64_t calls)
 {
     char digits[8];
@@ -155,7 +156,7 @@ static inline void assay_arm_put_share(assay_arm_state *s, uint64_t ns, uint64_t
     assay_arm_put(s, digits);
 }
 
-/* Writes what was put; 0 when nobody reads it any more. */
+/* Writes what was put; returns 0 when nobody reads it any more. */
 static inline int assay_arm_flush(assay_arm_state *s)
 {
     size_t done = 0;
@@ -224,7 +225,7 @@ static inline void assay_arm_hash_put(assay_arm_state *s)
     assay_arm_put(s, digits);
 }
 
-/* Digits, at most `max`, behind one blank; *at moves behind them. */
+/* Reads digits, at most `max`, after one blank; *at moves past them. */
 static inline int assay_arm_number(const char **at, uint64_t max, uint64_t *out)
 {
     const char *c = *at;
@@ -249,7 +250,7 @@ static inline int assay_arm_verb(const char *line, const char *verb, const char 
     return !strncmp(line, verb, strlen(verb));
 }
 
-/* Puts the answer to a line; 0: it was "end". */
+/* Puts the answer to a line; returns 0 when the line was "end". */
 static inline int assay_arm_answer(assay_arm_state *s, const char *line)
 {
     const char *at;
@@ -275,7 +276,7 @@ static inline int assay_arm_answer(assay_arm_state *s, const char *line)
     return 1;
 }
 
-/* The oldest line in s->in as a string; NULL at the end of the input, and behind a line that is too long, which is told. */
+/* The oldest line in s->in as a string; NULL at the end of the input, and after a line that is too long, which is reported. */
 static inline char *assay_arm_line(assay_arm_state *s)
 {
     char *newline;
@@ -321,7 +322,7 @@ static inline int assay_arm_serve_all(const assay_arm *arm)
     static assay_arm_state s;
     void (*before)(int);
     int code;
-    memset(&s, 1, sizeof s); /* touched now, so that no page of it is new between stamps */
+    memset(&s, 1, sizeof s); /* touched now, so that no page is new between two stamps */
     s.arm = arm;
     s.n_in = s.n_text = 0;
     fflush(stdout);

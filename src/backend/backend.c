@@ -1,4 +1,4 @@
-/* backend.c - devices by name, and their memory counted. */
+/* backend.c - finds devices by name, and counts their memory. */
 #include "backend/backend.h"
 
 #include <stdio.h>
@@ -75,7 +75,7 @@ assay_status as_gpu_find(assay_env *env, const as_backend *const *table, as_gpu 
 
 void assay_device_close(assay_device *device) { as_device_close(device); }
 
-/* A type that a device computes with, among those that a report names: the others are rare. */
+/* The types that a device computes with, among those that a report names: the others are rare. */
 static const as_dtype told_dtypes[] = {AS_F64, AS_F32, AS_F16, AS_BF16, AS_I64, AS_I32, AS_I8, AS_BOOL};
 
 const char *as_caps_show(const as_caps *caps, char *buf, size_t size)
@@ -110,7 +110,7 @@ assay_status as_device_alloc(assay_env *env, as_device *device, size_t bytes, as
 {
     as_mem mem = {0};
     AS_TRY(device->backend->alloc(env, device, bytes, &mem));
-    mem.bytes = bytes; /* what was asked for, so that drop takes off what was put on */
+    mem.bytes = bytes; /* the size that was asked for, so that drop subtracts what alloc added */
     atomic_fetch_add(&device->n_allocs, 1);
     uint64_t live = atomic_fetch_add(&device->live_bytes, bytes) + bytes, peak = atomic_load(&device->peak_bytes);
     while (live > peak && !atomic_compare_exchange_weak(&device->peak_bytes, &peak, live))

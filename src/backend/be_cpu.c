@@ -1,9 +1,10 @@
 /* be_cpu.c - the CPU: our own kernels on our own threads.
  *
- * A segment is one fork: every thread walks all the steps, does its share of each and meets the others at a barrier.  Code
- * holds no addresses, so instances share it; views get their addresses on the stack of the thread that uses them.
+ * A segment is one fork: every thread walks through all steps, does its share of each and meets the others at a barrier.
+ * Code contains no addresses, so instances share it; views get their addresses on the stack of the thread that uses them.
  *
- * The denormal mode is left as the process has it: gradual underflow, unless the program that uses us chose otherwise. */
+ * The denormal mode stays as the process has it: gradual underflow, unless the program that uses the library changed
+ * it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,19 +17,20 @@ extern const as_backend as_be_cpu;
 
 enum { ALIGN_BYTES = 64, N_PACKED = AS_N_PACKED };
 
-/* Below this much work a fork costs more than it saves: some microseconds for waking the threads against a scalar Gflop/s. */
+/* With less work than this, a fork costs more than it saves: waking the threads takes some microseconds, and a scalar loop does
+ * about a Gflop/s. */
 #define FORK_FLOPS    1000000u
-#define FLOPS_SPECIAL 20u /* an exponential or a division counts as so many flops here */
+#define FLOPS_SPECIAL 20u /* an exponential or a division counts as this many flops here */
 
 typedef struct cpu_device {
     as_device   device;
     as_pool    *pool;
-    atomic_flag pool_taken; /* by an execute() that forks */
+    atomic_flag pool_taken; /* held by an execute() that forks */
     unsigned    isa, masked;
     char        text[192];
 } cpu_device;
 
-/* What no kernel takes the slow truth does, in any type. */
+/* The reference code does what no kernel takes, in any type. */
 static const as_caps caps = {.dtypes = AS_SET_ANY, .uses_threads = true};
 
 /* --- Opening ------------------------------------------------------------------------------------ */
@@ -89,7 +91,7 @@ static assay_status alloc(assay_env *env, as_device *device, size_t bytes, as_me
 {
     void *memory = NULL;
     (void)device;
-    /* At least one byte, so that a NULL handle always means "no memory". */
+    /* At least one byte, so that a NULL handle always means that there was no memory. */
     if (posix_memalign(&memory, ALIGN_BYTES, bytes ? bytes : 1))
         return as_fail(env, ASSAY_NO_MEMORY, "cpu: not enough memory for %zu bytes", bytes);
     memset(memory, 0, bytes); /* also touches every page before anything is timed */
@@ -129,7 +131,7 @@ static assay_status choose(assay_env *env, as_device *device, const as_node_ctx 
     return as_kernel_choose(env, as_k_table, n, cpu->isa, cpu->masked, device->n_threads, arena, out);
 }
 
-/* An operand: its view lacks the address, which its buffer has. */
+/* An operand: a view without its address, and the buffer that has the address. */
 typedef struct operand {
     as_view view;
     int     buffer;
@@ -146,7 +148,7 @@ typedef struct code {
     as_arena arena; /* holds all of it but this struct */
     step    *steps;
     int      n_steps;
-    bool     fork; /* enough work for all threads */
+    bool     fork; /* there is enough work for all threads */
 } code;
 
 static as_view view_make(const as_tensor_info *t)
@@ -164,7 +166,7 @@ static as_view view_make(const as_tensor_info *t)
     return v;
 }
 
-/* The plan's buffer ids beside the views; a constant that has no buffer is read where the node has it. */
+/* Sets the plan's buffer ids beside the views; a constant without a buffer is read from the node. */
 static operand *operands_make(as_arena *arena, const as_tensor_info *infos, int n, const int *buffers, int n_buffers)
 {
     operand *list = AS_TAKE(arena, operand, n);
@@ -223,7 +225,7 @@ static void discard(as_device *device, void *handle)
     free(c);
 }
 
-/* A cell that follows one sample has nothing for a second thread. */
+/* A recurrent cell with one sample has no work for a second thread. */
 static bool can_share(const as_seg_step *s)
 {
     const as_kernel *k = s->choice->kernel;
@@ -262,8 +264,8 @@ typedef struct job {
     const as_run_ctx  *run;
     const as_recorder *recorder; /* NULL: record no steps */
     assay_status       status;   /* part 0's alone */
-    /* The last step to run, set by part 0 before that step's barrier.  A number, not a flag: a part that is slow to leave a
-     * barrier may already see the verdict on the next step, and must still come to its barrier. */
+    /* The last step to run, set by part 0 before that step's barrier.  It is a number, not a flag: a part that is slow to
+     * leave a barrier may already see the decision about the next step, and must still reach its barrier. */
     atomic_int last;
 } job;
 
@@ -300,7 +302,7 @@ static void step_run(job *j, const step *s, int part, int n_parts)
     }
 }
 
-/* Only part 0 fails (in the slow truth) or looks whether someone wants us to stop. */
+/* Only part 0 can fail (in the reference code) or checks for a cancel. */
 static void verdict(job *j, int i)
 {
     if (j->status == ASSAY_OK && as_run_cancelled(j->run) && i + 1 < j->code->n_steps)
@@ -309,7 +311,7 @@ static void verdict(job *j, int i)
         atomic_store_explicit(&j->last, i, memory_order_relaxed);
 }
 
-/* A part's own span ends before the barrier, the step's behind it. */
+/* A part's own span ends before the barrier, the step's span after it. */
 static void part_run(void *arg, int part, int n_parts)
 {
     job               *j = arg;
@@ -335,7 +337,7 @@ static assay_status execute(const as_run_ctx *run, as_device *device, void *hand
     cpu_device *cpu = (cpu_device *)device;
     job j = {.cpu = cpu, .code = handle, .bindings = bindings, .run = run, .recorder = as_run_recorder(run, AS_DETAIL_STEP)};
     atomic_init(&j.last, j.code->n_steps - 1);
-    /* A plan may be shared by threads, its pool may not: who comes second walks alone, to the same bits. */
+    /* Threads may share a plan, but not its pool: the second one runs alone, and gets the same bits. */
     bool alone = !j.code->fork || atomic_flag_test_and_set_explicit(&cpu->pool_taken, memory_order_acquire);
     if (alone) {
         part_run(&j, 0, 1);

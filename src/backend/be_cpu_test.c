@@ -1,4 +1,4 @@
-/* be_cpu_test.c - segments on threads: order, spans, failure, packing.  What kernels compute is tests/conform's business. */
+/* be_cpu_test.c - segments on threads: order, spans, failure, packing. tests/conform checks what kernels compute. */
 #include <stdlib.h>
 
 #include "backend/backend.h"
@@ -241,7 +241,7 @@ Test(be_cpu, takes_the_f32_kernel_for_f32_and_the_truth_for_f64)
     n.op = as_op_find("Relu");
     expect_ok(env, device->backend->choose(env, device, &n, &arena, &c));
     expect(strcmp(c.name, "any_reference") != 0);
-    bool truth_said = false; /* which other kernels there are before it depends on the CPU */
+    bool truth_said = false; /* which other kernels come before it depends on the CPU */
     for (int i = 0; i < c.n_refused; i++)
         truth_said |= strstr(c.refused[i].why, "rank 0 is below") != NULL;
     expect(truth_said);
@@ -362,7 +362,7 @@ Test(be_cpu, steps_are_recorded_in_order_and_parts_inside_them)
             expect_eq(rings[t].spans[i].kind, AS_SPAN_PART);
             expect_eq(rings[t].spans[i].step, 10 + i);
             expect_eq(rings[t].spans[i].thread, t);
-            expect(rings[t].spans[i].end_ticks <= step->end_ticks); /* nobody works behind the barrier */
+            expect(rings[t].spans[i].end_ticks <= step->end_ticks); /* nobody works after the barrier */
         }
     }
     chain_free(&c);
@@ -449,7 +449,7 @@ Test(be_cpu, a_failing_truth_ends_the_segment_and_keeps_its_sentence)
         chain_new(&c, device, truth(), 1000000);
         for (int again = 0; again < 50; again++) {
             memset(c.mem.host, 0, c.mem.bytes);
-            chain_data(&c, 0)[1] = 997.0f; /* becomes 1000 in front of the fourth step */
+            chain_data(&c, 0)[1] = 997.0f; /* becomes 1000 before the fourth step */
             expect_fails(env, device->backend->execute(AS_RUN(env), device, c.code, &c.bindings), ASSAY_NO_MEMORY,
                          "Step 's': element 1 is too large");
             expect_near(chain_data(&c, 3)[N - 1], 3.0f, 0);

@@ -1,12 +1,13 @@
 /* be_null.c - a device that computes nothing and takes exactly as long as it was told: "null:gemm=5us,*=2us,put=1us".
  *
- * "limit.fma.f32=1e9" tells it a limit.
- * With `graph` it takes pieces of graphs as one, as a foreign engine does: "null:graph,piece=3ms,without=Softmax".  With `truth` too it
- * computes them after all, by the operators' slow truth, so that what a plan does around such a device can be judged.
+ * "limit.fma.f32=1e9" gives it a limit.  With `graph` it takes pieces of graphs as one, as the runtime of another vendor does:
+ * "null:graph,piece=3ms,without=Softmax".  With `truth` too it does compute them, with the operators' reference code, so that a
+ * test can check what a plan does around such a device.
  *
- * It tests the laboratory.  Every output is zeros.  Its time is told, not measured: it moves the clock of the run, which is a fake
- * one, so that a report about it is exact to the nanosecond and the same on every machine, and two runs that share the device do not
- * disturb each other.  Its memory has no host address, so a plan that forgets a transfer does not work by accident. */
+ * It is for testing assay itself.  Every output is zeros.  Its time is told, not measured: it moves the clock of the run, which is
+ * a fake one, so that a report about it is exact to the nanosecond and the same on every machine, and two runs that share the
+ * device do not disturb each other.  Its memory has no host address, so a plan that forgets a transfer does not work by
+ * accident. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,14 +36,14 @@ typedef struct timing {
 typedef struct null_device {
     as_device       device;
     as_arena        arena;
-    timing         *timings; /* one an op of the table */
+    timing         *timings; /* one per op of the table */
     int             n_timings;
     uint64_t        put_ns, get_ns, default_ns;
     bool            put_given, get_given, default_given;
-    as_device_meter limits[MOST_LIMITS]; /* told too: "limit.fma.f32=1e9" */
+    as_device_meter limits[MOST_LIMITS]; /* given too: "limit.fma.f32=1e9" */
     int             n_limits;
-    bool            truth;    /* of graphs: computes by the slow truth */
-    bool           *without;  /* one an op: never claimed */
+    bool            truth;    /* for graphs: computes with the reference code */
+    bool           *without;  /* one per op: never claimed */
     uint64_t        piece_ns; /* of a piece, instead of the sum over its nodes */
     bool            piece_given;
 } null_device;
@@ -90,7 +91,7 @@ static int op_find(const null_device *d, const char *name)
     return -1;
 }
 
-/* What is no time: graph, truth, without=OP.  False: it is a time. */
+/* Reads what is not a time: graph, truth, without=OP. False: it is a time. */
 static bool word_read(null_device *d, const char *item, const char **bad_op)
 {
     if (!strcasecmp(item, "graph")) {
@@ -134,7 +135,7 @@ static assay_status set(assay_env *env, null_device *d, const char *args, const 
     return ASSAY_OK;
 }
 
-/* "limit.fma.f32=1e9": a rate a second; "limit.launch=5us": a time. */
+/* "limit.fma.f32=1e9": a rate per second; "limit.launch=5us": a time. */
 static assay_status limit_set(assay_env *env, null_device *d, const char *args, const char *name, const char *text)
 {
     bool        is_time = !strcmp(name, "launch");
@@ -307,7 +308,7 @@ static assay_status choose(assay_env *env, as_device *device, const as_node_ctx 
     (void)env, (void)arena;
     for (int i = 0; i < d->n_timings && !device->caps.takes_graphs; i++)
         if (d->timings[i].op == n->op) {
-            /* It computes nothing, so no fusion is a gain to it, and a test's ops stay the ones it named. */
+            /* It computes nothing, so it gains nothing from fusion, and a test's ops stay the ones that it named. */
             *out = (as_choice){.kernel = &d->timings[i], .name = "null", .why = d->timings[i].why, .slow = true};
             return ASSAY_OK;
         }
@@ -325,7 +326,7 @@ typedef struct code {
     step           *steps;
     int             n_steps;
     const as_piece *piece;  /* instead of steps */
-    size_t         *inside; /* per value of the piece: where it lies in the scratch */
+    size_t         *inside; /* per value of the piece: its offset in the scratch */
     bool            truth;
 } code;
 
@@ -420,7 +421,7 @@ static assay_status claim(assay_env *env, as_device *device, const as_claim_grap
     return ASSAY_OK;
 }
 
-/* Values that live inside lie one behind the other; only the truth needs them. */
+/* Values inside the piece lie one after the other; only the reference code needs them. */
 static size_t inside_place(const as_piece *piece, size_t *inside)
 {
     size_t at = 0;

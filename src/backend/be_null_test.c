@@ -49,7 +49,7 @@ static void step_make(as_device *device, const char *op, int index, as_arena *ar
                            .index = index};
 }
 
-/* What one op takes on the clock, in ns. */
+/* How long one op takes on the clock, in ns. */
 static uint64_t op_ns(as_device *device, const char *op)
 {
     as_arena arena = {0};

@@ -1,12 +1,12 @@
-/* be_opencl.c - any OpenCL 1.2 device, by plain kernels that are built from source when the first plan needs them. */
+/* be_opencl.c - any OpenCL 1.2 device, with plain kernels that are built from source when the first plan needs them. */
 /* needs: OpenCL */
 /*
- * All memory of an instance is one cl_mem, and kernels get offsets into it.  A segment is enqueued whole on one in-order queue and
- * then drained; only behind the drain are the device's own timestamps fetched, checked against the wall and put on the host's clock
- * (opencl/timeline.h, docs/opencl.md).
+ * All memory of an instance is one cl_mem, and kernels get offsets into it.  A whole segment is enqueued on one in-order queue and
+ * then drained.  Only after the drain are the device's own timestamps fetched, checked against the wall time and put on the host's
+ * clock (opencl/timeline.h, docs/opencl.md).
  *
- * Arguments of a cl_kernel are part of it, so code has kernels of its own, and one lock a device keeps two threads that share a plan
- * from setting them at once. */
+ * Arguments belong to a cl_kernel, so each code has its own kernels, and one lock per device keeps two threads that share a plan
+ * from setting them at the same time. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ extern const as_backend as_be_opencl;
 
 enum { ALIGN_BYTES = 128, GROUP_ITEMS = 64 };
 
-/* No fast-math: results are judged against the slow truth. */
+/* No fast-math: results are compared with the reference code. */
 #define BUILD_OPTIONS "-cl-std=CL1.2"
 
 typedef struct opencl_device {
@@ -131,7 +131,7 @@ static assay_status start(assay_env *env, opencl_device *d, const as_cl_found *f
 static assay_status open_opencl(assay_env *env, const char *args, int n_threads, as_device **out)
 {
     as_cl_found f;
-    (void)n_threads; /* the driver has threads of its own */
+    (void)n_threads; /* the driver has its own threads */
     AS_TRY(find(env, args, &f));
     opencl_device *d = calloc(1, sizeof *d);
     if (!d)
@@ -155,7 +155,7 @@ static assay_status open_opencl(assay_env *env, const char *args, int n_threads,
 
 /* --- Memory --------------------------------------------------------------------------------------- */
 
-/* A driver may hand out memory it has not got until it is used, so the zeroing is part of the answer. */
+/* A driver may hand out memory that it does not have until it is used, so the zeroing shows whether it is there. */
 static cl_int zero(const opencl_device *d, cl_mem mem, size_t bytes)
 {
     const cl_uchar nothing = 0;
@@ -225,7 +225,7 @@ static assay_status build_fail(assay_env *env, const opencl_device *d, cl_progra
     return status;
 }
 
-/* Once a device, under the lock. */
+/* Once per device, under the lock. */
 static assay_status program_build(assay_env *env, opencl_device *d)
 {
     const char *source = as_cl_source;
@@ -247,7 +247,7 @@ static assay_status program_build(assay_env *env, opencl_device *d)
 
 /* --- Code ------------------------------------------------------------------------------------------- */
 
-/* Any address that is not NULL: a call is made again from the node when it is compiled. */
+/* Any address that is not NULL: compiling makes the call again from the node. */
 static const char accepted[] = "plain kernel, one work-item per output element";
 
 static assay_status choose(assay_env *env, as_device *device, const as_node_ctx *n, as_arena *arena, as_choice *out)
@@ -268,7 +268,7 @@ static assay_status choose(assay_env *env, as_device *device, const as_node_ctx 
 typedef struct step {
     as_cl_call call;
     cl_kernel  kernel;             /* NULL: nothing to do */
-    size_t     global, local;      /* work-items, and those of a group */
+    size_t     global, local;      /* work-items, and those per group */
     int        buffer[AS_CL_N_AT]; /* plan buffers behind params.at; -1: none */
 } step;
 
@@ -430,7 +430,7 @@ static assay_status enqueue_all(const as_run_ctx *run, opencl_device *d, code *c
     return ASSAY_OK;
 }
 
-/* A drain succeeds also when a command of it failed: only the command's event knows. */
+/* A drain succeeds even when one of its commands failed: only the command's event shows it. */
 static assay_status events_check(const as_run_ctx *run, const opencl_device *d, const code *c)
 {
     for (int i = 0; i < c->n_steps; i++) {
@@ -485,7 +485,7 @@ static assay_status run_all(const as_run_ctx *run, opencl_device *d, code *c, co
         c->stamps[i].ran = false;
     uint64_t     begin = as_clock_now(clock);
     assay_status status = enqueue_all(run, d, c, b);
-    cl_int       drained = clFinish(d->queue); /* also after a failure: nothing may run on behind our back */
+    cl_int       drained = clFinish(d->queue); /* also after a failure: nothing may still run afterwards */
     uint64_t     end = as_clock_now(clock);
     if (status == ASSAY_OK && drained != CL_SUCCESS)
         status = as_cl_fail(run->env, drained, "draining the queue");

@@ -1,4 +1,4 @@
-/* Through the device's table alone: the back end may be left out of the build, and then all of this is skipped. */
+/* Uses only the device's table: the back end may be left out of the build, and then all of this is skipped. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static void start(void)
 {
     const char *home = getenv("HOME");
     if (!getenv("XDG_CACHE_HOME") && (!home || access(home, W_OK)))
-        setenv("POCL_CACHE_DIR", as_test_dir(), 0); /* PoCL must have somewhere to put what it builds */
+        setenv("POCL_CACHE_DIR", as_test_dir(), 0); /* PoCL needs a place for what it builds */
     expect_eq(assay_env_new(&env), ASSAY_OK);
     assay_status status = as_device_open(env, "opencl", 1, &device);
     if (status == ASSAY_NOT_FOUND) {
@@ -139,14 +139,14 @@ static const as_backend *backend_find(void)
     return NULL;
 }
 
-/* In a process of its own: the loader looks for drivers once. */
+/* In its own process: the loader looks for drivers once. */
 static int without_drivers(void)
 {
     const as_backend *be = backend_find();
     seen              s = {0};
     be->list(env, see, &s);
     if (!strcmp(s.name, "opencl:0"))
-        return 2; /* the loader was awake already */
+        return 2; /* the loader was already started */
     bool listed = !strcmp(s.name, "opencl") && !strcmp(s.reason, "no OpenCL platform: install an ICD such as pocl-opencl-icd");
     bool refused = as_device_open(env, "opencl", 1, &device) == ASSAY_NOT_FOUND &&
                    !strcmp(assay_message(env), "device 'opencl': no OpenCL platform: install an ICD such as pocl-opencl-icd");
@@ -417,7 +417,7 @@ Test(opencl, records_nothing_when_nothing_that_fine_is_wanted)
     expect_eq(ring.used, 0);
     recorder.detail = AS_DETAIL_PART;
     expect_ok(env, device->backend->execute(AS_RUN_WITH(env, &recorder), device, i.code, &i.bindings));
-    expect_eq(ring.used, 4); /* and counts what has no room */
+    expect_eq(ring.used, 4); /* and counts what does not fit */
     expect_eq(ring.dropped, 2);
     instance_drop(&i);
     stop();
@@ -501,7 +501,7 @@ Test(opencl, puts_no_real_time_on_a_fake_clock)
     stop();
 }
 
-/* Two instances of one code at once: arguments of kernels are shared state. */
+/* Two instances of one code at the same time: the arguments of kernels are shared state. */
 static void *run_often(void *arg)
 {
     const instance *i = arg;

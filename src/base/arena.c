@@ -1,5 +1,5 @@
-/* arena.c - chunks from calloc, newest first.  A request that is large beside the chunk size gets a
- * chunk of its own behind the newest, so that it does not throw away the room that is left. */
+/* arena.c - chunks from calloc, newest first.  A request that is large compared with the chunk size
+ * gets its own chunk behind the newest, so that the space left in the newest is not lost. */
 #include "base/arena.h"
 
 #include <assert.h>
@@ -17,8 +17,8 @@
 #endif
 #endif
 
-/* Under AddressSanitizer the room not handed out is poisoned and requests stand apart, so that a
- * write past the end of one is found although all share one malloc block. */
+/* Under AddressSanitizer the unused space is poisoned and there are gaps between requests, so
+ * that it finds a write past the end of one although all share one malloc block. */
 #ifdef WITH_ASAN
 #include <sanitizer/asan_interface.h>
 #define GAP_BYTES 16
@@ -73,7 +73,7 @@ void *as_arena_take(as_arena *arena, size_t n, size_t bytes_each, size_t align)
     if (__builtin_mul_overflow(n, bytes_each, &bytes))
         return NULL;
     if (!bytes)
-        bytes = 1; /* nothing has an address of its own too */
+        bytes = 1; /* an empty request gets an address of its own too */
     if (__builtin_add_overflow(bytes, align - 1 + GAP_BYTES, &need))
         return NULL;
     as_arena_chunk *chunk = arena->chunks;
@@ -120,7 +120,7 @@ void as_arena_drop(as_arena *arena)
 {
     as_arena_chunk *chunk = arena->chunks;
 #ifdef AS_PLANT_LEAK
-    /* A planted fault: CI builds with it and demands that LeakSanitizer turns the tests red. */
+    /* A planted fault: CI builds with it and demands that LeakSanitizer makes the tests fail. */
     if (chunk)
         chunk = chunk->next;
 #endif

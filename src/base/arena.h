@@ -24,7 +24,7 @@ char *as_arena_text(as_arena *arena, const char *text);
 char *as_arena_text_n(as_arena *arena, const char *text, size_t n);
 /* printf into the arena. */
 char *as_arena_printf(as_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Gives everything back; the arena is empty and usable again. */
+/* Releases everything; the arena is then empty and usable again. */
 void as_arena_drop(as_arena *arena);
 
 #define AS_TAKE(arena, type, n) ((type *)as_arena_take((arena), (size_t)(n), sizeof(type), alignof(type)))

@@ -38,7 +38,7 @@ Test(arena, gives_a_large_block_between_small_ones)
     char          *next = as_arena_take(&arena, 16, 1, 1);
     expect(small && large && next);
     expect_eq(large[0] | large[(3 << 20) - 1], 0);
-    expect(next - small < 4096); /* the large one did not waste the room of the first chunk */
+    expect(next - small < 4096); /* the large one did not waste the rest of the first chunk */
     as_arena_drop(&arena);
 }
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How long the text of so many bytes is, without its NUL. */
+/* The length of the text for this many bytes, without its NUL. */
 static inline size_t as_base64_length(size_t n) { return (n + 2) / 3 * 4; }
 /* Writes as_base64_length(n) characters and a NUL. */
 void as_base64_write(const uint8_t *data, size_t n, char *to);

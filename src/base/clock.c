@@ -41,8 +41,8 @@ uint64_t as_thread_cpu_ns(void) { return cpu_ns(CLOCK_THREAD_CPUTIME_ID); }
 
 uint64_t as_process_cpu_ns(void) { return cpu_ns(CLOCK_PROCESS_CPUTIME_ID); }
 
-/* Batches of calls, because one call is shorter than what two stamps can resolve; the median of the
- * batches, because one of them may be pre-empted. */
+/* Times batches of calls, because one call is shorter than two stamps can resolve; takes the median
+ * of the batches, because one of them may be pre-empted. */
 double as_clock_cost_ns(uint64_t (*f)(void))
 {
     double            samples[N_COST_SAMPLES];
@@ -83,7 +83,7 @@ static bool counter_is_invariant(void)
     unsigned a, b, c, d;
     return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8);
 #else
-    return true; /* the generic timer is, by architecture */
+    return true; /* by architecture, the generic timer does */
 #endif
 }
 
@@ -91,8 +91,8 @@ typedef struct instant {
     uint64_t ns, ticks;
 } instant;
 
-/* Reads both clocks at one time: of several brackets of the counter between two monotonic readings,
- * the tightest, whose middle is wrong by the least. */
+/* Reads both clocks at the same time: of several readings of the counter between two monotonic
+ * ones, takes the tightest, whose middle has the smallest error. */
 static instant instant_read(void)
 {
     instant  best = {0, 0};
@@ -112,8 +112,8 @@ static double rate_between(instant a, instant b)
     return b.ticks > a.ticks ? (double)(b.ns - a.ns) / (double)(b.ticks - a.ticks) : NAN;
 }
 
-/* The rate over all windows together (the longest base is the most exact); the windows one by one
- * show whether it repeats.  Sleeps in between: the counter runs on, and the CPU is left to others. */
+/* The rate over all windows together (the longest base is the most exact); the single windows show
+ * whether it repeats.  Sleeps in between: the counter keeps running, and others can use the CPU. */
 static double calibrate(double *spread)
 {
     instant at[N_WINDOWS + 1];

@@ -16,7 +16,7 @@ typedef struct as_clock {
     double        calibration_spread; /* relative spread of the calibration windows; 0 if exact */
     double        cost_ns;            /* what one reading costs, measured when opened; 0 for the fake */
     const char   *name;               /* "tsc", "cntvct", "monotonic", "fake" */
-    const char   *why;                /* why this one and not a faster one; "" if it is the fastest */
+    const char   *why;                /* why not a faster one; "" if it is the fastest */
     uint64_t      fake_ticks;         /* AS_CLOCK_FAKE: the time, in ns */
 } as_clock;
 
@@ -30,7 +30,7 @@ uint64_t as_monotonic_ns(void);  /* CLOCK_MONOTONIC (CLOCK_UPTIME_RAW on macOS) 
 uint64_t as_thread_cpu_ns(void); /* CPU time of this thread; costs about 1 us */
 uint64_t as_process_cpu_ns(void);
 long     as_thread_switches(
-        void); /* involuntary context switches of this thread so far; 0 where the system does not tell them by thread */
+        void); /* involuntary context switches of this thread so far; 0 where the system does not count them per thread */
 /* Measured cost of one call of f, the median of many. */
 double as_clock_cost_ns(uint64_t (*f)(void));
 
@@ -49,7 +49,7 @@ static inline uint64_t as_clock_now(const as_clock *clock)
 }
 
 static inline double as_clock_ns(const as_clock *clock, uint64_t ticks) { return (double)ticks * clock->ns_per_tick; }
-/* Moves the fake clock; nothing on a real one. */
+/* Moves the fake clock; does nothing on a real one. */
 static inline void as_clock_advance(as_clock *clock, uint64_t ns)
 {
     if (clock->kind == AS_CLOCK_FAKE)

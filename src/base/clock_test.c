@@ -57,7 +57,7 @@ Test(clock, opened_states_what_it_is)
 }
 
 /* Brackets the counter's elapsed time between two readings of the monotonic clock: true however long
- * the test is pre-empted.  0.3 % is three times what the calibration may be off. */
+ * the test is pre-empted. 0.3 % is three times the error that the calibration may have. */
 Test(clock, counter_agrees_with_the_monotonic_clock)
 {
     as_clock clock;

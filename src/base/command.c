@@ -1,11 +1,11 @@
-/* command.c - a command as a user types it, as words, and back. */
+/* command.c - splits a command, as a user types it, into words, and joins words into a command. */
 #include "base/command.h"
 
 #include <string.h>
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/* Copies one word from *at to *to, both moved behind it; false: a quote or a backslash has no end. */
+/* Copies one word from *at to *to and moves both past it; false when a quote or a backslash is not closed. */
 static bool word_copy(const char **at, char **to)
 {
     const char *s = *at;
@@ -32,7 +32,7 @@ static bool word_copy(const char **at, char **to)
 assay_status as_command_split(assay_env *env, const char *text, as_arena *arena, const char *const **argv)
 {
     size_t       length = strlen(text), n = 0;
-    char        *to = AS_TAKE(arena, char, length + 1); /* a word and its end take no more than the word and its blank */
+    char        *to = AS_TAKE(arena, char, length + 1); /* a word and its NUL need no more space than the word and its blank */
     const char **words = AS_TAKE(arena, const char *, length / 2 + 2);
     if (!to || !words)
         return as_fail(env, ASSAY_NO_MEMORY, "command: not enough memory for the %zu bytes of \"%s\"", length, text);
@@ -52,7 +52,7 @@ assay_status as_command_split(assay_env *env, const char *text, as_arena *arena,
     return ASSAY_OK;
 }
 
-/* A word that has to be quoted goes into "..." with backslashes; returns the end. */
+/* Puts a word that needs quotes into "..." with backslashes; returns the end. */
 static char *word_put(char *to, const char *word)
 {
     bool quotes = !*word || strpbrk(word, " \t\r\n'\"\\");

@@ -26,7 +26,7 @@ void as_places_init(as_places *p)
 
 _Static_assert(sizeof(cpu_set_t) <= AS_CPU_SET_BYTES, "the set of CPUs fits");
 
-static _Thread_local as_places *mine; /* a worker's: its own set is only its part of what it may use */
+static _Thread_local as_places *mine; /* of a worker: its own set is only its part of what it may use */
 
 static bool allowed_get(cpu_set_t *set)
 {
@@ -39,7 +39,7 @@ static bool allowed_get(cpu_set_t *set)
 int as_cpu_count(void)
 {
     cpu_set_t set;
-    return allowed_get(&set) ? CPU_COUNT(&set) : cpus_online(); /* more CPUs than the set can name */
+    return allowed_get(&set) ? CPU_COUNT(&set) : cpus_online(); /* more CPUs than the set can hold */
 }
 
 static void pinned_count(int change)
@@ -122,7 +122,7 @@ void as_places_move(const as_places *p, pthread_t worker, int part, int n_thread
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET((size_t)cpu, &allowed) && cpu != p->home && as_place_has(i++, part, n_threads))
             CPU_SET((size_t)cpu, &its);
-    pthread_setaffinity_np(worker, sizeof its, &its); /* a wish: where it is refused the worker stays as it is */
+    pthread_setaffinity_np(worker, sizeof its, &its); /* only a preference: where it is refused, the worker stays where it is */
 }
 
 #else

@@ -63,7 +63,7 @@ Test(cpus, a_worker_is_moved_off_the_cpu_of_its_caller)
     if (!as_places_look(&p, 2))
         skip("one CPU only");
     int home = p.home;
-    if (!as_pin_self(&pin, 0, why, sizeof why)) /* keeps what this thread may use, to give it back */
+    if (!as_pin_self(&pin, 0, why, sizeof why)) /* saves what this thread may use, to restore it */
         skip("%s", why);
     as_places_move(&p, pthread_self(), 1, 2); /* as if this were the worker */
     bool moved = as_places_stale(&p) && sched_getcpu() != home;
@@ -97,7 +97,7 @@ enum { MOST = 64 };
 
 typedef struct view {
     as_pool  *pool;
-    cpu_set_t set[MOST];                     /* by part: the system's word */
+    cpu_set_t set[MOST];                     /* by part: what the system reports */
     int       n_allowed[MOST], n_held[MOST]; /* ours */
 } view;
 
@@ -135,7 +135,7 @@ Test(cpus, workers_share_what_the_caller_may_use_but_its_own_cpu)
         expect_eq(v.n_allowed[i], v.n_allowed[0]); /* a worker may pin itself to all of them */
     }
     expect_eq(CPU_COUNT(&all), v.n_allowed[0] - 1);
-    expect_eq(CPU_COUNT(&v.set[0]), v.n_allowed[0]); /* the caller goes where it likes */
+    expect_eq(CPU_COUNT(&v.set[0]), v.n_allowed[0]); /* the caller may run anywhere */
 }
 
 static void pin_and_let_go(void *arg, int part, int n_parts)
@@ -144,7 +144,7 @@ static void pin_and_let_go(void *arg, int part, int n_parts)
     as_pin    pin;
     cpu_set_t one;
     char      why[128];
-    as_pin_self(&pin, n_parts - 1 - part, why, sizeof why); /* for one of the two another CPU than it has been given */
+    as_pin_self(&pin, n_parts - 1 - part, why, sizeof why); /* for one of the two this is not the CPU it was given */
     sched_getaffinity(0, sizeof one, &one);
     v->n_held[part] = CPU_COUNT(&one);
     as_pool_barrier(v->pool, part);

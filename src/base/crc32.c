@@ -1,13 +1,13 @@
-/* crc32.c - CRC-32 (IEEE, reflected): by tables, and where the CPU multiplies without carry, by that.
+/* crc32.c - CRC-32 (IEEE, reflected): with tables, and with carry-less multiplication where the CPU has it.
  *
- * A trace is summed while it is written.  On the CPU of docs/decisions/0015-one-record.md four bits at a time made 0.2 GB/s, the tables make 1.8,
- * and folding by carry-less products above 10. */
+ * The checksum of a trace is computed while it is written.  On the CPU of docs/decisions/0015-one-record.md four bits at a time
+ * reached 0.2 GB/s, the tables reach 1.8, and folding with carry-less products more than 10. */
 #include <string.h>
 
 #include "base/text.h"
 
-/* Eight bytes at a time, a table for each of them.  A table is linear in the bits of its index, so the
- * compiler makes it of eight numbers, and there is no set-up that threads share. */
+/* Eight bytes at a time, with one table for each.  A table is linear in the bits of its index, so the
+ * compiler builds it from eight numbers, and threads share no set-up. */
 #define ENTRY(i, a, b, c, d, e, f, g, h)                                                                           \
     (((i)&1 ? a : 0) ^ ((i)&2 ? b : 0) ^ ((i)&4 ? c : 0) ^ ((i)&8 ? d : 0) ^ ((i)&16 ? e : 0) ^ ((i)&32 ? f : 0) ^ \
      ((i)&64 ? g : 0) ^ ((i)&128 ? h : 0))
@@ -51,7 +51,7 @@ static uint32_t by_tables(uint32_t crc, const unsigned char *p, size_t n)
 
 enum { FOLD_BYTES = 64 };
 
-/* x times x^(64 + d) and x^d modulo the polynomial, each half by its own power, is what x is worth d bits later. */
+/* x times x^(64 + d) and x^d modulo the polynomial, each half with its own power: the contribution of x, d bits later. */
 __attribute__((target("pclmul,sse4.1"))) static inline __m128i fold(__m128i x, __m128i powers, __m128i next)
 {
     __m128i low = _mm_clmulepi64_si128(x, powers, 0x00), high = _mm_clmulepi64_si128(x, powers, 0x11);

@@ -26,7 +26,7 @@ const char *assay_status_text(assay_status status)
     return (unsigned)status < ASSAY_N_STATUS ? status_texts[status] : "unknown status";
 }
 
-/* ASSAY_CLOCK forces a clock: tests want the fake one, a doubter the monotonic one. */
+/* ASSAY_CLOCK forces a clock: tests use the fake one, and a user in doubt the monotonic one. */
 static void clock_choose(as_clock *clock)
 {
     const char *name = getenv("ASSAY_CLOCK");
@@ -38,7 +38,7 @@ static void clock_choose(as_clock *clock)
         clock->why = "ASSAY_CLOCK asks for it";
     } else {
         as_clock_open(clock);
-        if (name && *name) /* there is no env yet to tell, and a typing error must not stay unseen */
+        if (name && *name) /* there is no env yet to hold a message, and a typing error must not go unnoticed */
             clock->why = "ASSAY_CLOCK must be \"monotonic\" or \"fake\" and was ignored";
     }
 }
@@ -62,7 +62,7 @@ const char *assay_message(const assay_env *env) { return env ? env->message : ""
 
 void assay_cancel(assay_env *env) { atomic_store_explicit(&env->cancel, 1, memory_order_relaxed); }
 
-/* Terminals obey control characters, and a sentence may quote bytes from a hostile file.  U+0080 to
+/* Terminals obey control characters, and a message may quote bytes from a hostile file.  U+0080 to
  * U+009F are control characters too, in two bytes. */
 static void make_printable(char *s, size_t n)
 {
@@ -84,7 +84,7 @@ assay_status as_fail(assay_env *env, assay_status status, const char *format, ..
 {
     if (!env)
         return status;
-    char    text[sizeof env->message]; /* aside, because the arguments may quote env->message */
+    char    text[sizeof env->message]; /* into a buffer of its own, because the arguments may quote env->message */
     va_list args;
     va_start(args, format);
     int wanted = vsnprintf(text, sizeof text, format, args);

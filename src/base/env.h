@@ -1,7 +1,7 @@
-/* env.h - the context of every call: clock, last message, cancel flag, who is told about progress.
+/* env.h - the context of every call: clock, last message, cancel flag, progress callback.
  *
  * Errors: `return as_fail(env, ASSAY_BAD_INPUT, "npy: %s: header says %llu bytes ...", path, ...)`.
- * Say what was being done, to what, with the numbers.  env may be NULL (the sentence is lost). */
+ * Say what was being done, to what, with the numbers. env may be NULL (the message is lost). */
 #ifndef AS_BASE_ENV_H
 #define AS_BASE_ENV_H
 
@@ -43,7 +43,7 @@ struct assay_env {
     atomic_int cancel; /* set by assay_cancel() */
     char       message[1024];
 
-    assay_progress progress; /* of calls that take long; NULL: nobody is told */
+    assay_progress progress; /* of calls that take long; NULL: progress is not reported */
     void          *progress_arg;
     as_stage       stage; /* see stage.h */
     atomic_int     phase; /* as_phase */

@@ -55,7 +55,8 @@ assay_status as_map_open(assay_env *env, const char *what, const char *path, uin
     return status;
 }
 
-/* The directory of a path, all links followed when they are those of the file too; NULL: there is none.  The caller frees it. */
+/* The real directory of a path; with `follow`, that of the file that its links lead to.  NULL when there is none.  The caller
+ * frees it. */
 static char *real_directory(const char *path, bool follow)
 {
     char       *real = follow ? realpath(path, NULL) : NULL;
@@ -87,7 +88,7 @@ assay_status as_map_open_beside(assay_env *env, const char *what, const char *ow
     char        *named = real_directory(owner, false), *linked = real_directory(owner, true);
     assay_status status;
     if (is_below(real, named) || is_below(real, linked))
-        status = as_map_open(env, what, real, max_bytes, out); /* what was looked at, not what its name may mean by now */
+        status = as_map_open(env, what, real, max_bytes, out); /* the file that was checked, not what its name may mean by now */
     else
         status = as_fail(env, ASSAY_BAD_INPUT, "%s: %s: not read: it is a link to %s, which is not below the directory of %s", what,
                          path, real, owner);
@@ -124,7 +125,7 @@ bool as_file_small(const char *path, char *buf, size_t size)
     }
     close(fd);
     buf[got < 0 ? 0 : length] = '\0';
-    length = strlen(buf); /* device tree files end with a NUL of their own */
+    length = strlen(buf); /* device tree files end with their own NUL */
     size_t start = strspn(buf, " \t\r\n");
     while (length > start && strchr(" \t\r\n", buf[length - 1]))
         length--;
@@ -140,9 +141,9 @@ static assay_status cannot_write(assay_env *env, const char *path, int error)
     return as_fail(env, ASSAY_IO, "%s: cannot write: %s", path, error ? strerror(error) : "an earlier write failed");
 }
 
-/* Creates a file beside the target under a name of our own: short, since the target's may be as long
- * as a name can be.  Not mkstemp(): its mode is 0600, and the umask cannot be read without setting it,
- * which other threads would see. */
+/* Creates a file beside the target under our own name: a short one, because the target's name may
+ * already have the maximum length.  Not mkstemp(): its mode is 0600, and the umask cannot be read
+ * without setting it, which other threads would see. */
 static int temporary_create(as_out *out)
 {
     const char *slash = strrchr(out->path, '/');
@@ -160,8 +161,9 @@ static int temporary_create(as_out *out)
     return -1;
 }
 
-/* Opens what is really written to.  A link is followed first, so that the file it points to is
- * replaced and not the link; what is no regular file (a device, a pipe) is written straight. */
+/* Opens the file that is really written.  A link is followed first, so that the file it points
+ * to is replaced and not the link; a file that is not regular (a device, a pipe) is written
+ * directly. */
 static int target_open(as_out *out, int *error)
 {
     struct stat st;
@@ -249,8 +251,8 @@ assay_status as_out_open(assay_env *env, const char *path, as_out *out)
     return ASSAY_OK;
 }
 
-/* stdio forgets why an earlier write failed, and "no space left" is what the user has to know: asks
- * again.  The temporary is lost anyway; to anything else nothing is added (no bytes). */
+/* stdio forgets why an earlier write failed, and the user has to know that there is "no space
+ * left": tries again.  The temporary is lost anyway; for any other target it writes no bytes. */
 static int write_error(const as_out *out)
 {
     static const char zeros[4096];
@@ -277,7 +279,7 @@ assay_status as_out_commit(assay_env *env, as_out *out)
         error = errno;
     }
     if (is_stdout)
-        clearerr(stdout); /* said now; the next output starts afresh */
+        clearerr(stdout); /* reported now; the next output starts without it */
     else if (fclose(file) && !failed) {
         failed = true;
         error = errno;
@@ -312,7 +314,7 @@ assay_status as_file_write(assay_env *env, const char *path, const void *data, s
     as_out out;
     AS_TRY(as_out_open(env, path, &out));
     if (n)
-        fwrite(data, 1, n, out.file); /* an error stays in the stream, and commit finds it */
+        fwrite(data, 1, n, out.file); /* the stream keeps the error, and commit finds it */
     return as_out_commit(env, &out);
 }
 

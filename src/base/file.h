@@ -1,7 +1,8 @@
 /* file.h - files in (mapped) and files out (to a temporary name, then renamed).
  *
- * An output either appears whole under its name or not at all: the old file stays until
- * as_out_commit() has written, synced and renamed.  A path of "-" is standard output. */
+ * An output appears under its name either complete or not at all: the old file stays until
+ * as_out_commit() has written, synced and renamed the new one.  A path of "-" is standard
+ * output. */
 #ifndef AS_BASE_FILE_H
 #define AS_BASE_FILE_H
 
@@ -15,11 +16,12 @@ typedef struct as_map {
     void          *base; /* what to unmap; NULL if empty */
 } as_map;
 
-/* IO / NOT_FOUND with a sentence "`what`: PATH: cannot open: No such file..."; refuses directories
- * and files above max_bytes (0: no limit). */
+/* IO / NOT_FOUND with the message "`what`: PATH: cannot open: No such file..."; refuses
+ * directories and files above max_bytes (0: no limit). */
 assay_status as_map_open(assay_env *env, const char *what, const char *path, uint64_t max_bytes, as_map *out);
-/* The same for a file that another one names, `owner`, whose author need not be trusted: links may not lead out of the owner's
- * directory, as the owner was named or as links lead to it (stores of models link a model and its data to one place). */
+/* The same for a file that another file, `owner`, names. The author of the owner need not be trusted: the file, with its links
+ * resolved, must be below the directory in which the owner was named, or below the one to which the links of the owner lead
+ * (model stores link a model and its data to one place). */
 assay_status as_map_open_beside(assay_env *env, const char *what, const char *owner, const char *path, uint64_t max_bytes,
                                 as_map *out);
 void         as_map_close(as_map *map);
@@ -33,7 +35,7 @@ typedef struct as_out {
 } as_out;
 
 assay_status as_out_open(assay_env *env, const char *path, as_out *out);
-assay_status as_out_commit(assay_env *env, as_out *out); /* closes in any case; IO leaves the old file */
+assay_status as_out_commit(assay_env *env, as_out *out); /* always closes; on IO the old file stays */
 void         as_out_abandon(as_out *out);                /* closes and removes the temporary */
 /* Removes the temporaries of every file that is under way; safe in a signal handler, and only before the process ends. */
 void as_out_remove_all(assay_env *env);

@@ -103,13 +103,13 @@ Test(file, links_do_not_lead_out_of_the_owners_directory)
     expect_has(beside(owner, as_test_path("in/outer")), "it is a link to /");
     expect_has(beside(owner, as_test_path("in/outer")), "/out, which is not below the directory of ");
     expect_has(beside(owner, as_test_path("in/near/w")),
-               "/in-2/w, which is not below"); /* a name that only begins like the directory's */
+               "/in-2/w, which is not below"); /* a name that only has the directory's name as a prefix */
     expect_has(beside(owner, as_test_path("in/root/etc/hosts")), "which is not below");
     expect_has(beside(owner, as_test_path("in/dangling")), "cannot open: No such file");
     expect_has(beside(owner, as_test_path("in/deep")), "it is a directory");
 }
 
-/* A model that is itself a link may use what lies beside the real one. */
+/* A model that is itself a link may use files beside the real one. */
 Test(file, an_owner_that_is_a_link_has_two_directories)
 {
     assay_env env = {0};
@@ -136,7 +136,7 @@ Test(file, appears_under_its_name_only_when_committed)
     expect(!out.file);
     expect_content(path, "whole");
     expect_eq(n_temporaries(), 0);
-    as_out_abandon(&out); /* nothing is left to abandon */
+    as_out_abandon(&out); /* nothing remains to abandon */
     expect_content(path, "whole");
 }
 
@@ -225,7 +225,7 @@ Test(file, says_why_it_cannot_be_written)
     const char *path = as_test_path("locked");
     expect_ok(&env, as_file_write(&env, path, "1", 1));
     expect_eq(chmod(path, 0444), 0);
-    if (geteuid()) { /* nothing is read-only to root */
+    if (geteuid()) { /* root can write to a read-only file */
         expect_fails(&env, as_file_write(&env, path, "2", 1), ASSAY_IO, "cannot write: Permission denied");
         expect_content(path, "1");
     }
@@ -240,7 +240,7 @@ Test(file, reports_a_full_device_also_when_the_error_is_old)
     expect_fails(&env, as_file_write(&env, "/dev/full", "x", 1), ASSAY_IO, "/dev/full: cannot write: No space left on device");
     expect_ok(&env, as_out_open(&env, "/dev/full", &out));
     fputc('x', out.file);
-    expect_eq(fflush(out.file), EOF); /* stdio has now dropped the byte, and knows only that it failed */
+    expect_eq(fflush(out.file), EOF); /* stdio has now dropped the byte, and only knows that it failed */
     expect_fails(&env, as_out_commit(&env, &out), ASSAY_IO, "/dev/full: cannot write: No space left on device");
     expect(!out.file);
 }

@@ -1,4 +1,4 @@
-/* json.c - a streaming JSON writer, and the door to jansson for reading. */
+/* json.c - a streaming JSON writer, and reading with jansson. */
 #include "base/json.h"
 
 #include <assert.h>
@@ -24,7 +24,7 @@ static void line_break(as_json *w)
     w->n_in_line = 0;
 }
 
-/* What stands between this item and the one before.  Numbers of an array share a line. */
+/* Writes the separator between this item and the one before.  Numbers of an array share a line. */
 static void item_start(as_json *w, bool is_number)
 {
     bool is_first = !w->has_item[w->depth];
@@ -84,7 +84,7 @@ void as_json_array(as_json *w) { level_open(w, '['); }
 
 void as_json_array_end(as_json *w) { level_close(w, '['); }
 
-/* NUL becomes the replacement character as well: readers in C, jansson first, refuse \u0000. */
+/* NUL becomes the replacement character too: readers in C, jansson among them, refuse \u0000. */
 static void write_string(FILE *file, const char *s, size_t n)
 {
     static const char names[] = "\"\"\\\\\bb\ff\nn\rr\tt";
@@ -143,7 +143,7 @@ void as_json_f64(as_json *w, double value)
 
 void as_json_u64(as_json *w, uint64_t value)
 {
-    if (value > INT64_MAX) { /* as an integer most readers, jansson too, refuse it */
+    if (value > INT64_MAX) { /* most readers, jansson too, refuse it as an integer */
         as_json_f64(w, (double)value);
         return;
     }

@@ -1,4 +1,4 @@
-/* json.h - a streaming JSON writer, and the door to jansson for reading.
+/* json.h - a streaming JSON writer, and reading with jansson.
  *
  * Writing never allocates.  Non-finite numbers become null (JSON has no NaN); strings are escaped and
  * invalid UTF-8 is replaced, so the output always parses.  Misuse (a value without its key) asserts. */
@@ -14,9 +14,9 @@ typedef struct as_json {
     FILE *file;
     int   depth;
     bool  pretty;   /* two-space indents, short arrays of numbers on one line */
-    char  open[64]; /* '{' or '[' a level */
+    char  open[64]; /* '{' or '[' per level */
     bool  has_item[64], after_key;
-    bool  is_broken[64]; /* the level has a line break in it, so its end needs one */
+    bool  is_broken[64]; /* the level contains a line break, so its end needs one too */
     int   n_in_line;     /* numbers written since the last line break */
 } as_json;
 
@@ -33,7 +33,7 @@ void as_json_u64(as_json *w, uint64_t value);
 void as_json_i64(as_json *w, int64_t value);
 void as_json_bool(as_json *w, bool value);
 void as_json_null(as_json *w);
-void as_json_finish(as_json *w); /* asserts that all is closed; adds a newline */
+void as_json_finish(as_json *w); /* asserts that everything is closed; adds a newline */
 /* {"value":..,"unit":..,"kind":..,"source":..,"n":..,"lo":..,"hi":..[,"reason":..]}; false (and
  * nothing written) when the metric may not be shown. */
 bool as_json_metric(as_json *w, const assay_metric *m);

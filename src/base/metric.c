@@ -43,7 +43,7 @@ assay_metric as_metric_unavailable(const char *unit, const char *reason)
 
 static bool is_blank(const char *s) { return !s || !*s; }
 
-/* What is missing, or NULL when the metric is whole. */
+/* What is missing, or NULL when the metric is complete. */
 static const char *fault_of(const assay_metric *m)
 {
     if ((unsigned)m->kind > ASSAY_UNAVAILABLE || m->kind == ASSAY_KIND_MISSING)

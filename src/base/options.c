@@ -1,5 +1,5 @@
-/* options.c - the values that were set, checked against the table when they are set, so that whoever
- * reads one later need not check again. */
+/* options.c - the values that were set. They are checked against the table when they are set, so
+ * that readers need not check again. */
 #include "base/options.h"
 
 #include <assert.h>
@@ -17,11 +17,11 @@ typedef struct slot { /* one for each line of the table */
     size_t       n_items, capacity;
 } slot;
 
-/* Reading changes nothing here.  Beside it stands the one instrument of the inert-option test: which options were looked at. */
+/* Reading changes nothing here, except for one record that the inert-option test needs: which options were looked at. */
 struct assay_options {
     as_arena      arena;
     slot         *slots;
-    atomic_uchar *seen; /* as many as slots; several threads may read the same options */
+    atomic_uchar *seen; /* one per slot; several threads may read the same options */
 };
 
 /* --- The table ---------------------------------------------------------------------------- */
@@ -121,7 +121,8 @@ static assay_status fail_unknown(assay_env *env, const char *key)
     return ASSAY_BAD_INPUT;
 }
 
-/* The next number of a list such as 1,2,8 within the range; false when it is none.  *list moves behind its comma, to NULL at the end. */
+/* The next number of a list such as 1,2,8 within the range; false when there is none. *list moves past its comma, to NULL at the
+ * end. */
 static bool list_next(const char **list, const char *range, int64_t *out)
 {
     char   one[32];
@@ -198,7 +199,7 @@ static assay_status value_check(assay_env *env, const as_option_def *def, const 
     return as_fail(env, ASSAY_INTERNAL, "option \"%s\": its type %d in the table is unknown", def->key, (int)def->type);
 }
 
-/* Room for one item; those before are forgotten. */
+/* Makes space for one item and forgets those before. */
 static bool slot_first(as_arena *arena, slot *s)
 {
     s->n_items = 0;
@@ -207,7 +208,7 @@ static bool slot_first(as_arena *arena, slot *s)
     return s->items != NULL;
 }
 
-/* Room for one more. */
+/* Makes space for one more item. */
 static bool slot_grow(as_arena *arena, slot *s)
 {
     if (s->n_items < s->capacity)
@@ -227,13 +228,13 @@ assay_status assay_options_set(assay_env *env, assay_options *options, const cha
     if (!def)
         return fail_unknown(env, key);
     if ((!value || !*value) && def->type == AS_OPT_FLAG)
-        value = "on"; /* a flag that is named is meant */
+        value = "on"; /* naming a flag turns it on */
     if (!value)
         return as_fail(env, ASSAY_BAD_INPUT, "option \"%s\" needs a value (%s)", key, def->value ? def->value : "VALUE");
     AS_TRY(value_check(env, def, value));
     slot *s = &options->slots[def - as_option_table];
     char *text = as_arena_text(&options->arena, value);
-    bool  anew = !def->many || !s->n_items; /* the last value counts, unless each does */
+    bool  anew = !def->many || !s->n_items; /* the last value counts, unless the option is repeated */
     if (!text || (!anew && !slot_grow(&options->arena, s)) || (anew && !slot_first(&options->arena, s)))
         return as_fail(env, ASSAY_NO_MEMORY, "option \"%s\": not enough memory for its value", key);
     s->items[s->n_items++] = text;
@@ -351,7 +352,7 @@ static int choice_of(const as_option_def *def, const char *text)
     return -1;
 }
 
-/* text NULL: it has no value and no default, and the member stays 0 (a choice: -1). */
+/* text NULL: no value and no default; the member stays 0 (a choice: -1). */
 static assay_status member_fill(assay_env *env, const as_option_member *m, const char *text, as_texts all, void *out)
 {
     const as_option_def *def = def_of(m->key);
@@ -402,7 +403,7 @@ assay_status as_member_set(assay_env *env, const as_option_member *members, cons
     return member_fill(env, m, value, (as_texts){NULL, 1}, out);
 }
 
-/* NULL: nothing is to be said. */
+/* NULL: write nothing. */
 static const char *member_text(as_arena *arena, const as_option_member *m, const void *from)
 {
     const as_option_def *def = def_of(m->key);
@@ -429,7 +430,7 @@ static const char *member_text(as_arena *arena, const as_option_member *m, const
     return NULL;
 }
 
-/* "--batch=8"; a file is a word of its own: "--weights" "w.safetensors". */
+/* "--batch=8"; a file is a separate word: "--weights" "w.safetensors". */
 static bool words_add(as_arena *arena, const as_option_def *def, const char *value, const char **words, int max, int *n)
 {
     bool is_file = def->type == AS_OPT_FILE;
@@ -441,7 +442,7 @@ static bool words_add(as_arena *arena, const as_option_def *def, const char *val
     return words[*n - 1] != NULL;
 }
 
-/* Compared as they are written: "1s" and 1000000000 ns are the same. */
+/* Compares what would be written: "1s" and 1000000000 ns are the same. */
 static bool is_standard(as_arena *arena, const as_option_member *m, const char *text)
 {
     union {

@@ -1,11 +1,13 @@
-/* options.h - one table of options for the command line, run files, --help and the library; and the structs they become.
+/* options.h - one table of options for the command line, run files, --help and the library, and the structs that hold their values.
  *
- * The bag of options (assay_options) is set by key, checked as it is set, and const for everybody but its owner.  Only the public calls and the
- * verbs read it, once, at their beginning, into small structs: as_model_options, as_plan_options, as_run_options ...  A struct has one table of
- * members beside it, and everything about its options follows from that: reading, setting one by its key, writing them as words.  Work below
- * takes the structs, and a variation is a copy with one member changed.  Texts in a struct are borrowed from the bag, which must outlive it.
+ * The bag of options (assay_options) is set by key, checked when it is set, and const for everyone except its owner.  Only the
+ * public calls and the verbs read it, once, at their beginning, into small structs: as_model_options, as_plan_options,
+ * as_run_options ... A struct has one table of members beside it, and everything about its options follows from that: reading,
+ * setting one by its key, writing them as words.  Work below takes the structs, and a variation is a copy with one member changed.
+ * Texts in a struct are borrowed from the bag, which must outlive it.
  *
- * An option that a verb took and that nobody looked at is inert: as_options_unused() names it and the program treats it as a failure. */
+ * An option that a verb accepted but nothing read is inert: as_options_unused() names it, and the program treats it as a
+ * failure. */
 #ifndef AS_BASE_OPTIONS_H
 #define AS_BASE_OPTIONS_H
 
@@ -79,7 +81,7 @@ typedef struct as_texts {
     size_t             n;
 } as_texts;
 
-/* Getters assert that the key is in the table, and return the default when it is unset.  o NULL: nothing is set. */
+/* Getters assert that the key is in the table, and return the default when it is unset. o NULL: no option is set. */
 bool        as_options_is_set(const assay_options *o, const char *key); /* does not count as looked at */
 as_texts    as_options_given(const assay_options *o, const char *key);  /* all that were set; does not count as looked at */
 const char *as_options_text(const assay_options *o, const char *key);   /* NULL when unset without default */
@@ -87,10 +89,11 @@ as_texts as_options_texts(const assay_options *o, const char *key); /* of a repe
 int64_t  as_options_int(const assay_options *o, const char *key);   /* of a list: the first */
 bool     as_options_flag(const assay_options *o, const char *key);
 uint64_t as_options_duration_ns(const assay_options *o, const char *key);
-/* The first option that was set and that nobody looked at, or NULL. */
+/* The first option that was set but that nothing read, or NULL. */
 const char *as_options_unused(const assay_options *o);
 
-/* BAD_INPUT for an option that is set and none of the keys (what is printed and written is the caller's own business), a list that ends with NULL; `what` begins the sentence. */
+/* BAD_INPUT when an option is set that is not among `keys`, a list that ends with NULL (options of what is printed and written are
+ * left to the caller); `what` begins the message. */
 assay_status as_options_only(assay_env *env, const assay_options *o, const char *what, const char *const *keys);
 bool         as_keys_have(const char *const *keys, const char *key);
 
@@ -112,7 +115,7 @@ typedef enum as_member_kind {
 typedef struct as_option_member {
     const char    *key;
     as_member_kind kind;
-    size_t         at, is_set_at; /* is_set_at: of a bool that says whether the user set it; 0: there is none */
+    size_t         at, is_set_at; /* is_set_at: offset of a bool that says whether the user set it; 0: there is none */
 } as_option_member;
 
 /* Tables end with {.key = NULL}. */
@@ -127,13 +130,14 @@ typedef struct as_option_member {
 
 /* Fills the members of the table and leaves the others alone. */
 assay_status as_options_read(assay_env *env, const assay_options *o, const as_option_member *members, void *out);
-/* One member by its key, as if it had been set: a line of a suite, a value of --vary.  Borrows the value. */
+/* Sets one member by its key, as if the option had been set: a line of a suite, a value of --vary.  Borrows the value. */
 assay_status as_member_set(assay_env *env, const as_option_member *members, const char *key, const char *value, void *out);
 const as_option_member *as_member_find(const as_option_member *members, const char *key);
-/* The other way: "--batch" "8" ... for every member that is not the default.  False: no room for them. */
+/* The reverse: "--batch" "8" ... for every member that differs from its default.  False: not enough space for them. */
 bool as_members_words(as_arena *arena, const as_option_member *members, const void *from, const char **words, int max, int *n);
 
-/* "name=path" or "path": finds which of `names` is meant.  A path alone is for the only or first name without one. */
+/* "name=path" or "path": finds which of `names` is meant.  A path alone stands for the only name, or for the first without a
+ * path. */
 assay_status as_option_named(assay_env *env, const char *what, const char *text, const char *const *names, int n_names,
                              const bool *taken, int *index, const char **path);
 

@@ -1,4 +1,4 @@
-/* options_test.c - through keys that the table has to hold. */
+/* options_test.c - tests with keys that the table must have. */
 #include "base/options.h"
 
 #include <stdio.h>
@@ -110,7 +110,7 @@ Test(options, name_the_one_that_was_set_and_never_read)
     expect(!as_options_unused(options));
     expect_ok(&env, assay_options_set(&env, options, "batch", "8"));
     expect_ok(&env, assay_options_set(&env, options, "input", "x=a.npy"));
-    as_options_is_set(options, "batch"); /* looking is not reading */
+    as_options_is_set(options, "batch"); /* checking whether it is set does not count as reading */
     expect(as_options_unused(options) != NULL);
     as_options_int(options, "batch");
     expect_str(as_options_unused(options), "input");
@@ -275,7 +275,7 @@ Test(options, what_is_not_the_default_is_written_as_words_and_reads_the_same)
     as_arena_drop(&arena);
 }
 
-/* Every default has to be a value that the option itself would take. */
+/* Every default must be a value that the option itself accepts. */
 Test(options, the_tables_defaults_and_examples_are_allowed)
 {
     start();

@@ -1,4 +1,4 @@
-/* plugs.h - what the build left out, and why.  The tables of what is in are declared by their rooms. */
+/* plugs.h - what the build left out, and why.  The rooms declare the tables of what is built in. */
 #ifndef AS_BASE_PLUGS_H
 #define AS_BASE_PLUGS_H
 

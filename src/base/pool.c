@@ -1,10 +1,10 @@
 /* pool.c - a persistent thread pool.
  *
- * All waiting goes through a gate: a number that only grows, watched for a while and then slept on.
- * Where every thread has a CPU it is watched by spinning, which keeps a fork below a microsecond.  Not by
- * yielding: on a busy machine a thread that yields loses its CPU for milliseconds (tried: 5 us of
- * spinning and then yielding up to 100 us made a network of 85 us one of 240 us).  Where there are more threads
- * than CPUs it is watched by yielding only: a worker that spins keeps away the very thread that it waits for. */
+ * All waiting goes through a gate: a number that only grows.  A thread watches it for a while and then sleeps on
+ * it.  Where every thread has a CPU it watches by spinning, which keeps a fork below a microsecond.  It does not
+ * yield: on a busy machine a thread that yields loses its CPU for milliseconds (tried: 5 us of spinning and then
+ * yielding up to 100 us took a network from 85 us to 240 us).  With more threads than CPUs it watches only by
+ * yielding: a worker that spins would take the CPU from the very thread that it waits for. */
 #include "base/pool.h"
 
 #include <pthread.h>
@@ -37,7 +37,7 @@ struct as_pool {
     int        n_threads;
     int        n_started; /* workers */
     bool       may_spin;  /* there is a CPU for each thread */
-    as_pool_fn fn;        /* fn, arg and stop are published by the start gate */
+    as_pool_fn fn;        /* the start gate publishes fn, arg and stop */
     void      *arg;
     bool       stop;
     worker    *workers;
@@ -45,7 +45,7 @@ struct as_pool {
     gate       start, done, meet;
     alignas(LINE_BYTES) atomic_int n_left;                /* workers that have not finished this run */
     alignas(LINE_BYTES) atomic_int n_met;                 /* parts that wait at the barrier */
-    alignas(LINE_BYTES) atomic_ullong n_barriers, n_late; /* of all runs: met, and waits at them of LATE_NS or more */
+    alignas(LINE_BYTES) atomic_ullong n_barriers, n_late; /* over all runs: barriers met, and waits of LATE_NS or more at them */
 #ifdef AS_PLANT_RACE
     int n_finished; /* see part_finished() */
 #endif
@@ -78,9 +78,9 @@ static void gate_destroy(gate *g)
 
 static bool gate_is_past(gate *g, unsigned seen) { return atomic_load_explicit(&g->number, memory_order_acquire) != seen; }
 
-/* Lets everyone through who waits for the number to leave its present value.  Either this thread sees
- * a parked one, or that one sees the new number before it sleeps: both store first and load second,
- * sequentially consistent. */
+/* Lets everyone through who waits for the number to change.  Either this thread sees a parked one, or
+ * that one sees the new number before it sleeps: both store first and load second, sequentially
+ * consistent. */
 static void gate_advance(gate *g)
 {
     atomic_fetch_add(&g->number, 1);
@@ -122,8 +122,8 @@ static bool gate_wait(gate *g, unsigned seen, bool may_spin)
 
 /* --- Workers ------------------------------------------------------------------------------ */
 
-/* A planted fault: CI builds with it and demands that ThreadSanitizer turns the tests red.  Nothing
- * reads the counter, so all else goes on as before. */
+/* A planted fault: CI builds with it and demands that ThreadSanitizer makes the tests fail.
+ * Nothing reads the counter, so nothing else changes. */
 static void part_finished(as_pool *pool)
 {
 #ifdef AS_PLANT_RACE
@@ -149,8 +149,8 @@ static void *worker_main(void *arg)
     }
 }
 
-/* Starts the workers; an error number if one could not be.  They get no signals: Ctrl-C belongs to
- * the program's own thread. */
+/* Starts the workers; returns an error number if one could not start.  They get no signals: Ctrl-C
+ * belongs to the program's own thread. */
 static int workers_start(as_pool *pool)
 {
     sigset_t all, before;
@@ -223,7 +223,7 @@ as_pool_waits as_pool_waits_read(as_pool *pool)
                            .n_late = atomic_load_explicit(&pool->n_late, memory_order_relaxed)};
 }
 
-/* Only while the workers wait: one that sleeps is moved for the price of a system call. */
+/* Only while the workers wait: moving one that sleeps costs one system call. */
 static void workers_place(as_pool *pool)
 {
     if (as_places_look(&pool->places, pool->n_threads))
@@ -249,8 +249,8 @@ void as_pool_run(as_pool *pool, as_pool_fn fn, void *arg)
     gate_wait(&pool->done, done, pool->may_spin);
 }
 
-/* The gate's number is the sense: it cannot move before this part has arrived, so the value read
- * before arriving is the one to wait on, and the next barrier has another. */
+/* The gate's number is the sense of the barrier: it cannot change before this part has arrived,
+ * so the value read before arriving is the one to wait on, and the next barrier has another. */
 void as_pool_barrier(as_pool *pool, int part)
 {
     (void)part;
@@ -263,6 +263,6 @@ void as_pool_barrier(as_pool *pool, int part)
         return;
     }
     atomic_fetch_add_explicit(&pool->n_barriers, 1, memory_order_relaxed);
-    atomic_store_explicit(&pool->n_met, 0, memory_order_relaxed); /* before anyone can come again */
+    atomic_store_explicit(&pool->n_met, 0, memory_order_relaxed); /* before anyone can arrive again */
     gate_advance(&pool->meet);
 }

@@ -45,8 +45,8 @@ Test(pool, runs_every_part_once_a_run)
     }
 }
 
-/* Each part reads its neighbour's value of the round before: a barrier that lets anyone through early
- * gives a wrong one, and plain variables make TSan the second judge. */
+/* Each part reads its neighbour's value of the round before: a barrier that lets a part through early
+ * gives a wrong value, and plain variables let TSan check it too. */
 static void pass_on(void *arg, int part, int n_parts)
 {
     work *w = arg;
@@ -63,7 +63,7 @@ static void pass_on(void *arg, int part, int n_parts)
 
 Test(pool, barrier_makes_all_parts_meet)
 {
-    static const int sizes[] = {1, 2, 3, 7}; /* more than this machine has CPUs, too */
+    static const int sizes[] = {1, 2, 3, 7}; /* including more than this machine has CPUs */
     for (size_t s = 0; s < AS_COUNT(sizes); s++) {
         work w = {.pool = pool_of(sizes[s])};
         for (int i = 0; i < 5; i++)

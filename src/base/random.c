@@ -41,7 +41,7 @@ float as_mt19937_uniform(as_mt19937 *g) { return (float)(as_mt19937_u32(g) & 0xf
 uint32_t as_mt19937_below(as_mt19937 *g, uint32_t max)
 {
     if (!max)
-        return 0; /* draws nothing, as numpy */
+        return 0; /* draws nothing, as in numpy */
     uint32_t mask = UINT32_MAX >> __builtin_clz(max), value;
     do
         value = as_mt19937_u32(g) & mask;
@@ -146,7 +146,7 @@ uint32_t as_pcg64_below(as_pcg64 *g, uint32_t max)
     return (uint32_t)(product >> 32);
 }
 
-/* As as_pcg64_below(); numpy turns to 64-bit draws only above 32 bits. */
+/* Like as_pcg64_below(); numpy uses 64-bit draws only above 32 bits. */
 static uint64_t below_u64(as_pcg64 *g, uint64_t max)
 {
     if (max <= UINT32_MAX)
@@ -185,7 +185,7 @@ static bool choose_by_tail(as_pcg64 *g, int64_t n, int64_t k, int64_t *out)
     return true;
 }
 
-/* Adds `item` (stored as item + 1, so that 0 is an empty place); false when it was there. */
+/* Adds `item` (stored as item + 1, so that 0 is an empty place); false when it was already there. */
 static bool set_add(uint64_t *set, uint64_t mask, int64_t item)
 {
     uint64_t key = (uint64_t)item + 1, at = key * 0x9e3779b97f4a7c15u >> 20 & mask;
@@ -196,7 +196,7 @@ static bool set_add(uint64_t *set, uint64_t mask, int64_t item)
     return is_new;
 }
 
-/* Floyd's algorithm: k draws whatever n is; the set only answers "seen?", so its order is free. */
+/* Floyd's algorithm: k draws whatever n is; the set only answers "seen before?", so its order does not matter. */
 static bool choose_by_floyd(as_pcg64 *g, int64_t n, int64_t k, int64_t *out)
 {
     uint64_t places = 16;
@@ -266,7 +266,7 @@ void as_philox_fill(uint64_t seed, uint32_t node, uint32_t step, float lo, float
         if (i % 4 == 0)
             philox_four(seed, node, step, i / 4, words);
         float value = lo + (hi - lo) * unit_of(words[i % 4]);
-        /* Rounding may reach hi, which is outside. */
+        /* Rounding may give hi, which is outside the range. */
         dst[i] = value >= hi && lo < hi ? nextafterf(hi, lo) : value;
     }
 }

@@ -1,4 +1,4 @@
-/* random_test.c - the check values of MT19937 and PCG64 are numpy's, those of Philox its authors'. */
+/* random_test.c - the check values of MT19937 and PCG64 come from numpy, those of Philox from its authors. */
 #include "base/random.h"
 
 #include "tests/runner/test.h"
@@ -79,7 +79,7 @@ Test(random, pcg64_gives_the_low_half_first)
     as_pcg64 g;
     as_pcg64_seed(&g, 1111);
     expect_eq(as_pcg64_u32(&g), 0xd6fab48b);
-    expect(as_pcg64_u64(&g) == 0xa822a50efe888cabu); /* a 64-bit draw leaves the saved half alone */
+    expect(as_pcg64_u64(&g) == 0xa822a50efe888cabu); /* a 64-bit draw does not touch the saved half */
     expect_eq(as_pcg64_u32(&g), 0xdbfdfdd6);
     expect_eq(as_pcg64_below(&g, UINT32_MAX), 0x7861ebb6);
 }
@@ -112,8 +112,8 @@ Test(random, pcg64_chooses_distinct_items_by_either_method)
     expect(!as_pcg64_choose(&g, 3, -1, items));
 }
 
-/* Each pair of 0..3 in either order should come equally often: 12 outcomes, chi-square with 11 degrees
- * of freedom is below 31.3 for all but one seed in a thousand, and the seed is fixed. */
+/* Each ordered pair of 0..3 should come equally often: 12 outcomes, so chi-square with 11 degrees of
+ * freedom is below 31.3 for all but one seed in a thousand, and the seed is fixed. */
 /* numpy 2.4: default_rng(seed).choice(n, k, replace=False); the first items, and sum of item * (position + 1). */
 Test(random, pcg64_chooses_what_numpy_chooses)
 {

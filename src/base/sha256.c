@@ -1,4 +1,4 @@
-/* sha256.c - SHA-256 as FIPS 180-4 writes it down: plain C, a word at a time, the same on every machine. */
+/* sha256.c - SHA-256 as in FIPS 180-4: plain C, one word at a time, the same on every machine. */
 #include "base/sha256.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ static uint32_t turn(uint32_t x, int n) { return x >> n | x << (32 - n); }
 
 static uint32_t be32(const uint8_t *p) { return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3]; }
 
-/* The message schedule: 16 words of the block, and 48 made of them. */
+/* The message schedule: the 16 words of the block, and 48 computed from them. */
 static void schedule(uint32_t w[64], const uint8_t *block)
 {
     for (int i = 0; i < 16; i++)

@@ -36,7 +36,7 @@ Test(sha256, gives_the_published_hash_of_a_million_letters_however_they_come)
     expect_hash(letters, sizeof letters, 65, want);
 }
 
-/* Lengths around the place of the length field; from NIST's examples of zero bytes. */
+/* Lengths around the position of the length field; from NIST's examples of zero bytes. */
 Test(sha256, pads_around_the_end_of_a_block)
 {
     static const char zeros[65];

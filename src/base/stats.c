@@ -76,7 +76,7 @@ static size_t partition(double *x, size_t n)
     }
 }
 
-/* Quicksort until it goes badly (depth), then heap sort: n log n for every input. */
+/* Quicksort until the depth limit is reached, then heap sort: n log n for every input. */
 static void sort_numbers(double *x, size_t n, int depth)
 {
     while (n > 24) {
@@ -121,7 +121,7 @@ double as_quantile_sorted(const double *sorted, size_t n, double q)
     size_t below = (size_t)at, above = below + 1 < n ? below + 1 : below;
     double weight = at - (double)below;
     if (weight == 0 || sorted[below] == sorted[above])
-        return sorted[below]; /* also when both are infinite, where the difference has no value */
+        return sorted[below]; /* also when both are infinite, where the difference is not defined */
     return sorted[below] + weight * (sorted[above] - sorted[below]);
 }
 
@@ -173,7 +173,7 @@ static double binomial_at(double k, double n, double p)
     return exp(log_ways + k * log(p) + (n - k) * log1p(-p));
 }
 
-/* P(X <= k) where k is not above the mean: from the largest term down, each from the one before. */
+/* P(X <= k) where k is not above the mean: from the largest term down, each computed from the one before. */
 static double lower_tail(double k, double n, double p)
 {
     double term = 1, sum = 1;
@@ -210,8 +210,8 @@ static int64_t count_at_most(int64_t n, double p, double limit)
     return lo;
 }
 
-/* The r-th smallest and r-th largest of n hold the median between them unless fewer than r samples
- * are on one side of it: coverage 1 - 2 P(X <= r - 1) with p = 1/2. */
+/* The r-th smallest and the r-th largest of n enclose the median unless fewer than r samples are
+ * on one side of it: coverage 1 - 2 P(X <= r - 1) with p = 1/2. */
 bool as_median_ranks(size_t n, double confidence, size_t *lo, size_t *hi, double *cover)
 {
     if (!n || n > INT64_MAX || !(confidence > 0 && confidence < 1))
@@ -245,7 +245,7 @@ bool as_quantile_ranks(size_t n, double q, double confidence, size_t *lo, size_t
 size_t as_quantile_needs(double q)
 {
     if (!(q > 0 && q < 1))
-        return 1; /* the smallest and the largest always are what they are */
+        return 1; /* the smallest and the largest can always be shown */
     double  p = fmin(q, 1 - q);
     int64_t lo = 1, hi = 2;
     while (as_binomial_cdf(1, hi, p) > 0.01 && hi < INT64_MAX / 4)
@@ -283,9 +283,9 @@ static double variance(const double *x, size_t n)
     return sum / (double)(n - 1);
 }
 
-/* What the segment medians would vary by if the samples did not depend on their neighbours: the same
- * samples in random order.  A formula would need the shape of the distribution; several shuffles,
- * because one estimates a variance from 20 values only. */
+/* How much the segment medians would vary if the samples did not depend on their neighbours: uses
+ * the same samples in random order.  A formula would need the shape of the distribution.  Several
+ * shuffles, because one estimates a variance from only 20 values. */
 static double shuffled_variance(double *x, size_t n)
 {
     double   sum = 0, medians[N_SEGMENTS];
@@ -313,8 +313,8 @@ bool as_segment_interval(const double *x, size_t n, double confidence, double *s
     double var_segments = variance(medians, N_SEGMENTS);
     as_sort(medians, N_SEGMENTS);
     double n_effective = var_segments > 0 ? (double)n * var_iid / var_segments : (double)n;
-    /* The value is the median of all samples, which the segments' interval may just miss when their
-     * medians are few and lumpy; widening it only adds to the coverage. */
+    /* The value is the median of all samples. The segments' interval may just miss it when their
+     * medians are few and lumpy; widening the interval only adds coverage. */
     *out = (as_interval){.value = value,
                          .lo = fmin(medians[lo], value),
                          .hi = fmax(medians[hi], value),

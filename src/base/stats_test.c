@@ -1,4 +1,4 @@
-/* stats_test.c - against values computed by hand or published. */
+/* stats_test.c - compares with values computed by hand or published. */
 #include "base/stats.h"
 
 #include "base/random.h"
@@ -38,7 +38,7 @@ Test(stats, sorts_every_shape_with_nan_last)
     expect(isnan(with_nan[4]) && isnan(with_nan[6]));
 }
 
-/* Made to be the worst for a median-of-three quicksort of ours: the depth limit has to catch it. */
+/* The worst input for a median-of-three quicksort like ours: the depth limit has to catch it. */
 Test(stats, sorts_a_killer_sequence)
 {
     static double x[4096];
@@ -164,7 +164,7 @@ Test(stats, tails_need_as_many_samples_as_mlperf_says)
         expect((double)as_quantile_needs(q) >= log(0.01) / log(q));
 }
 
-/* Independent values keep their weight; the same with a slow drift count for far fewer. */
+/* Independent values keep their weight; the same values with a slow drift count for far fewer. */
 Test(stats, segments_notice_dependence)
 {
     static double steady[2000], drifting[2000];
@@ -198,10 +198,10 @@ Test(stats, segments_of_a_constant_have_no_width)
     expect(as_segment_interval(x, 40, 0.95, scratch, &i));
     expect(i.lo == 5 && i.value == 5 && i.hi == 5);
     expect_near(i.n_effective, 40, 0);
-    expect(!as_segment_interval(x, 40, 0.9999999, scratch, &i)); /* 20 segments cannot be so sure */
+    expect(!as_segment_interval(x, 40, 0.9999999, scratch, &i)); /* 20 segments do not allow this confidence */
 }
 
-/* The interval is for the median of the segments' medians; the answer for all samples stays inside it. */
+/* The interval is for the median of the segment medians; the result for all samples stays inside it. */
 Test(stats, segments_hold_the_value_of_a_lopsided_series)
 {
     double      x[40];

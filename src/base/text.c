@@ -120,7 +120,7 @@ static size_t number_length(const char *s)
     return i;
 }
 
-/* strtod obeys the locale of the program that we live in, so it is given that locale's point. */
+/* strtod obeys the locale of the program that uses the library, so it gets that locale's decimal point. */
 static bool number_value(const char *s, size_t n, double *out)
 {
     char        copy[512];
@@ -156,7 +156,7 @@ typedef struct scale {
     double      factor;
 } scale;
 
-/* number * factor of its suffix, rounded to a whole; false for what is negative or not below 2^64. */
+/* number * factor of its suffix, rounded to an integer; false when it is negative or not below 2^64. */
 static bool parse_scaled(const char *s, const scale *scales, uint64_t *out)
 {
     size_t n = number_length(s);
@@ -185,7 +185,7 @@ bool as_parse_bytes(const char *s, uint64_t *out)
 {
     static const scale scales[] = {{"", 1},         {"B", 1},        {"KiB", 0x1p10}, {"MiB", 0x1p20},
                                    {"GiB", 0x1p30}, {"TiB", 0x1p40}, {NULL, 0}};
-    return parse_digits(s, out) || parse_scaled(s, scales, out); /* digits alone: exact above 2^53 too */
+    return parse_digits(s, out) || parse_scaled(s, scales, out); /* digits alone: exact even above 2^53 */
 }
 
 bool as_parse_bool(const char *s, bool *out)
@@ -220,7 +220,7 @@ const char *as_number(char *buf, double value)
         snprintf(buf, AS_NUMBER_BYTES, "%s", isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
         return buf;
     }
-    if (value == 0 && signbit(value)) { /* readers take "-0" for an integer, which has no such zero */
+    if (value == 0 && signbit(value)) { /* readers take "-0" for an integer, and integers have no negative zero */
         snprintf(buf, AS_NUMBER_BYTES, "-0.0");
         return buf;
     }
@@ -269,7 +269,7 @@ static const unit_family families[] = {
     {"1", 1, 0, {"", NULL}},
 };
 
-/* Three significant digits without an exponent, except for what is too small to be read so. */
+/* Three significant digits without an exponent, except for values too small to read that way. */
 static void show_number(char *buf, size_t size, double value, bool whole)
 {
     double magnitude = fabs(value);
@@ -360,7 +360,7 @@ const char *as_nearest(const char *s, const char *const *words)
     size_t n = strlen(s);
     if (n > WORD_MAX)
         return NULL;
-    size_t      best_distance = (n < 3 ? 1 : n < 6 ? 2 : n / 3) + 1; /* further than this helps nobody */
+    size_t      best_distance = (n < 3 ? 1 : n < 6 ? 2 : n / 3) + 1; /* a word that is further away would not help */
     const char *best = NULL;
     for (; *words; words++) {
         size_t n_word = strlen(*words);

@@ -250,7 +250,7 @@ Test(text, checksums_match_their_published_values)
     expect_eq(as_crc32(0, "123456789", 9), 0xcbf43926);
     expect_eq(as_crc32(as_crc32(0, "12345", 5), "6789", 4), 0xcbf43926);
     expect_eq(as_crc32(0, NULL, 0), 0);
-    /* Every length from which another way is taken, bit by bit beside it. */
+    /* Every length at which the algorithm changes, compared with a bit-by-bit version. */
     unsigned char bytes[700];
     uint32_t      slow = UINT32_MAX;
     for (size_t n = 0; n < sizeof bytes; n++) {
@@ -305,5 +305,5 @@ Test(text, dates_are_of_utc_and_what_no_calendar_has_is_unknown)
     expect_str(as_date_text(buf, sizeof buf, 951827696, AS_DATE_ISO), "2000-02-29T12:34:56Z");
     expect_str(as_date_text(buf, sizeof buf, INT64_MAX, AS_DATE_ISO), "unknown");
     expect_str(as_date_text(buf, sizeof buf, INT64_MIN, AS_DATE_DAY), "unknown");
-    expect_str(as_date_text(buf, 5, 0, AS_DATE_DAY), "unkn"); /* no room: cut, never unterminated */
+    expect_str(as_date_text(buf, 5, 0, AS_DATE_DAY), "unkn"); /* not enough space: cut, but always terminated */
 }

@@ -1,4 +1,4 @@
-/* c_ltc.c - the step of an LTC in C: synapses by target, what does not change between steps worked out beforehand. */
+/* c_ltc.c - the step of an LTC in C: synapses sorted by target; what does not change between steps is computed in advance. */
 #include "export/c_net.h"
 
 void as_c_ltc_members(FILE *f, const as_c_net *net)
@@ -45,7 +45,7 @@ static bool synapses(FILE *f, const as_c_net *net, const char *prefix, const as_
     return true;
 }
 
-/* A vector of the operator's, after pos. */
+/* A vector of the operator, after pos. */
 static bool vector(FILE *f, const as_c_net *net, const char *name, int input, const double *factor, int64_t n, as_arena *arena)
 {
     float *values = AS_TAKE(arena, float, n);

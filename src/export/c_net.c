@@ -1,4 +1,4 @@
-/* c_net.c - the network read from its model, and its golden vectors. */
+/* c_net.c - reads the network from its model, and makes its golden vectors. */
 #include "export/c_net.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-/* A node as the operator sees it, with a sequence of our own: the model's symbols, states and time spans do not matter. */
+/* A node as the operator sees it, with our own sequence: the model's symbols, states and time spans do not matter. */
 typedef struct node {
     as_node_ctx    ctx;
     as_tensor_info info[AS_MAX_IN];
@@ -39,7 +39,7 @@ static assay_status node_find(assay_env *env, const assay_model *model, const as
     return status;
 }
 
-/* An aligned copy of what may lie anywhere in a file. */
+/* An aligned copy of data that may lie anywhere in a file. */
 static assay_status value_take(assay_env *env, as_arena *arena, const as_value *v, node *n, int i)
 {
     as_shape shape = {.rank = v->dims.rank};
@@ -90,7 +90,7 @@ static assay_status node_read(assay_env *env, const assay_model *model, const as
         return no_memory(env);
     own_put(n, 0, net->x, AS_SHAPE(1, AS_C_STEPS, net->n_in));
     own_put(n, spans, net->timespans, AS_SHAPE(1, AS_C_STEPS));
-    /* Every step is compared, also where the model gives the last alone. */
+    /* Every step is compared, even where the model only returns the last. */
     int n_attrs = 0;
     for (int i = 0; i < from->n_attrs; i++)
         if (strcmp(from->attrs[i].name, "return_sequences"))
@@ -114,7 +114,7 @@ static float *floats_of(as_c_net *net, const as_view *v)
 
 static bool has(const node *n, int i) { return i < n->ctx.n_in && n->info[i].dtype != AS_NONE; }
 
-/* mask -1: none; only_size: its signs do not count. */
+/* mask -1: none; only_size: the signs of the mask are ignored. */
 static bool linear_read(as_c_net *net, const node *n, int w, int b, int mask, bool only_size, as_c_linear *out)
 {
     out->rows = n->in[w].shape.dim[0];
@@ -140,7 +140,7 @@ static bool linear_read(as_c_net *net, const node *n, int w, int b, int mask, bo
     }
     start[out->rows] = count;
     out->w = kept;
-    if (count < out->n) { /* a full mask is no mask */
+    if (count < out->n) { /* a full mask is the same as none */
         out->from = from;
         out->start = start;
     }
@@ -173,7 +173,7 @@ static assay_status cfc_read(assay_env *env, const node *n, as_c_net *net)
         if (pure) {
             float *w_tau = floats_of(net, &n->in[mask + 1]);
             for (int64_t i = 0; w_tau && i < c->cell[l].n_hidden; i++)
-                w_tau[i] = fabsf(w_tau[i]); /* its sign does not count */
+                w_tau[i] = fabsf(w_tau[i]); /* its sign is ignored */
             net->w_tau[l] = w_tau;
             net->a[l] = floats_of(net, &n->in[mask + 2]);
             ok = ok && net->w_tau[l] && net->a[l];
@@ -214,7 +214,7 @@ static void sequence_draw(as_c_net *net, uint64_t seed)
     as_random_input(seed, "timespans", &spans);
     for (int t = 0; t < AS_C_STEPS; t++)
         net->timespans[t] =
-            t < AS_C_STEPS / 2 ? 1.0f : 1.05f + net->timespans[t]; /* the usual one first, then irregular, never 0 */
+            t < AS_C_STEPS / 2 ? 1.0f : 1.05f + net->timespans[t]; /* the default one first, then irregular ones, never 0 */
 }
 
 static assay_status golden_make(assay_env *env, const node *n, as_c_net *net)

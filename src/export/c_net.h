@@ -9,12 +9,12 @@
 
 enum { AS_C_STEPS = 32 /* golden ones */ };
 
-/* A layer y = W x + b; of a sparse one only the weights that a mask leaves, row after row. */
+/* A layer y = W x + b; of a sparse one only the weights that a mask keeps, row after row. */
 typedef struct as_c_linear {
-    char           name[48];      /* of its tables in the source */
+    char           name[48];      /* name of its tables in the source */
     int64_t        rows, cols, n; /* n: weights kept */
     const float   *w, *b;         /* b NULL: none */
-    const int64_t *from, *start;  /* column of each weight kept, where each row begins (rows + 1); NULL: dense */
+    const int64_t *from, *start;  /* column of each kept weight, where each row begins (rows + 1); NULL: dense */
 } as_c_linear;
 
 typedef struct as_c_net {
@@ -27,11 +27,11 @@ typedef struct as_c_net {
     as_c_linear  memory_in, memory_rec, fc, backbone[AS_CFC_MAX_BACKBONE], head[AS_CFC_MAX_CELLS][4];
     const float *w_tau[AS_CFC_MAX_CELLS], *a[AS_CFC_MAX_CELLS];
     bool         has_memory, has_fc;
-    /* Golden: computed by the operator's own slow truth from states of zeros. */
+    /* Golden: computed by the operator's own reference code, starting from zero states. */
     float *x, *timespans, *y, *h, *c;
 } as_c_net;
 
-/* Refuses, by name, models that are not one assay.CfC or assay.LTC, and weights that are not finite. */
+/* Refuses, by name, models that are not a single assay.CfC or assay.LTC, and weights that are not finite. */
 assay_status as_c_net_read(assay_env *env, const assay_model *model, uint64_t seed, as_c_net *out);
 void         as_c_net_drop(as_c_net *net);
 
@@ -45,15 +45,15 @@ void as_c_indices(FILE *f, const char *name, const int64_t *values, int64_t n);
 void as_c_linear_tables(FILE *f, const as_c_linear *l);
 /* "    dense(y, ...);" or sparse(...). */
 void as_c_linear_call(FILE *f, const as_c_linear *l, const char *y, const char *x);
-/* The functions that linear layers and the memory cell are called through, as far as the network needs them. */
+/* The functions of linear layers and the memory cell, as far as the network needs them. */
 void as_c_functions(FILE *f, const as_c_net *net);
-/* The functions it needs, from libm or of our own; sigmoid and what our own need come with them. */
+/* The functions that it needs, from libm or our own; includes sigmoid and what our own need. */
 typedef struct as_c_uses {
     bool exp, sigmoid, tanh, erf;
 } as_c_uses;
 void as_c_math(FILE *f, const as_c_net *net, const as_c_uses *uses);
 void as_c_memory(FILE *f, const as_c_net *net);
-/* What the state holds beside h and c: members of its struct. */
+/* Members of the state's struct besides h and c. */
 void as_c_cfc_members(FILE *f, const as_c_net *net);
 void as_c_ltc_members(FILE *f, const as_c_net *net);
 /* Tables and the step. */

@@ -1,4 +1,4 @@
-/* c_text.c - tables of numbers in C, and the functions that every network is written with. */
+/* c_text.c - tables of numbers in C, and the functions that all networks use. */
 #include <string.h>
 
 #include "export/c_net.h"
@@ -60,7 +60,8 @@ void as_c_linear_tables(FILE *f, const as_c_linear *l)
     }
 }
 
-/* A sparse layer is a loop where it is used: its index types are its own.  A layer without a bias adds to what y holds. */
+/* A sparse layer is a loop at its call site, because its index types are its own.  A layer without a bias adds to the contents of
+ * y. */
 void as_c_linear_call(FILE *f, const as_c_linear *l, const char *y, const char *x)
 {
     if (!is_sparse(l)) {
@@ -104,7 +105,7 @@ void as_c_functions(FILE *f, const as_c_net *net)
                 "        for (k = 0; k < cols; k++)\n            sum += w[r * cols + k] * x[k];\n        y[r] = sum;\n    }\n}\n");
 }
 
-/* The polynomials are least-maximum fits made for these ranges; tests/cli/export_c_test.sh checks the errors stated here. */
+/* The polynomials are minimax fits for these ranges; tests/cli/export_c_test.sh checks the errors stated here. */
 void as_c_math(FILE *f, const as_c_net *net, const as_c_uses *uses)
 {
     if (net->libm) {

@@ -1,6 +1,6 @@
-/* ex_c.c - a liquid network as C99 source that stands alone: for microcontrollers, and wherever no library is wanted.
+/* ex_c.c - a liquid network as self-contained C99 source, for microcontrollers and wherever no library is wanted.
  *
- * Four files: NAME.h, NAME.c, NAME_golden.h (a sequence and the answers to it) and main_check.c (compares them). */
+ * Four files: NAME.h, NAME.c, NAME_golden.h (a sequence and its outputs) and main_check.c (compares them). */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "export/export.h"
 
 enum { N_FILES = 4, MAX_NAME = 40 };
-#define TOLERANCE 2e-5f /* of |answer - golden| / (1 + |golden|): single against double precision over the golden steps */
+#define TOLERANCE 2e-5f /* of |output - golden| / (1 + |golden|): single against double precision over the golden steps */
 
 /* --- Names -------------------------------------------------------------------------------------------- */
 
@@ -35,7 +35,7 @@ static assay_status name_check(assay_env *env, const char *name)
                     name, MAX_NAME - 1);
 }
 
-/* The model's name with what C does not take made _. */
+/* The model's name, with characters that C does not allow replaced by _. */
 static void name_make(const char *model, char *out, size_t size)
 {
     size_t n = 0;
@@ -172,7 +172,7 @@ static assay_status files_write(assay_env *env, const as_c_net *net, const char 
         golden_write(out[2].file, net);
         check_write(out[3].file, net);
     }
-    /* A full disk shows here, before the first file takes its name. */
+    /* A full disk shows here, before the first file gets its name. */
     for (int i = 0; i < N_FILES && status == ASSAY_OK; i++)
         if (fflush(out[i].file) || ferror(out[i].file))
             status = as_out_commit(env, &out[i]);

@@ -1,4 +1,4 @@
-/* ex_c_test.c - what is read from a model for C source; that the source is right is tests/cli/export_c_test.sh's to show. */
+/* ex_c_test.c - what is read from a model for C source; tests/cli/export_c_test.sh checks that the source is right. */
 #include <stdlib.h>
 
 #include "export/c_net.h"
@@ -68,7 +68,7 @@ Test(export_c, a_mask_leaves_its_synapses_alone)
     const as_c_linear *ff1 = &net.head[0][0];
     expect_eq(ff1->rows, 4);
     expect_eq(ff1->cols, 7);
-    expect_eq(ff1->n, 6 + 16); /* sensory synapses, and each unit from each */
+    expect_eq(ff1->n, 6 + 16); /* sensory synapses, and one from each unit to each */
     expect_eq(ff1->start[4], ff1->n);
     for (int64_t k = 0; k < ff1->n; k++)
         expect(ff1->from[k] >= 0 && ff1->from[k] < 7);

@@ -1,4 +1,4 @@
-/* options.c - what an export is made with. */
+/* options.c - the options of an export. */
 #include "export/export.h"
 
 const as_option_member as_export_members[] = {AS_MEMBER(as_export_options, TEXT, "name", name),

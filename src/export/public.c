@@ -1,4 +1,4 @@
-/* public.c - a model in other tools' formats, as a call: ONNX, safetensors, and what exporters are built in. */
+/* public.c - writes a model in other tools' formats, as a call: ONNX, safetensors, and the exporters that are built in. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static bool has_dim(const assay_model *model, const char *symbol)
     return false;
 }
 
-/* Operators that ONNX does not have are written as those it has: a sequence step by step, so its length must be known. */
+/* Operators that ONNX does not have are written as operators that it has: a sequence step by step, so its length must be known. */
 static assay_status onnx_save(assay_env *env, const assay_model *model, const assay_options *options, const char *path)
 {
     as_binding_dim seq = {"seq", as_options_int(options, "seq")};
@@ -55,7 +55,7 @@ static assay_status onnx_save(assay_env *env, const assay_model *model, const as
 
 static assay_status options_check(assay_env *env, const assay_options *options)
 {
-    static const char *const keys[] = {"onnx", "seq", "weights", "seed", NULL}; /* what is written where is not asked for */
+    static const char *const keys[] = {"onnx", "seq", "weights", "seed", NULL}; /* options of where to write are not checked here */
     static const char *const c_only[] = {"name", "libm"};
     bool                     any = as_options_is_set(options, "onnx") || as_options_is_set(options, "safetensors");
     AS_TRY(as_options_only(env, options, "export", keys));

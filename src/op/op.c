@@ -1,4 +1,4 @@
-/* op.c - finding operators, reading attributes, the checks common to all, and the builder's vocabulary. */
+/* op.c - finds operators, reads attributes, makes the checks common to all, and has the builder's helpers. */
 #include "op/op.h"
 
 #include <string.h>
@@ -158,7 +158,7 @@ as_cost as_cost_bytes(const as_node_ctx *n)
     return cost;
 }
 
-/* --- The builder's vocabulary: -1 in gives -1 out, so a failure runs through a formula --- */
+/* --- The builder's helpers: -1 in gives -1 out, so a failure passes through a formula --- */
 
 int as_b1(as_builder *b, const char *op, int x) { return x < 0 ? -1 : b->node(b, op, &x, 1, NULL, 0, NULL, 1); }
 
@@ -179,7 +179,7 @@ int as_b_ints(as_builder *b, const int64_t *values, size_t n)
 {
     static const int64_t nothing = 0;
     as_shape             shape = {.rank = 1, .dim = {(int64_t)n}};
-    /* A view's memory is not const; the builder copies it and writes nothing. */
+    /* A view's memory is not const; the builder only reads and copies it. */
     as_view view = as_view_of((void *)(n ? values : &nothing), AS_I64, &shape);
     return b->constant(b, &view);
 }

@@ -1,9 +1,9 @@
-/* op.h - what an operator is.  One operator a file: op_<name>.c exports `const as_op as_op_<name>`.
+/* op.h - what an operator is.  One operator per file: op_<name>.c exports `const as_op as_op_<name>`.
  *
  * Operators are ONNX's (opset 20: names, attributes, broadcasting) plus the domain "assay".  A file
- * holds the operator whole: what it means (eval, the slow truth), its shape rule (infer), its cost, its
- * gradient, its tolerance, and cases around tile edges.  Tests, finite-difference checks, benchmarks
- * and the roofline all read that one file. */
+ * holds the whole operator: what it means (eval, the reference code), its shape rule (infer), its cost,
+ * its gradient, its tolerance, and cases around tile edges.  Tests, finite-difference checks,
+ * benchmarks and the roofline all read that one file. */
 #ifndef AS_OP_OP_H
 #define AS_OP_OP_H
 
@@ -12,7 +12,7 @@
 
 #define AS_MAX_IN       64
 #define AS_MAX_OUT      64
-#define AS_MAX_EXPANDED 20000 /* nodes that one composite may become */
+#define AS_MAX_EXPANDED 20000 /* nodes that one composite may expand to */
 
 /* --- Attributes --------------------------------------------------------------------------- */
 
@@ -62,7 +62,7 @@ typedef struct as_attr {
         .n = sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)                     \
     }
 
-/* The attributes an operator knows; the list ends with a NULL name. */
+/* The attributes that an operator knows; the list ends with a NULL name. */
 typedef struct as_attr_def {
     const char  *name;
     as_attr_kind kind;
@@ -71,7 +71,7 @@ typedef struct as_attr_def {
 
 /* --- The node context: all that a rule may know --------------------------------------------- */
 
-/* Graph axes are always ONNX's; a layout is only the stride order of a buffer. */
+/* Graph axes are always in ONNX's order; a layout is only the stride order of a buffer. */
 typedef enum as_layout { AS_LAYOUT_ROW_MAJOR = 0, AS_LAYOUT_NHWC } as_layout;
 
 typedef struct as_tensor_info {
@@ -85,7 +85,7 @@ typedef struct as_op as_op;
 
 typedef struct as_node_ctx {
     const as_op          *op;
-    const char           *name;   /* the node's own, for sentences */
+    const char           *name;   /* the node's own name, for messages */
     const char           *module; /* path in the framework's tree of modules, "layer4.1"; NULL or "": not known */
     const as_attr        *attrs;
     int                   n_attrs;
@@ -93,7 +93,7 @@ typedef struct as_node_ctx {
     int                   n_in;  /* trailing absent inputs are cut */
     const as_tensor_info *out;   /* filled by infer, so not valid inside it */
     int                   n_out; /* outputs asked for */
-    uint64_t              seed;  /* for random operators: seed, node and step key the stream */
+    uint64_t              seed;  /* for random operators: seed, node and step are the key of the stream */
     uint32_t              node_id;
     uint32_t              step;
 } as_node_ctx;
@@ -111,9 +111,9 @@ static inline bool as_in_has(const as_node_ctx *n, int i) { return i < n->n_in &
 
 /* --- Cost ----------------------------------------------------------------------------------- */
 
-/* Useful work by definition: a multiply-add is 2 flops, a comparison, a division and a root 1; exp, tanh
- * and the like are counted apart as special: their limit is that of an exponential, which a division is above.  Bytes are compulsory: each tensor read or written once.  A count beyond
- * 64 bits stays at UINT64_MAX. */
+/* Useful work by definition: a multiply-add is 2 flops, a comparison, a division and a root 1; exp, tanh and the like are counted
+ * separately as special: their limit is that of an exponential, which a division is above.  Bytes count each tensor once, read or
+ * written.  A count beyond 64 bits stays at UINT64_MAX. */
 typedef struct as_cost {
     uint64_t flops;
     uint64_t special;
@@ -121,13 +121,13 @@ typedef struct as_cost {
     uint64_t bytes_written;
 } as_cost;
 
-/* Bytes read and written once for every present input and output; flops 0. */
+/* Counts each present input and output as read or written once; flops 0. */
 as_cost as_cost_bytes(const as_node_ctx *n);
 
 /* --- Gradients build graph nodes -------------------------------------------------------------- */
 
-/* A graph under construction, seen from below: model/ implements it.  Values are ids >= 0; -1 is
- * absent or failed (the first failure sticks, and the caller of grad reports it). */
+/* A graph under construction, as the operators see it; model/ implements it.  Values are ids >=
+ * 0; -1 is absent or failed (the first failure is kept, and the caller of grad reports it). */
 typedef struct as_builder as_builder;
 struct as_builder {
     /* Adds a node and returns its first output (further ones in outs when n_out > 1; outs may be NULL). */
@@ -139,7 +139,7 @@ struct as_builder {
     assay_env *env;
 };
 
-/* Helpers over the three, so that gradient rules read like formulas. */
+/* Helpers over these three, so that gradient rules read like formulas. */
 int as_b1(as_builder *b, const char *op, int x);
 int as_b2(as_builder *b, const char *op, int x, int y);
 int as_b_scalar(as_builder *b, as_dtype dtype, double value);  /* rank 0 */
@@ -157,8 +157,8 @@ typedef struct as_case_in {
     const int64_t *ints; /* given values (an i64 constant such as a target shape), else random */
 } as_case_in;
 
-/* One call of the operator, for tests and benchmarks; random inputs are uniform in [lo, hi), or [-1,1) when both are 0.
- * `want` (optional) are the values of output 0 computed another way, compared within 1e-6 relative. */
+/* One call of the operator, for tests and benchmarks. Random inputs are uniform in [lo, hi), or [-1,1) when both are 0.
+ * `want` (optional) holds the values of output 0 computed another way; they are compared within 1e-6 relative. */
 #define AS_CASE_MAX_IN 9 /* QLinearConv */
 typedef struct as_case {
     const char       *name;
@@ -184,20 +184,20 @@ struct as_op {
     const char *name; /* "MatMul"; domain assay: "assay.ConvGradW" */
     int         min_in, max_in, min_out, max_out;
     uint64_t    known_in; /* bit i: the shape of an output depends on the values of input i, so they must be known while planning */
-    const as_attr_def *attrs; /* all it knows, ended by a NULL name; NULL: none */
-    /* Shapes and dtypes of the outputs, or a sentence "Gemm 'fc1': A is [2,3] and B is [4,5]: ..." */
+    const as_attr_def *attrs; /* all that it knows, ended by a NULL name; NULL: none */
+    /* Shapes and dtypes of the outputs, or a message "Gemm 'fc1': A is [2,3] and B is [4,5]: ..." */
     assay_status (*infer)(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
     as_cost (*cost)(const as_node_ctx *n);
-    /* The slow truth: plain C in double through views, exact for integers, never tuned, no aliasing. */
+    /* The reference code: plain C in double through views, exact for integers, never tuned, no aliasing. */
     assay_status (*eval)(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out);
     /* Given values in/out and the gradient of each output (-1: none), sets d_in[i] for each differentiable
      * input (-1: none needed or not differentiable).  NULL: not differentiable at all. */
     assay_status (*grad)(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in);
-    /* A composite as primitives, for devices and formats without it: builds nodes from the values `in` (-1: absent) and sets
-     * out[i] for each of n->n_out outputs.  Time is unrolled; UNSUPPORTED, before any node, above AS_MAX_EXPANDED of them.  No node
-     * holds the size of the batch, axis 0 of input 0: a file keeps it open.  NULL: a primitive. */
+    /* A composite as primitives, for devices and formats without it: builds nodes from the values `in` (-1: absent) and sets out[i]
+     * for each of n->n_out outputs.  Time is unrolled; with more than AS_MAX_EXPANDED nodes it returns UNSUPPORTED before it builds
+     * any.  No node contains the batch size (axis 0 of input 0), so a file can leave it open.  NULL: a primitive. */
     assay_status (*expand)(as_builder *b, const as_node_ctx *n, const int *in, int *out);
-    double         tolerance; /* as_view_error allowed to a f32 kernel against eval; 0: exact */
+    double         tolerance; /* as_view_error allowed to an f32 kernel against eval; 0: exact */
     bool           view_only; /* Reshape, Flatten: moves no element, so a plan may alias instead */
     const as_case *cases;
     size_t         n_cases;
@@ -209,8 +209,9 @@ assay_status as_op_eval(assay_env *env, const as_node_ctx *n, const as_view *in,
 extern const as_op *const as_op_table[];                /* NULL-terminated, written by the build */
 const as_op              *as_op_find(const char *name); /* NULL: no such operator */
 
-/* infer with the checks common to all: number of inputs and outputs, required inputs there, attributes known,
- * of the right kind and given once, shapes in range.  Writes n->n_out infos (row-major, no constant). */
+/* infer with the checks common to all: the number of inputs and outputs is right, required inputs are
+ * present, attributes are known, of the right kind and given once, shapes are in range.  Writes n->n_out
+ * infos (row-major, no constant). */
 assay_status as_op_infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
 
 /* Convolution and pooling windows (shared by Conv, MaxPool and their gradients), 1-D to 3-D.  Axes from n_axes
@@ -221,9 +222,9 @@ typedef struct as_window {
     int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad_begin[3], pad_end[3];
     int64_t group;
 } as_window;
-/* Reads kernel_shape, strides, dilations, pads, auto_pad and group for x = [N, C, spatial...]; `kernel` (a size an
- * axis) NULL takes kernel_shape, else kernel_shape must agree if it is given.  ceil_mode rounds the output size up
- * and drops a last window that would start in the padding behind the input. */
+/* Reads kernel_shape, strides, dilations, pads, auto_pad and group for x = [N, C, spatial...]; `kernel` holds one
+ * size per axis; when it is NULL, kernel_shape is used, else kernel_shape must agree if it is given. ceil_mode
+ * rounds the output size up and drops a last window that would start in the padding after the input. */
 assay_status as_window_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const int64_t *kernel, bool ceil_mode,
                             as_window *out);
 

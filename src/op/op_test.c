@@ -1,4 +1,4 @@
-/* op_test.c - what all operators share: attributes, refusals, costs, the builder's vocabulary. */
+/* op_test.c - what all operators share: attributes, refusals, costs, the builder's helpers. */
 #include <stdlib.h>
 
 #include "op/rules.h"
@@ -54,7 +54,7 @@ Test(op, attributes_are_read_or_take_their_default)
     expect(!as_attr_find(&n, "none"));
 }
 
-/* --- Refusals: every sentence, with the node's name, and outputs untouched --- */
+/* --- Refusals: every message, with the node's name, and outputs untouched --- */
 
 typedef struct refusal {
     const char    *op, *part;
@@ -571,7 +571,7 @@ static const shape_case shapes[] = {
      .n_attrs = 3,
      .in = {AS_IN(F32, 1, 1, 5)},
      .attrs = {AS_ATTR_LIST("kernel_shape", 2), AS_ATTR_LIST("strides", 2), AS_ATTR_I("ceil_mode", 1)}},
-    /* Rounding up would add a window that starts in the padding behind the input: it is dropped. */
+    /* Rounding up would add a window that starts in the padding after the input: it is dropped. */
     {.op = "MaxPool",
      .want = "[1,1,2]",
      .n_in = 1,
@@ -669,7 +669,7 @@ Test(op, infers_the_shape_that_onnx_says)
     end();
 }
 
-/* The field and the rule must agree: binding walks back to the inputs that the field names. */
+/* The field and the shape rule must agree: binding traces back to the inputs that the field names. */
 Test(op, known_in_names_the_inputs_whose_values_infer_needs)
 {
     start();
@@ -803,7 +803,7 @@ Test(op, costs_what_arithmetic_says)
     end();
 }
 
-/* --- What the cases cannot say --- */
+/* --- What the cases cannot express --- */
 
 /* Runs an operator on f64 or i64 arrays; the caller gives the space for the outputs. */
 static void run(const char *op, as_view *in, int n_in, const as_attr *attrs, int n_attrs, as_view *out, int n_out)
@@ -960,7 +960,7 @@ Test(op, integers_wrap_to_their_dtype)
     expect_eq(as_int_wrap(AS_U64, UINT64_MAX), -1); /* the bits */
 }
 
-/* --- The builder's vocabulary, on a builder that only writes down --- */
+/* --- The builder's helpers, on a builder that only records --- */
 
 typedef struct notes {
     as_builder     b;
@@ -1129,6 +1129,6 @@ Test(op, answers_to_any_hostile_node)
             for (int i = 0; i < n.n_out; i++)
                 expect(as_shape_ok(&out[i].shape, out[i].dtype));
         }
-    expect(n_good > 100); /* else the dice only ever roll nonsense */
+    expect(n_good > 100); /* else the random choices would give only nonsense */
     end();
 }

@@ -95,8 +95,7 @@ as_view as_view_fix(const as_view *v, const int64_t *index, int count)
         part.shape.dim[i - count] = v->shape.dim[i];
         part.stride[i - count] = v->stride[i];
     }
-    part.data =
-        v->data && offset ? (char *)v->data + offset * (int64_t)as_dtype_bytes(v->dtype) : v->data; /* nothing has no address */
+    part.data = v->data && offset ? (char *)v->data + offset * (int64_t)as_dtype_bytes(v->dtype) : v->data; /* empty: no address */
     return part;
 }
 
@@ -277,7 +276,7 @@ assay_status as_eval_xor(assay_env *env, const as_node_ctx *n, const as_view *in
     return bits_eval(in, out, xor);
 }
 
-/* --- Words for gradients --- */
+/* --- Helpers for gradients --- */
 
 static int scalar_like(as_builder *b, int x, double k) { return x < 0 ? -1 : as_b_scalar(b, b->info(b, x)->dtype, k); }
 

@@ -5,10 +5,10 @@
 
 #include "op/op.h"
 
-/* BAD_INPUT with "Conv 'stem': ..." in front, so that every sentence names its node. */
+/* BAD_INPUT with "Conv 'stem': ..." in front, so that every message names its node. */
 assay_status as_refuse(assay_env *env, const as_node_ctx *n, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* A shape as text, alive until the end of the enclosing block. */
+/* A shape as text; lives until the end of the enclosing block. */
 #define AS_SHOW(shape) as_shape_show((shape), (char[192]){0}, 192)
 
 /* --- Checks --------------------------------------------------------------------------------- */
@@ -23,7 +23,7 @@ assay_status as_refuse(assay_env *env, const as_node_ctx *n, const char *format,
 #define AS_SET_INT      (AS_SET_SIGNED | AS_SET_UNSIGNED)
 #define AS_SET_NUMBER   (AS_SET_FLOAT | AS_SET_INT)
 #define AS_SET_ANY      (AS_SET_NUMBER | AS_DTYPE_BIT(AS_BOOL))
-/* What ONNX stores and converts and does not compute with: floats of 8 bits and less, integers of less than 8. */
+/* Types that ONNX stores and converts but does not compute with: floats of 8 bits or less, integers of less than 8. */
 #define AS_SET_FLOAT8 \
     (AS_DTYPE_BIT(AS_F8E4M3FN) | AS_DTYPE_BIT(AS_F8E4M3FNUZ) | AS_DTYPE_BIT(AS_F8E5M2) | AS_DTYPE_BIT(AS_F8E5M2FNUZ))
 #define AS_SET_NARROW                                                                                                          \
@@ -31,13 +31,13 @@ assay_status as_refuse(assay_env *env, const as_node_ctx *n, const char *format,
      AS_DTYPE_BIT(AS_I2) | AS_DTYPE_BIT(AS_U2))
 #define AS_SET_EVERY (AS_SET_ANY | AS_SET_FLOAT8 | AS_DTYPE_BIT(AS_F8E8M0) | AS_SET_NARROW)
 
-/* Inputs first .. first + count - 1, where present, are of one dtype out of the set. */
+/* Checks that inputs first .. first + count - 1, where present, have one dtype, which is in the set. */
 assay_status as_rule_dtype(assay_env *env, const as_node_ctx *n, int first, int count, unsigned set);
 /* An axis in [-rank, rank) as [0, rank). */
 assay_status as_rule_axis(assay_env *env, const as_node_ctx *n, int64_t axis, int rank, int *out);
-/* Input i as an i64 vector known while planning; `what` is its name in ONNX. */
+/* Input i as an i64 vector that is known while planning; `what` is its name in ONNX. */
 assay_status as_rule_ints(assay_env *env, const as_node_ctx *n, int i, const char *what, int64_t *values, int *count);
-/* One input of a dtype in the set; the output is like it. */
+/* One input with a dtype in the set; the output is like it. */
 assay_status as_rule_like(assay_env *env, const as_node_ctx *n, unsigned set, as_tensor_info *out);
 
 static inline as_tensor_info as_info(as_dtype dtype, const as_shape *shape)
@@ -62,14 +62,15 @@ static inline as_tensor_info as_info(as_dtype dtype, const as_shape *shape)
 
 /* --- Counting ------------------------------------------------------------------------------- */
 
-/* Stay at UINT64_MAX when it does not fit: each tensor of a MatMul may fit memory while M*N*K does not fit 64 bits. */
+/* They stay at UINT64_MAX when a count does not fit: each tensor of a MatMul may fit in memory while M*N*K does not fit in 64
+ * bits. */
 uint64_t               as_sat_add(uint64_t a, uint64_t b);
 uint64_t               as_sat_mul(uint64_t a, uint64_t b);
 static inline uint64_t as_sat_count(const as_shape *shape) { return (uint64_t)as_shape_count(shape); }
 
 /* --- Elements ------------------------------------------------------------------------------- */
 
-/* The view with its first `count` axes held at `index`. */
+/* The view with its first `count` axes fixed at `index`. */
 as_view as_view_fix(const as_view *v, const int64_t *index, int count);
 /* The next index in row-major order; false after the last.  Not for a shape with no elements. */
 bool as_index_next(const as_shape *shape, int64_t *index);
@@ -78,7 +79,7 @@ int64_t as_int_wrap(as_dtype dtype, uint64_t x);
 
 /* out[i] = real(in[i]). */
 void as_each(const as_view *in, const as_view *out, double (*real)(double));
-/* The same with two numbers more, the operator's attributes. */
+/* The same with two more numbers, the operator's attributes. */
 void as_each_with(const as_view *in, const as_view *out, double (*real)(double, double, double), double a, double b);
 /* Floats by `real`; integers by `whole` on two's complement bits, then wrapped to the dtype. */
 void as_each_any(const as_view *in, const as_view *out, double (*real)(double), uint64_t (*whole)(uint64_t));
@@ -86,9 +87,9 @@ void as_each_any(const as_view *in, const as_view *out, double (*real)(double), 
 /* The infer of one input: the output is like it. */
 assay_status as_rule_float(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
 assay_status as_rule_number(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
-/* The same for what goes along one axis: its attribute, or the last. */
+/* The same for operators that work along one axis: the attribute's, or the last. */
 assay_status as_rule_line(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
-/* All inputs of one dtype out of the set, broadcast to one shape; for Max, Sum, Where (first = 1 there). */
+/* All inputs have one dtype, which is in the set, and broadcast to one shape; for Max, Sum, Where (first = 1 there). */
 assay_status as_rule_all(assay_env *env, const as_node_ctx *n, int first, unsigned set, as_tensor_info *out);
 
 /* Sum and Mean: all inputs added and divided by `by`; the gradient d of the sum goes to every input, in its shape. */
@@ -98,18 +99,20 @@ void as_sum_grad(as_builder *b, const as_node_ctx *n, int d, int *d_in);
 /* One special operation (exp, log, a division, a root) per output element. */
 as_cost as_cost_special(const as_node_ctx *n);
 
-/* Input 0 as it is, under the shape of the output: the eval of Identity and, with this grad, of what gives a tensor another shape. */
+/* Input 0 unchanged, under the shape of the output: the eval of Identity and, with this grad, of operators that only change the
+ * shape. */
 assay_status as_eval_copy(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out);
 assay_status as_reshape_grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in);
 
 /* --- Comparing and logic: two inputs, bool out ------------------------------------------------ */
 
-/* How element i of a stands to element i of b, views of one dtype: exact for integers.  A bit each: a comparison is a set. */
+/* The order of element i of a to element i of b, views of one dtype: exact for integers.  One bit each: a comparison is a set of
+ * orders. */
 typedef enum as_order { AS_LESS = 1, AS_EQUAL = 2, AS_GREATER = 4, AS_UNORDERED = 8 /* a NaN */ } as_order;
 as_order as_order_of(const as_view *a, const as_view *b, int64_t i);
 
 assay_status as_rule_compare(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
-/* Whether in[0] stands to in[1] in one of the orders. */
+/* Whether the order of in[0] to in[1] is in the set. */
 void         as_each_compare(const as_view *in, const as_view *out, unsigned orders);
 assay_status as_rule_logic(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
 assay_status as_rule_bits(assay_env *env, const as_node_ctx *n, as_tensor_info *out); /* integers in, integers out */
@@ -118,7 +121,7 @@ assay_status as_eval_and(assay_env *env, const as_node_ctx *n, const as_view *in
 assay_status as_eval_or(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out);
 assay_status as_eval_xor(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out);
 
-/* --- Words for gradients; -1 in gives -1 out ---------------------------------------------------- */
+/* --- Helpers for gradients; -1 in gives -1 out ---------------------------------------------------- */
 
 int as_b_times(as_builder *b, int x, double k);                  /* x * k */
 int as_b_plus(as_builder *b, int x, double k);                   /* x + k */
@@ -127,7 +130,7 @@ int as_b_where(as_builder *b, int condition, int x, int y);
 int as_b_only(as_builder *b, int condition, int x);   /* x where it holds, else 0 */
 int as_b_except(as_builder *b, int condition, int x); /* 0 where it holds, else x */
 int as_b_zeros(as_builder *b, int x);                 /* of the shape and dtype of x: the slope of a step */
-/* The grad of Ceil, Floor, Round and Sign: a step's slope is 0 but where it jumps. */
+/* The grad of Ceil, Floor, Round and Sign: the slope of a step function is 0 except where it jumps. */
 assay_status as_step_grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in);
 
 /* --- Cases every element-wise operator has, random in [lo, hi) ----------------------------------- */
@@ -157,7 +160,7 @@ assay_status as_step_grad(as_builder *b, const as_node_ctx *n, const int *in, co
         .name = "empty", .n_in = 2, .in = { AS_IN(dtype_, 0, 3), AS_IN(dtype_, 1, 3) }                                        \
     }
 
-/* Those of Add, Sub and Mul. */
+/* Cases of Add, Sub and Mul. */
 #define AS_CASES_ARITHMETIC                                                                                            \
     {.name = "one element", .n_in = 2, .in = {AS_IN(F32, 1), AS_IN(F32, 1)}},                                          \
         {.name = "3", .n_in = 2, .in = {AS_IN(F32, 3), AS_IN(F32, 3)}},                                                \
@@ -176,7 +179,7 @@ assay_status as_step_grad(as_builder *b, const as_node_ctx *n, const int *in, co
         .name = "empty", .n_in = 2, .in = { AS_IN(F32, 0, 3), AS_IN(F32, 1, 3) }                                       \
     }
 
-/* Those of any number of inputs: Max, Min, Sum, Mean. */
+/* Cases of operators with any number of inputs: Max, Min, Sum, Mean. */
 #define AS_CASES_MANY                                                                                                  \
     {.name = "one input", .n_in = 1, .in = {AS_IN(F32, 7)}},                                                           \
         {.name = "two", .n_in = 2, .in = {AS_IN(F32, 7, 9), AS_IN(F32, 7, 9)}},                                        \
@@ -191,7 +194,7 @@ assay_status as_step_grad(as_builder *b, const as_node_ctx *n, const int *in, co
         .name = "empty", .n_in = 2, .in = { AS_IN(F32, 0, 3), AS_IN(F32, 1, 3) }                                       \
     }
 
-/* Those of Relu, Sigmoid and Tanh. */
+/* Cases of Relu, Sigmoid and Tanh. */
 #define AS_CASES_ACTIVATION                                                                                                       \
     {.name = "one element", .n_in = 1, .in = {AS_IN(F32, 1)}}, {.name = "scalar", .n_in = 1, .in = {{.dtype = AS_F64}}},          \
         {.name = "7", .n_in = 1, .in = {AS_IN(F32, 7)}}, {.name = "8x9", .n_in = 1, .in = {AS_IN(F32, 8, 9)}, .lo = -4, .hi = 4}, \
@@ -204,7 +207,7 @@ assay_status as_step_grad(as_builder *b, const as_node_ctx *n, const int *in, co
         .name = "empty", .n_in = 1, .in = { AS_IN(F32, 0, 3) }                                                                    \
     }
 
-/* A comparison's: 1 for each order in which it holds, else 0.  With the values of onnx's reference evaluator. */
+/* Cases of a comparison: 1 for each order in which it holds, else 0.  Values from onnx's reference evaluator. */
 #define AS_CASES_COMPARE(less_, equal_, greater_)                                                                         \
     {.name = "f32",                                                                                                       \
      .n_in = 2,                                                                                                           \
@@ -230,7 +233,7 @@ assay_status as_step_grad(as_builder *b, const as_node_ctx *n, const int *in, co
         .name = "bf16", .n_in = 2, .in = { AS_IN(BF16, 17), AS_IN(BF16, 1) }                                              \
     }
 
-/* The same for And, Or and Xor: what none, the second, the first and both give. */
+/* The same for And, Or and Xor: the results when none, the second, the first and both are true. */
 #define AS_CASES_LOGIC(none_, second_, first_, both_)         \
     {.name = "all four",                                      \
      .n_in = 2,                                               \
@@ -251,16 +254,16 @@ void as_each2(const as_view *a, const as_view *b, const as_view *out, double (*r
 
 /* --- Windows --------------------------------------------------------------------------------- */
 
-/* The flat index in a plane of the maximum that output o (three indices) sees, -1 when the window holds no element at all.
- * The first maximum in window order wins; a NaN counts as larger than any number, as in numpy. */
+/* The flat index in a plane of the maximum that output o (three indices) sees; -1 when the window is empty. The first
+ * maximum in window order wins; a NaN counts as larger than any number, as in numpy. */
 int64_t as_window_max(const as_window *w, const as_view *plane, const int64_t *o, double *max);
-/* The rule of MaxPool for x, shared with MaxPoolGrad: the window and y. */
+/* The shape rule of MaxPool for x, shared with MaxPoolGrad: the window and y. */
 assay_status as_pool_read(assay_env *env, const as_node_ctx *n, const as_shape *x, as_window *w, as_shape *y);
 /* Elements of one plane (product over the axes), of the kernel, of the output plane. */
 int64_t as_window_count(const int64_t size[3]);
 /* Conv and its two gradients do the same multiply-adds. */
 uint64_t as_window_flops(const as_window *w, const as_shape *y, int64_t channels_per_group);
-/* The attributes of Conv and MaxPool that a gradient node repeats, and one list more (NULL: none). */
+/* The attributes of Conv and MaxPool that a gradient node repeats, and one more list (NULL: none). */
 int as_attrs_repeat(const as_node_ctx *n, const char *more, const int64_t *ints, size_t n_ints, as_attr *out);
 
 /* The attributes of a convolution, for an operator's table. */
@@ -281,14 +284,14 @@ assay_status as_conv_read(assay_env *env, const as_node_ctx *n, const as_shape *
 /* The same for its gradients, where dY must be what Conv gives. */
 assay_status as_conv_grad_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, const as_shape *dy,
                                as_conv_shapes *out);
-/* Input i, where present, is a bias: one value an output channel. */
+/* Checks that input i, where present, is a bias: one value per output channel. */
 assay_status as_conv_bias(assay_env *env, const as_node_ctx *n, int i, const as_conv_shapes *s);
 /* Its gradient: dY summed over all axes but the channel's. */
 int as_conv_bias_grad(as_builder *b, int dy, int rank);
-/* The whole kernel for every element of `over` (y, and x where the convolution is turned round), and an addition an output for a
- * bias, which is input 2. */
+/* The whole kernel for every element of `over` (y, or x for a transposed convolution), and an addition per output for a bias,
+ * which is input 2. */
 as_cost as_conv_cost(const as_node_ctx *n, const as_conv_shapes *s, const as_shape *over);
-/* A list attribute that holds a whole shape (input_shape, weight_shape), checked to be in range. */
+/* A list attribute that holds a whole shape (input_shape, weight_shape), checked against the allowed range. */
 assay_status as_attr_shape(assay_env *env, const as_node_ctx *n, const char *name, as_dtype dtype, as_shape *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* rules_test.c - element-wise operators where a case cannot look: NaN, 64-bit integers, absent bounds, refusals. */
+/* rules_test.c - element-wise operators in ways that a case cannot express: NaN, 64-bit integers, absent bounds, refusals. */
 #include "op/rules.h"
 #include "tests/runner/test.h"
 

@@ -1,4 +1,5 @@
-/* cache.c - roofs in a file of the user's cache.  The file can be anything by the time it is read, so it is believed in nothing. */
+/* cache.c - limits in a file of the user's cache.  The file may contain anything by the time it is read, so everything in it is
+ * checked. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,8 +19,8 @@ enum { FILE_BYTES_MAX = 1 << 20, NAME_MAX_BYTES = 48, SOURCE_MAX_BYTES = 1000, P
 
 /* --- Which file -------------------------------------------------------------------------------------------------- */
 
-/* The build, since limits of a build without optimisation or with sanitisers are not those of another.  Not the boot: the best that this
- * machine has ever shown is what it can do, and the fingerprint knows its microcode. */
+/* The key holds the build, because a build without optimisation or with sanitisers has other limits.  It does not hold the boot:
+ * the best that this machine has ever shown is what it can do, and the fingerprint includes its microcode. */
 void as_roofs_key(char out[17], const as_device *device, int n_threads)
 {
     as_text text = {0};
@@ -39,7 +40,7 @@ bool as_roofs_path(char *out, size_t size, const char *key)
     int         n = 0;
     if (own && *own)
         n = snprintf(out, size, "%s/roofs-%s.json", own, key);
-    else if (xdg && *xdg == '/') /* a relative one is to be ignored, says the specification */
+    else if (xdg && *xdg == '/') /* the specification says to ignore a relative one */
         n = snprintf(out, size, "%s/assay/roofs-%s.json", xdg, key);
     else if (home && *home)
         n = snprintf(out, size, "%s/.cache/assay/roofs-%s.json", home, key);
@@ -234,7 +235,7 @@ static void roofs_write(FILE *file, const as_roofs *r)
     as_json_finish(&w);
 }
 
-/* Every folder above the file that is not there yet, for nobody else to write in. */
+/* Creates every missing folder above the file; nobody else may write in them. */
 static void folders_make(const char *path)
 {
     char part[PATH_BYTES];
@@ -245,7 +246,7 @@ static void folders_make(const char *path)
         if (i && path[i] == '/') {
             part[i] = '\0';
             if (mkdir(part, 0700) && errno != EEXIST)
-                return; /* opening the file says why */
+                return; /* opening the file reports why */
             part[i] = '/';
         }
     }

@@ -1,4 +1,4 @@
-/* chunks.c - which chunks are believed, and what they say together. */
+/* chunks.c - which chunks are accepted, and the limit that they give together. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "roof/roof.h"
 
 #define MANY_REJECTED 0.25 /* of all chunks */
-#define TAKES_DIFFER  0.02 /* what a machine at rest keeps, except in caches that it shares */
+#define TAKES_DIFFER  0.02 /* how closely an idle machine repeats, except in caches that it shares */
 
 void as_chunks_take(as_chunks *c)
 {
@@ -77,7 +77,7 @@ bool as_chunks_enough(const as_chunks *c)
     return n >= AS_CHUNKS_CLEAN && as_best_agree(c->rate + first, n, AS_CHUNK_AGREE);
 }
 
-/* The lowest and the highest third best of the takes. */
+/* The lowest and the highest of the takes' third-best chunks. */
 static void takes_range(const as_chunks *c, double *lo, double *hi)
 {
     *lo = INFINITY;
@@ -136,11 +136,11 @@ bool as_chunks_band(const as_chunks *c, as_band *out)
         disturb(&b, "the best of %d chunks is %.1f %% above the third", c->n, (b.hi / b.value - 1.0) * 100.0);
     else if (takes_hi > takes_lo * (1.0 + TAKES_DIFFER))
         disturb(&b, "repetitions differ by %.0f %%", (takes_hi / takes_lo - 1.0) * 100.0);
-    if (c->n < AS_CHUNKS_BEST && c->n_rejected) { /* too few to stand alone */
+    if (c->n < AS_CHUNKS_BEST && c->n_rejected) { /* too few to rely on alone */
         b.lo = fmin(b.lo, c->rejected_best[0]);
         b.hi = fmax(b.hi, c->rejected_cpu_best);
     }
-    if (b.disturbed) /* widened: what was really seen at worst */
+    if (b.disturbed) /* widened to the worst that was really seen */
         for (int i = 0; i < c->n; i++)
             b.lo = fmin(b.lo, c->rate[i]);
     *out = b;

@@ -1,4 +1,4 @@
-/* chunks_test.c - which chunks are believed; where the levels are; how a roof is called. */
+/* chunks_test.c - which chunks are accepted; where the levels are; how a limit is named. */
 #include "roof/roof.h"
 #include "tests/runner/test.h"
 
@@ -27,7 +27,7 @@ Test(roof, the_best_three_agree_within_a_margin)
     double rate[] = {100, 10, 101, 101.4};
     expect(as_best_agree(rate, 4, 0.015));
     expect(!as_best_agree(rate, 4, 0.013));
-    expect(!as_best_agree(rate, 2, 0.9)); /* two are no agreement */
+    expect(!as_best_agree(rate, 2, 0.9)); /* two chunks cannot agree */
 }
 
 Test(roof, a_pre_empted_chunk_is_rejected)
@@ -74,7 +74,7 @@ Test(roof, a_take_has_enough_with_five_that_agree)
     expect(!as_chunks_enough(&c));
     as_chunks_add(&c, 90, 1);
     expect(as_chunks_enough(&c));
-    as_chunks_take(&c); /* the next one starts from nothing */
+    as_chunks_take(&c); /* the next one starts empty */
     expect(!as_chunks_enough(&c));
 }
 

@@ -1,4 +1,4 @@
-/* device.c - the limits of a device by its own meters, through the interface of the back ends. */
+/* device.c - the limits of a device, measured by its own meters through the interface of the back ends. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 
 #include "roof/roof.h"
 
-#define CHUNK_NS 3e6 /* longer than the CPU's: a launch and a wait belong to every chunk */
+#define CHUNK_NS 3e6 /* longer than the CPU's: every chunk includes a launch and a wait */
 #define TAKE_NS  40e6
 #define ALL_NS   2e9
 enum { TAKES = 3, CHUNKS_PER_TAKE = 20, SIZING = 24 };
@@ -34,7 +34,7 @@ static assay_status chunk_run(assay_env *env, const gauge *g, double *ns)
     return ASSAY_OK;
 }
 
-/* The quicker of two readings counts, as on the CPU; the first pass of all also builds what the driver builds late. */
+/* The faster of two readings counts, as on the CPU; the very first pass also builds what the driver builds late. */
 static assay_status chunk_size(assay_env *env, gauge *g)
 {
     g->n_passes = 1;
@@ -50,7 +50,7 @@ static assay_status chunk_size(assay_env *env, gauge *g)
     return ASSAY_OK;
 }
 
-/* Who else uses a device is not told: chunks that agree are what there is to go by. */
+/* A device does not tell who else uses it: whether chunks agree is all there is to judge by. */
 static assay_status take_run(session *s, gauge *g)
 {
     double start = now_ns(s->env), ns;

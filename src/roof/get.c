@@ -1,13 +1,13 @@
-/* get.c - roofs for a session: the cached ones if they still hold, else measured. */
+/* get.c - limits for a session: the cached ones if they still hold, else measured. */
 #include <math.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "roof/roof.h"
 
-#define MISSING_S 1.5 /* at most so long for what the cache lacks */
+#define MISSING_S 1.5 /* at most this long for what the cache lacks */
 
-/* `trouble` gets what is wrong with a file. */
+/* `trouble` gets what is wrong with the file. */
 static bool cached_find(assay_env *env, const as_roof_settings *settings, as_roofs *r, as_text *trouble)
 {
     char key[17], path[4096];
@@ -24,7 +24,7 @@ static bool cached_find(assay_env *env, const as_roof_settings *settings, as_roo
 
 /* --- What must be measured --------------------------------------------------------------------------------------------- */
 
-/* Limits that are in the cache, but for one that was seen to be too low. */
+/* Limits that are in the cache, except one that was seen to be too low. */
 typedef struct cached {
     const as_roofs *kept;
     const char     *contradicted; /* "": none */
@@ -36,7 +36,7 @@ static bool is_wanted(const void *arg, const char *name)
     return !as_roofs_find(c->kept, name) || !strcmp(name, c->contradicted);
 }
 
-/* 10 ms.  A point that is lower now proves nothing against the best that was seen: the machine may be busy.  One that is higher does. */
+/* Takes 10 ms.  A lower value now does not disprove the best one seen: the machine may be busy.  A higher value does. */
 static void look(assay_env *env, as_roofs *r, char *contradicted, size_t size, as_text *source)
 {
     char   name[64], now[32], then[32];
@@ -74,7 +74,7 @@ static void tally_say(const as_roofs *r, as_text *text)
         as_text_printf(text, "; %d had fewer than %d clean chunks and were not kept", n_unclean, AS_CHUNKS_CLEAN);
 }
 
-/* *r becomes what was measured now together with what was kept; n: how many were measured. */
+/* *r gets the limits measured now merged with those that were kept; n: how many were measured. */
 static assay_status measure(assay_env *env, const as_roof_settings *settings, const as_roofs *kept, as_roofs *r, int *n,
                             as_text *text)
 {
@@ -97,7 +97,7 @@ static assay_status measure(assay_env *env, const as_roof_settings *settings, co
     return ASSAY_OK;
 }
 
-/* Where they come from, before what else there is to say. */
+/* Where the limits come from, before the rest of the text. */
 static void head_say(const as_roofs *r, int n_measured, as_text *head)
 {
     char when[32];
@@ -153,7 +153,7 @@ assay_status as_roofs_get(assay_env *env, as_roofs_how how, const as_roof_settin
         return ASSAY_OK;
     }
     if (!as_roofs_of_cpu(wanted->device)) {
-        of_cpus.n_threads = 1;               /* it has threads of its own, if any */
+        of_cpus.n_threads = 1;               /* it has its own threads, if any */
     } else if (wanted->n_threads > n_cpus) { /* they would only pre-empt each other */
         as_text_printf(&text, "; %d threads on %d CPUs: limits of %d", wanted->n_threads, n_cpus, n_cpus);
         of_cpus.n_threads = n_cpus;

@@ -1,4 +1,4 @@
-/* keep.c - what is believed of a limit after it was measured once more: the best that was ever seen cleanly. */
+/* keep.c - which value of a limit is kept after it was measured again: the best that was ever seen cleanly. */
 #include <math.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 bool as_roof_is_clean(const as_trace_roof *roof) { return roof->n_clean >= AS_CHUNKS_CLEAN; }
 
-/* How much worse b is than a, as a share; below 0: it is better.  Of a time the lower is the better. */
+/* How much worse b is than a, as a share; below 0 when it is better.  For a time, lower is better. */
 static double worse_by(const as_trace_roof *a, const as_trace_roof *b)
 {
     bool is_time = !strcmp(a->unit, "ns");
@@ -24,7 +24,7 @@ as_trace_roof as_roof_best(const as_trace_roof *kept, const as_trace_roof *fresh
     best.level_bytes = fresh->level_bytes;
     best.on_the_spot = fresh->on_the_spot;
     best.today = gap > AS_ROOF_NOISE ? fresh->value : (double)NAN;
-    if (fabs(gap) <= AS_ROOF_NOISE) /* two that agree: either being clean is enough */
+    if (fabs(gap) <= AS_ROOF_NOISE) /* they agree: it is enough that one of them is clean */
         best.disturbed = kept->disturbed && fresh->disturbed;
     return best;
 }
@@ -43,7 +43,7 @@ assay_status as_roofs_merge(assay_env *env, as_roofs *r, const as_roofs *kept)
     as_trace_roof *list = AS_TAKE(&r->arena, as_trace_roof, r->n + kept->n + 1);
     int            n = 0;
     bool           ok = list != NULL;
-    for (int i = 0; ok && i < kept->n; i++) { /* in their order, so that a file does not shuffle */
+    for (int i = 0; ok && i < kept->n; i++) { /* in their order, so that the order in the file stays the same */
         const as_trace_roof *fresh = as_roofs_find(r, kept->list[i].name);
         list[n] = fresh ? as_roof_best(&kept->list[i], fresh) : kept->list[i];
         ok = text_take(r, &list[n++]);

@@ -1,4 +1,4 @@
-/* levels.c - how large a buffer must be to lie in a cache, or in none; and how a roof is called. */
+/* levels.c - how large a buffer must be to fit in a cache, or in none; and how a limit is named. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #define KIB          ((uint64_t)1024)
 #define MIB          (KIB * 1024)
 #define DRAM_MIN     (64 * MIB)
-#define DRAM_MAX     (512 * MIB) /* four times any cache but the largest; more takes longer to touch than to measure */
-#define MEMORY_SHARE 8           /* a buffer takes at most this part of the memory */
+#define DRAM_MAX     (512 * MIB) /* four times any cache but the largest; a larger buffer takes longer to touch than to measure */
+#define MEMORY_SHARE 8           /* a buffer takes at most this share of the memory */
 
 int as_cpu_list_count(const char *list)
 {
@@ -43,7 +43,8 @@ static const as_machine_cache *cache_find(const as_machine *m, int level)
     return NULL;
 }
 
-/* What one CPU has of a cache.  Where it is not told who shares it: L1 is nobody else's, the others are everyone's. */
+/* The share of a cache that one CPU has.  Where the system does not tell who shares it: L1 is private, the others are shared by
+ * all. */
 static uint64_t share(const as_machine *m, const as_machine_cache *c)
 {
     int n = as_cpu_list_count(c->shared);
@@ -71,7 +72,7 @@ void as_memory_levels_find(const as_machine *m, as_memory_levels *out)
             continue;
         last_bytes = c->bytes > last_bytes ? c->bytes : last_bytes;
         uint64_t bytes = share(m, c) / (uint64_t)levels[i].divisor;
-        /* A level that is not larger than the one inside it cannot be told from it. */
+        /* A level that is not larger than the one inside it cannot be distinguished from it. */
         if (bytes >= 4 * KIB && (!out->n || bytes > 2 * out->level[out->n - 1].bytes) && bytes < DRAM_MAX / 4)
             add(out, levels[i].name, bytes, c->bytes);
     }

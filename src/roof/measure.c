@@ -1,4 +1,4 @@
-/* measure.c - runs the meters in chunks and takes, and makes roofs of what the chunks say. */
+/* measure.c - runs the meters in chunks and takes, and computes limits from the chunks. */
 #include <math.h>
 #include <stdalign.h>
 #include <stdlib.h>
@@ -12,11 +12,11 @@
 #include "roof/roof.h"
 
 #define CHUNK_NS     1.2e6
-#define BUDGET_NS    4.5e9 /* a take that is going on is finished, so that all stay below 5 s */
+#define BUDGET_NS    4.5e9 /* a take that has begun is finished, so that all stay below 5 s */
 #define TAKE_NS_MAX  60e6
 #define TAKE_NS_MIN  2e6
 #define PROBE_NS     10e6
-#define WHOLE_WITHIN 0.05 /* how near to a whole number instructions a cycle must be */
+#define WHOLE_WITHIN 0.05 /* how close to a whole number the instructions per cycle must be */
 enum {
     TAKES = 3,
     TAKES_SHARED = 4,
@@ -28,18 +28,18 @@ enum {
 };
 #define THREAD_DRAM_MIN ((size_t)16 << 20)
 
-/* One roof that is to be measured. */
+/* One limit to measure. */
 typedef struct point {
     const as_meter        *meter;
     const as_memory_level *level; /* NULL: none */
     int                    n_threads;
     int                    n_takes;
     size_t                 region;   /* bytes that a stream may move through; more than `bytes` only in memory */
-    size_t                 bytes;    /* of a stream, in a pass */
-    uint64_t               n_passes; /* of a chunk; 0: not yet known */
+    size_t                 bytes;    /* per stream and pass */
+    uint64_t               n_passes; /* per chunk; 0: not yet known */
     size_t                 cursor;   /* in memory: where the next chunk begins */
     as_chunks              chunks;
-    double                 beside[AS_TAKES_MAX]; /* multiply-adds a second of CPU time, just behind each take */
+    double                 beside[AS_TAKES_MAX]; /* multiply-adds per second of CPU time, right after each take */
     int                    n_beside;
 } point;
 
@@ -58,14 +58,14 @@ typedef struct session {
     as_pin                 *pins;
     seen                   *seen;
     void                   *block;
-    char                  **buffer; /* one a thread: SCRATCH_BYTES, then at PAGE_BYTES the streams */
+    char                  **buffer; /* one per thread: SCRATCH_BYTES, then at PAGE_BYTES the streams */
     size_t                  dram_all, dram_each;
     point                  *points;
     int                     n_points;
     double                  deadline_ns;
-    bool                    walks_memory; /* some point does: it needs room for that */
+    bool                    walks_memory; /* some point does, so it needs memory for that */
     const as_roof_settings *settings;
-    point                   beside; /* a short chunk of multiply-adds; no meter: there is none to ask */
+    point                   beside; /* a short chunk of multiply-adds; no meter: this CPU has none for it */
 } session;
 
 static double now_ns(const session *s) { return as_clock_ns(&s->env->clock, as_clock_now(&s->env->clock)); }
@@ -88,12 +88,12 @@ static as_meter_args args_make(const session *s, const point *p, int part)
     as_meter_args args = {.bytes = p->bytes, .pool = s->pool};
     char         *base = s->buffer[part] + (p->level || p->meter->kind == AS_METER_L1 ? PAGE_BYTES : 0);
     for (int i = 0; i < p->meter->n_streams;
-         i++) /* staggered: a store and the loads beside it must not fall on one place of a page */
+         i++) /* staggered: a store and the loads beside it must not have the same offset in a page */
         args.stream[i] = base + (size_t)i * (p->region + STAGGER_BYTES) + p->cursor;
     return args;
 }
 
-/* Between the stamps there is the work alone. */
+/* Only the work lies between the stamps. */
 static void chunk_part(void *arg, int part, int n_parts)
 {
     job            *j = arg;
@@ -109,7 +109,8 @@ static void chunk_part(void *arg, int part, int n_parts)
     out->cpu_ns = as_thread_cpu_ns() - cpu;
 }
 
-/* Runs a chunk; gives its wall time, from the first thread's begin to the last one's end, and the least share of CPU time. */
+/* Runs a chunk; gives its wall time, from the start of the first thread to the end of the last, and the smallest share of CPU
+ * time. */
 static double chunk_run(session *s, point *p, double *cpu_share)
 {
     job j = {s, p};
@@ -126,7 +127,7 @@ static double chunk_run(session *s, point *p, double *cpu_share)
     }
     double ns = as_clock_ns(&s->env->clock, end - begin);
     *cpu_share = ns > 0.0 ? (double)cpu_ns / ns : 0.0;
-    if (p->region > p->bytes) { /* never the same lines again before all the others */
+    if (p->region > p->bytes) { /* a line is used again only after all the others */
         p->cursor += p->bytes;
         if (p->cursor + p->bytes > p->region)
             p->cursor = 0;
@@ -134,7 +135,7 @@ static double chunk_run(session *s, point *p, double *cpu_share)
     return ns;
 }
 
-/* How much makes a chunk of CHUNK_NS.  The quicker of two readings counts: one that was pre-empted must not set it. */
+/* How much work makes a chunk of CHUNK_NS. The faster of two readings counts: one that was pre-empted must not set it. */
 static void chunk_size(session *s, point *p)
 {
     bool   walks = p->level && !strcmp(p->level->name, "dram");
@@ -157,7 +158,7 @@ static void chunk_size(session *s, point *p)
     }
 }
 
-/* Threads that work beside each other do as much each as one alone did, whose chunk is already known. */
+/* Threads that work in parallel each do as much as one thread did alone, whose chunk is already known. */
 static bool size_inherit(const session *s, point *p)
 {
     for (int i = 0; i < s->n_points && p->n_threads > 1; i++) {
@@ -202,7 +203,7 @@ static void beside_ask(session *s, point *p)
         s->beside.n_passes = s->beside.n_passes / 3 + 1;
     }
     chunk_run(s, &s->beside, &share);
-    double cpu_ns = fmax((double)s->seen[0].cpu_ns, 1.0); /* not the wall's: being pre-empted is seen elsewhere */
+    double cpu_ns = fmax((double)s->seen[0].cpu_ns, 1.0); /* not wall time: pre-emption is detected elsewhere */
     p->beside[p->n_beside++] = s->beside.meter->per_pass(0) * (double)s->beside.n_passes / cpu_ns * 1e9;
 }
 
@@ -239,7 +240,7 @@ static void point_add(session *s, const as_meter *m, const as_memory_level *leve
     s->n_points++;
 }
 
-/* Of those with one name the one of the highest rank that this CPU can run. */
+/* Of those with one name, the highest rank that this CPU can run. */
 static bool is_chosen(const as_meter *m, unsigned isa)
 {
     if ((m->isa & isa) != m->isa)
@@ -251,7 +252,7 @@ static bool is_chosen(const as_meter *m, unsigned isa)
     return true;
 }
 
-/* The widest multiply-adds of floats that there are. */
+/* The widest available multiply-adds of floats. */
 static const as_meter *fma_find(unsigned isa)
 {
     const as_meter *best = NULL;
@@ -304,7 +305,7 @@ static size_t thread_bytes(const session *s, int part)
     return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 }
 
-/* Pinned first, so that the pages are touched where they will be used. */
+/* Pins first, so that the pages are touched where they will be used. */
 static void settle_part(void *arg, int part, int n_parts)
 {
     session *s = arg;
@@ -335,7 +336,7 @@ static void session_close(session *s)
     free(s->block);
 }
 
-/* Which limits are to be measured; those of memory need to know how far they walk. */
+/* Which limits to measure; those of memory need to know how much they walk through. */
 static assay_status session_plan(session *s, const as_roof_settings *settings)
 {
     int n = s->n_threads = settings->n_threads;
@@ -373,7 +374,7 @@ static assay_status session_open(session *s)
     if (!s->pins || !s->seen || !s->buffer || posix_memalign(&s->block, PAGE_BYTES, total))
         return as_fail(s->env, ASSAY_NO_MEMORY, "limits: not enough memory for %zu bytes to read through", total);
 #if defined(__linux__)
-    madvise(s->block, total, MADV_HUGEPAGE); /* a wish: without it the walk through memory pays for the page table too */
+    madvise(s->block, total, MADV_HUGEPAGE); /* a preference: without it the walk through memory also pays for the page table */
 #endif
     char *at = s->block;
     for (int i = 0; i < n; i++) {
@@ -398,7 +399,7 @@ static double clock_hertz(const session *s)
     return NAN;
 }
 
-/* The best that the multiply-adds beside the takes have been, of all points. */
+/* The best rate of the multiply-adds beside the takes, over all points. */
 static double beside_best(const session *s)
 {
     double best[AS_CHUNKS_BEST] = {0};
@@ -415,7 +416,8 @@ static double beside_best(const session *s)
     return best[AS_CHUNKS_BEST - 1];
 }
 
-/* Says so when the core was shared all the time that the point was measured; what the multiply-adds lost may be missing here too. */
+/* Reports when the core was shared all the time while the point was measured; this limit may lack the share that the multiply-adds
+ * lost. */
 static void sharing_find(const session *s, const point *p, as_band *b)
 {
     double best = beside_best(s), here = 0.0;
@@ -447,7 +449,7 @@ static bool band_find(const session *s, const point *p, as_band *out)
 
 /* --- Takes, and what becomes of them ------------------------------------------------------------------------------ */
 
-/* Takes of one point lie far apart: the whole list is gone through again for each. */
+/* The takes of one point are far apart: each take goes through the whole list again. */
 static assay_status takes_run(session *s, const as_roof_settings *settings)
 {
     int left = 0, total = 0;
@@ -460,7 +462,7 @@ static assay_status takes_run(session *s, const as_roof_settings *settings)
             if (take >= p->n_takes)
                 continue;
             double limit = fmin((s->deadline_ns - now_ns(s)) / left--, TAKE_NS_MAX);
-            if (take && limit < TAKE_NS_MIN / 4) /* the first take of each is had in any case */
+            if (take && limit < TAKE_NS_MIN / 4) /* the first take of each point always runs */
                 continue;
             if (as_cancelled(s->env))
                 return as_fail(s->env, ASSAY_CANCELLED, "limits: stopped at %s", p->meter->name);
@@ -472,7 +474,7 @@ static assay_status takes_run(session *s, const as_roof_settings *settings)
     return ASSAY_OK;
 }
 
-/* What the others leave of the time is spent on those that were disturbed; but shared caches and memory are ranges by nature. */
+/* Time that is left is spent on the points that were disturbed; but shared caches and memory are ranges by nature. */
 static assay_status takes_more(session *s)
 {
     for (int round = TAKES_SHARED; round < AS_TAKES_MAX; round++)
@@ -492,7 +494,7 @@ static assay_status takes_more(session *s)
     return ASSAY_OK;
 }
 
-/* How the value came out of the chunks, for the reader. */
+/* How the chunks gave the value, for the reader. */
 static const char *chunks_say(char *buf, size_t size, const as_band *b)
 {
     if (b->n_clean >= AS_CHUNKS_BEST)

@@ -1,4 +1,4 @@
-/* recheck.c - a result above a limit: before anybody is blamed, the limit is measured again. */
+/* recheck.c - when a result is above a limit, the limit is measured again before the result is called wrong. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 enum { MOST = 16 };
 
 typedef struct suspects {
-    as_trace_roof list[MOST]; /* copies: the trace's own move when it grows */
+    as_trace_roof list[MOST]; /* copies, because the trace's own records move when it grows */
     int           n;
 } suspects;
 
@@ -23,7 +23,8 @@ static bool is_suspect(const void *arg, const char *name)
     return false;
 }
 
-/* By its quickest run, which is rather too quick than too slow: measuring a limit again for nothing costs little. */
+/* Judges a step by its fastest run, which is more likely too fast than too slow: measuring a limit again without need costs
+ * little. */
 static void suspects_find(const assay_trace *t, const char *device, int n_threads, suspects *out)
 {
     as_limits limits;
@@ -41,7 +42,8 @@ static void suspects_find(const assay_trace *t, const char *device, int n_thread
     }
 }
 
-/* What was kept is the best of those that the trace began with and the cache, which another process may have bettered. */
+/* The kept limits are the better ones of those that the trace started with and those in the cache, which another process may have
+ * improved. */
 static assay_status kept_find(assay_env *env, const suspects *s, const char *key, as_roofs *out)
 {
     char     path[4096];
@@ -85,7 +87,7 @@ static assay_status again(assay_env *env, const as_roof_settings *settings, susp
         as_roofs_drop(&kept);
     }
     if (status == ASSAY_OK && *n_clean && as_roofs_path(path, sizeof path, fresh.key))
-        (void)as_roofs_save(env, path, &fresh); /* a cache that cannot be written takes nothing from this run */
+        (void)as_roofs_save(env, path, &fresh); /* this run loses nothing when the cache cannot be written */
     if (status == ASSAY_OK)
         *out = fresh;
     else
@@ -121,7 +123,7 @@ assay_status as_roofs_recheck(assay_env *env, const as_roof_settings *settings, 
         as_roof_settings own = *settings;
         own.device = devices[i];
         own.n_threads = devices[i]->n_threads;
-        if (env->clock.kind != AS_CLOCK_FAKE) /* what was told need not be asked again */
+        if (env->clock.kind != AS_CLOCK_FAKE) /* what was reported need not be asked again */
             AS_TRY(device_recheck(env, &own, devices[i]->name, t, &n_added));
     }
     if (n)

@@ -146,7 +146,7 @@ Test(roofs, other_threads_have_another_key)
     expect_eq(strlen(one), 16);
 }
 
-/* One chunk of each, over little memory: that every meter runs, is named as it should be and gives a band. */
+/* One chunk of each, over little memory: checks that every meter runs, has the right name and gives a band. */
 Test(roofs, every_meter_of_this_cpu_gives_a_roof)
 {
     assay_env       *env = env_open();
@@ -165,7 +165,7 @@ Test(roofs, every_meter_of_this_cpu_gives_a_roof)
             fail("%s is %g between %g and %g", roof->name, roof->value, roof->lo, roof->hi);
         expect(*roof->source && *roof->unit);
     }
-    const char *path = as_test_path("measured.json"); /* what is measured can also be kept, as far as it was clean */
+    const char *path = as_test_path("measured.json"); /* what was measured can also be kept, if it was clean */
     as_roofs    again = {0};
     int         n_clean = 0;
     for (int i = 0; i < r.n; i++)
@@ -277,7 +277,7 @@ Test(roofs, go_into_a_trace_with_their_notes)
 
 /* --- What is kept ------------------------------------------------------------------------------------------- */
 
-/* A limit out of a series of chunks, n_clean of them clean at a rate and n_busy pre-empted at half of it. */
+/* A limit from a series of chunks, n_clean of them clean at a rate and n_busy pre-empted at half of it. */
 static as_trace_roof seen(const char *name, double rate, int n_clean, int n_busy)
 {
     as_chunks c = {0};
@@ -295,7 +295,7 @@ static as_trace_roof seen(const char *name, double rate, int n_clean, int n_busy
     return r;
 }
 
-/* 60 GiB/s of L2 where 251 was seen, "third best of 1 chunks": what made the cache lie. */
+/* 60 GiB/s of L2 where 251 was seen, "third best of 1 chunks": this once put a wrong limit in the cache. */
 Test(roofs, a_loaded_series_is_not_kept)
 {
     assay_env    *env = env_open();
@@ -341,11 +341,11 @@ Test(roofs, a_better_one_replaces_and_a_worse_one_does_not)
     best = as_roof_best(&kept, &near); /* within noise: confirmed */
     expect_near(best.value, 200e9, 1);
     expect(isnan(best.today));
-    best = as_roof_best(&kept, &few); /* from four chunks nothing is believed, not even more */
+    best = as_roof_best(&kept, &few); /* four chunks are not enough, even for a better value */
     expect_near(best.value, 200e9, 1);
     expect(isnan(best.today));
     expect_near(as_roof_best(NULL, &few).value, 400e9, 1); /* but there is no other */
-    kept.unit = better.unit = worse.unit = "ns";           /* of a time the lower one is the better */
+    kept.unit = better.unit = worse.unit = "ns";           /* for a time, the lower one is better */
     expect_near(as_roof_best(&kept, &worse).value, 60e9, 1);
     expect_near(as_roof_best(&kept, &better).today, 251e9, 1);
 }
@@ -392,14 +392,14 @@ Test(roofs, just_those_that_are_wanted_are_measured)
 
 /* --- Contradictions -------------------------------------------------------------------------------------------- */
 
-/* A step of 1e6 flops that took `ns`, on a machine that was said to do 1e3 flop/s: no machine is so slow. */
+/* A step of 1e6 flops that took `ns`, on a machine whose limit is given as 1e3 flop/s: no machine is so slow. */
 static assay_trace *contradicted(assay_env *env, uint64_t ns)
 {
     assay_trace  *t;
     char          name[64];
     double        rate;
     as_trace_roof slow = seen("x", 1e3, 6, 0);
-    (void)as_roofs_probe(env, name, sizeof name, &rate); /* for the name of the multiply-adds here */
+    (void)as_roofs_probe(env, name, sizeof name, &rate); /* for the name of the multiply-adds on this machine */
     slow.name = name;
     slow.unit = "flop/s";
     expect_ok(env, as_trace_new(env, &t));
@@ -430,8 +430,7 @@ Test(roofs, a_result_above_a_limit_has_just_that_limit_measured_again)
     expect_eq(t->n_roofs, 2);
     expect_str(t->roofs[1].name, t->roofs[0].name);
     expect(t->roofs[1].n_chunks >= 1);
-    if (t->roofs[1]
-            .on_the_spot) { /* a busy machine may not have given five clean chunks: then the old one stays, and convicts nobody */
+    if (t->roofs[1].on_the_spot) { /* a busy machine may give fewer than five clean chunks: then the old limit stays */
         expect(t->roofs[1].value > 1e3);
         as_roofs kept = {0};
         char     key[17], path[4096];
@@ -505,7 +504,7 @@ Test(roofs, a_limit_that_cannot_be_is_refused_when_the_device_is_opened)
     assay_env_free(env);
 }
 
-/* A short session of every meter of every OpenCL device here: that they run, and give bands.  Nothing judges a speed. */
+/* A short session of every meter of every OpenCL device here: checks that they run and give bands.  Nothing judges a speed. */
 Test(roofs, every_meter_of_an_opencl_device_gives_a_limit)
 {
     assay_env *env = env_open();

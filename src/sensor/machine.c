@@ -95,7 +95,7 @@ void as_machine_describe(assay_env *env, assay_trace *t)
     note_text(t, "software.libc", &m.libc);
 }
 
-/* Memory in whole GiB: what the kernel keeps for itself differs from version to version. */
+/* Memory in whole GiB: how much the kernel reserves differs from version to version. */
 void as_machine_fingerprint(char out[17])
 {
     as_machine m;

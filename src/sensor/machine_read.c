@@ -85,7 +85,7 @@ bool as_hypervisor_find(char *name, size_t size)
 
 #else
 
-/* No CPUID here: the firmware tables name the maker of the board, and a maker of virtual boards gives itself away. */
+/* No CPUID here: the firmware tables name the maker of the board, and makers of virtual boards are known by name. */
 bool as_hypervisor_find(char *name, size_t size)
 {
     static const struct {
@@ -102,7 +102,7 @@ bool as_hypervisor_find(char *name, size_t size)
     char                     text[128], product[128] = "";
     snprintf(name, size, "none");
     as_file_small("/sys/class/dmi/id/product_name", product, sizeof product);
-    if (strstr(product, ".metal")) /* a whole machine of a cloud has the same maker */
+    if (strstr(product, ".metal")) /* a bare-metal machine of a cloud has the same maker */
         return false;
     for (size_t i = 0; i < AS_COUNT(paths); i++) {
         if (!as_file_small(paths[i], text, sizeof text) || !text[0])
@@ -129,7 +129,7 @@ bool as_hypervisor_find(char *name, size_t size)
 
 static void isa_read(as_known_text *fact, const char *cpuinfo)
 {
-    /* Bits of the kernel's ABI; spelled out, since old headers lack the newer names. */
+    /* Bits of the kernel's ABI; written as numbers, because old headers lack the newer names. */
     static const struct {
         const char *name;
         int         word, bit;
@@ -147,7 +147,7 @@ static void isa_read(as_known_text *fact, const char *cpuinfo)
 
 #elif defined(__x86_64__) && defined(__linux__)
 
-/* The kernel's list and not CPUID's: it lacks what the kernel does not save for a process. */
+/* The kernel's list, not CPUID's: it omits what the kernel does not save for a process. */
 static void isa_read(as_known_text *fact, const char *cpuinfo)
 {
     static const char *const sets[] = {"sse4_2",      "avx",      "avx2",     "fma",      "f16c",        "avx_vnni",
@@ -271,7 +271,7 @@ static void os_read(as_machine *m)
 
 #else
 
-/* arm64 kernels give numbers in place of a name; the board's name says more to a reader. */
+/* arm64 kernels give numbers in place of a name; the board's name tells a reader more. */
 static void model_read(as_machine *m, const char *cpuinfo)
 {
     char part[32] = "?", board[160] = "";
@@ -352,7 +352,7 @@ static void os_read(as_machine *m)
     } else {
         unknown(&m->os, "no PRETTY_NAME in /etc/os-release");
     }
-    /* Hashed: tells two boots apart in a report without giving away an id that other programs use. */
+    /* Hashed: tells two boots apart in a report without revealing an id that other programs use. */
     if (as_file_small("/proc/sys/kernel/random/boot_id", boot, sizeof boot) && boot[0])
         known(&m->boot, "%016llx", (unsigned long long)as_hash64(boot, strlen(boot)));
     else

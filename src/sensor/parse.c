@@ -10,7 +10,7 @@
 #include "sensor/probe.h"
 #include "sensor/sensor.h"
 
-/* Digits at *s, which moves behind them. */
+/* Reads digits at *s and moves it past them. */
 static bool number_take(const char **s, uint64_t *out)
 {
     uint64_t value = 0;
@@ -155,7 +155,7 @@ uint64_t as_counter_delta(uint64_t before, uint64_t now, uint64_t max)
 {
     if (now >= before)
         return now - before;
-    return before <= max ? max - before + now : now; /* before > max: the range is not what it says */
+    return before <= max ? max - before + now : now; /* before > max: the stated range is wrong */
 }
 
 void as_perf_refusal(int error, int64_t paranoid, char *why, size_t size)

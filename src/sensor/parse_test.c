@@ -1,4 +1,4 @@
-/* parse_test.c - the kernel's text files as they are, as they were and as they should not be. */
+/* parse_test.c - the kernel's text files: today's, older ones and broken ones. */
 #include <errno.h>
 #include <math.h>
 
@@ -121,7 +121,7 @@ Test(sensor_parse, a_counter_that_wrapped_goes_on)
     expect_eq(as_counter_delta(10, 15, 100), 5);
     expect_eq(as_counter_delta(90, 5, 100), 15);
     expect_eq(as_counter_delta(100, 0, 100), 0);
-    expect_eq(as_counter_delta(500, 20, 100), 20); /* a range that lies does not make an immense number */
+    expect_eq(as_counter_delta(500, 20, 100), 20); /* a wrong range does not make a huge number */
 }
 
 Test(sensor_parse, a_refused_counter_says_why_and_what_to_do)

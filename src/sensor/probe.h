@@ -1,7 +1,7 @@
 /* probe.h - what sensors share: parsers of the kernel's text files.  Private to sensor/.
  *
- * The parsers take text and not paths, so that tests can show them any machine.  They believe nothing: each is false,
- * with its output untouched, unless the text holds exactly what it looks for. */
+ * The parsers take text, not paths, so that tests can give them any machine's.  They trust nothing: each returns
+ * false, with its output untouched, unless the text holds exactly what it looks for. */
 #ifndef AS_SENSOR_PROBE_H
 #define AS_SENSOR_PROBE_H
 
@@ -19,18 +19,18 @@ bool as_status_bytes(const char *text, const char *key, uint64_t *out_bytes);
 bool as_field_text(const char *text, const char *key, char *out, size_t size);
 /* Whether the space-separated list holds the word. */
 bool as_list_has(const char *list, const char *word);
-/* A file that holds one whole number and nothing else; false if unreadable too. */
+/* A file that holds one whole number and nothing else; false also if it cannot be read. */
 bool as_file_i64(const char *path, int64_t *out);
 /* "32K", "1024K", "16M" of a cache's size file, in bytes. */
 bool as_cache_bytes(const char *text, uint64_t *out_bytes);
-/* What a counter that starts again at 0 after max has gone on by. */
+/* The increase of a counter that restarts at 0 after max. */
 uint64_t as_counter_delta(uint64_t before, uint64_t now, uint64_t max);
-/* Why perf_event_open() said no, with the remedy: `error` is its errno, paranoid the kernel's level (-9: unknown). */
+/* Why perf_event_open() failed, with the remedy: `error` is its errno, paranoid the kernel's level (-9: unknown). */
 void as_perf_refusal(int error, int64_t paranoid, char *why, size_t size);
-/* Whether `counted` instructions are what a loop of `expected` takes: within 5 %. */
+/* Whether `counted` instructions are right for a loop of `expected`: within 5 %. */
 bool as_perf_count_ok(uint64_t counted, uint64_t expected);
 
-/* Whether this is a virtual machine, and whose: "KVM", "Hyper-V" ...; name is "none" when it is not. */
+/* Whether this is a virtual machine, and of which hypervisor: "KVM", "Hyper-V" ...; name is "none" when it is not. */
 bool as_hypervisor_find(char *name, size_t size);
 
 #endif

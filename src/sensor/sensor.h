@@ -1,7 +1,7 @@
-/* sensor.h - what can be read about the machine while it works.  One sensor a file: sn_<name>.c.
+/* sensor.h - what can be read about the machine while it works.  One sensor per file: sn_<name>.c.
  *
- * A sensor that cannot be had says why, once, in a sentence with the remedy where there is one; its value is then
- * null with that reason, never 0.  Reading allocates nothing and takes microseconds: sensors are read around
+ * A sensor that is not available says why, once, in a sentence with the remedy where there is one; its value is
+ * then null with that reason, never 0.  Reading allocates nothing and takes microseconds: sensors are read around
  * samples or at the ends of a run, never inside one. */
 #ifndef AS_SENSOR_SENSOR_H
 #define AS_SENSOR_SENSOR_H
@@ -23,10 +23,10 @@ typedef struct as_sensor {
     const char     *help; /* one line */
     as_sensor_value values[AS_SENSOR_MAX_VALUES];
     int             n_values;
-    bool            per_sample; /* cheap enough to be read at every sample's end */
+    bool            per_sample; /* cheap enough to read at the end of every sample */
     size_t          state_bytes;
-    /* Probes by doing.  False: none can be had, and why[i] says what is missing for value i.  True: available[i] says which can be
-     * had; why[i] of those may hold what the probe saw ("counted 2000013 of 2000000 instructions"). */
+    /* Tests the sensor by reading it.  False: no value is available, and why[i] says what is missing for value i.  True:
+     * available[i] says which are; for those, why[i] may hold what the test saw ("counted 2000013 of 2000000 instructions"). */
     bool (*open)(void *state, bool *available, char (*why)[256]);
     /* Fills values[i]; NaN for one that failed this time. */
     void (*read)(void *state, double *values);
@@ -35,8 +35,8 @@ typedef struct as_sensor {
 
 extern const as_sensor *const as_sn_table[];
 
-/* The sensors of the table, opened: `which` is "all" (or NULL), "none", or those to be read by name, "rusage,psi".  The reason of the others
- * is "switched off by --sensors". */
+/* The sensors of the table, opened: `which` is "all" (or NULL), "none", or the names of those to read, "rusage,psi".  The reason of
+ * the others is "switched off by --sensors". */
 typedef struct as_sensors as_sensors;
 assay_status              as_sensors_open(assay_env *env, const char *which, as_sensors **out);
 void                      as_sensors_close(as_sensors *s);
@@ -54,7 +54,7 @@ bool as_resident_peak_reset(void);
 
 /* CPU time that the host took from this virtual machine so far, all CPUs together, by /proc/stat; NaN where the system does not tell. */
 double as_steal_ns(void);
-/* The kernel's level of kernel.perf_event_paranoid, from which it forbids counters; false where it cannot be read. */
+/* The kernel's level of kernel.perf_event_paranoid, which decides which counters are forbidden; false where it cannot be read. */
 bool as_perf_paranoid(int64_t *out);
 
 /* --- The machine ---------------------------------------------------------------------------------------- */
@@ -90,8 +90,8 @@ typedef struct as_machine {
 } as_machine;
 
 void as_machine_read(as_machine *m);
-/* The machine sheet: notes "machine.*", "software.*", "clock.*" (CPU model, caches, instruction sets, governor, hypervisor, steal, kernel,
- * memory, temperature zones ...) into the trace.  What cannot be had is a note "unavailable: reason". */
+/* The machine sheet: notes "machine.*", "software.*", "clock.*" (CPU model, caches, instruction sets, governor, hypervisor, steal,
+ * kernel, memory, temperature zones ...) into the trace.  What is not available is a note "unavailable: reason". */
 void as_machine_describe(assay_env *env, assay_trace *t);
 /* One hash over what makes two machines the same for timing: CPU model, microcode, caches, cores, governor, memory. */
 void as_machine_fingerprint(char out[17]);

@@ -41,7 +41,7 @@ static bool has_reading(const assay_trace *t, uint32_t sensor)
     return false;
 }
 
-/* The sensors named, open, and a trace that may describe them. */
+/* The named sensors, open, and a trace that may describe them. */
 typedef struct rig {
     assay_env   *env;
     as_sensors  *sensors;

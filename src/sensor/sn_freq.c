@@ -1,4 +1,4 @@
-/* sn_freq.c - the clock rate of the CPU that asks. */
+/* sn_freq.c - the clock rate of the CPU that the calling thread is on. */
 /* os: linux */
 #include <math.h>
 #include <sched.h>
@@ -32,7 +32,7 @@ static double cpuinfo_hertz(void)
                : NAN;
 }
 
-/* Without cpufreq a virtual machine shows the nominal rate for ever, whatever the CPU does: that is no measurement. */
+/* Without cpufreq a virtual machine always shows the nominal rate, whatever the CPU does: that is not a measurement. */
 static bool open_freq(void *state, bool *available, char (*why)[256])
 {
     freq  *f = state;

@@ -19,7 +19,7 @@ enum { N_EVENTS = 3, MAX_THREADS = 64, LOOPS = 1000000, INSTRUCTIONS_PER_LOOP = 
 
 static const uint64_t events[N_EVENTS] = {PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_CACHE_MISSES};
 
-/* One event a thread and kind: threads that exist are counted one by one, those that they start by inheritance. */
+/* One event per thread and kind: existing threads are counted one by one, those that they start by inheritance. */
 typedef struct perf {
     int fds[N_EVENTS][MAX_THREADS], n_threads;
 } perf;
@@ -35,7 +35,7 @@ static int event_open(uint64_t event, pid_t thread, bool inherit)
     return (int)syscall(SYS_perf_event_open, &attr, thread, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* False also when the event had to share its counter with others: scaling would make the count a guess. */
+/* False also when the event had to share its counter with others: a scaled count would be a guess. */
 static bool event_read(int fd, uint64_t *out)
 {
     uint64_t count_enabled_running[3];
@@ -52,7 +52,7 @@ static bool event_read(int fd, uint64_t *out)
 #define LOOP "1: subs %0, %0, #1\n\tb.ne 1b"
 #endif
 
-/* Counts a loop of which we know the length: emulated and badly virtualised counters open and then tell stories. */
+/* Counts a loop of known length: emulated and badly virtualised counters can be opened but give wrong counts. */
 static bool probe(uint64_t event, char *why, size_t size)
 {
     int fd = event_open(event, 0, false);
@@ -86,7 +86,7 @@ static bool probe(uint64_t event, char *why, size_t size)
     return ok;
 }
 
-/* The threads of this process; -1 when they are more than can be counted. */
+/* The threads of this process; -1 when there are more than can be counted. */
 static int threads_list(pid_t *threads)
 {
     DIR *dir = opendir("/proc/self/task");
@@ -120,7 +120,7 @@ static bool event_follow(perf *p, int event, const pid_t *threads, char *why, si
 {
     for (int i = 0; i < p->n_threads; i++) {
         p->fds[event][i] = event_open(events[event], threads[i], true);
-        if (p->fds[event][i] >= 0 || errno == ESRCH) /* a thread that has ended since counts nothing */
+        if (p->fds[event][i] >= 0 || errno == ESRCH) /* a thread that has ended since then counts nothing */
             continue;
         snprintf(why, size, "cannot follow thread %d of %d: perf_event_open: %s", i + 1, p->n_threads, strerror(errno));
         event_close(p, event);

@@ -1,4 +1,4 @@
-/* sn_rapl.c - energy of CPU package 0, by the running average power limit counters of x86 CPUs. */
+/* sn_rapl.c - energy of CPU package 0, from the running average power limit counters of x86 CPUs. */
 /* os: linux */
 #include <errno.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 
 enum { N_TRIES = 20, TRY_NS = 1000000 };
 
-/* The counter wraps after an hour or so; the sum does not. */
+/* The counter wraps after about an hour; the sum does not. */
 typedef struct rapl {
     uint64_t max_uj, last_uj;
     double   sum_uj;
@@ -40,7 +40,7 @@ static void explain(char *why, size_t size)
         snprintf(why, size, DOMAIN "energy_uj does not hold a number");
 }
 
-/* By doing: a CPU that runs uses energy, so the counter must move within some milliseconds. */
+/* Tested by use: a running CPU uses energy, so the counter must move within some milliseconds. */
 static bool moves(uint64_t start_uj)
 {
     uint64_t now_uj;

@@ -36,7 +36,7 @@ const as_sensor as_sn_rusage = {
                {"switches.voluntary", "1", "getrusage(RUSAGE_SELF).ru_nvcsw", "delta"},
                {"switches.involuntary", "1", "getrusage(RUSAGE_SELF).ru_nivcsw", "delta"}},
     .n_values = 4,
-    .per_sample = true, /* below a microsecond, and tells which sample was pre-empted */
+    .per_sample = true, /* takes less than a microsecond, and tells which sample was pre-empted */
     .open = open_rusage,
     .read = read_rusage,
 };

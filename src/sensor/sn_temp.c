@@ -14,7 +14,7 @@ typedef struct temp {
     char path[96];
 } temp;
 
-/* A zone of the battery, the disk or the radio would be a number about something else. */
+/* A zone of the battery, the disk or the radio would give a number about something else. */
 static bool is_cpu(const char *name)
 {
     static const char *const words[] = {"x86_pkg_temp", "coretemp", "k10temp", "zenpower", "cpu", "CPU", "soc", "SoC"};
@@ -24,7 +24,7 @@ static bool is_cpu(const char *name)
     return false;
 }
 
-/* Looks through base0/name, base1/name ... for a CPU's; n_seen counts what there was. */
+/* Searches base0/name, base1/name ... for a CPU's; n_seen counts those that exist. */
 static bool zone_find(const char *base, const char *name, const char *value, char *path, size_t size, int *n_seen)
 {
     char    text[64];

@@ -22,8 +22,8 @@ assay_status as_dense_write(assay_env *env, const char *what, const char *path, 
         fwrite(view->data, bytes_each, count, file);
         return ASSAY_OK;
     }
-    /* One copy as large as the file: a strided tensor that is saved fits into memory twice or is not
-     * saved.  Blocks of rows would do with less, at the price of a second way to walk a view. */
+    /* One copy as large as the file: a strided tensor can only be saved if it fits into memory
+     * twice.  Blocks of rows would need less memory, but a second way to walk a view. */
     void *copy = __builtin_mul_overflow(count, bytes_each, &bytes) ? NULL : malloc(bytes);
     if (!copy)
         return as_fail(env, ASSAY_NO_MEMORY, "%s: %s: not enough memory to bring %zu elements of %s into row-major order", what,

@@ -7,15 +7,15 @@
 
 #include "tensor/tensor.h"
 
-/* Files are read in place and written as memory is. */
+/* Files are read in place and written as they are in memory. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "tensor files are used in place on little-endian hosts only");
 
-/* BAD_INPUT unless the view has a dtype and a shape that can be counted; `what` and `path` open the
- * sentence, `name` (may be NULL) names the tensor in it. */
+/* BAD_INPUT unless the view has a dtype and a shape that can be counted; `what` and `path` begin
+ * the message, `name` (may be NULL) names the tensor in it. */
 assay_status as_dense_check(assay_env *env, const char *what, const char *path, const char *name, const as_view *view);
 
-/* Writes all elements, converted to `dtype`.  NO_MEMORY when a copy was needed and could not be had;
- * errors of the stream are left to as_out_commit(). */
+/* Writes all elements, converted to `dtype`.  NO_MEMORY when a copy was needed and there was no
+ * memory for it; as_out_commit() reports errors of the stream. */
 assay_status as_dense_write(assay_env *env, const char *what, const char *path, const as_view *view, as_dtype dtype, FILE *file);
 
 #endif

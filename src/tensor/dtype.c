@@ -1,7 +1,7 @@
 /* dtype.c - names and sizes of element types, and the two 16-bit floats; small_float.c has the smaller ones.
  *
- * The conversions are pure integer work: the result does not depend on the rounding mode, on
- * flush-to-zero, or on whether the CPU has instructions for it. */
+ * The conversions use only integers: the result does not depend on the rounding mode, on flush-to-zero, or
+ * on whether the CPU has instructions for it. */
 #include <string.h>
 
 #include "tensor/tensor.h"
@@ -64,7 +64,7 @@ bool as_dtype_is_small_float(as_dtype dtype) { return as_dtype_is_float(dtype) &
 
 /* --- Packed elements ---------------------------------------------------------------------- */
 
-/* Counted in eights, which are whole bytes whatever the bits of one: the bits of all could overflow. */
+/* Counted in groups of eight elements, which are whole bytes for any element size: the number of bits could overflow. */
 size_t as_packed_bytes(as_dtype dtype, size_t count)
 {
     size_t bits = (size_t)as_dtype_bits(dtype);
@@ -110,7 +110,7 @@ static float float_of(uint32_t bits)
     return x;
 }
 
-/* bits >> shift, to nearest, ties to even.  shift is 1 to 31; a carry walks into the exponent, which
+/* bits >> shift, to nearest, ties to even. shift is 1 to 31; a carry moves into the exponent, which
  * is just what rounding up to the next power of two (or to infinity) needs. */
 static uint32_t shift_rounded(uint32_t bits, uint32_t shift)
 {
@@ -122,8 +122,8 @@ uint16_t as_f16_from_f32(float x)
 {
     uint32_t bits = bits_of(x), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu, half;
     if (size > F32_INFINITY) {
-        /* The payload stays, so that f16 NaNs survive the round trip; only one that would vanish
-         * (and turn the NaN into an infinity) is replaced. */
+        /* The payload stays, so that f16 NaNs survive the round trip; it is only replaced when
+         * it would become 0, which would turn the NaN into an infinity. */
         uint32_t payload = size >> 13 & 0x3ffu;
         half = 0x7c00u | (payload ? payload : 0x200u);
     } else if (size >= 0x47800000u) { /* 65536 */
@@ -146,7 +146,7 @@ float as_f16_to_f32(uint16_t x)
     if (exponent == 0) {
         if (!fraction)
             return float_of(sign);
-        for (exponent = 1; !(fraction & 0x400u); exponent--) /* wraps below 0; the bias below brings it back */
+        for (exponent = 1; !(fraction & 0x400u); exponent--) /* wraps below 0; the bias below corrects it */
             fraction <<= 1;
         fraction &= 0x3ffu;
     }
@@ -156,7 +156,7 @@ float as_f16_to_f32(uint16_t x)
 uint16_t as_bf16_from_f32(float x)
 {
     uint32_t bits = bits_of(x);
-    if ((bits & 0x7fffffffu) > F32_INFINITY) /* rounding could carry a NaN into infinity or to the other sign */
+    if ((bits & 0x7fffffffu) > F32_INFINITY) /* rounding could turn a NaN into infinity or change its sign */
         return (uint16_t)(bits >> 16 | (bits & 0x7f0000u ? 0u : 0x40u));
     return (uint16_t)shift_rounded(bits, 16);
 }

@@ -1,9 +1,9 @@
 /* npy.c - numpy's .npy files, versions 1 to 3.
  *
- * The file: "\x93NUMPY", two version bytes, the length of the header (2 bytes, from version 2 on 4),
- * the header, the elements.  The header is a Python dict literal with the keys descr, fortran_order and
- * shape.  It is read by a strict parser of exactly that: a file is input from outside, and evaluating it
- * is how readers of this format were broken before. */
+ * The file: "\x93NUMPY", two version bytes, the length of the header (2 bytes, from version 2 on 4), the
+ * header, the elements.  The header is a Python dict literal with the keys descr, fortran_order and
+ * shape.  A strict parser reads exactly that: a file is input from outside, and readers of this format
+ * that evaluated the header have been attacked through it. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static const struct {
 
 typedef struct header {
     as_dtype dtype;
-    bool     is_swapped; /* big-endian, and more than one byte an element */
+    bool     is_swapped; /* big-endian, and more than one byte per element */
     bool     is_fortran;
     as_shape shape;
 } header;
@@ -49,7 +49,7 @@ static void skip_space(parser *p)
         p->at++;
 }
 
-/* Takes the character, after any white space, if it is the next. */
+/* Takes the character, after any white space, if it comes next. */
 static bool take(parser *p, char c)
 {
     skip_space(p);
@@ -67,7 +67,7 @@ static assay_status expected(parser *p, const char *what)
     return as_fail(p->env, ASSAY_BAD_INPUT, "npy: %s: header byte %zu is 0x%02x, expected %s", p->path, where, *p->at, what);
 }
 
-/* Cut for a sentence; a hostile header may hold megabytes of it. */
+/* Cut for a message; a hostile header may hold megabytes of it. */
 static slice shortened(slice s) { return (slice){s.data, s.length < QUOTED_MAX ? s.length : QUOTED_MAX}; }
 
 static bool is_text(slice s, const char *text)
@@ -75,7 +75,7 @@ static bool is_text(slice s, const char *text)
     return (size_t)s.length == strlen(text) && !memcmp(s.data, text, (size_t)s.length);
 }
 
-/* 'text' or "text"; escapes are refused, since nothing that we accept needs one. */
+/* 'text' or "text"; escapes are refused, because nothing that we accept needs one. */
 static assay_status parse_string(parser *p, const char *what, slice *out)
 {
     skip_space(p);
@@ -142,7 +142,7 @@ static assay_status parse_dim(parser *p, int64_t *out)
     return ASSAY_OK;
 }
 
-/* (), (3,), (3, 4) or (3, 4,); (3) is no tuple in Python and none here. */
+/* (), (3,), (3, 4) or (3, 4,); (3) is not a tuple in Python, and not here. */
 static assay_status parse_shape(parser *p, as_shape *out)
 {
     as_shape shape = {0};
@@ -296,7 +296,7 @@ assay_status as_npy_load(assay_env *env, const char *path, as_tensor *out)
         return status;
     }
     if (tensor.owned)
-        as_map_close(&map); /* all that was wanted from it was copied */
+        as_map_close(&map); /* everything needed from it was copied */
     tensor.map = map;
     *out = tensor;
     return ASSAY_OK;

@@ -1,10 +1,10 @@
-/* npy_test.c - files as numpy writes them, every way in which one can lie, and what we write. */
+/* npy_test.c - files as numpy writes them, every way in which one can be wrong, and what we write. */
 #include <stdlib.h>
 
 #include "tensor/tensor.h"
 #include "tests/runner/test.h"
 
-static assay_env *env; /* one a test process; static so that a failed test leaks nothing */
+static assay_env *env; /* one per test process; static so that a failed test leaks nothing */
 
 static void setup(void)
 {
@@ -48,7 +48,7 @@ static size_t make(int major, const char *header, size_t align, const void *data
 
 static assay_status parse(size_t n, as_tensor *out) { return as_npy_parse(env, "x.npy", file, n, out); }
 
-/* Parses a file that must be refused with a sentence that holds `part`; the output must stay as it was. */
+/* Parses a file that must be refused with a message that contains `part`; the output must stay as it was. */
 static void refuse(size_t n, const char *part)
 {
     as_tensor t = {.owned = env};

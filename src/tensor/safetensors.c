@@ -2,7 +2,7 @@
  *
  * The file: 8 bytes of header length (little-endian), a JSON object, the data.  The object gives each
  * name a dtype, a shape and data_offsets, [begin, end) within the data.  The tensors must tile the data:
- * no overlap, no hole, nothing left at the end, so that no byte is read twice or smuggled. */
+ * no overlap, no hole, nothing left at the end, so that no byte is read twice or hidden. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ typedef struct reader {
     uint64_t       data_bytes;
 } reader;
 
-/* One tensor while its place is still to be judged. */
+/* One tensor whose position has not been checked yet. */
 typedef struct entry {
     const char *name;
     as_dtype    dtype;
@@ -39,7 +39,7 @@ typedef struct entry {
     uint64_t    begin, end;
 } entry;
 
-#define NAME_WIDTH "%.80s" /* a name in a sentence; names may be as long as the header */
+#define NAME_WIDTH "%.80s" /* a name in a message; names may be as long as the header */
 
 static assay_status parse_dtype(const reader *r, const char *name, const json_t *value, as_dtype *out)
 {
@@ -58,7 +58,7 @@ static assay_status parse_dtype(const reader *r, const char *name, const json_t 
                    r->path, name, code);
 }
 
-/* An array of at most `max` integers that are not negative. */
+/* An array of at most `max` integers, none negative. */
 static assay_status parse_numbers(const reader *r, const char *name, const char *key, const json_t *value, size_t max, int64_t *out,
                                   size_t *n)
 {
@@ -136,7 +136,7 @@ static assay_status parse_entry(const reader *r, const char *name, json_t *value
     return ASSAY_OK;
 }
 
-/* Checked, then let go: no one here asks for it. */
+/* Checked, then dropped: nothing here uses it. */
 static assay_status check_metadata(const reader *r, json_t *value)
 {
     const char *key;
@@ -148,7 +148,7 @@ static assay_status check_metadata(const reader *r, json_t *value)
     return ASSAY_OK;
 }
 
-/* File order; empty tensors stand before the one that starts where they do. */
+/* File order; an empty tensor comes before the one that starts at the same place. */
 static int by_place(const void *a, const void *b)
 {
     const entry *x = a, *y = b;
@@ -204,7 +204,7 @@ static assay_status item_make(const reader *r, const entry *e, as_arena *arena, 
     return ASSAY_OK;
 }
 
-/* From the parsed header to items; what it takes from the arena the caller drops on failure. */
+/* From the parsed header to items; on failure the caller drops what this took from the arena. */
 static assay_status items_make(const reader *r, json_t *root, entry *entries, as_safetensors *file)
 {
     const char *name;
@@ -310,7 +310,7 @@ static const char *code_of(as_dtype dtype)
     return NULL;
 }
 
-/* Wide elements first: with a start at a multiple of 8 every tensor is then aligned without holes. */
+/* Wide elements first: if the data starts at a multiple of 8, every tensor is aligned without holes. */
 static int by_width_and_name(const void *a, const void *b)
 {
     const as_named_view *x = *(const as_named_view *const *)a, *y = *(const as_named_view *const *)b;
@@ -324,7 +324,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Sorts by name on the way. */
+/* Sorts by name while collecting. */
 static assay_status check_items(assay_env *env, const char *path, const as_named_view **items, size_t n)
 {
     uint64_t total = 0;
@@ -374,11 +374,11 @@ static void write_json(FILE *file, const as_named_view *const *items, size_t n)
         as_json_object_end(&w);
     }
     as_json_object_end(&w);
-    /* No as_json_finish(): its line break would be padding that is no space. */
+    /* No as_json_finish(): its line break would be padding that is not a space. */
 }
 
-/* The header's text, padded with spaces to a multiple of 8; the length goes before it, so it is made
- * in memory.  free() it. */
+/* The header's text, padded with spaces to a multiple of 8.  It is made in memory, because its
+ * length comes before it. free() it. */
 static assay_status header_make(assay_env *env, const char *path, const as_named_view *const *items, size_t n, char **text,
                                 size_t *length)
 {

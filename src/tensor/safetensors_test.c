@@ -4,7 +4,7 @@
 #include "tensor/tensor.h"
 #include "tests/runner/test.h"
 
-static assay_env *env; /* one a test process; static so that a failed test leaks nothing */
+static assay_env *env; /* one per test process; static so that a failed test leaks nothing */
 
 static void setup(void)
 {

@@ -9,13 +9,13 @@ int64_t as_shape_count(const as_shape *shape)
 {
     assert(shape->rank >= 0 && shape->rank <= AS_MAX_RANK);
     int64_t count = 1;
-    /* Saturates, so that a shape nobody checked gives a count that nothing can hold rather than a
-     * small one that something would be allocated for. */
+    /* Saturates: an unchecked shape gives a count that no memory can hold, not a small one that
+     * something would be allocated for. */
     for (int i = 0; i < shape->rank; i++)
         if (__builtin_mul_overflow(count, shape->dim[i], &count))
             return INT64_MAX;
 #ifdef AS_PLANT_UB
-    /* A planted fault: CI builds with it and demands that UBSan turns the tests red. */
+    /* A planted fault: CI builds with it and demands that UBSan makes the tests fail. */
     volatile int64_t planted = INT64_MAX;
     planted = planted * (count + 2);
 #endif
@@ -30,7 +30,7 @@ bool as_shape_ok(const as_shape *shape, as_dtype dtype)
     if (!bytes)
         return false;
     /* A dim of 0 counts as 1 here: strides are products of the other dims and must not overflow
-     * either, and the answer must not depend on where the 0 stands. */
+     * either, and the answer must not depend on where the 0 is. */
     for (int i = 0; i < shape->rank; i++)
         if (shape->dim[i] < 0 || __builtin_mul_overflow(bytes, shape->dim[i] ? shape->dim[i] : 1, &bytes))
             return false;
@@ -54,7 +54,7 @@ const char *as_shape_show(const as_shape *shape, char *buf, size_t size)
     int    rank = shape->rank < AS_MAX_RANK ? shape->rank : AS_MAX_RANK;
     size_t at = 0;
     buf[0] = '\0';
-    for (int i = 0; i <= rank && at < size; i++) { /* one more for the bracket that closes */
+    for (int i = 0; i <= rank && at < size; i++) { /* one more for the closing bracket */
         int wrote;
         if (i == rank)
             wrote = snprintf(buf + at, size - at, i ? "]" : "[]");
@@ -65,7 +65,7 @@ const char *as_shape_show(const as_shape *shape, char *buf, size_t size)
     return buf;
 }
 
-/* The dim of `shape` under axis `axis` of a result of rank `rank`: shapes are lined up at the right. */
+/* The dim of `shape` at axis `axis` of a result of rank `rank`: shapes are aligned at the right. */
 static int64_t dim_under(const as_shape *shape, int axis, int rank)
 {
     int own = axis - (rank - shape->rank);

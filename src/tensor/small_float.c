@@ -1,6 +1,8 @@
-/* small_float.c - the floats of 8, 6 and 4 bits, of which machines compute few and files hold many.
+/* small_float.c - the floats of 8, 6 and 4 bits, which few machines compute with, but many files
+ * contain.
  *
- * One table and one rule for all that have a fraction; f8e8m0, a bare exponent, has its own. */
+ * One table and one rule for all that have a fraction; f8e8m0, a bare exponent, has its own
+ * rule. */
 #include <assert.h>
 #include <math.h>
 
@@ -10,9 +12,9 @@ enum { NEVER = -1, E8M0_NAN = 255, E8M0_BIAS = 127 };
 
 typedef struct format {
     int  n_exponent, n_fraction, bias;
-    int  largest;  /* the code of the largest number; codes above it are no numbers */
+    int  largest;  /* the code of the largest number; codes above it are not numbers */
     int  infinity; /* NEVER: it has none */
-    int  nan;      /* the one that is written */
+    int  nan;      /* the code that is written */
     bool one_zero; /* "uz": the code of -0 is the only NaN */
 } format;
 
@@ -57,10 +59,10 @@ double as_small_to_f64(as_dtype dtype, uint8_t code)
 /* The code of a finite |x|, which may be beyond the largest. */
 static int size_of(const format *f, double x)
 {
-    int exponent, least = 1 - f->bias; /* of the smallest normal number, which the subnormal ones share */
+    int exponent, least = 1 - f->bias; /* exponent of the smallest normal number; subnormal ones share it */
     frexp(x, &exponent);
     exponent = x == 0.0 || exponent - 1 < least ? least : exponent - 1;
-    /* In units of the last bit, which is exact: at most 2^(n_fraction + 1).  A carry walks into the exponent, which is
+    /* In units of the last bit, which is exact: at most 2^(n_fraction + 1).  A carry moves into the exponent, which is
      * just what rounding up to the next power of two needs. */
     double units = ldexp(x, f->n_fraction - exponent);
     int    kept = (int)units;

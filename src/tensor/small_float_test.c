@@ -1,4 +1,4 @@
-/* small_float_test.c - every code of the floats of 8 bits and less, and what becomes of numbers between them. */
+/* small_float_test.c - every code of the floats of 8 bits and less, and how numbers between the codes are rounded. */
 #include <stdlib.h>
 #include "tensor/tensor.h"
 #include "tests/runner/test.h"
@@ -9,8 +9,8 @@ static const double given[] = {
     1e6,  -1e6, INFINITY, -INFINITY, 0x1p-10, 0x1.8p-10, 0x1p-17, -0x1p-18, 0x1.8p-18, 0x1p-9,  1e-30,
 };
 
-/* By Python's ml_dtypes: ends of the format, and the codes of `given`, first by its conversion, then after clipping to the
- * largest number, which is what ONNX calls saturating. */
+/* From Python's ml_dtypes: the ends of the format, and the codes of `given`, first by its conversion, then after clipping
+ * to the largest number, which ONNX calls saturating. */
 static const struct golden {
     as_dtype dtype;
     double   largest, normal, least;
@@ -99,7 +99,7 @@ Test(small_float, the_ends_of_each_format_are_those_of_ml_dtypes)
     }
 }
 
-/* The bits of a code, moved to where an f32 has them, are an f32 that is off by the difference of the biases: a power of two. */
+/* The bits of a code, moved to their places in an f32, give an f32 that is off by the difference of the biases: a power of two. */
 static double meaning(const struct golden *g, int code)
 {
     int      sign = n_codes(g->dtype) / 2;
@@ -169,7 +169,7 @@ Test(small_float, between_all_neighbours_ties_go_to_even_and_the_rest_to_the_nea
             expect_eq(as_small_from_f64(d, middle, true, AS_E8M0_UP), even);
             expect_eq(as_small_from_f64(d, nextafter(middle, INFINITY), true, AS_E8M0_UP), code + 1);
             expect_eq(as_small_from_f64(d, nextafter(middle, 0.0), true, AS_E8M0_UP), code);
-            if (even) /* else the sign of zero is the format's affair */
+            if (even) /* else the format decides the sign of zero */
                 expect_eq(as_small_from_f64(d, -middle, true, AS_E8M0_UP), even | sign);
         }
     }

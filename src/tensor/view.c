@@ -1,6 +1,6 @@
 /* view.c - strided views: finding, reading, writing, copying and comparing elements.
  *
- * Elements are moved with memcpy, which compiles to one load or store: a view may then stand on
+ * Elements are moved with memcpy, which compiles to one load or store: a view may then point to
  * memory of any declared type and alignment without undefined behaviour. */
 #include <assert.h>
 #include <math.h>
@@ -18,13 +18,13 @@ as_view as_view_of(void *data, as_dtype dtype, const as_shape *shape)
     int64_t stride = 1;
     for (int i = shape->rank - 1; i >= 0; i--) {
         v.stride[i] = stride;
-        /* Only a shape that was never checked overflows; it wraps, and counting it saturates. */
+        /* Only an unchecked shape overflows; it wraps here, and its count saturates. */
         (void)__builtin_mul_overflow(stride, shape->dim[i] ? shape->dim[i] : 1, &stride);
     }
     return v;
 }
 
-/* The count, and whether logical order is memory order; one pass, since every access asks for both. */
+/* The count, and whether logical order is memory order; in one pass, because every access needs both. */
 static inline bool is_dense(const as_view *v, int64_t *count)
 {
     int64_t n = 1;
@@ -87,7 +87,7 @@ static inline int64_t offset_at(const as_view *v, const int64_t *index)
     return offset;
 }
 
-/* Walks all elements in logical order without a division an element. */
+/* Walks all elements in logical order without a division per element. */
 typedef struct walk {
     const as_view *view;
     int64_t        index[AS_MAX_RANK], offset;
@@ -127,8 +127,8 @@ static uint64_t u64_of(double x)
 
 static int64_t clamp(int64_t x, int64_t lo, int64_t hi) { return x < lo ? lo : x > hi ? hi : x; }
 
-/* To f32 by rounding to odd: the last bit remembers that something was lost, so that a second rounding
- * to f16 or bf16 gives what one rounding would have.  The nearest f32 would double-round: 1 + 2^-11 +
+/* To f32 by rounding to odd: the last bit records that something was lost, so that a second rounding
+ * to f16 or bf16 gives the same as one rounding.  The nearest f32 would double-round: 1 + 2^-11 +
  * 2^-40 would become a tie in f16 and go down. */
 static float f32_sticky(double x)
 {
@@ -142,7 +142,7 @@ static float f32_sticky(double x)
     return near;
 }
 
-/* The same for i64 to f64: beyond 2^53 the last of the 53 bits kept is the sticky one. */
+/* The same for i64 to f64: beyond 2^53 the last of the 53 kept bits is the sticky bit. */
 static double f64_sticky(int64_t x)
 {
     if (x > -(INT64_C(1) << 53) && x < INT64_C(1) << 53)
@@ -161,7 +161,7 @@ static double f64_sticky_u64(uint64_t x)
     return (double)((x / 2048 | (x % 2048 != 0)) * 2048);
 }
 
-/* The sizes stand in each case, not in a table, so that an access calls nothing. */
+/* Each case has its size, instead of a table, so that an access calls no function. */
 static inline unsigned char *element(const as_view *v, int64_t offset, size_t bytes)
 {
     return (unsigned char *)v->data + offset * (int64_t)bytes;
@@ -170,7 +170,7 @@ static inline unsigned char *element(const as_view *v, int64_t offset, size_t by
 #define LOAD(x, v, offset)  memcpy(&(x), element((v), (offset), sizeof(x)), sizeof(x))
 #define STORE(x, v, offset) memcpy(element((v), (offset), sizeof(x)), &(x), sizeof(x))
 
-/* A u64 comes as its bits. */
+/* A u64 is returned as its bits. */
 static inline int64_t load_i64(const as_view *v, int64_t offset)
 {
     int64_t  x64;
@@ -220,7 +220,7 @@ static inline double load(const as_view *v, int64_t offset)
     }
 }
 
-/* Into a u64 go the bits. */
+/* A u64 is stored from its bits. */
 static inline void store_i64(const as_view *v, int64_t offset, int64_t x)
 {
     int32_t  x32;
@@ -292,7 +292,7 @@ static inline void store(const as_view *v, int64_t offset, double x)
     }
 }
 
-/* As store_i64, for any dtype: rounds once. */
+/* Like store_i64, for any dtype: rounds once. */
 static inline void store_any_i64(const as_view *v, int64_t offset, int64_t x)
 {
     if (!as_dtype_is_float(v->dtype))
@@ -301,7 +301,7 @@ static inline void store_any_i64(const as_view *v, int64_t offset, int64_t x)
         store(v, offset, v->dtype == AS_F64 ? (double)x : f64_sticky(x));
 }
 
-/* An integer element of one view into another, by value. */
+/* Copies an integer element from one view to another, by value. */
 static inline void convert_i64(const as_view *dst, int64_t to, const as_view *src, int64_t from)
 {
     int64_t x = load_i64(src, from);
@@ -340,7 +340,7 @@ void as_view_copy(const as_view *dst, const as_view *src)
     assert(count == n_src);
     if (count != n_src || !count)
         return;
-    /* The same dtype moves bits, so that NaN payloads stay; bool does not, so that what we write is 0 or 1. */
+    /* The same dtype moves bits, so that NaN payloads stay; bool does not, so that every byte we write is 0 or 1. */
     bool   as_bits = dst->dtype == src->dtype && dst->dtype != AS_BOOL, from_float = as_dtype_is_float(src->dtype);
     size_t bytes = as_dtype_bytes(dst->dtype);
     if (as_bits && dst_dense && src_dense) {
@@ -364,11 +364,11 @@ static double error_of(double a, double b)
         return 0.0;
     if (!isfinite(a) || !isfinite(b))
         return INFINITY;
-    double diff = fabs(a - b); /* of finite f64 it may overflow: halves do not, and 1 does not count there */
+    double diff = fabs(a - b); /* it may overflow for finite f64: halves do not, and the 1 does not matter there */
     return isinf(diff) ? fabs(a / 2 - b / 2) / (fabs(b) / 2) : diff / (1.0 + fabs(b));
 }
 
-/* Integers are subtracted as integers: beyond 2^53 neighbours are the same double. */
+/* Integers are subtracted as integers: beyond 2^53, neighbours are the same double. */
 static double error_of_i64(const as_view *a, int64_t at_a, const as_view *b, int64_t at_b)
 {
     int64_t  x = load_i64(a, at_a), y = load_i64(b, at_b);
@@ -376,7 +376,7 @@ static double error_of_i64(const as_view *a, int64_t at_a, const as_view *b, int
     bool     x_larger = big_x == big_y ? x > y : big_x;
     uint64_t diff = x_larger ? (uint64_t)x - (uint64_t)y : (uint64_t)y - (uint64_t)x;
     double   size = fabs(load(b, at_b));
-    /* Between a negative i64 and a big u64 there may be more than 64 bits. */
+    /* A negative i64 and a large u64 may differ by more than 64 bits. */
     if (big_x != big_y && (big_x ? y : x) < 0)
         return fabs(load(a, at_a) - load(b, at_b)) / (1.0 + size);
     return (double)diff / (1.0 + size);

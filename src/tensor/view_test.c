@@ -207,7 +207,7 @@ Test(view, set_rounds_floats_once)
 {
     expect(stored(AS_F32, 1.0 + 0x1p-24) == 1.0);
     expect(stored(AS_F32, 1.0 + 0x1p-24 + 0x1p-40) == 1.0 + 0x1p-23);
-    /* The nearest f32 of these is a tie of f16 or bf16, and rounding again would go the wrong way. */
+    /* The nearest f32 of these is a tie in f16 or bf16, and rounding again would go the wrong way. */
     expect(stored(AS_F16, 1.0 + 0x1p-11 + 0x1p-40) == 1.0 + 0x1p-10);
     expect(stored(AS_F16, 1.0 + 0x1p-11) == 1.0);
     expect(stored(AS_F16, 1.0 + 0x3p-11 - 0x1p-40) == 1.0 + 0x1p-10);

@@ -13,13 +13,13 @@ node() { printf '{"op":"%s","name":"%s","module":"%s","in":[%s],"out":["%s"]}' "
     printf '],"outputs":["y"]}'
 } >nets/my.json
 t "a network with modules goes to ONNX" assay export nets/my.json --onnx nets/my-net.onnx
-t "a plan is called by its file" says "plan of my-net.onnx" plan nets/my-net.onnx
+t "a plan is called by its file" says "my-net.onnx  " plan nets/my-net.onnx
 t "and so is a run, whose layers have their modules" assay profile nets/my-net.onnx --roofs off --runs 60 --trace t.trace --json p.json
 "$ASSAY" report p.json --report detailed >text 2>&1
 t "the title is the file's name" bash -c "head -1 text | grep -q '^my-net.onnx, cpu'"
 t "the graph's own name is not the title" bash -c "! head -1 text | grep -q main_graph"
 t "layers are called by their modules" grep -qF 'encoder.layers.0.attention.query' p.json
-t "a built-in network is called as it was asked for" says "plan of mlp:sizes=4x3" plan mlp:sizes=4x3
+t "a built-in network is called as it was asked for" says "mlp:sizes=4x3  " plan mlp:sizes=4x3
 t "modules survive export and import" bash -c "'$ASSAY' plan nets/my-net.onnx --json - | grep -q '\"module\": *\"encoder.layers.1.attention.query\"'"
 t "the whole report has the table of modules" grep -q 'Modules, folded at depth' text
 t "a trace is folded to the depth that is asked for" says "Modules, folded at depth 2" report t.trace --by module:2 --report detailed

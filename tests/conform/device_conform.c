@@ -150,7 +150,7 @@ void as_conform_each(assay_env *env, const char *op_name, void (*visit)(void *, 
                 for (int narrow = 0; narrow <= as_conform_has_f64(from); narrow++) {
                     as_conform_case c;
                     if (!as_conform_make(env, *op, from, n_out, narrow ? AS_F32 : AS_NONE, &c))
-                        continue; /* not every form of an operator has all its outputs: BatchNormalization has one or three */
+                        continue; /* not every form of an operator has all outputs: BatchNormalization has one or three */
                     n_made++;
                     visit(arg, env, &c);
                     as_conform_drop(&c);
@@ -163,7 +163,7 @@ void as_conform_each(assay_env *env, const char *op_name, void (*visit)(void *, 
         fail("there is no operator %s", op_name ? op_name : "at all");
 }
 
-/* What the operator allows an f32 kernel; storing in fewer bits adds one unit of those. */
+/* The tolerance of the operator for an f32 kernel; storing in fewer bits adds one ulp of that type. */
 static double allowed(const as_op *op, as_dtype dtype)
 {
     return op->tolerance + (dtype == AS_F16 ? 0x1p-10 : dtype == AS_BF16 ? 0x1p-7 : 0.0);
@@ -199,7 +199,7 @@ typedef struct layout {
     size_t  bytes;
 } layout;
 
-/* A buffer at the device's alignment with guard bytes in front of it and behind. */
+/* A buffer at the device's alignment with guard bytes before and after it. */
 static int place(layout *l, const as_device *device, size_t bytes)
 {
     size_t align = device->align ? device->align : 1;
@@ -244,7 +244,7 @@ static void step_make(const as_device *device, const as_conform_case *c, const a
             step->packed[i] = place(l, device, choice->packed_bytes[i]);
 }
 
-/* The inputs where the plan puts them, the pattern everywhere else. */
+/* Puts the inputs where the plan has them, and the pattern everywhere else. */
 static void image_fill(const as_conform_case *c, const layout *l, const int *in, uint8_t *image)
 {
     memset(image, PATTERN, l->bytes);
@@ -253,8 +253,8 @@ static void image_fill(const as_conform_case *c, const layout *l, const int *in,
             memcpy(image + l->slots[in[i]].offset, c->in[i].data, as_view_bytes(&c->in[i]));
 }
 
-/* A step that does nothing and says it is a million flops, because a device may keep small segments to one thread and every
- * case is small. */
+/* A step that does nothing and claims a million flops: a device may run small segments on one thread, and every case is
+ * small. */
 static as_cost ballast_cost(const as_node_ctx *n)
 {
     (void)n;

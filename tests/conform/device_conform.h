@@ -1,13 +1,13 @@
-/* device_conform.h - every operator's own cases through any back end, against the slow truth.
+/* device_conform.h - runs every operator's own cases on any back end and compares with the reference code.
  *
  * A back end's test is one call: as_conform_device(env, "opencl", 1, NULL, &n_ran, &n_refused).  It fails the running test
- * at the first case whose answer differs; what the device refuses is counted, not judged. */
+ * at the first case whose result differs; cases that the device refuses are only counted. */
 #ifndef AS_TESTS_CONFORM_DEVICE_CONFORM_H
 #define AS_TESTS_CONFORM_DEVICE_CONFORM_H
 
 #include "backend/backend.h"
 
-/* A case made real: operands, and what the truth says of them.  All memory is the arena's. */
+/* A case ready to run: operands, and the results of the reference code.  The arena owns all memory. */
 typedef struct as_conform_case {
     as_arena       arena;
     as_node_ctx    ctx;
@@ -17,11 +17,11 @@ typedef struct as_conform_case {
 } as_conform_case;
 
 /* instead_of_f64: AS_NONE takes the case as it is; AS_F32 makes its f64 operands f32.  False when the operator
- * refuses the case with so many outputs. */
+ * refuses the case with this many outputs. */
 bool as_conform_make(assay_env *env, const as_op *op, const as_case *c, int n_out, as_dtype instead_of_f64, as_conform_case *out);
 void as_conform_drop(as_conform_case *c);
 /* The same case with operands of rank 3 and more in NHWC: input 0 (AS_CONFORM_X), the output with all further inputs of its shape
- * (AS_CONFORM_Y).  False when that changes nothing.  The truth stays row-major. */
+ * (AS_CONFORM_Y).  False when that changes nothing.  The reference results stay row-major. */
 enum { AS_CONFORM_X = 1, AS_CONFORM_Y = 2 };
 bool    as_conform_relayout(const as_conform_case *from, unsigned which, as_conform_case *out);
 as_view as_conform_view(void *data, const as_tensor_info *info); /* strides by layout */
@@ -29,11 +29,11 @@ bool    as_conform_has_f64(const as_case *c);
 /* Calls visit for every case of every operator (op_name NULL: all), each number of outputs, also with f32 for f64. */
 void as_conform_each(assay_env *env, const char *op_name, void (*visit)(void *arg, assay_env *env, const as_conform_case *c),
                      void *arg);
-/* Fails the test, naming the case, when an output differs from the truth by more than the operator allows. */
+/* Fails the test, naming the case, when an output differs from the reference code by more than the operator allows. */
 void as_conform_judge(const as_conform_case *c, const as_view *got, const char *who);
 
-/* A node alone in a segment on a device.  Operands lie in one allocation between guard bytes, outputs are filled with a pattern
- * first, and packed inputs are packed by steps of their own.  Returns false when the device refuses the node. */
+/* A node alone in a segment on a device.  Operands lie in one allocation between guard bytes, outputs are first filled with a
+ * pattern, and separate steps pack the packed inputs.  Returns false when the device refuses the node. */
 bool as_conform_run(assay_env *env, as_device *device, const as_conform_case *c);
 
 void as_conform_device(assay_env *env, const char *spec, int n_threads, const char *op_name_or_NULL, int *n_ran, int *n_refused);

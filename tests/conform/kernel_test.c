@@ -1,4 +1,4 @@
-/* kernel_test.c - every CPU kernel against the slow truth, on every case of every operator, however the work is shared. */
+/* kernel_test.c - every CPU kernel against the reference code, on every case of every operator, however the work is split. */
 #include "backend/cpu/kernel.h"
 
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 
 static const int shares[] = {1, 3, 2, 7};
 
-/* Under an emulator everything takes thirty times as long: there the vector kernels of that machine are judged in one and in three
- * parts, and the others are left to the machines that run them quickly. */
+/* Under an emulator everything takes thirty times as long: there the vector kernels of that machine are tested in one and in three
+ * parts, and the others only on machines that run them quickly. */
 static bool is_short(void) { return getenv("ASSAY_TEST_SHORT") != NULL; }
 
 typedef struct tally {
@@ -17,8 +17,8 @@ typedef struct tally {
     int        n_ran[256];
 } tally;
 
-/* One kernel on one case, the parts one after the other: outputs start as a pattern, so that what is not written shows.
- * Without `packs` it gets no packed inputs, as where a weight changes every run. */
+/* Runs one kernel on one case, the parts one after the other. Outputs start as a pattern, so that unwritten elements
+ * show. Without `packs` it gets no packed inputs, as when a weight changes in every run. */
 static void kernel_run(assay_env *env, const as_kernel *k, const as_conform_case *c, const as_view *in, int n_parts, bool packs,
                        as_view *out)
 {
@@ -27,7 +27,7 @@ static void kernel_run(assay_env *env, const as_kernel *k, const as_conform_case
     const void    *packed[AS_MAX_IN] = {0};
     as_kernel_args args = {.ctx = &c->ctx, .in = in, .out = out, .packed = packed, .env = env, .status = &status};
     for (int i = 0; i < c->ctx.n_out; i++)
-        if (in == c->in) /* not when an input lies there */
+        if (in == c->in) /* not when it shares the memory of an input */
             memset(out[i].data, 0xA5, as_view_bytes(&out[i]));
     for (int i = 0; packs && k->packed_bytes && i < AS_N_PACKED && i < c->ctx.n_in; i++) {
         size_t bytes = k->packed_bytes(&c->ctx, i);
@@ -47,7 +47,7 @@ static void kernel_run(assay_env *env, const as_kernel *k, const as_conform_case
     as_arena_drop(&arena);
 }
 
-/* Memory of exactly the right size, so that a sanitiser sees one byte too far. */
+/* Memory of exactly the right size, so that a sanitiser sees an access one byte too far. */
 static void outputs_new(const as_conform_case *c, as_view *out)
 {
     for (int i = 0; i < c->ctx.n_out; i++) {
@@ -65,7 +65,7 @@ static void outputs_free(const as_conform_case *c, as_view *out)
         free(out[i].data);
 }
 
-/* Output 0 where input i lies, for every input that the kernel says may be overwritten. */
+/* Puts output 0 in the memory of input i, for every input that the kernel says it may overwrite. */
 static void place_judge(assay_env *env, const as_kernel *k, const as_conform_case *c, const as_view *first, as_view *again)
 {
     for (int i = 0; i < c->ctx.n_in && i < 32; i++) {
@@ -121,7 +121,7 @@ static void case_judge(tally *t, assay_env *env, const as_conform_case *c)
     }
 }
 
-/* Row-major, and NHWC where a kernel takes it; the truth takes every layout. */
+/* Row-major, and NHWC where a kernel accepts it; the reference code takes every layout. */
 static void visit(void *arg, assay_env *env, const as_conform_case *c)
 {
     as_conform_case other;
@@ -167,7 +167,7 @@ static void device_judge(int n_threads)
     expect_ok(NULL, assay_env_new(&env));
     as_conform_device(env, "cpu", n_threads, NULL, &n_ran, &n_refused);
     expect(n_ran > 200);
-    expect_eq(n_refused, 0); /* the truth takes what nothing else does */
+    expect_eq(n_refused, 0); /* the reference code takes what nothing else does */
     assay_env_free(env);
 }
 

@@ -22,7 +22,7 @@ static inline as_view op_case_alloc(as_arena *arena, as_dtype dtype, const as_sh
     return as_view_of(data, dtype, shape);
 }
 
-/* Values given, or constants, or uniform ones that depend on the input's number and the element alone. */
+/* Given values, or constants, or uniform ones that depend only on the input's number and the element. */
 static inline void op_case_fill(const as_case *c, int i, const double **given, const as_view *v)
 {
     double  lo = c->lo, hi = c->hi;

@@ -1,12 +1,13 @@
-/* op_expand_test.c - what every composite operator expands into computes what the operator computes: all its cases, all its outputs. */
+/* op_expand_test.c - checks that the expansion of every composite operator computes what the operator computes: all its cases, all
+ * its outputs. */
 #include "tests/conform/op_tape.h"
 
 #include <stdio.h>
 
 enum { MAX_VALUES = 3 * AS_MAX_EXPANDED };
-#define TOLERANCE 1e-8 /* in f64; ONNX's Softplus has no linear part, which is 2e-9 away */
+#define TOLERANCE 1e-8 /* in f64; ONNX's Softplus has no linear part, which makes a difference of 2e-9 */
 
-/* As many outputs as this form of the operator has. */
+/* The number of outputs that this form of the operator has. */
 static void outputs_open(assay_env *env, op_call *call)
 {
     for (int n_out = call->node.op->max_out; n_out >= 1; n_out--) {
@@ -18,7 +19,7 @@ static void outputs_open(assay_env *env, op_call *call)
         call->out_view[i] = op_case_alloc(&call->arena, call->out[i].dtype, &call->out[i].shape);
 }
 
-/* False when the rule says that this form has no primitives: no steps, random numbers. */
+/* False when the rule says that this form has no primitives: no steps, or random numbers. */
 static bool case_check(assay_env *env, const as_op *op, const as_case *c)
 {
     op_call call;

@@ -1,14 +1,14 @@
 /* op_grad_test.c - the gradient rule of every operator agrees with central differences.
  *
  * Each case runs in f64 with the loss sum(w * y), w fixed and random.  The rule builds its nodes on a tape
- * that evaluates them as they come.  For every float input, some elements one by one and then one random
- * direction over all of them are compared. */
+ * that evaluates them at once.  For every float input the test compares some elements one by one, and then
+ * one random direction over all of them. */
 #include <stdio.h>
 
 #include "tests/conform/op_tape.h"
 
 #define STEP       1e-6
-#define TOLERANCE  2e-6 /* relative to 1 + |gradient|: STEP leaves about 1e-9 of rounding, the softmax of 1000 1e-7 */
+#define TOLERANCE  2e-6 /* relative to 1 + |gradient|: STEP leaves about 1e-9 of rounding, the softmax of 1000 about 1e-7 */
 #define MAX_VALUES 128
 #define N_SINGLES  12
 
@@ -78,7 +78,7 @@ static void case_check(assay_env *env, const as_op *op, const as_case *c, char *
         d_in[i] = -2;
     }
     as_view y = op_case_alloc(&call.arena, AS_F64, &call.out[0].shape), dy = y;
-    as_view_copy(&y, &call.out_view[0]); /* the differences will write over the call's own output */
+    as_view_copy(&y, &call.out_view[0]); /* the differences will overwrite the call's own output */
     out[0] = tape_add(t, &call.out[0], &y);
     dy = op_case_alloc(&call.arena, AS_F64, &call.out[0].shape);
     for (int64_t e = 0; e < as_shape_count(&dy.shape); e++)
@@ -111,8 +111,8 @@ static bool has_float(const as_case *c)
     return has;
 }
 
-/* One test for the whole table, so that a new operator is covered without touching this file; it names the first fault
- * of every operator before it fails. */
+/* One test for the whole table, so that it covers a new operator without a change here; it names the first fault of
+ * every operator before it fails. */
 Test(op_grad, every_gradient_matches_central_differences)
 {
     assay_env *env;

@@ -1,13 +1,14 @@
-/* op_tape.h - an as_builder that evaluates nodes as they come: what gradient and expansion rules build has its numbers at once.
+/* op_tape.h - an as_builder that evaluates every node when it is added: what gradient and expansion rules build has its values
+ * at once.
  *
- * All memory is the arena's. */
+ * The arena owns all memory. */
 #ifndef AS_TESTS_CONFORM_OP_TAPE_H
 #define AS_TESTS_CONFORM_OP_TAPE_H
 
 #include "tests/conform/op_case.h"
 
 typedef struct tape {
-    as_builder      b; /* first, so that the builder's pointer is the tape's */
+    as_builder      b; /* first member, so that a pointer to the builder is a pointer to the tape */
     as_arena       *arena;
     as_tensor_info *info;
     as_view        *view;

@@ -1,7 +1,7 @@
-/* op_truth_test.c - the slow truth of every operator agrees with what was computed another way. */
+/* op_truth_test.c - the reference code of every operator agrees with values that were computed another way. */
 #include "tests/conform/op_case.h"
 
-/* Within 1e-6 relative; what f16 and bf16 cannot hold is no fault of the operator. */
+/* Within 1e-6 relative; values that f16 and bf16 cannot hold are not a fault of the operator. */
 static double allowed(as_dtype dtype, double want)
 {
     double relative = dtype == AS_BF16 ? 0x1p-8 : dtype == AS_F16 ? 0x1p-11 : 1e-6;
@@ -45,10 +45,10 @@ Test(op_truth, every_operator_has_a_case_with_values)
     }
 }
 
-/* The first axis fastest: the same tensor, and no element where a contiguous reader would look. */
+/* The first axis fastest: the same tensor, but no element is where a contiguous reader would look. */
 static void turn(as_arena *arena, as_view *v)
 {
-    if (v->dtype == AS_NONE) /* an absent input has no elements to turn */
+    if (v->dtype == AS_NONE) /* an absent input has no elements to reorder */
         return;
     as_view other = op_case_alloc(arena, v->dtype, &v->shape);
     int64_t stride = 1;

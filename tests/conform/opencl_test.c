@@ -1,4 +1,4 @@
-/* opencl_test.c - every operator's cases on an OpenCL device, against the slow truth.
+/* opencl_test.c - every operator's cases on an OpenCL device, against the reference code.
  *
  * Skipped, with the reason, where there is no device or the back end was left out of the build. */
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "tests/conform/device_conform.h"
 #include "tests/runner/test.h"
 
-/* PoCL keeps built kernels in a directory and builds nothing where it cannot write one: the user's cache if there is one. */
+/* PoCL keeps built kernels in a directory and builds nothing where it cannot write: uses the user's cache if there is one. */
 static void cache_set(void)
 {
     const char *home = getenv("HOME");
@@ -33,7 +33,7 @@ static assay_env *env_or_skip(void)
     return env;
 }
 
-/* How many cases of an operator the device has to run: those whose operands are f32, or f64 made f32; with `any`, all. */
+/* How many cases of an operator the device must run: those whose operands are f32, or f64 changed to f32; with `any`, all. */
 typedef struct wanted {
     bool any;
     int  n;

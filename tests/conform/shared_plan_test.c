@@ -1,4 +1,4 @@
-/* shared_plan_test.c - a plan and its devices may be shared by threads, each with an env, an instance and a run context of its own. */
+/* shared_plan_test.c - threads may share a plan and its devices, each with its own env, instance and run context. */
 #include <pthread.h>
 #include <sched.h>
 
@@ -75,7 +75,7 @@ typedef struct own_run {
     bool            until_failure;
 } own_run;
 
-/* The thread that is to be cancelled goes on until it is; the others make their steps. */
+/* The thread to be cancelled continues until it is; the others make their steps. */
 static void *own_steps(void *arg)
 {
     own_run *r = arg;
@@ -89,7 +89,7 @@ static void *own_steps(void *arg)
     return NULL;
 }
 
-/* Rows of a table by number, then two steps more, so that there is a place between steps where a cancel is seen. */
+/* Rows of a table by index, then two more steps, so that a cancel can be noticed between steps. */
 static void rows_model(fixture *f)
 {
     fixture_open(f, NULL);
@@ -165,7 +165,7 @@ Test(shared_plan, runs_on_one_null_device_have_a_clock_each)
         expect_ok(runs[i].env, assay_instance_new(runs[i].env, f.plan, &runs[i].instance));
         expect_eq(runs[i].env->clock.kind, AS_CLOCK_FAKE);
     }
-    expect(f.env->clock.kind != AS_CLOCK_FAKE); /* of who opened the device */
+    expect(f.env->clock.kind != AS_CLOCK_FAKE); /* of the thread that opened the device */
     expect_eq(pthread_create(&runs[0].thread, NULL, own_steps, &runs[0]), 0);
     expect_eq(pthread_create(&runs[1].thread, NULL, own_steps, &runs[1]), 0);
     for (int i = 0; i < 2; i++) {

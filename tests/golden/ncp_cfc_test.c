@@ -33,7 +33,7 @@ static as_view view_take(setting *s, const as_tensor_info *info)
     return as_view_of(data, info->dtype, &info->shape);
 }
 
-/* The model owns the memory of these weights, and nobody else reads it yet. */
+/* The model owns the memory of these weights, and nothing else reads it yet. */
 static void weights_fill(assay_model *model)
 {
     int n = 0;

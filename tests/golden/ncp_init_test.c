@@ -1,8 +1,8 @@
 /* ncp_init_test.c - the first weights of CfC and LTC networks against those of torch, bit for bit.
  *
- * Every number is zlib.crc32() of the bytes of one tensor of the state of a model of ncps 1.0.1, made behind torch.manual_seed(0) with
- * torch 1.13.1 on x86-64.  Not here: masks and reversal potentials, which the wiring decides, and the recurrent map of a mixed memory,
- * which comes out of LAPACK. */
+ * Every number is zlib.crc32() of the bytes of one tensor of the state of a model of ncps 1.0.1, made after torch.manual_seed(0)
+ * with torch 1.13.1 on x86-64.  Not here: masks and reversal potentials, which the wiring decides, and the recurrent map of a mixed
+ * memory, which comes from LAPACK. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* ncp_ltc_test.c - LTC networks against values of the torch reference (ncps 1.0.1), weights loaded by the reference's names.
  *
- * Every tensor is filled by a rule, written to a safetensors file with all that the reference would write, masks too, and loaded.
- * x[b][t][i] = sin(0.5 t + 0.3 i + 0.2 b), three inputs, five steps. */
+ * Every tensor is filled by a rule, written to a safetensors file with everything that the reference would write, including
+ * masks, and loaded. x[b][t][i] = sin(0.5 t + 0.3 i + 0.2 b), three inputs, five steps. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ enum { I = 3, T = 5, MAX_TENSORS = 32 };
 
 /* --- Models filled by the rule ------------------------------------------------------------------------ */
 
-/* In the order in which the reference registers them; kept: as the wiring gives them, raised: 0.5 is added. */
+/* In the order in which the reference registers them; kept: as the wiring gives them; raised: 0.5 is added. */
 static const struct tensor {
     const char *name;
     bool        kept, raised;
@@ -241,7 +241,7 @@ Test(ncp_ltc, gradients_of_the_sum_of_squares)
 
 /* --- Initialisation ------------------------------------------------------------------------------------------ */
 
-/* A second way to the same stream: the generator written out, one number at a time. */
+/* Another way to the same stream: the generator written out, one number at a time. */
 static double reference_draw(uint32_t *state, int *at)
 {
     if (*at == 624) {
@@ -450,7 +450,8 @@ static as_cost cost_of(const char *spec)
     return cost;
 }
 
-/* 1000 neurons: sigmoids are exactly those of the synapses, and bytes stay within 1.2 times the values and as many indices. */
+/* 1000 neurons: there are exactly as many sigmoids as synapses, and the bytes stay within 1.2 times the values and as many
+ * indices. */
 Test(ncp_ltc, work_and_bytes_of_random_wirings_follow_their_synapses)
 {
     static const struct {

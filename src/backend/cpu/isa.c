@@ -1,4 +1,4 @@
-/* isa.c - which instruction sets this CPU has, and which of them ASSAY_CPU takes away. */
+/* isa.c - which instruction sets this CPU has, and which of them ASSAY_CPU masks. */
 #include "backend/cpu/kernel.h"
 
 #include <stdio.h>
@@ -28,13 +28,13 @@ unsigned as_isa_cpu(void)
 {
     unsigned isa = AS_ISA_SCALAR, a, b, c = 0, d;
     __builtin_cpu_init();
-    /* The built-in also asks whether the system saves the wide registers, which cpuid alone does not say. */
+    /* The built-in also checks whether the system saves the wide registers, which cpuid alone does not tell. */
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         isa |= AS_ISA_AVX2;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl"))
         isa |= AS_ISA_AVX512;
-    /* Not every compiler's built-in knows f16c; it needs nothing saved beyond what avx does. */
+    /* Not every compiler's built-in knows f16c; it needs no more saved state than avx does. */
     if (__builtin_cpu_supports("avx") && __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C))
         isa |= AS_ISA_F16C;
     return isa;
@@ -49,7 +49,7 @@ const char *as_cpu_name(char *buf, size_t size)
             __get_cpuid(0x80000002u + i, &brand[4 * i], &brand[4 * i + 1], &brand[4 * i + 2], &brand[4 * i + 3]);
         memcpy(text, brand, sizeof brand);
     }
-    /* Padded with blanks in front by some makers, behind by others. */
+    /* Some makers pad it with blanks in front, others at the end. */
     char  *first = text + strspn(text, " ");
     size_t length = strlen(first);
     while (length && first[length - 1] == ' ')
@@ -126,7 +126,7 @@ assay_status as_isa_mask(assay_env *env, const char *text, unsigned *out)
 unsigned as_isa_here(void)
 {
     unsigned mask = 0;
-    as_isa_mask(NULL, getenv("ASSAY_CPU"), &mask); /* a text that cannot be read masks nothing; opening the device says so */
+    as_isa_mask(NULL, getenv("ASSAY_CPU"), &mask); /* a text that cannot be read masks nothing; opening the device reports it */
     return as_isa_cpu() & ~mask;
 }
 

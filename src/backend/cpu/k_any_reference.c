@@ -1,6 +1,7 @@
-/* k_any_reference.c - the operator's own eval: slow, right, for any dtype and layout, and for every op that nothing faster takes.
+/* k_any_reference.c - the operator's own eval: slow, exact, for any dtype and layout, and for every op that no faster kernel takes.
  *
- * One thread does it all, since an eval cannot be shared out.  It can fail (an eval may need memory), which only Gather and LTC can besides. */
+ * One thread does it all, because an eval cannot be split.  It can fail (an eval may need memory); of the other kernels only Gather
+ * and LTC can. */
 #include "backend/cpu/kernel.h"
 
 static bool accepts(const as_node_ctx *n, char *why, size_t why_size)

@@ -21,8 +21,8 @@ static bool operand_ok(const as_tensor_info *t, const char *side, int i, bool mu
     return true;
 }
 
-/* Input 0 and output 0 even when they are no floats: an i32 Add is none of an f32 kernel's business, the i64 axes of a
- * ReduceSum are. */
+/* Checks input 0 and output 0 even when they are not floats: an f32 kernel does not take an i32 Add, but it does take
+ * a ReduceSum with i64 axes. */
 bool as_kernel_f32_only(const as_node_ctx *n, char *why, size_t why_size)
 {
     for (int i = 0; i < n->n_in; i++)

@@ -1,8 +1,8 @@
-/* kernel.h - what a CPU kernel is.  One kernel a file: k_<op>_<dtype>_<isa>.c exports as_k_<op>_<dtype>_<isa>.
+/* kernel.h - what a CPU kernel is.  One kernel per file: k_<op>_<dtype>_<isa>.c exports as_k_<op>_<dtype>_<isa>.
  *
  * A kernel does one share of one node: run(args, part, n_parts, scratch), called by every thread at once, with a barrier
- * after it.  It must give the same bits for every n_parts: the split may not change the order of any sum.  Files whose
- * name ends in _avx2, _avx512 or _neon are compiled with that instruction set and must not be entered without it. */
+ * after it.  It must give the same bits for every n_parts: the split must not change the order of any sum.  Files whose
+ * name ends in _avx2, _avx512 or _neon are compiled for that instruction set and must not run without it. */
 #ifndef AS_BACKEND_CPU_KERNEL_H
 #define AS_BACKEND_CPU_KERNEL_H
 
@@ -17,8 +17,8 @@ typedef struct as_kernel_args {
     const as_view     *out;
     const void *const *packed; /* packed form of input i, or NULL */
     uint64_t           step;   /* of the run: keys random operators */
-    /* For those that can fail, the slow truth, Gather, and LTC with its gradient: part 0 alone leaves its sentence in env and sets *status, and no
-     * later step of the segment runs.  All others ignore both. */
+    /* For those that can fail (the reference code, Gather, and LTC with its gradient): part 0 alone leaves its message in env and
+     * sets *status, and no later step of the segment runs.  All others ignore both. */
     assay_env    *env;
     assay_status *status;
 } as_kernel_args;
@@ -26,14 +26,14 @@ typedef struct as_kernel_args {
 typedef struct as_kernel {
     const char        *name; /* "gemm_f32_scalar" */
     const char        *op;   /* "Gemm"; "*": any op */
-    const char *const *also; /* further operators it computes, NULL-terminated; NULL: none */
-    unsigned           isa;  /* all of these bits must be there */
+    const char *const *also; /* further operators that it computes, NULL-terminated; NULL: none */
+    unsigned           isa;  /* the CPU must have all of these bits */
     int                rank; /* among those that accept, the highest wins */
     const char        *why;  /* "packed 6x16 tiles" */
-    /* Bit i: output 0 may lie where input i lies, when both have one dtype, shape and layout: every element is read before it
-     * is written, and by the part that writes it. */
+    /* Bit i: output 0 may share the memory of input i, when both have the same dtype, shape and layout: every element is read
+     * before it is written, by the part that writes it. */
     unsigned in_place;
-    /* False: says why not in `why`. */
+    /* False: `why` gets the reason. */
     bool (*accepts)(const as_node_ctx *n, char *why, size_t why_size);
     size_t (*scratch_bytes)(const as_node_ctx *n, int n_parts); /* NULL: none; per call, for all parts */
     as_cost (*issued)(const as_node_ctx *n);                    /* NULL: the op's cost */
@@ -42,14 +42,14 @@ typedef struct as_kernel {
     void (*pack)(const as_kernel_args *args, int input, void *packed, int part, int n_parts);
     void (*run)(const as_kernel_args *args, int part, int n_parts, void *scratch);
     int64_t (*shares)(const as_node_ctx *n); /* how many parts can have work; NULL: all */
-    /* What is left when every part has run, with the same scratch, again a share for each; NULL: nothing. */
+    /* Work that remains after every part has run, with the same scratch, again split into parts; NULL: none. */
     void (*finish)(const as_kernel_args *args, int part, int n_parts, void *scratch);
 } as_kernel;
 
 extern const as_kernel *const as_k_table[];
 bool                          as_kernel_is_for(const as_kernel *k, const char *op); /* by op, also or "*" */
 
-/* What this CPU has, less what ASSAY_CPU masks ("-avx2,-f16c"); read once when the device opens.  avx2 stands for AVX2
+/* What this CPU has, minus what ASSAY_CPU masks ("-avx2,-f16c"); read once when the device opens. avx2 stands for AVX2
  * with FMA, avx512 for F, BW, DQ and VL. */
 unsigned as_isa_here(void);
 unsigned as_isa_cpu(void); /* nothing masked */
@@ -59,8 +59,8 @@ const char  *as_isa_show(unsigned isa, char *buf, size_t size); /* "avx2 f16c"; 
 const char  *as_cpu_name(char *buf, size_t size);               /* "AMD EPYC 7763 64-Core Processor" */
 
 /* The rule of choice: among the kernels in the table (NULL-terminated) whose isa is in `isa` and which accept the node, the
- * highest rank wins, and the first by name among equals.  Every other kernel of the op gets its reason; `masked` only helps to
- * word it.  Text lives in the arena. */
+ * highest rank wins, and the first by name among equals.  Every other kernel of the op gets its reason; `masked` only affects
+ * its wording.  The arena holds the text. */
 struct as_choice;
 assay_status as_kernel_choose(assay_env *env, const as_kernel *const *table, const as_node_ctx *n, unsigned isa, unsigned masked,
                               int n_parts, as_arena *arena, struct as_choice *out);
@@ -68,7 +68,8 @@ assay_status as_kernel_choose(assay_env *env, const as_kernel *const *table, con
 /* Shared by the plain kernels: refuses unless every operand is row-major, and input 0, output 0 and every other present
  * float operand are f32. */
 bool as_kernel_f32_only(const as_node_ctx *n, char *why, size_t why_size);
-/* Shared by what walks memory from end to end: refuses unless every present operand is f32 and of output 0's shape and layout. */
+/* Shared by kernels that walk memory from end to end: refuses unless every present operand is f32 and has output 0's shape and
+ * layout. */
 bool as_kernel_flat(const as_node_ctx *n, char *why, size_t why_size);
 
 #endif

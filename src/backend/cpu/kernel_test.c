@@ -175,7 +175,7 @@ Test(choice, f32_only_looks_at_floats_and_at_the_first_operands_whatever_they_ar
     char why[64] = "";
     node n;
     node_make(&n, AS_F32)->ctx.n_in = 2;
-    expect(as_kernel_f32_only(&n.ctx, why, sizeof why)); /* the i64 input is its own business */
+    expect(as_kernel_f32_only(&n.ctx, why, sizeof why)); /* the operator handles its i64 input itself */
     n.in[1].dtype = AS_F16;
     expect(!as_kernel_f32_only(&n.ctx, why, sizeof why));
     expect_str(why, "input 1 is f16, needs f32");

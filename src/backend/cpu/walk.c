@@ -1,4 +1,4 @@
-/* walk.c - elements that move. */
+/* walk.c - moves elements. */
 #include "backend/cpu/walk.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ void as_walk_steps(const as_shape *shape, int64_t *step)
     }
 }
 
-/* What is there is copied behind itself, twice as much each time. */
+/* Copies what is there to the place after it, twice as much each time. */
 void as_walk_fill(void *to, const void *from, size_t bytes, int64_t n)
 {
     if (n <= 0)

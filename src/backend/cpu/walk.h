@@ -1,6 +1,6 @@
 /* walk.h - elements that move: a row-major output whose axes are steps through an input.
  *
- * Slice, Expand, Tile, Transpose and their kin are all one loop nest; they differ in the steps alone, which may be 0 (repeat) or
+ * Slice, Expand, Tile, Transpose and the like are all one loop nest; they differ only in the steps, which may be 0 (repeat) or
  * negative.  Elements move as bytes, whatever the dtype. */
 #ifndef AS_BACKEND_CPU_WALK_H
 #define AS_BACKEND_CPU_WALK_H
@@ -11,13 +11,13 @@ enum { AS_WALK_MAX = 2 * AS_MAX_RANK };
 
 typedef struct as_walk {
     int     rank;                                /* axes of one element left out, neighbours joined */
-    int64_t count, start;                        /* elements in all; where in the input the first one lies */
+    int64_t count, start;                        /* number of elements; position of the first one in the input */
     int64_t dim[AS_WALK_MAX], step[AS_WALK_MAX]; /* from the outermost; steps in elements */
 } as_walk;
 
 /* No axes yet: one element. */
 static inline as_walk as_walk_new(int64_t start) { return (as_walk){.count = 1, .start = start}; }
-/* One more axis of the output, inside those that are there. */
+/* One more axis of the output, inside the existing ones. */
 void as_walk_axis(as_walk *w, int64_t dim, int64_t step);
 /* The steps of a row-major shape. */
 void as_walk_steps(const as_shape *shape, int64_t *step);

@@ -1,4 +1,4 @@
-/* walk_test.c - elements that move, and the one copy that can fail. */
+/* walk_test.c - moving elements, and the one copy that can fail. */
 #include "backend/cpu/walk.h"
 
 #include "tests/runner/test.h"
@@ -61,7 +61,7 @@ Test(gather_copy, a_wrong_index_ends_in_the_sentence_of_the_truth)
     assay_status   status = ASSAY_OK;
     as_kernel_args args = {.ctx = &n, .in = views, .out = &y_view, .env = env, .status = &status};
     as_k_gather_copy.run(&args, 1, 2, NULL);
-    expect(status == ASSAY_OK); /* only part 0 says so */
+    expect(status == ASSAY_OK); /* only part 0 reports it */
     as_k_gather_copy.run(&args, 0, 2, NULL);
     expect(status != ASSAY_OK);
     expect_has(assay_message(env), "indices[1] is 3, outside of [-3, 3)");

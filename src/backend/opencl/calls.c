@@ -1,4 +1,4 @@
-/* calls.c - nodes as kernel calls, and the reasons why not. */
+/* calls.c - nodes as kernel calls, and the reasons why a node is refused. */
 /* needs: OpenCL */
 #include "backend/opencl/calls.h"
 
@@ -39,8 +39,8 @@ static void steps_broadcast(const as_shape *shape, const as_shape *wide, i64 *st
     memcpy(step, w.stride, sizeof w.stride);
 }
 
-/* Joins axes that follow one another in both operands and drops those of size 1: a kernel divides once an axis, and operands of the
- * same shape need no division at all. */
+/* Joins axes that follow one another in both operands and drops those of size 1: a kernel divides once per axis, and operands of
+ * the same shape need no division at all. */
 static void axes_join(as_cl_each *p)
 {
     int64_t rank = 0;
@@ -230,7 +230,7 @@ static bool softmax(const as_node_ctx *n, as_cl_call *c, const no *to)
     for (int64_t i = axis + 1; i < x->rank; i++)
         inner *= x->dim[i];
     if (c->n)
-        c->n /= x->dim[axis]; /* one work-item a line */
+        c->n /= x->dim[axis]; /* one work-item per line */
     c->params.lines = (as_cl_lines){.n = c->n, .length = x->dim[axis], .inner = inner};
     c->params_bytes = sizeof c->params.lines;
     return true;
@@ -244,7 +244,7 @@ static uint64_t times(uint64_t a, uint64_t b)
     return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-/* Pairs of an output and a tap that meet the input, not its padding. */
+/* Pairs of an output and a tap that lie on the input, not on its padding. */
 static uint64_t taps_inside(const as_window *w)
 {
     uint64_t all = 1;
@@ -283,7 +283,7 @@ static void window_set(const as_window *w, const as_shape *x, const as_shape *y,
     c->params_bytes = sizeof p;
 }
 
-/* Conv and its gradients: the same multiply-adds, and none on padding, which the op's own cost counts. */
+/* Conv and its gradients: the same multiply-adds, but none on padding, which the op's own cost does count. */
 static bool conv_any(const as_node_ctx *n, const as_shape *x, const as_shape *w, const as_shape *y, as_cl_call *c, const no *to)
 {
     as_window window;
@@ -333,7 +333,7 @@ static bool max_pool(const as_node_ctx *n, as_cl_call *c, const no *to)
     return pool_any(n, &n->out[0].shape, c, &window, to);
 }
 
-/* Every element under a window looks through all of it. */
+/* Every element under a window goes through all of the window. */
 static bool max_pool_grad(const as_node_ctx *n, as_cl_call *c, const no *to)
 {
     as_window window;

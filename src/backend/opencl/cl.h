@@ -1,6 +1,6 @@
 /* cl.h - the OpenCL library as the back end sees it: version 1.2, error codes by name, devices by number.
  *
- * Whatever a driver says (names, build logs) is data: shown with "%s", trimmed, never a format. */
+ * Text from a driver (names, build logs) is data: shown with "%s", trimmed, never used as a format. */
 #ifndef AS_BACKEND_OPENCL_CL_H
 #define AS_BACKEND_OPENCL_CL_H
 
@@ -11,13 +11,13 @@
 
 const char *as_cl_error_name(cl_int code); /* "CL_OUT_OF_RESOURCES"; "an OpenCL error without a name" */
 
-/* NO_MEMORY when the code says that memory is short, else DEVICE: "opencl: <doing>: CL_... (-5)". */
+/* NO_MEMORY when the code means that memory is short, else DEVICE: "opencl: <doing>: CL_... (-5)". */
 assay_status as_cl_fail(assay_env *env, cl_int code, const char *doing);
 
-/* Cuts white space at both ends and turns every other control character into a space, in place. */
+/* Trims white space at both ends and replaces every other control character by a space, in place. */
 char *as_cl_trim(char *text);
 
-/* A device of this machine; index counts over all platforms, in the order of the loader. */
+/* A device of this machine; index counts over all platforms, in the loader's order. */
 typedef struct as_cl_found {
     int            index;
     cl_platform_id platform;
@@ -29,7 +29,7 @@ typedef struct as_cl_found {
 } as_cl_found;
 
 /* Calls visit for each device until it returns false.  Returns how many there were; with none, `why` says why (it may also
- * be set beside devices, when a further platform failed). */
+ * be set when there are devices but a further platform failed). */
 int as_cl_find(bool (*visit)(void *arg, const as_cl_found *found), void *arg, char *why, size_t why_size);
 
 #endif

@@ -7,7 +7,7 @@
 
 enum { MAX_PLATFORMS = 16, MAX_DEVICES = 32, TEXT_BYTES = 96 };
 
-/* What the loader answers when no driver is installed; cl_ext.h has it, cl.h has not. */
+/* What the loader returns when no driver is installed; cl_ext.h defines it, cl.h does not. */
 #define NO_PLATFORM (-1001)
 
 char *as_cl_trim(char *text)
@@ -23,7 +23,7 @@ char *as_cl_trim(char *text)
     return text;
 }
 
-/* A text of at most TEXT_BYTES; what does not fit or cannot be had is named so. */
+/* A text of at most TEXT_BYTES; one that does not fit or is not available is reported as such. */
 static const char *info_text(cl_platform_id platform, cl_device_id device, cl_uint what, char *buf)
 {
     char   all[1024] = "";

@@ -1,4 +1,4 @@
-/* meters.c - what an OpenCL device can do at most, by kernels whose work is known exactly. */
+/* meters.c - the limits of an OpenCL device, measured with kernels whose work is known exactly. */
 /* needs: OpenCL */
 #include "backend/opencl/meters.h"
 
@@ -22,9 +22,10 @@ enum {
 };
 static const size_t NEAR_UNIT = 32 * KIB, MEMORY_MIN = 64 * MIB, MEMORY_MAX = 256 * MIB, COPY_BYTES = 16 * MIB;
 
-/* Each chain has a seed of its own, and what is added changes from round to round: equal chains, or loads that do not depend on the
- * round, would be merged, and the "limit" be a multiple of the truth.  A work-item reads vectors that lie a group apart, so that those of a group
- * lie side by side; the last bits of the place change with the round, within a block that is read whole. */
+/* Each chain has its own seed, and the number that is added changes from round to round: equal chains, or loads that do not depend
+ * on the round, would be merged, and the "limit" would be a multiple of the true one.  A work-item reads vectors that are a group
+ * apart, so that those of a group are side by side; the last bits of the place change with the round, within a block that is read
+ * completely. */
 #define FMA_KERNEL(name, type)                                                                                            \
     CL(__kernel void name(__global float *out, const float seed) {                                                        \
         type c[12];                                                                                                       \
@@ -111,7 +112,7 @@ typedef struct bench {
     loop             loops[MOST_METERS];
     as_device_meter  meters[MOST_METERS];
     int              n;
-    size_t           group; /* work-items of one; 1 where the units are CPUs, so that an item's vectors lie side by side */
+    size_t           group; /* work-items per group; 1 where the units are CPUs, so that an item's vectors are side by side */
     cl_uint          units;
     cl_ulong         cache;
 } bench;
@@ -184,7 +185,7 @@ static assay_status fma_add(assay_env *env, bench *b, cl_program program, const 
     return code == CL_SUCCESS ? ASSAY_OK : as_cl_fail(env, code, name);
 }
 
-/* A kernel over the first of `sizes`, 32-bit numbers, behind the buffers. */
+/* A kernel over the first of `sizes`, 32-bit numbers, which follow the buffers as arguments. */
 static assay_status walk_kernel(assay_env *env, bench *b, loop *l, const char *name, bool writes_result, const cl_uint *sizes,
                                 cl_uint n)
 {
@@ -198,7 +199,7 @@ static assay_status walk_kernel(assay_env *env, bench *b, loop *l, const char *n
     return code == CL_SUCCESS ? ASSAY_OK : as_cl_fail(env, code, name);
 }
 
-/* How many vectors an item reads: on a CPU a group costs as much as many of them, elsewhere many items hide the latency. */
+/* How many vectors an item reads: on a CPU a group costs as much as many of them; elsewhere many items hide the latency. */
 static size_t item_vectors(const bench *b, size_t bytes)
 {
     size_t n = ITEM_VECTORS;
@@ -207,7 +208,7 @@ static size_t item_vectors(const bench *b, size_t bytes)
     return n;
 }
 
-/* Of `bytes`, the whole of it gone through `rounds` times in a launch. */
+/* Reads all of `bytes`, `rounds` times per launch. */
 static assay_status walk_add(assay_env *env, bench *b, const char *read, const char *triad, size_t bytes, uint64_t holds)
 {
     size_t  vectors = item_vectors(b, bytes / 3), block = VECTOR_BYTES * vectors * b->group;
@@ -244,7 +245,7 @@ static assay_status launch_add(assay_env *env, bench *b)
     return code == CL_SUCCESS ? ASSAY_OK : as_cl_fail(env, code, "launch");
 }
 
-/* What the device says of itself.  A driver that does not know its cache has none. */
+/* What the device reports about itself.  A driver that does not know its cache counts as having none. */
 static void device_ask(bench *b)
 {
     cl_device_type type = 0;
@@ -285,7 +286,7 @@ static assay_status fill(assay_env *env, bench *b)
 {
     cl_device_fp_config f64 = 0;
     device_ask(b);
-    size_t near = NEAR_UNIT * b->units; /* no driver tells what a unit has beside it: so much is common */
+    size_t near = NEAR_UNIT * b->units; /* no driver tells how much memory a unit has beside it: this much is common */
     AS_TRY(memory_make(env, b));
     AS_TRY(program_make(env, b, source, &b->program));
     AS_TRY(fma_add(env, b, b->program, "meter_fma_f32", "fma.f32.wide", 8));

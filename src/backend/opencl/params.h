@@ -1,4 +1,4 @@
-/* params.h - what a kernel is told about its operands, one struct a family of kernels.
+/* params.h - what a kernel is told about its operands, one struct per family of kernels.
  *
  * Read twice, so that host and device cannot disagree: calls.h reads it as C, source.c as text for the device's compiler.
  * Hence no include guard, only i64 and float, literal sizes (8 is AS_MAX_RANK), and no

@@ -1,4 +1,4 @@
-/* source.c - the kernels, in OpenCL C 1.2.  Plain: one work-item an output element, sums in the slow truth's order. */
+/* source.c - the kernels, in OpenCL C 1.2.  Plain: one work-item per output element, sums in the reference code's order. */
 /* needs: OpenCL */
 #include "backend/opencl/calls.h"
 
@@ -13,7 +13,7 @@
             m[p.at[3] + i] = m[p.at[0] + place(i, p.rank, p.dim, p.step)] op m[p.at[1] + place(i, p.rank, p.dim, p.other)]; \
     })
 
-/* One operand under other strides, as it is. */
+/* One operand with other strides, unchanged. */
 #define CL_MOVE(name, type)                                                \
     CL(__kernel void name(__global type *m, const as_cl_each p) {          \
         i64 i = (i64)get_global_id(0);                                     \
@@ -21,10 +21,10 @@
             m[p.at[3] + i] = m[p.at[0] + place(i, p.rank, p.dim, p.step)]; \
     })
 
-/* Operands never have a restrict: all of them lie in one buffer, `m`.  Work-items beyond n are the filling of the last
+/* Operands are never `restrict`: all of them are in one buffer, `m`.  Work-items from n on only fill the last
  * work-group. */
 const char as_cl_source[] =
-    /* A multiply and an add stay two roundings, as everywhere in the laboratory; OpenCL's default would fuse them. */
+    /* A multiply and an add stay two roundings, as in the reference code; OpenCL's default would fuse them. */
     "#pragma OPENCL FP_CONTRACT OFF\n"
     "typedef long i64;\n"
 #define AS_CL_STRUCT(name, ...) CL(typedef struct name{__VA_ARGS__} name;)
@@ -59,7 +59,7 @@ const char as_cl_source[] =
             m[p.at[3] + i] = m[p.at[0] + i] <= 0.0f ? 0.0f : m[p.at[1] + i];
         })
 
-    /* exp only of what is not positive, so that it never overflows. */
+    /* Takes exp only of values <= 0, so that it never overflows. */
     CL(__kernel void sigmoid_f32_cl(__global float *m, const as_cl_flat p) {
         i64 i = (i64)get_global_id(0);
         if (i >= p.n)
@@ -112,7 +112,7 @@ const char as_cl_source[] =
             m[p.at[3] + i] = sum;
         })
 
-    /* One work-item a line; shifted by the largest, so that nothing overflows. */
+    /* One work-item per line; shifted by the largest, so that nothing overflows. */
     CL(__kernel void softmax_f32_cl(__global float *m, const as_cl_lines p) {
         i64 i = (i64)get_global_id(0);
         if (i >= p.n)
@@ -225,8 +225,8 @@ const char as_cl_source[] =
         m[p.at[3] + i] = sum;
     })
 
-    /* The largest under a window and where it is in its plane, -1 for a window that holds nothing.  The first of equals wins; a
-     * NaN is larger than any number. */
+    /* The largest element under a window and its position in its plane, -1 for an empty window.  The first of equal ones wins;
+     * a NaN is larger than any number. */
     CL(i64 winner(__global const float *plane, const as_cl_window *p, i64 o0, i64 o1, i64 o2, float *largest) {
         i64   first = -1;
         float best = -INFINITY;
@@ -262,7 +262,8 @@ const char as_cl_source[] =
             m[p.at[3] + i] = largest;
         })
 
-    /* Inputs are X and dY.  A gather: every element asks each window it is in who won, so no two work-items write one place. */
+    /* Inputs are X and dY. A gather: every element asks each window that it is in for its maximum, so no two work-items write to
+     * one place. */
     CL(__kernel void max_pool_grad_f32_cl(__global float *m, const as_cl_window p) {
         i64 i = (i64)get_global_id(0);
         if (i >= p.n)

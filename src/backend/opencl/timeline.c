@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-/* Two clocks that were calibrated apart may differ a little over a long segment, and a short one is a few readings long. */
+/* Two clocks that were calibrated separately may differ a little over a long segment; a short segment is only a few readings
+ * long. */
 #define SLACK_SHARE 0.01
 #define SLACK_NS    10000.0
 
@@ -81,7 +82,7 @@ assay_status as_cl_timeline_fit(assay_env *env, const as_clock *clock, const as_
     return ASSAY_OK;
 }
 
-/* Host ticks of a device time.  A time before the wall, which only a bracket turned inside out can give, is its begin. */
+/* Host ticks of a device time.  A time before the wall's begin, which only an inverted bracket can give, becomes that begin. */
 static uint64_t ticks_of(const as_clock *clock, const as_cl_wall *wall, const as_cl_fit *fit, uint64_t ns)
 {
     double after = (fit->offset_ns + device_ns(fit, ns)) / clock->ns_per_tick;

@@ -1,7 +1,7 @@
 #include "backend/opencl/timeline.h"
 #include "tests/runner/test.h"
 
-/* A host clock of 2 ns a tick, and a device whose epoch is 1 s before its first command. */
+/* A host clock of 2 ns per tick, and a device whose epoch is 1 s before its first command. */
 enum { TICK_NS = 2, N_MAX = 4 };
 #define EPOCH UINT64_C(1000000000)
 
@@ -124,7 +124,7 @@ Test(timeline, writes_steps_at_mapped_times_with_an_empty_one_for_what_did_not_r
 Test(timeline, keeps_steps_disjoint_and_inside_the_wall_when_commands_overlap_it)
 {
     env_make();
-    /* Overlapping commands whose extent is longer than the wall: the slack allows it, the step spans may not show it. */
+    /* Overlapping commands whose extent is longer than the wall: the slack allows it, but the step spans must not show it. */
     as_cl_stamp stamps[] = {stamp(0, 0, 0, 0, 6000), stamp(1, 100, 0, 5000, 12000), stamp(2, 200, 0, 4000, 5000)};
     as_cl_wall  wall = wall_of(stamps, 3, 10000);
     as_span     steps[N_MAX], devices[N_MAX];
@@ -137,7 +137,7 @@ Test(timeline, keeps_steps_disjoint_and_inside_the_wall_when_commands_overlap_it
     }
     expect(cursor <= wall.end_ticks);
     expect_eq(spans_of(&wall, AS_SPAN_DEVICE, devices), 3);
-    expect_eq(devices[1].end_ticks - devices[1].begin_ticks, 3500); /* as long as the device says */
+    expect_eq(devices[1].end_ticks - devices[1].begin_ticks, 3500); /* as long as the device reports */
     assay_env_free(env);
 }
 

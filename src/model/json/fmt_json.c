@@ -1,7 +1,7 @@
 /* fmt_json.c - the JSON model file: small networks written by hand or by a script, see docs/model-file.md.
  *
- * Every object is held against a table of its keys, so that a typing error is a sentence with its place and never a
- * setting that is silently ignored. */
+ * Every object is checked against a table of its keys, so that a typing error gives a message with its position and
+ * is never silently ignored. */
 #include "model/json/fmt_json.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 typedef struct reader {
     as_maker *m;
     as_arena  scratch;     /* attributes until the maker has copied them */
-    bool      has_weights; /* the file names a file that holds what params leave out */
+    bool      has_weights; /* the file names another file with the values that params leave out */
 } reader;
 
 /* --- Objects and their keys ---------------------------------------------------------------------- */
@@ -53,7 +53,7 @@ static void fail_key(reader *r, const char *name, const key *keys)
     as_maker_fail(r->m, "unknown key \"%s\"%s", name, as_hint(hint, sizeof hint, name, words, '"'));
 }
 
-/* An object with the keys of the table, no others, each of its type. */
+/* Checks that an object has only keys of the table, each of its type. */
 static bool object_ok(reader *r, json_t *object, const key *keys)
 {
     const char *name;
@@ -101,7 +101,7 @@ static bool dtype_read(reader *r, const json_t *object, as_dtype *out)
     return false;
 }
 
-/* Symbols are texts and only inputs may have them. */
+/* Symbols are texts, and only inputs may have them. */
 static bool dims_read(reader *r, const json_t *object, bool symbols, as_dims *out)
 {
     const json_t *list = json_object_get(object, "shape");
@@ -180,7 +180,7 @@ static bool element_read(reader *r, const json_t *j, const as_view *view, size_t
         as_maker_fail(r->m, "\"values\"[%zu] must be a whole number%s", i, view->dtype == AS_BOOL ? ", true or false" : "");
         return false;
     }
-    as_view_set_i64(view, at, json_integer_value(j)); /* saturates, so what does not fit reads back as another */
+    as_view_set_i64(view, at, json_integer_value(j)); /* saturates, so a value that does not fit reads back as another */
     bool is_negative = view->dtype == AS_U64 && json_integer_value(j) < 0; /* a u64 would take the bits */
     if (!is_negative && as_view_get_i64(view, at) == json_integer_value(j))
         return true;
@@ -189,7 +189,7 @@ static bool element_read(reader *r, const json_t *j, const as_view *view, size_t
     return false;
 }
 
-/* "values" of a shape: as many as it has elements, so memory is bounded by the file's size. */
+/* "values" of a shape: there must be as many as it has elements, so the file's size bounds the memory. */
 static bool values_read(reader *r, as_arena *arena, const json_t *object, as_dtype dtype, const as_shape *shape, as_view *out)
 {
     const json_t *list = json_object_get(object, "values");
@@ -308,7 +308,7 @@ static bool attr_tensor(reader *r, json_t *object, as_attr *out)
 
 static bool attr_texts(reader *r, const char *name, json_t *j, as_attr *out)
 {
-    size_t       n = json_array_size(j); /* 0 for what is no array */
+    size_t       n = json_array_size(j); /* 0 when it is not an array */
     const char **texts = AS_TAKE(&r->scratch, const char *, n);
     bool         ok = json_is_array(j) && texts;
     for (size_t i = 0; ok && i < n; i++)
@@ -320,7 +320,7 @@ static bool attr_texts(reader *r, const char *name, json_t *j, as_attr *out)
     return ok;
 }
 
-/* What a JSON value means is decided by the operator, so that 1 may stand where 1.0 is meant. */
+/* The operator decides what a JSON value means, so that 1 may stand for 1.0. */
 static bool attr_read(reader *r, const as_attr_def *def, json_t *j, as_attr *out)
 {
     const char *want = NULL;
@@ -483,7 +483,7 @@ static void root_read(reader *r, json_t *root)
                                {"params", LIST, false}, {"constants", LIST, false}, {"weights", TEXT, false},
                                {"nodes", LIST, true},   {"outputs", LIST, true},    {0}};
     const char      *format = json_is_object(root) ? text_of(root, "format") : NULL, *weights;
-    /* The format first: a file of another kind should hear that, and not of its first strange key. */
+    /* Checks the format first: for a file of another kind the message should say that, and not name its first unknown key. */
     if (format && strcmp(format, AS_MODEL_JSON_FORMAT)) {
         as_maker_fail(r->m, "\"format\" is \"%s\" and must be \"%s\"", format, AS_MODEL_JSON_FORMAT);
         return;

@@ -1,4 +1,4 @@
-/* fmt_json_test.c - the JSON model file: what it says, how it is refused, and that it survives being saved. */
+/* fmt_json_test.c - the JSON model file: what it means, how it is refused, and that it is the same after being saved. */
 #include "tests/runner/test.h"
 
 #include "model/test_support.h"

@@ -5,7 +5,7 @@
 #include "model/json/fmt_json.h"
 #include "model/graph/maker.h"
 
-/* JSON has no number for these four; the reader takes them as texts. */
+/* JSON has no number for these four; the reader accepts them as texts. */
 static void number_write(as_json *w, double x)
 {
     if (isnan(x))

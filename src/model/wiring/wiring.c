@@ -10,14 +10,14 @@
 #include "base/text.h"
 #include "model/graph/maker.h"
 
-/* A line of text can ask for any number of neurons; a matrix is this large and no larger. */
+/* A line of text can ask for any number of neurons; a matrix is at most this large. */
 #define MAX_UNITS  8192
 #define MAX_INPUTS 1048576
 #define MAX_CELLS  (INT64_C(1) << 28)
 
 static const char *const kind_names[] = {"full", "random", "ncp", "autoncp", NULL};
 
-/* --- What is asked for: keys ------------------------------------------------------------------------- */
+/* --- The arguments: keys ------------------------------------------------------------------------- */
 
 typedef enum key_type { KEY_COUNT, KEY_SEED, KEY_SHARE, KEY_BOOL } key_type;
 
@@ -26,7 +26,7 @@ typedef enum key_type { KEY_COUNT, KEY_SEED, KEY_SHARE, KEY_BOOL } key_type;
 static const struct key {
     const char *name;
     key_type    type;
-    unsigned    kinds, needed; /* bits of as_wiring_kind: who has it, who cannot do without it */
+    unsigned    kinds, needed; /* bits of as_wiring_kind: the kinds that have it, the kinds that need it */
     size_t      at;            /* in as_wiring_spec */
 } keys[] = {
     {"units", KEY_COUNT, OF(FULL) | OF(RANDOM) | OF(AUTONCP), OF(FULL) | OF(RANDOM) | OF(AUTONCP), offsetof(as_wiring_spec, units)},
@@ -98,7 +98,7 @@ static assay_status value_read(assay_env *env, const struct key *key, const char
     return ASSAY_INTERNAL;
 }
 
-/* "key=value", cut in place; `given` has a bit a key. */
+/* "key=value", cut in place; `given` has one bit per key. */
 static assay_status item_read(assay_env *env, char *item, as_wiring_spec *spec, unsigned *given)
 {
     char *equals = strchr(item, '=');
@@ -150,7 +150,7 @@ assay_status as_wiring_parse(assay_env *env, const char *text, as_wiring_spec *o
     return ASSAY_OK;
 }
 
-/* --- What is asked for: the reference's checks -------------------------------------------------------- */
+/* --- The arguments: the reference's checks -------------------------------------------------------- */
 
 static assay_status count_check(assay_env *env, const as_wiring_spec *spec, const char *what, int64_t n, int64_t min)
 {
@@ -218,7 +218,7 @@ static assay_status spec_check(assay_env *env, const as_wiring_spec *spec)
     return spec->kind == AS_WIRING_NCP ? ncp_check(env, spec) : is_ncp ? auto_check(env, spec) : one_layer_check(env, spec);
 }
 
-/* The numbers that follow from units, out and sparsity; in doubles and cut, for 1 - 0.9 is less than 0.1. */
+/* The numbers that follow from units, out and sparsity; computed in doubles and truncated, because 1 - 0.9 is less than 0.1. */
 static void auto_fill(as_wiring_spec *s)
 {
     double  density = 1.0 - s->sparsity;
@@ -251,7 +251,7 @@ static void full_draw(as_wiring *w)
         w->sensory[i] = sign_of_three(&g);
 }
 
-/* `n_draws` signs a pair: the last one stays. */
+/* Draws `n_draws` signs per pair; the last one stays. */
 static bool random_fill(as_pcg64 *g, int8_t *cells, int64_t n, double sparsity, int n_draws)
 {
     int64_t  k = (int64_t)rint((double)n * (1.0 - sparsity));
@@ -275,18 +275,18 @@ static bool random_draw(as_wiring *w)
 
 /* --- NCP: MT19937 --------------------------------------------------------------------------------------- */
 
-/* A row of neurons (or inputs) with numbers that follow each other. */
+/* A range of neurons (or inputs) with consecutive numbers. */
 typedef struct span {
     int first, n;
 } span;
 
 typedef struct ncp_draw {
     as_mt19937 g;
-    int64_t   *order; /* room for the largest span */
+    int64_t   *order; /* space for the largest range */
     bool      *is_hit;
 } ncp_draw;
 
-/* Afterwards order[0..] begins with the chosen ones, counted from 0. */
+/* Afterwards order[0..] starts with the chosen ones, counted from 0. */
 static void choose(ncp_draw *d, int n)
 {
     for (int i = 0; i < n; i++)
@@ -296,8 +296,8 @@ static void choose(ncp_draw *d, int n)
 
 static int8_t sign_of_two(ncp_draw *d) { return as_mt19937_below(&d->g, 1) ? 1 : -1; }
 
-/* Each of `many` chooses n_each of `few`; then each of `few` that nobody chose chooses n_repair of `many`.  A cell's place is
- * many * step_many + few * step_few, whichever of the two is the source. */
+/* Each of `many` chooses n_each of `few`; then each of `few` that was not chosen chooses n_repair of `many`.  The index of a
+ * cell is many * step_many + few * step_few, whichever of the two is the source. */
 static void layer_draw(ncp_draw *d, int8_t *cells, span many, size_t step_many, span few, size_t step_few, int64_t n_each,
                        int64_t n_repair)
 {
@@ -341,7 +341,7 @@ static bool ncp_draw_all(as_wiring *w)
         as_mt19937_seed(&d.g, (uint32_t)s->seed);
         layer_draw(&d, w->sensory, input, row, inter, 1, s->sensory_fanout,
                    clip(w->n_inputs * s->sensory_fanout / s->inter, w->n_inputs));
-        /* The upper end is command and not inter, as in the reference; inter_fanout <= command keeps it below inter. */
+        /* The upper end is command, not inter, as in the reference; inter_fanout <= command keeps it below inter. */
         layer_draw(&d, w->adjacency, inter, row, command, 1, s->inter_fanout,
                    clip(s->inter * s->inter_fanout / s->command, s->command));
         recurrent_draw(&d, w, command);
@@ -401,7 +401,7 @@ assay_status as_wiring_expect(assay_env *env, const as_wiring *w, int n_inputs)
                    kind_names[w->spec.kind], w->n_inputs, n_inputs);
 }
 
-/* --- Asking ------------------------------------------------------------------------------------------------ */
+/* --- Queries ------------------------------------------------------------------------------------------------ */
 
 as_neuron as_wiring_type(const as_wiring *w, int neuron)
 {

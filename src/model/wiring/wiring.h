@@ -1,8 +1,8 @@
 /* wiring.h - neural circuits: who is connected to whom, and with which sign.
  *
- * FullyConnected, Random, NCP and AutoNCP as the torch reference (ncps 1.0.1) builds them, synapse for synapse: the same
- * arguments give the same matrices bit for bit.  A wiring is built once, for one number of inputs; a second build with another number is an
- * error, never more synapses.
+ * FullyConnected, Random, NCP and AutoNCP as the torch reference (ncps 1.0.1) builds them, synapse for synapse: the same arguments
+ * give the same matrices bit for bit.  A wiring is built once, for one number of inputs; a second build with another number is an
+ * error; it never adds synapses.
  *
  * Neurons are numbered motor, command, inter (of one-layer wirings: motor below output_dim, inter above). */
 #ifndef AS_MODEL_WIRING_H
@@ -13,7 +13,7 @@
 
 typedef enum as_wiring_kind { AS_WIRING_FULL, AS_WIRING_RANDOM, AS_WIRING_NCP, AS_WIRING_AUTONCP } as_wiring_kind;
 
-/* What can be asked for; what a kind does not have is 0. */
+/* The arguments of a wiring; 0 for what a kind does not have. */
 typedef struct as_wiring_spec {
     as_wiring_kind kind;
     int64_t        units, out; /* full, random, autoncp; out 0: all units */
@@ -26,7 +26,7 @@ typedef struct as_wiring_spec {
 typedef enum as_neuron { AS_NEURON_MOTOR, AS_NEURON_COMMAND, AS_NEURON_INTER } as_neuron;
 
 typedef struct as_wiring {
-    as_wiring_spec spec;                        /* as asked for; of autoncp also the ncp numbers that follow from it */
+    as_wiring_spec spec;                        /* as given; for autoncp also the ncp numbers that follow from it */
     int            n_units, n_out, n_inputs;    /* n_inputs 0: not built yet */
     int            n_inter, n_command, n_motor; /* one-layer wirings: command 0 */
     int            n_layers;                    /* 1, or 3: inter, command, motor */
@@ -34,11 +34,11 @@ typedef struct as_wiring {
     int8_t        *sensory;                     /* [n_inputs][n_units] */
 } as_wiring;
 
-/* "autoncp:units=28,out=4,sparsity=0.5,seed=22222"; every wrong key, number or combination has its sentence. */
+/* "autoncp:units=28,out=4,sparsity=0.5,seed=22222"; every wrong key, number or combination has its own message. */
 assay_status as_wiring_parse(assay_env *env, const char *text, as_wiring_spec *out);
-/* The checks of the reference, each with a sentence; then all synapses.  Memory is the arena's. */
+/* Makes the checks of the reference, each with a message; then all synapses.  The arena owns the memory. */
 assay_status as_wiring_make(assay_env *env, const as_wiring_spec *spec, int n_inputs, as_arena *arena, as_wiring *out);
-/* For a wiring that is shared: fine when it was built for so many inputs, an error otherwise. */
+/* For a shared wiring: succeeds when it was built for this many inputs, fails otherwise. */
 assay_status as_wiring_expect(assay_env *env, const as_wiring *w, int n_inputs);
 
 as_neuron as_wiring_type(const as_wiring *w, int neuron);
@@ -54,17 +54,17 @@ typedef struct as_degrees {
     double mean;
 } as_degrees;
 
-/* Of a directed graph; a loop counts as one way in and one way out. */
+/* Of a directed graph; a loop counts as one incoming and one outgoing edge. */
 typedef struct as_graph_shape {
     as_degrees in, out;
-    int        n_weak;    /* components when direction does not count */
-    int        n_strong;  /* components in which each reaches each */
-    int64_t    n_pairs;   /* ordered pairs of two different neurons of which the first reaches the second */
+    int        n_weak;    /* components when direction is ignored */
+    int        n_strong;  /* components in which every neuron reaches every other */
+    int64_t    n_pairs;   /* ordered pairs of different neurons where the first reaches the second */
     double     path_mean; /* shortest paths over those pairs, in synapses; 0 without any */
     int        path_max;
 } as_graph_shape;
 
-/* Synapses from one type to another; the sensory "type" stands before the neurons'. */
+/* Synapses from one type to another; the sensory "type" comes before those of neurons. */
 enum { AS_N_SOURCES = 4, AS_N_TARGETS = 3, AS_SOURCE_SENSORY = 3 }; /* sources 0 to 2: as_neuron */
 typedef struct as_signs {
     int excitatory, inhibitory;
@@ -74,7 +74,7 @@ typedef struct as_wiring_facts {
     as_signs       by_type[AS_N_SOURCES][AS_N_TARGETS]; /* [source][target] */
     as_signs       internal, sensory;                   /* sums */
     as_degrees     sensory_out, sensory_in;             /* synapses of an input; sensory synapses of a neuron */
-    as_graph_shape neurons;                             /* internal synapses alone */
+    as_graph_shape neurons;                             /* internal synapses only */
     uint32_t       crc, sensory_crc;                    /* CRC-32 of the two matrices */
 } as_wiring_facts;
 

@@ -1,7 +1,7 @@
-/* wiring_graph.c - what a wiring looks like from outside.
+/* wiring_graph.c - a wiring as a graph: degrees, components, paths.
  *
- * Paths are found with sets of bits, 64 neurons a word: a step of a breadth-first search is then an OR of rows, and 8192 neurons
- * take seconds where lists took minutes. */
+ * Paths are found with sets of bits, 64 neurons per word: a step of a breadth-first search is then an OR of rows, and 8192
+ * neurons take seconds; with lists they took minutes. */
 #include "model/wiring/wiring.h"
 
 #include <stdlib.h>
@@ -56,8 +56,8 @@ static int weak_count(const int8_t *links, int n, int *parents)
 typedef struct search {
     int       n;
     size_t    n_words;
-    uint64_t *rows;  /* who is one synapse away */
-    uint64_t *reach; /* who is any number of synapses away, oneself included */
+    uint64_t *rows;  /* neurons that are one synapse away */
+    uint64_t *reach; /* neurons that are any number of synapses away, including itself */
     uint64_t *front, *next;
 } search;
 

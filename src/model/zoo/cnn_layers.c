@@ -1,4 +1,4 @@
-/* cnn_layers.c - the frame of the small image networks. */
+/* cnn_layers.c - the common structure of the small image networks. */
 #include "model/zoo/cnn_layers.h"
 
 #include <stdio.h>
@@ -71,7 +71,7 @@ void as_layers_cnn(as_maker *m, const as_zoo_args *args, as_cnn_block *first, as
     size_t  n = as_zoo_list(m, args, "widths", 1, AS_CNN_MAX_WIDTH, widths, AS_CNN_MAX_STAGES);
     int64_t classes = as_zoo_int(m, args, "classes", 1, 1 << 20);
     if (!n || !classes)
-        return; /* the maker holds the sentence */
+        return; /* the maker holds the message */
     int x = as_layer_image(m);
     for (size_t i = 0; i < n; i++, size /= 2) {
         char name[32];

@@ -1,6 +1,6 @@
-/* cnn_layers.h - the frame that the small image networks share, so that they differ in one thing only: the block that
- * stands at each stage.  What a variant saves in weights, activations and flops can then be read off side by side.
- * Private to model/. */
+/* cnn_layers.h - the structure that the small image networks share, so that they differ only in the block of each
+ * stage.  What a variant saves in weights, activations and flops can then be compared directly.  Private to
+ * model/. */
 #ifndef AS_MODEL_CNN_LAYERS_H
 #define AS_MODEL_CNN_LAYERS_H
 
@@ -15,21 +15,21 @@ typedef struct as_conv_spec {
     bool    bias;
 } as_conv_spec;
 int as_layer_conv(as_maker *m, const char *name, int x, int64_t n_in, int64_t n_out, as_conv_spec spec);
-/* Over axis 1, as an untrained one: <name>.weight and .running_var 1, <name>.bias and .running_mean 0, each [n]. */
+/* Batch normalisation over axis 1, untrained: <name>.weight and .running_var are 1, <name>.bias and .running_mean 0, each [n]. */
 int as_layer_batchnorm(as_maker *m, const char *name, int x, int64_t n);
 int as_layer_flatten(as_maker *m, int x);
 
 /* x [batch,3,32,32]. */
 int as_layer_image(as_maker *m);
 
-/* A stage: [batch,n_in,h,w] -> [batch,n_out,h,w].  `stage` counts from 1 and ends the names of its nodes. */
+/* A stage: [batch,n_in,h,w] -> [batch,n_out,h,w].  `stage` counts from 1 and is the end of its nodes' names. */
 typedef int as_cnn_block(as_maker *m, const as_zoo_args *args, int stage, int x, int64_t n_in, int64_t n_out);
 
 as_cnn_block as_cnn_plain; /* conv<stage>, a full 3x3 convolution, and relu<stage> */
 
-/* `first` is the first stage (three channels have nothing to save, so it is mostly as_cnn_plain), `block` every further one;
- * a 2x2 pooling follows each; then dense AS_CNN_DENSE, ReLU and dense `classes`, logits y.  Reads the keys "widths" (one a
- * stage) and "classes". */
+/* `first` is the first stage (with three channels there is nothing to save, so it is mostly as_cnn_plain), `block` every
+ * further one; a 2x2 pooling follows each.  Then come dense AS_CNN_DENSE, ReLU and dense `classes`, with logits y.  Reads
+ * the keys "widths" (one per stage) and "classes". */
 void as_layers_cnn(as_maker *m, const as_zoo_args *args, as_cnn_block *first, as_cnn_block *block);
 
 #define AS_CNN_PARAM_WIDTHS(standard_)                                \

@@ -1,4 +1,4 @@
-/* ncp_layers.c - wirings out of zoo keys, and torch's initialisation. */
+/* ncp_layers.c - wirings from zoo keys, and torch's initialisation. */
 #include "model/zoo/ncp_layers.h"
 
 #include <math.h>
@@ -36,7 +36,7 @@ static const struct {
     {"autoncp", AS_WIRING_AUTONCP},
 };
 
-/* A key that says nothing in this wiring would be a silent mistake. */
+/* Refuses a key that has no effect in this wiring: ignoring it would hide a mistake. */
 static bool keys_fit(as_maker *m, const as_zoo_args *args, const char *wiring, const char *const *keys)
 {
     for (; *keys; keys++)
@@ -104,9 +104,9 @@ bool as_ncp_wiring(as_maker *m, const as_zoo_args *args, as_wiring *out, bool *h
     return false;
 }
 
-/* --- torch's numbers ---------------------------------------------------------------------------------- */
+/* --- torch's initial values ---------------------------------------------------------------------------------- */
 
-/* One fused multiply-add, as torch's own build does: a multiplication and an addition differ in the last bit. */
+/* One fused multiply-add, as in torch's own build: a separate multiplication and addition differ in the last bit. */
 void as_torch_uniform(as_mt19937 *g, double bound, float *out, int64_t n)
 {
     float lo = (float)-bound, hi = (float)bound;
@@ -114,7 +114,7 @@ void as_torch_uniform(as_mt19937 *g, double bound, float *out, int64_t n)
         out[i] = fmaf(as_mt19937_uniform(g), hi - lo, lo);
 }
 
-/* kaiming_uniform with a = sqrt(5), in its own order of roundings. */
+/* kaiming_uniform with a = sqrt(5), rounded in the same order as torch. */
 double as_torch_linear_bound(int64_t fan_in)
 {
     double a = sqrt(5.0), gain = sqrt(2.0 / (1.0 + a * a));
@@ -129,7 +129,7 @@ static double normal(as_mt19937 *g)
     return sqrt(-2.0 * log(u)) * cos(6.283185307179586477 * v);
 }
 
-/* Gram-Schmidt, twice for the digits; columns that vanish are drawn again. */
+/* Gram-Schmidt, twice for accuracy; columns that vanish are drawn again. */
 void as_torch_orthogonal(as_mt19937 *g, float *out, int64_t rows, int64_t cols)
 {
     for (int64_t c = 0; c < cols; c++) {

@@ -20,18 +20,18 @@
         "motor_fanin", "6", "ncp: command neurons that a motor neuron hears"                                                \
     }
 
-/* Reads the keys above.  True with *has false: wiring=none.  False: the maker holds the sentence. */
+/* Reads the keys above.  True with *has false: wiring=none.  False: the maker holds the message. */
 bool as_ncp_wiring(as_maker *m, const as_zoo_args *args, as_wiring *out, bool *has);
-/* The number of a key; a sentence when it is none in [lo, hi]. */
+/* The number of a key; fails with a message when it is not in [lo, hi]. */
 bool as_ncp_real(as_maker *m, const as_zoo_args *args, const char *key, double lo, double hi, double *out);
 /* 0 or 1. */
 bool as_ncp_flag(as_maker *m, const as_zoo_args *args, const char *key);
 
-/* torch's generator and its ways to fill: out[i] uniform in [-bound, bound), bound rounded to f32 first. */
+/* torch's generator and how it fills: out[i] uniform in [-bound, bound), bound rounded to f32 first. */
 void   as_torch_uniform(as_mt19937 *g, double bound, float *out, int64_t n);
 double as_torch_linear_bound(int64_t fan_in); /* of the weights; of a bias it is 1/sqrt(fan_in) */
 double as_torch_xavier_bound(int64_t fan_in, int64_t fan_out);
-/* Orthonormal columns of [rows][cols], rows >= cols; not torch's own numbers, which come out of LAPACK. */
+/* Orthonormal columns of [rows][cols], rows >= cols; not torch's own values, which come from LAPACK. */
 void as_torch_orthogonal(as_mt19937 *g, float *out, int64_t rows, int64_t cols);
 
 #endif

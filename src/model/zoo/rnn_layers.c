@@ -1,4 +1,4 @@
-/* rnn_layers.c - the frame of the recurrent networks. */
+/* rnn_layers.c - the common structure of the recurrent networks. */
 #include "model/zoo/rnn_layers.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void layer(as_maker *m, const as_rnn_spec *spec, const char *name, int x,
         attrs[i + 1] = spec->attrs[i];
     for (int i = 0; i < 3; i++)
         snprintf(label[i], sizeof label[i], "%s.%c", name, "WRB"[i]);
-    /* One fan-in for all three, as torch has it. */
+    /* One fan-in for all three, as in torch. */
     int w = as_maker_param_random(m, label[0], &AS_SHAPE(1, rows, n_in), units);
     int r = as_maker_param_random(m, label[1], &AS_SHAPE(1, rows, units), units);
     int b = as_maker_param_random(m, label[2], &AS_SHAPE(1, 2 * rows), units);
@@ -40,11 +40,11 @@ void as_layers_rnn(as_maker *m, const as_zoo_args *args, const as_rnn_spec *spec
     int64_t units = as_zoo_int(m, args, "units", 1, MAX_SIZE), layers = as_zoo_int(m, args, "layers", 1, MAX_LAYERS);
     int64_t outputs = as_zoo_int(m, args, "outputs", 1, MAX_SIZE);
     if (!inputs || !steps || !units || !layers || !outputs)
-        return; /* the maker holds the sentence */
+        return; /* the maker holds the message */
     as_dims dims = {.rank = 3, .dim = {{.symbol = "batch"}, {.size = steps}, {.size = inputs}}};
     as_attr perm[] = {AS_ATTR_LIST("perm", 1, 0, 2)};
     int     x = as_maker_input(m, "x", AS_F32, &dims), outs[2] = {-1, -1};
-    /* Users hold a batch of sequences; the operator's usual layout has the time first, and few runtimes know the other. */
+    /* Users have a batch of sequences; the operator's usual layout has time first, and few runtimes support the other. */
     x = as_maker_node(m, "Transpose", "time_first", &x, 1, perm, 1, NULL, 1, NULL);
     for (int64_t i = 1; i <= layers; i++) {
         char name[32], join[64];

@@ -1,4 +1,4 @@
-/* rnn_layers.h - the frame that the recurrent networks share.  Private to model/. */
+/* rnn_layers.h - the structure that the recurrent networks share.  Private to model/. */
 #ifndef AS_MODEL_RNN_LAYERS_H
 #define AS_MODEL_RNN_LAYERS_H
 
@@ -15,8 +15,8 @@ typedef struct as_rnn_spec {
 
 enum { AS_RNN_MAX_ATTRS = 4 };
 
-/* x [batch,steps,inputs] through the layers; what the last one knows after the last step goes through a dense layer to
- * y [batch,outputs].  Reads the keys of AS_RNN_PARAMS. */
+/* x [batch,steps,inputs] goes through the layers; the last layer's state after the last step goes through a dense
+ * layer to y [batch,outputs].  Reads the keys of AS_RNN_PARAMS. */
 void as_layers_rnn(as_maker *m, const as_zoo_args *args, const as_rnn_spec *spec);
 
 #define AS_RNN_PARAMS                                                                                                 \

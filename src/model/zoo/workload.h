@@ -1,8 +1,8 @@
 /* workload.h - what the workloads of `bench` share: operands by element type and by layout.  Private to model/.
  *
- * A workload is a network of one operator, so every device, pass, kernel, cost and slow truth works for it.  Its operands are inputs,
- * not weights: nothing can be packed or folded before the clock runs.  The element type is storage: f16 and bf16 are widened to f32,
- * computed and narrowed again, and the conversions belong to the work; f64 is computed as it is. */
+ * A workload is a network of one operator, so every device, pass, kernel, cost and reference code works for it.  Its operands are
+ * inputs, not weights: nothing can be packed or folded before the clock runs.  The element type is only for storage: f16 and bf16
+ * are widened to f32, computed and narrowed again, and these conversions are part of the work; f64 is computed as f64. */
 #ifndef AS_MODEL_WORKLOAD_H
 #define AS_MODEL_WORKLOAD_H
 
@@ -27,11 +27,11 @@ typedef struct as_work {
     as_shape    size;
 } as_work;
 
-/* Reads the keys size, dtype and layout, those that there are; false: the maker holds the sentence. */
+/* Reads those of the keys size, dtype and layout that were given; false: the maker holds the message. */
 bool as_work_read(as_maker *m, const as_zoo_args *args, as_work *out);
-/* An input of the shape, ready to be computed with.  `laid`: it arrives by the layout, else contiguous. */
+/* An input of the shape, ready for computing.  `laid`: it has the layout, else it is contiguous. */
 int as_work_input(const as_work *w, const char *name, const as_shape *shape, bool laid);
-/* The answer, stored in the element type. */
+/* The result, stored in the element type. */
 void as_work_output(const as_work *w, int value);
 
 int as_work_cast(as_maker *m, const char *name, int x, as_dtype to);

@@ -96,7 +96,7 @@ static void fill(const work *w, const double *x)
     expect_ok(w->env, as_graph_eval(w->env, &w->t.graph, w->t.inputs, w->t.outputs));
 }
 
-/* By hand: a row's largest magnitude becomes 127; halves go to the even neighbour; a row of zeros has the least scale. */
+/* By hand: a row's largest magnitude becomes 127; ties go to the even neighbour; a row of zeros has the smallest scale. */
 Test(workload, absmax_scales_every_row_by_its_largest_magnitude)
 {
     work w = work_open("quantize:kind=absmax-int8,size=3x3");
@@ -112,7 +112,7 @@ Test(workload, absmax_scales_every_row_by_its_largest_magnitude)
     work_close(&w);
 }
 
-/* By hand: the mean magnitude of these is 1, so 0.5 goes to 0 (even), 0.75 to 1, and what is larger is cut. */
+/* By hand: the mean magnitude of these is 1, so 0.5 goes to 0 (even), 0.75 to 1, and larger values are clipped. */
 Test(workload, absmean_rounds_to_three_values_by_the_mean_magnitude_of_the_tensor)
 {
     work w = work_open("quantize:kind=absmean-ternary,size=2x3");
@@ -200,7 +200,7 @@ Test(workload, a_cell_of_every_kind_has_its_batch_and_steps_fixed)
     }
 }
 
-/* The same numbers as the gradient that a user would ask for. */
+/* The same numbers as in the gradient that a user would ask for. */
 Test(workload, train_gives_the_gradient_of_every_parameter)
 {
     work         w = work_open("train:kind=mlp,batch=2");

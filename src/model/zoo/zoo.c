@@ -9,7 +9,7 @@
 
 struct as_zoo_args {
     const as_zoo *zoo;
-    const char  **values; /* one a param of the zoo; NULL: not given */
+    const char  **values; /* one per parameter of the zoo; NULL: not given */
 };
 
 static size_t params_count(const as_zoo *zoo)

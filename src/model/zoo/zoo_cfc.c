@@ -1,7 +1,7 @@
 /* zoo_cfc.c - closed-form continuous-time networks: dense with a backbone, or in the layers of a neural circuit.
  *
  * Parameters have the names of the torch reference and, from the same seed, its values; only the recurrent map of a mixed
- * memory and what is drawn after it are other numbers. */
+ * memory and what is drawn after it differ. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ typedef struct net {
     as_mt19937         g;
     as_wiring          wiring;
     bool               has_wiring, is_torch, is_keras, is_enhanced, is_pure, has_memory, sequences;
-    int64_t            n_in, n_state, proj, cut; /* cut: outputs that keras keeps of a one-layer wiring, 0: all */
+    int64_t            n_in, n_state, proj, cut; /* cut: the outputs that keras keeps of a one-layer wiring, 0: all */
     int                n_backbone, n_cells;
     int64_t            width[MAX_BACKBONE], size[MAX_CELLS];
     double             dropout;
@@ -65,7 +65,7 @@ static bool words_check(const net *z)
            word_check(z, "activation", acts, "lecun_tanh, tanh, relu, silu, gelu");
 }
 
-/* Wired cells have no backbone, and the reference refuses one; enhanced has both, and none unless it is asked for. */
+/* Wired cells have no backbone, and the reference refuses one; enhanced may have both, and has no backbone unless asked for one. */
 static bool backbone_read(net *z)
 {
     static const char *const keys[] = {"backbone_units", "backbone_layers", "backbone_dropout"};
@@ -142,12 +142,12 @@ static bool keys_read(net *z)
     return !as_maker_failed(z->m) && backbone_read(z) && projection_read(z);
 }
 
-/* --- Parameters: made in the reference's order, drawn afterwards in the order in which it draws -------------- */
+/* --- Parameters: made in the reference's order, then drawn in the order in which it draws -------------- */
 
 static float *param(net *z, const char *name, const as_shape *shape, int *id)
 {
     *id = as_maker_param(z->m, name, AS_F32, shape, NULL, false);
-    return *id < 0 ? NULL : (float *)(uintptr_t)as_maker_value(z->m, *id)->data; /* the maker's own memory, still being filled */
+    return *id < 0 ? NULL : (float *)(uintptr_t)as_maker_value(z->m, *id)->data; /* the maker's own memory, not complete yet */
 }
 
 typedef struct linear {
@@ -155,7 +155,7 @@ typedef struct linear {
     int64_t rows, cols;
 } linear;
 
-/* `slot` is the operator's input that the weight becomes. */
+/* `slot` is the operator's input for this weight. */
 static linear linear_make(net *z, const char *name, int64_t rows, int64_t cols, int slot)
 {
     char   label[128];
@@ -187,7 +187,7 @@ static void fill(float *to, int64_t n, float value)
         to[i] = value;
 }
 
-/* Which input reaches which unit of cell l; its units hear each other, all of them. */
+/* Which input reaches which unit of cell l; all of its units are connected with each other. */
 static void mask_make(net *z, const char *prefix, int l, int64_t n_in, int slot)
 {
     const as_wiring *w = &z->wiring;
@@ -207,7 +207,7 @@ static void mask_make(net *z, const char *prefix, int l, int64_t n_in, int slot)
             mask[to * n_z + from] = from >= n_in ? 1
                                     : l          ? w->adjacency[(int64_t)before[from] * w->n_units + units[to]]
                                                  : w->sensory[from * w->n_units + units[to]];
-    for (int64_t i = 0; z->is_torch && i < n * n_z; i++) /* stored without signs, as the reference's files have it */
+    for (int64_t i = 0; z->is_torch && i < n * n_z; i++) /* stored without signs, as in the reference's files */
         mask[i] = mask[i] != 0;
     snprintf(name, sizeof name, "%ssparsity_mask", prefix);
     z->in[slot] = as_maker_constant_borrow(z->m, name, AS_I8, &AS_SHAPE(n, n_z), mask);
@@ -236,7 +236,7 @@ static int cell_make(net *z, int l, int64_t n_in, int slot)
         a = param(z, name, &AS_SHAPE(1, n), &z->in[first + 1]);
     }
     for (int k = 0; k < z->n_backbone; k++, slot += 2) {
-        /* The place in the reference's list of layers: activations have one too, and dropouts from the second layer on. */
+        /* The position in the reference's list of layers: activations have one too, and dropouts from the second layer on. */
         snprintf(name, sizeof name, "%sbackbone.%d", prefix, k < 2 || z->dropout == 0.0 ? 2 * k : 3 * k - 1);
         all[n_all++] = linear_make(z, name, z->width[k], n_z, slot);
         n_z = z->width[k];
@@ -294,7 +294,7 @@ static void inputs_make(net *z)
         z->in[3] = as_maker_input(z->m, "timespans", AS_F32, &spans);
 }
 
-/* keras takes the first units of a one-layer wiring for its outputs. */
+/* keras uses the first units of a one-layer wiring as its outputs. */
 static int outputs_cut(net *z, int y)
 {
     int64_t numbers[3] = {0, z->cut, z->sequences ? 2 : 1};
@@ -317,7 +317,7 @@ static void build(as_maker *m, const as_zoo_args *args)
     *z = (net){.m = m, .args = args};
     as_mt19937_seed(&z->g, (uint32_t)as_maker_seed(m));
     if (!keys_read(z))
-        return; /* the maker holds the sentence */
+        return; /* the maker holds the message */
     inputs_make(z);
     int slot = FIRST_CELL;
     for (int l = 0; l < z->n_cells; l++)

@@ -71,7 +71,7 @@ Test(zoo_cfc, dense_parameters_have_the_references_names_and_order)
                                 "fc.weight [2,4]",
                                 "fc.bias [2]",
                                 NULL});
-    /* Dropout takes a place in the backbone from its second layer on. */
+    /* Dropout has a position in the backbone from its second layer on. */
     names("cfc:input=3,units=4,backbone_units=5x6x7x8,backbone_dropout=0.1,mode=pure",
           (const char *const[]){"rnn_cell.w_tau [1,4]", "rnn_cell.A [1,4]", "rnn_cell.backbone.0.weight [5,7]",
                                 "rnn_cell.backbone.0.bias [5]", "rnn_cell.backbone.2.weight [6,5]", "rnn_cell.backbone.2.bias [6]",
@@ -92,7 +92,7 @@ Test(zoo_cfc, wired_parameters_have_the_references_names_and_order)
 }
 
 /* AutoNCP(8, 2) with 3 inputs: 0 -> 4, 0 -> 7, 1 -> 5, 1 -> 6, 2 -> 5, 2 -> 6 and no others reach the inter neurons 4 to 7; signs
- * count for keras alone. */
+ * only count for keras. */
 Test(zoo_cfc, masks_are_the_synapses_of_the_wiring)
 {
     static const int8_t signs[4][7] = {
@@ -134,7 +134,7 @@ static const float *data(const assay_model *model, const char *name)
     return model->values[id].data;
 }
 
-/* Every layer first gets its own draw, weight and bias; then all matrices are drawn again, w_tau and A before the layers. */
+/* Every layer first draws its own weight and bias; then all matrices are drawn again, w_tau and A before the layers. */
 Test(zoo_cfc, weights_are_drawn_in_the_references_order)
 {
     assay_env   *env = test_env();
@@ -303,7 +303,8 @@ Test(zoo_cfc, gives_the_inputs_and_outputs_that_are_asked_for)
     assay_env_free(env);
 }
 
-/* Every parameter of three cells, a memory and a projection at once; the gradient of the last bias is known without any sweep. */
+/* Every parameter of three cells, a memory and a projection at once; the gradient of the last bias is known without a backward
+ * sweep. */
 Test(zoo_cfc, a_whole_network_has_the_gradient_of_every_parameter)
 {
     assay_env   *env = test_env();

@@ -1,5 +1,5 @@
-/* zoo_cnn_bn.c - convolution, batch normalisation, ReLU.  The convolutions have no bias: the normalisation's mean would take it
- * away again. */
+/* zoo_cnn_bn.c - convolution, batch normalisation, ReLU. The convolutions have no bias: the normalisation would subtract it
+ * again with the mean. */
 #include <stdio.h>
 
 #include "model/zoo/cnn_layers.h"

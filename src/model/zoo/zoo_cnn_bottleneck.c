@@ -1,5 +1,5 @@
-/* zoo_cnn_bottleneck.c - 1x1 down, 3x3 on the few channels, 1x1 up again.  The 3x3 is where a plain network spends its
- * flops; the two 1x1 pay for it with activations. */
+/* zoo_cnn_bottleneck.c - 1x1 down, 3x3 on the few channels, 1x1 up again.  A plain network spends its flops on the
+ * 3x3; this one saves them there, and the two 1x1 cost activations instead. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* zoo_cnn_grouped.c - 3x3 convolutions in groups: each group of outputs sees its own group of inputs only, so weights and
- * flops shrink by the number of groups and activations do not. */
+/* zoo_cnn_grouped.c - 3x3 convolutions in groups: each group of outputs sees only its own group of inputs, so weights and
+ * flops shrink by the number of groups, but activations do not. */
 #include <inttypes.h>
 #include <stdio.h>
 

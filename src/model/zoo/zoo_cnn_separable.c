@@ -1,5 +1,5 @@
-/* zoo_cnn_separable.c - depthwise separable convolutions: one 3x3 filter a channel, then a 1x1 convolution that mixes the
- * channels.  Fewer weights and flops than a full 3x3; one activation more to write and read. */
+/* zoo_cnn_separable.c - depthwise separable convolutions: one 3x3 filter per channel, then a 1x1 convolution that mixes
+ * the channels.  Fewer weights and flops than a full 3x3, but one more activation to write and read. */
 #include <stdio.h>
 
 #include "model/zoo/cnn_layers.h"

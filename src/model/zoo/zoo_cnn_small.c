@@ -1,5 +1,5 @@
-/* zoo_cnn_small.c - two convolutions and two dense layers for digits of 28x28 pixels.  The outputs are logits: a softmax
- * belongs to the loss or to whoever reads them. */
+/* zoo_cnn_small.c - two convolutions and two dense layers for digits of 28x28 pixels.  The outputs are logits: the
+ * softmax is left to the loss or to the user. */
 #include "model/zoo/zoo.h"
 
 static void build(as_maker *m, const as_zoo_args *args)

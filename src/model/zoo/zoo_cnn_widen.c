@@ -1,5 +1,6 @@
-/* zoo_cnn_widen.c - progressive widening: channels grow by a constant step instead of doubling, which is where a plain
- * network of the same depth keeps most of its weights.  widths=64x128x256 is the doubling network to compare it with. */
+/* zoo_cnn_widen.c - progressive widening: channels grow by a constant step instead of doubling; a plain network of the
+ * same depth has most of its weights in the doubled stages. widths=64x128x256 is the doubling network to compare it
+ * with. */
 #include "model/zoo/cnn_layers.h"
 
 static const as_zoo_param params[] = {AS_CNN_PARAM_WIDTHS("32x64x96"), AS_CNN_PARAM_CLASSES, {NULL, NULL, NULL}};

@@ -29,7 +29,7 @@ static int word_index(const char *word)
     return i;
 }
 
-/* The layout is that of the last operand.  (No root and no logarithm: inputs lie in [-1,1), and half of the answers were no numbers.) */
+/* The layout is that of the last operand. (No root and no logarithm: inputs lie in [-1,1), and half of the results were NaN.) */
 static void build(as_maker *m, const as_zoo_args *args)
 {
     as_work     w;

@@ -17,7 +17,7 @@ static const as_zoo_axes   axes = {.variant = "kind", .min_dims = 2, .max_dims =
 
 enum { CHANNELS = 3 };
 
-/* A slice of all: an element-wise copy through memory, which no pass may leave out. */
+/* A slice that takes everything: an element-wise copy through memory that no pass may remove. */
 static int copied(as_maker *m, int x, const as_shape *shape)
 {
     int64_t n = shape->rank, starts[AS_MAX_RANK] = {0};

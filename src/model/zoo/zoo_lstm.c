@@ -1,4 +1,4 @@
-/* zoo_lstm.c - long short-term memory over a sequence, an answer at its end. */
+/* zoo_lstm.c - long short-term memory over a sequence, with one output at its end. */
 #include "model/zoo/rnn_layers.h"
 
 static const as_zoo_param params[] = {AS_RNN_PARAMS, {NULL, NULL, NULL}};

@@ -43,7 +43,7 @@ static bool wiring_read(as_maker *m, const as_zoo_args *args, as_wiring *out)
 
 /* --- Parameters ---------------------------------------------------------------------------------- */
 
-/* The node's inputs one after the other, in the order of assay.LTC, which is that of the reference's parameters. */
+/* The node's inputs, in the order of assay.LTC, which is that of the reference's parameters. */
 typedef struct frame {
     as_maker  *m;
     as_mt19937 draws;
@@ -52,7 +52,7 @@ typedef struct frame {
 
 static void push(frame *f, int value) { f->in[f->n_in++] = value; }
 
-/* A parameter of zeros that is the next input; its elements, or NULL when the maker has failed. */
+/* Adds a parameter of zeros as the next input; returns its elements, or NULL when the maker has failed. */
 static float *param(frame *f, const char *name, as_shape shape)
 {
     int id = as_maker_param(f->m, name, AS_F32, &shape, NULL, true);
@@ -60,7 +60,7 @@ static float *param(frame *f, const char *name, as_shape shape)
     return id < 0 ? NULL : (float *)(uintptr_t)as_maker_value(f->m, id)->data;
 }
 
-/* Values in the reference's way: a uniform number times the width, then the low end, each rounded. */
+/* Values as the reference draws them: a uniform number times the width, plus the low end, each step rounded. */
 static void drawn(frame *f, const char *name, as_shape shape, double lo, double hi)
 {
     float width = (float)(hi - lo), low = (float)lo, *data = param(f, name, shape);
@@ -75,7 +75,7 @@ static void same(frame *f, const char *name, int64_t count, float value)
         data[k] = value;
 }
 
-/* Reversal potentials begin as the signs of the synapses. */
+/* Reversal potentials start as the signs of the synapses. */
 static void signs(frame *f, const char *name, as_shape shape, const int8_t *adjacency)
 {
     float *data = param(f, name, shape);
@@ -83,7 +83,7 @@ static void signs(frame *f, const char *name, as_shape shape, const int8_t *adja
         data[k] = (float)adjacency[k];
 }
 
-/* Which synapses there are: fixed, so that what is left out costs nothing. */
+/* Which synapses exist: fixed, so that absent ones cost nothing. */
 static void mask(frame *f, const char *name, as_shape shape, const int8_t *adjacency)
 {
     int64_t count = as_shape_count(&shape);
@@ -143,7 +143,7 @@ static void memory(frame *f, int64_t inputs, int64_t units)
     float  *r = param(f, "lstm.recurrent_map.weight", AS_SHAPE(rows, units));
     if (!w || !b || !r)
         return;
-    /* The layers draw their defaults first, then the cell draws its own over them. */
+    /* The layers draw their defaults first, then the cell overwrites them with its own. */
     as_torch_uniform(&f->draws, as_torch_linear_bound(inputs), w, rows * inputs);
     as_torch_uniform(&f->draws, 1.0 / sqrt((double)inputs), b, rows);
     as_torch_uniform(&f->draws, as_torch_linear_bound(units), r, rows * units);

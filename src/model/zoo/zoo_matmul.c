@@ -11,7 +11,7 @@ static const as_zoo_param params[] = {
 static const as_zoo_choice choices[] = {{"dtype", as_work_dtypes}, {"layout", as_work_layouts}, {NULL, NULL}};
 static const as_zoo_axes   axes = {.min_dims = 2, .max_dims = 3, .form = "MxN or MxKxN", .rows = "size"};
 
-/* The layout is that of B: A goes by rows into every kernel. */
+/* The layout is that of B: every kernel reads A by rows. */
 static void build(as_maker *m, const as_zoo_args *args)
 {
     as_work w;

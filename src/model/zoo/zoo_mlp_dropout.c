@@ -1,5 +1,5 @@
 /* zoo_mlp_dropout.c - dense layers of any widths with ReLU and dropout between them.  In inference dropout passes its input
- * through: what it costs there is the cost of a node that does nothing. */
+ * through: its cost there is that of a node that does nothing. */
 #include <stdio.h>
 
 #include "model/zoo/zoo.h"

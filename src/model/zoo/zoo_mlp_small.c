@@ -1,4 +1,4 @@
-/* zoo_mlp_small.c - the smallest network that is still of use: digits of 28x28 pixels through one hidden layer. */
+/* zoo_mlp_small.c - the smallest network that is still useful: digits of 28x28 pixels through one hidden layer. */
 #include "model/zoo/zoo.h"
 
 static void build(as_maker *m, const as_zoo_args *args)

@@ -6,7 +6,7 @@
 #include "model/zoo/cnn_layers.h"
 #include "model/test_support.h"
 
-/* Multiply-adds of the nodes that have weights: their flops are two a multiply-add and one an output for the bias. */
+/* Multiply-adds of the nodes that have weights: their flops are two per multiply-add and one per output for the bias. */
 static uint64_t macs_count(const as_graph *g)
 {
     uint64_t macs = 0;
@@ -42,7 +42,7 @@ static void expect_counts(const char *spec, uint64_t n_params, uint64_t macs, co
     assay_env_free(env);
 }
 
-/* The slow truth of a small one: every output finite, and not all the same for the two images. */
+/* The reference code of a small one: every output is finite, and the two images give different outputs. */
 static void expect_answers(const char *spec)
 {
     assay_env   *env = test_env();
@@ -119,7 +119,7 @@ Test(zoo_nets, cnn_residual_has_its_counts)
     expect_load_fails("cnn-residual:width=0", "width=0 must be a whole number from 1 to 4096");
 }
 
-/* Without the block's own values a skip must pass its input through unchanged: relu(x + 0) of an x that a ReLU made. */
+/* Without the block's own values a skip must pass its input through unchanged: relu(x + 0) of an x that comes from a ReLU. */
 Test(zoo_nets, cnn_residual_has_a_skip_around_each_block)
 {
     assay_env   *env = test_env();
@@ -192,8 +192,8 @@ Test(zoo_nets, cnn_bottleneck_has_its_counts)
     expect_load_fails("cnn-bottleneck:reduce=0", "reduce=0 must be a whole number from 1 to 4096");
 }
 
-/* Convolutions without bias 3*32*9 = 864, 32*64*9 = 18432, 64*128*9 = 73728, four normalisation values a channel; dense as
- * cnn-separable. */
+/* Convolutions without bias 3*32*9 = 864, 32*64*9 = 18432, 64*128*9 = 73728, four normalisation values per channel; dense
+ * as cnn-separable. */
 Test(zoo_nets, cnn_bn_has_its_counts)
 {
     expect_counts("cnn-bn", 864 + 4 * 32 + 18432 + 4 * 64 + 73728 + 4 * 128 + 262272 + 1290,
@@ -212,7 +212,7 @@ Test(zoo_nets, mlp_bn_has_its_counts)
     expect_load_fails("mlp-bn:sizes=5x0", "must be whole numbers from 1 to 16777216");
 }
 
-/* Freshly made, a normalisation leaves its input as it is but for epsilon, 1/sqrt(1 + 1e-5). */
+/* A new normalisation leaves its input as it is except for epsilon: 1/sqrt(1 + 1e-5). */
 Test(zoo_nets, a_fresh_normalisation_changes_next_to_nothing)
 {
     assay_env   *env = test_env();
@@ -265,7 +265,7 @@ Test(zoo_nets, mlp_dropout_answers_as_mlp_when_it_is_not_trained)
 
 /* --- Recurrent ---------------------------------------------------------------------------------- */
 
-/* Twice the multiply-adds of the cells, and the few flops of their gates, at most a twentieth more. */
+/* Twice the multiply-adds of the cells, plus at most a twentieth for the few flops of their gates. */
 static void expect_cells(const char *spec, const char *op, int n_cells, uint64_t macs)
 {
     assay_env   *env = test_env();
@@ -309,7 +309,7 @@ Test(zoo_nets, gru_has_its_counts)
     expect_load_fails("gru:steps=-1", "model: gru: steps=-1 must be a whole number from 1 to 65536");
 }
 
-/* The answer stands on the first step as well as on the last. */
+/* The output depends on the first step as well as on the last. */
 Test(zoo_nets, recurrent_networks_remember_the_first_step)
 {
     static const char *const specs[] = {"lstm:inputs=2,steps=4,units=5,layers=2,outputs=1",
@@ -325,14 +325,14 @@ Test(zoo_nets, recurrent_networks_remember_the_first_step)
         as_view_set(&t.inputs[0], 0, as_view_get(&t.inputs[0], 0) + 1.0); /* sequence 0, step 0 */
         expect_ok(env, as_graph_eval(env, &t.graph, t.inputs, t.outputs));
         expect(as_view_get(&t.outputs[0], 0) != before[0]);
-        expect(as_view_get(&t.outputs[0], 1) == before[1]); /* the other sequence knows nothing of it */
+        expect(as_view_get(&t.outputs[0], 1) == before[1]); /* the other sequence does not see it */
         as_arena_drop(&t.arena);
         assay_model_free(model);
     }
     assay_env_free(env);
 }
 
-/* With one group the grouped network is the plain one, so what a variant saves is its own. */
+/* With one group the grouped network is the plain one, so what a variant saves comes from its block. */
 Test(zoo_nets, variants_share_the_frame_of_the_plain_network)
 {
     expect_counts("cnn-grouped:groups=1,widths=32x64x96", 272810, 9340160, IMAGES, &AS_SHAPE(2, 10));

@@ -1,7 +1,7 @@
-/* zoo_quantize.c - workload: numbers as few bits, as BitNet b1.58 defines it, or as halves.
+/* zoo_quantize.c - workload: numbers in few bits, as BitNet b1.58 defines it, or as f16 and bf16.
  *
- * absmean-ternary, per tensor: g = max(mean|W|, 1e-5), T = clip(round(W / g), -1, 1).  absmax-int8, per row: a = max(max|x|, 1e-5),
- * q = clip(round(127 x / a), -128, 127).  The scale is an output, too: nobody can use q without it. */
+ * absmean-ternary, per tensor: g = max(mean|W|, 1e-5), T = clip(round(W / g), -1, 1). absmax-int8, per row: a = max(max|x|, 1e-5),
+ * q = clip(round(127 x / a), -128, 127).  The scale is an output too: q cannot be used without it. */
 #include <string.h>
 
 #include "model/zoo/workload.h"
@@ -29,7 +29,7 @@ static int clip(as_maker *m, const char *name, int x, double lo, double hi)
     return as_maker_node(m, "Clip", name, in, 3, NULL, 0, NULL, 1, NULL);
 }
 
-/* The largest or the mean magnitude, and no less than LEAST_SCALE. */
+/* The largest or the mean magnitude, but at least LEAST_SCALE. */
 static int scale(as_maker *m, int x, bool by_row)
 {
     int     in[2] = {as_work_node1(m, "Abs", "magnitude", x), -1};

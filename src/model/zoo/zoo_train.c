@@ -1,6 +1,6 @@
 /* zoo_train.c - workload: one step of training without the update: the gradients of all parameters.
  *
- * The gradient of the outputs is an input, as a loss would give it; the forward pass is in it as far as the gradients read it. */
+ * The gradient of the outputs is an input, as a loss would give it; of the forward pass it has what the gradients read. */
 #include "base/text.h"
 #include "model/graph/maker.h"
 #include "model/zoo/workload.h"
@@ -45,7 +45,7 @@ static int wanted(const assay_model *model, const char **out)
     return n;
 }
 
-/* The network's data and name live on in what takes its place. */
+/* The network that replaces it keeps its data and its name. */
 static assay_status refine(assay_env *env, const as_zoo_args *args, assay_model **model)
 {
     assay_model *net = *model, *back = NULL;

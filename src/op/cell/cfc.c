@@ -1,4 +1,4 @@
-/* cfc.c - a CfC node read and checked, and what it costs. */
+/* cfc.c - reads and checks a CfC node, and counts its cost. */
 #include "op/cell/cfc.h"
 
 #include <string.h>
@@ -61,7 +61,7 @@ static assay_status attrs_read(assay_env *env, const as_node_ctx *n, as_cfc *c)
     return ASSAY_OK;
 }
 
-/* --- Inputs: every refusal names the input as the reference does ---------------------------------- */
+/* --- Inputs: each error names the input as the reference does ---------------------------------- */
 
 typedef struct reader {
     assay_env            *env;
@@ -265,7 +265,8 @@ static uint64_t synapses(const as_cfc_cell *cell, const as_tensor_info *in)
     return some;
 }
 
-/* Of one step of one sequence; the element-wise rest is a few flops a unit and is left out, as the reference's formula does. */
+/* Of one step of one sequence.  The other element-wise work is a few flops per unit and is left out, as in the reference's
+ * formula. */
 static as_cost step_work(const as_cfc *c, const as_tensor_info *in)
 {
     as_cost  w = {0};

@@ -32,17 +32,17 @@ enum { AS_CFC_MAX_BACKBONE = 20, AS_CFC_MAX_CELLS = 5, AS_CFC_MAX_IN = 61, AS_CF
 
 typedef enum as_cfc_mode { AS_CFC_DEFAULT, AS_CFC_PURE, AS_CFC_NO_GATE } as_cfc_mode;
 typedef enum as_cfc_act { AS_CFC_LECUN_TANH, AS_CFC_TANH, AS_CFC_RELU, AS_CFC_SILU, AS_CFC_GELU } as_cfc_act;
-/* keras: no tanh on the heads, the sign of time_a turned, masks with their signs, dropout after every layer.
- * enhanced: as keras, and no activation after the last backbone layer; no masks. */
+/* keras: no tanh on the heads, time_a negated, masks with their signs, dropout after every layer. enhanced:
+ * as keras, but without masks and without an activation after the last backbone layer. */
 typedef enum as_cfc_semantics { AS_CFC_TORCH, AS_CFC_KERAS, AS_CFC_ENHANCED } as_cfc_semantics;
 
-/* One cell: where its inputs begin (the mask), and its sizes. */
+/* One cell: the number of its first input (the mask), and its sizes. */
 typedef struct as_cfc_cell {
     int     first;
-    int64_t n_in, n_hidden, n_z, at; /* n_z: what the heads see; at: of its state in h */
+    int64_t n_in, n_hidden, n_z, at; /* n_z: what the heads see; at: where its state lies in h */
 } as_cfc_cell;
 
-/* A node read and checked. */
+/* A node that was read and checked. */
 typedef struct as_cfc {
     int64_t          n_batch, n_steps, n_in, n_state, n_out, n_y;
     as_cfc_mode      mode;
@@ -58,19 +58,19 @@ typedef struct as_cfc {
 
 extern const as_attr_def as_cfc_attrs[];
 
-/* `n` is the node for sentences and attributes; in and n_in are those of the CfC, wherever they stand in the node. */
+/* `n` is the node, for messages and attributes; in and n_in are the CfC's inputs, wherever they are in the node. */
 assay_status as_cfc_read(assay_env *env, const as_node_ctx *n, const as_tensor_info *in, int n_in, as_cfc *out);
 /* Dropout after backbone layer l, counted from 0, when training. */
 bool as_cfc_drops_after(const as_cfc *c, int l);
 /* Whether the backbone's layer l has an activation. */
 bool as_cfc_acts_after(const as_cfc *c, int l);
-/* Whether input i has a gradient: floats but for masks. */
+/* Whether input i has a gradient: it is a float and not a mask. */
 bool     as_cfc_differentiable(const as_cfc *c, const as_tensor_info *in, int n_in, int i);
 as_shape as_cfc_y_shape(const as_cfc *c);
-/* Multiply-adds and special functions of the forward pass; a known mask counts its synapses alone. */
+/* Multiply-adds and special functions of the forward pass; with a known mask only its synapses count. */
 as_cost as_cfc_work(const as_cfc *c, const as_tensor_info *in);
 
-/* What a run is given and gives; views as the node has them.  Outputs without data are not wanted. */
+/* The inputs and outputs of a run, as views of the node.  An output without data is not wanted. */
 typedef struct as_cfc_run {
     const as_cfc  *c;
     const as_view *in; /* of the CfC */
@@ -80,11 +80,11 @@ typedef struct as_cfc_run {
     as_view        d_in[AS_CFC_MAX_IN]; /* backwards */
 } as_cfc_run;
 
-/* The slow truth: one sequence after the other, in double.  A time span that is negative or not finite is refused. */
+/* The reference code: one sequence after the other, in double.  A time span that is negative or not finite is refused. */
 assay_status as_cfc_forward(assay_env *env, const as_node_ctx *n, const as_cfc_run *r);
 assay_status as_cfc_backward(assay_env *env, const as_node_ctx *n, const as_cfc_run *r);
 
-/* The sequence as primitives. */
+/* The sequence as primitive nodes. */
 assay_status as_cfc_expand(as_builder *b, const as_node_ctx *n, const as_cfc *c, const int *in, int *out);
 
 #endif

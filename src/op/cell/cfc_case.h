@@ -1,10 +1,10 @@
-/* cfc_case.h - the inputs of CfC cases, which are many: dtype first, then sizes.  Only op_cfc.c and op_cfcgrad.c include it. */
+/* cfc_case.h - the many inputs of CfC cases: dtype first, then sizes.  Only op_cfc.c and op_cfcgrad.c include it. */
 #ifndef AS_OP_CFC_CASE_H
 #define AS_OP_CFC_CASE_H
 
 #include "op/cell/cfc.h"
 
-/* A list of inputs outside of its case must be made of constants through and through, which AS_SHAPE is not. */
+/* A list of inputs outside a case must consist of constant expressions only, and AS_SHAPE is not one. */
 #define IN(d, ...)                                                                                                           \
     {                                                                                                                        \
         .dtype = AS_##d, .shape = {.rank = (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), .dim = {__VA_ARGS__} } \

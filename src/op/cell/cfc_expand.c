@@ -1,6 +1,6 @@
-/* cfc_expand.c - CfC as primitives: a Gather takes every step out of x, the cells are Gemms and element-wise nodes.
+/* cfc_expand.c - CfC as primitives: a Gather takes each step out of x; the cells are Gemms and element-wise nodes.
  *
- * No node holds the size of the batch, so the graph serves any. */
+ * No node contains the batch size, so the graph works for any. */
 #include "op/cell/cfc.h"
 #include "op/cell/memory_cell.h"
 
@@ -28,7 +28,7 @@ static int concat(const unroll *u, const int *parts, int n)
     return n == 1 ? parts[0] : u->b->node(u->b, "Concat", parts, n, &axis, 1, NULL, 1);
 }
 
-/* More parts than a node has inputs: first in groups. */
+/* More parts than a node may have inputs: join them in groups first. */
 static int concat_all(const unroll *u, int *parts, int n)
 {
     while (n > 1) {
@@ -50,7 +50,7 @@ static int step_of(const unroll *u, int x, int64_t t, bool keep)
     return index < 0 ? -1 : u->b->node(u->b, "Gather", (int[]){x, index}, 2, &axis, 1, NULL, 1);
 }
 
-/* [batch, n] zeros: the batch's size comes from x by broadcasting, and what x holds is never looked at. */
+/* [batch, n] zeros: broadcasting takes the batch size from x; the values of x are never read. */
 static int zeros(const unroll *u, int64_t n)
 {
     as_arena arena = {0};
@@ -62,7 +62,7 @@ static int zeros(const unroll *u, int64_t n)
     return never < 0 || first < 0 ? -1 : as_b_where(u->b, never, first, as_b_scalar(u->b, u->dtype, 0.0));
 }
 
-/* h [batch, H] as the states of the cells. */
+/* Splits h [batch, H] into the states of the cells. */
 static void state_split(const unroll *u, int h, int *states)
 {
     const as_cfc *c = u->c;
@@ -161,7 +161,7 @@ static void masks_apply(unroll *u)
 
 /* --- The sequence ------------------------------------------------------------------------------------ */
 
-/* At most so many nodes a step. */
+/* An upper bound of the nodes per step. */
 static int64_t step_nodes(const as_cfc *c) { return 6 + AS_MEMORY_NODES + 4 * c->n_backbone + 14 * c->n_cells; }
 
 static assay_status refuse(as_builder *b, const as_node_ctx *n, const as_cfc *c)

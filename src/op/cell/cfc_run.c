@@ -1,7 +1,7 @@
-/* cfc_run.c - the slow truth of CfC, forwards and backwards, one sequence after the other in double.
+/* cfc_run.c - the reference code of CfC, forwards and backwards, one sequence after the other in double.
  *
- * Both directions share one forward sweep; for the way back it keeps what every step computed, which is read from the last to the
- * first.  Weights are held with their masks applied, so a mask is thought of in two places only. */
+ * Both directions share one forward sweep; for the backward pass it keeps what every step computed, which is then read from last
+ * to first.  Weights are stored with their masks applied, so only two places handle masks. */
 #include <math.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ typedef struct linear {
     double *w, *b;     /* w with the mask applied */
     double *mask;      /* NULL: none */
     double *d_w, *d_b; /* NULL: forwards only */
-    int     at;        /* the input that the weight is; the bias follows */
+    int     at;        /* the input that holds the weight; the bias follows */
 } linear;
 
 enum { FF1, FF2, TIME_A, TIME_B, N_HEADS };
@@ -29,7 +29,7 @@ typedef struct cell_room {
     double *w_tau, *a, *d_w_tau, *d_a;
 } cell_room;
 
-/* What one step of one sequence leaves for the way back. */
+/* What one step of one sequence keeps for the backward pass. */
 typedef struct step_room {
     double *gates, *c_next, *state; /* mixed memory; state: what the cells start from */
     double *z[AS_CFC_MAX_CELLS];    /* x of the cell and its old state */
@@ -49,7 +49,7 @@ typedef struct room {
     cell_room          cell[AS_CFC_MAX_CELLS];
     as_memory          memory;
     as_memory_grad     d_memory;
-    step_room         *steps; /* all of them for the way back, else the last two */
+    step_room         *steps; /* all steps for the backward pass, else the last two */
     int64_t            n_kept;
     double            *y;           /* one step of it */
     double            *x, *h0, *c0; /* of this sequence: x [T][I] */
@@ -196,8 +196,8 @@ static double act_slope(as_cfc_act act, double x)
     return 1.0;
 }
 
-/* What dropout multiplies element i of backbone layer l with: keyed by the run's seed, the node's and the step of training, so that
- * the gradient drops the same. */
+/* The factor of dropout for element i of backbone layer l.  It is keyed by the run's seed, the node's seed and the training step,
+ * so that the gradient drops the same elements. */
 static double drop_factor(const room *m, int l, int64_t b, int64_t t, int64_t i)
 {
     const as_cfc *c = m->c;
@@ -309,7 +309,7 @@ static void vector_load(const room *m, int i, int64_t b, int64_t n, double *out)
         out[k] = given(m, i) ? as_view_get(&m->r->in[i], b * n + k) : 0.0;
 }
 
-/* Where y has step t of sequence b; -1: that step is not in it. */
+/* Where y stores step t of sequence b; -1: y does not have that step. */
 static int64_t y_at(const as_cfc *c, int64_t b, int64_t t)
 {
     if (c->sequences)
@@ -367,7 +367,8 @@ assay_status as_cfc_forward(assay_env *env, const as_node_ctx *n, const as_cfc_r
 
 /* --- Backwards ------------------------------------------------------------------------------------------ */
 
-/* Gradients that travel: of the state and memory after the step (then before it), of x and the time span of the step. */
+/* Gradients carried from step to step: of the state and memory after the step (then before it), of x and the time span of the
+ * step. */
 typedef struct travel {
     double *d_h, *d_state, *d_c, *d_x, *d_ts; /* d_x [T][I], d_ts [T] */
     double *d_head, *d_z, *d_post[2], *scratch;
@@ -403,7 +404,7 @@ static void heads_back(const room *m, const step_room *s, int l, const double *d
     }
 }
 
-/* d_x is that of the cell's own input, and is added to. */
+/* d_x is the gradient of the cell's own input; this adds to it. */
 static void cell_back(const room *m, const travel *v, int l, int64_t b, int64_t t, double *d_x)
 {
     const as_cfc      *c = m->c;
@@ -445,7 +446,7 @@ static void step_back(const room *m, const travel *v, int64_t b, int64_t t)
                         v->d_state, v->d_c, d_x, v->d_h, v->scratch);
 }
 
-/* What y says of the last cell's new state at step t. */
+/* The gradient that y gives to the last cell's new state at step t. */
 static void y_back(const room *m, const travel *v, int64_t b, int64_t t)
 {
     const as_cfc *c = m->c;

@@ -25,7 +25,7 @@ static const as_case *case_named(const char *name)
 
 static bool has_memory(const op_call *call) { return as_in_has(&call->node, AS_CFC_MEMORY_W); }
 
-/* The case with every output that it can give. */
+/* The case with every output it can have. */
 static void start(assay_env *env, const as_case *c, as_dtype floats, op_call *call)
 {
     op_case_start(env, cfc(), c, floats, call);
@@ -197,7 +197,7 @@ Test(cfc, dropout_is_the_same_for_a_seed_and_step_and_nothing_without_training)
     as_view first = op_case_alloc(&call.arena, AS_F64, &call.out[0].shape);
     expect_ok(env, cfc()->eval(env, &call.node, call.in_view, call.out_view));
     as_view_copy(&first, &call.out_view[0]);
-    call.node.node_id = 9; /* the place in a graph says nothing: a gradient node has another */
+    call.node.node_id = 9; /* the position in a graph must not matter: a gradient node has another one */
     expect_ok(env, cfc()->eval(env, &call.node, call.in_view, call.out_view));
     expect(as_view_error(&call.out_view[0], &first) == 0.0);
     call.node.step = 1;
@@ -219,7 +219,7 @@ Test(cfc, dropout_is_the_same_for_a_seed_and_step_and_nothing_without_training)
 /* --- Refusals --------------------------------------------------------------------------------------- */
 
 typedef struct refusal {
-    const char *part, *from; /* of the sentence; the case that is changed */
+    const char *part, *from; /* of the message; the case that is changed */
     int         input;       /* replaced by `with`; -1: none */
     as_case_in  with;
     as_attr     attr;        /* added; name NULL: none */

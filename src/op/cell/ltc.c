@@ -1,4 +1,4 @@
-/* ltc.c - liquid time constants: the rule and the work.  ltc_run.c has the arithmetic. */
+/* ltc.c - liquid time constants: the shape rule and the cost. ltc_run.c has the arithmetic. */
 #include "op/cell/ltc.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@ enum { MAX_UNFOLDS = 1000 };
 const as_attr_def as_ltc_attrs[] = {
     {.name = "epsilon", .kind = AS_ATTR_FLOAT},        /* 1e-8 */
     {.name = "implicit", .kind = AS_ATTR_INT},         /* 1 */
-    {.name = "output_size", .kind = AS_ATTR_INT},      /* units that are read; that of output_w, else all */
+    {.name = "output_size", .kind = AS_ATTR_INT},      /* units that are read: as many as output_w has, else all */
     {.name = "return_sequences", .kind = AS_ATTR_INT}, /* 1 */
     {.name = "unfolds", .kind = AS_ATTR_INT},          /* 6 */
     {0},
@@ -201,12 +201,12 @@ uint64_t as_ltc_synapses(const as_node_ctx *n, int mask, int64_t n_sources, int6
     uint64_t all = as_sat_mul((uint64_t)n_sources, (uint64_t)n_targets), count = 0;
     if (!as_in_has(n, mask) || !n->in[mask].constant)
         return all;
-    for (uint64_t i = 0; i < all; i++) /* bool, i8 and u8 are a byte each */
+    for (uint64_t i = 0; i < all; i++) /* bool, i8 and u8 take one byte each */
         count += ((const uint8_t *)n->in[mask].constant)[i] != 0;
     return count;
 }
 
-/* What a run need not read because of a known mask: itself, and four numbers a synapse that is not there. */
+/* Bytes that a run need not read when the mask is known: the mask itself, and four numbers per absent synapse. */
 static uint64_t bytes_spared(const as_node_ctx *n, int mask, uint64_t there)
 {
     if (!as_in_has(n, mask) || !n->in[mask].constant)
@@ -221,8 +221,8 @@ as_cost as_ltc_cost(const as_node_ctx *n, const as_ltc *s)
     uint64_t inner = as_ltc_synapses(n, AS_LTC_MASK, s->n_units, s->n_units), units = (uint64_t)s->n_units;
     uint64_t sensory = as_ltc_synapses(n, AS_LTC_SENSORY_MASK, s->n_in, s->n_units), unfolds = (uint64_t)s->n_unfolds;
     uint64_t sigmoids = as_sat_add(sensory, as_sat_mul(unfolds, inner));
-    /* A synapse: a difference, three products, two sums.  A unit: a product and six sums; its one division counts as a flop, so that
-     * special is the number of activations, as for LSTM. */
+    /* Per synapse: a difference, three products, two sums.  Per unit: a product and six sums; its one division counts as a flop, so
+     * that `special` is the number of activations, as for LSTM. */
     uint64_t flops = as_sat_add(as_sat_mul(6, sigmoids), as_sat_mul(unfolds, 8 * units));
     for (int i = AS_LTC_INPUT_W; i <= AS_LTC_OUTPUT_B; i++)
         if (as_in_has(n, i))

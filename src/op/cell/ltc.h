@@ -1,6 +1,6 @@
-/* ltc.h - liquid time constants: what assay.LTC and assay.LTCGrad share.  The C source of export/ is written from it too.
+/* ltc.h - liquid time constants: what assay.LTC and assay.LTCGrad share.  The C source that export/ writes follows it too.
  *
- * Units with a leak and synapses that open with the state of their source, stepped by the fused semi-implicit Euler rule:
+ * Units leak, and synapses open with the state of their source.  The fused semi-implicit Euler rule steps them:
  *     u = x * input_w + input_b
  *     a_ij = pos(w_ij) * sigmoid(sigma_ij * (v_i - mu_ij)),  the same for sensory synapses with u_i
  *     v_j <- (C_j v_j + g_j vleak_j + sum a_ij erev_ij + sensory) / (C_j + g_j + sum a_ij + sensory + epsilon),  C_j = pos(cm_j) / dt
@@ -50,11 +50,11 @@ enum {
     AS_LTC_N_GRAD_IN
 };
 
-/* A node read and checked. */
+/* A node that was read and checked. */
 typedef struct as_ltc {
     int64_t n_batch, n_steps, n_in, n_units;
-    int64_t n_motor; /* units that are read, the first ones */
-    int64_t n_out;   /* of y: n_motor, or the projection's */
+    int64_t n_motor; /* units that are read: the first n_motor */
+    int64_t n_out;   /* size of y: n_motor, or that of the projection */
     int64_t n_unfolds;
     double  epsilon;
     bool    implicit, sequences, memory;
@@ -64,16 +64,16 @@ extern const as_attr_def as_ltc_attrs[];
 assay_status             as_ltc_read(assay_env *env, const as_node_ctx *n, as_ltc *out);
 as_shape                 as_ltc_y(const as_ltc *s); /* the shape of y */
 static inline bool       as_ltc_is_mask(int i) { return i == AS_LTC_MASK || i == AS_LTC_SENSORY_MASK; }
-/* Whether input i has a gradient: present and no mask. */
+/* Whether input i has a gradient: it is present and not a mask. */
 static inline bool as_ltc_trains(const as_node_ctx *n, int i) { return i < AS_LTC_N_IN && !as_ltc_is_mask(i) && as_in_has(n, i); }
 
-/* Synapses of a mask input: those that are there when it is known while planning, else all that it has room for. */
+/* Synapses of a mask input: those present when the mask is known while planning, else as many as it could have. */
 uint64_t as_ltc_synapses(const as_node_ctx *n, int mask, int64_t n_sources, int64_t n_targets);
-/* The forward work, masks taken into account; special are the sigmoids and tanhs.  bytes_read holds what exists: a known mask is
- * no data of a run, and neither are the parameters of synapses that it rules out. */
+/* The forward work, masks taken into account; `special` counts the sigmoids and tanhs.  bytes_read counts only what a run reads:
+ * not a known mask, and not the parameters of synapses that it rules out. */
 as_cost as_ltc_cost(const as_node_ctx *n, const as_ltc *s);
 
-/* The `expand` of assay.LTC: time and unfolds unrolled, masked synapses multiplied by 0. */
+/* The `expand` of assay.LTC: unrolls time and unfolds, and multiplies masked synapses by 0. */
 assay_status as_ltc_expand(as_builder *b, const as_node_ctx *n, const int *in, int *out);
 
 /* The inputs of a case that LTC needs: AS_LTC_CORE(F32, batch, steps, inputs, units). */
@@ -96,11 +96,11 @@ typedef struct as_ltc_net {
     as_memory   memory;
 } as_ltc_net;
 
-/* Reads everything, refuses time spans that are no time by sample and step.  Memory is the arena's. */
+/* Reads everything; refuses a time span that is not a time, by sample and step.  The arena owns the memory. */
 assay_status as_ltc_load(assay_env *env, const as_node_ctx *n, const as_view *in, as_arena *arena, as_ltc_net *out);
 double       as_ltc_pos_slope(double p); /* d softplus / dp */
 
-/* Where one sequence has been.  Without `keep` each step writes over the one before. */
+/* What one sequence computed on its way.  Without `keep` each step overwrites the one before. */
 typedef struct as_ltc_trail {
     bool    keep;
     double *u;                      /* [steps][n_in], after the input mapping */
@@ -111,10 +111,11 @@ typedef struct as_ltc_trail {
 
 assay_status as_ltc_trail_take(assay_env *env, const as_node_ctx *n, const as_ltc *s, bool keep, as_arena *arena,
                                as_ltc_trail *out);
-/* Sequence b from the state h, c (in and out; c NULL without memory).  y (NULL: not wanted) is [steps][n_out], or the last step alone. */
+/* Runs sequence b from the state h, c (in and out; c is NULL without memory).  y (NULL: not wanted) is [steps][n_out], or the last
+ * step alone. */
 void as_ltc_forward(const as_ltc_net *net, int64_t b, const as_ltc_trail *trail, double *h, double *c, double *y);
-/* The same backwards along a kept trail: d_y like y or NULL; d_h and d_c come as gradients of the last state and leave as those of the
- * first.  d[i] is added to, like input i in size; those of w, cm and gleak are with respect to what pos gave. */
+/* The same backwards along a kept trail.  d_y is like y, or NULL; d_h and d_c hold the gradients of the last state and get those of
+ * the first.  Adds to d[i], which has the size of input i; those of w, cm and gleak are with respect to the result of pos. */
 void as_ltc_backward(const as_ltc_net *net, int64_t b, const as_ltc_trail *trail, const double *d_y, double *d_h, double *d_c,
                      double *scratch, double *const *d);
 /* Doubles that as_ltc_backward() needs as scratch. */

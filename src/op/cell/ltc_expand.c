@@ -1,5 +1,5 @@
-/* ltc_expand.c - assay.LTC as primitives, for devices and formats that do not have it.
- * No node holds the size of the batch, so the graph serves any. */
+/* ltc_expand.c - assay.LTC as primitives, for devices and formats that do not have it. No node
+ * contains the batch size, so the graph works for any. */
 #include "op/cell/ltc.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@ typedef struct parts {
     int         axis_1, axis_2; /* lists of one axis */
 } parts;
 
-/* Nodes besides the steps, of a step without its unfolds, and of an unfold: upper bounds. */
+/* Upper bounds of the nodes: outside the steps, in a step without its unfolds, and in an unfold. */
 enum { NODES_ONCE = 16, NODES_STEP = 22 + AS_MEMORY_NODES, NODES_UNFOLD = 13 };
 
 static int pos(const parts *p, int x) { return p->s.implicit ? as_b1(p->b, "Softplus", x) : x; }
@@ -25,7 +25,7 @@ static int weights(const parts *p, int w, int mask)
     int x = pos(p, p->in[w]);
     if (p->in[mask] < 0)
         return x;
-    /* Where(mask, w, 0) and not a product: a mask is bool or a byte, and what it rules out may be anything. */
+    /* Where(mask, w, 0), not a product: a mask is bool or a byte, and a masked-out weight may have any value. */
     as_dtype have = p->b->info(p->b, p->in[mask])->dtype;
     int      there = p->in[mask];
     if (have != AS_BOOL)
@@ -50,7 +50,7 @@ static int sum(const parts *p, int x)
     return x < 0 || p->axis_1 < 0 ? -1 : p->b->node(p->b, "ReduceSum", (int[]){x, p->axis_1}, 2, &keep, 1, NULL, 1);
 }
 
-/* The two sums of all synapses that begin in `from`, [batch,sources,1]. */
+/* The two sums over all synapses that start in `from`, [batch,sources,1]. */
 static void synapses(const parts *p, int from, int first, int w, int w_erev, int *num, int *den)
 {
     as_builder *b = p->b;
@@ -107,7 +107,7 @@ static int step(const parts *p, int64_t t, int v, int *c)
     return v;
 }
 
-/* [batch,1,n] each, joined along time; no node takes more than AS_MAX_IN, so the joined are joined again. */
+/* Joins n tensors [batch,1,n] along time.  A node takes at most AS_MAX_IN inputs, so the joined parts are joined again. */
 static int join(as_builder *b, int *values, int64_t count)
 {
     as_attr axis = AS_ATTR_I("axis", 1);
@@ -135,8 +135,8 @@ static int zeros(const parts *p, as_dtype dtype)
     return p->b->constant(p->b, &view);
 }
 
-/* The state before the first step.  Every node broadcasts [1,units] but the product of the memory cell, so there the batch comes from
- * a number of x that is never looked at. */
+/* The state before the first step.  Every node broadcasts [1,units] except the product of the memory cell; there the batch size
+ * comes from an element of x whose value is never read. */
 static int state_first(const parts *p)
 {
     if (p->in[AS_LTC_H0] >= 0)

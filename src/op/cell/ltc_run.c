@@ -105,7 +105,7 @@ static void synapses_sum(const as_synapse *list, int64_t count, const double *fr
     }
 }
 
-/* All that flows into each unit but C v and C, from the state v. */
+/* The total input of each unit from the state v, without the terms C v and C. */
 static void currents(const as_ltc_net *net, const double *sensory, const double *v, double *num, double *den)
 {
     const double *g = net->in[AS_LTC_GLEAK], *leak = net->in[AS_LTC_VLEAK];
@@ -139,7 +139,7 @@ static void readout(const as_ltc_net *net, const double *v, double *y)
     }
 }
 
-/* The places of step t in a trail. */
+/* Where a trail stores step t. */
 typedef struct place {
     double *u, *v, *sensory, *h, *c, *gates, *c_next;
 } place;
@@ -179,7 +179,7 @@ void as_ltc_forward(const as_ltc_net *net, int64_t b, const as_ltc_trail *trail,
         synapses_sum(net->sensory, net->n_sensory, p.u, p.sensory, p.sensory + units);
         for (int64_t k = 0; k < net->s.n_unfolds; k++) {
             double *v = p.v + k * units, *next = v + units;
-            /* `h` is free until the step ends: it holds the denominators. */
+            /* `h` is unused until the step ends, so it holds the denominators. */
             currents(net, p.sensory, v, next, h);
             for (int64_t j = 0; j < units; j++)
                 next[j] = (cm[j] * v[j] + dt * next[j]) / (cm[j] + dt * h[j]);
@@ -208,7 +208,7 @@ static void synapses_back(const as_synapse *list, int64_t count, const double *f
     }
 }
 
-/* d_v += the gradient of what readout() gave; d_m: n_motor. */
+/* d_v += the gradient of what readout() returned; d_m has n_motor elements. */
 static void readout_back(const as_ltc_net *net, const double *v, const double *d_y, double *d_v, double *d_m, double *const *d)
 {
     const double *w = net->in[AS_LTC_OUTPUT_W], *o = net->in[AS_LTC_OUTPUT_B], *fc = net->in[AS_LTC_FC_W];
@@ -230,8 +230,8 @@ static void readout_back(const as_ltc_net *net, const double *v, const double *d
         d[AS_LTC_FC_B][r] += d_y[r];
 }
 
-/* One unfold: d_v is the gradient of what it gave and becomes that of `v`; the two sums of the sensory synapses get theirs added.
- * Returns the gradient of dt.  scratch: 5 n_units. */
+/* One unfold backwards: d_v is the gradient of its result and becomes the gradient of `v`; adds to the gradients of the two sums
+ * of the sensory synapses.  Returns the gradient of dt.  scratch: 5 n_units. */
 static double unfold_back(const as_ltc_net *net, const place *p, const double *v, double dt, double *d_v, double *d_sensory,
                           double *scratch, double *const *d)
 {

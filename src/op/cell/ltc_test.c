@@ -1,4 +1,4 @@
-/* ltc_test.c - liquid time constants: gradients of all outputs by differences, what is refused, what a mask saves. */
+/* ltc_test.c - liquid time constants: gradients of all outputs checked by differences, refusals, what a mask saves. */
 #include "op/cell/ltc.h"
 
 #include <stdio.h>
@@ -234,7 +234,7 @@ Test(ltc, no_time_leaves_the_state_as_it_is)
     assay_env_free(env);
 }
 
-/* Samples with times of their own: each as if it were alone. */
+/* Samples with different time spans: each gives what it would give alone. */
 Test(ltc, time_is_a_samples_own)
 {
     assay_env *env = env_new();
@@ -273,7 +273,7 @@ Test(ltc, a_known_mask_counts_its_synapses_alone)
     as_cost dense = call.node.op->cost(&call.node);
     expect_eq(dense.special, B * T * (8 + 6 * 16 + 5 * N));
     expect_eq(dense.flops - sparse.flops, B * T * 6 * (5 + 6 * 12));
-    expect_eq(dense.bytes_read - sparse.bytes_read, (12 + 5) * 4 * 4 + 16 + 8); /* four numbers a synapse, and the masks */
+    expect_eq(dense.bytes_read - sparse.bytes_read, (12 + 5) * 4 * 4 + 16 + 8); /* four numbers per synapse, and the masks */
     expect_eq(dense.bytes_written, sparse.bytes_written);
     as_arena_drop(&call.arena);
     assay_env_free(env);

@@ -1,7 +1,7 @@
 /* memory_cell.h - the LSTM cell that stands before a continuous cell with mixed memory (CfC, LTC):
  *     q = W_in x + b_in + W_rec h, in four parts i, ig, fg, og
  *     c' = c * sigmoid(fg + 1) + tanh(i) * sigmoid(ig),  h' = tanh(c') * sigmoid(og)
- * h' takes the place of the state; the continuous cell still sees x itself. */
+ * h' replaces the state; the continuous cell still sees x itself. */
 #ifndef AS_OP_MEMORY_CELL_H
 #define AS_OP_MEMORY_CELL_H
 
@@ -17,18 +17,18 @@ typedef struct as_memory {
 void as_memory_step(const as_memory *m, const double *x, const double *h, const double *c, double *gates, double *c_next,
                     double *h_next);
 
-/* Where gradients of the weights are added up; like the weights. */
+/* Where the gradients of the weights are summed; sizes as of the weights. */
 typedef struct as_memory_grad {
     double *w_in, *b_in, *w_rec;
 } as_memory_grad;
 
 /* The step backwards.  x, h, c, gates and c_next are those of the step; d_h_next comes from above.  d_c is the gradient of
- * c_next and becomes that of c; d_x and d_h are added to.  scratch: 4 n_hidden. */
+ * c_next and becomes that of c; adds to d_x and d_h.  scratch: 4 n_hidden. */
 void as_memory_step_back(const as_memory *m, const as_memory_grad *g, const double *x, const double *h, const double *c,
                          const double *gates, const double *c_next, const double *d_h_next, double *d_c, double *d_x, double *d_h,
                          double *scratch);
 
-/* The work of a step of a sequence: its multiply-adds, 2 flops each, and its exp and tanh. */
+/* The work per step and sequence: its multiply-adds, 2 flops each, and its exp and tanh. */
 uint64_t as_memory_flops(int64_t n_in, int64_t n_hidden);
 uint64_t as_memory_special(int64_t n_hidden);
 

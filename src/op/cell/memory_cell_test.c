@@ -1,4 +1,4 @@
-/* memory_cell_test.c - the mixed-memory cell by hand, and its step back by differences. */
+/* memory_cell_test.c - the mixed-memory cell against values by hand, and its backward step against differences. */
 #include "op/cell/memory_cell.h"
 
 #include "tests/runner/test.h"

@@ -86,7 +86,7 @@ static const int64_t mask_of_2[] = {1, 0, 1, 1, 0, -1, 1, 1}, mask_of_1[] = {-1,
     }
 
 static const as_case cases[] = {
-    /* Written out in numpy, with numbers in sixteenths. */
+    /* Computed in numpy; the inputs are multiples of 1/16. */
     {.name = "default with a backbone and time spans as numpy's",
      WIDE(IN(F32, 2, 2, 1), NO_STATE, IN(F32, 2, 2), NO_MEMORY, NO_PROJECTION, LINEAR(F32, 2, 3), NONE, HEADS(F32, 2, 2)),
      .n_attrs = 1,
@@ -210,7 +210,7 @@ static const as_case cases[] = {
      WIDE(IN(F64, 2, 3, 2), NO_STATE, NONE, NO_MEMORY, NO_PROJECTION, LINEAR(F64, 6, 5), LINEAR(F64, 5, 6), NONE, HEADS(F64, 3, 5)),
      .n_attrs = 4,
      .attrs = {AS_ATTR_I("backbone", 2), AS_ATTR_F("dropout", 0.5), AS_ATTR_I("training", 1), AS_ATTR_I("dropout_seed", 7)}},
-    /* Around the edges of vectors and tiles. */
+    /* Sizes around the edges of vectors and tiles. */
     {.name = "one unit, one step", WIDE(IN(F32, 1, 1, 1), NO_STATE, NONE, NO_MEMORY, NO_PROJECTION, NONE, HEADS(F32, 1, 2))},
     {.name = "9 units", WIDE(IN(F32, 3, 5, 7), NO_STATE, NONE, NO_MEMORY, NO_PROJECTION, NONE, HEADS(F32, 9, 16))},
     {.name = "17 units, backbone of 33, time spans",

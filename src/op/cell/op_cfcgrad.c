@@ -1,7 +1,7 @@
-/* op_cfcgrad.c - the gradient of assay.CfC through time: one sweep forwards that keeps what it computed, one back.
+/* op_cfcgrad.c - the gradient of assay.CfC through time: one sweep forwards, which keeps what it computed, and one backwards.
  *
  * Inputs: x, then the gradients of y, h_n and c_n (absent: zeros), then the inputs of the CfC from h0 on.  Outputs: the gradients
- * of those inputs of the CfC that are present floats and no masks, in their order; fewer may be asked for. */
+ * of the CfC's inputs that are present, floats and not masks, in their order; a caller may ask for fewer. */
 #include "op/cell/cfc_case.h"
 
 enum { D_Y = 1, D_H, D_C, REST };
@@ -49,7 +49,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* The sweep forwards again, and two products for each of its own: by the weights and by what they were multiplied with. */
+/* The forward sweep again, and two products for each product in it: one with the weights, one with the other operand. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost        cost = as_cost_bytes(n);
@@ -99,7 +99,7 @@ static const int64_t mask_of_2[] = {1, 0, 1, 1, 0, -1, 1, 1}, mask_of_1[] = {-1,
     }
 
 static const as_case cases[] = {
-    /* The network written out in numpy and differentiated by complex steps. */
+    /* The network computed in numpy and differentiated by complex steps. */
     {.name = "x as numpy's",
      WIDE(IN(F32, 1, 2, 2), IN(F32, 1, 2, 2), IN(F32, 1, 2), NONE, NO_STATE, IN(F32, 1, 2), NO_MEMORY, NO_PROJECTION, NONE,
           HEADS(F32, 2, 4)),
@@ -120,7 +120,7 @@ static const as_case cases[] = {
      .hi = 0.25,
      WIDE(IN(F32, 3, 4, 6), IN(F32, 3, 4, 17), NONE, NONE, IN(F32, 3, 17), NONE, IN(F32, 3, 4), NO_MEMORY, NO_PROJECTION, NONE,
           HEADS(F32, 17, 23))},
-    /* Wired, and around a block of 8 or 16 samples. */
+    /* Wired, and sizes around a block of 8 or 16 samples. */
     {.name = "wired, 17 samples, no_gate, time spans, the last step",
      .lo = 0.05,
      .hi = 0.5,
@@ -190,7 +190,7 @@ const as_op as_op_cfcgrad = {
     .attrs = as_cfc_attrs,
     .infer = infer,
     .cost = cost,
-    .eval = eval, /* no gradient: it is one itself, and second derivatives are not built */
+    .eval = eval, /* no gradient: this is a gradient itself, and second derivatives are not built */
     .tolerance = 1e-4,
     .cases = cases,
     .n_cases = AS_COUNT(cases),

@@ -19,7 +19,7 @@ static void step(const as_cell_step *s)
 {
     int64_t hidden = s->r->n_hidden, z = 0, r = hidden, h = 2 * hidden; /* first rows of the gates */
     bool    linear_first = as_attr_int(s->n, "linear_before_reset", 0) != 0;
-    for (int64_t k = 0; k < hidden; k++) /* c_next is free here: a GRU has no cell */
+    for (int64_t k = 0; k < hidden; k++) /* c_next is unused here: a GRU has no cell */
         s->c_next[k] = as_cell_act(s, 0, s->xw[r + k] + s->rb[r + k] + as_cell_recur(s, r + k, s->h));
     for (int64_t k = 0; k < hidden; k++)
         s->scratch[k] = s->c_next[k] * s->h[k];
@@ -45,7 +45,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 }
 
 static const as_case cases[] = {
-    /* ONNX Runtime 1.31.1 on the CPU, with numbers in sixteenths. */
+    /* Values from ONNX Runtime 1.31.1 on the CPU; the inputs are multiples of 1/16. */
     {.name = "defaults as ONNX Runtime's",
      .n_in = 3,
      .in = {AS_IN(F32, 2, 1, 2), AS_IN(F32, 1, 6, 2), AS_IN(F32, 1, 6, 2)},
@@ -125,7 +125,7 @@ static const as_case cases[] = {
     AS_CASES_RECURRENT(3),
 };
 
-/* No gradient rule: it would be this loop run backwards, an operator of its own that keeps every step's gates. */
+/* No gradient rule: it would need its own operator, which runs this loop backwards and keeps every step's gates. */
 const as_op as_op_gru = {
     .name = "GRU",
     .min_in = 3,

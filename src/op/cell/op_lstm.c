@@ -26,7 +26,7 @@ static void step(const as_cell_step *s)
         double forget = coupled ? 1.0 - input : as_cell_act(s, 0, gate(s, f + k) + s->p[2 * hidden + k] * s->c[k]);
         s->c_next[k] = forget * s->c[k] + input * as_cell_act(s, 1, gate(s, c + k));
         double output = as_cell_act(s, 0, gate(s, o + k) + s->p[hidden + k] * s->c_next[k]);
-        /* Not clipped: ONNX Runtime bounds the gates alone, and ONNX does not say otherwise. */
+        /* Not clipped: ONNX Runtime clips only the gates, and ONNX does not say otherwise. */
         s->h_next[k] = output * s->act[2].of(s->c_next[k], s->act[2].alpha, s->act[2].beta);
     }
 }
@@ -45,7 +45,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 }
 
 static const as_case cases[] = {
-    /* ONNX Runtime 1.31.1 on the CPU, with numbers in sixteenths. */
+    /* Values from ONNX Runtime 1.31.1 on the CPU; the inputs are multiples of 1/16. */
     {.name = "defaults as ONNX Runtime's",
      .n_in = 3,
      .in = {AS_IN(F32, 2, 1, 2), AS_IN(F32, 1, 8, 2), AS_IN(F32, 1, 8, 2)},
@@ -147,7 +147,7 @@ static const as_case cases[] = {
     AS_CASES_RECURRENT(4),
 };
 
-/* No gradient rule: it would be this loop run backwards, an operator of its own that keeps every step's gates. */
+/* No gradient rule: it would need its own operator, which runs this loop backwards and keeps every step's gates. */
 const as_op as_op_lstm = {
     .name = "LSTM",
     .min_in = 3,

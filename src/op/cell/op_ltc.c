@@ -1,8 +1,8 @@
 /* op_ltc.c - assay.LTC: a liquid time constant network over a whole sequence; ltc.h has the formulas and the inputs.
  *
  * Outputs: y [batch,steps,outputs], or [batch,outputs] of the last step; the state after it, [batch,units]; and with mixed memory
- * (the three lstm weights given) the cell's, [batch,units].  Without input_w and input_b the input is taken as it is, without the
- * latter it is scaled; output_w and output_b likewise.  h0 and c0 are zeros and timespans ones when absent. */
+ * (the three lstm weights given) the cell's, [batch,units].  Without input_w and input_b the input is used as it is; with input_w
+ * alone it is only scaled.  The same holds for output_w and output_b.  Absent h0 and c0 are zeros, absent timespans are ones. */
 #include "op/cell/ltc.h"
 
 #include <string.h>
@@ -70,7 +70,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return status;
 }
 
-/* One node for everything: its outputs are the gradients of those inputs that are there and no masks, in their order. */
+/* One node for everything: its outputs are the gradients of the inputs that are present and not masks, in their order. */
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
     int  args[AS_LTC_N_GRAD_IN], outs[AS_LTC_N_IN], n_outs = 0, at = 0;
@@ -94,7 +94,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     return ASSAY_OK;
 }
 
-/* Compilers take a shape in a table that has a name, not in one inside another. */
+/* Compilers accept a shape in a named table, but not in a nested one. */
 static const as_case_in in_defaults[] = {AS_LTC_CORE(F32, 2, 3, 2, 3)};
 static const as_case_in in_everything[] = {
     AS_LTC_CORE(F32, 2, 2, 2, 3),
@@ -137,7 +137,7 @@ static const as_case_in in_memory_states[] = {AS_LTC_CORE(F32, 2, 3, 2, 3),
                                               AS_IN(F32, 2, 3),
                                               AS_IN(F32, 2, 3),
                                               AS_IN(F32, 2, 3)};
-/* Around vectors of 4 and 8 samples, and of as many targets: one target with all synapses, one with none, one slot over. */
+/* Sizes around vectors of 4 and 8 samples, and as many targets: one target with all synapses, one with none, one slot left over. */
 static const int64_t mask_9[] = {1, 0, 1, 0, 1, 1, 1, 0, 1, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 1, 1, 0, 1, 0, 0,
                                  0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 0,
                                  0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 1, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0, 0, 0},
@@ -170,7 +170,7 @@ static const as_case_in in_no_steps[] = {AS_LTC_CORE(F32, 2, 0, 3, 2)};
 static const as_case_in in_empty_batch[] = {AS_LTC_CORE(F32, 0, 3, 3, 2)};
 
 static const as_case cases[] = {
-    /* numpy 2.4 in double, with numbers in 32ths: the formulas on dense matrices, C_j and all. */
+    /* Computed with numpy 2.4 in double from the formulas on dense matrices; the inputs are multiples of 1/32. */
     {.name = "defaults as numpy's",
      .n_in = AS_LTC_N_NEEDED,
      .wide = in_defaults,

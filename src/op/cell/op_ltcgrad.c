@@ -1,8 +1,8 @@
 /* op_ltcgrad.c - assay.LTCGrad: the gradient of assay.LTC through time.
  *
- * Inputs are LTC's, then the gradients of y, of the last state and of the memory cell's (any may be absent, not all).  The outputs
- * are the gradients of those inputs of LTC that are there and no masks, in their order; one sweep back gives them all, so that asking
- * for fewer saves nothing.  The states on the way are computed again and not kept from the forward pass. */
+ * Inputs are LTC's, then the gradients of y, of the last state and of the memory cell's (at least one must be present).  The
+ * outputs are the gradients of those inputs of LTC that are present and not masks, in their order; one backward sweep gives them
+ * all, so asking for fewer saves nothing.  The states are computed again, not kept from the forward pass. */
 #include "op/cell/ltc.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* The forward pass again, and two multiply-adds for each of its own; the activations serve both. */
+/* The forward pass again, and two multiply-adds for each of its multiply-adds; both directions use the same activations. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_ltc s;
@@ -102,7 +102,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return status;
 }
 
-/* Compilers take a shape in a table that has a name, not in one inside another. */
+/* Compilers accept a shape in a named table, but not in a nested one. */
 static const as_case_in in_defaults[] = {AS_LTC_CORE(F64, 1, 2, 2, 2), [AS_LTC_DY] = AS_IN(F64, 1, 2, 2), AS_IN(F64, 1, 2)};
 static const as_case_in in_everything[] = {
     AS_LTC_CORE(F32, 1, 2, 2, 3),
@@ -127,7 +127,7 @@ static const as_case_in in_one_unit[] = {AS_LTC_CORE(F32, 1, 1, 1, 1), [AS_LTC_D
 static const as_case_in in_scaled[] = {
     AS_LTC_CORE(F32, 2, 3, 7, 17), [AS_LTC_OUTPUT_W] = AS_IN(F32, 9), [AS_LTC_DY] = AS_IN(F32, 2, 9)};
 static const as_case_in in_state_alone[] = {AS_LTC_CORE(F32, 2, 3, 2, 3), [AS_LTC_DH] = AS_IN(F32, 2, 3)};
-/* Around vectors of 4 and 8 samples. */
+/* Sizes around vectors of 4 and 8 samples. */
 static const int64_t mask_5[] = {1, 0, 1, 1, 0, 0, 0, 1, 1, 0, 1, 0, 1, 0, 0, 0, 0, 1, 1, 1, 1, 0, 1, 0, 0},
                      mask_3_5[] = {1, 0, 0, 1, 0, 0, 0, 1, 1, 0, 1, 0, 0, 1, 0};
 static const as_case_in in_9_samples[] = {AS_LTC_CORE(F32, 9, 2, 3, 5),
@@ -151,7 +151,8 @@ static const as_case_in in_no_steps[] = {AS_LTC_CORE(F32, 2, 0, 2, 3), [AS_LTC_D
 static const as_case_in in_empty_batch[] = {AS_LTC_CORE(F32, 0, 2, 2, 3), [AS_LTC_DY] = AS_IN(F32, 0, 2, 3)};
 
 static const as_case cases[] = {
-    /* numpy 2.4 in double, with numbers in 32ths: the formulas with complex numbers, each x moved by 1e-30 i. */
+    /* Computed with numpy 2.4 in double: the formulas with complex numbers, each x moved by 1e-30 i; the inputs are multiples of
+     * 1/32. */
     {.name = "defaults as by complex steps",
      .n_in = AS_LTC_DH + 1,
      .wide = in_defaults,
@@ -213,7 +214,7 @@ static const as_case cases[] = {
     {.name = "empty batch", .n_in = AS_LTC_DY + 1, .lo = 0.1, .hi = 0.9, .wide = in_empty_batch},
 };
 
-/* No gradient of its own: second derivatives are not asked for. */
+/* No gradient of its own: second derivatives are not needed. */
 const as_op as_op_ltcgrad = {
     .name = "assay.LTCGrad",
     .min_in = AS_LTC_N_NEEDED,

@@ -32,7 +32,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 }
 
 static const as_case cases[] = {
-    /* ONNX Runtime 1.31.1 on the CPU, with numbers in sixteenths. */
+    /* Values from ONNX Runtime 1.31.1 on the CPU; the inputs are multiples of 1/16. */
     {.name = "defaults as ONNX Runtime's",
      .n_in = 3,
      .in = {AS_IN(F32, 2, 1, 2), AS_IN(F32, 1, 2, 2), AS_IN(F32, 1, 2, 2)},
@@ -86,7 +86,7 @@ static const as_case cases[] = {
     AS_CASES_RECURRENT(1),
 };
 
-/* No gradient rule: it would be this loop run backwards, an operator of its own that keeps every step's gates. */
+/* No gradient rule: it would need its own operator, which runs this loop backwards and keeps every step's gates. */
 const as_op as_op_rnn = {
     .name = "RNN",
     .min_in = 3,

@@ -1,4 +1,4 @@
-/* recurrent.c - the rule and the loop of RNN, GRU and LSTM. */
+/* recurrent.c - the shape rule and the loop of RNN, GRU and LSTM. */
 #include "op/cell/recurrent.h"
 
 #include <math.h>
@@ -62,7 +62,7 @@ static const struct activation_def {
     const char *name;
     double (*of)(double, double, double);
     int    n_params;    /* 0: none, 1: alpha, 2: alpha and beta */
-    double alpha, beta; /* the defaults of the ONNX operator of that name */
+    double alpha, beta; /* the defaults of the ONNX operator with that name */
 } activation_defs[] = {
     {"Relu", relu, 0, 0, 0},
     {"Tanh", tangent, 0, 0, 0},
@@ -77,7 +77,7 @@ static const struct activation_def {
     {"Softplus", softplus, 0, 0, 0},
 };
 
-/* The next value of a list; only functions with such a parameter take one, and the default follows the last. */
+/* The next value of a list.  Only functions that have this parameter take one; after the last value comes the default. */
 static double param_next(const as_attr *list, size_t *at, double otherwise)
 {
     return list && *at < list->n ? list->floats[(*at)++] : otherwise;
@@ -89,13 +89,13 @@ static assay_status activations_read(assay_env *env, const as_node_ctx *n, const
     size_t         want = (size_t)(cell->n_acts * r->n_directions), given = as_attr_texts(n, "activations", names, AS_COUNT(names));
     const as_attr *alpha = as_attr_find(n, "activation_alpha"), *beta = as_attr_find(n, "activation_beta");
     size_t         at_alpha = 0, at_beta = 0;
-    /* RNN's default in ONNX is two names, also for one direction. */
+    /* In ONNX, RNN's default is two names, even for one direction. */
     if (given && given < want)
         return as_refuse(env, n, "activations has %zu names and %d directions need %zu", given, r->n_directions, want);
     for (size_t i = 0; i < want; i++) {
         const char                  *name = given ? names[i] : cell->acts[i % (size_t)cell->n_acts];
         const struct activation_def *def = activation_defs, *end = def + AS_COUNT(activation_defs);
-        /* Exporters do not agree on the case of the names, and no two differ in it alone. */
+        /* Exporters disagree about the case of these names, and no two names differ only in case. */
         while (def < end && strcasecmp(def->name, name))
             def++;
         if (def == end)
@@ -201,7 +201,7 @@ as_cost as_recurrent_cost(const as_node_ctx *n, const as_cell *cell)
     if (as_in_has(n, P))
         each = as_sat_add(each, 6);
     cost.flops = as_sat_mul(units, each);
-    cost.special = as_sat_mul(units, cell->n_gates == 4 ? 5 : gates); /* LSTM passes its cell through one more */
+    cost.special = as_sat_mul(units, cell->n_gates == 4 ? 5 : gates); /* LSTM applies one more, to its cell */
     return cost;
 }
 
@@ -266,7 +266,7 @@ static void vector_load(const as_view *v, int64_t first, int64_t count, double *
         out[i] = as_view_get(v, first + i);
 }
 
-/* All of X's part of the gates at one step. */
+/* The part of all gates that comes from X at one step. */
 static void input_multiply(const as_view *w, const as_view *x, const room *m, int64_t rows, int64_t n_in)
 {
     for (int64_t row = 0; row < rows; row++) {
@@ -312,7 +312,7 @@ static void sequence_run(const as_node_ctx *n, const as_cell *cell, const as_rec
         for (int64_t k = 0; k < r->n_hidden; k++)
             as_view_set(&result, k, m->h[k]);
     }
-    for (int64_t at = length; at < r->n_steps; at++) { /* behind a shorter sequence */
+    for (int64_t at = length; at < r->n_steps; at++) { /* past the end of a shorter sequence */
         as_view result = as_view_fix(y, &at, 1);
         for (int64_t k = 0; k < r->n_hidden; k++)
             as_view_set(&result, k, 0.0);
@@ -356,7 +356,7 @@ assay_status as_recurrent_eval(assay_env *env, const as_node_ctx *n, const as_ce
             int64_t length = as_in_has(n, LENGTHS) ? as_view_get_i64(&in[LENGTHS], b) : r.n_steps;
             for (int s = 0; s < 2; s++) {
                 memset(state[s], 0, (size_t)r.n_hidden * sizeof(double));
-                /* ONNX leaves open what a sequence of no length ends in; ONNX Runtime says zeros, so does this. */
+                /* ONNX does not say what state a sequence of length 0 ends in; this gives zeros, as ONNX Runtime does. */
                 if (length > 0 && as_in_has(n, INITIAL_H + s)) {
                     as_view all = turned(&in[INITIAL_H + s], 3, state_order[r.batch_first]), one = as_view_fix(&all, at, 2);
                     vector_load(&one, 0, r.n_hidden, state[s]);

@@ -10,11 +10,12 @@ typedef struct as_activation {
     double alpha, beta;
 } as_activation;
 
-/* A node read and checked.  Sizes in ONNX's words: X is [n_steps, n_batch, n_in], the state [n_directions, n_batch, n_hidden]. */
+/* A node that was read and checked.  Sizes in ONNX's words: X is [n_steps, n_batch, n_in], the state [n_directions, n_batch,
+ * n_hidden]. */
 typedef struct as_recurrent {
     int64_t       n_steps, n_batch, n_in, n_hidden;
     int           n_directions;
-    bool          backward[2]; /* a direction runs from the last step to the first */
+    bool          backward[2]; /* this direction runs from the last step to the first */
     bool          batch_first; /* layout 1 */
     as_activation act[2][3];   /* f, g, h of each direction */
     double        clip;        /* infinity when not given */
@@ -47,11 +48,11 @@ double as_cell_recur(const as_cell_step *s, int64_t row, const double *h);
 double as_cell_act(const as_cell_step *s, int which, double x);
 
 assay_status as_recurrent_infer(assay_env *env, const as_node_ctx *n, const as_cell *cell, as_tensor_info *out);
-/* The whole sequence counts for every member of the batch: how much of it is padding is known only at run time. */
+/* The whole sequence counts for every member of the batch: how much of it is padding is only known at run time. */
 as_cost      as_recurrent_cost(const as_node_ctx *n, const as_cell *cell);
 assay_status as_recurrent_eval(assay_env *env, const as_node_ctx *n, const as_cell *cell, const as_view *in, const as_view *out);
 
-/* The cases of a cell with so many gates. */
+/* The cases of a cell with this many gates. */
 #define AS_CASES_RECURRENT(gates_)                                                                                               \
     {.name = "one unit, one step",                                                                                               \
      .n_in = 3,                                                                                                                  \

@@ -86,7 +86,7 @@ Test(recurrent, refuses_with_a_sentence)
     assay_env_free(env);
 }
 
-/* h' = f(x + h) of one unit, run over [1, 2, 3] in one sequence; returns the status, y and the last state. */
+/* h' = f(x + h) of one unit over the sequence [1, 2, 3]; returns the status, y and the last state. */
 static assay_status sums_run(assay_env *env, const as_attr *attrs, int n_attrs, int32_t length, float *y, float *last)
 {
     float          x[3] = {1, 2, 3}, one = 1, h = 10;
@@ -138,7 +138,7 @@ Test(recurrent, a_length_beyond_the_steps_is_refused_when_it_is_seen)
     assay_env_free(env);
 }
 
-/* The first step gives f(1 + 10); the wanted values are by hand. */
+/* The first step gives f(1 + 10); the expected values were computed by hand. */
 Test(recurrent, every_activation_follows_its_formula)
 {
     static const struct {

@@ -56,7 +56,7 @@ uint64_t    as_chain_op_flops(as_chain_op op) { return forms[op].act ? as_act_fl
 int as_chain_constant(as_chain *chain, double value)
 {
     for (int i = 0; i < chain->n_constants; i++)
-        if (!memcmp(&chain->constant[i], &value, sizeof value)) /* bits: -0 is not 0, and a NaN is itself */
+        if (!memcmp(&chain->constant[i], &value, sizeof value)) /* compare bits: -0 is not 0, and a NaN equals itself */
             return -1 - i;
     if (chain->n_constants == AS_CHAIN_MAX_CONSTANTS)
         return 0;
@@ -116,7 +116,7 @@ assay_status as_chain_read(assay_env *env, const as_node_ctx *n, as_chain *out)
 
 static void step_add(as_chain *c, as_chain_op op, int a, int b, int k) { c->step[c->n_steps++] = (as_chain_step){op, a, b, k}; }
 
-/* Pow by a constant that is cheaper another way. */
+/* Pow with a constant exponent that has a cheaper form. */
 static bool power_of(const as_node_ctx *n, as_chain *c)
 {
     const as_tensor_info *e = &n->in[1];
@@ -131,7 +131,7 @@ static bool power_of(const as_node_ctx *n, as_chain *c)
     return true;
 }
 
-/* Clip by bounds that are only known later. */
+/* Clip with bounds that are only known later. */
 static bool bounds_of(const as_node_ctx *n, as_chain *c)
 {
     c->n_in = n->n_in;
@@ -158,7 +158,7 @@ static bool act_of(const as_node_ctx *n, as_chain *c)
     return false;
 }
 
-/* An operator that is one instruction by name. */
+/* An operator that is one instruction of the same name. */
 static bool form_of(const as_node_ctx *n, as_chain *c)
 {
     for (int i = 0; i < AS_N_CHAIN_OPS; i++)
@@ -170,7 +170,7 @@ static bool form_of(const as_node_ctx *n, as_chain *c)
     return false;
 }
 
-/* Kernels ask at every run: only what is used of `out` is written. */
+/* Kernels call this at every run: it writes only the parts of `out` that are used. */
 bool as_chain_of(const as_node_ctx *n, as_chain *out)
 {
     const char *name = n->op->name;
@@ -190,7 +190,7 @@ bool as_chain_of(const as_node_ctx *n, as_chain *out)
     return true;
 }
 
-/* --- The truth -------------------------------------------------------------------------------------- */
+/* --- Reference code -------------------------------------------------------------------------------------- */
 
 static double larger(double a, double b) { return isnan(a) ? a : isnan(b) || b > a ? b : a; }
 static double smaller(double a, double b) { return isnan(a) ? a : isnan(b) || b < a ? b : a; }

@@ -1,22 +1,22 @@
-/* chain.h - a small program over elements: what assay.Chain computes, what the pass that makes it writes, and what the kernels
- * for element-wise operators run, a single operator being a program of one or two instructions.
+/* chain.h - a small program over elements: assay.Chain computes it, a pass of the plan writes it, and the kernels for
+ * element-wise operators run it; a single operator is a program of one or two instructions.
  *
- * Operands are numbers: inputs from 0 on, then the results of the instructions in order, and constants as -1, -2 ...  The last
- * instruction gives the output.  On a node it is the attribute "program", four numbers an instruction (opcode, a, b, c; 0 where
- * it takes fewer), with "constants" for the constants. */
+ * Operands are numbers: inputs from 0 on, then the results of the instructions in order, and constants as -1, -2 ... The last
+ * instruction gives the output.  On a node it is the attribute "program", four numbers per instruction (opcode, a, b, c; 0
+ * where it takes fewer), with "constants" for the constants. */
 #ifndef AS_OP_CHAIN_H
 #define AS_OP_CHAIN_H
 
 #include "op/op.h"
 
-/* The numbers are written into files: new ones go to the end. */
+/* Files contain these numbers: add new ones at the end. */
 typedef enum as_chain_op {
     AS_CHAIN_ADD,
     AS_CHAIN_SUB,
     AS_CHAIN_MUL,
     AS_CHAIN_DIV,
     AS_CHAIN_MAX,
-    AS_CHAIN_MIN, /* a NaN on either side wins */
+    AS_CHAIN_MIN, /* a NaN on either side is the result */
     AS_CHAIN_SQUARE,
     AS_CHAIN_NEG,
     AS_CHAIN_ABS,
@@ -39,7 +39,7 @@ typedef enum as_chain_op {
     AS_CHAIN_GELU,
     AS_CHAIN_GELU_TANH,
     AS_CHAIN_SILU,
-    AS_CHAIN_SOFTPLUS, /* of activation.h; parameters are b and c */
+    AS_CHAIN_SOFTPLUS, /* of activation.h; the parameters are b and c */
     AS_N_CHAIN_OPS
 } as_chain_op;
 
@@ -58,16 +58,16 @@ typedef struct as_chain {
 const char *as_chain_op_name(as_chain_op op);           /* "add" */
 int         as_chain_op_arity(as_chain_op op);          /* 1 to 3 operands; parameters must be constants */
 bool        as_chain_op_has_parameters(as_chain_op op); /* b, and c, are parameters */
-uint64_t    as_chain_op_flops(as_chain_op op);          /* an element */
+uint64_t    as_chain_op_flops(as_chain_op op);          /* per element */
 bool        as_chain_op_is_special(as_chain_op op);
 
-/* Of an assay.Chain node; a sentence for a program that is none. */
+/* Reads the program of an assay.Chain node; fails with a message when it is not valid. */
 assay_status as_chain_read(assay_env *env, const as_node_ctx *n, as_chain *out);
-/* The program that an element-wise float node is (Add, Relu, Pow by a known 2 ...), over its own inputs; false when it is none. */
+/* The program of an element-wise float node (Add, Relu, Pow by a known 2 ...) over its own inputs; false when it has none. */
 bool as_chain_of(const as_node_ctx *n, as_chain *out);
-/* The slow truth for one element. */
+/* The reference code for one element. */
 double as_chain_apply(const as_chain *chain, const double *in);
-/* Appends a constant, or finds it; its operand number, or 0 when there is no room (never a constant's number). */
+/* Finds a constant or appends it; returns its operand number, or 0 when the table is full (0 is never a constant's number). */
 int as_chain_constant(as_chain *chain, double value);
 
 #endif

@@ -1,4 +1,4 @@
-/* chain_test.c - every way in which a program is refused. */
+/* chain_test.c - every reason for which a program is refused. */
 #include "op/fused/chain.h"
 
 #include "tests/runner/test.h"

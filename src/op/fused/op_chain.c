@@ -1,5 +1,5 @@
-/* op_chain.c - a program over elements, with broadcasting: several element-wise operators in one; made by the plan's passes, so it
- * has no gradient.  chain.h says what a program is. */
+/* op_chain.c - a program over elements, with broadcasting: several element-wise operators in one.  The plan's passes make it, so
+ * it has no gradient. chain.h says what a program is. */
 #include "op/fused/chain.h"
 #include "op/rules.h"
 
@@ -16,7 +16,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return as_rule_all(env, n, 0, AS_SET_FLOAT, out);
 }
 
-/* Every instruction once an output element. */
+/* Every instruction once per output element. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost  cost = as_cost_bytes(n);
@@ -56,7 +56,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
         .n = sizeof((const double[]){__VA_ARGS__}) / sizeof(double)                           \
     }
 
-/* x -> f(x) + 1, random in [lo, hi), over the edges of vectors and of a tile of 512. */
+/* x -> f(x) + 1, random in [lo, hi); sizes around the edges of vectors and of a tile of 512. */
 #define ONE(op_, lo_, hi_)                                                                                                       \
     {                                                                                                                            \
         .name = #op_, .n_in = 1, .in = {AS_IN(F32, 5, 107)}, .lo = (lo_), .hi = (hi_), .no_grad = true, .n_attrs = 2, .attrs = { \
@@ -92,7 +92,7 @@ static const as_case cases[] = {
      .attrs = {PROGRAM(AS_CHAIN_ADD, 0, 1, 0, AS_CHAIN_MUL, 2, -1, 0, AS_CHAIN_MAX, 3, -2, 0), CONSTANTS(2.0, 1.0)},
      .want = (const double[]){3, 1, 7, 2.5},
      .n_want = 4},
-    /* By hand: constants on the left, the same value twice, a result left unused. */
+    /* By hand: constants on the left, the same value twice, an unused result. */
     {.name = "constants first",
      .n_in = 1,
      .in = {AS_IN(F32, 3)},
@@ -198,5 +198,5 @@ const as_op as_op_chain = {
     .eval = eval,
     .tolerance = 1e-5,
     .cases = cases,
-    .n_cases = AS_COUNT(cases), /* f32 roundings from instruction to instruction */
+    .n_cases = AS_COUNT(cases), /* f32 rounding adds up over the instructions */
 };

@@ -1,6 +1,6 @@
-/* op_fusedconv.c - y = pool(act(Conv(x, w) + b + r)): convolution, bias, a residual, an activation and a pool in one; made by the
- * plan's passes, so it has no gradient.  Inputs x, w, b, r; b and r may be absent, and r has the shape of the convolution.  The pool
- * is the maximum of 2x2 with stride 2; an odd last row or column is dropped, as MaxPool drops it. */
+/* op_fusedconv.c - y = pool(act(Conv(x, w) + b + r)): convolution, bias, a residual, an activation and a pool in one.  The plan's
+ * passes make it, so it has no gradient.  Inputs x, w, b, r; b and r may be absent, and r has the shape of the convolution.  The
+ * pool is the maximum of 2x2 with stride 2; an odd last row or column is dropped, as MaxPool drops it. */
 #include <math.h>
 
 #include "op/math/activation.h"
@@ -16,7 +16,7 @@ static const as_attr_def attrs[] = {
 
 extern const as_op as_op_conv;
 
-/* The node as Conv sees it: three inputs at most. */
+/* The node as Conv sees it: at most three inputs. */
 static as_node_ctx conv_of(const as_node_ctx *n)
 {
     as_node_ctx conv = *n;
@@ -86,7 +86,7 @@ static void pool_eval(const as_view *sums, const as_view *y)
     }
 }
 
-/* In double up to the end: one rounding, as a kernel that keeps the sum in a register has. */
+/* In double up to the end, so there is one rounding, as in a kernel that keeps the sum in a register. */
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
     as_arena       arena = {0};
@@ -133,7 +133,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     }
 
 static const as_case cases[] = {
-    /* By hand: 1x1 kernel 2 on [1,-1,3,-3] plus bias 1 plus the residual [0,0,-9,9], below 0 becomes 0. */
+    /* By hand: 1x1 kernel 2 on [1,-1,3,-3] plus bias 1 plus the residual [0,0,-9,9]; then negative values become 0. */
     {.name = "residual and relu by hand",
      .n_in = 4,
      .in = {AS_IN(F32, 1, 1, 2, 2), AS_IN(F32, 1, 1, 1, 1), AS_IN(F32, 1), AS_IN(F32, 1, 1, 2, 2)},
@@ -348,5 +348,5 @@ const as_op as_op_fusedconv = {
     .eval = eval,
     .tolerance = 1e-4,
     .cases = cases,
-    .n_cases = AS_COUNT(cases), /* as Conv; F(4,3) of Winograd stays within it */
+    .n_cases = AS_COUNT(cases), /* as Conv; Winograd's F(4,3) stays within it */
 };

@@ -1,10 +1,11 @@
-/* op_fusedgemm.c - y = act(alpha * A B' + beta * C): Gemm and what follows it in one; made by the plan's passes, so it has no gradient.
+/* op_fusedgemm.c - y = act(alpha * A B' + beta * C): Gemm and what follows it in one.  The plan's passes make it, so it has no
+ * gradient.
  *
  * Unlike Gemm, A may have any rank of 2 or more when it is not transposed: [..., K] is a matrix of rows, as MatMul sees it, and
  * Y is [..., N].  C broadcasts to the matrix Y, so it has rank 2 at most.
  *
- * The attribute `weights` ("f32", "f16", "bf16") says what a kernel may store a B of f32 as.  Rounding B to that is part of the
- * definition; sums stay f32.  So Y is off by at most |alpha| * sum over k of |A| |B - rounded B|, which is at most
+ * The attribute `weights` ("f32", "f16", "bf16") is the type that a kernel may store a B of f32 as.  Rounding B to this type is
+ * part of the definition; sums stay f32.  So Y is off by at most |alpha| * sum over k of |A| |B - rounded B|, which is at most
  *   2^-11 |B| for f16 (2^-25 where |B| is below 2^-14; from 65520 on a number is infinite), and 2^-8 |B| for bf16. */
 #include <string.h>
 
@@ -21,7 +22,7 @@ static const as_attr_def attrs[] = {
 typedef struct fused {
     as_product product;
     as_act     act;
-    as_dtype   stored; /* what B is rounded to; its own: not at all */
+    as_dtype   stored; /* the type that B is rounded to; B's own type: no rounding */
 } fused;
 
 static assay_status stored_read(assay_env *env, const as_node_ctx *n, as_dtype *out)
@@ -73,7 +74,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* Gemm's, and the activation's. */
+/* The cost of Gemm and of the activation. */
 static as_cost cost(const as_node_ctx *n)
 {
     fused f;
@@ -82,7 +83,7 @@ static as_cost cost(const as_node_ctx *n)
     as_cost  cost = as_product_cost(n, &f.product);
     uint64_t y = as_sat_count(&n->out[0].shape);
     cost.flops = as_sat_add(cost.flops, as_sat_mul(y, as_act_flops(f.act.kind)));
-    if (f.stored != n->in[1].dtype) { /* a run reads what is stored */
+    if (f.stored != n->in[1].dtype) { /* a run reads the stored type */
         uint64_t less = as_sat_mul(as_sat_count(&n->in[1].shape), as_dtype_bytes(n->in[1].dtype) - as_dtype_bytes(f.stored));
         cost.bytes_read -= less < cost.bytes_read ? less : cost.bytes_read;
     }
@@ -140,7 +141,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
         }                                                                                                                         \
     }
 static const as_case cases[] = {
-    /* By hand: [[1,2],[3,4]] [[5,7],[6,8]]^T = [[19,22],[43,50]]; less [30,30]; below 0 becomes 0. */
+    /* By hand: [[1,2],[3,4]] [[5,7],[6,8]]^T = [[19,22],[43,50]]; minus [30,30]; negative values become 0. */
     {.name = "relu by hand",
      .n_in = 3,
      .in = {AS_IN(F32, 2, 2), AS_IN(F32, 2, 2), AS_IN(F32, 2)},
@@ -176,8 +177,8 @@ static const as_case cases[] = {
     DENSE("tall 67x19x16", 67, 19, 16, "relu"),
     DENSE("deep 6x600x18", 6, 600, 18, "relu"),
     DENSE("wide 2x8x515", 2, 8, 515, "tanh"),
-    /* Around the tiles of the kernels: 6 rows (and 8, 9, 13, which are cut otherwise), 16 and 8 columns, steps of four in K, and
-     * pieces of K from 320 on. */
+    /* Sizes around the tiles of the kernels: 6 rows (and 8, 9, 13, which are split differently), 16 and 8 columns, steps of four
+     * in K, and K in pieces from 320 on. */
     DENSE("1x1x1", 1, 1, 1, "none"),
     DENSE("2x3x15", 2, 3, 15, "relu"),
     DENSE("3x4x16", 3, 4, 16, "relu"),
@@ -196,7 +197,7 @@ static const as_case cases[] = {
     DENSE("20x321x17", 20, 321, 17, "sigmoid"),
     DENSE("7x641x20", 7, 641, 20, "relu"),
     DENSE("1x641x33", 1, 641, 33, "none"),
-    /* 12 rows and 32 columns, where vectors have sixteen. */
+    /* Around 12 rows and 32 columns, the tile where vectors have sixteen elements. */
     DENSE("9x5x63", 9, 5, 63, "relu"),
     DENSE("10x6x64", 10, 6, 64, "relu"),
     DENSE("11x7x65", 11, 7, 65, "none"),
@@ -257,7 +258,8 @@ static const as_case cases[] = {
      .no_grad = true,
      .n_attrs = 1,
      .attrs = {AS_ATTR_S("activation", "tanh")}},
-    /* 1 + 2^-11 and 1 + 3 * 2^-11 are halfway between two numbers of f16, as 1 + 2^-8 and 1 + 3 * 2^-8 are in bf16: to the even one. */
+    /* 1 + 2^-11 and 1 + 3 * 2^-11 are halfway between two f16 numbers, as 1 + 2^-8 and 1 + 3 * 2^-8 are in bf16: they round to the
+     * even one. */
     {.name = "f16 weights by hand",
      .n_in = 2,
      .in = {AS_IN(F32, 1, 2), AS_IN(F32, 2, 3)},

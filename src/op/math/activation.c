@@ -1,4 +1,4 @@
-/* activation.c - the functions that a product may end with. */
+/* activation.c - the functions that may follow a product. */
 #include "op/math/activation.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ typedef struct form {
     double      alpha, beta;
 } form;
 
-/* alpha and beta are ONNX's standard values of the operator. */
+/* alpha and beta are ONNX's defaults for the operator. */
 static const form forms[AS_N_ACTS] = {
     [AS_ACT_NONE] = {"none", NULL, false, 0, 0, 0},
     [AS_ACT_RELU] = {"relu", "Relu", false, 1, 0, 0},
@@ -47,7 +47,7 @@ assay_status as_act_read(assay_env *env, const as_node_ctx *n, as_act *out)
     return as_refuse(env, n, "activation '%s' is unknown", name);
 }
 
-/* A bound of Clip: absent is infinite, one that is computed is not known. */
+/* A bound of Clip: infinite when absent, unknown when it is computed. */
 static bool bound(const as_node_ctx *n, int i, double otherwise, double *out)
 {
     *out = otherwise;

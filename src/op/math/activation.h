@@ -1,5 +1,5 @@
-/* activation.h - the functions that a product may end with, as one small value: FusedGemm, FusedConv, the passes that make them
- * and the kernels that run them all read this page.
+/* activation.h - the functions that may follow a product, as one small value. FusedGemm, FusedConv, the passes that make them
+ * and the kernels that run them all use it.
  *
  * On a fused node it is the attribute "activation" (a text, absent: none) with "activation_alpha" and "activation_beta". */
 #ifndef AS_OP_ACTIVATION_H
@@ -30,15 +30,15 @@ typedef struct as_act {
 } as_act;
 
 const char *as_act_name(as_act_kind kind); /* "relu"; "none" */
-/* Of a fused node; a sentence for a name that is none. */
+/* Reads it from a fused node; fails with a message when the name is unknown. */
 assay_status as_act_read(assay_env *env, const as_node_ctx *n, as_act *out);
-/* The activation that a node of another operator is (Relu, Clip with known bounds, Gelu ...); false when it is none. */
+/* The activation that another operator's node computes (Relu, Clip with known bounds, Gelu ...); false when it is not one. */
 bool as_act_of(const as_node_ctx *n, as_act *out);
-/* The attributes that say it on a fused node: 0 to 3 of them. */
+/* The attributes that describe it on a fused node: 0 to 3 of them. */
 int      as_act_attrs(const as_act *act, as_attr out[3]);
-double   as_act_apply(const as_act *act, double x); /* the slow truth */
-bool     as_act_is_special(as_act_kind kind);       /* needs an exp, a tanh or the like an element */
-uint64_t as_act_flops(as_act_kind kind);            /* an element, besides the special one */
+double   as_act_apply(const as_act *act, double x); /* the reference code */
+bool     as_act_is_special(as_act_kind kind);       /* needs an exp, a tanh or the like per element */
+uint64_t as_act_flops(as_act_kind kind);            /* per element, besides the special one */
 
 /* The three attributes, for an operator's table. */
 #define AS_ACT_ATTRS                                                                                   \

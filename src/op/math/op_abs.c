@@ -1,4 +1,4 @@
-/* op_abs.c - y = |x|, element by element; the lowest integer stays itself, as numpy's. */
+/* op_abs.c - y = |x|, element by element; the lowest integer stays itself, as in numpy. */
 #include <math.h>
 
 #include "op/rules.h"
@@ -25,7 +25,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 }
 
 static const as_case cases[] = {
-    /* The values of onnx's reference evaluator. */
+    /* Values from onnx's reference evaluator. */
     {.name = "given",
      .n_in = 1,
      .in = {AS_IN(F64, 7)},

@@ -1,4 +1,4 @@
-/* op_add.c - A + B: element by element, with broadcasting; integers wrap as numpy's. */
+/* op_add.c - A + B: element by element, with broadcasting; integers wrap as in numpy. */
 #include "op/rules.h"
 
 static double real(double a, double b) { return a + b; }

@@ -1,4 +1,4 @@
-/* op_and.c - whether of A and B both are true: element by element, with broadcasting. */
+/* op_and.c - true where A and B are both true: element by element, with broadcasting. */
 #include "op/rules.h"
 
 static const as_case cases[] = {AS_CASES_LOGIC(0, 0, 0, 1)};
@@ -11,7 +11,7 @@ const as_op as_op_and = {
     .max_out = 1,
     .infer = as_rule_logic,
     .cost = as_cost_each,
-    .eval = as_eval_and, /* no gradient: the output is no number */
+    .eval = as_eval_and, /* no gradient: the output is not a number */
     .tolerance = 0.0,
     .cases = cases,
     .n_cases = AS_COUNT(cases),

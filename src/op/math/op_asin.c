@@ -23,7 +23,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 }
 
 static const as_case cases[] = {
-    /* The values of onnx's reference evaluator. */
+    /* Values from onnx's reference evaluator. */
     {.name = "given",
      .n_in = 1,
      .in = {AS_IN(F64, 5)},
@@ -45,5 +45,5 @@ const as_op as_op_asin = {
     .grad = grad,
     .tolerance = 1e-6,
     .cases = cases,
-    .n_cases = AS_COUNT(cases), /* some f32 units for a library's or a polynomial's version */
+    .n_cases = AS_COUNT(cases), /* a library function or a polynomial may be off by some f32 ulps */
 };

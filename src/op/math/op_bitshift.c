@@ -1,5 +1,5 @@
-/* op_bitshift.c - integer X shifted left or right by Y bits: element by element, with broadcasting.  To the right a signed
- * X keeps its sign; by all bits or more, or by a negative Y, every bit is shifted out. */
+/* op_bitshift.c - integer X shifted left or right by Y bits: element by element, with broadcasting.  A right shift keeps
+ * the sign of a signed X; a shift by all bits or more, or by a negative Y, shifts every bit out. */
 #include <string.h>
 
 #include "op/rules.h"
@@ -22,8 +22,8 @@ static uint64_t left(uint64_t x, uint64_t y) { return y < 64 ? x << y : 0; }
 
 static uint64_t right(uint64_t x, uint64_t y) { return y < 64 ? x >> y : 0; }
 
-/* Signed integers come with their sign in all 64 bits, so that a negative Y is a large one.  C leaves it to the compiler
- * what >> does to a negative number; turned over, no number is negative. */
+/* Signed integers arrive sign-extended to 64 bits, so a negative Y is a large one.  In C the result of >> on a negative
+ * number depends on the compiler; with all bits inverted no number is negative. */
 static uint64_t right_signed(uint64_t x, uint64_t y) { return x >> 63 ? ~right(~x, y) : right(x, y); }
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
@@ -35,7 +35,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 }
 
 static const as_case cases[] = {
-    /* The values of onnx's reference evaluator. */
+    /* Values from onnx's reference evaluator. */
     {.name = "u8 left",
      .n_in = 2,
      .in = {AS_IN(U8, 4), AS_IN(U8, 4)},

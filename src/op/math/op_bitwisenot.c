@@ -1,4 +1,4 @@
-/* op_bitwisenot.c - y = x with every bit turned, element by element. */
+/* op_bitwisenot.c - y = x with every bit inverted, element by element. */
 #include "op/rules.h"
 
 static uint64_t whole(uint64_t x) { return ~x; }

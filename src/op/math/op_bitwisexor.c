@@ -2,7 +2,7 @@
 #include "op/rules.h"
 
 static const as_case cases[] = {
-    /* The values of onnx's reference evaluator. */
+    /* Values from onnx's reference evaluator. */
     {.name = "i32",
      .n_in = 2,
      .in = {AS_IN(I32, 4), AS_IN(I32, 4)},

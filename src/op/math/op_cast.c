@@ -1,6 +1,6 @@
-/* op_cast.c - the same values as another dtype, which `to` names by ONNX's number.  Integers keep their low bits, floats go
- * to integers towards zero and saturate (ONNX leaves those that do not fit open, and its tests keep the low bits of those
- * below 8), and what is not 0 is true. */
+/* op_cast.c - the same values as another dtype, which `to` names by ONNX's number.  Integers keep their low bits.  Floats
+ * become integers by rounding towards zero, and saturate: ONNX does not define values that do not fit, and its tests keep
+ * the low bits for integers of less than 8 bits.  Everything except 0 becomes true. */
 #include <math.h>
 
 #include "op/shape/move.h"
@@ -12,7 +12,7 @@ static const as_attr_def attrs[] = {
     {0},
 };
 
-/* TensorProto.DataType; `saturate` is about float8 alone, `round_mode` about float8e8m0. */
+/* TensorProto.DataType; `saturate` only concerns float8, `round_mode` only float8e8m0. */
 static const as_dtype dtypes[] = {
     [1] = AS_F32,     [2] = AS_U8,          [3] = AS_I8,    [4] = AS_U16,       [5] = AS_I16,
     [6] = AS_I32,     [7] = AS_I64,         [9] = AS_BOOL,  [10] = AS_F16,      [11] = AS_F64,
@@ -119,7 +119,7 @@ static const as_case cases[] = {
      .no_grad = true,
      AS_GIVEN(1, 256, -3),
      AS_WANT(1, 256, -3)},
-    /* By hand, after the tables of ONNX's definition: to the nearest, and beyond the largest it is that or no number. */
+    /* By hand, from the tables in ONNX's definition: to nearest; beyond the largest number it is that number or NaN. */
     {.name = "f32 to f8e4m3fn by hand",
      .n_in = 1,
      .in = {AS_IN(F32, 7)},
@@ -225,7 +225,7 @@ static const as_case cases[] = {
      .no_grad = true,
      AS_GIVEN(0.3, -99, 2.25),
      AS_WANT(0.3125, -28, 2)},
-    /* ml_dtypes: array(...).astype(int4) and so on keep the low bits of floats, too. */
+    /* ml_dtypes: array(...).astype(int4) and the like keep the low bits of floats too. */
     {.name = "f32 to i4 by ml_dtypes",
      .n_in = 1,
      .in = {AS_IN(F32, 5)},
@@ -271,7 +271,7 @@ static const as_case cases[] = {
      AS_WANT(-6, 0.5, 1.5)},
     {.name = "f32 to f16", .n_in = 1, .in = {AS_IN(F32, 3, 17)}, TO(10), .no_grad = true},
     {.name = "f16 to f32", .n_in = 1, .in = {AS_IN(F16, 9)}, TO(1), .no_grad = true},
-    {.name = "f32 to f64", .n_in = 1, .in = {AS_IN(F32, 7, 9)}, TO(11)}, /* the one that differences can see through */
+    {.name = "f32 to f64", .n_in = 1, .in = {AS_IN(F32, 7, 9)}, TO(11)}, /* the only one that finite differences can test */
     {.name = "u8 to f32", .n_in = 1, .in = {AS_IN(U8, 33)}, TO(1), .lo = 0, .hi = 255, .no_grad = true},
     {.name = "scalar", .n_in = 1, .in = {{.dtype = AS_F32}}, TO(7), .lo = -9, .hi = 9, .no_grad = true},
     {.name = "f32 to bf16, 3x29", .n_in = 1, .in = {AS_IN(F32, 3, 29)}, TO(16), .no_grad = true},

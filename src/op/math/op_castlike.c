@@ -1,4 +1,4 @@
-/* op_castlike.c - Cast to the dtype of a second input, whose values nobody reads. */
+/* op_castlike.c - Cast to the dtype of a second input, whose values are never read. */
 #include <math.h>
 
 #include "op/shape/move.h"
@@ -29,7 +29,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return ASSAY_OK;
 }
 
-/* What is only looked at for its dtype has a gradient of zero, so none is asked for. */
+/* An input that only gives its dtype has a zero gradient, so none is built. */
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
     (void)out;

@@ -75,5 +75,5 @@ const as_op as_op_celu = {
     .grad = grad,
     .tolerance = 1e-6,
     .cases = cases,
-    .n_cases = AS_COUNT(cases), /* some f32 units for a library's or a polynomial's version */
+    .n_cases = AS_COUNT(cases), /* a library function or a polynomial may be off by some f32 ulps */
 };

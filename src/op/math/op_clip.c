@@ -1,5 +1,5 @@
-/* op_clip.c - x held between two scalars, element by element; either may be absent, and max wins when it is below min.
- * NaN stays NaN. */
+/* op_clip.c - x limited to the range between two scalars, element by element; either may be absent, and max wins when
+ * it is below min. NaN stays NaN. */
 #include "op/rules.h"
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
@@ -13,7 +13,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* One comparison an element for each bound. */
+/* One comparison per element and bound. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost cost = as_cost_each(n);
@@ -21,7 +21,7 @@ static as_cost cost(const as_node_ctx *n)
     return cost;
 }
 
-/* The bound where the output stands beyond it. */
+/* Sets every output beyond the bound to the bound. */
 static void hold(const as_view *out, const as_view *bound, as_order beyond)
 {
     as_shape scalar = {0};
@@ -48,7 +48,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return ASSAY_OK;
 }
 
-/* From the outside in: max takes what it cut, then min, and x the rest. */
+/* From the outside in: max gets the gradient of what it clipped, then min, and x the rest. */
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
     (void)out;
@@ -68,12 +68,12 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
         d_in[1] = as_b_sum_to(b, as_b_only(b, under, rest), &n->in[1].shape);
         rest = as_b_except(b, under, rest);
     }
-    d_in[0] = as_b_sum_to(b, rest, &n->in[0].shape); /* a bound of [1] has made a scalar x one-dimensional */
+    d_in[0] = as_b_sum_to(b, rest, &n->in[0].shape); /* sums a bound of shape [1] away: it made a scalar x one-dimensional */
     return ASSAY_OK;
 }
 
 static const as_case cases[] = {
-    /* The values of onnx's reference evaluator. */
+    /* Values from onnx's reference evaluator. */
     {.name = "f32",
      .n_in = 3,
      .in = {AS_IN(F32, 2, 3), {.dtype = AS_F32}, {.dtype = AS_F32}},

@@ -1,9 +1,9 @@
-/* op_div.c - A / B: element by element, with broadcasting; integers are cut towards zero. */
+/* op_div.c - A / B: element by element, with broadcasting; integers round towards zero. */
 #include "op/rules.h"
 
 static double real(double a, double b) { return a / b; }
 
-/* By 0 gives 0, as numpy: C would leave it undefined.  By -1 wraps the lowest integer. */
+/* Division by 0 gives 0, as in numpy; C leaves it undefined.  Division by -1 wraps the lowest integer. */
 static uint64_t signed_div(uint64_t a, uint64_t b)
 {
     int64_t x = (int64_t)a, y = (int64_t)b;
@@ -32,7 +32,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 }
 
 static const as_case cases[] = {
-    /* The values of onnx's reference evaluator. */
+    /* Values from onnx's reference evaluator. */
     {.name = "f32",
      .n_in = 2,
      .in = {AS_IN(F32, 2, 3), AS_IN(F32, 3)},
@@ -78,5 +78,5 @@ const as_op as_op_div = {
     .grad = grad,
     .tolerance = 1e-6,
     .cases = cases,
-    .n_cases = AS_COUNT(cases), /* an f32 unit for a fast reciprocal */
+    .n_cases = AS_COUNT(cases), /* a fast reciprocal may be off by an f32 ulp */
 };

@@ -23,7 +23,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return as_rule_float(env, n, out);
 }
 
-/* Four flops around one special; the cubic of the approximation is not counted. */
+/* Four flops and one special; the cubic term of the approximation is not counted. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost cost = as_cost_each(n);
@@ -32,7 +32,7 @@ static as_cost cost(const as_node_ctx *n)
     return cost;
 }
 
-/* erfc, since 1 + erf(x) loses all digits for x far below 0. */
+/* erfc, because 1 + erf(x) loses all digits for x far below 0. */
 static double by_erf(double x) { return 0.5 * x * erfc(-x * ROOT_HALF); }
 
 static double by_tanh(double x) { return 0.5 * x * (1.0 + tanh(ROOT_2_PI * (x + CUBE * x * x * x))); }
@@ -67,7 +67,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 }
 
 static const as_case cases[] = {
-    /* The values of onnx's reference evaluator. */
+    /* Values from onnx's reference evaluator. */
     {.name = "given",
      .n_in = 1,
      .in = {AS_IN(F64, 7)},
@@ -100,5 +100,5 @@ const as_op as_op_gelu = {
     .grad = grad,
     .tolerance = 1e-6,
     .cases = cases,
-    .n_cases = AS_COUNT(cases), /* some f32 units for a library's or a polynomial's version */
+    .n_cases = AS_COUNT(cases), /* a library function or a polynomial may be off by some f32 ulps */
 };

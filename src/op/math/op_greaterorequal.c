@@ -1,4 +1,4 @@
-/* op_greaterorequal.c - whether A >= B: element by element, with broadcasting; never of a NaN, exact for integers. */
+/* op_greaterorequal.c - whether A >= B: element by element, with broadcasting; false for a NaN, exact for integers. */
 #include "op/rules.h"
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
@@ -18,7 +18,7 @@ const as_op as_op_greaterorequal = {
     .max_out = 1,
     .infer = as_rule_compare,
     .cost = as_cost_each,
-    .eval = eval, /* no gradient: the output is no number */
+    .eval = eval, /* no gradient: the output is not a number */
     .tolerance = 0.0,
     .cases = cases,
     .n_cases = AS_COUNT(cases),

@@ -1,4 +1,4 @@
-/* op_hardsigmoid.c - y = alpha * x + beta held in [0, 1], element by element. */
+/* op_hardsigmoid.c - y = alpha * x + beta limited to [0, 1], element by element. */
 #include <math.h>
 
 #include "op/rules.h"
@@ -44,7 +44,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 }
 
 static const as_case cases[] = {
-    /* The values of onnx's reference evaluator. */
+    /* Values from onnx's reference evaluator. */
     {.name = "given",
      .n_in = 1,
      .in = {AS_IN(F64, 7)},

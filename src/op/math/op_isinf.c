@@ -1,4 +1,4 @@
-/* op_isinf.c - y = whether x is infinite, element by element; attributes leave one of the two signs out. */
+/* op_isinf.c - y = whether x is infinite, element by element; attributes can exclude one of the two signs. */
 #include <math.h>
 
 #include "op/rules.h"
@@ -72,7 +72,7 @@ const as_op as_op_isinf = {
     .attrs = attrs,
     .infer = infer,
     .cost = as_cost_each,
-    .eval = eval, /* no gradient: the output is no number */
+    .eval = eval, /* no gradient: the output is not a number */
     .tolerance = 0.0,
     .cases = cases,
     .n_cases = AS_COUNT(cases),

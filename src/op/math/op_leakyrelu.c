@@ -1,4 +1,4 @@
-/* op_leakyrelu.c - y = x from 0 on and alpha * x below, element by element. */
+/* op_leakyrelu.c - y = x for x >= 0 and alpha * x below, element by element. */
 #include "op/rules.h"
 
 static const as_attr_def attrs[] = {
@@ -33,7 +33,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 }
 
 static const as_case cases[] = {
-    /* The values of onnx's reference evaluator. */
+    /* Values from onnx's reference evaluator. */
     {.name = "given",
      .n_in = 1,
      .in = {AS_IN(F64, 7)},

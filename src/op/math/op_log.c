@@ -1,4 +1,4 @@
-/* op_log.c - y = log(x), the natural logarithm, element by element; of 0 it is -inf, of less NaN. */
+/* op_log.c - y = log(x), the natural logarithm, element by element; -inf for 0, NaN for x < 0. */
 #include <math.h>
 
 #include "op/rules.h"
@@ -21,7 +21,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 }
 
 static const as_case cases[] = {
-    /* The values of onnx's reference evaluator. */
+    /* Values from onnx's reference evaluator. */
     {.name = "given",
      .n_in = 1,
      .in = {AS_IN(F64, 6)},
@@ -44,5 +44,5 @@ const as_op as_op_log = {
     .grad = grad,
     .tolerance = 1e-6,
     .cases = cases,
-    .n_cases = AS_COUNT(cases), /* some f32 units for a library's or a polynomial's version */
+    .n_cases = AS_COUNT(cases), /* a library function or a polynomial may be off by some f32 ulps */
 };

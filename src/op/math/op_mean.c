@@ -29,7 +29,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 }
 
 static const as_case cases[] = {
-    /* The values of onnx's reference evaluator. */
+    /* Values from onnx's reference evaluator. */
     {.name = "f32",
      .n_in = 3,
      .in = {AS_IN(F32, 2, 3), AS_IN(F32, 3), {.dtype = AS_F32}},

@@ -9,7 +9,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 }
 
 static const as_case cases[] = {
-    /* The values of onnx's reference evaluator. */
+    /* Values from onnx's reference evaluator. */
     {.name = "f32",
      .n_in = 2,
      .in = {AS_IN(F32, 2, 3), AS_IN(F32, 3)},

@@ -1,5 +1,5 @@
-/* op_mod.c - the rest of A / B: element by element, with broadcasting.  It has the sign of B, as Python's; with fmod = 1
- * that of A, as C's. */
+/* op_mod.c - the remainder of A / B: element by element, with broadcasting.  It has the sign of B, as in Python; with
+ * fmod = 1 that of A, as in C. */
 #include <math.h>
 
 #include "op/rules.h"
@@ -17,7 +17,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return as_rule_broadcast(env, n, out);
 }
 
-/* A rest of zero has B's sign, too.  An infinite B leaves A as it is or, when their signs differ, is the answer. */
+/* A remainder of zero has B's sign too.  With an infinite B the answer is A, or B when their signs differ. */
 static double real_like_python(double a, double b)
 {
     double rest = fmod(a, b);
@@ -26,7 +26,7 @@ static double real_like_python(double a, double b)
     return !isnan(rest) && (rest < 0.0) != (b < 0.0) ? rest + b : rest;
 }
 
-/* By 0 gives 0, as numpy; by -1 never reaches C's %, which overflows for the lowest integer. */
+/* Modulo 0 gives 0, as in numpy; modulo -1 never reaches C's %, which overflows for the lowest integer. */
 static uint64_t like_c(uint64_t a, uint64_t b)
 {
     int64_t x = (int64_t)a, y = (int64_t)b;
@@ -65,7 +65,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 }
 
 static const as_case cases[] = {
-    /* The values of onnx's reference evaluator. */
+    /* Values from onnx's reference evaluator. */
     {.name = "i32 like Python",
      .n_in = 2,
      .in = {AS_IN(I32, 6), AS_IN(I32, 6)},

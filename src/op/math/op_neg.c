@@ -1,4 +1,4 @@
-/* op_neg.c - y = -x, element by element; the lowest integer stays itself, as numpy's. */
+/* op_neg.c - y = -x, element by element; the lowest integer stays itself, as in numpy. */
 #include "op/rules.h"
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
@@ -28,7 +28,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 }
 
 static const as_case cases[] = {
-    /* The values of onnx's reference evaluator. */
+    /* Values from onnx's reference evaluator. */
     {.name = "given",
      .n_in = 1,
      .in = {AS_IN(F64, 7)},

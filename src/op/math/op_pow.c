@@ -15,7 +15,8 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* Squaring; wraps as a product of integers does.  Below 0 what 1 / x is when cut towards zero, and 0 for x = 0. */
+/* Repeated squaring; wraps as a product of integers does.  A negative exponent gives 1 / x^|y| rounded towards zero, and 0 for x =
+ * 0. */
 static uint64_t whole_pow(int64_t x, int64_t y, bool y_is_negative)
 {
     uint64_t power = 1, square = (uint64_t)x;
@@ -65,7 +66,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 }
 
 static const as_case cases[] = {
-    /* The values of onnx's reference evaluator. */
+    /* Values from onnx's reference evaluator. */
     {.name = "f64",
      .n_in = 2,
      .in = {AS_IN(F64, 5), AS_IN(F64, 5)},
@@ -92,7 +93,7 @@ static const as_case cases[] = {
      .want = (const double[]){-27, 1099511627776, 1},
      .n_want = 3,
      .no_grad = true},
-    /* By hand: 65536 squared is 2^32; below 0 only 1 and -1 leave something. */
+    /* By hand: 65536 squared is 2^32; with a negative exponent only 1 and -1 give something other than 0. */
     {.name = "i32 wraps",
      .n_in = 2,
      .in = {AS_IN(I32, 2), {.dtype = AS_I32}},

@@ -1,4 +1,4 @@
-/* op_prelu.c - y = x from 0 on and slope * x below, element by element; the slope is broadcast to X, never X to it. */
+/* op_prelu.c - y = x for x >= 0 and slope * x below, element by element; the slope broadcasts to X, never X to the slope. */
 #include "op/rules.h"
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
@@ -42,7 +42,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 }
 
 static const as_case cases[] = {
-    /* The values of onnx's reference evaluator. */
+    /* Values from onnx's reference evaluator. */
     {.name = "f32",
      .n_in = 2,
      .in = {AS_IN(F32, 2, 3), AS_IN(F32, 3)},

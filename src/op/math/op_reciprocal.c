@@ -22,7 +22,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 }
 
 static const as_case cases[] = {
-    /* The values of onnx's reference evaluator. */
+    /* Values from onnx's reference evaluator. */
     {.name = "given",
      .n_in = 1,
      .in = {AS_IN(F64, 7)},
@@ -44,5 +44,5 @@ const as_op as_op_reciprocal = {
     .grad = grad,
     .tolerance = 1e-6,
     .cases = cases,
-    .n_cases = AS_COUNT(cases), /* an f32 unit for a fast reciprocal */
+    .n_cases = AS_COUNT(cases), /* a fast reciprocal may be off by an f32 ulp */
 };

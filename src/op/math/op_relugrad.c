@@ -1,4 +1,4 @@
-/* op_relugrad.c - assay.ReluGrad(X, dY): dY where X > 0, else 0.  A NaN in X lets dY pass, as Relu lets the NaN. */
+/* op_relugrad.c - assay.ReluGrad(X, dY): dY where X > 0, else 0.  Where X is NaN, dY passes, because Relu passes the NaN. */
 #include "op/rules.h"
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
@@ -45,7 +45,7 @@ const as_op as_op_relugrad = {
     .max_out = 1,
     .infer = infer,
     .cost = as_cost_each,
-    .eval = eval, /* no gradient: it is one itself, and second derivatives are not built */
+    .eval = eval, /* no gradient: this is a gradient itself, and second derivatives are not built */
     .tolerance = 0.0,
     .cases = cases,
     .n_cases = AS_COUNT(cases),

@@ -1,4 +1,4 @@
-/* op_round.c - y = the whole number nearest to x, halves to the even one, element by element. */
+/* op_round.c - y = the whole number nearest to x, ties to even, element by element. */
 #include <math.h>
 
 #include "op/rules.h"
@@ -11,7 +11,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 }
 
 static const as_case cases[] = {
-    /* The values of onnx's reference evaluator. */
+    /* Values from onnx's reference evaluator. */
     {.name = "given",
      .n_in = 1,
      .in = {AS_IN(F64, 9)},

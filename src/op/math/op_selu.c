@@ -1,4 +1,4 @@
-/* op_selu.c - y = gamma * x above 0 and gamma * alpha * (exp(x) - 1) up to it, element by element. */
+/* op_selu.c - y = gamma * x for x > 0 and gamma * alpha * (exp(x) - 1) otherwise, element by element. */
 #include <math.h>
 
 #include "op/rules.h"
@@ -22,7 +22,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return ASSAY_OK;
 }
 
-/* Up to 0: gamma * alpha * exp(x) is y + gamma * alpha. */
+/* For x <= 0: gamma * alpha * exp(x) is y + gamma * alpha. */
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
     d_in[0] = -1;
@@ -35,7 +35,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 }
 
 static const as_case cases[] = {
-    /* The values of onnx's reference evaluator. */
+    /* Values from onnx's reference evaluator. */
     {.name = "given",
      .n_in = 1,
      .in = {AS_IN(F64, 7)},
@@ -69,5 +69,5 @@ const as_op as_op_selu = {
     .grad = grad,
     .tolerance = 1e-6,
     .cases = cases,
-    .n_cases = AS_COUNT(cases), /* some f32 units for a library's or a polynomial's version */
+    .n_cases = AS_COUNT(cases), /* a library function or a polynomial may be off by some f32 ulps */
 };

@@ -17,7 +17,7 @@ static as_cost cost(const as_node_ctx *n)
     return cost;
 }
 
-/* exp only of what is not positive, so that it never overflows and small y keep all their digits. */
+/* Takes exp only of values <= 0, so that it never overflows and a small y keeps all its digits. */
 static double real(double x)
 {
     double e = exp(-fabs(x));
@@ -32,7 +32,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return ASSAY_OK;
 }
 
-/* dx = dy * y * (1 - y), with t = dy * y written as t - t * y to need no constant. */
+/* dx = dy * y * (1 - y), written as t - t * y with t = dy * y, so that it needs no constant. */
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
     (void)n, (void)in;
@@ -64,5 +64,5 @@ const as_op as_op_sigmoid = {
     .grad = grad,
     .tolerance = 1e-6,
     .cases = cases,
-    .n_cases = AS_COUNT(cases), /* some f32 units for a polynomial exp */
+    .n_cases = AS_COUNT(cases), /* a polynomial exp may be off by some f32 ulps */
 };

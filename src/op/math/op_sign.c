@@ -1,7 +1,7 @@
 /* op_sign.c - y = -1, 0 or 1, the sign of x, element by element; NaN stays NaN. */
 #include "op/rules.h"
 
-static double real(double x) { return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x; /* x, so that a NaN passes */ }
+static double real(double x) { return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x; /* returns x, so that a NaN passes */ }
 
 static uint64_t signed_sign(uint64_t x) { return (int64_t)x < 0 ? UINT64_MAX : x > 0; }
 
@@ -15,7 +15,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 }
 
 static const as_case cases[] = {
-    /* The values of onnx's reference evaluator. */
+    /* Values from onnx's reference evaluator. */
     {.name = "given",
      .n_in = 1,
      .in = {AS_IN(F64, 7)},

@@ -11,7 +11,7 @@ static as_cost cost(const as_node_ctx *n)
     return cost;
 }
 
-/* exp only of what is not positive, so that it never overflows. */
+/* Takes exp only of values <= 0, so that it never overflows. */
 static double real(double x) { return (x > 0.0 ? x : 0.0) + log1p(exp(-fabs(x))); }
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
@@ -32,7 +32,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 }
 
 static const as_case cases[] = {
-    /* The values of onnx's reference evaluator. */
+    /* Values from onnx's reference evaluator. */
     {.name = "given",
      .n_in = 1,
      .in = {AS_IN(F64, 8)},
@@ -55,5 +55,5 @@ const as_op as_op_softplus = {
     .grad = grad,
     .tolerance = 1e-6,
     .cases = cases,
-    .n_cases = AS_COUNT(cases), /* some f32 units for a library's or a polynomial's version */
+    .n_cases = AS_COUNT(cases), /* a library function or a polynomial may be off by some f32 ulps */
 };

@@ -1,4 +1,4 @@
-/* op_sqrt.c - y = the square root of x, element by element; of what is less than 0 it is NaN. */
+/* op_sqrt.c - y = the square root of x, element by element; NaN for x < 0. */
 #include <math.h>
 
 #include "op/rules.h"
@@ -21,7 +21,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 }
 
 static const as_case cases[] = {
-    /* The values of onnx's reference evaluator. */
+    /* Values from onnx's reference evaluator. */
     {.name = "given",
      .n_in = 1,
      .in = {AS_IN(F64, 6)},
@@ -43,5 +43,5 @@ const as_op as_op_sqrt = {
     .grad = grad,
     .tolerance = 1e-6,
     .cases = cases,
-    .n_cases = AS_COUNT(cases), /* an f32 unit for a fast inverse root */
+    .n_cases = AS_COUNT(cases), /* a fast inverse root may be off by an f32 ulp */
 };

@@ -1,4 +1,4 @@
-/* op_sub.c - A - B: element by element, with broadcasting; integers wrap as numpy's. */
+/* op_sub.c - A - B: element by element, with broadcasting; integers wrap as in numpy. */
 #include "op/rules.h"
 
 static double real(double a, double b) { return a - b; }
@@ -20,7 +20,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     if (d_out[0] < 0 || !as_dtype_is_float(n->in[0].dtype))
         return ASSAY_OK;
     d_in[0] = as_b_sum_to(b, d_out[0], &n->in[0].shape);
-    /* Negated after the sum, where there is less to negate. */
+    /* Negated after the sum, when there are fewer elements to negate. */
     d_in[1] = as_b2(b, "Mul", as_b_sum_to(b, d_out[0], &n->in[1].shape), as_b_scalar(b, n->in[1].dtype, -1.0));
     return ASSAY_OK;
 }

@@ -29,7 +29,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 {
     (void)n, (void)in;
     int t = as_b2(b, "Mul", d_out[0], out[0]);
-#ifndef AS_PLANT_GRADIENT /* a planted fault: without this factor the finite-difference test must go red */
+#ifndef AS_PLANT_GRADIENT /* a planted fault: without this factor the finite-difference test must fail */
     t = as_b2(b, "Mul", t, out[0]);
 #endif
     d_in[0] = as_b2(b, "Sub", d_out[0], t);
@@ -59,5 +59,5 @@ const as_op as_op_tanh = {
     .grad = grad,
     .tolerance = 1e-6,
     .cases = cases,
-    .n_cases = AS_COUNT(cases), /* some f32 units for a polynomial */
+    .n_cases = AS_COUNT(cases), /* a polynomial may be off by some f32 ulps */
 };

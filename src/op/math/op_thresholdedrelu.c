@@ -1,4 +1,4 @@
-/* op_thresholdedrelu.c - y = x above alpha and 0 up to it, element by element. */
+/* op_thresholdedrelu.c - y = x for x > alpha, else 0, element by element. */
 #include "op/rules.h"
 
 static const as_attr_def attrs[] = {
@@ -30,7 +30,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 }
 
 static const as_case cases[] = {
-    /* The values of onnx's reference evaluator. */
+    /* Values from onnx's reference evaluator. */
     {.name = "given",
      .n_in = 1,
      .in = {AS_IN(F64, 7)},

@@ -36,7 +36,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 }
 
 static const as_case cases[] = {
-    /* The values of onnx's reference evaluator. */
+    /* Values from onnx's reference evaluator. */
     {.name = "f32",
      .n_in = 3,
      .in = {AS_IN(BOOL, 2, 2), AS_IN(F32, 2, 2), AS_IN(F32, 2, 2)},
@@ -82,7 +82,7 @@ const as_op as_op_where = {
     .infer = infer,
     .cost = as_cost_bytes,
     .eval = eval,
-    .grad = grad, /* it moves and counts nothing */
+    .grad = grad, /* it only moves elements, so it has no flops */
     .tolerance = 0.0,
     .cases = cases,
     .n_cases = AS_COUNT(cases),

@@ -90,7 +90,7 @@ as_cost as_norm_cost(const as_node_ctx *n, uint64_t lines, uint64_t flops_each)
 {
     as_cost cost = as_cost_bytes(n);
     cost.flops =
-        as_sat_add(as_sat_mul(flops_each, as_sat_count(&n->in[0].shape)), as_sat_mul(2, lines)); /* a root and a division a line */
+        as_sat_add(as_sat_mul(flops_each, as_sat_count(&n->in[0].shape)), as_sat_mul(2, lines)); /* a root, a division per line */
     return cost;
 }
 
@@ -101,8 +101,8 @@ static int mean_of(as_builder *b, int x, const int64_t *axes, size_t n_axes)
     return n_axes ? as_b2(b, "ReduceMean", x, as_b_ints(b, axes, n_axes)) : x;
 }
 
-/* With g = dy * scale and z the normalised x: dx = inv * (g - mean(g) - z * mean(g * z)), without mean(g) if no mean was
- * taken off. */
+/* With g = dy * scale and z the normalised x: dx = inv * (g - mean(g) - z * mean(g * z)); mean(g) is left out if no mean
+ * was subtracted. */
 void as_norm_grad(as_builder *b, int x, int scale, int dy, unsigned axes, double epsilon, bool square, int *dx, int *d_scale)
 {
     int64_t list[AS_MAX_RANK];

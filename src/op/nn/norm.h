@@ -6,25 +6,25 @@
 
 #include "op/reduce/reduce.h"
 
-/* Mean and population variance of elements first .. first + count - 1; NaN of nothing. */
+/* Mean and population variance of elements first .. first + count - 1; NaN when there are none. */
 typedef struct as_moments {
     double mean, variance;
 } as_moments;
 as_moments as_moments_of(const as_view *x, int64_t first, int64_t count);
 
-/* The attribute, or ONNX's 1e-5, which is a float. */
+/* The attribute epsilon, or ONNX's default 1e-5, which is a float. */
 double as_norm_epsilon(const as_node_ctx *n);
-/* All axes from the attribute `axis` on, the last when it is not given. */
+/* All axes from the attribute `axis` on; only the last when it is not given. */
 assay_status as_norm_axes(assay_env *env, const as_node_ctx *n, unsigned *out);
-/* Input i is [count], one value a channel; `what` is its name in ONNX. */
+/* Checks that input i is [count], one value per channel; `what` is its name in ONNX. */
 assay_status as_norm_vector(assay_env *env, const as_node_ctx *n, int i, const char *what, int64_t count);
-/* Input i broadcasts to X, which keeps its shape. */
+/* Checks that input i broadcasts to X without changing X's shape. */
 assay_status as_norm_wide(assay_env *env, const as_node_ctx *n, int i, const char *what);
 /* A vector of channels under the shape of X, whose channels lie on axis 1. */
 as_view as_norm_channels(const as_view *v, const as_shape *x);
 
 /* y = (x - mean) / sqrt(variance + epsilon) * scale + bias over lines along `axes`, or with the root of the mean square and no
- * mean.  scale and bias have the shape of x or are NULL; mean and inv (a value a line) may be NULL. */
+ * mean. scale and bias have the shape of x or are NULL; mean and inv (one value per line) may be NULL. */
 typedef struct as_norm {
     const as_view *x, *scale, *bias, *y, *mean, *inv;
     unsigned       axes;
@@ -32,17 +32,17 @@ typedef struct as_norm {
     bool           square;
 } as_norm;
 void as_norm_eval(const as_norm *norm);
-/* Five flops an element (sum, subtract, square and add, scale), two more with scale and bias; a root and a division a line. */
+/* Five flops per element (sum, subtract, square and add, scale), two more with scale and bias; a root and a division per line. */
 as_cost as_norm_cost(const as_node_ctx *n, uint64_t lines, uint64_t flops_each);
 
-/* The gradients of the same: dx, and the full d_scale = dy * normalised x, to be summed to the scale's shape.  `scale` (-1: none)
- * broadcasts to x. */
+/* The gradients of the same: dx, and the full d_scale = dy * normalised x, which the caller sums to the scale's shape.  `scale`
+ * (-1: none) broadcasts to x. */
 void as_norm_grad(as_builder *b, int x, int scale, int dy, unsigned axes, double epsilon, bool square, int *dx, int *d_scale);
-/* A vector as [C, 1, ...] for a rank, so that it broadcasts along axis 1; -1 in gives -1 out. */
+/* A vector as [C, 1, ...] of this rank, so that it broadcasts along axis 1; -1 in gives -1 out. */
 int as_norm_column(as_builder *b, int v, int rank);
 /* Sums all axes but 1; -1 in gives -1 out. */
 int as_norm_sum(as_builder *b, int x);
-/* UNSUPPORTED unless inputs 1 .. n - 1 have the dtype of X: a gradient is made of operators that take one dtype. */
+/* UNSUPPORTED unless inputs 1 .. n - 1 have the dtype of X: the operators that a gradient consists of take a single dtype. */
 assay_status as_norm_one_dtype(as_builder *b, const as_node_ctx *n);
 
 #endif

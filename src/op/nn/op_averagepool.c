@@ -34,7 +34,7 @@ static as_cost cost(const as_node_ctx *n)
     return cost;
 }
 
-/* A dilated window may step over all of a small input: the mean of nothing is taken as 0. */
+/* A dilated window may skip all elements of a small input: the mean of no elements is defined as 0. */
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
     as_shape  y;
@@ -65,7 +65,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     d_in[0] = -1;
     if (d_out[0] < 0)
         return ASSAY_OK;
-    as_attr list[AS_COUNT(attrs)]; /* the NULL name's place is taken by the shape */
+    as_attr list[AS_COUNT(attrs)]; /* the shape takes the place of the NULL name */
     int     count = as_attrs_repeat(n, "input_shape", x->dim, (size_t)x->rank, list);
     d_in[0] = b->node(b, "assay.AveragePoolGrad", d_out, 1, list, count, NULL, 1);
     return ASSAY_OK;
@@ -100,7 +100,7 @@ static const as_case cases[] = {
      .given = (const double[]){2, 4, 8},
      .want = (const double[]){1, 3, 6, 4},
      .n_want = 4},
-    /* By hand: the last window reaches beyond the padding, which never counts: (8 + 0) / 2. */
+    /* By hand: the last window reaches beyond the padding, and that part never counts: (8 + 0) / 2. */
     {.name = "ceil_mode by hand",
      .n_in = 1,
      .in = {AS_IN(F64, 1, 1, 4)},

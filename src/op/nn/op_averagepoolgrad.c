@@ -46,7 +46,7 @@ static as_cost cost(const as_node_ctx *n)
     return cost;
 }
 
-/* What element p gets: through each tap, the output whose window sees it there. */
+/* What element p gets: through each tap, a share of the output whose window sees it there. */
 static double element(const as_window *w, const as_view *dy, const int64_t *p, bool pads)
 {
     int64_t k[3], o[3];

@@ -1,7 +1,7 @@
-/* op_batchnormalization.c - each channel less a mean over a standard deviation, times scale plus B.
+/* op_batchnormalization.c - (x - mean) / standard deviation per channel, times scale plus B.
  *
- * The statistics are given, or with training_mode those of the batch; then two more outputs are the given ones moved towards them:
- * given * momentum + batch * (1 - momentum). */
+ * The statistics are given, or with training_mode those of the batch; then two more outputs hold the given ones, moved towards
+ * those of the batch: given * momentum + batch * (1 - momentum). */
 #include <math.h>
 
 #include "op/nn/norm.h"
@@ -35,7 +35,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* Given statistics: a multiply and an add an element, once they are folded into one factor and one shift a channel. */
+/* Given statistics: a multiply and an add per element, once they are folded into one factor and one shift per channel. */
 static as_cost cost(const as_node_ctx *n) { return as_norm_cost(n, (uint64_t)channels_of(&n->in[0].shape), trains(n) ? 7 : 2); }
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
@@ -80,7 +80,7 @@ static void given_grad(as_builder *b, const as_node_ctx *n, const int *in, int d
     d_in[4] = as_b2(b, "Mul", as_b2(b, "Mul", along, cube), as_b_scalar(b, dtype, -0.5));
 }
 
-/* The given statistics do not reach Y. */
+/* In training the given statistics do not affect Y. */
 static void batch_grad(as_builder *b, const as_node_ctx *n, const int *in, int dy, int *d_in)
 {
     int            rank = n->in[0].shape.rank, d_scale, zero = as_b_scalar(b, n->in[0].dtype, 0.0);

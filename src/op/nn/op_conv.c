@@ -14,7 +14,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
 }
 
 /* 2 * count(Y) * C/group * kernel flops, count(Y) more for the bias.  By convention the whole kernel counts for every
- * output, also where it lies on padding: what can be skipped there depends on the algorithm, not on the definition. */
+ * output, even where it lies on padding: what can be skipped there depends on the algorithm, not on the definition. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_conv_shapes s;
@@ -60,7 +60,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     if (dy < 0)
         return ASSAY_OK;
     const as_shape *x = &n->in[0].shape, *w = &n->in[1].shape;
-    as_attr         list[AS_COUNT(attrs)]; /* the NULL name's place is taken by the shape */
+    as_attr         list[AS_COUNT(attrs)]; /* the shape takes the place of the NULL name */
     int             count = as_attrs_repeat(n, "input_shape", x->dim, (size_t)x->rank, list);
     d_in[0] = b->node(b, "assay.ConvGradX", (int[]){dy, in[1]}, 2, list, count, NULL, 1);
     count = as_attrs_repeat(n, "weight_shape", w->dim, (size_t)w->rank, list);
@@ -210,5 +210,5 @@ const as_op as_op_conv = {
     .grad = grad,
     .tolerance = 1e-4,
     .cases = cases,
-    .n_cases = AS_COUNT(cases), /* as MatMul: a kernel may be one */
+    .n_cases = AS_COUNT(cases), /* as MatMul: a kernel may compute it as a matrix product */
 };

@@ -29,7 +29,7 @@ static as_cost cost(const as_node_ctx *n)
     return shapes_of(NULL, n, &s) == ASSAY_OK ? as_conv_cost(n, &s, &s.y) : as_cost_bytes(n);
 }
 
-/* Tap k of the kernel from channel c of the group to channel m: all outputs times the input each saw through it. */
+/* Tap k of the kernel from channel c of the group to channel m: the sum of every output times the input it saw through the tap. */
 static double element(const as_conv_shapes *s, const as_view *x, const as_view *dy, int64_t m, int64_t c, const int64_t *k)
 {
     const as_window *win = &s->window;
@@ -108,7 +108,7 @@ const as_op as_op_convgradw = {
     .attrs = attrs,
     .infer = infer,
     .cost = cost,
-    .eval = eval, /* no gradient: it is one itself, and second derivatives are not built */
+    .eval = eval, /* no gradient: this is a gradient itself, and second derivatives are not built */
     /* Its sums run over batch and plane: ten times as long as a forward sum. */
     .tolerance = 5e-4,
     .cases = cases,

@@ -1,8 +1,8 @@
 /* op_convgradx.c - assay.ConvGradX(dY, W): the gradient of Conv with respect to X.
  *
- * input_shape holds all sizes of X, because a stride forgets how many elements it did not reach.  The
- * other attributes are Conv's.  Written as a gather over Y, not as the scatter that defines it, so that
- * every element is one sum in double. */
+ * input_shape holds all sizes of X, because the output size does not tell how many elements a stride
+ * did not reach.  The other attributes are Conv's.  Written as a gather over Y, although a scatter
+ * defines it, so that every element is one sum in double. */
 #include "op/nn/taps.h"
 
 static const as_attr_def attrs[] = {AS_CONV_ATTRS, {.name = "input_shape", .kind = AS_ATTR_INTS, .required = true}, {0}};
@@ -109,7 +109,7 @@ const as_op as_op_convgradx = {
     .attrs = attrs,
     .infer = infer,
     .cost = cost,
-    .eval = eval, /* no gradient: it is one itself, and second derivatives are not built */
+    .eval = eval, /* no gradient: this is a gradient itself, and second derivatives are not built */
     .tolerance = 1e-4,
     .cases = cases,
     .n_cases = AS_COUNT(cases),

@@ -1,4 +1,4 @@
-/* op_convtranspose.c - the convolution turned round: every input element spreads the kernel over the output.
+/* op_convtranspose.c - the transposed convolution: every input element spreads the kernel over the output.
  *
  * X is [N, C, ...] and W is [C, M/group, ...].  output_shape, when given, decides the pads, whatever `pads` says. */
 #include "op/nn/taps.h"
@@ -25,7 +25,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* 2 * count(X) * M/group * kernel flops, also where the kernel is cut off, count(Y) more for the bias. */
+/* 2 * count(X) * M/group * kernel flops, even where the kernel is cut off; count(Y) more for the bias. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_conv_shapes s;
@@ -62,7 +62,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return ASSAY_OK;
 }
 
-/* Turned round again it is a Conv from dY to dX, whose kernel gradient is that of W; X and dY change places. */
+/* Its transpose is a Conv from dY to dX, whose kernel gradient is that of W; X and dY change places. */
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
     (void)out;
@@ -77,7 +77,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     size_t           count = (size_t)w->n_axes;
     int64_t          pads[6];
     for (int i = 0; i < w->n_axes; i++) {
-        /* As many pads as the last window of X needs; without any, what is left over must be less than a stride. */
+        /* As many pads as the last window of X needs; without pads, the remainder must be less than a stride. */
         int64_t end = w->stride[i] * (w->out[i] - 1) + (w->kernel[i] - 1) * w->dilation[i] + 1 - w->in[i] - w->pad_begin[i];
         if (end <= -w->stride[i])
             return as_fail(b->env, ASSAY_UNSUPPORTED,
@@ -106,7 +106,7 @@ static const as_case cases[] = {
      .given = (const double[]){1, 2, 1, 10, 0.5},
      .want = (const double[]){1.5, 12.5, 20.5},
      .n_want = 3},
-    /* By hand: stride 3 leaves a gap, output_padding an empty end, the pad takes the first. */
+    /* By hand: stride 3 leaves a gap, output_padding an empty end; the pad removes the first element. */
     {.name = "strided by hand",
      .n_in = 2,
      .in = {AS_IN(F64, 1, 1, 2), AS_IN(F64, 1, 1, 2)},
@@ -124,7 +124,7 @@ static const as_case cases[] = {
      .given = (const double[]){1, 2, 3, 4, 5, 6},
      .want = (const double[]){3, 4, 10, 12},
      .n_want = 4},
-    /* By hand: of the 5 that stride 2 gives, SAME keeps 4: UPPER cuts the end. */
+    /* By hand: SAME keeps 4 of the 5 that stride 2 gives: UPPER cuts the end. */
     {.name = "SAME_UPPER by hand",
      .n_in = 2,
      .in = {AS_IN(F32, 1, 1, 2), AS_IN(F32, 1, 1, 3)},

@@ -1,8 +1,8 @@
 /* op_dropout.c - the identity, or in training zeros at random places and 1 / (1 - ratio) times the rest.
  *
- * Training is asked for by input 2.  With the attribute seed (its low 32 bits) the draws are those of numpy's RandomState, which
- * the ONNX reference uses, the same in every step; without it they are Philox's of the run's seed, the node and the step.
- * Output 1 is the mask of those kept. */
+ * Input 2 turns training on.  With the attribute seed (its low 32 bits) the draws are those of numpy's RandomState, which the
+ * ONNX reference uses, and the same in every step; without it they are Philox draws keyed by the run's seed, the node and the
+ * step.  Output 1 is the mask of the kept elements. */
 #include "base/random.h"
 #include "op/rules.h"
 
@@ -22,7 +22,7 @@ static assay_status ratio_check(assay_env *env, const as_node_ctx *n, double rat
     return ASSAY_OK;
 }
 
-/* The value of a scalar input known while planning; false when it is not. */
+/* The value of a scalar input that is known while planning; false when it is not known. */
 static bool constant_of(const as_node_ctx *n, int i, double *out)
 {
     if (!n->in[i].constant)
@@ -51,7 +51,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* In training a comparison and a multiplication an element, none else. */
+/* In training a comparison and a multiplication per element, otherwise none. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost cost = as_cost_bytes(n);

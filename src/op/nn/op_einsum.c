@@ -20,12 +20,13 @@ typedef struct term {
 typedef struct equation {
     term    in[AS_MAX_IN], out;
     int64_t size[N_LABELS];
-    int     seen[N_LABELS]; /* how often, over all inputs */
+    int     seen[N_LABELS]; /* how often it occurs, over all inputs */
 } equation;
 
 static int letter_of(char c) { return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : -1; }
 
-/* One term up to a comma, an arrow or the end; `rank` tells how many axes "..." stands for, `unnamed` when that is known. */
+/* Reads one term up to a comma, an arrow or the end; `rank` tells how many axes "..." stands for, or `unnamed` when that is
+ * known. */
 static assay_status term_read(assay_env *env, const as_node_ctx *n, const char **at, int rank, int unnamed, term *out)
 {
     term        t = {0};
@@ -56,7 +57,7 @@ static assay_status term_read(assay_env *env, const as_node_ctx *n, const char *
     return ASSAY_OK;
 }
 
-/* The axes of one input enter the table of sizes. */
+/* Adds the axes of one input to the table of sizes. */
 static assay_status sizes_join(assay_env *env, const as_node_ctx *n, int i, equation *e)
 {
     const as_shape *x = &n->in[i].shape;
@@ -134,8 +135,8 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* By the definition, all axes in one loop: a multiplication for each input but the first and an addition.  Contracting pairs one
- * after the other may take less. */
+/* By the definition, with all axes in one loop: per iteration a multiplication for each input but the first, and an addition.
+ * Contracting pairs of inputs one after the other may take less. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost  cost = as_cost_bytes(n);
@@ -150,7 +151,7 @@ static as_cost cost(const as_node_ctx *n)
     return cost;
 }
 
-/* Where input i stands when the labels are at `at`. */
+/* The offset in input i when the labels are at `at`. */
 static void place(const term *t, const as_shape *x, const int64_t *at, int64_t *index)
 {
     for (int a = 0; a < t->rank; a++)

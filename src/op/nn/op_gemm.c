@@ -65,8 +65,8 @@ static int multiply(as_builder *b, int x, bool flip_x, int y, bool flip_y, doubl
     return b->node(b, "Gemm", (int[]){x, y}, 2, list, (int)AS_COUNT(list), NULL, 1);
 }
 
-/* dA' = alpha dY B'^T and dB' = alpha A'^T dY; a transposed operand asks for the transpose of its gradient, which is
- * the product of the transposes in the other order. */
+/* dA' = alpha dY B'^T and dB' = alpha A'^T dY. A transposed operand needs the transpose of its gradient: the product
+ * of the transposes in the other order. */
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
     (void)out;

@@ -1,7 +1,7 @@
 /* op_globalaveragepool.c - the mean of every channel of every image: [N, C, spatial...] to [N, C, 1...]. */
 #include "op/nn/norm.h"
 
-/* L - 1 additions and a division for every channel of L elements. */
+/* L - 1 additions and a division per channel of L elements. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost cost = as_reduce_cost(n);

@@ -3,7 +3,7 @@
 
 #include "op/reduce/reduce.h"
 
-/* Of no elements it is the lowest value, as in ReduceMax. */
+/* Without elements it is the lowest value, as in ReduceMax. */
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
     (void)env;
@@ -20,7 +20,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return ASSAY_OK;
 }
 
-/* That of ReduceMax over the spatial axes: elements equal to the maximum share. */
+/* As ReduceMax over the spatial axes: elements equal to the maximum share the gradient. */
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
     int64_t        axes[AS_MAX_RANK];
@@ -52,7 +52,7 @@ static const as_case cases[] = {
     {.name = "no images", .n_in = 1, .in = {AS_IN(F32, 0, 3, 4)}},
 };
 
-/* L - 1 comparisons for every channel of L elements. */
+/* L - 1 comparisons per channel of L elements. */
 const as_op as_op_globalmaxpool = {
     .name = "GlobalMaxPool",
     .min_in = 1,

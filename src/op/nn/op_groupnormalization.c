@@ -1,5 +1,5 @@
-/* op_groupnormalization.c - each group of channels of each image less its mean over its standard deviation, times a scale plus a
- * bias for every channel (opset 21's form). */
+/* op_groupnormalization.c - (x - mean) / standard deviation per image and group of channels, times a scale plus a bias per
+ * channel (the form of opset 21). */
 #include "op/nn/norm.h"
 
 static const as_attr_def attrs[] = {
@@ -32,7 +32,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     if (groups < 1 || x->dim[1] % groups)
         return as_refuse(env, n, "num_groups is %lld and must be positive and divide the %lld channels", (long long)groups,
                          (long long)x->dim[1]);
-    /* What to compute in; the truth is in f64 whatever it says. */
+    /* The type to compute in; the reference code uses f64 whatever it is. */
     if (stash != 1 && stash != 10 && stash != 11 && stash != 16)
         return as_refuse(env, n, "stash_type is %lld and must be 1 (f32), 10 (f16), 11 (f64) or 16 (bf16)", (long long)stash);
     out[0] = as_info(n->in[0].dtype, x);

@@ -1,4 +1,4 @@
-/* op_instancenormalization.c - each channel of each image less its mean over its standard deviation, times scale plus B. */
+/* op_instancenormalization.c - (x - mean) / standard deviation per image and channel, times scale plus B. */
 #include "op/nn/norm.h"
 
 static const as_attr_def attrs[] = {{.name = "epsilon", .kind = AS_ATTR_FLOAT}, {0}};

@@ -1,5 +1,5 @@
-/* op_layernormalization.c - X less its mean over its standard deviation along all axes from one on, times Scale plus B; on demand
- * the mean and the inverse deviation of each line. */
+/* op_layernormalization.c - (X - mean) / standard deviation along all axes from one on, times Scale plus B; on demand also the
+ * mean and the inverse deviation of each line. */
 #include "op/nn/norm.h"
 
 static const as_attr_def attrs[] = {

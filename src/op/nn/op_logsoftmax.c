@@ -1,12 +1,12 @@
-/* op_logsoftmax.c - x less the logarithm of the sum of exp(x) along one axis, shifted by the largest so that nothing
- * overflows. */
+/* op_logsoftmax.c - x minus the logarithm of the sum of exp(x) along one axis, shifted by the largest so that
+ * nothing overflows. */
 #include <math.h>
 
 #include "op/reduce/reduce.h"
 
 static const as_attr_def attrs[] = {{.name = "axis", .kind = AS_ATTR_INT}, {0}};
 
-/* For every line of L elements: L - 1 comparisons, 2 L subtractions, L - 1 additions; special: L exponentials and a logarithm. */
+/* Per line of L elements: L - 1 comparisons, 2 L subtractions, L - 1 additions; special: L exponentials and a logarithm. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost         cost = as_cost_bytes(n);
@@ -54,7 +54,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 }
 
 static const as_case cases[] = {
-    /* By hand: of 0, ln 2, ln 5 the exponentials add up to 8; equal values share; a large shift changes nothing. */
+    /* By hand: the exponentials of 0, ln 2, ln 5 add up to 8; equal values have equal results; a large shift changes nothing. */
     {.name = "by hand",
      .n_in = 1,
      .in = {AS_IN(F64, 3, 3)},
@@ -63,7 +63,7 @@ static const as_case cases[] = {
          (const double[]){-2.0794415416798357, -1.3862943611198906, -0.4700036292457356, -1.0986122886681098, -1.0986122886681098,
                           -1.0986122886681098, -2.0794415416798357, -1.3862943611198906, -0.4700036292457356},
      .n_want = 9},
-    /* By hand: along axis 0 the columns share. */
+    /* By hand: along axis 0, per column. */
     {.name = "axis 0 by hand",
      .n_in = 1,
      .in = {AS_IN(F32, 2, 2)},

@@ -1,5 +1,5 @@
-/* op_lppool.c - the p-norm of a sliding window over 1 to 3 spatial axes: (sum of |x|^p)^(1/p), p = 2 when not given.  Padding
- * adds nothing. */
+/* op_lppool.c - the p-norm of a sliding window over 1 to 3 spatial axes: (sum of |x|^p)^(1/p), p is 2 when not given.
+ * Padding adds nothing. */
 #include <math.h>
 
 #include "op/nn/taps.h"
@@ -69,7 +69,7 @@ static const as_case cases[] = {
      .given = (const double[]){3, -4, 3},
      .want = (const double[]){5, 5, 3},
      .n_want = 3},
-    /* By hand: with p 1 sums of absolute values, two apart. */
+    /* By hand: with p = 1, sums of absolute values; elements two apart. */
     {.name = "p 1 by hand",
      .n_in = 1,
      .in = {AS_IN(F64, 1, 1, 4)},

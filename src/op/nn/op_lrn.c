@@ -1,4 +1,4 @@
-/* op_lrn.c - each element over (bias + alpha / size * the sum of squares of `size` neighbouring channels) ^ beta. */
+/* op_lrn.c - each element divided by (bias + alpha / size * the sum of squares of `size` neighbouring channels) ^ beta. */
 #include <math.h>
 
 #include "op/rules.h"
@@ -22,7 +22,8 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* A square and an addition for each of `size` neighbours, a product, an addition and a division more; special: a power. */
+/* Per element a square and an addition for each of `size` neighbours, then a product, an addition and a division; special: a
+ * power. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost  cost = as_cost_bytes(n);

@@ -51,7 +51,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* 2 * M * N * K flops for every matrix of the broadcast batch. */
+/* 2 * M * N * K flops per matrix of the broadcast batch. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost cost = as_cost_bytes(n);
@@ -86,7 +86,7 @@ static void element_real(const as_view *a, const as_view *b, const product *p, i
     as_view_set(y, at, sum);
 }
 
-/* Modulo 2^64, then wrapped: the same as wrapping after every step. */
+/* Modulo 2^64, then wrapped: gives the same as wrapping after every step. */
 static void element_whole(const as_view *a, const as_view *b, const product *p, int64_t i, int64_t j, const as_view *y, int64_t at)
 {
     uint64_t sum = 0;
@@ -228,7 +228,7 @@ const as_op as_op_matmul = {
     .cost = cost,
     .eval = eval,
     .grad = grad,
-    /* A naive f32 sum of some thousand products in [-1,1) is off by about 4e-5; bf16 anywhere would be off by 4e-3. */
+    /* A naive f32 sum of some thousand products in [-1,1) is off by about 4e-5; with bf16 anywhere it would be off by 4e-3. */
     .tolerance = 1e-4,
     .cases = cases,
     .n_cases = AS_COUNT(cases),

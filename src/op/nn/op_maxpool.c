@@ -1,4 +1,4 @@
-/* op_maxpool.c - the maximum of a sliding window over 1 to 3 spatial axes, and on demand where it was found. */
+/* op_maxpool.c - the maximum of a sliding window over 1 to 3 spatial axes, and on demand its position. */
 #include <math.h>
 
 #include "op/nn/taps.h"
@@ -21,7 +21,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* kernel - 1 comparisons for every output; by convention the whole window counts, also where it lies on padding. */
+/* kernel - 1 comparisons per output; by convention the whole window counts, even where it lies on padding. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost   cost = as_cost_bytes(n);
@@ -39,8 +39,8 @@ static int64_t place(const as_window *w, bool column_major, int64_t where)
     return column_major ? first + w->in[0] * (middle + w->in[1] * last) : where;
 }
 
-/* A dilated window may step over all of a small input: it holds nothing, so the maximum is the dtype's lowest value
- * (the setter saturates -infinity) and the index is -1. */
+/* A dilated window may skip all elements of a small input. It is then empty, so the maximum is the dtype's lowest
+ * value (the setter saturates -infinity) and the index is -1. */
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
     as_shape  y;

@@ -1,7 +1,7 @@
-/* op_maxpoolgrad.c - assay.MaxPoolGrad(X, dY): each window hands its gradient to the element that won it.
+/* op_maxpoolgrad.c - assay.MaxPoolGrad(X, dY): each window passes its gradient to its maximum.
  *
- * The first maximum in window order wins a tie.  Where windows overlap, an element may win more than once
- * and gets the sum.  The attributes are MaxPool's. */
+ * Of equal maxima the first in window order gets it.  Where windows overlap, an element may be the
+ * maximum of several and gets the sum.  The attributes are MaxPool's. */
 #include <stdlib.h>
 
 #include "op/nn/taps.h"
@@ -26,7 +26,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* For every output, kernel - 1 comparisons to find the winner again and one addition. */
+/* Per output, kernel - 1 comparisons to find the maximum again and one addition. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost   cost = as_cost_bytes(n);
@@ -76,7 +76,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 }
 
 static const as_case cases[] = {
-    /* By hand: the 9 wins both windows it is in. */
+    /* By hand: the 9 is the maximum of both windows it is in. */
     {.name = "overlap by hand",
      .n_in = 2,
      .in = {AS_IN(F32, 1, 1, 4), AS_IN(F32, 1, 1, 3)},
@@ -125,7 +125,7 @@ const as_op as_op_maxpoolgrad = {
     .attrs = attrs,
     .infer = infer,
     .cost = cost,
-    .eval = eval, /* no gradient: it is one itself, and second derivatives are not built */
+    .eval = eval, /* no gradient: this is a gradient itself, and second derivatives are not built */
     .tolerance = 1e-6,
     .cases = cases,
     .n_cases = AS_COUNT(cases), /* a few additions where windows overlap */

@@ -1,5 +1,4 @@
-/* op_meanvariancenormalization.c - X less its mean, over its standard deviation plus 1e-9, along the attribute's axes (0, 2, 3 when
- * not given). */
+/* op_meanvariancenormalization.c - (X - mean) / (standard deviation + 1e-9) along the attribute's axes (0, 2, 3 when not given). */
 #include <math.h>
 
 #include "op/nn/norm.h"
@@ -65,7 +64,7 @@ static const as_case cases[] = {
      .given = (const double[]){0, 1, 6, 3},
      .want = (const double[]){-1, -1, 1, 1},
      .n_want = 4},
-    /* By hand: nothing varies, and 0 over 1e-9 is 0. */
+    /* By hand: nothing varies, and 0 / 1e-9 is 0. */
     {.name = "equal by hand",
      .n_in = 1,
      .in = {AS_IN(F32, 3)},

@@ -1,5 +1,5 @@
-/* op_normbias.c - b' = (b - mean) * scale / sqrt(var + epsilon) + B: the bias of a product that has taken in the batch normalisation
- * behind it.  Inputs scale, B, mean, var, and b, which may be absent.  Made by the plan's passes, so it has no gradient. */
+/* op_normbias.c - b' = (b - mean) * scale / sqrt(var + epsilon) + B: the bias of a product into which the batch normalisation after
+ * it was folded.  Inputs scale, B, mean, var, and b, which may be absent.  The plan's passes make it, so it has no gradient. */
 #include <math.h>
 
 #include "op/rules.h"

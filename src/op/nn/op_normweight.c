@@ -1,5 +1,5 @@
-/* op_normweight.c - W' = W * scale / sqrt(var + epsilon), one factor for each index of `axis`: the weights of a product that has taken
- * in the batch normalisation behind it.  Made by the plan's passes, so it has no gradient. */
+/* op_normweight.c - W' = W * scale / sqrt(var + epsilon), one factor per index of `axis`: the weights of a product into which the
+ * batch normalisation after it was folded.  The plan's passes make it, so it has no gradient. */
 #include <math.h>
 
 #include "op/rules.h"
@@ -23,7 +23,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* A product an element; an addition, a root and a division a factor. */
+/* A product per element; an addition, a root and a division per factor. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost  cost = as_cost_bytes(n);

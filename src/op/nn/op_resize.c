@@ -37,7 +37,7 @@ typedef struct resize {
     int      coordinates, mode, nearest, policy;
     bool     antialias, exclude_outside;
     double   cubic_a, extrapolation;
-    int      axes[AS_MAX_RANK], n_axes; /* those that roi, scales and sizes speak of, in their order */
+    int      axes[AS_MAX_RANK], n_axes; /* the axes that roi, scales and sizes are for, in their order */
     double   scale[AS_MAX_RANK];        /* of every axis of X */
     as_shape y;
 } resize;
@@ -181,7 +181,7 @@ static int64_t taps_count(const resize *r, int axis)
     return 2 - 2 * (int64_t)(floor(-reach[r->mode] / scale) + 1.0);
 }
 
-/* A multiply-add for every combination of taps; to copy the nearest is no work. */
+/* A multiply-add for every combination of taps; copying the nearest counts no flops. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost cost = as_cost_bytes(n);
@@ -197,7 +197,7 @@ static as_cost cost(const as_node_ctx *n)
 
 /* --- Taps --- */
 
-/* All outputs of one axis: n taps each, as (index, weight); an index of -1 in the first says "outside". */
+/* All outputs of one axis: n taps each, as (index, weight); -1 as the first index means "outside". */
 typedef struct taps {
     int64_t  n;
     int64_t *index;
@@ -207,7 +207,7 @@ typedef struct taps {
 /* Where output o lies on the input's axis. */
 static double coordinate(const resize *r, double o, double in, double out, double scale, const double roi[2])
 {
-    double wide = scale * in; /* the exact width, of which `out` is the whole part */
+    double wide = scale * in; /* the exact width; `out` is its integer part */
     switch (r->coordinates) {
     case ASYMMETRIC: return o / scale;
     case ALIGN_CORNERS: return wide == 1.0 ? 0.0 : o * (in - 1.0) / (wide - 1.0);
@@ -255,10 +255,10 @@ static void taps_make(const resize *r, int axis, int64_t in, int64_t o, const do
         return;
     }
     double stretch = r->antialias && r->scale[axis] < 1.0 ? r->scale[axis] : 1.0;
-    double first = ceil(x) - (double)(t->n / 2); /* as many taps on either side; at an integer the left side has it */
+    double first = ceil(x) - (double)(t->n / 2); /* equally many taps on both sides; when x is an integer, the left has one more */
     for (int64_t i = 0; i < t->n; i++) {
         double at = first + (double)i;
-        index[i] = (int64_t)fmin(fmax(at, 0.0), last); /* the edge goes on outside */
+        index[i] = (int64_t)fmin(fmax(at, 0.0), last); /* outside, the edge value continues */
         weight[i] = filter(r, (at - x) * stretch);
         if (r->exclude_outside && (at < 0.0 || at > last))
             weight[i] = 0.0;
@@ -299,14 +299,14 @@ static assay_status taps_take(assay_env *env, const as_node_ctx *n, const resize
 
 /* --- Elements --- */
 
-/* The sum over all taps of axes from `axis` on; `at` holds the input's index in front of them. */
+/* The sum over all taps of the axes from `axis` on; `at` holds the input's index on the axes before. */
 static double blend(const as_view *x, const taps *t, const int64_t *o, int axis, int64_t *at)
 {
     if (axis == x->shape.rank)
         return as_view_at(x, at);
     double sum = 0.0;
     for (int64_t i = 0, k = o[axis] * t[axis].n; i < t[axis].n; i++, k++)
-        if (t[axis].weight[k] != 0.0) { /* an infinity beside the point must not count */
+        if (t[axis].weight[k] != 0.0) { /* an infinity under a weight of 0 must not count */
             at[axis] = t[axis].index[k];
             sum += t[axis].weight[k] * blend(x, t, o, axis + 1, at);
         }
@@ -324,7 +324,7 @@ static void element(const resize *r, const as_view *x, const taps *t, const int6
             return;
         }
     }
-    if (r->mode == NEAREST && whole) { /* exact, also beyond 2^53 */
+    if (r->mode == NEAREST && whole) { /* exact, even beyond 2^53 */
         as_view one = as_view_fix(x, at, x->shape.rank);
         as_view_set_i64(y, i, as_view_get_i64(&one, 0));
         return;
@@ -367,7 +367,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     }
 
 static const as_case cases[] = {
-    /* The reference implementation in the onnx package 1.23. */
+    /* Values from the reference implementation in the onnx package 1.23. */
     {.name = "nearest, half_pixel as ONNX's",
      .n_in = 4,
      .in = {AS_IN(F32, 1, 1, 2, 3), NONE, NONE, AS_IN_INTS(1, 1, 4, 5)},
@@ -510,7 +510,7 @@ static const as_case cases[] = {
     {.name = "empty", .n_in = 3, .in = {AS_IN(F32, 0, 7), NONE, SCALES_ARE(2, 1)}},
 };
 
-/* No gradient: it needs the transposed resampling, an operator of its own; networks that learn here do not resize. */
+/* No gradient: it would need its own operator, the transposed resampling; the networks that are trained here do not resize. */
 const as_op as_op_resize = {
     .name = "Resize",
     .min_in = 1,

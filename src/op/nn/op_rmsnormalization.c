@@ -1,4 +1,4 @@
-/* op_rmsnormalization.c - X over the root of its mean square along all axes from one on, times scale. */
+/* op_rmsnormalization.c - X divided by the root of its mean square along all axes from one on, times scale. */
 #include "op/nn/norm.h"
 
 static const as_attr_def attrs[] = {
@@ -8,7 +8,7 @@ static const as_attr_def attrs[] = {
     {0},
 };
 
-/* The dtype of the output is the scale's; stash_type says what to compute in, and the truth is in f64 whatever it says. */
+/* The output has the dtype of scale. stash_type is the type to compute in; the reference code uses f64 whatever it is. */
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
     unsigned axes;
@@ -23,7 +23,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* Square and add, divide, scale: four flops an element. */
+/* Square and add, divide, scale: four flops per element. */
 static as_cost cost(const as_node_ctx *n)
 {
     unsigned axes;
@@ -58,7 +58,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 }
 
 static const as_case cases[] = {
-    /* By hand: the mean square of [1, 7] is 25, that of [-5, 5] too. */
+    /* By hand: the mean square of [1, 7] is 25, and so is that of [-5, 5]. */
     {.name = "by hand",
      .n_in = 2,
      .in = {AS_IN(F64, 2, 2), AS_IN(F64, 2)},

@@ -1,11 +1,12 @@
-/* op_softmax.c - exp(x) over the sum of exp(x) along one axis, shifted by the largest so that nothing overflows. */
+/* op_softmax.c - exp(x) divided by the sum of exp(x) along one axis, shifted by the largest so that nothing overflows. */
 #include <math.h>
 
 #include "op/rules.h"
 
 static const as_attr_def attrs[] = {{.name = "axis", .kind = AS_ATTR_INT}, {0}};
 
-/* For every line of L elements: L - 1 comparisons, L subtractions, L - 1 additions, the inverse of the sum, L products; special: L exponentials. */
+/* Per line of L elements: L - 1 comparisons, L subtractions, L - 1 additions, the inverse of the sum, L products; special: L
+ * exponentials. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost         cost = as_cost_bytes(n);
@@ -30,7 +31,7 @@ static void line_eval(const as_view *x, const as_view *y, int64_t length)
         as_view_put(y, &i, exp(as_view_at(x, &i) - max) / sum);
 }
 
-/* The view with `axis` moved to the end: what is left in front counts the lines. */
+/* The view with `axis` moved to the end: the axes before it count the lines. */
 static as_view axis_last(const as_view *v, int axis)
 {
     as_view moved = *v;
@@ -76,7 +77,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 }
 
 static const as_case cases[] = {
-    /* By hand: the exponentials of 0, ln 2, ln 5 are 1, 2, 5; equal values share; a large shift changes nothing. */
+    /* By hand: the exponentials of 0, ln 2, ln 5 are 1, 2, 5; equal values have equal results; a large shift changes nothing. */
     {.name = "by hand",
      .n_in = 1,
      .in = {AS_IN(F64, 3, 3)},
@@ -84,7 +85,7 @@ static const as_case cases[] = {
          (const double[]){0, 0.6931471805599453, 1.6094379124341003, 7, 7, 7, 1000, 1000.6931471805599453, 1001.6094379124341003},
      .want = (const double[]){0.125, 0.25, 0.625, 1.0 / 3, 1.0 / 3, 1.0 / 3, 0.125, 0.25, 0.625},
      .n_want = 9},
-    /* By hand: along axis 0 the columns share. */
+    /* By hand: along axis 0, per column. */
     {.name = "axis 0 by hand",
      .n_in = 1,
      .in = {AS_IN(F32, 2, 2)},

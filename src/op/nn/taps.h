@@ -16,7 +16,7 @@ static inline bool as_tap_at(const as_window *w, const int64_t *o, const int64_t
     return inside;
 }
 
-/* What an average divides by: the taps on elements, with `pads` also those on padding; never those beyond the padding, where
+/* The divisor of an average: the taps on elements, with `pads` also those on padding; never those beyond the padding, which
  * only ceil_mode reaches. */
 static inline int64_t as_taps_count(const as_window *w, const int64_t *o, bool pads)
 {
@@ -44,8 +44,8 @@ static inline bool as_tap_from(const as_window *w, const int64_t *p, const int64
     return seen;
 }
 
-/* The rule of ConvTranspose.  It is a Conv turned round: the window is that of the Conv from y to x, so its `in` are the sizes of
- * y and its `out` those of x. */
+/* The shape rule of ConvTranspose.  The window is that of the Conv from y to x, so its `in` holds the sizes of y and its `out`
+ * those of x. */
 assay_status as_transposed_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, as_conv_shapes *out);
 
 /* for (each tap k of a window, or each place of a plane) */
@@ -54,7 +54,7 @@ assay_status as_transposed_read(assay_env *env, const as_node_ctx *n, const as_s
         for ((k)[1] = 0; (k)[1] < (size)[1]; (k)[1]++) \
             for ((k)[2] = 0; (k)[2] < (size)[2]; (k)[2]++)
 
-/* Cases of a pool: channels by vectors, two and four of them, and what is left. */
+/* Cases of a pool: channels in vectors, in two and four of them, and a remainder. */
 #define AS_CASE_POOL(c_, h_, w_)                                                                                         \
     {                                                                                                                    \
         .name = #c_ " channels", .n_in = 1, .in = {AS_IN(F32, 2, c_, h_, w_)}, .no_grad = true, .n_attrs = 3, .attrs = { \

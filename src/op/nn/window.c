@@ -4,7 +4,7 @@
 
 #include "op/nn/taps.h"
 
-/* Larger sizes have no use and would let an honest-looking file ask for any amount of work. */
+/* Larger sizes are of no use and would let an ordinary-looking file ask for any amount of work. */
 #define MAX_SIZE ((int64_t)INT32_MAX)
 
 /* A list of n values in [least, MAX_SIZE], or all `otherwise` when it is not given. */
@@ -33,7 +33,7 @@ static assay_status kernel_read(assay_env *env, const as_node_ctx *n, const int6
         uint64_t taps = 1;
         for (int i = 0; i < w->n_axes; i++)
             taps = as_sat_mul(taps, (uint64_t)w->kernel[i]);
-        /* Unlike weights, a pooling window costs a file nothing to ask for. */
+        /* Unlike weights, a large pooling window does not make the file larger. */
         if (taps > (uint64_t)MAX_SIZE)
             return as_refuse(env, n, "kernel_shape asks for windows of more than %lld elements", (long long)MAX_SIZE);
         return ASSAY_OK;
@@ -72,13 +72,13 @@ static assay_status axis_explicit(assay_env *env, const as_node_ctx *n, bool cei
     }
     int64_t room = padded - reach;
     w->out[i] = room / w->stride[i] + 1;
-    /* One more if it starts before the end of the input: out * stride < in + pad_begin, without the product. */
+    /* One more window if it starts before the end of the input: out * stride < in + pad_begin, written without the product. */
     if (ceil_mode && room % w->stride[i] && (w->in[i] + w->pad_begin[i] - 1) / w->stride[i] >= w->out[i])
         w->out[i]++;
     return ASSAY_OK;
 }
 
-/* SAME: as many outputs as strides fit the input, padded as little as possible. */
+/* SAME: as many outputs as there are strides in the input, with as little padding as possible. */
 static void axis_same(bool upper, int i, as_window *w)
 {
     int64_t reach = (w->kernel[i] - 1) * w->dilation[i] + 1;
@@ -138,7 +138,7 @@ assay_status as_window_read(assay_env *env, const as_node_ctx *n, const as_shape
 
 int64_t as_window_count(const int64_t size[3])
 {
-    /* With a 0 among them the others may be too large to multiply. */
+    /* If one of them is 0, the others may be too large to multiply. */
     return size[0] && size[1] && size[2] ? size[0] * size[1] * size[2] : 0;
 }
 
@@ -169,7 +169,7 @@ assay_status as_pool_read(assay_env *env, const as_node_ctx *n, const as_shape *
     AS_TRY(as_window_read(env, n, x, NULL, as_attr_int(n, "ceil_mode", 0) != 0, &found));
     as_shape shape = {.rank = x->rank, .dim = {x->dim[0], x->dim[1]}};
     for (int i = 0; i < found.n_axes; i++) {
-        /* Such a window would hold padding only, and the maximum of nothing is no number. */
+        /* Such a window would hold only padding, and the maximum of no elements is not a number. */
         if (as_attr_find(n, "pads") && (found.pad_begin[i] >= found.kernel[i] || found.pad_end[i] >= found.kernel[i]))
             return as_refuse(env, n, "pads %lld and %lld of spatial axis %d must be smaller than the kernel's %lld",
                              (long long)found.pad_begin[i], (long long)found.pad_end[i], i, (long long)found.kernel[i]);
@@ -273,7 +273,7 @@ assay_status as_attr_shape(assay_env *env, const as_node_ctx *n, const char *nam
 
 /* --- ConvTranspose --- */
 
-/* The pads of one axis for an output of `size`; what cannot be cut off (a size beyond reach) stays behind the end. */
+/* The pads of one axis for an output of `size`; where `size` is larger than the convolution reaches, the rest stays at the end. */
 static void axis_cut(int64_t natural, int64_t size, bool upper, int i, as_window *w)
 {
     int64_t total = natural > size ? natural - size : 0;

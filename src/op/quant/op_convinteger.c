@@ -1,4 +1,4 @@
-/* op_convinteger.c - convolution of bytes less their zero points in i32; padding counts as the zero point of x. */
+/* op_convinteger.c - convolution of bytes minus their zero points, in i32; padding counts as the zero point of x. */
 #include "op/quant/quantize.h"
 
 static const as_attr_def attrs[] = {AS_CONV_ATTRS, {0}};
@@ -35,7 +35,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     as_conv_shapes s;
     AS_TRY(as_conv_read(env, n, &n->in[0].shape, &n->in[1].shape, &s));
     int64_t index[AS_MAX_RANK] = {0}, count = as_shape_count(&s.y);
-    for (int64_t i = 0; i < count; i++) { /* behind the spatial axes the index is 0 */
+    for (int64_t i = 0; i < count; i++) { /* after the spatial axes the index is 0 */
         int64_t sum = as_qconv_sum(&s, &in[0], as_quant_zero(n, in, 2, 0), &in[1], as_quant_zero(n, in, 3, index[1]), index[0],
                                    index[1], &index[2]);
         as_view_set_i64(&out[0], i, as_int_wrap(AS_I32, (uint64_t)sum));
@@ -45,14 +45,14 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 }
 
 static const as_case cases[] = {
-    /* The examples of ONNX's own node tests. */
+    /* The examples in ONNX's own node tests. */
     {.name = "without padding of ONNX",
      .n_in = 3,
      .in = {AS_IN(U8, 1, 1, 3, 3), AS_IN(U8, 1, 1, 2, 2), {.dtype = AS_U8}},
      .given = (const double[]){2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 1, 1, 1, 1},
      .want = (const double[]){12, 16, 24, 28},
      .n_want = 4},
-    /* By hand: kernel [1,2] - 1 = [0,1] and [3,3] - 2 = [1,1] over 5 - 1, padded with nothing on both sides. */
+    /* By hand: kernel [1,2] - 1 = [0,1] and [3,3] - 2 = [1,1] over 5 - 1; the padding on both sides adds nothing. */
     {.name = "padding and channels by hand",
      .n_in = 4,
      .in = {AS_IN(U8, 1, 1, 1), AS_IN(U8, 2, 1, 2), AS_IN(U8, 1), AS_IN(U8, 2)},

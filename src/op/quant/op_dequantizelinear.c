@@ -1,4 +1,4 @@
-/* op_dequantizelinear.c - y = (x - zero_point) * scale, with the same three ways to spread the scale as QuantizeLinear. */
+/* op_dequantizelinear.c - y = (x - zero_point) * scale, with the same three ways to lay the scale over x as QuantizeLinear. */
 #include "op/quant/quantize.h"
 
 static const as_attr_def attrs[] = {
@@ -25,7 +25,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* A subtraction and a product an element. */
+/* A subtraction and a product per element. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost cost = as_cost_bytes(n);
@@ -49,7 +49,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 }
 
 static const as_case cases[] = {
-    /* The examples of ONNX's own node tests. */
+    /* The examples in ONNX's own node tests. */
     {.name = "u8 of ONNX",
      .n_in = 3,
      .in = {AS_IN(U8, 4), {.dtype = AS_F32}, {.dtype = AS_U8}},
@@ -80,7 +80,7 @@ static const as_case cases[] = {
      .given = (const double[]){1, 2, 3, 4, 5, 6, 1, 10, 100, 1000, 0, 1, 2, 3},
      .want = (const double[]){1, 10, 3, 30, 300, 3000},
      .n_want = 6},
-    /* By hand: the accumulator of an integer product back in floats. */
+    /* By hand: the accumulator of an integer product converted back to floats. */
     {.name = "i32 by hand",
      .n_in = 2,
      .in = {AS_IN(I32, 3), {.dtype = AS_F32}},
@@ -132,7 +132,7 @@ static const as_case cases[] = {
     {.name = "empty", .n_in = 2, .in = {AS_IN(U8, 0, 3), {.dtype = AS_F32}}},
 };
 
-/* No gradient: x is of integers, and quantised parameters are not trained here. */
+/* No gradient: x holds integers, and quantised parameters are not trained here. */
 const as_op as_op_dequantizelinear = {
     .name = "DequantizeLinear",
     .min_in = 2,

@@ -1,4 +1,4 @@
-/* op_dynamicquantizelinear.c - x as u8 with the scale and the zero point that just fit its range, 0 included. */
+/* op_dynamicquantizelinear.c - x as u8 with the scale and the zero point that just fit its range, extended to include 0. */
 #include <math.h>
 
 #include "op/quant/quantize.h"
@@ -32,7 +32,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
         least = x < least ? x : least;
         most = x > most ? x : most;
     }
-    /* All zeros would give a scale of 0; any other does. */
+    /* All zeros would give a scale of 0; any other scale works. */
     double scale = most == least ? 1.0 : as_round_to(AS_F32, as_round_to(AS_F32, most - least) / 255.0);
     double zero = rint(fmin(fmax(as_round_to(AS_F32, -least / scale), 0.0), 255.0));
     for (int64_t i = 0; i < count; i++)
@@ -45,7 +45,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 }
 
 static const as_case cases[] = {
-    /* The examples of ONNX's own node tests. */
+    /* The examples in ONNX's own node tests. */
     {.name = "both signs of ONNX",
      .n_in = 1,
      .in = {AS_IN(F32, 6)},
@@ -71,7 +71,7 @@ static const as_case cases[] = {
     {.name = "empty", .n_in = 1, .in = {AS_IN(F32, 0, 3)}},
 };
 
-/* No gradient: a step function has none that is of use. */
+/* No gradient: that of a step function is of no use. */
 const as_op as_op_dynamicquantizelinear = {
     .name = "DynamicQuantizeLinear",
     .min_in = 1,

@@ -1,4 +1,4 @@
-/* op_matmulinteger.c - (A - a_zero_point) * (B - b_zero_point) of bytes in i32, exact until 2^31 wraps. */
+/* op_matmulinteger.c - (A - a_zero_point) * (B - b_zero_point) of bytes in i32, exact until it wraps at 2^31. */
 #include "op/quant/quantize.h"
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
@@ -18,7 +18,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* 2 * M * N * K for every matrix of the batch, as MatMul; zero points can be taken out of the sums. */
+/* 2 * M * N * K per matrix of the batch, as MatMul; zero points can be moved out of the sums. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost    cost = as_cost_bytes(n);

@@ -30,7 +30,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* As Conv, and for each output a product, an addition and two comparisons. */
+/* As Conv, and per output a product, an addition and two comparisons. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost        cost = as_cost_bytes(n);
@@ -53,7 +53,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
                                    m, &index[2]);
         if (as_in_has(n, BIAS))
             sum += as_view_get_i64(&in[BIAS], m);
-        /* In steps of f32, as every implementation has its multiplier: a tie must be one here too. */
+        /* In f32 steps, because every implementation has an f32 multiplier: a tie there must be a tie here too. */
         double scale = as_round_to(AS_F32, as_round_to(AS_F32, as_quant_scale(&in[X_SCALE], 0) * as_quant_scale(&in[W_SCALE], m)) /
                                                as_quant_scale(&in[Y_SCALE], 0));
         double sum32 = as_round_to(AS_F32, (double)as_int_wrap(AS_I32, (uint64_t)sum));
@@ -69,8 +69,8 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     }
 
 static const as_case cases[] = {
-    /* ONNX Runtime 1.31.1 on the CPU; scales are powers of two, so that nothing is rounded twice, and weights small,
-     * because its u8 by i8 product saturates in 16 bits on machines without VNNI. */
+    /* ONNX Runtime 1.31.1 on the CPU. Scales are powers of two, so that nothing is rounded twice; weights are small,
+     * because its u8 by i8 product saturates at 16 bits on machines without VNNI. */
     {.name = "u8 and i8 as ONNX Runtime's",
      .n_in = 9,
      .in = {AS_IN(U8, 1, 2, 3, 3), ONE(F32), ONE(U8), AS_IN(I8, 2, 2, 2, 2), AS_IN(F32, 2), AS_IN(I8, 2), ONE(F32), ONE(U8),

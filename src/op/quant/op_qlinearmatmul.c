@@ -26,7 +26,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* As MatMul, and for each output a product, an addition and two comparisons. */
+/* As MatMul, and per output a product, an addition and two comparisons. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost    cost = as_cost_bytes(n);
@@ -44,14 +44,15 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     AS_TRY(as_qmatmul_read(env, n, A, B, &p));
     as_view a = as_qmatmul_operand(&p, &in[A], 0), a_zero = as_qmatmul_param(&in[A_ZERO], &p.a, 0);
     as_view b = as_qmatmul_operand(&p, &in[B], 1), b_zero = as_qmatmul_param(&in[B_ZERO], &p.b, 1);
-    /* Scales belong to rows of a and y and columns of b, so they can lie over y. */
+    /* Scales belong to rows of a and y and columns of b, so they can broadcast over y. */
     as_view  a_scale = as_qmatmul_param(&in[A_SCALE], &p.y, 0), b_scale = as_qmatmul_param(&in[B_SCALE], &p.y, 1);
     as_view  y_scale = as_qmatmul_param(&in[Y_SCALE], &p.y, 0), y_zero = as_qmatmul_param(&in[Y_ZERO], &p.y, 0);
     as_dtype dtype = in[A_SCALE].dtype;
     int64_t  index[AS_MAX_RANK] = {0}, count = as_shape_count(&out[0].shape);
     for (int64_t i = 0; i < count; i++) {
         int64_t sum = as_int_wrap(AS_I32, (uint64_t)as_qmatmul_sum(&p, &a, &a_zero, &b, &b_zero, index));
-        /* In steps of the scales' own type, as every implementation has its multiplier: a tie must be one here too. */
+        /* In steps of the scales' own type, because every implementation's multiplier has it: a tie there must be a tie here
+         * too. */
         double scale = as_round_to(dtype, as_round_to(dtype, as_view_at(&a_scale, index) * as_view_at(&b_scale, index)) /
                                               as_view_at(&y_scale, index));
         as_quant_put(&out[0], i, as_round_to(AS_F32, as_round_to(AS_F32, (double)sum) * scale),
@@ -67,8 +68,8 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     }
 
 static const as_case cases[] = {
-    /* ONNX Runtime 1.31.1 on the CPU; scales are powers of two, so that nothing is rounded twice, and weights small,
-     * because its u8 by i8 product saturates in 16 bits on machines without VNNI. */
+    /* ONNX Runtime 1.31.1 on the CPU. Scales are powers of two, so that nothing is rounded twice; weights are small,
+     * because its u8 by i8 product saturates at 16 bits on machines without VNNI. */
     {.name = "u8 as ONNX Runtime's",
      .n_in = 8,
      .in = {AS_IN(U8, 2, 4), ONE(F32), ONE(U8), AS_IN(U8, 4, 3), ONE(F32), ONE(U8), ONE(F32), ONE(U8)},

@@ -1,9 +1,10 @@
-/* op_quantizelinear.c - y = saturate(round(x / scale) + zero_point): one scale for all, one a slice of an axis, or one a block. */
+/* op_quantizelinear.c - y = saturate(round(x / scale) + zero_point): one scale for all, one per slice of an axis, or one per
+ * block. */
 #include <math.h>
 
 #include "op/quant/quantize.h"
 
-/* saturate speaks of float8 outputs; integers and shorter floats saturate always. */
+/* saturate only concerns float8 outputs; integers and shorter floats always saturate. */
 static const as_attr_def attrs[] = {
     {.name = "axis", .kind = AS_ATTR_INT},         {.name = "block_size", .kind = AS_ATTR_INT},
     {.name = "output_dtype", .kind = AS_ATTR_INT}, {.name = "precision", .kind = AS_ATTR_INT},
@@ -29,7 +30,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* A division, an addition and two comparisons an element. */
+/* A division, an addition and two comparisons per element. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost  cost = as_cost_bytes(n);
@@ -44,7 +45,8 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     as_quant_grid grid;
     as_dtype      precision;
     AS_TRY(as_quant_grid_read(env, n, &grid));
-    /* Without the attribute the quotient is of the scale's type; nothing is divided in integers or f8e8m0, and f32 it is. */
+    /* Without the attribute the quotient has the scale's type. Where the scale is an integer or f8e8m0, which cannot divide, it is
+     * f32. */
     bool by_scale = AS_DTYPE_BIT(in[1].dtype) & AS_SET_FLOAT, small = as_dtype_is_small_float(out[0].dtype),
          saturate = as_attr_int(n, "saturate", 1);
     AS_TRY(as_quant_code(env, n, "precision", by_scale ? in[1].dtype : AS_F32, AS_SET_FLOAT, &precision));
@@ -63,7 +65,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 }
 
 static const as_case cases[] = {
-    /* The examples of ONNX's own node tests. */
+    /* The examples in ONNX's own node tests. */
     {.name = "u8 of ONNX",
      .n_in = 3,
      .in = {AS_IN(F32, 6), {.dtype = AS_F32}, {.dtype = AS_U8}},
@@ -113,7 +115,7 @@ static const as_case cases[] = {
              96,
          },
      .n_want = 5},
-    /* By hand: 200 / 2 = 100 lies between 96 and 104; what does not fit is no number. */
+    /* By hand: 200 / 2 = 100 lies between 96 and 104; what does not fit becomes NaN. */
     {.name = "f8e4m3fn without saturating by hand",
      .n_in = 2,
      .in = {AS_IN(F32, 2), {.dtype = AS_F32}},
@@ -186,7 +188,7 @@ static const as_case cases[] = {
     {.name = "empty", .n_in = 2, .in = {AS_IN(F32, 0, 3), {.dtype = AS_F32}}},
 };
 
-/* No gradient: a step function has none that is of use. */
+/* No gradient: that of a step function is of no use. */
 const as_op as_op_quantizelinear = {
     .name = "QuantizeLinear",
     .min_in = 2,

@@ -21,7 +21,7 @@ void as_quant_put(const as_view *y, int64_t i, double x, int64_t zero_point)
 void as_quant_put_small(const as_view *y, int64_t i, double x, double zero_point, bool saturate)
 {
     double sum = x + zero_point;
-    if (saturate) { /* what is stored exactly needs no other way into the view */
+    if (saturate) { /* round to the format first: the setter then stores the value exactly */
         uint8_t code = as_small_from_f64(y->dtype, sum, true, AS_E8M0_UP);
         sum = as_small_to_f64(y->dtype, code);
     }
@@ -156,7 +156,7 @@ as_view as_qmatmul_operand(const as_qmatmul *p, const as_view *v, int which)
 {
     as_view wide = *v;
     if (v->shape.rank == 1) {
-        int at = which == 0 ? 1 : 0; /* the axis that there is */
+        int at = which == 0 ? 1 : 0; /* the axis that is present */
         wide.shape.rank = 2;
         wide.shape.dim[at] = v->shape.dim[0];
         wide.stride[at] = v->stride[0];

@@ -1,4 +1,4 @@
-/* quantize_test.c - what the quantised operators and Resize refuse, rounding, and outputs besides the first. */
+/* quantize_test.c - what the quantised operators and Resize refuse, rounding, and outputs other than the first. */
 #include "op/quant/quantize.h"
 #include "tests/runner/test.h"
 
@@ -191,7 +191,7 @@ Test(quantize, the_dynamic_scale_and_zero_point_fit_the_range)
     assay_env_free(env);
 }
 
-/* By the reference implementation: 4 elements times 0.6 are 2, and the corners are those of the exact width 2.4. */
+/* From the reference implementation: 4 elements times 0.6 are 2, and the corners are those of the exact width 2.4. */
 Test(quantize, resize_takes_a_fraction_as_a_scale)
 {
     assay_env     *env;

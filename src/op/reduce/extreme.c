@@ -1,4 +1,4 @@
-/* extreme.c - the largest or the smallest of all inputs, element by element; a NaN in one of them wins. */
+/* extreme.c - the largest or the smallest of all inputs, element by element; a NaN in any of them wins. */
 #include <math.h>
 
 #include "op/reduce/extreme.h"
@@ -16,7 +16,7 @@ as_cost as_extreme_cost(const as_node_ctx *n)
     return cost;
 }
 
-/* One input after the other against what was found so far, which stands in the output. */
+/* Compares one input after the other with the best so far, which is kept in the output. */
 void as_extreme_eval(const as_node_ctx *n, const as_view *in, const as_view *out, as_order wins)
 {
     int64_t count = as_shape_count(&out[0].shape);
@@ -36,7 +36,7 @@ void as_extreme_eval(const as_node_ctx *n, const as_view *in, const as_view *out
     }
 }
 
-/* The first input that equals the output takes the whole gradient, and nothing is left for later ones. */
+/* The first input that equals the output gets the whole gradient, and later ones get none. */
 assay_status as_extreme_grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
     int rest = d_out[0];

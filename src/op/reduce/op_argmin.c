@@ -1,4 +1,4 @@
-/* op_argmin.c - where along one axis the smallest value is, as i64. */
+/* op_argmin.c - the index of the smallest value along one axis, as i64. */
 #include "op/reduce/reduce.h"
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
@@ -25,7 +25,7 @@ static const as_case cases[] = {
      .given = (const double[]){1, 3, 3, -4, -4, -3},
      .want = (const double[]){0, 1},
      .n_want = 2},
-    /* By hand: without an axis it is the first. */
+    /* By hand: without the attribute the axis is the first. */
     {.name = "columns by hand",
      .n_in = 1,
      .in = {AS_IN(I32, 2, 3)},
@@ -49,7 +49,7 @@ static const as_case cases[] = {
     {.name = "no rows", .n_in = 1, .in = {AS_IN(F32, 0, 3)}, .n_attrs = 1, .attrs = {AS_ATTR_I("axis", 1)}},
 };
 
-/* One comparison a term but the first counts as one flop. */
+/* One comparison per term after the first counts as one flop. */
 const as_op as_op_argmin = {
     .name = "ArgMin",
     .min_in = 1,

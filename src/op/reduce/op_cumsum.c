@@ -40,7 +40,7 @@ static void line_sum(const as_view *x, const as_view *y, bool exclusive)
     }
 }
 
-/* A reversed run is a run over views that go backwards. */
+/* A reversed sum is a sum over views that run backwards. */
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
     bool    exclusive = as_attr_int(n, "exclusive", 0) != 0, reverse = as_attr_int(n, "reverse", 0) != 0;
@@ -64,7 +64,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return ASSAY_OK;
 }
 
-/* x[i] is in the sums that come after it, so the gradient runs the other way. */
+/* x[i] is part of the sums after it, so the gradient is summed in the other direction. */
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
     (void)out;
@@ -117,7 +117,7 @@ static const as_case cases[] = {
     {.name = "empty", .n_in = 2, .in = {AS_IN(F32, 0, 3), AS_IN_INT(1)}},
 };
 
-/* One addition an element after the first of its line is close to one an element. */
+/* One addition per element after the first of its line, which is nearly one per element. */
 const as_op as_op_cumsum = {
     .name = "CumSum",
     .min_in = 2,

@@ -1,11 +1,11 @@
-/* op_hardmax.c - 1 where along one axis the largest value is first found, 0 elsewhere. */
+/* op_hardmax.c - 1 at the first largest value along one axis, 0 elsewhere. */
 #include <math.h>
 
 #include "op/reduce/reduce.h"
 
 static const as_attr_def attrs[] = {{.name = "axis", .kind = AS_ATTR_INT}, {0}};
 
-/* L - 1 comparisons for every line of L elements. */
+/* L - 1 comparisons per line of L elements. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost         cost = as_cost_bytes(n);

@@ -1,4 +1,4 @@
-/* op_reducel1.c - sums of absolute values along axes, which are a constant input. */
+/* op_reducel1.c - sums of absolute values along axes; the axes are a constant input. */
 #include <math.h>
 
 #include "op/reduce/reduce.h"

@@ -1,4 +1,5 @@
-/* op_reducel2.c - roots of sums of squares along axes, which are a constant input; of integers cut to one. */
+/* op_reducel2.c - roots of sums of squares along axes; the axes are a constant input. For integers the root is rounded towards
+ * zero. */
 #include <math.h>
 
 #include "op/reduce/reduce.h"
@@ -24,7 +25,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return as_reduce_eval(env, n, in, out, real, whole);
 }
 
-/* One flop a term to change it, one less to add them up, one root an output. */
+/* One flop per term to square it, one less to add them up, one root per output. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost cost = as_reduce_cost_changed(n);
@@ -32,7 +33,7 @@ static as_cost cost(const as_node_ctx *n)
     return cost;
 }
 
-/* dx = x dy / y; at 0 there is none, and NaN says so. */
+/* dx = x dy / y; at 0 there is no gradient, which NaN shows. */
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
     int dy, y;

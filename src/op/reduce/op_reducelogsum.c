@@ -1,4 +1,4 @@
-/* op_reducelogsum.c - logarithms of sums along axes, which are a constant input; of nothing minus infinity. */
+/* op_reducelogsum.c - logarithms of sums along axes; the axes are a constant input. Without terms it is minus infinity. */
 #include <math.h>
 
 #include "op/reduce/reduce.h"
@@ -15,7 +15,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return as_reduce_eval(env, n, in, out, real, whole);
 }
 
-/* The sum's flops and one logarithm an output. */
+/* The sum's flops and one logarithm per output. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost cost = as_reduce_cost(n);
@@ -54,7 +54,7 @@ static const as_case cases[] = {
      .want = (const double[]){0, 4},
      .n_want = 2},
     {.name = "of nothing", .n_in = 2, .in = {AS_IN(F32, 2, 0), AS_IN_INTS(1)}, .no_grad = true},
-    /* By hand: nothing is added up and yet there are logarithms. */
+    /* By hand: nothing is summed, but the logarithms are still taken. */
     {.name = "no-op by hand",
      .n_in = 1,
      .in = {AS_IN(F64, 3)},

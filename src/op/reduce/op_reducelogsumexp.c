@@ -1,5 +1,5 @@
 /* op_reducelogsumexp.c - logarithms of sums of exponentials along axes, shifted by the largest so that nothing
- * overflows; of nothing minus infinity. */
+ * overflows. Without terms it is minus infinity. */
 #include <math.h>
 
 #include "op/reduce/reduce.h"
@@ -14,7 +14,7 @@ static double real(const as_terms *t)
     double max = -INFINITY, sum = 0.0;
     for (int64_t i = 0; i < t->count; i++)
         max = fmax(max, value(t, i));
-    if (!isfinite(max)) /* infinity minus itself would be no number; a NaN among the terms still is one */
+    if (!isfinite(max)) /* infinity minus itself would be NaN; a NaN among the terms still gives NaN */
         max = 0.0;
     for (int64_t i = 0; i < t->count; i++)
         sum += exp(value(t, i) - max);
@@ -28,7 +28,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return as_reduce_eval(env, n, in, out, real, whole);
 }
 
-/* For L terms L - 1 comparisons, L subtractions and L - 1 additions; special: L exponentials and a logarithm. */
+/* Per L terms: L - 1 comparisons, L subtractions and L - 1 additions; special: L exponentials and a logarithm. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost  cost = as_reduce_cost(n);

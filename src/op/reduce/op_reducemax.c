@@ -1,5 +1,5 @@
-/* op_reducemax.c - the largest value along axes, which are a constant input.  Of nothing it is the lowest of the dtype.
- * A NaN wins, as in numpy. */
+/* op_reducemax.c - the largest value along axes; the axes are a constant input.  Without terms it is the lowest value
+ * of the dtype.  A NaN wins, as in numpy. */
 #include <math.h>
 
 #include "op/reduce/reduce.h"
@@ -52,7 +52,7 @@ static const as_case cases[] = {
      .given = (const double[]){-7, 9, -8, -9},
      .want = (const double[]){-7, 9},
      .n_want = 2},
-    /* By hand: of nothing it is the lowest value. */
+    /* By hand: without terms it is the lowest value. */
     {.name = "i8 of nothing by hand",
      .n_in = 2,
      .in = {AS_IN(I8, 2, 0), AS_IN_INTS(1)},
@@ -80,7 +80,7 @@ static const as_case cases[] = {
     {.name = "bf16", .n_in = 2, .in = {AS_IN(BF16, 4, 5), AS_IN_INTS(0)}, .no_grad = true},
 };
 
-/* One comparison a term but the first counts as one flop. */
+/* One comparison per term after the first counts as one flop. */
 const as_op as_op_reducemax = {
     .name = "ReduceMax",
     .min_in = 1,

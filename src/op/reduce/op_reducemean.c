@@ -1,5 +1,5 @@
-/* op_reducemean.c - means along axes, which are a constant input.  ONNX leaves the mean of nothing open: NaN, as numpy
- * says, and 0 for integers.  The mean of integers is cut towards zero. */
+/* op_reducemean.c - means along axes; the axes are a constant input.  ONNX does not define the mean of no terms: this
+ * gives NaN, as numpy does, and 0 for integers.  The mean of integers is rounded towards zero. */
 #include <math.h>
 
 #include "op/reduce/reduce.h"
@@ -8,7 +8,7 @@ static double real(const as_terms *t) { return t->count ? as_terms_sum(t) / (dou
 
 static uint64_t whole(const as_terms *t)
 {
-    uint64_t sum = as_bits_wrap(t->dtype, as_terms_sum_bits(t)); /* the sum is of the dtype, as numpy's */
+    uint64_t sum = as_bits_wrap(t->dtype, as_terms_sum_bits(t)); /* the sum has the dtype, as in numpy */
     if (t->count == 0)
         return 0;
     return t->dtype == AS_U64 ? sum / (uint64_t)t->count : (uint64_t)((int64_t)sum / t->count);
@@ -19,7 +19,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return as_reduce_eval(env, n, in, out, real, whole);
 }
 
-/* The sum's flops and one division an output. */
+/* The sum's flops and one division per output. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost cost = as_reduce_cost(n);
@@ -59,7 +59,7 @@ static const as_case cases[] = {
      .given = (const double[]){1, 2, 3, 4, 5, 6},
      .want = (const double[]){2.5, 3.5, 4.5},
      .n_want = 3},
-    /* By hand: cut towards zero, not down. */
+    /* By hand: rounded towards zero, not down. */
     {.name = "i32 by hand",
      .n_in = 2,
      .in = {AS_IN(I32, 2, 2), AS_IN_INTS(1)},

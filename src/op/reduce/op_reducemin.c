@@ -1,5 +1,5 @@
-/* op_reducemin.c - the smallest value along axes, which are a constant input.  Of nothing it is the highest of the dtype.
- * A NaN wins, as in numpy. */
+/* op_reducemin.c - the smallest value along axes; the axes are a constant input.  Without terms it is the highest value
+ * of the dtype.  A NaN wins, as in numpy. */
 #include <math.h>
 
 #include "op/reduce/reduce.h"
@@ -52,7 +52,7 @@ static const as_case cases[] = {
      .given = (const double[]){-7, 9, -8, -9},
      .want = (const double[]){-8, -9},
      .n_want = 2},
-    /* By hand: of nothing it is the highest value. */
+    /* By hand: without terms it is the highest value. */
     {.name = "i8 of nothing by hand",
      .n_in = 2,
      .in = {AS_IN(I8, 2, 0), AS_IN_INTS(1)},
@@ -80,7 +80,7 @@ static const as_case cases[] = {
     {.name = "bf16", .n_in = 2, .in = {AS_IN(BF16, 4, 5), AS_IN_INTS(0)}, .no_grad = true},
 };
 
-/* One comparison a term but the first counts as one flop. */
+/* One comparison per term after the first counts as one flop. */
 const as_op as_op_reducemin = {
     .name = "ReduceMin",
     .min_in = 1,

@@ -1,4 +1,4 @@
-/* op_reduceprod.c - products along axes, which are a constant input.  Of nothing it is 1; of integers it wraps. */
+/* op_reduceprod.c - products along axes; the axes are a constant input.  Without terms it is 1; integers wrap. */
 #include "op/reduce/reduce.h"
 
 static double real(const as_terms *t)

@@ -1,5 +1,5 @@
-/* op_reducesum.c - sums along axes, which are a constant input; without them along all, or along none if
- * noop_with_empty_axes says so. */
+/* op_reducesum.c - sums along axes; the axes are a constant input. Without it the sum runs over all
+ * axes, or over none if noop_with_empty_axes says so. */
 #include "op/reduce/reduce.h"
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
@@ -55,7 +55,7 @@ static const as_case cases[] = {
      .given = (const double[]){1, 2, 3},
      .want = (const double[]){1, 2, 3},
      .n_want = 3},
-    /* By hand: a sum of nothing is 0. */
+    /* By hand: the sum of no terms is 0. */
     {.name = "of nothing by hand",
      .n_in = 2,
      .in = {AS_IN(F32, 2, 0), AS_IN_INTS(1)},

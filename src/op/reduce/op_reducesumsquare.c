@@ -1,4 +1,4 @@
-/* op_reducesumsquare.c - sums of squares along axes, which are a constant input. */
+/* op_reducesumsquare.c - sums of squares along axes; the axes are a constant input. */
 #include "op/reduce/reduce.h"
 
 static double real(const as_terms *t)
@@ -53,7 +53,7 @@ static const as_case cases[] = {
      .given = (const double[]){0},
      .want = (const double[]){0, 0},
      .n_want = 2},
-    /* By hand: nothing is added up and yet each element is squared. */
+    /* By hand: nothing is summed, but each element is still squared. */
     {.name = "no-op by hand",
      .n_in = 1,
      .in = {AS_IN(F32, 3)},

@@ -1,5 +1,5 @@
-/* op_topk.c - the k largest (or smallest) elements along an axis and where they were.  Of equal ones the first comes first; a
- * NaN is larger than any number.  Without `sorted` any order will do, and this one sorts all the same. */
+/* op_topk.c - the k largest (or smallest) elements along an axis and their indices.  Of equal elements the first comes first;
+ * a NaN is larger than any number.  Without `sorted` any order is allowed; this code sorts anyway. */
 #include "op/shape/move.h"
 
 static const as_attr_def attrs[] = {
@@ -26,7 +26,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* At least one comparison for every element. */
+/* At least one comparison per element. */
 static as_cost cost(const as_node_ctx *n)
 {
     as_cost cost = as_cost_bytes(n);
@@ -34,7 +34,7 @@ static as_cost cost(const as_node_ctx *n)
     return cost;
 }
 
-/* The best of a line behind the one taken last (-1: none yet): later among its equals, or worse.  No memory is needed. */
+/* The best of a line after the one taken last (-1: none yet): equal to it and later in the line, or worse.  It needs no memory. */
 static int64_t best_after(const as_view *line, int64_t last, bool largest)
 {
     as_view limit = as_view_nth(line, last < 0 ? 0 : last), top = limit;
@@ -86,7 +86,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return ASSAY_OK;
 }
 
-/* Each gradient goes where its element was. */
+/* Each gradient goes to the position that its element came from. */
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
     d_in[0] = d_in[1] = -1;

@@ -95,7 +95,7 @@ uint64_t as_bits_cut(as_dtype dtype, double x)
         return 0;
     if (x <= as_bits_real(dtype, low))
         return low;
-    /* Of 64 bits the highest is not a double, and as one it is the first that is too large. */
+    /* The highest 64-bit integer is not a double; converted to one it is the first value that is too large. */
     return x >= as_bits_real(dtype, high) ? high : dtype == AS_U64 ? (uint64_t)x : (uint64_t)(int64_t)x;
 }
 

@@ -1,15 +1,16 @@
-/* reduce.h - what the operators that fold axes into one value share: the axes, the shapes, the loop, the gradients' parts.
+/* reduce.h - what the operators that fold axes into one value share: the axes, the shapes, the loop, parts of the
+ * gradients.
  *
- * An operator gives the fold of one line of terms, in double for floats and exact for integers; everything else is here.
+ * An operator brings the fold of one line of terms, in double for floats and exact for integers; everything else is here.
  * Only op_*.c and reduce.c include it. */
 #ifndef AS_OP_REDUCE_H
 #define AS_OP_REDUCE_H
 
 #include "op/rules.h"
 
-/* What ONNX lets a sum be made of. */
+/* The dtypes that ONNX allows in a sum. */
 #define AS_SET_REDUCE (AS_SET_FLOAT | AS_DTYPE_BIT(AS_I32) | AS_DTYPE_BIT(AS_I64) | AS_DTYPE_BIT(AS_U32) | AS_DTYPE_BIT(AS_U64))
-/* What it lets be compared: ReduceMax, ReduceMin. */
+/* The dtypes that it allows in comparisons: ReduceMax, ReduceMin. */
 #define AS_SET_REDUCE_ORDER (AS_SET_REDUCE | AS_DTYPE_BIT(AS_I8) | AS_DTYPE_BIT(AS_U8) | AS_DTYPE_BIT(AS_BOOL))
 /* Every number: ArgMax, ArgMin. */
 #define AS_SET_REDUCE_NUMBER \
@@ -18,9 +19,10 @@
 /* keepdims and noop_with_empty_axes. */
 extern const as_attr_def as_reduce_attrs[];
 
-/* Bit i: axis i is folded.  The axes are the constant input 1; without them all, or none if noop_with_empty_axes says so. */
+/* Bit i: axis i is folded.  The axes are the constant input 1; without it all are folded, or none if noop_with_empty_axes says
+ * so. */
 assay_status as_reduce_axes(assay_env *env, const as_node_ctx *n, unsigned *out);
-/* The shape with those axes 1, or left out. */
+/* The shape with those axes set to 1, or left out. */
 as_shape as_reduce_shape(const as_shape *x, unsigned axes, bool keep);
 /* The view with those axes moved to the end, so that the terms of each output follow one another. */
 as_view as_axes_last(const as_view *v, unsigned axes);
@@ -45,7 +47,7 @@ static inline bool as_bits_less(as_dtype dtype, uint64_t a, uint64_t b)
 static inline double as_bits_real(as_dtype dtype, uint64_t bits) { return dtype == AS_U64 ? (double)bits : (double)(int64_t)bits; }
 /* The low bits as a value of the dtype, as numpy wraps. */
 uint64_t as_bits_wrap(as_dtype dtype, uint64_t bits);
-/* A real result as an integer: cut towards zero, held to what the dtype can be; NaN gives 0. */
+/* A real result as an integer: rounded towards zero, limited to the dtype's range; NaN gives 0. */
 uint64_t as_bits_cut(as_dtype dtype, double x);
 /* The smallest and largest value of an integer dtype; false and true of bool. */
 uint64_t as_bits_lowest(as_dtype dtype);
@@ -55,10 +57,10 @@ uint64_t as_bits_highest(as_dtype dtype);
 assay_status as_reduce_eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out,
                             double (*real)(const as_terms *t), uint64_t (*whole)(const as_terms *t));
 assay_status as_reduce_infer(assay_env *env, const as_node_ctx *n, unsigned set, as_tensor_info *out);
-/* An infer and a cost for most: L - 1 flops for L terms, count(X) - count(Y) in all. */
+/* infer and cost of most reductions: L - 1 flops for L terms, count(X) - count(Y) in all. */
 assay_status as_reduce_infer_sum(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
 as_cost      as_reduce_cost(const as_node_ctx *n);
-/* The same, and a flop a term to change it first. */
+/* The same, plus a flop per term to change it first. */
 as_cost as_reduce_cost_changed(const as_node_ctx *n);
 /* X as [N, C, spatial...]: the spatial axes are folded. */
 assay_status as_reduce_infer_planes(assay_env *env, const as_node_ctx *n, as_tensor_info *out);
@@ -75,8 +77,8 @@ int as_reduce_grad_sum(as_builder *b, const as_node_ctx *n, int x);
 /* ReduceMax and ReduceMin: the terms equal to the result share its gradient. */
 assay_status as_reduce_grad_order(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in);
 
-/* The number of the largest, or the smallest, of the terms, of which there must be one: of equals the first, or the last when asked; a
- * NaN wins over any number, as in numpy. */
+/* The index of the largest or the smallest of the terms, of which there must be at least one: of equal ones the first, or the last
+ * when asked; a NaN wins over any number, as in numpy. */
 int64_t as_terms_best(const as_terms *t, bool largest, bool last);
 
 /* --- ArgMax, ArgMin: the two differ in one comparison --------------------------------------------- */

@@ -1,4 +1,5 @@
-/* reduce_test.c - what the cases of reductions, norms and pools cannot say: refusals, further outputs, unsigned 64 bits, NaN. */
+/* reduce_test.c - what the cases of reductions, norms and pools cannot express: refusals, further outputs, unsigned 64 bits,
+ * NaN. */
 #include <math.h>
 
 #include "op/nn/norm.h"
@@ -258,7 +259,7 @@ Test(reduce, refuses_with_a_sentence)
 
 /* --- Calls with given memory --- */
 
-/* Infers and evaluates; the caller gives a view an input and memory an output. */
+/* Infers and evaluates; the caller gives one view per input and memory per output. */
 static void call(const char *op, const as_attr *attrs, int n_attrs, const as_view *in, int n_in, void **data, int n_out)
 {
     as_tensor_info in_info[8], out_info[4];

@@ -5,7 +5,7 @@
 
 static int64_t clamp(int64_t x, int64_t lo, int64_t hi) { return x < lo ? lo : x > hi ? hi : x; }
 
-/* numpy's rule: negative ends count from the end, and what lies outside is moved to the nearest place that a step can use. */
+/* numpy's rule: negative ends count from the end, and an end outside moves to the nearest place that a step can use. */
 static void cut(int64_t size, int64_t start, int64_t end, int64_t step, as_cuts *out, int axis)
 {
     start += start < 0 ? size : 0;

@@ -70,7 +70,7 @@ assay_status as_index_read(assay_env *env, const as_node_ctx *n, const as_view *
 
 static void *moved(const as_view *v, int64_t offset)
 {
-    return v->data && offset ? (char *)v->data + offset * (int64_t)as_dtype_bytes(v->dtype) : v->data; /* nothing has no address */
+    return v->data && offset ? (char *)v->data + offset * (int64_t)as_dtype_bytes(v->dtype) : v->data; /* empty: no address */
 }
 
 as_view as_view_nth(const as_view *v, int64_t i)
@@ -101,7 +101,7 @@ void as_view_fill(const as_view *v, const as_view *one)
 
 void as_view_zero(const as_view *v)
 {
-    double  storage = 0.0; /* eight zero bytes are a zero of any dtype, and the least number of f8e8m0, which has no zero */
+    double  storage = 0.0; /* eight zero bytes are 0 in any dtype; f8e8m0 has no 0: its smallest number */
     as_view zero = {.data = &storage, .dtype = v->dtype};
     as_view_fill(v, &zero);
 }
@@ -169,8 +169,8 @@ static uint64_t saturated(as_dtype dtype, double x)
     return x <= -ldexp(1.0, bits - 1) ? ~top : (uint64_t)(int64_t)x;
 }
 
-/* u64 is the one integer that as_view_set_i64 cannot take.  Beyond 53 bits the last one kept remembers what was lost, so
- * that rounding it once more to a shorter float gives what one rounding would have. */
+/* u64 is the only integer that as_view_set_i64 cannot take.  Beyond 53 bits, the last bit that is kept records whether a
+ * bit was lost, so that rounding again to a shorter float gives the same as one rounding. */
 static double sticky(uint64_t x) { return x < UINT64_C(1) << 53 ? (double)x : (double)((x >> 11) | ((x & 2047) != 0)) * 2048.0; }
 
 static void real_of_u64(const as_view *dst, uint64_t x) { as_view_set(dst, 0, dst->dtype == AS_F64 ? (double)x : sticky(x)); }
@@ -307,7 +307,7 @@ as_cost as_cost_picked(const as_node_ctx *n)
 {
     as_cost  cost = as_cost_bytes(n);
     uint64_t whole = as_sat_count(&n->in[0].shape) * as_dtype_bytes(n->in[0].dtype);
-    /* Where the total is cut at the largest number, what is left of it means nothing and the cut stays. */
+    /* Where the total saturated at the largest number, subtracting from it would mean nothing, so it stays. */
     if (cost.bytes_read != UINT64_MAX)
         cost.bytes_read = as_sat_add(cost.bytes_read - whole, cost.bytes_written);
     return cost;

@@ -1,4 +1,4 @@
-/* move_test.c - the operators that move elements: what their cases cannot say, and every sentence of theirs. */
+/* move_test.c - the operators that move elements: what their cases cannot express, and every message of theirs. */
 #include "op/shape/move.h"
 #include "tests/runner/test.h"
 
@@ -372,7 +372,7 @@ Test(move, split_writes_each_part)
     as_attr three = AS_ATTR_I("num_outputs", 3);
     as_view in[] = {VIEW(x, F32, 7), VIEW(sizes, I64, 3)}, out[] = {{.data = a}, {.data = b}, {.data = c}};
     start();
-    expect_ok(env, run("Split", in, 1, &three, 1, out, 3)); /* 3, 3 and what is left */
+    expect_ok(env, run("Split", in, 1, &three, 1, out, 3)); /* 3, 3 and the remainder */
     expect_eq(out[2].shape.dim[0], 1);
     expect(a[0] == 1 && a[2] == 3 && b[0] == 4 && b[2] == 6 && c[0] == 7);
     float four[4];
@@ -381,7 +381,7 @@ Test(move, split_writes_each_part)
     expect(a[0] == 1 && four[0] == 2 && four[3] == 5 && c[0] == 6 && c[1] == 7);
     in[0] = VIEW(x, F32, 6);
     out[1].data = b;
-    expect_ok(env, run("Split", in, 1, NULL, 0, out, 2)); /* equal parts, one an output */
+    expect_ok(env, run("Split", in, 1, NULL, 0, out, 2)); /* equal parts, one per output */
     expect(a[0] == 1 && a[2] == 3 && b[0] == 4 && b[2] == 6);
     end();
 }

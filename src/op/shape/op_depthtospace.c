@@ -39,7 +39,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return ASSAY_OK;
 }
 
-/* SpaceToDepth undoes DCR; for CRD ONNX has no such operator, so the axes are turned one by one. */
+/* SpaceToDepth undoes DCR; ONNX has no such operator for CRD, so the axes are transposed one by one. */
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
     (void)in, (void)out;

@@ -9,7 +9,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     for (int i = 0; i < wish.rank; i++)
         if (wish.dim[i] < 0)
             return as_refuse(env, n, "shape[%d] is %lld", i, (long long)wish.dim[i]);
-    /* Both ways, as ONNX has it: a 1 in the shape leaves the input's size. */
+    /* In both directions, as ONNX has it: a 1 in the shape keeps the input's size. */
     if (!as_shape_broadcast(&n->in[0].shape, &wish, &y))
         return as_refuse(env, n, "%s does not broadcast with %s to one shape in range", AS_SHOW(&n->in[0].shape), AS_SHOW(&wish));
     out[0] = as_info(n->in[0].dtype, &y);

@@ -13,7 +13,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
                          x->rank);
     if (axis < 0)
         axis += x->rank;
-    /* With a 0 on one side, the other may be too large although the input holds nothing. */
+    /* If one side has a 0, the other may be too large although the input is empty. */
     for (int i = 0; i < x->rank; i++)
         if (__builtin_mul_overflow(side[i >= axis], x->dim[i], &side[i >= axis]))
             return as_refuse(env, n, "a side of %s flattened at axis %lld is too large", AS_SHOW(x), (long long)axis);
@@ -22,7 +22,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
 }
 
 static const as_case cases[] = {
-    /* By hand: the order stays. */
+    /* By hand: the order does not change. */
     {.name = "by hand",
      .n_in = 1,
      .in = {AS_IN(F32, 1, 2, 2)},
@@ -37,7 +37,7 @@ static const as_case cases[] = {
     {.name = "i8", .n_in = 1, .in = {AS_IN(I8, 2, 3, 4)}, .lo = -100, .hi = 100, .no_grad = true},
 };
 
-/* No flops.  The bytes are those of moving every element once; a plan that aliases moves none. */
+/* No flops.  The bytes count one move of every element; a plan that aliases moves none. */
 const as_op as_op_flatten = {
     .name = "Flatten",
     .min_in = 1,

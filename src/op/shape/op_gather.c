@@ -30,7 +30,7 @@ static int axis_of(const as_node_ctx *n)
     return (int)(axis < 0 ? axis + n->in[0].shape.rank : axis);
 }
 
-/* The output with its index axes held still is the data with its axis held still. */
+/* The output at fixed indices on its index axes is the data at a fixed index on its axis. */
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
     int     axis = axis_of(n), wide = in[1].shape.rank;
@@ -45,7 +45,8 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return ASSAY_OK;
 }
 
-/* What was read is added up again: the axes of the indices first, and the data's axis first. */
+/* Sums the gradients of elements that were read more than once. For that the axes of the indices and the data's axis are moved to
+ * the front. */
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
     (void)out;
@@ -56,7 +57,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     int      axis = axis_of(n), wide = indices->rank, rank = x->rank - 1 + wide;
     int64_t  front[AS_MAX_RANK], home[AS_MAX_RANK];
     as_shape turned = *x, column = AS_SHAPE(as_shape_count(indices), 1), rows = {.rank = x->rank};
-    for (int i = 0; i < rank; i++) /* the indices' axes, those before them, those behind */
+    for (int i = 0; i < rank; i++) /* first the indices' axes, then those before them, then those after */
         front[i] = i < wide ? axis + i : i < wide + axis ? i - wide : i;
     for (int i = 0; i < x->rank; i++)
         home[i] = i < axis ? i + 1 : i == axis ? 0 : i;

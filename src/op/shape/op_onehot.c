@@ -1,12 +1,12 @@
-/* op_onehot.c - a new axis of `depth` elements that are off, and on where the index says; an index outside of
- * [-depth, depth) leaves all of them off. */
+/* op_onehot.c - a new axis of `depth` elements that are off, except on at the index; with an index outside
+ * [-depth, depth) all are off. */
 #include "op/shape/move.h"
 
 #include <math.h>
 
 static const as_attr_def attrs[] = {{.name = "axis", .kind = AS_ATTR_INT}, {0}};
 
-/* Depth may be of any number dtype. */
+/* Depth may have any number dtype. */
 static assay_status depth_read(assay_env *env, const as_node_ctx *n, int64_t *out)
 {
     const as_tensor_info *t = &n->in[1];
@@ -47,7 +47,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* The index as an integer, or -1 for one that is outside. */
+/* The index as an integer, or -1 when it is outside. */
 static int64_t place_of(const as_view *one, int64_t depth)
 {
     if (as_dtype_is_float(one->dtype)) {

@@ -1,4 +1,4 @@
-/* op_pad.c - more elements before and behind each axis (negative pads cut): a constant, or what `reflect`, `edge` and `wrap`
+/* op_pad.c - adds elements before and after each axis (negative pads cut): a constant, or what `reflect`, `edge` and `wrap`
  * find inside.  The pads are known while planning. */
 #include "op/shape/move.h"
 #include "op/shape/cuts.h"
@@ -32,7 +32,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* The constant everywhere, then what both have in common. */
+/* Fills with the constant, then copies the part that input and output share. */
 static void pad_constant(const as_padding *p, const as_view *x, const as_view *value, const as_view *y)
 {
     as_view from = *x, to = *y;
@@ -73,7 +73,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return ASSAY_OK;
 }
 
-/* Padding by the opposite: what was added goes, and what was cut gets nothing.  The constant gets what went. */
+/* Padding with negated pads: what was added is removed, and what was cut gets 0.  The constant gets the removed gradients. */
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
     (void)in, (void)out;
@@ -132,7 +132,7 @@ static const as_case cases[] = {
      .no_grad = true,
      AS_GIVEN(1, 2, 3),
      AS_WANT(3, 1, 2, 3, 1, 2, 3, 1, 2)},
-    /* By hand: one row cut in front, one column added behind. */
+    /* By hand: one row cut in front, one column added at the end. */
     {.name = "cut by hand", .n_in = 2, .in = {AS_IN(F64, 2, 2), AS_IN_INTS(-1, 0, 0, 1)}, AS_GIVEN(1, 2, 3, 4), AS_WANT(3, 4, 0)},
     {.name = "axes", .n_in = 4, .in = {AS_IN(F32, 2, 3, 5), AS_IN_INTS(1, 2, 0, 1), {.dtype = AS_F32}, AS_IN_INTS(-1, 0)}},
     {.name = "images", .n_in = 2, .in = {AS_IN(F32, 2, 3, 5, 7), AS_IN_INTS(0, 0, 1, 2, 0, 0, 3, 1)}},

@@ -1,4 +1,4 @@
-/* op_range.c - start, start + delta, ... up to but without limit: three numbers known while planning. */
+/* op_range.c - start, start + delta, ... up to limit, exclusive: three numbers known while planning. */
 #include "op/shape/move.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ static assay_status number_of(assay_env *env, const as_node_ctx *n, int i, as_vi
     return ASSAY_OK;
 }
 
-/* ceil((limit - start) / delta), none below 0. */
+/* ceil((limit - start) / delta), at least 0. */
 static assay_status count_of(assay_env *env, const as_node_ctx *n, const as_view *v, int64_t *out)
 {
     if (as_dtype_is_float(v[0].dtype)) {
@@ -94,8 +94,8 @@ const as_op as_op_range = {
     .known_in = AS_INPUT_BIT(0) | AS_INPUT_BIT(1) | AS_INPUT_BIT(2),
     .infer = infer,
     .cost = as_cost_bytes,
-    .eval = eval, /* no gradient: its inputs are known while planning, so nothing that is learned comes in */
+    .eval = eval, /* no gradient: its inputs are known while planning, so none of them is learned */
     .tolerance = 1e-6,
     .cases = cases,
-    .n_cases = AS_COUNT(cases), /* an f32 kernel may add delta again and again */
+    .n_cases = AS_COUNT(cases), /* an f32 kernel may add delta repeatedly */
 };

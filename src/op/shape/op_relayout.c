@@ -1,5 +1,5 @@
-/* op_relayout.c - y = x in another order of memory: the axes stay ONNX's, only the strides of y differ.  Made by the plan's layout
- * pass, so it has no gradient. */
+/* op_relayout.c - y = x in another memory order: the axes stay ONNX's, only the strides of y differ.  The plan's layout pass makes
+ * it, so it has no gradient. */
 #include "op/rules.h"
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
@@ -11,7 +11,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
 }
 
 static const as_case cases[] = {
-    /* By hand: no value changes its place among the axes. */
+    /* By hand: every value keeps its index. */
     {.name = "by hand",
      .n_in = 1,
      .in = {AS_IN(F32, 1, 2, 1, 3)},

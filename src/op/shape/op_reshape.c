@@ -3,7 +3,7 @@
 
 static const as_attr_def attrs[] = {{.name = "allowzero", .kind = AS_ATTR_INT}, {0}};
 
-/* 0 copies the input's size (with allowzero it is a size of 0), one -1 takes what is left. */
+/* 0 copies the input's size (with allowzero it is a size of 0); one -1 takes the remainder. */
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
     const as_shape *x = &n->in[0].shape;
@@ -51,7 +51,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
 }
 
 static const as_case cases[] = {
-    /* By hand: the order stays. */
+    /* By hand: the order does not change. */
     {.name = "by hand",
      .n_in = 2,
      .in = {AS_IN(F32, 2, 3), AS_IN_INTS(3, 2)},
@@ -79,7 +79,7 @@ static const as_case cases[] = {
      .attrs = {AS_ATTR_I("allowzero", 1)}},
 };
 
-/* No flops.  The bytes are those of moving every element once; a plan that aliases moves none. */
+/* No flops.  The bytes count one move of every element; a plan that aliases moves none. */
 const as_op as_op_reshape = {
     .name = "Reshape",
     .min_in = 2,

@@ -1,5 +1,5 @@
-/* op_scatterelements.c - a copy of the data in which each update goes where its index says along the axis; of two updates
- * for one place the last stays, unless `reduction` says how they go together. */
+/* op_scatterelements.c - a copy of the data in which each update goes to its index along the axis. Of two updates for one
+ * place the last stays, unless `reduction` says how to combine them. */
 #include "op/shape/move.h"
 
 static const as_attr_def attrs[] = {{.name = "axis", .kind = AS_ATTR_INT}, {.name = "reduction", .kind = AS_ATTR_TEXT}, {0}};
@@ -46,7 +46,8 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return ASSAY_OK;
 }
 
-/* Where an update was put the data has no say, unless it was added; indices name no place twice where none are put together. */
+/* Where an update replaced the data, the data gets no gradient; where it was added, the data does. Without a reduction no two
+ * indices may name the same place. */
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
     (void)out;

@@ -3,7 +3,7 @@
 
 static const as_attr_def attrs[] = {{.name = "start", .kind = AS_ATTR_INT}, {.name = "end", .kind = AS_ATTR_INT}, {0}};
 
-/* Negative ones count from the end; beyond the ends is at the ends. */
+/* Negative values count from the end; values beyond the ends are moved to the ends. */
 static int bound_of(const as_node_ctx *n, const char *name, int64_t otherwise)
 {
     int     rank = n->in[0].shape.rank;
@@ -67,7 +67,7 @@ const as_op as_op_shape = {
     .attrs = attrs,
     .infer = infer,
     .cost = cost,
-    .eval = eval, /* no gradient: the output is of integers and does not depend on the values */
+    .eval = eval, /* no gradient: the output is an integer and does not depend on the values */
     .tolerance = 0.0,
     .cases = cases,
     .n_cases = AS_COUNT(cases),

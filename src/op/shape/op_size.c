@@ -1,4 +1,4 @@
-/* op_size.c - how many elements there are, as one i64; the elements themselves are not read. */
+/* op_size.c - the number of elements, as one i64; the elements themselves are not read. */
 #include "op/shape/move.h"
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
@@ -36,7 +36,7 @@ const as_op as_op_size = {
     .max_out = 1,
     .infer = infer,
     .cost = cost,
-    .eval = eval, /* no gradient: the output is of integers and does not depend on the values */
+    .eval = eval, /* no gradient: the output is an integer and does not depend on the values */
     .tolerance = 0.0,
     .cases = cases,
     .n_cases = AS_COUNT(cases),

@@ -1,5 +1,5 @@
-/* op_slice.c - along each axis named, the elements from start to before end by steps, which may run backwards.  All four
- * lists are known while planning. */
+/* op_slice.c - along each named axis, the elements from start up to end (exclusive) by steps, which may run backwards.
+ * All four lists are known while planning. */
 #include "op/shape/cuts.h"
 #include "op/shape/move.h"
 

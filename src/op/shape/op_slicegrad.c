@@ -1,5 +1,5 @@
-/* op_slicegrad.c - puts what a Slice took back into its place, and 0 where nothing was taken: `starts` and `steps` for
- * every axis, counted from the first element. */
+/* op_slicegrad.c - puts what a Slice took back in its place, and 0 elsewhere: `starts` and `steps` for every axis,
+ * counted from the first element. */
 #include "op/shape/move.h"
 
 static const as_attr_def attrs[] = {
@@ -81,7 +81,7 @@ const as_op as_op_slicegrad = {
     .attrs = attrs,
     .infer = infer,
     .cost = as_cost_bytes,
-    .eval = eval, /* no gradient: it is one itself, and second derivatives are not built */
+    .eval = eval, /* no gradient: this is a gradient itself, and second derivatives are not built */
     .tolerance = 0.0,
     .cases = cases,
     .n_cases = AS_COUNT(cases),

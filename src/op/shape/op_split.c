@@ -1,5 +1,6 @@
-/* op_split.c - one tensor as parts along an axis, of the sizes of `split`, or of as equal ones as num_outputs allows; without
- * either, one equal part an output.  Fewer outputs may be asked for than there are parts: the others are not written. */
+/* op_split.c - splits a tensor along an axis into parts of the sizes in `split`, or into num_outputs parts that are as equal
+ * as possible; without either, into one equal part per output.  A node may have fewer outputs than there are parts: the
+ * others are not written. */
 #include "op/shape/move.h"
 
 static const as_attr_def attrs[] = {{.name = "axis", .kind = AS_ATTR_INT}, {.name = "num_outputs", .kind = AS_ATTR_INT}, {0}};
@@ -74,7 +75,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return ASSAY_OK;
 }
 
-/* The gradients one after the other, zeros where there is none. */
+/* Joins the gradients, with zeros where there is none. */
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
     (void)in, (void)out;
@@ -104,7 +105,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
 #define SIZES_32(first_, second_) \
     AS_IN_INTS(first_, second_, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
-/* The tests ask for every number of outputs up to 32, so each case has 32 parts; smaller ones are in move_test.c. */
+/* The tests ask for every number of outputs up to 32, so each case has 32 parts; move_test.c has smaller ones. */
 static const as_case cases[] = {
     /* By hand: the first two columns. */
     {.name = "sizes by hand",

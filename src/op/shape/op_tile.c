@@ -1,4 +1,4 @@
-/* op_tile.c - the whole tensor again and again along each axis, as often as repeats says. */
+/* op_tile.c - repeats the whole tensor along each axis, as often as `repeats` says. */
 #include "op/shape/move.h"
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
@@ -21,7 +21,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     return ASSAY_OK;
 }
 
-/* The first tile, then whole parts of what is there, axis by axis from the last: each part is one copy. */
+/* Copies the first tile, then repeats what is there, axis by axis from the last: each repeat is one copy. */
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
     (void)env, (void)n;
@@ -42,7 +42,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return ASSAY_OK;
 }
 
-/* Each axis taken apart into repeats and elements, and the repeats added up. */
+/* Splits each axis into repeats and elements, and sums over the repeats. */
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
     (void)in, (void)out;

@@ -1,4 +1,4 @@
-/* padding.c - what a Pad adds and takes away. */
+/* padding.c - what a Pad adds and removes. */
 #include "op/shape/cuts.h"
 
 #include <string.h>

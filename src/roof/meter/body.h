@@ -1,5 +1,5 @@
-/* body.h - what the bodies of meters share: loops written out by hand, since a compiler may roll up an array of accumulators and then
- * keeps it in memory.  One of the simd_*.h comes before. */
+/* body.h - what the bodies of meters share: loops unrolled by hand, because a compiler may roll up an array of accumulators and
+ * then keeps it in memory.  Include one of the simd_*.h before. */
 #ifndef AS_ROOF_BODY_H
 #define AS_ROOF_BODY_H
 
@@ -16,7 +16,7 @@
 #define AS_CHAINS 12
 #endif
 
-/* The compiler must take memory for changed: it can neither drop a pass nor carry a value over to the next. */
+/* Makes the compiler assume that memory changed: it can neither drop a pass nor carry a value over to the next. */
 #define AS_PASS_END() __asm__ volatile("" ::: "memory")
 
 #endif

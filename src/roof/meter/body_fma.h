@@ -1,10 +1,10 @@
-/* body_fma.h - independent chains x = x * m + c in registers, the most that the units for multiply-add can do.
+/* body_fma.h - independent chains x = x * m + c in registers, the most that the multiply-add units can do.
  *
- * Before it: FMA_VECTOR, FMA_ELEMENT, FMA_LANES, FMA_LOAD(p), FMA_STORE(p, x), FMA(a, b, c).  Every chain starts from a number of its
- * own: with equal ones a compiler keeps one chain for all, and the "peak" is a multiple of the truth. */
+ * Before it: FMA_VECTOR, FMA_ELEMENT, FMA_LANES, FMA_LOAD(p), FMA_STORE(p, x), FMA(a, b, c).  Every chain starts from a different
+ * number: with equal ones a compiler keeps one chain for all, and the "limit" is a multiple of the true one. */
 #include "roof/meter/body.h"
 
-enum { FMA_PER_CHAIN = 16 }; /* steps of a chain in a pass */
+enum { FMA_PER_CHAIN = 16 }; /* steps of a chain per pass */
 
 static double per_pass(size_t bytes)
 {
@@ -12,7 +12,7 @@ static double per_pass(size_t bytes)
     return 2.0 * FMA_LANES * AS_CHAINS * FMA_PER_CHAIN;
 }
 
-/* m and c hold every chain near c / (1 - m): no overflow, nothing subnormal, however long it runs. */
+/* m and c keep every chain near c / (1 - m): no overflow and no subnormal numbers, however long it runs. */
 static void run(const as_meter_args *args, uint64_t n_passes)
 {
     FMA_ELEMENT *seed = (FMA_ELEMENT *)(void *)args->stream[0], pair[2 * FMA_LANES];

@@ -1,6 +1,6 @@
-/* body_madd.h - products of bytes added in pairs, then to a sum of 16-bit numbers: how x86 multiplies int8.  Include it behind
- * MADD_VECTOR, MADD_BYTES (of a vector), MADD_LOAD, MADD_STORE, MADD_SET (a byte everywhere), MADD (unsigned by signed, pairs) and
- * MADD_ADD. */
+/* body_madd.h - products of bytes added in pairs, then to a sum of 16-bit numbers: how x86 multiplies int8.  Define before
+ * including it: MADD_VECTOR, MADD_BYTES (of a vector), MADD_LOAD, MADD_STORE, MADD_SET (a byte everywhere), MADD (unsigned by
+ * signed, pairs) and MADD_ADD. */
 #include "roof/meter/body.h"
 
 enum { STEPS = 4, OPS = 2 * MADD_BYTES, SEEDS = MADD_BYTES / 2 }; /* of 32 bytes: 32 products, 16 sums of two, 16 additions */
@@ -11,7 +11,7 @@ static double per_pass(size_t bytes)
     return (double)OPS * AS_CHAINS * STEPS;
 }
 
-/* The sum is the next step's unsigned operand; a product of constants would be moved out of the loop. */
+/* The sum is the next step's unsigned operand; a product of constants would be hoisted out of the loop. */
 static void run(const as_meter_args *args, uint64_t n_passes)
 {
     int16_t    *seed = (int16_t *)(void *)args->stream[0];

@@ -1,4 +1,4 @@
-/* body_map.h - y = MAP(x) over floats in L1.  Ours have no branches, so any x is as good as another. */
+/* body_map.h - y = MAP(x) over floats in L1.  Our functions have no branches, so the value of x does not matter. */
 #include "roof/meter/body.h"
 
 _Static_assert(AS_METER_GRAIN % (4 * VW * sizeof(float)) == 0, "a buffer is whole steps");

@@ -1,5 +1,5 @@
-/* body_read.h - reads a buffer from end to end.  The values are folded by exclusive or, which every port can do at once: additions would
- * be the roof instead of the loads. */
+/* body_read.h - reads a buffer from end to end.  The values are combined by exclusive or, which every port can do at once: with
+ * additions, the additions would be the limit instead of the loads. */
 #include "roof/meter/body.h"
 
 enum { READ_BYTES = 12 * VW * (int)sizeof(float) };

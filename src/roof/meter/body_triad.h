@@ -1,7 +1,7 @@
 /* body_triad.h - a = b + s * c.  TRIAD_STORE(p, x) is how a is written.
  *
- * Counts what the program asks for, two reads and a write.  An ordinary store reads its line first, so that the bus moves a third
- * more than that. */
+ * Counts what the program asks for: two reads and a write.  An ordinary store reads its line first, so the bus moves a third more
+ * than that. */
 #include "roof/meter/body.h"
 
 enum { TRIAD_STEPS = 4 };

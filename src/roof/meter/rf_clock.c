@@ -1,5 +1,5 @@
-/* rf_clock.c - the clock of the core itself, which is not the clock that time is read from: additions that wait for each other take a
- * cycle each on every core we know. */
+/* rf_clock.c - the clock rate of the core itself, which is not the clock that time is read from: dependent additions take one cycle
+ * each on every core we know. */
 #include "roof/meter/body.h"
 
 enum { ADDITIONS = 64 };
@@ -10,8 +10,8 @@ static double per_pass(size_t bytes)
     return ADDITIONS;
 }
 
-/* In assembly: a compiler turns a chain of additions into one multiplication.  Of registers, since some cores add constants while
- * they rename. */
+/* In assembly, because a compiler turns a chain of additions into one multiplication.  With registers, because some cores add
+ * constants during renaming. */
 static void run(const as_meter_args *args, uint64_t n_passes)
 {
     uint64_t x = 1, y = (uint64_t)args->bytes | 1;

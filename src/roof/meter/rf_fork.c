@@ -1,4 +1,4 @@
-/* rf_fork.c - what it costs to send all threads off and to wait for them, with nothing to do in between. */
+/* rf_fork.c - the cost of starting all threads and waiting for them, without work in between. */
 #include "roof/roof.h"
 
 static double per_pass(size_t bytes)

@@ -22,7 +22,7 @@ static void run(const as_meter_args *args, uint64_t n_passes)
     AS_EACH(START)
 #define STEP(i) x##i = vmlal_s8(x##i, a, b);
     for (uint64_t n = n_passes * STEPS; n; n--) {
-        __asm__ volatile("" : "+w"(a), "+w"(b)); /* not known to be what they were, so the products cannot be moved out */
+        __asm__ volatile("" : "+w"(a), "+w"(b)); /* may have changed, for the compiler: it cannot hoist the products */
         AS_EACH(STEP)
     }
 #define END(i) vst1q_s16(seed + (i)*8, x##i);

@@ -1,4 +1,4 @@
-/* rf_stream_avx2.c - the triad with stores that pass the caches by, so that no line is read before it is written. */
+/* rf_stream_avx2.c - the triad with stores that bypass the caches, so that no line is read before it is written. */
 #include "backend/cpu/simd/simd_avx2.h"
 #define TRIAD_STORE(p, x) _mm256_stream_ps(p, x)
 #include "roof/meter/body_triad.h"
@@ -6,7 +6,7 @@
 static void run_fenced(const as_meter_args *args, uint64_t n_passes)
 {
     run(args, n_passes);
-    _mm_sfence(); /* the write-combining buffers belong to the work */
+    _mm_sfence(); /* draining the write-combining buffers is part of the work */
 }
 
 const as_meter as_rf_stream_avx2 = {

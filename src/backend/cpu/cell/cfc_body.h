@@ -1,13 +1,13 @@
 /* cfc_body.h - the body of k_cfc_f32_<machine>.c, after its simd_*.h: assay.CfC over a whole sequence.
  *
- * Two ways, by batch alone.  Up to 2 VW samples side by side: everything lies [feature][sample], a weight is one number for all
- * lanes, and the sums of a unit's heads stay in registers until its new state is made of them.  What is left over, when it would
- * fill no more than half a vector, goes one sample at a time, VW units side by side; a single sample is the usual case there.  A
- * sample takes the same way however the batch is shared out, so its bits are the same.
- * Time spans are taken as they come: a kernel cannot refuse them, so a negative one is computed with and NaN gives NaN. */
+ * There are two ways; only the batch decides.  Up to 2 VW samples run side by side: all data is [feature][sample], a weight is
+ * one number for all lanes, and the sums of a unit's heads stay in registers until they give its new state.  A remainder that
+ * would fill at most half a vector runs one sample at a time, VW units side by side; usually that is a single sample.  A sample
+ * takes the same way however the batch is split, so its bits are the same.  Time spans are not checked: a kernel cannot refuse
+ * them, so it computes with a negative one, and NaN gives NaN. */
 #include "backend/cpu/cell/cfc_side.h"
 
-enum { FEW = VW / 2 }; /* samples that are not worth a vector */
+enum { FEW = VW / 2 }; /* so few samples are not worth a vector */
 
 TILE_LAYER(cells3_1, cells_tile, 3, 1, false)
 TILE_LAYER(cells3_2, cells_tile, 3, 2, false)
@@ -20,7 +20,7 @@ TILE_LAYER(memory_2, memory_tile, 4, 2, false)
 
 /* --- Units side by side ---------------------------------------------------------------------------------- */
 
-/* Two sums a head, of every second input, or they would wait for each other. */
+/* Two sums per head, each over every second input, so that they do not wait for each other. */
 V_INLINE void one_add(const int heads, const float *w, const float *z, int64_t k, vf sum[2][4])
 {
     int64_t i = 0;
@@ -109,7 +109,7 @@ static void one_memory(const work *w, const inputs *in, float *out)
 
 /* --- One step ------------------------------------------------------------------------------------------- */
 
-/* By lanes: 1, VW or SIDE, a constant where it is called. */
+/* Called with lanes 1, VW or SIDE, always a constant. */
 V_INLINE void layer_run(const int lanes, const work *w, const layer *l, const inputs *in, as_cfc_end end, float *out)
 {
     if (lanes == 1)
@@ -225,7 +225,7 @@ static __attribute__((noinline)) void one_sample(work *w, const as_kernel_args *
     samples_run(1, w, args, first, 1);
 }
 
-/* --- The kernel's answers ---------------------------------------------------------------------------------- */
+/* --- The kernel's functions ---------------------------------------------------------------------------------- */
 
 /* Floats of a part's buffers. */
 static int64_t work_floats(const book *b)
@@ -267,10 +267,11 @@ static bool cfc_accepts(const as_node_ctx *n, char *why, size_t why_size)
     return false;
 }
 
-/* Samples go to parts by whole vectors. */
+/* Parts get whole vectors of samples. */
 static int64_t cfc_shares(const as_node_ctx *n) { return (n->in[0].shape.dim[0] + VW - 1) / VW; }
 
-/* Units of work: vectors of samples, two at a time where there are two; what the last does not fill by half goes sample by sample. */
+/* Units of work: vectors of samples, two at a time where there are two; a last vector that is at most half full goes sample by
+ * sample. */
 static void cfc_run(const as_kernel_args *args, int part, int n_parts, void *scratch)
 {
     const float *packed = args->packed ? args->packed[PACKED_INPUT] : NULL, *weights = packed ? packed + BOOK_FLOATS : NULL;

@@ -1,9 +1,9 @@
-/* cfc_book.h - the weights of assay.CfC as its kernels read them, after a simd_*.h: what lies where, and how it is packed.
+/* cfc_book.h - the weights of assay.CfC as its kernels read them, after a simd_*.h: their layout, and how they are packed.
  *
- * A layer is a few matrices of one shape, its heads, whose sums of one unit are wanted together.  It lies in panels of VW units,
- * [row][head][VW], zeros behind the last unit: one vector is VW units of a head, one float is a head of one unit.  The first row is
- * the bias, in pure mode then |w_tau| and A, then one row for every input.  Masks, keras's signs and the forget gate's 1 are in
- * the numbers; without time spans time_a and time_b are one head, their sum. */
+ * A layer is a few matrices of one shape, its heads; the sums of all heads of a unit are needed together.  It is stored in panels
+ * of VW units, [row][head][VW], with zeros after the last unit: one vector is VW units of a head, one float is a head of one unit.
+ * The first row is the bias, in pure mode then |w_tau| and A, then one row for every input.  Masks, keras's signs and the forget
+ * gate's 1 are already in the numbers; without time spans, time_a and time_b are one head, their sum. */
 #ifndef AS_BACKEND_CPU_CFC_BOOK_H
 #define AS_BACKEND_CPU_CFC_BOOK_H
 
@@ -20,17 +20,17 @@ typedef struct layer {
     int64_t at;           /* floats from the first weight on */
 } layer;
 
-/* It stands before packed weights, so that a run need not read the node again. */
+/* It comes before the packed weights, so that a run need not read the node again. */
 typedef struct book {
     as_cfc  c;
-    bool    whole; /* all weights were there to be packed */
+    bool    whole; /* all weights were present for packing */
     bool    spans;
     int64_t widest; /* backbone layer */
     int64_t n_floats;
     layer   memory, backbone[AS_CFC_MAX_BACKBONE], cell[AS_CFC_MAX_CELLS], fc;
 } book;
 
-enum { BOOK_FLOATS = (sizeof(book) + 63) / 64 * 16, PACKED_INPUT = AS_CFC_CELLS + 1 }; /* that input is a weight of every CfC */
+enum { BOOK_FLOATS = (sizeof(book) + 63) / 64 * 16, PACKED_INPUT = AS_CFC_CELLS + 1 }; /* this input is a weight of every CfC */
 
 static int64_t panels_of(int64_t n) { return (n + VW - 1) / VW; }
 static int64_t panel_floats(const layer *l) { return (l->first + l->k) * l->heads * VW; }
@@ -42,13 +42,13 @@ static layer layer_plan(book *b, int64_t n, int64_t k, int heads, int first)
     return l;
 }
 
-/* `in` are the inputs of the CfC, wherever they stand in the node. */
+/* `in` are the inputs of the CfC, wherever they are in the node. */
 static book book_read(const as_node_ctx *n, const as_tensor_info *in, int n_in)
 {
     book    b = {0};
     as_cfc *c = &b.c;
     if (as_cfc_read(NULL, n, in, n_in, c) != ASSAY_OK)
-        return (book){0}; /* never: the node was inferred */
+        return (book){0}; /* cannot happen: the node was inferred */
     b.spans = in[AS_CFC_TIMESPANS].dtype != AS_NONE;
     if (c->has_memory)
         b.memory = layer_plan(&b, c->n_state, c->n_in + c->n_state, 4, 1);
@@ -77,7 +77,7 @@ typedef struct source {
     bool           signs;        /* of the mask count */
 } source;
 
-/* Up to VW numbers, scaled, and masked as weights from the at-th on are. */
+/* Up to VW numbers, scaled, and masked like the weights from the at-th on. */
 V_INLINE vf weights_load(const source *s, const float *from, int64_t at, int count)
 {
     vf w = v_mul(v_set(s->scale), v_load_n(from, count)), m;
@@ -177,7 +177,7 @@ static inline size_t cfc_packed_bytes(const as_node_ctx *n, int input)
     return input == PACKED_INPUT ? ((size_t)BOOK_FLOATS + (size_t)book_of(n).n_floats) * sizeof(float) : 0;
 }
 
-/* All or nothing: where some weight changes every run, the run packs for itself. */
+/* All or nothing: if any weight changes in every run, the run packs for itself. */
 static inline void cfc_pack(const as_kernel_args *args, int input, void *packed, int part, int n_parts)
 {
     (void)input, (void)n_parts;

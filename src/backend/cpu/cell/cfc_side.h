@@ -1,7 +1,7 @@
-/* cfc_side.h - samples side by side, after a simd_*.h: the steps forwards that the kernels of assay.CfC and of its gradient share.
+/* cfc_side.h - samples side by side, after a simd_*.h: the forward steps that the kernels of assay.CfC and of its gradient share.
  *
- * Everything lies [feature][sample]; a weight is one number for all lanes, and the sums of a unit's heads stay in registers until its new
- * state is made of them.  With `keep` a tile also leaves what the way back needs, each value in a line of its own. */
+ * All data is [feature][sample]; a weight is one number for all lanes, and the sums of a unit's heads stay in registers until they
+ * give its new state.  With `keep` a tile also stores what the backward pass needs, each value in its own line. */
 #ifndef AS_BACKEND_CPU_CFC_SIDE_H
 #define AS_BACKEND_CPU_CFC_SIDE_H
 
@@ -9,9 +9,9 @@
 #include "backend/cpu/product/gemm_tile.h"
 #include "backend/cpu/simd/vmath.h"
 
-enum { SIDE = 2 * VW, SUMS = AS_SIMD_REGISTERS >= 32 ? 24 : 12 }; /* SUMS: vectors that the registers hold beside their factors */
+enum { SIDE = 2 * VW, SUMS = AS_SIMD_REGISTERS >= 32 ? 24 : 12 }; /* SUMS: vectors that fit in registers beside their factors */
 
-/* What a run has; of lanes in all buffers: SIDE, VW, or 1 for a single sample. */
+/* The data of a run; all buffers have `lanes` lanes: SIDE, VW, or 1 for a single sample. */
 typedef struct work {
     const book  *b;
     const float *weights;
@@ -19,7 +19,7 @@ typedef struct work {
     int64_t      pitch; /* from one kept line to the next */
 } work;
 
-/* Two stretches of input, one behind the other in the weights. */
+/* Two ranges of inputs, one after the other in the weights. */
 typedef struct inputs {
     const float *z1;
     int64_t      k1;
@@ -29,7 +29,7 @@ typedef struct inputs {
 
 typedef enum as_cfc_end { END_NONE, END_ACT, END_PURE } as_cfc_end; /* of a layer of one head */
 
-/* What is kept of a unit: of a cell's; of a backbone's; of the memory's gates, in the order of its heads. */
+/* What is kept per unit: of a cell; of a backbone; of the memory's gates, in the order of its heads. */
 enum { ONE, TWO, TIME, GATE, PLANES };
 enum { POST, SLOPE, ROW_PLANES };
 
@@ -67,10 +67,10 @@ V_INLINE vf tanh_of(vf x)
     return v_xor(v_mul(u, v_inverse(v_sub(v_set(2.0f), u))), v_sign_bit(x));
 }
 
-/* Bounded below at e^-60, so that a product of denominators is a number still. */
+/* Limited to e^-60 from below, so that a product of denominators is still a normal number. */
 V_INLINE vf gate_part(vf x) { return v_add(v_set(1.0f), vm_exp_fast(v_neg(v_max(v_set(-60.0f), x)))); }
 
-/* tanh of one and two, sigmoid of the gate, over one division. */
+/* tanh of one and two and sigmoid of the gate, with one division. */
 V_INLINE void heads_of(const as_cfc *c, vf *one, vf *two, vf *gate)
 {
     vf open = gate_part(*gate);
@@ -98,7 +98,7 @@ V_INLINE vf act_of(as_cfc_act act, vf x)
     return x;
 }
 
-/* Of the activation whose value at x is y. */
+/* The slope of the activation whose value at x is y. */
 V_INLINE vf slope_of(as_cfc_act act, vf x, vf y)
 {
     const vf one = v_set(1.0f);
@@ -220,7 +220,7 @@ V_INLINE void rows_tile(const int units, const int heads, const int vecs, const 
     }
 }
 
-/* The LSTM cell: w->memory is its c, and becomes the new one. */
+/* The LSTM cell: w->memory is its c, and gets the new one. */
 V_INLINE void memory_tile(const int units, const int heads, const int vecs, const bool keep, const tile *t, int64_t unit)
 {
     const work *w = t->w;
@@ -246,12 +246,12 @@ V_INLINE void memory_tile(const int units, const int heads, const int vecs, cons
     }
 }
 
-/* Units of a tile: as many as the registers allow, a power of two, so that no tile reaches into the next panel. */
+/* Units per tile: as many as the registers allow, a power of two, so that no tile reaches into the next panel. */
 #define TILE_FITS(units, heads, vecs) ((units) <= VW && (units) * (heads) * (vecs) <= SUMS)
 #define TILE_UNITS(heads, vecs)       (TILE_FITS(8, heads, vecs) ? 8 : TILE_FITS(4, heads, vecs) ? 4 : TILE_FITS(2, heads, vecs) ? 2 : 1)
 
-/* name(t): all units of a layer.  Each tile is a function of its own: inside of a larger one gcc gives registers to the constants of
- * tanh, keeps sums in memory for it, and takes half as long again. */
+/* name(t): all units of a layer.  Each tile is a separate function: inside a larger one gcc gives registers to the constants of
+ * tanh, keeps sums in memory instead, and the code takes half as long again. */
 #define TILE_LAYER(name, body, heads, vecs, keep)                                                                    \
     static __attribute__((noinline)) void name##_many(const tile *t, int64_t u)                                      \
     {                                                                                                                \
@@ -273,7 +273,7 @@ V_INLINE void memory_tile(const int units, const int heads, const int vecs, cons
 
 /* --- Samples to lanes and back --------------------------------------------------------------------------------- */
 
-/* VW lines of VW floats, turned. */
+/* VW lines of VW floats, transposed. */
 V_INLINE void square_turn(const float *from, int64_t from_step, float *to, int64_t to_step)
 {
     vf r[VW];
@@ -299,7 +299,7 @@ static void lines_turn(const float *from, int64_t from_step, int64_t rows, int64
     }
 }
 
-/* n samples that are `step` floats apart, k of each, as [k][lanes]; the lanes behind them stay. */
+/* Copies k floats of each of n samples, which are `step` floats apart, as [k][lanes]; the lanes after them stay. */
 static void lanes_fetch(int lanes, int64_t n, const float *from, int64_t step, int64_t k, float *to)
 {
     lines_turn(from, step, n, k, to, lanes);

@@ -1,13 +1,13 @@
 /* cfcgrad_body.h - the body of k_cfcgrad_f32_<machine>.c, after its simd_*.h: the gradient of assay.CfC through time.
  *
- * A block of LANES samples at a time: forwards, keeping what every step computed; one sweep back, whose gradients take the places of
- * what they are made of; then the gradients of the weights, each the product of two long lines, all steps of all samples of the block.
- * Kept lines are [feature][step][sample].
- * Weights gather from all samples.  So that the order of no sum depends on the number of parts, the blocks are dealt to a number of shards that
- * depends on the batch alone; a shard belongs to one part, and finish() adds the shards in their order. */
+ * A block of LANES samples at a time: a forward sweep that keeps what every step computed; one backward sweep, whose gradients
+ * overwrite the values they are computed from; then the gradients of the weights, each the product of two long lines: all steps of
+ * all samples of the block.  Kept lines are [feature][step][sample].  The gradients of weights are sums over all samples.  So that
+ * the order of these sums does not depend on the number of parts, the blocks are assigned to a number of shards that depends only
+ * on the batch; a shard belongs to one part, and finish() adds the shards in their order. */
 #include "backend/cpu/cell/cfc_side.h"
 
-enum { VECS = VW >= 16 ? 1 : 2, LANES = VECS * VW }; /* two threads share 32 samples, so no block has more than 16 */
+enum { VECS = VW >= 16 ? 1 : 2, LANES = VECS * VW }; /* two threads share 32 samples, so a block has at most 16 */
 enum { D_Y = 1, D_H, D_C, REST };                    /* inputs of the node, then those of the CfC from h0 on */
 enum { POINTER = sizeof(void *) / sizeof(float) };   /* in floats */
 enum { MAX_SHARDS = 8, MAX_GAINS = AS_CFC_MAX_BACKBONE + AS_CFC_MAX_CELLS + 2 };
@@ -15,7 +15,7 @@ enum { PAIR_D = AS_SIMD_REGISTERS >= 32 ? 4 : 3, PAIR_Z = AS_SIMD_REGISTERS >= 3
 
 typedef enum gain_kind { OF_MEMORY, OF_BACKBONE, OF_CELL, OF_FC } gain_kind;
 
-/* The weights of a layer and where their gradients come from. */
+/* The weights of a layer and the sources of their gradients. */
 typedef struct gain {
     gain_kind    kind;
     int          index, heads, per_unit; /* heads: gradients of a unit; per_unit: its lines */
@@ -27,7 +27,7 @@ typedef struct gain {
 typedef struct grad {
     work          w;
     int64_t       length;        /* of a line: steps times LANES */
-    float        *x, *h, *c, *m; /* lines; h and c have one step more, what was before step 0; m: the state behind the memory */
+    float        *x, *h, *c, *m; /* lines; h and c have one more step, the state before step 0; m: the state after the memory */
     float        *spans, *d_spans, *ones;                           /* one line each */
     float        *d_h, *d_before, *d_c, *d_x, *d_wide[2], *d_heads; /* of one step */
     const float **z, **d; /* the lines of a layer's inputs, and of the gradients of its rows */
@@ -35,7 +35,7 @@ typedef struct grad {
     int           n_gains;
     gain          gains[MAX_GAINS];
     int64_t       n_sums;
-    as_view       in[AS_MAX_IN], d_in[AS_MAX_IN]; /* of the CfC; without data: absent, not wanted */
+    as_view       in[AS_MAX_IN], d_in[AS_MAX_IN]; /* of the CfC; without data: absent, or not wanted */
     const float  *d_y, *d_h_n, *d_c_n;
 } grad;
 
@@ -216,7 +216,7 @@ static void slopes_back(const grad *g, const gain *a, const float *d, int64_t at
         }
 }
 
-/* d_m: of the state that the memory made; d_c becomes that of the c before. */
+/* d_m: of the state that the memory computed; d_c becomes that of the c before. */
 static void gates_back(const grad *g, const gain *a, const float *d_m, int64_t at)
 {
     const int64_t pitch = g->w.pitch;
@@ -238,7 +238,7 @@ static void gates_back(const grad *g, const gain *a, const float *d_m, int64_t a
         }
 }
 
-/* Gradients of `n` neighbouring inputs of a layer, made of d_heads. */
+/* Gradients of `n` neighbouring inputs of a layer, from d_heads. */
 V_INLINE void inputs_tile(const int n, const grad *g, const layer *y, int64_t k, float *out)
 {
     const int64_t row = y->heads * VW;
@@ -272,8 +272,8 @@ V_INLINE void inputs_tile(const int n, const grad *g, const layer *y, int64_t k,
     }
 }
 
-/* Eight vectors of sums at least, and no more than registers.  Where a line is one vector, every sum reads a weight of its own: sixteen
- * share one line of d. */
+/* At least eight vectors of sums, and not more than there are registers.  Where a line is one vector, every sum reads its own
+ * weight: sixteen share one line of d. */
 enum { IN_MOST = VECS == 1 ? 16 : AS_SIMD_REGISTERS >= 32 ? 8 : 6, IN_MANY = VECS == 1 ? 8 : 4 };
 static __attribute__((noinline)) void inputs_most(const grad *g, const layer *y, int64_t k, float *out)
 {
@@ -296,8 +296,8 @@ static __attribute__((noinline)) void inputs_one(const grad *g, const layer *y, 
     inputs_tile(1, g, y, k, out);
 }
 
-/* Of inputs [k, end), to out.  What is left behind whole tiles is done with neighbours that are done already, to the same bits: a tile of one
- * takes as long as one of four. */
+/* Gradients of inputs [k, end), to out.  A remainder after the whole tiles is computed together with neighbours that are already
+ * done, with the same bits: a tile of one takes as long as one of four. */
 static void inputs_back(const grad *g, const layer *y, int64_t k, int64_t end, float *out)
 {
     static const struct {
@@ -324,7 +324,7 @@ static void rows_add(float *to, const float *from, int64_t n)
         v_store(to + i, v_add(v_load(to + i), v_load(from + i)));
 }
 
-/* The layer that sees a cell's inputs: those of its own state go to d_before, the others to d_x or to the cell before. */
+/* The layer that sees a cell's inputs: the gradients of its own state go to d_before, the others to d_x or to the cell before. */
 static void bottom_back(const grad *g, int l, const layer *y)
 {
     const as_cfc      *c = &g->w.b->c;
@@ -367,7 +367,7 @@ static void memory_back(grad *g, int64_t at)
     }
 }
 
-/* What y says of the last cell's new state. */
+/* The gradient that y gives to the last cell's new state. */
 static void y_back(const grad *g, int64_t first, int64_t n, int64_t t)
 {
     const as_cfc *c = &g->w.b->c;
@@ -452,7 +452,7 @@ static __attribute__((noinline)) void lines_multiply(const float *const *d, cons
         v_store(out + i, v_sums(sum + i));
 }
 
-/* What input k of a layer was at every step; behind the last stands the bias's. */
+/* The values of input k of a layer at every step; after the last input comes the bias. */
 static const float *line_z(const grad *g, const gain *a, int64_t k)
 {
     const as_cfc      *c = &g->w.b->c;
@@ -480,7 +480,7 @@ static const float *line_d(const grad *g, const gain *a, int64_t i)
     return a->planes + (i / a->heads * a->per_unit + plane) * g->w.pitch;
 }
 
-/* Up to PAIR_Z of them; behind `more` may be read on. */
+/* Up to PAIR_Z of them; reading beyond `more` is allowed. */
 V_INLINE void sums_add(float *to, const float *more, int64_t n)
 {
     for (int64_t i = 0; i < n; i += VW) {
@@ -489,15 +489,15 @@ V_INLINE void sums_add(float *to, const float *more, int64_t n)
     }
 }
 
-/* The products of the tile at row i and input k, where there are so many. */
+/* The products of the tile at row i and input k, as far as they exist. */
 static void pairs_add(float *sums, int64_t i, int64_t n_d, int64_t k, int64_t n_z, const float *out)
 {
     for (int64_t j = 0; j < PAIR_D && i + j < n_d; j++)
         sums_add(sums + (i + j) * n_z + k, out + j * PAIR_Z, n_z - k < PAIR_Z ? n_z - k : PAIR_Z);
 }
 
-/* Adds the block's to the sums of the shard.  A tile's products are added while the next tile is multiplied: read at once, they would still be on
- * their way to memory. */
+/* Adds the block's products to the sums of the shard.  A tile's products are added while the next tile is multiplied: read
+ * immediately, they would still be on their way to memory. */
 static void gather(const grad *g, const gain *a)
 {
     const int64_t n_z = a->l->k + 1, n_d = a->l->n * a->heads;
@@ -531,7 +531,7 @@ static void gather(const grad *g, const gain *a)
 
 /* --- From shards to outputs ------------------------------------------------------------------------------------------ */
 
-/* Row u of the weights [u][n_z] and of the bias, out of the shards' sums. */
+/* Row u of the weights [u][n_z] and of the bias, from the shards' sums. */
 static void row_out(const grad *g, const float *from, float scale, const as_view *mask, int64_t u, int64_t n_z, float *d_w,
                     float *d_b)
 {
@@ -568,7 +568,7 @@ static void unit_out(const grad *g, const gain *a, int64_t u)
         if (wanted(g, first + 2))
             wanted(g, first + 2)[u] = more[0];
     } else {
-        for (int h = 0; h < PLANES; h++) { /* without spans time_a's is time_b's */
+        for (int h = 0; h < PLANES; h++) { /* without spans, time_a's gradient is time_b's */
             const float *head = from + (h < a->heads ? h : a->heads - 1) * (n_z + 1),
                         sign = h == TIME && c->semantics != AS_CFC_TORCH ? -1.0f : 1.0f;
             row_out(g, head, sign, h < TIME ? &g->in[first] : NULL, u, n_z, wanted(g, first + 1 + 2 * h),
@@ -577,7 +577,7 @@ static void unit_out(const grad *g, const gain *a, int64_t u)
     }
 }
 
-/* --- The kernel's answers ------------------------------------------------------------------------------------------ */
+/* --- The kernel's functions ------------------------------------------------------------------------------------------ */
 
 static int infos_of(const as_node_ctx *n, as_tensor_info *in)
 {
@@ -609,7 +609,8 @@ static void gains_list(grad *g, const book *b)
         gain_add(g, OF_FC, 0, &b->fc, 1, 1);
 }
 
-/* Of one part.  With p NULL only counts floats.  A pitch of an odd number of cache lines: a step writes to all lines at once. */
+/* The memory of one part.  With p NULL it only counts floats.  The pitch is an odd number of cache lines, because a step writes to
+ * all lines at once. */
 static int64_t grad_place(grad *g, const book *b, float *p)
 {
     const as_cfc *c = &b->c;
@@ -734,7 +735,7 @@ static void cfcgrad_run(const as_kernel_args *args, int part, int n_parts, void 
     }
 }
 
-/* The shards' sums meet in those of shard 0, of which every part has some units. */
+/* The shards' sums are added up in shard 0's; every part does some units. */
 static void cfcgrad_finish(const as_kernel_args *args, int part, int n_parts, void *scratch)
 {
     book b;

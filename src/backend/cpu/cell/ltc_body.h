@@ -1,8 +1,8 @@
 /* ltc_body.h - the body of k_ltc_f32_<machine>.c, after its simd_*.h: assay.LTC over a whole sequence.
  *
- * Two ways, by batch alone.  Up to 2 VW samples side by side: everything lies [slot][sample], a synapse is four numbers for all
- * lanes.  What is left over, when it would fill less than half a vector, goes one sample at a time, VW targets side by side; a
- * single sample is the usual case there.  A sample takes the same way however the batch is shared out, so its bits are the same. */
+ * There are two ways; only the batch decides.  Up to 2 VW samples run side by side: all data is [slot][sample], a synapse is four
+ * numbers for all lanes.  A remainder that would fill less than half a vector runs one sample at a time, VW targets side by side;
+ * usually that is a single sample.  A sample takes the same way however the batch is split, so its bits are the same. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -29,7 +29,7 @@ static inline vf gather(const float *base, const float *index)
 
 /* --- Synapses --- */
 
-/* A slot's synapses, for n_v vectors of samples; n_v is a constant where it is called. */
+/* A slot's synapses, for n_v vectors of samples; n_v is a constant in every call. */
 V_INLINE void slot_flow(const synapses *l, int64_t slot, const float *state, int n_v, flow *f)
 {
     const float *g = l->groups + l->start[slot / VW] * GROUP + slot % VW, *end = g + l->degree[slot] * (int64_t)GROUP;
@@ -51,7 +51,7 @@ V_INLINE void slot_flow(const synapses *l, int64_t slot, const float *state, int
     }
 }
 
-/* The synapses of a whole slice, one sample. */
+/* The synapses of a whole slice, for one sample. */
 V_INLINE flow slice_flow(const synapses *l, int64_t slice, const float *state, flow f)
 {
     enum { n = 4 };
@@ -76,11 +76,11 @@ V_INLINE flow slice_flow(const synapses *l, int64_t slice, const float *state, f
 
 /* --- A block and a sample --- */
 
-/* Rows of SIDE floats; a single sample uses less of the same memory. */
+/* Rows of SIDE floats; a single sample uses a part of the same memory. */
 typedef struct work {
     table                 t;
     const as_kernel_args *args;
-    float                *x, *u;     /* [n_in + 1]: as it came, and mapped; the last is 0 */
+    float                *x, *u;     /* [n_in + 1]: as given, and mapped; the last is 0 */
     float                *v, *next;  /* [slots + 1] */
     float                *num, *den; /* [slots]: what does not change between unfolds */
     float                *c;         /* [slots], of the memory cell */
@@ -110,7 +110,7 @@ static float       *wanted(const work *w, int i)
     return i < n->n_out && n->out[i].dtype != AS_NONE ? w->args->out[i].data : NULL;
 }
 
-/* `count` samples from b on; the lanes behind them are 0.  values NULL: zeros. */
+/* `count` samples from b on; the lanes after them are 0. values NULL: zeros. */
 static void state_load(const work *w, const float *values, int64_t b, int count, float *rows)
 {
     int64_t units = w->t.head->s.n_units;
@@ -128,7 +128,7 @@ static void state_store(const work *w, const float *rows, int64_t b, int count, 
             values[(b + i) * units + j] = rows[w->t.inner.place[j] * SIDE + i];
 }
 
-/* Step t of the input, as it came and mapped, and the time. */
+/* Step t of the input, as given and mapped, and the time. */
 static void input_load(const work *w, int64_t b, int count, int64_t t)
 {
     const as_ltc *s = &w->t.head->s;
@@ -145,7 +145,7 @@ static void input_load(const work *w, int64_t b, int count, int64_t t)
             v_store(w->u + k * SIDE + i, v_fma(v_load(w->x + k * SIDE + i), v_set(iw ? iw[k] : 1.0f), v_set(ib ? ib[k] : 0.0f)));
 }
 
-/* The LSTM cell before the step: `next` gets the new state, c is its own. */
+/* The LSTM cell before the step: `next` gets the new state; c is updated in place. */
 static void memory_step(const work *w, int n_v)
 {
     const as_ltc *s = &w->t.head->s;
@@ -318,7 +318,7 @@ static void sample_run(work *w, int64_t b)
     const float *h0 = given(w, AS_LTC_H0);
     float       *y = (float *)wanted(w, 0) + b * (s->sequences ? s->n_steps : 1) * s->n_out, *h = wanted(w, 1);
     int64_t      units = s->n_units;
-    memset(w->v, 0, (size_t)(w->t.slots + 1) * sizeof *w->v); /* the slot behind the last is what padding reads */
+    memset(w->v, 0, (size_t)(w->t.slots + 1) * sizeof *w->v); /* padding reads the slot after the last */
     memset(w->next, 0, (size_t)(w->t.slots + 1) * sizeof *w->next);
     memset(w->num, 0, (size_t)w->t.slots * sizeof *w->num);
     memset(w->den, 0, (size_t)w->t.slots * sizeof *w->den);
@@ -367,7 +367,7 @@ static size_t table_bytes(const as_node_ctx *n, as_ltc *s)
     return table_lay(&head, NULL, &t);
 }
 
-/* A part that finds no packed table makes one for itself. */
+/* A part without a packed table makes its own. */
 static size_t part_bytes(const as_node_ctx *n)
 {
     as_ltc s;
@@ -377,7 +377,7 @@ static size_t part_bytes(const as_node_ctx *n)
 }
 static size_t scratch_bytes(const as_node_ctx *n, int n_parts) { return part_bytes(n) * (size_t)n_parts; }
 
-/* All parameters and masks in one, in the name of cm. */
+/* Packs all parameters and masks into one table, as the packed form of cm. */
 static size_t packed_bytes(const as_node_ctx *n, int input)
 {
     as_ltc s;
@@ -395,7 +395,7 @@ static void pack(const as_kernel_args *args, int input, void *packed, int part, 
     table_build(&head, args->ctx, args->in, packed, &t);
 }
 
-/* Samples go to parts by whole vectors. */
+/* Parts get whole vectors of samples. */
 static int64_t shares(const as_node_ctx *n) { return (n->in[0].shape.dim[0] + VW - 1) / VW; }
 
 static void run(const as_kernel_args *args, int part, int n_parts, void *scratch)
@@ -426,7 +426,7 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
         return;
     for (int count; b < end; b += count) {
         int left = end - b < SIDE ? (int)(end - b) : SIDE, tail = left % VW;
-        if (left < SIDE && !s.memory && 2 * tail < VW - 1) /* a vector for so few would cost more than each alone */
+        if (left < SIDE && !s.memory && 2 * tail < VW - 1) /* for so few, a vector would cost more than one at a time */
             left -= tail;
         count = left ? left : 1;
         if (left)

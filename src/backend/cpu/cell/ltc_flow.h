@@ -1,12 +1,13 @@
-/* ltc_flow.h - what flows through synapses, on vectors; included behind a simd_*.h. */
+/* ltc_flow.h - what flows through synapses, on vectors; include a simd_*.h before. */
 #ifndef AS_BACKEND_CPU_LTC_FLOW_H
 #define AS_BACKEND_CPU_LTC_FLOW_H
 
 #define EACH_Z V_UNROLL for (int i = 0; i < n; i++)
 
-/* z[i] becomes 1 + 2^z[i], whose inverse is the sigmoid.  Beyond 2^63 it stays there: a product of two is a float still, and an
- * opening of 1e-19 is none.  Adding 1.5 * 2^23 + 127 rounds to an integer and leaves the bits of its power; the polynomial is minimax
- * for 2^r, 1.6e-7.  NaN stays NaN.  Line by line for all n: one after the other they would fill the machine's window with waiting. */
+/* z[i] becomes 1 + 2^z[i], whose inverse is the sigmoid.  It is limited to 2^63: a product of two is then still a float, and an
+ * opening of 1e-19 counts as closed.  Adding 1.5 * 2^23 + 127 rounds to an integer and leaves the bits of its power; the polynomial
+ * is minimax for 2^r, 1.6e-7.  NaN stays NaN. Each line handles all n: one element after the other would fill the CPU's instruction
+ * window with waiting instructions. */
 V_INLINE void shut(vf *z, int n)
 {
     const vf magic = v_set(12582912.0f + 127.0f), one = v_set(1.0f);
@@ -28,7 +29,7 @@ typedef struct flow {
     vf num, den;
 } flow; /* sums of a * erev and of a */
 
-/* Two synapses over one division: p / d + q / e = (p e + q d) / (d e). */
+/* Two synapses with one division: p / d + q / e = (p e + q d) / (d e). */
 V_INLINE flow flow_two(flow f, vf d, vf e, vf flow_d, vf flow_e, vf open_d, vf open_e)
 {
     vf inverse = v_inverse(v_mul(d, e));

@@ -1,4 +1,4 @@
-/* ltc_kernel_test.c - what the cases of assay.LTC do not show of its kernels: bad time spans, padding, and memory. */
+/* ltc_kernel_test.c - what the cases of assay.LTC do not show about its kernels: bad time spans, padding, and memory. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ static void input_set(fixture *f, int i, as_dtype dtype, as_shape shape, void *d
     f->views[i] = as_view_of(data, dtype, &shape);
 }
 
-/* Numbers that are no round ones; the mask is that of a chain. */
+/* Numbers that are not round; the mask is that of a chain. */
 static void fixture_make(fixture *f)
 {
     static const as_shape unit = AS_SHAPE(UNITS), inner = AS_SHAPE(UNITS, UNITS), sensory = AS_SHAPE(N_IN, UNITS);
@@ -85,12 +85,12 @@ Test(ltc_kernel, a_time_that_is_none_is_refused_by_name_and_nothing_is_written)
     assay_env_free(f.env);
 }
 
-/* Padding must not carry a NaN of one unit into those that have no synapse from it. */
+/* Padding must not carry a NaN of one unit into units without a synapse from it. */
 Test(ltc_kernel, a_nan_goes_only_where_synapses_lead)
 {
     fixture f;
     fixture_make(&f);
-    f.values[AS_LTC_VLEAK][3] = NAN; /* of the chain, unit 3 leads to unit 4 alone */
+    f.values[AS_LTC_VLEAK][3] = NAN; /* in the chain, unit 3 only leads to unit 4 */
     for (int i = 0; as_k_table[i]; i++) {
         if (!is_here(as_k_table[i]))
             continue;
@@ -108,7 +108,7 @@ Test(ltc_kernel, the_table_grows_with_the_synapses_that_a_known_mask_leaves)
     static int8_t mask[MANY * MANY];
     fixture       f;
     fixture_make(&f);
-    for (int i = 0; i < AS_LTC_N_IN; i++) /* shapes alone are looked at */
+    for (int i = 0; i < AS_LTC_N_IN; i++) /* only shapes are read */
         for (int k = 0; k < f.in[i].shape.rank; k++)
             if (f.in[i].shape.dim[k] == UNITS)
                 f.in[i].shape.dim[k] = MANY;

@@ -1,11 +1,11 @@
-/* ltc_table.h - the synapses of assay.LTC as its kernels read them; included behind a simd_*.h.
+/* ltc_table.h - the synapses of assay.LTC as its kernels read them; include a simd_*.h before.
  *
  * Targets are sorted by how many synapses they have and cut into slices of VW; the k-th synapses of a slice are one group,
- * [from][a][b][flow][open] of VW each, with what never changes already done:
+ * [from][a][b][flow][open] of VW each, with the constant part computed in advance:
  *     sigma * (v - mu) = -ln 2 * (a v + b),  open = pos(w),  flow = pos(w) * erev
- * Samples side by side walk the lanes of a slice one after the other and stop at a target's last synapse.  A single sample takes a
- * group at once; where a target has fewer than the first of its slice, the group reads a source that is always 0 and adds nothing.
- * Sorting keeps the groups of n synapses from s sources within n / VW + s. */
+ * Samples side by side go through the lanes of a slice one after the other and stop at a target's last synapse.  A single sample
+ * takes a whole group at once; where a target has fewer synapses than the first of its slice, the group reads a source that is
+ * always 0 and adds nothing.  Sorting keeps the groups of n synapses from s sources within n / VW + s. */
 #ifndef AS_BACKEND_CPU_LTC_TABLE_H
 #define AS_BACKEND_CPU_LTC_TABLE_H
 
@@ -26,7 +26,7 @@ typedef struct synapses {
     float   *groups;
 } synapses;
 
-/* Where the synapse of a lane comes from; an integer among floats. */
+/* The source of a lane's synapse; an integer among floats. */
 V_INLINE int64_t source(const float *lane)
 {
     int32_t at;
@@ -34,11 +34,11 @@ V_INLINE int64_t source(const float *lane)
     return at;
 }
 
-/* What stands first in a table, so that a run need not read the node again. */
+/* The head of a table, so that a run need not read the node again. */
 typedef struct table_head {
     as_ltc  s;
-    bool    ready;       /* false: something that it needs was not there yet */
-    int64_t n_groups[2]; /* room for inner and sensory ones */
+    bool    ready;       /* false: an input that it needs was not present yet */
+    int64_t n_groups[2]; /* space for inner and sensory ones */
 } table_head;
 
 /* slots: units up to a multiple of VW.  The state lies in the slots of the inner synapses. */
@@ -64,7 +64,7 @@ static table_head head_of(const as_node_ctx *n, const as_ltc *s)
     return h;
 }
 
-/* The next piece of a table that starts at `base` (NULL: only the size is wanted), by cache lines. */
+/* The next piece of a table that starts at `base` (NULL: only the size is wanted), aligned to cache lines. */
 static void *piece(unsigned char *base, size_t *at, size_t bytes)
 {
     void *p = base ? base + *at : NULL;
@@ -72,7 +72,7 @@ static void *piece(unsigned char *base, size_t *at, size_t bytes)
     return p;
 }
 
-/* The pieces of a table in memory, whose head need not be there yet; returns its bytes. */
+/* The pieces of a table in memory, whose head may still be empty; returns its bytes. */
 static size_t table_lay(const table_head *h, void *base, table *t)
 {
     size_t at = 0, slots = (size_t)slots_of(&h->s), most = (size_t)(h->s.n_units > h->s.n_in ? h->s.n_units : h->s.n_in);
@@ -94,7 +94,7 @@ static size_t table_lay(const table_head *h, void *base, table *t)
 
 static double pos(double p) { return p > 20.0 ? p : log1p(exp(p)); }
 
-/* pos() of up to VW weights, and its slope, as they are constrained. */
+/* pos() of up to VW weights, and its slope, according to their constraint. */
 V_INLINE void open_load(const as_ltc *s, const float *w, int64_t left, float *open, float *rise)
 {
     vf x = v_load_n(w, left < VW ? (int)left : VW);
@@ -127,7 +127,7 @@ static void synapses_sort(synapses *l, const unsigned char *mask, int64_t n_sour
         l->start[k + 1] = l->start[k] + l->degree[k * VW];
 }
 
-/* m: sigma, mu, w and erev.  from: the slots of the sources, NULL when they have none.  nothing: the source that is 0. */
+/* m: sigma, mu, w and erev. from: the slots of the sources, NULL when they have none. nothing: the source that is always 0. */
 static void synapses_fill(synapses *l, const unsigned char *mask, const as_view *m, const int32_t *from, int32_t nothing,
                           int64_t n_sources, const as_ltc *s, int64_t slots, int32_t *tally)
 {
@@ -157,7 +157,7 @@ static void synapses_fill(synapses *l, const unsigned char *mask, const as_view 
     }
 }
 
-/* False when an input that the table is made of is not at hand. */
+/* False when an input that the table needs is not present. */
 static bool table_build(const table_head *head, const as_node_ctx *n, const as_view *in, void *base, table *t)
 {
     const as_ltc *s = &head->s;
@@ -187,7 +187,7 @@ static bool table_build(const table_head *head, const as_node_ctx *n, const as_v
     return true;
 }
 
-/* Every part looks at all of them, so that none writes when one is bad; part 0 has the say. */
+/* Every part checks all of them, so that none writes when one is bad; part 0 reports it. */
 static bool timespans_ok(const as_kernel_args *args, const as_ltc *s, int part)
 {
     const float *time = as_in_has(args->ctx, AS_LTC_TIMESPANS) ? args->in[AS_LTC_TIMESPANS].data : NULL;

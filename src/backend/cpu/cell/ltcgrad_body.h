@@ -1,26 +1,26 @@
 /* ltcgrad_body.h - the body of k_ltcgrad_f32_<machine>.c, after its simd_*.h: assay.LTCGrad by the synapse lists of ltc_table.h.
  *
- * LANES samples at a time, everything [slot][sample].  Forwards, every state and both sums of every unfold are kept; then one sweep
- * back, in which a synapse opens once more and adds to four sums of its own, lane by lane.  What belongs to the parameters is made of
- * those sums at the end.
- * Gradients are sums over the batch, and their order may not depend on the parts: blocks of LANES samples are dealt to a number of shards that
- * the node alone decides; a shard belongs to one part, and finish() adds the shards in their order. */
+ * LANES samples at a time, all data [slot][sample].  The forward sweep keeps every state and both sums of every unfold; then comes
+ * one backward sweep, in which every synapse is computed again and adds to its own four sums, lane by lane.  The gradients of the
+ * parameters are computed from those sums at the end.  Gradients are sums over the batch, and their order must not depend on the
+ * parts: blocks of LANES samples are assigned to a number of shards that only the node decides; a shard belongs to one part, and
+ * finish() adds the shards in their order. */
 #include <stdio.h>
 
 #include "backend/cpu/cell/ltc_flow.h"
 #include "backend/cpu/cell/ltc_table.h"
 
-enum { VECS = VW >= 16 ? 1 : 2, LANES = VECS * VW }; /* a block for each of two threads, of 32 samples */
+enum { VECS = VW >= 16 ? 1 : 2, LANES = VECS * VW }; /* one block for each of two threads, out of 32 samples */
 enum { DZ_V, DZ, NUM_OPEN, DEN_OPEN, N_SUMS };       /* of a synapse: d_z v, d_z, d_num open, d_den open */
 
 #define EACH_V V_UNROLL for (int i = 0; i < VECS; i++)
 
-/* In floats, every row LANES long, those of sums VW. */
+/* Offsets in floats; every row is LANES long, those of sums VW. */
 typedef struct work {
     table                 t;
     const as_kernel_args *args;
     as_ltc                s;
-    float                *x, *u;                 /* [steps][n_in]: as it came, and mapped */
+    float                *x, *u;                 /* [steps][n_in]: as given, and mapped */
     float                *v;                     /* [steps][unfolds + 1][slots] */
     float                *num, *den;             /* [steps][unfolds][slots], all but C */
     float                *base;                  /* [2][slots]: what does not change between unfolds */
@@ -59,7 +59,7 @@ static size_t work_lay(const table_head *h, unsigned char *base, work *w)
     return at;
 }
 
-/* The sums of a shard, which is 0. */
+/* The sums of a shard, set to 0. */
 static size_t sums_lay(const table_head *h, unsigned char *base, work *w)
 {
     const as_ltc *s = &h->s;
@@ -73,7 +73,7 @@ static size_t sums_lay(const table_head *h, unsigned char *base, work *w)
     return at;
 }
 
-/* Only what the table fills: there is room for all synapses where the mask is not known before. */
+/* Only the part that the table fills: when the mask is not known before, there is space for all synapses. */
 static void sums_clear(const work *w)
 {
     const int64_t slices = w->t.slots / VW, of_group = (int64_t)VW * N_SUMS * VW;
@@ -82,7 +82,7 @@ static void sums_clear(const work *w)
     memset(w->of_unit, 0, (size_t)(w->of_inner + w->shard_floats - w->of_unit) * sizeof(float));
 }
 
-/* Up to eight, within 32 MB of sums. */
+/* Up to eight, with at most 32 MB of sums. */
 static int shards_of(const as_ltc *s, size_t bytes_each)
 {
     const int64_t blocks = (s->n_batch + LANES - 1) / LANES, fit = (int64_t)(((size_t)32 << 20) / (bytes_each + 1)),
@@ -147,7 +147,7 @@ static void sensory_forwards(const work *w, const float *u)
     }
 }
 
-/* One unfold: from v to the plane behind it. */
+/* One unfold: from v to the plane after it. */
 static void unfold_forwards(const work *w, const float *dt, float *v, float *num, float *den)
 {
     const table *t = &w->t;
@@ -198,7 +198,7 @@ V_INLINE vf lanes_dot(const vf *a, const vf *b)
     return VECS == 2 ? v_fma(a[0], b[0], v_mul(a[VECS - 1], b[VECS - 1])) : v_mul(a[0], b[0]);
 }
 
-/* A slot's synapses: d_from of every source and the four sums are added to. */
+/* A slot's synapses: adds to d_from of every source and to the four sums. */
 V_INLINE void slot_back(const synapses *l, int64_t slot, const float *state, const vf *d_num, const vf *d_den, float *d_from,
                         float *of)
 {
@@ -251,7 +251,7 @@ static void readout_back(const work *w, const float *v, int64_t b, int count, co
     }
 }
 
-/* One unfold of step k; d_dt, that of dt, is added to. */
+/* One unfold of step k; adds to d_dt, the gradient of dt. */
 static void unfold_back(work *w, int64_t k, int64_t m, const float *v, float *d_dt)
 {
     const table *t = &w->t;
@@ -345,7 +345,7 @@ static void backwards(work *w, int64_t b, int count, float *const *d)
     rows_store(w->d_v, b, count, s->n_units, s->n_units, w->t.inner.place, d[AS_LTC_H0]);
 }
 
-/* --- What belongs to the parameters --- */
+/* --- The gradients of the parameters --- */
 
 /* Over the lanes of a shard, then over the shards. */
 static float total(const work *w, const float *row)
@@ -356,7 +356,7 @@ static float total(const work *w, const float *row)
     return sum;
 }
 
-/* Units [first, end) as targets.  d: of sigma, mu, w and erev, zeros where no synapse is; in: the parameters. */
+/* Units [first, end) as targets. d: gradients of sigma, mu, w and erev, zeros where there is no synapse; in: the parameters. */
 static void synapses_out(const synapses *l, const float *of, const unsigned char *mask, int64_t n_sources, const work *w,
                          const as_view *in, float *const *d, int64_t first, int64_t end)
 {
@@ -449,7 +449,7 @@ static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
     return true;
 }
 
-/* The shards' sums, then for each part what it works with and a table. */
+/* The shards' sums, then for each part its working memory and a table. */
 static size_t scratch_bytes(const as_node_ctx *n, int n_parts)
 {
     as_ltc s;
@@ -462,7 +462,7 @@ static size_t scratch_bytes(const as_node_ctx *n, int n_parts)
     return (size_t)shards_of(&s, sums) * sums + (size_t)n_parts * (work_lay(&head, NULL, &w) + table_lay(&head, NULL, &t));
 }
 
-/* Everything in its place, the table not built yet; false: the node cannot be run. */
+/* Sets up everything except the table; false: the node cannot be run. */
 static bool work_open(const as_kernel_args *args, int part, unsigned char *scratch, work *w, table_head *head,
                       unsigned char **table_at, float **d)
 {
@@ -485,7 +485,7 @@ static bool work_open(const as_kernel_args *args, int part, unsigned char *scrat
     return true;
 }
 
-/* A part without a shard makes its table all the same, for finish(). */
+/* A part without a shard still makes its table, for finish(). */
 static void run(const as_kernel_args *args, int part, int n_parts, void *scratch)
 {
     work           w;
@@ -515,7 +515,7 @@ static void finish(const as_kernel_args *args, int part, int n_parts, void *scra
     unsigned char *table_at;
     float         *d[AS_LTC_N_IN] = {0};
     int64_t        first, end;
-    if (!work_open(args, part, scratch, &w, &head, &table_at, d) || !timespans_ok(args, &w.s, 1)) /* part 0 has said it */
+    if (!work_open(args, part, scratch, &w, &head, &table_at, d) || !timespans_ok(args, &w.s, 1)) /* part 0 has reported it */
         return;
     table_lay(&head, table_at, &w.t);
     as_share(w.s.n_units, 1, part, n_parts, &first, &end);

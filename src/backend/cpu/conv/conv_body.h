@@ -1,4 +1,4 @@
-/* conv_body.h - direct convolution on vectors; include one of the simd_*.h before.  conv_plan.h says how the work is cut up,
+/* conv_body.h - direct convolution on vectors; include one of the simd_*.h before. conv_plan.h says how the work is split,
  * conv_tile.h what happens in registers. */
 #ifndef AS_BACKEND_CPU_CONV_BODY_H
 #define AS_BACKEND_CPU_CONV_BODY_H
@@ -7,8 +7,8 @@
 
 #include "backend/cpu/conv/conv_tile.h"
 
-/* First layers: the walk's lengths are constants too, and up to nine taps are unrolled; 27 are three times nine, in a third of the code.
- * n_a 0: the lengths are t's. */
+/* First layers: the lengths of the walk are constants too, and up to nine taps are unrolled; 27 are three times nine, in a third of
+ * the code. n_a 0: the lengths are t's. */
 V_INLINE void conv_tile_sums(const conv_tile *t, int n_p, int n_a, int n_b, int run, const float *const x[CONV_PIXELS],
                              vf acc[CONV_PIXELS][CONV_V])
 {
@@ -30,20 +30,21 @@ V_INLINE void conv_tile_first(const conv_tile *t, int n_a, int n_b, int run)
     vf           acc[CONV_PIXELS][CONV_V];
     const float *x[CONV_PIXELS];
     conv_tile_begin(t, n_p, x, acc);
-    /* So few products a line of output wait for the line: fetched one tile ahead, 70 -> 78 % of peak at 3 to 32 channels. */
+    /* With so few products per line of output the sums wait for that line: fetching it one tile ahead, 70 -> 78 % of the limit at 3
+     * to 32 channels. */
     CONV_EACH_P __builtin_prefetch(t->y + t->spot[n_p + p].to, 1);
     conv_tile_sums(t, n_p, n_a, n_b, run, x, acc);
     conv_tile_end(t, n_p, acc);
 }
 
-/* The four pixels of each result of a pool: four walks, each a pixel on, keep the larger. */
+/* The four pixels of each result of a pool: four walks, each one pixel further, keep the larger value. */
 V_INLINE void conv_tile_pool(const conv_tile *t, int n_p, int n_a, int n_b, int run)
 {
     vf            acc[CONV_PIXELS][CONV_V];
     const float  *x[CONV_PIXELS];
     float         best[CONV_PIXELS * CONV_PANEL];
     const int64_t hop[3] = {t->right, t->below - t->right, t->right};
-    __asm__("" : "=m"(best)); /* no code: gcc does not see that the first round writes it before the second reads it */
+    __asm__("" : "=m"(best)); /* makes no code: gcc does not see that the first round writes it before the second reads it */
     conv_tile_begin(t, n_p, x, acc);
     CONV_EACH_P __builtin_prefetch(t->y + t->spot[n_p + p].to, 1);
     for (int i = 0;; i++) {
@@ -108,13 +109,13 @@ static bool conv_job_make(const as_kernel_args *args, int part, int n_parts, voi
     j->act = vm_act_of(&act);
     conv_clamp(j);
     conv_tile_choose(j);
-    /* Sums of few products that wait in scratch would cost more than four ends of a tile. */
+    /* Sums of few products that wait in scratch would cost more than four tile ends. */
     j->pools_tiles = v->pool > 1 && j->clamps && !j->r && !v->depthwise && v->k <= AS_CONV_SHORT;
     j->step = v->y_nhwc && (v->pool == 1 || j->pools_tiles) ? v->n_m : CONV_PANEL;
     return true;
 }
 
-/* VW pixels of VW channels from rows of CONV_PANEL into as many planes, of which `some` and n_c exist. */
+/* VW pixels of VW channels from rows of CONV_PANEL into planes, of which `some` and n_c exist. */
 V_INLINE void conv_planes_block(const conv_job *j, const float *from, int some, int n_c, int64_t at, int64_t plane)
 {
     vf r[VW];
@@ -133,14 +134,14 @@ V_INLINE void conv_planes_block(const conv_job *j, const float *from, int some, 
     }
 }
 
-/* The results of a panel from its rows into planes of the row-major output; residual and activation come in here, unless a pool
+/* The results of a panel from its rows into planes of the row-major output; adds residual and activation here, unless a pool
  * came before. */
 static void conv_planes_end(const conv_job *j, const as_conv_unit *u, int64_t m, int n_m)
 {
     const as_conv_plan *v = &j->v;
     int64_t             plane = v->y_rows * v->y_cols, n = u->n_rows / v->pool * v->y_cols;
     int64_t             last =
-        n >= VW && !j->r ? n - VW : n; /* some pixels twice, rather than part of a vector; a residual may lie where they go */
+        n >= VW && !j->r ? n - VW : n; /* does some pixels twice rather than part of a vector; a residual may lie where they go */
     const float *from = j->planes;
     for (int64_t image = 0; image < u->n_images; image++, from += n * CONV_PANEL)
         for (int c = 0; c < n_m; c += VW) {
@@ -155,7 +156,7 @@ static void conv_planes_end(const conv_job *j, const as_conv_unit *u, int64_t m,
 
 /* --- The pool ----------------------------------------------------------------------------------------- */
 
-/* Residual and activation of one row of sums, channel 0 of which is m. */
+/* Residual and activation of one row of sums; its first channel is m. */
 static void conv_held_end(const conv_job *j, int64_t image, int64_t row, int64_t m, int n_m, float *sums)
 {
     const as_conv_plan *v = &j->v;
@@ -263,7 +264,7 @@ static void conv_act_spots(const conv_job *j, const conv_tile *t, int64_t n)
         }
 }
 
-/* The sums of a unit's pixels; with `acts`, an activation that is no clamp follows while they are in L1. */
+/* The sums of a unit's pixels; with `acts`, an activation that is not a clamp follows while they are in L1. */
 static void conv_sums_run(const conv_job *j, const conv_tile *all, bool acts)
 {
     conv_tile t = *all;
@@ -280,7 +281,7 @@ static void conv_sums_run(const conv_job *j, const conv_tile *all, bool acts)
     }
 }
 
-/* Where a clamp follows the sums of few products, the pool goes with the tiles. */
+/* Where a clamp follows the sums of few products, the pool is done with the tiles. */
 static void conv_tiles_pool(const conv_job *j, conv_tile t, int64_t n)
 {
     t.right = j->v.w.stride[2] * j->v.pitch, t.below = j->v.w.stride[1] * j->v.row;
@@ -321,7 +322,7 @@ static void conv_panel_run(const conv_job *j, const as_conv_unit *u, const float
     else
         t.r = j->r ? j->r + at : NULL;
     if (!j->pools_tiles && (pools_held ? j->r != NULL : !v->y_nhwc))
-        t.lo = -INFINITY, t.hi = INFINITY; /* the activation waits for the residual, or for the way into planes */
+        t.lo = -INFINITY, t.hi = INFINITY; /* the activation waits for the residual, or for the copy into planes */
     if (j->pools_tiles)
         conv_tiles_pool(j, t, j->block[0].n);
     else
@@ -366,7 +367,7 @@ static void conv_run(const as_kernel_args *args, int part, int n_parts, void *sc
         conv_units_run(&j, begin, end, 0, n_panels, args->packed[1]);
         return;
     }
-    /* Weights that change every run: packed a panel at a time, by every part for itself; a depthwise convolution has few. */
+    /* Weights that change in every run: every part packs for itself, one panel at a time; a depthwise convolution has few. */
     int64_t some = j.v.depthwise ? n_panels : 1;
     for (int64_t panel = 0; begin < end && panel < n_panels; panel += some) {
         as_conv_pack_panel(&j.v, args->in[1].data, panel, j.weight);
@@ -374,11 +375,11 @@ static void conv_run(const as_kernel_args *args, int part, int n_parts, void *sc
     }
 }
 
-/* --- The kernel's other answers ------------------------------------------------------------------------- */
+/* --- The kernel's other functions ------------------------------------------------------------------------- */
 
 static const char *const conv_also[] = {"Conv", NULL};
 
-/* Sixteen channels would fill half of a wide panel, and take as long as those of half the width do. */
+/* Sixteen channels would fill half of a wide panel, and take as long as a full panel of half the width. */
 static bool conv_accepts(const as_node_ctx *n, char *why, size_t why_size)
 {
     as_conv_plan v;

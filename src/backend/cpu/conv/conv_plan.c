@@ -1,4 +1,4 @@
-/* conv_plan.c - how a convolution is cut up. */
+/* conv_plan.c - how a convolution is split. */
 #include "backend/cpu/conv/conv_plan.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "backend/cpu/each/plain.h"
 #include "op/rules.h"
 
-/* A strip and a panel of weights should stay in half of a small L2 while all output channels pass over them. */
+/* A strip and a panel of weights should stay in half of a small L2 while all output channels are computed from them. */
 enum { STRIP_BYTES = 96 * 1024, MAX_PIXELS = 1024, UNITS_PER_PART = 4 };
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -17,7 +17,7 @@ static size_t  line_bytes(int64_t n_floats) { return (size_t)up(n_floats * 4, 64
 
 /* --- The walk -------------------------------------------------------------------------------------- */
 
-/* No tap of any output lies outside of the input. */
+/* Whether no tap of any output lies outside the input. */
 static bool is_inside(const as_window *w)
 {
     for (int i = 1; i < 3; i++)
@@ -54,7 +54,7 @@ static void strip_make(as_conv_plan *v, int64_t rows)
     walk_make(v);
 }
 
-/* Sums of a panel that wait for the pool, and results that wait to become planes. */
+/* Sums of a panel that wait for the pool, and results that wait for the copy into planes. */
 static void held_make(as_conv_plan *v)
 {
     v->y_bytes = v->pool > 1 ? line_bytes(v->pixels_unit * v->panel) : 0;
@@ -67,13 +67,13 @@ static void units_make(as_conv_plan *v, int n_parts)
     const as_window *w = &v->w;
     int64_t          grain = v->pool, height = w->out[1] / grain, total = v->n_images * height, rows = height;
     strip_make(v, rows * grain);
-    /* Enough units that no part waits long for another; a first guess by pixels, then by the strip's bytes. */
+    /* Enough units that no part waits long for another: a first guess by pixels, then by the strip's bytes. */
     int64_t fair = n_parts > 1 ? most(1, total / ((int64_t)n_parts * UNITS_PER_PART)) : total;
     rows = most(1, least(rows, least(fair, MAX_PIXELS / most(1, w->out[2]) / grain)));
     strip_make(v, rows * grain);
     while (v->copies && rows > 1 && v->image * 4 > STRIP_BYTES)
         strip_make(v, --rows * grain);
-    /* Even strips: 10 rows by 4 are 4, 3 and 3 and not 4, 4 and 2. */
+    /* Even strips: 10 rows in strips of at most 4 are 4, 3 and 3, not 4, 4 and 2. */
     v->units_image = (height + rows - 1) / rows;
     v->rows_unit = (height + v->units_image - 1) / v->units_image * grain;
     v->units_image = (w->out[1] + v->rows_unit - 1) / v->rows_unit;
@@ -134,7 +134,7 @@ typedef struct span {
     int64_t begin, end;
 } span;
 
-/* Those that lie inside at output o, or all that there are. */
+/* Those that lie inside at output o, or all of them. */
 static span taps_at(const as_conv_plan *v, int axis, int64_t o)
 {
     span t = {0, v->w.kernel[axis]};
@@ -145,7 +145,7 @@ static span taps_at(const as_conv_plan *v, int axis, int64_t o)
     return t;
 }
 
-/* --- What a kernel is asked ------------------------------------------------------------------------- */
+/* --- A kernel's functions ------------------------------------------------------------------------- */
 
 static bool layout_ok(const as_node_ctx *n, char *why, size_t why_size)
 {
@@ -274,7 +274,7 @@ as_conv_unit as_conv_unit_at(const as_conv_plan *v, int64_t index)
         .image = index / v->units_image, .n_images = 1, .row = row, .n_rows = least(v->rows_unit, v->w.out[1] - row)};
 }
 
-/* The end of the outputs from o on that have the same taps inside; *t: these. */
+/* The end of the outputs from o on that have the same taps inside; *t gets these taps. */
 static int64_t band_end(const as_conv_plan *v, int axis, int64_t o, int64_t last, span *t)
 {
     *t = taps_at(v, axis, o);
@@ -344,14 +344,14 @@ int as_conv_spots(const as_conv_plan *v, const as_conv_unit *u, int64_t each, in
     return n;
 }
 
-/* A few floats: a call of memset costs more. */
+/* For a few floats: a call of memset costs more. */
 static void zeros_fill(float *to, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         to[i] = 0.0f;
 }
 
-/* A row of a plane, likewise. */
+/* The same for a row of a plane. */
 static void floats_copy(float *to, const float *from, int64_t n)
 {
     int64_t i = 0;

@@ -1,19 +1,20 @@
-/* conv_plan.h - how a convolution of Conv or assay.FusedConv is cut up, the same for every instruction set.
+/* conv_plan.h - how a convolution of Conv or assay.FusedConv is split, the same for every instruction set.
  *
- * Work goes by units: some rows of one image, or some whole images.  A unit's input is copied into a strip in scratch, which
- * holds the padding as zeros, so that every output pixel sees the same pattern of taps: pixel i reads at
- * strip + spot[i].from + a * step_a + b * step_b + t for a < n_a, b < n_b, t < run.  What needs no padding and lies right is
- * read in place.  The strip holds whole pixels (NHWC), or planes where a first layer reads few channels row-major.
+ * The work is split into units: some rows of one image, or some whole images.  A unit's input is copied into a strip in scratch,
+ * which holds the padding as zeros, so that every output pixel sees the same pattern of taps: pixel i reads at strip + spot[i].from
+ * + a * step_a + b * step_b + t for a < n_a, b < n_b, t < run.  An input that needs no padding and has the right layout is read in
+ * place.  The strip holds whole pixels (NHWC), or planes where a first layer reads few channels row-major.
  *
- * Taps on the padding are a tenth of all at 14x14 under 3x3.  Where a sum is long, a unit's pixels go by blocks that share which taps
- * lie inside, and only those are walked: rows at the top and the bottom, of the others columns at the left and the right, and all that is
- * between.  Corners go with their rows: a block of one pixel would take longer than it saves.
+ * Taps on the padding are a tenth of all at 14x14 under 3x3.  Where a sum is long, a unit's pixels are grouped into blocks with the
+ * same taps inside, and only those taps are walked: rows at the top and the bottom, columns at the left and the right of the other
+ * rows, and everything between.  Corners belong to their rows: a block of one pixel would take longer than it saves.
  *
- * A pool behind the convolution (attribute pool: the maximum of 2x2) works on whole pairs of rows: w.out is cut to even sizes, a
+ * A pool after the convolution (attribute pool: the maximum of 2x2) works on whole pairs of rows: w.out is cut to even sizes, a
  * unit has an even number of rows, and a panel's sums wait in scratch to be pooled.
  *
  * Weights are packed in panels of 16 output channels, 32 where vectors have sixteen, in the order of that walk:
- * [group][panel][a][b][t][16]; of a depthwise convolution [tap][channels].  The order of each output's sum depends on the node alone, never on units or parts. */
+ * [group][panel][a][b][t][16]; of a depthwise convolution [tap][channels].  The order of each output's sum depends only on the
+ * node, never on units or parts. */
 #ifndef AS_BACKEND_CPU_CONV_PLAN_H
 #define AS_BACKEND_CPU_CONV_PLAN_H
 
@@ -23,9 +24,9 @@
 enum {
     AS_CONV_PANEL = 16, /* channels, where vectors have up to eight */
     AS_CONV_MAX_PLANES = 4,
-    AS_CONV_SHORT = 64,      /* products of an output: up to so many, what is done once a pixel shows */
+    AS_CONV_SHORT = 64,      /* products of an output: up to this many, the work per pixel shows */
     AS_CONV_MAX_BLOCKS = 32, /* of a unit */
-    AS_CONV_MORE_SPOTS = 8,  /* behind the last, like it, to be fetched ahead */
+    AS_CONV_MORE_SPOTS = 8,  /* after the last one, of the same kind, to be fetched ahead */
 };
 
 typedef struct as_conv_plan {
@@ -51,12 +52,12 @@ typedef struct as_conv_plan {
     size_t    spot_bytes, strip_bytes, weight_bytes, y_bytes; /* parts of a thread's scratch, multiples of 64 */
 } as_conv_plan;
 
-/* False: the window cannot be read.  n_parts 0: without units. */
+/* False: the window is not valid. n_parts 0: without units. */
 bool as_conv_plan_make(const as_node_ctx *n, int n_parts, int panel, as_conv_plan *out);
 /* f32, rank 3 or 4, layouts that the plan knows. */
 bool    as_conv_accepts(const as_node_ctx *n, char *why, size_t why_size);
 size_t  as_conv_scratch_bytes(const as_node_ctx *n, int n_parts, int panel);
-as_cost as_conv_issued(const as_node_ctx *n); /* less the taps that are not walked */
+as_cost as_conv_issued(const as_node_ctx *n); /* minus the taps that are not walked */
 size_t  as_conv_packed_bytes(const as_node_ctx *n, int input, int panel);
 void    as_conv_pack(const as_kernel_args *args, int panel, void *packed, int part, int n_parts);
 /* Panel `panel` (over all groups), or the whole of a depthwise convolution's weights. */
@@ -71,12 +72,12 @@ as_conv_unit as_conv_unit_at(const as_conv_plan *v, int64_t index);
 typedef struct as_conv_spot {
     int64_t from, to;
 } as_conv_spot;
-/* n pixels and the taps that they walk: from the first tap's x and w on. */
+/* n pixels and the taps that they walk, starting from the first tap's x and w. */
 typedef struct as_conv_block {
     int64_t n, x, w, n_a, n_b, run;
 } as_conv_block;
-/* The unit's pixels by blocks, written `step` floats apart in the order of the output, or each second of each second row; returns the number
- * of blocks. */
+/* The unit's pixels in blocks, written `step` floats apart in the order of the output, or every second pixel of every second row;
+ * returns the number of blocks. */
 int as_conv_spots(const as_conv_plan *v, const as_conv_unit *u, int64_t each, int64_t step, as_conv_spot *spot,
                   as_conv_block *block);
 /* Where the unit's first pixel reads: the strip, filled, or the input itself. */

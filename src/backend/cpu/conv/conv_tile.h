@@ -1,7 +1,7 @@
 /* conv_tile.h - the register tile of the convolutions: CONV_PIXELS pixels by CONV_PANEL output channels; include one of the simd_*.h before.
  *
- * It stays in registers while the walk over the taps streams one panel of weights; bias, residual and clamping (Relu, Clip) happen
- * there, other activations on what was just written. */
+ * It stays in registers while the walk over the taps reads one panel of weights; bias, residual and clamping (Relu, Clip) are
+ * applied there, other activations to the values just written. */
 #ifndef AS_BACKEND_CPU_CONV_TILE_H
 #define AS_BACKEND_CPU_CONV_TILE_H
 
@@ -34,7 +34,7 @@ typedef struct conv_tile {
     int64_t             right, below;     /* to the other three pixels of a pool */
 } conv_tile;
 
-/* A panel that is not whole, by way of memory: an array of vectors that anything indexes at run time stays there. */
+/* Writes a panel that is not whole through memory: an array of vectors that is indexed at run time anywhere stays in memory. */
 static __attribute__((noinline)) void conv_tile_part(const conv_tile *t, int n_p, const float *sums)
 {
     for (int p = 0; p < n_p; p++)
@@ -71,7 +71,7 @@ V_INLINE void conv_tile_begin(const conv_tile *t, int n_p, const float *x[CONV_P
     }
 }
 
-/* One tap of one channel: a vector of weights for all pixels. */
+/* One tap of one channel: one vector of weights for all pixels. */
 V_INLINE void conv_tile_tap(int n_p, const float *const x[CONV_PIXELS], int64_t at, const float *w, vf acc[CONV_PIXELS][CONV_V])
 {
     vf          wv[CONV_V];
@@ -83,8 +83,9 @@ V_INLINE void conv_tile_tap(int n_p, const float *const x[CONV_PIXELS], int64_t 
     }
 }
 
-/* All taps, `some` at a time, which divides run.  n_p and some are constants to the compiler.  The lines of b are one loop, not a loop each, whose
- * ends no machine foresees: 89 -> 91 GFLOP/s at 3 lines of 96 where registers alone reach 92.5.  Masks in place of the branch: 87. */
+/* All taps, `some` at a time, which divides run. n_p and some are constants to the compiler.  The lines of b are one loop: with a
+ * loop each, no CPU predicts their ends. 89 -> 91 GFLOP/s at 3 lines of 96, where registers alone reach 92.5.  Masks instead of the
+ * branch were tried: 87. */
 V_INLINE void conv_tile_lines(const conv_tile *t, int n_p, int some, const float *const x[CONV_PIXELS], vf acc[CONV_PIXELS][CONV_V])
 {
     const int64_t run = t->run, next = t->step_b - run, next_w = t->step_wb - run * CONV_PANEL;
@@ -117,12 +118,12 @@ V_INLINE void conv_tile_walk(const conv_tile *t, int n_p)
     conv_tile_end(t, n_p, acc);
 }
 
-/* Each is a function of its own: inlined into a loop over tiles, gcc keeps addresses of the next tile in registers that this one
- * needs, and spills (42 % of peak instead of 74 at 3 channels). */
+/* Each is a separate function: inlined into a loop over tiles, gcc keeps addresses of the next tile in registers that this one
+ * needs, and spills (42 % of the limit instead of 74 at 3 channels). */
 typedef void (*conv_tile_fn)(const conv_tile *t);
 static __attribute__((noinline)) void conv_tile_full(const conv_tile *t) { conv_tile_walk(t, CONV_PIXELS); }
 
-/* A tile of n pixels by a function that wants their number as a constant. */
+/* Runs a tile of n pixels with a function that needs their number as a constant. */
 #define CONV_SOME(t, n, walk)                                  \
     switch (n) {                                               \
     case 1: walk(t, 1); break;                                 \
@@ -134,7 +135,8 @@ static __attribute__((noinline)) void conv_tile_full(const conv_tile *t) { conv_
     }
 static void conv_tile_some(const conv_tile *t, int n){CONV_SOME(t, n, conv_tile_walk)}
 
-/* How many of n pixels the next tile takes: the last two share what is left, because a tile of one or two waits for its own sums. */
+/* How many of n pixels the next tile takes: the last two tiles share the remainder, because a tile of one or two pixels waits for
+ * its own sums. */
 V_INLINE int conv_tile_share(int64_t n)
 {
     return n >= 2 * CONV_PIXELS || n == CONV_PIXELS ? CONV_PIXELS : n > CONV_PIXELS ? (int)(n + 1) / 2 : (int)n;
@@ -159,16 +161,16 @@ typedef struct conv_job {
     const float  *x, *bias, *r;
     float        *y;
     as_act_f32    act;
-    bool          clamps; /* the activation is done by lo and hi */
+    bool          clamps; /* lo and hi do the activation */
     float         lo, hi;
-    conv_tile_fn  tile, tile_pool; /* of CONV_PIXELS; the second pools as well */
-    bool          pools_tiles;     /* a pool that is done on the way out of the registers */
+    conv_tile_fn  tile, tile_pool; /* for CONV_PIXELS; the second also pools */
+    bool          pools_tiles;     /* a pool that is done when results leave the registers */
     int64_t       step;            /* from pixel to pixel where the tiles write */
     as_conv_spot *spot;            /* scratch of this part */
     as_conv_block block[AS_CONV_MAX_BLOCKS];
     int           n_blocks;
     float        *strip, *weight;
-    float        *held, *planes; /* sums before a pool; results before they become planes */
+    float        *held, *planes; /* sums before a pool; results before the copy into planes */
 } conv_job;
 
 static void conv_clamp(conv_job *j)
@@ -181,7 +183,7 @@ static void conv_clamp(conv_job *j)
         j->lo = j->act.alpha, j->hi = j->act.beta;
 }
 
-/* A clamp is done in place; all that other activations need is compiled once. */
+/* A clamp is done in place; the code for all other activations is compiled once. */
 static __attribute__((noinline)) vf conv_act_any(const as_act_f32 *act, vf y) { return vm_act(act, y); }
 V_INLINE vf                         conv_act(const conv_job *j, vf y)
 {

@@ -1,4 +1,4 @@
-/* k_conv_f32_scalar.c - direct convolution, 1-D to 3-D: each row of Y gathers, tap by tap, rows of X. */
+/* k_conv_f32_scalar.c - direct convolution, 1-D to 3-D: each row of Y sums rows of X, tap by tap. */
 #include "backend/cpu/each/plain.h"
 
 static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
@@ -8,7 +8,7 @@ static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
 
 typedef struct conv {
     as_window    w;
-    int64_t      n_c, n_m, n_c_group, n_m_group; /* channels in and out, and of a group */
+    int64_t      n_c, n_m, n_c_group, n_m_group; /* channels in and out, and per group */
     const float *x, *weight, *bias;
 } conv;
 

@@ -7,7 +7,7 @@ static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
     return as_plain_conv_accepts(n, &n->in[0].shape, &weight, why, why_size);
 }
 
-/* One tap over one image: the rows' sums are added in order. */
+/* One tap over one image: the sums of the rows are added in order. */
 static float tap_run(const as_window *w, const float *x, const float *dy, const int64_t k[3])
 {
     int64_t begin[3], end[3];

@@ -1,4 +1,4 @@
-/* k_convgradx_f32_scalar.c - the gradient of Conv with respect to X: each row of dX gathers the rows of dY that saw it. */
+/* k_convgradx_f32_scalar.c - the gradient of Conv with respect to X: each row of dX sums the rows of dY that saw it. */
 #include "backend/cpu/each/plain.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* k_maxpoolgrad_f32_scalar.c - each window finds its winner again and hands it its gradient, one plane a piece of work. */
+/* k_maxpoolgrad_f32_scalar.c - each window finds its maximum again and adds its gradient there; one plane is one piece of work. */
 #include "backend/cpu/each/plain.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
     return false;
 }
 
-/* The first maximum in window order, NaN above all; -1 when the window holds nothing. */
+/* The first maximum in window order, NaN above all; -1 when the window is empty. */
 static int64_t winner(const as_window *w, const float *plane, const int64_t o[3])
 {
     int64_t best = -1, k[3], p[3];

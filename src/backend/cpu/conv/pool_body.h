@@ -1,8 +1,8 @@
 /* pool_body.h - MaxPool, AveragePool and the two global ones on vectors; include one of the simd_*.h before.
  *
  * From NHWC, vectors run over channels, and the output is NHWC or row-major: the last pool before a Flatten needs no relayout.
- * From row-major to row-major it goes plane by plane.  Each window is summed row by row, then the rows: one order, whatever the
- * share, and a large window loses less. */
+ * From row-major to row-major it works plane by plane.  Each window is summed row by row, then the rows are added: the order is
+ * the same for any split, and a large window loses less accuracy. */
 #ifndef AS_BACKEND_CPU_POOL_BODY_H
 #define AS_BACKEND_CPU_POOL_BODY_H
 
@@ -12,7 +12,7 @@
 
 #include "backend/cpu/each/plain.h"
 
-enum { POOL_V = 4, POOL_BLOCK = POOL_V * VW, POOL_HELD = 64 /* pixels that wait to be written as planes */ };
+enum { POOL_V = 4, POOL_BLOCK = POOL_V * VW, POOL_HELD = 64 /* pixels that wait for the copy into planes */ };
 
 typedef struct pool_job {
     as_window    w;         /* axes 1 and 2 */
@@ -70,10 +70,10 @@ static bool pool_accepts(const as_node_ctx *n, char *why, size_t why_size)
     return false;
 }
 
-/* n / d rounded up, n > 0; a division costs as much as all taps of a small window. */
+/* n / d rounded up, n > 0; a real division costs as much as all taps of a small window. */
 V_INLINE int64_t pool_steps(int64_t n, int64_t d) { return d == 1 ? n : (n + d - 1) / d; }
 
-/* The taps [*begin, *end) of output o that lie inside; with pads, how many do not lie behind the padding. */
+/* The taps [*begin, *end) of output o that lie inside; with pads, how many do not lie beyond the padding. */
 static int64_t pool_taps(const as_window *w, int axis, int64_t o, bool pads, int64_t *begin, int64_t *end)
 {
     int64_t at = as_plain_at(w, axis, o, 0), d = w->dilation[axis], last = w->in[axis] + (pads ? w->pad_end[axis] : 0);
@@ -87,7 +87,7 @@ static int64_t pool_taps(const as_window *w, int axis, int64_t o, bool pads, int
     return pads ? all : *end - *begin;
 }
 
-/* One window: its first tap, how many, and how far apart. */
+/* One window: its first tap, how many taps, and how far apart. */
 typedef struct pool_window {
     const float *x;
     int64_t      n_rows, n_cols, row, col, count;
@@ -132,7 +132,7 @@ V_INLINE void pool_block(const pool_window *p, bool max, int n_v, int some, cons
 static void pool_block_max(const pool_window *p, const float *x, float *y) { pool_block(p, true, POOL_V, VW, x, y); }
 static void pool_block_mean(const pool_window *p, const float *x, float *y) { pool_block(p, false, POOL_V, VW, x, y); }
 
-/* Fewer than a block's channels, two vectors at a time, then one. */
+/* Fewer channels than a block has: two vectors at a time, then one. */
 static void pool_tail(const pool_window *p, bool max, const float *x, int n, float *y)
 {
     int c = 0;
@@ -162,8 +162,8 @@ static void pool_pixel(const pool_window *p, bool max, int n, float *y)
         pool_block_mean(p, p->x, y);
 }
 
-/* Rows [row, end) of outputs of the channels [c, c + n) from NHWC.  Planes are written by runs: pixel by pixel, every store would
- * go to another line (2.1 instead of 0.5 ns each). */
+/* Rows [row, end) of outputs of the channels [c, c + n) from NHWC. Planes are written in runs: pixel by pixel, every store would
+ * go to another cache line (2.1 instead of 0.5 ns each). */
 static void pool_pixels(const pool_job *j, int64_t image, int64_t row, int64_t end, int64_t c, int n)
 {
     const as_window *w = &j->w;
@@ -221,7 +221,7 @@ static void pool_run(const as_kernel_args *args, int part, int n_parts, void *sc
         return;
     j.x = args->in[0].data;
     j.y = args->out[0].data;
-    /* Some rows of some channels at a time; from row-major, one row of one plane. */
+    /* Some rows of some channels at a time; from row-major, one row of one plane at a time. */
     int64_t rows = j.x_nhwc && j.w.out[2] < POOL_HELD ? POOL_HELD / j.w.out[2] : 1, n_rows = (j.w.out[1] + rows - 1) / rows;
     int64_t n_blocks = j.x_nhwc ? (j.n_c + POOL_BLOCK - 1) / POOL_BLOCK : j.n_c;
     as_share(j.n_images * n_rows * n_blocks, 1, part, n_parts, &begin, &end);

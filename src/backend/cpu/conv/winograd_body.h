@@ -1,9 +1,10 @@
 /* winograd_body.h - 3x3 convolution by Winograd's F(4x4, 3x3); include one of the simd_*.h before.
  *
- * Four by four outputs cost 36 products a channel instead of 144, paid for with additions before and after and with accuracy: the
- * transforms mix values of different size, so it is only taken when the node allows it (attribute winograd).  Blocks of tiles
- * are small enough that their transforms stay in L2: V[36][tiles][channels], then for a panel of output channels at a time 36
- * small products into M[36][tiles][panel], and back.  Weights are transformed when they are packed: [panel][36][channels][its 16 or 32]. */
+ * Four by four outputs cost 36 products per channel instead of 144, in exchange for additions before and after and for accuracy:
+ * the transforms mix values of different size, so it is only used when the node allows it (attribute winograd).  Blocks of tiles
+ * are small enough that their transforms stay in L2: V[36][tiles][channels], then for a panel of output channels at a time 36 small
+ * products into M[36][tiles][panel], and back.  Weights are transformed when they are packed: [panel][36][channels][its 16 or
+ * 32]. */
 #ifndef AS_BACKEND_CPU_WINOGRAD_BODY_H
 #define AS_BACKEND_CPU_WINOGRAD_BODY_H
 
@@ -24,7 +25,7 @@ enum {
 
 typedef struct wino_plan {
     as_conv_plan v;
-    int64_t      n_down, n_across, n_tiles; /* tiles of an image, and in all */
+    int64_t      n_down, n_across, n_tiles; /* tiles per image, and in all */
     int64_t      block, n_blocks;           /* tiles of a block */
     int64_t      n_panels;
     size_t       spot_bytes, v_bytes, m_bytes, patch_bytes, weight_bytes;
@@ -72,7 +73,7 @@ static bool wino_accepts(const as_node_ctx *n, char *why, size_t why_size)
     bool             ones = w->stride[1] == 1 && w->stride[2] == 1 && w->dilation[1] == 1 && w->dilation[2] == 1 && p.v.group == 1;
     if (n->in[0].shape.rank != 4 || w->kernel[1] != 3 || w->kernel[2] != 3 || !ones)
         snprintf(why, why_size, "needs 3x3 with strides, dilations and group 1");
-    else if (p.v.n_c < WINO_MIN_CHANNELS || p.v.n_m < WINO_MIN_OUT) /* sixteen fill half of a wide panel */
+    else if (p.v.n_c < WINO_MIN_CHANNELS || p.v.n_m < WINO_MIN_OUT) /* sixteen channels fill half of a wide panel */
         snprintf(why, why_size, "%lld to %lld channels, needs %d to %d", (long long)p.v.n_c, (long long)p.v.n_m, WINO_MIN_CHANNELS,
                  WINO_MIN_OUT);
     else if (n->in[0].layout != AS_LAYOUT_NHWC ||
@@ -96,8 +97,8 @@ static size_t wino_scratch_bytes(const as_node_ctx *n, int n_parts)
     return bytes;
 }
 
-/* What is really done: 36 products a tile and pair of channels, 228 flops a channel in and 130 a channel out for the transforms,
- * and the transforms' own memory. */
+/* The real work: 36 products per tile and pair of channels, 228 flops per input channel and 130 per output channel for the
+ * transforms, and the memory of the transforms. */
 static as_cost wino_issued(const as_node_ctx *n)
 {
     wino_plan p;
@@ -220,13 +221,13 @@ V_INLINE void wino_out(const vf m[WINO_IN], vf o[WINO_OUT])
     o[3] = v_add(v_fma(v_set(8.0f), d34, d12), m[5]);
 }
 
-/* One tile of the output: 4x4 at most, VW channels from m on. */
+/* One tile of the output: at most 4x4, VW channels from m on. */
 typedef struct wino_place {
     int64_t image, row, col, m;
     int     n_rows, n_cols, n_m;
 } wino_place;
 
-/* What few networks need is a function of its own: the sixteen pixels of a tile are unrolled, and each would hold all of it. */
+/* What few networks need is a separate function: the sixteen pixels of a tile are unrolled, and each would contain all of it. */
 static __attribute__((noinline)) vf wino_planes_add(const conv_job *j, const wino_place *at, int i, int k, vf y)
 {
     const as_conv_plan *v = &j->v;
@@ -282,7 +283,7 @@ static void wino_tile_out(const conv_job *j, const float *m, int64_t step, const
         V_UNROLL for (int k = 0; k < WINO_IN; k++) d[k] = v_load(m + (i * WINO_IN + k) * step);
         wino_out(d, half[i]);
     }
-    /* Unrolled with an early end, so that o and left stay in registers at an edge too. */
+    /* Unrolled with an early end, so that o and left stay in registers even at an edge. */
     V_UNROLL for (int k = 0; k < WINO_OUT; k++)
     {
         if (k >= at->n_cols)
@@ -333,7 +334,7 @@ static wino_spot wino_spot_at(const wino_plan *p, int64_t tile)
                        .col = in_image % p->n_across * WINO_OUT};
 }
 
-/* Where tile `tile`'s six by six pixels are: in the image, or copied out with zeros around the edge. */
+/* Where the six by six pixels of a tile are: in the image, or in a copy with zeros around the edge. */
 static const float *wino_pixels(const wino_job *w, int64_t tile, int64_t *row)
 {
     const as_conv_plan *v = &w->p.v;

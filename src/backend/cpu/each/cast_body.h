@@ -1,5 +1,5 @@
 /* cast_body.h - the body of k_cast_f32_<machine>.c, after its simd_*.h: Cast and CastLike between f32 and f16, bf16, i8, i32, i64
- * and bool.  To integers it goes towards zero and saturates; NaN gives 0. */
+ * and bool.  To integers it rounds towards zero and saturates; NaN gives 0. */
 #include <stdio.h>
 
 #include "backend/cpu/kernel.h"
@@ -25,7 +25,7 @@ V_INLINE int8_t  i8_of(float x) { return x >= 127.0f ? INT8_MAX : x > -128.0f ? 
 V_INLINE int32_t i32_of(float x) { return x >= 0x1p31f ? INT32_MAX : x > -0x1p31f ? (int32_t)x : x <= -0x1p31f ? INT32_MIN : 0; }
 V_INLINE int64_t i64_of(float x) { return x >= 0x1p63f ? INT64_MAX : x > -0x1p63f ? (int64_t)x : x <= -0x1p63f ? INT64_MIN : 0; }
 
-/* Strips of a length that the compiler knows, which it turns into vectors where the machine has such a conversion. */
+/* Strips with a length that the compiler knows; it vectorises them where the machine has such a conversion. */
 #define EACH(to_type, from_type, expression)  \
     {                                         \
         to_type *restrict y = to;             \
@@ -93,7 +93,7 @@ static void widen(as_dtype dtype, const void *from, void *to, int64_t n)
     }
 }
 
-/* In units of whole vectors, so that each element goes the same way however the work is shared. */
+/* In units of whole vectors, so that each element is computed the same way however the work is split. */
 static void run(const as_kernel_args *args, int part, int n_parts, void *scratch)
 {
     (void)scratch;

@@ -1,8 +1,8 @@
 /* each_body.h - the body of k_each_f32_<machine>.c, after its simd_*.h: element-wise operators, one or a chain of them, in tiles.
  *
- * A tile of every value fits L1: an instruction reads its operands' tiles and writes its own, the last one the output.  Operands
- * that lie as the output does are read in place; others are gathered into a tile first.  Tiles of values that nobody reads any
- * more are used again. */
+ * The tiles of all values fit in L1: an instruction reads its operands' tiles and writes its own; the last one writes the output.
+ * Operands with the output's layout are read in place; others are gathered into a tile first.  Tiles of values that are no longer
+ * needed are reused. */
 #include <stdio.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
     return true;
 }
 
-/* Which tile each value has, -1 for none: an input that lies as the output does, the output itself. */
+/* Which tile each value has, -1 for none: an input with the output's layout, and the output itself. */
 typedef struct tiles {
     int n_tiles, of[MAX_VALUES], spread;
 } tiles;
@@ -63,7 +63,7 @@ static void tiles_of(const as_chain *c, const as_flat *f, tiles *t)
 {
     bool busy[MAX_VALUES + 1] = {true};
     int  last[MAX_VALUES];
-    t->n_tiles = 1; /* the first is for a single value that a function of one wants as a tile */
+    t->n_tiles = 1; /* the first one is for a single value that a function of one operand needs as a tile */
     t->spread = 0;
     for (int v = 0; v < c->n_in + c->n_steps; v++)
         last[v] = t->of[v] = -1;
@@ -77,7 +77,7 @@ static void tiles_of(const as_chain *c, const as_flat *f, tiles *t)
         if (f->kind[v] == AS_FLAT_STEPS && last[v] >= 0)
             t->of[v] = tile_take(busy, &t->n_tiles);
     for (int i = 0; i < c->n_steps - 1; i++) {
-        for (int v = 0; v < c->n_in + i; v++) /* an instruction may write over what it is the last to read */
+        for (int v = 0; v < c->n_in + i; v++) /* an instruction may overwrite an operand that it is the last to read */
             if (last[v] == i && t->of[v] >= 0)
                 busy[t->of[v]] = false;
         t->of[c->n_in + i] = tile_take(busy, &t->n_tiles);
@@ -146,15 +146,15 @@ static void each1(as_chain_op op, float *y, const float *a, float b, float c, in
     case AS_CHAIN_GELU_TANH: EACH1(vm_gelu_tanh(x))
     case AS_CHAIN_SILU: EACH1(vm_silu(x))
     case AS_CHAIN_SOFTPLUS: EACH1(vm_softplus(x))
-    default: return; /* one of two operands, which each2() has */
+    default: return; /* one with two operands, which each2() handles */
     }
 }
 
-/* A NaN on either side wins: the machine's own maximum only sees the right one. */
+/* A NaN on either side wins: the machine's own maximum only passes the one on the right. */
 V_INLINE vf larger(vf p, vf q) { return v_pick(v_is_nan(p), p, v_max(p, q)); }
 V_INLINE vf smaller(vf p, vf q) { return v_pick(v_is_nan(p), p, v_min(p, q)); }
 
-/* Two rows, a row and a value, a value and a row; the ends by the same loop over what is left. */
+/* Two rows, a row and a value, a value and a row; the same loop does the remainder. */
 #define EACH2(expression)                                               \
     {                                                                   \
         int i = 0;                                                      \
@@ -193,7 +193,7 @@ static void each2(as_chain_op op, float *y, operand a, operand b, int n)
     case AS_CHAIN_DIV: EACH2(v_div(p, q))
     case AS_CHAIN_MAX: EACH2(larger(p, q))
     case AS_CHAIN_MIN: EACH2(smaller(p, q))
-    default: return; /* one of one operand, which each1() has */
+    default: return; /* one with one operand, which each1() handles */
     }
 }
 
@@ -202,7 +202,7 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
     const as_node_ctx *n = args->ctx;
     as_chain           c;
     if (!chain_of(n, &c) || !as_shape_count(&n->out[0].shape))
-        return; /* of nothing there is no scratch either */
+        return; /* an empty tensor has no scratch either */
     as_flat flat;
     tiles   t;
     as_flat_of(n, c.n_in, &flat);
@@ -243,7 +243,7 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
     }
 }
 
-/* All that as_chain_of() knows. */
+/* Everything that as_chain_of() knows. */
 static const char *const also[] = {
     "Add",  "Sub",        "Mul",  "Div",         "Max",       "Min",   "Sum",  "Pow",      "Neg",  "Abs",
     "Sqrt", "Reciprocal", "Exp",  "Log",         "Erf",       "Floor", "Ceil", "Round",    "Relu", "LeakyRelu",

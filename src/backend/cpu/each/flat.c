@@ -42,7 +42,7 @@ static bool goes_on(const as_flat *f, int n_in, const int64_t wide[][AS_MAX_RANK
     return true;
 }
 
-/* Only what is used is written: kernels ask at every run. */
+/* Writes only what is used: kernels call this at every run. */
 void as_flat_of(const as_node_ctx *n, int n_in, as_flat *f)
 {
     const as_shape *out = &n->out[0].shape;
@@ -85,7 +85,7 @@ void as_flat_of(const as_node_ctx *n, int n_in, as_flat *f)
     }
 }
 
-enum { STRIP = 8 }; /* a trip count that the compiler knows, so that it makes vectors of it */
+enum { STRIP = 8 }; /* a trip count that the compiler knows, so that it vectorises the loop */
 
 /* step is 0 or 1. */
 static void piece(const float *from, int64_t step, int64_t count, float *restrict to)
@@ -103,7 +103,7 @@ static void piece(const float *from, int64_t step, int64_t count, float *restric
         to[i] = x;
 }
 
-/* A row that repeats: once from the input, then what is there already, twice as much each time. */
+/* A row that repeats: copied once from the input, then what is there already, twice as much each time. */
 static void repeat(const float *row, int64_t length, int64_t at, int64_t count, float *restrict to)
 {
     int64_t head = length - at < count ? length - at : count;

@@ -1,6 +1,7 @@
-/* flat.h - walking element-wise operands in the order in which output 0 lies in memory, whatever its layout.
+/* flat.h - walks element-wise operands in the memory order of output 0, whatever its layout.
  *
- * An operand of the output's shape and layout is walked as one run; one that is broadcast, or lies otherwise, by its steps. */
+ * An operand with the output's shape and layout is walked as one run; one that is broadcast, or has another layout, by its
+ * steps. */
 #ifndef AS_BACKEND_CPU_FLAT_H
 #define AS_BACKEND_CPU_FLAT_H
 
@@ -19,7 +20,7 @@ typedef struct as_flat {
 
 /* For inputs 0 .. n_in - 1; an absent one counts as a single value. */
 void as_flat_of(const as_node_ctx *n, int n_in, as_flat *out);
-/* True when neighbours in the output are neighbours in input i too, or all the same element: what gathering asks for. */
+/* True when neighbours in the output are neighbours in input i too, or all the same element: what gathering needs. */
 static inline bool as_flat_is_even(const as_flat *f, int i) { return f->step[i][f->rank - 1] == 0 || f->step[i][f->rank - 1] == 1; }
 /* Elements [begin, begin + count) of the walk, gathered from input i. */
 void as_flat_gather(const as_flat *f, int i, const float *from, int64_t begin, int64_t count, float *restrict to);

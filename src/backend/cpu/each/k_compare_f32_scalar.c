@@ -1,4 +1,4 @@
-/* k_compare_f32_scalar.c - Greater, Less, Equal and their kin, of floats, to bool, with broadcasting. */
+/* k_compare_f32_scalar.c - Greater, Less, Equal and the like, of floats, to bool, with broadcasting. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* k_logic_bool_scalar.c - And, Or, Xor and Not of bools, with broadcasting: bytes, of which any but 0 is true. */
+/* k_logic_bool_scalar.c - And, Or, Xor and Not of bools, with broadcasting: bytes, of which all but 0 are true. */
 #include <string.h>
 
 #include "backend/cpu/each/flat.h"
@@ -7,7 +7,7 @@ enum { STRIP = 16 };
 
 static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
 {
-    return as_flat_rows_accept(n, n->n_in, why, why_size); /* the operators take nothing but bool */
+    return as_flat_rows_accept(n, n->n_in, why, why_size); /* the operators only take bool */
 }
 
 #define ROW(name, operation)                                                           \

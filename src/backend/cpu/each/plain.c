@@ -6,7 +6,7 @@
 
 /* --- Inner loops -------------------------------------------------------------------------------- */
 
-/* Four terms at a time: y is loaded and stored once for all of them, in the same order as one by one. */
+/* Four terms at a time: y is loaded and stored once for all of them, and the order is the same as one by one. */
 static void rows_four(float *restrict y, const float w[4], const float *b0, const float *b1, const float *b2, const float *b3,
                       int64_t n)
 {
@@ -84,7 +84,7 @@ void as_plain_add(float *restrict y, const float *x, int64_t n)
 
 /* --- Broadcasting ------------------------------------------------------------------------------- */
 
-/* Axes of the output with the steps of both inputs, neighbours joined where both go on without a jump. */
+/* Axes of the output with the steps of both inputs; neighbouring axes are joined where both inputs continue without a jump. */
 typedef struct pairs {
     int     rank;
     int64_t dim[AS_MAX_RANK], a[AS_MAX_RANK], b[AS_MAX_RANK];
@@ -150,7 +150,7 @@ bool as_plain_window(const as_node_ctx *n, const as_shape *x, const int64_t *ker
         return false;
     *out = (as_window){.n_axes = w.n_axes, .group = w.group};
     for (int i = 0; i < 3; i++) {
-        int from = (i + w.n_axes) % 3; /* the real axes end at 2, the filled ones go in front */
+        int from = (i + w.n_axes) % 3; /* the real axes end at axis 2, the ones filled in come first */
         out->in[i] = w.in[from];
         out->out[i] = w.out[from];
         out->kernel[i] = w.kernel[from];
@@ -166,7 +166,7 @@ void as_plain_taps(const as_window *w, int axis, int64_t k, int64_t *begin, int6
 {
     int64_t stride = w->stride[axis], shift = w->pad_begin[axis] - k * w->dilation[axis];
     int64_t first = shift > 0 ? (shift + stride - 1) / stride : 0;
-    int64_t room = w->in[axis] - 1 + shift; /* the last input that may be read, seen from output 0 */
+    int64_t room = w->in[axis] - 1 + shift; /* the last input that may be read, relative to output 0 */
     int64_t last = room < 0 ? -1 : room / stride;
     *end = last + 1 < w->out[axis] ? last + 1 : w->out[axis];
     *begin = first < *end ? first : *end;

@@ -14,7 +14,7 @@ static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
     return as_plain_copy_accepts(n, why, why_size);
 }
 
-/* Units are the slabs in front of the axis: in each, every input has one run. */
+/* Units are the slabs before the axis: in each of them every input has one run. */
 static void run(const as_kernel_args *args, int part, int n_parts, void *scratch)
 {
     (void)scratch;

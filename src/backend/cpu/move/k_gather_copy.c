@@ -1,7 +1,7 @@
 /* k_gather_copy.c - parts along an axis in the order of the indices, as runs of bytes, for any dtype.
  *
- * Indices may be computed by the network, so that they can be wrong.  Every part looks at all of them first: with a wrong one,
- * part 0 leaves the node to the truth, which has the sentence for it, and the others do nothing. */
+ * The network may compute the indices, so they can be wrong.  Every part checks all of them first: if one is wrong, part 0
+ * leaves the node to the reference code, which has the message for it, and the others do nothing. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* k_pad_copy.c - more elements before and behind each axis, in all modes, as runs of bytes, for any dtype.
+/* k_pad_copy.c - adds elements before and after each axis, in all modes, as runs of bytes, for any dtype.
  *
- * The last axis that is padded, with all behind it, makes rows: what lies inside the input is one copy. */
+ * The last padded axis and all axes after it make rows: the part inside the input is one copy. */
 #include <string.h>
 
 #include "backend/cpu/each/plain.h"
@@ -21,7 +21,7 @@ static void fill(const rows *r, char *to, int64_t n_items)
         as_walk_fill(to, r->value, r->bytes, n_items * r->item / (int64_t)r->bytes);
 }
 
-/* Items [first, last) of a row that lie outside of the input. */
+/* Items [first, last) of a row that lie outside the input. */
 static void outside(const rows *r, const char *from, char *to, int64_t first, int64_t last, int64_t size)
 {
     for (int64_t i = first; i < last; i++)
@@ -44,7 +44,7 @@ static void row_run(const rows *r, const char *from, char *to, int64_t size, int
         outside(r, from, to, last, length, size);
 }
 
-/* Where row `at` of the output starts in the input, in rows; -1: outside of it. */
+/* Where row `at` of the output starts in the input, in rows; -1: outside it. */
 static int64_t source_row(const rows *r, const as_shape *x, const as_shape *y, int64_t at)
 {
     int64_t row = 0, step = 1;

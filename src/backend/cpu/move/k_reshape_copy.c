@@ -1,4 +1,4 @@
-/* k_reshape_copy.c - the same bytes in another place, for any dtype: where a plan could not let the output share the input. */
+/* k_reshape_copy.c - the same bytes in another place, for any dtype: used where the output could not share the input's memory. */
 #include "backend/cpu/each/plain.h"
 
 static const char *const also[] = {"Unsqueeze", "Squeeze", "Identity", NULL};

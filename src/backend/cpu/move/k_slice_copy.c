@@ -1,4 +1,4 @@
-/* k_slice_copy.c - elements from start to before end by steps, backwards too, as runs of bytes, for any dtype. */
+/* k_slice_copy.c - elements from start up to end (exclusive) by steps, also backwards, as runs of bytes, for any dtype. */
 #include "backend/cpu/each/plain.h"
 #include "backend/cpu/walk.h"
 #include "op/shape/cuts.h"
@@ -10,7 +10,7 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
     as_cuts         cuts;
     int64_t         step[AS_MAX_RANK];
     as_walk         w = as_walk_new(0);
-    if (as_cuts_read(NULL, args->ctx, &cuts) != ASSAY_OK) /* infer has read them */
+    if (as_cuts_read(NULL, args->ctx, &cuts) != ASSAY_OK) /* infer has already read them */
         return;
     as_walk_steps(x, step);
     for (int i = 0; i < x->rank; i++) {

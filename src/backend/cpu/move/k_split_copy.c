@@ -1,4 +1,4 @@
-/* k_split_copy.c - parts along an axis into outputs of their own, as runs of bytes, for any dtype. */
+/* k_split_copy.c - parts along an axis into separate outputs, as runs of bytes, for any dtype. */
 #include "backend/cpu/each/plain.h"
 
 #include <stdio.h>

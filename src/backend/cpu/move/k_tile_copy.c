@@ -1,8 +1,8 @@
-/* k_tile_copy.c - the whole tensor again and again along each axis, as runs of bytes, for any dtype. */
+/* k_tile_copy.c - repeats the whole tensor along each axis, as runs of bytes, for any dtype. */
 #include "backend/cpu/each/plain.h"
 #include "backend/cpu/walk.h"
 
-/* An axis is two: how often, by steps of nothing, and what. */
+/* Each axis becomes two: the repeats, with a step of 0, and the elements. */
 static void run(const as_kernel_args *args, int part, int n_parts, void *scratch)
 {
     (void)scratch;

@@ -1,4 +1,4 @@
-/* k_transpose_f32_avx2.c - axes in another order, turned in registers, vectors of eight. */
+/* k_transpose_f32_avx2.c - axes in another order, transposed in registers, vectors of eight. */
 #include "backend/cpu/simd/simd_avx2.h"
 
 #include "backend/cpu/move/transpose_body.h"

@@ -1,4 +1,4 @@
-/* k_transpose_f32_neon.c - axes in another order, turned in registers, vectors of four. */
+/* k_transpose_f32_neon.c - axes in another order, transposed in registers, vectors of four. */
 #include "backend/cpu/simd/simd_neon.h"
 
 #include "backend/cpu/move/transpose_body.h"

@@ -1,4 +1,4 @@
-/* k_transpose_f32_scalar.c - axes in another order, turned in registers, the compiler's vectors. */
+/* k_transpose_f32_scalar.c - axes in another order, transposed in registers, the compiler's vectors. */
 #include "backend/cpu/simd/simd_plain.h"
 
 #include "backend/cpu/move/transpose_body.h"

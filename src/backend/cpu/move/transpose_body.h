@@ -1,14 +1,14 @@
 /* transpose_body.h - the body of k_transpose_f32_<machine>.c, after its simd_*.h: Transpose and Relayout of any dtype of four bytes.
  *
- * Where the last axis stays, runs are copied.  Else the output's last axis and the one whose elements are neighbours in the
- * input make a matrix, which is turned in registers, a block of vectors at a time; all other axes only count matrices. */
+ * Where the last axis stays, runs are copied.  Else the output's last axis and the axis whose elements are neighbours in the input
+ * make a matrix, which is transposed in registers, a block of vectors at a time; all other axes only count matrices. */
 #include <stdio.h>
 #include <string.h>
 
 #include "backend/cpu/move/turn.h"
 
-/* Rows of the output in a unit of work: lines of the input are read whole; and its columns, so that one wide matrix has work for
- * all parts. */
+/* Rows of the output per unit of work, so that lines of the input are read whole; and columns, so that one wide matrix has work
+ * for all parts. */
 enum { ROWS = 16, COLUMNS = 512 };
 
 static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
@@ -34,7 +34,7 @@ V_INLINE void square(const float *x, int64_t x_step, float *y, int64_t y_step)
         v_store(y + j * y_step, r[j]);
 }
 
-/* Bits, which a float need not be. */
+/* Moves bits: the elements need not be floats. */
 static void rest(const float *x, int64_t x_step, float *y, int64_t y_step, int64_t n_j, int64_t n_i)
 {
     for (int64_t j = 0; j < n_j; j++)
@@ -42,7 +42,7 @@ static void rest(const float *x, int64_t x_step, float *y, int64_t y_step, int64
             memcpy(y + j * y_step + i, x + i * x_step + j, sizeof *y);
 }
 
-/* Two squares side by side fill a line of the output before it goes. */
+/* Two squares side by side fill a cache line of the output before it is written back. */
 static void block(const float *x, int64_t x_step, float *y, int64_t y_step, int64_t n_j, int64_t n_i)
 {
     int64_t whole_i = n_i - n_i % VW, whole_j = n_j - n_j % VW;

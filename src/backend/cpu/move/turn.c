@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Row-major to NHWC and back: channels and pixels change places in every image. */
+/* Row-major to NHWC and back: transposes channels and pixels in every image. */
 static as_walk relayout_of(const as_node_ctx *n)
 {
     const as_shape *x = &n->in[0].shape;

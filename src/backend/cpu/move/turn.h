@@ -4,7 +4,7 @@
 
 #include "backend/cpu/walk.h"
 
-/* From how the input lies to how the output lies. */
+/* From the layout of the input to the layout of the output. */
 as_walk as_turn_of(const as_node_ctx *n);
 
 #endif

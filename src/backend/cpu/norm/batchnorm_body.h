@@ -1,14 +1,15 @@
-/* batchnorm_body.h - the body of k_batchnorm_f32_<machine>.c, after its simd_*.h: BatchNormalization by given statistics, in
- * row-major order and in NHWC.
+/* batchnorm_body.h - the body of k_batchnorm_f32_<machine>.c, after its simd_*.h: BatchNormalization with given statistics,
+ * in row-major order and in NHWC.
  *
- * Each part makes the factors scale / sqrt(var + epsilon) of all channels once, in scratch of its own.  The mean is taken off
- * before the product, as in the truth: folded into a shift, a large mean would cost the small differences to it. */
+ * Each part computes the factors scale / sqrt(var + epsilon) of all channels once, in its own scratch.  The mean is
+ * subtracted before the product, as in the reference code: folded into a shift, a large mean would lose the small differences
+ * from it. */
 #include <math.h>
 #include <stdio.h>
 
 #include "backend/cpu/kernel.h"
 
-enum { LINE = 16 /* floats of a cache line */ };
+enum { LINE = 16 /* floats per cache line */ };
 
 static int64_t channels_of(const as_shape *x) { return x->rank > 1 ? x->dim[1] : 1; }
 
@@ -57,7 +58,7 @@ static void row_run(const float *x, float *y, int64_t count, float mean, float f
     }
 }
 
-/* Neighbours of one pixel: a channel each. */
+/* Neighbours of one pixel: one channel each. */
 static void pixel_run(const float *x, float *y, int64_t count, const float *mean, const float *factor, const float *bias)
 {
     for (int64_t i = 0; i < count; i += VW) {

@@ -1,8 +1,8 @@
 /* groupnorm_body.h - the body of k_groupnorm_f32_<machine>.c, after its simd_*.h: GroupNormalization, and InstanceNormalization,
  * whose groups are single channels.
  *
- * A group's channels are neighbours, so that its moments are those of one line; scale and bias change with the channel.  A line
- * is never shared between parts. */
+ * A group's channels are neighbours, so its moments are those of one line; scale and bias change with the channel.  A line is
+ * never split between parts. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* layernorm_body.h - the body of k_layernorm_f32_<machine>.c, after its simd_*.h: LayerNormalization and RMSNormalization, line by
- * line.  The mean comes first and the squares are of differences to it, as in the truth: no cancellation. */
+ * line.  The mean comes first, and the squares are those of differences from it, as in the reference code: no cancellation. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static int64_t line_of(const as_node_ctx *n)
     return line;
 }
 
-/* The same values for every line: the last axes of X, ones in front, or a single one. */
+/* The same values for every line: the last axes of X with ones in front, or a single value. */
 static bool is_per_line(const as_node_ctx *n, int i)
 {
     const as_shape *s = &n->in[i].shape, *x = &n->in[0].shape;
@@ -49,7 +49,7 @@ static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
     return true;
 }
 
-/* scale and bias: a value an element (step 1) or one for all (step 0). */
+/* scale and bias: one value per element (step 1) or one for all (step 0). */
 typedef struct factor {
     const float *at;
     int64_t      step;

@@ -1,6 +1,6 @@
 /* line_sum.h - sums over a line of neighbours, for the kernels that normalise; include one of the simd_*.h before.
  *
- * The order of a sum depends on the line's length alone. */
+ * The order of a sum depends only on the line's length. */
 #ifndef AS_BACKEND_CPU_LINE_SUM_H
 #define AS_BACKEND_CPU_LINE_SUM_H
 

@@ -1,7 +1,7 @@
 /* reduce_body.h - the body of k_reduce_f32_<machine>.c, after its simd_*.h: sums, means, extremes and norms along any axes.
  *
- * Rows are folded into each other where the last axis stays, and into a few vectors where it goes.  The order of a fold depends
- * on the shape alone. */
+ * Where the last axis stays, rows are folded into each other; where it is folded, they go into a few vectors.  The order of a
+ * fold depends only on the shape. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
 
 /* --- Axes ------------------------------------------------------------------------------------------- */
 
-/* Axes of X as an odometer: sizes and steps of those that stay and of those that go, the innermost group apart. */
+/* Axes of X as an odometer: sizes and steps of those that stay and of those that are folded; the innermost group is separate. */
 typedef struct odometer {
     int     rank;
     int64_t dim[AS_MAX_RANK], step[AS_MAX_RANK], count;
@@ -39,7 +39,7 @@ typedef struct odometer {
 
 typedef struct groups {
     odometer stay, go;
-    int64_t  inner; /* neighbours that all stay, or all go */
+    int64_t  inner; /* neighbours that all stay, or are all folded */
     bool     inner_goes;
 } groups;
 
@@ -108,7 +108,7 @@ static float term_one(fold how, float x) { return how == FOLD_SQUARES ? x * x : 
 
 enum { CHAINS = 4 }; /* so that an addition need not wait for the one before */
 
-/* acc: CHAINS vectors; tail: what is left of each run. */
+/* acc: CHAINS vectors; tail: the remainder of each run. */
 V_INLINE void run_fold(fold how, const float *x, int64_t n, vf *acc, float *tail)
 {
     int64_t i = 0;
@@ -126,7 +126,7 @@ V_INLINE void run_fold(fold how, const float *x, int64_t n, vf *acc, float *tail
     acc[0] = a0, acc[1] = a1, acc[2] = a2, acc[3] = a3;
 }
 
-/* Every output of its own. */
+/* Folds each output separately. */
 V_INLINE void goes(fold how, const groups *s, const float *x, float *y, int part, int n_parts)
 {
     int64_t begin, end;
@@ -146,7 +146,7 @@ V_INLINE void goes(fold how, const groups *s, const float *x, float *y, int part
     }
 }
 
-/* A row of neighbours that stay, in pieces so that threads can share even a single row. */
+/* A row of neighbours that stay, in pieces, so that threads can share even a single row. */
 V_INLINE void stays(fold how, const groups *s, const float *x, float *y, int part, int n_parts)
 {
     enum { COLUMNS = 256 };
@@ -207,7 +207,7 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
     groups       s = groups_of(args->ctx);
     const float *x = args->in[0].data;
     float       *y = args->out[0].data;
-    switch (fold_of(args->ctx->op->name)) { /* a constant in each, so that the loops have no questions left */
+    switch (fold_of(args->ctx->op->name)) { /* a constant in each case, so that the loops have no branches */
     case FOLD_SUM: folded(FOLD_SUM, &s, x, y, part, n_parts); break;
     case FOLD_SQUARES: folded(FOLD_SQUARES, &s, x, y, part, n_parts); break;
     case FOLD_SIZES: folded(FOLD_SIZES, &s, x, y, part, n_parts); break;

@@ -1,7 +1,7 @@
 /* softmax_body.h - the body of k_softmax_f32_<machine>.c, after its simd_*.h: Softmax and LogSoftmax along one axis.
  *
- * A line of neighbours is done a vector at a time; where the axis is not the last, a vector holds one element of many lines.
- * A line is never shared between parts. */
+ * A line of neighbours is computed one vector at a time; where the axis is not the last, a vector holds one element of many
+ * lines. A line is never split between parts. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static float log_one(float x)
     return y[0];
 }
 
-/* The tail of a line goes one by one into the maximum and the sum: the lanes behind it are not its. */
+/* The tail of a line goes into the maximum and the sum one by one: the lanes after it do not belong to the line. */
 static void line_run(const float *x, float *y, int64_t length, bool logarithm)
 {
     vf      high = v_set(-HUGE_VALF), sums = v_zero();
@@ -106,7 +106,7 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
 
 static const char *const also[] = {"LogSoftmax", NULL};
 
-/* Wide vectors want something to hold: elements of a line, or one element of as many lines as lie side by side. */
+/* Wide vectors need enough to hold: elements of a line, or one element each of as many lines as lie side by side. */
 static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
 {
     const as_shape *shape = &n->in[0].shape;

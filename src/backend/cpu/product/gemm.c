@@ -28,7 +28,7 @@ static as_gemm matmul_of(const as_node_ctx *n)
                          .rank = own_a > own_b ? own_a : own_b,
                          .alpha = 1.0f};
     for (int i = 0; i < g.rank; i++) {
-        g.dim[i] = y->dim[i]; /* the batch axes come first in Y, whatever 1-D operands took from its end */
+        g.dim[i] = y->dim[i]; /* the batch axes come first in Y, whatever 1-D operands removed from its end */
         g.n_batches *= g.dim[i];
     }
     for (int i = 0; i < own_b; i++)
@@ -77,7 +77,7 @@ as_gemm as_gemm_of(const as_node_ctx *n)
     g.b_row = flip_b ? 1 : g.n;
     g.b_step = flip_b ? g.k : 1;
     if (as_act_read(NULL, n, &g.act) != ASSAY_OK)
-        g.act = (as_act){.kind = AS_ACT_NONE}; /* the shape rule has refused such a node */
+        g.act = (as_act){.kind = AS_ACT_NONE}; /* the shape rule refuses such a node */
     return g;
 }
 
@@ -97,7 +97,7 @@ as_gemm_rows as_gemm_rows_of(int64_t m, int whole)
     as_gemm_rows r = {.n_whole = m / whole, .whole = whole};
     int          rest = (int)(m % whole);
     r.n_rest = rest > 0;
-    /* What is too thin takes whole tiles back and shares their rows, as long as there are any. */
+    /* A remainder that is too thin takes whole tiles back and shares their rows, as long as there are any. */
     while (rest > 0 && rest / r.n_rest < thin && r.n_whole > 0) {
         r.n_whole--;
         r.n_rest++;

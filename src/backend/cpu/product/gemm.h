@@ -1,8 +1,8 @@
-/* gemm.h - what the product kernels share that is no arithmetic: a Gemm, MatMul or assay.FusedGemm as one description, how its
- * rows are cut into tiles, and who does which of them.
+/* gemm.h - what the product kernels share besides arithmetic: a Gemm, MatMul or assay.FusedGemm as one description, how its
+ * rows are cut into tiles, and which part computes which of them.
  *
- * Everything here depends on the node alone (and the split on the number of parts): which tile an element belongs to, and
- * where its sum over K is interrupted, is the same in any number of parts, so its bits are too. */
+ * Everything here depends only on the node (and the split on the number of parts): which tile an element belongs to, and where
+ * its sum over K is interrupted, is the same in any number of parts, so its bits are too. */
 #ifndef AS_BACKEND_CPU_GEMM_H
 #define AS_BACKEND_CPU_GEMM_H
 
@@ -27,8 +27,8 @@ as_gemm as_gemm_of(const as_node_ctx *n);
 /* Which matrix of A and of B the batch-th product reads. */
 void as_gemm_batch(const as_gemm *g, int64_t batch, int64_t *a, int64_t *b);
 
-/* Rows as tiles of `whole`, six or twelve, and up to three smaller ones at the end: less than four, or eight of twelve, would leave the
- * multipliers idle, so by sixes 8 is 4 + 4 and 13 is 5 + 4 + 4. */
+/* Rows as tiles of `whole`, six or twelve, and up to three smaller ones at the end: a tile of less than four rows (of twelve: less
+ * than eight) would leave the multipliers idle, so by sixes 8 is 4 + 4 and 13 is 5 + 4 + 4. */
 typedef struct as_gemm_rows {
     int64_t n_whole;
     int     whole, n_rest, rest[3];
@@ -36,13 +36,13 @@ typedef struct as_gemm_rows {
 as_gemm_rows          as_gemm_rows_of(int64_t m, int whole);
 static inline int64_t as_gemm_tiles(const as_gemm_rows *r) { return r->n_whole + r->n_rest; }
 int                   as_gemm_tile(const as_gemm_rows *r, int64_t tile,
-                                   int64_t *row); /* its rows; *row: the first; tile may be the number of tiles */
+                                   int64_t *row); /* its number of rows; *row: the first; tile may equal the number of tiles */
 
 /* A share of the work: batches, tiles of rows, panels of columns, each [begin, end). */
 typedef struct as_gemm_part {
     int64_t batch[2], tile[2], panel[2];
 } as_gemm_part;
-/* The grid of n_parts whose slowest part has the least to do; among equals, the one that cuts rows least. */
+/* The grid of n_parts whose slowest part has the least work; among equals, the one that cuts rows least. */
 as_gemm_part as_gemm_split(int64_t n_batches, int64_t n_tiles, int64_t n_panels, int part, int n_parts);
 
 #endif

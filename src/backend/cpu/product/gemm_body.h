@@ -1,9 +1,10 @@
-/* gemm_body.h - act(alpha * A B + beta * C) on packed panels, written once; included behind a simd_*.h.
+/* gemm_body.h - act(alpha * A B + beta * C) on packed panels, written once; include a simd_*.h before.
  *
- * B lies in panels of TILE_COLS columns, [k][TILE_COLS], zeros behind the last column.  K is cut so that a piece of a panel
- * stays in the first cache while a block of rows, which stays in the second, passes under it; sums that go on rest in Y.
- * Steady weights are packed once, as f32 or in the 16 bits that gemm_tile.h was asked for; a B that changes is packed by each part for itself, or read in place when few rows use it.
- * A is packed too where it is transposed, or large and used by many panels: its rows are then pages apart. */
+ * B is stored in panels of TILE_COLS columns, [k][TILE_COLS], with zeros after the last column.  K is cut so that a piece of a
+ * panel stays in the L1 cache while a block of rows, which stays in L2, is multiplied with it; unfinished sums stay in Y. Constant
+ * weights are packed once, as f32 or in the 16 bits that gemm_tile.h was asked for; each part packs a B that changes for itself, or
+ * reads it in place when few rows use it.  A is packed too where it is transposed, or where it is large, so that its rows are pages
+ * apart, and many panels use it. */
 #ifndef AS_BACKEND_CPU_GEMM_BODY_H
 #define AS_BACKEND_CPU_GEMM_BODY_H
 
@@ -16,50 +17,50 @@
 #include "op/rules.h"
 
 enum {
-    K_MOST = 320,        /* of a piece: a panel's takes 20 KiB, a tile's of A 7.5 KiB; twice that where vectors have sixteen */
-    FEW_TILES = 6,       /* of rows, up to which a piece has */
+    K_MOST = 320,        /* terms per piece: 20 KiB of a panel, 7.5 KiB of a tile of A; twice that where vectors have sixteen */
+    FEW_TILES = 6,       /* up to this many tiles of rows, a piece may have */
     K_MOST_FEW = 800,    /* terms */
-    A_MOST = 60 * 1024,  /* floats of a block of A: 240 KiB, half of a usual second cache */
-    B_MOST = 256 * 1024, /* floats that a part packs at a time, if one panel is not more */
+    A_MOST = 60 * 1024,  /* floats per block of A: 240 KiB, half of a usual L2 cache */
+    B_MOST = 256 * 1024, /* floats that a part packs at a time, unless one panel is larger */
     DIRECT_ROWS = 12,    /* packing costs as much as the product of three rows */
     PACK_A_PANELS = 16,  /* below this many uses, packing A does not pay */
     LINE_FLOATS = 16,    /* of a cache line */
     LINE_B = 64 / sizeof(tile_b),
 #ifdef TILE_TALL
-    FETCH_B = 0, /* machines with AVX-512 fetch a panel by themselves: asked to, they take 4 % longer, with 2 MiB of B 15 % */
+    FETCH_B = 0, /* CPUs with AVX-512 fetch a panel by themselves: with prefetches they take 4 % longer, with 2 MiB of B 15 % */
 #else
     FETCH_B = 1,
 #endif
-    FETCH_Y_K = 96,     /* from here on a tile is long enough to fetch its part of Y in its shadow, */
-    FETCH_Y = 8 * 1024, /* which costs 2 % where so many floats of Y, 32 KiB, are there already */
+    FETCH_Y_K = 96,     /* from this length on, a tile is long enough to fetch its part of Y meanwhile, */
+    FETCH_Y = 8 * 1024, /* which costs 2 % where this many floats of Y, 32 KiB, are in the cache already */
 };
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* A product as this kernel does it.  It stands before packed weights, so that a run need not read the node again. */
+/* A product as this kernel computes it.  It comes before packed weights, so that a run need not read the node again. */
 typedef struct recipe {
     as_gemm      g;
     as_gemm_rows rows;
     int64_t      n_panels, panel;    /* panel: floats of one */
     int64_t      piece;              /* terms of K in a piece */
     int64_t      block;              /* tiles in a block of rows */
-    int64_t      group;              /* panels that a part packs at a time, where B changes */
-    int64_t      scratch_a, scratch; /* floats of a part: for A, in all */
+    int64_t      group;              /* panels that a part packs at a time, when B changes */
+    int64_t      scratch_a, scratch; /* floats per part: for A, in all */
     bool         packs_a;
-    bool         reads_b;   /* in place, where it is not packed already; to the same bits */
-    bool         few;       /* rows: all of K in one piece, and tile by tile instead of panel by panel */
-    bool         far;       /* panels are more than half of the second cache, and to be fetched ahead */
-    bool         fetches_y; /* in the shadow of a tile */
+    bool         reads_b;   /* reads B in place where it is not packed already; with the same bits */
+    bool         few;       /* few rows: all of K in one piece, and tile by tile instead of panel by panel */
+    bool         far;       /* panels take more than half of the L2 cache, so they are fetched ahead */
+    bool         fetches_y; /* while a tile is computed */
     bool         bare;      /* a sum is a result */
-    bool         plain;     /* a sum needs no more than a row of C and two bounds */
+    bool         plain;     /* a sum needs at most a row of C and two bounds */
     float        low, high;
     as_act_f32   act;
 } recipe;
 
 enum { HEAD_FLOATS = (sizeof(recipe) + 63) / 64 * 16 };
 
-/* The length of a piece of K: equal pieces, by fours.  A single tile of rows uses each panel once, so it reads on, and a few use it so
- * seldom that reading it from the second cache costs less than sums that rest in Y (64 rows of 784 terms: 2 %). */
+/* The length of a piece of K: equal pieces, multiples of four.  A single tile of rows uses each panel once, so it does not cut K; a
+ * few tiles use it so seldom that reading it from L2 costs less than keeping sums in Y (64 rows of 784 terms: 2 %). */
 static int64_t piece_of(const as_gemm *g)
 {
     int64_t most = g->m <= FEW_TILES * TILE_ROWS ? K_MOST_FEW : K_MOST;
@@ -111,7 +112,7 @@ static void panel_pack(const as_gemm *g, const float *b, int64_t width, tile_b *
         return;
     }
     int64_t k = 0;
-    if (g->b_row == 1 && width == TILE_COLS) /* a cache line of each column at a time: reads and writes stay in the first cache */
+    if (g->b_row == 1 && width == TILE_COLS) /* one cache line of each column at a time: reads and writes stay in L1 */
         for (; k + LINE_FLOATS <= g->k; k += LINE_FLOATS)
             for (int j = 0; j < TILE_COLS; j++)
                 for (int i = 0; i < LINE_FLOATS; i++)
@@ -121,7 +122,7 @@ static void panel_pack(const as_gemm *g, const float *b, int64_t width, tile_b *
             panel[k * TILE_COLS + tile_place(j)] = tile_store(b[k * g->b_row + j * g->b_step]);
 }
 
-/* The rows of a tile, while the one before is packed: they begin pages apart, which no machine foresees. */
+/* Fetches the rows of a tile while the one before is packed: they start pages apart, which no CPU predicts. */
 static void rows_fetch(const recipe *w, int64_t tile, const float *a, int64_t k)
 {
     int64_t row;
@@ -131,7 +132,7 @@ static void rows_fetch(const recipe *w, int64_t tile, const float *a, int64_t k)
             __builtin_prefetch(a + (row + r) * w->g.a_row + i);
 }
 
-/* Tiles [first, end) of rows: whole ones as [k][TILE_ROWS], lower ones as rows along K. */
+/* Tiles [first, end) of rows: whole ones as [k][TILE_ROWS], smaller ones as rows along K. */
 static void rows_pack(const recipe *w, int64_t first, int64_t end, const float *a, int64_t k, float *to)
 {
     const as_gemm *g = &w->g;
@@ -157,12 +158,12 @@ static void rows_pack(const recipe *w, int64_t first, int64_t end, const float *
 
 /* --- What happens to a sum ------------------------------------------------------------------------------- */
 
-/* All that the tiles of one panel in one piece of K share. */
+/* Everything that the tiles of one panel in one piece of K share. */
 typedef struct strip {
     const recipe *w;
     const tile_b *b;
-    const tile_b *ahead;   /* the next panel's piece, to be fetched meanwhile, */
-    int64_t       n_ahead; /* so many cache lines a tile */
+    const tile_b *ahead;   /* the next panel's piece, which is fetched meanwhile, */
+    int64_t       n_ahead; /* this many cache lines per tile */
     int64_t       b_row, a_row, k;
     const float  *c;           /* at row 0 and the panel's first column; NULL: none */
     float        *y;           /* likewise */
@@ -172,7 +173,8 @@ typedef struct strip {
     bool          store;       /* whole vectors, as they are */
 } strip;
 
-/* The end of a tile by way of memory, once for all heights: sums that Y holds already, then alpha, beta * C and the activation. */
+/* The end of a tile through memory, once for all heights: the sums that Y holds already, then alpha, beta * C and the
+ * activation. */
 static __attribute__((noinline)) void tile_finish(const strip *s, float *sums, int rows, int64_t row)
 {
     const as_gemm *g = &s->w->g;
@@ -214,7 +216,7 @@ V_INLINE void tile_put(const int rows, float *y, int64_t n, vf sum[TILE_ROWS][TI
     }
 }
 
-/* pieces: K may be cut, so that sums rest in Y or come from there. */
+/* pieces: K may be cut, so that sums are stored in Y or read from it. */
 V_INLINE void tile_end(const int rows, const bool pieces, const strip *s, int64_t row, vf sum[TILE_ROWS][TILE_VECS])
 {
     const recipe *w = s->w;
@@ -290,8 +292,8 @@ typedef void strip_fn(const strip *s, const float *a, int64_t row, int64_t n_til
     {                                                                                                        \
         strip_run(rows, along, dense, s, a, row, n_tiles);                                                   \
     }
-/* Each of these costs a tenth of a second to compile, so there are few: A that is packed has whole tiles (rows_pack() puts lower ones
- * along K), and B that is packed has those heights that a product of many rows has (as_gemm_rows_of()). */
+/* Each of these takes a tenth of a second to compile, so there are few: a packed A has whole tiles (rows_pack() stores smaller ones
+ * along K), and a packed B has the heights that a product of many rows has (as_gemm_rows_of()). */
 STRIP(packed_whole, TILE_ROWS, false, true)
 #ifdef TILE_STORED
 #define DENSE true
@@ -347,7 +349,7 @@ V_INLINE void line_skip(strip *s, int64_t n_panels)
     s->width = (int)least(s->left, TILE_COLS);
 }
 
-/* Panels beside each other above one tile, for a product of few rows: its panels are so short that a call for each would show. */
+/* Neighbouring panels with one tile, for a product of few rows: its panels are so short that one call for each would show. */
 V_INLINE void line_run(const int rows, const strip *first, const float *a, int64_t row, int64_t n_panels)
 {
     strip         s = *first;
@@ -397,12 +399,12 @@ static strip_fn *const lines[TILE_ROWS + 1] = HEIGHTS(line);
 /* A share of one matrix product. */
 typedef struct share {
     const recipe *w;
-    const float  *a, *b, *c; /* row 0, column 0, as the node has them */
+    const float  *a, *b, *c; /* row 0, column 0, as in the node */
     float        *y, *scratch;
     as_gemm_part  part;
 } share;
 
-/* The strip of a panel and of k terms from k0 on, whose B lies at b. */
+/* The strip of a panel and of k terms from k0 on; its B is at b. */
 static void strip_turn(const share *x, strip *s, int64_t panel, int64_t k0, int64_t k, const tile_b *b, int64_t b_row)
 {
     const as_gemm *g = &x->w->g;
@@ -422,7 +424,7 @@ static void strip_turn(const share *x, strip *s, int64_t panel, int64_t k0, int6
     s->store = s->width == TILE_COLS && (x->w->bare || !s->last);
 }
 
-/* What runs tiles of this height; packed: their rows of A are, as [k][rows]. */
+/* The function for tiles of this height; packed: their rows of A are packed, as [k][rows]. */
 static strip_fn *strip_of(const strip *s, int height, bool packed)
 {
     if (packed)
@@ -436,7 +438,7 @@ static strip_fn *strip_of(const strip *s, int height, bool packed)
     return strips[height];
 }
 
-/* Tiles [first, end) under one panel; `a` is A's row 0, or the block that holds them packed. */
+/* Tiles [first, end) with one panel; `a` is A's row 0, or the block that holds them packed. */
 static void tiles_run(const strip *s, bool packed, const float *a, int64_t first, int64_t end)
 {
     const as_gemm_rows *rows = &s->w->rows;
@@ -458,7 +460,7 @@ static void tiles_run(const strip *s, bool packed, const float *a, int64_t first
     }
 }
 
-/* The part's tiles by panels [first, end), which begin at b. */
+/* The part's tiles with panels [first, end), which start at b. */
 static void panels_run(const share *x, int64_t first, int64_t end, const tile_b *b)
 {
     const recipe *w = x->w;
@@ -474,7 +476,7 @@ static void panels_run(const share *x, int64_t first, int64_t end, const tile_b 
     for (int64_t t = x->part.tile[0], t_end; t < x->part.tile[1]; t = t_end) {
         t_end = least(t + w->block, x->part.tile[1]);
         int64_t k0 = 0;
-        do { /* at least once: without terms the sums are zeros, and C and the activation still count */
+        do { /* at least once: without terms the sums are zeros, and C and the activation still apply */
             int64_t k = least(w->piece, w->g.k - k0);
             if (w->packs_a)
                 rows_pack(w, t, t_end, x->a + k0 * w->g.a_step, k, x->scratch);
@@ -492,7 +494,7 @@ static void panels_run(const share *x, int64_t first, int64_t end, const tile_b 
 }
 
 #ifndef TILE_STORED
-/* B as it lies, cut as if it were packed, to the same bits; only a last panel that is not whole is copied. */
+/* B in place, cut as if it were packed, with the same bits; only a last panel that is not whole is copied. */
 static void direct_run(const share *x)
 {
     const as_gemm *g = &x->w->g;
@@ -513,7 +515,7 @@ static void direct_run(const share *x)
 }
 #endif
 
-/* B as panels that the part makes for itself. */
+/* B in panels that the part packs for itself. */
 static void fresh_run(const share *x)
 {
     const recipe *w = x->w;
@@ -540,7 +542,7 @@ static void gemm_run(const as_kernel_args *args, int part, int n_parts, void *sc
     const as_gemm *g = &w->g;
     if (g->m == 0 || g->n == 0)
         return;
-    float none[16]; /* an inner size of 0 asks for no scratch, and nothing is put there */
+    float none[16]; /* with an inner size of 0 there is no scratch, and nothing is stored */
     share x = {.w = w,
                .c = g->has_c ? args->in[2].data : NULL,
                .scratch = scratch ? (float *)scratch + part * w->scratch : none,
@@ -562,7 +564,7 @@ static void gemm_run(const as_kernel_args *args, int part, int n_parts, void *sc
     }
 }
 
-/* --- The kernel's other answers ------------------------------------------------------------------------------- */
+/* --- The kernel's other functions ------------------------------------------------------------------------------- */
 
 /* Weights are stored as the node asks, by this kernel or by another. */
 static bool gemm_accepts(const as_node_ctx *n, char *why, size_t why_size)
@@ -582,7 +584,7 @@ static bool gemm_accepts(const as_node_ctx *n, char *why, size_t why_size)
     int64_t columns = as_gemm_of(n).n;
     if (TILE_COLS <= 16 || columns > TILE_COLS / 2)
         return true;
-    /* They would take as long as in a panel of half the width, which is half as many bytes. */
+    /* They would take as long as in a panel of half the width, which has half as many bytes. */
     snprintf(why, why_size, "%lld columns fill no more than half of a panel of %d", (long long)columns, (int)TILE_COLS);
     return false;
 }
@@ -615,7 +617,7 @@ static size_t gemm_scratch_bytes(const as_node_ctx *n, int n_parts)
     return (size_t)n_parts * (size_t)recipe_of(n).scratch * sizeof(float);
 }
 
-/* Columns behind the last are computed as well; all rows are real ones. */
+/* Columns after the last are computed too; all rows are real ones. */
 static as_cost gemm_issued(const as_node_ctx *n)
 {
     recipe  w = recipe_of(n);

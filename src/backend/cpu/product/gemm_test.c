@@ -68,7 +68,7 @@ Test(gemm, a_split_gives_every_tile_to_one_part_and_no_part_much_more_than_its_s
     split_check(1, 1, 8, 4, 2);  /* wide: by columns */
     split_check(8, 1, 1, 4, 2);  /* many: by batch */
     split_check(1, 4, 4, 8, 2);  /* both ways */
-    split_check(3, 5, 7, 6, 21); /* a batch each, then two */
+    split_check(3, 5, 7, 6, 21); /* one batch each, then two */
     split_check(1, 1, 1, 7, 1);  /* more parts than work */
     split_check(2, 3, 5, 7, 6);
 }

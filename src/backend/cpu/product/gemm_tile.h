@@ -1,15 +1,16 @@
 /* gemm_tile.h - the register tile of all f32 products: up to TILE_ROWS rows by one panel of TILE_COLS columns.
  *
- * Included behind one of the simd_*.h.  B comes as panels, [k][TILE_COLS], so that a step of K reads TILE_VECS vectors that
- * lie together; A comes as rows (a step of K is the next float) or packed as [k][rows].  B is stored as f32; where TILE_F16 or
- * TILE_BF16 is defined it is stored in 16 bits, which become f32 on their way into the registers: half the bytes, the same sums.
+ * Include one of the simd_*.h before.  B comes as panels, [k][TILE_COLS], so that a step of K reads TILE_VECS neighbouring
+ * vectors; A comes as rows (a step of K is the next float) or packed as [k][rows].  B is stored as f32; where TILE_F16 or
+ * TILE_BF16 is defined it is stored in 16 bits, which become f32 when they are loaded into registers: half the bytes, the same
+ * sums.
  *
  *   vf sum[TILE_ROWS][TILE_VECS];
  *   tile_zero(6, sum);
  *   tile_add(6, true, a, a_row, panel, TILE_COLS, k, sum);
  *
- * `rows` and the flag behind it must be constants where it is called: every loop over rows is unrolled, and an accumulator
- * that is indexed at run time anywhere makes the compiler keep all of them in memory (32 % of peak instead of 87 %). */
+ * `rows` and the flag after it must be constants in every call: every loop over rows is unrolled, and an accumulator that is
+ * indexed at run time anywhere makes the compiler keep all of them in memory (32 % of the limit instead of 87 %). */
 #ifndef AS_BACKEND_CPU_GEMM_TILE_H
 #define AS_BACKEND_CPU_GEMM_TILE_H
 
@@ -18,8 +19,8 @@
 
 #include "tensor/tensor.h"
 
-/* Rows x vectors, less than the registers there are by those for B and one of A: 12 of 16, or 24 of 32.  Vectors of sixteen go by two
- * and twelve rows: four would leave most of a panel empty where there are few columns. */
+/* Rows x vectors: all registers except those for B and one for A, so 12 of 16, or 24 of 32.  Vectors of sixteen use two vectors and
+ * twelve rows: four vectors would leave most of a panel empty where there are few columns. */
 #ifdef __AVX512F__
 #define TILE_TALL
 enum { TILE_ROWS = 12, TILE_VECS = 2 };
@@ -28,8 +29,9 @@ enum { TILE_ROWS = 6, TILE_VECS = AS_SIMD_REGISTERS >= 32 ? 4 : 2 };
 #endif
 enum { TILE_COLS = TILE_VECS * VW, TILE_AHEAD = 32, TILE_BASES = TILE_ROWS / 3 };
 
-/* sum += a * b, and the sum stays in its register.  By name, because gcc, given v_fma(), at times multiplies into a's or b's
- * register, turns the sums around between the steps of K, lacks one register for that, and keeps a sum in memory: 60 % of peak. */
+/* sum += a * b, and the sum stays in its register.  In assembly, because gcc, given v_fma(), sometimes multiplies into a's or b's
+ * register, moves the sums around between the steps of K, lacks one register for that, and keeps a sum in memory: 60 % of the
+ * limit. */
 #if defined __AVX512F__
 #define TILE_FMA(sum, a, b) __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b))
 #elif defined __FMA__
@@ -40,7 +42,7 @@ enum { TILE_COLS = TILE_VECS * VW, TILE_AHEAD = 32, TILE_BASES = TILE_ROWS / 3 }
 #define TILE_FMA(sum, a, b) ((sum) = v_fma(a, b, sum))
 #endif
 
-/* How B is stored: tile_b, what becomes of a number, at which place of its line a column lies, and a line of it as vectors. */
+/* How B is stored: tile_b, the conversion of a number, the place of a column in its line, and a line as vectors. */
 #if defined TILE_F16
 #define TILE_STORED "f16"
 typedef uint16_t tile_b;
@@ -56,7 +58,7 @@ V_INLINE void    tile_line(const tile_b *b, vf line[TILE_VECS])
 #define TILE_STORED "bf16"
 typedef uint16_t tile_b;
 V_INLINE tile_b  tile_store(float x) { return as_bf16_from_f32(x); }
-/* Two vectors share their words, one the low halves and one the high ones: one load, one shift and one mask give both. */
+/* Two vectors share their words, one has the low halves and one the high ones: one load, one shift and one mask give both. */
 V_INLINE int64_t tile_place(int64_t column) { return column / (2 * VW) * (2 * VW) + column % VW * 2 + column / VW % 2; }
 V_INLINE void    tile_line(const tile_b *b, vf line[TILE_VECS])
 {
@@ -90,7 +92,7 @@ V_INLINE void tile_zero(const int rows, vf sum[TILE_ROWS][TILE_VECS])
     }
 }
 
-/* One step of K, `at` floats behind a[].  Rows along K: three from one pointer and one distance, and a pointer for every three. */
+/* One step of K, `at` floats after a[].  Rows along K: three from one pointer and one distance, and one pointer for every three. */
 V_INLINE void tile_step(const int rows, const bool along, const float *const a[TILE_BASES], int64_t at, int64_t a_row,
                         const tile_b *b, vf sum[TILE_ROWS][TILE_VECS])
 {
@@ -110,9 +112,9 @@ V_INLINE void tile_step(const int rows, const bool along, const float *const a[T
     }
 }
 
-/* sum += A B over k terms, each element's in order; few rows have two or four sums an element, of every second or fourth
- * term, or they would wait for each other.  along: A(r, k) is a[r * a_row + k], else a[k * rows + r] and a_row is not read.
- * B(k, c) is b[k * b_row + c]. */
+/* sum += A B over k terms, each element's in order; few rows have two or four sums per element, over every second or fourth
+ * term, because they would wait for each other otherwise. along: A(r, k) is a[r * a_row + k], else a[k * rows + r] and
+ * a_row is not read.  B(k, c) is b[k * b_row + c]. */
 V_INLINE void tile_add(const int rows, const bool along, const float *a, int64_t a_row, const tile_b *b, int64_t b_row, int64_t k,
                        vf sum[TILE_ROWS][TILE_VECS])
 {
@@ -138,7 +140,8 @@ V_INLINE void tile_add(const int rows, const bool along, const float *a, int64_t
         for (int s = 0; s < 3; s++)
             tile_zero(rows, more[s]);
         for (; i + 4 <= k; i += 4) {
-            /* One row waits for B alone: 2 KiB ahead, cnn-cifar at batch 1, a quarter of which is such a product, takes 8 % less. */
+            /* One row waits only for B: fetching 2 KiB ahead, cnn-cifar at batch 1, a quarter of which is such a product, takes 8 %
+             * less. */
             V_UNROLL
             for (int at = 0; rows == 1 && at < 4 * TILE_COLS; at += (int)(64 / sizeof *b))
                 __builtin_prefetch(b + (at / TILE_COLS + TILE_AHEAD) * b_row + at % TILE_COLS);

@@ -1,8 +1,8 @@
-/* simd_avx2.h - vectors of eight floats on AVX2 with FMA; the page that simd_neon.h and simd_plain.h repeat for their machines.
+/* simd_avx2.h - vectors of eight floats on AVX2 with FMA; the other simd_*.h define the same names for their machines.
  *
- * A kernel's body is written once, against these names, in a header of its own (gemm_body.h, vmath.h ...); each
- * k_<op>_<dtype>_<isa>.c includes one of the three simd_*.h and then the body.  Everything is static: files of different
- * instruction sets never share a function.
+ * A kernel's body is written once, with these names, in its own header (gemm_body.h, vmath.h ...); each k_<op>_<dtype>_<isa>.c
+ * includes one of the simd_*.h and then the body.  Everything is static: files of different instruction sets never share a
+ * function.
  *
  * v_fma(a,b,c) is a * b + c, in one rounding where the machine can.  A mask is a vector of all-ones or all-zeros lanes. */
 #ifndef AS_BACKEND_CPU_SIMD_H
@@ -17,7 +17,7 @@
 #define AS_SIMD_ISA       AS_ISA_AVX2
 #define AS_SIMD_REGISTERS 16
 
-enum { VW = 8 }; /* floats of a vector */
+enum { VW = 8 }; /* floats per vector */
 typedef __m256  vf;
 typedef __m256i vi;
 
@@ -29,7 +29,7 @@ V_INLINE vf   v_load(const float *p) { return _mm256_loadu_ps(p); }
 V_INLINE void v_store(float *p, vf x) { _mm256_storeu_ps(p, x); }
 V_INLINE vf   v_one(const float *p) { return _mm256_broadcast_ss(p); } /* the same float in all lanes */
 
-/* The first n lanes, 0 <= n <= VW; the others are zero, or not written.  Touches no byte of the others. */
+/* The first n lanes, 0 <= n <= VW; the others are zero, or not written.  Accesses no byte of the others. */
 V_INLINE vi   v_lanes(int n) { return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)); }
 V_INLINE vf   v_load_n(const float *p, int n) { return _mm256_maskload_ps(p, v_lanes(n)); }
 V_INLINE void v_store_n(float *p, int n, vf x) { _mm256_maskstore_ps(p, v_lanes(n), x); }
@@ -46,7 +46,7 @@ V_INLINE vf v_sqrt(vf a) { return _mm256_sqrt_ps(a); }
 /* NaN in b gives NaN, NaN in a gives b: v_max(bound, x) keeps the NaN of x. */
 V_INLINE vf v_max(vf a, vf b) { return _mm256_max_ps(a, b); }
 V_INLINE vf v_min(vf a, vf b) { return _mm256_min_ps(a, b); }
-/* The larger; NaN in either gives a NaN.  A blend would take three steps on some machines. */
+/* The larger; NaN in either gives NaN. A blend would take three steps on some machines. */
 V_INLINE vf v_larger(vf a, vf b) { return _mm256_or_ps(_mm256_max_ps(a, b), _mm256_cmp_ps(a, b, _CMP_UNORD_Q)); }
 
 V_INLINE vf v_and(vf a, vf b) { return _mm256_and_ps(a, b); }

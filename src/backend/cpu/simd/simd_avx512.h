@@ -33,7 +33,7 @@ V_INLINE vf v_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }
 V_INLINE vf v_div(vf a, vf b) { return _mm512_div_ps(a, b); }
 V_INLINE vf v_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
 V_INLINE vf v_fnma(vf a, vf b, vf c) { return _mm512_fnmadd_ps(a, b, c); }
-/* A guess of 14 bits and one step of Newton's: a division of sixteen keeps its unit busy for sixteen cycles. */
+/* A 14-bit estimate and one Newton step: a division of sixteen keeps its unit busy for sixteen cycles. */
 V_INLINE vf v_inverse(vf a)
 {
     vf guess = _mm512_rcp14_ps(a);
@@ -42,7 +42,7 @@ V_INLINE vf v_inverse(vf a)
 V_INLINE vf v_sqrt(vf a) { return _mm512_sqrt_ps(a); }
 V_INLINE vf v_max(vf a, vf b) { return _mm512_max_ps(a, b); }
 V_INLINE vf v_min(vf a, vf b) { return _mm512_min_ps(a, b); }
-/* Each maximum keeps the NaN of its second, and no bit takes one away; comparing into a mask waits for one port. */
+/* Each maximum keeps the NaN of its second operand, and the OR keeps all bits; comparing into a mask would wait for one port. */
 V_INLINE vf v_larger(vf a, vf b) { return _mm512_or_ps(_mm512_max_ps(a, b), _mm512_max_ps(b, a)); }
 
 V_INLINE vf v_and(vf a, vf b) { return _mm512_and_ps(a, b); }
@@ -51,7 +51,7 @@ V_INLINE vf v_xor(vf a, vf b) { return _mm512_xor_ps(a, b); }
 V_INLINE vf v_abs(vf a) { return _mm512_andnot_ps(_mm512_set1_ps(-0.0f), a); }
 V_INLINE vf v_neg(vf a) { return _mm512_xor_ps(_mm512_set1_ps(-0.0f), a); }
 V_INLINE vf v_sign_bit(vf a) { return _mm512_and_ps(_mm512_set1_ps(-0.0f), a); }
-/* The machine's masks have registers of their own; here they are vectors, as everywhere. */
+/* The machine's masks have their own registers; here they are vectors, as on the other machines. */
 V_INLINE vf v_of_mask(__mmask16 m) { return _mm512_castsi512_ps(_mm512_movm_epi32(m)); }
 V_INLINE vf v_lt(vf a, vf b) { return v_of_mask(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ)); }
 V_INLINE vf v_gt(vf a, vf b) { return v_of_mask(_mm512_cmp_ps_mask(a, b, _CMP_GT_OQ)); }
@@ -76,7 +76,7 @@ V_INLINE vi vi_shift_right(vi a, int n) { return _mm512_srai_epi32(a, (unsigned)
 V_INLINE vf v_bits(vi a) { return _mm512_castsi512_ps(a); }
 V_INLINE vi vi_bits(vf a) { return _mm512_castps_si512(a); }
 
-/* Halves upon halves, always in the same order. */
+/* Adds halves repeatedly, always in the same order. */
 V_INLINE float v_sum(vf a)
 {
     __m256 h = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));

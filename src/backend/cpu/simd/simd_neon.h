@@ -54,7 +54,7 @@ V_INLINE vf v_inverse(vf a) { return vdivq_f32(vdupq_n_f32(1.0f), a); }
 V_INLINE vf v_fma(vf a, vf b, vf c) { return vfmaq_f32(c, a, b); }
 V_INLINE vf v_fnma(vf a, vf b, vf c) { return vfmsq_f32(c, a, b); }
 V_INLINE vf v_sqrt(vf a) { return vsqrtq_f32(a); }
-/* NaN in either gives NaN here, which is more than is asked. */
+/* NaN in either gives NaN here, which is more than required. */
 V_INLINE vf v_max(vf a, vf b) { return vmaxq_f32(a, b); }
 V_INLINE vf v_min(vf a, vf b) { return vminq_f32(a, b); }
 V_INLINE vf v_larger(vf a, vf b) { return vmaxq_f32(a, b); }

@@ -1,5 +1,5 @@
-/* simd_plain.h - vectors of four floats in the compiler's own terms, for machines whose instructions we do not know by name;
- * see simd_avx2.h for what the names mean.  On x86-64 they become SSE2. */
+/* simd_plain.h - vectors of four floats with the compiler's vector types, for machines without a header of their own; see
+ * simd_avx2.h for what the names mean.  On x86-64 they become SSE2. */
 #ifndef AS_BACKEND_CPU_SIMD_H
 #define AS_BACKEND_CPU_SIMD_H
 
@@ -89,7 +89,7 @@ V_INLINE vf v_sign_bit(vf a) { return v_and(a, v_set(-0.0f)); }
 V_INLINE vf v_round(vf a) { return (vf){rintf(a[0]), rintf(a[1]), rintf(a[2]), rintf(a[3])}; }
 V_INLINE vf v_floor(vf a) { return (vf){floorf(a[0]), floorf(a[1]), floorf(a[2]), floorf(a[3])}; }
 V_INLINE vf v_ceil(vf a) { return (vf){ceilf(a[0]), ceilf(a[1]), ceilf(a[2]), ceilf(a[3])}; }
-/* A lane out of int's range gives INT_MIN, as the instruction does; the conversion would be undefined. */
+/* A lane outside the range of int gives INT_MIN, as the instruction does; the conversion would be undefined. */
 V_INLINE int32_t v_to_int_one(float x) { return x >= -2147483648.0f && x < 2147483648.0f ? (int32_t)rintf(x) : INT32_MIN; }
 V_INLINE vi      v_to_int(vf a) { return (vi){v_to_int_one(a[0]), v_to_int_one(a[1]), v_to_int_one(a[2]), v_to_int_one(a[3])}; }
 V_INLINE vf      v_from_int(vi a) { return (vf){(float)a[0], (float)a[1], (float)a[2], (float)a[3]}; }

@@ -1,8 +1,8 @@
-/* unroll.h - V_UNROLL before a loop: all of it is written out.
+/* unroll.h - V_UNROLL before a loop unrolls it completely.
  *
- * Compilers keep an array of vectors in registers only where every loop over it is unrolled.  gcc -O2 does not do that by itself; clang
- * does it too late when it is asked for a number of copies ("GCC unroll"), so it is asked for all.  Not under a sanitiser, whose
- * checks of every access, unrolled, would keep clang busy for minutes. */
+ * Compilers keep an array of vectors in registers only where every loop over it is unrolled. gcc -O2 does not do that by itself;
+ * clang does it too late when asked for a number of copies ("GCC unroll"), so it is asked for all.  Not under a sanitiser: with its
+ * checks of every access unrolled, clang would take minutes. */
 #ifndef AS_BACKEND_CPU_UNROLL_H
 #define AS_BACKEND_CPU_UNROLL_H
 

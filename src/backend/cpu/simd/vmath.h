@@ -1,4 +1,4 @@
-/* vmath.h - exp, log, tanh and their kin on vectors; include one of the simd_*.h before.
+/* vmath.h - exp, log, tanh and the like on vectors; include one of the simd_*.h before.
  *
  * All without branches and tables.  Every bound below is asserted over dense sweeps, on all three machines, by vmath_test.c:
  * rel is |got - true| / |true|, abs is |got - true|, true being double's value at the float x.  NaN stays NaN, the infinities
@@ -25,7 +25,7 @@
 #include "op/math/activation.h"
 
 #define VM_LOG2E      1.44269504f
-#define VM_LN2_HI     0.693359375f      /* ten bits: a product with an exponent is exact, with and without FMA */
+#define VM_LN2_HI     0.693359375f      /* ten bits: its product with an exponent is exact, with and without FMA */
 #define VM_LN2_LO     (-2.12194440e-4f) /* the rest of ln 2 */
 #define VM_MAGIC      12582912.0f       /* 1.5 * 2^23: adding it rounds to an integer and leaves it in the low bits */
 #define VM_MAGIC_BITS 0x4b400000
@@ -51,7 +51,7 @@ V_INLINE vf vm_exp(vf x)
     vi n;
     vf p = vm_reduced(v_max(v_set(-104.0f), v_min(v_set(89.0f), x)), &n); /* exp(-104) is 0, exp(89) infinite */
     n = vi_sub(n, vi_set(VM_MAGIC_BITS));
-    vi half = vi_shift_right(n, 1); /* in two steps, since 2^128 and 2^-150 are no floats */
+    vi half = vi_shift_right(n, 1); /* in two steps, because 2^128 and 2^-150 are not floats */
     return v_mul(v_mul(v_add(v_set(1.0f), p), vm_power(half)), vm_power(vi_sub(n, half)));
 }
 
@@ -85,7 +85,7 @@ V_INLINE vf vm_log(vf x)
     p = v_fma(p, f, v_set(3.333385885e-1f));
     vf ff = v_mul(f, f), rest = v_fma(v_mul(ff, f), p, v_mul(n, v_set(VM_LN2_LO)));
     vf y = v_fma(n, v_set(VM_LN2_HI), v_add(f, v_fnma(v_set(0.5f), ff, rest)));
-    y = v_pick(v_lt(x, v_set(HUGE_VALF)), y, x); /* infinity and NaN are themselves */
+    y = v_pick(v_lt(x, v_set(HUGE_VALF)), y, x); /* infinity and NaN stay themselves */
     y = v_pick(v_eq(x, v_zero()), v_set(-HUGE_VALF), y);
     return v_pick(v_lt(x, v_zero()), v_set(NAN), y);
 }
@@ -100,7 +100,7 @@ V_INLINE vf vm_log1p_unit(vf e)
     return v_fma(v_mul(s, z), p, v_add(s, s));
 }
 
-/* With u = 1 - exp(-2 |x|) it is u / (2 - u): u has no cancellation, so small x keep all their digits. */
+/* With u = 1 - exp(-2 |x|) it is u / (2 - u): u has no cancellation, so a small x keeps all its digits. */
 V_INLINE vf vm_tanh(vf x)
 {
     vi n;
@@ -111,7 +111,7 @@ V_INLINE vf vm_tanh(vf x)
 
 V_INLINE vf vm_sigmoid(vf x) { return v_div(v_set(1.0f), v_add(v_set(1.0f), vm_exp_fast(v_neg(x)))); }
 
-/* erfc(x) for x >= 0: exp(-x^2) times a polynomial in 1 / (1 + 0.3 x), which has no end to its range. */
+/* erfc(x) for x >= 0: exp(-x^2) times a polynomial in 1 / (1 + 0.3 x), whose range has no end. */
 V_INLINE vf vm_erfc_pos(vf x)
 {
     vf q = v_div(v_set(1.0f), v_fma(v_set(0.3f), x, v_set(1.0f)));
@@ -138,7 +138,7 @@ V_INLINE vf vm_erf(vf x)
     return v_pick(v_lt(a, v_set(1.0f)), v_mul(x, p), v_or(far, v_sign_bit(x)));
 }
 
-/* x P(N < x): the tail itself, not 1 less something, so large negative x keep their digits. */
+/* x P(N < x): computes the tail itself, not 1 minus something, so a large negative x keeps its digits. */
 V_INLINE vf vm_gelu(vf x)
 {
     vf low = v_max(v_set(-15.0f), x), tail = v_mul(v_set(0.5f), vm_erfc_pos(v_mul(v_abs(low), v_set(0.707106781f))));
@@ -184,7 +184,7 @@ V_INLINE as_act_f32 vm_act_of(const as_act *act)
     return (as_act_f32){.kind = act->kind, .alpha = (float)act->alpha, .beta = (float)act->beta};
 }
 
-/* One jump when the kind varies, none when the caller's kind is a constant to the compiler. */
+/* One jump when the kind varies, none when the caller's kind is a constant for the compiler. */
 V_INLINE vf vm_act(const as_act_f32 *act, vf x)
 {
     switch (act->kind) {

@@ -1,4 +1,4 @@
-/* vmath_check.h - vmath.h's functions over arrays, for vmath_test.c alone: one instance a machine. */
+/* vmath_check.h - vmath.h's functions over arrays, only for vmath_test.c: one instance per machine. */
 #ifndef AS_BACKEND_CPU_VMATH_CHECK_H
 #define AS_BACKEND_CPU_VMATH_CHECK_H
 

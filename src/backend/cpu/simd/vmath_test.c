@@ -1,4 +1,4 @@
-/* vmath_test.c - the bounds that vmath.h states, on every machine that is here. */
+/* vmath_test.c - checks the bounds that vmath.h states, with every instruction set of this machine. */
 #include "backend/cpu/simd/vmath_check.h"
 
 #include "backend/cpu/kernel.h"
@@ -40,7 +40,7 @@ static double largest(double x) { return fmax(1.0, fabs(x)); }
 static double squared(double x) { return 1.0 + x * x; }
 static double gelu_slope(double x) { return 1.0 + x * x / 2.0; }
 static double cubed(double x) { return 1.0 + fabs(x * x * x) / 4.0; }
-/* The formula of as_act_apply() has no digits left at x = -6: 1 + tanh. */
+/* The formula of as_act_apply() has no digits left at x = -6, because of 1 + tanh. */
 static double gelu_tanh_of(const as_act *act, double x)
 {
     (void)act;
@@ -51,9 +51,9 @@ typedef struct bound {
     int function;
     double (*truth)(const as_act *act, double x);
     double lo, hi;                              /* the range swept */
-    double relative, (*relative_grows)(double); /* rel <= relative * relative_grows(x) where the truth is a normal float */
+    double relative, (*relative_grows)(double); /* rel <= relative * relative_grows(x) where the exact value is a normal float */
     double absolute, (*absolute_grows)(double); /* 0: none */
-    double from;                                /* relative holds from here up only */
+    double from;                                /* relative only holds from here up */
 } bound;
 
 static const bound bounds[] = {
@@ -135,7 +135,7 @@ static void sweep(as_vmath_check check, const char *file, int line)
     }
 }
 
-/* Around 1 the logarithm is small and the relative bound hard to keep. */
+/* Around 1 the logarithm is small, and the relative bound is hard to keep. */
 static void near_one(as_vmath_check check, const char *file, int line)
 {
     float x[BATCH];
