@@ -19,15 +19,9 @@ static double moved(const as_step *step) { return (double)step->cost.bytes_read 
 
 static void memory_add(as_brief *b, const assay_plan *plan)
 {
-    double peak = (double)assay_plan_peak_bytes(plan), packed = (double)plan->packed_bytes;
-    if (packed > 0 && packed <= peak)
-        as_brief_number_add(
-            b, "Memory", NULL, amount(b, peak, "byte"),
-            as_brief_say(b, "%s packed weights + %s working", amount(b, packed, "byte"), amount(b, peak - packed, "byte")));
-    else
-        as_brief_number_add(b, "Memory", NULL, amount(b, peak, "byte"), "working");
-    if (plan->param_bytes)
-        as_brief_number_add(b, "Weights", NULL, amount(b, (double)plan->param_bytes, "byte"), "in the model itself, read in place");
+    double peak = (double)assay_plan_peak_bytes(plan), packed = (double)plan->packed_bytes, weights = (double)plan->param_bytes;
+    packed = packed <= peak ? packed : 0;
+    as_brief_number_add(b, "Memory", NULL, amount(b, weights + peak, "byte"), as_brief_memory(b, weights, packed, peak - packed));
 }
 
 static void steps_count(as_brief *b, const assay_plan *plan)

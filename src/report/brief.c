@@ -41,6 +41,18 @@ const char *as_brief_interval(as_brief *b, const assay_metric *m)
     return as_brief_say(b, "(%.*s)", (int)(same ? n - n_unit : n), both);
 }
 
+static const char *bytes_say(as_brief *b, double bytes)
+{
+    char buf[64];
+    return as_brief_say(b, "%s", as_show(buf, sizeof buf, bytes, "byte"));
+}
+
+const char *as_brief_memory(as_brief *b, double weights, double packed, double working)
+{
+    return as_brief_say(b, "%s weights + %s%s%s working", bytes_say(b, weights), packed > 0 ? bytes_say(b, packed) : "",
+                        packed > 0 ? " packed + " : "", bytes_say(b, working));
+}
+
 const char *as_brief_percent(as_brief *b, double share)
 {
     if (!isfinite(share))

@@ -99,6 +99,8 @@ const char *as_brief_say(as_brief *b, const char *format, ...) __attribute__((fo
 const char *as_brief_value(as_brief *b, const assay_metric *m);
 /* "(46.9 to 48.2)" in the unit of the value, with the unit where it differs; "" without an interval. */
 const char *as_brief_interval(as_brief *b, const assay_metric *m);
+/* "1.61 MiB weights + 1.61 MiB packed + 800 KiB working": the model's own, what kernels packed of them, and the rest of a run's peak. */
+const char *as_brief_memory(as_brief *b, double weights, double packed, double working);
 /* "13 %", "0.4 %", "<0.1 %". */
 const char     *as_brief_percent(as_brief *b, double share);
 void            as_brief_number_add(as_brief *b, const char *label, const assay_metric *m, const char *value, const char *aside);

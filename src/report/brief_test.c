@@ -36,6 +36,7 @@ Test(brief, a_profile_fits_one_screen_and_names_what_matters)
     char        *text = as_test_report(env, f, 1, "basic", (as_write_settings){.width = 80});
     expect(strstr(text, "synthetic-mlp   batch 8 · CPU, 1 thread · Imaginary 4000"));
     expect(strstr(text, "Latency  100 us"));
+    expect(strstr(text, "Memory   796 KiB        398 KiB weights + 392 KiB packed + 6.00 KiB working"));
     expect(strstr(text, "Where the time goes"));
     expect(strstr(text, "relu1"));
     expect(strstr(text, "--report detailed"));

@@ -144,6 +144,9 @@ static void run(assay_facts *f, const assay_trace *t)
     int            rss = as_sensor_find(t, "memory.resident.peak");
     peaks_add(f, g, t);
     as_facts_add(f, g, "memory.params", "parameters", as_metric_counted(t->param_bytes, "byte", "plan"));
+    as_facts_add(f, g, "memory.held", "the model's parameters and the peak of a run",
+                 as_metric_derived((double)t->param_bytes + (double)t->peak_bytes_planned, NAN, NAN, 1, "byte",
+                                   "memory.params + memory.peak_planned"));
     as_facts_add(f, g, "memory.activations", "activations", as_metric_counted(t->activation_bytes, "byte", "plan"));
     as_facts_add(f, g, "memory.scratch", "scratch", as_metric_counted(t->scratch_bytes, "byte", "plan"));
     parts_add(f, g, t, rss);

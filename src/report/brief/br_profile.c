@@ -94,29 +94,25 @@ static double packed_bytes(const assay_facts *f)
     return sum;
 }
 
-static const char *bytes_say(as_brief *b, double bytes)
-{
-    char buf[64];
-    return as_brief_say(b, "%s", as_show(buf, sizeof buf, bytes, "byte"));
-}
-
 /* The peak of a run leaves out the model's own weights, which kernels read in place or have packed: together they are what is held. */
 static void memory_add(as_brief *b, const assay_facts *f)
 {
-    const assay_metric *peak = metric_of(f, "memory.peak_observed"), *params = metric_of(f, "memory.params");
-    double              packed = packed_bytes(f);
-    peak = peak ? peak : metric_of(f, "memory.peak_planned");
-    if (!peak)
-        return;
-    if (!params || packed > peak->value) {
-        as_brief_number_add(b, "Memory", peak, NULL, "");
+    const assay_metric *held = metric_of(f, "memory.held"), *peak = metric_of(f, "memory.peak_planned"),
+                       *params = metric_of(f, "memory.params");
+    double packed = packed_bytes(f);
+    if (!held || !peak || !params || packed > peak->value) { /* an older run JSON has only the peak */
+        if (peak)
+            as_brief_number_add(b, "Memory", peak, NULL, "");
         return;
     }
-    const char *aside = packed > 0
-                            ? as_brief_say(b, "%s weights + %s packed + %s working", bytes_say(b, params->value),
-                                           bytes_say(b, packed), bytes_say(b, peak->value - packed))
-                            : as_brief_say(b, "%s weights + %s working", bytes_say(b, params->value), bytes_say(b, peak->value));
-    as_brief_number_add(b, "Memory", peak, bytes_say(b, params->value + peak->value), aside);
+    double working = peak->value - packed;
+    as_brief_number_add(b, "Memory", held, NULL, as_brief_memory(b, params->value, packed, working));
+    if (packed > 0)
+        parts_add(b, "Memory by its use", "byte", (const double[]){params->value, packed, working},
+                  (const char *const[]){"weights", "packed", "working"}, 3, NULL);
+    else
+        parts_add(b, "Memory by its use", "byte", (const double[]){params->value, working},
+                  (const char *const[]){"weights", "working"}, 2, NULL);
 }
 
 /* --- Layers ------------------------------------------------------------------------------------------------- */
