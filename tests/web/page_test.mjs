@@ -102,7 +102,10 @@ await test('sections that were asked for are open, without the first screen', 's
   expect(await open_in(page, 'layers') && await open_in(page, 'memory'), 'closed');
   expect(!(await page.$('.tiles')), 'the first screen is there');
 });
-await test('a page without a brief opens what answers', 'noise', async page => expect((await page.$('.tiles')) || await page.$eval('.sec', d => d.open), 'nothing to see'));
+for (const kind of ['compare', 'sweep', 'bench', 'check', 'history', 'noise'])
+  await test('the first screen answers', kind, async page => {
+    expect(await page.$('.say, .tiles, .short'), 'no sentence, tile or table');
+  });
 
 // --- The first screen ----------------------------------------------------------------------------------------------------
 await test('the first screen fits a window and says what matters', 'cnn', async page => {
