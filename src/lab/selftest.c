@@ -180,9 +180,12 @@ static assay_status compare(assay_env *env, const selftest *t, const as_cell_def
     as_lab_settings lab;
     assay_trace    *trial = NULL;
     rules_of(def, &lab, seed);
-    AS_TRY(def->where == AS_CELL_PROGRAMS ? programs(env, def, t->s->self, extra, &lab, &trial)
-                                          : in_process(env, def, extra, &lab, &trial));
-    assay_status status = ASSAY_OK;
+    assay_status status = def->where == AS_CELL_PROGRAMS ? programs(env, def, t->s->self, extra, &lab, &trial)
+                                                         : in_process(env, def, extra, &lab, &trial);
+    if (status != ASSAY_OK) { /* a trial that was stopped is given, too */
+        assay_trace_free(trial);
+        return status;
+    }
     if (trial->state != AS_TRACE_COMPLETE)
         status = as_fail(env, ASSAY_DEVICE, "selftest: %s: %s", def->name, trial->reason);
     as_duel_judge(trial, 0, 1, &lab.rules, duel);

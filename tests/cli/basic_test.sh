@@ -114,15 +114,15 @@ if need_store; then
     t "baseline list" says "7 more: --all" baseline list
     t "baseline list --all shows all" bash -c "[ \$('$ASSAY' baseline list --all | wc -l) = 25 ]"
     t "baseline show --report detailed names the files" says "lower quartile" baseline show b1 --report detailed
-    t "check passes" golden check-pass still assay check --baseline b1 --budget 20s
+    t "check passes" golden check-pass still assay check --baseline b1 --budget 20s --progress never
     speaker 112000 prog7
     speaker 90000 prog8
-    t "check fails" golden check-fail still assay check --baseline b1 --budget 20s
+    t "check fails" golden check-fail still assay check --baseline b1 --budget 20s --progress never
     t "and says so first" bash -c "'$ASSAY' check --baseline b1 --budget 20s | sed -n 3p | grep -qF 'FAIL: 1 of 20 slower: ./prog7 by 12 % (12 to 12)'"
     t "its exit code is 1" fits 1 assay check --baseline b1 --budget 20s
     t "--fail-on lets it pass" bash -c "'$ASSAY' check --baseline b1 --budget 20s --fail-on critical | tr -s '\n ' ' ' | grep -q 'PASS: 1 of 20 slower.*--fail-on critical lets it pass'"
     printf '#!/bin/sh\necho "out of paper" >&2\nexit 7\n' >prog7
-    t "a case that fails is named with its words" golden check-incomplete still assay check --baseline b1 --budget 20s
-    t "what is unresolved is named" golden check-unresolved still assay check --baseline main --budget 1ms --alpha 0.000001
+    t "a case that fails is named with its words" golden check-incomplete still assay check --baseline b1 --budget 20s --progress never
+    t "what is unresolved is named" golden check-unresolved still assay check --baseline main --budget 1ms --alpha 0.000001 --progress never
 fi
 finish

@@ -46,6 +46,7 @@ mask() {
     perl -CSD -pe '
         s/[\x{2580}-\x{258f}]+/\x{2588}/g;
         s/\d{4}-\d\d-\d\dT[\d:]+Z/DATE/g;
+        s/--budget \d\S*/--budget N/g;
         s/(?<![\w.=:,\/-])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?: (?:[pnum]?s|min|h|[KMGT]iB|B|[kMGT]?(?:FLOP|B)\/s|[kMG])(?![\w\/])|x\b|(?![\w.]))/N/g;
         s/ {2,}/  /g; s/ +$//' | sed "s|$dir|DIR|g"
 }
