@@ -19,6 +19,7 @@ typedef struct as_brief_number {
     const char         *aside;  /* what else belongs to it: "(46.9 to 48.2)   p95 51 ms"; "" */
     const assay_metric *metric; /* behind the value, for its tooltip; NULL: there is not one */
     const as_chart     *chart;  /* a small picture of it for a page; NULL: none */
+    bool                drawn;  /* the value is a picture in characters, for text alone: a page has its own charts */
 } as_brief_number;
 
 typedef struct as_brief_row {

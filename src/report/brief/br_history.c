@@ -102,6 +102,8 @@ static void course_add(as_brief *b, const assay_facts *f)
         as_brief_number_add(
             b, "Course", NULL, course,
             as_brief_say(b, "%s to %s", as_show(low, sizeof low, lo, s->y_unit), as_show(high, sizeof high, hi, s->y_unit)));
+    if (isfinite(lo) && b->n_numbers)
+        b->numbers[b->n_numbers - 1].drawn = true;
     if (points && points->n_rows)
         as_brief_number_add(
             b, "Runs", NULL, as_brief_say(b, "%d", points->n_rows),
@@ -157,9 +159,11 @@ static void headline_make(as_brief *b, const assay_facts *f, const as_table *cha
     if (newest >= 0) {
         double change = as_value_at(changes, newest, "change");
         b->level = change > 0 ? AS_LEVEL_WARN : AS_LEVEL_GOOD;
-        b->headline = as_brief_say(b, "Now %s: it seems %.1f %% %s since %s (%s).", value, 100 * fabs(change),
-                                   change > 0 ? "slower" : "faster", as_words_at(changes, newest, "when"),
-                                   as_words_at(changes, newest, "commit"));
+        const char *commit = as_words_at(changes, newest, "commit");
+        bool        known = *commit && strcmp(commit, "-") != 0;
+        b->headline = as_brief_say(b, "Now %s: it seems %.1f %% %s since %s%s%s%s.", value, 100 * fabs(change),
+                                   change > 0 ? "slower" : "faster", as_words_at(changes, newest, "when"), known ? " (" : "",
+                                   known ? commit : "", known ? ")" : "");
         as_brief_text_add(b, "A change point is a hint, not a proof: assay compare or assay check on the two builds proves it.");
     } else if (n && n->value < 10) {
         b->headline = as_brief_say(b, "Now %s; %.0f %s: too few to find a change, which takes about ten.", value, n->value,

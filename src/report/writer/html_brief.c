@@ -183,11 +183,12 @@ static void tries_write(as_page *p, const as_brief *b)
 void as_page_brief(as_page *p, const as_brief *b, const char *when, const char *first_section)
 {
     int t = 0;
-    top_write(p, b, when);
+    top_write(p, b, when && strstr(b->settings, when) ? NULL : when); /* some tell the date themselves */
     if (b->n_numbers) {
         fputs("<div class=\"tiles\">\n", p->file);
         for (int i = 0; i < b->n_numbers; i++)
-            tile_write(p, &b->numbers[i]);
+            if (!b->numbers[i].drawn)
+                tile_write(p, &b->numbers[i]);
         fputs("</div>\n", p->file);
     }
     if (b->n_tables || b->n_tries) { /* the first table on the left, what to try on the right */
