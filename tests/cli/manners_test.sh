@@ -77,13 +77,13 @@ stops() { # SIGNAL DELAY args...: exit code 5, one clean line, soon
 for delay in 0.2 0.$((RANDOM % 9 + 1)) 1.$((RANDOM % 10)); do
     t "profile stops after $delay s" stops INT $delay profile cnn-small --time 30s --roofs off --store none
     t "measuring limits stops after $delay s" stops INT $delay profile mlp-small --time 30s --roofs measure --store none
-    t "compare stops after $delay s" stops INT $delay compare cnn-small --vary batch=1,16 --budget 30s --store none
+    t "compare stops after $delay s" stops INT $delay compare cnn-small --vary batch=1,16 --runs 1000000 --budget 30s --store none
     t "bench stops after $delay s" stops INT $delay bench matmul --sizes 256x256 --budget 30s --store none
     t "noise stops after $delay s" stops INT $delay noise --budget 60s --store none
     t "selftest stops after $delay s" stops INT $delay selftest --stats --cells compute
 done
 t "SIGTERM stops as Ctrl-C does" stops TERM 0.5 profile cnn-small --time 30s --roofs off --store none
-t "SIGHUP stops as Ctrl-C does" stops HUP 0.5 compare cnn-small --vary batch=1,2 --budget 30s --store none
+t "SIGHUP stops as Ctrl-C does" stops HUP 0.5 compare cnn-small --vary batch=1,2 --runs 1000000 --budget 30s --store none
 t "an operator in the slow reference stops" stops INT 0.5 run cnn-small --batch 4096 --device null:graph,truth
 counted() { stops INT 1 profile mlp-small --runs 1000000000 --roofs off --store none && grep -qE 'stopped: [0-9]+ of 1000000000 runs are kept' err && grep -q mlp-small out; }
 t "a profile that was stopped says how many runs it keeps, and reports them" counted
@@ -94,7 +94,7 @@ fi
 tidy() { mkdir -p tidy && stops INT 0.5 profile cnn-small --time 30s --roofs off --store none --html tidy/x.html --json tidy/x.json && ! ls -A tidy | grep -q tmp; }
 t "no temporary file is left" tidy
 orphans() { # the child of a comparison ends when its parent is killed
-    "$ASSAY" compare cnn-small --vary batch=1,2 --budget 30s --store none >/dev/null 2>&1 &
+    "$ASSAY" compare cnn-small --vary batch=1,2 --runs 1000000 --budget 30s --store none >/dev/null 2>&1 &
     local pid=$! child="" waited=0
     while [ -z "$child" ] && [ $waited -lt 50 ]; do
         sleep 0.1
