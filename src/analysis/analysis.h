@@ -126,6 +126,14 @@ bool as_modules_known(const as_table *steps);
  * arena; NULL: no memory. */
 const as_table *as_fold_modules(as_arena *arena, const as_table *steps, int depth);
 
+/* Reading a table, which may come from a file: a cell may be text or a metric, and a column may be missing. */
+int            as_column_find(const as_table *t, const char *key);       /* -1: not there */
+const as_cell *as_cell_at(const as_table *t, int row, int column);       /* NULL for column -1 */
+const char    *as_cell_words(const as_cell *c);                          /* its text, or "" */
+const char    *as_words_at(const as_table *t, int row, const char *key); /* the text of a column by name, or "" */
+double         as_value_at(const as_table *t, int row, const char *key); /* its number, or NaN */
+double         as_cell_value(const as_cell *c);                          /* its number, or NaN */
+
 /* Fails with the sentence of the first metric that may not be shown; writers call it before they write a byte. */
 assay_status as_facts_check(assay_env *env, const assay_facts *f);
 

@@ -464,3 +464,44 @@ void as_facts_trials(assay_facts *f, assay_trace *const *trials, size_t n, bool 
     f->n_trials = n;
     f->with_samples = with_samples;
 }
+
+/* --- Reading tables ------------------------------------------------------------------------------------------- */
+
+int as_column_find(const as_table *t, const char *key)
+{
+    for (int i = 0; i < t->n_columns; i++)
+        if (!strcmp(t->columns[i].key, key))
+            return i;
+    return -1;
+}
+
+const as_cell *as_cell_at(const as_table *t, int row, int column)
+{
+    return column < 0 ? NULL : &t->cells[(size_t)row * (size_t)t->n_columns + (size_t)column];
+}
+
+const char *as_cell_words(const as_cell *c) { return c && c->text ? c->text : ""; }
+
+double as_cell_value(const as_cell *c) { return c && !c->text && as_metric_has(&c->metric) ? c->metric.value : (double)NAN; }
+
+const char *as_words_at(const as_table *t, int row, const char *key)
+{
+    return as_cell_words(as_cell_at(t, row, as_column_find(t, key)));
+}
+
+double as_value_at(const as_table *t, int row, const char *key)
+{
+    return as_cell_value(as_cell_at(t, row, as_column_find(t, key)));
+}
+
+const assay_metric *as_metric_find(const assay_facts *f, const char *key)
+{
+    const assay_metric *m = as_facts_metric(f, key);
+    return m && as_metric_has(m) ? m : NULL;
+}
+
+const assay_metric *as_metric_at(const as_table *t, int row, const char *key)
+{
+    const as_cell *c = as_cell_at(t, row, as_column_find(t, key));
+    return c && !c->text && as_metric_has(&c->metric) ? &c->metric : NULL;
+}

@@ -31,14 +31,6 @@ int as_module_depth(const char *path)
 
 /* --- Tables that may come from a file ------------------------------------------------------------------------ */
 
-static int column_of(const as_table *t, const char *key)
-{
-    for (int c = 0; c < t->n_columns; c++)
-        if (!strcmp(t->columns[c].key, key))
-            return c;
-    return -1;
-}
-
 /* "": it has none. */
 static const char *module_of(const as_table *t, int column, int row)
 {
@@ -48,7 +40,7 @@ static const char *module_of(const as_table *t, int column, int row)
 
 bool as_modules_known(const as_table *steps)
 {
-    int  column = column_of(steps, "module");
+    int  column = as_column_find(steps, "module");
     bool any = false;
     for (int i = 0; i < steps->n_rows && !any; i++)
         any = *module_of(steps, column, i);
@@ -109,7 +101,7 @@ static as_table *fold(as_arena *arena, const as_table *steps, int depth)
 {
     size_t    n = (size_t)steps->n_rows;
     as_table *out = AS_TAKE(arena, as_table, 1);
-    folder    f = {.steps = steps, .module = column_of(steps, "module"), .out = out, .n_slots = 16};
+    folder    f = {.steps = steps, .module = as_column_find(steps, "module"), .out = out, .n_slots = 16};
     while (f.n_slots < 2 * n)
         f.n_slots *= 2;
     f.slots = AS_TAKE(arena, size_t, f.n_slots);
@@ -125,7 +117,7 @@ static as_table *fold(as_arena *arena, const as_table *steps, int depth)
                       .cells = cells,
                       .cap_rows = steps->n_rows};
     for (int c = TIME; c < STEPS; c++)
-        f.from[c] = column_of(steps, columns[c].key);
+        f.from[c] = as_column_find(steps, columns[c].key);
     for (int i = 0; i < steps->n_rows; i++) {
         const char *path = module_of(steps, f.module, i), *name = *path ? path : AS_MODULE_NONE;
         int         before = out->n_rows;
@@ -151,7 +143,7 @@ static bool is_lopsided(const as_table *t)
 
 const as_table *as_fold_modules(as_arena *arena, const as_table *steps, int depth)
 {
-    int deepest = 1, module = column_of(steps, "module");
+    int deepest = 1, module = as_column_find(steps, "module");
     if (depth > 0)
         return fold(arena, steps, depth);
     for (int i = 0; i < steps->n_rows; i++) {

@@ -90,17 +90,9 @@ void as_layer_side_of_arm(assay_facts *f, const assay_trace *t, int arm, bool pe
 
 /* --- A side from the facts of a profile ----------------------------------------------------------------------- */
 
-static int column_of(const as_table *t, const char *key)
-{
-    for (int i = 0; i < t->n_columns; i++)
-        if (!strcmp(t->columns[i].key, key))
-            return i;
-    return -1;
-}
-
 static const as_cell *cell_of(const as_table *t, int row, const char *key)
 {
-    int column = column_of(t, key);
+    int column = as_column_find(t, key);
     return column < 0 ? NULL : &t->cells[(size_t)row * (size_t)t->n_columns + (size_t)column];
 }
 

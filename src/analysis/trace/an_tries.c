@@ -26,26 +26,6 @@ typedef struct attempt {
     const char *model;  /* how it was estimated */
 } attempt;
 
-static int column_of(const as_table *t, const char *key)
-{
-    for (int i = 0; i < t->n_columns; i++)
-        if (!strcmp(t->columns[i].key, key))
-            return i;
-    return -1;
-}
-
-static double value_at(const as_table *t, int row, int column)
-{
-    const as_cell *c = column < 0 ? NULL : &t->cells[row * t->n_columns + column];
-    return c && !c->text && as_metric_has(&c->metric) ? c->metric.value : (double)NAN;
-}
-
-static const char *words_at(const as_table *t, int row, int column)
-{
-    const as_cell *c = column < 0 ? NULL : &t->cells[row * t->n_columns + column];
-    return c && c->text ? c->text : "";
-}
-
 /* Whether the layer waits for memory that cores share. */
 static bool is_shared_memory(const char *bound) { return !strcmp(bound, "L3") || !strcmp(bound, "DRAM"); }
 
@@ -66,16 +46,16 @@ static int threads_of(const assay_trace *t, const char *op)
 
 static bool try_threads(assay_facts *f, const assay_trace *t, const as_table *steps, const char *model, attempt *out)
 {
-    int    time = column_of(steps, "time"), bound = column_of(steps, "bound"), op = column_of(steps, "op");
+    int    time = as_column_find(steps, "time"), bound = as_column_find(steps, "bound"), op = as_column_find(steps, "op");
     double now = 0, then = 0;
     if (strcmp(t->device, "cpu") || t->threads < 1 || t->cpus <= t->threads)
         return false;
     for (int i = 0; i < steps->n_rows; i++) {
-        double ns = value_at(steps, i, time);
+        double ns = as_cell_value(as_cell_at(steps, i, time));
         if (!(ns > 0))
             continue;
         now += ns;
-        then += threads_ns(ns, words_at(steps, i, bound), threads_of(t, words_at(steps, i, op)));
+        then += threads_ns(ns, as_cell_words(as_cell_at(steps, i, bound)), threads_of(t, as_cell_words(as_cell_at(steps, i, op))));
     }
     int idle = t->cpus - t->threads;
     *out = (attempt){
@@ -119,19 +99,19 @@ static double weight_share(const assay_trace *t, const char *name)
 /* A layer that waits for its weights reads them once per run, whatever the batch. */
 static bool try_batch(assay_facts *f, const assay_trace *t, const as_table *steps, const char *model, attempt *out)
 {
-    int time = column_of(steps, "time"), bound = column_of(steps, "bound"), flops = column_of(steps, "issued_flops"),
-        name = column_of(steps, "name");
+    int time = as_column_find(steps, "time"), bound = as_column_find(steps, "bound"), flops = as_column_find(steps, "issued_flops"),
+        name = as_column_find(steps, "name");
     double now = 0, then = 0, limit = compute_limit(t);
     if (!t->batch || t->batch >= LARGE_BATCH || !(limit > 0) || strcmp(t->device, "cpu"))
         return false;
     for (int i = 0; i < steps->n_rows; i++) {
-        double ns = value_at(steps, i, time), work = value_at(steps, i, flops);
+        double ns = as_cell_value(as_cell_at(steps, i, time)), work = as_cell_value(as_cell_at(steps, i, flops));
         if (!(ns > 0))
             continue;
         double least = work > 0 ? work / limit * 1e9 / BATCH_EFFICIENCY : 0;
-        double spread = ns * (1 - weight_share(t, words_at(steps, i, name)) * (1 - 1. / BATCH_FACTOR));
+        double spread = ns * (1 - weight_share(t, as_cell_words(as_cell_at(steps, i, name))) * (1 - 1. / BATCH_FACTOR));
         now += ns;
-        then += is_memory(words_at(steps, i, bound)) ? fmin(ns, fmax(spread, least)) : ns;
+        then += is_memory(as_cell_words(as_cell_at(steps, i, bound))) ? fmin(ns, fmax(spread, least)) : ns;
     }
     unsigned long long batch = (unsigned long long)t->batch;
     *out = (attempt){

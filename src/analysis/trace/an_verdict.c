@@ -105,18 +105,10 @@ static void drift_add(assay_facts *f, as_fact_group *g, const drift *d)
 
 /* --- What dominates? ------------------------------------------------------------------------------------ */
 
-static int column_of(const as_table *t, const char *key)
-{
-    for (int i = 0; i < t->n_columns; i++)
-        if (!strcmp(t->columns[i].key, key))
-            return i;
-    return -1;
-}
-
 static void dominance_add(assay_facts *f, as_fact_group *g)
 {
     const as_table *steps = as_facts_table_find(f, "layers", "steps");
-    int             share = steps ? column_of(steps, "share") : -1, best = -1;
+    int             share = steps ? as_column_find(steps, "share") : -1, best = -1;
     if (share < 0)
         return;
     const as_cell *cells = steps->cells;
@@ -134,11 +126,12 @@ static void dominance_add(assay_facts *f, as_fact_group *g)
     if (best < 0)
         return;
     const as_cell      *row = &cells[best * steps->n_columns];
-    const assay_metric *time = &row[column_of(steps, "time")].metric;
+    const assay_metric *time = &row[as_column_find(steps, "time")].metric;
     as_facts_find(f, g, AS_LEVEL_NOTE, "%s (%s, kernel %s) %s: %.1f %% of the run, %s, among %d %s.",
-                  row[column_of(steps, "name")].text, row[column_of(steps, "op")].text, row[column_of(steps, "kernel")].text,
-                  row[share].metric.value >= .5 ? "dominates" : "takes the most time", 100 * row[share].metric.value,
-                  as_say_number(f, time->value, "ns"), steps->n_rows, steps->n_rows == 1 ? "step" : "steps");
+                  row[as_column_find(steps, "name")].text, row[as_column_find(steps, "op")].text,
+                  row[as_column_find(steps, "kernel")].text, row[share].metric.value >= .5 ? "dominates" : "takes the most time",
+                  100 * row[share].metric.value, as_say_number(f, time->value, "ns"), steps->n_rows,
+                  steps->n_rows == 1 ? "step" : "steps");
 }
 
 /* --- The parts, repeated where a reader looks first ------------------------------------------------------ */
