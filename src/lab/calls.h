@@ -18,6 +18,7 @@
 #define AS_STORE_KEYS    "store"
 #define AS_HISTORY_KEYS  "cross-machine", "store"
 #define AS_DEVICES_KEYS  "measure", "device", "threads"
+#define AS_SELFTEST_KEYS "stats", "full", "cells", "seed", "state"
 #define AS_NOISE_KEYS    "seed", "budget", "store"
 #define AS_STREAM_KEYS   AS_PLAN_KEYS, "stream", "state-out", "rate", "deadline", "format"
 /* clang-format on */
@@ -39,6 +40,9 @@ assay_status as_facts_give(assay_env *env, const as_store_options *o, const char
 
 /* The store of a call that only looks into it, or tidies it; `what` begins the sentence that refuses other options. */
 assay_status as_call_store(assay_env *env, const char *what, const assay_options *options, as_store **out);
+
+/* A stream of its own on a descriptor that stays open; NULL: errno says why. */
+FILE *as_stream_of(int fd, const char *mode);
 
 /* Which output goes to which file: options output and state-out, each "NAME=FILE" or "FILE".  Texts are the model's and the options'. */
 enum { AS_MAX_ANSWERS = 64 };
