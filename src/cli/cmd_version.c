@@ -155,9 +155,11 @@ static assay_status show(as_cli *cli, const as_report_options *o, const parts *p
 {
     if (o->json)
         return write_json(cli, p, o->json);
-    if (o->amount == AS_AMOUNT_BASIC)
+    if (o->amount == AS_AMOUNT_BASIC && !cli->quiet)
         return show_basic(cli, o, p);
     printf("assay %s\nbuilt with %s\n", p->version, p->build);
+    if (o->amount == AS_AMOUNT_BASIC)
+        return ASSAY_OK;
     walk(p, print_one, &(printer){.column = 0});
     printf("\n\nleft out:%s\n", p->left_out->n_rows ? "" : " nothing");
     for (int i = 0; i < p->left_out->n_rows; i++)

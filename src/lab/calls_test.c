@@ -169,7 +169,7 @@ Test(calls, lists_have_a_table_of_their_topic)
         const char *topic, *of, *has;
     } cases[] = {
         {"ops", NULL, "Conv"},     {"models", NULL, "mlp"},       {"params", "mlp-small", "fc1.weight"}, {"devices", NULL, "cpu"},
-        {"kernels", NULL, "Gemm"}, {"sensors", NULL, "cpu.time"}, {"aliases", NULL, "--batch-size"}};
+        {"kernels", NULL, "Relu"}, {"sensors", NULL, "cpu.time"}, {"aliases", NULL, "--batch-size"}};
     assay_env   *env;
     assay_facts *facts = NULL;
     expect(assay_env_new(&env) == ASSAY_OK);

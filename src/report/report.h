@@ -73,6 +73,7 @@ typedef struct as_write_settings {
     const char *sections; /* "summary,layers": only these, in the report's own order; NULL: all.  JSON is always whole. */
     bool by_module; /* layers are folded by module, to this depth (0: one that fits); JSON and CSV hold every step all the same */
     int  module_depth;
+    bool one_line; /* the basic report: its answer alone (as_brief_settings) */
 } as_write_settings;
 
 typedef struct as_writer {
