@@ -59,7 +59,7 @@ static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trace_a
     (void)seed;
     for (int i = 0; i < 3; i++) { /* one by one: each is a sample of the warm-up */
         as_shot   shot;
-        as_sample sample = {0}; /* gcc does not see that as_shots fills it */
+        as_sample sample = {0}; /* gcc does not see that as_shots_take() fills it */
         uint32_t  switches;
         AS_TRY(as_shots_take(env, "run", call_only, r, false, 1, 1, (as_stamps){.samples = &sample}, &shot, &switches));
         info->first_ns[i] = as_clock_ns(&env->clock, sample.end_ticks - sample.begin_ticks);
