@@ -7,8 +7,8 @@
 #include "analysis/trace/devices.h"
 #include "base/text.h"
 
-/* "mlp-small, batch 1, cpu, 2 threads": what the trace knows of these, in this order.  Where several devices ran it, or another than
- * was asked for, each stands there with its share. */
+/* "mlp-small, batch 1, cpu, 2 threads": what the trace knows of these, in this order.  Where several devices ran it, or not the
+ * one asked for, each is listed with its share. */
 static void title_make(assay_facts *f, const assay_trace *t)
 {
     as_device_shares shares = as_device_shares_read(f, t);
