@@ -15,10 +15,9 @@ assay_status as_store_options_read(assay_env *env, const assay_options *options,
 assay_status as_keep_options_read(assay_env *env, const assay_options *options, as_store_options *out);
 
 /* The records and what was found in them.  *id gets 0 when nothing is kept: --store none, or the standard store cannot be had, and then the
- * facts get a note AS_NOT_KEPT that says why. */
+ * facts say why (not_kept). */
 assay_status as_lab_keep(assay_env *env, const as_store_options *o, const char *kind, const char *title,
                          const assay_trace *const *trials, size_t n, assay_facts *facts, int64_t *id);
-#define AS_NOT_KEPT "run.not_kept"
 /* The store that the option names; NOT_FOUND when it is not there and not to be made. */
 assay_status as_lab_store(assay_env *env, const as_store_options *o, bool create, as_store **out);
 /* The commit that the working directory is at, read from its .git without running anything; "" if there is none. */

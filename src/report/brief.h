@@ -74,6 +74,7 @@ typedef struct as_brief {
     int             module_depth;
     const char     *title;    /* "resnet18.onnx" */
     const char     *settings; /* "batch 1 · CPU, 1 thread · Intel Xeon, 2 cores" */
+    bool            dated;    /* the settings say when it was measured */
     as_level        level;    /* of the headline; NOTE: plain */
     const char     *headline; /* one sentence that says what matters; NULL: the numbers say it, and only a page shows `summary` */
     const char     *summary;  /* the sentence for a page when there is no headline; NULL: none */
