@@ -160,6 +160,7 @@ const char *as_facts_keep(assay_facts *f, const char *text);
 typedef struct as_analysis {
     const char *name;  /* "latency" */
     int         order; /* low runs first; a later one may look up what an earlier one added */
+    unsigned    of;    /* 1 << as_trace_subject for each subject that it applies to; 0: networks alone */
     void (*run)(assay_facts *f, const assay_trace *t);
 } as_analysis;
 

@@ -17,6 +17,12 @@ const char *as_memory_kind_text(as_memory_kind kind)
     return (unsigned)kind < AS_N_MEMORY_KINDS ? names[kind] : "unknown";
 }
 
+const char *as_trace_subject_text(as_trace_subject subject)
+{
+    static const char *const names[AS_N_SUBJECTS] = {"network", "session", "program"};
+    return (unsigned)subject < AS_N_SUBJECTS ? names[subject] : "unknown";
+}
+
 static bool keep(assay_trace *t, const char **text)
 {
     *text = as_trace_keep(t, *text ? *text : "");
@@ -212,5 +218,13 @@ bool as_trace_add_memory_event(assay_trace *t, const as_memory_event *event)
     if (!GROW(t, memory_events))
         return false;
     t->memory_events[t->n_memory_events++] = *event;
+    return true;
+}
+
+bool as_trace_add_stack_total(assay_trace *t, const as_stack_total *total)
+{
+    if (!GROW(t, stack_totals))
+        return false;
+    t->stack_totals[t->n_stack_totals++] = *total;
     return true;
 }

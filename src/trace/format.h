@@ -32,6 +32,7 @@ enum {
     AS_SHOT_BYTES = 8,
     AS_STACK_BYTES = 8,
     AS_LOOK_BYTES = 24,
+    AS_STACK_TOTAL_BYTES = 64,
     AS_MEMORY_EVENT_BYTES = 48,
     AS_PROGRESS_BYTES = 8,
     AS_STAGE_BYTES = 24,
@@ -129,6 +130,7 @@ bool as_trace_frame_ok(const assay_trace *t, const as_trace_frame *frame, char w
 /* `index` is its own. */
 bool as_trace_stack_ok(const assay_trace *t, const as_trace_stack *stack, size_t index, char why[AS_FAULT_BYTES]);
 bool as_look_ok(const assay_trace *t, const as_stack_sample *look, char why[AS_FAULT_BYTES]);
+bool as_stack_total_ok(const assay_trace *t, const as_stack_total *total, char why[AS_FAULT_BYTES]);
 bool as_memory_event_ok(const assay_trace *t, const as_memory_event *event, char why[AS_FAULT_BYTES]);
 bool as_trace_step_ok(const as_trace_step *step, size_t index, char why[AS_FAULT_BYTES]);
 bool as_trace_buffer_ok(const assay_trace *t, const as_trace_buffer *buffer, char why[AS_FAULT_BYTES]);

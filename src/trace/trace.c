@@ -108,6 +108,7 @@ void assay_trace_free(assay_trace *t)
     free(t->places);
     free(t->stacks);
     free(t->looks);
+    free(t->stack_totals);
     free(t->memory_events);
     free(t->frame_index.slots);
     free(t->stack_index.slots);

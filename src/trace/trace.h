@@ -306,6 +306,15 @@ typedef struct as_trace_lane {
     uint32_t    pid, tid;
 } as_trace_lane;
 
+/* What a trace is of: which analyses apply to it. */
+typedef enum as_trace_subject {
+    AS_OF_NETWORK = 0, /* a network that assay ran; several in turns */
+    AS_OF_SESSION,     /* the user's own code, by its spans and its memory */
+    AS_OF_PROGRAM,     /* any program that was recorded from outside */
+    AS_N_SUBJECTS
+} as_trace_subject;
+const char *as_trace_subject_text(as_trace_subject subject); /* "network" */
+
 typedef enum as_stack_state { AS_STACK_ON_CPU = 0, AS_STACK_OFF_CPU, AS_N_STACK_STATES } as_stack_state;
 
 /* One look at a thread: where it was, and for how much time this look stands.  24 bytes. */
@@ -314,6 +323,15 @@ typedef struct as_stack_sample {
     uint32_t stack;
     uint16_t lane, state;
 } as_stack_sample;
+
+/* All calls of a stack by one thread, also those whose spans were not kept: exact.  The outermost stack of a thread is its whole time. */
+typedef struct as_stack_total {
+    uint64_t count, sum_ticks, min_ticks, max_ticks;
+    uint64_t flops, bytes; /* of all calls, as the user stated them; 0: not stated */
+    uint32_t stack;
+    uint16_t lane, zero;
+    uint32_t zeros[2]; /* a multiple of 16 bytes */
+} as_stack_total;
 
 typedef enum as_memory_kind {
     AS_MEMORY_ALLOC = 0,
@@ -386,6 +404,8 @@ struct assay_trace {
     size_t            n_places, cap_places;
     as_stack_sample  *looks;
     size_t            n_looks, cap_looks;
+    as_stack_total   *stack_totals;
+    size_t            n_stack_totals, cap_stack_totals;
     as_memory_event  *memory_events;
     size_t            n_memory_events, cap_memory_events;
     uint64_t          looks_lost, memory_events_lost; /* dropped by the recorder, because its rings were full */
@@ -398,6 +418,7 @@ struct assay_trace {
     /* Arms in turns; a trace without them has n_arms = 0. */
     const char      *name; /* of the case: "matmul/512x512/f32"; "" */
     as_trace_state   state;
+    as_trace_subject subject;
     const char      *reason; /* why it is not complete; "" */
     as_trace_arm    *arms;
     int              n_arms;
@@ -466,6 +487,7 @@ int as_trace_add_lane(assay_trace *t, const as_trace_lane *lane);
 int as_trace_add_place(assay_trace *t, const char *place);
 /* These two grow; as_trace_reserve_code() makes room before, so that adding allocates nothing. */
 bool        as_trace_add_look(assay_trace *t, const as_stack_sample *look);
+bool        as_trace_add_stack_total(assay_trace *t, const as_stack_total *total);
 bool        as_trace_add_memory_event(assay_trace *t, const as_memory_event *event);
 bool        as_trace_reserve_code(assay_trace *t, size_t n_looks, size_t n_memory_events);
 const char *as_trace_keep(assay_trace *t, const char *text); /* NULL: no memory */

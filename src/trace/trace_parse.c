@@ -455,16 +455,27 @@ static assay_status end_read(reader *r, const json_t *o)
         const char *key;
         uint64_t    n;
         bool        younger;
-    } counts[] = {{"notes", t->n_notes, false},       {"steps", t->n_steps, false},
-                  {"buffers", t->n_buffers, false},   {"sensors", t->n_sensors, false},
-                  {"roofs", t->n_roofs, false},       {"warmup", r->n.warmup, false},
-                  {"spans", r->n.spans, false},       {"samples", r->n.samples, false},
-                  {"readings", r->n.readings, false}, {"metrics", r->n.metrics, true},
-                  {"marks", r->n.marks, true},        {"turns", r->turns.n_turns, true},
-                  {"shots", r->turns.n_shots, true},  {"contexts", t->n_contexts, true},
-                  {"frames", t->n_frames, true},      {"lanes", t->n_lanes, true},
-                  {"places", t->n_places, true},      {"stacks", t->n_stacks, true},
-                  {"looks", r->n.looks, true},        {"memory_events", r->n.memory_events, true}};
+    } counts[] = {{"notes", t->n_notes, false},
+                  {"steps", t->n_steps, false},
+                  {"buffers", t->n_buffers, false},
+                  {"sensors", t->n_sensors, false},
+                  {"roofs", t->n_roofs, false},
+                  {"warmup", r->n.warmup, false},
+                  {"spans", r->n.spans, false},
+                  {"samples", r->n.samples, false},
+                  {"readings", r->n.readings, false},
+                  {"metrics", r->n.metrics, true},
+                  {"marks", r->n.marks, true},
+                  {"turns", r->turns.n_turns, true},
+                  {"shots", r->turns.n_shots, true},
+                  {"contexts", t->n_contexts, true},
+                  {"frames", t->n_frames, true},
+                  {"lanes", t->n_lanes, true},
+                  {"places", t->n_places, true},
+                  {"stacks", t->n_stacks, true},
+                  {"looks", r->n.looks, true},
+                  {"stack_totals", t->n_stack_totals, true},
+                  {"memory_events", r->n.memory_events, true}};
     for (size_t i = 0; i < AS_COUNT(counts); i++) {
         uint64_t n;
         if (counts[i].younger && !json_object_get(o, counts[i].key))
@@ -606,6 +617,23 @@ static bool look_unpack(reader *r, const uint8_t *p, void *item, char why[AS_FAU
                            .lane = (uint16_t)(lane_state & 0xffff),
                            .state = (uint16_t)(lane_state >> 16)};
     return as_look_ok(r->t, x, why);
+}
+
+static bool stack_total_unpack(reader *r, const uint8_t *p, void *item, char why[AS_FAULT_BYTES])
+{
+    as_stack_total *x = item;
+    uint32_t        lane = as_le32(p + 52);
+    *x = (as_stack_total){.count = as_le64(p),
+                          .sum_ticks = as_le64(p + 8),
+                          .min_ticks = as_le64(p + 16),
+                          .max_ticks = as_le64(p + 24),
+                          .flops = as_le64(p + 32),
+                          .bytes = as_le64(p + 40),
+                          .stack = as_le32(p + 48),
+                          .lane = (uint16_t)lane};
+    if (lane > UINT16_MAX)
+        snprintf(why, AS_FAULT_BYTES, "its thread is %u", lane);
+    return lane <= UINT16_MAX && nothing_behind(p + 56, why) && nothing_behind(p + 60, why) && as_stack_total_ok(r->t, x, why);
 }
 
 static bool memory_event_unpack(reader *r, const uint8_t *p, void *item, char why[AS_FAULT_BYTES])
@@ -834,6 +862,14 @@ static bool looks_take(reader *r, const void *items, size_t n)
     return true;
 }
 
+static bool stack_totals_take(reader *r, const void *items, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!as_trace_add_stack_total(r->t, (const as_stack_total *)items + i))
+            return false;
+    return true;
+}
+
 static bool memory_events_take(reader *r, const void *items, size_t n)
 {
     r->n.memory_events += n;
@@ -875,6 +911,7 @@ static const record_type turns = {AS_TURN_BYTES, sizeof(as_turn), turn_unpack, t
 static const record_type shots = {AS_SHOT_BYTES, sizeof(as_shot), shot_unpack, shots_take};
 static const record_type stack = {AS_STACK_BYTES, sizeof(as_trace_stack), stack_unpack, stack_take};
 static const record_type looks = {AS_LOOK_BYTES, sizeof(as_stack_sample), look_unpack, looks_take};
+static const record_type stack_totals = {AS_STACK_TOTAL_BYTES, sizeof(as_stack_total), stack_total_unpack, stack_totals_take};
 static const record_type memory_events = {AS_MEMORY_EVENT_BYTES, sizeof(as_memory_event), memory_event_unpack, memory_events_take};
 static const record_type progress = {AS_PROGRESS_BYTES, sizeof(double), progress_unpack, progress_take};
 static const record_type stage = {AS_STAGE_BYTES, sizeof(as_trace_stage), stage_unpack, stage_take};
@@ -937,6 +974,7 @@ static const struct chunk_type {
     {"PLAC", JSON_EACH_OF_A_LIST, place_read, NULL},
     {"STCK", JSON_A_LIST, NULL, &stack},
     {"LOOK", JSON_A_LIST, NULL, &looks},
+    {"CALL", JSON_A_LIST, NULL, &stack_totals},
     {"MEMO", JSON_A_LIST, NULL, &memory_events},
     {"PROG", JSON_A_LIST, NULL, &progress},
     {"STAG", JSON_A_LIST, NULL, &stage},

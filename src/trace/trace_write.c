@@ -27,7 +27,7 @@ enum {
 /* How much of a trace is in the stream already: of what is a list in the trace, up to where; and records in all. */
 typedef struct sent {
     size_t notes, steps, buffers, sensors, roofs, marks, spans, samples, warmup, readings, metrics, turns, shots;
-    size_t contexts, frames, stacks, lanes, places, looks, memory_events;
+    size_t contexts, frames, stacks, lanes, places, looks, stack_totals, memory_events;
 } sent;
 
 struct as_trace_writer {
@@ -446,6 +446,19 @@ static bool look_pack(as_trace_writer *s, uint8_t *p, const assay_trace *t, cons
     return as_look_ok(t, x, why);
 }
 
+static bool stack_total_pack(as_trace_writer *s, uint8_t *p, const assay_trace *t, const void *item, char *why)
+{
+    const as_stack_total *x = item;
+    const uint64_t        counts[] = {x->count, x->sum_ticks, x->min_ticks, x->max_ticks, x->flops, x->bytes};
+    (void)s;
+    for (size_t i = 0; i < AS_COUNT(counts); i++)
+        as_le64_put(p + 8 * i, counts[i]);
+    as_le32_put(p + 48, x->stack);
+    as_le32_put(p + 52, x->lane);
+    as_le64_put(p + 56, 0);
+    return as_stack_total_ok(t, x, why);
+}
+
 static bool memory_event_pack(as_trace_writer *s, uint8_t *p, const assay_trace *t, const void *item, char *why)
 {
     const as_memory_event *x = item;
@@ -481,6 +494,8 @@ static const record_type shots = {"SHOT", "sample of a block", sizeof(as_shot), 
 
 static const record_type stacks = {"STCK", "stack", sizeof(as_trace_stack), AS_STACK_BYTES, offsetof(sent, stacks), stack_pack};
 static const record_type looks = {"LOOK", "stack sample", sizeof(as_stack_sample), AS_LOOK_BYTES, offsetof(sent, looks), look_pack};
+static const record_type stack_totals = {
+    "CALL", "total of a stack", sizeof(as_stack_total), AS_STACK_TOTAL_BYTES, offsetof(sent, stack_totals), stack_total_pack};
 static const record_type memory_events = {
     "MEMO", "memory event", sizeof(as_memory_event), AS_MEMORY_EVENT_BYTES, offsetof(sent, memory_events), memory_event_pack};
 
@@ -651,6 +666,7 @@ static assay_status news_put(as_trace_writer *s, const assay_trace *t)
         AS_TRY(names_put(s, t->metrics + done->metrics, t->n_metrics - done->metrics));
     AS_TRY(list_put(s, t, &metrics, t->metrics, t->n_metrics));
     AS_TRY(list_put(s, t, &looks, t->looks, t->n_looks));
+    AS_TRY(list_put(s, t, &stack_totals, t->stack_totals, t->n_stack_totals));
     AS_TRY(list_put(s, t, &memory_events, t->memory_events, t->n_memory_events));
     AS_TRY(list_put(s, t, &shots, t->shots, t->n_shots));
     AS_TRY(list_put(s, t, &turns, t->turns, t->n_turns));
@@ -704,6 +720,7 @@ static assay_status end_put(as_trace_writer *s)
     put_u64(&c.w, "places", s->of_trace.places);
     put_u64(&c.w, "stacks", s->in_all.stacks);
     put_u64(&c.w, "looks", s->in_all.looks);
+    put_u64(&c.w, "stack_totals", s->in_all.stack_totals);
     put_u64(&c.w, "memory_events", s->in_all.memory_events);
     as_json_object_end(&c.w);
     return json_put(s, "END ", &c);
