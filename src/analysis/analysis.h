@@ -71,6 +71,9 @@ typedef struct as_fact_note {
 #define AS_NOTE_NAME     "title.name"
 #define AS_NOTE_SETTINGS "title.settings"
 
+/* Whether other work took the CPU while it was measured; UNKNOWN also where nothing was. */
+typedef enum as_machine_state { AS_MACHINE_UNKNOWN, AS_MACHINE_IDLE, AS_MACHINE_BUSY, AS_MACHINE_VERY_BUSY } as_machine_state;
+
 #define AS_FACTS_SCHEMA "assay.run/1" /* of one run as JSON */
 
 struct assay_facts {
@@ -85,6 +88,10 @@ struct assay_facts {
     assay_trace  **trials;
     size_t         n_trials; /* the verdicts' raw data, also in the JSON: every verdict can be computed again */
     bool           owns_trials, with_samples;
+
+    /* For the code that goes on with them in this process; files do not have these. */
+    as_machine_state machine;  /* set by the analysis of contention */
+    const char      *not_kept; /* why the store could not keep the run; NULL: it did, or was not asked to */
 };
 
 /* Adding: strings are copied (invalid UTF-8 becomes U+FFFD); the first failure sticks in facts->status and later calls do
@@ -153,6 +160,7 @@ const char *as_facts_keep(assay_facts *f, const char *text);
 typedef struct as_analysis {
     const char *name;  /* "latency" */
     int         order; /* low runs first; a later one may look up what an earlier one added */
+    unsigned    of;    /* 1 << as_trace_subject for each subject that it applies to; 0: networks alone */
     void (*run)(assay_facts *f, const assay_trace *t);
 } as_analysis;
 

@@ -171,6 +171,6 @@ assay_status as_lab_keep(assay_env *env, const as_store_options *o, const char *
     if (!may_go_without(o, status))
         return status;
     if (status == ASSAY_IO)
-        as_facts_note(facts, AS_NOT_KEPT, assay_message(env));
+        facts->not_kept = as_facts_keep(facts, assay_message(env));
     return ASSAY_OK;
 }

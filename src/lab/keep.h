@@ -8,17 +8,16 @@
 
 typedef struct as_store_options {
     const char *url;  /* NULL: the default place */
-    bool        none; /* nothing is kept */
+    bool        none; /* store nothing */
 } as_store_options;
 assay_status as_store_options_read(assay_env *env, const assay_options *options, as_store_options *out);
 /* The same for a call that will store a run: a store that could not take it is refused here, before anything is measured. */
 assay_status as_keep_options_read(assay_env *env, const assay_options *options, as_store_options *out);
 
 /* Stores the records and their facts.  *id gets 0 when nothing is stored: --store none, or the default store is unavailable; then
- * the facts get a note AS_NOT_KEPT that says why. */
+ * the facts say why (not_kept). */
 assay_status as_lab_keep(assay_env *env, const as_store_options *o, const char *kind, const char *title,
                          const assay_trace *const *trials, size_t n, assay_facts *facts, int64_t *id);
-#define AS_NOT_KEPT "run.not_kept"
 /* The store that the option names; NOT_FOUND when it does not exist and may not be made. */
 assay_status as_lab_store(assay_env *env, const as_store_options *o, bool create, as_store **out);
 /* The commit that the working directory is at, read from its .git without running anything; "" if there is none. */

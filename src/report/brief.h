@@ -75,6 +75,7 @@ typedef struct as_brief {
     int             module_depth;
     const char     *title;    /* "resnet18.onnx" */
     const char     *settings; /* "batch 1 · CPU, 1 thread · Intel Xeon, 2 cores" */
+    bool            dated;    /* the settings say when it was measured */
     as_level        level;    /* of the headline; NOTE: plain */
     const char     *headline; /* one sentence that says what matters; NULL: the numbers are enough, and only a page shows
                                * `summary` */

@@ -30,6 +30,10 @@ enum {
     AS_METRIC_BYTES = 32,
     AS_TURN_BYTES = 88,
     AS_SHOT_BYTES = 8,
+    AS_STACK_BYTES = 8,
+    AS_LOOK_BYTES = 24,
+    AS_STACK_TOTAL_BYTES = 64,
+    AS_MEMORY_EVENT_BYTES = 48,
     AS_PROGRESS_BYTES = 8,
     AS_STAGE_BYTES = 24,
     AS_TRACE_MAX_ARMS = 1024,
@@ -102,6 +106,14 @@ typedef struct as_turns_seen {
     bool     bare;          /* turns without their samples */
 } as_turns_seen;
 
+/* What may be many is moved when it grows, and does not stay behind in the arena. */
+bool as_trace_grow_heap(void **array, size_t *cap, size_t want, size_t size);
+/* As as_trace_add_context() and its like, but one that is there already is added again: a file's indices stay what they are. */
+bool as_trace_append_context(assay_trace *t, const as_trace_context *context);
+bool as_trace_append_frame(assay_trace *t, const as_trace_frame *frame);
+bool as_trace_append_stack(assay_trace *t, const as_trace_stack *stack);
+bool as_trace_append_place(assay_trace *t, const char *place);
+
 /* Whether a record may stand in this trace; if not, `why` gets what is wrong with the numbers.  The reader asks
  * about what it read and the writer about what it is to write: what would not load is not saved. */
 #define AS_FAULT_BYTES 160
@@ -114,6 +126,12 @@ static inline bool as_span_plain(const assay_trace *t, const as_span *span)
 }
 bool as_sample_ok(const as_sample *sample, char why[AS_FAULT_BYTES]);
 bool as_reading_ok(const assay_trace *t, const as_reading *reading, char why[AS_FAULT_BYTES]);
+bool as_trace_frame_ok(const assay_trace *t, const as_trace_frame *frame, char why[AS_FAULT_BYTES]);
+/* `index` is its own. */
+bool as_trace_stack_ok(const assay_trace *t, const as_trace_stack *stack, size_t index, char why[AS_FAULT_BYTES]);
+bool as_look_ok(const assay_trace *t, const as_stack_sample *look, char why[AS_FAULT_BYTES]);
+bool as_stack_total_ok(const assay_trace *t, const as_stack_total *total, char why[AS_FAULT_BYTES]);
+bool as_memory_event_ok(const assay_trace *t, const as_memory_event *event, char why[AS_FAULT_BYTES]);
 bool as_trace_step_ok(const as_trace_step *step, size_t index, char why[AS_FAULT_BYTES]);
 bool as_trace_buffer_ok(const assay_trace *t, const as_trace_buffer *buffer, char why[AS_FAULT_BYTES]);
 bool as_trace_sensor_ok(const as_trace_sensor *sensor, char why[AS_FAULT_BYTES]);
@@ -148,6 +166,7 @@ typedef struct as_field {
 extern const as_field as_clock_fields[], as_scalar_fields[];          /* of the trace itself */
 extern const as_field as_step_choice_fields[], as_step_work_fields[]; /* the refused kernels stand between them */
 extern const as_field as_buffer_fields[], as_sensor_fields[], as_roof_fields[], as_arm_fields[], as_mark_fields[];
+extern const as_field as_context_fields[], as_frame_fields[], as_lane_fields[];
 
 /* The reader: follow.c cuts the stream into chunks, trace_parse.c reads what is in them. */
 struct as_trace_follow {
@@ -162,7 +181,7 @@ struct as_trace_follow {
 
     /* How many there were, kept or not. */
     struct {
-        uint64_t spans, samples, warmup, readings, metrics, marks;
+        uint64_t spans, samples, warmup, readings, metrics, marks, looks, memory_events;
     } n;
     as_turns_seen  turns;
     uint32_t       kept_before; /* spans of this run and later ones are folded */

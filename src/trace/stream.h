@@ -36,6 +36,10 @@ assay_status as_trace_writer_stage(assay_env *env, as_trace_writer *w, const as_
 assay_status as_trace_writer_spans(assay_env *env, as_trace_writer *w, const assay_trace *t, const as_span *spans, size_t n);
 assay_status as_trace_writer_samples(assay_env *env, as_trace_writer *w, const assay_trace *t, const as_sample *samples, size_t n);
 assay_status as_trace_writer_metrics(assay_env *env, as_trace_writer *w, const assay_trace *t, const as_trace_metric *m, size_t n);
+assay_status as_trace_writer_looks(assay_env *env, as_trace_writer *w, const assay_trace *t, const as_stack_sample *looks,
+                                   size_t n);
+assay_status as_trace_writer_memory_events(assay_env *env, as_trace_writer *w, const assay_trace *t, const as_memory_event *events,
+                                           size_t n);
 /* Appends, writes the end chunk and frees, also when it fails. */
 assay_status as_trace_writer_close(assay_env *env, as_trace_writer *w, const assay_trace *t);
 void         as_trace_writer_abandon(as_trace_writer *w); /* no end chunk; NULL is fine */
@@ -62,6 +66,8 @@ typedef struct as_follow_settings {
     void (*metrics)(void *arg, const assay_trace *t, const as_trace_metric *metrics, size_t n);
     void (*turns)(void *arg, const assay_trace *t, const as_turn *turns, size_t n);
     void (*shots)(void *arg, const assay_trace *t, const as_shot *shots, size_t n);
+    void (*looks)(void *arg, const assay_trace *t, const as_stack_sample *looks, size_t n);
+    void (*memory_events)(void *arg, const assay_trace *t, const as_memory_event *events, size_t n);
     void (*progress)(void *arg, double done);
     void (*stage)(void *arg, const as_trace_stage *stage);
     /* After each whole chunk of a known type. */

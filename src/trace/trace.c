@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/stats.h"
-#include "trace/trace.h"
+#include "trace/format.h"
 
 enum { PAGE_BYTES = 4096, FIRST_CAPACITY = 8 };
 
@@ -47,6 +47,7 @@ assay_status as_trace_new(assay_env *env, assay_trace **out)
     t->cpu_clock_cost_ns = NAN;
     t->sample_every = 1;
     t->once_ns = t->twice_ns = t->difference = NAN;
+    t->look_period_ns = NAN;
     t->origin.pid = (uint32_t)getpid();
     t->plan_ns = t->compile_ns = t->first_run_ns = t->span_cost_ns = NAN;
     *out = t;
@@ -101,6 +102,16 @@ void assay_trace_free(assay_trace *t)
     free(t->warmup);
     free(t->readings);
     free(t->metrics);
+    free(t->contexts);
+    free(t->frames);
+    free(t->lanes);
+    free(t->places);
+    free(t->stacks);
+    free(t->looks);
+    free(t->stack_totals);
+    free(t->memory_events);
+    free(t->frame_index.slots);
+    free(t->stack_index.slots);
     as_arena_drop(&t->arena);
     free(t);
 }
@@ -124,8 +135,7 @@ static bool grow(as_arena *arena, void *array, size_t n, size_t *capacity, size_
     return true;
 }
 
-/* What may be many is moved when it grows, and does not stay behind in the arena. */
-static bool grow_heap(void **array, size_t *cap, size_t want, size_t size)
+bool as_trace_grow_heap(void **array, size_t *cap, size_t want, size_t size)
 {
     if (want <= *cap)
         return true;
@@ -255,7 +265,7 @@ static bool metric_names(assay_trace *t, as_trace_metric *m)
 bool as_trace_add_metric(assay_trace *t, const as_trace_metric *metric)
 {
     as_trace_metric m = *metric;
-    if (!metric_names(t, &m) || !grow_heap((void **)&t->metrics, &t->cap_metrics, t->n_metrics + 1, sizeof *t->metrics))
+    if (!metric_names(t, &m) || !as_trace_grow_heap((void **)&t->metrics, &t->cap_metrics, t->n_metrics + 1, sizeof *t->metrics))
         return false;
     t->metrics[t->n_metrics++] = m;
     return true;
@@ -292,8 +302,8 @@ const char *as_memory_layout_text(as_memory_layout l) { return (unsigned)l < AS_
 
 bool as_trace_reserve_turns(assay_trace *t, size_t n_turns, size_t n_shots)
 {
-    return grow_heap((void **)&t->turns, &t->cap_turns, t->n_turns + n_turns, sizeof *t->turns) &&
-           grow_heap((void **)&t->shots, &t->cap_shots, t->n_shots + n_shots, sizeof *t->shots);
+    return as_trace_grow_heap((void **)&t->turns, &t->cap_turns, t->n_turns + n_turns, sizeof *t->turns) &&
+           as_trace_grow_heap((void **)&t->shots, &t->cap_shots, t->n_shots + n_shots, sizeof *t->shots);
 }
 
 bool as_trace_per_item(const assay_trace *t, int a, int b)

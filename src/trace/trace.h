@@ -21,7 +21,8 @@ typedef enum as_span_kind {
     AS_SPAN_SEGMENT, /* one fork on one device; step is its first step */
     AS_SPAN_STEP,    /* one plan step */
     AS_SPAN_PART,    /* one thread's share of a step, without waiting */
-    AS_SPAN_DEVICE   /* a step by the device's own timestamps */
+    AS_SPAN_DEVICE,  /* a step by the device's own timestamps */
+    AS_SPAN_USER     /* a span of the user's own code: step is its frame, thread its lane */
 } as_span_kind;
 
 /* 32 bytes. */
@@ -269,6 +270,92 @@ typedef struct as_trace_mark {
     bool        ends;
 } as_trace_mark;
 
+/* --- Code: frames, stacks, and what was seen of them -------------------------------------------------
+ *
+ * A frame is a place in code.  Stacks share their outer frames: each one is a frame and the stack that it was called from.  Stack samples
+ * and memory events refer to a stack by its index. */
+
+/* What an operation of the user's own code worked on.  Texts are "" and counts 0 where the user did not say. */
+typedef struct as_trace_context {
+    const char *operation, *layer, *phase, *precision, *optimisation, *kernel, *revision;
+    uint64_t    batch, sequence, parameters;
+    int         threads;
+    bool        parallel;
+} as_trace_context;
+
+/* A function of a program, or a span of the user's own code by its name. */
+typedef struct as_trace_frame {
+    const char *name;         /* "gemm_kernel", "read batch" */
+    const char *file;         /* source file; "": not known */
+    const char *object;       /* program or library; "": not known */
+    const char *category;     /* of a user's span: "io", "compute"; "": none */
+    uint64_t    flops, bytes; /* of one call, as the user stated them; 0: not stated */
+    int         line;         /* 0: not known */
+    int         context;      /* index; -1: none */
+    bool        inlined;      /* into the frame that called it */
+} as_trace_frame;
+
+typedef struct as_trace_stack {
+    int32_t parent; /* an earlier stack; -1: this frame is the outermost */
+    int32_t frame;
+} as_trace_stack;
+
+/* A thread of a process that was recorded. */
+typedef struct as_trace_lane {
+    const char *name; /* "python3" */
+    uint32_t    pid, tid;
+} as_trace_lane;
+
+/* What a trace is of: which analyses apply to it. */
+typedef enum as_trace_subject {
+    AS_OF_NETWORK = 0, /* a network that assay ran; several in turns */
+    AS_OF_SESSION,     /* the user's own code, by its spans and its memory */
+    AS_OF_PROGRAM,     /* any program that was recorded from outside */
+    AS_N_SUBJECTS
+} as_trace_subject;
+const char *as_trace_subject_text(as_trace_subject subject); /* "network" */
+
+typedef enum as_stack_state { AS_STACK_ON_CPU = 0, AS_STACK_OFF_CPU, AS_N_STACK_STATES } as_stack_state;
+
+/* One look at a thread: where it was, and for how much time this look stands.  24 bytes. */
+typedef struct as_stack_sample {
+    uint64_t ticks, weight_ns;
+    uint32_t stack;
+    uint16_t lane, state;
+} as_stack_sample;
+
+/* All calls of a stack by one thread, also those whose spans were not kept: exact.  The outermost stack of a thread is its whole time. */
+typedef struct as_stack_total {
+    uint64_t count, sum_ticks, min_ticks, max_ticks;
+    uint64_t flops, bytes; /* of all calls, as the user stated them; 0: not stated */
+    uint32_t stack;
+    uint16_t lane, zero;
+    uint32_t zeros[2]; /* a multiple of 16 bytes */
+} as_stack_total;
+
+typedef enum as_memory_kind {
+    AS_MEMORY_ALLOC = 0,
+    AS_MEMORY_FREE,
+    AS_MEMORY_RESIZE, /* bytes is the new size; the old one follows from the events before */
+    AS_MEMORY_COPY,
+    AS_MEMORY_TRANSFER, /* between two places */
+    AS_N_MEMORY_KINDS
+} as_memory_kind;
+const char *as_memory_kind_text(as_memory_kind kind); /* "alloc" */
+
+#define AS_NO_STACK UINT32_MAX
+/* Something that happened to a block of memory.  48 bytes. */
+typedef struct as_memory_event {
+    uint64_t ticks;
+    uint64_t took_ticks; /* of a copy or a transfer; 0: not measured */
+    uint64_t id; /* of the block: its address, or a number that its owner gave; a block that was freed may have its id again */
+    uint64_t bytes;
+    uint32_t stack; /* where from: the owner; AS_NO_STACK: not known */
+    uint16_t kind, lane;
+    uint16_t place, to; /* indices of places; `to` of a copy or a transfer, else the same as place */
+    uint32_t zero;
+} as_memory_event;
+
 struct assay_trace {
     as_arena    arena;
     const char *clock_name;
@@ -304,9 +391,34 @@ struct assay_trace {
     as_trace_mark   *marks;
     size_t           n_marks, cap_marks;
 
+    /* The user's own code, programs that were recorded, and memory events of all kinds of runs. */
+    as_trace_context *contexts;
+    size_t            n_contexts, cap_contexts;
+    as_trace_frame   *frames;
+    size_t            n_frames, cap_frames;
+    as_trace_stack   *stacks;
+    size_t            n_stacks, cap_stacks;
+    as_trace_lane    *lanes;
+    size_t            n_lanes, cap_lanes;
+    const char      **places; /* where memory is: "host", "opencl:0" */
+    size_t            n_places, cap_places;
+    as_stack_sample  *looks;
+    size_t            n_looks, cap_looks;
+    as_stack_total   *stack_totals;
+    size_t            n_stack_totals, cap_stack_totals;
+    as_memory_event  *memory_events;
+    size_t            n_memory_events, cap_memory_events;
+    uint64_t          looks_lost, memory_events_lost; /* dropped by the recorder, because its rings were full */
+    double            look_period_ns;                 /* between two looks at a thread that is on a CPU; NaN: there were none */
+    struct as_code_index {
+        uint32_t *slots; /* index + 1 of a frame or a stack; 0: free */
+        size_t    n_slots, n_known;
+    } frame_index, stack_index;
+
     /* Arms in turns; a trace without them has n_arms = 0. */
     const char      *name; /* of the case: "matmul/512x512/f32"; "" */
     as_trace_state   state;
+    as_trace_subject subject;
     const char      *reason; /* why it is not complete; "" */
     as_trace_arm    *arms;
     int              n_arms;
@@ -339,8 +451,9 @@ struct assay_trace {
 
     /* Counted by the doers. */
     uint64_t n_runs, dropped_spans;
-    uint64_t sample_every; /* 1: all samples are here; 4: a reader kept every fourth, because there were too many */
-    uint64_t n_detailed;   /* runs behind the last sample, with all their steps */
+    uint64_t user_spans_left; /* spans of the user's own code that a reader did not keep, because there were too many */
+    uint64_t sample_every;    /* 1: all samples are here; 4: a reader kept every fourth, because there were too many */
+    uint64_t n_detailed;      /* runs behind the last sample, with all their steps */
     uint64_t n_barriers, n_late_waits, thread_switches; /* of several threads; no barriers: not known */
     double   cpu_clock_cost_ns;                         /* of reading the thread's CPU clock; NaN: it was not read */
     double   plan_ns, compile_ns, first_run_ns;         /* NaN: not measured */
@@ -359,13 +472,24 @@ int64_t     as_trace_unix_time(const assay_trace *t);                  /* second
 const char *as_trace_note_find(const assay_trace *t, const char *key); /* NULL: not there */
 
 /* Growing; each copies its strings into the trace's arena.  False: no memory. */
-bool        as_trace_add_note(assay_trace *t, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
-int         as_trace_add_step(assay_trace *t, const as_trace_step *step); /* index or -1 */
-bool        as_trace_add_buffer(assay_trace *t, const as_trace_buffer *buffer);
-int         as_trace_add_sensor(assay_trace *t, const as_trace_sensor *sensor);
-bool        as_trace_add_roof(assay_trace *t, const as_trace_roof *roof); /* its device NULL: "cpu" */
-bool        as_trace_add_metric(assay_trace *t, const as_trace_metric *metric);
-bool        as_trace_add_mark(assay_trace *t, const as_trace_mark *mark);
+bool as_trace_add_note(assay_trace *t, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int  as_trace_add_step(assay_trace *t, const as_trace_step *step); /* index or -1 */
+bool as_trace_add_buffer(assay_trace *t, const as_trace_buffer *buffer);
+int  as_trace_add_sensor(assay_trace *t, const as_trace_sensor *sensor);
+bool as_trace_add_roof(assay_trace *t, const as_trace_roof *roof); /* its device NULL: "cpu" */
+bool as_trace_add_metric(assay_trace *t, const as_trace_metric *metric);
+bool as_trace_add_mark(assay_trace *t, const as_trace_mark *mark);
+/* Each returns an index, or -1: no memory.  A context, frame, stack or place that the trace has already is found, not added again. */
+int as_trace_add_context(assay_trace *t, const as_trace_context *context);
+int as_trace_add_frame(assay_trace *t, const as_trace_frame *frame);
+int as_trace_add_stack(assay_trace *t, int parent, int frame);
+int as_trace_add_lane(assay_trace *t, const as_trace_lane *lane);
+int as_trace_add_place(assay_trace *t, const char *place);
+/* These two grow; as_trace_reserve_code() makes room before, so that adding allocates nothing. */
+bool        as_trace_add_look(assay_trace *t, const as_stack_sample *look);
+bool        as_trace_add_stack_total(assay_trace *t, const as_stack_total *total);
+bool        as_trace_add_memory_event(assay_trace *t, const as_memory_event *event);
+bool        as_trace_reserve_code(assay_trace *t, size_t n_looks, size_t n_memory_events);
 const char *as_trace_keep(assay_trace *t, const char *text); /* NULL: no memory */
 /* Room for so many more turns and shots, so that nothing is allocated while it is measured; false: no memory. */
 bool as_trace_reserve_turns(assay_trace *t, size_t n_turns, size_t n_shots);

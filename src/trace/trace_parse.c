@@ -356,6 +356,37 @@ static assay_status mark_read(reader *r, const json_t *o)
     return as_trace_add_mark(r->t, &m) ? ASSAY_OK : no_room(r);
 }
 
+static assay_status context_read(reader *r, const json_t *o)
+{
+    as_trace_context c = {0};
+    AS_TRY(get_fields(r, o, as_context_fields, &c));
+    return as_trace_append_context(r->t, &c) ? ASSAY_OK : no_room(r);
+}
+
+static assay_status frame_read(reader *r, const json_t *o)
+{
+    as_trace_frame f = {0};
+    char           why[AS_FAULT_BYTES];
+    AS_TRY(get_fields(r, o, as_frame_fields, &f));
+    if (!as_trace_frame_ok(r->t, &f, why))
+        return item_lie(r, why);
+    return as_trace_append_frame(r->t, &f) ? ASSAY_OK : no_room(r);
+}
+
+static assay_status lane_read(reader *r, const json_t *o)
+{
+    as_trace_lane l = {0};
+    AS_TRY(get_fields(r, o, as_lane_fields, &l));
+    return as_trace_add_lane(r->t, &l) >= 0 ? ASSAY_OK : no_room(r);
+}
+
+static assay_status place_read(reader *r, const json_t *o)
+{
+    if (!json_is_string(o))
+        return item_lie(r, "not a text");
+    return as_trace_append_place(r->t, json_string_value(o)) ? ASSAY_OK : no_room(r);
+}
+
 /* The first list says how many there are; the last one counts. */
 static assay_status arms_read(reader *r, const json_t *list)
 {
@@ -424,11 +455,27 @@ static assay_status end_read(reader *r, const json_t *o)
         const char *key;
         uint64_t    n;
         bool        younger;
-    } counts[] = {{"notes", t->n_notes, false},     {"steps", t->n_steps, false},     {"buffers", t->n_buffers, false},
-                  {"sensors", t->n_sensors, false}, {"roofs", t->n_roofs, false},     {"warmup", r->n.warmup, false},
-                  {"spans", r->n.spans, false},     {"samples", r->n.samples, false}, {"readings", r->n.readings, false},
-                  {"metrics", r->n.metrics, true},  {"marks", r->n.marks, true},      {"turns", r->turns.n_turns, true},
-                  {"shots", r->turns.n_shots, true}};
+    } counts[] = {{"notes", t->n_notes, false},
+                  {"steps", t->n_steps, false},
+                  {"buffers", t->n_buffers, false},
+                  {"sensors", t->n_sensors, false},
+                  {"roofs", t->n_roofs, false},
+                  {"warmup", r->n.warmup, false},
+                  {"spans", r->n.spans, false},
+                  {"samples", r->n.samples, false},
+                  {"readings", r->n.readings, false},
+                  {"metrics", r->n.metrics, true},
+                  {"marks", r->n.marks, true},
+                  {"turns", r->turns.n_turns, true},
+                  {"shots", r->turns.n_shots, true},
+                  {"contexts", t->n_contexts, true},
+                  {"frames", t->n_frames, true},
+                  {"lanes", t->n_lanes, true},
+                  {"places", t->n_places, true},
+                  {"stacks", t->n_stacks, true},
+                  {"looks", r->n.looks, true},
+                  {"stack_totals", t->n_stack_totals, true},
+                  {"memory_events", r->n.memory_events, true}};
     for (size_t i = 0; i < AS_COUNT(counts); i++) {
         uint64_t n;
         if (counts[i].younger && !json_object_get(o, counts[i].key))
@@ -553,6 +600,58 @@ static bool shot_unpack(reader *r, const uint8_t *p, void *item, char why[AS_FAU
     return as_shots_ok(&r->turns, why);
 }
 
+static bool stack_unpack(reader *r, const uint8_t *p, void *item, char why[AS_FAULT_BYTES])
+{
+    as_trace_stack *x = item;
+    *x = (as_trace_stack){.parent = (int32_t)as_le32(p), .frame = (int32_t)as_le32(p + 4)};
+    return as_trace_stack_ok(r->t, x, r->t->n_stacks, why);
+}
+
+static bool look_unpack(reader *r, const uint8_t *p, void *item, char why[AS_FAULT_BYTES])
+{
+    as_stack_sample *x = item;
+    uint32_t         lane_state = as_le32(p + 20);
+    *x = (as_stack_sample){.ticks = as_le64(p),
+                           .weight_ns = as_le64(p + 8),
+                           .stack = as_le32(p + 16),
+                           .lane = (uint16_t)(lane_state & 0xffff),
+                           .state = (uint16_t)(lane_state >> 16)};
+    return as_look_ok(r->t, x, why);
+}
+
+static bool stack_total_unpack(reader *r, const uint8_t *p, void *item, char why[AS_FAULT_BYTES])
+{
+    as_stack_total *x = item;
+    uint32_t        lane = as_le32(p + 52);
+    *x = (as_stack_total){.count = as_le64(p),
+                          .sum_ticks = as_le64(p + 8),
+                          .min_ticks = as_le64(p + 16),
+                          .max_ticks = as_le64(p + 24),
+                          .flops = as_le64(p + 32),
+                          .bytes = as_le64(p + 40),
+                          .stack = as_le32(p + 48),
+                          .lane = (uint16_t)lane};
+    if (lane > UINT16_MAX)
+        snprintf(why, AS_FAULT_BYTES, "its thread is %u", lane);
+    return lane <= UINT16_MAX && nothing_behind(p + 56, why) && nothing_behind(p + 60, why) && as_stack_total_ok(r->t, x, why);
+}
+
+static bool memory_event_unpack(reader *r, const uint8_t *p, void *item, char why[AS_FAULT_BYTES])
+{
+    as_memory_event *x = item;
+    uint32_t         kind_lane = as_le32(p + 36), places = as_le32(p + 40);
+    *x = (as_memory_event){.ticks = as_le64(p),
+                           .took_ticks = as_le64(p + 8),
+                           .id = as_le64(p + 16),
+                           .bytes = as_le64(p + 24),
+                           .stack = as_le32(p + 32),
+                           .kind = (uint16_t)(kind_lane & 0xffff),
+                           .lane = (uint16_t)(kind_lane >> 16),
+                           .place = (uint16_t)(places & 0xffff),
+                           .to = (uint16_t)(places >> 16)};
+    return nothing_behind(p + 44, why) && as_memory_event_ok(r->t, x, why);
+}
+
 static bool progress_unpack(reader *r, const uint8_t *p, void *item, char why[AS_FAULT_BYTES])
 {
     double *done = item;
@@ -629,6 +728,12 @@ static bool spans_take(reader *r, const void *items, size_t n)
         const as_span *s = &spans[i];
         if (s->kind == AS_SPAN_STEP && s->step >= 0)
             as_step_total_add(&r->totals[s->step], s->end_ticks - s->begin_ticks);
+        if (s->kind == AS_SPAN_USER) { /* runs do not divide them: the first ones are kept */
+            t->user_spans_left += t->n_spans >= most;
+            if (t->n_spans < most)
+                as_trace_add_span(t, s);
+            continue;
+        }
         if (r->folds && s->run >= r->kept_before)
             continue;
         if (t->n_spans >= most)
@@ -737,6 +842,46 @@ static bool shots_take(reader *r, const void *items, size_t n)
     return true;
 }
 
+static bool stack_take(reader *r, const void *items, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!as_trace_append_stack(r->t, (const as_trace_stack *)items + i))
+            return false;
+    return true;
+}
+
+static bool looks_take(reader *r, const void *items, size_t n)
+{
+    r->n.looks += n;
+    if (r->settings.looks)
+        r->settings.looks(r->settings.arg, r->t, items, n);
+    else
+        for (size_t i = 0; i < n; i++)
+            if (!as_trace_add_look(r->t, (const as_stack_sample *)items + i))
+                return false;
+    return true;
+}
+
+static bool stack_totals_take(reader *r, const void *items, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!as_trace_add_stack_total(r->t, (const as_stack_total *)items + i))
+            return false;
+    return true;
+}
+
+static bool memory_events_take(reader *r, const void *items, size_t n)
+{
+    r->n.memory_events += n;
+    if (r->settings.memory_events)
+        r->settings.memory_events(r->settings.arg, r->t, items, n);
+    else
+        for (size_t i = 0; i < n; i++)
+            if (!as_trace_add_memory_event(r->t, (const as_memory_event *)items + i))
+                return false;
+    return true;
+}
+
 static bool progress_take(reader *r, const void *items, size_t n)
 {
     if (r->settings.progress && n)
@@ -764,6 +909,10 @@ static const record_type readings = {AS_READING_BYTES, sizeof(as_reading), readi
 static const record_type metrics = {AS_METRIC_BYTES, sizeof(as_trace_metric), metric_unpack, metrics_take};
 static const record_type turns = {AS_TURN_BYTES, sizeof(as_turn), turn_unpack, turns_take};
 static const record_type shots = {AS_SHOT_BYTES, sizeof(as_shot), shot_unpack, shots_take};
+static const record_type stack = {AS_STACK_BYTES, sizeof(as_trace_stack), stack_unpack, stack_take};
+static const record_type looks = {AS_LOOK_BYTES, sizeof(as_stack_sample), look_unpack, looks_take};
+static const record_type stack_totals = {AS_STACK_TOTAL_BYTES, sizeof(as_stack_total), stack_total_unpack, stack_totals_take};
+static const record_type memory_events = {AS_MEMORY_EVENT_BYTES, sizeof(as_memory_event), memory_event_unpack, memory_events_take};
 static const record_type progress = {AS_PROGRESS_BYTES, sizeof(double), progress_unpack, progress_take};
 static const record_type stage = {AS_STAGE_BYTES, sizeof(as_trace_stage), stage_unpack, stage_take};
 
@@ -780,8 +929,9 @@ static assay_status records_read(reader *r, const record_type *type, const uint8
     if (n % type->file_bytes)
         return lie(r, "%zu bytes are not a whole number of records of %zu bytes", n, type->file_bytes);
     n /= type->file_bytes;
+    size_t at_once = type == &stack ? 1 : BATCH; /* a stack may be called from the one before it */
     for (r->item = 0; r->item < n;) {
-        size_t count = n - r->item < BATCH ? n - r->item : BATCH;
+        size_t count = n - r->item < at_once ? n - r->item : at_once;
         for (size_t i = 0; i < count; i++, r->item++, payload += type->file_bytes)
             if (!type->unpack(r, payload, (char *)items + i * type->item_bytes, why))
                 return item_lie(r, why);
@@ -818,6 +968,14 @@ static const struct chunk_type {
     {"METR", JSON_A_LIST, NULL, &metrics},
     {"TURN", JSON_A_LIST, NULL, &turns},
     {"SHOT", JSON_A_LIST, NULL, &shots},
+    {"CTXT", JSON_EACH_OF_A_LIST, context_read, NULL},
+    {"FRAM", JSON_EACH_OF_A_LIST, frame_read, NULL},
+    {"LANE", JSON_EACH_OF_A_LIST, lane_read, NULL},
+    {"PLAC", JSON_EACH_OF_A_LIST, place_read, NULL},
+    {"STCK", JSON_A_LIST, NULL, &stack},
+    {"LOOK", JSON_A_LIST, NULL, &looks},
+    {"CALL", JSON_A_LIST, NULL, &stack_totals},
+    {"MEMO", JSON_A_LIST, NULL, &memory_events},
     {"PROG", JSON_A_LIST, NULL, &progress},
     {"STAG", JSON_A_LIST, NULL, &stage},
 };

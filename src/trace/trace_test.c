@@ -448,8 +448,8 @@ Test(trace, does_not_save_what_it_could_not_read_again)
     t->spans[1].step = 2;
     expect_unsaved(env, t, "span 1: its step is 2, but the trace has 2 steps");
     t->spans[1].step = 0;
-    t->spans[2].kind = 5;
-    expect_unsaved(env, t, "span 2: its kind is 5");
+    t->spans[2].kind = 6;
+    expect_unsaved(env, t, "span 2: its kind is 6");
     t->spans[2].kind = 0;
     t->samples[0].n_runs = 0;
     expect_unsaved(env, t, "sample 0: a sample of no runs");
@@ -667,7 +667,7 @@ Test(trace, refuses_records_that_lie)
 {
     expect_lie("SPAN", 16 + 16, "\2\0\0\0", 4, "item 0: its step is 2, but the trace has 2 steps");
     expect_lie("SPAN", 16 + 16, "\xfe\xff\xff\xff", 4, "its step is -2");
-    expect_lie("SPAN", 16 + 32 + 24, "\5\0", 2, "item 1: its kind is 5");
+    expect_lie("SPAN", 16 + 32 + 24, "\6\0", 2, "item 1: its kind is 6");
     expect_lie("SPAN", 16 + 8, "\1\0", 2, "ends at tick 1, before it begins at 10");
     expect_lie("SPAN", 16 + 28, "\1", 1, "its last four bytes are not zero");
     expect_lie("SAMP", 16 + 28, "\0", 1, "item 0: a sample of no runs");
@@ -933,11 +933,13 @@ Test(trace, every_field_has_a_place_in_the_file)
     COVER(arena), COVER(complete), COVER(arms), COVER(n_arms), COVER(totals), COVER(n_totals);
     COVER_LIST(notes), COVER_LIST(steps), COVER_LIST(buffers), COVER_LIST(sensors), COVER_LIST(roofs), COVER_LIST(spans);
     COVER_LIST(samples), COVER_LIST(warmup), COVER_LIST(readings), COVER_LIST(metrics), COVER_LIST(marks), COVER_LIST(turns);
-    COVER_LIST(shots);
+    COVER_LIST(shots), COVER_LIST(contexts), COVER_LIST(frames), COVER_LIST(stacks), COVER_LIST(lanes), COVER_LIST(places);
+    COVER_LIST(looks), COVER_LIST(stack_totals), COVER_LIST(memory_events), COVER(frame_index), COVER(stack_index),
+        COVER(user_spans_left);
     size_t after_complete = offsetof(assay_trace, detail) - offsetof(assay_trace, complete) - sizeof(bool);
-    size_t after_state = 4, after_arms = 4, after_by_cpu = 3;
+    size_t after_arms = 4, after_by_cpu = 3;
     size_t after_print = offsetof(assay_trace, origin) - offsetof(assay_trace, fingerprint) - 17;
-    size_t padding = after_complete + after_state + after_arms + after_by_cpu + after_print;
+    size_t padding = after_complete + after_arms + after_by_cpu + after_print;
     expect_covered(covered, sizeof covered, padding);
     unsigned char arm[sizeof(as_trace_arm)] = {0};
     cover_fields(arm, as_arm_fields);

@@ -27,6 +27,7 @@ enum {
 /* How much of a trace is in the stream already: of what is a list in the trace, up to where; and records in all. */
 typedef struct sent {
     size_t notes, steps, buffers, sensors, roofs, marks, spans, samples, warmup, readings, metrics, turns, shots;
+    size_t contexts, frames, stacks, lanes, places, looks, stack_totals, memory_events;
 } sent;
 
 struct as_trace_writer {
@@ -295,6 +296,33 @@ static bool mark_put(as_json *w, const assay_trace *t, size_t i, char *why)
     return true;
 }
 
+static bool context_put(as_json *w, const assay_trace *t, size_t i, char *why)
+{
+    (void)why;
+    object_put(w, &t->contexts[i], as_context_fields);
+    return true;
+}
+
+static bool frame_put(as_json *w, const assay_trace *t, size_t i, char *why)
+{
+    object_put(w, &t->frames[i], as_frame_fields);
+    return as_trace_frame_ok(t, &t->frames[i], why);
+}
+
+static bool lane_put(as_json *w, const assay_trace *t, size_t i, char *why)
+{
+    (void)why;
+    object_put(w, &t->lanes[i], as_lane_fields);
+    return true;
+}
+
+static bool place_put(as_json *w, const assay_trace *t, size_t i, char *why)
+{
+    (void)why;
+    as_json_text(w, t->places[i]);
+    return true;
+}
+
 typedef bool (*item_put)(as_json *w, const assay_trace *t, size_t i, char *why);
 
 /* One chunk with the items from *done to n, or none when there is nothing new. */
@@ -398,6 +426,54 @@ static bool shot_pack(as_trace_writer *s, uint8_t *p, const assay_trace *t, cons
     return as_shots_ok(&s->turns, why);
 }
 
+static bool stack_pack(as_trace_writer *s, uint8_t *p, const assay_trace *t, const void *item, char *why)
+{
+    const as_trace_stack *x = item;
+    (void)s;
+    as_le32_put(p, (uint32_t)x->parent);
+    as_le32_put(p + 4, (uint32_t)x->frame);
+    return as_trace_stack_ok(t, x, (size_t)(x - t->stacks), why);
+}
+
+static bool look_pack(as_trace_writer *s, uint8_t *p, const assay_trace *t, const void *item, char *why)
+{
+    const as_stack_sample *x = item;
+    (void)s;
+    as_le64_put(p, x->ticks);
+    as_le64_put(p + 8, x->weight_ns);
+    as_le32_put(p + 16, x->stack);
+    as_le32_put(p + 20, x->lane | (uint32_t)x->state << 16);
+    return as_look_ok(t, x, why);
+}
+
+static bool stack_total_pack(as_trace_writer *s, uint8_t *p, const assay_trace *t, const void *item, char *why)
+{
+    const as_stack_total *x = item;
+    const uint64_t        counts[] = {x->count, x->sum_ticks, x->min_ticks, x->max_ticks, x->flops, x->bytes};
+    (void)s;
+    for (size_t i = 0; i < AS_COUNT(counts); i++)
+        as_le64_put(p + 8 * i, counts[i]);
+    as_le32_put(p + 48, x->stack);
+    as_le32_put(p + 52, x->lane);
+    as_le64_put(p + 56, 0);
+    return as_stack_total_ok(t, x, why);
+}
+
+static bool memory_event_pack(as_trace_writer *s, uint8_t *p, const assay_trace *t, const void *item, char *why)
+{
+    const as_memory_event *x = item;
+    (void)s;
+    as_le64_put(p, x->ticks);
+    as_le64_put(p + 8, x->took_ticks);
+    as_le64_put(p + 16, x->id);
+    as_le64_put(p + 24, x->bytes);
+    as_le32_put(p + 32, x->stack);
+    as_le32_put(p + 36, x->kind | (uint32_t)x->lane << 16);
+    as_le32_put(p + 40, x->place | (uint32_t)x->to << 16);
+    as_le32_put(p + 44, 0);
+    return as_memory_event_ok(t, x, why);
+}
+
 typedef struct record_type {
     const char *type, *what;
     size_t      item_bytes, file_bytes; /* in memory, in the file */
@@ -415,6 +491,13 @@ static const record_type metrics = {"METR",     "metric", sizeof(as_trace_metric
                                     metric_pack};
 static const record_type turns = {"TURN", "block", sizeof(as_turn), AS_TURN_BYTES, offsetof(sent, turns), turn_pack};
 static const record_type shots = {"SHOT", "sample of a block", sizeof(as_shot), AS_SHOT_BYTES, offsetof(sent, shots), shot_pack};
+
+static const record_type stacks = {"STCK", "stack", sizeof(as_trace_stack), AS_STACK_BYTES, offsetof(sent, stacks), stack_pack};
+static const record_type looks = {"LOOK", "stack sample", sizeof(as_stack_sample), AS_LOOK_BYTES, offsetof(sent, looks), look_pack};
+static const record_type stack_totals = {
+    "CALL", "total of a stack", sizeof(as_stack_total), AS_STACK_TOTAL_BYTES, offsetof(sent, stack_totals), stack_total_pack};
+static const record_type memory_events = {
+    "MEMO", "memory event", sizeof(as_memory_event), AS_MEMORY_EVENT_BYTES, offsetof(sent, memory_events), memory_event_pack};
 
 static inline __attribute__((always_inline)) assay_status records_put_as(as_trace_writer *s, const assay_trace *t,
                                                                          const record_type *type, const void *items, size_t n)
@@ -570,6 +653,11 @@ static assay_status news_put(as_trace_writer *s, const assay_trace *t)
     AS_TRY(items_put(s, t, "ROOF", "roof", roof_put, &done->roofs, t->n_roofs));
     AS_TRY(items_put(s, t, "MARK", "mark", mark_put, &done->marks, t->n_marks));
     AS_TRY(arms_put(s, t));
+    AS_TRY(items_put(s, t, "CTXT", "context", context_put, &done->contexts, t->n_contexts));
+    AS_TRY(items_put(s, t, "FRAM", "frame", frame_put, &done->frames, t->n_frames));
+    AS_TRY(items_put(s, t, "LANE", "thread", lane_put, &done->lanes, t->n_lanes));
+    AS_TRY(items_put(s, t, "PLAC", "place", place_put, &done->places, t->n_places));
+    AS_TRY(list_put(s, t, &stacks, t->stacks, t->n_stacks));
     AS_TRY(list_put(s, t, &warmups, t->warmup, t->n_warmup));
     AS_TRY(list_put(s, t, &spans, t->spans, t->n_spans));
     AS_TRY(list_put(s, t, &samples, t->samples, t->n_samples));
@@ -577,6 +665,9 @@ static assay_status news_put(as_trace_writer *s, const assay_trace *t)
     if (t->n_metrics > done->metrics)
         AS_TRY(names_put(s, t->metrics + done->metrics, t->n_metrics - done->metrics));
     AS_TRY(list_put(s, t, &metrics, t->metrics, t->n_metrics));
+    AS_TRY(list_put(s, t, &looks, t->looks, t->n_looks));
+    AS_TRY(list_put(s, t, &stack_totals, t->stack_totals, t->n_stack_totals));
+    AS_TRY(list_put(s, t, &memory_events, t->memory_events, t->n_memory_events));
     AS_TRY(list_put(s, t, &shots, t->shots, t->n_shots));
     AS_TRY(list_put(s, t, &turns, t->turns, t->n_turns));
     return scalars_put(s, t); /* behind the records that it counts */
@@ -623,6 +714,14 @@ static assay_status end_put(as_trace_writer *s)
     put_u64(&c.w, "metrics", s->in_all.metrics);
     put_u64(&c.w, "turns", s->in_all.turns);
     put_u64(&c.w, "shots", s->in_all.shots);
+    put_u64(&c.w, "contexts", s->of_trace.contexts);
+    put_u64(&c.w, "frames", s->of_trace.frames);
+    put_u64(&c.w, "lanes", s->of_trace.lanes);
+    put_u64(&c.w, "places", s->of_trace.places);
+    put_u64(&c.w, "stacks", s->in_all.stacks);
+    put_u64(&c.w, "looks", s->in_all.looks);
+    put_u64(&c.w, "stack_totals", s->in_all.stack_totals);
+    put_u64(&c.w, "memory_events", s->in_all.memory_events);
     as_json_object_end(&c.w);
     return json_put(s, "END ", &c);
 }
@@ -787,6 +886,19 @@ assay_status as_trace_writer_metrics(assay_env *env, as_trace_writer *w, const a
     AS_TRY(writer_ready(env, w));
     assay_status status = names_put(w, m, n);
     return status == ASSAY_OK ? stream_put(env, w, t, &metrics, m, n) : writer_flush(env, w, status);
+}
+
+assay_status as_trace_writer_looks(assay_env *env, as_trace_writer *w, const assay_trace *t, const as_stack_sample *items, size_t n)
+{
+    AS_TRY(writer_ready(env, w));
+    return stream_put(env, w, t, &looks, items, n);
+}
+
+assay_status as_trace_writer_memory_events(assay_env *env, as_trace_writer *w, const assay_trace *t, const as_memory_event *items,
+                                           size_t n)
+{
+    AS_TRY(writer_ready(env, w));
+    return stream_put(env, w, t, &memory_events, items, n);
 }
 
 assay_status as_trace_writer_close(assay_env *env, as_trace_writer *w, const assay_trace *t)

@@ -64,15 +64,8 @@ typedef enum quiet { QUIET, DISTURBED, HEAVY } quiet;
 static const char *const labels[] = {[QUIET] = "quiet", [DISTURBED] = "disturbed", [HEAVY] = "heavily disturbed"};
 static const char *const told[] = {[QUIET] = "idle", [DISTURBED] = "busy", [HEAVY] = "very busy"};
 
-const char *as_machine_word(const char *label)
-{
-    for (size_t i = 0; i < AS_COUNT(labels); i++)
-        if (!strcmp(label, labels[i]))
-            return told[i];
-    return label;
-}
-
-static const as_level levels[] = {[QUIET] = AS_LEVEL_GOOD, [DISTURBED] = AS_LEVEL_WARN, [HEAVY] = AS_LEVEL_BAD};
+static const as_machine_state states[] = {[QUIET] = AS_MACHINE_IDLE, [DISTURBED] = AS_MACHINE_BUSY, [HEAVY] = AS_MACHINE_VERY_BUSY};
+static const as_level         levels[] = {[QUIET] = AS_LEVEL_GOOD, [DISTURBED] = AS_LEVEL_WARN, [HEAVY] = AS_LEVEL_BAD};
 
 /* The worst label of any check, and the words of those worse than "quiet". */
 typedef struct testimony {
@@ -166,6 +159,7 @@ static void label_add(assay_facts *f, as_fact_group *g, const assay_trace *t, co
         mean_hear(f, g, &all);
     }
     if (!as_metric_has(&dirty)) {
+        f->machine = all.worst > QUIET ? states[all.worst] : AS_MACHINE_UNKNOWN;
         as_facts_note(f, "contention.label", all.worst > QUIET ? labels[all.worst] : "unknown");
         if (all.worst > QUIET)
             as_facts_find(f, g, levels[all.worst], "The machine was %s, although CPU time does not show it (%s)%s.",
@@ -176,6 +170,7 @@ static void label_add(assay_facts *f, as_fact_group *g, const assay_trace *t, co
         return;
     }
     quiet by_cpu = judge(dirty.value, QUIET_SHARE, DISTURBED_SHARE), worst = by_cpu > all.worst ? by_cpu : all.worst;
+    f->machine = states[worst];
     as_facts_note(f, "contention.label", labels[worst]);
     as_facts_find(
         f, g, levels[worst],

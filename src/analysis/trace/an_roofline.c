@@ -258,6 +258,8 @@ static void run(assay_facts *f, const assay_trace *t)
     tally          sum;
     layers = as_facts_table_find(f, "layers", "steps"); /* groups may have moved */
     steps_judge(f, g, t, layers, &sum);
+    as_facts_add(f, g, "roofline.threads", "threads that the limits are for",
+                 as_metric_counted((uint64_t)(t->threads > 0 ? t->threads : 1), "1", "plan"));
     as_facts_add(f, g, "roofline.above", "steps above their limit",
                  as_metric_counted((uint64_t)sum.n_above, "1", "issued work against limits measured in this session, 5 % margin"));
     as_facts_add(f, g, "roofline.of_roof", "share of the limit over all timed steps",

@@ -167,14 +167,16 @@ static const char *accounted_words(assay_facts *f)
 static void overall_add(assay_facts *f, as_fact_group *g, const assay_trace *t, const drift *d)
 {
     const assay_metric *median = as_facts_metric(f, "latency.median");
-    const char         *label = as_facts_note_find(f, "contention.label");
     as_level            worst = worst_level(f);
     if (!median || !as_metric_has(median)) {
         as_facts_find(f, g, AS_LEVEL_BAD, "%s: no latency was measured%s.", f->title, partial_words(t));
         return;
     }
-    const char *machine = label && strcmp(label, "unknown") ? as_say(f, "machine %s", as_machine_word(label))
-                                                            : "cannot tell whether the machine was idle";
+    static const char *const machine_words[] = {[AS_MACHINE_UNKNOWN] = "cannot tell whether the machine was idle",
+                                                [AS_MACHINE_IDLE] = "machine idle",
+                                                [AS_MACHINE_BUSY] = "machine busy",
+                                                [AS_MACHINE_VERY_BUSY] = "machine very busy"};
+    const char              *machine = machine_words[f->machine];
     if (*partial_words(t) || is_drifting(d))
         worst = worst > AS_LEVEL_WARN ? worst : AS_LEVEL_WARN;
     char interval[128];

@@ -82,7 +82,8 @@ assay_status assay_analyse(assay_env *env, const assay_trace *trace, assay_facts
     heading_make(f, trace);
     notes_copy(f, trace);
     for (size_t i = 0; i < n && f->status == ASSAY_OK; i++)
-        order[i]->run(f, trace);
+        if ((order[i]->of ? order[i]->of : 1u << AS_OF_NETWORK) >> trace->subject & 1)
+            order[i]->run(f, trace);
     assay_status status = f->status;
     if (status != ASSAY_OK) {
         assay_facts_free(f);

@@ -351,20 +351,30 @@ Test(analyse, an_unread_cpu_clock_is_unavailable)
     expect_missing(&l, "latency.cpu_median", "was not read");
     expect_missing(&l, "contention.contaminated", "was not read");
     expect_str(as_facts_note_find(l.facts, "contention.label"), "unknown");
+    expect_eq(l.facts->machine, AS_MACHINE_UNKNOWN);
+    expect(says(&l, "verdict", AS_LEVEL_NOTE, "cannot tell whether the machine was idle") ||
+           says(&l, "verdict", AS_LEVEL_WARN, "cannot tell whether the machine was idle") ||
+           says(&l, "verdict", AS_LEVEL_GOOD, "cannot tell whether the machine was idle"));
     lab_close(&l);
 }
 
 Test(analyse, contention_has_three_labels_with_their_numbers)
 {
     static const struct {
-        int         disturbed;
-        const char *label;
-        as_level    level;
-    } cases[] = {{4, "quiet", AS_LEVEL_GOOD}, {20, "disturbed", AS_LEVEL_WARN}, {60, "heavily disturbed", AS_LEVEL_BAD}};
+        int              disturbed;
+        const char      *label;
+        as_level         level;
+        as_machine_state machine;
+        const char      *words;
+    } cases[] = {{4, "quiet", AS_LEVEL_GOOD, AS_MACHINE_IDLE, "machine idle"},
+                 {20, "disturbed", AS_LEVEL_WARN, AS_MACHINE_BUSY, "machine busy"},
+                 {60, "heavily disturbed", AS_LEVEL_BAD, AS_MACHINE_VERY_BUSY, "machine very busy"}};
     for (int i = 0; i < 3; i++) {
         lab l = lab_new((as_synthetic){.disturbed = cases[i].disturbed});
         expect_metric(&l, "contention.contaminated", cases[i].disturbed / 100.0, ASSAY_DERIVED, "ratio");
         expect_str(as_facts_note_find(l.facts, "contention.label"), cases[i].label);
+        expect_eq(l.facts->machine, cases[i].machine);
+        expect(says(&l, "verdict", cases[i].level, cases[i].words));
         expect(says(&l, "contention", cases[i].level, "of 200 samples"));
         expect(says(&l, "contention", cases[i].level, "involuntary switches 4"));
         lab_close(&l);

@@ -89,9 +89,6 @@ assay_metric as_mean_metric(const double *x, size_t n, size_t n_runs, const char
 bool as_step_is_transfer(const as_trace_step *s);
 bool as_step_is_prologue(const as_trace_step *s);
 
-/* The word for readers for a contention.label: "quiet" is "idle". */
-const char *as_machine_word(const char *label);
-
 /* Sensor i of the trace as one number, by its meaning. */
 assay_metric as_sensor_metric(assay_facts *f, const assay_trace *t, size_t i);
 /* The first sensor of that name, or -1. */

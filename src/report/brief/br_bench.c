@@ -117,6 +117,7 @@ static void make(as_brief *b, const assay_facts *f)
     const as_table *t = as_facts_table_find(f, "bench", "cases");
     const char     *started = as_facts_note_find(f, "trace.started"), *clock = as_facts_note_find(f, "trial.clock");
     b->settings = as_brief_say(b, "%s%s%s", clock ? clock : "", clock && started ? " · " : "", started ? started : "");
+    b->dated = started != NULL;
     if (t->n_rows == 1 && as_metric_at(t, 0, "median"))
         numbers_add(b, t);
     else

@@ -205,6 +205,7 @@ static void make(as_brief *b, const assay_facts *f)
     suite       s;
     const char *started = as_facts_note_find(f, "trace.started");
     b->settings = started ? started : "";
+    b->dated = started != NULL;
     if (!suite_read(b, f, &s))
         return;
     headline_make(b, f, &s);

@@ -60,6 +60,7 @@ static void make(as_brief *b, const assay_facts *f)
     const as_table *t = as_facts_table_find(f, "noise", "best");
     const char     *started = as_facts_note_find(f, "trace.started");
     b->settings = started ? started : "";
+    b->dated = started != NULL;
     headline_make(b, t);
     best_add(b, t);
     as_brief_text_add(b, "Half the change takes four times as long: give assay compare and assay check a --budget to match.");

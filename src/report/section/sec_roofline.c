@@ -48,9 +48,9 @@ enum { MAX_LIMITS = 5 };
 /* The flat limit, then a slope for each level that was measured. */
 static int limits_make(as_doc *d, const assay_facts *f, as_mark *limits)
 {
-    const char *threads = as_facts_note_find(f, "plan.threads");
-    const char *suffix = as_arena_printf(&d->arena, ".t%s", threads ? threads : "1");
-    int         n = 1;
+    const assay_metric *threads = as_facts_metric(f, "roofline.threads"); /* files of older versions do not have it */
+    const char         *suffix = as_arena_printf(&d->arena, ".t%.0f", threads && as_metric_has(threads) ? threads->value : 1);
+    int                 n = 1;
     static const struct {
         const char *read, *triad, *label;
     } levels[MAX_LIMITS - 1] = {{"roofs.read.l1", "roofs.triad.l1", "L1"},

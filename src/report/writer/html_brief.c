@@ -183,7 +183,7 @@ static void tries_write(as_page *p, const as_brief *b)
 void as_page_brief(as_page *p, const as_brief *b, const char *when, const char *first_section)
 {
     int t = 0;
-    top_write(p, b, when && strstr(b->settings, when) ? NULL : when); /* some settings include the date */
+    top_write(p, b, b->dated ? NULL : when);
     if (b->n_numbers) {
         fputs("<div class=\"tiles\">\n", p->file);
         for (int i = 0; i < b->n_numbers; i++)
