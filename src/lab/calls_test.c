@@ -1,4 +1,5 @@
-/* calls_test.c - the public calls of the laboratory where no verb and no example reaches: what each refuses, and what its facts hold. */
+/* calls_test.c - the parts of the laboratory's public calls that no verb and no example uses: what each refuses, and what its
+ * facts hold. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

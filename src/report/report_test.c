@@ -253,7 +253,7 @@ Test(report, says_why_there_is_no_flame_graph)
     assay_env_free(env);
 }
 
-/* Facts of a file may hold any cell anywhere. */
+/* Facts from a file may have any kind of cell anywhere. */
 Test(report, tables_of_the_wrong_shape_do_no_harm)
 {
     static const char json[] =

@@ -1,4 +1,4 @@
-/* trace_check.c - what may stand in a trace, so that readers can index and divide without asking. */
+/* trace_check.c - checks what is valid in a trace, so that readers can index and divide without checks of their own. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,8 +31,12 @@ static bool step_index_ok(const assay_trace *t, const char *what, int64_t step, 
 
 bool as_span_ok(const assay_trace *t, const as_span *span, char why[AS_FAULT_BYTES])
 {
-    if (span->kind > AS_SPAN_DEVICE)
-        return wrong(why, "its kind is %u; the last known one is %d", span->kind, AS_SPAN_DEVICE);
+    if (span->kind > AS_SPAN_USER)
+        return wrong(why, "its kind is %u; the last known one is %d", span->kind, AS_SPAN_USER);
+    if (span->kind == AS_SPAN_USER && (span->step < 0 || (size_t)span->step >= t->n_frames || span->thread >= t->n_lanes))
+        return wrong(why, "its frame is %d of %zu, its thread %u of %zu", span->step, t->n_frames, span->thread, t->n_lanes);
+    if (span->kind == AS_SPAN_USER)
+        return interval_ok(span->begin_ticks, span->end_ticks, why);
     return interval_ok(span->begin_ticks, span->end_ticks, why) && step_index_ok(t, "its step", span->step, why);
 }
 
@@ -51,6 +55,53 @@ bool as_reading_ok(const assay_trace *t, const as_reading *reading, char why[AS_
         return wrong(why, "its sensor is %u, but the trace has %zu", reading->sensor, t->n_sensors);
     if (t->sensors[reading->sensor].reason)
         return wrong(why, "its sensor %u is one that could not be read", reading->sensor);
+    return true;
+}
+
+bool as_trace_frame_ok(const assay_trace *t, const as_trace_frame *frame, char why[AS_FAULT_BYTES])
+{
+    if (frame->line < 0)
+        return wrong(why, "its line is %d", frame->line);
+    if (frame->context < -1 || frame->context >= (int64_t)t->n_contexts)
+        return wrong(why, "its context is %d, but the trace has %zu", frame->context, t->n_contexts);
+    return true;
+}
+
+bool as_trace_stack_ok(const assay_trace *t, const as_trace_stack *stack, size_t index, char why[AS_FAULT_BYTES])
+{
+    if (stack->frame < 0 || (size_t)stack->frame >= t->n_frames)
+        return wrong(why, "its frame is %d, but the trace has %zu", stack->frame, t->n_frames);
+    if (stack->parent < -1 || stack->parent >= (int64_t)index)
+        return wrong(why, "it is called from stack %d, which is not before it", stack->parent);
+    return true;
+}
+
+bool as_look_ok(const assay_trace *t, const as_stack_sample *look, char why[AS_FAULT_BYTES])
+{
+    if (look->stack >= t->n_stacks || look->lane >= t->n_lanes)
+        return wrong(why, "its stack is %u of %zu, its thread %u of %zu", look->stack, t->n_stacks, look->lane, t->n_lanes);
+    return look->state < AS_N_STACK_STATES || wrong(why, "its state is %u", look->state);
+}
+
+bool as_stack_total_ok(const assay_trace *t, const as_stack_total *x, char why[AS_FAULT_BYTES])
+{
+    if (x->stack >= t->n_stacks || x->lane >= t->n_lanes)
+        return wrong(why, "its stack is %u of %zu, its thread %u of %zu", x->stack, t->n_stacks, x->lane, t->n_lanes);
+    if (x->count && (x->min_ticks > x->max_ticks || x->max_ticks > x->sum_ticks))
+        return wrong(why, "least %llu, most %llu and sum %llu ticks cannot be", (unsigned long long)x->min_ticks,
+                     (unsigned long long)x->max_ticks, (unsigned long long)x->sum_ticks);
+    return true;
+}
+
+bool as_memory_event_ok(const assay_trace *t, const as_memory_event *e, char why[AS_FAULT_BYTES])
+{
+    if (e->kind >= AS_N_MEMORY_KINDS)
+        return wrong(why, "its kind is %u; the last known one is %d", e->kind, AS_N_MEMORY_KINDS - 1);
+    if (e->stack != AS_NO_STACK && e->stack >= t->n_stacks)
+        return wrong(why, "its stack is %u, but the trace has %zu", e->stack, t->n_stacks);
+    if (e->lane >= t->n_lanes || e->place >= t->n_places || e->to >= t->n_places)
+        return wrong(why, "its thread is %u of %zu, its places are %u and %u of %zu", e->lane, t->n_lanes, e->place, e->to,
+                     t->n_places);
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* trace_fields.c - the fields of what a trace file holds as JSON objects, each named once for the writer and the reader. */
+/* trace_fields.c - the fields of the JSON objects in a trace file, each named once for the writer and the reader. */
 #include <stddef.h>
 
 #include "trace/format.h"
@@ -40,6 +40,7 @@ enum { N_DETAILS = AS_DETAIL_PART + 1, N_BOUNDS = AS_BOUND_MEMORY + 1 };
 static const char *state_word(int i) { return as_trace_state_text((as_trace_state)i); }
 static const char *memory_word(int i) { return as_memory_layout_text((as_memory_layout)i); }
 
+static const char *subject_word(int i) { return as_trace_subject_text((as_trace_subject)i); }
 static const char *work_word(int i) { return as_work_text((as_work)i); }
 
 static const char *bound_word(int i)
@@ -84,6 +85,28 @@ const as_field as_sensor_fields[] = {
     FIELD(as_trace_sensor, source),  {"reason", AS_FIELD_TEXT_OR_NULL, offsetof(as_trace_sensor, reason), false, 0, NULL},
     FIELD(as_trace_sensor, meaning), {0}};
 
+const as_field as_context_fields[] = {FIELD(as_trace_context, operation),
+                                      FIELD(as_trace_context, layer),
+                                      FIELD(as_trace_context, phase),
+                                      FIELD(as_trace_context, precision),
+                                      FIELD(as_trace_context, optimisation),
+                                      FIELD(as_trace_context, kernel),
+                                      FIELD(as_trace_context, revision),
+                                      FIELD(as_trace_context, batch),
+                                      FIELD(as_trace_context, sequence),
+                                      FIELD(as_trace_context, parameters),
+                                      FIELD(as_trace_context, threads),
+                                      FIELD(as_trace_context, parallel),
+                                      {0}};
+
+const as_field as_frame_fields[] = {FIELD(as_trace_frame, name),    FIELD(as_trace_frame, file),
+                                    FIELD(as_trace_frame, object),  FIELD(as_trace_frame, category),
+                                    FIELD(as_trace_frame, line),    FIELD(as_trace_frame, flops),
+                                    FIELD(as_trace_frame, bytes),   FIELD(as_trace_frame, context),
+                                    FIELD(as_trace_frame, inlined), {0}};
+
+const as_field as_lane_fields[] = {FIELD(as_trace_lane, name), FIELD(as_trace_lane, pid), FIELD(as_trace_lane, tid), {0}};
+
 const as_field as_roof_fields[] = {FIELD(as_trace_roof, name),
                                    FIELD(as_trace_roof, unit),
                                    FIELD(as_trace_roof, value),
@@ -114,6 +137,7 @@ const as_field as_scalar_fields[] = {WORD(assay_trace, "detail", detail, false, 
                                      FIELD(assay_trace, activation_bytes),
                                      FIELD(assay_trace, scratch_bytes),
                                      FIELD(assay_trace, steady_allocs),
+                                     WORD(assay_trace, "subject", subject, true, AS_N_SUBJECTS, subject_word),
                                      YOUNGER(assay_trace, "model", model),
                                      YOUNGER(assay_trace, "device", device),
                                      YOUNGER(assay_trace, "threads", threads),
@@ -142,6 +166,9 @@ const as_field as_scalar_fields[] = {WORD(assay_trace, "detail", detail, false, 
                                      YOUNG(assay_trace, seed),
                                      CHARS(assay_trace, "fingerprint", fingerprint),
                                      YOUNG(assay_trace, sample_every),
+                                     YOUNG(assay_trace, looks_lost),
+                                     YOUNG(assay_trace, memory_events_lost),
+                                     YOUNG(assay_trace, look_period_ns),
                                      YOUNGER(assay_trace, "pid", origin.pid),
                                      YOUNGER(assay_trace, "rank", origin.rank),
                                      YOUNGER(assay_trace, "offset_ticks", origin.offset_ticks),
