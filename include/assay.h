@@ -295,9 +295,6 @@ void assay_span_begin(const assay_site *site);
 void assay_span_end(void);
 /* The innermost open span did so much work in this call: its flop rate and bandwidth are then known. */
 void assay_span_work(uint64_t flops, uint64_t bytes);
-/* What ASSAY_SPAN stands on: the end of the block calls it. */
-void assay_span_close(const assay_site *const *site);
-
 #define ASSAY_JOIN_(a, b) a##b
 #define ASSAY_JOIN(a, b)  ASSAY_JOIN_(a, b)
 #ifdef __cplusplus
@@ -307,13 +304,18 @@ struct assay_scope {
     assay_scope(const assay_scope &) = delete;
     assay_scope &operator=(const assay_scope &) = delete;
 };
-#define ASSAY_SPAN_IN(category, name)                                                                   \
+#define ASSAY_SPAN_IN(category, name)                                                                 \
     static const assay_site ASSAY_JOIN(assay_site_, __LINE__) = {name, category, __FILE__, __LINE__}; \
     const assay_scope       ASSAY_JOIN(assay_scope_, __LINE__)(&ASSAY_JOIN(assay_site_, __LINE__))
 #elif defined(__GNUC__)
-#define ASSAY_SPAN_IN(category, name)                                                                   \
-    static const assay_site ASSAY_JOIN(assay_site_, __LINE__) = {name, category, __FILE__, __LINE__}; \
-    const assay_site *ASSAY_JOIN(assay_scope_, __LINE__) __attribute__((cleanup(assay_span_close), unused)) =  \
+static inline void assay_scope_end(const assay_site *const *site) /* the end of the block calls it */
+{
+    (void)site;
+    assay_span_end();
+}
+#define ASSAY_SPAN_IN(category, name)                                                                              \
+    static const assay_site ASSAY_JOIN(assay_site_, __LINE__) = {name, category, __FILE__, __LINE__};              \
+    const assay_site *const ASSAY_JOIN(assay_scope_, __LINE__) __attribute__((cleanup(assay_scope_end), unused)) = \
         (assay_span_begin(&ASSAY_JOIN(assay_site_, __LINE__)), &ASSAY_JOIN(assay_site_, __LINE__))
 #endif
 /* Records the rest of the block as a span; other compilers call assay_span_begin() and assay_span_end(). */
@@ -336,8 +338,8 @@ typedef struct assay_operation {
 
 /* Calls fn(arg) and records it as a span of that operation.  *took_ns (may be NULL) gets how long it took.  The calling thread joins the
  * session if it has not. */
-assay_status assay_collect_operation(assay_env *env, assay_session *session, const assay_operation *operation, void (*fn)(void *arg),
-                                     void *arg, double *took_ns);
+assay_status assay_collect_operation(assay_env *env, assay_session *session, const assay_operation *operation,
+                                     void (*fn)(void *arg), void *arg, double *took_ns);
 /* The same with nothing known but a name and a device. */
 assay_status assay_profile_operation(assay_env *env, assay_session *session, const char *name, const char *device,
                                      void (*fn)(void *arg), void *arg);

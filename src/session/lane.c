@@ -188,12 +188,6 @@ void assay_span_end(void)
         as_lane_end(lane);
 }
 
-void assay_span_close(const assay_site *const *site)
-{
-    (void)site;
-    assay_span_end();
-}
-
 void assay_span_work(uint64_t flops, uint64_t bytes)
 {
     as_lane *lane = as_lane_current();
