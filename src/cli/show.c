@@ -1,4 +1,4 @@
-/* show.c - facts to where they were asked for, and a line about the work. */
+/* show.c - sends facts to where they were asked for. */
 #include "cli/show.h"
 
 #include <math.h>

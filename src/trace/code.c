@@ -1,7 +1,7 @@
-/* code.c - the frames, stacks and threads of a trace, and what was seen of them: stack samples and memory events.
+/* code.c - the frames, stacks and threads of a trace, with stack samples and memory events.
  *
- * A recorder asks for the same frames and stacks again and again, so both are found by hash.  The index grows behind the lists: a trace
- * that came from a file is indexed when something is first added to it. */
+ * A recorder asks for the same frames and stacks again and again, so both are found by hash.  The index is updated when something
+ * is added: a trace from a file is indexed at its first addition. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static bool frame_same(const as_trace_frame *a, const as_trace_frame *b)
 
 static uint64_t stack_hash(const as_trace_stack *s) { return mix((uint32_t)s->parent, (uint32_t)s->frame); }
 
-/* Twice as many slots as items, at least; what is in them is put in again. */
+/* At least twice as many slots as items; enters all items again. */
 static bool index_grow(struct as_code_index *index, size_t n_items)
 {
     size_t n = index->n_slots ? index->n_slots : FIRST_SLOTS;
@@ -114,7 +114,7 @@ static bool text_same(const char *a, const char *b) { return !strcmp(a ? a : "",
 
 int as_trace_add_context(assay_trace *t, const as_trace_context *c)
 {
-    for (size_t i = t->n_contexts; i-- > 0;) { /* the newest first: it is most often the one */
+    for (size_t i = t->n_contexts; i-- > 0;) { /* the newest first: it is the most likely one */
         const as_trace_context *x = &t->contexts[i];
         if (text_same(x->operation, c->operation) && text_same(x->layer, c->layer) && text_same(x->phase, c->phase) &&
             text_same(x->precision, c->precision) && text_same(x->optimisation, c->optimisation) &&

@@ -1,4 +1,5 @@
-/* code_test.c - frames, stacks, threads, stack samples and memory events: found again, there and back, cut, and lying. */
+/* code_test.c - frames, stacks, threads, stack samples and memory events: found again, saved and loaded, cut short, and with
+ * false contents. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* trace_check.c - what may stand in a trace, so that readers can index and divide without asking. */
+/* trace_check.c - checks what is valid in a trace, so that readers can index and divide without checks of their own. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

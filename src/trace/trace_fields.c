@@ -1,4 +1,4 @@
-/* trace_fields.c - the fields of what a trace file holds as JSON objects, each named once for the writer and the reader. */
+/* trace_fields.c - the fields of the JSON objects in a trace file, each named once for the writer and the reader. */
 #include <stddef.h>
 
 #include "trace/format.h"

@@ -27,8 +27,8 @@ bool as_sweep_per_item(const as_sweep *s)
     return false;
 }
 
-/* The time by which two candidates are compared: per item, or per call.  If both do the same number of items, the ratio is the
- * same. */
+/* By which time two candidates are compared: as judged (per item where their numbers of items differ), or per call.  With equal
+ * numbers of items both are the same. */
 typedef enum basis { AS_JUDGED, PER_CALL } basis;
 
 /* A candidate against candidate 0. */

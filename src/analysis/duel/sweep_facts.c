@@ -158,7 +158,7 @@ static void guide_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
     }
 }
 
-/* One line per candidate for the chart.  Its bounds are those of the ratio to the first candidate, which has none. */
+/* One line per candidate for the chart.  Its values and bounds are ratios to the first candidate, whose own line is flat at 1. */
 static void series_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
 {
     double *x = AS_TAKE(&f->arena, double, s->n_rows), *y = AS_TAKE(&f->arena, double, s->n_rows),

@@ -77,7 +77,7 @@ static uint64_t most_totals(const assay_trace *t)
     return most;
 }
 
-/* A set-up step is not part of a run, so it does not count towards the sum. */
+/* A set-up step is not part of a run: its time need not add up to anything, so a median will do. */
 static assay_metric prologue_time(assay_facts *f, const assay_trace *t, const as_kept *k, size_t i)
 {
     const as_step_times *times = &k->steps[i];

@@ -32,7 +32,7 @@ static void buffers_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
     }
 }
 
-/* The plan states its peak to the byte; a run that exceeds it is a bug of ours, not noise. */
+/* The plan states its peak to the byte; if a run uses another amount, that is a bug of ours, not noise. */
 static void peaks_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
 {
     uint64_t planned = t->peak_bytes_planned, observed = t->peak_bytes_observed;

@@ -1,4 +1,4 @@
-/* br_noise.c - the first screen of noise: which change this machine can tell apart in which time, and what is in the way. */
+/* br_noise.c - the first screen of noise: how small a change this machine can detect in a given time, and what disturbs it. */
 #include <math.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void best_add(as_brief *b, const as_table *t)
     }
 }
 
-/* What is said of the machine holds for the worse of its loads. */
+/* The statement about the machine uses the worse of its loads. */
 static void headline_make(as_brief *b, const as_table *t)
 {
     double worst = 0;

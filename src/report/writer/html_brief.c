@@ -54,7 +54,7 @@ static void top_write(as_page *p, const as_brief *b, const char *when)
 
 /* --- Tiles -------------------------------------------------------------------------------------------------- */
 
-/* Three spaces part the asides of a line. */
+/* Three spaces separate the asides of a line. */
 static void aside_write(as_page *p, const char *aside)
 {
     fputs("<p class=\"aside\">", p->file);
@@ -100,7 +100,7 @@ static void tile_write(as_page *p, const as_brief_number *n)
 
 /* --- Tables ------------------------------------------------------------------------------------------------- */
 
-/* How long the layer takes; in it, how much of that the limit explains. */
+/* A bar for the time of the layer; in it, the part that the limit explains. */
 static void bar_write(as_page *p, const as_brief_row *r)
 {
     fputs("<td class=\"b\">", p->file);
