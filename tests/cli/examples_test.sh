@@ -100,6 +100,12 @@ t "the file is a model" assay run m.onnx
 t "the parameters fit" assay run mlp:sizes=3x5 --weights m.safetensors
 t "export says what is wrong" says_no nothing ./export nothing m.onnx m.safetensors
 
+t "session prints where the time of a program went" gives '^[0-9]+ spans, [0-9]+ ns each' ./session 50 s.trace
+t "its spans are all counted: 50 rounds of three, 50 reads, one product" grep -q '^201 spans' g.out
+t "its report has operations and numbers" bash -c "grep -q matmul g.out && grep -q 'last product' g.out && grep -q 'Numbers of the program' g.out"
+t "assay reports its record" says "Operations" report s.trace
+t "session says what is wrong" bash -c "./session 5 /nowhere/s.trace 2>&1 | grep -q '/nowhere/s.trace'"
+
 # --- The laboratory ---
 t "bench prints a row per case" gives 'softmax' ./bench matmul:size=16x16 softmax:size=16x16
 t "bench prints numbers" grep -qE '^  .* [0-9.e+]+ ns$' g.out
