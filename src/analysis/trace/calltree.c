@@ -37,7 +37,8 @@ static uint64_t mix(uint64_t x)
 
 static uint64_t function_hash(const as_call_function *f)
 {
-    return mix(as_hash64(f->name, strlen(f->name)) ^ mix(as_hash64(f->place, strlen(f->place)) + (uint64_t)f->is_code));
+    return mix(as_hash64(f->name, strlen(f->name)) ^ mix(as_hash64(f->place, strlen(f->place)) + (uint64_t)f->is_code) ^
+               mix((uint64_t)(uint32_t)f->step));
 }
 
 static uint64_t node_hash(int parent, int function) { return mix((uint64_t)(uint32_t)parent << 32 | (uint32_t)function); }
@@ -103,7 +104,8 @@ static int function_of(builder *b, const as_call_function *wanted)
     size_t mask = b->n_function_slots - 1, at = (size_t)function_hash(wanted) & mask;
     for (; b->function_slots[at]; at = (at + 1) & mask) {
         const as_call_function *f = &tree->functions[b->function_slots[at] - 1];
-        if (f->is_code == wanted->is_code && !strcmp(f->name, wanted->name) && !strcmp(f->place, wanted->place))
+        if (f->is_code == wanted->is_code && f->step == wanted->step && !strcmp(f->name, wanted->name) &&
+            !strcmp(f->place, wanted->place))
             return (int)b->function_slots[at] - 1;
     }
     if (!grow(b, (void **)&tree->functions, tree->n_functions, &b->cap_functions, sizeof *tree->functions))

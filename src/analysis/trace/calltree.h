@@ -17,7 +17,7 @@ typedef enum as_call_source {
 } as_call_source;
 const char *as_call_source_text(as_call_source source); /* "samples", "spans", "layers" */
 
-/* All nodes of one name and place.  Recursion is folded: time under an outer call of the same function counts once. */
+/* All nodes of one name and place, and of one step of the plan where there is one.  Recursion is folded: time under an outer call of the same function counts once. */
 typedef struct as_call_function {
     const char *name, *place; /* place: object or file of a function, kernel of a layer; "": not known */
     const char *category;     /* as the user stated it; "" */
