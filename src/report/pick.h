@@ -16,9 +16,6 @@ void as_pick_notes(as_doc *d, const assay_facts *f, const char *const *prefixes)
 /* The layers of a run: its steps, or folded by module where the document asks for that and modules are known.  Both have the columns name,
  * time, share, flops and bytes.  NULL: there are none, or no memory, and the document has failed. */
 const as_table *as_pick_layers(as_doc *d, const assay_facts *f);
-/* A metric that has a value, of the facts or of a table by the name of its column; NULL: there is none. */
-const assay_metric *as_metric_find(const assay_facts *f, const char *key);
-const assay_metric *as_metric_at(const as_table *t, int row, const char *key);
 
 /* --- Charts: pick_chart.c ----------------------------------------------------------------------------------- */
 
