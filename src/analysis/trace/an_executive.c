@@ -69,7 +69,7 @@ static void speed_say(assay_facts *f, as_table *t)
     as_show_interval(interval, sizeof interval, median);
     say(f, t, "finding",
         as_say(f, "A run takes %s%s%s%s%s%s.", as_say_number(f, median->value, "ns"), *interval ? " (95 % interval " : "", interval,
-               *interval ? ")" : "", rate ? ", " : "", rate ? as_say(f, "%.4g items per second", rate->value) : ""),
+               *interval ? ")" : "", rate ? ", " : "", rate ? as_say(f, "%.0f items per second", rate->value) : ""),
         rate ? "latency.median latency.throughput" : "latency.median");
     if (of_limit)
         say(f, t, of_limit->value >= .6 ? "highlight" : "finding",
@@ -129,7 +129,7 @@ static void advice_say(assay_facts *f, as_table *out)
     for (int i = 0; t && i < t->n_rows && i < 3; i++) {
         const assay_metric *change = as_metric_at(t, i, "change");
         say(f, out, "recommendation",
-            as_say(f, "%s: %s%s. Proof: %s", as_words_at(t, i, "text"), as_words_at(t, i, "because"),
+            as_say(f, "%s. Because: %s%s. Proof: %s", as_words_at(t, i, "text"), as_words_at(t, i, "because"),
                    change ? as_say(f, " (estimated %+.0f %% of the time per %s)", 100 * change->value, as_words_at(t, i, "per"))
                           : "",
                    as_words_at(t, i, "command")),
