@@ -369,8 +369,8 @@ static void rule_add(assay_facts *f, as_table *table, size_t i, const scene *s)
     if (s->busy && !rules[i].of_machine && x.confidence > LOW)
         x.confidence--;
     as_cell cells[] = {
-        {.text = rules[i].key},
         {.text = rules[i].name},
+        {.text = rules[i].key},
         {.text = states[x.state]},
         {.text = severity_text(&x)},
         {.metric = known ? as_metric_derived(x.severity, NAN, NAN, 1, "ratio", "share of the time; the evidence cites its numbers")
@@ -434,8 +434,8 @@ static void scene_read(scene *s, assay_facts *f, const assay_trace *t)
 
 static void run(assay_facts *f, const assay_trace *t)
 {
-    static const char *const columns[] = {"rule|rule",
-                                          "name|bottleneck",
+    static const char *const columns[] = {"name|bottleneck",
+                                          "rule|rule",
                                           "state|state",
                                           "severity|severity",
                                           "share|share of the time",

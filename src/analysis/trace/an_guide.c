@@ -151,9 +151,10 @@ static int best_first(const void *x, const void *y)
     return a->weight != b->weight ? (a->weight > b->weight ? -1 : 1) : strcmp(a->text, b->text);
 }
 
-static const char *const columns[] = {
-    "area|area",  "text|recommendation",    "because|because", "change|estimated change of the time",
-    "per|of one", "command|what proves it", "cites|stands on", NULL};
+static const char *const columns[] = {"text|recommendation", "area|area",
+                                      "because|because",     "change|estimated change of the time",
+                                      "per|of one",          "command|what proves it",
+                                      "cites|stands on",     NULL};
 
 /* One area's, or all of them. */
 static void advice_table(assay_facts *f, as_fact_group *g, const advices *a, int only)
@@ -170,8 +171,8 @@ static void advice_table(assay_facts *f, as_fact_group *g, const advices *a, int
         if (only >= 0 && (int)one->area != only)
             continue;
         as_facts_row(f, table,
-                     (as_cell[]){{.text = areas[one->area]},
-                                 {.text = one->text},
+                     (as_cell[]){{.text = one->text},
+                                 {.text = areas[one->area]},
                                  {.text = one->because},
                                  {.metric = one->change},
                                  {.text = one->per},
