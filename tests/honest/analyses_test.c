@@ -195,7 +195,7 @@ static assay_trace *code_trace(assay_env *env)
 {
     assay_trace *t;
     expect_ok(env, as_trace_new(env, &t));
-    t->clock_name = "fake", t->ns_per_tick = 1;
+    t->clock_name = "fake", t->ns_per_tick = 1, t->subject = AS_OF_PROGRAM;
     expect_eq(as_trace_add_lane(t, &(as_trace_lane){.name = "main", .pid = 1, .tid = 1}), 0);
     return t;
 }
@@ -267,6 +267,7 @@ Test(analyses, a_session_that_loads_data_is_told_so)
     assay_facts *f;
     expect_eq(assay_env_new(&env), ASSAY_OK);
     assay_trace *t = code_trace(env);
+    t->subject = AS_OF_SESSION;
     int load = span_frame(t, "load", "io", 0), math = span_frame(t, "math", "", 240000), nap = span_frame(t, "nap", "sleep", 0);
     span_add(t, load, 0, 60000);
     span_add(t, math, 60000, 90000);
