@@ -32,6 +32,8 @@ typedef struct as_record_settings {
 } as_record_settings;
 assay_status as_record_settings_read(assay_env *env, const assay_options *options, as_record_settings *out);
 
+#define AS_RECORD_RATE_HZ 999 /* not 1000: a program that does something every millisecond would be seen at the same place each time */
+
 enum { AS_RECORD_MAX_FDS = 64, AS_RECORD_MAX_VARIABLES = 8, AS_RECORD_WHY = 400 };
 
 /* One recording under way.  Recorders add to the trace and to nothing else. */
@@ -80,21 +82,11 @@ int as_record_lane(as_recording *r, pid_t pid, pid_t tid, const char *name);
 /* A test may take recorders away, to see what happens without them: ASSAY_WITHOUT=perf,timer. */
 bool as_record_forbidden(const char *name);
 
-/* Numbers of a recording that are not looks: metrics of the trace, each written once, at the end. */
-#define AS_RECORD_WALL      "record.wall"      /* ns: from the start of the program to its end, or to when it was left alone */
-#define AS_RECORD_CPU       "record.cpu"       /* ns: CPU time of the program and its children, by the system's own count */
-#define AS_RECORD_OWN_CPU   "record.own_cpu"   /* ns: CPU time of assay itself meanwhile */
-#define AS_RECORD_EXIT_CODE "record.exit_code" /* of a program that ended by itself */
-#define AS_RECORD_SIGNAL    "record.signal"    /* that ended the program */
-#define AS_RECORD_RATE      "record.rate"      /* looks per second, as asked for */
-#define AS_RECORD_KERNEL    "record.kernel"  /* 1: frames of the kernel are in the stacks; 0: they are left out, with their time */
-#define AS_RECORD_OFF_CPU   "record.off_cpu" /* 1: waiting is recorded as looks, too; 0: it is not */
-
 /* --- For the laboratory ---------------------------------------------------------------------------------------- */
 
 /* Records until the program ends, `time_ns` is over or the env is cancelled.  *out gets the trace, also when the program crashed or the
  * recording was stopped (its state is then AS_TRACE_PARTIAL, with the reason).  BAD_INPUT or NOT_FOUND: there is no such command or process;
- * UNSUPPORTED: no recorder can be had here, and the sentence says why of each. */
+ * DEVICE: no recorder can be had here, and the sentence says why of each. */
 assay_status as_record_run(assay_env *env, const as_record_settings *s, assay_trace **out);
 
 #endif
