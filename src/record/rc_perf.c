@@ -357,7 +357,7 @@ static size_t chain_read(const as_perf_record *x, uint64_t *out, size_t max)
     return n;
 }
 
-static size_t unwind(as_recording *r, const as_perf_record *x, uint64_t *out, size_t max)
+static size_t unwind(as_recording *r, const as_perf_record *x, uint64_t *out, size_t max, bool *is_whole)
 {
     uint64_t        regs[4] = {0};
     as_thread_state copy = {.stack = x->stack, .n_stack = x->n_stack};
@@ -369,27 +369,34 @@ static size_t unwind(as_recording *r, const as_perf_record *x, uint64_t *out, si
 #else
     copy.fp = regs[0], copy.sp = regs[1], copy.ip = regs[2];
 #endif
-    return as_symbols_unwind(r->symbols, (pid_t)x->pid, &copy, out, max);
+    return as_symbols_unwind(r->symbols, (pid_t)x->pid, &copy, out, max, is_whole);
 }
 
-/* -1: no memory. */
-static int stack_make(as_recording *r, perf *p, const as_perf_record *x, bool *is_whole)
+/* A thread that loses its CPU is always in the kernel's scheduler: that says nothing, and the function that called the kernel says all.
+ * -1: no memory. */
+static int stack_make(as_recording *r, perf *p, const as_perf_record *x, bool with_kernel, bool *is_whole)
 {
     uint64_t chain[MAX_CHAIN];
-    size_t   n = chain_read(x, chain, MAX_CHAIN);
+    size_t   n = chain_read(x, chain, MAX_CHAIN), first = 0;
+    bool     is_end = false, is_root = false;
     if (p->by_dwarf)
-        n += unwind(r, x, chain + n, MAX_CHAIN - n); /* behind the kernel's; where the thread entered it is the return of a system call */
-    return as_symbols_stack(r->symbols, r->trace, (pid_t)x->pid, chain, n, true, is_whole);
+        n += unwind(r, x, chain + n, MAX_CHAIN - n, &is_end); /* behind the kernel's; where the thread entered it is the return of a system call */
+    while (!with_kernel && first + 1 < n && chain[first] >> 63)
+        first++;
+    int stack = as_symbols_stack(r->symbols, r->trace, (pid_t)x->pid, chain + first, n - first, true, &is_root);
+    *is_whole = is_end || is_root;
+    return stack;
 }
 
 static bool sample_add(as_recording *r, perf *p, const as_perf_record *x)
 {
     bool       is_whole = false;
     as_thread *t = as_threads_take(&p->threads, (pid_t)x->pid, (pid_t)x->tid, x->time);
-    int        stack = t ? stack_make(r, p, x, &is_whole) : -1;
+    bool       is_out = is_switch(p, x->id);
+    int        stack = t ? stack_make(r, p, x, !is_out, &is_whole) : -1;
     if (stack < 0)
         return false;
-    if (is_switch(p, x->id)) {
+    if (is_out) {
         t->out = stack;
         return true;
     }
@@ -572,8 +579,10 @@ static assay_status stop(as_recording *r)
         ioctl(p->fds[i], PERF_EVENT_IOC_DISABLE, 0);
     assay_status status = drain(r, true);
     if (status == ASSAY_OK &&
-        !(metric_add(r, AS_RECORD_KERNEL, "1", p->has_kernel) && metric_add(r, AS_RECORD_OFF_CPU, "1", 1) &&
+        !(metric_add(r, AS_RECORD_KERNEL, "1", p->has_kernel) && metric_add(r, AS_RECORD_OFF_CPU, "1", 1) && metric_add(r, AS_RECORD_TABLES, "1", p->by_dwarf) &&
           metric_add(r, AS_RECORD_BUSY, "ns", (double)p->threads.busy_ns) &&
+          metric_add(r, AS_RECORD_STARVED, "ns", (double)p->threads.starved_ns) &&
+          metric_add(r, AS_RECORD_ASLEEP, "ns", (double)p->threads.asleep_ns) &&
           metric_add(r, AS_RECORD_QUEUED, "ns", (double)p->threads.queued_ns) &&
           metric_add(r, AS_RECORD_WHOLE, "look", (double)p->n_whole) && metric_add(r, AS_RECORD_CUT, "look", (double)p->n_cut) &&
           metric_add(r, AS_RECORD_THROTTLED, "1", (double)p->n_throttled)))

@@ -212,6 +212,7 @@ static bool describe(as_recording *r, const choice *c)
            as_trace_add_note(t, "record.recorder", "%s", c->kind->name) &&
            (!c->others.length || as_trace_add_note(t, "record.not_had", "%s", c->others.data)) &&
            as_trace_add_note(t, "record.stacks_by", "%s", s->call_graph == AS_CALL_GRAPH_DWARF ? "unwind tables" : "frame pointers") &&
+           as_trace_add_note(t, "clock.name", "monotonic") &&
            as_trace_add_metric(t, &(as_trace_metric){.name = AS_RECORD_RATE, .unit = "1/s", .value = s->rate});
 }
 

@@ -548,15 +548,17 @@ static bool caller_find(const as_unwind_rule *rule, const as_thread_state *copy,
     return moves && ra;
 }
 
-size_t as_symbols_unwind(as_symbols *s, pid_t pid, const as_thread_state *copy, uint64_t *addresses, size_t max)
+size_t as_symbols_unwind(as_symbols *s, pid_t pid, const as_thread_state *copy, uint64_t *addresses, size_t max, bool *is_whole)
 {
     uint64_t ip = copy->ip, sp = copy->sp, fp = copy->fp;
     process *p = process_take(s, pid);
     size_t   n = 0;
+    *is_whole = false;
     while (p && n < max) {
         addresses[n++] = ip;
         as_unwind_rule rule = rule_at(s, p, n == 1 ? ip : ip - 1);
-        if ((rule.is_known && rule.is_end) || !caller_find(&rule, copy, n == 1, &ip, &sp, &fp))
+        *is_whole = rule.is_known && rule.is_end;
+        if (*is_whole || !caller_find(&rule, copy, n == 1, &ip, &sp, &fp))
             break;
     }
     return n;

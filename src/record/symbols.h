@@ -38,8 +38,9 @@ typedef struct as_thread_state {
     const uint8_t *stack;
     size_t         n_stack;
 } as_thread_state;
-/* The addresses of its stack by the unwind tables of what is mapped, innermost (and exact) first; at most max, at least one unless max is 0. */
-size_t as_symbols_unwind(as_symbols *s, pid_t pid, const as_thread_state *copy, uint64_t *addresses, size_t max);
+/* The addresses of its stack by the unwind tables of what is mapped, innermost (and exact) first; at most max, at least one unless max is 0.
+ * *is_whole: the tables say that nobody called the outermost. */
+size_t as_symbols_unwind(as_symbols *s, pid_t pid, const as_thread_state *copy, uint64_t *addresses, size_t max, bool *is_whole);
 
 /* --- Readers of names: plugs, sy_<name>.c ------------------------------------------------------------------------ */
 

@@ -48,16 +48,17 @@ static bool grow(as_threads *all)
     return true;
 }
 
-static void running_add(as_threads *all, uint64_t now_ns)
+/* Time up to now goes to what the threads did in it.  Threads that have ended, and none at all, are no program. */
+static void account(as_threads *all, uint64_t now_ns)
 {
-    if (!all->n_running++)
-        all->busy_since_ns = now_ns;
-}
-
-static void running_remove(as_threads *all, uint64_t now_ns)
-{
-    if (!--all->n_running && now_ns > all->busy_since_ns)
-        all->busy_ns += now_ns - all->busy_since_ns;
+    uint64_t ns = all->at_ns && now_ns > all->at_ns ? now_ns - all->at_ns : 0;
+    if (all->n_doing[AS_THREAD_RUNS])
+        all->busy_ns += ns;
+    else if (all->n_doing[AS_THREAD_QUEUES])
+        all->starved_ns += ns;
+    else if (all->n_doing[AS_THREAD_WAITS])
+        all->asleep_ns += ns;
+    all->at_ns = now_ns > all->at_ns ? now_ns : all->at_ns;
 }
 
 as_thread *as_threads_take(as_threads *all, pid_t pid, pid_t tid, uint64_t now_ns)
@@ -75,7 +76,8 @@ as_thread *as_threads_take(as_threads *all, pid_t pid, pid_t tid, uint64_t now_n
     *t = (as_thread){.pid = pid, .tid = tid, .now = AS_THREAD_RUNS, .since_ns = now_ns, .seen = -1, .out = -1, .waiting = -1, .lane = -1};
     all->items[all->n++] = t;
     *slot_of(all, tid) = (uint32_t)all->n;
-    running_add(all, now_ns);
+    account(all, now_ns);
+    all->n_doing[AS_THREAD_RUNS]++;
     return t;
 }
 
@@ -121,16 +123,14 @@ bool as_thread_turn(as_recording *r, as_threads *all, as_thread *t, as_thread_no
     bool ok = true;
     if (t->now == what)
         return true; /* a moment that was lost */
-    if (t->now == AS_THREAD_RUNS)
-        running_remove(all, now_ns);
-    else if (t->now == AS_THREAD_WAITS)
+    account(all, now_ns);
+    all->n_doing[t->now]--;
+    all->n_doing[what]++;
+    if (t->now == AS_THREAD_WAITS)
         ok = waited(r, all, t, now_ns);
     else if (t->now == AS_THREAD_QUEUES)
         all->queued_ns += now_ns > t->since_ns ? now_ns - t->since_ns : 0;
-    if (what == AS_THREAD_RUNS) {
-        running_add(all, now_ns);
-        t->out = -1;
-    }
+    t->out = what == AS_THREAD_RUNS ? -1 : t->out;
     t->now = what;
     t->since_ns = now_ns;
     return ok;

@@ -24,9 +24,10 @@ typedef struct as_threads {
     size_t      n, cap;
     uint32_t   *slots; /* index + 1 by hash of the tid; 0: free */
     size_t      n_slots;
-    size_t      n_running;
-    uint64_t    busy_ns, busy_since_ns; /* at least one ran */
-    uint64_t    queued_ns, waited_ns;   /* of all threads together */
+    size_t      n_doing[AS_THREAD_ENDED + 1];
+    uint64_t    at_ns;                          /* up to when the next three are counted; 0: not yet begun */
+    uint64_t    busy_ns, starved_ns, asleep_ns; /* at least one ran; none ran, but one could have; all waited */
+    uint64_t    queued_ns, waited_ns;           /* of all threads together */
 } as_threads;
 
 void       as_threads_drop(as_threads *all);

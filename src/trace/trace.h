@@ -266,7 +266,10 @@ typedef struct as_trace_roof {
 #define AS_RECORD_KERNEL    "record.kernel"    /* 1: the kernel's frames are in the stacks; 0: they are left out, with their time */
 #define AS_RECORD_OFF_CPU   "record.off_cpu"   /* 1: waiting is recorded as looks, too; 0: it is not */
 #define AS_RECORD_BUSY      "record.busy"      /* ns: at least one thread was on a CPU */
+#define AS_RECORD_STARVED   "record.starved"   /* ns: none was, but at least one could have run: others had the CPUs */
+#define AS_RECORD_ASLEEP    "record.asleep"    /* ns: all threads waited */
 #define AS_RECORD_QUEUED    "record.queued"    /* ns: of all threads together, ready to run but without a CPU */
+#define AS_RECORD_TABLES    "record.tables"    /* 1: callers were found by unwind tables; 0: by frame pointers */
 #define AS_RECORD_WHOLE     "record.whole"     /* looks whose stack reaches the first function of its thread */
 #define AS_RECORD_CUT       "record.cut"       /* looks whose stack does not: code without frame pointers */
 #define AS_RECORD_THROTTLED "record.throttled" /* how often the kernel paused the sampling */
