@@ -324,8 +324,8 @@ static finding neighbours(const scene *s)
         if (signs[i].m) {
             double      x = signs[i].m->value, share = signs[i].m == excess ? x / (1 + x) : x;
             const char *shown = percent(s->f, x), *gap = strstr(signs[i].words, "%s");
-            numbers = as_say(s->f, "%s%s%.*s%s%s", numbers, *numbers ? ", " : "", (int)(gap - signs[i].words), signs[i].words, shown,
-                             gap + 2);
+            numbers = as_say(s->f, "%s%s%.*s%s%s", numbers, *numbers ? ", " : "", (int)(gap - signs[i].words), signs[i].words,
+                             shown, gap + 2);
             cites = as_say(s->f, "%s%s%s", cites, *cites ? " " : "", signs[i].key);
             worst = signs[i].is_ours ? fmax(worst, fmin(1, fmax(0, share))) : worst;
         }

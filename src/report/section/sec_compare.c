@@ -80,4 +80,4 @@ static void write_section(as_doc *d, const assay_facts *f)
     d->detail = false;
 }
 
-const as_section as_sec_compare = {.name = "compare", .order = 16, .write = write_section};
+const as_section as_sec_compare = {.name = "compare", .order = 16, .write = write_section, .part = AS_PART_DEVICES};
