@@ -33,7 +33,8 @@ const as_verb as_cmd_record = {
     .max_args = INT_MAX,
     .runs_command = true,
     .options = AS_OPTIONS(AS_RECORD_KEYS, "quiet", AS_REPORT_KEYS),
-    .texts = AS_TEXTS({.key = "rate", .standard = "999", .help = "looks per second at each thread that has a CPU"},
-                      {.key = "time", .standard = "", .help = "stop after so long, for example 10s; without it, when the program ends"}),
+    .texts =
+        AS_TEXTS({.key = "rate", .standard = "999", .help = "looks per second at each thread that has a CPU"},
+                 {.key = "time", .standard = "", .help = "stop after so long, for example 10s; without it, when the program ends"}),
     .run = run,
 };

@@ -13,7 +13,7 @@ typedef struct as_kallsyms {
     struct as_kallsym {
         uint64_t address;
         uint32_t name, module; /* in the text; module 0: the kernel itself */
-    } *items; /* by address */
+    } * items;                 /* by address */
     size_t n;
 } as_kallsyms;
 

@@ -107,7 +107,8 @@ bool as_perf_read(const uint8_t *data, size_t n, size_t n_regs, as_perf_record *
     case PERF_RECORD_COMM: return take_u32(&b, &out->pid) && take_u32(&b, &out->tid) && text_read(&b, out);
     case PERF_RECORD_FORK:
     case PERF_RECORD_EXIT:
-        return take_u32(&b, &out->pid) && take_u32(&b, &out->parent_pid) && take_u32(&b, &out->tid) && take_u32(&b, &out->parent_tid);
+        return take_u32(&b, &out->pid) && take_u32(&b, &out->parent_pid) && take_u32(&b, &out->tid) &&
+               take_u32(&b, &out->parent_tid);
     case PERF_RECORD_LOST: return skip(&b, 8, NULL) && take_u64(&b, &out->lost);
     case PERF_RECORD_LOST_SAMPLES: return take_u64(&b, &out->lost);
     default: return true;

@@ -11,8 +11,8 @@ typedef struct as_perf_record {
     uint16_t    misc;
     uint64_t    time, id; /* CLOCK_MONOTONIC; id of the event */
     uint32_t    pid, tid, parent_pid, parent_tid;
-    uint64_t    period;                     /* of a sample */
-    const void *chain;                      /* n_chain addresses of 8 bytes each, which need not be aligned */
+    uint64_t    period; /* of a sample */
+    const void *chain;  /* n_chain addresses of 8 bytes each, which need not be aligned */
     size_t      n_chain;
     const void *regs; /* n_regs of 8 bytes each; none: not asked for, or a thread of the kernel */
     size_t      n_regs;

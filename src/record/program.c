@@ -85,7 +85,8 @@ static void child_wait(int go, int said, const char *const *argv, char **environ
     _exit(127);
 }
 
-assay_status as_program_start(assay_env *env, const char *const *argv, const char *const *variables, int n_variables, as_program *out)
+assay_status as_program_start(assay_env *env, const char *const *argv, const char *const *variables, int n_variables,
+                              as_program *out)
 {
     int go[2] = {-1, -1}, said[2] = {-1, -1};
     *out = (as_program){.go = -1, .said = -1, .end_fd = -1, .is_child = true, .exit_code = -1};
@@ -140,9 +141,11 @@ static bool cpu_read(pid_t pid, uint64_t *out)
     long long          users, systems;
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     const char *end = as_file_small(path, text, sizeof text) ? strrchr(text, ')') : NULL;
-    if (!end || sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %lld %lld", &user, &system, &users, &systems) != 4)
+    if (!end ||
+        sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %lld %lld", &user, &system, &users, &systems) != 4)
         return false;
-    *out = (user + system + (unsigned long long)users + (unsigned long long)systems) * (1000000000u / (unsigned long long)sysconf(_SC_CLK_TCK));
+    *out = (user + system + (unsigned long long)users + (unsigned long long)systems) *
+           (1000000000u / (unsigned long long)sysconf(_SC_CLK_TCK));
     return true;
 }
 

@@ -17,7 +17,8 @@ typedef struct as_program {
 } as_program;
 
 /* A child that waits before it becomes the command; variables: "NAME=value", added to its environment. */
-assay_status as_program_start(assay_env *env, const char *const *argv, const char *const *variables, int n_variables, as_program *out);
+assay_status as_program_start(assay_env *env, const char *const *argv, const char *const *variables, int n_variables,
+                              as_program *out);
 /* Lets it go.  NOT_FOUND: it cannot become the command; it has ended then. */
 assay_status as_program_go(assay_env *env, as_program *p, const char *const *argv);
 /* One that runs already. */

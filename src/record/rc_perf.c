@@ -27,7 +27,8 @@ static const uint64_t regs_mask = 1u << PERF_REG_X86_BP | 1u << PERF_REG_X86_SP 
 #elif defined(__aarch64__)
 #include <asm/perf_regs.h>
 enum { N_REGS = 4 };
-static const uint64_t regs_mask = 1ull << PERF_REG_ARM64_X29 | 1ull << PERF_REG_ARM64_LR | 1ull << PERF_REG_ARM64_SP | 1ull << PERF_REG_ARM64_PC;
+static const uint64_t regs_mask =
+    1ull << PERF_REG_ARM64_X29 | 1ull << PERF_REG_ARM64_LR | 1ull << PERF_REG_ARM64_SP | 1ull << PERF_REG_ARM64_PC;
 #else
 enum { N_REGS = 0 };
 static const uint64_t regs_mask = 0;
@@ -35,11 +36,13 @@ static const uint64_t regs_mask = 0;
 
 enum {
     PAGE_BYTES_MOST = 1 << 16,
-    RING_BYTES = 512 << 10,      /* per CPU; what the system lets every user lock */
-    RING_BYTES_DWARF = 4 << 20,  /* copies of stacks are large */
+    RING_BYTES = 512 << 10,     /* per CPU; what the system lets every user lock */
+    RING_BYTES_DWARF = 4 << 20, /* copies of stacks are large */
     RING_BYTES_LEAST = 32 << 10,
     STACK_BYTES = 16 << 10, /* of each thread's stack that is copied */
     MAX_CHAIN = 512,
+    OUTS_PER_LOOK = 8,
+    MOST_OUTS = 20000,
     LATE_NS = 50000000 /* a record may be in its ring so much later than its time says */
 };
 
@@ -135,10 +138,12 @@ static void refusal_say(int error, char why[AS_RECORD_WHY])
                  "kernel.perf_event_paranoid is %lld: an administrator can allow it with 'sysctl kernel.perf_event_paranoid=1'",
                  (long long)paranoid);
     else if (is_filtered && (error == EPERM || error == EACCES))
-        snprintf(why, AS_RECORD_WHY,
-                 "a seccomp filter forbids perf_event_open: start the container with --cap-add PERFMON or --security-opt seccomp=unconfined");
+        snprintf(
+            why, AS_RECORD_WHY,
+            "a seccomp filter forbids perf_event_open: start the container with --cap-add PERFMON or --security-opt seccomp=unconfined");
     else if (error == EPERM || error == EACCES)
-        snprintf(why, AS_RECORD_WHY, "perf_event_open is not permitted (kernel.perf_event_paranoid is %lld): give assay CAP_PERFMON",
+        snprintf(why, AS_RECORD_WHY,
+                 "perf_event_open is not permitted (kernel.perf_event_paranoid is %lld): give assay CAP_PERFMON",
                  (long long)paranoid);
     else
         snprintf(why, AS_RECORD_WHY, "perf_event_open: %s", strerror(error));
@@ -167,7 +172,10 @@ static bool probe(assay_env *env, const as_record_settings *s, char why[AS_RECOR
     return ok;
 }
 
-static assay_status no_memory(as_recording *r) { return as_fail(r->env, ASSAY_NO_MEMORY, "record: not enough memory for what the kernel tells"); }
+static assay_status no_memory(as_recording *r)
+{
+    return as_fail(r->env, ASSAY_NO_MEMORY, "record: not enough memory for what the kernel tells");
+}
 
 static bool fd_keep(perf *p, int fd)
 {
@@ -219,8 +227,8 @@ static assay_status thread_follow(as_recording *r, perf *p, pid_t tid, int cpu, 
     if (g->fd < 0) {
         g->fd = fd;
         if (!ring_map(g, p->by_dwarf ? RING_BYTES_DWARF : RING_BYTES))
-            return as_fail(r->env, ASSAY_DEVICE, "record: process %d: no memory may be locked for samples of CPU %d: %s", (int)r->pid,
-                           cpu, strerror(errno));
+            return as_fail(r->env, ASSAY_DEVICE, "record: process %d: no memory may be locked for samples of CPU %d: %s",
+                           (int)r->pid, cpu, strerror(errno));
         as_record_wait_on(r, fd);
     } else if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, g->fd)) {
         return as_fail(r->env, ASSAY_DEVICE, "record: process %d: samples of CPU %d cannot share a buffer: %s", (int)r->pid, cpu,
@@ -229,8 +237,8 @@ static assay_status thread_follow(as_recording *r, perf *p, pid_t tid, int cpu, 
     if (!p->has_kernel)
         return ASSAY_OK; /* a switch happens in the kernel, whose events are forbidden: the last look must do */
     struct perf_event_attr b = attr_make(PERF_COUNT_SW_CONTEXT_SWITCHES, r->settings, true, p->by_dwarf);
-    b.freq = 1; /* a thread that waits rarely has all its stacks, one that waits all the time costs no more than being looked at */
-    b.sample_freq = (__u64)r->settings->rate;
+    b.freq = 1; /* a thread that waits rarely has all its stacks, one that waits all the time does not cost much more than being looked at */
+    b.sample_freq = (__u64)(r->settings->rate < MOST_OUTS / OUTS_PER_LOOK ? r->settings->rate * OUTS_PER_LOOK : MOST_OUTS);
     uint64_t id;
     fd = event_open(&b, tid, cpu);
     if (fd < 0)
@@ -380,7 +388,8 @@ static int stack_make(as_recording *r, perf *p, const as_perf_record *x, bool wi
     size_t   n = chain_read(x, chain, MAX_CHAIN), first = 0;
     bool     is_end = false, is_root = false;
     if (p->by_dwarf)
-        n += unwind(r, x, chain + n, MAX_CHAIN - n, &is_end); /* behind the kernel's; where the thread entered it is the return of a system call */
+        n += unwind(r, x, chain + n, MAX_CHAIN - n,
+                    &is_end); /* behind the kernel's; where the thread entered it is the return of a system call */
     while (!with_kernel && first + 1 < n && chain[first] >> 63)
         first++;
     int stack = as_symbols_stack(r->symbols, r->trace, (pid_t)x->pid, chain + first, n - first, true, &is_root);
@@ -445,8 +454,7 @@ static bool record_take(as_recording *r, perf *p, const as_perf_record *x)
     as_thread *t;
     switch (x->type) {
     case PERF_RECORD_SAMPLE: return sample_add(r, p, x);
-    case PERF_RECORD_MMAP2:
-        return as_symbols_map(r->symbols, (pid_t)x->pid, x->start, x->start + x->length, x->offset, x->text);
+    case PERF_RECORD_MMAP2: return as_symbols_map(r->symbols, (pid_t)x->pid, x->start, x->start + x->length, x->offset, x->text);
     case PERF_RECORD_COMM: return name_set(r, p, x);
     case PERF_RECORD_FORK: return thread_add(r, p, x);
     case PERF_RECORD_EXIT:
@@ -458,7 +466,7 @@ static bool record_take(as_recording *r, perf *p, const as_perf_record *x)
             return true; /* its last one */
         t = as_threads_take(&p->threads, (pid_t)x->pid, (pid_t)x->tid, x->time);
         return t && as_thread_turn(r, &p->threads, t,
-                                   !(x->misc & PERF_RECORD_MISC_SWITCH_OUT)          ? AS_THREAD_RUNS
+                                   !(x->misc & PERF_RECORD_MISC_SWITCH_OUT)        ? AS_THREAD_RUNS
                                    : x->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? AS_THREAD_QUEUES
                                                                                    : AS_THREAD_WAITS,
                                    x->time);
@@ -579,8 +587,8 @@ static assay_status stop(as_recording *r)
         ioctl(p->fds[i], PERF_EVENT_IOC_DISABLE, 0);
     assay_status status = drain(r, true);
     if (status == ASSAY_OK &&
-        !(metric_add(r, AS_RECORD_KERNEL, "1", p->has_kernel) && metric_add(r, AS_RECORD_OFF_CPU, "1", 1) && metric_add(r, AS_RECORD_TABLES, "1", p->by_dwarf) &&
-          metric_add(r, AS_RECORD_BUSY, "ns", (double)p->threads.busy_ns) &&
+        !(metric_add(r, AS_RECORD_KERNEL, "1", p->has_kernel) && metric_add(r, AS_RECORD_OFF_CPU, "1", 1) &&
+          metric_add(r, AS_RECORD_TABLES, "1", p->by_dwarf) && metric_add(r, AS_RECORD_BUSY, "ns", (double)p->threads.busy_ns) &&
           metric_add(r, AS_RECORD_STARVED, "ns", (double)p->threads.starved_ns) &&
           metric_add(r, AS_RECORD_ASLEEP, "ns", (double)p->threads.asleep_ns) &&
           metric_add(r, AS_RECORD_QUEUED, "ns", (double)p->threads.queued_ns) &&

@@ -36,7 +36,8 @@ assay_status as_record_settings_read(assay_env *env, const assay_options *option
     if (as_options_is_set(options, "rate")) {
         int64_t rate = as_options_int(options, "rate");
         if (rate > MAX_RATE)
-            return as_fail(env, ASSAY_BAD_INPUT, "record: --rate %lld: at most %d looks per second can be had", (long long)rate, MAX_RATE);
+            return as_fail(env, ASSAY_BAD_INPUT, "record: --rate %lld: at most %d looks per second can be had", (long long)rate,
+                           MAX_RATE);
         out->rate = (int)rate;
     }
     if (as_options_is_set(options, "time"))
@@ -70,10 +71,10 @@ bool as_record_wait_on(as_recording *r, int fd)
 bool as_record_variable(as_recording *r, const char *name, const char *value)
 {
     const char *before = strcmp(name, "LD_PRELOAD") ? NULL : getenv(name);
-    const char *text = r->n_variables == AS_RECORD_MAX_VARIABLES
-                           ? NULL
-                           : as_arena_printf(&r->trace->arena, "%s=%s%s%s", name, value, before && *before ? ":" : "",
-                                             before ? before : "");
+    const char *text =
+        r->n_variables == AS_RECORD_MAX_VARIABLES
+            ? NULL
+            : as_arena_printf(&r->trace->arena, "%s=%s%s%s", name, value, before && *before ? ":" : "", before ? before : "");
     if (text)
         r->variables[r->n_variables++] = text;
     return text != NULL;
@@ -135,7 +136,8 @@ int as_record_lane(as_recording *r, pid_t pid, pid_t tid, const char *name)
     if (!name)
         comm_read(pid, tid, told);
     /* A thread that became another program has a second lane. */
-    int lane = as_trace_add_lane(r->trace, &(as_trace_lane){.name = name ? name : told, .pid = (uint32_t)pid, .tid = (uint32_t)tid});
+    int lane =
+        as_trace_add_lane(r->trace, &(as_trace_lane){.name = name ? name : told, .pid = (uint32_t)pid, .tid = (uint32_t)tid});
     if (lane >= 0)
         *slot = (uint32_t)lane + 1;
     return lane;
@@ -178,7 +180,9 @@ static assay_status kind_choose(assay_env *env, const as_record_settings *s, cho
         as_text_printf(&out->others, "%s%s: %s", out->others.length ? "; " : "", k->name, why);
     }
     return as_fail(env, ASSAY_DEVICE, "record: no recorder can work here: %s",
-                   out->others.length ? out->others.data : s->memory ? "none of those that were built in records memory" : "none was built in");
+                   out->others.length ? out->others.data
+                   : s->memory        ? "none of those that were built in records memory"
+                                      : "none was built in");
 }
 
 /* --- The trace --------------------------------------------------------------------------------------------------- */
@@ -211,14 +215,16 @@ static bool describe(as_recording *r, const choice *c)
     return command && as_trace_add_note(t, "record.command", "%s", command) &&
            as_trace_add_note(t, "record.recorder", "%s", c->kind->name) &&
            (!c->others.length || as_trace_add_note(t, "record.not_had", "%s", c->others.data)) &&
-           as_trace_add_note(t, "record.stacks_by", "%s", s->call_graph == AS_CALL_GRAPH_DWARF ? "unwind tables" : "frame pointers") &&
+           as_trace_add_note(t, "record.stacks_by", "%s",
+                             s->call_graph == AS_CALL_GRAPH_DWARF ? "unwind tables" : "frame pointers") &&
            as_trace_add_note(t, "clock.name", "monotonic") &&
            as_trace_add_metric(t, &(as_trace_metric){.name = AS_RECORD_RATE, .unit = "1/s", .value = s->rate});
 }
 
 static bool metric_add(assay_trace *t, const char *name, const char *unit, double value)
 {
-    return as_trace_add_metric(t, &(as_trace_metric){.name = name, .unit = unit, .ticks = as_monotonic_ns() - t->start_ticks, .value = value});
+    return as_trace_add_metric(
+        t, &(as_trace_metric){.name = name, .unit = unit, .ticks = as_monotonic_ns() - t->start_ticks, .value = value});
 }
 
 /* --- Recording ------------------------------------------------------------------------------------------------------ */
@@ -391,7 +397,8 @@ assay_status as_record_run(assay_env *env, const as_record_settings *s, assay_tr
         clock_set(x.r.trace);
         x.kind = c.kind;
         x.r.symbols = as_symbols_new(env);
-        status = x.r.symbols && describe(&x.r, &c) ? record(&x) : as_fail(env, ASSAY_NO_MEMORY, "record: not enough memory to begin");
+        status =
+            x.r.symbols && describe(&x.r, &c) ? record(&x) : as_fail(env, ASSAY_NO_MEMORY, "record: not enough memory to begin");
     }
     as_text_drop(&c.others);
     as_symbols_free(x.r.symbols);

@@ -32,7 +32,8 @@ typedef struct as_record_settings {
 } as_record_settings;
 assay_status as_record_settings_read(assay_env *env, const assay_options *options, as_record_settings *out);
 
-#define AS_RECORD_RATE_HZ 999 /* not 1000: a program that does something every millisecond would be seen at the same place each time */
+#define AS_RECORD_RATE_HZ \
+    999 /* not 1000: a program that does something every millisecond would be seen at the same place each time */
 
 enum { AS_RECORD_MAX_FDS = 64, AS_RECORD_MAX_VARIABLES = 8, AS_RECORD_WHY = 400 };
 

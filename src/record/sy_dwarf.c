@@ -275,10 +275,9 @@ static void dwarf_close(void *opened)
 static void *dwarf_open(const char *path)
 {
     static char                *where; /* the standard places: beside the file, and /usr/lib/debug */
-    static const Dwfl_Callbacks callbacks = {.find_debuginfo = dwfl_standard_find_debuginfo,
-                                             .section_address = dwfl_offline_section_address,
-                                             .debuginfo_path = &where};
-    bool                        is_vdso = !strcmp(path, "[vdso]");
+    static const Dwfl_Callbacks callbacks = {
+        .find_debuginfo = dwfl_standard_find_debuginfo, .section_address = dwfl_offline_section_address, .debuginfo_path = &where};
+    bool  is_vdso = !strcmp(path, "[vdso]");
     int   fd = is_vdso ? vdso_open() : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     file *f = fd >= 0 ? calloc(1, sizeof *f) : NULL;
     if (f)

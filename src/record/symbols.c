@@ -134,8 +134,7 @@ static int object_take(as_symbols *s, const char *path)
 {
     if (path[0] != '/' && strcmp(path, "[vdso]"))
         return -1;
-    if (!strncmp(path, "//anon", 6) || !strncmp(path, "/memfd:", 7) || !strncmp(path, "/dev/zero", 9) ||
-        !strncmp(path, "/SYSV", 5))
+    if (!strncmp(path, "//anon", 6) || !strncmp(path, "/memfd:", 7) || !strncmp(path, "/dev/zero", 9) || !strncmp(path, "/SYSV", 5))
         return -1;
     for (size_t i = 0; i < s->n_objects; i++)
         if (!strcmp(s->objects[i].path, path))
@@ -429,10 +428,23 @@ static const found *find(as_symbols *s, assay_trace *t, pid_t pid, uint64_t addr
 /* What threads begin with; main, where what calls it has no names. */
 static bool is_root(const assay_trace *t, int frame)
 {
-    static const char *const roots[] = {"_start", "main", "start_thread", "__libc_start_call_main", "__libc_start_main",
-                                        "_dl_start_user", "__clone3", "__clone", "clone3", "clone", "__clone_internal",
-                                        "ret_from_fork", "_dl_start", "thread_start", "__thread_start", "_dl_relocate_static_pie"};
-    const char *name = t->frames[frame].name;
+    static const char *const roots[] = {"_start",
+                                        "main",
+                                        "start_thread",
+                                        "__libc_start_call_main",
+                                        "__libc_start_main",
+                                        "_dl_start_user",
+                                        "__clone3",
+                                        "__clone",
+                                        "clone3",
+                                        "clone",
+                                        "__clone_internal",
+                                        "ret_from_fork",
+                                        "_dl_start",
+                                        "thread_start",
+                                        "__thread_start",
+                                        "_dl_relocate_static_pie"};
+    const char              *name = t->frames[frame].name;
     for (size_t i = 0; i < AS_COUNT(roots); i++)
         if (!strcmp(name, roots[i]))
             return true;
@@ -526,7 +538,8 @@ static bool word_read(const as_thread_state *at, uint64_t address, uint64_t *out
 }
 
 /* One step by the rule, or by the frame pointer where the tables say nothing: compiled code has no tables. */
-static bool caller_find(const as_unwind_rule *rule, const as_thread_state *copy, bool is_first, uint64_t *ip, uint64_t *sp, uint64_t *fp)
+static bool caller_find(const as_unwind_rule *rule, const as_thread_state *copy, bool is_first, uint64_t *ip, uint64_t *sp,
+                        uint64_t *fp)
 {
     uint64_t cfa, ra = copy->lr, saved = *fp;
     if (rule->is_known) {

@@ -73,7 +73,8 @@ as_thread *as_threads_take(as_threads *all, pid_t pid, pid_t tid, uint64_t now_n
     t = calloc(1, sizeof *t);
     if (!t)
         return NULL;
-    *t = (as_thread){.pid = pid, .tid = tid, .now = AS_THREAD_RUNS, .since_ns = now_ns, .seen = -1, .out = -1, .waiting = -1, .lane = -1};
+    *t = (as_thread){
+        .pid = pid, .tid = tid, .now = AS_THREAD_RUNS, .since_ns = now_ns, .seen = -1, .out = -1, .waiting = -1, .lane = -1};
     all->items[all->n++] = t;
     *slot_of(all, tid) = (uint32_t)all->n;
     account(all, now_ns);

@@ -4,7 +4,12 @@
 
 #include "record/record.h"
 
-typedef enum as_thread_now { AS_THREAD_RUNS, AS_THREAD_WAITS, AS_THREAD_QUEUES /* could run, but has no CPU */, AS_THREAD_ENDED } as_thread_now;
+typedef enum as_thread_now {
+    AS_THREAD_RUNS,
+    AS_THREAD_WAITS,
+    AS_THREAD_QUEUES /* could run, but has no CPU */,
+    AS_THREAD_ENDED
+} as_thread_now;
 
 typedef struct as_thread {
     pid_t         pid, tid;

@@ -26,7 +26,8 @@ static assay_metric share_metric(double share, double n, const char *what)
 {
     const double z = 1.959964, zz = z * z / n;
     double       middle = (share + zz / 2) / (1 + zz), half = z / (1 + zz) * sqrt(share * (1 - share) / n + zz / (4 * n));
-    return as_metric_measured(share, fmin(share, fmax(0, middle - half)), fmax(share, fmin(1, middle + half)), (uint64_t)n, "ratio", what);
+    return as_metric_measured(share, fmin(share, fmax(0, middle - half)), fmax(share, fmin(1, middle + half)), (uint64_t)n, "ratio",
+                              what);
 }
 
 /* The same trace with the looks of one state alone. */
@@ -62,18 +63,18 @@ static void row_add(assay_facts *f, const assay_trace *t, as_table *table, const
                     const as_call_function *waits)
 {
     static const char *const from = "looks at threads that had a CPU", *const off = "times between losing a CPU and getting one";
-    double                   n = on->unknown ? 0 : (double)on->nodes[0].count;
-    double                   self = as_call_share(on, x->self), total = as_call_share(on, x->total);
-    assay_metric             none = as_metric_unavailable("ratio", "no look found a thread on a CPU");
-    as_cell                  cells[] = {
-                         {.text = x->name},
-                         {.text = *x->place ? x->place : "-"},
-                         {.text = where(f, t, x->frame)},
-                         {.metric = as_metric_measured(as_call_ns(on, x->self), NAN, NAN, (uint64_t)n, "ns", from)},
-                         {.metric = as_metric_measured(as_call_ns(on, x->total), NAN, NAN, (uint64_t)n, "ns", from)},
-                         {.metric = n > 0 ? share_metric(self, n, from) : none},
-                         {.metric = n > 0 ? share_metric(total, n, from) : none},
-                         {.metric = as_metric_measured(waits ? as_call_ns(on, waits->self) : 0, NAN, NAN, waits ? waits->count : 0, "ns", off)},
+    double       n = on->unknown ? 0 : (double)on->nodes[0].count;
+    double       self = as_call_share(on, x->self), total = as_call_share(on, x->total);
+    assay_metric none = as_metric_unavailable("ratio", "no look found a thread on a CPU");
+    as_cell      cells[] = {
+             {.text = x->name},
+             {.text = *x->place ? x->place : "-"},
+             {.text = where(f, t, x->frame)},
+             {.metric = as_metric_measured(as_call_ns(on, x->self), NAN, NAN, (uint64_t)n, "ns", from)},
+             {.metric = as_metric_measured(as_call_ns(on, x->total), NAN, NAN, (uint64_t)n, "ns", from)},
+             {.metric = n > 0 ? share_metric(self, n, from) : none},
+             {.metric = n > 0 ? share_metric(total, n, from) : none},
+             {.metric = as_metric_measured(waits ? as_call_ns(on, waits->self) : 0, NAN, NAN, waits ? waits->count : 0, "ns", off)},
     };
     as_facts_row(f, table, cells);
 }
@@ -92,12 +93,12 @@ static int greatest(const as_call_tree *tree, const bool *done)
 
 static void functions_add(assay_facts *f, const assay_trace *t, const as_call_tree *on, const as_call_tree *off)
 {
-    static const char *const columns[] = {"function|function", "object|program or library",   "source|source",
-                                          "self|self",         "total|with callees",           "self_share|share of self",
-                                          "total_share|share with callees", "waits|waits", NULL};
+    static const char *const columns[] = {
+        "function|function",        "object|program or library",      "source|source", "self|self", "total|with callees",
+        "self_share|share of self", "total_share|share with callees", "waits|waits",   NULL};
     as_fact_group *g = as_facts_group(f, "hotspots", "Hotspots");
     as_table      *table = as_facts_table(f, g, "functions", "Functions by their own CPU time", columns);
-    bool          *done_on = AS_TAKE(&f->arena, bool, on->n_functions + 1), *done_off = AS_TAKE(&f->arena, bool, off->n_functions + 1);
+    bool *done_on = AS_TAKE(&f->arena, bool, on->n_functions + 1), *done_off = AS_TAKE(&f->arena, bool, off->n_functions + 1);
     if (!done_on || !done_off || !table)
         return;
     for (int best; table->n_rows < MAX_ROWS && (best = greatest(on, done_on)) >= 0; done_on[best] = true) {
@@ -159,10 +160,10 @@ static const char *percent(assay_facts *f, double share)
 
 static void times_add(assay_facts *f, as_fact_group *g, const assay_trace *t, const totals *s)
 {
-    static const char *const not_told = "the record ends before the program did: its end was never written",
+    static const char *const        not_told = "the record ends before the program did: its end was never written",
                              *const no_switch = "this recorder does not see when threads get and lose a CPU",
                              *const source = "the moments at which threads got and lost a CPU";
-    assay_metric             runs = as_metric_unavailable("ratio", not_told), waits = runs, starves = runs;
+    assay_metric                    runs = as_metric_unavailable("ratio", not_told), waits = runs, starves = runs;
     if (s->is_exact) {
         runs = as_metric_measured(s->runs, NAN, NAN, 1, "ratio", source);
         waits = as_metric_measured(s->waits, NAN, NAN, 1, "ratio", source);
@@ -176,7 +177,8 @@ static void times_add(assay_facts *f, as_fact_group *g, const assay_trace *t, co
     as_facts_add(f, g, "record.waits", "all threads wait", waits);
     as_facts_add(f, g, "record.starves", "threads could run, but others have the CPUs", starves);
     as_facts_add(f, g, AS_RECORD_WALL, "time from start to end", time_metric(s->wall, "the monotonic clock", not_told));
-    as_facts_add(f, g, AS_RECORD_CPU, "CPU time", time_metric(s->cpu, "the system's account of the process and its children", not_told));
+    as_facts_add(f, g, AS_RECORD_CPU, "CPU time",
+                 time_metric(s->cpu, "the system's account of the process and its children", not_told));
     as_facts_add(f, g, "record.cpus", "CPUs used",
                  isfinite(s->cpus) ? as_metric_derived(s->cpus, NAN, NAN, 1, "1", "record.cpu / record.wall")
                                    : as_metric_unavailable("1", not_told));
@@ -196,9 +198,10 @@ static void looks_add(assay_facts *f, as_fact_group *g, const assay_trace *t, si
     as_facts_add(f, g, "record.own_share", "CPU time of assay, of the time recorded",
                  share_of(own, wall, "record.own_cpu / record.wall", "the record has no end"));
     as_facts_add(f, g, AS_RECORD_EXIT_CODE, "exit code of the program",
-                 isfinite(code) ? as_metric_counted((uint64_t)code, "1", "wait4")
-                                : as_metric_unavailable("1", isfinite(number) ? "a signal ended the program"
-                                                                              : "the program had not ended, or is not a child of assay"));
+                 isfinite(code)
+                     ? as_metric_counted((uint64_t)code, "1", "wait4")
+                     : as_metric_unavailable("1", isfinite(number) ? "a signal ended the program"
+                                                                   : "the program had not ended, or is not a child of assay"));
     if (isfinite(number))
         as_facts_add(f, g, AS_RECORD_SIGNAL, "signal that ended the program", as_metric_counted((uint64_t)number, "1", "wait4"));
 }
@@ -212,8 +215,9 @@ static void run_find(assay_facts *f, as_fact_group *g, const totals *s)
     const char *starves = isfinite(s->starves) && s->starves >= .01
                               ? as_say(f, ", and could run for %s but other programs have the CPUs", percent(f, s->starves))
                               : "";
-    as_facts_find(f, g, AS_LEVEL_NOTE, "The program runs %s of the time and waits %s%s.%s", percent(f, s->runs), percent(f, s->waits),
-                  starves, isfinite(s->cpus) && s->cpus > 1.05 ? as_say(f, " It uses %.1f CPUs on average.", s->cpus) : "");
+    as_facts_find(f, g, AS_LEVEL_NOTE, "The program runs %s of the time and waits %s%s.%s", percent(f, s->runs),
+                  percent(f, s->waits), starves,
+                  isfinite(s->cpus) && s->cpus > 1.05 ? as_say(f, " It uses %.1f CPUs on average.", s->cpus) : "");
 }
 
 static void trust_find(assay_facts *f, as_fact_group *g, const assay_trace *t, size_t n_on)
@@ -222,7 +226,8 @@ static void trust_find(assay_facts *f, as_fact_group *g, const assay_trace *t, s
            code = metric_of(t, AS_RECORD_EXIT_CODE), throttled = metric_of(t, AS_RECORD_THROTTLED);
     const char *not_had = as_trace_note_find(t, "record.not_had");
     if (!t->complete)
-        as_facts_find(f, g, AS_LEVEL_WARN, "The record is partial: its end was never written. What follows covers the %zu looks in the file.",
+        as_facts_find(f, g, AS_LEVEL_WARN,
+                      "The record is partial: its end was never written. What follows covers the %zu looks in the file.",
                       t->n_looks);
     else if (t->state == AS_TRACE_PARTIAL)
         as_facts_find(f, g, AS_LEVEL_WARN, "The record is partial: %s.", t->reason);
@@ -236,14 +241,17 @@ static void trust_find(assay_facts *f, as_fact_group *g, const assay_trace *t, s
     if (all > 0 && cut / all >= MANY_CUT)
         as_facts_find(f, g, AS_LEVEL_WARN,
                       "%.0f %% of the stacks are cut short: callers are missing, because code was built without frame pointers%s.",
-                      100 * cut / all, metric_of(t, AS_RECORD_TABLES) > 0 ? " and has no unwind tables" : "; try --call-graph dwarf");
+                      100 * cut / all,
+                      metric_of(t, AS_RECORD_TABLES) > 0 ? " and has no unwind tables" : "; try --call-graph dwarf");
     if (t->looks_lost)
         as_facts_find(f, g, (double)t->looks_lost > MANY_LOST * (double)n_on ? AS_LEVEL_WARN : AS_LEVEL_NOTE,
                       "%llu records were lost, because assay could not read them in time.", (unsigned long long)t->looks_lost);
     if (throttled > 0)
-        as_facts_find(f, g, AS_LEVEL_WARN, "The kernel paused the sampling %.0f times to protect itself: use a lower --rate.", throttled);
+        as_facts_find(f, g, AS_LEVEL_WARN, "The kernel paused the sampling %.0f times to protect itself: use a lower --rate.",
+                      throttled);
     if (!n_on)
-        as_facts_find(f, g, AS_LEVEL_NOTE, "No look found a thread on a CPU: the program used less CPU time than the time between two looks.");
+        as_facts_find(f, g, AS_LEVEL_NOTE,
+                      "No look found a thread on a CPU: the program used less CPU time than the time between two looks.");
 }
 
 static void run(assay_facts *f, const assay_trace *t)
