@@ -155,7 +155,6 @@ typedef struct as_analysis {
     const char *name;  /* "latency" */
     int         order; /* low runs first; a later one may look up what an earlier one added */
     void (*run)(assay_facts *f, const assay_trace *t);
-    bool of_runs; /* of runs of a network: left out where a program was recorded, which has none */
 } as_analysis;
 
 extern const as_analysis *const as_an_table[];

@@ -135,4 +135,4 @@ static void run(assay_facts *f, const assay_trace *t)
                   "Without hardware counters (PMU), time spent computing and time spent waiting for memory cannot be told apart.");
 }
 
-const as_analysis as_an_books = {.name = "books", .order = 40, .run = run, .of_runs = true};
+const as_analysis as_an_books = {.name = "books", .order = 40, .run = run};

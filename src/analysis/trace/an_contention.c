@@ -226,4 +226,4 @@ static void run(assay_facts *f, const assay_trace *t)
     threads_add(f, g, t);
 }
 
-const as_analysis as_an_contention = {.name = "contention", .order = 70, .run = run, .of_runs = true};
+const as_analysis as_an_contention = {.name = "contention", .order = 70, .run = run};

@@ -69,4 +69,4 @@ static void run(assay_facts *f, const assay_trace *t)
     as_facts_add(f, g, "cost.intensity", "arithmetic intensity", intensity);
 }
 
-const as_analysis as_an_cost = {.name = "cost", .order = 20, .run = run, .of_runs = true};
+const as_analysis as_an_cost = {.name = "cost", .order = 20, .run = run};

@@ -92,4 +92,4 @@ static void run(assay_facts *f, const assay_trace *t)
                       t->dropped_spans);
 }
 
-const as_analysis as_an_instrument = {.name = "instrument", .order = 80, .run = run, .of_runs = true};
+const as_analysis as_an_instrument = {.name = "instrument", .order = 80, .run = run};

@@ -135,4 +135,4 @@ static void run(assay_facts *f, const assay_trace *t)
             "The 95 %% interval of the median allows for samples that depend on one another; it was measured in one session.");
 }
 
-const as_analysis as_an_latency = {.name = "latency", .order = 10, .run = run, .of_runs = true};
+const as_analysis as_an_latency = {.name = "latency", .order = 10, .run = run};

@@ -304,4 +304,4 @@ static void run(assay_facts *f, const assay_trace *t)
         as_facts_find(f, g, AS_LEVEL_WARN, "No step was timed: %s.", missing(f, t));
 }
 
-const as_analysis as_an_layers = {.name = "layers", .order = 30, .run = run, .of_runs = true};
+const as_analysis as_an_layers = {.name = "layers", .order = 30, .run = run};

@@ -161,4 +161,4 @@ static void run(assay_facts *f, const assay_trace *t)
         as_facts_find(f, g, AS_LEVEL_GOOD, "Measured runs allocated no device memory.");
 }
 
-const as_analysis as_an_memory = {.name = "memory", .order = 50, .run = run, .of_runs = true};
+const as_analysis as_an_memory = {.name = "memory", .order = 50, .run = run};

@@ -21,4 +21,4 @@ static void run(assay_facts *f, const assay_trace *t)
         as_facts_find(f, g, AS_LEVEL_NOTE, "%zu of %zu sensors are not available; the table says why.", n_missing, t->n_sensors);
 }
 
-const as_analysis as_an_sensors = {.name = "sensors", .order = 60, .run = run, .of_runs = true};
+const as_analysis as_an_sensors = {.name = "sensors", .order = 60, .run = run};

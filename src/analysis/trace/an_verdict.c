@@ -275,4 +275,4 @@ static void run(assay_facts *f, const assay_trace *t)
     checks_add(f, g, t, &d);
 }
 
-const as_analysis as_an_verdict = {.name = "verdict", .order = 1000, .run = run, .of_runs = true};
+const as_analysis as_an_verdict = {.name = "verdict", .order = 1000, .run = run};

@@ -58,15 +58,6 @@ static void notes_copy(assay_facts *f, const assay_trace *t)
     as_facts_note(f, "trace.complete", t->complete ? "yes" : "no: the record was cut off");
 }
 
-/* The record of a program, or of the user's own code: nothing in it was run by an engine of ours. */
-static bool is_of_code(const assay_trace *t)
-{
-    bool is_recorded = t->n_frames > 0;
-    for (size_t i = 0; i < t->n_metrics && !is_recorded; i++)
-        is_recorded = !strcmp(t->metrics[i].name, AS_RECORD_RATE);
-    return is_recorded && !t->n_steps && !t->n_samples && !t->n_arms;
-}
-
 static int by_order(const void *a, const void *b)
 {
     const as_analysis *x = *(const as_analysis *const *)a, *y = *(const as_analysis *const *)b;
@@ -91,8 +82,7 @@ assay_status assay_analyse(assay_env *env, const assay_trace *trace, assay_facts
     heading_make(f, trace);
     notes_copy(f, trace);
     for (size_t i = 0; i < n && f->status == ASSAY_OK; i++)
-        if (!order[i]->of_runs || !is_of_code(trace))
-            order[i]->run(f, trace);
+        order[i]->run(f, trace);
     assay_status status = f->status;
     if (status != ASSAY_OK) {
         assay_facts_free(f);
