@@ -136,7 +136,8 @@ static void section_add(as_doc *d, const assay_facts *f, const as_section *s, as
         *last = s->part;
 }
 
-/* Every document begins with its title, whatever its sections: runs of one report must be told apart.  That of one run is in parts. */
+/* Every document begins with its title, whatever its sections, so that the runs of one report can be told apart.  The document of one
+ * run is in parts. */
 bool as_doc_make(as_doc *d, const assay_facts *f, const char *sections)
 {
     size_t             n;
@@ -167,7 +168,7 @@ static assay_status docs_write(assay_env *env, const as_writer *writer, const as
     errno = 0;
     AS_TRY(writer->write(env, pointers, facts, n, s, file));
     bool failed = fflush(file) || ferror(file);
-    if (failed && errno == EPIPE) { /* whoever read it has read enough */
+    if (failed && errno == EPIPE) { /* the reader closed the pipe: not an error */
         clearerr(file);
         return ASSAY_OK;
     }

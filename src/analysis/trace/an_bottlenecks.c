@@ -305,10 +305,14 @@ static finding thermal(const scene *s)
 
 static finding neighbours(const scene *s)
 {
-    const char         *label = as_facts_note_find(s->f, "contention.label");
+    const assay_metric *starves = metric_of(s, "record.starves");
     const assay_metric *dirty = metric_of(s, "contention.contaminated"), *excess = metric_of(s, "contention.mean_excess"),
                        *steal = metric_of(s, "contention.steal_share"), *pressure = metric_of(s, "contention.pressure_share");
-    if (!label || !strcmp(label, "unknown"))
+    if (starves)
+        return by_share(starves->value, HIGH,
+                        as_say(s->f, "in %s of the time threads could run, but others had the CPUs", percent(s->f, starves->value)),
+                        "record.starves");
+    if (s->f->machine == AS_MACHINE_UNKNOWN)
         return untestable(reason_of(s, "contention.contaminated", "nothing was measured that shows other work"));
     const char *numbers = "", *cites = "";
     double      worst = NAN;
@@ -329,7 +333,7 @@ static finding neighbours(const scene *s)
             cites = as_say(s->f, "%s%s%s", cites, *cites ? " " : "", signs[i].key);
             worst = signs[i].is_ours ? fmax(worst, fmin(1, fmax(0, share))) : worst;
         }
-    return (finding){strcmp(label, "quiet") ? FOUND : NOT_FOUND, worst, HIGH, numbers, cites};
+    return (finding){s->f->machine != AS_MACHINE_IDLE ? FOUND : NOT_FOUND, worst, HIGH, numbers, cites};
 }
 
 /* --- All -------------------------------------------------------------------------------------------------------------------- */
@@ -369,8 +373,8 @@ static void rule_add(assay_facts *f, as_table *table, size_t i, const scene *s)
     if (s->busy && !rules[i].of_machine && x.confidence > LOW)
         x.confidence--;
     as_cell cells[] = {
-        {.text = rules[i].key},
         {.text = rules[i].name},
+        {.text = rules[i].key},
         {.text = states[x.state]},
         {.text = severity_text(&x)},
         {.metric = known ? as_metric_derived(x.severity, NAN, NAN, 1, "ratio", "share of the time; the evidence cites its numbers")
@@ -390,7 +394,11 @@ static void on_cpu_read(scene *s)
     s->on_cpu = NAN;
     s->on_cpu_cites = "";
     s->on_cpu_why = reason_of(s, "contention.cpu_share", "neither CPU time nor stack samples were recorded");
-    if (!s->samples.unknown) {
+    const assay_metric *runs = metric_of(s, "record.runs");
+    if (runs) {
+        s->on_cpu = fmin(1, runs->value);
+        s->on_cpu_cites = "record.runs";
+    } else if (!s->samples.unknown) {
         s->on_cpu = 1 - as_call_share(&s->samples, s->samples.waiting);
         s->on_cpu_cites = "calls.samples.waiting calls.samples.whole";
     } else if (s->spans.unknown && cpu) {
@@ -413,7 +421,6 @@ static void on_cpu_read(scene *s)
 static void scene_read(scene *s, assay_facts *f, const assay_trace *t)
 {
     const assay_metric *clean = as_facts_metric(f, "layers.undisturbed_runs");
-    const char         *label = as_facts_note_find(f, "contention.label");
     *s = (scene){.f = f, .t = t, .samples = as_call_tree_of_samples(&f->arena, t), .spans = as_call_tree_of_spans(&f->arena, t)};
     as_call_tree layers = as_call_tree_of_layers(&f->arena, t, f);
     bool         judged = !clean || !as_metric_has(clean) || clean->value >= AS_CLEAN_ENOUGH;
@@ -428,14 +435,14 @@ static void scene_read(scene *s, assay_facts *f, const assay_trace *t)
         s->samples_hot = as_hots_read(f, t, &s->samples);
     if (!s->spans.unknown)
         s->spans_hot = as_hots_read(f, t, &s->spans);
-    s->busy = label && strcmp(label, "quiet") && strcmp(label, "unknown");
+    s->busy = f->machine == AS_MACHINE_BUSY || f->machine == AS_MACHINE_VERY_BUSY;
     on_cpu_read(s);
 }
 
 static void run(assay_facts *f, const assay_trace *t)
 {
-    static const char *const columns[] = {"rule|rule",
-                                          "name|bottleneck",
+    static const char *const columns[] = {"name|bottleneck",
+                                          "rule|rule",
                                           "state|state",
                                           "severity|severity",
                                           "share|share of the time",
@@ -444,7 +451,7 @@ static void run(assay_facts *f, const assay_trace *t)
                                           "cites|stands on",
                                           NULL};
     scene                    s;
-    if (t->n_arms > 1 || (!t->n_samples && !t->n_looks && !t->n_spans))
+    if (t->n_arms > 1 || (!t->n_samples && !t->n_looks && !t->n_spans && !t->n_stack_totals))
         return;
     scene_read(&s, f, t);
     as_fact_group *g = as_facts_group(f, "bottlenecks", "Bottlenecks");
@@ -453,4 +460,5 @@ static void run(assay_facts *f, const assay_trace *t)
         rule_add(f, table, i, &s);
 }
 
-const as_analysis as_an_bottlenecks = {.name = "bottlenecks", .order = 80, .run = run};
+const as_analysis as_an_bottlenecks = {
+    .name = "bottlenecks", .order = 80, .of = 1u << AS_OF_NETWORK | 1u << AS_OF_SESSION | 1u << AS_OF_PROGRAM, .run = run};

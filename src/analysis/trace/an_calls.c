@@ -180,4 +180,5 @@ static void run(assay_facts *f, const assay_trace *t)
     source_add(f, t, &layers);
 }
 
-const as_analysis as_an_calls = {.name = "calls", .order = 33, .run = run};
+const as_analysis as_an_calls = {
+    .name = "calls", .order = 33, .of = 1u << AS_OF_NETWORK | 1u << AS_OF_SESSION | 1u << AS_OF_PROGRAM, .run = run};

@@ -152,4 +152,5 @@ static void run(assay_facts *f, const assay_trace *t)
     advice_say(f, table);
 }
 
-const as_analysis as_an_executive = {.name = "executive", .order = 950, .run = run};
+const as_analysis as_an_executive = {
+    .name = "executive", .order = 950, .of = 1u << AS_OF_NETWORK | 1u << AS_OF_SESSION | 1u << AS_OF_PROGRAM, .run = run};

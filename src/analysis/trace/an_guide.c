@@ -22,6 +22,17 @@ static assay_metric ratio(const assay_metric *over, double under, const char *un
                              bounded ? over->hi / under : (double)NAN, over->n, unit, formula);
 }
 
+/* What the profile's own keys say in percent, as a ratio of the same kind; false: they do not. */
+static bool key_take(const assay_facts *f, const char *key, assay_metric *out)
+{
+    const assay_metric *m = as_facts_metric(f, key);
+    if (!m || !as_metric_has(m) || strcmp(m->unit, "%"))
+        return false;
+    *out = *m;
+    out->value /= 100, out->lo /= 100, out->hi /= 100, out->unit = "ratio";
+    return true;
+}
+
 static assay_metric sensor_reason(const assay_facts *f, const char *key, const char *unit, const char *otherwise)
 {
     const assay_metric *m = as_facts_metric(f, key);
@@ -151,9 +162,10 @@ static int best_first(const void *x, const void *y)
     return a->weight != b->weight ? (a->weight > b->weight ? -1 : 1) : strcmp(a->text, b->text);
 }
 
-static const char *const columns[] = {
-    "area|area",  "text|recommendation",    "because|because", "change|estimated change of the time",
-    "per|of one", "command|what proves it", "cites|stands on", NULL};
+static const char *const columns[] = {"text|recommendation", "area|area",
+                                      "because|because",     "change|estimated change of the time",
+                                      "per|of one",          "command|what proves it",
+                                      "cites|stands on",     NULL};
 
 /* One area's, or all of them. */
 static void advice_table(assay_facts *f, as_fact_group *g, const advices *a, int only)
@@ -170,8 +182,8 @@ static void advice_table(assay_facts *f, as_fact_group *g, const advices *a, int
         if (only >= 0 && (int)one->area != only)
             continue;
         as_facts_row(f, table,
-                     (as_cell[]){{.text = areas[one->area]},
-                                 {.text = one->text},
+                     (as_cell[]){{.text = one->text},
+                                 {.text = areas[one->area]},
                                  {.text = one->because},
                                  {.metric = one->change},
                                  {.text = one->per},
@@ -212,8 +224,10 @@ static void memory_add(assay_facts *f, const as_limits *limits, const advices *a
                        "the bandwidth of main memory was not measured"));
     as_facts_add(f, g, "memory_analysis.memory_efficiency", "memory held / memory of the machine (less is better)",
                  ratio(held, machine, "ratio", "memory.held / machine.memory.bytes", "the memory of the machine is not known"));
+    assay_metric hits;
+    bool         has_hits = key_take(f, "profile.memory.cache_hit_rate", &hits);
     as_facts_add(f, g, "memory_analysis.cache_efficiency", "cache hits / accesses",
-                 sensor_reason(f, "sensors.cache.misses", "ratio", "accesses were not counted"));
+                 has_hits ? hits : sensor_reason(f, "sensors.cache.misses", "ratio", "accesses were not counted"));
     advice_table(f, g, a, MEMORY);
 }
 

@@ -130,4 +130,5 @@ static void run(assay_facts *f, const assay_trace *t)
         devices_add(f, t);
 }
 
-const as_analysis as_an_hardware = {.name = "hardware", .order = 62, .run = run};
+const as_analysis as_an_hardware = {
+    .name = "hardware", .order = 62, .of = 1u << AS_OF_NETWORK | 1u << AS_OF_SESSION | 1u << AS_OF_PROGRAM, .run = run};

@@ -75,7 +75,9 @@ static void source_add(assay_facts *f, const assay_trace *t, const as_call_tree 
         else
             n_rest++, rest += h.all[i].share;
     if (n_rest)
-        as_facts_find(f, g, AS_LEVEL_NOTE, "%zu others take %.2g %% of the time together.", n_rest, 100 * rest);
+        as_facts_find(f, g, AS_LEVEL_NOTE,
+                      n_rest == 1 ? "%zu other takes %.2g %% of the time." : "%zu others take %.2g %% of the time together.",
+                      n_rest, 100 * rest);
     if (h.uncertain)
         as_facts_find(f, g, AS_LEVEL_NOTE, "Some limits behind the potentials were measured on a busy machine and may be too low.");
 }
@@ -91,4 +93,5 @@ static void run(assay_facts *f, const assay_trace *t)
     source_add(f, t, &layers);
 }
 
-const as_analysis as_an_hotspots = {.name = "hotspots", .order = 72, .run = run};
+const as_analysis as_an_hotspots = {
+    .name = "hotspots", .order = 72, .of = 1u << AS_OF_NETWORK | 1u << AS_OF_SESSION | 1u << AS_OF_PROGRAM, .run = run};

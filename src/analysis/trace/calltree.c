@@ -421,13 +421,65 @@ static void lane_add(builder *b, const assay_trace *t, const user_span *spans, s
     close_until(tree, open, &n_open, end, 0);
 }
 
+/* The totals of a thread's call paths count every span, also those that were not kept.  Time that is in no path below is its own. */
+static as_call_tree tree_of_totals(as_arena *arena, const assay_trace *t)
+{
+    as_call_tree tree;
+    builder      b;
+    uint64_t     whole = 0;
+    int         *nodes = AS_TAKE(arena, int, t->n_stacks);
+    uint64_t    *ticks = AS_TAKE(arena, uint64_t, t->n_stacks), *below = AS_TAKE(arena, uint64_t, t->n_stacks);
+    if (!nodes || !ticks || !below || !begin(&b, arena, &tree, AS_CALLS_SPANS, "all threads"))
+        return nothing(AS_CALLS_SPANS, NO_MEMORY);
+    tree.unit_ns = t->ns_per_tick;
+    for (size_t i = 0; i < t->n_stack_totals; i++)
+        if (t->stack_totals[i].stack < t->n_stacks)
+            nodes[t->stack_totals[i].stack] = 1;
+    for (size_t i = t->n_stacks; i-- > 0;)
+        if (nodes[i] && t->stacks[i].parent >= 0)
+            nodes[t->stacks[i].parent] = 1;
+    for (size_t i = 0; i < t->n_stacks; i++) {
+        int                   parent = t->stacks[i].parent;
+        const as_trace_frame *frame = &t->frames[t->stacks[i].frame];
+        if (nodes[i])
+            nodes[i] = parent < 0 ? named_child(&b, 0, *frame->name ? frame->name : "thread")
+                                  : child_of(&b, nodes[parent], frame_function(&b, t, t->stacks[i].frame));
+        else
+            nodes[i] = -1;
+    }
+    for (size_t i = 0; !b.failed && i < t->n_stack_totals; i++) {
+        const as_stack_total *x = &t->stack_totals[i];
+        if (x->stack >= t->n_stacks || __builtin_add_overflow(whole, x->sum_ticks, &whole)) {
+            tree.n_left_out++;
+            continue;
+        }
+        as_call_node *n = &tree.nodes[nodes[x->stack]];
+        n->count += x->count;
+        tree.functions[n->function].flops += x->flops;
+        tree.functions[n->function].bytes += x->bytes;
+        ticks[x->stack] += x->sum_ticks;
+    }
+    /* Own time is the total without the paths below, which come later in the list; where these are more, they are the total. */
+    for (size_t i = t->n_stacks; !b.failed && i-- > 0;) {
+        if (nodes[i] < 0)
+            continue;
+        uint64_t total = ticks[i] > below[i] ? ticks[i] : below[i];
+        tree.nodes[nodes[i]].self += total - below[i];
+        if (t->stacks[i].parent >= 0)
+            below[t->stacks[i].parent] += total;
+    }
+    return finish(&b);
+}
+
 as_call_tree as_call_tree_of_spans(as_arena *arena, const assay_trace *t)
 {
     as_call_tree tree;
     builder      b;
     size_t       n;
     uint64_t     left_out = 0;
-    user_span   *all = spans_sort(arena, t, &n, &left_out);
+    if (t->n_stack_totals)
+        return tree_of_totals(arena, t);
+    user_span *all = spans_sort(arena, t, &n, &left_out);
     if (all && !n)
         return nothing(AS_CALLS_SPANS, "the trace has no spans of the user's own code");
     open_span *open = AS_TAKE(arena, open_span, n + 1);

@@ -11,8 +11,8 @@
 
 typedef enum as_call_source {
     AS_CALLS_SAMPLES, /* looks: a look stands for its weight */
-    AS_CALLS_SPANS,   /* the user's own code; a span lies in the one that was open on its lane when it began */
-    AS_CALLS_LAYERS,  /* a run of the engine: run > parts of the module's path > layer, by the layers' own estimator */
+    AS_CALLS_SPANS, /* the user's own code: by the totals of its call paths; where there are none, by its spans, and a span lies in the one that was open on its lane when it began */
+    AS_CALLS_LAYERS, /* a run of the engine: run > parts of the module's path > layer, by the layers' own estimator */
     AS_N_CALL_SOURCES
 } as_call_source;
 const char *as_call_source_text(as_call_source source); /* "samples", "spans", "layers" */

@@ -157,6 +157,40 @@ Test(calltree, a_span_that_outlives_its_parent_is_cut_and_counted)
     assay_trace_free(t);
 }
 
+static void total(assay_trace *t, int stack, uint64_t count, uint64_t ticks)
+{
+    expect(as_trace_add_stack_total(
+        t, &(as_stack_total){.count = count, .sum_ticks = ticks, .min_ticks = 1, .max_ticks = ticks, .stack = (uint32_t)stack}));
+}
+
+/* A thread of 1000 ticks: 3 steps of 900 in all, in which 3 loads took 300; one step was kept as a span, which does not count again. */
+Test(calltree, totals_of_call_paths_count_spans_that_were_not_kept)
+{
+    assay_env    env;
+    as_arena     arena = {0};
+    assay_trace *t = empty_trace(&env);
+    t->ns_per_tick = .5;
+    expect_eq(as_trace_add_lane(t, &(as_trace_lane){.name = "main", .pid = 1, .tid = 1}), 0);
+    int thread = as_trace_add_stack(t, -1, frame(t, "main thread", 0)), step_frame = frame(t, "step", 1),
+        step = as_trace_add_stack(t, thread, step_frame), load = as_trace_add_stack(t, step, frame(t, "load", 2));
+    total(t, thread, 1, 1000);
+    total(t, step, 3, 900);
+    total(t, load, 3, 300);
+    span(t, step_frame, 0, 0, 300);
+    as_call_tree tree = as_call_tree_of_spans(&arena, t);
+    expect(!tree.unknown);
+    expect_books(&tree);
+    expect_eq(tree.whole, 1000);
+    expect(as_call_ns(&tree, tree.whole) == 500);
+    expect_eq(function(&tree, "step")->total, 900);
+    expect_eq(function(&tree, "step")->self, 600);
+    expect_eq(function(&tree, "step")->count, 3);
+    expect_eq(function(&tree, "main thread")->self, 100);
+    expect(!function(&tree, "main thread")->is_code);
+    as_arena_drop(&arena);
+    assay_trace_free(t);
+}
+
 Test(calltree, layers_sum_to_the_mean_of_the_run)
 {
     lab l = lab_open((as_synthetic){.modules = {"net.a", "net.a", "net.b", ""}});

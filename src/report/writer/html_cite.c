@@ -60,8 +60,9 @@ static bool table_is_shown(const as_doc *d, const as_table *t)
 }
 
 /* "layers.steps#3": the group up to the first point, the table's key up to the sign. */
-static bool row_is_shown(const as_page *p, const char *cite, size_t n, const char **id, as_arena *arena)
+static bool row_is_shown(as_page *p, const char *cite, size_t n, const char **id, const char **text)
 {
+    as_arena   *arena = &p->arena;
     const char *sign = memchr(cite, '#', n), *dot = memchr(cite, '.', n);
     if (!sign || !dot || dot > sign || !p->facts)
         return false;
@@ -71,18 +72,22 @@ static bool row_is_shown(const as_page *p, const char *cite, size_t n, const cha
     long            row = strtol(sign + 1, NULL, 10);
     if (!t || row < 0 || row >= t->n_rows || row >= AS_CITED_ROWS || !table_is_shown(p->doc, t))
         return false;
+    const char *name = as_cell_words(as_cell_at(t, (int)row, 0)), *said = as_words_at(t, (int)row, "text");
     *id = as_arena_printf(arena, "t-%s-%s-%ld", group, key, row);
-    return *id != NULL;
+    *text =
+        as_arena_printf(arena, "%s: %s", as_facts_group_find(p->facts, group)->label, as_text_cut(arena, *said ? said : name, 40));
+    return *id && *text;
 }
 
+/* A fact is named by its label, a row by its table's group and its own first words. */
 static void cite_write(as_page *p, const char *cite, size_t n)
 {
     const char    *id = NULL, *text = as_arena_text_n(&p->arena, cite, n);
     const as_fact *f = p->facts ? fact_find(p->facts, cite, n) : NULL;
     if (f && block_of(p->doc, f))
-        id = as_arena_printf(&p->arena, "f-%s", f->key);
+        id = as_arena_printf(&p->arena, "f-%s", f->key), text = as_text_cut(&p->arena, f->label, 48);
     else
-        row_is_shown(p, cite, n, &id, &p->arena);
+        row_is_shown(p, cite, n, &id, &text);
     if (id) {
         fputs("<a href=\"#", p->file);
         as_page_id(p, id);
