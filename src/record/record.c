@@ -211,6 +211,7 @@ static bool describe(as_recording *r, const choice *c)
     }
     t->model = t->name = command ? command : "";
     t->cpus = as_cpu_count();
+    t->subject = AS_OF_PROGRAM;
     as_machine_describe(r->env, t);
     return command && as_trace_add_note(t, "record.command", "%s", command) &&
            as_trace_add_note(t, "record.recorder", "%s", c->kind->name) &&

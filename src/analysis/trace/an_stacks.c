@@ -270,4 +270,4 @@ static void run(assay_facts *f, const assay_trace *t)
         functions_add(f, t, &tree, &waits);
 }
 
-const as_analysis as_an_stacks = {.name = "stacks", .order = 74, .run = run};
+const as_analysis as_an_stacks = {.name = "stacks", .order = 74, .of = 1u << AS_OF_PROGRAM, .run = run};
