@@ -237,7 +237,8 @@ static assay_status thread_follow(as_recording *r, perf *p, pid_t tid, int cpu, 
     if (!p->has_kernel)
         return ASSAY_OK; /* a switch happens in the kernel, whose events are forbidden: the last look must do */
     struct perf_event_attr b = attr_make(PERF_COUNT_SW_CONTEXT_SWITCHES, r->settings, true, p->by_dwarf);
-    b.freq = 1; /* a thread that waits rarely has all its stacks, one that waits all the time does not cost much more than being looked at */
+    b.freq =
+        1; /* a thread that waits rarely has all its stacks, one that waits all the time does not cost much more than being looked at */
     b.sample_freq = (__u64)(r->settings->rate < MOST_OUTS / OUTS_PER_LOOK ? r->settings->rate * OUTS_PER_LOOK : MOST_OUTS);
     uint64_t id;
     fd = event_open(&b, tid, cpu);

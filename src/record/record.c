@@ -117,6 +117,14 @@ static bool lanes_grow(as_recording *r)
     return true;
 }
 
+void as_record_lanes_drop(as_recording *r)
+{
+    if (r->lanes)
+        free(r->lanes->slots);
+    free(r->lanes);
+    r->lanes = NULL;
+}
+
 static void comm_read(pid_t pid, pid_t tid, char out[64])
 {
     char path[64];
@@ -239,12 +247,7 @@ typedef struct session {
     bool                  was_asked; /* to end, by a signal */
 } session;
 
-static assay_status save(session *x)
-{
-    if (x->r.trace->n_looks || x->r.trace->n_memory_events)
-        atomic_store_explicit(&x->r.env->stake, AS_STAKE_HELD, memory_order_relaxed);
-    return x->writer ? as_trace_writer_append(x->r.env, x->writer, x->r.trace) : ASSAY_OK;
-}
+static assay_status save(session *x) { return x->writer ? as_trace_writer_append(x->r.env, x->writer, x->r.trace) : ASSAY_OK; }
 
 /* Until the recorder has something, the program ends or a tenth of a second is over. */
 static void wait_some(session *x, uint64_t until_ns)
@@ -359,6 +362,8 @@ static assay_status start(session *x)
     x->began_ns = as_monotonic_ns();
     if (s->argv)
         AS_TRY(as_program_go(x->r.env, &x->program, s->argv));
+    /* From here on a signal must not end us at once: there is a program to be asked to end, and a record of it. */
+    atomic_store_explicit(&x->r.env->stake, AS_STAKE_HELD, memory_order_relaxed);
     assay_status status = s->trace_path ? as_trace_writer_open(x->r.env, s->trace_path, x->r.trace, &x->writer) : ASSAY_OK;
     if (status != ASSAY_OK && s->argv)
         kill(x->program.pid, SIGTERM);
@@ -403,9 +408,7 @@ assay_status as_record_run(assay_env *env, const as_record_settings *s, assay_tr
     }
     as_text_drop(&c.others);
     as_symbols_free(x.r.symbols);
-    if (x.r.lanes)
-        free(x.r.lanes->slots);
-    free(x.r.lanes);
+    as_record_lanes_drop(&x.r);
     if (status == ASSAY_OK)
         *out = x.r.trace;
     else

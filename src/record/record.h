@@ -79,7 +79,8 @@ bool as_record_wait_on(as_recording *r, int fd);
 /* A variable of the program's environment; LD_PRELOAD is put before what the user has there.  False: no memory or too many. */
 bool as_record_variable(as_recording *r, const char *name, const char *value);
 /* The lane of a thread, made when it is first asked for; name NULL: from /proc.  -1: no memory, or 65536 threads. */
-int as_record_lane(as_recording *r, pid_t pid, pid_t tid, const char *name);
+int  as_record_lane(as_recording *r, pid_t pid, pid_t tid, const char *name);
+void as_record_lanes_drop(as_recording *r); /* what finds them; the lanes stay in the trace */
 /* A test may take recorders away, to see what happens without them: ASSAY_WITHOUT=perf,timer. */
 bool as_record_forbidden(const char *name);
 

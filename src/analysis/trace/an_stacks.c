@@ -238,11 +238,18 @@ static void trust_find(assay_facts *f, as_fact_group *g, const assay_trace *t, s
     if (kernel == 0)
         as_facts_find(f, g, AS_LEVEL_NOTE,
                       "Time in the kernel is not in the shares, because the system allows to sample only the program's own code.");
-    if (all > 0 && cut / all >= MANY_CUT)
-        as_facts_find(f, g, AS_LEVEL_WARN,
-                      "%.0f %% of the stacks are cut short: callers are missing, because code was built without frame pointers%s.",
-                      100 * cut / all,
-                      metric_of(t, AS_RECORD_TABLES) > 0 ? " and has no unwind tables" : "; try --call-graph dwarf");
+    if (all > 0 && cut / all >= MANY_CUT && metric_of(t, AS_RECORD_TABLES) > 0)
+        as_facts_find(
+            f, g, AS_LEVEL_WARN,
+            "%.0f %% of the stacks are cut short: callers are missing, because code has no unwind tables or the stack is deeper "
+            "than the part that is copied.",
+            100 * cut / all);
+    else if (all > 0 && cut / all >= MANY_CUT)
+        as_facts_find(
+            f, g, AS_LEVEL_WARN,
+            "%.0f %% of the stacks are cut short: callers are missing, because code was built without frame pointers; try "
+            "--call-graph dwarf.",
+            100 * cut / all);
     if (t->looks_lost)
         as_facts_find(f, g, (double)t->looks_lost > MANY_LOST * (double)n_on ? AS_LEVEL_WARN : AS_LEVEL_NOTE,
                       "%llu records were lost, because assay could not read them in time.", (unsigned long long)t->looks_lost);
