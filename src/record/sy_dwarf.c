@@ -114,6 +114,16 @@ static const char *die_name(file *f, Dwarf_Die *die)
 
 /* --- Units ------------------------------------------------------------------------------------------------------ */
 
+/* Little debug information (-g1) has no declarations: the line of the first instruction must do.  NULL: not known. */
+static const char *first_line(Dwarf_Die *die, Dwarf_Addr start, int *line)
+{
+    Dwarf_Die   memory, *cu = dwarf_diecu(die, &memory, NULL, NULL);
+    Dwarf_Line *at = cu ? dwarf_getsrc_die(cu, start) : NULL;
+    if (!at || dwarf_lineno(at, line))
+        return NULL;
+    return dwarf_linesrc(at, NULL, NULL);
+}
+
 static bool entry_add(file *f, unit *u, Dwarf_Die *die, int depth)
 {
     Dwarf_Addr base, start, end;
@@ -136,6 +146,8 @@ static bool entry_add(file *f, unit *u, Dwarf_Die *die, int depth)
         return name == NULL;
     }
     dwarf_decl_line(die, &line);
+    if (!source)
+        source = first_line(die, u->ranges[first].start, &line);
     source = source ? as_arena_text(&f->names, source) : "";
     u->entries[u->n_entries++] = (entry){.name = name,
                                          .file = source ? source : "",
@@ -330,7 +342,12 @@ static int dwarf_find(void *opened, uint64_t offset, as_symbol *out)
     const char *name = dwfl_module_addrinfo(f->module, address, &within, &symbol, NULL, NULL, NULL);
     if (!name || !*name)
         return 0;
-    *out = (as_symbol){.name = name_keep(f, name), .file = ""};
+    /* Lines without functions: little debug information (-g1), or assembly. */
+    Dwfl_Line  *at = die ? dwfl_module_getsrc(f->module, address - within) : NULL;
+    int         line = 0;
+    const char *source = at ? dwfl_lineinfo(at, NULL, &line, NULL, NULL, NULL) : NULL;
+    source = source ? as_arena_text(&f->names, source) : NULL;
+    *out = (as_symbol){.name = name_keep(f, name), .file = source ? source : "", .line = source ? line : 0};
     return 1;
 }
 
