@@ -312,6 +312,12 @@ static finding neighbours(const scene *s)
         return by_share(starves->value, HIGH,
                         as_say(s->f, "in %s of the time threads could run, but others had the CPUs", percent(s->f, starves->value)),
                         "record.starves");
+    if (s->samples_hot.n && s->samples.waiting) {
+        double share = as_hots_share(&s->samples_hot, AS_HOT_NEIGHBOURS);
+        return by_share(share, MEDIUM,
+                        as_say(s->f, "in %s of its threads' time the kernel gave their CPU to others", percent(s->f, share)),
+                        "calls.samples.whole");
+    }
     if (s->f->machine == AS_MACHINE_UNKNOWN)
         return untestable(reason_of(s, "contention.contaminated", "nothing was measured that shows other work"));
     const char *numbers = "", *cites = "";
@@ -394,12 +400,12 @@ static void on_cpu_read(scene *s)
     s->on_cpu = NAN;
     s->on_cpu_cites = "";
     s->on_cpu_why = reason_of(s, "contention.cpu_share", "neither CPU time nor stack samples were recorded");
-    const assay_metric *runs = metric_of(s, "record.runs");
-    if (runs) {
-        s->on_cpu = fmin(1, runs->value);
-        s->on_cpu_cites = "record.runs";
-    } else if (!s->samples.unknown) {
-        s->on_cpu = 1 - as_call_share(&s->samples, s->samples.waiting);
+    const assay_metric *waits = metric_of(s, "record.waits");
+    if (waits) {
+        s->on_cpu = fmax(0, 1 - waits->value);
+        s->on_cpu_cites = "record.waits";
+    } else if (!s->samples.unknown) { /* what others took away is not waiting */
+        s->on_cpu = 1 - as_call_share(&s->samples, s->samples.waiting) + as_hots_share(&s->samples_hot, AS_HOT_NEIGHBOURS);
         s->on_cpu_cites = "calls.samples.waiting calls.samples.whole";
     } else if (s->spans.unknown && cpu) {
         s->on_cpu = fmin(1, cpu->value);
