@@ -18,7 +18,7 @@ const as_verb as_cmd_record = {
     .summary = "where any program spends its time: hotspots, call tree, flame graph, waiting",
     .usage = "[options] -- COMMAND [ARGUMENT...]",
     .details =
-        "Looks at the stacks of all threads of a program and of the programs that it starts, or of one that runs already (-p PID), and\n"
+        "Samples the stacks of all threads of a program and of the programs that it starts, or of one that runs already (-p PID), and\n"
         "reports which functions take the time, who calls them, and how long the program waits.  The program is not changed; its output\n"
         "goes where it always goes.  Where the kernel forbids sampling, assay says why and uses timers inside of the program instead.\n"
         "Programs without frame pointers need --call-graph dwarf for whole call trees; the report says when stacks are cut short.\n"
@@ -32,9 +32,8 @@ const as_verb as_cmd_record = {
     .min_args = 0,
     .max_args = INT_MAX,
     .runs_command = true,
-    .options = AS_OPTIONS(AS_RECORD_KEYS, "quiet", AS_REPORT_KEYS),
-    .texts =
-        AS_TEXTS({.key = "rate", .standard = "999", .help = "looks per second at each thread that has a CPU"},
-                 {.key = "time", .standard = "", .help = "stop after so long, for example 10s; without it, when the program ends"}),
+    .options = AS_OPTIONS(AS_RECORD_KEYS, AS_REPORT_KEYS),
+    .texts = AS_TEXTS({.key = "rate", .standard = "999", .help = "samples per second of each thread while it has a CPU"},
+                      {.key = "time", .standard = "until it ends", .help = "stop after so long, for example 10s"}),
     .run = run,
 };

@@ -61,7 +61,7 @@ bool as_kallsyms_read(const char *path, as_kallsyms *out)
     uint32_t nothing;
     FILE    *file = fopen(path, "re");
     *out = (as_kallsyms){0};
-    bool ok = file && text_keep(&g, "", &nothing); /* offset 0 is no text */
+    bool ok = file && text_keep(&g, "", &nothing); /* offset 0 stands for "none" */
     while (ok && fgets(line, sizeof line, file)) {
         uint64_t address;
         char     kind, name[MAX_NAME + 1], module[AS_KALLSYMS_MODULE] = "";

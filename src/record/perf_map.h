@@ -1,6 +1,6 @@
 /* perf_map.h - the names that a just-in-time compiler writes to /tmp/perf-PID.map: lines "START SIZE name", numbers in hexadecimal.
  *
- * The file is another program's, and anybody may have written it: it is bounded, and a line that is no such line is passed over. */
+ * The file is another program's, and anybody may have written it: it is bounded, and a line of another form is skipped. */
 #ifndef AS_RECORD_PERF_MAP_H
 #define AS_RECORD_PERF_MAP_H
 

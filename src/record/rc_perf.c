@@ -43,6 +43,7 @@ enum {
     MAX_CHAIN = 512,
     OUTS_PER_LOOK = 8,
     MOST_OUTS = 20000,
+    SLICE_NS = 20000000,
     LATE_NS = 50000000 /* a record may be in its ring so much later than its time says */
 };
 
@@ -201,7 +202,7 @@ static bool ring_map(ring *g, size_t wanted)
     return false;
 }
 
-/* One thread on one CPU: its samples, and if they can be had its switches with their stacks.  All go to the ring of that CPU. */
+/* One thread on one CPU: its samples, and if they are available its switches with their stacks.  All go to the ring of that CPU. */
 static assay_status thread_follow(as_recording *r, perf *p, pid_t tid, int cpu, ring *g)
 {
     struct perf_event_attr a = attr_make(PERF_COUNT_SW_CPU_CLOCK, r->settings, p->has_kernel, p->by_dwarf);
@@ -525,17 +526,22 @@ static int by_time(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Takes what is older than `until_ns`, in the order of time, and keeps the rest: another CPU may still bring something older. */
-static bool pending_take(as_recording *r, perf *p, uint64_t until_ns)
+/* Takes what is older than `until_ns`, in the order of time, and keeps the rest: another CPU may still bring something older.  Stops after
+ * SLICE_NS, with *is_done false: names of a large library take a while to be found, and the rings must not run over meanwhile. */
+static bool pending_take(as_recording *r, perf *p, uint64_t until_ns, bool *is_done)
 {
-    bool   ok = true;
-    size_t n = 0, kept = 0, i = 0;
-    qsort(p->waiting, p->n_waiting, sizeof *p->waiting, by_time);
-    for (; ok && i < p->n_waiting && p->waiting[i].time <= until_ns; i++) {
+    bool     ok = true;
+    size_t   n = 0, kept = 0, i = 0;
+    uint64_t stop_ns = as_monotonic_ns() + SLICE_NS;
+    *is_done = true;
+    if (p->n_waiting)
+        qsort(p->waiting, p->n_waiting, sizeof *p->waiting, by_time);
+    for (; ok && *is_done && i < p->n_waiting && p->waiting[i].time <= until_ns; i++) {
         as_perf_record x;
         if (as_perf_read(p->data + p->waiting[i].at, p->waiting[i].bytes, p->by_dwarf ? N_REGS : 0, &x))
             ok = record_take(r, p, &x);
         p->last_ns = p->waiting[i].time;
+        *is_done = as_monotonic_ns() < stop_ns;
     }
     if (i == p->n_waiting) {
         p->n_data = p->n_waiting = 0;
@@ -563,11 +569,13 @@ static assay_status drain(as_recording *r, bool at_end)
 {
     perf    *p = r->state;
     uint64_t now = as_monotonic_ns();
-    bool     ok = true;
-    for (size_t i = 0; ok && i < p->n_rings; i++)
-        if (p->rings[i].page)
-            ok = ring_drain(p, &p->rings[i]);
-    ok = ok && pending_take(r, p, at_end ? UINT64_MAX : now - LATE_NS);
+    bool     ok = true, is_done = false;
+    while (ok && !is_done) {
+        for (size_t i = 0; ok && i < p->n_rings; i++)
+            if (p->rings[i].page)
+                ok = ring_drain(p, &p->rings[i]);
+        ok = ok && pending_take(r, p, at_end ? UINT64_MAX : now - LATE_NS, &is_done);
+    }
     ok = ok && as_threads_flush(r, &p->threads, at_end ? now : p->last_ns, at_end);
     return ok ? ASSAY_OK : no_memory(r);
 }

@@ -36,7 +36,7 @@ assay_status as_record_settings_read(assay_env *env, const assay_options *option
     if (as_options_is_set(options, "rate")) {
         int64_t rate = as_options_int(options, "rate");
         if (rate > MAX_RATE)
-            return as_fail(env, ASSAY_BAD_INPUT, "record: --rate %lld: at most %d looks per second can be had", (long long)rate,
+            return as_fail(env, ASSAY_BAD_INPUT, "record: --rate %lld: at most %d samples per second are possible", (long long)rate,
                            MAX_RATE);
         out->rate = (int)rate;
     }
@@ -153,7 +153,7 @@ int as_record_lane(as_recording *r, pid_t pid, pid_t tid, const char *name)
 
 /* --- Choosing ------------------------------------------------------------------------------------------------------ */
 
-/* Why each of those that came before the chosen one cannot be had. */
+/* Why each of those that come before the chosen one is not available. */
 typedef struct choice {
     const as_record_kind *kind;
     as_text               others;

@@ -1,7 +1,7 @@
 /* record.h - records any program: stacks, and what its memory does, into one trace.
  *
  * A recorder is a plug, rc_<name>.c: it says whether it can work here, prepares the program's environment before it starts or attaches to one
- * that runs, and drains what it has into the trace again and again.  Of those that give what was asked for, the first that can be had is taken, by
+ * that runs, and drains what it has into the trace again and again.  Of those that give what was asked for, the first that is available is taken, by
  * rank; the reasons of the others are kept for the message and for the trace.
  *
  * The clock of the trace is CLOCK_MONOTONIC in ns, the same for all processes: ticks = ns - trace->start_ticks. */
@@ -54,7 +54,7 @@ typedef struct as_recording {
 typedef struct as_record_kind {
     const char *name; /* "perf" */
     unsigned    gives;
-    int         rank;     /* the highest that can be had is taken */
+    int         rank;     /* the highest that is available is taken */
     bool        attaches; /* can record a program that runs already */
     /* Can it work here?  Tries it, and does not only look.  False: `why` gets the cause and the remedy, one sentence without a full stop. */
     bool (*probe)(assay_env *env, const as_record_settings *s, char why[AS_RECORD_WHY]);
@@ -88,7 +88,7 @@ bool as_record_forbidden(const char *name);
 
 /* Records until the program ends, `time_ns` is over or the env is cancelled.  *out gets the trace, also when the program crashed or the
  * recording was stopped (its state is then AS_TRACE_PARTIAL, with the reason).  BAD_INPUT or NOT_FOUND: there is no such command or process;
- * DEVICE: no recorder can be had here, and the sentence says why of each. */
+ * DEVICE: no recorder is available here, and the sentence says why of each. */
 assay_status as_record_run(assay_env *env, const as_record_settings *s, assay_trace **out);
 
 #endif

@@ -509,9 +509,10 @@ static bool rules_grow(as_symbols *s)
 }
 
 /* Each place is asked for once: reading the tables takes microseconds, and a thread is at the same places again and again. */
-static as_unwind_rule rule_at(as_symbols *s, process *p, uint64_t address)
+static as_unwind_rule rule_at(as_symbols *s, process *p, uint64_t address, bool *has_file)
 {
     const mapping *m = mapping_of(s, p, address);
+    *has_file = m && m->object >= 0;
     if (!m || m->object < 0 || !rules_grow(s))
         return (as_unwind_rule){0};
     uint64_t   offset = address - m->start + m->offset;
@@ -537,9 +538,10 @@ static bool word_read(const as_thread_state *at, uint64_t address, uint64_t *out
     return true;
 }
 
-/* One step by the rule, or by the frame pointer where the tables say nothing: compiled code has no tables. */
-static bool caller_find(const as_unwind_rule *rule, const as_thread_state *copy, bool is_first, uint64_t *ip, uint64_t *sp,
-                        uint64_t *fp)
+/* One step by the rule.  Code without a file has no tables and is taken to have a frame pointer: compilers that work while a program runs
+ * keep one.  In a file without a rule any guess would make up callers. */
+static bool caller_find(const as_unwind_rule *rule, bool has_file, const as_thread_state *copy, bool is_first, uint64_t *ip,
+                        uint64_t *sp, uint64_t *fp)
 {
     uint64_t cfa, ra = copy->lr, saved = *fp;
     if (rule->is_known) {
@@ -548,6 +550,8 @@ static bool caller_find(const as_unwind_rule *rule, const as_thread_state *copy,
             return false;
         if (rule->fp_saved && !word_read(copy, cfa + (uint64_t)(int64_t)rule->fp_offset, &saved))
             return false;
+    } else if (has_file) {
+        return false;
     } else {
         cfa = *fp + 2 * sizeof(uint64_t);
         if (!word_read(copy, *fp, &saved) || !word_read(copy, *fp + sizeof(uint64_t), &ra))
@@ -569,9 +573,10 @@ size_t as_symbols_unwind(as_symbols *s, pid_t pid, const as_thread_state *copy, 
     *is_whole = false;
     while (p && n < max) {
         addresses[n++] = ip;
-        as_unwind_rule rule = rule_at(s, p, n == 1 ? ip : ip - 1);
+        bool           has_file;
+        as_unwind_rule rule = rule_at(s, p, n == 1 ? ip : ip - 1, &has_file);
         *is_whole = rule.is_known && rule.is_end;
-        if (*is_whole || !caller_find(&rule, copy, n == 1, &ip, &sp, &fp))
+        if (*is_whole || !caller_find(&rule, has_file, copy, n == 1, &ip, &sp, &fp))
             break;
     }
     return n;

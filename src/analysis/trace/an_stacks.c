@@ -62,10 +62,10 @@ static const char *where(assay_facts *f, const assay_trace *t, int frame)
 static void row_add(assay_facts *f, const assay_trace *t, as_table *table, const as_call_tree *on, const as_call_function *x,
                     const as_call_function *waits)
 {
-    static const char *const from = "looks at threads that had a CPU", *const off = "times between losing a CPU and getting one";
+    static const char *const from = "samples of threads that had a CPU", *const off = "times between losing a CPU and getting one";
     double       n = on->unknown ? 0 : (double)on->nodes[0].count;
     double       self = as_call_share(on, x->self), total = as_call_share(on, x->total);
-    assay_metric none = as_metric_unavailable("ratio", "no look found a thread on a CPU");
+    assay_metric none = as_metric_unavailable("ratio", "no sample found a thread on a CPU");
     as_cell      cells[] = {
              {.text = x->name},
              {.text = *x->place ? x->place : "-"},
@@ -146,7 +146,7 @@ static totals totals_read(const assay_trace *t)
                 .asleep = metric_of(t, AS_RECORD_ASLEEP)};
     double all = s.busy + s.starved + s.asleep;
     s.is_exact = all > 0;
-    s.runs = s.is_exact ? s.busy / all : fmin(1, s.cpu / s.wall);
+    s.runs = s.is_exact ? s.busy / all : s.cpu / s.wall > 1 ? 1 : s.cpu / s.wall; /* NaN in a record without an end */
     s.waits = s.is_exact ? s.asleep / all : 1 - s.runs;
     s.starves = s.is_exact ? s.starved / all : NAN;
     s.cpus = s.cpu / s.wall;
@@ -190,11 +190,11 @@ static void looks_add(assay_facts *f, as_fact_group *g, const assay_trace *t, si
 {
     double cut = metric_of(t, AS_RECORD_CUT), whole = metric_of(t, AS_RECORD_WHOLE), own = metric_of(t, AS_RECORD_OWN_CPU),
            wall = metric_of(t, AS_RECORD_WALL), code = metric_of(t, AS_RECORD_EXIT_CODE), number = metric_of(t, AS_RECORD_SIGNAL);
-    as_facts_add(f, g, "record.looks", "looks at threads on a CPU", as_metric_counted(n_on, "1", "the recorder"));
-    as_facts_add(f, g, "record.looks_lost", "looks lost", as_metric_counted(t->looks_lost, "1", "the recorder"));
+    as_facts_add(f, g, "record.samples", "samples of threads on a CPU", as_metric_counted(n_on, "1", "the recorder"));
+    as_facts_add(f, g, "record.samples_lost", "records lost", as_metric_counted(t->looks_lost, "1", "the recorder"));
     as_facts_add(f, g, "record.threads", "threads seen", as_metric_counted(t->n_lanes, "1", "the recorder"));
-    as_facts_add(f, g, "record.cut_share", "looks whose stack is cut short",
-                 share_of(cut, cut + whole, "record.cut / all looks", "this recorder does not tell"));
+    as_facts_add(f, g, "record.cut_share", "samples whose stack is cut short",
+                 share_of(cut, cut + whole, "record.cut / all samples", "this recorder does not tell"));
     as_facts_add(f, g, "record.own_share", "CPU time of assay, of the time recorded",
                  share_of(own, wall, "record.own_cpu / record.wall", "the record has no end"));
     as_facts_add(f, g, AS_RECORD_EXIT_CODE, "exit code of the program",
@@ -227,14 +227,14 @@ static void trust_find(assay_facts *f, as_fact_group *g, const assay_trace *t, s
     const char *not_had = as_trace_note_find(t, "record.not_had");
     if (!t->complete)
         as_facts_find(f, g, AS_LEVEL_WARN,
-                      "The record is partial: its end was never written. What follows covers the %zu looks in the file.",
+                      "The record is partial: its end was never written. What follows covers the %zu samples in the file.",
                       t->n_looks);
     else if (t->state == AS_TRACE_PARTIAL)
         as_facts_find(f, g, AS_LEVEL_WARN, "The record is partial: %s.", t->reason);
     if (code > 0)
         as_facts_find(f, g, AS_LEVEL_WARN, "The program ended with exit code %.0f.", code);
     if (not_had)
-        as_facts_find(f, g, AS_LEVEL_WARN, "A better recorder cannot be had here: %s.", not_had);
+        as_facts_find(f, g, AS_LEVEL_WARN, "A better recorder is not available here: %s.", not_had);
     if (kernel == 0)
         as_facts_find(f, g, AS_LEVEL_NOTE,
                       "Time in the kernel is not in the shares, because the system allows to sample only the program's own code.");
@@ -258,7 +258,7 @@ static void trust_find(assay_facts *f, as_fact_group *g, const assay_trace *t, s
                       throttled);
     if (!n_on)
         as_facts_find(f, g, AS_LEVEL_NOTE,
-                      "No look found a thread on a CPU: the program used less CPU time than the time between two looks.");
+                      "No sample found a thread on a CPU: the program used less CPU time than the time between two samples.");
 }
 
 static void run(assay_facts *f, const assay_trace *t)

@@ -30,13 +30,13 @@ static void headline_make(as_brief *b, const assay_facts *f)
 static void times_add(as_brief *b, const assay_facts *f)
 {
     const assay_metric *wall = as_metric_find(f, "record.wall"), *cpu = as_metric_find(f, "record.cpu"),
-                       *n = as_metric_find(f, "record.looks"), *threads = as_metric_find(f, "record.threads"),
+                       *n = as_metric_find(f, "record.samples"), *threads = as_metric_find(f, "record.threads"),
                        *code = as_metric_find(f, "record.exit_code");
     if (wall)
         as_brief_number_add(b, "Time", wall, NULL, code ? as_brief_say(b, "exit code %.0f", code->value) : "");
     if (cpu && n)
         as_brief_number_add(b, "CPU time", cpu, NULL,
-                            as_brief_say(b, "%.0f looks   %.0f %s", n->value, threads ? threads->value : 1,
+                            as_brief_say(b, "%.0f samples   %.0f %s", n->value, threads ? threads->value : 1,
                                          threads && threads->value > 1 ? "threads" : "thread"));
 }
 
