@@ -85,6 +85,7 @@ struct assay_facts {
     assay_trace  **trials;
     size_t         n_trials; /* behind the verdicts, in the JSON too: any of them can be computed again */
     bool           owns_trials, with_samples;
+    assay_trace   *record; /* that they were computed from, where the caller gave it to them: owned; NULL: it did not */
 };
 
 /* Adding: strings are copied (invalid UTF-8 becomes U+FFFD); the first failure sticks in facts->status and later calls do nothing.

@@ -32,7 +32,7 @@ const as_verb as_cmd_profile = {
     .max_args = 1,
     .options = AS_OPTIONS("batch", "seq", "dim", "input", "timespans", "weights", "seed", "device", "threads", "compile",
                           "weights-as", "winograd", "time", "runs", "detail", "sensors", "roofs", "pin", "trace", "store", "quiet",
-                          "by", AS_REPORT_KEYS),
+                          "by", AS_REPORT_KEYS, AS_EXPORT_KEYS),
     .texts = AS_TEXTS({.key = "compile",
                        .value = "on|off|both",
                        .help = "off runs the model operator by operator; both measures the two in turns, with ratio and verdict"}),

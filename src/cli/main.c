@@ -43,7 +43,7 @@ static assay_status run_verb(as_cli *cli, const as_verb *verb)
     as_outputs outputs; /* checked first: hours of measuring must not end in a file that cannot be written */
     AS_TRY(as_outputs_check(cli, verb, &outputs));
     assay_status status = verb->run(cli);
-    as_outputs_tell(&outputs, status == ASSAY_OK);
+    as_outputs_tell(cli, &outputs, status == ASSAY_OK);
     AS_TRY(status);
     if (fflush(stdout) || ferror(stdout))
         return as_fail(cli->env, ASSAY_IO, "standard output: cannot write");

@@ -40,6 +40,9 @@ assay_status as_facts_give(assay_env *env, const as_store_options *o, const char
 /* The store of a call that only looks into it, or tidies it; `what` begins the sentence that refuses other options. */
 assay_status as_call_store(assay_env *env, const char *what, const assay_options *options, as_store **out);
 
+/* All records of a stored run, in their order: *out is a list to be freed, each with assay_trace_free(). */
+assay_status as_stored_traces(assay_env *env, int64_t id, const assay_options *options, assay_trace ***out, size_t *n);
+
 /* Which output goes to which file: options output and state-out, each "NAME=FILE" or "FILE".  Texts are the model's and the options'. */
 enum { AS_MAX_ANSWERS = 64 };
 typedef struct as_answer_files {
