@@ -178,7 +178,16 @@ static double share_of(cost c)
     return events < bytes ? events : bytes;
 }
 
-static void said_make(as_scene *v, size_t n_points)
+static const char *keep(as_scene *v, as_text *said)
+{
+    const char *kept = said->failed ? NULL : as_arena_text(&v->arena, said->length ? said->data : "");
+    v->failed |= !kept;
+    as_text_drop(said);
+    return kept ? kept : "";
+}
+
+/* n_recorded: runs that have spans. */
+static void said_make(as_scene *v, size_t n_points, uint64_t n_recorded)
 {
     as_text said = {0};
     if (v->n_runs_shown < v->n_runs)
@@ -188,13 +197,10 @@ static void said_make(as_scene *v, size_t n_points)
                        v->n_spans);
     if (n_points)
         as_text_printf(&said, "%sthe highest of %zu counter values", said.length ? ", " : "", n_points);
-    if (said.length) {
-        const char *kept = as_arena_text(&v->arena, said.data);
-        v->failed |= !kept;
-        v->said = kept ? kept : "";
-    }
-    v->failed |= said.failed;
-    as_text_drop(&said);
+    v->said = keep(v, &said);
+    if (n_recorded < v->n_runs)
+        as_text_printf(&said, "sums of %" PRIu64 " of %" PRIu64 " runs", n_recorded, v->n_runs);
+    v->said_sums = keep(v, &said);
 }
 
 void as_scene_cut(as_scene *v)
@@ -205,11 +211,11 @@ void as_scene_cut(as_scene *v)
     uint64_t *keys = runs_list(v, &n_runs);
     if (v->failed)
         return;
-    size_t keep = share < 1 ? (size_t)(share * (double)n_runs) : n_runs;
-    if (keep < n_runs)
-        runs_cut(v, keys, n_runs, keep ? keep : 1);
+    size_t kept = share < 1 ? (size_t)(share * (double)n_runs) : n_runs;
+    if (kept < n_runs)
+        runs_cut(v, keys, n_runs, kept ? kept : 1);
     free(keys);
-    v->n_runs_shown = keep || !n_runs ? keep : 1;
+    v->n_runs_shown = kept || !n_runs ? kept : 1;
     for (size_t i = 0; i < v->n_processes; i++) {
         const assay_trace *t = v->processes[i].trace;
         v->n_runs += t->n_runs + t->n_detailed;
@@ -221,5 +227,5 @@ void as_scene_cut(as_scene *v)
     v->n_spans_shown = keep_code;
     if (keep_code < n_code)
         code_cut(v, n_code, keep_code);
-    said_make(v, n_points);
+    said_make(v, n_points, n_runs);
 }

@@ -32,10 +32,14 @@ extern const as_exporter *const as_ex_table[];
 /* A default export stays below these: viewers fail on more.  Above them whole runs are left out, and aggregates stay exact. */
 enum { AS_EXPORT_EVENTS = 300000, AS_EXPORT_BYTES = 48 << 20 };
 
+/* What a file is made of: the timeline, which may be cut; sums of all that was recorded; facts. */
+typedef enum as_export_scope { AS_SCOPE_TIMELINE, AS_SCOPE_SUMS, AS_SCOPE_FACTS } as_export_scope;
+
 struct as_scene; /* what every format is written from: export/scene.h */
 typedef struct as_trace_export {
-    const char *key;  /* the option that asks for it and names the file, and the format of assay_trace_export(): "chrome" */
-    const char *what; /* for people: "Chrome trace" */
+    const char     *key;  /* the option that asks for it and names the file, and the format of assay_trace_export(): "chrome" */
+    const char     *what; /* for people: "Chrome trace" */
+    as_export_scope scope;
     assay_status (*write)(assay_env *env, struct as_scene *scene, FILE *file);
 } as_trace_export;
 

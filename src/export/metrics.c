@@ -53,6 +53,23 @@ static struct unit unit_of(const char *ours)
     return (struct unit){ours, ours, 1};
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && !strcmp(text + n - m, end);
+}
+
+/* "element/s" is elements_per_second. */
+static const char *unit_text(as_scene *v, const char *ours)
+{
+    const char *theirs = unit_of(ours).theirs;
+    if (theirs != ours || !ends_with(ours, "/s"))
+        return theirs;
+    const char *text = as_arena_printf(&v->arena, "%.*ss_per_second", (int)strlen(ours) - 2, ours);
+    v->failed |= !text;
+    return text ? text : "";
+}
+
 /* Letters, digits and underscores, without two of these in a row. */
 static void word_add(as_text *t, const char *text)
 {
@@ -63,12 +80,6 @@ static void word_add(as_text *t, const char *text)
     }
     while (t->length && t->data[t->length - 1] == '_')
         t->data[--t->length] = '\0';
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && !strcmp(text + n - m, end);
 }
 
 /* Endings that mean something to a reader. */
@@ -87,7 +98,7 @@ static const char *family_of(as_scene *v, const char *key, const char *ours, con
     as_text t = {0}, u = {0};
     as_text_add(&t, "assay_");
     word_add(&t, key);
-    word_add(&u, unit_of(ours).theirs);
+    word_add(&u, unit_text(v, ours));
     if (u.length && t.data) {
         char *ending = as_arena_printf(&v->arena, "_%s", u.data);
         if (ending && !ends_with(t.data, ending))

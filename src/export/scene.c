@@ -276,6 +276,22 @@ static int by_begin(const void *a, const void *b)
     return x->order > y->order ? -1 : x->order < y->order;
 }
 
+/* Recorders write a run behind its steps, and runs in their order: every span is near its place, and moving it there is much cheaper than
+ * sorting all of them.  False: they are not; the order is then another, and none is lost. */
+static bool sort_near(as_scene_span *spans, size_t n)
+{
+    size_t moves = 0, most = 64 * n;
+    for (size_t i = 1; i < n && moves <= most; i++) {
+        as_scene_span one = spans[i];
+        size_t        at = i;
+        for (; at && by_begin(&spans[at - 1], &one) > 0; at--)
+            spans[at] = spans[at - 1];
+        moves += i - at;
+        spans[at] = one;
+    }
+    return moves <= most;
+}
+
 /* A span that is longer than the one around it ends with that one. */
 static void nest(as_scene *v, as_scene_track *track)
 {
@@ -285,10 +301,7 @@ static void nest(as_scene *v, as_scene_track *track)
         v->failed = true;
         return;
     }
-    bool sorted = true;
-    for (size_t i = 1; i < track->n && sorted; i++)
-        sorted = by_begin(&track->spans[i - 1], &track->spans[i]) <= 0;
-    if (!sorted)
+    if (!sort_near(track->spans, track->n))
         qsort(track->spans, track->n, sizeof *track->spans, by_begin);
     for (size_t i = 0; i < track->n; i++) {
         as_scene_span *s = &track->spans[i];
@@ -456,7 +469,7 @@ static bool processes_open(as_scene *v, const assay_trace *const *traces, size_t
 
 assay_status as_scene_open(assay_env *env, const assay_trace *const *traces, size_t n, bool all, as_scene *out)
 {
-    *out = (as_scene){.env = env, .all = all, .said = ""};
+    *out = (as_scene){.env = env, .all = all, .said = "", .said_sums = ""};
     as_scene *v = out;
     v->failed = !processes_open(v, traces, n);
     for (size_t i = 0; i < v->n_processes && !v->failed; i++) {
@@ -497,5 +510,5 @@ void as_scene_drop(as_scene *v)
     free(v->nodes);
     free(v->slots);
     as_arena_drop(&v->arena);
-    *v = (as_scene){.said = ""};
+    *v = (as_scene){.said = "", .said_sums = ""};
 }

@@ -115,7 +115,8 @@ typedef struct as_scene {
     uint64_t          n_runs, n_runs_shown;   /* that were measured; whose spans are shown */
     uint64_t          n_spans, n_spans_shown; /* of the user's code and of looks */
     uint64_t          end_ns;                 /* of the last span or counter */
-    const char       *said;                   /* what is not in the file, for people; "": all is */
+    const char       *said;                   /* what of the timeline is in the file, for people; "": all */
+    const char       *said_sums;              /* the same of the tree */
 } as_scene;
 
 /* Everything of the traces, which must outlive the view.  The timeline is cut to AS_EXPORT_... unless `all`; the tree is of all spans. */

@@ -31,10 +31,10 @@ static assay_status file_write(assay_env *env, const as_trace_export *tx, as_sce
     return status;
 }
 
-/* Sums are of everything that was recorded, whatever the timeline shows. */
-static bool is_timeline(const as_trace_export *tx)
+/* Facts are of all runs, recorded or not. */
+static const char *said_of(const as_trace_export *tx, const as_scene *scene)
 {
-    return !strcmp(tx->key, "chrome") || !strcmp(tx->key, "perfetto") || !strcmp(tx->key, "speedscope");
+    return tx->scope == AS_SCOPE_TIMELINE ? scene->said : tx->scope == AS_SCOPE_SUMS ? scene->said_sums : "";
 }
 
 assay_status as_traces_export(assay_env *env, const assay_trace *const *traces, size_t n, const assay_options *options,
@@ -55,8 +55,9 @@ assay_status as_traces_export(assay_env *env, const assay_trace *const *traces, 
         if (!path)
             continue;
         status = file_write(env, *tx, &scene, path);
-        if (status == ASSAY_OK && told && *scene.said && is_timeline(*tx))
-            told(arg, path, scene.said);
+        const char *said = said_of(*tx, &scene);
+        if (status == ASSAY_OK && told && *said)
+            told(arg, path, said);
     }
     as_scene_drop(&scene);
     return status;

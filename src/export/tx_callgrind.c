@@ -126,4 +126,4 @@ static assay_status save(assay_env *env, as_scene *v, FILE *file)
     return ok ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "callgrind: not enough memory for %zu stacks", v->n_nodes);
 }
 
-const as_trace_export as_tx_callgrind = {.key = "callgrind", .what = "callgrind profile", .write = save};
+const as_trace_export as_tx_callgrind = {.key = "callgrind", .what = "callgrind profile", .scope = AS_SCOPE_SUMS, .write = save};

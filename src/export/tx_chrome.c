@@ -124,4 +124,5 @@ static assay_status save(assay_env *env, as_scene *v, FILE *file)
     return ok ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "chrome: not enough memory for %zu names", v->n_names);
 }
 
-const as_trace_export as_tx_chrome = {.key = "chrome", .what = "Chrome trace events, JSON", .write = save};
+const as_trace_export as_tx_chrome = {
+    .key = "chrome", .what = "Chrome trace events, JSON", .scope = AS_SCOPE_TIMELINE, .write = save};

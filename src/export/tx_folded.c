@@ -53,4 +53,4 @@ static assay_status save(assay_env *env, as_scene *v, FILE *file)
     return ok ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "folded: not enough memory for %zu stacks", v->n_nodes);
 }
 
-const as_trace_export as_tx_folded = {.key = "folded", .what = "folded stacks", .write = save};
+const as_trace_export as_tx_folded = {.key = "folded", .what = "folded stacks", .scope = AS_SCOPE_SUMS, .write = save};

@@ -3,4 +3,4 @@
 
 static assay_status save(assay_env *env, as_scene *v, FILE *file) { return as_metrics_write(env, v, file, true); }
 
-const as_trace_export as_tx_openmetrics = {.key = "openmetrics", .what = "OpenMetrics 1.0", .write = save};
+const as_trace_export as_tx_openmetrics = {.key = "openmetrics", .what = "OpenMetrics 1.0", .scope = AS_SCOPE_FACTS, .write = save};

@@ -2,6 +2,7 @@
  *
  * Packets stand track by track and not by time: a reader sorts them, and keeps the order of those at one time. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "export/scene.h"
 
@@ -149,15 +150,32 @@ static void tracks_write(writer *w)
     as_text_drop(&part);
 }
 
-/* The packet of w->event. */
-static void event_end(writer *w, uint64_t ns)
+static size_t put(char *to, uint64_t value)
 {
-    as_proto_u64(&w->packet, PACKET_TIMESTAMP, ns);
-    as_proto_u64(&w->packet, PACKET_SEQUENCE, SEQUENCE);
-    as_proto_bytes(&w->packet, PACKET_EVENT, w->event.data, w->event.length);
-    as_proto_u64(&w->packet, PACKET_FLAGS, FLAG_NEEDS_STATE);
-    packet_end(w);
-    w->event.length = 0;
+    size_t n = 0;
+    for (; value > 127; value >>= 7)
+        to[n++] = (char)(value | 128);
+    to[n++] = (char)value;
+    return n;
+}
+
+/* One packet of an event whose fields are in two parts.  There are millions of them: nothing here is a general message. */
+static void event_write(writer *w, uint64_t ns, const as_text *event, const char *more, size_t n_more)
+{
+    char              head[64], time[16], length[16];
+    static const char sequence[] = {PACKET_SEQUENCE << 3, SEQUENCE}, flags[] = {PACKET_FLAGS << 3, FLAG_NEEDS_STATE};
+    size_t            n = 0, n_time = put(time, ns), n_length = put(length, event->length + n_more);
+    n += put(head, (uint64_t)TRACE_PACKET << 3 | 2);
+    n += put(head + n, 1 + n_time + sizeof sequence + 1 + n_length + event->length + n_more + sizeof flags);
+    head[n++] = (char)(PACKET_TIMESTAMP << 3);
+    memcpy(head + n, time, n_time), n += n_time;
+    memcpy(head + n, sequence, sizeof sequence), n += sizeof sequence;
+    head[n++] = (char)(PACKET_EVENT << 3 | 2);
+    memcpy(head + n, length, n_length), n += n_length;
+    as_sink_bytes(w->sink, head, n);
+    as_sink_bytes(w->sink, event->data, event->length);
+    as_sink_bytes(w->sink, more, n_more);
+    as_sink_bytes(w->sink, flags, sizeof flags);
 }
 
 static void note_add(as_text *t, uint64_t name, uint32_t field, uint64_t value)
@@ -190,33 +208,31 @@ static bool heads_make(const as_scene *v, as_text *t, size_t *at)
     return !t->failed;
 }
 
-static void track_end(writer *w, uint64_t uuid, uint64_t ns)
-{
-    as_proto_u64(&w->event, EVENT_TYPE, TYPE_END);
-    as_proto_u64(&w->event, EVENT_TRACK, uuid);
-    event_end(w, ns);
-}
-
 static void spans_write(writer *w, size_t track, const as_text *heads, const size_t *at)
 {
     const as_scene_track *t = &w->v->tracks[track];
-    uint64_t              uuid = track_uuid(w->v, track), *ends = NULL;
+    uint64_t             *ends = NULL;
     size_t                n_open = 0, cap = 0;
-    for (size_t i = 0; i < t->n; i++) {
+    as_text               begin = {0}, end = {0};
+    as_proto_u64(&begin, EVENT_TYPE, TYPE_BEGIN);
+    as_proto_u64(&begin, EVENT_TRACK, track_uuid(w->v, track));
+    as_proto_u64(&end, EVENT_TYPE, TYPE_END);
+    as_proto_u64(&end, EVENT_TRACK, track_uuid(w->v, track));
+    w->packet.failed |= begin.failed || end.failed;
+    for (size_t i = 0; i < t->n && !w->packet.failed; i++) {
         const as_scene_span *s = &t->spans[i];
         while (n_open > s->depth)
-            track_end(w, uuid, ends[--n_open]);
+            event_write(w, ends[--n_open], &end, "", 0);
         if (!AS_SCENE_ROOM(w->v, ends, n_open, cap))
             break;
-        as_proto_u64(&w->event, EVENT_TYPE, TYPE_BEGIN);
-        as_proto_u64(&w->event, EVENT_TRACK, uuid);
-        as_text_add_n(&w->event, heads->data + at[s->name], at[s->name + 1] - at[s->name]);
-        event_end(w, s->begin_ns);
+        event_write(w, s->begin_ns, &begin, heads->data + at[s->name], at[s->name + 1] - at[s->name]);
         ends[n_open++] = s->end_ns;
     }
-    while (n_open)
-        track_end(w, uuid, ends[--n_open]);
+    while (n_open && !w->packet.failed)
+        event_write(w, ends[--n_open], &end, "", 0);
     free(ends);
+    as_text_drop(&begin);
+    as_text_drop(&end);
 }
 
 static void counter_write(writer *w, size_t i)
@@ -230,7 +246,9 @@ static void counter_write(writer *w, size_t i)
             as_proto_u64(&w->event, EVENT_COUNTER, (uint64_t)value);
         else
             as_proto_f64(&w->event, EVENT_COUNTER_F64, value);
-        event_end(w, c->points[k].ns);
+        if (!w->event.failed)
+            event_write(w, c->points[k].ns, &w->event, "", 0);
+        w->event.length = 0;
     }
 }
 
@@ -267,4 +285,5 @@ static assay_status save(assay_env *env, as_scene *v, FILE *file)
     return ok ? ASSAY_OK : as_fail(env, ASSAY_NO_MEMORY, "perfetto: not enough memory for %zu names", v->n_names);
 }
 
-const as_trace_export as_tx_perfetto = {.key = "perfetto", .what = "Perfetto trace, protocol buffers", .write = save};
+const as_trace_export as_tx_perfetto = {
+    .key = "perfetto", .what = "Perfetto trace, protocol buffers", .scope = AS_SCOPE_TIMELINE, .write = save};

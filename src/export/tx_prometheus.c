@@ -3,4 +3,5 @@
 
 static assay_status save(assay_env *env, as_scene *v, FILE *file) { return as_metrics_write(env, v, file, false); }
 
-const as_trace_export as_tx_prometheus = {.key = "prometheus", .what = "Prometheus text 0.0.4", .write = save};
+const as_trace_export as_tx_prometheus = {
+    .key = "prometheus", .what = "Prometheus text 0.0.4", .scope = AS_SCOPE_FACTS, .write = save};

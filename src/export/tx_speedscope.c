@@ -213,4 +213,5 @@ static assay_status save(assay_env *env, as_scene *v, FILE *file)
     return v->failed ? as_fail(env, ASSAY_NO_MEMORY, "speedscope: not enough memory for its stacks") : ASSAY_OK;
 }
 
-const as_trace_export as_tx_speedscope = {.key = "speedscope", .what = "speedscope profiles, JSON", .write = save};
+const as_trace_export as_tx_speedscope = {
+    .key = "speedscope", .what = "speedscope profiles, JSON", .scope = AS_SCOPE_TIMELINE, .write = save};
