@@ -88,6 +88,39 @@ static void compare(assay_env *env, const char *spec, const char *batch)
     assay_options_free(options);
 }
 
+/* The macro as a program uses it, with the session that collects meanwhile, and without one. */
+static __attribute__((noinline)) void user_span(void)
+{
+    ASSAY_SPAN("bench");
+    __asm__ volatile("");
+}
+
+static double user_spans_ns(void)
+{
+    double rounds[ROUNDS], scratch[ROUNDS];
+    for (int i = 0; i < ROUNDS; i++) {
+        uint64_t begin = as_thread_cpu_ns();
+        for (int k = 0; k < SPANS; k++)
+            user_span();
+        rounds[i] = (double)(as_thread_cpu_ns() - begin) / SPANS;
+    }
+    return as_median(rounds, ROUNDS, scratch);
+}
+
+static void session_print(assay_env *env)
+{
+    assay_session *session;
+    assay_trace   *trace;
+    if (assay_session_start(env, "bench", NULL, &session) != ASSAY_OK)
+        exit(5);
+    double on = user_spans_ns();
+    if (assay_session_stop(env, session, &trace) != ASSAY_OK)
+        exit(5);
+    printf("a span of a session: %.1f ns on, %.1f ns without a session (medians of %d rounds of %d, thread CPU time)\n", on,
+           user_spans_ns(), ROUNDS, SPANS);
+    assay_trace_free(trace);
+}
+
 int main(void)
 {
     assay_env *env;
@@ -104,6 +137,7 @@ int main(void)
     printf("clock %s, %.1f ns a reading\n", env->clock.name, env->clock.cost_ns);
     printf("a span: %.1f ns on, %.2f ns off (medians of %d rounds of %d)\n", as_median(on, ROUNDS, scratch),
            as_median(off, ROUNDS, scratch), ROUNDS, SPANS);
+    session_print(env);
     printf("%d interleaved pairs of blocks of %d samples of at least %.1f ms, thread CPU time, lower quartile of a block\n", PAIRS,
            SAMPLES, SAMPLE_NS / 1e6);
     compare(env, "mlp:sizes=128x128x128x128", "8");

@@ -1,4 +1,4 @@
-/* cmd_baseline.c - named things to compare with: programs and models that can be run again. */
+/* cmd_baseline.c - baselines: named programs and models that can be run again. */
 #include <string.h>
 
 #include "base/file.h"

@@ -1,4 +1,4 @@
-/* cmd_bench.c - workloads and models over sizes, types, layouts, devices and threads: one row a case. */
+/* cmd_bench.c - workloads and models over sizes, types, layouts, devices and threads: one row per case. */
 #include <string.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* cmd_compare.c - models, options, workloads or programs side by side, in turns; which wins where, and where the winner flips. */
+/* cmd_compare.c - models, options, workloads or programs side by side, in turns; which wins where, and where the winner changes. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* cmd_list.c - what is in here: ops, models, parameters, devices, kernels, sensors, verbs, options. */
+/* cmd_list.c - lists what is built in: ops, models, parameters, devices, kernels, sensors, verbs, options. */
 #include <string.h>
 #include <unistd.h>
 
@@ -14,13 +14,13 @@
 
 enum { MAX_COLUMNS = 6 };
 
-/* Rows go to text or JSON alike. */
+/* Rows are written as text or as JSON. */
 typedef struct lister {
     as_cli            *cli;
     const char *const *columns; /* NULL-terminated */
     as_json           *json;    /* NULL: text */
     int                n_rows;
-    bool               only_count; /* nothing is written: rows are counted, and the first names kept */
+    bool               only_count; /* write nothing: count rows, and keep the first names */
     char               first[128]; /* with only_count: the first names */
 } lister;
 
@@ -33,7 +33,7 @@ static void row_count(lister *l, const char *name)
 
 static const int widths[MAX_COLUMNS] = {24, 12, 12, 30, 30, 20};
 
-/* For a terminal: lines are broken at words and go on below the second column. */
+/* For a terminal: lines are wrapped at words and continue below the second column. */
 static void row_wrap(const lister *l, const char *const *cells)
 {
     int columns = as_screen_columns(), indent = widths[0] + 2, at = 0, start = 0;
@@ -71,7 +71,7 @@ static void row(lister *l, const char *const *cells)
     l->n_rows++;
 }
 
-/* What of an ONNX file is not supported: all of it at once, not the first. */
+/* Everything in an ONNX file that is not supported, not only the first. */
 static assay_status list_missing(lister *l, const char *path)
 {
     as_arena               arena = {0};
@@ -211,7 +211,7 @@ static assay_status list_verbs(lister *l)
     return ASSAY_OK;
 }
 
-/* One row per verb and option: the inert-option test walks it. */
+/* One row per verb and option; the inert-option test reads it. */
 static assay_status list_options(lister *l)
 {
     for (int v = 0; as_cmd_table[v]; v++)
@@ -250,7 +250,7 @@ static const struct topic {
     const char *name;
     const char *columns[MAX_COLUMNS + 1];
     assay_status (*list)(lister *l);
-    bool in_all; /* without a topic, too */
+    bool in_all; /* also listed without a topic */
 } topics[] = {
     {"ops", {"name", "inputs", "cases", "gradient"}, list_ops, true},
     {"models", {"name", "help"}, list_models, true},
@@ -288,7 +288,7 @@ static assay_status list_all(as_cli *cli, const struct topic *only, as_json *jso
     return ASSAY_OK;
 }
 
-/* Without a topic: what there is to be listed. */
+/* Without a topic: the list of topics. */
 static assay_status list_basic(as_cli *cli)
 {
     static const char *const columns[] = {"Topic", "how many", "such as", NULL};

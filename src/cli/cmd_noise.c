@@ -1,4 +1,4 @@
-/* cmd_noise.c - what this machine can resolve, in which time, and what disturbs it. */
+/* cmd_noise.c - the smallest change that this machine can detect in a given time, and what disturbs it. */
 #include <string.h>
 
 #include "cli/show.h"

@@ -1,4 +1,4 @@
-/* cmd_profile.c - measures a network: latency, per-layer cost, closed books, memory, verdict. */
+/* cmd_profile.c - measures a network: latency, time per layer, time accounted for, memory, verdict. */
 #include "cli/show.h"
 
 static assay_status run(as_cli *cli)

@@ -1,4 +1,4 @@
-/* cmd_selftest.c - does assay hold what it promises, on this machine? */
+/* cmd_selftest.c - does assay keep its promises on this machine? */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

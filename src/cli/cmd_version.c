@@ -11,7 +11,7 @@
 #include "report/report.h"
 #include "sensor/sensor.h"
 
-/* Calls `each` with the kind and name of every plug that is in. */
+/* Calls `each` with the kind and name of every built-in plug. */
 static void walk(void (*each)(void *arg, const char *kind, const char *name), void *arg)
 {
     for (int i = 0; as_be_table[i]; i++)
@@ -116,7 +116,7 @@ static void count_one(void *arg, const char *kind, const char *name)
         row->cells[2] = as_brief_say(c->b, "%s%s%s", row->cells[2], c->n > 1 ? " " : "", name);
 }
 
-/* Each reason once, with how many parts it holds for. */
+/* Each reason once, with the number of parts that have it. */
 static void left_out_add(as_brief *b)
 {
     int n_reasons = 0;

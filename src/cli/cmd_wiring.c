@@ -11,9 +11,11 @@
 enum { MAX_TABLE_UNITS = 16, MAX_TABLE_INPUTS = 16, N_FILES = 3 };
 
 static const char *const type_names[AS_N_SOURCES] = {"motor", "command", "inter", "sensory"};
-static const int order[AS_N_SOURCES] = {AS_SOURCE_SENSORY, AS_NEURON_INTER, AS_NEURON_COMMAND, AS_NEURON_MOTOR}; /* as signals go */
+static const int         order[AS_N_SOURCES] = {AS_SOURCE_SENSORY, AS_NEURON_INTER, AS_NEURON_COMMAND, AS_NEURON_MOTOR}; /* in the
+                                                                                                                  * direction of
+                                                                                                                  * signals */
 
-/* What is shown, once made. */
+/* What is shown; made once. */
 typedef struct subject {
     const char     *text; /* as the user wrote it */
     bool            is_standard_input;
@@ -213,7 +215,8 @@ static void json_write(FILE *file, const subject *s)
 
 /* --- The verb -------------------------------------------------------------------------------------------- */
 
-/* All files are open before the first is written, and each appears whole: a path that cannot be opened leaves nothing behind. */
+/* All files are opened before the first is written, and each appears complete: if a path cannot be opened, nothing is left
+ * behind. */
 static assay_status files_write(as_cli *cli, const subject *s, const char *const paths[N_FILES], const char *svg)
 {
     as_out       outs[N_FILES];

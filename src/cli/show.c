@@ -1,4 +1,4 @@
-/* show.c - facts to where they were asked for, and a line about the work. */
+/* show.c - sends facts to where they were asked for. */
 #include "cli/show.h"
 
 #include <math.h>
@@ -157,9 +157,8 @@ assay_status as_cli_finish(as_cli *cli, const as_report_options *o, assay_facts 
     char message[sizeof cli->env->message];
     snprintf(message, sizeof message, "%s", assay_message(cli->env));
     assay_status status = facts ? as_cli_show(cli, o, facts) : ASSAY_OK;
-    const char  *not_kept = facts ? as_facts_note_find(facts, AS_NOT_KEPT) : NULL;
-    if (not_kept)
-        fprintf(stderr, "assay: the run is not kept: %s; --store FILE keeps it elsewhere\n", not_kept);
+    if (facts && facts->not_kept)
+        fprintf(stderr, "assay: the run is not kept: %s; --store FILE keeps it elsewhere\n", facts->not_kept);
     assay_facts_free(facts);
     AS_TRY(status);
     return measured == ASSAY_OK ? ASSAY_OK : as_fail(cli->env, measured, "%s", message);

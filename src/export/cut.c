@@ -187,14 +187,14 @@ static const char *keep(as_scene *v, as_text *said)
 }
 
 /* n_recorded: runs that have spans. */
-static void said_make(as_scene *v, size_t n_points, uint64_t n_recorded)
+static void said_make(as_scene *v, size_t n_points, uint64_t n_recorded, bool cut_code)
 {
     as_text said = {0};
     if (v->n_runs_shown < v->n_runs)
         as_text_printf(&said, "%" PRIu64 " of %" PRIu64 " runs", v->n_runs_shown, v->n_runs);
     if (v->n_spans_shown < v->n_spans)
-        as_text_printf(&said, "%sthe longest %" PRIu64 " of %" PRIu64 " spans", said.length ? ", " : "", v->n_spans_shown,
-                       v->n_spans);
+        as_text_printf(&said, "%s%s%" PRIu64 " of %" PRIu64 " spans", said.length ? ", " : "", cut_code ? "the longest " : "",
+                       v->n_spans_shown, v->n_spans);
     if (n_points)
         as_text_printf(&said, "%sthe highest of %zu counter values", said.length ? ", " : "", n_points);
     v->said = keep(v, &said);
@@ -227,5 +227,5 @@ void as_scene_cut(as_scene *v)
     v->n_spans_shown = keep_code;
     if (keep_code < n_code)
         code_cut(v, n_code, keep_code);
-    said_make(v, n_points, n_runs);
+    said_make(v, n_points, n_runs, keep_code < n_code);
 }

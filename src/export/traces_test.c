@@ -108,6 +108,29 @@ Test(export_traces, self_times_add_up_to_the_trace)
     }
 }
 
+Test(export_traces, totals_per_stack_count_where_not_all_spans_were_kept)
+{
+    assay_env   *env = fake_env();
+    assay_trace *t = test_code(env);
+    int          outer = as_trace_add_stack(t, -1, 0), inner = as_trace_add_stack(t, outer, 2);
+    expect(as_trace_add_stack_total(t, &(as_stack_total){.count = 1, .sum_ticks = 9000, .min_ticks = 9000, .max_ticks = 9000}));
+    expect(as_trace_add_stack_total(t, &(as_stack_total){.count = 70,
+                                                         .sum_ticks = 7000,
+                                                         .min_ticks = 100,
+                                                         .max_ticks = 100,
+                                                         .flops = 70 * 640,
+                                                         .bytes = 70 * 128,
+                                                         .stack = (uint32_t)inner}));
+    char *text = text_of(env, t, "folded");
+    expect_str(text, "main 2000\nmain;compute 7000\n");
+    free(text);
+    as_scene v;
+    scene_of(env, t, false, &v);
+    expect_eq(sum_of(&v, AS_SCENE_FLOPS), 70 * 640);
+    as_scene_drop(&v);
+    assay_trace_free(t);
+}
+
 Test(export_traces, memory_is_allocated_peaks_and_stays)
 {
     assay_env   *env = fake_env();

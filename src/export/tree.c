@@ -86,6 +86,30 @@ static void track_add(as_scene *v, const as_scene_track *track)
     free(nodes);
 }
 
+/* Calls of the user's own code, also those whose spans were not kept.  A total is with what it calls; ticks are not whole nanoseconds, so that
+ * the parts may be a little more than the whole. */
+static void totals_add(as_scene *v, as_scene_process *p)
+{
+    const assay_trace *t = p->trace;
+    double            *ns = calloc(t->n_stacks + 1, sizeof *ns);
+    v->failed |= !ns;
+    for (size_t i = 0; !v->failed && i < t->n_stack_totals; i++) {
+        const as_stack_total *total = &t->stack_totals[i];
+        as_scene_node        *n = &v->nodes[p->stack_nodes[total->stack]];
+        double                took = (double)total->sum_ticks * t->ns_per_tick;
+        int32_t               parent = t->stacks[total->stack].parent;
+        ns[total->stack] += took;
+        if (parent >= 0)
+            ns[parent] -= took;
+        n->calls += total->count;
+        n->self[AS_SCENE_FLOPS] += total->flops;
+        n->self[AS_SCENE_BYTES] += total->bytes;
+    }
+    for (size_t i = 0; !v->failed && i < t->n_stacks; i++)
+        v->nodes[p->stack_nodes[i]].self[AS_SCENE_TIME] += ns[i] >= 0.5 && ns[i] < 1e18 ? (uint64_t)(ns[i] + 0.5) : 0;
+    free(ns);
+}
+
 static void looks_add(as_scene *v, as_scene_process *p)
 {
     for (size_t i = 0; i < p->trace->n_looks && !v->failed; i++) {
@@ -126,7 +150,10 @@ void as_scene_tree_make(as_scene *v)
             p->root =
                 as_scene_node_find(v, UINT32_MAX, as_scene_name_add(v, &(as_scene_name){.name = p->name, .category = "trace"}));
         stacks_make(v, p);
-        if (kinds_count(v, i, AS_TRACK_MAIN, AS_TRACK_USER))
+        if (p->trace->n_stack_totals) {
+            totals_add(v, p);
+            kinds_add(v, i, AS_TRACK_MAIN, AS_TRACK_MAIN);
+        } else if (kinds_count(v, i, AS_TRACK_MAIN, AS_TRACK_USER))
             kinds_add(v, i, AS_TRACK_MAIN, AS_TRACK_USER);
         else if (p->trace->n_looks)
             looks_add(v, p);

@@ -1,4 +1,5 @@
-/* calls_test.c - the public calls of the laboratory where no verb and no example reaches: what each refuses, and what its facts hold. */
+/* calls_test.c - the parts of the laboratory's public calls that no verb and no example uses: what each refuses, and what its
+ * facts hold. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -148,7 +149,7 @@ Test(calls, a_plan_and_its_outputs_are_written_as_text_or_json)
     fixture_close(&f);
 }
 
-/* Only less exact kernels cost accuracy, and then how much is told. */
+/* Only less exact kernels cost accuracy; then the cost is reported. */
 Test(calls, the_error_of_a_run_is_that_of_its_kernels)
 {
     fixture f;

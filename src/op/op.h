@@ -203,7 +203,7 @@ struct as_op {
     size_t         n_cases;
 };
 
-/* The slow truth of a node, by whoever runs it: refuses when the env is cancelled, and tells before work that takes more than a minute. */
+/* Runs the reference code of a node: refuses when the env is cancelled, and announces work that takes more than a minute. */
 assay_status as_op_eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out);
 
 extern const as_op *const as_op_table[];                /* NULL-terminated, written by the build */

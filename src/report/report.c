@@ -97,7 +97,7 @@ assay_status as_sections_check(assay_env *env, const char *sections)
     return status;
 }
 
-/* Every document begins with its title, whatever its sections: runs of one report must be told apart. */
+/* Every document begins with its title, whatever its sections, so that the runs of one report can be told apart. */
 bool as_doc_make(as_doc *d, const assay_facts *f, const char *sections)
 {
     size_t             n;
@@ -126,7 +126,7 @@ static assay_status docs_write(assay_env *env, const as_writer *writer, const as
     errno = 0;
     AS_TRY(writer->write(env, pointers, facts, n, s, file));
     bool failed = fflush(file) || ferror(file);
-    if (failed && errno == EPIPE) { /* whoever read it has read enough */
+    if (failed && errno == EPIPE) { /* the reader closed the pipe: not an error */
         clearerr(file);
         return ASSAY_OK;
     }

@@ -1,8 +1,8 @@
 /* report.h - facts -> sections -> one neutral document -> writers.
  *
- * A section (sec_<name>.c) picks facts and says them: headings, paragraphs, metric lists, tables, charts.  A chart is data (chart.h).  A
- * writer (wr_<name>.c) turns the document into text or HTML and draws its charts, or not; wr_json writes the facts themselves.  Sections
- * know no format and writers know no facts. */
+ * A section (sec_<name>.c) picks facts and presents them: headings, paragraphs, metric lists, tables, charts.  A chart is data
+ * (chart.h).  A writer (wr_<name>.c) turns the document into text or HTML and draws its charts, or not; wr_json writes the facts
+ * themselves.  Sections know nothing about formats, and writers nothing about facts. */
 #ifndef AS_REPORT_REPORT_H
 #define AS_REPORT_REPORT_H
 
@@ -29,7 +29,7 @@ typedef struct as_block {
     const as_fact *const      *facts;
     int                        n_facts; /* FACTS and HERO (the few big numbers) */
     const as_table            *table;
-    const as_table            *of; /* the facts' table that `table` shows in part or folded; NULL: it is one itself */
+    const as_table            *of; /* the facts' table that `table` shows in part or summed up; NULL: `table` is one itself */
     const as_finding          *findings;
     int                        n_findings;
     const as_fact_note *const *pairs;
@@ -44,18 +44,19 @@ typedef struct as_doc {
     int       n_blocks, cap_blocks;
     bool      failed;    /* memory ran out */
     bool      detail;    /* what is added now is detail */
-    bool      by_module; /* layers are folded by module, to this depth (0: one that fits) */
+    bool      by_module; /* add up layers by module, to this depth (0: one that fits) */
     int       module_depth;
 } as_doc;
 
 void as_doc_add(as_doc *d, const as_block *block);
 void as_doc_heading(as_doc *d, const char *key, const char *text);
-/* The chart, its series, marks and links are copied; the numbers and texts that these point to are not.  An empty one is left out. */
+/* The chart, its series, marks and links are copied; the numbers and texts that these point to are not.  An empty chart is left
+ * out. */
 void as_doc_chart(as_doc *d, const as_chart *chart);
 void as_doc_text(as_doc *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The document of some facts, which must outlive it, by the chosen sections (NULL: all), into one that is empty but for by_module; false:
- * no memory.  Nothing is drawn.  as_arena_drop(&d->arena) gives it back. */
+/* Makes the document of some facts, which must outlive it, from the chosen sections (NULL: all).  *d must be empty except for
+ * by_module.  false: no memory.  Nothing is drawn.  as_arena_drop(&d->arena) frees it. */
 bool as_doc_make(as_doc *d, const assay_facts *f, const char *sections);
 
 typedef struct as_section {
@@ -67,12 +68,12 @@ typedef struct as_section {
 extern const as_section *const as_sec_table[];
 
 typedef struct as_write_settings {
-    bool        colour;   /* text only */
-    int         width;    /* text only; 0: 100 */
-    bool        brief;    /* text only: without the details, which other forms always have */
-    const char *sections; /* "summary,layers": only these, in the report's own order; NULL: all.  JSON is always whole. */
-    bool by_module; /* layers are folded by module, to this depth (0: one that fits); JSON and CSV hold every step all the same */
-    int  module_depth;
+    bool        colour;    /* text only */
+    int         width;     /* text only; 0: 100 */
+    bool        brief;     /* text only: without the details, which other formats always have */
+    const char *sections;  /* "summary,layers": only these, in the report's own order; NULL: all.  JSON is always complete. */
+    bool        by_module; /* add up layers by module, to this depth (0: one that fits); JSON and CSV always hold every step */
+    int         module_depth;
 } as_write_settings;
 
 typedef struct as_writer {
@@ -83,13 +84,14 @@ typedef struct as_writer {
 extern const as_writer *const as_wr_table[];
 
 const as_writer *as_writer_find(const char *name);
-/* Facts to docs to the writer to `file`; every metric is checked again on the way.  A section that is not there is refused by name. */
+/* Writes facts to `file` by way of documents and the writer; every metric is checked again.  An unknown section is refused by
+ * name. */
 assay_status as_report_write(assay_env *env, const assay_facts *const *facts, size_t n, const char *format,
                              const as_write_settings *s, FILE *file);
-/* The same to a file that appears whole or not at all; NULL settings: the standard ones. */
+/* The same to a file that appears complete or not at all; settings NULL: the defaults. */
 assay_status as_report_save(assay_env *env, const assay_facts *const *facts, size_t n, const char *format,
                             const as_write_settings *s, const char *path);
-/* BAD_INPUT for a name that is no section, with the nearest and the list: for asking before the work is done. */
+/* BAD_INPUT for a name that is not a section, with the nearest name and the list; to check before the work is done. */
 assay_status as_sections_check(assay_env *env, const char *sections);
 
 #endif

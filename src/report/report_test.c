@@ -236,7 +236,7 @@ Test(report, what_is_unavailable_says_why_in_every_format)
     assay_env_free(env);
 }
 
-/* Facts of a file may hold any cell anywhere. */
+/* Facts from a file may have any kind of cell anywhere. */
 Test(report, tables_of_the_wrong_shape_do_no_harm)
 {
     static const char json[] =

@@ -7,7 +7,7 @@ case $ASSAY in *clang-address-undefined*) cc="clang -fsanitize=address,undefined
 foreign=$(for p in jansson OpenCL sqlite3; do pkg-config --exists $p && pkg-config --libs $p; done)
 
 # --- The header and the examples ---
-functions() { sed -n 's/^[a-z].*[ *]\(assay_[a-z_]*\)(.*/\1/p' "$root/include/assay.h"; }
+functions() { sed -n '/^static inline/d; s/^[a-z].*[ *]\(assay_[a-z_]*\)(.*/\1/p' "$root/include/assay.h"; }
 all_used() {
     [ "$(functions | wc -l)" -gt 50 ] || { echo "the header's functions cannot be read"; return 1; }
     local name unused=
@@ -102,6 +102,12 @@ t "export writes two files" gives wrote ./export mlp:sizes=3x5 m.onnx m.safetens
 t "the file is a model" assay run m.onnx
 t "the parameters fit" assay run mlp:sizes=3x5 --weights m.safetensors
 t "export says what is wrong" says_no nothing ./export nothing m.onnx m.safetensors
+
+t "session prints where the time of a program went" gives '^[0-9]+ spans, [0-9]+ ns each' ./session 50 s.trace
+t "its spans are all counted: 50 rounds of three, 50 reads, one product" grep -q '^201 spans' g.out
+t "its report has operations and numbers" bash -c "grep -q matmul g.out && grep -q 'last product' g.out && grep -q 'Numbers of the program' g.out"
+t "assay reports its record" says "Operations" report s.trace
+t "session says what is wrong" bash -c "./session 5 /nowhere/s.trace 2>&1 | grep -q '/nowhere/s.trace'"
 
 # --- The laboratory ---
 t "bench prints a row per case" gives 'softmax' ./bench matmul:size=16x16 softmax:size=16x16

@@ -1,4 +1,5 @@
-/* sec_compare.c - comparisons: the verdicts, then round by round what they stand on.  In a check the verdicts stand in its own section. */
+/* sec_compare.c - comparisons: the verdicts, then their data round by round.  In a check, the verdicts have a section of their
+ * own. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +48,7 @@ static void rounds_add(as_doc *d, const assay_facts *f, const as_table *t, int r
                                 .extra = extra});
 }
 
-/* What is the same needs no picture where there are many. */
+/* With many comparisons, those without a difference get no chart. */
 static bool is_shown(const as_table *t, int row) { return t->n_rows <= FEW || strcmp(as_words_at(t, row, "verdict"), "same"); }
 
 static void write_section(as_doc *d, const assay_facts *f)

@@ -1,4 +1,4 @@
-/* sec_contention.c - was the machine ours while it was measured? */
+/* sec_contention.c - was the machine idle during the measurement? */
 #include "report/pick.h"
 
 static void write_section(as_doc *d, const assay_facts *f)

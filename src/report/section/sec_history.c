@@ -1,4 +1,4 @@
-/* sec_history.c - a case over its runs with the change points that were nominated, or the cases that have a history. */
+/* sec_history.c - a case over its runs with the suggested change points, or the cases that have a history. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* sec_instrument.c - what the measuring itself cost. */
+/* sec_instrument.c - the cost of measuring. */
 #include "report/pick.h"
 
 static void write_section(as_doc *d, const assay_facts *f)

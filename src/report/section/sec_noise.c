@@ -1,4 +1,4 @@
-/* sec_noise.c - what this machine can resolve, in which time, and what disturbs it. */
+/* sec_noise.c - the smallest change that this machine can detect in a given time, and what disturbs it. */
 #include "report/pick.h"
 
 enum { MAX_PICTURES = 8 };

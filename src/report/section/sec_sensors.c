@@ -1,4 +1,4 @@
-/* sec_sensors.c - what the sensors saw, and why the others saw nothing. */
+/* sec_sensors.c - the readings of the sensors, and why others have none. */
 #include "report/pick.h"
 
 static void part(as_doc *d, const as_fact_group *g, bool available)

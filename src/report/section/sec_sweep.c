@@ -1,4 +1,4 @@
-/* sec_sweep.c - arms over the values of something: who wins where, where that flips, what to take. */
+/* sec_sweep.c - candidates over the values of an option: which wins where, where the winner changes, what to choose. */
 #include <math.h>
 
 #include "report/pick.h"

@@ -13,7 +13,7 @@
 typedef struct as_page {
     FILE    *file;
     as_arena arena;       /* of one block */
-    size_t   run, n_runs; /* which of how many */
+    size_t   run, n_runs; /* index and number of runs */
     bool     failed;      /* memory ran out */
 } as_page;
 
@@ -23,14 +23,14 @@ extern const char as_page_style[], as_page_script[];
 /* --- Words and numbers: html_put.c ------------------------------------------------------------------------- */
 
 void as_page_put(as_page *p, const char *text);        /* escaped */
-void as_page_signs(as_page *p, const char *text);      /* the same, of numbers in words: "744 us" is shown as 744 µs */
-void as_page_id(as_page *p, const char *key);          /* letters, digits and '-' only, apart from those of other runs */
+void as_page_signs(as_page *p, const char *text);      /* the same for numbers in sentences: "744 us" is shown as 744 µs */
+void as_page_id(as_page *p, const char *key);          /* letters, digits and '-' only; different in each run */
 int  as_page_width(double share);                      /* 0 to 100: the number of its class */
 void as_page_value(as_page *p, const assay_metric *m); /* the number, its unit a little smaller */
-void as_page_kind(as_page *p, assay_kind kind);        /* its letter, shown to readers who ask where numbers come from */
-/* Where it comes from, as an attribute `title`; unit, kind, source, count and interval. */
+void as_page_kind(as_page *p, assay_kind kind);        /* its letter, shown when the reader turns on the origins of numbers */
+/* Its origin as an attribute `title`: unit, kind, source, count and interval. */
 void as_page_title(as_page *p, const assay_metric *m);
-void as_page_origin(as_page *p, const assay_metric *m); /* the same in words below it, for readers who ask */
+void as_page_origin(as_page *p, const assay_metric *m); /* the same as text below it, when the reader turns it on */
 
 /* --- Parts ------------------------------------------------------------------------------------------------- */
 

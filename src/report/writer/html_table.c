@@ -1,4 +1,5 @@
-/* html_table.c - tables of the page: the few columns that matter, the others behind a toggle; steps of a run by their time. */
+/* html_table.c - tables of the page: shows the few columns that matter, hides the others behind a toggle, and sorts the steps of
+ * a run by time. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,12 +10,12 @@
 
 enum { MANY_COLUMNS = 6, FEW_COLUMNS = 5, LONG_WORDS = 60, MAX_ORIGINS = 16 };
 
-/* Where the numbers of a column come from: its heading says it for all of them. */
+/* Where the numbers of a column come from; the heading says it for all of them. */
 typedef struct column {
     const assay_metric *origins[MAX_ORIGINS]; /* the first of each */
     int                 n_origins;
     bool                numbers, hidden;
-    double              whole; /* what a full bar stands for; 0: its numbers have no bars */
+    double              whole; /* the value of a full bar; 0: no bars */
 } column;
 
 typedef struct sorted_row {
@@ -24,7 +25,7 @@ typedef struct sorted_row {
 
 static bool is_same(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
 
-/* The place of its origin in the list of its column; n_origins: it is not there. */
+/* The index of its origin in the list of its column; n_origins: not in the list. */
 static int origin_of(const column *c, const assay_metric *m)
 {
     int i = 0;
@@ -36,7 +37,7 @@ static int origin_of(const column *c, const assay_metric *m)
 
 /* --- Which columns -------------------------------------------------------------------------------------------- */
 
-/* By how much they matter, in any table: the first of these that a table has stay in sight. */
+/* Columns of any table in order of importance: the first of these that a table has stay visible. */
 static int rank_of(const char *key)
 {
     static const char *const order[] = {"time",   "change", "verdict",   "status", "of_roof", "recoverable", "share", "bound",
@@ -49,7 +50,7 @@ static int rank_of(const char *key)
     return i;
 }
 
-/* Columns of long sentences are the first to go: they make every row a tower. */
+/* Columns of long sentences are hidden first: they make every row very tall. */
 static bool is_wordy(const as_table *t, int c)
 {
     size_t sum = 0;
@@ -58,7 +59,7 @@ static bool is_wordy(const as_table *t, int c)
     return sum > (size_t)t->n_rows * LONG_WORDS;
 }
 
-/* Nothing in it could be had. */
+/* Every value of the column is unavailable. */
 static bool is_void(const as_table *t, int c)
 {
     for (int row = 0; row < t->n_rows; row++) {
@@ -89,7 +90,7 @@ static void columns_hide(const as_table *t, column *columns)
     }
 }
 
-/* Shares have bars: of one, or of the greatest where all are small. */
+/* Shares have bars, relative to 1, or to the largest where all are small. */
 static double bars_whole(const as_table *t, int c)
 {
     static const char *const shares[] = {"share", "share_of_time", "share_of_steps", "of_roof", "recoverable", NULL};
@@ -128,7 +129,7 @@ static int longest_first(const void *a, const void *b)
     return p < q ? 1 : p > q ? -1 : x->row - y->row;
 }
 
-/* Steps of a run come by their time; every other table keeps its order. */
+/* Steps of a run are sorted by time; every other table keeps its order. */
 static sorted_row *rows_order(as_page *p, const as_table *t, bool *by_time)
 {
     sorted_row *rows = AS_TAKE(&p->arena, sorted_row, t->n_rows + 1);
@@ -172,7 +173,8 @@ static void number_write(as_page *p, const assay_metric *m, const column *c)
     fputs("</td>", p->file);
 }
 
-/* A sentence gets room enough not to become a tower; one that the row above has too is written once, and the script fills it in. */
+/* A sentence gets enough width to stay short in height; if it repeats the row above, it is written once, and the script fills it
+ * in. */
 static void words_write(as_page *p, const char *text, const char *above, bool hidden)
 {
     bool is_long = as_text_columns(text) > 28, same = is_long && above && !strcmp(text, above);

@@ -1,4 +1,5 @@
-/* wr_basic.c - the basic report as text: one screen that says how fast, where the time goes, whether to trust it, and what next. */
+/* wr_basic.c - the basic report as text: one screen that says how fast it is, where the time goes, whether to trust it, and what
+ * to do next. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -131,10 +132,11 @@ static void print_numbers(screen *s, const as_brief *b)
 
 typedef struct widths {
     int name, bar, columns[AS_BRIEF_COLUMNS];
-    int n; /* columns that there is room for */
+    int n; /* number of columns that fit */
 } widths;
 
-/* Numbers keep their width; the name takes what it needs of the rest, and the bar what is left.  On a narrow screen the last columns go. */
+/* Numbers keep their width; the name takes what it needs of the rest, and the bar what is left.  On a narrow screen the last
+ * columns are left out. */
 static widths widths_of(screen *s, const as_brief_table *t)
 {
     widths w = {.name = as_text_columns(clean(s, t->columns[0])), .n = t->n_columns};
@@ -147,7 +149,7 @@ static widths widths_of(screen *s, const as_brief_table *t)
             w.columns[c] = most(w.columns[c], as_text_columns(clean(s, t->rows[r].cells[c])));
         rest -= w.columns[c] + GAP;
     }
-    for (int c = t->n_columns - 1; c > 0 && rest < MIN_NAME; c--) /* words give way before the name does */
+    for (int c = t->n_columns - 1; c > 0 && rest < MIN_NAME; c--) /* columns of words shrink before the name does */
         if (t->left[c] && w.columns[c] > MIN_NAME) {
             int less = MIN_NAME - rest < w.columns[c] - MIN_NAME ? MIN_NAME - rest : w.columns[c] - MIN_NAME;
             w.columns[c] -= less;
@@ -275,7 +277,7 @@ static void print_tries(screen *s, const as_brief *b)
     }
 }
 
-/* What speaks against trust comes first. */
+/* Checks that reduce trust come first. */
 static void print_trust(screen *s, const as_brief *b)
 {
     static const as_level order[] = {AS_LEVEL_BAD, AS_LEVEL_WARN, AS_LEVEL_NOTE, AS_LEVEL_GOOD};
@@ -344,7 +346,7 @@ bool as_brief_print(const as_brief *b, const as_brief_settings *settings, FILE *
 
 /* --- The writer ------------------------------------------------------------------------------------------- */
 
-/* Facts that no brief is made of are told in full, without their details. */
+/* Facts without a kind of brief are shown as the full report without details. */
 static assay_status in_full(assay_env *env, const as_doc *doc, const assay_facts *facts, const as_write_settings *s, FILE *file)
 {
     as_write_settings settings = *s;

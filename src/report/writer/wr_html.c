@@ -1,5 +1,5 @@
-/* wr_html.c - the document as one self-contained page: the first screen from the brief, everything else in closed sections, then how to
- * have the numbers in other forms. */
+/* wr_html.c - the document as one self-contained page: the first screen from the brief, everything else in closed sections, then
+ * how to get the numbers in other formats. */
 #include <string.h>
 
 #include "base/text.h"
@@ -111,7 +111,7 @@ static int section_end(const as_doc *d, int from)
     return from;
 }
 
-/* What a closed section shows of itself: its gravest finding. */
+/* What a closed section shows: its most severe finding. */
 static const as_finding *gravest(const as_doc *d, int from, int end)
 {
     const as_finding *best = NULL;
@@ -148,7 +148,7 @@ static void section_write(as_page *p, const as_doc *d, int at, bool is_open)
     section_close(p);
 }
 
-/* How to have the numbers in other forms.  The verb is not told by the facts, so these are options for the command that was given. */
+/* How to get the numbers in other formats.  The facts do not name the verb, so these are options for the command that was given. */
 static void exports_write(as_page *p)
 {
     static const struct {
@@ -196,7 +196,7 @@ static void toc_write(as_page *p, const as_doc *d, bool has_rest)
 
 /* --- One run ------------------------------------------------------------------------------------------------ */
 
-/* Without a brief the page begins with the title and what stands before the first section. */
+/* Without a brief the page begins with the title and what comes before the first section. */
 static void head_write(as_page *p, const as_doc *d, const char *title, const char *when)
 {
     fputs("<header class=\"top\"><div><h1 id=\"", p->file);
@@ -235,8 +235,11 @@ static void run_write(as_page *p, const as_doc *d, const assay_facts *f, const a
 {
     as_brief b = {0};
     bool     has_brief = brief_is_wanted(s->sections) && as_brief_make(&b, f);
-    int  first = section_end(d, 0), n_open = has_brief ? 0 : s->sections ? d->n_blocks : 1; /* what was asked for by name is open */
-    bool has_rest = has_brief && first > 1;
+    int      first = section_end(d, 0), n_open = has_brief     ? 0
+                                                 : s->sections ? d->n_blocks
+                                                               : 1; /* sections that were asked for by
+                                                                                             * name are open */
+    bool     has_rest = has_brief && first > 1;
     p->failed |= b.failed;
     fputs("<article>\n", p->file);
     if (has_brief)
@@ -296,7 +299,7 @@ static void legend_write(as_page *p)
             ASSAY_VERSION);
 }
 
-/* The style of the page, and a class per width in percent. */
+/* The style of the page, and one class per width in percent. */
 static const char *style_make(as_arena *arena)
 {
     as_text t = {0};

@@ -1,15 +1,15 @@
-/* wr_markdown.c - the document for a pull request: the numbers that answer and the verdict first, the rest folded away.
+/* wr_markdown.c - the document for a pull request: the main numbers and the verdict first, the rest folded.
  *
  * Tables are GitHub's.  Names come from anywhere, so whatever Markdown or a forge would act upon is disarmed: markup and HTML are
- * escaped, a mention calls nobody, an issue number links nowhere, a bar or a line break stays inside its cell.  A chart whose numbers
- * stand in a table is left to it; another one is drawn in characters. */
+ * escaped, a mention calls nobody, an issue number links nowhere, a bar or a line break stays inside its cell.  A chart whose
+ * numbers are in a table is left out; any other is drawn in characters. */
 #include <string.h>
 
 #include "base/text.h"
 #include "report/chart/draw.h"
 #include "report/pick.h"
 
-/* Up to so many sections stand open; with more, all but those that answer are folded. */
+/* Up to this many sections are open; with more, all but the main ones are folded. */
 enum { MAX_OPEN = 3 };
 static const char *const answers[] = {"verdict", "bench", "compare", "check", "sweep", "history", "noise"};
 
@@ -29,8 +29,8 @@ static const char *safe(char c)
     case '&': return "&amp;";
     case '<': return "&lt;";
     case '>': return "&gt;";
-    case '@': return "@<!-- -->";   /* else it calls somebody */
-    case '#': return "\\#<!-- -->"; /* else it is a heading, or an issue */
+    case '@': return "@<!-- -->";   /* otherwise it notifies somebody */
+    case '#': return "\\#<!-- -->"; /* otherwise it is a heading or an issue */
     default: return NULL;
     }
 }
@@ -179,7 +179,8 @@ static void write_table(page *p, const as_block *b)
     fputs("\n", p->file);
 }
 
-/* Where no table holds its numbers, in characters.  Indented by four, not fenced: no name can end the block. */
+/* Draws the chart in characters where no table has its numbers.  Indented by four, not fenced, so that no name can end the
+ * block. */
 static void write_chart(page *p, const as_block *b)
 {
     bool        drawn = !b->chart->table && !b->chart->extra;

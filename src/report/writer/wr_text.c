@@ -46,7 +46,8 @@ static void put_right(const page *p, const char *text, int columns)
     fputs(text, p->file);
 }
 
-/* Words from column `indent` on, broken between them; the cursor is already at `at`.  A word too long for a line is cut into pieces. */
+/* Wraps words at the width, from column `indent` on; the cursor is already at `at`.  A word too long for a line is cut into
+ * pieces. */
 static void put_wrapped(page *p, const char *text, int indent, int at)
 {
     const char *word = as_clean_text(&p->arena, text);
@@ -181,7 +182,7 @@ static void write_pairs(page *p, const as_block *b)
     }
 }
 
-/* What the table beside it says too is drawn only when its section was asked for by name. */
+/* A chart that repeats the table beside it is drawn only when its section was asked for by name. */
 static void write_chart(page *p, const as_block *b)
 {
     const as_chart *c = b->chart;
@@ -208,7 +209,7 @@ typedef struct grid {
     const char    **texts;
     int            *widths, *natural;
     bool           *is_number;
-} grid; /* natural: what the texts ask for */
+} grid; /* natural: the width of the texts */
 
 static const char *cell_of(page *p, const as_cell *c)
 {
@@ -238,7 +239,7 @@ static bool grid_make(page *p, const as_table *t, grid *g)
     return true;
 }
 
-/* Long words give way first: the widest text column shrinks until the table fits or all are short. */
+/* Long texts shrink first: the widest text column shrinks until the table fits or all are short. */
 static void grid_shrink(const page *p, grid *g)
 {
     for (;;) {
@@ -260,7 +261,7 @@ static void grid_shrink(const page *p, grid *g)
     }
 }
 
-/* The first column says which row it is, and so do modules: what was different stays so. */
+/* The first column and modules identify the row, so different names stay different when cut. */
 static bool is_names(const grid *g, int column)
 {
     return !g->is_number[column] && (!column || !strcmp(g->table->columns[column].key, "module"));
@@ -290,7 +291,7 @@ static void write_cell(page *p, const grid *g, int column, bool is_last, const c
         put_left(p, cut, is_last ? 0 : g->widths[column]);
 }
 
-/* A cell has no room for its reason, so the reasons stand below, each once. */
+/* A cell has no space for its reason, so the reasons follow below, each once. */
 static void write_reasons(page *p, const as_table *t)
 {
     const char *said[4];
@@ -310,7 +311,7 @@ static void write_reasons(page *p, const as_table *t)
         }
 }
 
-/* Columns [from, to) behind the first one, which is repeated so that rows can be told apart. */
+/* Columns [from, to) after the first one, which is repeated so that rows can be told apart. */
 static void write_columns(page *p, const grid *g, int from, int to)
 {
     const as_table *t = g->table;
@@ -344,7 +345,7 @@ static void write_table(page *p, const as_block *b)
             g.widths[from] = p->width - sum - 2;
         while (to < t->n_columns && (to == from || sum + g.widths[to] + 2 <= p->width))
             sum += g.widths[to++] + 2;
-        for (int c = from; c < to; c++) { /* what had to shrink for the whole may have room in its part */
+        for (int c = from; c < to; c++) { /* a column that shrank for the whole table may have space in its part */
             int more = g.natural[c] - g.widths[c];
             more = more > p->width - sum ? p->width - sum : more;
             if (!g.is_number[c] && more > 0)
