@@ -370,6 +370,12 @@ assay_status assay_compare_profiles(assay_env *env, const char *a, const char *b
 /* What this machine can resolve, in which time, and what disturbs it; the store keeps it, and the next comparison is planned with it. */
 assay_status assay_noise(assay_env *env, const assay_options *options, assay_facts **out);
 
+/* Records any program: samples its stacks, and says how much of the time it ran and waited, in which functions and by whom they were called.
+ * `argv` is the command and ends with NULL; or it is NULL, and option pid says which process to record.  Options rate (looks per second), call-graph,
+ * time, trace, store.  Set *out to NULL before the call: CANCELLED and DEVICE (the program was ended by a signal) leave the facts of what was
+ * recorded in it.  The exit code of the program is the metric record.exit_code. */
+assay_status assay_record(assay_env *env, const char *const *argv, const assay_options *options, assay_facts **out);
+
 /* Answers the line protocol for one case, as `assay bench CASE --speak`, until the other side sends "end". */
 assay_status assay_speak(assay_env *env, const char *what, const assay_options *options, int in_fd, int out_fd);
 
@@ -417,6 +423,24 @@ assay_status assay_stored_verify(assay_env *env, const assay_options *options, a
 /* A case over its runs, with the change points that its ranks suggest; NULL: lists the cases.  Option cross-machine: of all
  * machines. */
 assay_status assay_history(assay_env *env, const char *name, const assay_options *options, assay_facts **out);
+
+/* --- What is in here, and does it hold what it promises ----------------------------------------------------------- */
+
+/* A list as one table that has the name of the topic: "ops", "models", "params", "devices", "kernels", "sensors" or "aliases" (short
+ * options and the names that other tools use).  `of` is the model of "params", and may be an ONNX file with "ops": then the operators
+ * of that file that are not supported are listed, with the facts "ops.nodes" and "ops.unsupported".  Else NULL. */
+assay_status assay_list(assay_env *env, const char *topic, const char *of, assay_facts **out);
+/* The parts of this build: tables "build" (version, how it was built), "in" (kind, name) and "left_out" (part, why). */
+assay_status assay_parts(assay_env *env, assay_facts **out);
+/* A neural circuit, for example "autoncp:units=28,out=4": `format` is "text", "detailed", "json", "dot" (Graphviz), "svg" or "crc" (one
+ * line), and path "-" is standard output.  Option: input, how many inputs it has. */
+assay_status assay_wiring_write(assay_env *env, const char *spec, const assay_options *options, const char *format,
+                                const char *path);
+/* Comparisons whose answer is known: a table "cells" with false alarms and what was found, and the fact "selftest.broken".  Options full,
+ * cells, seed, state.  The cells "programs..." start this program as `PROGRAM selftest --arm WHAT`: it must be `assay` itself, or answer
+ * this with assay_selftest_speak().  Set *out to NULL before the call; CANCELLED leaves what was counted in it. */
+assay_status assay_selftest(assay_env *env, const assay_options *options, assay_facts **out);
+assay_status assay_selftest_speak(assay_env *env, const char *what, int in_fd, int out_fd);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

@@ -143,6 +143,9 @@ const char    *as_cell_words(const as_cell *c);                          /* its 
 const char    *as_words_at(const as_table *t, int row, const char *key); /* the text of a column by name, or "" */
 double         as_value_at(const as_table *t, int row, const char *key); /* its number, or NaN */
 double         as_cell_value(const as_cell *c);                          /* its number, or NaN */
+/* A metric that has a value, of the facts or of a table by the name of its column; NULL: there is none. */
+const assay_metric *as_metric_find(const assay_facts *f, const char *key);
+const assay_metric *as_metric_at(const as_table *t, int row, const char *key);
 
 /* Fails with the message of the first metric that may not be shown; writers call it before they write a byte. */
 assay_status as_facts_check(assay_env *env, const assay_facts *f);

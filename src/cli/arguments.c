@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
-const char *const as_common_options[] = {"no-pager", NULL};
+const char *const as_common_options[] = {"quiet", "no-pager", NULL};
 
 const as_verb *as_verb_find(const char *name)
 {
@@ -213,13 +213,14 @@ static assay_status after_help(as_cli *cli, assay_options *options, const words 
 /* "--" ends the options; "-" alone is an argument. */
 assay_status as_arguments_read(as_cli *cli, assay_options *options, const as_verb *verb, int argc, char **argv, bool *help)
 {
-    bool  only_args = false;
+    bool  only_args = false; /* behind "--", or behind a command */
     words w = {.at = 2, .n = argc, .text = argv};
     for (; w.at < argc && !*help; w.at++) {
         const char *word = argv[w.at];
-        if (only_args || word[0] != '-' || !word[1])
+        if (only_args || word[0] != '-' || !word[1]) {
             cli->args[cli->n_args++] = word;
-        else if (!strcmp(word, "--"))
+            only_args |= verb->runs_command;
+        } else if (!strcmp(word, "--"))
             only_args = true;
         else if (!strcmp(word, "--help"))
             *help = true;

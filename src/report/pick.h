@@ -16,9 +16,11 @@ void as_pick_notes(as_doc *d, const assay_facts *f, const char *const *prefixes)
 /* The layers of a run: its steps, or sums by module if the document asks for that and modules are known.  Both have the columns
  * name, time, share, flops and bytes.  NULL: there are none; or no memory, and the document has failed. */
 const as_table *as_pick_layers(as_doc *d, const assay_facts *f);
-/* A metric with a value, from the facts or from a table by the name of its column; NULL: none. */
-const assay_metric *as_metric_find(const assay_facts *f, const char *key);
-const assay_metric *as_metric_at(const as_table *t, int row, const char *key);
+
+/* The sentences of a table with the columns "text" and "cites", of the rows whose `column` has this word (NULL: all), at this level. */
+void as_pick_sentences(as_doc *d, const as_table *t, const char *column, const char *word, as_level level);
+/* A table with a column "depth" as one without it, its names indented; NULL: no memory. */
+const as_table *as_tree_indent(as_arena *arena, const as_table *t);
 
 /* --- Charts: pick_chart.c ----------------------------------------------------------------------------------- */
 

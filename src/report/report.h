@@ -19,8 +19,17 @@ typedef enum as_block_kind {
     AS_BLOCK_CHART,
     AS_BLOCK_FINDINGS,
     AS_BLOCK_KEYVALUES,
-    AS_BLOCK_HERO
+    AS_BLOCK_HERO,
+    AS_BLOCK_PART,      /* a heading above headings: one of the report's parts */
+    AS_BLOCK_SENTENCES, /* findings that name what they are made of */
+    AS_BLOCK_TREE       /* a table with a column "depth": each row is below the last one that is less deep */
 } as_block_kind;
+
+/* A sentence, and the facts and rows that it is made of, by their keys: "latency.median layers.steps#3"; "-": none. */
+typedef struct as_sentence {
+    as_level    level;
+    const char *text, *cites;
+} as_sentence;
 
 typedef struct as_block {
     as_block_kind              kind;
@@ -32,6 +41,8 @@ typedef struct as_block {
     const as_table            *of; /* the facts' table that `table` shows in part or summed up; NULL: `table` is one itself */
     const as_finding          *findings;
     int                        n_findings;
+    const as_sentence         *sentences;
+    int                        n_sentences;
     const as_fact_note *const *pairs;
     int                        n_pairs; /* KEYVALUES */
     const as_chart            *chart;
@@ -59,11 +70,26 @@ void as_doc_text(as_doc *d, const char *format, ...) __attribute__((format(print
  * by_module.  false: no memory.  Nothing is drawn.  as_arena_drop(&d->arena) frees it. */
 bool as_doc_make(as_doc *d, const assay_facts *f, const char *sections);
 
+/* The parts of the report of one run, in this order but for the first, which is what a section belongs to that does not say. */
+typedef enum as_part {
+    AS_PART_PERFORMANCE,
+    AS_PART_METADATA,
+    AS_PART_EXECUTIVE,
+    AS_PART_MEMORY,
+    AS_PART_DEVICES,
+    AS_PART_RECOMMENDATIONS,
+    AS_PART_REGRESSION,
+    AS_PART_APPENDIX,
+    AS_PART_NONE, /* before all of them, without a heading */
+    AS_N_PARTS
+} as_part;
+
 typedef struct as_section {
-    const char *name; /* "latency" */
-    int         order;
+    const char *name;  /* "latency" */
+    int         order; /* inside its part */
     void (*write)(as_doc *d, const assay_facts *f);
-    bool detail; /* all of it */
+    bool    detail; /* all of it */
+    as_part part;
 } as_section;
 extern const as_section *const as_sec_table[];
 
@@ -74,6 +100,7 @@ typedef struct as_write_settings {
     const char *sections;  /* "summary,layers": only these, in the report's own order; NULL: all.  JSON is always complete. */
     bool        by_module; /* add up layers by module, to this depth (0: one that fits); JSON and CSV always hold every step */
     int         module_depth;
+    bool        one_line; /* the basic report: its answer alone (as_brief_settings) */
 } as_write_settings;
 
 typedef struct as_writer {

@@ -23,6 +23,12 @@ const char *as_name_cut(as_arena *arena, const char *name, int columns);
  * text; columns: enough for "…#" and a number.  out may be names itself.  False: no memory. */
 bool as_names_fit(as_arena *arena, const char *const *names, size_t n, int columns, const char **out);
 
+/* The terms of docs/words.md and what they mean; the last one is {0}. */
+typedef struct as_term {
+    const char *term, *meaning;
+} as_term;
+extern const as_term as_glossary[];
+
 /* Moves the text into the arena and frees it; NULL: no memory. */
 const char *as_text_keep(as_arena *arena, as_text *t);
 /* Appends it, padded with spaces to this many columns. */

@@ -7,16 +7,16 @@ net="null:gemm=5us"
 all_of() { # command...: writes every format, and each is there
     rm -f o.*
     "$ASSAY" "$@" --chrome o.chrome --perfetto o.perfetto --speedscope o.speedscope --folded o.folded --pprof o.pprof \
-        --callgrind o.callgrind --openmetrics o.openmetrics --prometheus o.prometheus 2>said || { cat said; return 1; }
+        --callgrind o.callgrind --openmetrics o.openmetrics --prometheus o.prometheus >/dev/null 2>said || { cat said; return 1; }
     for f in chrome perfetto speedscope folded pprof callgrind openmetrics prometheus; do
         [ -s o.$f ] || { echo "o.$f is not there"; return 1; }
         grep -q "^wrote o.$f" said || { echo "o.$f is not named"; cat said; return 1; }
     done
     ! ls .*.tmp* 2>/dev/null
 }
-t "profile writes every format" all_of profile mlp-small --device $net --runs 20 --roofs off --store none --quiet
-t "bench writes every format" all_of bench mlp-small --devices $net --runs 5 --warmup 1 --store none --quiet
-t "compare writes every format" all_of compare mlp-small --devices null:gemm=5us,null:gemm=9us --budget 50ms --store none --quiet
+t "profile writes every format" all_of profile mlp-small --device $net --runs 20 --roofs off --store none
+t "bench writes every format" all_of bench mlp-small --devices $net --runs 5 --warmup 1 --store none
+t "compare writes every format" all_of compare mlp-small --devices null:gemm=5us,null:gemm=9us --budget 50ms --store none
 t "report writes every format of a trace" all_of report t.trace
 if "$ASSAY" runs list --store s.db 2>/dev/null | grep -q mlp-small; then
     t "report writes every format of a stored run" all_of report 1 --store s.db
@@ -38,7 +38,7 @@ t "-o x.pftrace is for Perfetto" suffix x.pftrace 'network'
 t "-o x.pb.gz is for pprof" suffix x.pb.gz 'nanoseconds'
 
 partial() { # the line that names a file says which runs it holds
-    "$ASSAY" profile mlp-small --device $net --runs 5000 --roofs off --store none --quiet --chrome p.chrome --folded p.folded 2>said &&
+    "$ASSAY" profile mlp-small --device $net --runs 5000 --roofs off --store none --chrome p.chrome --folded p.folded >/dev/null 2>said &&
         grep -q '^wrote p.chrome: [0-9]* of 5000 runs' said && grep -q '^wrote p.folded: sums of [0-9]* of 5000 runs' said || { cat said; return 1; }
 }
 t "what a file does not hold is said" partial

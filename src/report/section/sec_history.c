@@ -71,4 +71,4 @@ static void write_section(as_doc *d, const assay_facts *f)
         as_pick_table(d, f, "history", "points");
 }
 
-const as_section as_sec_history = {.name = "history", .order = 19, .write = write_section};
+const as_section as_sec_history = {.name = "history", .order = 19, .write = write_section, .part = AS_PART_REGRESSION};

@@ -16,4 +16,4 @@ static void write_section(as_doc *d, const assay_facts *f)
     }
 }
 
-const as_section as_sec_list = {.name = "list", .order = 22, .write = write_section};
+const as_section as_sec_list = {.name = "list", .order = 22, .write = write_section, .part = AS_PART_DEVICES};

@@ -66,4 +66,4 @@ static void write_section(as_doc *d, const assay_facts *f)
     as_pick_table(d, f, "memory", "buffers");
 }
 
-const as_section as_sec_memory = {.name = "memory", .order = 60, .write = write_section};
+const as_section as_sec_memory = {.name = "memory", .order = 60, .write = write_section, .part = AS_PART_MEMORY};

@@ -22,4 +22,4 @@ static void write_section(as_doc *d, const assay_facts *f)
     d->detail = false;
 }
 
-const as_section as_sec_noise = {.name = "noise", .order = 18, .write = write_section};
+const as_section as_sec_noise = {.name = "noise", .order = 18, .write = write_section, .part = AS_PART_APPENDIX};

@@ -30,4 +30,4 @@ static void write_section(as_doc *d, const assay_facts *f)
     part(d, g, false);
 }
 
-const as_section as_sec_sensors = {.name = "sensors", .order = 80, .write = write_section};
+const as_section as_sec_sensors = {.name = "sensors", .order = 80, .write = write_section, .part = AS_PART_APPENDIX};

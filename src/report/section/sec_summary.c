@@ -15,4 +15,4 @@ static void write_section(as_doc *d, const assay_facts *f)
     as_pick_facts(d, f, AS_BLOCK_HERO, size_keys);
 }
 
-const as_section as_sec_summary = {.name = "summary", .order = 10, .write = write_section};
+const as_section as_sec_summary = {.name = "summary", .order = 10, .write = write_section, .part = AS_PART_NONE};

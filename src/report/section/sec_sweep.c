@@ -90,4 +90,4 @@ static void write_section(as_doc *d, const assay_facts *f)
     as_pick_table(d, f, "sweep", "guide");
 }
 
-const as_section as_sec_sweep = {.name = "sweep", .order = 15, .write = write_section};
+const as_section as_sec_sweep = {.name = "sweep", .order = 15, .write = write_section, .part = AS_PART_DEVICES};

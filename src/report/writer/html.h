@@ -11,10 +11,12 @@
 #include "report/pick.h"
 
 typedef struct as_page {
-    FILE    *file;
-    as_arena arena;       /* of one block */
-    size_t   run, n_runs; /* index and number of runs */
-    bool     failed;      /* memory ran out */
+    FILE              *file;
+    as_arena           arena;       /* of one block */
+    size_t             run, n_runs; /* index and number of runs */
+    const as_doc      *doc;         /* of this run, and its facts: what a sentence may link to */
+    const assay_facts *facts;
+    bool               failed; /* memory ran out */
 } as_page;
 
 /* page.css and page.js, written into the program by tools/embed. */
@@ -35,7 +37,17 @@ void as_page_origin(as_page *p, const assay_metric *m); /* the same as text belo
 /* --- Parts ------------------------------------------------------------------------------------------------- */
 
 void as_page_brief(as_page *p, const as_brief *b, const char *when, const char *first_section); /* the first screen: html_brief.c */
-void as_page_table(as_page *p, const as_table *t, const char *title);                           /* html_table.c */
+void as_page_table(as_page *p, const as_table *t, const as_table *of, const char *title);       /* html_table.c */
+
+/* --- What sentences are made of: html_cite.c -------------------------------------------------------------------- */
+
+enum { AS_CITED_ROWS = 300 }; /* rows of a table that can be linked to */
+/* " id=..." of a fact where it is shown first on the page, so that each id is there once; nothing elsewhere. */
+void as_page_fact_id(as_page *p, const as_block *b, const as_fact *f);
+/* "layers-steps" of a table of the facts; NULL: it is none of them, or its rows are others. */
+const char *as_page_table_key(as_page *p, const as_table *shown, const as_table *of);
+void        as_page_cites(as_page *p, const char *cites);    /* links to what the page has of it, words for the rest */
+void        as_page_tree(as_page *p, const as_block *block); /* rows by their depth, each a box that opens */
 
 /* "sha256-..." of a text, as a policy names it, in the arena; html_policy.c.  NULL: no memory. */
 const char *as_page_hash(as_arena *arena, const char *text);

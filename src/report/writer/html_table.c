@@ -40,20 +40,25 @@ static int origin_of(const column *c, const assay_metric *m)
 /* Columns of any table in order of importance: the first of these that a table has stay visible. */
 static int rank_of(const char *key)
 {
-    static const char *const order[] = {"time",   "change", "verdict",   "status", "of_roof", "recoverable", "share", "bound",
-                                        "a_time", "b_time", "flop_rate", "winner", "kernel",  "median",      "noise", "bytes",
-                                        "role",   "first",  "last",      "op",     "state",   "choice",      "lead",  "when",
-                                        "commit", "in_1s",  "in_5s",     "in_30s", "why",     NULL};
-    int                      i = 0;
+    static const char *const order[] = {
+        "state",   "severity", "evidence", "category",    "potential", "text",  "because", "command", "time",      "change",
+        "verdict", "status",   "of_roof",  "recoverable", "share",     "bound", "a_time",  "b_time",  "flop_rate", "winner",
+        "kernel",  "median",   "noise",    "bytes",       "role",      "first", "last",    "op",      "choice",    "lead",
+        "when",    "commit",   "in_1s",    "in_5s",       "in_30s",    "why",   NULL};
+    int i = 0;
     while (order[i] && strcmp(order[i], key))
         i++;
     return i;
 }
 
-/* Columns of long sentences are hidden first: they make every row very tall. */
+/* Columns of long sentences are hidden first: they make every row very tall.  Some tables are there for their sentences. */
 static bool is_wordy(const as_table *t, int c)
 {
-    size_t sum = 0;
+    static const char *const wanted[] = {"evidence", "text", "because", "command"};
+    size_t                   sum = 0;
+    for (size_t i = 0; i < AS_COUNT(wanted); i++)
+        if (!strcmp(t->columns[c].key, wanted[i]))
+            return false;
     for (int row = 0; row < t->n_rows; row++)
         sum += strlen(as_cell_words(as_cell_at(t, row, c)));
     return sum > (size_t)t->n_rows * LONG_WORDS;
@@ -93,7 +98,7 @@ static void columns_hide(const as_table *t, column *columns)
 /* Shares have bars, relative to 1, or to the largest where all are small. */
 static double bars_whole(const as_table *t, int c)
 {
-    static const char *const shares[] = {"share", "share_of_time", "share_of_steps", "of_roof", "recoverable", NULL};
+    static const char *const shares[] = {"share", "share_of_time", "share_of_steps", "of_roof", "recoverable", "potential", NULL};
     double                   most = 0;
     int                      i = 0;
     while (shares[i] && strcmp(shares[i], t->columns[c].key))
@@ -187,6 +192,13 @@ static void words_write(as_page *p, const char *text, const char *above, bool hi
     fputs("</td>", p->file);
 }
 
+static void cites_write(as_page *p, const char *cites, bool hidden)
+{
+    fprintf(p->file, "<td class=\"%scites\">", hidden ? "x " : "");
+    as_page_cites(p, cites);
+    fputs("</td>", p->file);
+}
+
 static void head_write(as_page *p, const as_table *t, int c, const column *own, bool sorted)
 {
     fprintf(p->file, "<th scope=\"col\" class=\"%s%s\"%s", own->numbers ? "n" : "", own->hidden ? " x" : "",
@@ -217,9 +229,10 @@ static void head_write(as_page *p, const as_table *t, int c, const column *own, 
     fputs("</th>", p->file);
 }
 
-void as_page_table(as_page *p, const as_table *t, const char *title)
+void as_page_table(as_page *p, const as_table *t, const as_table *of, const char *title)
 {
     bool        by_time = false;
+    const char *key = as_page_table_key(p, t, of);
     column     *columns = columns_make(p, t);
     sorted_row *rows = columns ? rows_order(p, t, &by_time) : NULL;
     if (!rows) {
@@ -238,10 +251,18 @@ void as_page_table(as_page *p, const as_table *t, const char *title)
     fputs(by_time ? "<th scope=\"col\" class=\"n x\">order in the run</th></tr></thead>\n<tbody>\n" : "</tr></thead>\n<tbody>\n",
           p->file);
     for (int i = 0; i < t->n_rows; i++) {
-        fputs("<tr>", p->file);
+        fputs("<tr", p->file);
+        if (key && rows[i].row < AS_CITED_ROWS) {
+            fputs(" id=\"", p->file);
+            as_page_id(p, as_arena_printf(&p->arena, "t-%s-%d", key, rows[i].row));
+            fputc('"', p->file);
+        }
+        fputc('>', p->file);
         for (int c = 0; c < t->n_columns; c++) {
             const as_cell *cell = as_cell_at(t, rows[i].row, c);
-            if (cell->text)
+            if (cell->text && !strcmp(t->columns[c].key, "cites"))
+                cites_write(p, cell->text, columns[c].hidden);
+            else if (cell->text)
                 words_write(p, cell->text, i ? as_cell_at(t, rows[i - 1].row, c)->text : NULL, columns[c].hidden);
             else
                 number_write(p, &cell->metric, &columns[c]);

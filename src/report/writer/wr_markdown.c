@@ -126,6 +126,31 @@ static void write_findings(page *p, const as_block *b)
     fputs("\n", p->file);
 }
 
+static void write_sentences(page *p, const as_block *b)
+{
+    static const char *const marks[] = {
+        [AS_LEVEL_NOTE] = "ℹ️", [AS_LEVEL_GOOD] = "✅", [AS_LEVEL_WARN] = "⚠️", [AS_LEVEL_BAD] = "❌"};
+    for (int i = 0; i < b->n_sentences; i++) {
+        fprintf(p->file, "- %s ", marks[b->sentences[i].level]);
+        put(p, b->sentences[i].text);
+        if (*b->sentences[i].cites && strcmp(b->sentences[i].cites, "-")) {
+            fputs(" (", p->file);
+            put(p, b->sentences[i].cites);
+            fputs(")", p->file);
+        }
+        fputs("\n", p->file);
+    }
+    fputs("\n", p->file);
+}
+
+static void write_part(page *p, const as_block *b)
+{
+    fold_close(p);
+    fputs("## ", p->file);
+    put(p, b->text);
+    fputs("\n\n", p->file);
+}
+
 static void write_pairs(page *p, const as_block *b)
 {
     fputs("| | |\n|:--|:--|\n", p->file);
@@ -198,10 +223,19 @@ static void write_chart(page *p, const as_block *b)
 
 /* --- The writer --------------------------------------------------------------------------------------------- */
 
+static void write_tree(page *p, const as_block *b)
+{
+    const as_table *shown = as_tree_indent(&p->arena, b->table);
+    p->failed |= !shown;
+    if (shown)
+        write_table(p, &(as_block){.kind = AS_BLOCK_TABLE, .text = b->text, .table = shown});
+}
+
 static void (*const writers[])(page *, const as_block *) = {
-    [AS_BLOCK_TITLE] = write_title,       [AS_BLOCK_HEADING] = write_heading, [AS_BLOCK_TEXT] = write_text,
-    [AS_BLOCK_FACTS] = write_facts,       [AS_BLOCK_TABLE] = write_table,     [AS_BLOCK_CHART] = write_chart,
-    [AS_BLOCK_FINDINGS] = write_findings, [AS_BLOCK_KEYVALUES] = write_pairs, [AS_BLOCK_HERO] = write_facts,
+    [AS_BLOCK_TITLE] = write_title,       [AS_BLOCK_HEADING] = write_heading,     [AS_BLOCK_TEXT] = write_text,
+    [AS_BLOCK_FACTS] = write_facts,       [AS_BLOCK_TABLE] = write_table,         [AS_BLOCK_CHART] = write_chart,
+    [AS_BLOCK_FINDINGS] = write_findings, [AS_BLOCK_KEYVALUES] = write_pairs,     [AS_BLOCK_HERO] = write_facts,
+    [AS_BLOCK_PART] = write_part,         [AS_BLOCK_SENTENCES] = write_sentences, [AS_BLOCK_TREE] = write_tree,
 };
 
 static assay_status write_doc(assay_env *env, const as_doc *const *docs, const assay_facts *const *facts, size_t n,

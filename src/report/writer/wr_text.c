@@ -151,7 +151,7 @@ static void write_facts(page *p, const as_block *b)
     }
 }
 
-static void write_findings(page *p, const as_block *b)
+static void finding_put(page *p, as_level level, const char *text)
 {
     static const struct {
         const char *mark, *colour;
@@ -159,12 +159,34 @@ static void write_findings(page *p, const as_block *b)
                   [AS_LEVEL_GOOD] = {"✓", "\x1b[32m"},
                   [AS_LEVEL_WARN] = {"!", "\x1b[1;33m"},
                   [AS_LEVEL_BAD] = {"✗", "\x1b[1;31m"}};
-    for (int i = 0; i < b->n_findings; i++) {
-        const as_finding *f = &b->findings[i];
-        spaces(p, INDENT);
-        fprintf(p->file, "%s%s%s ", paint(p, levels[f->level].colour), levels[f->level].mark, paint(p, PLAIN));
-        put_wrapped(p, f->text, INDENT + 2, INDENT + 2);
+    spaces(p, INDENT);
+    fprintf(p->file, "%s%s%s ", paint(p, levels[level].colour), levels[level].mark, paint(p, PLAIN));
+    put_wrapped(p, text, INDENT + 2, INDENT + 2);
+}
+
+static void write_findings(page *p, const as_block *b)
+{
+    for (int i = 0; i < b->n_findings; i++)
+        finding_put(p, b->findings[i].level, b->findings[i].text);
+}
+
+/* With the keys of what each sentence is made of. */
+static void write_sentences(page *p, const as_block *b)
+{
+    for (int i = 0; i < b->n_sentences; i++) {
+        const as_sentence *s = &b->sentences[i];
+        const char *text = *s->cites && strcmp(s->cites, "-") ? as_arena_printf(&p->arena, "%s [%s]", s->text, s->cites) : s->text;
+        finding_put(p, s->level, text ? text : s->text);
     }
+}
+
+static void write_part(page *p, const as_block *b)
+{
+    const char *text = as_text_cut(&p->arena, as_clean_text(&p->arena, b->text), p->width - 6);
+    fprintf(p->file, "\n%s══ %s ", paint(p, HEAD), text);
+    for (int i = as_text_columns(text) + 4; i < p->width; i++)
+        fputs("═", p->file);
+    fprintf(p->file, "%s\n", paint(p, PLAIN));
 }
 
 static void write_pairs(page *p, const as_block *b)
@@ -359,12 +381,22 @@ static void write_table(page *p, const as_block *b)
     write_reasons(p, t);
 }
 
+/* Names are indented by their depth. */
+static void write_tree(page *p, const as_block *b)
+{
+    const as_table *shown = as_tree_indent(&p->arena, b->table);
+    p->failed |= !shown;
+    if (shown)
+        write_table(p, &(as_block){.kind = AS_BLOCK_TABLE, .text = b->text, .table = shown});
+}
+
 /* --- The writer ------------------------------------------------------------------------------------------- */
 
 static void (*const writers[])(page *, const as_block *) = {
-    [AS_BLOCK_TITLE] = write_title,       [AS_BLOCK_HEADING] = write_heading, [AS_BLOCK_TEXT] = write_text,
-    [AS_BLOCK_FACTS] = write_facts,       [AS_BLOCK_TABLE] = write_table,     [AS_BLOCK_CHART] = write_chart,
-    [AS_BLOCK_FINDINGS] = write_findings, [AS_BLOCK_KEYVALUES] = write_pairs, [AS_BLOCK_HERO] = write_facts,
+    [AS_BLOCK_TITLE] = write_title,       [AS_BLOCK_HEADING] = write_heading,     [AS_BLOCK_TEXT] = write_text,
+    [AS_BLOCK_FACTS] = write_facts,       [AS_BLOCK_TABLE] = write_table,         [AS_BLOCK_CHART] = write_chart,
+    [AS_BLOCK_FINDINGS] = write_findings, [AS_BLOCK_KEYVALUES] = write_pairs,     [AS_BLOCK_HERO] = write_facts,
+    [AS_BLOCK_PART] = write_part,         [AS_BLOCK_SENTENCES] = write_sentences, [AS_BLOCK_TREE] = write_tree,
 };
 
 static assay_status write_doc(assay_env *env, const as_doc *const *docs, const assay_facts *const *facts, size_t n,
