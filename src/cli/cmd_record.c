@@ -32,7 +32,7 @@ const as_verb as_cmd_record = {
     .min_args = 0,
     .max_args = INT_MAX,
     .runs_command = true,
-    .options = AS_OPTIONS(AS_RECORD_KEYS, "quiet", AS_REPORT_KEYS),
+    .options = AS_OPTIONS(AS_RECORD_KEYS, "quiet", AS_REPORT_KEYS, AS_EXPORT_KEYS),
     .texts =
         AS_TEXTS({.key = "rate", .standard = "999", .help = "looks per second at each thread that has a CPU"},
                  {.key = "time", .standard = "", .help = "stop after so long, for example 10s; without it, when the program ends"}),
