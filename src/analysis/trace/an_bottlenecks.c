@@ -7,7 +7,7 @@
 
 #include "analysis/trace/hot.h"
 
-#define LEAST  0.05 /* of the time: below, it is no bottleneck */
+#define LEAST  0.05 /* of the time: below, it does not count */
 #define SEVERE 0.20
 #define LATE   0.001 /* of barriers */
 #define SLOWER 0.95  /* of the clock rate */
@@ -196,7 +196,7 @@ static finding dispatch(const scene *s)
                            percent(s->f, between), percent(s->f, small),
                            isnan(s->layers.between_ns) ? "" : "; from one step to the next: ",
                            isnan(s->layers.between_ns) ? "" : as_say_number(s->f, s->layers.between_ns, "ns")),
-                    "books.unexplained books.wall");
+                    as_say(s->f, "%s %s", "books.unexplained", "books.wall"));
 }
 
 /* --- Waiting ------------------------------------------------------------------------------------------------------------- */
