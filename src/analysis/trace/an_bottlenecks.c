@@ -171,11 +171,12 @@ static finding inefficient(const scene *s)
     const as_hot *worst = NULL;
     if (!s->layers.n || !(s->layers.all[0].limit.ns > 0))
         return untestable(s->no_layers ? s->no_layers : "no layer has a limit");
-    for (size_t i = 0; i < s->layers.n; i++)
-        if (as_metric_has(&s->layers.all[i].potential) && (!worst || s->layers.all[i].potential.value > worst->potential.value))
+    for (size_t i = 0; i < s->layers.n; i++) /* what is all dispatch is told by its own rule */
+        if (as_metric_has(&s->layers.all[i].potential) && s->layers.all[i].kind != AS_HOT_DISPATCH &&
+            (!worst || s->layers.all[i].potential.value > worst->potential.value))
             worst = &s->layers.all[i];
     if (!worst)
-        return untestable("no layer has a time below its limit");
+        return (finding){NOT_FOUND, 0, MEDIUM, "no layer with more work than its dispatch has a limit", "layers.run_mean"};
     finding found = by_share(worst->potential.value, s->layers.uncertain ? LOW : MEDIUM,
                              as_say(s->f, "%s runs at %s of its limit; %s of the run is above the limit there", worst->name,
                                     percent(s->f, worst->of_limit), percent(s->f, worst->potential.value)),
