@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
-const char *const as_common_options[] = {"no-pager", NULL};
+const char *const as_common_options[] = {"quiet", "no-pager", NULL};
 
 const as_verb *as_verb_find(const char *name)
 {

@@ -16,7 +16,7 @@ typedef struct as_cli {
     const char         **args; /* what is not an option */
     int                  n_args;
     int                  exit_code; /* of a verb that succeeded and has a verdict: 1, 3 or 4; see main.c */
-    bool                 quiet;     /* --quiet: no progress, no report on standard output */
+    bool                 quiet;     /* --quiet: no progress, no "wrote FILE", of a basic report its answer alone */
 } as_cli;
 
 /* The headings of `assay --help`, in this order. */

@@ -19,6 +19,7 @@
 #define AS_STORE_KEYS    "store"
 #define AS_HISTORY_KEYS  "cross-machine", "store"
 #define AS_DEVICES_KEYS  "measure", "device", "threads"
+#define AS_SELFTEST_KEYS "stats", "full", "cells", "seed", "state"
 #define AS_NOISE_KEYS    "seed", "budget", "store"
 #define AS_STREAM_KEYS   AS_PLAN_KEYS, "stream", "state-out", "rate", "deadline", "format"
 /* clang-format on */
@@ -40,6 +41,9 @@ assay_status as_facts_give(assay_env *env, const as_store_options *o, const char
 
 /* The store of a call that only reads or tidies it; `what` begins the message that refuses other options. */
 assay_status as_call_store(assay_env *env, const char *what, const assay_options *options, as_store **out);
+
+/* A stream of its own on a descriptor that stays open; NULL: errno says why. */
+FILE *as_stream_of(int fd, const char *mode);
 
 /* Which output goes to which file: options output and state-out, each "NAME=FILE" or "FILE".  The texts belong to the model and
  * the options. */
