@@ -247,15 +247,29 @@ static finding waiting(const scene *s)
 
 /* --- The machine ----------------------------------------------------------------------------------------------------------- */
 
+/* From the first to the last reading of a sensor, in ns. */
+static double read_over_ns(const scene *s, const char *name)
+{
+    int      id = as_sensor_find(s->t, name);
+    uint64_t first = UINT64_MAX, last = 0;
+    for (size_t i = 0; id >= 0 && i < s->t->n_readings; i++)
+        if (s->t->readings[i].sensor == (uint32_t)id) {
+            first = s->t->readings[i].ticks < first ? s->t->readings[i].ticks : first;
+            last = s->t->readings[i].ticks > last ? s->t->readings[i].ticks : last;
+        }
+    return last > first ? (double)(last - first) * s->t->ns_per_tick : 0;
+}
+
 static finding memory_pressure(const scene *s)
 {
+    double              over_ns = read_over_ns(s, "pressure.memory");
     const assay_metric *stall = metric_of(s, "sensors.pressure.memory"), *faults = metric_of(s, "sensors.faults.major");
     as_times            times = as_times_read(s->f, s->t);
     if (!stall && !faults)
         return untestable(reason_of(s, "sensors.pressure.memory", "the trace has no sensor of memory pressure"));
-    if (stall && !(times.span_ns > 0))
+    if (stall && !(over_ns > 0))
         return untestable("no time was measured that the stall could be a share of");
-    double      share = stall ? stall->value / times.span_ns : 0;
+    double      share = stall ? stall->value / over_ns : 0;
     const char *numbers =
         as_say(s->f, "%s%s%s", stall ? as_say(s->f, "tasks waited for memory in %s of the time", percent(s->f, share)) : "",
                stall && faults ? "; " : "", faults ? as_say(s->f, "%.0f pages had to be read from disk", faults->value) : "");
