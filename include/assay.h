@@ -223,6 +223,11 @@ void         assay_trace_free(assay_trace *trace);
 assay_status assay_trace_save(assay_env *env, const assay_trace *trace, const char *path);
 assay_status assay_trace_load(assay_env *env, const char *path, assay_trace **out);
 
+/* Writes the trace for another tool's viewer: `format` is "chrome", "perfetto", "speedscope", "folded", "pprof", "callgrind", "openmetrics"
+ * or "prometheus", and path "-" is standard output.  A timeline above 300,000 events keeps whole runs and leaves others out; sums are
+ * always of all that was recorded.  An existing file is replaced only when the new one is complete. */
+assay_status assay_trace_export(assay_env *env, const assay_trace *trace, const char *format, const char *path);
+
 assay_status assay_analyse(assay_env *env, const assay_trace *trace, assay_facts **out);
 void         assay_facts_free(assay_facts *facts);
 /* One number by its key: "latency.median", "memory.peak" ...  NULL when there is none.  Lives as long as the facts. */
@@ -364,6 +369,12 @@ assay_status assay_compare_again(assay_env *env, const char *path, const assay_o
 assay_status assay_compare_profiles(assay_env *env, const char *a, const char *b, const assay_options *options, assay_facts **out);
 /* What this machine can resolve, in which time, and what disturbs it; the store keeps it, and the next comparison is planned with it. */
 assay_status assay_noise(assay_env *env, const assay_options *options, assay_facts **out);
+
+/* Records any program: samples its stacks, and says how much of the time it ran and waited, in which functions and by whom they were called.
+ * `argv` is the command and ends with NULL; or it is NULL, and option pid says which process to record.  Options rate (looks per second), call-graph,
+ * time, trace, store.  Set *out to NULL before the call: CANCELLED and DEVICE (the program was ended by a signal) leave the facts of what was
+ * recorded in it.  The exit code of the program is the metric record.exit_code. */
+assay_status assay_record(assay_env *env, const char *const *argv, const assay_options *options, assay_facts **out);
 
 /* Answers the line protocol for one case, as `assay bench CASE --speak`, until the other side sends "end". */
 assay_status assay_speak(assay_env *env, const char *what, const assay_options *options, int in_fd, int out_fd);

@@ -257,6 +257,23 @@ typedef struct as_trace_roof {
 #define AS_METRIC_RECORDS      "memory.own.records"
 #define AS_METRIC_LIMITS       "memory.own.limits"
 #define AS_METRIC_LIMITS_APART "memory.own.limits_apart"
+/* Numbers of a recorded program that are not looks, each once, at the end of the trace. */
+#define AS_RECORD_WALL      "record.wall"      /* ns: from the start of the program to its end, or to when it was left alone */
+#define AS_RECORD_CPU       "record.cpu"       /* ns: CPU time of the program and its children, by the system's own count */
+#define AS_RECORD_OWN_CPU   "record.own_cpu"   /* ns: CPU time of assay itself meanwhile */
+#define AS_RECORD_EXIT_CODE "record.exit_code" /* of a program that ended by itself */
+#define AS_RECORD_SIGNAL    "record.signal"    /* that ended the program */
+#define AS_RECORD_RATE      "record.rate"      /* looks per second, as asked for */
+#define AS_RECORD_KERNEL    "record.kernel"    /* 1: the kernel's frames are in the stacks; 0: they are left out, with their time */
+#define AS_RECORD_OFF_CPU   "record.off_cpu"   /* 1: waiting is recorded as looks, too; 0: it is not */
+#define AS_RECORD_BUSY      "record.busy"      /* ns: at least one thread was on a CPU */
+#define AS_RECORD_STARVED   "record.starved"   /* ns: none was, but at least one could have run: others had the CPUs */
+#define AS_RECORD_ASLEEP    "record.asleep"    /* ns: all threads waited */
+#define AS_RECORD_QUEUED    "record.queued"    /* ns: of all threads together, ready to run but without a CPU */
+#define AS_RECORD_TABLES    "record.tables"    /* 1: callers were found by unwind tables; 0: by frame pointers */
+#define AS_RECORD_WHOLE     "record.whole"     /* looks whose stack reaches the first function of its thread */
+#define AS_RECORD_CUT       "record.cut"       /* looks whose stack does not: code without frame pointers */
+#define AS_RECORD_THROTTLED "record.throttled" /* how often the kernel paused the sampling */
 typedef struct as_trace_metric {
     const char *name, *unit;
     uint64_t    step;

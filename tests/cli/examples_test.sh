@@ -4,7 +4,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 lib=$(dirname "$ASSAY")/libassay.a
 # The compiler and the sanitiser of the library under test are in its folder's name.
 case $ASSAY in *clang-address-undefined*) cc="clang -fsanitize=address,undefined" ;; *clang*) cc=clang ;; *) cc=gcc ;; esac
-foreign=$(for p in jansson OpenCL sqlite3; do pkg-config --exists $p && pkg-config --libs $p; done)
+foreign=$(for p in jansson OpenCL sqlite3 libdw; do pkg-config --exists $p && pkg-config --libs $p; done)
 
 # --- The header and the examples ---
 functions() { sed -n '/^static inline/d; s/^[a-z].*[ *]\(assay_[a-z_]*\)(.*/\1/p' "$root/include/assay.h"; }
@@ -62,6 +62,9 @@ assay run mlp:sizes=3x5 --input x5.npy --output want.npy >/dev/null 2>&1
 t "files reads the numbers of a file" gives 'outputs' ./files mlp:sizes=3x5 x5.npy y.npy
 t "and answers as assay run" cmp y.npy want.npy
 t "files says how far less exact kernels are off" bash -c "./files cnn-small - y.npy | grep -q 'cost [0-9.e-]* of'"
+t "viewers writes a file for a viewer" ./viewers mlp-small folded v.folded
+t "with the runs in it" grep -q '^run' v.folded
+t "viewers names the formats" says_no 'known: ' ./viewers mlp-small list v.list
 t "files refuses a file of another shape" says_no 'the model needs' ./files mlp:sizes=4x5 x5.npy y2.npy
 t "and one that is not there" says_no nosuch.npy ./files mlp:sizes=3x5 nosuch.npy y2.npy
 t "stream answers line by line" bash -c "printf '1,2,3\n4,5,6\n' | ./stream cfc:input=3,units=8 10s 2>s.err | wc -l | grep -qx 2"
@@ -121,6 +124,10 @@ speaker 1200 new
 t "programs are compared" gives 'as measured:' ./programs ./old ./new c.json
 t "and judged again by another margin" bash -c "sed -n '1,/if only/p' g.out | grep -q 'SLOWER' && sed '1,/if only/d' g.out | grep -q 'SAME'"
 t "programs says what is wrong" says_no nosuch ./programs ./old ./nosuch c.json
+if "$ASSAY" record --store none --quiet -- true 2>/dev/null; then # else nothing can be recorded here
+    t "record says how much of the time a program runs" gives "of the time" ./record sleep 0.1
+fi
+t "record says what is wrong" says_no nosuch ./record nosuch-program
 t "noise says what can be seen" gives . ./noise 600ms
 t "noise says what is wrong" says_no soon ./noise soon
 

@@ -5,7 +5,7 @@
 
 #include "report/chart/draw.h"
 
-enum { FRAME = 24, MAX_DEPTH = 32, TEXT_ROWS = 24, TEXT_NAME = 34, TEXT_BAR = 24 };
+enum { FRAME = 24, MAX_DEPTH = 64, TEXT_ROWS = 24, TEXT_NAME = 34, TEXT_BAR = 24 };
 
 /* A share of the whole; a thousandth of a pixel is enough, however far the reader zooms in. */
 static void share_add(as_text *t, const char *name, double value)
