@@ -19,11 +19,13 @@ static assay_status notes_add(assay_env *env, const assay_plan *plan, const as_r
     t->device = as_trace_keep(t, device->name);
     t->threads = plan->devices[0]->n_threads;
     t->cpus = as_cpu_count();
+    t->compile = plan->compiled ? "on" : "off";
+    t->weights_as = as_trace_keep(t, plan->compiled ? plan->weights_as : "f32");
     for (int i = 0; i < plan->n_dims; i++)
         if (!strcmp(plan->dims[i].symbol, "batch"))
             t->batch = (uint64_t)plan->dims[i].size;
     bool ok =
-        t->model && t->device && as_trace_add_note(t, "model.name", "%s", model->name) &&
+        t->model && t->device && t->weights_as && as_trace_add_note(t, "model.name", "%s", model->name) &&
         as_trace_add_note(t, "model.source", "%s", model->source ? model->source : "") &&
         as_trace_add_note(t, "model.params", "%llu", (unsigned long long)as_model_param_count(model)) &&
         as_trace_add_note(t, "model.param_bytes", "%llu", (unsigned long long)as_model_param_bytes(model)) &&

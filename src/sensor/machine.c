@@ -75,6 +75,7 @@ void as_machine_describe(assay_env *env, assay_trace *t)
     note_text(t, "machine.cpu.isa", &m.isa);
     caches_describe(&m, t);
     note_count(t, "machine.memory.bytes", &m.memory_bytes);
+    t->memory_bytes = m.memory_bytes.known ? m.memory_bytes.value : 0;
     note_text(t, "machine.os", &m.os);
     note_text(t, "machine.kernel", &m.kernel);
     note_text(t, "machine.hypervisor", &m.hypervisor);

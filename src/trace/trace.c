@@ -43,7 +43,7 @@ assay_status as_trace_new(assay_env *env, assay_trace **out)
         return as_fail(env, ASSAY_NO_MEMORY, "trace: not enough memory for the clock's name");
     }
     t->complete = true; /* a trace in memory is complete; one that a reader found cut short is not */
-    t->detail_why = t->name = t->reason = t->model = t->device = "";
+    t->detail_why = t->name = t->reason = t->model = t->device = t->compile = t->weights_as = "";
     t->cpu_clock_cost_ns = NAN;
     t->sample_every = 1;
     t->once_ns = t->twice_ns = t->difference = NAN;

@@ -466,6 +466,9 @@ struct assay_trace {
     const char *model, *device; /* names; "": not known */
     int         threads;        /* of the host; 0: not known */
     int         cpus;           /* that the process may use; 0: not known */
+    const char *compile;        /* "on" or "off"; "": it was not planned by assay */
+    const char *weights_as;     /* storage type that was asked for: "f32", "f16"; "": not known */
+    uint64_t    memory_bytes;   /* of the machine; 0: not known */
     uint64_t    batch;          /* items of a run; 0: the model has no batch size of its own */
 
     /* Counted by the doers. */

@@ -4,6 +4,7 @@
  * What the guides divide by a figure of their configuration is divided here by a limit that was measured on this machine. */
 #include <math.h>
 #include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "analysis/trace/evidence.h"
@@ -108,32 +109,35 @@ static void tries_take(assay_facts *f, advices *a)
 typedef struct remedy {
     const char *rule;
     area        area;
-    const char *text, *vary;  /* vary NULL: the command stands alone */
-    const char *note, *value; /* only where this note of the plan has this value; NULL: always */
+    const char *text, *vary; /* vary NULL: the command stands alone */
+    size_t      field;       /* only where this text of the trace has this value; 0: always */
+    const char *value;
     const char *command;
 } remedy;
 
 static const remedy remedies[] = {
-    {"dispatch", COMPUTE, "Compile the model: fewer steps, less time between them", "compile=off,on", "plan.compile", "off", NULL},
-    {"inefficient_layer", COMPUTE, "Compile the model: fused kernels come nearer to the limit", "compile=off,on", "plan.compile",
-     "off", NULL},
-    {"inefficient_layer", COMPUTE, "Look at the kernels that the plan chose and refused for this layer", NULL, NULL, NULL,
+    {"dispatch", COMPUTE, "Compile the model: fewer steps, less time between them", "compile=off,on",
+     offsetof(assay_trace, compile), "off", NULL},
+    {"inefficient_layer", COMPUTE, "Compile the model: fused kernels come nearer to the limit", "compile=off,on",
+     offsetof(assay_trace, compile), "off", NULL},
+    {"inefficient_layer", COMPUTE, "Look at the kernels that the plan chose and refused for this layer", NULL, 0, NULL,
      "assay plan %s"},
-    {"bandwidth", MEMORY, "Store weights as f16: half of the bytes", "weights-as=f32,f16", "plan.weights_as", "f32", NULL},
-    {"synchronisation", COMPUTE, "Try fewer threads: they wait for one another", "threads=1,2", NULL, NULL, NULL},
-    {"transfers", MEMORY, "Keep the model on one device: copies take the time", "device=cpu,opencl", NULL, NULL, NULL},
-    {"thermal", HARDWARE, "Measure short runs with pauses: the clock falls under load", NULL, NULL, NULL, "assay noise --time 10s"},
-    {"memory_pressure", HARDWARE, "Give the program more memory, or take a smaller batch: it waits for pages", NULL, NULL, NULL,
+    {"bandwidth", MEMORY, "Store weights as f16: half of the bytes", "weights-as=f32,f16", offsetof(assay_trace, weights_as), "f32",
+     NULL},
+    {"synchronisation", COMPUTE, "Try fewer threads: they wait for one another", "threads=1,2", 0, NULL, NULL},
+    {"transfers", MEMORY, "Keep the model on one device: copies take the time", "device=cpu,opencl", 0, NULL, NULL},
+    {"thermal", HARDWARE, "Measure short runs with pauses: the clock falls under load", NULL, 0, NULL, "assay noise --time 10s"},
+    {"memory_pressure", HARDWARE, "Give the program more memory, or take a smaller batch: it waits for pages", NULL, 0, NULL,
      "assay plan %s"},
-    {"neighbours", HARDWARE, "Measure again when the machine is idle: other work is part of these times", NULL, NULL, NULL,
+    {"neighbours", HARDWARE, "Measure again when the machine is idle: other work is part of these times", NULL, 0, NULL,
      "assay noise"},
 };
 
-static void remedy_add(assay_facts *f, advices *a, const remedy *r, const as_table *t, int row)
+static void remedy_add(assay_facts *f, const assay_trace *trace, advices *a, const remedy *r, const as_table *t, int row)
 {
-    const char *model = model_of(f), *note = r->note ? as_facts_note_find(f, r->note) : NULL;
+    const char *model = model_of(f), *has = r->field ? *(const char *const *)(const void *)((const char *)trace + r->field) : "";
     double      share = as_value_at(t, row, "share");
-    if ((r->note && (!note || strcmp(note, r->value))) || (!model && (r->vary || strstr(r->command, "%s"))))
+    if ((r->field && strcmp(has, r->value)) || (!model && (r->vary || strstr(r->command, "%s"))))
         return;
     advise(a, (advice){.area = r->area,
                        .text = r->text,
@@ -147,13 +151,13 @@ static void remedy_add(assay_facts *f, advices *a, const remedy *r, const as_tab
                        .weight = isnan(share) ? 0 : share / 10}); /* behind what has an estimate */
 }
 
-static void remedies_take(assay_facts *f, advices *a)
+static void remedies_take(assay_facts *f, const assay_trace *trace, advices *a)
 {
     const as_table *t = as_facts_table_find(f, "bottlenecks", "bottlenecks");
     for (int i = 0; t && i < t->n_rows; i++)
         for (size_t k = 0; k < AS_COUNT(remedies); k++)
             if (!strcmp(as_words_at(t, i, "state"), "found") && !strcmp(as_words_at(t, i, "rule"), remedies[k].rule))
-                remedy_add(f, a, &remedies[k], t, i);
+                remedy_add(f, trace, a, &remedies[k], t, i);
 }
 
 static int best_first(const void *x, const void *y)
@@ -211,19 +215,18 @@ static void compute_add(assay_facts *f, const as_limits *limits, const advices *
     advice_table(f, g, a, COMPUTE);
 }
 
-static void memory_add(assay_facts *f, const as_limits *limits, const advices *a)
+static void memory_add(assay_facts *f, const assay_trace *t, const as_limits *limits, const advices *a)
 {
     as_fact_group      *g = as_facts_group(f, "memory_analysis", "Memory");
     const assay_metric *rate = as_facts_metric(f, "cost.byte_rate"), *held = as_facts_metric(f, "memory.held");
-    const char         *memory = as_facts_note_find(f, "machine.memory.bytes");
-    double              machine = memory ? strtod(memory, NULL) : (double)NAN;
+    double              machine = t->memory_bytes ? (double)t->memory_bytes : (double)NAN;
     bool                has_dram = limits && limits->n_levels && !limits->level[limits->n_levels - 1].bytes;
     as_facts_add(f, g, "memory_analysis.bandwidth_efficiency", "rate of the bytes / limit of main memory",
                  ratio(rate, has_dram ? limits->level[limits->n_levels - 1].bytes_per_s.rate : (double)NAN, "ratio",
                        "cost.byte_rate / limit of main memory; above 1 where caches serve it",
                        "the bandwidth of main memory was not measured"));
     as_facts_add(f, g, "memory_analysis.memory_efficiency", "memory held / memory of the machine (less is better)",
-                 ratio(held, machine, "ratio", "memory.held / machine.memory.bytes", "the memory of the machine is not known"));
+                 ratio(held, machine, "ratio", "memory.held / memory of the machine", "the memory of the machine is not known"));
     assay_metric hits;
     bool         has_hits = key_take(f, "profile.memory.cache_hit_rate", &hits);
     as_facts_add(f, g, "memory_analysis.cache_efficiency", "cache hits / accesses",
@@ -252,10 +255,10 @@ static void run(assay_facts *f, const assay_trace *t)
         return;
     bool known = as_limits_read(t, *t->device ? t->device : "cpu", t->threads > 0 ? t->threads : 1, &limits);
     tries_take(f, &a);
-    remedies_take(f, &a);
+    remedies_take(f, t, &a);
     qsort(a.all, (size_t)a.n, sizeof *a.all, best_first);
     compute_add(f, known ? &limits : NULL, &a);
-    memory_add(f, known ? &limits : NULL, &a);
+    memory_add(f, t, known ? &limits : NULL, &a);
     hardware_add(f, t, known ? &limits : NULL, &a);
     if (a.n)
         advice_table(f, as_facts_group(f, "recommendations", "Recommendations"), &a, -1);

@@ -235,6 +235,8 @@ static void run(assay_facts *f, const assay_trace *t)
     threads_add(f, g, t);
     as_facts_add(f, g, "session.spans", "spans", as_metric_counted(n, "1", TOTALS));
     as_facts_add(f, g, "session.kept", "spans kept one by one", as_metric_counted(t->n_spans, "1", "spans of the record"));
+    as_facts_add(f, g, "session.complete", "the record has its end (1) or was cut off (0)",
+                 as_metric_counted(t->complete, "1", "the last chunk of the record"));
     starves_add(f, g, t);
     cost_add(f, g, t, n);
     operations_add(f, g, t);

@@ -1,6 +1,5 @@
 /* br_session.c - the first screen of a session of the user's own code: how long, where the time goes, and what recording cost. */
 #include <math.h>
-#include <string.h>
 
 #include "report/brief.h"
 #include "report/pick.h"
@@ -54,7 +53,7 @@ static void make(as_brief *b, const assay_facts *f)
     const assay_metric *spans = as_metric_find(f, "session.spans"), *inside = as_metric_find(f, "session.in_spans");
     const assay_metric *cost = as_metric_find(f, "session.cost_share"), *each = as_metric_find(f, "session.span_cost");
     const char         *name = as_facts_note_find(f, AS_NOTE_NAME), *settings = as_facts_note_find(f, AS_NOTE_SETTINGS);
-    const char         *complete = as_facts_note_find(f, "trace.complete");
+    const assay_metric *complete = as_metric_find(f, "session.complete");
     const as_table     *operations = as_facts_table_find(f, "session", "operations");
     const as_table     *spans_table = as_facts_table_find(f, "hotspots", "spans");
     const assay_metric *starves = as_metric_find(f, "session.starves");
@@ -75,7 +74,7 @@ static void make(as_brief *b, const assay_facts *f)
         as_brief_check_add(b, cost->value <= .005 && each->value <= 30 ? AS_LEVEL_GOOD : AS_LEVEL_WARN,
                            as_brief_say(b, "recording cost %s of the time, %s per span", as_brief_percent(b, cost->value),
                                         as_brief_value(b, each)));
-    if (complete && strcmp(complete, "yes"))
+    if (complete && !complete->value)
         as_brief_check_add(b, AS_LEVEL_WARN, "the record was cut off");
     as_brief_trust_make(b);
     as_brief_hint_add(b, "--report detailed", "everything");
