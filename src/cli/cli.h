@@ -52,8 +52,8 @@ typedef struct as_verb {
     const char         *words; /* AS_ARG_WORD: "save list show", separated by spaces */
     int                 min_args, max_args;
     bool                runs_command; /* the first argument is a command: what follows it is the command's own */
-    const char *const  *options; /* AS_OPTIONS("batch", ...); NULL: it takes none */
-    const as_verb_text *texts;   /* AS_TEXTS({.key = "budget", .standard = "1s"}, ...); NULL: all as in the table */
+    const char *const  *options;      /* AS_OPTIONS("batch", ...); NULL: it takes none */
+    const as_verb_text *texts;        /* AS_TEXTS({.key = "budget", .standard = "1s"}, ...); NULL: all as in the table */
     assay_status (*run)(as_cli *cli);
 } as_verb;
 
