@@ -180,6 +180,16 @@ test-unit: $(BUILD)/run-tests
 test-web: build/assay
 	@tests/web/run $(FILTER)
 
+# What is exported, read by other people's readers.
+.PHONY: test-viewers
+test-viewers: build/assay $(BUILD)/make_traces
+	@ASSAY=build/assay MAKE_TRACES=$(BUILD)/make_traces tests/viewers/run $(FILTER)
+$(BUILD)/make_traces: $(BUILD)/tests/viewers/make_traces.o $(BUILD)/libassay.a
+	@$(LINK) -o $@ $^ $(LIBS)
+$(BUILD)/tests/viewers/make_traces.o: | $(BUILD)/tests/viewers
+$(BUILD)/tests/viewers:
+	@mkdir -p $@
+
 test-arm:
 	@tools/setup arm
 	@$(MAKE) --no-print-directory CROSS=aarch64-linux-gnu- test-unit \
@@ -189,12 +199,13 @@ fuzz:
 	@tools/setup fuzz
 	@tools/fuzz $(FUZZ_SECONDS)
 
-bench: $(BUILD)/bench_span $(BUILD)/bench_trace
+bench: $(BUILD)/bench_span $(BUILD)/bench_trace $(BUILD)/bench_export
 	@$(BUILD)/bench_span
 	@$(BUILD)/bench_trace $(BUILD)/bench.trace
+	@$(BUILD)/bench_export $(BUILD)
 bench-load: $(BUILD)/bench_load
 	@tools/onnx-load --bench $<
-$(BUILD)/bench_span $(BUILD)/bench_load $(BUILD)/bench_trace: $(BUILD)/bench_%: $(BUILD)/bench/bench_%.o $(BUILD)/libassay.a
+$(BUILD)/bench_span $(BUILD)/bench_load $(BUILD)/bench_trace $(BUILD)/bench_export: $(BUILD)/bench_%: $(BUILD)/bench/bench_%.o $(BUILD)/libassay.a
 	@$(LINK) -o $@ $^ $(LIBS)
 
 # The peers are libraries of other people: only this target installs and links them.
@@ -261,4 +272,4 @@ deb:
 clean:
 	rm -rf build
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(wildcard $(BUILD)/bench/*.d $(BUILD)/tests/fuzz/*.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(wildcard $(BUILD)/bench/*.d $(BUILD)/tests/fuzz/*.d $(BUILD)/tests/viewers/*.d)

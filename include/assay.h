@@ -223,6 +223,11 @@ void         assay_trace_free(assay_trace *trace);
 assay_status assay_trace_save(assay_env *env, const assay_trace *trace, const char *path);
 assay_status assay_trace_load(assay_env *env, const char *path, assay_trace **out);
 
+/* Writes the trace for another tool's viewer: `format` is "chrome", "perfetto", "speedscope", "folded", "pprof", "callgrind", "openmetrics"
+ * or "prometheus", and path "-" is standard output.  A timeline above 300,000 events keeps whole runs and leaves others out; sums are
+ * always of all that was recorded.  An existing file is replaced only when the new one is complete. */
+assay_status assay_trace_export(assay_env *env, const assay_trace *trace, const char *format, const char *path);
+
 assay_status assay_analyse(assay_env *env, const assay_trace *trace, assay_facts **out);
 void         assay_facts_free(assay_facts *facts);
 /* One number by its key: "latency.median", "memory.peak" ...  NULL when there is none.  Lives as long as the facts. */

@@ -17,6 +17,11 @@ typedef struct as_cli {
     int                  n_args;
     int                  exit_code; /* of a verb that succeeded and has a verdict: 1, 3 or 4; see main.c */
     bool                 quiet;     /* --quiet: no progress, no "wrote FILE", of a basic report its answer alone */
+    struct as_cli_told {
+        const char *path; /* the option's own text */
+        char        text[160];
+    } told[16]; /* what a file holds that does not hold everything, for the line that names it */
+    int n_told;
 } as_cli;
 
 /* The headings of `assay --help`, in this order. */

@@ -30,9 +30,9 @@ const as_verb as_cmd_profile = {
     .takes = AS_ARG_MODEL,
     .min_args = 1,
     .max_args = 1,
-    .options =
-        AS_OPTIONS("batch", "seq", "dim", "input", "timespans", "weights", "seed", "device", "threads", "compile", "weights-as",
-                   "winograd", "time", "runs", "detail", "sensors", "roofs", "pin", "trace", "store", "by", AS_REPORT_KEYS),
+    .options = AS_OPTIONS("batch", "seq", "dim", "input", "timespans", "weights", "seed", "device", "threads", "compile",
+                          "weights-as", "winograd", "time", "runs", "detail", "sensors", "roofs", "pin", "trace", "store", "by",
+                          AS_REPORT_KEYS, AS_EXPORT_KEYS),
     .texts = AS_TEXTS({.key = "compile",
                        .value = "on|off|both",
                        .help = "off runs the model operator by operator; both measures the two in turns, with ratio and verdict"}),

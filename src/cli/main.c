@@ -44,7 +44,7 @@ static assay_status run_verb(as_cli *cli, const as_verb *verb)
     AS_TRY(as_outputs_check(cli, verb, &outputs));
     assay_status status = verb->run(cli);
     if (!cli->quiet)
-        as_outputs_tell(&outputs, status == ASSAY_OK);
+        as_outputs_tell(cli, &outputs, status == ASSAY_OK);
     AS_TRY(status);
     if (fflush(stdout) || ferror(stdout))
         return as_fail(cli->env, ASSAY_IO, "standard output: cannot write");

@@ -43,6 +43,8 @@ assay_status as_facts_give(assay_env *env, const as_store_options *o, const char
 /* The store of a call that only reads or tidies it; `what` begins the message that refuses other options. */
 assay_status as_call_store(assay_env *env, const char *what, const assay_options *options, as_store **out);
 
+/* All records of a stored run, in their order: *out is a list to be freed, each with assay_trace_free(). */
+assay_status as_stored_traces(assay_env *env, int64_t id, const assay_options *options, assay_trace ***out, size_t *n);
 /* A stream of its own on a descriptor that stays open; NULL: errno says why. */
 FILE *as_stream_of(int fd, const char *mode);
 

@@ -62,6 +62,9 @@ assay run mlp:sizes=3x5 --input x5.npy --output want.npy >/dev/null 2>&1
 t "files reads the numbers of a file" gives 'outputs' ./files mlp:sizes=3x5 x5.npy y.npy
 t "and answers as assay run" cmp y.npy want.npy
 t "files says how far less exact kernels are off" bash -c "./files cnn-small - y.npy | grep -q 'cost [0-9.e-]* of'"
+t "viewers writes a file for a viewer" ./viewers mlp-small folded v.folded
+t "with the runs in it" grep -q '^run' v.folded
+t "viewers names the formats" says_no 'known: ' ./viewers mlp-small list v.list
 t "files refuses a file of another shape" says_no 'the model needs' ./files mlp:sizes=4x5 x5.npy y2.npy
 t "and one that is not there" says_no nosuch.npy ./files mlp:sizes=3x5 nosuch.npy y2.npy
 t "stream answers line by line" bash -c "printf '1,2,3\n4,5,6\n' | ./stream cfc:input=3,units=8 10s 2>s.err | wc -l | grep -qx 2"

@@ -235,8 +235,9 @@ static finding waiting(const scene *s)
 {
     if (isnan(s->on_cpu))
         return untestable(s->on_cpu_why);
-    finding found = by_share(fmax(0, 1 - s->on_cpu), HIGH, as_say(s->f, "on the CPU in %s of the time", percent(s->f, s->on_cpu)),
-                             s->on_cpu_cites);
+    finding found =
+        by_share(fmax(0, 1 - s->on_cpu), HIGH,
+                 as_say(s->f, "on the CPU, or ready for it, in %s of the time", percent(s->f, s->on_cpu)), s->on_cpu_cites);
     if (s->layers.n && s->busy && found.state == FOUND) {
         found.state = NOT_FOUND; /* others had the CPU: the rule of neighbours says so */
         found.evidence = as_say(s->f, "%s, but others had it meanwhile", found.evidence);
@@ -305,13 +306,14 @@ static finding thermal(const scene *s)
 
 static finding neighbours(const scene *s)
 {
-    const assay_metric *starves = metric_of(s, "record.starves");
+    const char         *key = metric_of(s, "session.starves") ? "session.starves" : "record.starves";
+    const assay_metric *starves = metric_of(s, key);
     const assay_metric *dirty = metric_of(s, "contention.contaminated"), *excess = metric_of(s, "contention.mean_excess"),
                        *steal = metric_of(s, "contention.steal_share"), *pressure = metric_of(s, "contention.pressure_share");
     if (starves)
         return by_share(starves->value, HIGH,
                         as_say(s->f, "in %s of the time threads could run, but others had the CPUs", percent(s->f, starves->value)),
-                        "record.starves");
+                        key);
     if (s->samples_hot.n && s->samples.waiting) {
         double share = as_hots_share(&s->samples_hot, AS_HOT_NEIGHBOURS);
         return by_share(share, MEDIUM,
@@ -415,8 +417,10 @@ static void on_cpu_read(scene *s)
         const assay_metric *time = metric_of(s, "sensors.cpu.time");
         double              sleep = as_hots_share(&s->spans_hot, AS_HOT_SLEEP) + as_hots_share(&s->spans_hot, AS_HOT_IO);
         double              whole = as_call_ns(&s->spans, s->spans.whole);
+        const assay_metric *starves = metric_of(s, "session.starves"); /* what others took away is not waiting */
         if (id >= 0 && time && whole > 0)
-            s->on_cpu = fmin(1, time->value / whole), s->on_cpu_cites = "sensors.cpu.time calls.spans.whole";
+            s->on_cpu = fmin(1, time->value / whole + (starves ? starves->value : 0)),
+            s->on_cpu_cites = starves ? "sensors.cpu.time session.starves calls.spans.whole" : "sensors.cpu.time calls.spans.whole";
         else if (sleep > 0)
             s->on_cpu = fmax(0, 1 - sleep), s->on_cpu_cites = "calls.spans.whole";
         else
