@@ -7,7 +7,7 @@
 
 #include "analysis/trace/hot.h"
 
-#define LEAST  0.05 /* of the time: below, it is no bottleneck */
+#define LEAST  0.05 /* of the time: below, it does not count */
 #define SEVERE 0.20
 #define LATE   0.001 /* of barriers */
 #define SLOWER 0.95  /* of the clock rate */
@@ -171,11 +171,12 @@ static finding inefficient(const scene *s)
     const as_hot *worst = NULL;
     if (!s->layers.n || !(s->layers.all[0].limit.ns > 0))
         return untestable(s->no_layers ? s->no_layers : "no layer has a limit");
-    for (size_t i = 0; i < s->layers.n; i++)
-        if (as_metric_has(&s->layers.all[i].potential) && (!worst || s->layers.all[i].potential.value > worst->potential.value))
+    for (size_t i = 0; i < s->layers.n; i++) /* what is all dispatch is told by its own rule */
+        if (as_metric_has(&s->layers.all[i].potential) && s->layers.all[i].kind != AS_HOT_DISPATCH &&
+            (!worst || s->layers.all[i].potential.value > worst->potential.value))
             worst = &s->layers.all[i];
     if (!worst)
-        return untestable("no layer has a time below its limit");
+        return (finding){NOT_FOUND, 0, MEDIUM, "no layer with more work than its dispatch has a limit", "layers.run_mean"};
     finding found = by_share(worst->potential.value, s->layers.uncertain ? LOW : MEDIUM,
                              as_say(s->f, "%s runs at %s of its limit; %s of the run is above the limit there", worst->name,
                                     percent(s->f, worst->of_limit), percent(s->f, worst->potential.value)),
@@ -196,7 +197,7 @@ static finding dispatch(const scene *s)
                            percent(s->f, between), percent(s->f, small),
                            isnan(s->layers.between_ns) ? "" : "; from one step to the next: ",
                            isnan(s->layers.between_ns) ? "" : as_say_number(s->f, s->layers.between_ns, "ns")),
-                    "books.unexplained books.wall");
+                    as_say(s->f, "%s %s", "books.unexplained", "books.wall"));
 }
 
 /* --- Waiting ------------------------------------------------------------------------------------------------------------- */
@@ -247,15 +248,29 @@ static finding waiting(const scene *s)
 
 /* --- The machine ----------------------------------------------------------------------------------------------------------- */
 
+/* From the first to the last reading of a sensor, in ns. */
+static double read_over_ns(const scene *s, const char *name)
+{
+    int      id = as_sensor_find(s->t, name);
+    uint64_t first = UINT64_MAX, last = 0;
+    for (size_t i = 0; id >= 0 && i < s->t->n_readings; i++)
+        if (s->t->readings[i].sensor == (uint32_t)id) {
+            first = s->t->readings[i].ticks < first ? s->t->readings[i].ticks : first;
+            last = s->t->readings[i].ticks > last ? s->t->readings[i].ticks : last;
+        }
+    return last > first ? (double)(last - first) * s->t->ns_per_tick : 0;
+}
+
 static finding memory_pressure(const scene *s)
 {
+    double              over_ns = read_over_ns(s, "pressure.memory");
     const assay_metric *stall = metric_of(s, "sensors.pressure.memory"), *faults = metric_of(s, "sensors.faults.major");
     as_times            times = as_times_read(s->f, s->t);
     if (!stall && !faults)
         return untestable(reason_of(s, "sensors.pressure.memory", "the trace has no sensor of memory pressure"));
-    if (stall && !(times.span_ns > 0))
+    if (stall && !(over_ns > 0))
         return untestable("no time was measured that the stall could be a share of");
-    double      share = stall ? stall->value / times.span_ns : 0;
+    double      share = stall ? stall->value / over_ns : 0;
     const char *numbers =
         as_say(s->f, "%s%s%s", stall ? as_say(s->f, "tasks waited for memory in %s of the time", percent(s->f, share)) : "",
                stall && faults ? "; " : "", faults ? as_say(s->f, "%.0f pages had to be read from disk", faults->value) : "");

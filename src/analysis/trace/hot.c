@@ -38,7 +38,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of each step, over the undisturbed runs; NULL: no memory. */
+/* Of each step, over the uninterrupted runs; NULL: no memory. */
 static part_sums *parts_read(assay_facts *f, const assay_trace *t)
 {
     as_kept    k = as_kept_read(f, t);
@@ -131,7 +131,7 @@ static void layer_limited(assay_facts *f, const as_limits *m, const as_trace_ste
         h->evidence =
             as_say(f, "its work takes %s at the limit, less than the %s between two steps; it took %s",
                    as_say_number(f, h->least_ns, "ns"), as_say_number(f, between_ns, "ns"), as_say_number(f, h->self_ns, "ns"));
-        h->cites = as_say(f, "%s books.unexplained", h->cites);
+        h->cites = as_say(f, "%s %s", h->cites, "books.unexplained");
     } else {
         h->kind = AS_HOT_INEFFICIENT;
         h->evidence =
