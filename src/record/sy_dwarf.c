@@ -412,16 +412,26 @@ static bool is_saved(const Dwarf_Op *ops, size_t n, int32_t *offset)
     return true;
 }
 
+/* Is it a register plus an offset? */
+static bool is_register(const Dwarf_Op *op, uint64_t *reg, int32_t *offset)
+{
+    if (op->atom != DW_OP_bregx && (op->atom < DW_OP_breg0 || op->atom > DW_OP_breg31))
+        return false;
+    *reg = op->atom == DW_OP_bregx ? op->number : (uint64_t)op->atom - DW_OP_breg0;
+    *offset = (int32_t)(op->atom == DW_OP_bregx ? op->number2 : op->number);
+    return true;
+}
+
 static bool cfa_read(Dwarf_Frame *frame, as_unwind_rule *rule)
 {
     Dwarf_Op *ops;
     size_t    n;
-    if (dwarf_frame_cfa(frame, &ops, &n) || n != 1)
+    uint64_t  reg;
+    if (dwarf_frame_cfa(frame, &ops, &n) || n < 1 || n > 2 || !is_register(&ops[0], &reg, &rule->cfa_offset))
         return false;
-    uint64_t reg = ops[0].atom == DW_OP_bregx ? ops[0].number : (uint64_t)ops[0].atom - DW_OP_breg0;
-    rule->cfa_offset = (int32_t)(ops[0].atom == DW_OP_bregx ? ops[0].number2 : ops[0].number);
     rule->cfa_by_fp = reg == REG_FP;
-    return reg == REG_FP || reg == REG_SP;
+    rule->cfa_stored = n == 2;
+    return (n == 1 || ops[1].atom == DW_OP_deref) && (reg == REG_FP || reg == REG_SP);
 }
 
 static as_unwind_rule frame_rule(Dwarf_Frame *frame)
@@ -440,7 +450,9 @@ static as_unwind_rule frame_rule(Dwarf_Frame *frame)
         return rule;
     if (dwarf_frame_register(frame, REG_FP, memory, &ops, &n))
         return rule;
-    rule.fp_saved = n && is_saved(ops, n, &rule.fp_offset);
+    uint64_t reg;
+    rule.fp_by_fp = n == 1 && is_register(&ops[0], &reg, &rule.fp_offset) && reg == REG_FP;
+    rule.fp_saved = rule.fp_by_fp || (n && is_saved(ops, n, &rule.fp_offset));
     rule.is_known = !n || rule.fp_saved;
     return rule;
 }

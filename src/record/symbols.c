@@ -538,45 +538,62 @@ static bool word_read(const as_thread_state *at, uint64_t address, uint64_t *out
     return true;
 }
 
-/* One step by the rule.  Code without a file has no tables and is taken to have a frame pointer: compilers that work while a program runs
- * keep one.  In a file without a rule any guess would make up callers. */
-static bool caller_find(const as_unwind_rule *rule, bool has_file, const as_thread_state *copy, bool is_first, uint64_t *ip,
-                        uint64_t *sp, uint64_t *fp)
+typedef struct registers {
+    uint64_t ip, sp, fp;
+} registers;
+
+static bool step_by_rule(const as_unwind_rule *rule, const as_thread_state *copy, bool is_first, const registers *at, registers *to)
 {
-    uint64_t cfa, ra = copy->lr, saved = *fp;
-    if (rule->is_known) {
-        cfa = (rule->cfa_by_fp ? *fp : *sp) + (uint64_t)(int64_t)rule->cfa_offset;
-        if (rule->ra_saved ? !word_read(copy, cfa + (uint64_t)(int64_t)rule->ra_offset, &ra) : !is_first)
-            return false;
-        if (rule->fp_saved && !word_read(copy, cfa + (uint64_t)(int64_t)rule->fp_offset, &saved))
-            return false;
-    } else if (has_file) {
+    uint64_t cfa = (rule->cfa_by_fp ? at->fp : at->sp) + (uint64_t)(int64_t)rule->cfa_offset;
+    if (rule->cfa_stored && !word_read(copy, cfa, &cfa))
         return false;
-    } else {
-        cfa = *fp + 2 * sizeof(uint64_t);
-        if (!word_read(copy, *fp, &saved) || !word_read(copy, *fp + sizeof(uint64_t), &ra))
-            return false;
+    *to = (registers){.ip = copy->lr, .sp = cfa, .fp = at->fp};
+    if (rule->ra_saved ? !word_read(copy, cfa + (uint64_t)(int64_t)rule->ra_offset, &to->ip) : !is_first)
+        return false;
+    return !rule->fp_saved || word_read(copy, (rule->fp_by_fp ? at->fp : cfa) + (uint64_t)(int64_t)rule->fp_offset, &to->fp);
+}
+
+/* Code without a file has no tables.  Most compilers that work while a program runs keep a frame pointer; Python's trampolines keep
+ * nothing but one word on the stack.  A way that does not lead to code is not taken.  In a file without a rule any guess would make up
+ * callers. */
+static bool step_by_guess(as_symbols *s, process *p, const as_thread_state *copy, const registers *at, registers *to)
+{
+    const uint64_t word = sizeof(uint64_t);
+    if (word_read(copy, at->fp, &to->fp) && word_read(copy, at->fp + word, &to->ip) && mapping_of(s, p, to->ip - 1)) {
+        to->sp = at->fp + 2 * word;
+        return true;
     }
+    *to = (registers){.sp = at->sp + 2 * word, .fp = at->fp};
+    return word_read(copy, at->sp + word, &to->ip) && mapping_of(s, p, to->ip - 1);
+}
+
+static bool caller_find(as_symbols *s, process *p, const as_thread_state *copy, bool is_first, registers *at, bool *is_whole)
+{
+    bool           has_file;
+    registers      to;
+    as_unwind_rule rule = rule_at(s, p, is_first ? at->ip : at->ip - 1, &has_file);
+    *is_whole = rule.is_known && rule.is_end;
+    if (*is_whole || (has_file && !rule.is_known))
+        return false;
+    if (rule.is_known ? !step_by_rule(&rule, copy, is_first, at, &to) : !step_by_guess(s, p, copy, at, &to))
+        return false;
 #ifdef __aarch64__
-    ra &= ((uint64_t)1 << 48) - 1; /* the bits above may be a signature of the address */
+    to.ip &= ((uint64_t)1 << 48) - 1; /* the bits above may be a signature of the address */
 #endif
-    bool moves = cfa > *sp || (is_first && cfa == *sp); /* a leaf may keep all in registers */
-    *ip = ra, *sp = cfa, *fp = saved;
-    return moves && ra;
+    bool moves = to.sp > at->sp || (is_first && to.sp == at->sp); /* a leaf may keep all in registers */
+    *at = to;
+    return moves && to.ip;
 }
 
 size_t as_symbols_unwind(as_symbols *s, pid_t pid, const as_thread_state *copy, uint64_t *addresses, size_t max, bool *is_whole)
 {
-    uint64_t ip = copy->ip, sp = copy->sp, fp = copy->fp;
-    process *p = process_take(s, pid);
-    size_t   n = 0;
+    registers at = {copy->ip, copy->sp, copy->fp};
+    process  *p = process_take(s, pid);
+    size_t    n = 0;
     *is_whole = false;
     while (p && n < max) {
-        addresses[n++] = ip;
-        bool           has_file;
-        as_unwind_rule rule = rule_at(s, p, n == 1 ? ip : ip - 1, &has_file);
-        *is_whole = rule.is_known && rule.is_end;
-        if (*is_whole || !caller_find(&rule, has_file, copy, n == 1, &ip, &sp, &fp))
+        addresses[n++] = at.ip;
+        if (!caller_find(s, p, copy, n == 1, &at, is_whole))
             break;
     }
     return n;

@@ -55,11 +55,13 @@ enum { AS_MAX_INLINED = 32 };
 /* How to get from a function to its caller, at one address: the value of the stack pointer in the caller (CFA) is a register plus an offset, and
  * what was saved lies at an offset from that. */
 typedef struct as_unwind_rule {
-    bool    is_known;  /* else none of the rest counts */
-    bool    is_end;    /* nobody called it */
-    bool    cfa_by_fp; /* CFA = frame pointer + offset; else stack pointer + offset */
-    bool    ra_saved;  /* the return address lies at CFA + ra_offset; else it is in the link register */
-    bool    fp_saved;  /* the caller's frame pointer lies at CFA + fp_offset; else it is in its register */
+    bool    is_known;   /* else none of the rest counts */
+    bool    is_end;     /* nobody called it */
+    bool    cfa_by_fp;  /* CFA = frame pointer + offset; else stack pointer + offset */
+    bool    cfa_stored; /* CFA is what lies there: functions that align their stack, as for wide vectors */
+    bool    ra_saved;   /* the return address lies at CFA + ra_offset; else it is in the link register */
+    bool    fp_saved;   /* the caller's frame pointer lies at CFA + fp_offset; else it is in its register */
+    bool    fp_by_fp;   /* it lies at frame pointer + fp_offset */
     int32_t cfa_offset, ra_offset, fp_offset;
 } as_unwind_rule;
 

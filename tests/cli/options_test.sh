@@ -59,12 +59,12 @@ while read -r verb option value example _; do
         continue ;;
     record-memory|record-quiet) t "$verb --$option is read" bash -c "'$ASSAY' record --store none --$option -- true || [ \$? = 5 ]"; continue ;;
     record-store) t "$verb --$option is read" bash -c "'$ASSAY' record --store s.db -- true || [ \$? = 5 ]"; continue ;;
+    record-export-all) t "$verb --$option is read" bash -c "'$ASSAY' record --store none --chrome c.json --$option -- true || [ \$? = 5 ]"; continue ;;
     record-*) t "$verb --$option is read" bash -c "'$ASSAY' record --store none --$option '$example' -- true || [ \$? = 5 ]"; continue ;; # 5: no recorder here
     compare-device) t "$verb --$option is read" assay compare mlp-small --vary batch=1,2 --device null --budget 50ms --store none; continue ;;
     compare-vary) t "$verb --$option is read" assay compare mlp-small --device null --vary batch=1,2 --budget 50ms --store none; continue ;;
     compare-devices) t "$verb --$option is read" assay $verb $(arguments $verb); continue ;;
     compare-store|bench-store) [ $store = no ] || t "$verb --$option is read" assay $verb $(arguments $verb) --store s.db; continue ;;
-    record-export-all) t "$verb --$option is read" bash -c "'$ASSAY' record --store none --chrome c.json --$option -- true || [ \$? = 5 ]"; continue ;;
     report-export-all) t "$verb --$option is read" assay report t.trace --chrome c.json --export-all; continue ;;
     *-export-all) t "$verb --$option is read" assay $verb $(arguments $verb) --chrome c.json --export-all; continue ;;
     report-chrome|report-perfetto|report-speedscope|report-folded|report-pprof|report-callgrind|report-openmetrics|report-prometheus)

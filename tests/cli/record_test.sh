@@ -18,7 +18,7 @@ without() { ASSAY_WITHOUT=perf,timer refuses 5 "perf: ASSAY_WITHOUT" record --st
 t "no recorder at all: exit code 5, and why" without
 
 # --- Whether anything can be recorded here at all ---
-if ! "$ASSAY" record --store none --quiet --json r.json -- ./work code 0 2>why; then
+if ! "$ASSAY" record --store none --quiet --json r.json -- ./work code 0 >out 2>why; then
     echo "nothing can be recorded here: $(cat why)"
     finish
     exit

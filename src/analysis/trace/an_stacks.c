@@ -6,9 +6,9 @@
 #include "analysis/trace/calltree.h"
 #include "analysis/trace/evidence.h"
 
-enum { MAX_ROWS = 60 };
-#define LEAST_SHARE 0.001
-#define MANY_CUT    0.10 /* of the looks */
+enum { MAX_ROWS = 200 };
+#define LEAST_SHARE 0.004 /* of the CPU time with callees, or of the waiting */
+#define MANY_CUT    0.10  /* of the looks */
 #define MANY_LOST   0.01
 
 static double metric_of(const assay_trace *t, const char *name)
