@@ -13,7 +13,7 @@
 #define AS_CHECK_KEYS    "threshold", "severity", "alpha", "fail-on", "cross-machine", "budget", "timeout", "clock", "seed", "samples", \
                          "store"
 #define AS_PLAN_KEYS     "batch", "seq", "dim", "input", "timespans", "state-in", "weights", "seed", "device", "threads", "compile", \
-                         "weights-as", "winograd"
+                         "weights-as", "winograd", "reuse", "in-place"
 #define AS_BASELINE_BIN_KEYS "bin", "description", "budget", "timeout", "seed", "store"
 #define AS_STORE_KEYS    "store"
 #define AS_HISTORY_KEYS  "cross-machine", "store"

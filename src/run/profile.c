@@ -112,8 +112,15 @@ assay_status as_run_profile(assay_env *env, const assay_plan *plan, const as_run
     assay_instance *instance;
     assay_trace    *t;
     double          program = as_resident_bytes();
-    AS_TRY(assay_instance_new(env, plan, &instance));
-    assay_status status = as_trace_new_arms(env, plan->model->name, 1, &t);
+    as_plan_clock(env, plan);
+    AS_TRY(as_trace_new_arms(env, plan->model->name, 1, &t)); /* before anything is allocated: the record begins with that */
+    assay_status status = assay_instance_new(env, plan, &instance);
+    if (status != ASSAY_OK) {
+        assay_trace_free(t);
+        return status;
+    }
+    if (!as_instance_watch(instance))
+        status = as_fail(env, ASSAY_NO_MEMORY, "run: not enough memory to stamp the transfers of the set-up");
     if (status == ASSAY_OK) {
         bytes_note(t, AS_METRIC_PROGRAM, program);
         status = profile(env, plan, settings, seed, instance, t);
@@ -121,6 +128,8 @@ assay_status as_run_profile(assay_env *env, const assay_plan *plan, const as_run
             *out = t;
         else
             assay_trace_free(t);
+    } else {
+        assay_trace_free(t);
     }
     assay_instance_free(instance);
     return status;

@@ -35,6 +35,8 @@ assay_status                  as_run_settings_read(assay_env *env, const assay_o
  * their steps.  Their spans have run numbers from trace->n_runs on, and the totals of the steps are theirs: shares of time may
  * be taken from them, durations not.
  *
+ * At the end the instance's memory on the devices is given back, so that the record has that too: the instance can then only be freed.
+ *
  * CANCELLED is the one failure that leaves a result: what was measured until then is in the trace, which is finished as any other. */
 assay_status as_run_measure(assay_env *env, assay_instance *instance, const as_run_settings *settings, assay_trace *trace);
 

@@ -24,6 +24,7 @@ typedef struct as_runner {
     uint32_t               run;          /* number of the run that is recorded */
     uint64_t               last;         /* the latest stamp of a run that is recorded */
     uint64_t               allocs;       /* of the devices, when measuring began */
+    uint64_t              *taken;        /* what the instance holds on each device */
 } as_runner;
 
 /* The loop never asks for more samples at once. */
@@ -43,6 +44,10 @@ uint64_t as_runner_spans(const as_runner *r, as_detail detail);
 /* Adds what the rings hold to the totals, keeps the spans of the runs that are to be kept, or of all, and empties the rings. */
 void as_runner_drain(as_runner *r, bool all);
 void as_runner_forget(as_runner *r); /* empties the rings: a run that did not end is no result */
+
+/* The memory of the run as events, from what the plan, the spans and the stamps say: nothing of it is recorded while something is timed.
+ * `freed`: when the devices' memory was given back.  False: no memory. */
+bool as_runner_record_memory(as_runner *r, uint64_t freed);
 
 /* Runs that are recorded behind the samples: slow ones are made up for by others, in all up to AS_PACE_MOST times as many as are wanted, and
  * where several are slow in a row there is a pause before the next, so that a neighbour can go away. */

@@ -194,6 +194,10 @@ typedef struct as_trace_buffer {
     const char *name, *role, *device; /* role: input output param constant activation packed scratch */
     uint64_t    bytes, offset;
     int         first_step, last_step;
+    uint64_t    align;      /* of its place in the device's allocation; 0: it has none there, or it is not known */
+    uint64_t    full_bytes; /* its own size, also where it lies in another's memory (bytes is 0 then); 0: not known */
+    int         shares;     /* number, from 1, of the buffer that it follows in the same memory, or could follow; 0: none */
+    bool        in_place;   /* it is the result of a step that overwrites (bytes is 0) or could overwrite that one; else another view */
 } as_trace_buffer;
 
 /* One timed sample: n_runs consecutive runs between two readings. */
@@ -324,6 +328,12 @@ typedef enum as_memory_kind {
     AS_N_MEMORY_KINDS
 } as_memory_kind;
 const char *as_memory_kind_text(as_memory_kind kind); /* "alloc" */
+
+/* Places of a network's run: a device by its name, what its allocation is divided into by its name and this, and the model's own weights.
+ * Bytes inside are part of the allocation around them: sums leave them out. */
+#define AS_PLACE_INSIDE "/arena" /* "cpu/arena"; the id of a block there is where it begins */
+#define AS_PLACE_MODEL  "model"
+bool as_place_is_inside(const char *place); /* it ends with AS_PLACE_INSIDE */
 
 #define AS_NO_STACK UINT32_MAX
 /* Something that happened to a block of memory.  48 bytes. */

@@ -1,5 +1,5 @@
 /* place.c - largest first, each into the tightest gap that its neighbours in time leave. */
-#include "plan/place.h"
+#include "base/place.h"
 
 #include <assert.h>
 #include <stdlib.h>
