@@ -361,8 +361,7 @@ static int input_to_overwrite(const lowering *l, const as_step *step, bool stead
 {
     const as_bound_node *node = &l->graph->nodes[step->node];
     const as_node_ctx   *ctx = &node->ctx;
-    if (steady || l->graph->n_nodes > AS_EDIT_MAX_NODES || ctx->n_out != 1 || node->out[0] < 0 ||
-        !as_info_bytes(&ctx->out[0]))
+    if (steady || l->graph->n_nodes > AS_EDIT_MAX_NODES || ctx->n_out != 1 || node->out[0] < 0 || !as_info_bytes(&ctx->out[0]))
         return -1;
     int found = -1;
     for (int i = 0; i < ctx->n_in && i < 32; i++) {

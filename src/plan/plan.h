@@ -134,21 +134,21 @@ typedef enum as_plan_reuse { AS_PLAN_REUSE, AS_PLAN_NO_REUSE } as_plan_reuse;
 typedef enum as_plan_in_place { AS_PLAN_IN_PLACE_AUTO, AS_PLAN_IN_PLACE_ON, AS_PLAN_IN_PLACE_OFF } as_plan_in_place;
 
 typedef struct as_plan_options {
-    as_texts        dims; /* "time=16" */
-    int64_t         batch, seq;
-    bool            batch_is_set, seq_is_set; /* the default must not disturb a model without */
-    as_plan_compile compile;
-    bool            winograd;   /* less exact convolutions are allowed */
+    as_texts         dims; /* "time=16" */
+    int64_t          batch, seq;
+    bool             batch_is_set, seq_is_set; /* the default must not disturb a model without */
+    as_plan_compile  compile;
+    bool             winograd; /* less exact convolutions are allowed */
     as_plan_reuse    reuse;
     as_plan_in_place in_place;
-    const char     *weights_as; /* what kernels may store weights of products as: "f32", "f16", "bf16" */
-    const char     *device;
-    as_texts        devices; /* all that were given, by preference; `device` is the last of them, or one that was set instead */
-    int             threads;
-    uint64_t        seed;
-    as_texts        inputs, states_in; /* files: "x=x.npy" */
-    const char     *timespans;         /* a file; of a stream "stdin": they come with the samples */
-    bool            stream;
+    const char      *weights_as; /* what kernels may store weights of products as: "f32", "f16", "bf16" */
+    const char      *device;
+    as_texts         devices; /* all that were given, by preference; `device` is the last of them, or one that was set instead */
+    int              threads;
+    uint64_t         seed;
+    as_texts         inputs, states_in; /* files: "x=x.npy" */
+    const char      *timespans;         /* a file; of a stream "stdin": they come with the samples */
+    bool             stream;
 } as_plan_options;
 
 extern const as_option_member as_plan_members[];

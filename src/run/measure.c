@@ -315,7 +315,8 @@ static assay_status prepare(as_runner *r, chores *c)
     c->live = AS_TAKE(&r->arena, uint64_t, r->instance->plan->n_devices);
     r->taken = AS_TAKE(&r->arena, uint64_t, r->instance->plan->n_devices);
     if (!c->live || !r->taken)
-        return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory for the counts of %d devices", r->instance->plan->n_devices);
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory for the counts of %d devices",
+                       r->instance->plan->n_devices);
     for (int d = 0; d < r->instance->plan->n_devices; d++)
         r->taken[d] = r->instance->host_is_lent && d == 0 ? 0 : r->instance->memory[d].bytes;
     memory_record(r, c);

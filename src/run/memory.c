@@ -50,11 +50,50 @@ static int frame_push(maker *m, int stack, const char *name, const char *categor
     return pushed;
 }
 
+static bool reads(const as_step *step, int buffer)
+{
+    for (int i = 0; i < step->seg.n_in; i++)
+        if (step->seg.in[i] == buffer)
+            return true;
+    for (int i = 0; i < AS_N_PACKED && step->kind != AS_STEP_PACK; i++)
+        if (step->seg.packed[i] == buffer)
+            return true;
+    return false;
+}
+
+/* The layer that a weight is for: the first step of every run that reads it, or what the set-up made of it. */
+static const as_step *reader_of(const assay_plan *plan, int buffer, int depth)
+{
+    for (int s = plan->n_prologue; s < plan->n_steps; s++)
+        if (reads(&plan->steps[s], buffer))
+            return &plan->steps[s];
+    for (int s = 0; s < plan->n_prologue && depth > 0; s++) {
+        const as_seg_step *seg = &plan->steps[s].seg;
+        int            made = plan->steps[s].kind == AS_STEP_PACK ? seg->packed[seg->pack_input] : seg->n_out ? seg->out[0] : -1;
+        const as_step *found =
+            made >= 0 && made != buffer && reads(&plan->steps[s], buffer) ? reader_of(plan, made, depth - 1) : NULL;
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+static const as_step *layer_of(const assay_plan *plan, int buffer)
+{
+    enum { DEPTH = 4 }; /* of a set-up: transfer, align, fold, pack */
+    const as_buffer *b = &plan->buffers[buffer];
+    if (b->role == AS_BUF_INPUT || b->role == AS_BUF_VARIABLE || !plan->n_steps)
+        return NULL;
+    const as_step *step = &plan->steps[b->first], *reader = b->first < plan->n_prologue ? reader_of(plan, buffer, DEPTH) : NULL;
+    return reader ? reader : step;
+}
+
 /* The module, the layer and the buffer; what the caller gives belongs to no layer. */
-static uint32_t owner_of(maker *m, const as_buffer *b)
+static uint32_t owner_of(maker *m, int buffer)
 {
     const assay_plan *plan = m->r->instance->plan;
-    const as_step    *step = b->role != AS_BUF_INPUT && b->role != AS_BUF_VARIABLE && plan->n_steps ? &plan->steps[b->first] : NULL;
+    const as_buffer  *b = &plan->buffers[buffer];
+    const as_step    *step = layer_of(plan, buffer);
     int               stack = -1;
     if (step && step->module && *step->module && strcmp(step->module, step->name))
         stack = frame_push(m, stack, step->module, "module");
@@ -84,7 +123,8 @@ static void weights_add(maker *m)
         if (!b->outside || b->alias_of >= 0 || !b->bytes || b->device != 0)
             continue;
         uint16_t place = place_of(m, AS_PLACE_MODEL, "");
-        event_add(m, &(as_memory_event){.id = (uint64_t)i + 1, .bytes = b->bytes, .stack = owner_of(m, b), .place = place, .to = place});
+        event_add(
+            m, &(as_memory_event){.id = (uint64_t)i + 1, .bytes = b->bytes, .stack = owner_of(m, i), .place = place, .to = place});
     }
 }
 
@@ -96,8 +136,7 @@ static void arenas_add(maker *m, uint64_t freed)
             continue;
         uint16_t        place = place_of(m, plan->devices[d]->name, "");
         int             stack = frame_push(m, frame_push(m, -1, plan->model->name, "model"), "memory of the plan", "arena");
-        as_memory_event e = {
-            .id = (uint64_t)d + 1, .bytes = m->r->taken[d], .stack = (uint32_t)stack, .place = place, .to = place};
+        as_memory_event e = {.id = (uint64_t)d + 1, .bytes = m->r->taken[d], .stack = (uint32_t)stack, .place = place, .to = place};
         event_add(m, &e);
         e.kind = AS_MEMORY_FREE;
         e.ticks = freed;
@@ -195,7 +234,7 @@ static void inside_add(maker *m, const stamp *stamps)
         as_memory_event e = {.ticks = plan->n_steps ? stamps[b->first].begin : 0,
                              .id = b->offset,
                              .bytes = b->bytes,
-                             .stack = owner_of(m, b),
+                             .stack = owner_of(m, i),
                              .place = place,
                              .to = place,
                              .zero = (uint32_t)(2 * b->first)};

@@ -197,7 +197,7 @@ typedef struct as_trace_buffer {
     uint64_t    align;      /* of its place in the device's allocation; 0: it has none there, or it is not known */
     uint64_t    full_bytes; /* its own size, also where it lies in another's memory (bytes is 0 then); 0: not known */
     int         shares;     /* number, from 1, of the buffer that it follows in the same memory, or could follow; 0: none */
-    bool        in_place;   /* it is the result of a step that overwrites (bytes is 0) or could overwrite that one; else another view */
+    bool in_place; /* it is the result of a step that overwrites (bytes is 0) or could overwrite that one; else another view */
 } as_trace_buffer;
 
 /* One timed sample: n_runs consecutive runs between two readings. */
@@ -260,6 +260,18 @@ typedef struct as_trace_roof {
 #define AS_METRIC_RECORDS      "memory.own.records"
 #define AS_METRIC_LIMITS       "memory.own.limits"
 #define AS_METRIC_LIMITS_APART "memory.own.limits_apart"
+/* What a recorder of memory events counted in all, also of those that it did not keep: bytes, counts, and ns. */
+#define AS_METRIC_TRACKED_PEAK      "memory.tracked.peak"
+#define AS_METRIC_TRACKED_LIVE      "memory.tracked.live"
+#define AS_METRIC_TRACKED_ALLOCATED "memory.tracked.allocated"
+#define AS_METRIC_TRACKED_FREED     "memory.tracked.freed"
+#define AS_METRIC_TRACKED_ALLOCS    "memory.tracked.allocs"
+#define AS_METRIC_TRACKED_FREES     "memory.tracked.frees"
+#define AS_METRIC_TRACKED_TIME      "memory.tracked.time"
+#define AS_METRIC_TRACKED_COST      "memory.tracked.cost" /* of one call */
+/* The peak of the same plan with an option changed, as the planner counted it: and the option, "weights-as=f16"; of "batch" the step is its
+ * size. */
+#define AS_METRIC_PLANNED "memory.planned."
 typedef struct as_trace_metric {
     const char *name, *unit;
     uint64_t    step;
@@ -267,7 +279,8 @@ typedef struct as_trace_metric {
     double      value;
 } as_trace_metric;
 
-/* A phase begins or ends: "warm-up", "measure", "epoch 3". */
+/* A phase begins or ends: "warm-up", "measure", "epoch 3"; of an iteration the end alone is told. */
+#define AS_MARK_ITERATION "iteration"
 typedef struct as_trace_mark {
     const char *name;
     uint64_t    ticks;

@@ -55,9 +55,17 @@ static assay_trace *small_trace(assay_env *env)
                                                     .n_parts = 2,
                                                     .arm = 1}),
               1);
-    expect(as_trace_add_buffer(
-        t, &(as_trace_buffer){
-               .name = "x", .role = "input", .device = "cpu", .bytes = 24, .offset = 64, .first_step = -1, .last_step = 1, .align = 64, .full_bytes = 48, .shares = 1, .in_place = true}));
+    expect(as_trace_add_buffer(t, &(as_trace_buffer){.name = "x",
+                                                     .role = "input",
+                                                     .device = "cpu",
+                                                     .bytes = 24,
+                                                     .offset = 64,
+                                                     .first_step = -1,
+                                                     .last_step = 1,
+                                                     .align = 64,
+                                                     .full_bytes = 48,
+                                                     .shares = 1,
+                                                     .in_place = true}));
     expect_eq(as_trace_add_sensor(t, &(as_trace_sensor){.name = "cpu.time", .unit = "ns", .source = "clock", .meaning = "delta"}),
               0);
     expect_eq(as_trace_add_sensor(

@@ -53,6 +53,10 @@ static void chart_add(as_doc *d, const as_table *t)
                                 .table = t});
 }
 
+/* In the order of their questions: whose is the peak, what would save some, and what is wrong. */
+static const char *const tables[] = {"owners",   "savings", "leaks",         "oversized", "places",
+                                     "pressure", "fragmentation", "transfers"};
+
 static void write_section(as_doc *d, const assay_facts *f)
 {
     const as_table *t = as_facts_table_find(f, "memory", "buffers");
@@ -63,6 +67,8 @@ static void write_section(as_doc *d, const assay_facts *f)
     as_pick_group(d, f, "memory");
     if (t)
         chart_add(d, t);
+    for (size_t i = 0; i < AS_COUNT(tables); i++)
+        as_pick_table(d, f, "memory", tables[i]);
     as_pick_table(d, f, "memory", "buffers");
 }
 
