@@ -10,7 +10,7 @@
 #define AS_COMPARE_KEYS  AS_CASE_KEYS, "vary", "device", "budget", "runs", "warmup", "timeout", "clock", "layout-of-memory", "check", "samples", \
                          "margin", "alpha", "store"
 #define AS_BASELINE_KEYS AS_CASE_KEYS, "suite", "description", "budget", "timeout", "store"
-#define AS_CHECK_KEYS    "threshold", "severity", "alpha", "fail-on", "cross-machine", "budget", "timeout", "clock", "seed", "samples", \
+#define AS_CHECK_KEYS    "threshold", "memory-threshold", "severity", "alpha", "fail-on", "cross-machine", "budget", "timeout", "clock", "seed", "samples", \
                          "store"
 #define AS_PLAN_KEYS     "batch", "seq", "dim", "input", "timespans", "state-in", "weights", "seed", "device", "threads", "compile", \
                          "weights-as", "winograd", "reuse", "in-place"

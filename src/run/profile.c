@@ -101,6 +101,12 @@ static assay_status profile(assay_env *env, const assay_plan *plan, const as_run
         return as_fail(env, ASSAY_NO_MEMORY, "run: not enough memory for the name of the run");
     as_machine_describe(env, t);
     AS_TRY(as_plan_describe(env, plan, t));
+    for (int i = 0; i < settings->n_planned; i++) {
+        const as_run_planned *p = &settings->planned[i];
+        char                  name[96];
+        snprintf(name, sizeof name, AS_METRIC_PLANNED "%s", p->option);
+        as_trace_add_metric(t, &(as_trace_metric){.name = name, .unit = "byte", .step = p->step, .value = (double)p->peak_bytes});
+    }
     AS_TRY(roofs_add(env, plan, settings, t));
     as_stage_after(env, 0);
     return as_run_measure(env, instance, settings, t);

@@ -25,8 +25,11 @@ typedef struct as_duel_rules {
     double alpha;  /* 0.01: share of wrong verdicts on identical arms */
     double severity
         [AS_N_SEVERITIES]; /* near end of the interval from which on: MODERATE .15, MAJOR .30, CRITICAL .50; MINOR is the margin */
+    double
+        memory_margin; /* growth of peak memory and of allocations, a share, that is no regression yet; they are counted: 0 takes any */
 } as_duel_rules;
-void as_duel_rules_standard(as_duel_rules *r);
+void        as_duel_rules_standard(as_duel_rules *r);
+as_severity as_severity_of(double growth, const as_duel_rules *rules); /* of a regression by that share */
 
 typedef struct as_duel {
     as_verdict  verdict;
