@@ -101,6 +101,9 @@ t "the parameters fit" assay run mlp:sizes=3x5 --weights m.safetensors
 t "export says what is wrong" says_no nothing ./export nothing m.onnx m.safetensors
 
 # --- The laboratory ---
+t "memory finds the leak" gives "leak candidate: history, called from forward" ./memory memory.trace
+t "which a report tells, too" bash -c "assay() { \"$ASSAY\" \"$@\"; }; \"$ASSAY\" report memory.trace --report detailed | grep -q \"Leak candidates\""
+t "memory says what is wrong" says_no no/such ./memory no/such/file
 t "bench prints a row per case" gives 'softmax' ./bench matmul:size=16x16 softmax:size=16x16
 t "bench prints numbers" grep -qE '^  .* [0-9.e+]+ ns$' g.out
 t "bench says what is wrong" says_no nothing ./bench nothing

@@ -26,7 +26,7 @@ typedef struct saving {
     assay_metric with, without;
     uint64_t     allocations; /* that it saves */
     const char  *effort;      /* "none", "option", "code" */
-    const char  *how;
+    const char  *how, *proof; /* what to do, and where the number can be had again */
 } saving;
 
 static assay_metric saved_metric(const saving *s)
@@ -42,21 +42,17 @@ static assay_metric saved_metric(const saving *s)
 
 static void saving_add(job *j, const saving *s)
 {
-    static const char *const columns[] = {"type|optimisation",
-                                          "state|state",
-                                          "without|peak without",
-                                          "with|peak with",
-                                          "saved|saved",
-                                          "allocations|allocations saved",
-                                          "effort|effort",
-                                          "how|how, and what proves it",
-                                          NULL};
+    static const char *const columns[] = {"type|optimisation",    "state|state",
+                                          "without|peak without", "with|peak with",
+                                          "saved|saved",          "allocations|allocations saved",
+                                          "effort|effort",        "how|how",
+                                          "proof|proved by",      NULL};
     assay_metric             saved = saved_metric(s);
     if (!j->table)
         j->table = as_facts_table(j->f, j->g, "savings", "Memory optimisations, by replay", columns);
     as_cell cells[] = {{.text = s->type},   {.text = s->state}, {.metric = s->without},
                        {.metric = s->with}, {.metric = saved},  {.metric = as_metric_counted(s->allocations, "1", "replay")},
-                       {.text = s->effort}, {.text = s->how}};
+                       {.text = s->effort}, {.text = s->how},   {.text = s->proof}};
     as_facts_row(j->f, j->table, cells);
     if (!strcmp(s->state, "possible") && as_metric_has(&saved) && saved.kind != ASSAY_MODELLED && saved.value > j->best)
         j->best = saved.value, j->best_how = s->how;
@@ -99,7 +95,8 @@ static void reuse_add(job *j, const as_plan_memory *p, bool reuses)
                             .with = replayed(ok, with),
                             .without = replayed(ok, without),
                             .effort = reuses ? "none" : "option",
-                            .how = "--reuse on (the default); assay plan MODEL --reuse off has the other"});
+                            .how = "--reuse on",
+                            .proof = "assay plan --reuse off"});
 }
 
 static void in_place_add(job *j, const as_plan_memory *p, bool no_reuse)
@@ -115,9 +112,9 @@ static void in_place_add(job *j, const as_plan_memory *p, bool no_reuse)
                             .with = replayed(ok, with),
                             .without = replayed(ok, without),
                             .effort = p->n_could ? "option" : "none",
-                            .how = as_say(
-                                j->f, "--in-place on (%" PRIu64 " results can overwrite an operand); --in-place off has the other",
-                                p->n_could + p->n_taken)});
+                            .how = "--in-place on",
+                            .proof = as_say(j->f, "assay plan --in-place %s (%" PRIu64 " results)", p->n_could ? "on" : "off",
+                                            p->n_could + p->n_taken)});
 }
 
 /* Memory from the first use on, and only to the last: both follow from lifetimes, so that a plan that reuses has them. */
@@ -127,26 +124,28 @@ static void lifetime_add(job *j, const as_plan_memory *p, bool no_reuse)
     bool     ok = as_replay_plan(j->f->env, j->t, &(as_replay){.no_reuse = false}, &with) &&
               as_replay_plan(j->f->env, j->t, &(as_replay){.eager = true}, &eager) &&
               as_replay_plan(j->f->env, j->t, &(as_replay){.late = true}, &late);
-    const char *how = no_reuse ? "--reuse on: buffers share memory by their lifetimes" : "part of --reuse on, replayed alone";
     saving_add(j, &(saving){.type = "LazyAllocation",
                             .state = ok ? state_of((double)p->actual, (double)with, (double)eager) : "-",
                             .with = replayed(ok, with),
                             .without = replayed(ok, eager),
                             .effort = no_reuse ? "option" : "none",
-                            .how = how});
+                            .how = "--reuse on",
+                            .proof = "replay of this part alone"});
     saving_add(j, &(saving){.type = "GarbageCollection",
                             .state = ok ? state_of((double)p->actual, (double)with, (double)late) : "-",
                             .with = replayed(ok, with),
                             .without = replayed(ok, late),
                             .effort = no_reuse ? "option" : "none",
-                            .how = how});
+                            .how = "--reuse on",
+                            .proof = "replay of this part alone"});
     saving_add(j, &(saving){.type = "Pooling",
                             .state = p->n_buffers > p->n_arenas ? "in use" : "no gain",
                             .with = as_metric_counted(p->actual, "byte", "plan"),
                             .without = as_metric_counted(p->actual, "byte", "plan"),
                             .allocations = p->n_buffers - p->n_arenas,
                             .effort = "none",
-                            .how = "one allocation per device holds all buffers; the bytes stay the same"});
+                            .how = "one allocation per device",
+                            .proof = "memory events of this run"});
 }
 
 static void batch_add(job *j, const as_plan_memory *p, bool no_reuse)
@@ -162,13 +161,13 @@ static void batch_add(job *j, const as_plan_memory *p, bool no_reuse)
         : ok          ? as_metric_modelled((double)with, NAN, NAN, "byte",
                                            "replay: inputs, outputs and activations shrink with the batch size, the kernels stay")
                       : as_metric_unavailable("byte", "not enough memory for the replay");
-    saving_add(j,
-               &(saving){.type = "BatchSizeReduction",
-                         .state = as_metric_has(&after) && after.value < (double)p->actual ? "possible" : "no gain",
-                         .with = after,
-                         .without = as_metric_counted(p->actual, "byte", "plan"),
-                         .effort = "option",
-                         .how = as_say(j->f, "--batch %" PRIu64 "; assay plan MODEL --batch %" PRIu64 " states it", half, half)});
+    saving_add(j, &(saving){.type = "BatchSizeReduction",
+                            .state = as_metric_has(&after) && after.value < (double)p->actual ? "possible" : "no gain",
+                            .with = after,
+                            .without = as_metric_counted(p->actual, "byte", "plan"),
+                            .effort = "option",
+                            .how = as_say(j->f, "--batch %" PRIu64, half),
+                            .proof = as_say(j->f, "assay plan --batch %" PRIu64, half)});
 }
 
 static void type_add(job *j, const as_plan_memory *p)
@@ -187,7 +186,8 @@ static void type_add(job *j, const as_plan_memory *p)
                             .with = after,
                             .without = as_metric_counted(p->actual, "byte", "plan"),
                             .effort = "option, less exact",
-                            .how = "--weights-as f16; assay plan MODEL --weights-as f16 states it"});
+                            .how = "--weights-as f16",
+                            .proof = "assay plan --weights-as f16"});
 }
 
 static bool plan_add(job *j)
@@ -246,7 +246,8 @@ static void program_add(job *j, const as_lives *l, as_arena *arena)
                                 .without = now,
                                 .allocations = r->n_saved,
                                 .effort = rows[i].effort,
-                                .how = rows[i].how});
+                                .how = rows[i].how,
+                                .proof = "replay of this record"});
     }
 }
 
