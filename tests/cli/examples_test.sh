@@ -102,7 +102,7 @@ t "export says what is wrong" says_no nothing ./export nothing m.onnx m.safetens
 
 # --- The laboratory ---
 t "memory finds the leak" gives "leak candidate: history, called from forward" ./memory memory.trace
-t "which a report tells, too" bash -c "assay() { \"$ASSAY\" \"$@\"; }; \"$ASSAY\" report memory.trace --report detailed | grep -q \"Leak candidates\""
+t "which a report tells, too" bash -c "'$ASSAY' report memory.trace --report detailed | grep -q 'Leak candidates'"
 t "memory says what is wrong" says_no no/such ./memory no/such/file
 t "bench prints a row per case" gives 'softmax' ./bench matmul:size=16x16 softmax:size=16x16
 t "bench prints numbers" grep -qE '^  .* [0-9.e+]+ ns$' g.out
