@@ -1,4 +1,4 @@
-/* cmd_profile.c - measures a network: latency, per-layer cost, closed books, memory, verdict. */
+/* cmd_profile.c - measures a network: latency, time per layer, time accounted for, memory, verdict. */
 #include "cli/show.h"
 
 static assay_status run(as_cli *cli)
@@ -31,8 +31,8 @@ const as_verb as_cmd_profile = {
     .min_args = 1,
     .max_args = 1,
     .options = AS_OPTIONS("batch", "seq", "dim", "input", "timespans", "weights", "seed", "device", "threads", "compile",
-                          "weights-as", "winograd", "reuse", "in-place", "time", "runs", "detail", "sensors", "roofs", "pin", "trace", "store", "quiet",
-                          "by", AS_REPORT_KEYS),
+                          "weights-as", "winograd", "reuse", "in-place", "time", "runs", "detail", "sensors", "roofs", "pin",
+                          "trace", "store", "by", AS_REPORT_KEYS),
     .texts = AS_TEXTS({.key = "compile",
                        .value = "on|off|both",
                        .help = "off runs the model operator by operator; both measures the two in turns, with ratio and verdict"}),

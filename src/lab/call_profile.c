@@ -1,4 +1,5 @@
-/* call_profile.c - a profile from a model to facts, as the verb has it: with what Winograd costs in accuracy and what compiling gains. */
+/* call_profile.c - a profile, from a model to facts, as in the verb: with the accuracy that Winograd costs and the time that
+ * compiling saves. */
 #include <math.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ typedef struct how {
     bool             both; /* --compile both: plan is the compiled one */
 } how;
 
-/* With --compile both the profile is of the compiled plan, and the other takes turns with it afterwards, for as long again. */
+/* With --compile both, the compiled plan is profiled; then the two plans take turns for as long again. */
 static assay_status options_read(assay_env *env, const assay_options *options, how *h)
 {
     AS_TRY(as_plan_options_read(env, options, &h->plan));
@@ -25,9 +26,9 @@ static assay_status options_read(assay_env *env, const assay_options *options, h
     h->both = h->plan.compile == AS_PLAN_BOTH;
     if (h->both)
         h->plan.compile = AS_PLAN_COMPILED;
-    h->lab.early = false; /* a narrow ratio is wanted, not only a verdict */
+    h->lab.early = false; /* a narrow interval is wanted, not only a verdict */
     h->lab.sampler.budget_ns = h->run.time_ns;
-    h->lab.sampler.n_rounds = 0; /* --runs is of the profile */
+    h->lab.sampler.n_rounds = 0; /* --runs applies to the profile */
     h->lab.timeout_ns = 0;
     return ASSAY_OK;
 }
@@ -88,7 +89,7 @@ static assay_status facts_make(assay_env *env, const assay_trace *trace, assay_t
     return as_facts_done(f, out);
 }
 
-/* The profile, and the turns of --compile both after it. */
+/* The profile, then the comparison of --compile both. */
 static assay_status facts_keep(assay_env *env, const how *h, const assay_trace *trace, assay_facts *f)
 {
     const assay_trace *records[2] = {trace, f->n_trials ? f->trials[0] : NULL};
@@ -96,7 +97,7 @@ static assay_status facts_keep(assay_env *env, const how *h, const assay_trace *
     return as_lab_keep(env, &h->store, "profile", trace->name, records, f->n_trials ? 2 : 1, f, &id);
 }
 
-/* What was measured may not be all that was asked for. */
+/* The measurement may be incomplete. */
 static assay_status whole(assay_env *env, assay_status measured, const assay_trace *trace, uint64_t n_runs, as_trace_state state,
                           const char *reason)
 {
@@ -123,7 +124,7 @@ assay_status assay_profile_model(assay_env *env, const assay_model *model, const
     if (status == ASSAY_OK && h.both)
         measured = status = both_run(env, plan, &h, &trial);
     if (status == ASSAY_CANCELLED && trace && trace->n_runs)
-        status = ASSAY_OK; /* what was measured is kept; the status still says incomplete */
+        status = ASSAY_OK; /* what was measured is stored; the status still says incomplete */
     as_trace_state state = trial ? trial->state : AS_TRACE_COMPLETE;
     const char    *reason = trial ? trial->reason : "";
     as_stage_begin(env, AS_PHASE_ANALYSE, "", (double)NAN, 0);
