@@ -280,7 +280,8 @@ const as_option_def as_option_table[] = {
      .standard = "time",
      .value = "WHAT",
      .choices = "time bandwidth tflops",
-     .help = "what the first screen shows beside the time: bandwidth (bytes per second) or tflops (work per second), and the share of the limit",
+     .help =
+         "what the first screen shows beside the time: bandwidth (bytes per second) or tflops (work per second), and the share of the limit",
      .example = "bandwidth"},
     {.key = "bin",
      .type = AS_OPT_TEXT,

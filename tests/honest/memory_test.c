@@ -127,7 +127,8 @@ Test(memory_owners, owners_sum_to_the_peak)
         expect_eq(bytes_sum(owners), as_facts_metric(facts, "memory.peak_usage")->value);
         expect(as_facts_metric(facts, "memory.peak_usage")->value >= (double)assay_plan_peak_bytes(f.plan));
         expect_eq(as_facts_metric(facts, "memory.total_freed")->value, (double)assay_plan_peak_bytes(f.plan));
-        expect(!(as_facts_metric(facts, "memory.leak_candidates")->value > 0)); /* where the clock stands still, nothing can be said */
+        expect(
+            !(as_facts_metric(facts, "memory.leak_candidates")->value > 0)); /* where the clock stands still, nothing can be said */
         assay_facts_free(facts);
         fixture_close(&f);
     }
@@ -273,4 +274,31 @@ Test(memory_tracker, a_null_tracker_does_nothing)
     assay_track_iteration(NULL);
     assay_tracker_free(NULL);
     expect_eq(assay_tracker_usage(NULL), 0);
+}
+
+/* Half the batch and narrower weights: what the report says is what a plan with that option takes. */
+Test(memory_replay, half_the_batch_and_narrower_weights_save_what_their_plans_save)
+{
+    fixture      f;
+    assay_facts *facts = NULL;
+    fixture_open(&f, "cnn-small");
+    fixture_set(&f, "batch", "6");
+    fixture_set(&f, "runs", "3");
+    fixture_set(&f, "roofs", "off");
+    fixture_set(&f, "store", "none");
+    expect_ok(f.env, assay_profile_model(f.env, f.model, f.options, &facts));
+    double half = saving(facts, "BatchSizeReduction", "with"), narrow = saving(facts, "DataType", "with");
+    assay_facts_free(facts);
+    fixture_close(&f);
+    fixture_open(&f, "cnn-small");
+    fixture_set(&f, "batch", "3");
+    fixture_plan(&f);
+    expect_eq(half, (double)assay_plan_peak_bytes(f.plan));
+    fixture_close(&f);
+    fixture_open(&f, "cnn-small");
+    fixture_set(&f, "batch", "6");
+    fixture_set(&f, "weights-as", "f16");
+    fixture_plan(&f);
+    expect_eq(narrow, (double)assay_plan_peak_bytes(f.plan));
+    fixture_close(&f);
 }

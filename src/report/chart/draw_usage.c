@@ -82,7 +82,7 @@ static const char *svg(as_arena *arena, const as_chart *c)
         as_paint_line(&p, x, y, x, floor_y, "mark");
         as_paint_dot(&p, x, y, 4, "c1", NULL);
         as_paint_words(&p, x + (right ? 8 : -8), y - 7, right ? "start" : "end", "label",
-                      as_arena_printf(arena, "peak %s", as_show(size, sizeof size, s->y[top], c->y[0].unit)));
+                       as_arena_printf(arena, "peak %s", as_show(size, sizeof size, s->y[top], c->y[0].unit)));
     }
     as_paint_line(&p, LEFT, floor_y, LEFT + f.width, floor_y, "axis");
     return as_paint_close(&p);
