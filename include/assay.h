@@ -258,6 +258,39 @@ assay_status assay_report(assay_env *env, const assay_facts *const *facts, size_
 /* What can be measured on this machine, and why the rest cannot, as one JSON object; path "-" is standard output. */
 assay_status assay_doctor(assay_env *env, const char *path);
 
+/* --- Memory of your own code ----------------------------------------------------------------- */
+
+/* Records what a program allocates, frees, resizes, copies and moves between devices, as it tells: assay_analyse() then says how much was
+ * in use over time, whose the peak was, what leaks, and what other ways to give memory would save ("memory.peak_usage", tables "owners",
+ * "leaks", "savings" ...).  Any thread may call; each writes events of its own.  The number of events is bounded (option max-events); when
+ * they are full the record ends there, the rest is counted, and the sums stay exact.  What one call costs is measured and is a fact,
+ * "memory.tracking_cost".  A call with a NULL tracker does nothing. */
+typedef struct assay_tracker assay_tracker;
+
+/* The env must outlive the tracker. */
+assay_status assay_tracker_new(assay_env *env, const assay_options *options, assay_tracker **out);
+/* The record of all that was tracked; frees the tracker, also when it fails.  No other thread may use it any more. */
+assay_status assay_tracker_finish(assay_env *env, assay_tracker *tracker, assay_trace **out);
+void         assay_tracker_free(assay_tracker *tracker); /* without a record */
+/* Bytes in use now, and at most so far. */
+uint64_t assay_tracker_usage(const assay_tracker *tracker);
+uint64_t assay_tracker_peak(const assay_tracker *tracker);
+
+/* `id` names a block, for example by its address, and must differ from those of all other blocks in use.  `owner` is the tensor or the
+ * operation that it is for, and `device` where it lies (NULL: "host"); both are copied. */
+void assay_track_alloc(assay_tracker *tracker, uint64_t id, uint64_t bytes, const char *owner, const char *device);
+void assay_track_free(assay_tracker *tracker, uint64_t id);
+void assay_track_resize(assay_tracker *tracker, uint64_t id, uint64_t bytes);
+/* So many bytes of the block were copied within its device, or moved from there to another; told when it is done, with the time that it
+ * took (0: not measured).  They also tell that the block is in use, and how much of it. */
+void assay_track_copy(assay_tracker *tracker, uint64_t id, uint64_t bytes, uint64_t took_ns);
+void assay_track_transfer(assay_tracker *tracker, uint64_t id, uint64_t bytes, const char *to, uint64_t took_ns);
+/* What this thread allocates between the two is called from that operation; they nest. */
+void assay_track_enter(assay_tracker *tracker, const char *operation);
+void assay_track_leave(assay_tracker *tracker);
+/* An iteration ends: what grows from one to the next is a leak candidate.  Without iterations, equal parts of the time are compared. */
+void assay_track_iteration(assay_tracker *tracker);
+
 /* --- Sessions: spans around your own code --------------------------------------------------------- */
 
 /* A session records the spans, operations and numbers of your own program in one trace, from any number of threads.

@@ -47,6 +47,6 @@ const as_verb as_cmd_plan = {
     .min_args = 1,
     .max_args = 1,
     .options = AS_OPTIONS("batch", "seq", "dim", "input", "timespans", "weights", "seed", "device", "threads", "compile",
-                          "weights-as", "winograd", "json", "report", "colour"),
+                          "weights-as", "winograd", "reuse", "in-place", "json", "report", "colour"),
     .run = run,
 };

@@ -136,8 +136,8 @@ const as_verb as_cmd_run = {
     .min_args = 1,
     .max_args = 1,
     .options = AS_OPTIONS("input", "timespans", "state-in", "output", "state-out", "batch", "seq", "dim", "weights", "seed",
-                          "stream", "rate", "deadline", "format", "device", "threads", "compile", "weights-as", "winograd", "json",
-                          "report", "colour" PLANTED),
+                          "stream", "rate", "deadline", "format", "device", "threads", "compile", "weights-as", "winograd", "reuse",
+                          "in-place", "json", "report", "colour" PLANTED),
     .texts =
         AS_TEXTS({.key = "timespans", .help = "npy file for the input `timespans`; with --stream the word stdin: the last column"}),
     .run = run,

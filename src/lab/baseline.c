@@ -216,6 +216,7 @@ void as_baseline_write(const as_baseline *b, as_json *w)
             artefacts_write(w, "beside", c->beside, c->n_beside);
         as_json_key_f64(w, "p25_ns", c->p25_ns);
         as_json_key_f64(w, "peak_bytes", c->peak_bytes);
+        as_json_key_f64(w, "allocations", c->allocations);
         as_json_object_end(w);
     }
     as_json_array_end(w);
@@ -272,6 +273,7 @@ static bool case_read(as_arena *arena, const json_t *o, as_baseline_case *c)
         return false;
     c->p25_ns = number_at(o, "p25_ns");
     c->peak_bytes = number_at(o, "peak_bytes");
+    c->allocations = number_at(o, "allocations");
     return true;
 }
 
@@ -393,6 +395,7 @@ static assay_status case_measure(assay_env *env, as_arena *arena, as_baseline_ca
     as_alone_judge(*out, 0, &alone);
     c->p25_ns = alone.p25;
     c->peak_bytes = (*out)->arms[0].ledger.peak_bytes;
+    c->allocations = (*out)->arms[0].ledger.allocations;
     return ASSAY_OK;
 }
 

@@ -24,8 +24,8 @@ typedef struct as_baseline_case {
     as_artefact       *objects;
     int                n_objects;
     as_artefact       *beside;
-    int                n_beside;           /* external data and weights that a model's file names; at: the model's */
-    double             p25_ns, peak_bytes; /* as measured when it was saved; NaN */
+    int                n_beside;                        /* external data and weights that a model's file names; at: the model's */
+    double             p25_ns, peak_bytes, allocations; /* as measured when it was saved; NaN */
 } as_baseline_case;
 
 typedef struct as_baseline {

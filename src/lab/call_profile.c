@@ -1,6 +1,7 @@
 /* call_profile.c - a profile, from a model to facts, as in the verb: with the accuracy that Winograd costs and the time that
  * compiling saves. */
 #include <math.h>
+#include <string.h>
 
 #include "base/stage.h"
 #include "lab/calls.h"
@@ -30,6 +31,39 @@ static assay_status options_read(assay_env *env, const assay_options *options, h
     h->lab.sampler.n_rounds = 0; /* --runs applies to the profile */
     h->lab.timeout_ns = 0;
     return ASSAY_OK;
+}
+
+static bool planned_add(assay_env *env, const assay_model *model, const as_plan_options *options, const char *option, uint64_t step,
+                        as_run_settings *run)
+{
+    assay_plan *plan = NULL;
+    if (run->n_planned == AS_RUN_MAX_PLANNED || as_plan_build(env, model, options, &plan) != ASSAY_OK)
+        return false; /* the model does not take it: there is nothing to tell */
+    run->planned[run->n_planned++] = (as_run_planned){option, step, assay_plan_peak_bytes(plan)};
+    assay_plan_free(plan);
+    return true;
+}
+
+/* The peak with half the batch size and with narrower weights, as the planner counts it: what the report says about both is then no guess.
+ * Only on the host: another device would compile all its kernels again. */
+static void planned_make(assay_env *env, const assay_model *model, const assay_plan *plan, how *h)
+{
+    int64_t batch = 0;
+    for (int i = 0; i < plan->n_dims; i++)
+        batch = !strcmp(plan->dims[i].symbol, "batch") ? plan->dims[i].size : batch;
+    if (plan->n_devices != 1)
+        return;
+    as_plan_options other = h->plan;
+    if (batch >= 2 && !h->plan.inputs.n && !h->plan.dims.n) {
+        other.batch = batch / 2;
+        other.batch_is_set = true;
+        planned_add(env, model, &other, "batch", (uint64_t)other.batch, &h->run);
+    }
+    other = h->plan;
+    if (plan->compiled && !strcmp(plan->weights_as, "f32")) {
+        other.weights_as = "f16";
+        planned_add(env, model, &other, "weights-as=f16", 0, &h->run);
+    }
 }
 
 static assay_status both_run(assay_env *env, const assay_plan *plan, const how *h, assay_trace **out)
@@ -83,6 +117,7 @@ assay_status assay_profile_model(assay_env *env, const assay_model *model, const
     AS_TRY(options_read(env, options, &h));
     as_stage_begin(env, AS_PHASE_PLAN, "", (double)NAN, 0);
     AS_TRY(as_plan_build(env, model, &h.plan, &plan));
+    planned_make(env, model, plan, &h);
     assay_status measured = as_run_profile(env, plan, &h.run, h.plan.seed, &trace), status = measured;
     if (status == ASSAY_OK && plan->winograd)
         status = as_run_winograd_note(env, plan, &h.plan, h.plan.seed, trace);

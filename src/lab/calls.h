@@ -11,10 +11,10 @@
 #define AS_COMPARE_KEYS  AS_CASE_KEYS, "vary", "metric", "device", "budget", "runs", "warmup", "timeout", "clock", "layout-of-memory", "check", "samples", \
                          "margin", "alpha", "store"
 #define AS_BASELINE_KEYS AS_CASE_KEYS, "suite", "description", "budget", "timeout", "store"
-#define AS_CHECK_KEYS    "threshold", "severity", "alpha", "fail-on", "cross-machine", "budget", "timeout", "clock", "seed", "samples", \
+#define AS_CHECK_KEYS    "threshold", "memory-threshold", "severity", "alpha", "fail-on", "cross-machine", "budget", "timeout", "clock", "seed", "samples", \
                          "store"
 #define AS_PLAN_KEYS     "batch", "seq", "dim", "input", "timespans", "state-in", "weights", "seed", "device", "threads", "compile", \
-                         "weights-as", "winograd"
+                         "weights-as", "winograd", "reuse", "in-place"
 #define AS_BASELINE_BIN_KEYS "bin", "description", "budget", "timeout", "seed", "store"
 #define AS_STORE_KEYS    "store"
 #define AS_HISTORY_KEYS  "cross-machine", "store"

@@ -291,6 +291,7 @@ static assay_status severities_read(assay_env *env, const char *text, as_duel_ru
 assay_status as_check_options_read(assay_env *env, const assay_options *options, as_check_options *out)
 {
     static const as_option_member members[] = {AS_MEMBER(as_check_options, SHARE, "threshold", lab.rules.margin),
+                                               AS_MEMBER(as_check_options, SHARE, "memory-threshold", lab.rules.memory_margin),
                                                AS_MEMBER(as_check_options, BOOL, "cross-machine", cross_machine),
                                                {.key = NULL}};
     const char                   *fail_on = as_options_text(options, "fail-on");

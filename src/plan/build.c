@@ -213,6 +213,8 @@ static assay_status build(assay_env *env, const assay_model *model, const as_pla
         return as_fail(env, ASSAY_BAD_INPUT, "plan: compile both makes two plans, which only `profile` compares; use on or off");
     plan->compiled = o->compile == AS_PLAN_COMPILED;
     plan->winograd = o->winograd;
+    plan->reuse = o->reuse == AS_PLAN_REUSE;
+    plan->in_place = o->in_place == AS_PLAN_IN_PLACE_AUTO ? plan->compiled : o->in_place == AS_PLAN_IN_PLACE_ON;
     plan->weights_as = as_arena_text(&plan->arena, o->weights_as);
     if (!plan->weights_as)
         return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for its options");
@@ -236,7 +238,7 @@ static assay_status build(assay_env *env, const assay_model *model, const as_pla
     AS_TRY(as_plan_lower(env, plan, &alias, &in_place));
     if (plan->owns_devices)
         AS_TRY(shares_check(env, plan));
-    if (plan->compiled) {
+    if (plan->compiled || in_place.n_changed) {
         plan->passes[plan->n_passes++] = alias;
         plan->passes[plan->n_passes++] = in_place;
     }

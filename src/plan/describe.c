@@ -209,7 +209,13 @@ assay_status as_plan_describe(assay_env *env, const assay_plan *plan, assay_trac
                                 .bytes = b->bytes,
                                 .offset = b->offset,
                                 .first_step = none ? -1 : b->first,
-                                .last_step = none ? -1 : b->last};
+                                .last_step = none ? -1 : b->last,
+                                .align = b->alias_of < 0 && !b->outside ? plan->devices[b->device]->align : 0,
+                                .full_bytes = b->bytes        ? b->bytes
+                                              : b->value >= 0 ? as_info_bytes(&plan->graph.values[b->value].info)
+                                                              : 0,
+                                .shares = b->shares,
+                                .in_place = b->in_place};
         if (!as_trace_add_buffer(t, &row))
             return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory to record buffer '%s'", b->name);
     }

@@ -84,12 +84,28 @@ assay_status as_instance_new_at(assay_env *env, const assay_plan *plan, size_t o
     return ASSAY_OK;
 }
 
+void as_instance_release(assay_instance *instance)
+{
+    for (int d = instance->host_is_lent ? 1 : 0; instance->memory && d < instance->plan->n_devices; d++)
+        as_device_drop(instance->plan->devices[d], &instance->memory[d]);
+}
+
+bool as_instance_watch(assay_instance *instance)
+{
+    const assay_plan *plan = instance->plan;
+    int               n = 0;
+    for (int s = 0; s < plan->n_prologue; s++)
+        n += as_step_is_transfer(plan->steps[s].kind);
+    instance->stamps = AS_TAKE(&instance->arena, as_transfer_stamp, n);
+    instance->cap_stamps = instance->stamps ? n : 0;
+    return instance->stamps != NULL;
+}
+
 void assay_instance_free(assay_instance *instance)
 {
     if (!instance)
         return;
-    for (int d = instance->host_is_lent ? 1 : 0; instance->memory && d < instance->plan->n_devices; d++)
-        as_device_drop(instance->plan->devices[d], &instance->memory[d]);
+    as_instance_release(instance);
     as_arena_drop(&instance->arena);
     free(instance);
 }
@@ -181,12 +197,17 @@ static assay_status segment_run(const as_run_ctx *run, assay_instance *instance,
     const as_step     *step = &plan->steps[segment->first];
     bool               transfer = as_step_is_transfer(step->kind);
     const as_recorder *recorder = as_run_recorder(run, AS_DETAIL_SEGMENT);
-    uint64_t           begin = recorder ? as_clock_now(run->clock) : 0;
+    bool               stamped = transfer && segment->prologue && instance->n_stamps < instance->cap_stamps;
+    uint64_t           begin = recorder || stamped ? as_clock_now(run->clock) : 0;
     AS_TRY(transfer ? transfer_run(run, instance, step)
                     : device->backend->execute(run, device, segment->code, &instance->bindings[segment->device]));
-    if (!recorder)
+    if (!recorder && !stamped)
         return ASSAY_OK;
     uint64_t end = as_clock_now(run->clock);
+    if (stamped)
+        instance->stamps[instance->n_stamps++] = (as_transfer_stamp){segment->first, begin, end};
+    if (!recorder)
+        return ASSAY_OK;
     if (transfer && recorder->detail >= AS_DETAIL_STEP)
         as_ring_add(&recorder->rings[0], AS_SPAN_STEP, segment->first, begin, end);
     as_ring_add(&recorder->rings[0], AS_SPAN_SEGMENT, segment->first, begin, end);

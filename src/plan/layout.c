@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "plan/lower.h"
-#include "plan/place.h"
+#include "base/place.h"
 
 /* More memory than any supported machine has: a larger plan comes from a typing error in a dimension. */
 #define MAX_PLAN_BYTES (UINT64_C(1) << 40)
@@ -72,12 +72,19 @@ static bool is_ours(const as_buffer *b) { return b->alias_of < 0 && !b->outside;
 static assay_status device_place(assay_env *env, assay_plan *plan, int device, as_place_item *items)
 {
     size_t n = 0;
+    int    end = plan->n_steps > 0 ? plan->n_steps - 1 : 0;
     for (int i = 0; i < plan->n_buffers; i++) {
         const as_buffer *b = &plan->buffers[i];
         if (b->device == device && is_ours(b))
-            items[n++] = (as_place_item){.bytes = b->bytes, .first = b->first, .last = b->last};
+            items[n++] =
+                (as_place_item){.bytes = b->bytes, .first = plan->reuse ? b->first : 0, .last = plan->reuse ? b->last : end};
     }
     AS_TRY(as_place(env, items, n, plan->devices[device]->align, &plan->device_bytes[device]));
+    for (int i = 0, k = 0; i < plan->n_buffers; i++) /* what is needed at once does not depend on how it was placed */
+        if (plan->buffers[i].device == device && is_ours(&plan->buffers[i])) {
+            items[k].first = plan->buffers[i].first;
+            items[k++].last = plan->buffers[i].last;
+        }
     uint64_t least = as_place_lower_bound(items, n, plan->n_steps);
     if (plan->device_bytes[device] > MAX_PLAN_BYTES || least > MAX_PLAN_BYTES)
         return as_fail(env, ASSAY_BAD_INPUT, "plan: an instance of '%s' needs %llu bytes on %s; %llu are allowed",

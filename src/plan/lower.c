@@ -300,6 +300,8 @@ static assay_status shared_add(lowering *l, int value, int device, int with, as_
                                     .shape = v->info.shape,
                                     .device = device,
                                     .alias_of = as_buffer_root(l->plan, with),
+                                    .shares = with + 1,
+                                    .in_place = note == l->in_place_note,
                                     .value = value};
     note->n_changed++;
     note->bytes_saved += as_info_bytes(&v->info);
@@ -359,15 +361,14 @@ static int input_to_overwrite(const lowering *l, const as_step *step, bool stead
 {
     const as_bound_node *node = &l->graph->nodes[step->node];
     const as_node_ctx   *ctx = &node->ctx;
-    if (!l->plan->compiled || steady || l->graph->n_nodes > AS_EDIT_MAX_NODES || ctx->n_out != 1 || node->out[0] < 0 ||
-        !as_info_bytes(&ctx->out[0]))
+    if (steady || l->graph->n_nodes > AS_EDIT_MAX_NODES || ctx->n_out != 1 || node->out[0] < 0 || !as_info_bytes(&ctx->out[0]))
         return -1;
     int found = -1;
     for (int i = 0; i < ctx->n_in && i < 32; i++) {
         if (!(step->choice.in_place >> i & 1u) || node->in[i] < 0 || l->home[node->in[i]] != step->device ||
             l->steady[node->in[i]] || !is_alike(&ctx->in[i], &ctx->out[0]))
             continue;
-        if (is_update_in_place(l, node, step->node, i, step->seg.in[i]))
+        if (l->plan->in_place && is_update_in_place(l, node, step->node, i, step->seg.in[i]))
             return i; /* the best choice: it also saves the update's copy */
         if (found < 0 && !is_given(l, node->in[i]) && is_last_read(l, step->seg.in[i], step->node))
             found = i;
@@ -452,11 +453,15 @@ static assay_status node_add(lowering *l, int node_id, bool steady)
             continue;
         l->home[node->out[i]] = step.device;
         int over = i == 0 ? input_to_overwrite(l, &step, steady) : -1;
-        if (over >= 0) {
+        if (over >= 0 && l->plan->in_place) {
             AS_TRY(shared_add(l, node->out[i], step.device, in[over], l->in_place_note));
             out[i] = *slot_of(l, node->out[i], step.device);
         } else {
             AS_TRY(value_buffer(l, node->out[i], step.device, &out[i]));
+            if (over >= 0) { /* nothing overwrites in this plan; the trace says what could */
+                l->plan->buffers[out[i]].shares = in[over] + 1;
+                l->plan->buffers[out[i]].in_place = true;
+            }
         }
     }
     if (step.choice.scratch_bytes) {

@@ -7,6 +7,8 @@ const as_option_member as_plan_members[] = {AS_MEMBER(as_plan_options, TEXTS, "d
                                             AS_MEMBER(as_plan_options, CHOICE, "compile", compile),
                                             AS_MEMBER(as_plan_options, BOOL, "winograd", winograd),
                                             AS_MEMBER(as_plan_options, TEXT, "weights-as", weights_as),
+                                            AS_MEMBER(as_plan_options, CHOICE, "reuse", reuse),
+                                            AS_MEMBER(as_plan_options, CHOICE, "in-place", in_place),
                                             AS_MEMBER(as_plan_options, TEXT, "device", device),
                                             AS_MEMBER(as_plan_options, INT, "threads", threads),
                                             AS_MEMBER(as_plan_options, U64, "seed", seed),

@@ -33,6 +33,8 @@ typedef struct as_buffer {
     int            device;
     int            first, last; /* steps between which its content matters; prologue results live to the end */
     size_t         offset;      /* in its device's allocation */
+    int            shares;      /* number, from 1, of the buffer that it follows in the same memory, or could follow; 0: none */
+    bool           in_place;    /* it is (or could be) the result of a step that overwrites an operand, not another view of it */
     const void    *outside;     /* params and constants on a host device: used in place, at any address, no bytes of ours */
     int            alias_of;    /* buffer whose memory it shares (Reshape, Flatten), or -1 */
     int            value;       /* graph value, -1 for scratch */
@@ -126,21 +128,28 @@ typedef struct as_given {
 /* `compile both` means two plans, which only `profile` and `compare` make: as_plan_build() refuses it. */
 typedef enum as_plan_compile { AS_PLAN_COMPILED, AS_PLAN_OP_BY_OP, AS_PLAN_BOTH } as_plan_compile;
 
+/* Whether buffers that are never in use together share memory. */
+typedef enum as_plan_reuse { AS_PLAN_REUSE, AS_PLAN_NO_REUSE } as_plan_reuse;
+/* Whether results overwrite operands; auto: where the plan is compiled. */
+typedef enum as_plan_in_place { AS_PLAN_IN_PLACE_AUTO, AS_PLAN_IN_PLACE_ON, AS_PLAN_IN_PLACE_OFF } as_plan_in_place;
+
 typedef struct as_plan_options {
-    as_texts        dims; /* "time=16" */
-    int64_t         batch, seq;
-    bool            batch_is_set, seq_is_set; /* the default must not affect a model without these symbols */
-    as_plan_compile compile;
-    bool            winograd;   /* less exact convolutions are allowed */
-    const char     *weights_as; /* the type in which kernels may store weights of products: "f32", "f16", "bf16" */
-    const char     *device;
-    as_texts        devices; /* all that were given, in order of preference; `device` is the last of them, or one that was set
+    as_texts         dims; /* "time=16" */
+    int64_t          batch, seq;
+    bool             batch_is_set, seq_is_set; /* the default must not affect a model without these symbols */
+    as_plan_compile  compile;
+    bool             winograd; /* less exact convolutions are allowed */
+    as_plan_reuse    reuse;
+    as_plan_in_place in_place;
+    const char      *weights_as; /* the type in which kernels may store weights of products: "f32", "f16", "bf16" */
+    const char      *device;
+    as_texts         devices; /* all that were given, in order of preference; `device` is the last of them, or one that was set
                               * instead */
-    int             threads;
-    uint64_t        seed;
-    as_texts        inputs, states_in; /* files: "x=x.npy" */
-    const char     *timespans;         /* a file; in a stream "stdin": they come with the samples */
-    bool            stream;
+    int              threads;
+    uint64_t         seed;
+    as_texts         inputs, states_in; /* files: "x=x.npy" */
+    const char      *timespans;         /* a file; in a stream "stdin": they come with the samples */
+    bool             stream;
 } as_plan_options;
 
 extern const as_option_member as_plan_members[];
@@ -187,6 +196,8 @@ struct assay_plan {
     int                   n_dims;     /* symbols and the sizes they were bound to */
     bool                  compiled;   /* --compile on */
     bool                  winograd;   /* --winograd: less exact convolutions were allowed */
+    bool                  reuse;      /* --reuse: buffers share memory by lifetime */
+    bool                  in_place;   /* --in-place: results may overwrite operands */
     const char           *weights_as; /* --weights-as: the type in which kernels may store weights of products */
     uint64_t              seed;
     double                build_ns, compile_ns; /* NaN: not measured, because the clock or a device's time is simulated */
@@ -241,6 +252,12 @@ as_cost  as_step_issued(const as_step *step);
 
 /* --- Instance: what changes while a plan runs -------------------------------------------------------- */
 
+/* When a transfer of the set-up began and ended, which no span says because it happens once. */
+typedef struct as_transfer_stamp {
+    int      step;
+    uint64_t begin_ticks, end_ticks;
+} as_transfer_stamp;
+
 struct assay_instance {
     const assay_plan *plan;
     as_arena          arena;
@@ -251,6 +268,9 @@ struct assay_instance {
     bool              host_is_lent; /* memory[0] belongs to the caller */
     size_t            host_offset;  /* shift of the buffers on the host from their planned offsets */
     uint64_t          step;         /* runs so far: keys random operators */
+
+    as_transfer_stamp *stamps; /* of the transfers of the set-up, where somebody asked for them; else NULL */
+    int                n_stamps, cap_stamps;
 };
 
 /* Runs of a plan on a device with simulated time need a simulated clock: makes the env's clock one, if it is not yet.  A new
@@ -262,6 +282,10 @@ assay_status assay_instance_new(assay_env *env, const assay_plan *plan, assay_in
  * of memory of its own. */
 assay_status as_instance_new_at(assay_env *env, const assay_plan *plan, size_t offset, const as_mem *host, assay_instance **out);
 void         assay_instance_free(assay_instance *instance);
+/* From now on the transfers of the set-up are stamped; what comes every run costs nothing.  False: no memory. */
+bool as_instance_watch(assay_instance *instance);
+/* Gives its memory on the devices back before its end: from then on it can only be freed. */
+void as_instance_release(assay_instance *instance);
 /* Call this when lent memory was overwritten: forgets the results of the set-up, the values of given inputs and the variables;
  * the next step makes them again. */
 void as_instance_refresh(assay_instance *instance);

@@ -314,6 +314,12 @@ static assay_status prepare(as_runner *r, chores *c)
         return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory for the samples of the warm-up");
     AS_TRY(as_sensors_describe(r->env, c->sensors, t));
     c->live = AS_TAKE(&r->arena, uint64_t, r->instance->plan->n_devices);
+    r->taken = AS_TAKE(&r->arena, uint64_t, r->instance->plan->n_devices);
+    if (!c->live || !r->taken)
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory for the counts of %d devices",
+                       r->instance->plan->n_devices);
+    for (int d = 0; d < r->instance->plan->n_devices; d++)
+        r->taken[d] = r->instance->host_is_lent && d == 0 ? 0 : r->instance->memory[d].bytes;
     memory_record(r, c);
     if (r->settings->trace_path)
         AS_TRY(as_trace_writer_open(r->env, r->settings->trace_path, t, &c->file));
@@ -444,6 +450,9 @@ static assay_status finish(as_runner *r, chores *c, assay_status status)
     bool cancelled = status == ASSAY_CANCELLED;
     r->trace->peak_bytes_observed = as_instance_peak_bytes(r->instance);
     memory_record(r, c);
+    as_instance_release(r->instance);
+    if ((status == ASSAY_OK || cancelled) && !as_runner_record_memory(r, as_runner_now(r)))
+        return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory for the memory events of the trace");
     if (c->file && (status == ASSAY_OK || cancelled)) {
         as_trace_writer *file = c->file;
         c->file = NULL;

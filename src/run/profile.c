@@ -103,6 +103,12 @@ static assay_status profile(assay_env *env, const assay_plan *plan, const as_run
         return as_fail(env, ASSAY_NO_MEMORY, "run: not enough memory for the name of the run");
     as_machine_describe(env, t);
     AS_TRY(as_plan_describe(env, plan, t));
+    for (int i = 0; i < settings->n_planned; i++) {
+        const as_run_planned *p = &settings->planned[i];
+        char                  name[96];
+        snprintf(name, sizeof name, AS_METRIC_PLANNED "%s", p->option);
+        as_trace_add_metric(t, &(as_trace_metric){.name = name, .unit = "byte", .step = p->step, .value = (double)p->peak_bytes});
+    }
     AS_TRY(roofs_add(env, plan, settings, t));
     as_stage_after(env, 0);
     return as_run_measure(env, instance, settings, t);
@@ -114,8 +120,15 @@ assay_status as_run_profile(assay_env *env, const assay_plan *plan, const as_run
     assay_instance *instance;
     assay_trace    *t;
     double          program = as_resident_bytes();
-    AS_TRY(assay_instance_new(env, plan, &instance));
-    assay_status status = as_trace_new_arms(env, plan->model->name, 1, &t);
+    as_plan_clock(env, plan);
+    AS_TRY(as_trace_new_arms(env, plan->model->name, 1, &t)); /* before anything is allocated: the record begins with that */
+    assay_status status = assay_instance_new(env, plan, &instance);
+    if (status != ASSAY_OK) {
+        assay_trace_free(t);
+        return status;
+    }
+    if (!as_instance_watch(instance))
+        status = as_fail(env, ASSAY_NO_MEMORY, "run: not enough memory to stamp the transfers of the set-up");
     if (status == ASSAY_OK) {
         bytes_note(t, AS_METRIC_PROGRAM, program);
         status = profile(env, plan, settings, seed, instance, t);
@@ -123,6 +136,8 @@ assay_status as_run_profile(assay_env *env, const assay_plan *plan, const as_run
             *out = t;
         else
             assay_trace_free(t);
+    } else {
+        assay_trace_free(t);
     }
     assay_instance_free(instance);
     return status;

@@ -11,16 +11,26 @@
 
 typedef enum as_run_roofs { AS_RUN_ROOFS_OFF, AS_RUN_ROOFS_AUTO, AS_RUN_ROOFS_MEASURE } as_run_roofs;
 
+/* What the planner counted for the same plan with one option changed. */
+typedef struct as_run_planned {
+    const char *option; /* "batch", "weights-as=f16" */
+    uint64_t    step;   /* of "batch": its size */
+    uint64_t    peak_bytes;
+} as_run_planned;
+enum { AS_RUN_MAX_PLANNED = 4 };
+
 typedef struct as_run_settings {
-    uint64_t     n_runs;  /* 0: by time */
-    uint64_t     time_ns; /* budget of the measured part */
-    bool         pin;
-    const char  *sensors;    /* as as_sensors_open() */
-    as_detail    detail;     /* finest wanted; made coarser until it costs at most max_cost of the run */
-    double       max_cost;   /* 0.005 */
-    const char  *trace_path; /* file that grows while running, or NULL */
-    uint32_t     kept_runs;  /* runs whose spans are kept, spread over the measurement; totals cover all runs */
-    as_run_roofs roofs;      /* whether a CPU's limits go into the trace, and how to get them */
+    uint64_t       n_runs;  /* 0: by time */
+    uint64_t       time_ns; /* budget of the measured part */
+    bool           pin;
+    const char    *sensors;                     /* as as_sensors_open() */
+    as_detail      detail;                      /* finest wanted; made coarser until it costs at most max_cost of the run */
+    double         max_cost;                    /* 0.005 */
+    const char    *trace_path;                  /* file that grows while running, or NULL */
+    uint32_t       kept_runs;                   /* runs whose spans are kept, spread over the measurement; totals cover all runs */
+    as_run_planned planned[AS_RUN_MAX_PLANNED]; /* go into the trace, for the analysis of memory */
+    int            n_planned;
+    as_run_roofs   roofs; /* whether a CPU's limits go into the trace, and how to get them */
 } as_run_settings;
 
 extern const as_option_member as_run_members[];
@@ -34,6 +44,8 @@ assay_status                  as_run_settings_read(assay_env *env, const assay_o
  * When recording steps in the samples costs too much (detail_why says so), some more runs with all their steps follow the last
  * sample.  Their spans have run numbers from trace->n_runs on, and the totals of the steps come from them: they give shares of
  * time, but not durations.
+ *
+ * At the end the instance's memory on the devices is given back, so that the record has that too: the instance can then only be freed.
  *
  * CANCELLED is the only failure that leaves a result: the trace holds what was measured until then and is finished like any
  * other. */

@@ -24,6 +24,7 @@ typedef struct as_runner {
     uint32_t               run;          /* number of the run that is recorded */
     uint64_t               last;         /* the latest stamp of a run that is recorded */
     uint64_t               allocs;       /* allocations of the devices when measuring began */
+    uint64_t              *taken;        /* what the instance holds on each device */
 } as_runner;
 
 /* The most samples that the loop asks for at once. */
@@ -43,6 +44,10 @@ uint64_t as_runner_spans(const as_runner *r, as_detail detail);
 /* Adds the contents of the rings to the totals, keeps the spans of the chosen runs (or of all), and empties the rings. */
 void as_runner_drain(as_runner *r, bool all);
 void as_runner_forget(as_runner *r); /* empties the rings: a run that did not end is not a result */
+
+/* The memory of the run as events, from what the plan, the spans and the stamps say: nothing of it is recorded while something is timed.
+ * `freed`: when the devices' memory was given back.  False: no memory. */
+bool as_runner_record_memory(as_runner *r, uint64_t freed);
 
 /* Paces the runs that are recorded after the samples.  A slow run is replaced by another one, up to AS_PACE_MOST times the wanted
  * number in all.  After several slow runs in a row there is a pause, so that a neighbour can go away. */

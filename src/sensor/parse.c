@@ -95,6 +95,53 @@ bool as_status_bytes(const char *text, const char *key, uint64_t *out_bytes)
     return true;
 }
 
+bool as_stat_number(const char *text, const char *key, uint64_t *out)
+{
+    size_t n = strlen(key);
+    for (const char *line = text; line; line = next_line(line)) {
+        const char *s = line + n + 1;
+        uint64_t    value;
+        if (strncmp(line, key, n) || line[n] != ' ' || !number_take(&s, &value) || (*s && *s != '\n'))
+            continue;
+        *out = value;
+        return true;
+    }
+    return false;
+}
+
+/* "4:memory:/a": whether the list between the colons has the word. */
+static bool controllers_have(const char *list, size_t n, const char *word)
+{
+    size_t length = strlen(word);
+    for (size_t i = 0; i + length <= n; i++)
+        if (!strncmp(list + i, word, length) && (i == 0 || list[i - 1] == ',') && (i + length == n || list[i + length] == ','))
+            return true;
+    return false;
+}
+
+bool as_cgroup_path(const char *text, char *out, size_t size, bool *is_old)
+{
+    bool found = false;
+    for (const char *line = text; line && *line; line = next_line(line)) {
+        const char *list = memchr(line, ':', strcspn(line, "\n")),
+                   *path = list ? memchr(list + 1, ':', strcspn(list + 1, "\n")) : NULL;
+        if (!path || path[1] != '/')
+            continue;
+        bool   old = controllers_have(list + 1, (size_t)(path - list - 1), "memory"), unified = path == list + 1;
+        size_t n = strcspn(path + 1, "\n");
+        if ((!old && (!unified || found)) || n >= size)
+            continue;
+        n = n == 1 ? 0 : n; /* "/" */
+        memcpy(out, path + 1, n);
+        out[n] = 0;
+        *is_old = old;
+        found = true;
+        if (old)
+            return true;
+    }
+    return found;
+}
+
 bool as_field_text(const char *text, const char *key, char *out, size_t size)
 {
     size_t n = strlen(key);

@@ -167,3 +167,33 @@ Test(sensor_parse, a_file_of_one_number)
     expect(!as_file_i64(as_test_path("absent"), &value));
     expect_eq(value, -12);
 }
+
+Test(sensor, finds_the_group_that_counts_memory)
+{
+    char path[64] = "untouched";
+    bool old = false;
+    expect(as_cgroup_path("9:name=systemd:/\n4:cpu,memory:/a/b\n0::/c\n", path, sizeof path, &old));
+    expect_str(path, "/a/b");
+    expect(old);
+    expect(as_cgroup_path("0::/user.slice/x\n", path, sizeof path, &old));
+    expect_str(path, "/user.slice/x");
+    expect(!old);
+    expect(as_cgroup_path("0::/\n", path, sizeof path, &old));
+    expect_str(path, "");
+    snprintf(path, sizeof path, "untouched");
+    expect(!as_cgroup_path("4:memoryx:/a\n", path, sizeof path, &old));
+    expect(!as_cgroup_path("", path, sizeof path, &old));
+    expect(!as_cgroup_path("0:", path, sizeof path, &old));
+    expect(!as_cgroup_path("0::nothing", path, sizeof path, &old));
+    expect_str(path, "untouched");
+}
+
+Test(sensor, reads_a_number_of_memory_stat_by_its_whole_key)
+{
+    uint64_t value = 7;
+    expect(as_stat_number("anon 1\ninactive_file 4096\nactive_file 2\n", "inactive_file", &value));
+    expect_eq(value, 4096);
+    expect(!as_stat_number("inactive_file_x 1\ntotal_inactive_file 3\n", "inactive_file", &value));
+    expect(!as_stat_number("inactive_file 12x\n", "inactive_file", &value));
+    expect_eq(value, 4096);
+}

@@ -15,6 +15,10 @@ bool as_psi_some_us(const char *text, uint64_t *out_us);
 bool as_stat_steal_ticks(const char *text, uint64_t *out_ticks);
 /* "VmRSS:     1234 kB" of /proc/self/status, in bytes. */
 bool as_status_bytes(const char *text, const char *key, uint64_t *out_bytes);
+/* "inactive_file 4096" of a control group's memory.stat: a line of a key, a space and a number. */
+bool as_stat_number(const char *text, const char *key, uint64_t *out);
+/* The path of the group that counts memory in /proc/self/cgroup: "4:memory:/a/b" of version 1, else "0::/a/b"; "" for the root. */
+bool as_cgroup_path(const char *text, char *out, size_t size, bool *is_old);
 /* The first "key   : value" of /proc/cpuinfo (or "key: value" of another such file). */
 bool as_field_text(const char *text, const char *key, char *out, size_t size);
 /* Whether the space-separated list holds the word. */

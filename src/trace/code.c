@@ -213,6 +213,12 @@ bool as_trace_add_look(assay_trace *t, const as_stack_sample *look)
     return true;
 }
 
+bool as_place_is_inside(const char *place)
+{
+    size_t n = strlen(place), tail = strlen(AS_PLACE_INSIDE);
+    return n > tail && !strcmp(place + n - tail, AS_PLACE_INSIDE);
+}
+
 bool as_trace_add_memory_event(assay_trace *t, const as_memory_event *event)
 {
     if (!GROW(t, memory_events))

@@ -194,6 +194,10 @@ typedef struct as_trace_buffer {
     const char *name, *role, *device; /* role: input output param constant activation packed scratch */
     uint64_t    bytes, offset;
     int         first_step, last_step;
+    uint64_t    align;      /* of its place in the device's allocation; 0: it has none there, or it is not known */
+    uint64_t    full_bytes; /* its own size, also where it lies in another's memory (bytes is 0 then); 0: not known */
+    int         shares;     /* number, from 1, of the buffer that it follows in the same memory, or could follow; 0: none */
+    bool in_place; /* it is the result of a step that overwrites (bytes is 0) or could overwrite that one; else another view */
 } as_trace_buffer;
 
 /* One timed sample: n_runs consecutive runs between two readings. */
@@ -274,6 +278,18 @@ typedef struct as_trace_roof {
 #define AS_RECORD_WHOLE     "record.whole"     /* looks whose stack reaches the first function of its thread */
 #define AS_RECORD_CUT       "record.cut"       /* looks whose stack does not: code without frame pointers */
 #define AS_RECORD_THROTTLED "record.throttled" /* how often the kernel paused the sampling */
+/* What a recorder of memory events counted in all, also of those that it did not keep: bytes, counts, and ns. */
+#define AS_METRIC_TRACKED_PEAK      "memory.tracked.peak"
+#define AS_METRIC_TRACKED_LIVE      "memory.tracked.live"
+#define AS_METRIC_TRACKED_ALLOCATED "memory.tracked.allocated"
+#define AS_METRIC_TRACKED_FREED     "memory.tracked.freed"
+#define AS_METRIC_TRACKED_ALLOCS    "memory.tracked.allocs"
+#define AS_METRIC_TRACKED_FREES     "memory.tracked.frees"
+#define AS_METRIC_TRACKED_TIME      "memory.tracked.time"
+#define AS_METRIC_TRACKED_COST      "memory.tracked.cost" /* of one call */
+/* The peak of the same plan with an option changed, as the planner counted it: and the option, "weights-as=f16"; of "batch" the step is its
+ * size. */
+#define AS_METRIC_PLANNED "memory.planned."
 typedef struct as_trace_metric {
     const char *name, *unit;
     uint64_t    step;
@@ -281,7 +297,8 @@ typedef struct as_trace_metric {
     double      value;
 } as_trace_metric;
 
-/* A phase begins or ends: "warm-up", "measure", "epoch 3". */
+/* A phase begins or ends: "warm-up", "measure", "epoch 3"; of an iteration the end alone is told. */
+#define AS_MARK_ITERATION "iteration"
 typedef struct as_trace_mark {
     const char *name;
     uint64_t    ticks;
@@ -360,6 +377,12 @@ typedef enum as_memory_kind {
     AS_N_MEMORY_KINDS
 } as_memory_kind;
 const char *as_memory_kind_text(as_memory_kind kind); /* "alloc" */
+
+/* Places of a network's run: a device by its name, what its allocation is divided into by its name and this, and the model's own weights.
+ * Bytes inside are part of the allocation around them: sums leave them out. */
+#define AS_PLACE_INSIDE "/arena" /* "cpu/arena"; the id of a block there is where it begins */
+#define AS_PLACE_MODEL  "model"
+bool as_place_is_inside(const char *place); /* it ends with AS_PLACE_INSIDE */
 
 #define AS_NO_STACK UINT32_MAX
 /* Something that happened to a block of memory.  48 bytes. */

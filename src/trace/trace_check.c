@@ -120,6 +120,10 @@ bool as_trace_step_ok(const as_trace_step *step, size_t index, char why[AS_FAULT
 
 bool as_trace_buffer_ok(const assay_trace *t, const as_trace_buffer *buffer, char why[AS_FAULT_BYTES])
 {
+    if (buffer->shares < 0)
+        return wrong(why, "it shares the memory of buffer %d", buffer->shares);
+    if (buffer->align & (buffer->align - 1))
+        return wrong(why, "its place is a multiple of %llu, which is not a power of two", (unsigned long long)buffer->align);
     if (buffer->bytes > UINT64_MAX - buffer->offset)
         return wrong(why, "%llu bytes at offset %llu are more than memory can have", (unsigned long long)buffer->bytes,
                      (unsigned long long)buffer->offset);

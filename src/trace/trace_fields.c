@@ -75,10 +75,11 @@ const as_field as_step_work_fields[] = {FIELD(as_trace_step, shapes),
                                         YOUNG(as_trace_step, weight_bytes),
                                         {0}};
 
-const as_field as_buffer_fields[] = {FIELD(as_trace_buffer, name),      FIELD(as_trace_buffer, role),
-                                     FIELD(as_trace_buffer, device),    FIELD(as_trace_buffer, bytes),
-                                     FIELD(as_trace_buffer, offset),    FIELD(as_trace_buffer, first_step),
-                                     FIELD(as_trace_buffer, last_step), {0}};
+const as_field as_buffer_fields[] = {
+    FIELD(as_trace_buffer, name),      FIELD(as_trace_buffer, role),     FIELD(as_trace_buffer, device),
+    FIELD(as_trace_buffer, bytes),     FIELD(as_trace_buffer, offset),   FIELD(as_trace_buffer, first_step),
+    FIELD(as_trace_buffer, last_step), YOUNG(as_trace_buffer, align),    YOUNG(as_trace_buffer, full_bytes),
+    YOUNG(as_trace_buffer, shares),    YOUNG(as_trace_buffer, in_place), {0}};
 
 const as_field as_sensor_fields[] = {
     FIELD(as_trace_sensor, name),    FIELD(as_trace_sensor, unit),

@@ -55,9 +55,17 @@ static assay_trace *small_trace(assay_env *env)
                                                     .n_parts = 2,
                                                     .arm = 1}),
               1);
-    expect(as_trace_add_buffer(
-        t, &(as_trace_buffer){
-               .name = "x", .role = "input", .device = "cpu", .bytes = 24, .offset = 64, .first_step = -1, .last_step = 1}));
+    expect(as_trace_add_buffer(t, &(as_trace_buffer){.name = "x",
+                                                     .role = "input",
+                                                     .device = "cpu",
+                                                     .bytes = 24,
+                                                     .offset = 64,
+                                                     .first_step = -1,
+                                                     .last_step = 1,
+                                                     .align = 64,
+                                                     .full_bytes = 48,
+                                                     .shares = 1,
+                                                     .in_place = true}));
     expect_eq(as_trace_add_sensor(t, &(as_trace_sensor){.name = "cpu.time", .unit = "ns", .source = "clock", .meaning = "delta"}),
               0);
     expect_eq(as_trace_add_sensor(
@@ -147,6 +155,7 @@ static void expect_same_items(const assay_trace *a, const assay_trace *b)
         expect_str(x->device, y->device);
         expect(x->bytes == y->bytes && x->offset == y->offset);
         expect(x->first_step == y->first_step && x->last_step == y->last_step);
+        expect(x->align == y->align && x->full_bytes == y->full_bytes && x->shares == y->shares && x->in_place == y->in_place);
     }
     expect_eq(a->n_sensors, b->n_sensors);
     for (size_t i = 0; i < a->n_sensors; i++) {

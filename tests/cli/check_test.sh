@@ -57,6 +57,36 @@ t "10 % less is an improvement" gives 0 "Improvement"
 t "what cannot be decided is no pass" gives 0 "Unstable" --budget 1ms --alpha 0.000001
 t "and fails where that is asked for" gives 4 "Unstable" --budget 1ms --alpha 0.000001 --fail-on unresolved
 
+# --- Memory ---------------------------------------------------------------------------------------------------------------
+memory() { # code "words" args...: as gives, against the baseline of memory
+    local code=$1 words=$2
+    shift 2
+    gives "$code" "$words" --baseline memory "$@"
+}
+speaker 100000 counts "peak=1000000 allocations=0"
+t "a program that counts its memory is saved" assay baseline save memory --bin ./counts --budget 100ms
+t "the baseline keeps what it counted" says '"peak_bytes": 1000000' baseline show memory --json -
+t "as much memory passes" memory 0 "AllPass"
+speaker 100000 counts "peak=1005000 allocations=0"
+t "0.5 % more is within the threshold of 1" memory 0 "AllPass"
+t "but not within 0" memory 1 "MORE MEMORY (minor)" --memory-threshold 0
+speaker 100000 counts "peak=1200000 allocations=0"
+t "20 % more is a moderate regression" memory 1 "MORE MEMORY (moderate)"
+t "with its own line" grep -qF "peak memory 1.14 MiB, was 977 KiB (+20 %)" c.out
+t "in JUnit it fails" bash -c "'$ASSAY' check --baseline memory --budget 20s --progress never --output-format junit --output-file m.xml >/dev/null; grep -q '<failure' m.xml"
+t "a threshold of 25 lets it pass" memory 0 "AllPass" --memory-threshold 25
+t "--fail-on major lets it pass" memory 0 "HasRegressions" --fail-on major
+t "the first screen says it" bash -c "'$ASSAY' check --baseline memory --budget 20s --progress never | grep -qF '1 of 1 needs more memory: ./counts'"
+speaker 100000 counts "peak=1800000 allocations=0"
+t "80 % more is a critical one" memory 3 "HasCriticalRegressions"
+speaker 100000 counts "peak=1000000 allocations=2"
+t "runs that begin to allocate regress" memory 1 "MORE MEMORY (major)"
+speaker 100000 counts "peak=900000 allocations=0"
+t "less memory passes" memory 0 "AllPass"
+speaker 110000 counts "peak=1200000 allocations=0"
+t "slower and larger is told as both" memory 1 "SLOWER (minor)"
+t "memory on its own line" grep -qF "MORE MEMORY (moderate)" c.out
+
 # --- Outputs ----------------------------------------------------------------------------------------------------------
 speaker 110000 prog
 t "JSON" gives 1 '"check.status": "HasRegressions"' --output-format json

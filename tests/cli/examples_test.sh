@@ -110,6 +110,9 @@ t "assay reports its record" says "Operations" report s.trace
 t "session says what is wrong" bash -c "./session 5 /nowhere/s.trace 2>&1 | grep -q '/nowhere/s.trace'"
 
 # --- The laboratory ---
+t "memory finds the leak" gives "leak candidate: history, called from forward" ./memory memory.trace
+t "which a report tells, too" bash -c "'$ASSAY' report memory.trace --report detailed | grep -q 'Leak candidates'"
+t "memory says what is wrong" says_no no/such ./memory no/such/file
 t "bench prints a row per case" gives 'softmax' ./bench matmul:size=16x16 softmax:size=16x16
 t "bench prints numbers" grep -qE '^  .* [0-9.e+]+ ns$' g.out
 t "bench says what is wrong" says_no nothing ./bench nothing

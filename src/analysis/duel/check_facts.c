@@ -98,6 +98,55 @@ static void case_decide(as_check_case *c, const as_duel_rules *rules, size_t n, 
     }
 }
 
+/* --- Memory: counted, so that any difference is real ------------------------------------------------------------ */
+
+static const as_ledger *ledger_of(const as_check_case *c, int arm)
+{
+    const assay_trace *t = c->failure ? NULL : c->trial;
+    return t && c->a != c->b && c->a < t->n_arms && c->b < t->n_arms ? &t->arms[arm].ledger : NULL;
+}
+
+/* The growth as a share; 0: none, or not known.  What was 0 and is more has grown by half, which is major by the standard rules. */
+static double growth_of(double before, double now)
+{
+    if (!(before >= 0) || !(now > before))
+        return 0;
+    return before > 0 ? now / before - 1 : 0.49;
+}
+
+static void memory_decide(as_check_case *c, const as_duel_rules *rules)
+{
+    const as_ledger *a = ledger_of(c, c->a), *b = ledger_of(c, c->b);
+    char             size[2][32];
+    c->more_memory = false;
+    *c->memory_reason = 0;
+    if (!a || !b)
+        return;
+    double      peak = growth_of(a->peak_bytes, b->peak_bytes), allocations = growth_of(a->allocations, b->allocations);
+    bool        by_peak = peak > rules->memory_margin, by_count = allocations > rules->memory_margin;
+    as_severity severity = as_severity_of(fmax(by_peak ? peak : 0, by_count ? allocations : 0), rules);
+    if (isfinite(a->peak_bytes) && isfinite(b->peak_bytes))
+        snprintf(c->memory_reason, sizeof c->memory_reason, "peak memory %s, was %s (%+.3g %%)",
+                 as_show(size[0], sizeof size[0], b->peak_bytes, "byte"), as_show(size[1], sizeof size[1], a->peak_bytes, "byte"),
+                 a->peak_bytes > 0 ? 100 * (b->peak_bytes / a->peak_bytes - 1) : 0);
+    if (by_count) {
+        size_t n = strlen(c->memory_reason);
+        snprintf(c->memory_reason + n, sizeof c->memory_reason - n, "%s%.0f allocations per call, were %.0f", n ? "; " : "",
+                 b->allocations, a->allocations);
+    }
+    c->more_memory = by_peak || by_count;
+    if (!c->more_memory || c->status == AS_CHECK_FAILED)
+        return;
+    if (c->status != AS_CHECK_REGRESSION) {
+        c->status = AS_CHECK_REGRESSION;
+        c->severity = AS_SEVERITY_NONE;
+        snprintf(c->reason, sizeof c->reason, "%s, above the threshold of %.3g %%", c->memory_reason, 100 * rules->memory_margin);
+    }
+    c->severity = severity > c->severity ? severity : c->severity;
+}
+
+static bool is_slow(const as_check_case *c) { return c->duel && !c->failure && c->discovery && c->duel->verdict == AS_SLOWER; }
+
 /* What is proved comes before what is missing: a regression stays a regression when another case failed. */
 static as_check_overall overall_of(const as_check_result *r)
 {
@@ -144,6 +193,8 @@ assay_status as_check_decide(assay_env *env, as_check_case *cases, size_t n, con
     side_decide(cases, n, AS_FASTER, q, &m);
     for (size_t i = 0; i < n; i++) {
         case_decide(&cases[i], rules, n, q);
+        memory_decide(&cases[i], rules);
+        out->n_more_memory += cases[i].more_memory && cases[i].status == AS_CHECK_REGRESSION;
         out->counts[cases[i].status]++;
         out->n_incomplete += cases[i].incomplete != NULL;
         out->n_critical += cases[i].status == AS_CHECK_REGRESSION && cases[i].severity == AS_SEVERITY_CRITICAL;
@@ -188,6 +239,43 @@ static void row_add(assay_facts *f, as_table *t, const as_check_case *c)
         });
 }
 
+static void memory_row(assay_facts *f, as_table *t, const as_check_case *c)
+{
+    const as_ledger *a = ledger_of(c, c->a), *b = ledger_of(c, c->b);
+    const char      *none = "the program does not count it";
+    if (!a || !b)
+        return;
+    as_facts_row(f, t,
+                 (as_cell[]){{.text = c->name},
+                             {.text = c->more_memory                  ? "more"
+                                      : b->peak_bytes < a->peak_bytes ? "less"
+                                                                      : "same"},
+                             {.metric = as_number_counted(a->peak_bytes, "byte", "plan", none)},
+                             {.metric = as_number_counted(b->peak_bytes, "byte", "plan", none)},
+                             {.metric = as_number_derived(a->peak_bytes > 0 ? b->peak_bytes / a->peak_bytes - 1 : (double)NAN, NAN,
+                                                          NAN, 1, "ratio", "candidate / baseline - 1", none)},
+                             {.metric = as_number_counted(a->allocations, "1", "calls of a steady run", none)},
+                             {.metric = as_number_counted(b->allocations, "1", "calls of a steady run", none)}});
+}
+
+static void memory_add(assay_facts *f, as_fact_group *g, const as_check_result *r)
+{
+    static const char *const columns[] = {"case|case",
+                                          "status|memory",
+                                          "a_peak|peak, baseline",
+                                          "b_peak|peak, candidate",
+                                          "change|change",
+                                          "a_allocs|allocations, baseline",
+                                          "b_allocs|allocations, candidate",
+                                          NULL};
+    bool                     known = false;
+    for (size_t i = 0; i < r->n; i++)
+        known |= *r->cases[i].memory_reason != 0 || r->cases[i].more_memory;
+    as_table *t = known ? as_facts_table(f, g, "memory", "Memory", columns) : NULL;
+    for (size_t i = 0; t && i < r->n; i++)
+        memory_row(f, t, &r->cases[i]);
+}
+
 /* For programs that read it: one row per case, whole sentences. */
 static void annotation_add(assay_facts *f, as_table *t, const as_check_case *c)
 {
@@ -199,6 +287,10 @@ static void annotation_add(assay_facts *f, as_table *t, const as_check_case *c)
                              {.text = as_check_status_text(c->status)},
                              {.text = as_severity_text(c->severity)},
                              {.text = c->incomplete ? "yes" : "no"},
+                             {.text = c->status != AS_CHECK_REGRESSION ? "-"
+                                      : !c->more_memory                ? "time"
+                                      : is_slow(c)                     ? "time and memory"
+                                                                       : "memory"},
                              {.text = line_of(f, c)},
                              {.text = detail},
                              {.metric = as_number_measured(c->trial ? c->trial->spent_ns : (double)NAN, NAN, NAN, 1, "ns", "clock",
@@ -230,6 +322,11 @@ static void findings_add(assay_facts *f, as_fact_group *g, const as_check_result
             const as_check_case *c = &r->cases[i];
             if (c->status != order[k].status)
                 continue;
+            if (c->status == AS_CHECK_REGRESSION && c->more_memory)
+                as_facts_find(f, g, order[k].level, "MORE MEMORY (%s)  %s: %s, above the threshold of %.3g %%.",
+                              as_severity_text(c->severity), c->name, c->memory_reason, 100 * r->rules.memory_margin);
+            if (c->status == AS_CHECK_REGRESSION && !is_slow(c))
+                continue;
             if (c->duel && !c->failure)
                 as_facts_find(f, g, order[k].level, "%s",
                               as_duel_line(line, sizeof line, 80, c->name, c->duel, c->trial ? c->trial->spent_ns : (double)NAN));
@@ -249,6 +346,9 @@ static void numbers_add(assay_facts *f, as_fact_group *g, const as_check_result 
     as_facts_add(f, g, "check.cases", "cases", as_metric_counted(r->n, "1", "baseline"));
     for (int s = 0; s < AS_N_CHECK_STATUSES; s++)
         as_facts_add(f, g, keys[s], labels[s], as_metric_counted(r->counts[s], "1", "verdicts"));
+    as_facts_add(f, g, "check.memory_regressions", "regressions of memory", as_metric_counted(r->n_more_memory, "1", "ledgers"));
+    as_facts_add(f, g, "check.memory_threshold", "threshold of memory",
+                 as_metric_derived(r->rules.memory_margin, NAN, NAN, 1, "ratio", "option"));
     as_facts_add(f, g, "check.threshold", "threshold", as_metric_derived(r->rules.margin, NAN, NAN, 1, "ratio", "option"));
     as_facts_add(f, g, "check.alpha", "wrong verdicts allowed per case",
                  as_metric_derived(r->rules.alpha, NAN, NAN, 1, "ratio", "option"));
@@ -284,7 +384,8 @@ assay_facts *as_facts_of_check(assay_env *env, const as_check_result *r, const c
     static const char *const columns[] = {"case|case",     "status|status",        "a_time|baseline", "b_time|candidate",
                                           "change|change", "interval|interval, %", "reason|why",      NULL};
     static const char *const machine[] = {"case|case", "status|status", "severity|severity", "incomplete|incomplete",
-                                          "line|line", "detail|detail", "spent|spent",       NULL};
+                                          "by|by",     "line|line",     "detail|detail",     "spent|spent",
+                                          NULL};
     assay_facts             *f = as_facts_new(env);
     if (!f)
         return NULL;
@@ -303,6 +404,7 @@ assay_facts *as_facts_of_check(assay_env *env, const as_check_result *r, const c
     t = as_facts_table(f, g, "annotations", "Annotations", machine);
     for (size_t i = 0; i < r->n; i++)
         annotation_add(f, t, &r->cases[i]);
+    memory_add(f, g, r);
     numbers_add(f, g, r);
     compare_add(f, r);
     return f;

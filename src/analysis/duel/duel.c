@@ -175,7 +175,7 @@ bool as_duel_was_settled(const assay_trace *t, int a, int b, const as_duel_rules
 
 /* --- The verdict ----------------------------------------------------------------------------------------- */
 
-static as_severity severity_of(double near_end, const as_duel_rules *rules)
+as_severity as_severity_of(double near_end, const as_duel_rules *rules)
 {
     for (int s = AS_SEVERITY_CRITICAL; s > AS_SEVERITY_MINOR; s--)
         if (near_end >= rules->severity[s])
@@ -207,7 +207,7 @@ static void decide(as_duel *out, const evidence *e, double lo, double hi, const 
         out->verdict = isnan(lo) ? AS_UNRESOLVED : final_verdict(lo, hi, log1p(rules->margin));
     }
     if (out->verdict == AS_SLOWER)
-        out->severity = severity_of(isnan(out->lo) ? out->ratio - 1 : out->lo - 1, rules);
+        out->severity = as_severity_of(isnan(out->lo) ? out->ratio - 1 : out->lo - 1, rules);
 }
 
 static void plan_next(as_duel *out, const assay_trace *t, const rounds *r, double theta, const as_duel_rules *rules)

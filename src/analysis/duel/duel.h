@@ -26,8 +26,11 @@ typedef struct as_duel_rules {
     double severity
         [AS_N_SEVERITIES]; /* the interval's near end from which a severity applies: MODERATE .15, MAJOR .30, CRITICAL .50; MINOR
                             * is the margin */
+    double
+        memory_margin; /* growth of peak memory and of allocations, as a share, that is not a regression yet; 0: none is allowed */
 } as_duel_rules;
-void as_duel_rules_standard(as_duel_rules *r);
+void        as_duel_rules_standard(as_duel_rules *r);
+as_severity as_severity_of(double growth, const as_duel_rules *rules); /* of a regression by that share */
 
 typedef struct as_duel {
     as_verdict  verdict;

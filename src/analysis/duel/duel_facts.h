@@ -164,7 +164,9 @@ typedef struct as_check_case {
     /* as_check_decide() sets: */
     as_check_status status;
     as_severity     severity;
-    bool            discovery; /* of the suite's false discovery rate */
+    bool            discovery;          /* of the suite's false discovery rate */
+    bool            more_memory;        /* it needs more memory, or allocates more, than the threshold allows */
+    char            memory_reason[160]; /* how much; "": it was not counted */
     char            reason[240];
 } as_check_case;
 
@@ -176,8 +178,9 @@ typedef struct as_check_result {
     as_duel_rules    rules;
     double           q; /* false discovery rate */
     size_t           counts[AS_N_CHECK_STATUSES], n_incomplete, n_critical;
-    size_t           n_e_bh;    /* regressions that e-BH finds, valid under any dependence of the cases */
-    int              exit_code; /* 0 fine, 1 regression, 3 critical, 4 unresolved, 5 failed or incomplete */
+    size_t           n_more_memory; /* regressions of memory, among the others */
+    size_t           n_e_bh;        /* regressions that e-BH finds, valid under any dependence of the cases */
+    int              exit_code;     /* 0 fine, 1 regression, 3 critical, 4 unresolved, 5 failed or incomplete */
 } as_check_result;
 
 #define AS_CHECK_Q 0.05

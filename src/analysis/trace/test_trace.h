@@ -199,11 +199,18 @@ static inline assay_trace *as_synthetic_trace(assay_env *env, as_synthetic s)
     as_synthetic_samples(t, &s);
     as_synthetic_spans(t, &s);
     as_synthetic_sensors(t, &s);
-    as_trace_buffer buffers[] = {{"x", "input", "cpu", 3136, 0, 0, 0},
-                                 {"h1", "activation", "cpu", 512, 3136, 0, 2},
-                                 {"y", "output", "cpu", 40, 3648, 2, 4},
-                                 {"fc1.weight packed", "packed", "cpu", 401408, 4096, 0, 4},
-                                 {"scratch", "scratch", "cpu", 2048, 405504, 2, 3}};
+    as_trace_buffer buffers[] = {
+        {.name = "x", .role = "input", .device = "cpu", .bytes = 3136, .offset = 0, .first_step = 0, .last_step = 0},
+        {.name = "h1", .role = "activation", .device = "cpu", .bytes = 512, .offset = 3136, .first_step = 0, .last_step = 2},
+        {.name = "y", .role = "output", .device = "cpu", .bytes = 40, .offset = 3648, .first_step = 2, .last_step = 4},
+        {.name = "fc1.weight packed",
+         .role = "packed",
+         .device = "cpu",
+         .bytes = 401408,
+         .offset = 4096,
+         .first_step = 0,
+         .last_step = 4},
+        {.name = "scratch", .role = "scratch", .device = "cpu", .bytes = 2048, .offset = 405504, .first_step = 2, .last_step = 3}};
     for (size_t i = 0; i < 5; i++)
         expect(as_trace_add_buffer(t, &buffers[i]));
     t->plan_ns = 2e6, t->compile_ns = 5e5, t->first_run_ns = 3e5, t->span_cost_ns = 20;

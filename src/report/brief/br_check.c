@@ -22,15 +22,16 @@ static const struct {
 typedef struct one {
     const char         *name, *reason;
     status              status;
-    bool                cut;    /* stopped before its end */
-    const assay_metric *change; /* NULL: there is none */
+    bool                cut;        /* stopped before its end */
+    bool                slow, more; /* of a regression: by time, by memory */
+    const assay_metric *change;     /* NULL: there is none */
     int                 row;
 } one;
 
 typedef struct suite {
     const as_table *cases;
     one            *all;
-    int             n, counts[N_STATUSES], n_cut;
+    int             n, counts[N_STATUSES], n_cut, n_slow, n_more;
     double          threshold; /* a share */
 } suite;
 
@@ -45,6 +46,8 @@ static int loudest_first(const void *a, const void *b)
     double     cx = x->change ? x->change->value : -1e9, cy = y->change ? y->change->value : -1e9;
     if (x->status != y->status)
         return (int)x->status - (int)y->status;
+    if (x->slow != y->slow)
+        return x->slow ? -1 : 1;
     return cx != cy ? (cx > cy ? -1 : 1) : x->row - y->row;
 }
 
@@ -73,6 +76,12 @@ static bool suite_read(as_brief *b, const assay_facts *f, suite *out)
                             .change = as_metric_at(t, i, "change"),
                             .cut = !strcmp(as_words_at(notes, i, "incomplete"), "yes"),
                             .row = i};
+        const char *by = as_words_at(notes, i, "by");
+        bool        regressed = out->all[i].status == REGRESSION;
+        out->all[i].more = regressed && (!strcmp(by, "memory") || !strcmp(by, "time and memory"));
+        out->all[i].slow = regressed && strcmp(by, "memory");
+        out->n_slow += out->all[i].slow;
+        out->n_more += out->all[i].more;
         out->counts[out->all[i].status]++;
         out->n_cut += out->all[i].cut;
     }
@@ -102,11 +111,24 @@ static const char *names_say(as_brief *b, const suite *s, status which)
     return n > MAX_NAMES ? as_brief_say(b, "%s and %d more", text, n - MAX_NAMES) : text;
 }
 
+static const char *more_say(as_brief *b, const suite *s)
+{
+    const char *name = "";
+    for (int i = 0; i < s->n; i++)
+        name = !*name && s->all[i].more ? s->all[i].name : name;
+    return as_brief_say(b, "%d of %d %s more memory: %s%s", s->n_more, s->n, s->n_more == 1 ? "needs" : "need", name,
+                        s->n_more > 1 ? " and others" : "");
+}
+
 static const char *slower_say(as_brief *b, const suite *s)
 {
-    const one *worst = &s->all[0];
-    return as_brief_say(b, "%d of %d slower: %s%s%s%s", s->counts[REGRESSION], s->n, worst->name, worst->change ? " by " : "",
-                        worst->change ? change_say(b, worst->change) : "", s->counts[REGRESSION] > 1 ? " and others" : "");
+    const one  *worst = &s->all[0];
+    const char *more = s->n_more ? more_say(b, s) : "";
+    if (!s->n_slow)
+        return more;
+    return as_brief_say(b, "%d of %d slower: %s%s%s%s%s%s", s->n_slow, s->n, worst->name, worst->change ? " by " : "",
+                        worst->change ? change_say(b, worst->change) : "", s->n_slow > 1 ? " and others" : "", *more ? "; " : "",
+                        more);
 }
 
 static void headline_make(as_brief *b, const assay_facts *f, const suite *s)
@@ -145,7 +167,7 @@ static void case_row(as_brief *b, as_brief_table *to, const suite *s, const one 
     row->cells[4] = c->change && isfinite(c->change->lo) && isfinite(c->change->hi)
                         ? as_brief_say(b, "%+.1f to %+.1f", 100 * c->change->lo, 100 * c->change->hi)
                         : "-";
-    row->cells[5] = statuses[c->status].word;
+    row->cells[5] = c->more ? (c->slow ? "slower, more memory" : "more memory") : statuses[c->status].word;
     row->role = statuses[c->status].role;
 }
 
@@ -180,6 +202,11 @@ static const char *reason_say(as_brief *b, const one *c)
 static void remarks_add(as_brief *b, const suite *s)
 {
     const one *failed = first_of(s, FAILED), *open = first_of(s, UNSTABLE);
+    for (int i = 0, n = 0; i < s->n && n < 2; i++)
+        if (s->all[i].more && !s->all[i].slow) {
+            as_brief_text_add(b, as_brief_say(b, "%s: %s.", s->all[i].name, as_text_cut(&b->arena, s->all[i].reason, MAX_REASON)));
+            n++;
+        }
     if (failed)
         as_brief_text_add(b, reason_say(b, failed));
     if (open && (s->counts[REGRESSION] || s->counts[FAILED]))

@@ -18,6 +18,7 @@ static void write_section(as_doc *d, const assay_facts *f)
     as_pick_intervals(d, t, "check", "status", threshold ? threshold->value : (double)NAN,
                       "Change of time against the baseline; the band is the threshold");
     as_pick_table(d, f, "check", "cases");
+    as_pick_table(d, f, "check", "memory");
     as_pick_facts(d, f, AS_BLOCK_FACTS, rules);
 }
 

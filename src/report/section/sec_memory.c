@@ -53,6 +53,50 @@ static void chart_add(as_doc *d, const as_table *t)
                                 .table = t});
 }
 
+/* What was in use over time: all of it, and inside each arena over one run.  Of a run, all of it hardly changes: then only the arenas. */
+static void usage_add(as_doc *d, const as_series *s, const char *title, const char *caption)
+{
+    as_chart_series *series = AS_TAKE(&d->arena, as_chart_series, 1);
+    d->failed |= !series;
+    if (!series)
+        return;
+    *series = as_pick_series(s);
+    as_doc_chart(d, &(as_chart){.kind = "usage",
+                                .group = "memory",
+                                .title = title,
+                                .caption = caption,
+                                .x = {.label = "time", .unit = s->x_unit},
+                                .y = {{.label = "in use", .unit = s->y_unit}},
+                                .series = series,
+                                .n_series = 1});
+}
+
+static bool changes(const as_series *s)
+{
+    size_t n = 0;
+    for (size_t i = 1; i < s->n; i++)
+        n += s->y[i] != s->y[i - 1];
+    return n > 3;
+}
+
+static void usages_add(as_doc *d, const assay_facts *f)
+{
+    const as_fact_group *g = as_facts_group_find(f, "memory");
+    const as_series     *all = as_facts_series_find(f, "memory", "usage");
+    if (all && changes(all))
+        usage_add(d, all, "Memory in use", "Bytes in use over time, all places together, with the peak");
+    for (int i = 0; i < g->n_series; i++) {
+        const as_series *s = &g->series[i];
+        size_t           n = strlen(s->key), tail = strlen(AS_PLACE_INSIDE);
+        if (!strncmp(s->key, "usage.", 6) && n > tail && !strcmp(s->key + n - tail, AS_PLACE_INSIDE) && s->n > 1)
+            usage_add(d, s, as_arena_printf(&d->arena, "Memory in use inside one run: %.*s", (int)(n - tail - 6), s->key + 6),
+                      "Bytes of the plan's memory that hold something, over the steps of one run, with the peak");
+    }
+}
+
+/* In the order of their questions: whose is the peak, what would save some, and what is wrong. */
+static const char *const tables[] = {"owners", "savings", "leaks", "oversized", "places", "pressure", "fragmentation", "transfers"};
+
 static void write_section(as_doc *d, const assay_facts *f)
 {
     const as_table *t = as_facts_table_find(f, "memory", "buffers");
@@ -61,8 +105,11 @@ static void write_section(as_doc *d, const assay_facts *f)
     as_doc_heading(d, "memory", "Memory");
     as_pick_findings(d, f, "memory");
     as_pick_group(d, f, "memory");
+    usages_add(d, f);
     if (t)
         chart_add(d, t);
+    for (size_t i = 0; i < AS_COUNT(tables); i++)
+        as_pick_table(d, f, "memory", tables[i]);
     as_pick_table(d, f, "memory", "buffers");
 }
 

@@ -1,5 +1,5 @@
 /* place.c - places the largest buffers first, each into the tightest gap between buffers that are live at the same time. */
-#include "plan/place.h"
+#include "base/place.h"
 
 #include <assert.h>
 #include <stdlib.h>

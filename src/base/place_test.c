@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
-#include "plan/place.h"
+#include "base/place.h"
 #include "tests/runner/test.h"
 
 enum { MAX_ITEMS = 60, N_STEPS = 24, N_ROUNDS = 400 };

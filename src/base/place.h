@@ -1,9 +1,9 @@
-/* place.h - puts buffers with lifetimes into one block of memory.  Private to plan/.
+/* place.h - puts buffers with lifetimes into one block of memory: a plan places its arena with it, and an analysis replays other choices with it.
  *
  * Two buffers whose lifetimes overlap (both ends included) never share a byte.  Finding the smallest block is NP-hard; largest
  * first into the tightest gap comes close to the lower bound on networks. */
-#ifndef AS_PLAN_PLACE_H
-#define AS_PLAN_PLACE_H
+#ifndef AS_BASE_PLACE_H
+#define AS_BASE_PLACE_H
 
 #include "base/env.h"
 
