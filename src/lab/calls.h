@@ -17,7 +17,7 @@
 #define AS_BASELINE_BIN_KEYS "bin", "description", "budget", "timeout", "seed", "store"
 #define AS_STORE_KEYS    "store"
 #define AS_HISTORY_KEYS  "cross-machine", "store"
-#define AS_DEVICES_KEYS  "measure", "device", "threads"
+#define AS_DEVICES_KEYS  "measure", "device", "threads", "require"
 #define AS_NOISE_KEYS    "seed", "budget", "store"
 #define AS_STREAM_KEYS   AS_PLAN_KEYS, "stream", "state-out", "rate", "deadline", "format"
 /* clang-format on */

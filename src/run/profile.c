@@ -67,7 +67,7 @@ static assay_status roofs_add(assay_env *env, const assay_plan *plan, const as_r
     as_stage_after(env, settings->n_runs ? 0 : (double)settings->time_ns * 1.1e-9);
     if (settings->roofs == AS_RUN_ROOFS_OFF)
         return ASSAY_OK;
-    AS_TRY(as_roofs_add(env, settings->roofs == AS_RUN_ROOFS_MEASURE ? AS_ROOFS_MEASURE : AS_ROOFS_AUTO, &how, plan->devices,
+    AS_TRY(as_roofs_add(env, as_run_roofs_how(settings->roofs), &how, plan->devices,
                         plan->n_devices, t));
     if (walked)
         bytes_note(t, as_resident_peak_reset() ? AS_METRIC_LIMITS_APART : AS_METRIC_LIMITS, (double)walked);
@@ -103,27 +103,43 @@ static assay_status profile(assay_env *env, const assay_plan *plan, const as_run
     AS_TRY(as_plan_describe(env, plan, t));
     AS_TRY(roofs_add(env, plan, settings, t));
     as_stage_after(env, 0);
+    if (settings->asks_ne)
+        as_trace_add_metric(t, &(as_trace_metric){.name = AS_METRIC_ASKED_NE, .unit = "1", .value = 1});
+    if (settings->tracks_unified && !as_resident_peak_reset())
+        as_trace_add_note(t, "run.track_unified", "the system cannot count the peak anew: it is that of the whole process");
     return as_run_measure(env, instance, settings, t);
+}
+
+static assay_status profile_new(assay_env *env, assay_instance *instance, double program, const as_run_settings *settings,
+                                uint64_t seed, assay_trace **out)
+{
+    const assay_plan *plan = instance->plan;
+    assay_trace      *t;
+    AS_TRY(as_trace_new_arms(env, plan->model->name, 1, &t));
+    bytes_note(t, AS_METRIC_PROGRAM, program);
+    assay_status status = profile(env, plan, settings, seed, instance, t);
+    if (status == ASSAY_OK || status == ASSAY_CANCELLED)
+        *out = t;
+    else
+        assay_trace_free(t);
+    return status;
 }
 
 assay_status as_run_profile(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed,
                             assay_trace **out)
 {
     assay_instance *instance;
-    assay_trace    *t;
     double          program = as_resident_bytes();
     AS_TRY(assay_instance_new(env, plan, &instance));
-    assay_status status = as_trace_new_arms(env, plan->model->name, 1, &t);
-    if (status == ASSAY_OK) {
-        bytes_note(t, AS_METRIC_PROGRAM, program);
-        status = profile(env, plan, settings, seed, instance, t);
-        if (status == ASSAY_OK || status == ASSAY_CANCELLED)
-            *out = t;
-        else
-            assay_trace_free(t);
-    }
+    assay_status status = profile_new(env, instance, program, settings, seed, out);
     assay_instance_free(instance);
     return status;
+}
+
+assay_status as_run_profile_on(assay_env *env, assay_instance *instance, const as_run_settings *settings, uint64_t seed,
+                               assay_trace **out)
+{
+    return profile_new(env, instance, as_resident_bytes(), settings, seed, out);
 }
 
 /* One bag of options goes through load, build and profile: what none of the three takes is refused by the last. */

@@ -256,6 +256,13 @@ typedef struct as_trace_roof {
 #define AS_METRIC_RECORDS      "memory.own.records"
 #define AS_METRIC_LIMITS       "memory.own.limits"
 #define AS_METRIC_LIMITS_APART "memory.own.limits_apart"
+/* What an option asked for, as metrics of a trace: 1 is yes. */
+#define AS_METRIC_ASKED_NE "asked.neural_engine"
+/* Of one run, by a child under cachegrind (option counters): exact counts of instructions, simulated misses. */
+#define AS_METRIC_CG_INSTRUCTIONS "cachegrind.instructions"
+#define AS_METRIC_CG_ACCESSES     "cachegrind.accesses"
+#define AS_METRIC_CG_L1_MISSES    "cachegrind.l1_misses"
+#define AS_METRIC_CG_LL_MISSES    "cachegrind.ll_misses"
 typedef struct as_trace_metric {
     const char *name, *unit;
     uint64_t    step;

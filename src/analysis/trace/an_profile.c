@@ -384,8 +384,9 @@ static assay_metric dram(const filling *x)
 {
     const sums  *s = x->s;
     assay_metric m = sensor_rate(x->f, x->t, "memory.dram.bytes", 1e-9, "GB/s");
-    if (as_metric_has(&m))
-        return m;
+    assay_metric chip = sensor_rate(x->f, x->t, "memory.dcs.bytes", 1e-9, "GB/s");
+    if (as_metric_has(&m) || as_metric_has(&chip))
+        return as_metric_has(&m) ? m : chip;
     if (!s->flow.n_levels || !as_metric_has(&s->time) || !(s->time.value > 0))
         return m;
     double bytes = s->flow.misses[s->flow.n_levels - 1] * AS_CACHE_LINE;
@@ -397,6 +398,23 @@ static double dram_limit(const sums *s)
 {
     int last = s->limits.n_levels - 1;
     return s->has_limits && last >= 0 && !s->limits.level[last].bytes ? s->limits.level[last].bytes_per_s.rate : (double)NAN;
+}
+
+/* The package by its own counter; else, on Apple silicon, the sum of the chip's parts. */
+static assay_metric power(assay_facts *f, const assay_trace *t)
+{
+    static const char *const parts[] = {"energy.cpu", "energy.gpu", "energy.ane", "energy.dram"};
+    assay_metric             m = sensor_rate(f, t, "energy.package", 1, "W"), sum = m;
+    uint64_t                 n = 0;
+    double                   watt = 0;
+    for (size_t i = 0; i < AS_COUNT(parts) && !as_metric_has(&m); i++) {
+        assay_metric part = sensor_rate(f, t, parts[i], 1, "W");
+        if (as_metric_has(&part))
+            watt += part.value, n = part.n, sum = part;
+    }
+    if (as_metric_has(&m) || !n)
+        return m;
+    return as_metric_derived(watt, (double)NAN, (double)NAN, n, "W", as_facts_keep(f, as_say(f, "CPU, GPU, ANE and DRAM together: %s", sum.source)));
 }
 
 static void hardware_add(filling *x)
@@ -420,7 +438,8 @@ static void hardware_add(filling *x)
     add(x, "cache_hit_rate", rate ? *rate : as_metric_unavailable("%", "not analysed"));
     add(x, "ne_utilization", as_metric_unavailable("%", engine_reason(x->t)));
     add(x, "ne_cycles", as_metric_unavailable("1", engine_reason(x->t)));
-    add(x, "power_usage", sensor_rate(x->f, x->t, "energy.package", 1, "W"));
+    add(x, "ne_power", sensor_rate(x->f, x->t, "energy.ane", 1, "W"));
+    add(x, "power_usage", power(x->f, x->t));
     add(x, "temperature", sensor(x->f, x->t, "cpu.temperature", 1, "celsius"));
     add(x, "frequency", sensor(x->f, x->t, "cpu.frequency", 1e-6, "MHz"));
 }
@@ -482,6 +501,10 @@ static void run(assay_facts *f, const assay_trace *t)
     if (!t->n_steps && !t->n_samples)
         return; /* nothing was profiled: a recording of another program */
     groups_make(f);
+    const as_trace_metric *asked = metric_find(t, AS_METRIC_ASKED_NE);
+    if (asked && asked->value > 0)
+        as_facts_find(f, as_facts_group(f, AS_PROFILE_PREFIX "hardware", ""), AS_LEVEL_WARN,
+                      "The Neural Engine was asked for and refused: %s ran the network.", *t->device ? t->device : "another device");
     work_sum(t, &s);
     times_sum(f, t, &s);
     memory_sum(t, &s);

@@ -28,12 +28,4 @@ const char                 *as_key_class_text(as_key_class class); /* "measured"
 
 #define AS_PROFILE_PREFIX "profile." /* of the groups: "profile.compute" */
 
-/* What an option asked for, as metrics of a trace: 1 is yes. */
-#define AS_METRIC_ASKED_NE "asked.neural_engine"
-/* Of one run, by a child under cachegrind (option counters): exact counts of instructions, simulated misses. */
-#define AS_METRIC_CG_INSTRUCTIONS "cachegrind.instructions"
-#define AS_METRIC_CG_ACCESSES     "cachegrind.accesses"
-#define AS_METRIC_CG_L1_MISSES    "cachegrind.l1_misses"
-#define AS_METRIC_CG_LL_MISSES    "cachegrind.ll_misses"
-
 #endif
