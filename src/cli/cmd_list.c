@@ -4,11 +4,13 @@
 
 #include "backend/backend.h"
 #include "backend/cpu/kernel.h"
+#include "analysis/trace/profile_keys.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/show.h"
 #include "cli/screen.h"
+#include "lab/require.h"
 #include "model/onnx/onnx.h"
 #include "sensor/sensor.h"
 
@@ -246,6 +248,33 @@ static assay_status list_aliases(lister *l)
     return ASSAY_OK;
 }
 
+/* Requirement profiles that are known by name. */
+static assay_status list_profiles(lister *l)
+{
+    for (const as_profile_file *p = as_profile_files; p->name; p++) {
+        as_requirements *r;
+        char             preset[64] = "no preset";
+        AS_TRY(as_requirements_load(l->cli->env, p->name, &r));
+        if (r->preset.is_set)
+            snprintf(preset, sizeof preset, "batch %lld", (long long)r->preset.batch);
+        row(l, (const char *[]){p->name, r->level, preset, r->text});
+        as_requirements_free(r);
+    }
+    return ASSAY_OK;
+}
+
+/* The keys of profiling guides. */
+static assay_status list_keys(lister *l)
+{
+    for (size_t i = 0; i < as_n_profile_keys; i++) {
+        const as_profile_key *k = &as_profile_keys[i];
+        char                  name[64];
+        snprintf(name, sizeof name, "%s.%s", k->section, k->key);
+        row(l, (const char *[]){name, k->unit, as_key_class_text(k->class), k->how});
+    }
+    return ASSAY_OK;
+}
+
 static const struct topic {
     const char *name;
     const char *columns[MAX_COLUMNS + 1];
@@ -258,6 +287,8 @@ static const struct topic {
     {"devices", {"name", "state", "text"}, list_devices, true},
     {"kernels", {"name", "op", "rank", "why", "isa"}, list_kernels, true},
     {"sensors", {"name", "unit", "state", "source"}, list_sensors, true},
+    {"profiles", {"name", "level", "preset", "text"}, list_profiles, true},
+    {"keys", {"name", "unit", "at best", "how"}, list_keys, true},
     {"verbs", {"name", "summary"}, list_verbs, true},
     {"options", {"verb", "option", "value", "example", "help"}, list_options, false},
     {"aliases", {"name", "stands for", "kind"}, list_aliases, false},
@@ -362,8 +393,8 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_list = {
     .name = "list",
-    .summary = "models, operators, devices, kernels, sensors, options, other names",
-    .usage = "[ops|models|params MODEL|devices|kernels|sensors|verbs|options|aliases] [options]",
+    .summary = "models, operators, devices, kernels, sensors, requirement profiles, keys, options",
+    .usage = "[ops|models|params MODEL|devices|kernels|sensors|profiles|keys|verbs|options|aliases] [options]",
     .details =
         "Without a topic it counts what there is; --all lists all of it.  `list params MODEL` shows the keys that a built-in network takes, and its\n"
         "inputs and parameters by name.",
@@ -371,7 +402,7 @@ const as_verb as_cmd_list = {
     .group = AS_VERBS_HOUSE,
     .order = 1,
     .takes = AS_ARG_WORD,
-    .words = "ops models params devices kernels sensors verbs options aliases",
+    .words = "ops models params devices kernels sensors profiles keys verbs options aliases",
     .min_args = 0,
     .max_args = 2,
     .options = AS_OPTIONS("onnx", "all", "json"),

@@ -100,7 +100,7 @@ static double required_of(const as_requirement *row, const assay_facts *f, const
     return as_metric_has(&whole) && !strcmp(whole.unit, row->unit) ? row->fraction * whole.value : (double)NAN;
 }
 
-static as_verdict_of_row not_reached(as_requirement *row, const char *machine, bool of_a_machine)
+static as_verdict_of_row not_reached(as_requirement *row, const char *machine)
 {
     char why[256];
     if (row->is_floor && row->required > row->most) {
@@ -111,7 +111,6 @@ static as_verdict_of_row not_reached(as_requirement *row, const char *machine, b
     if (row->is_floor && row->required > row->least_most) /* its smallest form */
         snprintf(why, sizeof why, "%.1f %% of what is asked for, which the smallest %s cannot reach (%g %s)", 100 * row->found / row->required,
                  machine, row->least_most, row->unit);
-    (void)of_a_machine;
     return give(row, AS_ROW_FAIL, why);
 }
 
@@ -139,7 +138,7 @@ static as_verdict_of_row judge(as_requirement *row, const assay_facts *f, const 
                                            : give(row, AS_ROW_FAIL, "the machine has less than the budget");
     bool passes = row->is_floor ? row->found >= row->required : row->found <= row->required;
     if (!passes)
-        return not_reached(row, *machine ? machine : "the machine", of_a_machine);
+        return not_reached(row, *machine ? machine : "the machine");
     bool unsure = isfinite(m.lo) && isfinite(m.hi) && (row->is_floor ? m.lo < row->required : m.hi > row->required);
     return give(row, AS_ROW_PASS, unsure ? "by its value; its interval reaches to the other side" : m.kind == ASSAY_MODELLED ? "modelled" : "");
 }
@@ -197,8 +196,10 @@ void as_require_print(const as_requirements *r, FILE *file)
     for (int i = 0; i < r->n_rows; i++) {
         const as_requirement *row = &r->rows[i];
         char                  required[40], found[40];
-        fprintf(file, "  %-12s %-18s %-8s %14s   found %14s%s%s\n", as_row_verdict_text(row->verdict), row->key,
+        fprintf(file, "  %-11s  %-18s %-8s %13s   found %13s\n", as_row_verdict_text(row->verdict), row->key,
                 row->is_floor ? "at least" : "at most", as_show(required, sizeof required, row->required, row->unit),
-                as_show(found, sizeof found, row->found, row->unit), *row->why ? "   " : "", row->why);
+                as_show(found, sizeof found, row->found, row->unit));
+        if (*row->why)
+            fprintf(file, "  %-11s  %s\n", "", row->why);
     }
 }
