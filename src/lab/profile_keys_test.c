@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/analysis.h"
 #include "analysis/trace/profile_keys.h"
 #include "base/json.h"
 #include "lab/cachegrind.h"

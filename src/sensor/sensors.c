@@ -131,7 +131,7 @@ assay_status as_sensors_open(assay_env *env, const char *which, as_sensors **out
         item *it = &s->items[i];
         if (!it->is_on) {
             for (int j = 0; j < it->sensor->n_values; j++) {
-                    if (it->sensor->asked_by)
+                    if (it->sensor->asked_by && (!which || !strncmp(which, "all", 3)))
                         snprintf(it->why[j], sizeof it->why[j], "not asked for: --%s reads it", it->sensor->asked_by);
                     else
                         snprintf(it->why[j], sizeof it->why[j], "switched off by --sensors");
