@@ -62,14 +62,6 @@ bool as_cachegrind_parse(const char *text, as_cachegrind *out)
 
 /* --- The children ---------------------------------------------------------------------------------------------------- */
 
-/* The program that answers the line protocol: this one when it is assay, else the one of the path. */
-static void program_find(assay_env *env, char *out, size_t size)
-{
-    const char *name = as_self_path(env, out, size) == ASSAY_OK ? strrchr(out, '/') : NULL;
-    if (!name || strncmp(name + 1, "assay", 5))
-        snprintf(out, size, "assay");
-}
-
 static bool valgrind_is_here(void)
 {
     if (as_without("valgrind"))
@@ -209,7 +201,7 @@ assay_status as_cachegrind_add(assay_env *env, const assay_model *model, const a
         return as_fail(env, ASSAY_UNSUPPORTED, "--counters cachegrind runs a child on random inputs: leave out --input, --timespans and --state-in");
     if (strcmp(*trace->device ? trace->device : "cpu", "cpu"))
         return as_fail(env, ASSAY_UNSUPPORTED, "--counters cachegrind counts what the CPU does, and the network ran on %s", trace->device);
-    program_find(env, program, sizeof program);
+    AS_TRY(as_self_path(env, program, sizeof program)); /* it must be assay, or answer --speak with assay_speak() */
     as_stage_begin(env, AS_PHASE_MEASURE, "instructions under valgrind", (double)NAN, 0);
     c.words[c.n_words++] = program;
     c.words[c.n_words++] = "bench";

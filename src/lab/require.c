@@ -425,7 +425,7 @@ assay_status as_preset_apply(assay_env *env, const char *spec, assay_options *op
         if (!zoo_takes(model, p->keys[i]) || spec_has(model, p->keys[i]))
             continue;
         if (used + strlen(p->keys[i]) + strlen(p->values[i]) + 3 > size)
-            status = as_fail(env, ASSAY_BAD_INPUT, "requirements: the name of the model has no room for %s", p->keys[i]);
+            status = as_fail(env, ASSAY_BAD_INPUT, "requirements: the name of the model is too long to add %s", p->keys[i]);
         else
             snprintf(out + used, size - used, "%s%s=%s", strchr(out, ':') ? "," : ":", p->keys[i], p->values[i]);
         tell(told, told_size, p->keys[i], p->values[i]);

@@ -82,7 +82,7 @@ static void work_sum(const assay_trace *t, sums *s)
             continue;
         double ns = step->bytes_read + step->bytes_written ? memory_ns_of(&s->limits, step) : 0;
         s->memory_ns += ns;
-        if (as_cache_model_step(&s->limits, step, run_bytes(t), &flow))
+        if (as_cache_model_step(&s->limits, step, run_bytes(t), t->batch, &flow))
             as_cache_flow_add(&s->flow, &flow);
     }
 }
@@ -483,7 +483,7 @@ static void layers_add(assay_facts *f, const assay_trace *t, const sums *s)
     for (size_t i = 0; i < t->n_steps; i++) {
         const as_trace_step *step = &t->steps[i];
         as_cache_flow        flow;
-        if (as_step_is_prologue(step) || as_step_is_transfer(step) || !as_cache_model_step(&s->limits, step, run_bytes(t), &flow))
+        if (as_step_is_prologue(step) || as_step_is_transfer(step) || !as_cache_model_step(&s->limits, step, run_bytes(t), t->batch, &flow))
             continue;
         as_cell c[6] = {{.text = *step->name ? step->name : "-"},
                         {.metric = as_metric_modelled(flow.accesses, (double)NAN, (double)NAN, "1", CACHE_TEXT)}};

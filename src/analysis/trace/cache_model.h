@@ -21,8 +21,8 @@ typedef struct as_cache_flow {
 
 /* Bytes of an access by the kernel's instruction set: "gemm_f32_avx512" has 64. */
 double as_cache_width(const char *kernel);
-/* run_bytes: what one whole run touches.  False: the device has no cache levels whose size is known. */
-bool as_cache_model_step(const as_limits *limits, const as_trace_step *s, double run_bytes, as_cache_flow *out);
+/* run_bytes: what one whole run touches; batch: its items, 0: not known.  False: the device has no cache levels whose size is known. */
+bool as_cache_model_step(const as_limits *limits, const as_trace_step *s, double run_bytes, uint64_t batch, as_cache_flow *out);
 void as_cache_flow_add(as_cache_flow *sum, const as_cache_flow *f);
 /* Share of the accesses that reach level i (0: the first) and that it serves; NaN: none reaches it. */
 double as_cache_hit(const as_cache_flow *f, int level);
