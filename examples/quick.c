@@ -46,7 +46,8 @@ int main(int argc, char **argv)
     if (assay_env_new(&env) != ASSAY_OK)
         return 5;
     bool ok = assay_options_new(env, &options) == ASSAY_OK && assay_options_set(env, options, "store", "none") == ASSAY_OK &&
-              assay_options_set(env, options, "batch", "8") == ASSAY_OK && assay_options_set(env, options, "runs", "100") == ASSAY_OK &&
+              assay_options_set(env, options, "batch", "8") == ASSAY_OK &&
+              assay_options_set(env, options, "runs", "100") == ASSAY_OK &&
               assay_options_set(env, options, "interval", "50ms") == ASSAY_OK &&
               assay_model_load(env, argv[1], options, &model) == ASSAY_OK;
     if (ok && (ok = assay_quick_profile(env, model, NULL, options, &facts) == ASSAY_OK)) {
@@ -67,7 +68,8 @@ int main(int argc, char **argv)
         show(facts, "profile.memory.bandwidth");
         assay_facts_free(facts);
     }
-    if (ok && (ok = assay_profile_hardware(env, model, NULL, options, &facts) == ASSAY_OK)) { /* every key of a section, one by one */
+    if (ok &&
+        (ok = assay_profile_hardware(env, model, NULL, options, &facts) == ASSAY_OK)) { /* every key of a section, one by one */
         const char *section, *key, *unit, *how;
         char        name[96];
         for (size_t i = 0; assay_profile_key(i, &section, &key, &unit, &how); i++)

@@ -221,11 +221,11 @@ assay_status assay_profile(assay_env *env, const assay_plan *plan, const assay_o
 assay_status assay_profile_model(assay_env *env, const assay_model *model, const assay_options *options, assay_facts **out);
 /* A function of your own, measured in place of a model's plan, by the same loop: the `forward_fn` of profiling guides. */
 typedef struct assay_forward {
-    const char *name;             /* "decode step" */
-    void       (*run)(void *arg); /* one call */
-    void       *arg;
-    uint64_t    items;        /* that one call does; 0: the option batch */
-    double      flops, bytes; /* of one call, as you state them; both 0: the model's, or without a model not known */
+    const char *name;       /* "decode step" */
+    void (*run)(void *arg); /* one call */
+    void    *arg;
+    uint64_t items;        /* that one call does; 0: the option batch */
+    double   flops, bytes; /* of one call, as you state them; both 0: the model's, or without a model not known */
 } assay_forward;
 
 /* The profile under the keys of profiling guides (docs/profile-keys.md): "profile.compute.tflops", "profile.memory.peak_usage" ...  Each call

@@ -588,7 +588,8 @@ static assay_status run_read(reader *r, json_t *root)
     AS_TRY(text_read(r, root, "title", false, &title));
     AS_TRY(notes_read(r, json_object_get(root, "notes")));
     AS_TRY(groups_read(r, json_object_get(root, "groups")));
-    if (json_object_get(root, "profile") && !json_is_object(json_object_get(root, "profile"))) /* the groups say the same: it is not read */
+    if (json_object_get(root, "profile") &&
+        !json_is_object(json_object_get(root, "profile"))) /* the groups say the same: it is not read */
         return complain(r, "\"profile\": expected an object, found %s", type_name(json_object_get(root, "profile")));
     AS_TRY(trials_read(r, json_object_get(root, "trials")));
     r->facts->title = as_facts_keep(r->facts, title);

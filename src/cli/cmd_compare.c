@@ -37,29 +37,6 @@ static assay_status compared(as_cli *cli, assay_facts **out)
     return assay_compare(cli->env, cli->args, (size_t)cli->n_args, cli->options, out);
 }
 
-static const char bar[] = "########################";
-
-/* One line per candidate: its value, its interval, its share of the limit, and a bar. */
-static void metric_print(const assay_facts *f)
-{
-    const as_table *t = as_facts_table_find(f, "metric", "values");
-    double          most = 0;
-    for (int i = 0; t && i < t->n_rows; i++)
-        most = as_value_at(t, i, "value") > most ? as_value_at(t, i, "value") : most;
-    if (t)
-        printf("\n%s\n", t->label);
-    for (int i = 0; t && i < t->n_rows; i++) {
-        const as_cell *c = as_cell_at(t, i, as_column_find(t, "value"));
-        char           value[40], interval[64], share[32];
-        double         x = as_cell_value(c);
-        int            n = x > 0 && most > 0 ? (int)(x / most * (double)(sizeof bar - 1) + 0.5) : 0;
-        printf("  %-16s %12s  %-24s %8s of its limit  %.*s\n", as_words_at(t, i, "name"), as_show(value, sizeof value, x, c->metric.unit),
-               as_show_interval(interval, sizeof interval, &c->metric), as_show(share, sizeof share, as_value_at(t, i, "of_limit"), "ratio"), n, bar);
-        if (!as_metric_has(&c->metric))
-            printf("  %-16s %s\n", "", c->metric.reason);
-    }
-}
-
 static assay_status run(as_cli *cli)
 {
     as_report_options report;
@@ -68,8 +45,6 @@ static assay_status run(as_cli *cli)
     as_cli_progress(cli, !strcmp(as_options_text(cli->options, "progress"), "auto"));
     assay_status status = compared(cli, &facts);
     as_cli_progress_end(cli);
-    if (facts && !cli->quiet && !as_cli_forms_asked(&report, true) && as_facts_group_find(facts, "metric"))
-        metric_print(facts);
     return as_cli_finish(cli, &report, facts, status);
 }
 

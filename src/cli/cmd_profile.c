@@ -53,8 +53,9 @@ static assay_status realtime(as_cli *cli, const as_report_options *report, const
 {
     live l = {.cli = cli, .report = report, .draws = isatty(STDOUT_FILENO)};
     if (as_cli_forms_asked(report, false) || as_options_is_set(cli->options, "require") || as_options_is_set(cli->options, "store"))
-        return as_fail(cli->env, ASSAY_BAD_INPUT, "profile --realtime shows and keeps nothing: leave out --json, --html, --csv, --markdown, "
-                                                  "--require and --store");
+        return as_fail(cli->env, ASSAY_BAD_INPUT,
+                       "profile --realtime shows and keeps nothing: leave out --json, --html, --csv, --markdown, "
+                       "--require and --store");
     assay_status status = assay_profile_realtime(cli->env, model, NULL, cli->options, update, &l);
     if (status == ASSAY_CANCELLED && l.n) {
         cli->env->message[0] = '\0';
@@ -109,8 +110,8 @@ static assay_status run(as_cli *cli)
     if (require)
         AS_TRY(as_requirements_load(cli->env, require, &required));
     snprintf(spec, sizeof spec, "%s", cli->args[0]);
-    assay_status status = preset ? as_preset_apply(cli->env, preset, cli->own_options, cli->args[0], spec, sizeof spec, told, sizeof told)
-                                 : ASSAY_OK;
+    assay_status status =
+        preset ? as_preset_apply(cli->env, preset, cli->own_options, cli->args[0], spec, sizeof spec, told, sizeof told) : ASSAY_OK;
     if (status == ASSAY_OK && strlen(cli->args[0]) >= sizeof spec)
         status = as_fail(cli->env, ASSAY_BAD_INPUT, "profile: the name of the model has more than %zu bytes", sizeof spec - 1);
     if (status == ASSAY_OK && *told)

@@ -56,7 +56,10 @@ bool as_cachegrind_parse(const char *text, as_cachegrind *out)
     for (int i = 0; i < N; i++)
         if (at[i] < 0)
             return false;
-    *out = (as_cachegrind){.instructions = value[0], .accesses = value[1] + value[4], .l1_misses = value[2] + value[5], .ll_misses = value[3] + value[6]};
+    *out = (as_cachegrind){.instructions = value[0],
+                           .accesses = value[1] + value[4],
+                           .l1_misses = value[2] + value[5],
+                           .ll_misses = value[3] + value[6]};
     return true;
 }
 
@@ -196,11 +199,14 @@ assay_status as_cachegrind_add(assay_env *env, const assay_model *model, const a
     child       c = {.env = env, .folder = folder};
     (void)plan;
     if (!valgrind_is_here())
-        return as_fail(env, ASSAY_UNSUPPORTED, "--counters cachegrind needs valgrind, which is not installed (Debian: apt-get install valgrind)");
+        return as_fail(env, ASSAY_UNSUPPORTED,
+                       "--counters cachegrind needs valgrind, which is not installed (Debian: apt-get install valgrind)");
     if (options->inputs.n || options->states_in.n || options->timespans)
-        return as_fail(env, ASSAY_UNSUPPORTED, "--counters cachegrind runs a child on random inputs: leave out --input, --timespans and --state-in");
+        return as_fail(env, ASSAY_UNSUPPORTED,
+                       "--counters cachegrind runs a child on random inputs: leave out --input, --timespans and --state-in");
     if (strcmp(*trace->device ? trace->device : "cpu", "cpu"))
-        return as_fail(env, ASSAY_UNSUPPORTED, "--counters cachegrind counts what the CPU does, and the network ran on %s", trace->device);
+        return as_fail(env, ASSAY_UNSUPPORTED, "--counters cachegrind counts what the CPU does, and the network ran on %s",
+                       trace->device);
     AS_TRY(as_self_path(env, program, sizeof program)); /* it must be assay, or answer --speak with assay_speak() */
     as_stage_begin(env, AS_PHASE_MEASURE, "instructions under valgrind", (double)NAN, 0);
     c.words[c.n_words++] = program;
@@ -209,7 +215,7 @@ assay_status as_cachegrind_add(assay_env *env, const assay_model *model, const a
     bool ok = as_members_words(&arena, as_plan_members, options, c.words, 60, &c.n_words);
     c.words[c.n_words++] = "--speak";
     snprintf(folder, sizeof folder, "%s/assay-cachegrind-XXXXXX", tmp && *tmp && strlen(tmp) < 900 ? tmp : "/tmp");
-    assay_status status = !ok              ? as_fail(env, ASSAY_NO_MEMORY, "counters: not enough memory for the child's options")
+    assay_status status = !ok                ? as_fail(env, ASSAY_NO_MEMORY, "counters: not enough memory for the child's options")
                           : !mkdtemp(folder) ? as_fail(env, ASSAY_IO, "counters: %s: %s", folder, strerror(errno))
                                              : difference(&c, calls_for(trace), trace);
     if (ok)

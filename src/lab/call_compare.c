@@ -39,7 +39,7 @@ static void expected_add(assay_facts *f, const char *expected)
 /* --- Models and options ------------------------------------------------------------------------------------- */
 
 static assay_status contest_give(assay_env *env, as_contest *c, const as_lab_settings *s, const as_store_options *store,
-                                 const char *expected, const char *metric, assay_status measured, assay_facts **out)
+                                 const char *expected, assay_status measured, assay_facts **out)
 {
     assay_trace **trials;
     assay_facts  *f = NULL;
@@ -54,8 +54,6 @@ static assay_status contest_give(assay_env *env, as_contest *c, const as_lab_set
         return n ? missing : measured;
     AS_TRY(as_contest_facts(env, c, s, &f));
     expected_add(f, expected);
-    if (metric)
-        as_contest_metric_add(f, c, metric);
     assay_status status = as_contest_trials(env, c, true, &trials, &n);
     if (status != ASSAY_OK) {
         assay_facts_free(f);
@@ -82,7 +80,7 @@ assay_status assay_compare(assay_env *env, const char *const *what, size_t n, co
     as_noise_expect(env, &store, c->title, &s, expected, sizeof expected);
     assay_status status = as_contest_run(env, c, &s);
     if (status == ASSAY_OK || status == ASSAY_CANCELLED)
-        status = contest_give(env, c, &s, &store, expected, o.metric, status, out);
+        status = contest_give(env, c, &s, &store, expected, status, out);
     as_contest_free(c);
     return status;
 }

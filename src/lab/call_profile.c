@@ -202,7 +202,8 @@ static assay_status function_profile(assay_env *env, const assay_model *model, c
     as_function  f;
     assay_trace *trace = NULL, *none = NULL;
     if (h->both)
-        return as_fail(env, ASSAY_BAD_INPUT, "profile: compile is both, but a function of yours is compiled as it is: leave it out");
+        return as_fail(env, ASSAY_BAD_INPUT,
+                       "profile: compile is both, but a function of yours is compiled as it is: leave it out");
     if (h->cachegrind)
         return as_fail(env, ASSAY_BAD_INPUT, "profile: counters takes a model: a child process cannot call a function of yours");
     AS_TRY(forward_read(env, model, forward, h, &f));
@@ -269,10 +270,11 @@ static int batches_split(const char *list, int64_t *out)
 /* Each size is a measurement of its own; what is compared to the percent belongs to `compare`, which takes turns. */
 static assay_status sweep(assay_env *env, const assay_model *model, const as_profile_how *h, assay_facts **out)
 {
-    int64_t        batches[MAX_BATCHES];
-    int            n = batches_split(h->batches, batches), n_done = 0;
-    assay_facts   *all[MAX_BATCHES] = {NULL};
-    assay_status   status = n ? ASSAY_OK : as_fail(env, ASSAY_BAD_INPUT, "profile: batches is '%s': expected sizes such as 32,64", h->batches);
+    int64_t      batches[MAX_BATCHES];
+    int          n = batches_split(h->batches, batches), n_done = 0;
+    assay_facts *all[MAX_BATCHES] = {NULL};
+    assay_status status =
+        n ? ASSAY_OK : as_fail(env, ASSAY_BAD_INPUT, "profile: batches is '%s': expected sizes such as 32,64", h->batches);
     as_profile_how one = *h;
     one.batches = NULL;
     one.sections = AS_KEYS_ALL;
@@ -396,7 +398,8 @@ static assay_status intervals_run(realtime *r, uint64_t total_ns)
     bool     go_on = true;
     for (uint64_t n = 1; go_on; n++) {
         AS_TRY(interval_measure(r, &go_on));
-        double spent = as_clock_ns(&r->env->clock, as_clock_now(&r->env->clock) - begin), due = (double)n * (double)r->h.interval_ns;
+        double spent = as_clock_ns(&r->env->clock, as_clock_now(&r->env->clock) - begin),
+               due = (double)n * (double)r->h.interval_ns;
         if (total_ns && fmax(spent, due) >= (double)total_ns)
             break;
         while (go_on && spent < due && !as_cancelled(r->env)) {
@@ -423,7 +426,10 @@ assay_status assay_profile_realtime(assay_env *env, const assay_model *model, co
         return as_fail(env, ASSAY_BAD_INPUT, "profile: realtime needs a function that is told of every update");
     if (r.h.both || r.h.batches || r.h.cachegrind || r.h.run.trace_path)
         return as_fail(env, ASSAY_BAD_INPUT, "profile: realtime does not go together with %s",
-                       r.h.both ? "compile=both" : r.h.batches ? "batches" : r.h.cachegrind ? "counters" : "trace");
+                       r.h.both         ? "compile=both"
+                       : r.h.batches    ? "batches"
+                       : r.h.cachegrind ? "counters"
+                                        : "trace");
     r.h.run.n_runs = as_options_is_set(options, "runs") ? r.h.run.n_runs : 0;
     r.h.run.time_ns = r.h.interval_ns * 7 / 10;
     assay_status status = ASSAY_OK;

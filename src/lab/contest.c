@@ -350,8 +350,7 @@ static assay_status contest_fill(maker *m)
 assay_status as_contest_options_read(assay_env *env, const assay_options *options, as_contest_options *out)
 {
     static const as_option_member members[] = {
-        AS_MEMBER(as_contest_options, GIVEN, "device", device), AS_MEMBER(as_contest_options, TEXTS, "vary", vary),
-        AS_MEMBER(as_contest_options, GIVEN, "metric", metric), {.key = NULL}};
+        AS_MEMBER(as_contest_options, GIVEN, "device", device), AS_MEMBER(as_contest_options, TEXTS, "vary", vary), {.key = NULL}};
     *out = (as_contest_options){.device = NULL};
     size_t n_devices = as_options_texts(options, "device").n;
     if (n_devices > 1)

@@ -35,7 +35,6 @@ typedef struct as_contest_options {
     as_case_options cases;
     const char     *device; /* of all arms */
     as_texts        vary;   /* "threads=1,2" */
-    const char     *metric; /* NULL: nobody asked */
 } as_contest_options;
 assay_status as_contest_options_read(assay_env *env, const assay_options *options, as_contest_options *out);
 
@@ -49,7 +48,5 @@ assay_status as_contest_run(assay_env *env, as_contest *c, const as_lab_settings
 assay_status as_contest_trials(assay_env *env, as_contest *c, bool take, assay_trace ***out, size_t *n);
 /* All of it as facts: the duels, and the sweep where there are several rows or arms. */
 assay_status as_contest_facts(assay_env *env, const as_contest *c, const as_lab_settings *s, assay_facts **out);
-/* Group "metric": one metric per candidate, "bandwidth"; before the rows give their trials away. */
-void as_contest_metric_add(assay_facts *f, const as_contest *c, const char *metric);
 
 #endif

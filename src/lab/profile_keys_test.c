@@ -12,44 +12,20 @@
 /* What the guides name, written down here a second time: a key that falls out of the product's own table is missed. */
 static const struct {
     const char *key, *unit;
-    char        class; /* measured, derived, privileged, never */
+    char class; /* measured, derived, privileged, never */
 } wanted[] = {
-    {"compute.time_mean", "s", 'm'},
-    {"compute.time_std", "s", 'm'},
-    {"compute.samples_per_second", "1/s", 'd'},
-    {"compute.flops_mean", "flop/s", 'd'},
-    {"compute.flops_std", "flop/s", 'd'},
-    {"compute.tflops", "TFLOP/s", 'd'},
-    {"compute.compute_efficiency", "%", 'd'},
-    {"compute.ne_tflops", "TFLOP/s", 'n'},
-    {"compute.ne_utilization", "%", 'n'},
-    {"compute.instructions", "1", 'p'},
-    {"memory.peak_usage", "MiB", 'm'},
-    {"memory.current_usage", "MiB", 'm'},
-    {"memory.total_allocated", "MiB", 'm'},
-    {"memory.total_freed", "MiB", 'm'},
-    {"memory.peak_memory", "MiB", 'm'},
-    {"memory.unified_peak", "MiB", 'm'},
-    {"memory.bandwidth", "GB/s", 'd'},
-    {"memory.bandwidth_utilization", "%", 'd'},
-    {"memory.cache_hit_rate", "%", 'p'},
-    {"memory.l1_hit_rate", "%", 'p'},
-    {"memory.l2_hit_rate", "%", 'p'},
-    {"memory.l3_hit_rate", "%", 'p'},
-    {"hardware.tflops", "TFLOP/s", 'd'},
-    {"hardware.memory_bandwidth", "GB/s", 'p'},
-    {"hardware.mc_utilization", "%", 'p'},
-    {"hardware.cache_hit_rate", "%", 'p'},
-    {"hardware.ne_utilization", "%", 'n'},
-    {"hardware.ne_cycles", "1", 'n'},
-    {"hardware.ne_power", "W", 'p'},
-    {"hardware.power_usage", "W", 'p'},
-    {"hardware.temperature", "celsius", 'p'},
-    {"hardware.frequency", "MHz", 'p'},
-    {"stream.kernel_time", "s", 'm'},
-    {"stream.memory_time", "s", 'm'},
-    {"stream.num_kernels", "1", 'm'},
-    {"stream.num_transfers", "1", 'm'},
+    {"compute.time_mean", "s", 'm'},          {"compute.time_std", "s", 'm'},        {"compute.samples_per_second", "1/s", 'd'},
+    {"compute.flops_mean", "flop/s", 'd'},    {"compute.flops_std", "flop/s", 'd'},  {"compute.tflops", "TFLOP/s", 'd'},
+    {"compute.compute_efficiency", "%", 'd'}, {"compute.ne_tflops", "TFLOP/s", 'n'}, {"compute.ne_utilization", "%", 'n'},
+    {"compute.instructions", "1", 'p'},       {"memory.peak_usage", "MiB", 'm'},     {"memory.current_usage", "MiB", 'm'},
+    {"memory.total_allocated", "MiB", 'm'},   {"memory.total_freed", "MiB", 'm'},    {"memory.peak_memory", "MiB", 'm'},
+    {"memory.unified_peak", "MiB", 'm'},      {"memory.bandwidth", "GB/s", 'd'},     {"memory.bandwidth_utilization", "%", 'd'},
+    {"memory.cache_hit_rate", "%", 'p'},      {"memory.l1_hit_rate", "%", 'p'},      {"memory.l2_hit_rate", "%", 'p'},
+    {"memory.l3_hit_rate", "%", 'p'},         {"hardware.tflops", "TFLOP/s", 'd'},   {"hardware.memory_bandwidth", "GB/s", 'p'},
+    {"hardware.mc_utilization", "%", 'p'},    {"hardware.cache_hit_rate", "%", 'p'}, {"hardware.ne_utilization", "%", 'n'},
+    {"hardware.ne_cycles", "1", 'n'},         {"hardware.ne_power", "W", 'p'},       {"hardware.power_usage", "W", 'p'},
+    {"hardware.temperature", "celsius", 'p'}, {"hardware.frequency", "MHz", 'p'},    {"stream.kernel_time", "s", 'm'},
+    {"stream.memory_time", "s", 'm'},         {"stream.num_kernels", "1", 'm'},      {"stream.num_transfers", "1", 'm'},
 };
 
 static void open_all(fixture *f)
@@ -189,7 +165,8 @@ Test(profile_keys, a_function_of_the_caller_is_measured_with_the_work_that_it_st
     facts = NULL;
     forward.flops = -1;
     expect_fails(f.env, assay_profile_compute(f.env, NULL, &forward, f.options, &facts), ASSAY_BAD_INPUT, "not a count");
-    expect_fails(f.env, assay_profile_compute(f.env, NULL, NULL, f.options, &facts), ASSAY_BAD_INPUT, "neither a model nor a function");
+    expect_fails(f.env, assay_profile_compute(f.env, NULL, NULL, f.options, &facts), ASSAY_BAD_INPUT,
+                 "neither a model nor a function");
     fixture_close(&f);
 }
 

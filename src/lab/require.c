@@ -188,9 +188,10 @@ static assay_status levels_read(reader *x, json_t *levels, const char *wanted)
 
 static assay_status machine_read(reader *x, json_t *machine)
 {
-    static const char *const keys[] = {"name", "limits", NULL}, *const limit_keys[] = {"key", "value", "least", "unit", "text", NULL};
-    double                   value, least;
-    const char              *text;
+    static const char *const keys[] = {"name", "limits", NULL}, *const limit_keys[] = {"key",  "value", "least",
+                                                                                       "unit", "text",  NULL};
+    double      value, least;
+    const char *text;
     x->r->machine = "";
     if (!machine)
         return ASSAY_OK;
@@ -291,10 +292,12 @@ assay_status as_requirements_parse(assay_env *env, const char *path, const char 
     json_error_t error;
     json_t      *root = json_loadb(data, n, JSON_REJECT_DUPLICATES, &error);
     if (!root)
-        return as_fail(env, ASSAY_BAD_INPUT, "requirements: %s: line %d, column %d: %s", path, error.line, error.column, error.text);
+        return as_fail(env, ASSAY_BAD_INPUT, "requirements: %s: line %d, column %d: %s", path, error.line, error.column,
+                       error.text);
     as_requirements *r = calloc(1, sizeof *r);
     reader           x = {.env = env, .path = path, .r = r};
-    assay_status     status = r ? root_read(&x, root, level) : as_fail(env, ASSAY_NO_MEMORY, "requirements: %s: not enough memory", path);
+    assay_status     status =
+        r ? root_read(&x, root, level) : as_fail(env, ASSAY_NO_MEMORY, "requirements: %s: not enough memory", path);
     json_decref(root);
     if (status == ASSAY_OK)
         *out = r;
@@ -333,8 +336,8 @@ static assay_status unknown_name(assay_env *env, const char *name)
     }
     words[n] = NULL;
     const char *near = as_nearest(name, words);
-    as_fail(env, ASSAY_NOT_FOUND, "requirements: no profile and no file \"%s\"%s%s%s; profiles: %s", name, near ? "; did you mean \"" : "",
-            near ? near : "", near ? "\"?" : "", all.data ? all.data : "none");
+    as_fail(env, ASSAY_NOT_FOUND, "requirements: no profile and no file \"%s\"%s%s%s; profiles: %s", name,
+            near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "", all.data ? all.data : "none");
     as_text_drop(&all);
     return ASSAY_NOT_FOUND;
 }

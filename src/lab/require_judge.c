@@ -43,7 +43,8 @@ static assay_metric machine_memory(void)
 {
     as_machine m;
     as_machine_read(&m);
-    return m.memory_bytes.known ? as_metric_measured((double)m.memory_bytes.value / MIB, (double)NAN, (double)NAN, 1, "MiB", "memory of this machine")
+    return m.memory_bytes.known ? as_metric_measured((double)m.memory_bytes.value / MIB, (double)NAN, (double)NAN, 1, "MiB",
+                                                     "memory of this machine")
                                 : as_metric_unavailable("MiB", "the system does not tell its memory");
 }
 
@@ -109,8 +110,8 @@ static as_verdict_of_row not_reached(as_requirement *row, const char *machine)
     }
     snprintf(why, sizeof why, "%.1f %% of what is asked for", 100 * row->found / row->required);
     if (row->is_floor && row->required > row->least_most) /* its smallest form */
-        snprintf(why, sizeof why, "%.1f %% of what is asked for, which the smallest %s cannot reach (%g %s)", 100 * row->found / row->required,
-                 machine, row->least_most, row->unit);
+        snprintf(why, sizeof why, "%.1f %% of what is asked for, which the smallest %s cannot reach (%g %s)",
+                 100 * row->found / row->required, machine, row->least_most, row->unit);
     return give(row, AS_ROW_FAIL, why);
 }
 
@@ -140,17 +141,20 @@ static as_verdict_of_row judge(as_requirement *row, const assay_facts *f, const 
     if (!passes)
         return not_reached(row, *machine ? machine : "the machine");
     bool unsure = isfinite(m.lo) && isfinite(m.hi) && (row->is_floor ? m.lo < row->required : m.hi > row->required);
-    return give(row, AS_ROW_PASS, unsure ? "by its value; its interval reaches to the other side" : m.kind == ASSAY_MODELLED ? "modelled" : "");
+    return give(row, AS_ROW_PASS,
+                unsure                     ? "by its value; its interval reaches to the other side"
+                : m.kind == ASSAY_MODELLED ? "modelled"
+                                           : "");
 }
 
 /* --- All rows ------------------------------------------------------------------------------------------------------------- */
 
 static void rows_add(const as_requirements *r, assay_facts *f)
 {
-    static const char *const columns[] = {"key|requirement", "direction|direction", "required|required", "found|found",
-                                          "verdict|verdict", "why|because",         NULL};
-    int                      count[AS_N_ROW_VERDICTS] = {0};
-    char                     label[256];
+    static const char *const columns[] = {
+        "key|requirement", "direction|direction", "required|required", "found|found", "verdict|verdict", "why|because", NULL};
+    int  count[AS_N_ROW_VERDICTS] = {0};
+    char label[256];
     snprintf(label, sizeof label, "Requirements: %s, %s", r->name, r->level);
     as_fact_group *g = as_facts_group(f, "require", label);
     as_table      *t = as_facts_table(f, g, "rows", label, columns);
@@ -161,10 +165,12 @@ static void rows_add(const as_requirements *r, assay_facts *f)
             {.text = row->key},
             {.text = row->is_floor ? "at least" : "at most"},
             {.metric = isnan(row->required) ? as_metric_unavailable(row->unit, row->why)
-                       : row->of            ? as_metric_derived(row->required, (double)NAN, (double)NAN, 1, row->unit, "fraction x what this machine has")
-                                            : as_metric_modelled(row->required, (double)NAN, (double)NAN, row->unit, "requirement profile")},
-            {.metric = isnan(row->found) ? as_metric_unavailable(row->unit, *row->why ? row->why : "no number")
-                                         : as_metric_derived(row->found, (double)NAN, (double)NAN, 1, row->unit, "the fact of this key")},
+                       : row->of            ? as_metric_derived(row->required, (double)NAN, (double)NAN, 1, row->unit,
+                                                                "fraction x what this machine has")
+                                 : as_metric_modelled(row->required, (double)NAN, (double)NAN, row->unit, "requirement profile")},
+            {.metric = isnan(row->found)
+                           ? as_metric_unavailable(row->unit, *row->why ? row->why : "no number")
+                           : as_metric_derived(row->found, (double)NAN, (double)NAN, 1, row->unit, "the fact of this key")},
             {.text = as_row_verdict_text(row->verdict)},
             {.text = *row->why ? row->why : "-"}};
         as_facts_row(f, t, cells);
@@ -173,10 +179,14 @@ static void rows_add(const as_requirements *r, assay_facts *f)
     as_facts_add(f, g, "require.failed", "rows that fail", as_metric_counted((uint64_t)count[AS_ROW_FAIL], "1", "rows"));
     as_facts_add(f, g, "require.impossible", "rows that the named machine cannot reach",
                  as_metric_counted((uint64_t)count[AS_ROW_IMPOSSIBLE], "1", "rows"));
-    as_facts_add(f, g, "require.unavailable", "rows without a number", as_metric_counted((uint64_t)count[AS_ROW_UNAVAILABLE], "1", "rows"));
-    as_facts_find(f, g, count[AS_ROW_FAIL] ? AS_LEVEL_BAD : count[AS_ROW_PASS] == r->n_rows ? AS_LEVEL_GOOD : AS_LEVEL_WARN,
-                  "Of %d requirements of %s (%s), %d pass, %d fail, %d are impossible and %d have no number.", r->n_rows, r->name, r->level,
-                  count[AS_ROW_PASS], count[AS_ROW_FAIL], count[AS_ROW_IMPOSSIBLE], count[AS_ROW_UNAVAILABLE]);
+    as_facts_add(f, g, "require.unavailable", "rows without a number",
+                 as_metric_counted((uint64_t)count[AS_ROW_UNAVAILABLE], "1", "rows"));
+    as_facts_find(f, g,
+                  count[AS_ROW_FAIL]                ? AS_LEVEL_BAD
+                  : count[AS_ROW_PASS] == r->n_rows ? AS_LEVEL_GOOD
+                                                    : AS_LEVEL_WARN,
+                  "Of %d requirements of %s (%s), %d pass, %d fail, %d are impossible and %d have no number.", r->n_rows, r->name,
+                  r->level, count[AS_ROW_PASS], count[AS_ROW_FAIL], count[AS_ROW_IMPOSSIBLE], count[AS_ROW_UNAVAILABLE]);
 }
 
 int as_require_judge(as_requirements *r, assay_facts *facts)

@@ -60,17 +60,21 @@ Test(require, a_bad_file_is_refused_with_a_sentence_that_says_where)
         {"{\"schema\":\"assay.requirements/1\",\"name\":\"x\",\"levels\":[]}", "an array of 1 to 16"},
         {"{\"schema\":\"assay.requirements/1\",\"name\":\"x\",\"rows\":[]}", "unknown key \"rows\""},
         {HEAD TAIL, "\"rows\": expected an array"},
-        {HEAD "{\"key\":\"tflops\",\"direction\":\"up\",\"value\":1,\"unit\":\"TFLOP/s\"}" TAIL, "level a, row 1: \"direction\" is \"up\""},
+        {HEAD "{\"key\":\"tflops\",\"direction\":\"up\",\"value\":1,\"unit\":\"TFLOP/s\"}" TAIL,
+         "level a, row 1: \"direction\" is \"up\""},
         {HEAD "{\"key\":\"tflops\",\"direction\":\"floor\",\"unit\":\"TFLOP/s\"}" TAIL, "either \"value\" or \"fraction\""},
         {HEAD "{\"key\":\"tflops\",\"direction\":\"floor\",\"value\":-1,\"unit\":\"TFLOP/s\"}" TAIL, "\"value\" is -1"},
-        {HEAD "{\"key\":\"tflops\",\"direction\":\"floor\",\"fraction\":0.5,\"of\":\"hope\",\"unit\":\"TFLOP/s\"}" TAIL, "\"of\" is \"hope\""},
-        {HEAD "{\"key\":\"tflops\",\"direction\":\"floor\",\"value\":1,\"of\":\"compute limit\",\"unit\":\"TFLOP/s\"}" TAIL, "belongs to \"fraction\""},
+        {HEAD "{\"key\":\"tflops\",\"direction\":\"floor\",\"fraction\":0.5,\"of\":\"hope\",\"unit\":\"TFLOP/s\"}" TAIL,
+         "\"of\" is \"hope\""},
+        {HEAD "{\"key\":\"tflops\",\"direction\":\"floor\",\"value\":1,\"of\":\"compute limit\",\"unit\":\"TFLOP/s\"}" TAIL,
+         "belongs to \"fraction\""},
     };
     fixture          f;
     as_requirements *r = NULL;
     fixture_open(&f, NULL);
     for (size_t i = 0; i < AS_COUNT(bad); i++)
-        expect_fails(f.env, as_requirements_parse(f.env, "r.json", bad[i].text, strlen(bad[i].text), NULL, &r), ASSAY_BAD_INPUT, bad[i].says);
+        expect_fails(f.env, as_requirements_parse(f.env, "r.json", bad[i].text, strlen(bad[i].text), NULL, &r), ASSAY_BAD_INPUT,
+                     bad[i].says);
     expect(!r);
     fixture_close(&f);
 }
@@ -85,12 +89,14 @@ static assay_facts *facts_with(assay_env *env, double tflops, double bandwidth, 
     as_facts_add(f, g, "profile.compute.tflops", "tflops", as_metric_measured(tflops, NAN, NAN, 1, "TFLOP/s", "test"));
     g = as_facts_group(f, "profile.memory", "");
     as_facts_add(f, g, "profile.memory.bandwidth", "bandwidth",
-                 isnan(bandwidth) ? as_metric_unavailable("GB/s", "no clock") : as_metric_measured(bandwidth, NAN, NAN, 1, "GB/s", "test"));
+                 isnan(bandwidth) ? as_metric_unavailable("GB/s", "no clock")
+                                  : as_metric_measured(bandwidth, NAN, NAN, 1, "GB/s", "test"));
     as_facts_add(f, g, "profile.memory.peak_memory", "peak", as_metric_measured(memory, NAN, NAN, 1, "MiB", "test"));
     return f;
 }
 
-static void judged(assay_env *env, const char *spec, double tflops, double bandwidth, double memory, const char *verdicts, int n_failed)
+static void judged(assay_env *env, const char *spec, double tflops, double bandwidth, double memory, const char *verdicts,
+                   int n_failed)
 {
     as_requirements *r;
     assay_facts     *f = facts_with(env, tflops, bandwidth, memory);

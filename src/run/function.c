@@ -136,8 +136,7 @@ static assay_status limits_add(work *w)
     if (w->settings->roofs == AS_RUN_ROOFS_OFF)
         return ASSAY_OK;
     AS_TRY(as_device_open(w->env, "cpu", 1, &cpu));
-    assay_status status = as_roofs_add(
-        w->env, as_run_roofs_how(w->settings->roofs), &how, &cpu, 1, w->t);
+    assay_status status = as_roofs_add(w->env, as_run_roofs_how(w->settings->roofs), &how, &cpu, 1, w->t);
     as_device_close(cpu);
     return status;
 }
@@ -164,7 +163,7 @@ static assay_status describe(work *w)
                           .flops = f->flops,
                           .bytes_read = f->bytes,
                           .working_set_bytes = f->bytes};
-    bool ok = t->model && t->device && as_trace_add_note(t, "model.name", "%s", f->name) &&
+    bool          ok = t->model && t->device && as_trace_add_note(t, "model.name", "%s", f->name) &&
               as_trace_add_note(t, "model.source", "a function of the caller's own") &&
               as_trace_add_note(t, "run.started", "%s", date) && (!f->stated || as_trace_add_step(t, &step) >= 0);
     if (!ok)

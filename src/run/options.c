@@ -8,13 +8,17 @@
 enum { KEPT_RUNS = 128 };
 #define MAX_COST 0.005
 
-const as_option_member as_run_members[] = {
-    AS_MEMBER(as_run_settings, U64, "runs", n_runs),       AS_MEMBER(as_run_settings, NS, "time", time_ns),
-    AS_MEMBER(as_run_settings, BOOL, "pin", pin),          AS_MEMBER(as_run_settings, TEXT, "sensors", sensors),
-    AS_MEMBER(as_run_settings, CHOICE, "detail", detail),  AS_MEMBER(as_run_settings, CHOICE, "roofs", roofs),
-    AS_MEMBER(as_run_settings, TEXT, "trace", trace_path), AS_MEMBER(as_run_settings, BOOL, "enable-ne", asks_ne),
-    AS_MEMBER(as_run_settings, BOOL, "track-unified", tracks_unified),
-    AS_MEMBER(as_run_settings, BOOL, "track-bandwidth", tracks_bandwidth), {.key = NULL}};
+const as_option_member as_run_members[] = {AS_MEMBER(as_run_settings, U64, "runs", n_runs),
+                                           AS_MEMBER(as_run_settings, NS, "time", time_ns),
+                                           AS_MEMBER(as_run_settings, BOOL, "pin", pin),
+                                           AS_MEMBER(as_run_settings, TEXT, "sensors", sensors),
+                                           AS_MEMBER(as_run_settings, CHOICE, "detail", detail),
+                                           AS_MEMBER(as_run_settings, CHOICE, "roofs", roofs),
+                                           AS_MEMBER(as_run_settings, TEXT, "trace", trace_path),
+                                           AS_MEMBER(as_run_settings, BOOL, "enable-ne", asks_ne),
+                                           AS_MEMBER(as_run_settings, BOOL, "track-unified", tracks_unified),
+                                           AS_MEMBER(as_run_settings, BOOL, "track-bandwidth", tracks_bandwidth),
+                                           {.key = NULL}};
 
 assay_status as_run_settings_read(assay_env *env, const assay_options *options, as_run_settings *out)
 {

@@ -67,8 +67,7 @@ static assay_status roofs_add(assay_env *env, const assay_plan *plan, const as_r
     as_stage_after(env, settings->n_runs ? 0 : (double)settings->time_ns * 1.1e-9);
     if (settings->roofs == AS_RUN_ROOFS_OFF)
         return ASSAY_OK;
-    AS_TRY(as_roofs_add(env, as_run_roofs_how(settings->roofs), &how, plan->devices,
-                        plan->n_devices, t));
+    AS_TRY(as_roofs_add(env, as_run_roofs_how(settings->roofs), &how, plan->devices, plan->n_devices, t));
     if (walked)
         bytes_note(t, as_resident_peak_reset() ? AS_METRIC_LIMITS_APART : AS_METRIC_LIMITS, (double)walked);
     return ASSAY_OK;

@@ -9,7 +9,7 @@
 #include "roof/roof.h"
 #include "sensor/sensor.h"
 
-/* LOOK is no choice of the option: those that are known, and nothing is measured. */
+/* LOOK is not a choice of the option: it takes the limits that are known and measures none. */
 typedef enum as_run_roofs { AS_RUN_ROOFS_OFF, AS_RUN_ROOFS_AUTO, AS_RUN_ROOFS_MEASURE, AS_RUN_ROOFS_LOOK } as_run_roofs;
 as_roofs_how as_run_roofs_how(as_run_roofs roofs);
 
@@ -17,15 +17,15 @@ typedef struct as_run_settings {
     uint64_t     n_runs;  /* 0: by time */
     uint64_t     time_ns; /* budget of the measured part */
     bool         pin;
-    const char  *sensors;    /* as as_sensors_open() */
-    as_detail    detail;     /* finest wanted; coarsened by itself until it costs at most max_cost of the run */
-    double       max_cost;   /* 0.005 */
-    const char  *trace_path; /* grow this file while running, or NULL */
-    uint32_t     kept_runs;  /* runs whose spans are kept, all over the measurement; totals cover all */
+    const char  *sensors;          /* as as_sensors_open() */
+    as_detail    detail;           /* finest wanted; coarsened by itself until it costs at most max_cost of the run */
+    double       max_cost;         /* 0.005 */
+    const char  *trace_path;       /* grow this file while running, or NULL */
+    uint32_t     kept_runs;        /* runs whose spans are kept, all over the measurement; totals cover all */
     bool         asks_ne;          /* record that the Neural Engine was asked for */
     bool         tracks_unified;   /* count the peak of the process anew where measuring begins */
     bool         tracks_bandwidth; /* read the memory controller's count, too */
-    as_run_roofs roofs;      /* whether a CPU's roofs go into the trace, and how they are had */
+    as_run_roofs roofs;            /* whether a CPU's roofs go into the trace, and how they are had */
 } as_run_settings;
 
 extern const as_option_member as_run_members[];

@@ -75,7 +75,8 @@ double as_steal_ns(void)
     char     text[512], path[1024]; /* the line of all CPUs comes first */
     uint64_t ticks;
     long     hertz = sysconf(_SC_CLK_TCK);
-    if (hertz <= 0 || !as_file_small(as_system_path("steal", "/proc/stat", path, sizeof path), text, sizeof text) || !as_stat_steal_ticks(text, &ticks))
+    if (hertz <= 0 || !as_file_small(as_system_path("steal", "/proc/stat", path, sizeof path), text, sizeof text) ||
+        !as_stat_steal_ticks(text, &ticks))
         return NAN;
     return (double)ticks * (1e9 / (double)hertz);
 }

@@ -154,7 +154,8 @@ Test(replay, each_rung_that_is_taken_away_says_why)
 /* A container that has none of these files. */
 Test(replay, an_empty_machine_has_a_reason_for_everything)
 {
-    static const char *const values[] = {"pressure.cpu", "energy.package", "cpu.temperature", "cpu.frequency", "instructions", "cpu.steal"};
+    static const char *const values[] = {"pressure.cpu",  "energy.package", "cpu.temperature",
+                                         "cpu.frequency", "instructions",   "cpu.steal"};
     environment(as_test_path("nothing"), NULL);
     for (size_t i = 0; i < AS_COUNT(values); i++) {
         seen s = watch("all", values[i]);
@@ -208,7 +209,8 @@ Test(replay, ioreport_refuses_lines_that_are_none)
     expect_has(why, "line 2");
     expect(!as_ioreport_parse("A|B|C|D|IDLE=x\n", &r, why, sizeof why));
     expect_eq(r.cpu_joule, 7);
-    expect(as_ioreport_parse("Energy Model||CPU Energy|furlong|5\nCPU Stats|CPU Core Performance States|P|t|IDLE=1,V0=3\n", &r, why, sizeof why));
+    expect(as_ioreport_parse("Energy Model||CPU Energy|furlong|5\nCPU Stats|CPU Core Performance States|P|t|IDLE=1,V0=3\n", &r, why,
+                             sizeof why));
     expect(isnan(r.cpu_joule));
     expect_eq(r.cpu_active, 0.75);
 }

@@ -95,7 +95,8 @@ static void item_open(item *it)
 /* A word of ASSAY_WITHOUT that takes nothing away would let a test pass that tests nothing. */
 static assay_status without_check(assay_env *env)
 {
-    static const char *const rungs[] = {"pmu", "perf", "tsc", "psi", "rapl", "temp", "freq", "steal", "dram", "ioreport", "valgrind", NULL};
+    static const char *const rungs[] = {"pmu",  "perf",  "tsc",  "psi",      "rapl",     "temp",
+                                        "freq", "steal", "dram", "ioreport", "valgrind", NULL};
     for (const char *at = getenv("ASSAY_WITHOUT"); at && *at;) {
         char   word[32];
         size_t n = strcspn(at, ",");
@@ -104,9 +105,11 @@ static assay_status without_check(assay_env *env)
         for (const char *const *r = rungs; *r; r++)
             known = known || !strcmp(*r, word);
         if (!known)
-            return as_fail(env, ASSAY_BAD_INPUT,
-                           "sensors: ASSAY_WITHOUT holds '%s', which is not one of pmu, perf, tsc, psi, rapl, temp, freq, steal, dram, ioreport and "
-                           "valgrind", word);
+            return as_fail(
+                env, ASSAY_BAD_INPUT,
+                "sensors: ASSAY_WITHOUT holds '%s', which is not one of pmu, perf, tsc, psi, rapl, temp, freq, steal, dram, ioreport and "
+                "valgrind",
+                word);
         at += n;
         at += *at == ',';
     }
@@ -131,11 +134,11 @@ assay_status as_sensors_open(assay_env *env, const char *which, as_sensors **out
         item *it = &s->items[i];
         if (!it->is_on) {
             for (int j = 0; j < it->sensor->n_values; j++) {
-                    if (it->sensor->asked_by && (!which || !strncmp(which, "all", 3)))
-                        snprintf(it->why[j], sizeof it->why[j], "not asked for: --%s reads it", it->sensor->asked_by);
-                    else
-                        snprintf(it->why[j], sizeof it->why[j], "switched off by --sensors");
-                }
+                if (it->sensor->asked_by && (!which || !strncmp(which, "all", 3)))
+                    snprintf(it->why[j], sizeof it->why[j], "not asked for: --%s reads it", it->sensor->asked_by);
+                else
+                    snprintf(it->why[j], sizeof it->why[j], "switched off by --sensors");
+            }
             continue;
         }
         it->state = calloc(1, it->sensor->state_bytes ? it->sensor->state_bytes : 1);
@@ -179,10 +182,10 @@ assay_status as_sensors_describe(assay_env *env, const as_sensors *s, assay_trac
             char                   source[256];
             snprintf(source, sizeof source, "%s%s", as_replays() ? "replay of a recording: " : "", value->source);
             as_trace_sensor sensor = {.name = value->name,
-                                             .unit = value->unit,
-                                             .source = source,
-                                             .meaning = value->meaning,
-                                             .reason = it->available[j] ? NULL : it->why[j]};
+                                      .unit = value->unit,
+                                      .source = source,
+                                      .meaning = value->meaning,
+                                      .reason = it->available[j] ? NULL : it->why[j]};
             if (as_trace_add_sensor(t, &sensor) < 0)
                 return as_fail(env, ASSAY_NO_MEMORY, "sensors: not enough memory to describe %s", value->name);
         }

@@ -43,10 +43,12 @@ static bool open_dram(void *state, bool *available, char (*why)[256])
     if (total_bytes(0, &bytes))
         return available[0] = true;
     if (access(as_system_path("dram", RESCTRL, path, sizeof path), F_OK))
-        snprintf(why[0], sizeof why[0], "no " RESCTRL ": a virtual machine, or a CPU or kernel without memory bandwidth monitoring");
+        snprintf(why[0], sizeof why[0],
+                 "no " RESCTRL ": a virtual machine, or a CPU or kernel without memory bandwidth monitoring");
     else
         snprintf(why[0], sizeof why[0],
-                 RESCTRL " has no mbm_total_bytes: not mounted (as root: mount -t resctrl resctrl " RESCTRL "), or a CPU without it");
+                 RESCTRL " has no mbm_total_bytes: not mounted (as root: mount -t resctrl resctrl " RESCTRL
+                         "), or a CPU without it");
     return false;
 }
 

@@ -27,8 +27,8 @@ static double cpuinfo_hertz(void)
 {
     char   text[4096], value[32], path[1024];
     double mhz;
-    return as_file_small(as_system_path("freq", "/proc/cpuinfo", path, sizeof path), text, sizeof text) && as_field_text(text, "cpu MHz", value, sizeof value) &&
-                   as_parse_f64(value, &mhz) && mhz > 0
+    return as_file_small(as_system_path("freq", "/proc/cpuinfo", path, sizeof path), text, sizeof text) &&
+                   as_field_text(text, "cpu MHz", value, sizeof value) && as_parse_f64(value, &mhz) && mhz > 0
                ? mhz * 1e6
                : NAN;
 }

@@ -173,7 +173,8 @@ static bool replay_open(perf *p, bool *available, char (*why)[256])
         available[i] = replay_read(i, 0, &count);
         any = any || available[i];
         if (!available[i])
-            snprintf(why[i], sizeof why[i], "the recording has no readings in %s, or they were of a shared counter", events[i].replay);
+            snprintf(why[i], sizeof why[i], "the recording has no readings in %s, or they were of a shared counter",
+                     events[i].replay);
     }
     p->n_reads = 0;
     return any;

@@ -17,7 +17,10 @@ static void read_psi(void *state, double *values)
     uint64_t us;
     (void)state;
     for (size_t i = 0; i < AS_COUNT(paths); i++)
-        values[i] = as_file_small(as_system_path("psi", paths[i], path, sizeof path), text, sizeof text) && as_psi_some_us(text, &us) ? (double)us * 1e3 : NAN;
+        values[i] =
+            as_file_small(as_system_path("psi", paths[i], path, sizeof path), text, sizeof text) && as_psi_some_us(text, &us)
+                ? (double)us * 1e3
+                : NAN;
 }
 
 static bool open_psi(void *state, bool *available, char (*why)[256])

@@ -237,7 +237,8 @@ static assay_metric modelled_hits(assay_facts *f, double share, const char *why_
 {
     if (isfinite(share))
         return as_metric_modelled(100 * share, (double)NAN, (double)NAN, "%", CACHE_TEXT);
-    return as_metric_unavailable("%", counter_reason ? as_facts_keep(f, as_say(f, "%s; no model: %s", counter_reason, why_none)) : why_none);
+    return as_metric_unavailable("%", counter_reason ? as_facts_keep(f, as_say(f, "%s; no model: %s", counter_reason, why_none))
+                                                     : why_none);
 }
 
 /* Counted where the machine counts, else simulated where that was asked for, else modelled. */
@@ -249,7 +250,9 @@ static assay_metric hits(assay_facts *f, const assay_trace *t, const sums *s, co
         return m;
     if (as_metric_has(&simulated))
         return simulated;
-    return modelled_hits(f, share, s->has_limits ? "no step of the run has accesses to model" : "the sizes of the caches are not known: limits were not measured",
+    return modelled_hits(f, share,
+                         s->has_limits ? "no step of the run has accesses to model"
+                                       : "the sizes of the caches are not known: limits were not measured",
                          m.reason);
 }
 
@@ -258,7 +261,9 @@ static assay_metric level_hits(assay_facts *f, const sums *s, int level)
     if (!s->has_limits)
         return as_metric_unavailable("%", "the sizes of the caches are not known: limits were not measured");
     return modelled_hits(f, as_cache_hit(&s->flow, level),
-                         level < s->flow.n_levels ? "no access reaches this level: those before it serve all" : "the device has no such level", NULL);
+                         level < s->flow.n_levels ? "no access reaches this level: those before it serve all"
+                                                  : "the device has no such level",
+                         NULL);
 }
 
 /* --- The sections ------------------------------------------------------------------------------------------------ */
@@ -297,7 +302,8 @@ static assay_metric instructions(assay_facts *f, const assay_trace *t)
 {
     const as_trace_metric *counted = metric_find(t, AS_METRIC_CG_INSTRUCTIONS);
     if (counted && counted->value >= 0)
-        return as_metric_counted((uint64_t)counted->value, "1", "cachegrind: instructions of one run of a child with the kernels that it can run");
+        return as_metric_counted((uint64_t)counted->value, "1",
+                                 "cachegrind: instructions of one run of a child with the kernels that it can run");
     assay_metric m = sensor(f, t, "instructions", 1, "1");
     if (!as_metric_has(&m) || !t->n_runs)
         return m;
@@ -323,7 +329,8 @@ static void compute_add(filling *x)
     add(x, "flops_mean", rate);
     add(x, "flops_std",
         isfinite(s->rate_std) && !s->no_work
-            ? as_metric_derived(s->rate_std, (double)NAN, (double)NAN, s->time.n, "flop/s", "deviation of flops / time over the samples")
+            ? as_metric_derived(s->rate_std, (double)NAN, (double)NAN, s->time.n, "flop/s",
+                                "deviation of flops / time over the samples")
             : as_metric_unavailable("flop/s", s->no_work ? s->no_work : "a deviation needs two samples"));
     assay_metric tera = per_time(s, s->flops * 1e-12, "TFLOP/s", "flops_mean / 1e12");
     add(x, "tflops", tera);
@@ -352,7 +359,8 @@ static assay_metric utilization(const sums *s)
     if (!as_metric_has(&s->time) || !(s->time.value > 0))
         return as_metric_unavailable("%", as_metric_has(&s->time) ? "the mean time is zero" : s->time.reason);
     return percent(s->memory_ns * 1e-9 / s->time.value, s->time.n,
-                   "time that the bytes take at the bandwidth of where they lie / time_mean", "the device's memory limits were not measured");
+                   "time that the bytes take at the bandwidth of where they lie / time_mean",
+                   "the device's memory limits were not measured");
 }
 
 static void memory_add(filling *x)
@@ -361,7 +369,8 @@ static void memory_add(filling *x)
     const char *other = "", *not_recorded = "the trace does not hold what the devices allocated";
     x->section = "memory";
     add(x, "peak_usage", plain(s->peak / MIB, 1, "MiB", "most that the devices' allocators held", not_recorded));
-    add(x, "current_usage", plain(s->current / MIB, 1, "MiB", "what the devices' allocators held after the last run", not_recorded));
+    add(x, "current_usage",
+        plain(s->current / MIB, 1, "MiB", "what the devices' allocators held after the last run", not_recorded));
     add(x, "total_allocated", plain(s->taken / MIB, 1, "MiB", "sum of all increases of what the devices held", not_recorded));
     add(x, "total_freed", plain(s->given / MIB, 1, "MiB", "sum of all decreases of what the devices held", not_recorded));
     assay_metric peak = sensor(x->f, x->t, "memory.resident.peak", 1 / MIB, "MiB");
@@ -414,7 +423,8 @@ static assay_metric power(assay_facts *f, const assay_trace *t)
     }
     if (as_metric_has(&m) || !n)
         return m;
-    return as_metric_derived(watt, (double)NAN, (double)NAN, n, "W", as_facts_keep(f, as_say(f, "CPU, GPU, ANE and DRAM together: %s", sum.source)));
+    return as_metric_derived(watt, (double)NAN, (double)NAN, n, "W",
+                             as_facts_keep(f, as_say(f, "CPU, GPU, ANE and DRAM together: %s", sum.source)));
 }
 
 static void hardware_add(filling *x)
@@ -431,7 +441,8 @@ static void hardware_add(filling *x)
         add(x, "mc_utilization", as_metric_unavailable("%", "the limit of main memory was not measured"));
     else if (used.kind == ASSAY_MODELLED)
         add(x, "mc_utilization",
-            as_metric_modelled(100 * used.value / limit, (double)NAN, (double)NAN, "%", "modelled memory_bandwidth / measured limit of main memory"));
+            as_metric_modelled(100 * used.value / limit, (double)NAN, (double)NAN, "%",
+                               "modelled memory_bandwidth / measured limit of main memory"));
     else
         add(x, "mc_utilization", percent(used.value / limit, used.n, "memory_bandwidth / measured limit of main memory", ""));
     const assay_metric *rate = as_facts_metric(x->f, AS_PROFILE_PREFIX "memory.cache_hit_rate");
@@ -457,9 +468,11 @@ static void stream_add(filling *x)
         }
     const char *reason = "no span of a step was kept";
     x->section = "stream";
-    add(x, "kernel_time", n ? mean_of(kernels, n, 1e-9, "s", "spans of the steps that compute, per run") : as_metric_unavailable("s", reason));
+    add(x, "kernel_time",
+        n ? mean_of(kernels, n, 1e-9, "s", "spans of the steps that compute, per run") : as_metric_unavailable("s", reason));
     add(x, "memory_time",
-        n ? mean_of(moves, n, 1e-9, "s", "spans of the steps that move data between devices, per run") : as_metric_unavailable("s", reason));
+        n ? mean_of(moves, n, 1e-9, "s", "spans of the steps that move data between devices, per run")
+          : as_metric_unavailable("s", reason));
     add(x, "num_kernels", s->no_work ? as_metric_unavailable("1", s->no_work) : as_metric_counted(s->n_kernels, "1", "plan"));
     add(x, "num_transfers", s->no_work ? as_metric_unavailable("1", s->no_work) : as_metric_counted(s->n_transfers, "1", "plan"));
 }
@@ -475,7 +488,8 @@ static void groups_make(assay_facts *f)
 /* Each cache of each step, as the model has it. */
 static void layers_add(assay_facts *f, const assay_trace *t, const sums *s)
 {
-    static const char *const columns[] = {"name|layer", "accesses|accesses", "l1|L1 hits", "l2|L2 hits", "l3|L3 hits", "any|any cache", NULL};
+    static const char *const columns[] = {"name|layer", "accesses|accesses", "l1|L1 hits", "l2|L2 hits",
+                                          "l3|L3 hits", "any|any cache",     NULL};
     if (!s->flow.n_levels)
         return;
     as_fact_group *g = as_facts_group(f, AS_PROFILE_PREFIX "memory", "");
@@ -483,7 +497,8 @@ static void layers_add(assay_facts *f, const assay_trace *t, const sums *s)
     for (size_t i = 0; i < t->n_steps; i++) {
         const as_trace_step *step = &t->steps[i];
         as_cache_flow        flow;
-        if (as_step_is_prologue(step) || as_step_is_transfer(step) || !as_cache_model_step(&s->limits, step, run_bytes(t), t->batch, &flow))
+        if (as_step_is_prologue(step) || as_step_is_transfer(step) ||
+            !as_cache_model_step(&s->limits, step, run_bytes(t), t->batch, &flow))
             continue;
         as_cell c[6] = {{.text = *step->name ? step->name : "-"},
                         {.metric = as_metric_modelled(flow.accesses, (double)NAN, (double)NAN, "1", CACHE_TEXT)}};
@@ -504,7 +519,8 @@ static void run(assay_facts *f, const assay_trace *t)
     const as_trace_metric *asked = metric_find(t, AS_METRIC_ASKED_NE);
     if (asked && asked->value > 0)
         as_facts_find(f, as_facts_group(f, AS_PROFILE_PREFIX "hardware", ""), AS_LEVEL_WARN,
-                      "The Neural Engine was asked for and refused: %s ran the network.", *t->device ? t->device : "another device");
+                      "The Neural Engine was asked for and refused: %s ran the network.",
+                      *t->device ? t->device : "another device");
     work_sum(t, &s);
     times_sum(f, t, &s);
     memory_sum(t, &s);

@@ -43,7 +43,10 @@ static double uses_of(const as_trace_step *s)
     return s->weight_bytes ? fmax(1, (double)s->flops / 2 / ((double)s->weight_bytes / 4)) : TILE_ROWS;
 }
 
-static double passes_of(const as_trace_step *s, uint64_t batch) { return is_cell(s) && batch ? fmax(1, uses_of(s) / (double)batch) : 1; }
+static double passes_of(const as_trace_step *s, uint64_t batch)
+{
+    return is_cell(s) && batch ? fmax(1, uses_of(s) / (double)batch) : 1;
+}
 
 /* Accesses per multiply-add of a vector: the weights, shared by the rows of the tile, half a broadcast, and with few rows the sums, too. */
 static double loads_of(const as_trace_step *s, uint64_t batch)

@@ -16,8 +16,8 @@ typedef enum as_key_class {
 } as_key_class;
 
 typedef struct as_profile_key {
-    const char  *section, *key, *unit; /* "compute", "tflops", "TFLOP/s" */
-    const char  *label;                /* for people */
+    const char *section, *key, *unit; /* "compute", "tflops", "TFLOP/s" */
+    const char *label;                /* for people */
     as_key_class class;
     const char *how; /* in one line */
 } as_profile_key;

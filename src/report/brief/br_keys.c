@@ -25,8 +25,9 @@ static const char *key_of(const as_fact *fact)
 /* With several sections only what is read first has room. */
 static bool is_first(const char *key)
 {
-    static const char *const keys[] = {"time_mean",   "samples_per_second", "tflops",      "compute_efficiency", "peak_usage", "peak_memory",
-                                       "bandwidth",   "bandwidth_utilization", "cache_hit_rate", "kernel_time",    "memory_time", "num_kernels",
+    static const char *const keys[] = {"time_mean",      "samples_per_second", "tflops",      "compute_efficiency",
+                                       "peak_usage",     "peak_memory",        "bandwidth",   "bandwidth_utilization",
+                                       "cache_hit_rate", "kernel_time",        "memory_time", "num_kernels",
                                        "num_transfers"};
     for (size_t i = 0; i < AS_COUNT(keys); i++)
         if (!strcmp(keys[i], key))
